@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define BENCH_PARAMS "{\"text\":\"the quick brown fox jumps over it\"}"
+#define BENCH_PARAMS    "{\"text\":\"the quick brown fox jumps over it\"}"
 #define BENCH_IN_FLIGHT 64
 
 /* As the host writes them with lines framing, with an id of the size that most calls of a run have. */
 #define BENCH_REQUEST "{\"jsonrpc\":\"2.0\",\"id\":12345,\"method\":\"echo\",\"params\":" BENCH_PARAMS "}\n"
-#define BENCH_REPLY "{\"jsonrpc\":\"2.0\",\"id\":12345,\"result\":" BENCH_PARAMS "}\n"
+#define BENCH_REPLY   "{\"jsonrpc\":\"2.0\",\"id\":12345,\"result\":" BENCH_PARAMS "}\n"
 
 static inline int64_t bench_now(void)
 {

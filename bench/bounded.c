@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bounded PLUGIN [SCENARIO] [SCALE]: the longest dispatch under what is hard on a host (see burden-plugin.c), and what a flood does
- * to the latency of another plugin.
+ * bounded PLUGIN [SCENARIO] [SCALE]: the longest dispatch under what is hard on a host (see burden-plugin.c),
+ * and what a flood does to the latency of another plugin.
  *
- * A dispatch is measured in processor time of this thread, system calls included: a machine that does something else
- * in the middle of one is not the library's doing. One line of JSON per scenario.
+ * A dispatch is measured in processor time of this thread, system calls included: a machine that does something
+ * else in the middle of one is not the library's doing. One line of JSON per scenario.
  */
 #include <poll.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #include "bench.h"
 
-#define MANY 20000
+#define MANY    20000
 #define PLUGINS 1000
 
 struct world {
@@ -77,7 +77,12 @@ static void turn(struct world *w)
 static mortise_plugin *add(struct world *w)
 {
 	const char *argv[] = { w->program, NULL }, *const set[] = { "restart.first=10s", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain", .set = set, .on_event = on_event, .arg = w };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .dialect = "plain",
+				       .set = set,
+				       .on_event = on_event,
+				       .arg = w };
 	mortise_plugin *plugin;
 	mortise_error err;
 
@@ -86,12 +91,16 @@ static mortise_plugin *add(struct world *w)
 	return plugin;
 }
 
-static void call(struct world *w, mortise_plugin *plugin, const char *method, const char *params, uint32_t timeout_ms)
+static void call(struct world *w, mortise_plugin *plugin, const char *method, const char *params,
+		 uint32_t timeout_ms)
 {
-	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = timeout_ms, .on_reply = on_reply, .arg = w };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .timeout_ms = timeout_ms, .on_reply = on_reply, .arg = w
+	};
 	mortise_error err;
 
-	if (mortise_call_start(plugin, method, (mortise_json){ params, params ? strlen(params) : 0 }, &opt, NULL, &err) < 0)
+	if (mortise_call_start(plugin, method, (mortise_json){ params, params ? strlen(params) : 0 }, &opt,
+			       NULL, &err) < 0)
 		fail(method, &err);
 }
 
@@ -146,7 +155,9 @@ static void crash(struct world *w)
 /* Calls that wait until the plugin is there, all of them notifications: settled as they are written. */
 static void queue(struct world *w)
 {
-	mortise_call_options opt = { .size = sizeof(opt), .flags = MORTISE_NOTIFY, .on_reply = on_reply, .arg = w };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .flags = MORTISE_NOTIFY, .on_reply = on_reply, .arg = w
+	};
 
 	w->plugin[0] = add(w);
 	for (size_t i = 0; i < many(w); i++)
@@ -244,15 +255,24 @@ static void plugins(struct world *w)
 /* A pool's calls come back from two workers that die, and go out again. */
 static void pool(struct world *w)
 {
-	const char *argv[] = { w->program, NULL }, *const set[] = { "restart.first=10ms", "limits.in_flight=100000", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain", .set = set, .on_event = on_event, .arg = w };
+	const char *argv[] = { w->program, NULL }, *const set[] = { "restart.first=10ms",
+								    "limits.in_flight=100000", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .dialect = "plain",
+				       .set = set,
+				       .on_event = on_event,
+				       .arg = w };
 	mortise_pool_options two = { .size = sizeof(two), .workers = 2, .retries = 1 };
-	mortise_call_options hold = { .size = sizeof(hold), .timeout_ms = 60000, .on_reply = on_reply, .arg = w };
+	mortise_call_options hold = {
+		.size = sizeof(hold), .timeout_ms = 60000, .on_reply = on_reply, .arg = w
+	};
 	size_t count = 3 * many(w);
 	mortise_pool *pool;
 	mortise_error err;
 
-	if (mortise_host_set_tap(w->host, on_tap, w) < 0 || mortise_pool_new(w->host, &opt, &two, &pool, &err) < 0)
+	if (mortise_host_set_tap(w->host, on_tap, w) < 0 ||
+	    mortise_pool_new(w->host, &opt, &two, &pool, &err) < 0)
 		fail("pool", &err);
 	for (size_t i = 0; i < count; i++)
 		if (mortise_pool_call(pool, "hold", (mortise_json){ 0 }, &hold, &err) < 0)
@@ -313,21 +333,21 @@ static void fairness(struct world *w)
 			ratios[j] = ratios[j - 1];
 			ratios[j - 1] = swap;
 		}
-	printf("{\"scenario\": \"beside a flood\", \"quiet_us\": %.1f, \"beside_us\": %.1f, \"ratio\": %.3f}\n", (double)quiet / 1000,
-	       (double)beside / 1000, ratios[3]);
+	printf("{\"scenario\": \"beside a flood\", \"quiet_us\": %.1f, \"beside_us\": %.1f, \"ratio\": %.3f}\n",
+	       (double)quiet / 1000, (double)beside / 1000, ratios[3]);
 }
 
 static const struct scenario {
 	const char *name;
 	void (*run)(struct world *w);
 } scenarios[] = {
-	{ "20,000 time-outs", timeouts }, { "crash with 20,000", crash },
-	{ "20,000 queued", queue },       { "60,000 back", pool },
-	{ "flood of notes", flood },
-	{ "flood of noise", noise },      { "flood of stderr", stderr_flood },
-	{ "1,000 plugins", plugins },     { "beside a flood", fairness },
-	{ "batch, 15 MB", batch_15 },     { "batch, 60 MB", batch_60 },
-	{ "message, 15 MB", message_15 }, { "message, 60 MB", message_60 },
+	{ "20,000 time-outs", timeouts },    { "crash with 20,000", crash },
+	{ "20,000 queued", queue },          { "60,000 back", pool },
+	{ "flood of notes", flood },         { "flood of noise", noise },
+	{ "flood of stderr", stderr_flood }, { "1,000 plugins", plugins },
+	{ "beside a flood", fairness },      { "batch, 15 MB", batch_15 },
+	{ "batch, 60 MB", batch_60 },        { "message, 15 MB", message_15 },
+	{ "message, 60 MB", message_60 },
 };
 
 static void play(const struct scenario *scenario, const char *program, double scale)
@@ -343,8 +363,10 @@ static void play(const struct scenario *scenario, const char *program, double sc
 		fail("host", &err);
 	scenario->run(w);
 	if (scenario->run != fairness)
-		printf("{\"scenario\": \"%s\", \"longest_ms\": %.3f, \"mean_ms\": %.4f, \"dispatches\": %llu}\n", scenario->name,
-		       (double)w->longest / 1e6, (double)w->sum / 1e6 / (double)(w->dispatches ? w->dispatches : 1),
+		printf("{\"scenario\": \"%s\", \"longest_ms\": %.3f, \"mean_ms\": %.4f, \"dispatches\": "
+		       "%llu}\n",
+		       scenario->name, (double)w->longest / 1e6,
+		       (double)w->sum / 1e6 / (double)(w->dispatches ? w->dispatches : 1),
 		       (unsigned long long)w->dispatches);
 	fflush(stdout);
 	for (size_t i = 0; i < PLUGINS; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * burden-plugin: what is hard on a host, by method. It knows how the library writes a request (id before method).
+ * burden-plugin: what is hard on a host, by method. It knows how the library writes a request
+ * (id before method).
  *
  *	hold       never answered                  batch N   an array of N MB of ones, then the answer
  *	die        exits, with all that it holds   big N     answered with a string of N MB
@@ -64,7 +65,8 @@ static void answer(const char *line, const char *head, const char *of, long mega
 
 	if (!id)
 		return;
-	snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":%s", strtol(id + 5, NULL, 10), head);
+	snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":%s", strtol(id + 5, NULL, 10),
+		 head);
 	put_text(text);
 	if (megabytes)
 		put_megabytes(of, megabytes);

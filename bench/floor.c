@@ -45,7 +45,9 @@ static int read_all(int fd, char *to, size_t len)
 
 static int trip(const struct work *w, int out, int in)
 {
-	return write(out, w->request, w->request_len) == (ssize_t)w->request_len ? read_all(in, w->in, w->reply_len) : -1;
+	return write(out, w->request, w->request_len) == (ssize_t)w->request_len ?
+		       read_all(in, w->in, w->reply_len) :
+		       -1;
 }
 
 static void peer(const struct work *w, int in, int out)
@@ -93,8 +95,9 @@ int main(int argc, char **argv)
 	if (argc != 4 || bench_pin((int)strtol(argv[3], NULL, 10)) < 0)
 		return 2;
 	if (repeat(BENCH_REQUEST, batch, &w.request, &w.request_len) < 0 ||
-	    repeat(BENCH_REPLY, batch, &w.reply, &w.reply_len) < 0 || !(w.in = malloc(w.request_len + w.reply_len)) ||
-	    pipe(down) < 0 || pipe(up) < 0 || (pid = fork()) < 0)
+	    repeat(BENCH_REPLY, batch, &w.reply, &w.reply_len) < 0 ||
+	    !(w.in = malloc(w.request_len + w.reply_len)) || pipe(down) < 0 || pipe(up) < 0 ||
+	    (pid = fork()) < 0)
 		return 1;
 	if (pid == 0) {
 		close(down[1]);

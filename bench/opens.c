@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opens FILE COUNT: the median time of opening and closing FILE, in nanoseconds, as {"p50_ns": ...}. Run bare and in the
- * jail, where each open is a question to the broker. */
+/* opens FILE COUNT: the median time of opening and closing FILE, in nanoseconds, as {"p50_ns": ...}. Run bare
+ * and in the jail, where each open is a question to the broker. */
 #include <fcntl.h>
 #include <unistd.h>
 

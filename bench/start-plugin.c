@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest plugin: says one byte, then waits for the end of its input. Static, so that its own start is short. */
+/* The smallest plugin: says one byte, then waits for the end of its input. Static, so that its own
+ * start is short. */
 #include <unistd.h>
 
 int main(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start ROUNDS PLUGIN: what a start costs, from the call to the plugin's first byte, in one run on one core: a bare
- * posix_spawn with two pipes, our back ends and levels, and bwrap where it is installed; and what a guardian holds of
- * memory that is its own. Medians in microseconds and their ratio to the first, tab-separated.
+ * start ROUNDS PLUGIN: what a start costs, from the call to the plugin's first byte, in one run on one
+ * core: a bare posix_spawn with two pipes, our back ends and levels, and bwrap where it is installed;
+ * and what a guardian holds of memory that is its own. Medians in microseconds and their ratio to the
+ * first, tab-separated.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -148,14 +149,16 @@ static double median_us(int64_t *took, int rounds)
 
 /* ---- who takes part ---- */
 
-static const struct mor_policy pidns = { .pidns = true }, t0 = { .level = MOR_LEVEL_T0 }, t1 = { .level = MOR_LEVEL_T1 };
+static const struct mor_policy pidns = { .pidns = true }, t0 = { .level = MOR_LEVEL_T0 },
+			       t1 = { .level = MOR_LEVEL_T1 };
 static const struct subject {
 	const char *name;
 	const struct mor_policy *policy;
 	bool ours, direct;
 } subjects[] = {
-	{ "bare", NULL, false, false }, { "direct", NULL, true, true },  { "guarded", NULL, true, false },
-	{ "guarded+pidns", &pidns, true, false }, { "t0", &t0, true, false }, { "t1", &t1, true, false },
+	{ "bare", NULL, false, false },   { "direct", NULL, true, true },
+	{ "guarded", NULL, true, false }, { "guarded+pidns", &pidns, true, false },
+	{ "t0", &t0, true, false },       { "t1", &t1, true, false },
 	{ "bwrap", NULL, false, false },
 };
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]), GUARDED = 2 };
@@ -170,7 +173,9 @@ static int64_t once(const struct subject *who, struct mor_loop *loop, const char
 {
 	const char *alone[] = { plugin, NULL };
 	const char *wrapped[] = { "/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", plugin, NULL };
-	struct mor_command command = { .argv = alone, .helper = MORTISE_JAIL, .policy = who->policy, .direct = who->direct };
+	struct mor_command command = {
+		.argv = alone, .helper = MORTISE_JAIL, .policy = who->policy, .direct = who->direct
+	};
 
 	if (who->ours)
 		return ours(loop, &command, ret_kib);
@@ -194,7 +199,8 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof(one), &one);
 	for (int i = 0; i < rounds; i++) {
 		for (int who = 0; who < SUBJECTS; who++)
-			took[who][i] = once(&subjects[who], loop, argv[2], who == GUARDED && i == rounds / 2 ? &kib : NULL);
+			took[who][i] = once(&subjects[who], loop, argv[2],
+					    who == GUARDED && i == rounds / 2 ? &kib : NULL);
 	}
 	base = median_us(took[0], rounds);
 	for (int who = 0; who < SUBJECTS; who++) {

@@ -6,8 +6,8 @@
  * A round trip is taken to be what lies between two writes to a pipe; the first ones are let go. Only the
  * program itself is stepped, not the plugin it starts.
  *
- * Prints one line of JSON, then lines "COUNT OBJECT OFFSET" for each instruction seen. CPU: stepping is ten times
- * faster when both share a core.
+ * Prints one line of JSON, then lines "COUNT OBJECT OFFSET" for each instruction seen. CPU: stepping is ten
+ * times faster when both share a core.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,9 +21,9 @@
 
 #include "bench.h"
 
-#define SKIP 1500 /* more than any program's warm-up */
-#define TRIPS 20
-#define SLOTS (1 << 16)
+#define SKIP                1500 /* more than any program's warm-up */
+#define TRIPS               20
+#define SLOTS               (1 << 16)
 #define SYSCALL_INSTRUCTION 0x050f
 
 static struct place {
@@ -83,7 +83,8 @@ static long step(pid_t pid)
 			return -1;
 		note(regs.rip);
 		errno = 0;
-		if ((ptrace(PTRACE_PEEKTEXT, pid, regs.rip, NULL) & 0xffff) == SYSCALL_INSTRUCTION && errno == 0)
+		if ((ptrace(PTRACE_PEEKTEXT, pid, regs.rip, NULL) & 0xffff) == SYSCALL_INSTRUCTION &&
+		    errno == 0)
 			trips += is_write(&regs, regs.rax);
 	}
 	return steps;
@@ -101,7 +102,8 @@ static uint64_t base_of(pid_t pid, uint64_t at, char name[256])
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		name[0] = '\0';
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %255s", &from, &to, &offset, name) >= 3 && at >= from && at < to) {
+		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %255s", &from, &to, &offset, name) >= 3 &&
+		    at >= from && at < to) {
 			base = from - offset;
 			break;
 		}

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check.py SOURCE PROGRAM [ARG...]: runs an example and compares its output with what its own head comment promises."""
+"""check.py SOURCE PROGRAM [ARG...]: runs an example and compares its output with what its own head
+comment promises."""
 import difflib
 import re
 import subprocess
@@ -17,7 +18,9 @@ def promised(source):
 def main(source, *command):
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=100)
     want, got = promised(source), done.stdout.splitlines()
-    sys.stdout.writelines(line + "\n" for line in difflib.unified_diff(want, got, "promised", "printed", lineterm=""))
+    sys.stdout.writelines(
+        line + "\n" for line in difflib.unified_diff(want, got, "promised", "printed", lineterm="")
+    )
     if done.returncode != 0:
         print("exit status", done.returncode)
     return int(want != got or done.returncode != 0)

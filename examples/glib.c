@@ -81,7 +81,8 @@ int main(int argc, char **argv)
 	mortise_error err = { 0 };
 	guint source;
 
-	if (mortise_host_new(NULL, &app.host, &err) < 0 || mortise_plugin_new(app.host, &opt, &app.plugin, &err) < 0) {
+	if (mortise_host_new(NULL, &app.host, &err) < 0 ||
+	    mortise_plugin_new(app.host, &opt, &app.plugin, &err) < 0) {
 		fprintf(stderr, "glib: %s\n", err.text);
 		return 1;
 	}

@@ -86,8 +86,9 @@ int main(int argc, char **argv)
 	mortise_host *host = NULL;
 	int r = -1;
 
-	if (timer >= 0 && timerfd_settime(timer, 0, &limit, NULL) == 0 && mortise_host_new(NULL, &host, NULL) == 0 &&
-	    start(host, &a, path) == 0 && start(host, &b, path) == 0) {
+	if (timer >= 0 && timerfd_settime(timer, 0, &limit, NULL) == 0 &&
+	    mortise_host_new(NULL, &host, NULL) == 0 && start(host, &a, path) == 0 &&
+	    start(host, &b, path) == 0) {
 		puts("both calls are under way");
 		r = run(host, timer, &a, &b);
 	}

@@ -147,7 +147,8 @@ static void quit(struct service *service)
 int main(int argc, char **argv)
 {
 	struct service service = { .lock = PTHREAD_MUTEX_INITIALIZER, .answered = PTHREAD_COND_INITIALIZER };
-	struct client clients[2] = { { .service = &service, .number = 1 }, { .service = &service, .number = 2 } };
+	struct client clients[2] = { { .service = &service, .number = 1 },
+				     { .service = &service, .number = 2 } };
 	mortise_plugin_options opt = { .size = sizeof(opt), .path = argc > 1 ? argv[1] : "./echo-plugin.py" };
 	mortise_error err = { 0 };
 

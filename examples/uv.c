@@ -92,7 +92,8 @@ int main(int argc, char **argv)
 
 	if (uv_loop_init(&loop) < 0)
 		return 1;
-	if (mortise_host_new(NULL, &app.host, &err) < 0 || mortise_plugin_new(app.host, &opt, &app.plugin, &err) < 0) {
+	if (mortise_host_new(NULL, &app.host, &err) < 0 ||
+	    mortise_plugin_new(app.host, &opt, &app.plugin, &err) < 0) {
 		fprintf(stderr, "uv: %s\n", err.text);
 		return 1;
 	}

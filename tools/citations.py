@@ -26,12 +26,15 @@ LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.M)
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 # Texts that are not in the tree, by the words that used to name them.
-ELSEWHERE = re.compile(r"\b(?:DESIGN|FAULTS|PERF|JAIL|STYLE)(?: rule\b| section\b|:)|\.\./shared\b|"
-                       r"\b(?:field notes|our notes|the issue has|[Ii]ssue \d+)")
+ELSEWHERE = re.compile(
+    r"\b(?:DESIGN|FAULTS|PERF|JAIL|STYLE)(?: rule\b| section\b|:)|\.\./shared\b|"
+    r"\b(?:field notes|our notes|the issue has|[Ii]ssue \d+)"
+)
 NUMBERED = re.compile(r"\b[Dd]ecisions? (\d+(?:(?:, | and )\d+)*)|\b(R[1-9]\d?)\b")
 
 
 # ---- what is read of a file
+
 
 def blanked(found):
     return re.sub(r"[^\n]", " ", found.group())
@@ -89,6 +92,7 @@ def files(root):
 
 # ---- what it names
 
+
 @functools.cache
 def names_below(root):
     """Every path of the tree, files and folders, and the bare names of files."""
@@ -128,8 +132,11 @@ def is_citation(word):
     """Does the word name a file of the tree, or mean to?"""
     if re.search(r"\.md$", word):
         return True
-    return word.split("/")[0] in PLACES and "/" in word and (
-        word.split("/")[0] in ("src", "tests", "docs", "bench") or word.rpartition(".")[2] in SUFFIXES)
+    return (
+        word.split("/")[0] in PLACES
+        and "/" in word
+        and (word.split("/")[0] in ("src", "tests", "docs", "bench") or word.rpartition(".")[2] in SUFFIXES)
+    )
 
 
 def examples_blanked(path, prose):
@@ -149,6 +156,7 @@ def missing_files(root, path, prose):
 
 
 # ---- links
+
 
 def slug(heading):
     """The anchor that a heading gets."""
@@ -179,9 +187,11 @@ def dead_links(root, path, text):
 
 # ---- texts that only their writer has
 
+
 @functools.cache
 def numbers_of(page):
-    """The numbers of rules (R and a number) and of decisions (alone in a first cell) that a dialect's page has."""
+    """The numbers of rules (R and a number) and of decisions (alone in a first cell) that a
+    dialect's page has."""
     if not os.path.exists(page):
         return frozenset()
     with open(page, encoding="utf-8") as file:
@@ -216,8 +226,11 @@ def check(root):
         prose = prose_of(path, text)
         if prose is None:
             continue
-        faults += [f"{path}:{number}: {found.group()}: a text that is not in the tree"
-                   for number, line in enumerate(prose.split("\n"), 1) for found in ELSEWHERE.finditer(line)]
+        faults += [
+            f"{path}:{number}: {found.group()}: a text that is not in the tree"
+            for number, line in enumerate(prose.split("\n"), 1)
+            for found in ELSEWHERE.finditer(line)
+        ]
         faults += missing_files(root, path, prose)
         faults += unknown_numbers(root, path, prose)
         if path.endswith(".md"):

@@ -3,7 +3,8 @@
 
 names:
 - a tag (struct, enum, union, typedef) is defined in one file; so is a constant MOR_*
-- functions mor_WORD_* and constants MOR_WORD_* of headers are of one room (the parts of kythe are one room here)
+- functions mor_WORD_* and constants MOR_WORD_* of headers are of one room (the parts of kythe
+  are one room here)
 - a name without a noun (one word) is given to static functions of at most FILES_MAX files, and so is a macro
   or enumerator that is a file's own
 
@@ -14,9 +15,14 @@ import re
 
 FILES_MAX = 3
 # What is left to rename; this must shrink to nothing.
-NAMES_TO_DO = set("""
+NAMES_TO_DO = (
+    set(
+        """
     mor_dialect_ mor_kzip_ mor_watch_ prepare run
-""".split()) | {"struct run"}
+""".split()
+    )
+    | {"struct run"}
+)
 
 QUIET_PARTS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 TAG = re.compile(r"\b(struct|enum|union)\s+(\w+)\s*(?:__attribute__\(\([^{;]*\)\)\s*)?\{")
@@ -37,8 +43,11 @@ def quiet(text):
 
 def read(root):
     """{path: text} of all that is compiled below src."""
-    return {path.relative_to(root).as_posix(): quiet(path.read_text(encoding="utf-8", errors="replace"))
-            for path in sorted((root / "src").rglob("*")) if path.suffix in (".c", ".h", ".cpp")}
+    return {
+        path.relative_to(root).as_posix(): quiet(path.read_text(encoding="utf-8", errors="replace"))
+        for path in sorted((root / "src").rglob("*"))
+        if path.suffix in (".c", ".h", ".cpp")
+    }
 
 
 def room_of(path):
@@ -58,7 +67,9 @@ def constants(text):
 
 
 def tags(text):
-    return {f"{kind} {name}" for kind, name in TAG.findall(text)} | {f"typedef {n}" for n in TYPEDEF.findall(text)}
+    return {f"{kind} {name}" for kind, name in TAG.findall(text)} | {
+        f"typedef {n}" for n in TYPEDEF.findall(text)
+    }
 
 
 def gather(files, names_in, where=lambda path: path):
@@ -71,8 +82,11 @@ def gather(files, names_in, where=lambda path: path):
 
 
 def crowded(places, most, what):
-    return {name: f"{found[0]}:1: {what.format(name=name)} also in {', '.join(found[1:])}"
-            for name, found in places.items() if len(found) > most}
+    return {
+        name: f"{found[0]}:1: {what.format(name=name)} also in {', '.join(found[1:])}"
+        for name, found in places.items()
+        if len(found) > most
+    }
 
 
 def prefixes(headers):
@@ -104,11 +118,13 @@ def name_faults(files):
 def check_names(root):
     faults = name_faults(read(root))
     over = sorted(NAMES_TO_DO - faults.keys()) if (root / "tools/names.py").exists() else []
-    return ([faults[name] for name in sorted(faults.keys() - NAMES_TO_DO)] +
-            [f"tools/names.py:1: NAMES_TO_DO has {name}, which is done" for name in over])
+    return [faults[name] for name in sorted(faults.keys() - NAMES_TO_DO)] + [
+        f"tools/names.py:1: NAMES_TO_DO has {name}, which is done" for name in over
+    ]
 
 
 # ---- flags
+
 
 def flags_of(text):
     """The bits of those enums that hold 1 and 2, or are written with <<."""
@@ -120,14 +136,21 @@ def flags_of(text):
 
 
 def is_tested(name, texts):
-    test = re.compile(rf"&[\w\s|~()]*\b{name}\b|\b{name}\)?\s*&[^&]|[=!]=\s*{name}\b|\b{name}\s*[=!]=|"
-                      rf"\bcase\s+{name}\b|\bmor_trace\(\s*{name}\b|"
-                      rf"(?:\bif \(|&&|\|\||\?|!)[^;{{}}]*\w\([^;{{}}()]*\b{name}\b")
+    test = re.compile(
+        rf"&[\w\s|~()]*\b{name}\b|\b{name}\)?\s*&[^&]|[=!]=\s*{name}\b|\b{name}\s*[=!]=|"
+        rf"\bcase\s+{name}\b|\bmor_trace\(\s*{name}\b|"
+        rf"(?:\bif \(|&&|\|\||\?|!)[^;{{}}]*\w\([^;{{}}()]*\b{name}\b"
+    )
     return any(test.search(text) for text in texts)
 
 
 def check_flags(root):
     files = read(root)
     readers = [text for path, text in files.items() if room_of(path) != "explain"]
-    return [f"{path}:1: {name} is a flag that nothing reads" for path, text in files.items() if path.endswith(".h")
-            for name in flags_of(text) if not BY_MASK.match(name) and not is_tested(name, readers)]
+    return [
+        f"{path}:1: {name} is a flag that nothing reads"
+        for path, text in files.items()
+        if path.endswith(".h")
+        for name in flags_of(text)
+        if not BY_MASK.match(name) and not is_tested(name, readers)
+    ]

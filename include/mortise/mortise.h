@@ -86,10 +86,10 @@ enum mortise_status {
 
 /* Lives on the caller's stack, owns nothing, 512 bytes for ever. */
 typedef struct mortise_error {
-	int code;          /* MORTISE_E...                                                        */
-	int os_errno;      /* the errno behind it, or 0                                           */
-	int64_t rpc_code;  /* the plugin's own number if code is MORTISE_EREMOTE, else the table's */
-	char text[496];    /* one line: which plugin, what failed, why, its last stderr line */
+	int code;         /* MORTISE_E...                                                        */
+	int os_errno;     /* the errno behind it, or 0                                           */
+	int64_t rpc_code; /* the plugin's own number if code is MORTISE_EREMOTE, else the table's */
+	char text[496];   /* one line: which plugin, what failed, why, its last stderr line */
 } mortise_error;
 
 /* What the table says about a status. Unknown numbers give "unknown", exit code 1. Any thread. */
@@ -125,10 +125,10 @@ enum mortise_state {
 MORTISE_API const char *mortise_state_name(int state);
 
 enum mortise_event_type {
-	MORTISE_EVENT_STATE,   /* state, previous; text says why; code: why the plugin ends, as a status (a
+	MORTISE_EVENT_STATE,  /* state, previous; text says why; code: why the plugin ends, as a status (a
 				    breach of the protocol is MORTISE_EPROTO from DRAINING on); 0: it was
 				    asked to */
-	MORTISE_EVENT_STDERR,  /* text: one line of the plugin's stderr, control bytes shown as \xNN     */
+	MORTISE_EVENT_STDERR, /* text: one line of the plugin's stderr, control bytes shown as \xNN     */
 	/* text: excerpt of bytes on stdout that were not a message; count: bytes skipped */
 	MORTISE_EVENT_NOISE,
 	MORTISE_EVENT_NOTE,    /* method, params: a notification that the dialect does not use itself. If
@@ -178,7 +178,7 @@ typedef struct mortise_host_options {
 	size_t size;                /* sizeof(mortise_host_options): the ABI version       */
 	mortise_event_fn *on_event; /* for plugins without their own on_event */
 	void *arg;
-	uint64_t flags;             /* none so far */
+	uint64_t flags; /* none so far */
 	/* The program mortise-jail. NULL: the one that came with this library, found from the library's own
 	 * file. It is refused (MORTISE_EJAIL) if others can write it or its directory. A program named here
 	 * is used without this check. */
@@ -226,10 +226,10 @@ MORTISE_API int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, vo
 typedef void mortise_request_fn(mortise_request *request, const char *method, mortise_json params, void *arg);
 
 enum mortise_plugin_flags {
-	MORTISE_STRICT = 1 << 0,      /* follow the specification exactly: warnings become errors */
-	MORTISE_NO_RESTART = 1 << 1,  /* a plugin that died is not restarted until it is called again */
-	MORTISE_CLEAN_ENV = 1 << 2,   /* a minimal environment; see also MORTISE_INHERIT_ENV            */
-	MORTISE_INHERIT_ENV = 1 << 3  /* the host's environment; with neither flag the dialect decides */
+	MORTISE_STRICT = 1 << 0,     /* follow the specification exactly: warnings become errors */
+	MORTISE_NO_RESTART = 1 << 1, /* a plugin that died is not restarted until it is called again */
+	MORTISE_CLEAN_ENV = 1 << 2,  /* a minimal environment; see also MORTISE_INHERIT_ENV            */
+	MORTISE_INHERIT_ENV = 1 << 3 /* the host's environment; with neither flag the dialect decides */
 };
 
 typedef struct mortise_plugin_options {
@@ -305,12 +305,12 @@ typedef struct mortise_reply {
 	int more;                   /* 1: a piece, more will follow; 0: the last callback of this call */
 	mortise_json result;        /* with MORTISE_OK                                                 */
 	mortise_json error_data;    /* with MORTISE_EREMOTE: the complete `data` of the error; with
-				         MORTISE_EVIOLATION the same as the event's params */
+					 MORTISE_EVIOLATION the same as the event's params */
 	const mortise_error *error; /* set if status is not MORTISE_OK */
 	mortise_plugin *plugin;     /* NULL: a call of a pool that never reached a worker */
 	mortise_call *call;         /* NULL in a pool                                                  */
 	mortise_json next;          /* with MORTISE_PAGES: an object to merge into the params of the same
-				         call, to get the next page; absent: this was the last */
+					 call, to get the next page; absent: this was the last */
 } mortise_reply;
 typedef void mortise_reply_fn(const mortise_reply *reply, void *arg);
 
@@ -330,7 +330,7 @@ typedef struct mortise_call_options {
 	uint64_t flags;      /* enum mortise_call_flags */
 	mortise_reply_fn *on_reply;
 	void *arg;
-	mortise_json extra;  /* object: members that the protocol has beside the arguments (G-Assist:
+	mortise_json extra; /* object: members that the protocol has beside the arguments (G-Assist:
 				   context, system_info), if the dialect sends them; not with MORTISE_RAW */
 } mortise_call_options;
 
@@ -376,11 +376,11 @@ typedef struct mortise_pool_options {
 	size_t size;
 	uint32_t workers;   /* processes; 0: one per processor                                          */
 	uint32_t retries;   /* how often a call is tried again on another worker: after a crash of its
-			         worker, or an error whose data says "recoverable": true. Default 0: never.
-			         If nothing of a call was written, it does not count as a try: see
-			         mortise_pool_call() */
+				 worker, or an error whose data says "recoverable": true. Default 0: never.
+				 If nothing of a call was written, it does not count as a try: see
+				 mortise_pool_call() */
 	uint32_t max_queue; /* calls that wait for a worker; more fail with MORTISE_EOVERLOAD; 0: 65536.
-			         The bytes of their params are limited as well: limits.queue for each worker */
+				 The bytes of their params are limited as well: limits.queue for each worker */
 } mortise_pool_options;
 
 /* The workers start when calls need them, and are restarted like any plugin. `plugin_opt` as in
@@ -420,25 +420,25 @@ MORTISE_API mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t ind
  * that, its start fails with MORTISE_EJAIL and a text that names what is missing, so that a caller can work
  * without a view. */
 typedef struct mortise_view {
-	size_t size;       /* sizeof(mortise_view): the ABI version                                             */
-	const char *stage; /* absolute path of a directory. Its tree appears over "/":
-			        STAGE/usr/include/x.h as /usr/include/x.h, over the host's files, read-only
-			        (writes: EROFS). If the host has a link to a directory (/lib), the stage's
-			        files below that name appear where the link leads. Nothing can be shown below
-			        /proc, /sys and /dev: MORTISE_EINVAL. Links in the stage are shown, but never
-			        followed. Hard links to one file are one inode for the plugin within one
-			        top-level directory. The stage must not change while it is shown. It may be
-			        removed when the view is replaced or removed. */
-	const char *const *writable; /* NULL, or NULL-terminated: absolute paths of existing directories of
-			        the host that the plugin may read and write under their own names,
-			        also if the stage covers them or a confined plugin would not see them
-			        (for its output) */
+	size_t size;                    /* sizeof(mortise_view): the ABI version */
+	const char *stage;              /* absolute path of a directory. Its tree appears over "/":
+				STAGE/usr/include/x.h as /usr/include/x.h, over the host's files, read-only
+				(writes: EROFS). If the host has a link to a directory (/lib), the stage's
+				files below that name appear where the link leads. Nothing can be shown below
+				/proc, /sys and /dev: MORTISE_EINVAL. Links in the stage are shown, but never
+				followed. Hard links to one file are one inode for the plugin within one
+				top-level directory. The stage must not change while it is shown. It may be
+				removed when the view is replaced or removed. */
+	const char *const *writable;    /* NULL, or NULL-terminated: absolute paths of existing directories of
+				the host that the plugin may read and write under their own names,
+				also if the stage covers them or a confined plugin would not see them
+				(for its output) */
 	const char *const *directories; /* NULL, or NULL-terminated: directories of the stage, relative to it
-			        ("usr/include/sys"). All its other directories must be parents of
-			        these. They save the guardian a walk through the stage. It then
-			        looks in the host's tree only at these: a link on the path to a
-			        directory that is not named is covered, not followed. If they are
-			        too many for one order (some 15,000 bytes), they are ignored */
+				("usr/include/sys"). All its other directories must be parents of
+				these. They save the guardian a walk through the stage. It then
+				looks in the host's tree only at these: a link on the path to a
+				directory that is not named is covered, not followed. If they are
+				too many for one order (some 15,000 bytes), they are ignored */
 } mortise_view;
 
 /* The end of mortise_plugin_set_view(): called from dispatch, exactly once, never before that function has
@@ -471,10 +471,10 @@ typedef struct mortise_jail_options {
 	size_t size;
 	const char *const *argv;   /* NULL-terminated; without a slash the program is searched in PATH */
 	const char *const *policy; /* NULL-terminated "key=value": the keys of [sandbox], and plugin_dir
-				        and scratch; paths are absolute or begin with "~/"; read and
-				        protected_paths may be repeated. Default level: "auto" */
+					and scratch; paths are absolute or begin with "~/"; read and
+					protected_paths may be repeated. Default level: "auto" */
 	const char *const *env;    /* NULL-terminated, added to the clean environment: "NAME=VALUE", or
-				        "NAME" to pass our value on */
+					"NAME" to pass our value on */
 	const char *name;          /* its name in texts; NULL: the program's file name */
 	const char *helper;        /* path of mortise-jail; NULL: the one that came with this library         */
 	uint32_t landlock_abi_cap; /* for tests: use only Landlock up to this ABI; 0: everything */
@@ -486,12 +486,12 @@ typedef struct mortise_jail_options {
 
 /* Owned by the caller; filled as far as the run went. */
 typedef struct mortise_jail_result {
-	size_t size;         /* set by the caller: sizeof(mortise_jail_result)                                   */
-	int exit_code;       /* as in a shell: the program's own, or 128 + signal; 9: a violation */
-	int signal;          /* the signal that ended it, or 0 */
-	int timed_out;       /* 1: its wall time was over                                                        */
-	char level[12];      /* in force: "guarded", "t0", "t1"; "" if it never started */
-	char syscall[32];    /* a violation: the call, its path, and the broken rule; else "" */
+	size_t size;      /* set by the caller: sizeof(mortise_jail_result) */
+	int exit_code;    /* as in a shell: the program's own, or 128 + signal; 9: a violation */
+	int signal;       /* the signal that ended it, or 0 */
+	int timed_out;    /* 1: its wall time was over */
+	char level[12];   /* in force: "guarded", "t0", "t1"; "" if it never started */
+	char syscall[32]; /* a violation: the call, its path, and the broken rule; else "" */
 	char path[512];
 	char rule[64];
 	/* what ends all its processes: "subreaper" (the guardian), "pidns" (the kernel); "": never started */
@@ -529,12 +529,12 @@ typedef struct mortise_undo_options {
 } mortise_undo_options;
 
 typedef struct mortise_undo_result {
-	size_t size;         /* set by the caller: sizeof(mortise_undo_result)                                   */
-	unsigned changed;    /* names that were changed, made and removed, and are now as before */
+	size_t size;      /* set by the caller: sizeof(mortise_undo_result) */
+	unsigned changed; /* names that were changed, made and removed, and are now as before */
 	unsigned created, removed;
 	/* names that stay as they are, usually because somebody else has changed them since */
 	unsigned left;
-	unsigned refused;    /* 1: a change of the program was refused because it could not be saved */
+	unsigned refused; /* 1: a change of the program was refused because it could not be saved */
 	unsigned reserved;
 } mortise_undo_result;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analyzer.h: write a Kythe analyzer. The analyzer is the client here: it asks the driver for work on its stdout, reads
- * files as if they were its own, and writes entries to a file that the driver names.
+ * analyzer.h: write a Kythe analyzer. The analyzer is the client here: it asks the driver for work on its
+ * stdout, reads files as if they were its own, and writes entries to a file that the driver names.
  *
  *	static int analyze(tenon_analyzer *a, const tenon_unit *unit, void *arg)
  *	{
@@ -19,8 +19,8 @@
  *   - One analysis at a time, on the thread that called tenon_analyze(). The process is in the unit's working
  *     directory while `analyze` runs.
  *   - What the library returns is valid until `analyze` returns. Arguments are borrowed during the call.
- *   - int results are 0, or negative if nothing was done. A failed write or a lost driver is reported once, at the
- *     end: you need not check the result of each entry.
+ *   - int results are 0, or negative if nothing was done. A failed write or a lost driver is reported once, at
+ *     the end: you need not check the result of each entry.
  */
 #ifndef TENON_ANALYZER_H
 #define TENON_ANALYZER_H
@@ -44,11 +44,11 @@ typedef struct tenon_unit {
 	const char *working_dir;
 	/* source files, as the build spells them; NULL-terminated, like all lists here */
 	const char *const *inputs;
-	const char *const *arguments; /* the compiler's                                                               */
-	const char *const *environment; /* NAME=VALUE                                                                 */
-	const char *output;           /* where entries go; the library writes there                                   */
+	const char *const *arguments;           /* the compiler's */
+	const char *const *environment;         /* NAME=VALUE */
+	const char *output;                     /* where entries go; the library writes there */
 	const char *entry_context, *output_key; /* "" if the record has none */
-	const char *details;          /* JSON text, an array; "[]" if there are none */
+	const char *details;                    /* JSON text, an array; "[]" if there are none */
 	size_t input_count, argument_count;
 } tenon_unit;
 
@@ -57,11 +57,11 @@ typedef struct tenon_unit {
 typedef int tenon_analyze_fn(tenon_analyzer *analyzer, const tenon_unit *unit, void *arg);
 
 typedef struct tenon_analyzer_options {
-	const char *name;          /* messages on stderr begin with it */
-	const char *const *types;  /* analysis types to ask for, NULL-terminated; NULL: any                           */
+	const char *name;         /* messages on stderr begin with it */
+	const char *const *types; /* analysis types to ask for, NULL-terminated; NULL: any */
 	tenon_analyze_fn *analyze;
 	void *arg;
-	uint32_t max_analyses;     /* exit after this many, so that a fresh process takes over; 0: never */
+	uint32_t max_analyses; /* exit after this many, so that a fresh process takes over; 0: never */
 } tenon_analyzer_options;
 
 /* Sends init, then analyze and done until the driver closes stdin. 0, or 1 if the driver refused us, an
@@ -71,17 +71,20 @@ TENON_API int tenon_analyze(const tenon_analyzer_options *options);
 /* The VName that entries must use for a path of the record (signature "": of the file itself). The driver is
  * asked once per path and signature and analysis. Negative if it does not answer: then `ret` has only the
  * path. */
-TENON_API int tenon_vname_of(tenon_analyzer *analyzer, const char *path, const char *signature, tenon_vname *ret);
+TENON_API int tenon_vname_of(tenon_analyzer *analyzer, const char *path, const char *signature,
+			     tenon_vname *ret);
 
 /* Asks for the names of many files in one message instead of one each; then tenon_vname_of() knows them.
  * `paths` is NULL-terminated. It only saves time: missing names are asked for when they are needed. */
 TENON_API void tenon_vnames_ahead(tenon_analyzer *analyzer, const char *const *paths);
 
 /* Entries. Text in names is UTF-8; a fact's value is any bytes. Each fact and edge should be emitted once. */
-TENON_API int tenon_fact(tenon_analyzer *analyzer, const tenon_vname *source, const char *name, const void *value,
-			 size_t len);
-TENON_API int tenon_fact_text(tenon_analyzer *analyzer, const tenon_vname *source, const char *name, const char *value);
-TENON_API int tenon_edge(tenon_analyzer *analyzer, const tenon_vname *source, const char *kind, const tenon_vname *target);
+TENON_API int tenon_fact(tenon_analyzer *analyzer, const tenon_vname *source, const char *name,
+			 const void *value, size_t len);
+TENON_API int tenon_fact_text(tenon_analyzer *analyzer, const tenon_vname *source, const char *name,
+			      const char *value);
+TENON_API int tenon_edge(tenon_analyzer *analyzer, const tenon_vname *source, const char *kind,
+			 const tenon_vname *target);
 TENON_API uint64_t tenon_entries(const tenon_analyzer *analyzer); /* emitted in this analysis */
 
 /* A diagnostic of this analysis. `path` NULL: about the whole analysis. line and column count from 1; 0: not

@@ -13,13 +13,13 @@ struct setting {
 };
 
 static const struct setting settings[] = {
-	{ "max_functions",         offsetof(struct config, max_functions),         100,       0,    1000000   },
-	{ "disassemble_functions", offsetof(struct config, disassemble_functions), 20,        0,    1000000   },
-	{ "max_instructions",      offsetof(struct config, max_instructions),      1000,      1,    1000000   },
-	{ "min_string_length",     offsetof(struct config, min_string_length),     5,         1,    1024      },
-	{ "max_strings",           offsetof(struct config, max_strings),           2000,      0,    1000000   },
-	{ "max_content_bytes",     offsetof(struct config, max_content_bytes),     4 << 20,   4096, 64 << 20  },
-	{ "max_file_bytes",        offsetof(struct config, max_file_bytes),        256 << 20, 64,   1024 << 20 },
+	{ "max_functions", offsetof(struct config, max_functions), 100, 0, 1000000 },
+	{ "disassemble_functions", offsetof(struct config, disassemble_functions), 20, 0, 1000000 },
+	{ "max_instructions", offsetof(struct config, max_instructions), 1000, 1, 1000000 },
+	{ "min_string_length", offsetof(struct config, min_string_length), 5, 1, 1024 },
+	{ "max_strings", offsetof(struct config, max_strings), 2000, 0, 1000000 },
+	{ "max_content_bytes", offsetof(struct config, max_content_bytes), 4 << 20, 4096, 64 << 20 },
+	{ "max_file_bytes", offsetof(struct config, max_file_bytes), 256 << 20, 64, 1024 << 20 },
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
@@ -75,7 +75,8 @@ static int read_timeout(tenon_call *call, struct config *config)
 	double seconds = value ? tenon_as_double(value, -1) : TIMEOUT_USUAL;
 
 	if (!isfinite(seconds) || seconds <= 0 || seconds > TIMEOUT_MOST)
-		return bad_setting(call, "timeout_sec", "timeout_sec: must be a number of seconds, more than 0, at most 86400");
+		return bad_setting(call, "timeout_sec",
+				   "timeout_sec: must be a number of seconds, more than 0, at most 86400");
 	config->timeout_sec = seconds;
 	return 0;
 }

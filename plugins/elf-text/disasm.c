@@ -59,8 +59,8 @@ enum disasm_status disasm_run(struct disasm *disasm, const struct disasm_job *jo
 		if (!cs_disasm_iter(disasm->handle, &code, &left, &addr, insn))
 			break;
 		real += insn->id != 0; /* 0: bytes that were skipped */
-		text_printf(out, "  0x%" PRIx64 ": %s%s%s\n", insn->address, insn->mnemonic, *insn->op_str ? " " : "",
-			    insn->op_str);
+		text_printf(out, "  0x%" PRIx64 ": %s%s%s\n", insn->address, insn->mnemonic,
+			    *insn->op_str ? " " : "", insn->op_str);
 	}
 	if (left > 0)
 		text_printf(out, "  (%zu more bytes)\n", left);

@@ -26,8 +26,10 @@ static void take_section(struct elf_file *file, Elf_Scn *scn, size_t names)
 	if (!gelf_getshdr(scn, &shdr))
 		return;
 	name = names ? elf_strptr(file->elf, names, shdr.sh_name) : NULL;
-	*section = (struct section){ name ? name : "", shdr.sh_type, shdr.sh_flags, shdr.sh_addr, shdr.sh_size, NULL };
-	if (shdr.sh_type != SHT_NOBITS && shdr.sh_type != SHT_NULL && within(shdr.sh_offset, shdr.sh_size, file->len))
+	*section = (struct section){ name ? name : "", shdr.sh_type, shdr.sh_flags,
+				     shdr.sh_addr,     shdr.sh_size, NULL };
+	if (shdr.sh_type != SHT_NOBITS && shdr.sh_type != SHT_NULL &&
+	    within(shdr.sh_offset, shdr.sh_size, file->len))
 		section->data = file->image + shdr.sh_offset;
 }
 
@@ -78,7 +80,8 @@ static const char *table_fault(const struct elf_file *file)
 {
 	const GElf_Ehdr *h = &file->header;
 
-	if (h->e_phoff && h->e_phnum != PN_XNUM && !within(h->e_phoff, (uint64_t)h->e_phnum * h->e_phentsize, file->len))
+	if (h->e_phoff && h->e_phnum != PN_XNUM &&
+	    !within(h->e_phoff, (uint64_t)h->e_phnum * h->e_phentsize, file->len))
 		return "the program header table lies beyond the end of the file";
 	if (h->e_shoff && !within(h->e_shoff, (uint64_t)h->e_shnum * h->e_shentsize, file->len))
 		return "the section header table lies beyond the end of the file";
@@ -123,7 +126,8 @@ static void read_notes(struct elf_file *file, Elf_Scn *scn)
 	while (data && (offset = gelf_getnote(data, offset, &note, &name_at, &desc_at)) > 0) {
 		const unsigned char *bytes = data->d_buf;
 
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(bytes + name_at, "GNU", 4) != 0)
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp(bytes + name_at, "GNU", 4) != 0)
 			continue;
 		for (size_t i = 0; i < note.n_descsz && i < 32; i++)
 			snprintf(file->build_id + 2 * i, 3, "%02x", bytes[desc_at + i]);
@@ -155,7 +159,8 @@ static void read_details(struct elf_file *file)
 		else if (shdr.sh_type == SHT_NOTE && !file->build_id[0])
 			read_notes(file, scn);
 	}
-	/* Not every linker sets the flag. Programs name an interpreter, but so does libc.so.6, which has a soname. */
+	/* Not every linker sets the flag. Programs name an interpreter, but so does libc.so.6, which
+	 * has a soname. */
 	file->pie = file->header.e_type == ET_DYN && (file->pie || (file->interpreter && !file->soname));
 }
 
@@ -209,11 +214,12 @@ void elf_file_close(struct elf_file *file)
 void elf_file_type(const struct elf_file *file, char *out, size_t out_size)
 {
 	static const char *const kinds[] = {
-		[ET_NONE] = "file of no type", [ET_REL] = "relocatable",  [ET_EXEC] = "executable",
+		[ET_NONE] = "file of no type", [ET_REL] = "relocatable", [ET_EXEC] = "executable",
 		[ET_DYN] = "shared object",    [ET_CORE] = "core file",
 	};
 	const GElf_Ehdr *h = &file->header;
-	const char *kind = h->e_type < sizeof(kinds) / sizeof(kinds[0]) ? kinds[h->e_type] : "file of unknown type";
+	const char *kind =
+		h->e_type < sizeof(kinds) / sizeof(kinds[0]) ? kinds[h->e_type] : "file of unknown type";
 
 	snprintf(out, out_size, "%s %s %s", h->e_ident[EI_CLASS] == ELFCLASS64 ? "64-bit" : "32-bit",
 		 h->e_ident[EI_DATA] == ELFDATA2MSB ? "MSB" : "LSB", file->pie ? "pie executable" : kind);
@@ -228,12 +234,14 @@ static const unsigned char *at(const unsigned char *data, uint64_t base, uint64_
 	return data + (addr - base);
 }
 
-static const unsigned char *section_at(const struct section *section, uint64_t base, uint64_t addr, uint64_t *ret_avail)
+static const unsigned char *section_at(const struct section *section, uint64_t base, uint64_t addr,
+				       uint64_t *ret_avail)
 {
 	return at(section->data, base, section->size, addr, ret_avail);
 }
 
-const unsigned char *elf_file_at(const struct elf_file *file, size_t section, uint64_t addr, uint64_t *ret_avail)
+const unsigned char *elf_file_at(const struct elf_file *file, size_t section, uint64_t addr,
+				 uint64_t *ret_avail)
 {
 	const unsigned char *found = NULL;
 	bool relocatable = file->header.e_type == ET_REL;
@@ -251,7 +259,8 @@ const unsigned char *elf_file_at(const struct elf_file *file, size_t section, ui
 	/* Segments only without sections: in a file of separate debug information they point at nothing. */
 	for (size_t i = 0; !found && !file->section_count && i < file->segment_count; i++)
 		if (file->segments[i].type == PT_LOAD)
-			found = at(file->segments[i].data, file->segments[i].addr, file->segments[i].size, addr, ret_avail);
+			found = at(file->segments[i].data, file->segments[i].addr, file->segments[i].size, addr,
+				   ret_avail);
 	return found;
 }
 

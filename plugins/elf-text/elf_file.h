@@ -55,7 +55,8 @@ void elf_file_type(const struct elf_file *file, char *out, size_t out_size);
 
 /* The bytes at a virtual address, or at an offset in `section` when the file is relocatable; `section`
  * 0 when it is not known. NULL when the file has none there, else *ret_avail bytes are good. */
-const unsigned char *elf_file_at(const struct elf_file *file, size_t section, uint64_t addr, uint64_t *ret_avail);
+const unsigned char *elf_file_at(const struct elf_file *file, size_t section, uint64_t addr,
+				 uint64_t *ret_avail);
 
 const struct section *elf_file_section(const struct elf_file *file, const char *name);
 

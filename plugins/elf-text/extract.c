@@ -183,8 +183,9 @@ static int fail_dependency(tenon_call *call, const struct report *report)
 	tenon_put_str(call, "architecture", report->arch.name);
 	tenon_put_str(call, "config_key", "disassemble_functions");
 	tenon_end(call);
-	return tenon_fail_built(call, TENON_EINTERNAL,
-				"capstone cannot read this processor's code. Set disassemble_functions to 0 to do without.");
+	return tenon_fail_built(
+		call, TENON_EINTERNAL,
+		"capstone cannot read this processor's code. Set disassemble_functions to 0 to do without.");
 }
 
 /* Metadata are texts, numbers too: the specification's rule. */

@@ -133,8 +133,10 @@ static bool take_frame(uint64_t addr, uint64_t size, void *arg)
 	uint64_t avail;
 
 	if (elf_file_at(c->file, 0, addr, &avail))
-		add(c, (struct function){ .addr = addr, .size = size < avail ? size : avail, .rank = RANK_UNNAMED,
-					    .name = addr == c->file->header.e_entry ? "entry" : NULL });
+		add(c, (struct function){ .addr = addr,
+					  .size = size < avail ? size : avail,
+					  .rank = RANK_UNNAMED,
+					  .name = addr == c->file->header.e_entry ? "entry" : NULL });
 	return go_on(c);
 }
 
@@ -231,7 +233,8 @@ static void fold(struct collector *c, bool relocatable)
 	for (size_t i = 0, next; i < f->count && go_on(c); i = next) {
 		struct function *first = &f->items[i];
 
-		for (next = i + 1; next < f->count && compare_place(first, &f->items[next], relocatable) == 0; next++)
+		for (next = i + 1; next < f->count && compare_place(first, &f->items[next], relocatable) == 0;
+		     next++)
 			if (f->items[next].size > first->size)
 				first->size = f->items[next].size;
 		first->aliases = (uint32_t)(next - i - 1);

@@ -7,21 +7,21 @@
 
 struct function {
 	uint64_t addr, size;
-	const char *name;  /* NULL: the binary does not say                                     */
-	uint32_t section;  /* 0: not known                                                      */
-	uint8_t rank;      /* which of several names at one address goes first: the lower       */
-	bool thumb;        /* ARM code in its 16-bit form                                       */
-	bool guessed;      /* the size is our guess                                             */
+	const char *name;          /* NULL: the binary does not say                                     */
+	uint32_t section;          /* 0: not known                                                      */
+	uint8_t rank;              /* which of several names at one address goes first: the lower       */
+	bool thumb;                /* ARM code in its 16-bit form                                       */
+	bool guessed;              /* the size is our guess                                             */
 	bool listed, disassembled; /* chosen for the report                                     */
-	uint32_t aliases;  /* the next so many entries are other names for the same code        */
+	uint32_t aliases;          /* the next so many entries are other names for the same code        */
 };
 
 struct functions {
 	struct function *items; /* by address; aliases right behind the one they repeat         */
 	size_t count, cap;
-	size_t total;           /* without aliases                                              */
-	const char *source;     /* "symtab", "dynsym", "dynsym+eh_frame", "eh_frame", "entry", "none" */
-	const char **imports;   /* sorted, each once                                            */
+	size_t total;         /* without aliases                                              */
+	const char *source;   /* "symtab", "dynsym", "dynsym+eh_frame", "eh_frame", "entry", "none" */
+	const char **imports; /* sorted, each once                                            */
 	size_t import_count, import_cap;
 };
 

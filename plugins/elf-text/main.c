@@ -110,11 +110,11 @@ static int extractor_supports(tenon_call *call)
 
 static const tenon_method methods[] = {
 	{ "handshake.manifest", handshake_manifest, "What the plugin is and takes" },
-	{ "plugin.init",        plugin_init,        "Takes the configuration"      },
-	{ "plugin.health",      plugin_health,      "Whether it is well"           },
-	{ "plugin.shutdown",    plugin_shutdown,    "Ends what plugin.init began"  },
-	{ "extractor.supports", extractor_supports, "Whether it takes a file"      },
-	{ "extractor.extract",  extractor_extract,  "The text of an ELF binary"    },
+	{ "plugin.init", plugin_init, "Takes the configuration" },
+	{ "plugin.health", plugin_health, "Whether it is well" },
+	{ "plugin.shutdown", plugin_shutdown, "Ends what plugin.init began" },
+	{ "extractor.supports", extractor_supports, "Whether it takes a file" },
+	{ "extractor.extract", extractor_extract, "The text of an ELF binary" },
 	{ 0 },
 };
 

@@ -28,7 +28,12 @@ struct scan {
 static size_t printable(const unsigned char *p, size_t left)
 {
 	unsigned code = p[0];
-	size_t len = code < 0x80 ? 1 : code < 0xc2 ? 0 : code < 0xe0 ? 2 : code < 0xf0 ? 3 : code < 0xf5 ? 4 : 0;
+	size_t len = code < 0x80 ? 1 :
+		     code < 0xc2 ? 0 :
+		     code < 0xe0 ? 2 :
+		     code < 0xf0 ? 3 :
+		     code < 0xf5 ? 4 :
+				   0;
 
 	if (len == 1)
 		return (code >= 0x20 && code < 0x7f) || code == '\t';
@@ -117,7 +122,8 @@ static void scan_bytes(struct scan *scan, const unsigned char *p, uint64_t len)
  * own name in .comment. */
 static bool is_data(const struct section *s)
 {
-	static const char *const machinery[] = { ".eh_frame", ".eh_frame_hdr", ".gcc_except_table", ".got", ".got.plt" };
+	static const char *const machinery[] = { ".eh_frame", ".eh_frame_hdr", ".gcc_except_table", ".got",
+						 ".got.plt" };
 
 	if (!s->data || s->type != SHT_PROGBITS || s->flags & (SHF_EXECINSTR | SHF_COMPRESSED))
 		return false;
@@ -140,8 +146,8 @@ static void scan_file(struct scan *scan, const struct elf_file *file)
 			scan_bytes(scan, file->segments[i].data, file->segments[i].size);
 }
 
-enum strings_status strings_run(const struct elf_file *file, const struct strings_options *options, struct text *out,
-				size_t *ret_count)
+enum strings_status strings_run(const struct elf_file *file, const struct strings_options *options,
+				struct text *out, size_t *ret_count)
 {
 	struct scan scan = { .options = options, .out = out, .budget = 2 * (uint64_t)file->len };
 	size_t slots = 16;

@@ -15,7 +15,7 @@ struct strings_options {
 enum strings_status { STRINGS_DONE, STRINGS_NO_MEMORY, STRINGS_TIMEOUT };
 
 /* Appends each different string once, in the order of the file, one per line. */
-enum strings_status strings_run(const struct elf_file *file, const struct strings_options *options, struct text *out,
-				size_t *ret_count);
+enum strings_status strings_run(const struct elf_file *file, const struct strings_options *options,
+				struct text *out, size_t *ret_count);
 
 #endif

@@ -106,7 +106,9 @@ static void write_names(struct maker *m, const struct function *f)
 /* False when the time for the whole report is over. */
 static bool write_code(struct maker *m, const struct function *f)
 {
-	struct disasm_job job = { .addr = f->addr, .thumb = f->thumb, .max_instructions = m->options->max_instructions };
+	struct disasm_job job = { .addr = f->addr,
+				  .thumb = f->thumb,
+				  .max_instructions = m->options->max_instructions };
 	int64_t whole_ns = m->options->deadline_ns, own_ns = clock_after(m->options->function_sec);
 	enum disasm_status status;
 	uint64_t avail;
@@ -235,7 +237,9 @@ enum report_status report_make(unsigned char *image, size_t len, const struct re
 	*ret = (struct report){ .libraries.limit = LIBRARIES_BYTES };
 	opened = elf_file_open(&m.file, image, len, &ret->why);
 	if (opened != ELF_OK)
-		return opened == ELF_FOREIGN ? REPORT_FOREIGN : opened == ELF_CORRUPT ? REPORT_CORRUPT : REPORT_NO_MEMORY;
+		return opened == ELF_FOREIGN ? REPORT_FOREIGN :
+		       opened == ELF_CORRUPT ? REPORT_CORRUPT :
+					       REPORT_NO_MEMORY;
 	status = write_all(&m);
 	disasm_close(&m.disasm);
 	functions_fini(&m.functions);

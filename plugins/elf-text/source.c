@@ -77,7 +77,8 @@ static int read_path(tenon_call *call, const char *path, size_t max_bytes, struc
 	int r;
 
 	if (fd < 0)
-		return no_file(call, errno == ENOENT || errno == ENOTDIR ? "FileNotFound" : "FileUnreadable", strerror(errno));
+		return no_file(call, errno == ENOENT || errno == ENOTDIR ? "FileNotFound" : "FileUnreadable",
+			       strerror(errno));
 	r = read_file(call, fd, max_bytes, ret);
 	close(fd);
 	if (r == 0)

@@ -4,8 +4,19 @@
 
 #include <string.h>
 
-enum { PE_ABSPTR = 0x00, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03, PE_UDATA8 = 0x04, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b,
-       PE_SDATA8 = 0x0c, PE_FORMAT = 0x0f, PE_PCREL = 0x10, PE_BASE = 0x70, PE_OMIT = 0xff };
+enum {
+	PE_ABSPTR = 0x00,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_FORMAT = 0x0f,
+	PE_PCREL = 0x10,
+	PE_BASE = 0x70,
+	PE_OMIT = 0xff
+};
 
 /* Reads from `p` and never past `end`; after the first read that does not fit, all give 0. */
 struct cursor {

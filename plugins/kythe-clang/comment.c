@@ -24,7 +24,8 @@ static enum CXChildVisitResult note_global(CXCursor cursor, CXCursor parent, CXC
 	if (!clang_isDeclaration(clang_getCursorKind(cursor)) || in_system_header(cursor))
 		return CXChildVisit_Continue;
 	name = clang_getCursorSpelling(cursor);
-	if (*clang_getCString(name) && !table_find(&ix->globals, hash_text(clang_getCString(name)), same_global, clang_getCString(name))) {
+	if (*clang_getCString(name) &&
+	    !table_find(&ix->globals, hash_text(clang_getCString(name)), same_global, clang_getCString(name))) {
 		global = arena_take(&ix->arena, sizeof(*global));
 		global->name = arena_copy(&ix->arena, clang_getCString(name));
 		global->cursor = cursor;

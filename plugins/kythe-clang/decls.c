@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations -> nodes. Kinds are a table; a node is emitted with everything that belongs to it the first time. */
+/* Declarations -> nodes. Kinds are a table; a node is emitted with everything that belongs to it
+ * the first time. */
 #include "index.h"
 
 #include <stdio.h>

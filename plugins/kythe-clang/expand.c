@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expansions behind an expansion: MB, where the text has MA, and MA is defined as MB. libclang records only what is written, so
- * the bodies of macros are read here. Only where a name has one definition in the whole unit it is certain which is meant.
+ * Expansions behind an expansion: MB, where the text has MA, and MA is defined as MB. libclang records only
+ * what is written, so the bodies of macros are read here. Only where a name has one definition in the whole
+ * unit it is certain which is meant.
  */
 #include "index.h"
 
@@ -21,7 +22,8 @@ struct uses { /* what a macro's body expands; made once */
 
 static bool word_byte(char c)
 {
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (unsigned char)c >= 0x80;
 }
 
 static const char *skip_word(const char *at, const char *end)
@@ -63,7 +65,8 @@ static bool find_body(struct index *ix, CXCursor macro, struct body *ret)
 	const char *close;
 
 	*ret = (struct body){ 0 };
-	if (clang_getCursorKind(macro) != CXCursor_MacroDefinition || !extent_range(ix, clang_getCursorExtent(macro), &range))
+	if (clang_getCursorKind(macro) != CXCursor_MacroDefinition ||
+	    !extent_range(ix, clang_getCursorExtent(macro), &range))
 		return false;
 	ret->end = range.file->text + range.end;
 	ret->at = skip_word(range.file->text + range.start, ret->end);
@@ -89,19 +92,22 @@ static bool is_parameter(const struct body *body, const char *word, size_t len)
 }
 
 /* Between `word` and `end`: a macro that would be expanded there; NULL: none, or nobody knows which. */
-static const struct macro_name *macro_at(struct index *ix, const struct body *body, const char *word, const char *end, bool pasted)
+static const struct macro_name *macro_at(struct index *ix, const struct body *body, const char *word,
+					 const char *end, bool pasted)
 {
 	const char *next = skip_blanks(end, body->end);
 	char name[256];
 	const struct macro_name *found;
 	size_t len = (size_t)(end - word);
 
-	if (pasted || len >= sizeof(name) || is_parameter(body, word, len) || (body->end - next >= 2 && next[0] == '#' && next[1] == '#'))
+	if (pasted || len >= sizeof(name) || is_parameter(body, word, len) ||
+	    (body->end - next >= 2 && next[0] == '#' && next[1] == '#'))
 		return NULL;
 	memcpy(name, word, len);
 	name[len] = '\0';
 	found = macro_names(ix, name);
-	if (!found || found->next || (clang_Cursor_isMacroFunctionLike(found->cursor) && (next == body->end || *next != '(')))
+	if (!found || found->next ||
+	    (clang_Cursor_isMacroFunctionLike(found->cursor) && (next == body->end || *next != '(')))
 		return NULL;
 	return found;
 }

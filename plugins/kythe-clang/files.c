@@ -89,8 +89,8 @@ const tenon_vname *anchor(struct index *ix, const struct range *range)
 	const tenon_vname *file = &range->file->vname;
 	char number[16];
 
-	*vname = (tenon_vname){ arena_printf(&ix->arena, "@%u:%u", range->start, range->end), file->corpus, file->root,
-				file->path, LANGUAGE };
+	*vname = (tenon_vname){ arena_printf(&ix->arena, "@%u:%u", range->start, range->end), file->corpus,
+				file->root, file->path, LANGUAGE };
 	emit_fact(ix, vname, "/kythe/node/kind", "anchor");
 	snprintf(number, sizeof(number), "%u", range->start);
 	emit_fact(ix, vname, "/kythe/loc/start", number);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What influences what: A influences B when A directly affects B as the program runs (assignment, initialisation, an argument on
- * its way to a parameter, a value on its way out of a function). Kythe's "influences relation" is the rule: an assignment in an
- * expression stands for what it writes, a call for the function; pointers are not followed.
+ * What influences what: A influences B when A directly affects B as the program runs (assignment,
+ * initialisation, an argument on its way to a parameter, a value on its way out of a function). Kythe's
+ * "influences relation" is the rule: an assignment in an expression stands for what it writes, a call for the
+ * function; pointers are not followed.
  */
 #include "walk.h"
 
@@ -18,7 +19,8 @@ static void influence(const struct flow *flow, CXCursor referenced)
 	enum CXCursorKind kind = clang_getCursorKind(referenced);
 	const tenon_vname *source;
 
-	if (kind != CXCursor_VarDecl && kind != CXCursor_ParmDecl && kind != CXCursor_FieldDecl && kind != CXCursor_FunctionDecl)
+	if (kind != CXCursor_VarDecl && kind != CXCursor_ParmDecl && kind != CXCursor_FieldDecl &&
+	    kind != CXCursor_FunctionDecl)
 		return;
 	source = target_node(flow->ix, referenced);
 	if (source && source != flow->target)
@@ -43,7 +45,8 @@ static enum CXChildVisitResult look(CXCursor cursor, CXCursor parent, CXClientDa
 	(void)parent;
 	switch (clang_getCursorKind(cursor)) {
 	case CXCursor_DeclRefExpr:
-		if (clang_getCursorKind(clang_getCursorReferenced(cursor)) != CXCursor_FunctionDecl) /* the address of one says nothing */
+		/* the address of one says nothing */
+		if (clang_getCursorKind(clang_getCursorReferenced(cursor)) != CXCursor_FunctionDecl)
 			influence(flow, clang_getCursorReferenced(cursor));
 		return CXChildVisit_Continue;
 	case CXCursor_MemberRefExpr: /* the member has the value; what it is a member of only tells which */
@@ -54,14 +57,16 @@ static enum CXChildVisitResult look(CXCursor cursor, CXCursor parent, CXClientDa
 		return CXChildVisit_Continue;
 	case CXCursor_UnaryExpr: /* sizeof: nothing is evaluated */
 	case CXCursor_StmtExpr:
-	case CXCursor_MemberRef: return CXChildVisit_Continue;
+	case CXCursor_MemberRef:
+		return CXChildVisit_Continue;
 	case CXCursor_BinaryOperator:
 	case CXCursor_CompoundAssignOperator:
 	case CXCursor_UnaryOperator:
 		if (is_nested_assignment(flow, cursor))
 			return CXChildVisit_Continue;
 		break;
-	default: break;
+	default:
+		break;
 	}
 	return CXChildVisit_Recurse;
 }
@@ -85,7 +90,8 @@ void flow_into_parameters(struct index *ix, CXCursor call, CXCursor callee)
 		callee = definition;
 	taken = clang_Cursor_getNumArguments(callee);
 	for (int i = 0; i < given && i < taken; i++)
-		flow_into(ix, decl_node(ix, clang_Cursor_getArgument(callee, (unsigned)i)), clang_Cursor_getArgument(call, (unsigned)i));
+		flow_into(ix, decl_node(ix, clang_Cursor_getArgument(callee, (unsigned)i)),
+			  clang_Cursor_getArgument(call, (unsigned)i));
 }
 
 static enum CXChildVisitResult take_value(CXCursor cursor, CXCursor parent, CXClientData data)
@@ -109,7 +115,8 @@ void flow_through_declaration(struct index *ix, CXCursor declaration, CXCursor d
 	int count = clang_Cursor_getNumArguments(declaration);
 
 	for (int i = 0; i < count && i < clang_Cursor_getNumArguments(definition); i++)
-		emit_edge(ix, decl_node(ix, clang_Cursor_getArgument(declaration, (unsigned)i)), "/kythe/edge/influences",
+		emit_edge(ix, decl_node(ix, clang_Cursor_getArgument(declaration, (unsigned)i)),
+			  "/kythe/edge/influences",
 			  decl_node(ix, clang_Cursor_getArgument(definition, (unsigned)i)));
 	emit_edge(ix, decl_node(ix, definition), "/kythe/edge/influences", decl_node(ix, declaration));
 }

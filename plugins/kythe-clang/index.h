@@ -3,15 +3,15 @@
  * kythe-clang: one translation unit -> entries.
  *
  *	main.c    units: arguments, parsing, diagnostics        files.c   files, their texts, anchors
- *	store.c   memory, tables, "emitted once"                decls.c   declarations -> nodes, made and emitted on demand
- *	types.c   types -> nodes                                walk.c    the walk over the tree: references, calls
- *	write.c   which operators write what                    init.c    initialisers in braces
+ *	store.c   memory, tables, "emitted once"                decls.c   declarations -> nodes, made and
+ *emitted on demand types.c   types -> nodes                                walk.c    the walk over the tree:
+ *references, calls write.c   which operators write what                    init.c    initialisers in braces
  *	flow.c    what influences what                          comment.c comments that document
  *	expand.c  macros behind macros                          meta.c    what was generated from what
  *	scan.c    what libclang does not tell: keywords of types, directives of the preprocessor
  *
- * A node is emitted when it is first asked for, whole: its facts, where it is defined, what it belongs to. The walk goes
- * over the unit's own files; of system headers only what is used is emitted.
+ * A node is emitted when it is first asked for, whole: its facts, where it is defined, what it belongs to. The
+ * walk goes over the unit's own files; of system headers only what is used is emitted.
  */
 #ifndef KYTHE_CLANG_INDEX_H
 #define KYTHE_CLANG_INDEX_H
@@ -59,7 +59,7 @@ struct file {
 	const char *path; /* as clang spells it */
 	const char *text; /* the unit's; NULL: clang did not read it */
 	size_t len;
-	bool own;         /* not in a system header: walked */
+	bool own;           /* not in a system header: walked */
 	struct rule *rules; /* of its metadata; see meta.c */
 };
 
@@ -81,7 +81,8 @@ void index_fini(struct index *ix);
 /* Emits what was not emitted in this unit already. */
 void emit_fact(struct index *ix, const tenon_vname *source, const char *name, const char *value);
 void emit_edge(struct index *ix, const tenon_vname *source, const char *kind, const tenon_vname *target);
-void emit_ordinal(struct index *ix, const tenon_vname *source, const char *kind, unsigned n, const tenon_vname *target);
+void emit_ordinal(struct index *ix, const tenon_vname *source, const char *kind, unsigned n,
+		  const tenon_vname *target);
 
 /* ---- files.c ---- */
 
@@ -131,7 +132,8 @@ void expand_further(struct index *ix, const tenon_vname *at, CXCursor macro);
 /* ---- meta.c ---- */
 
 void load_metadata(struct index *ix, struct file *file); /* what its pragmas name */
-void emit_generated(struct index *ix, const struct range *name, const tenon_vname *node); /* of a definition's name */
+/* of a definition's name */
+void emit_generated(struct index *ix, const struct range *name, const tenon_vname *node);
 
 /* ---- flow.c ---- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Initialisers in braces. libclang shows them as they are written: { 1, .x = 2, [3] = 4 }, one child per element, and a designated
- * one as UnexposedExpr(MemberRef x, 2). They do not tell their type themselves: it comes from what they stand in.
+ * Initialisers in braces. libclang shows them as they are written: { 1, .x = 2, [3] = 4 }, one child per
+ * element, and a designated one as UnexposedExpr(MemberRef x, 2). They do not tell their type themselves: it
+ * comes from what they stand in.
  */
 #include "walk.h"
 
@@ -18,16 +19,17 @@ void emit_init(struct index *ix, CXCursor expression, const tenon_vname *target)
 
 static void visit_value(const struct step *step, CXCursor cursor, CXCursor parent, CXType list_type)
 {
-	visit(cursor, parent, &(struct step){ step->ix, step->function, clang_getNullCursor(), READS, list_type });
+	visit(cursor, parent,
+	      &(struct step){ step->ix, step->function, clang_getNullCursor(), READS, list_type });
 }
 
 /* ---- .x = 1 and [2] = 1 ---- */
 
 struct designation {
 	const struct step *step;
-	CXCursor last; /* the child before: what follows it tells whether it is the value */
+	CXCursor last;   /* the child before: what follows it tells whether it is the value */
 	CXCursor member; /* null: none so far */
-	bool found; /* some child is a member */
+	bool found;      /* some child is a member */
 };
 
 static enum CXChildVisitResult find_member(CXCursor cursor, CXCursor parent, CXClientData data)
@@ -101,10 +103,10 @@ void visit_element(const struct step *step, CXCursor cursor)
 
 struct list {
 	const struct step *step;
-	CXType type;      /* canonical */
+	CXType type;                /* canonical */
 	CXCursor field[FIELDS_MAX]; /* of a record */
 	unsigned fields, next;
-	bool lost;        /* braces were left out: who follows initialises what, the text does not tell */
+	bool lost; /* braces were left out: who follows initialises what, the text does not tell */
 };
 
 static enum CXVisitorResult take_field(CXCursor cursor, CXClientData data)
@@ -130,13 +132,15 @@ static bool fills_alone(CXCursor value, CXType type)
 	enum CXCursorKind kind = clang_getCursorKind(bare(value));
 
 	return kind == CXCursor_InitListExpr || kind == CXCursor_StringLiteral || !is_aggregate(type) ||
-	       clang_equalTypes(clang_getCanonicalType(clang_getCursorType(value)), clang_getCanonicalType(type));
+	       clang_equalTypes(clang_getCanonicalType(clang_getCursorType(value)),
+				clang_getCanonicalType(type));
 }
 
 static void visit_field_value(struct list *list, CXCursor cursor, CXCursor parent)
 {
 	struct index *ix = list->step->ix;
-	CXCursor field = list->next < list->fields && !list->lost ? list->field[list->next++] : clang_getNullCursor();
+	CXCursor field =
+		list->next < list->fields && !list->lost ? list->field[list->next++] : clang_getNullCursor();
 
 	if (clang_Cursor_isNull(field) || !fills_alone(cursor, clang_getCursorType(field))) {
 		list->lost = true;

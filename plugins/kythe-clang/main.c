@@ -31,19 +31,23 @@ static const struct flag kept[] = {
 };
 /* clang-format on */
 
-/* Warnings are the build's business; errors are ours. Headers that were generated show their metadata to Kythe alone. And clang need not search the whole PATH for CUDA and ROCm, which no C
- * needs: each name that it does not find would be dropped again with the view. */
-static const char *const added[] = { "-Wno-everything", "-DKYTHE_IS_RUNNING=1", "--cuda-path=/nonexistent", "--rocm-path=/nonexistent" };
+/* Warnings are the build's business; errors are ours. Headers that were generated show their metadata to Kythe
+ * alone. And clang need not search the whole PATH for CUDA and ROCm, which no C needs: each name that it does
+ * not find would be dropped again with the view. */
+static const char *const added[] = { "-Wno-everything", "-DKYTHE_IS_RUNNING=1", "--cuda-path=/nonexistent",
+				     "--rocm-path=/nonexistent" };
 
 #define EXTRA (sizeof(added) / sizeof(*added) + 3)
 
-/* Clang asks for GCC's directories by the names of three dozen vendors. Only what C++ has there matters to us. */
+/* Clang asks for GCC's directories by the names of three dozen vendors. Only what C++ has there
+ * matters to us. */
 static bool wants_gcc(const tenon_unit *unit, const char *source)
 {
 	const char *dot = strrchr(source, '.');
 
 	for (size_t i = 1; i < unit->argument_count; i++)
-		if (strncmp(unit->arguments[i], "-x", 2) == 0 || strncmp(unit->arguments[i], "--gcc-toolchain", 15) == 0)
+		if (strncmp(unit->arguments[i], "-x", 2) == 0 ||
+		    strncmp(unit->arguments[i], "--gcc-toolchain", 15) == 0)
 			return true;
 	return !dot || strcmp(dot, ".c") != 0;
 }
@@ -65,8 +69,9 @@ static size_t keeps(const char *const *args)
 	return 0;
 }
 
-/* stddef.h and its like come with the compiler, and those of the record are another compiler's. Debian's libclang looks for
- * its own below /usr/include, which is a record's to fill and closed in a jail; they lie in /usr/lib as well. NULL: not here. */
+/* stddef.h and its like come with the compiler, and those of the record are another compiler's. Debian's
+ * libclang looks for its own below /usr/include, which is a record's to fill and closed in a jail; they lie in
+ * /usr/lib as well. NULL: not here. */
 static const char *own_headers(void)
 {
 	static char dir[96];
@@ -74,8 +79,8 @@ static const char *own_headers(void)
 	const char *number = strstr(clang_getCString(version), "version ");
 	char header[sizeof(dir) + 32];
 
-	snprintf(dir, sizeof(dir), "/usr/lib/llvm-14/lib/clang/%.*s", number ? (int)strspn(number + 8, "0123456789.") : 0,
-		 number ? number + 8 : "");
+	snprintf(dir, sizeof(dir), "/usr/lib/llvm-14/lib/clang/%.*s",
+		 number ? (int)strspn(number + 8, "0123456789.") : 0, number ? number + 8 : "");
 	clang_disposeString(version);
 	snprintf(header, sizeof(header), "%s/include/stddef.h", dir);
 	return access(header, R_OK) == 0 ? dir : NULL;
@@ -139,7 +144,7 @@ static void report_all(tenon_analyzer *a, CXTranslationUnit tu)
 /* Of sources that are not C, by -x or by their name. */
 static const struct {
 	const char *mark, *language;
-/* clang-format off */
+	/* clang-format off */
 } others[] = {
 	{ "c++", "C++" }, { "objective-c", "Objective-C" }, { "cuda", "CUDA" }, { "hip", "HIP" }, { "cl",
 	"OpenCL" },
@@ -191,7 +196,8 @@ static const char *foreign_language(const tenon_unit *unit, const char *source)
 
 /* ---- units ---- */
 
-static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *headers, const char *source)
+static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang, const char *headers,
+			const char *source)
 {
 	const char **arguments = calloc(unit->argument_count + EXTRA, sizeof(*arguments));
 	struct index ix = { .analyzer = a, .unit = unit };
@@ -202,10 +208,13 @@ static int index_source(tenon_analyzer *a, const tenon_unit *unit, CXIndex clang
 		return -1;
 	count = choose_arguments(unit, headers, source, arguments);
 	code = clang_parseTranslationUnit2(clang, source, arguments, count, NULL, 0,
-					   CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing, &ix.tu);
+					   CXTranslationUnit_DetailedPreprocessingRecord |
+						   CXTranslationUnit_KeepGoing,
+					   &ix.tu);
 	free(arguments);
 	if (code != CXError_Success) {
-		/* A source that cannot even be read is the record's fault, not ours: say so, the analysis is complete. */
+		/* A source that cannot even be read is the record's fault, not ours: say so, the
+		 * analysis is complete. */
 		tenon_diagnose(a, source, 0, 0, "libclang cannot parse it (error %d)", (int)code);
 		return 0;
 	}
@@ -249,8 +258,8 @@ static void *work(void *result)
 	return NULL;
 }
 
-/* Both clang and we recurse into expressions: a sum of 100,000 terms, as generators write them, needs more than the usual
- * 8 MiB. Address space alone: what is not used is not there. */
+/* Both clang and we recurse into expressions: a sum of 100,000 terms, as generators write them, needs more than
+ * the usual 8 MiB. Address space alone: what is not used is not there. */
 static int work_on_big_stack(void)
 {
 	pthread_attr_t attr;
@@ -260,7 +269,8 @@ static int work_on_big_stack(void)
 	setenv("LIBCLANG_NOTHREADS", "1", 1); /* else it parses on a small stack of its own */
 	pthread_attr_init(&attr);
 	for (size_t size = (size_t)2 << 30; size > (size_t)8 << 20; size /= 2) {
-		if (pthread_attr_setstacksize(&attr, size) != 0 || pthread_create(&thread, &attr, work, &result) != 0)
+		if (pthread_attr_setstacksize(&attr, size) != 0 ||
+		    pthread_create(&thread, &attr, work, &result) != 0)
 			continue;
 		pthread_attr_destroy(&attr);
 		pthread_join(thread, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that was generated from something else. #pragma kythe_metadata "FILE" names a file that says what: JSON of Kythe's type
- * kythe0. Where one of its rules covers the name of a definition, there is an edge between that and what it was made of.
+ * Code that was generated from something else. #pragma kythe_metadata "FILE" names a file that says what: JSON
+ * of Kythe's type kythe0. Where one of its rules covers the name of a definition, there is an edge between that
+ * and what it was made of.
  */
 #include "index.h"
 
@@ -18,9 +19,9 @@ struct rule {
 	struct rule *next;
 	unsigned begin, end; /* of the name that is defined, in bytes */
 	const char *edge;
-	bool reversed;       /* from what it was made of; else to that */
-	tenon_vname vname;   /* of what it was made of; of an anchor: its file */
-	bool is_anchor;      /* imputes: from a place in that file */
+	bool reversed;     /* from what it was made of; else to that */
+	tenon_vname vname; /* of what it was made of; of an anchor: its file */
+	bool is_anchor;    /* imputes: from a place in that file */
 	unsigned source_begin, source_end;
 };
 
@@ -33,11 +34,13 @@ static const char *text_of(struct index *ix, yyjson_val *object, const char *key
 
 static tenon_vname read_vname(struct index *ix, yyjson_val *object)
 {
-	return (tenon_vname){ text_of(ix, object, "signature"), text_of(ix, object, "corpus"), text_of(ix, object, "root"),
-			      text_of(ix, object, "path"), text_of(ix, object, "language") };
+	return (tenon_vname){ text_of(ix, object, "signature"), text_of(ix, object, "corpus"),
+			      text_of(ix, object, "root"), text_of(ix, object, "path"),
+			      text_of(ix, object, "language") };
 }
 
-static bool read_span(yyjson_val *object, const char *begin, const char *end, unsigned *ret_begin, unsigned *ret_end)
+static bool read_span(yyjson_val *object, const char *begin, const char *end, unsigned *ret_begin,
+		      unsigned *ret_end)
 {
 	yyjson_val *from = yyjson_obj_get(object, begin), *to = yyjson_obj_get(object, end);
 
@@ -66,7 +69,8 @@ static struct rule *read_rule(struct index *ix, yyjson_val *object, const char *
 	else if (strcmp(type, "anchor_defines") == 0)
 		whole = read_span(object, "begin", "end", &rule->begin, &rule->end);
 	else
-		return *ret_why = arena_printf(&ix->arena, "rules of type \"%.40s\" are not supported", type), NULL;
+		return *ret_why = arena_printf(&ix->arena, "rules of type \"%.40s\" are not supported", type),
+		       NULL;
 	if (whole && *rule->edge == '/')
 		return rule;
 	*ret_why = "a rule without its places or its edge";
@@ -99,7 +103,8 @@ static void read_rules(struct index *ix, struct file *file, const char *path, yy
 static void load(struct index *ix, struct file *file, const char *name)
 {
 	const char *slash = strrchr(file->path, '/');
-	char *beside = arena_printf(&ix->arena, "%.*s%s", slash ? (int)(slash - file->path) + 1 : 0, file->path, name);
+	char *beside =
+		arena_printf(&ix->arena, "%.*s%s", slash ? (int)(slash - file->path) + 1 : 0, file->path, name);
 	yyjson_read_err why;
 	yyjson_doc *doc = yyjson_read_file(beside, 0, NULL, &why);
 

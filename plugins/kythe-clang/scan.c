@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libclang does not tell, from the text itself: where the keywords of built-in types stand, and which macros a
- * directive asks about. A small scanner that knows comments, literals and directives; text that the compiler skipped is
- * skipped here, too.
+ * What libclang does not tell, from the text itself: where the keywords of built-in types stand, and which
+ * macros a directive asks about. A small scanner that knows comments, literals and directives; text that the
+ * compiler skipped is skipped here, too.
  */
 #include "index.h"
 
@@ -21,7 +21,8 @@ struct scanner {
 
 static bool word_byte(char c)
 {
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (unsigned char)c >= 0x80;
 }
 
 static bool blank(char c)
@@ -104,8 +105,8 @@ static size_t take_word(struct scanner *s)
 
 /* "long unsigned int" and "unsigned long" are one type: words are counted, then spelled in one way. */
 enum word { UNSIGNED, SIGNED, SHORT, LONG, CHAR, INT, FLOAT, DOUBLE, VOID, BOOL, WORDS };
-static const char *const words[WORDS] = { "unsigned", "signed", "short", "long", "char",
-					  "int", "float", "double", "void", "_Bool" };
+static const char *const words[WORDS] = { "unsigned", "signed", "short",  "long", "char",
+					  "int",      "float",  "double", "void", "_Bool" };
 
 static bool type_word(const char *text, size_t len, unsigned counts[WORDS])
 {
@@ -166,8 +167,10 @@ static void scan_type(struct scanner *s, size_t start)
 
 /* ---- directives ---- */
 
-/* The definition that a directive at `offset` sees: the last one before it in this file, else one of another file. */
-static const struct macro_name *find_macro(struct index *ix, const struct file *file, const char *name, unsigned offset)
+/* The definition that a directive at `offset` sees: the last one before it in this file, else one of
+ * another file. */
+static const struct macro_name *find_macro(struct index *ix, const struct file *file, const char *name,
+					   unsigned offset)
 {
 	const struct macro_name *best = NULL;
 
@@ -242,7 +245,8 @@ static void scan_directive(struct scanner *s)
 		scan_query(s, "/kythe/edge/undefines");
 	else if (is_word(s, start, "if") || is_word(s, start, "elif"))
 		scan_condition(s);
-	while (s->at < s->end && s->text[s->at] != '\n') { /* the rest of it, comments over several lines included */
+	while (s->at < s->end &&
+	       s->text[s->at] != '\n') { /* the rest of it, comments over several lines included */
 		if (starts_with(s, "/*"))
 			skip_other(s);
 		else
@@ -252,7 +256,8 @@ static void scan_directive(struct scanner *s)
 
 /* ---- the scan ---- */
 
-/* Steps over what the compiler skipped. A skipped range begins at the "#" of its directive, which was looked at. */
+/* Steps over what the compiler skipped. A skipped range begins at the "#" of its directive, which
+ * was looked at. */
 static void skip_inactive(struct scanner *s)
 {
 	while (s->skipped && s->next_skip < s->skipped->count) {

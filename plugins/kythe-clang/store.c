@@ -190,7 +190,8 @@ void emit_edge(struct index *ix, const tenon_vname *source, const char *kind, co
 		tenon_edge(ix->analyzer, source, kind, target);
 }
 
-void emit_ordinal(struct index *ix, const tenon_vname *source, const char *kind, unsigned n, const tenon_vname *target)
+void emit_ordinal(struct index *ix, const tenon_vname *source, const char *kind, unsigned n,
+		  const tenon_vname *target)
 {
 	char label[64];
 

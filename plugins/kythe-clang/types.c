@@ -8,7 +8,9 @@
 
 #define PARTS_MAX 130 /* constructor, result and parameters; C guarantees 127 */
 
-#define SIGNATURE_MAX 1000 /* of a type; longer ones (a pointer to a pointer to ...) are known by their hash */
+#define SIGNATURE_MAX \
+	1000 /* of a type; longer ones (a pointer to a pointer to ...) are known by their hash \
+	      */
 
 struct type {
 	tenon_vname vname;
@@ -47,7 +49,8 @@ static const tenon_vname *builtin(struct index *ix, const char *name)
 	return node;
 }
 
-/* parts[0] is the constructor. The signature names all parts; paths keep equal names of different files apart. */
+/* parts[0] is the constructor. The signature names all parts; paths keep equal names of
+ * different files apart. */
 static const tenon_vname *apply(struct index *ix, const tenon_vname *const *parts, unsigned count)
 {
 	const tenon_vname *node;
@@ -62,15 +65,19 @@ static const tenon_vname *apply(struct index *ix, const tenon_vname *const *part
 			free(signature);
 			return NULL;
 		}
-		fprintf(text, "%s%s%s%s", i == 0 ? "" : i == 1 ? "(" : ",", parts[i]->signature, *parts[i]->path ? "@" : "",
-			parts[i]->path);
+		fprintf(text, "%s%s%s%s",
+			i == 0 ? "" :
+			i == 1 ? "(" :
+				 ",",
+			parts[i]->signature, *parts[i]->path ? "@" : "", parts[i]->path);
 	}
 	if (!text)
 		return NULL;
 	fputc(')', text);
 	fclose(text);
 	if (size > SIGNATURE_MAX)
-		size = (size_t)snprintf(signature, size, "%s(#%016llx)", parts[0]->signature, (unsigned long long)hash_text(signature));
+		size = (size_t)snprintf(signature, size, "%s(#%016llx)", parts[0]->signature,
+					(unsigned long long)hash_text(signature));
 	node = shared(ix, signature, &fresh);
 	free(signature);
 	if (!fresh)
@@ -177,21 +184,33 @@ static const tenon_vname *function(struct index *ix, CXType type)
 static const tenon_vname *unqualified(struct index *ix, CXType type)
 {
 	switch (type.kind) {
-	case CXType_Pointer: return apply_one(ix, "ptr", type_node(ix, clang_getPointeeType(type)));
+	case CXType_Pointer:
+		return apply_one(ix, "ptr", type_node(ix, clang_getPointeeType(type)));
 	case CXType_ConstantArray:
-	case CXType_VariableArray: return apply_one(ix, "carr", type_node(ix, clang_getArrayElementType(type)));
-	case CXType_IncompleteArray: return apply_one(ix, "iarr", type_node(ix, clang_getArrayElementType(type)));
-	case CXType_Vector: return apply_one(ix, "vector", type_node(ix, clang_getElementType(type)));
-	case CXType_Complex: return apply_one(ix, "complex", type_node(ix, clang_getElementType(type)));
-	case CXType_Atomic: return apply_one(ix, "atomic", type_node(ix, clang_Type_getValueType(type)));
+	case CXType_VariableArray:
+		return apply_one(ix, "carr", type_node(ix, clang_getArrayElementType(type)));
+	case CXType_IncompleteArray:
+		return apply_one(ix, "iarr", type_node(ix, clang_getArrayElementType(type)));
+	case CXType_Vector:
+		return apply_one(ix, "vector", type_node(ix, clang_getElementType(type)));
+	case CXType_Complex:
+		return apply_one(ix, "complex", type_node(ix, clang_getElementType(type)));
+	case CXType_Atomic:
+		return apply_one(ix, "atomic", type_node(ix, clang_Type_getValueType(type)));
 	case CXType_FunctionNoProto:
-	case CXType_FunctionProto: return function(ix, type);
-	case CXType_Elaborated: return type_node(ix, clang_Type_getNamedType(type));
-	case CXType_Attributed: return type_node(ix, clang_Type_getModifiedType(type));
-	case CXType_Typedef: return decl_node(ix, clang_getTypeDeclaration(type));
+	case CXType_FunctionProto:
+		return function(ix, type);
+	case CXType_Elaborated:
+		return type_node(ix, clang_Type_getNamedType(type));
+	case CXType_Attributed:
+		return type_node(ix, clang_Type_getModifiedType(type));
+	case CXType_Typedef:
+		return decl_node(ix, clang_getTypeDeclaration(type));
 	case CXType_Record:
-	case CXType_Enum: return tag(ix, type);
-	default: break;
+	case CXType_Enum:
+		return tag(ix, type);
+	default:
+		break;
 	}
 	return builtin_kind(ix, type.kind);
 }

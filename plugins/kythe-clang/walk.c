@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk over the tree of a unit: declarations are asked for (which emits them), references get their anchors. The
- * recursion is ours, because every step carries what it stands in: the function, and what is being written to.
+ * The walk over the tree of a unit: declarations are asked for (which emits them), references get their
+ * anchors. The recursion is ours, because every step carries what it stands in: the function, and what is
+ * being written to.
  */
 #include "walk.h"
 
@@ -84,7 +85,8 @@ static void visit_operator(const struct step *step, CXCursor cursor)
 		inner.written = write.reference;
 	}
 	if (!clang_Cursor_isNull(write.value) && !clang_Cursor_isNull(write.reference) && !write.through)
-		flow_into(step->ix, target_node(step->ix, clang_getCursorReferenced(write.reference)), write.value);
+		flow_into(step->ix, target_node(step->ix, clang_getCursorReferenced(write.reference)),
+			  write.value);
 	descend(&inner, cursor);
 }
 
@@ -162,8 +164,12 @@ enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientData dat
 	case CXCursor_DeclRefExpr:
 	case CXCursor_MemberRefExpr:
 	case CXCursor_TypeRef:
-	case CXCursor_MemberRef: visit_reference(step, cursor); break;
-	case CXCursor_CallExpr: visit_call(step, cursor); break;
+	case CXCursor_MemberRef:
+		visit_reference(step, cursor);
+		break;
+	case CXCursor_CallExpr:
+		visit_call(step, cursor);
+		break;
 	case CXCursor_BinaryOperator:
 	case CXCursor_CompoundAssignOperator:
 	case CXCursor_UnaryOperator:
@@ -181,8 +187,12 @@ enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientData dat
 	case CXCursor_CompoundLiteralExpr:
 		visit_literal(step, cursor);
 		return CXChildVisit_Continue;
-	case CXCursor_ReturnStmt: flow_out(ix, step->function, cursor); break;
-	default: decl_node(ix, cursor); break;
+	case CXCursor_ReturnStmt:
+		flow_out(ix, step->function, cursor);
+		break;
+	default:
+		decl_node(ix, cursor);
+		break;
 	}
 	descend(step, cursor);
 	return CXChildVisit_Continue;
@@ -203,9 +213,14 @@ static enum CXChildVisitResult visit_top(CXCursor cursor, CXCursor parent, CXCli
 		if (!clang_Cursor_isMacroBuiltin(cursor))
 			macro_node(ix, cursor);
 		return CXChildVisit_Continue;
-	case CXCursor_MacroExpansion: visit_expansion(ix, cursor); return CXChildVisit_Continue;
-	case CXCursor_InclusionDirective: visit_inclusion(ix, cursor); return CXChildVisit_Continue;
-	default: return visit(cursor, parent, data);
+	case CXCursor_MacroExpansion:
+		visit_expansion(ix, cursor);
+		return CXChildVisit_Continue;
+	case CXCursor_InclusionDirective:
+		visit_inclusion(ix, cursor);
+		return CXChildVisit_Continue;
+	default:
+		return visit(cursor, parent, data);
 	}
 }
 

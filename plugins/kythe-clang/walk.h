@@ -12,7 +12,7 @@ struct step {
 	const tenon_vname *function; /* that it stands in, or NULL */
 	CXCursor written;            /* the reference on the left of an assignment above, or null */
 	enum access access;
-	CXType list_type;            /* of an initialiser in braces below; CXType_Invalid: not known */
+	CXType list_type; /* of an initialiser in braces below; CXType_Invalid: not known */
 };
 
 /* walk.c: a CXCursorVisitor; `data` is a struct step. */
@@ -26,10 +26,10 @@ CXCursor callee_of(CXCursor call); /* a FunctionDecl, or what else is called */
 /* ---- write.c: which expressions write what ---- */
 
 struct write {
-	enum access access;  /* READS: it writes nothing, or nobody knows what */
-	CXCursor reference;  /* what is written: a DeclRefExpr or MemberRefExpr; else null */
-	CXCursor value;      /* of an assignment; else null */
-	bool through;        /* a pointer: the reference itself stays as it is */
+	enum access access; /* READS: it writes nothing, or nobody knows what */
+	CXCursor reference; /* what is written: a DeclRefExpr or MemberRefExpr; else null */
+	CXCursor value;     /* of an assignment; else null */
+	bool through;       /* a pointer: the reference itself stays as it is */
 };
 struct write find_write(struct index *ix, CXCursor operator);
 
@@ -38,12 +38,13 @@ struct pair {
 	unsigned count;
 };
 struct pair children_of(CXCursor cursor); /* the first two, and how many there are */
-CXCursor bare(CXCursor cursor); /* (x) and casts that nobody wrote are x */
+CXCursor bare(CXCursor cursor);           /* (x) and casts that nobody wrote are x */
 
 /* ---- init.c: initialisers in braces ---- */
 
 void visit_list(const struct step *step, CXCursor list);
-void visit_element(const struct step *step, CXCursor cursor); /* an UnexposedExpr, which may be .x = 1 or [2] = 1 */
+/* an UnexposedExpr, which may be .x = 1 or [2] = 1 */
+void visit_element(const struct step *step, CXCursor cursor);
 /* An expression that initialises something: its anchor, what it influences. */
 void emit_init(struct index *ix, CXCursor expression, const tenon_vname *target);
 

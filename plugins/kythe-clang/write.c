@@ -90,7 +90,8 @@ static char prefix_of(struct index *ix, CXCursor cursor)
 {
 	struct range range;
 
-	if (clang_getCursorKind(cursor) != CXCursor_UnaryOperator || !extent_range(ix, clang_getCursorExtent(cursor), &range))
+	if (clang_getCursorKind(cursor) != CXCursor_UnaryOperator ||
+	    !extent_range(ix, clang_getCursorExtent(cursor), &range))
 		return 0;
 	return range.file->text[range.start];
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 'use strict';
-// lookout: a G-Assist plugin (protocol V2) written from the specification alone. This file is the protocol; what the
-// functions do is in the files beside it. Everything is asynchronous, so pings are answered while a function runs.
+// lookout: a G-Assist plugin (protocol V2) written from the specification alone. This file is the protocol;
+// what the functions do is in the files beside it. Everything is asynchronous, so pings are answered while
+// a function runs.
 const { disk } = require('./disk.js');
 const { explore, turn } = require('./explore.js');
 const { memory, overview, ports, processor } = require('./machine.js');

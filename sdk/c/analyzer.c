@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tenon_analyze(): the client's end of the Kythe analyzer protocol. Requests go out one at a time and their answer is
- * waited for; log and done go out without an id and are never answered.
- * `done` is sent only after the last byte of the output is in the file.
+ * tenon_analyze(): the client's end of the Kythe analyzer protocol. Requests go out one at a time and their
+ * answer is waited for; log and done go out without an id and are never answered. `done` is sent only after the
+ * last byte of the output is in the file.
  */
 #include <tenon/analyzer.h>
 
@@ -43,7 +43,8 @@ static void complain(const tenon_analyzer *a, const char *format, ...)
 /* Behind what waits already. */
 static int queue_message(tenon_analyzer *a)
 {
-	if (mor_buf_failed(&a->message) || mor_enframe(MOR_FRAMING_DECIMAL, mor_buf_view(&a->message), &a->frame) < 0)
+	if (mor_buf_failed(&a->message) ||
+	    mor_enframe(MOR_FRAMING_DECIMAL, mor_buf_view(&a->message), &a->frame) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -57,7 +58,8 @@ static int flush_messages(tenon_analyzer *a)
 	return r;
 }
 
-/* The next frame's body; valid until the next call. 1, 0: the driver closed our input, negative: the wire broke. */
+/* The next frame's body; valid until the next call. 1, 0: the driver closed our input, negative:
+ * the wire broke. */
 static int receive(tenon_analyzer *a, struct mor_slice *ret)
 {
 	bool at_eof = false;
@@ -85,8 +87,8 @@ static int receive(tenon_analyzer *a, struct mor_slice *ret)
 	}
 }
 
-/* Waits for the answer to the request that was sent last. 1: *ret is its result (free the document), 0: the driver closed our
- * input, negative: it refused, or the wire broke; both were said on stderr. */
+/* Waits for the answer to the request that was sent last. 1: *ret is its result (free the document), 0: the
+ * driver closed our input, negative: it refused, or the wire broke; both were said on stderr. */
 static int await(tenon_analyzer *a, const char *method, struct mor_doc **ret)
 {
 	struct mor_slice body;
@@ -136,7 +138,8 @@ static void note(tenon_analyzer *a, const char *method, struct mor_slice params,
 static int init(tenon_analyzer *a)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	int r = request(a, "init", MOR_SLICE("{\"protocol\":\"kythe1\",\"outputEncoding\":\"protobuf\"}"), &doc);
+	int r = request(a, "init", MOR_SLICE("{\"protocol\":\"kythe1\",\"outputEncoding\":\"protobuf\"}"),
+			&doc);
 
 	if (r == 1 && strcmp(mor_json_text(mor_json_get(mor_doc_root(doc), "protocol"), ""), "kythe1") != 0) {
 		complain(a, "init: the driver speaks another protocol");
@@ -174,8 +177,10 @@ static tenon_vname read_vname(const struct mor_value *result)
 	const struct mor_value *v = mor_json_get(result, "vname");
 
 	v = v ? v : result;
-	return (tenon_vname){ mor_json_text(mor_json_get(v, "signature"), ""), mor_json_text(mor_json_get(v, "corpus"), ""),
-			      mor_json_text(mor_json_get(v, "root"), ""), mor_json_text(mor_json_get(v, "path"), ""),
+	return (tenon_vname){ mor_json_text(mor_json_get(v, "signature"), ""),
+			      mor_json_text(mor_json_get(v, "corpus"), ""),
+			      mor_json_text(mor_json_get(v, "root"), ""),
+			      mor_json_text(mor_json_get(v, "path"), ""),
 			      mor_json_text(mor_json_get(v, "language"), "") };
 }
 
@@ -211,7 +216,8 @@ static struct name *new_name(const char *path, const char *signature, size_t *re
 	return name;
 }
 
-static const struct name *find_name(const tenon_analyzer *a, size_t slot, const char *path, const char *signature)
+static const struct name *find_name(const tenon_analyzer *a, size_t slot, const char *path,
+				    const char *signature)
 {
 	for (const struct name *known = a->names[slot]; known; known = known->next)
 		if (strcmp(known->key, path) == 0 && strcmp(known->key + strlen(path) + 1, signature) == 0)
@@ -254,7 +260,8 @@ int tenon_vname_of(tenon_analyzer *a, const char *path, const char *signature, t
 }
 
 /* The answers of a batch come in any order; the ids are counted up from `first`. */
-static void keep_batch(tenon_analyzer *a, struct mor_slice frame, int64_t first, const char *const *paths, size_t count)
+static void keep_batch(tenon_analyzer *a, struct mor_slice frame, int64_t first, const char *const *paths,
+		       size_t count)
 {
 	struct mor_message message;
 	struct mor_slice element;
@@ -264,8 +271,9 @@ static void keep_batch(tenon_analyzer *a, struct mor_slice frame, int64_t first,
 		struct mor_doc *doc = NULL;
 		struct name *name;
 
-		if (mor_envelope_scan(element, MOR_ENV_ERROR_NULL_OK, 0, &message, NULL) < 0 || message.kind != MOR_MSG_RESULT ||
-		    message.id_int < first || (uint64_t)(message.id_int - first) >= count)
+		if (mor_envelope_scan(element, MOR_ENV_ERROR_NULL_OK, 0, &message, NULL) < 0 ||
+		    message.kind != MOR_MSG_RESULT || message.id_int < first ||
+		    (uint64_t)(message.id_int - first) >= count)
 			continue;
 		name = new_name(paths[message.id_int - first], "", &slot);
 		if (name && mor_doc_parse(message.result, 0, 0, &doc, NULL) == 0)
@@ -308,7 +316,8 @@ void tenon_vnames_ahead(tenon_analyzer *a, const char *const *paths)
 /* ---- diagnostics ---- */
 
 /* kythe.proto.common.Diagnostic. It has no place for a file but its URL of context. */
-static void put_diagnostic(struct mor_writer *w, const char *path, uint32_t line, uint32_t column, const char *text)
+static void put_diagnostic(struct mor_writer *w, const char *path, uint32_t line, uint32_t column,
+			   const char *text)
 {
 	mor_w_object(w);
 	mor_w_key(w, "message");
@@ -331,7 +340,8 @@ static void put_diagnostic(struct mor_writer *w, const char *path, uint32_t line
 	mor_w_end(w);
 }
 
-void tenon_diagnose(tenon_analyzer *a, const char *path, uint32_t line, uint32_t column, const char *format, ...)
+void tenon_diagnose(tenon_analyzer *a, const char *path, uint32_t line, uint32_t column, const char *format,
+		    ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &params };
@@ -373,7 +383,8 @@ static char **read_environment(const struct mor_value *value)
 		struct mor_buf pair = MOR_BUF_INIT;
 		bool map = it.name.ptr != NULL;
 
-		mor_buf_slice(&pair, map ? it.name : mor_slice_of(mor_json_text(mor_json_get(it.value, "name"), "")));
+		mor_buf_slice(&pair,
+			      map ? it.name : mor_slice_of(mor_json_text(mor_json_get(it.value, "name"), "")));
 		mor_buf_byte(&pair, '=');
 		mor_buf_text(&pair, mor_json_text(map ? it.value : mor_json_get(it.value, "value"), ""));
 		list[count] = mor_buf_detach(&pair);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries: protobuf written by hand, because it is two message types, all fields strings, and a prefix. They are collected in
- * memory and written in large pieces.
+ * Entries: protobuf written by hand, because it is two message types, all fields strings, and a prefix. They
+ * are collected in memory and written in large pieces.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static void put_field(struct mor_buf *out, unsigned number, const void *bytes, s
 #define VNAME_PARTS 5
 static void vname_parts(const tenon_vname *vname, struct mor_slice ret[VNAME_PARTS])
 {
-	const char *parts[VNAME_PARTS] = { vname->signature, vname->corpus, vname->root, vname->path, vname->language };
+	const char *parts[VNAME_PARTS] = { vname->signature, vname->corpus, vname->root, vname->path,
+					   vname->language };
 
 	for (int i = 0; i < VNAME_PARTS; i++)
 		ret[i] = mor_slice_of(parts[i]);
@@ -62,7 +63,8 @@ static size_t vname_size(const struct mor_slice part[VNAME_PARTS])
 	return size;
 }
 
-static void put_vname(struct mor_buf *out, unsigned number, const struct mor_slice part[VNAME_PARTS], size_t size)
+static void put_vname(struct mor_buf *out, unsigned number, const struct mor_slice part[VNAME_PARTS],
+		      size_t size)
 {
 	mor_buf_byte(out, (char)(number << 3 | 2));
 	put_varint(out, size);
@@ -79,15 +81,16 @@ void tenon_flush_entries(tenon_analyzer *a)
 	mor_buf_reset(&a->entries, TENON_ENTRIES_KEPT);
 }
 
-static int put_entry(tenon_analyzer *a, const tenon_vname *source, struct mor_slice kind, const tenon_vname *target,
-		     struct mor_slice name, struct mor_slice value)
+static int put_entry(tenon_analyzer *a, const tenon_vname *source, struct mor_slice kind,
+		     const tenon_vname *target, struct mor_slice name, struct mor_slice value)
 {
 	struct mor_slice from[VNAME_PARTS], to[VNAME_PARTS];
 	size_t from_size, to_size = 0, size;
 
 	vname_parts(source, from);
 	from_size = vname_size(from);
-	size = 1 + varint_size(from_size) + from_size + field_size(kind.len) + field_size(name.len) + field_size(value.len);
+	size = 1 + varint_size(from_size) + from_size + field_size(kind.len) + field_size(name.len) +
+	       field_size(value.len);
 	if (target) {
 		vname_parts(target, to);
 		to_size = vname_size(to);

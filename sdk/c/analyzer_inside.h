@@ -26,7 +26,7 @@ struct tenon_analyzer {
 	struct mor_buf input, frame, message;
 	size_t taken; /* bytes of `input` that are over */
 	int64_t id;
-	bool gone;    /* the driver closed our input */
+	bool gone; /* the driver closed our input */
 	/* of the analysis under way */
 	struct name *names[NAME_SLOTS];
 	int output;

@@ -21,10 +21,10 @@ struct tenon_call {
 	struct mor_slice id;          /* verbatim; ptr NULL: a notification     */
 	struct mor_slice params_text; /* verbatim; ptr NULL: absent             */
 	struct mor_doc *params;
-	struct mor_buf *out;          /* the answer is appended here            */
-	size_t out_start;             /* where it begins                        */
+	struct mor_buf *out; /* the answer is appended here            */
+	size_t out_start;    /* where it begins                        */
 	bool answered;
-	struct mor_buf built;         /* what the tenon_put_... functions write */
+	struct mor_buf built; /* what the tenon_put_... functions write */
 	struct mor_writer writer;
 	bool misbuilt;
 	struct tenon_bytes *bytes;

@@ -149,16 +149,16 @@ static int misbuilt(tenon_call *call)
 }
 
 static const tenon_method methods[] = {
-	{ "greet",    greet,    "Greets someone by name"          },
-	{ "noisy",    noisy,    "Prints and reads where it should not" },
-	{ "echo",     echo,     "Its parameters"                  },
-	{ "look",     look,     "Its parameters, through every accessor" },
-	{ "big",      big,      "A list of `count` nulls"         },
-	{ "twice",    twice,    "Answers three times"             },
-	{ "silent",   silent,   "Does not answer"                 },
-	{ "no_json",  no_json,  "Answers with what is no JSON"    },
-	{ "bad_data", bad_data, "Fails with what is no JSON"      },
-	{ "misbuilt", misbuilt, "Builds its answer wrongly"       },
+	{ "greet", greet, "Greets someone by name" },
+	{ "noisy", noisy, "Prints and reads where it should not" },
+	{ "echo", echo, "Its parameters" },
+	{ "look", look, "Its parameters, through every accessor" },
+	{ "big", big, "A list of `count` nulls" },
+	{ "twice", twice, "Answers three times" },
+	{ "silent", silent, "Does not answer" },
+	{ "no_json", no_json, "Answers with what is no JSON" },
+	{ "bad_data", bad_data, "Fails with what is no JSON" },
+	{ "misbuilt", misbuilt, "Builds its answer wrongly" },
 	{ 0 },
 };
 

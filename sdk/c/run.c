@@ -84,7 +84,8 @@ static void refuse_message(struct mor_slice text, const char *why, struct mor_bu
 	int r = mor_doc_parse(text, 0, 0, &doc, NULL);
 
 	if (r < 0) {
-		mor_write_error(out, null_id, r == MORTISE_ENOMEM ? TENON_EINTERNAL : TENON_EPARSE, why, absent);
+		mor_write_error(out, null_id, r == MORTISE_ENOMEM ? TENON_EINTERNAL : TENON_EPARSE, why,
+				absent);
 		return;
 	}
 	value = mor_json_get(mor_doc_root(doc), "id");

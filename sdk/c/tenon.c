@@ -344,7 +344,8 @@ void tenon_put_json(tenon_call *call, const char *key, const char *json, size_t 
  * is sent. */
 static bool well_built(const tenon_call *call)
 {
-	return !call->misbuilt && call->writer.depth == 0 && call->built.len > 0 && !mor_buf_failed(&call->built);
+	return !call->misbuilt && call->writer.depth == 0 && call->built.len > 0 &&
+	       !mor_buf_failed(&call->built);
 }
 
 int tenon_done(tenon_call *call)

@@ -9,10 +9,10 @@
 
 #include <stddef.h>
 
-void *mor_alloc(size_t size);                  /* not zeroed; size 0 gives 1 byte */
+void *mor_alloc(size_t size); /* not zeroed; size 0 gives 1 byte */
 void *mor_zalloc(size_t size);
-void *mor_realloc(void *memory, size_t size);  /* the old block stays valid on failure */
-char *mor_strdup(const char *text);            /* NULL in, NULL out */
+void *mor_realloc(void *memory, size_t size); /* the old block stays valid on failure */
+char *mor_strdup(const char *text);           /* NULL in, NULL out */
 char *mor_strndup(const char *text, size_t len);
 void mor_free(void *memory);
 /* Makes room for one more element in an array of `count` elements: `array` points to the pointer, which may

@@ -40,7 +40,8 @@ int mor_buf_text(struct mor_buf *buf, const char *text);
 int mor_buf_slice(struct mor_buf *buf, struct mor_slice slice);
 int mor_buf_byte(struct mor_buf *buf, char byte);
 int mor_buf_printf(struct mor_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int mor_buf_vprintf(struct mor_buf *buf, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+int mor_buf_vprintf(struct mor_buf *buf, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
 /* `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 int mor_buf_json_string(struct mor_buf *buf, struct mor_slice text);
 /* Drops `count` bytes from the front. */

@@ -8,7 +8,7 @@
 
 #include <nettle/sha2.h>
 
-#define MOR_DIGEST_HEX 64
+#define MOR_DIGEST_HEX  64
 #define MOR_DIGEST_SIZE (MOR_DIGEST_HEX + 1)
 
 void mor_digest_begin(struct sha256_ctx *sha);

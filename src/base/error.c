@@ -99,7 +99,7 @@ static void set_text(mortise_error *err, const char *text, bool cut)
 }
 
 static __attribute__((format(printf, 4, 0))) void fill_error(mortise_error *err, int code, int os_errno,
-						       const char *format, va_list args)
+							     const char *format, va_list args)
 {
 	/* Formatted in another buffer: the arguments may point into err->text. It has twice the size, so
 	 * that errno's text can follow a full text. */
@@ -112,7 +112,8 @@ static __attribute__((format(printf, 4, 0))) void fill_error(mortise_error *err,
 	if (os_errno && !cut) {
 		const char *why = strerrordesc_np(os_errno);
 
-		snprintf(text + len, sizeof(text) - (size_t)len, "%s%s", len ? ": " : "", why ? why : "unknown error");
+		snprintf(text + len, sizeof(text) - (size_t)len, "%s%s", len ? ": " : "",
+			 why ? why : "unknown error");
 	}
 	err->code = code;
 	err->os_errno = os_errno;

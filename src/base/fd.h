@@ -10,8 +10,8 @@
 /* Closes *fd if it is open and stores -1. errno is kept. */
 void mor_fd_close(int *fd);
 int mor_fd_nonblock(int fd); /* 0 or -errno */
-/* Moves *fd to `least` or above: an embedder that closed its stdio gets pipes on 0, 1 and 2, and dup2() in the child would
- * then overwrite one end with another. 0 or -errno. */
+/* Moves *fd to `least` or above: an embedder that closed its stdio gets pipes on 0, 1 and 2, and dup2() in the
+ * child would then overwrite one end with another. 0 or -errno. */
 int mor_fd_lift(int *fd, int least);
 /* A whole file, at most limit bytes, NUL-terminated; free *ret with mor_free(). 0 or -errno; -EFBIG over the
  * limit, -EISDIR for a directory, -EINVAL for other things that are not files. Never blocks on a FIFO. */

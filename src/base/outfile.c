@@ -65,7 +65,8 @@ static bool is_mount_point(const char *path)
 {
 	struct statx info = { 0 };
 
-	return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_TYPE, &info) == 0 && (info.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_TYPE, &info) == 0 &&
+	       (info.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
 /* 0 or -errno. */
@@ -89,7 +90,8 @@ static int look(struct mor_outplace *place)
 
 static int fail_at(const char *path, int error, mortise_error *err)
 {
-	return mor_fail_errno(err, error == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -error, "%s: it cannot be written", path);
+	return mor_fail_errno(err, error == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -error,
+			      "%s: it cannot be written", path);
 }
 
 /* "-", /dev/stdout and the like: a descriptor that is open already. Opening it again would start at the
@@ -223,16 +225,19 @@ static int make_beside(struct mor_outfile *file, mode_t mode)
 	if (file->fd >= 0)
 		return 0;
 	/* A kernel that does not know O_TMPFILE sees an attempt to write a directory. */
-	return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? take_name(file, make_named, mode) : -errno;
+	return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? take_name(file, make_named, mode) :
+									   -errno;
 }
 
 static int fail_beside(const char *path, int error, mortise_error *err)
 {
 	if (error != -EACCES && error != -EPERM && error != -EROFS)
 		return fail_at(path, error, err);
-	return mor_fail_errno(err, MORTISE_EINPUT, -error,
-			      "%s: no file can be made in its directory, where the output lies until it is whole (\"> FILE\" does without)",
-			      path);
+	return mor_fail_errno(
+		err, MORTISE_EINPUT, -error,
+		"%s: no file can be made in its directory, where the output lies until it is whole (\"> FILE\" "
+		"does without)",
+		path);
 }
 
 int mor_outfile_open(const char *path, mode_t mode, struct mor_outfile *ret, mortise_error *err)

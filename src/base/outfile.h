@@ -23,10 +23,10 @@
 /* The place of a file, after links are followed. */
 struct mor_outplace {
 	char *path;
-	bool there;    /* a file exists there, and we may write to it */
-	bool in_place; /* it cannot be replaced                                  */
+	bool there;     /* a file exists there, and we may write to it */
+	bool in_place;  /* it cannot be replaced                                  */
 	int descriptor; /* it is this open descriptor (-, /dev/stdout, /dev/fd/N); -1: it is none */
-	mode_t mode;   /* of the existing file */
+	mode_t mode;    /* of the existing file */
 	uid_t uid;
 	gid_t gid;
 };
@@ -40,7 +40,8 @@ struct mor_outfile {
 #define MOR_OUTFILE_INIT { .fd = -1 }
 /* clang-format on */
 
-/* MORTISE_EINPUT, MORTISE_ENOTFOUND (no such directory): the text names the path. On success free it with _fini(). */
+/* MORTISE_EINPUT, MORTISE_ENOTFOUND (no such directory): the text names the path. On success free it
+ * with _fini(). */
 int mor_outplace_find(const char *path, struct mor_outplace *ret, mortise_error *err);
 void mor_outplace_fini(struct mor_outplace *place);
 char *mor_outplace_dir(const struct mor_outplace *place); /* its directory, for mor_free(); NULL: no memory */

@@ -49,7 +49,8 @@ bool mor_path_same(const char *a, const char *b)
 {
 	struct stat one, other;
 
-	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
 }
 
 bool mor_path_is_within(const char *path, const char *dir, size_t dir_len)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths as texts; the last two look at the file system. Those that return a text: for mor_free(), NULL: no memory. */
+/* Paths as texts; the last two look at the file system. Those that return a text: for mor_free(),
+ * NULL: no memory. */
 #ifndef MOR_BASE_PATH_H
 #define MOR_BASE_PATH_H
 
@@ -13,8 +14,9 @@ char *mor_path_absolute(const char *path);              /* relative to our worki
 bool mor_path_climbs(const char *path);                 /* has a ".." among its parts */
 /* `path` is `dir`, or lies below it. Both are clean; `dir` has `dir_len` bytes and no slash at its end. */
 bool mor_path_is_within(const char *path, const char *dir, size_t dir_len);
-/* Appends dir/path (path alone when it is absolute or dir is "") without ".", "..", "//" and a "/" at the end: "a/./b/../c"
- * is "a/c", "../x" stays, "/.." is "/", nothing is ".". Returns 0 or the buffer's status. */
+/* Appends dir/path (path alone when it is absolute or dir is
+ * "") without ".", "..", "//" and a "/" at the end: "a/./b/../c" is "a/c", "../x" stays, "/.." is "/", nothing
+ * is ".". Returns 0 or the buffer's status. */
 int mor_path_clean(const char *dir, const char *path, struct mor_buf *out);
 /* The rest of a clean path below a clean directory; NULL if it is not below it. "/" contains all absolute
  * paths, "" all others. */

@@ -19,7 +19,8 @@ static const char *take_port(struct mor_slice text, struct mor_url *url)
 {
 	uint32_t port = url->tls ? 443 : 80;
 
-	if (text.len && (!mor_parse_u32((struct mor_slice){ text.ptr + 1, text.len - 1 }, &port) || port < 1 || port > 65535))
+	if (text.len && (!mor_parse_u32((struct mor_slice){ text.ptr + 1, text.len - 1 }, &port) || port < 1 ||
+			 port > 65535))
 		return "has a port that is none: write a number from 1 to 65535 behind the colon";
 	url->port = (uint16_t)port;
 	return NULL;
@@ -31,7 +32,8 @@ static bool is_host(struct mor_slice host, bool brackets)
 	for (size_t i = 0; i < host.len; i++) {
 		char c = host.ptr[i];
 
-		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strchr(brackets ? ":.%" : "-._", c))
+		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+		    !strchr(brackets ? ":.%" : "-._", c))
 			return false;
 	}
 	return host.len > 0 && host.len < MOR_URL_HOST;
@@ -42,7 +44,9 @@ static const char *take_authority(struct mor_slice text, struct mor_url *url)
 {
 	bool brackets = text.len && *text.ptr == '[';
 	const char *end = text.len ? memchr(text.ptr, brackets ? ']' : ':', text.len) : NULL;
-	struct mor_slice host = { text.ptr + brackets, (size_t)((end ? end : text.ptr + text.len) - text.ptr) - brackets }, rest;
+	struct mor_slice host = { text.ptr + brackets,
+				  (size_t)((end ? end : text.ptr + text.len) - text.ptr) - brackets },
+			 rest;
 
 	if (memchr(text.ptr, '@', text.len))
 		return "has a name or password before the host: use access_token";
@@ -86,7 +90,8 @@ const char *mor_url_authority(const struct mor_url *url, char out[MOR_URL_AUTHOR
 {
 	bool brackets = strchr(url->host, ':');
 
-	snprintf(out, MOR_URL_AUTHORITY, "%s%s%s:%u", brackets ? "[" : "", url->host, brackets ? "]" : "", url->port);
+	snprintf(out, MOR_URL_AUTHORITY, "%s%s%s:%u", brackets ? "[" : "", url->host, brackets ? "]" : "",
+		 url->port);
 	return out;
 }
 

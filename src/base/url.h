@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MOR_URL_HOST 254
+#define MOR_URL_HOST   254
 #define MOR_URL_TARGET 2048
 
 struct mor_url {

@@ -25,12 +25,15 @@ bool mor_bot_matches(mortise_json result)
 
 static void lose_action(const struct answer *answer)
 {
-	mor_bot_tell(answer->seat->run, answer->seat, "internal", answer->walk->number, "out of memory: an answer is lost");
+	mor_bot_tell(answer->seat->run, answer->seat, "internal", answer->walk->number,
+		     "out of memory: an answer is lost");
 }
 
-typedef int write_fn(struct mor_onebot_target target, struct mor_slice content, const char *echo, struct mor_buf *out);
+typedef int write_fn(struct mor_onebot_target target, struct mor_slice content, const char *echo,
+		     struct mor_buf *out);
 
-static void to_stdout(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
+static void to_stdout(struct answer *answer, struct mor_onebot_target target, write_fn *write,
+		      struct mor_slice content)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 
@@ -40,7 +43,8 @@ static void to_stdout(struct answer *answer, struct mor_onebot_target target, wr
 		lose_action(answer);
 }
 
-static void to_network(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
+static void to_network(struct answer *answer, struct mor_onebot_target target, write_fn *write,
+		       struct mor_slice content)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_bot_api_call *call = mor_bot_api_new(answer->seat, answer->walk, target, answer->index);
@@ -52,12 +56,14 @@ static void to_network(struct answer *answer, struct mor_onebot_target target, w
 	}
 	snprintf(echo, sizeof(echo), "%s/%llu", answer->echo, (unsigned long long)call->number);
 	write(target, content, echo, &json);
-	if (mor_bot_api_put(answer->seat->run, call, mor_buf_failed(&json) ? (struct mor_slice){ 0 } : mor_buf_view(&json)) < 0)
+	if (mor_bot_api_put(answer->seat->run, call,
+			    mor_buf_failed(&json) ? (struct mor_slice){ 0 } : mor_buf_view(&json)) < 0)
 		lose_action(answer);
 }
 
 /* Every network refuses an empty message. As an answer it means that there is none. */
-static void send_action(struct answer *answer, struct mor_onebot_target target, write_fn *write, struct mor_slice content)
+static void send_action(struct answer *answer, struct mor_onebot_target target, write_fn *write,
+			struct mor_slice content)
 {
 	if (content.len)
 		(answer->seat->run->net.link ? to_network : to_stdout)(answer, target, write, content);
@@ -80,7 +86,8 @@ static const char *act_send(struct answer *answer, const struct mor_value *actio
 	if (!message.ptr)
 		return "message must be a string";
 	snprintf(digits, sizeof(digits), "%.*s", (int)id.len, id.ptr);
-	send_action(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits }, mor_onebot_send_text, message);
+	send_action(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits },
+		    mor_onebot_send_text, message);
 	return NULL;
 }
 
@@ -136,7 +143,8 @@ bool mor_bot_act(struct mor_bot_seat *seat, const struct mor_bot_walk *walk, mor
 		return false;
 	}
 	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->name, (unsigned long long)walk->number);
-	send_action(&answer, mor_onebot_origin(&walk->event), mor_onebot_send_text, mor_json_string(mor_json_get(root, "reply")));
+	send_action(&answer, mor_onebot_origin(&walk->event), mor_onebot_send_text,
+		    mor_json_string(mor_json_get(root, "reply")));
 	do_actions(&answer, mor_json_get(root, "actions"));
 	return mor_json_bool(mor_json_get(root, "block"), false);
 }

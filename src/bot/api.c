@@ -33,7 +33,8 @@ static void call_free(struct mor_bot_api_call *call)
 	mor_free(call);
 }
 
-struct mor_bot_api_call *mor_bot_api_new(const struct mor_bot_seat *seat, const struct mor_bot_walk *walk, struct mor_onebot_target target, int index)
+struct mor_bot_api_call *mor_bot_api_new(const struct mor_bot_seat *seat, const struct mor_bot_walk *walk,
+					 struct mor_onebot_target target, int index)
 {
 	struct mor_bot_api_call *call = mor_zalloc(sizeof(*call));
 
@@ -58,7 +59,8 @@ static void mark_calls(struct mor_bot_run *run)
 	unsigned by = run->out.full ? 2 : 1;
 	char text[120];
 
-	snprintf(text, sizeof(text), "%u calls wait for the chat network: no event is read until it has caught up", run->api.count);
+	snprintf(text, sizeof(text),
+		 "%u calls wait for the chat network: no event is read until it has caught up", run->api.count);
 	mor_bot_set_full(run, run->api.count > MOST / by || run->api.bytes > FULL / by, text);
 }
 
@@ -102,7 +104,7 @@ struct outcome {
 	const char *what;   /* the first word of the line; NULL: shown only with -v */
 	const char *why;
 	int64_t retcode;
-	const char *data;   /* JSON, or NULL */
+	const char *data; /* JSON, or NULL */
 };
 
 static struct mor_bot_seat *seat_of(const struct mor_bot_run *run, const struct mor_bot_api_call *call)
@@ -113,7 +115,8 @@ static struct mor_bot_seat *seat_of(const struct mor_bot_run *run, const struct 
 	return NULL;
 }
 
-static void write_result(const struct mor_bot_api_call *call, const struct outcome *outcome, struct mor_buf *out)
+static void write_result(const struct mor_bot_api_call *call, const struct outcome *outcome,
+			 struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 
@@ -134,7 +137,8 @@ static void write_result(const struct mor_bot_api_call *call, const struct outco
 
 /* Only for a plugin that asks for it in its metadata. The specification has no such event, and does not say
  * what a plugin does with an unknown event. */
-static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call *call, const struct outcome *outcome)
+static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call *call,
+			const struct outcome *outcome)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_bot_job *job;
@@ -142,8 +146,8 @@ static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call
 	if (!seat->wants_results || !seat->body || seat->dead || seat->run->stopping)
 		return;
 	if (seat->waiting >= MOR_BOT_QUEUE) {
-		mor_bot_tell(seat->run, seat, "overloaded", call->event, "%u events wait for it already: it gets no result of its call",
-			     seat->waiting);
+		mor_bot_tell(seat->run, seat, "overloaded", call->event,
+			     "%u events wait for it already: it gets no result of its call", seat->waiting);
 		return;
 	}
 	write_result(call, outcome, &params);
@@ -164,7 +168,8 @@ static void settle_call(struct mor_bot_run *run, struct mor_bot_api_call *call, 
 	struct mor_bot_seat *seat = seat_of(run, call);
 
 	if (outcome.what || run->console->verbose)
-		mor_bot_tell(run, seat, outcome.what ? outcome.what : "done", call->event, "%s to %s: %s", action_of(call), call->target, outcome.why);
+		mor_bot_tell(run, seat, outcome.what ? outcome.what : "done", call->event, "%s to %s: %s",
+			     action_of(call), call->target, outcome.why);
 	if (!outcome.what)
 		outcome.why = NULL;
 	if (seat)
@@ -193,13 +198,17 @@ static struct mor_bot_api_call *find_call(const struct mor_bot_run *run, const c
 void mor_bot_api_answered(struct mor_bot_run *run, const struct mor_onebot_event *response)
 {
 	struct mor_bot_api_call *call = find_call(run, response->echo);
-	struct outcome outcome = { .status = response->failed ? "failed" : "ok", .what = response->failed ? "refused" : NULL,
-				   .why = response->failed ? response->why : "done", .retcode = response->retcode, .data = response->data };
+	struct outcome outcome = { .status = response->failed ? "failed" : "ok",
+				   .what = response->failed ? "refused" : NULL,
+				   .why = response->failed ? response->why : "done",
+				   .retcode = response->retcode,
+				   .data = response->data };
 
 	if (call)
 		settle_call(run, call, outcome);
 	else if (run->console->verbose || (response->failed && !response->echo))
-		mor_bot_tell(run, NULL, response->failed ? "refused" : "dropped", 0, "an answer to an unknown call%s%s", response->failed ? ": " : "",
+		mor_bot_tell(run, NULL, response->failed ? "refused" : "dropped", 0,
+			     "an answer to an unknown call%s%s", response->failed ? ": " : "",
 			     response->failed ? response->why : "");
 }
 
@@ -209,8 +218,13 @@ void mor_bot_api_lost(struct mor_bot_run *run, uint64_t peer)
 		struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 
 		if (call->peer == peer)
-			settle_call(run, call, (struct outcome){ .status = "lost", .what = "lost", .retcode = -1,
-							    .why = "the connection was lost before the answer: nobody knows whether the call was done" });
+			settle_call(run, call,
+				    (struct outcome){
+					    .status = "lost",
+					    .what = "lost",
+					    .retcode = -1,
+					    .why = "the connection was lost before the answer: nobody knows "
+						   "whether the call was done" });
 	}
 }
 
@@ -222,10 +236,16 @@ static void give_up_call(struct mor_bot_run *run, struct mor_bot_api_call *call)
 
 	mor_format_ms(run->config->network.api_ms, limit);
 	if (call->peer)
-		snprintf(why, sizeof(why), "no answer in %s (api_timeout in the bot's file sets the limit)", limit);
+		snprintf(why, sizeof(why), "no answer in %s (api_timeout in the bot's file sets the limit)",
+			 limit);
 	else
-		snprintf(why, sizeof(why), "not sent: for %s there was no connection that accepts calls", limit);
-	settle_call(run, call, (struct outcome){ .status = call->peer ? "timeout" : "lost", .what = call->peer ? "timeout" : "lost", .why = why, .retcode = -1 });
+		snprintf(why, sizeof(why), "not sent: for %s there was no connection that accepts calls",
+			 limit);
+	settle_call(run, call,
+		    (struct outcome){ .status = call->peer ? "timeout" : "lost",
+				      .what = call->peer ? "timeout" : "lost",
+				      .why = why,
+				      .retcode = -1 });
 }
 
 /* Does an earlier call go to the same place? */
@@ -244,7 +264,8 @@ static void send_call(struct mor_bot_run *run, struct mor_bot_api_call *call)
 {
 	if (!call->due_ms)
 		call->due_ms = mor_clock_ms() + run->config->network.api_ms;
-	call->peer = mor_onebot_link_send(run->net.link, call->self_id, (struct mor_slice){ call->json, call->len });
+	call->peer =
+		mor_onebot_link_send(run->net.link, call->self_id, (struct mor_slice){ call->json, call->len });
 	if (call->peer)
 		call->due_ms = mor_clock_ms() + run->config->network.api_ms;
 }

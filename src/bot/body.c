@@ -53,7 +53,8 @@ uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config)
 		char path[4096];
 		struct stat st;
 
-		if (snprintf(path, sizeof(path), "%s/%s", **word == '/' ? "" : config->cwd, *word) >= (int)sizeof(path) ||
+		if (snprintf(path, sizeof(path), "%s/%s", **word == '/' ? "" : config->cwd, *word) >=
+			    (int)sizeof(path) ||
 		    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		print = mix_print(print, &st.st_ino, sizeof(st.st_ino));
@@ -89,7 +90,8 @@ static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 	return r;
 }
 
-int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret, mortise_error *err)
+int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret,
+		     mortise_error *err)
 {
 	struct mor_bot_body *body = mor_zalloc(sizeof(*body));
 	int r;

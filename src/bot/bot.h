@@ -7,15 +7,18 @@
  *	body.c    one process of a plugin                  tell.c   what a person should know
  *	reload.c  the file, now and when it changes        out.c    readers that are slow
  *	lines.c   events from stdin, calls to stdout: out.c
- *	net.c     events from the network                  api.c    calls to the network, and what becomes of them
+ *	net.c     events from the network                  api.c    calls to the network, and what becomes of
+ *them
  *
- * An event asks every plugin at once whether it matches, and is then handled by those that do, one after the other
- * in the order of their priority, until one blocks it. Events walk side by side, but no plugin handles a later one
- * before an earlier one. What is for one plugin waits in its own queue, in order, and only as much as the plugin may
- * have at once is given to the host: so a crash costs the event that the plugin held, and no other.
+ * An event asks every plugin at once whether it matches, and is then handled by those that do, one after
+ * the other in the order of their priority, until one blocks it. Events walk side by side, but no plugin
+ * handles a later one before an earlier one. What is for one plugin waits in its own queue, in order, and
+ * only as much as the plugin may have at once is given to the host: so a crash costs the event that the
+ * plugin held, and no other.
  *
- * A plugin that the file changes while the bot runs is started anew beside the process that is there, which goes on
- * until the new one is ready and its own last answer is in. Whatever waits, waits at the seat, and is not touched by that.
+ * A plugin that the file changes while the bot runs is started anew beside the process that is there, which
+ * goes on until the new one is ready and its own last answer is in. Whatever waits, waits at the seat, and is
+ * not touched by that.
  *
  * Callbacks of the host only note what happened; what follows is done in tend_all() of run.c, outside of them.
  */
@@ -53,8 +56,8 @@ struct mor_bot_job {
 };
 
 enum mor_bot_visit_state {
-	MOR_BOT_VISIT_ASKED,    /* matches is under way          */
-	MOR_BOT_VISIT_MATCHED,  /* its turn will come            */
+	MOR_BOT_VISIT_ASKED,   /* matches is under way          */
+	MOR_BOT_VISIT_MATCHED, /* its turn will come            */
 	MOR_BOT_VISIT_HANDLING,
 	MOR_BOT_VISIT_OVER
 };
@@ -68,47 +71,47 @@ struct mor_bot_walk {
 	struct mor_list node;
 	struct mor_bot_run *run;
 	struct mor_onebot_event event;
-	uint64_t number;  /* line number in the input */
-	size_t count;     /* one per plugin that existed when the event came */
-	size_t turn;      /* whose turn it is; past the last: blocked, or done */
-	unsigned open;    /* jobs that are running */
+	uint64_t number; /* line number in the input */
+	size_t count;    /* one per plugin that existed when the event came */
+	size_t turn;     /* whose turn it is; past the last: blocked, or done */
+	unsigned open;   /* jobs that are running */
 	struct mor_bot_visit visits[];
 };
 
 /* One process of a plugin, and the part of the file that configures it. */
 struct mor_bot_body {
-	struct mor_list node;         /* in run->bodies */
+	struct mor_list node; /* in run->bodies */
 	struct mor_bot_seat *seat;
 	struct mor_botfile_plugin config; /* its own */
 	/* of the files on its command line: another value means another program */
 	uint64_t print;
 	mortise_plugin *plugin;
-	bool fresh;                   /* it has just become ready */
-	bool arrived;                 /* and that is shown, because it started while the bot ran */
-	bool retired;                 /* it only has to end, and is freed then */
-	char why[400];                /* the text of its last state                      */
+	bool fresh;    /* it has just become ready */
+	bool arrived;  /* and that is shown, because it started while the bot ran */
+	bool retired;  /* it only has to end, and is freed then */
+	char why[400]; /* the text of its last state                      */
 };
 
 /* One plugin of the bot. */
 struct mor_bot_seat {
 	struct mor_bot_run *run;
-	char *name;               /* its key in the file                             */
-	char *label;              /* name for people: metadata.name and the key */
-	char **commands;          /* metadata.commands with aliases; or NULL         */
-	struct mor_bot_body *body;    /* NULL: it has never been ready */
-	struct mor_bot_body *next;    /* the new process, which will replace the present one; or NULL */
-	struct mor_list queue;    /* of mor_bot_job, oldest first                        */
-	struct mor_list matched;  /* of mor_bot_job: events it will handle in its turn, earliest first */
-	unsigned waiting, given;  /* waiting in the queue; passed to the host */
-	unsigned most;            /* how many the plugin may have at once */
-	uint32_t matches_ms;      /* time limit of matches */
+	char *name;                /* its key in the file                             */
+	char *label;               /* name for people: metadata.name and the key */
+	char **commands;           /* metadata.commands with aliases; or NULL         */
+	struct mor_bot_body *body; /* NULL: it has never been ready */
+	struct mor_bot_body *next; /* the new process, which will replace the present one; or NULL */
+	struct mor_list queue;     /* of mor_bot_job, oldest first                        */
+	struct mor_list matched;   /* of mor_bot_job: events it will handle in its turn, earliest first */
+	unsigned waiting, given;   /* waiting in the queue; passed to the host */
+	unsigned most;             /* how many the plugin may have at once */
+	uint32_t matches_ms;       /* time limit of matches */
 	struct mor_bot_job connect;
 	bool connect_queued;
-	bool late;                /* it still has to answer a call that nobody waits for */
-	bool dead;                /* and will not be started again */
-	bool wants_results;       /* metadata.results                                */
-	bool leaving;             /* no longer in the file: it finishes its work, then ends */
-	char told[200];           /* the last warning, and how often it was repeated */
+	bool late;          /* it still has to answer a call that nobody waits for */
+	bool dead;          /* and will not be started again */
+	bool wants_results; /* metadata.results                                */
+	bool leaving;       /* no longer in the file: it finishes its work, then ends */
+	char told[200];     /* the last warning, and how often it was repeated */
 	unsigned repeats;
 };
 
@@ -123,15 +126,15 @@ struct mor_bot_out {
 /* A call on its way to the network, or waiting for its answer. */
 struct mor_bot_api_call {
 	struct mor_list node;
-	uint64_t number;       /* the end of its echo                                 */
-	uint64_t event;        /* the event that it answers */
-	uint64_t peer;         /* the connection that carried it; 0: not sent yet */
-	int64_t due_ms;        /* 0: waits for an earlier call to the same target */
-	char *plugin;          /* key of its plugin */
-	char *self_id;         /* the account; or NULL                                */
+	uint64_t number; /* the end of its echo                                 */
+	uint64_t event;  /* the event that it answers */
+	uint64_t peer;   /* the connection that carried it; 0: not sent yet */
+	int64_t due_ms;  /* 0: waits for an earlier call to the same target */
+	char *plugin;    /* key of its plugin */
+	char *self_id;   /* the account; or NULL                                */
 	bool group;
 	char *target;
-	int index;             /* index of the action; -1: the reply */
+	int index; /* index of the action; -1: the reply */
 	char *json;
 	size_t len;
 };
@@ -141,8 +144,8 @@ struct mor_bot_api {
 	struct mor_list calls;
 	unsigned count;
 	size_t bytes;
-	uint64_t last;  /* last number given */
-	bool look;      /* a call may be sent now */
+	uint64_t last; /* last number given */
+	bool look;     /* a call may be sent now */
 };
 
 /* Events from the network that wait until plugins have caught up. */
@@ -151,9 +154,9 @@ struct mor_bot_net {
 	struct mor_list inbox;
 	unsigned count;
 	size_t bytes;
-	unsigned late;         /* events that came while the bot was ending */
-	bool paused;           /* reading stopped: too much waits */
-	int terminal;          /* the terminal that started us; -1: none. When it closes, we end */
+	unsigned late; /* events that came while the bot was ending */
+	bool paused;   /* reading stopped: too much waits */
+	int terminal;  /* the terminal that started us; -1: none. When it closes, we end */
 };
 
 /* The bot's file, watched for changes. */
@@ -165,22 +168,22 @@ struct mor_bot_watch {
 struct mor_bot_run {
 	struct mor_console *console;
 	struct mor_runner runner;
-	const char *path;         /* of the file                                     */
-	struct mor_botfile *config;   /* as at the start; the plugins' parts are with the bodies */
+	const char *path;           /* of the file                                     */
+	struct mor_botfile *config; /* as at the start; the plugins' parts are with the bodies */
 	struct mor_bot_watch watch;
-	struct mor_bot_seat **seats;  /* in the order in which they handle an event */
+	struct mor_bot_seat **seats; /* in the order in which they handle an event */
 	size_t count;
-	struct mor_bot_seat **gone;   /* seats that are ending */
+	struct mor_bot_seat **gone; /* seats that are ending */
 	size_t gone_count;
 	struct mor_list bodies;
 	struct mor_list walks;
 	struct mor_bot_out out;
 	struct mor_bot_net net;
 	struct mor_bot_api api;
-	char *self_id;            /* id of the bot, once it is connected; or NULL */
-	uint64_t line;            /* events read so far */
-	bool stdio;               /* --stdio: never the network */
-	bool started;             /* every plugin was ready or dead once */
+	char *self_id; /* id of the bot, once it is connected; or NULL */
+	uint64_t line; /* events read so far */
+	bool stdio;    /* --stdio: never the network */
+	bool started;  /* every plugin was ready or dead once */
 	bool stopping;
 	int exit_code;
 };
@@ -191,7 +194,8 @@ int mor_bot_chat(struct mor_console *console, const struct mor_plugin_args *args
 
 /* ---- body.c ---- */
 /* Takes the config in every case. 0, or the reason why there cannot be such a plugin. */
-int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret, mortise_error *err);
+int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret,
+		     mortise_error *err);
 /* Cannot fail: a process that does not start gets the state FAILED, and is handled later. */
 void mor_bot_body_start(struct mor_bot_body *body);
 /* The process is STOPPED, but nobody asked for that. It is started again if the file says so. false: it is
@@ -272,7 +276,7 @@ void mor_bot_watch_look(struct mor_bot_run *run);
 /* ---- lines.c: stdin ---- */
 struct mor_bot_lines {
 	struct mor_buf bytes;
-	size_t seen;   /* there is no newline before this place */
+	size_t seen; /* there is no newline before this place */
 	bool ended;
 	bool too_long; /* the rest of this line is skipped */
 };
@@ -291,7 +295,8 @@ void mor_bot_net_free(struct mor_bot_run *run);
 
 /* ---- api.c ---- */
 /* A call of a plugin, by its number. `index` of the action, -1: the reply. NULL: out of memory. */
-struct mor_bot_api_call *mor_bot_api_new(const struct mor_bot_seat *seat, const struct mor_bot_walk *walk, struct mor_onebot_target target, int index);
+struct mor_bot_api_call *mor_bot_api_new(const struct mor_bot_seat *seat, const struct mor_bot_walk *walk,
+					 struct mor_onebot_target target, int index);
 /* Sends the call, or queues it. Takes the call. 0 or MORTISE_ENOMEM. */
 int mor_bot_api_put(struct mor_bot_run *run, struct mor_bot_api_call *call, struct mor_slice json);
 /* Sends what can be sent, and gives up calls that took too long. */

@@ -7,7 +7,7 @@
 #include "bot/bot.h"
 
 #define LINE_LIMIT ((size_t)16 << 20)
-#define READ_SIZE 65536
+#define READ_SIZE  65536
 
 /* The next whole line, without its newline. The last line may lack it. false: there is none yet. */
 static bool next_line(struct mor_bot_lines *in, struct mor_slice *ret)

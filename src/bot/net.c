@@ -9,8 +9,8 @@
 #include "bot/bot.h"
 #include "console/signals.h"
 
-#define MOST 4096
-#define FULL ((size_t)8 << 20)
+#define MOST    4096
+#define FULL    ((size_t)8 << 20)
 #define LAST_MS 2000 /* after a signal the network has this long for its answers */
 
 /* One event that waits. */
@@ -93,8 +93,15 @@ int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err)
 	static const struct mor_onebot_link_handler handler = { on_event, on_note, on_opened, on_lost };
 	const struct mor_botfile_network *network = &run->config->network;
 	struct mor_onebot_link_options options = {
-		.connect = network->connect, .listen = network->listen, .token = network->access_token, .ca_file = network->ca_file,
-		.cert_file = network->cert_file, .key_file = network->key_file, .ping_ms = network->ping_ms, .handler = &handler, .arg = run,
+		.connect = network->connect,
+		.listen = network->listen,
+		.token = network->access_token,
+		.ca_file = network->ca_file,
+		.cert_file = network->cert_file,
+		.key_file = network->key_file,
+		.ping_ms = network->ping_ms,
+		.handler = &handler,
+		.arg = run,
 	};
 
 	if (run->stdio || (!network->connect && !network->listen))
@@ -120,13 +127,15 @@ void mor_bot_net_feed(struct mor_bot_run *run)
 /* ---- the end ---- */
 
 /* Waits until `done`, the end of the time, or one more signal. */
-static void wait_until(struct mor_bot_run *run, bool (*done)(const struct mor_bot_run *run), int64_t end_ms, int seen)
+static void wait_until(struct mor_bot_run *run, bool (*done)(const struct mor_bot_run *run), int64_t end_ms,
+		       int seen)
 {
 	while (!done(run) && mor_signals_count() <= seen) {
 		int64_t rest = end_ms - mor_clock_ms();
 		struct pollfd fds[] = {
 			{ .fd = mor_onebot_link_fd(run->net.link), .events = POLLIN },
-			{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN }, /* a signal makes it readable */
+			/* a signal makes it readable */
+			{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN },
 		};
 
 		if (rest <= 0)

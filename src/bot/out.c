@@ -18,7 +18,7 @@
 #include "console/console.h"
 #include "console/signals.h"
 
-#define FULL ((size_t)1 << 20)
+#define FULL    ((size_t)1 << 20)
 #define LAST_MS 2000 /* after a signal the reader has this long for the rest */
 #define LOOK_MS 200  /* how often we then check for a signal */
 
@@ -60,7 +60,9 @@ static void mark_out(struct mor_bot_run *run)
 	size_t waiting = mor_bot_out_waiting(run);
 	char text[120];
 
-	snprintf(text, sizeof(text), "%zu bytes of calls wait for the reader of stdout: no event is read until it has caught up", waiting);
+	snprintf(text, sizeof(text),
+		 "%zu bytes of calls wait for the reader of stdout: no event is read until it has caught up",
+		 waiting);
 	mor_bot_set_full(run, waiting > (run->out.full ? FULL / 2 : FULL), text);
 }
 
@@ -70,7 +72,8 @@ void mor_bot_out_flush(struct mor_bot_run *run)
 
 	while (mor_bot_out_waiting(run) && !mor_out_broken(run->console) && is_writable(0)) {
 		size_t waiting = mor_bot_out_waiting(run);
-		ssize_t wrote = write(STDOUT_FILENO, out->bytes.data + out->sent, waiting < PIPE_BUF ? waiting : PIPE_BUF);
+		ssize_t wrote = write(STDOUT_FILENO, out->bytes.data + out->sent,
+				      waiting < PIPE_BUF ? waiting : PIPE_BUF);
 
 		if (wrote > 0)
 			out->sent += (size_t)wrote;
@@ -105,7 +108,8 @@ void mor_bot_out_drain(struct mor_bot_run *run)
 		mor_bot_out_flush(run);
 	}
 	if (mor_bot_out_waiting(run) && !mor_out_broken(run->console))
-		mor_bot_tell(run, NULL, "lost", 0, "%zu bytes of calls that nobody has read", mor_bot_out_waiting(run));
+		mor_bot_tell(run, NULL, "lost", 0, "%zu bytes of calls that nobody has read",
+			     mor_bot_out_waiting(run));
 	mor_buf_fini(&run->out.bytes);
 	run->out = (struct mor_bot_out){ 0 };
 }

@@ -49,7 +49,8 @@ static bool is_as_before(const struct mor_bot_seat *seat, const struct mor_botfi
 {
 	const struct mor_bot_body *body = latest_body(seat);
 
-	return (seat->next || !seat->dead) && mor_botfile_plugin_same(&body->config, plugin) && body->print == mor_bot_body_print(plugin);
+	return (seat->next || !seat->dead) && mor_botfile_plugin_same(&body->config, plugin) &&
+	       body->print == mor_bot_body_print(plugin);
 }
 
 /* Takes the plugin's config. */
@@ -66,7 +67,8 @@ static int begin_body(struct mor_bot_seat *seat, struct mor_botfile_plugin *plug
 	return 0;
 }
 
-static int new_seat(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, struct mor_bot_seat **ret, mortise_error *err)
+static int new_seat(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, struct mor_bot_seat **ret,
+		    mortise_error *err)
 {
 	struct mor_bot_seat *seat = mor_bot_seat_new(run, plugin->name);
 	int r = seat ? begin_body(seat, plugin, err) : mor_fail_memory(err);
@@ -78,7 +80,8 @@ static int new_seat(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, 
 	return r;
 }
 
-static int change_seat(struct mor_bot_seat *seat, struct mor_botfile_plugin *plugin, struct tally *tally, mortise_error *err)
+static int change_seat(struct mor_bot_seat *seat, struct mor_botfile_plugin *plugin, struct tally *tally,
+		       mortise_error *err)
 {
 	int r;
 
@@ -95,8 +98,8 @@ static int change_seat(struct mor_bot_seat *seat, struct mor_botfile_plugin *plu
 }
 
 /* Reads what the file says about one plugin. `ret` is NULL if it is not enabled. */
-static int apply_plugin(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, struct tally *tally, struct mor_bot_seat **ret,
-		     mortise_error *err)
+static int apply_plugin(struct mor_bot_run *run, struct mor_botfile_plugin *plugin, struct tally *tally,
+			struct mor_bot_seat **ret, mortise_error *err)
 {
 	int r;
 
@@ -121,7 +124,8 @@ static bool is_among(struct mor_bot_seat *const *seats, size_t count, const stru
 
 /* Plugins that are not in the new list end, after they have finished their work. The array has room for
  * them. */
-static void leave_seats(struct mor_bot_run *run, struct mor_bot_seat *const *seats, size_t count, struct tally *tally)
+static void leave_seats(struct mor_bot_run *run, struct mor_bot_seat *const *seats, size_t count,
+			struct tally *tally)
 {
 	for (size_t i = 0; i < run->count; i++) {
 		if (is_among(seats, count, run->seats[i]))
@@ -200,10 +204,12 @@ static void tell_tally(struct mor_bot_run *run, struct tally *tally)
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (tally->counts[i])
-			mor_buf_printf(&text, "%s%.*s; ", words[i], (int)tally->names[i].len, tally->names[i].data);
+			mor_buf_printf(&text, "%s%.*s; ", words[i], (int)tally->names[i].len,
+				       tally->names[i].data);
 		mor_buf_fini(&tally->names[i]);
 	}
-	mor_bot_tell(run, NULL, "reload", 0, "%s: %.*s%u unchanged", run->path, (int)text.len, text.data ? text.data : "", tally->same);
+	mor_bot_tell(run, NULL, "reload", 0, "%s: %.*s%u unchanged", run->path, (int)text.len,
+		     text.data ? text.data : "", tally->same);
 }
 
 static void watch_file(struct mor_bot_run *run)
@@ -228,12 +234,14 @@ static bool is_another(const struct mor_bot_run *run)
 static void watch_begin(struct mor_bot_run *run)
 {
 	const char *slash = strrchr(run->path, '/');
-	MOR_CLEAN_TEXT char *dir = slash ? mor_strndup(run->path, (size_t)(slash - run->path) + 1) : mor_strdup(".");
+	MOR_CLEAN_TEXT char *dir =
+		slash ? mor_strndup(run->path, (size_t)(slash - run->path) + 1) : mor_strdup(".");
 
 	run->watch.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (run->watch.fd < 0 || !dir || inotify_add_watch(run->watch.fd, dir, IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
-		mor_bot_tell(run, NULL, "warning", 0, "%s cannot be watched (%s): after a change send SIGHUP", run->path,
-			     strerrordesc_np(errno));
+	if (run->watch.fd < 0 || !dir ||
+	    inotify_add_watch(run->watch.fd, dir, IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
+		mor_bot_tell(run, NULL, "warning", 0, "%s cannot be watched (%s): after a change send SIGHUP",
+			     run->path, strerrordesc_np(errno));
 	watch_file(run);
 }
 
@@ -258,7 +266,8 @@ int mor_bot_open(struct mor_bot_run *run, mortise_error *err)
 	for (size_t i = 0; i < sizeof(tally.names) / sizeof(tally.names[0]); i++)
 		mor_buf_fini(&tally.names[i]);
 	if (r == 0 && run->count == 0)
-		r = mor_fail(err, MORTISE_EMANIFEST, "%s: none of the plugins is enabled: write enabled = true", run->path);
+		r = mor_fail(err, MORTISE_EMANIFEST, "%s: none of the plugins is enabled: write enabled = true",
+			     run->path);
 	return r;
 }
 
@@ -275,7 +284,8 @@ void mor_bot_reload(struct mor_bot_run *run)
 	}
 	tell_warnings(run, bot);
 	if (!mor_botfile_network_same(&bot->network, &run->config->network))
-		mor_bot_tell(run, NULL, "warning", 0, "%s: [bot] has changed: start the bot again to use it", run->path);
+		mor_bot_tell(run, NULL, "warning", 0, "%s: [bot] has changed: start the bot again to use it",
+			     run->path);
 	if (apply_file(run, bot, &tally, &err) < 0)
 		mor_bot_tell(run, NULL, "reload", 0, "%s", err.text);
 	tell_tally(run, &tally);

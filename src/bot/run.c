@@ -116,7 +116,10 @@ static void wait_for_input(struct mor_bot_run *run, struct mor_bot_lines *in)
 	struct pollfd fds[] = {
 		{ .fd = mortise_host_fd(run->runner.host), .events = POLLIN },
 		{ .fd = run->watch.fd, .events = POLLIN },
-		{ .fd = run->net.link ? run->net.terminal : in->ended || held ? -1 : STDIN_FILENO, .events = run->net.link ? 0 : POLLIN },
+		{ .fd = run->net.link     ? run->net.terminal :
+			in->ended || held ? -1 :
+					    STDIN_FILENO,
+		  .events = run->net.link ? 0 : POLLIN },
 		{ .fd = mor_bot_out_waiting(run) ? STDOUT_FILENO : -1, .events = POLLOUT },
 		{ .fd = run->net.link ? mor_onebot_link_fd(run->net.link) : -1, .events = POLLIN },
 	};
@@ -147,7 +150,8 @@ static void feed_events(struct mor_bot_run *run, struct mor_bot_lines *in)
 /* A bot on the network ends only by a signal. */
 static bool run_is_done(const struct mor_bot_run *run, const struct mor_bot_lines *in)
 {
-	return !run->net.link && (mor_out_broken(run->console) || (in->ended && !in->bytes.len && run_is_idle(run)));
+	return !run->net.link &&
+	       (mor_out_broken(run->console) || (in->ended && !in->bytes.len && run_is_idle(run)));
 }
 
 static int walk_events(struct mor_bot_run *run)

@@ -231,7 +231,8 @@ static int write_params(const struct mor_bot_job *job, struct mor_buf *out)
 		return mor_buf_printf(out, "{\"self_id\":%s}", job->seat->run->self_id);
 	if (job->kind == MOR_BOT_JOB_RESULT)
 		return mor_buf_text(out, job->params);
-	return job->kind == MOR_BOT_JOB_MATCHES ? mor_onebot_matches(&job->walk->event, out) : mor_onebot_handle(&job->walk->event, out);
+	return job->kind == MOR_BOT_JOB_MATCHES ? mor_onebot_matches(&job->walk->event, out) :
+						  mor_onebot_handle(&job->walk->event, out);
 }
 
 /* If the plugin still has to answer, an event waits only as long as matches may take. */
@@ -247,23 +248,29 @@ static uint32_t job_patience_ms(const struct mor_bot_job *job)
 static void give_job(struct mor_bot_job *job)
 {
 	static const char *const actions[] = {
-		[MOR_BOT_JOB_MATCHES] = "matches", [MOR_BOT_JOB_HANDLE] = "handle", [MOR_BOT_JOB_CONNECT] = "bot_connect",
+		[MOR_BOT_JOB_MATCHES] = "matches",
+		[MOR_BOT_JOB_HANDLE] = "handle",
+		[MOR_BOT_JOB_CONNECT] = "bot_connect",
 		[MOR_BOT_JOB_RESULT] = "action_result",
 	};
 	struct mor_bot_seat *seat = job->seat;
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	mortise_call_options opt = { .size = sizeof(opt), .queue_ms = job_patience_ms(job), .on_reply = on_reply, .arg = job };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .queue_ms = job_patience_ms(job), .on_reply = on_reply, .arg = job
+	};
 	mortise_error err = { 0 };
 	int r = write_params(job, &params);
 
 	if (job->kind == MOR_BOT_JOB_CONNECT)
 		seat->connect_queued = false;
 	if (job->kind == MOR_BOT_JOB_HANDLE)
-		opt.timeout_ms = seat->run->runner.timeout_ms; /* --timeout without a method; 0: the plugin's own */
+		/* --timeout without a method; 0: the plugin's own */
+		opt.timeout_ms = seat->run->runner.timeout_ms;
 	if (r < 0)
 		mor_fail_memory(&err);
 	else
-		r = mortise_call_start(seat->body->plugin, actions[job->kind], (mortise_json){ params.data, params.len }, &opt, NULL, &err);
+		r = mortise_call_start(seat->body->plugin, actions[job->kind],
+				       (mortise_json){ params.data, params.len }, &opt, NULL, &err);
 	if (r == 0)
 		seat->given++;
 	else
@@ -296,7 +303,8 @@ static void drop_next(struct mor_bot_seat *seat, const char *remedy)
 
 	seat->next = NULL;
 	if (old && !seat->dead) {
-		mor_bot_tell(seat->run, seat, "reload", 0, "the new process does not start, so the old one goes on: %s", next->why);
+		mor_bot_tell(seat->run, seat, "reload", 0,
+			     "the new process does not start, so the old one goes on: %s", next->why);
 		mor_bot_body_retire(next);
 		return;
 	}
@@ -354,7 +362,7 @@ void mor_bot_seat_tend(struct mor_bot_seat *seat)
 		return;
 	if (seat->body->fresh)
 		learn_seat(seat);
-	while (seat->waiting && seat->given < seat->most && !seat->run->out.full && mor_bot_body_is_ready(seat->body) &&
-	       !mor_bot_body_is_ready(seat->next))
+	while (seat->waiting && seat->given < seat->most && !seat->run->out.full &&
+	       mor_bot_body_is_ready(seat->body) && !mor_bot_body_is_ready(seat->next))
 		give_job(take_job(seat));
 }

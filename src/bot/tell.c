@@ -15,7 +15,8 @@ static const struct {
 	const char *begin, *end; /* the host's words; the words between them stay */
 	const char *our_begin, *our_end;
 } words[] = {
-	{ "--timeout ", "=DURATION or [timeouts] in mortise.toml gives it longer", "timeout = { ", " = \"DURATION\" } in the bot's file gives it longer" },
+	{ "--timeout ", "=DURATION or [timeouts] in mortise.toml gives it longer", "timeout = { ",
+	  " = \"DURATION\" } in the bot's file gives it longer" },
 	{ " (--dialect, --framing)", "", "", "" }, /* a bot has only one */
 	{ "restart.intensity, restart.period", "", "max_restarts in the bot's file", "" },
 };
@@ -24,20 +25,21 @@ static const struct {
 static void append_our_words(const char *text, struct mor_buf *out)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *begin = strstr(text, words[i].begin), *middle = begin ? begin + strlen(words[i].begin) : NULL;
+		const char *begin = strstr(text, words[i].begin),
+			   *middle = begin ? begin + strlen(words[i].begin) : NULL;
 		const char *end = middle ? strstr(middle, words[i].end) : NULL;
 
 		if (!end)
 			continue;
-		mor_buf_printf(out, "%.*s%s%.*s%s", (int)(begin - text), text, words[i].our_begin, (int)(end - middle), middle,
-			       words[i].our_end);
+		mor_buf_printf(out, "%.*s%s%.*s%s", (int)(begin - text), text, words[i].our_begin,
+			       (int)(end - middle), middle, words[i].our_end);
 		text = end + strlen(words[i].end);
 	}
 	mor_buf_text(out, text);
 }
 
-static void tell_json(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what, uint64_t event, const char *text,
-		      mortise_json data)
+static void tell_json(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what,
+		      uint64_t event, const char *text, mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -66,8 +68,8 @@ static const char *without_name(const char *text, const char *name)
 	return strncmp(text, name, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2 : text;
 }
 
-static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what, uint64_t event, const char *given,
-		 mortise_json data)
+static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what,
+		      uint64_t event, const char *given, mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf ours = MOR_BUF_INIT;
 	char shown[1600], line[40] = "";
@@ -83,7 +85,8 @@ static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, 
 	if (seat)
 		text = without_name(text, seat->name);
 	if (event)
-		snprintf(line, sizeof(line), "%s %llu: ", run->net.link ? "event" : "line", (unsigned long long)event);
+		snprintf(line, sizeof(line), "%s %llu: ", run->net.link ? "event" : "line",
+			 (unsigned long long)event);
 	mor_note(run->console, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
 		 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
@@ -102,7 +105,9 @@ void mor_bot_tell(struct mor_bot_run *run, const struct mor_bot_seat *seat, cons
 
 void mor_bot_tell_failure(const struct mor_bot_job *job, const mortise_reply *reply)
 {
-	static const char *const what[] = { [MOR_BOT_JOB_MATCHES] = "matches", [MOR_BOT_JOB_HANDLE] = "handle", [MOR_BOT_JOB_CONNECT] = "bot_connect",
+	static const char *const what[] = { [MOR_BOT_JOB_MATCHES] = "matches",
+					    [MOR_BOT_JOB_HANDLE] = "handle",
+					    [MOR_BOT_JOB_CONNECT] = "bot_connect",
 					    [MOR_BOT_JOB_RESULT] = "action_result" };
 	struct mor_report report = { .error = reply->error, .data = reply->error_data };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -110,8 +115,9 @@ void mor_bot_tell_failure(const struct mor_bot_job *job, const mortise_reply *re
 	mor_buf_printf(&text, "%s: ", what[job->kind]);
 	mor_report_text(&report, &text);
 	mor_buf_byte(&text, '\0');
-	tell_line(job->seat->run, job->seat, mortise_status_kind(reply->status), job->walk ? job->walk->number : 0,
-	     mor_buf_failed(&text) ? reply->error->text : text.data, reply->error_data);
+	tell_line(job->seat->run, job->seat, mortise_status_kind(reply->status),
+		  job->walk ? job->walk->number : 0, mor_buf_failed(&text) ? reply->error->text : text.data,
+		  reply->error_data);
 }
 
 void mor_bot_warn_end(struct mor_bot_seat *seat)
@@ -139,7 +145,8 @@ static void tell_state(struct mor_bot_body *body, const mortise_event *event)
 {
 	struct mor_bot_seat *seat = body->seat;
 
-	snprintf(body->why, sizeof(body->why), "%.*s", (int)sizeof(body->why) - 1, event->text ? event->text : "");
+	snprintf(body->why, sizeof(body->why), "%.*s", (int)sizeof(body->why) - 1,
+		 event->text ? event->text : "");
 	if (event->state == MORTISE_READY)
 		body->fresh = true;
 	if (seat->run->console->verbose)
@@ -155,7 +162,8 @@ static void tell_stderr(struct mor_bot_seat *seat, const char *text)
 	if (seat->run->console->json)
 		tell_json(seat->run, seat, "stderr", 0, text, (mortise_json){ 0 });
 	else
-		mor_note(seat->run->console, "%s| %s", seat->label, mor_printable(mor_slice_of(text), shown, sizeof(shown)));
+		mor_note(seat->run->console, "%s| %s", seat->label,
+			 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
 
 void mor_bot_event(const mortise_event *event, void *arg)
@@ -179,6 +187,8 @@ void mor_bot_event(const mortise_event *event, void *arg)
 	default:
 		if (seat->run->console->verbose && event->type != MORTISE_EVENT_HEALTH)
 			mor_bot_tell(seat->run, seat, mortise_event_name(event->type), 0, "%s",
-				     event->text ? event->text : event->method ? event->method : "");
+				     event->text   ? event->text :
+				     event->method ? event->method :
+						     "");
 	}
 }

@@ -47,7 +47,8 @@ static void match_visit(struct mor_bot_visit *visit)
 {
 	struct mor_list *all = &visit->job.seat->matched, *before = all->prev;
 
-	while (before != all && mor_container_of(before, struct mor_bot_job, node)->walk->number > visit->job.walk->number)
+	while (before != all &&
+	       mor_container_of(before, struct mor_bot_job, node)->walk->number > visit->job.walk->number)
 		before = before->prev;
 	mor_list_prepend(before, &visit->job.node);
 	visit->state = MOR_BOT_VISIT_MATCHED;
@@ -63,7 +64,8 @@ static void unmatch_visit(struct mor_bot_visit *visit, enum mor_bot_visit_state 
 static void serve_seat(struct mor_bot_seat *seat)
 {
 	while (!mor_list_empty(&seat->matched) && !seat->run->stopping) {
-		struct mor_bot_visit *visit = visit_of(mor_container_of(seat->matched.next, struct mor_bot_job, node));
+		struct mor_bot_visit *visit =
+			visit_of(mor_container_of(seat->matched.next, struct mor_bot_job, node));
 
 		if (visit->job.walk->turn != place_of(visit))
 			return;
@@ -120,8 +122,8 @@ static bool is_asked(struct mor_bot_seat *seat, const struct mor_bot_walk *walk)
 		return false;
 	if (seat->waiting < MOR_BOT_QUEUE)
 		return true;
-	mor_bot_tell(seat->run, seat, "overloaded", walk->number, "%u events wait for it already: it does not get this one",
-		     seat->waiting);
+	mor_bot_tell(seat->run, seat, "overloaded", walk->number,
+		     "%u events wait for it already: it does not get this one", seat->waiting);
 	return false;
 }
 
@@ -170,7 +172,8 @@ void mor_bot_walk_job_done(struct mor_bot_job *job, const mortise_reply *reply)
 	visit = visit_of(job);
 	visit->state = MOR_BOT_VISIT_OVER;
 	walk->open--;
-	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_HANDLE && mor_bot_act(job->seat, walk, reply->result))
+	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_HANDLE &&
+	    mor_bot_act(job->seat, walk, reply->result))
 		block_walk(walk);
 	/* The event was blocked meanwhile, or the plugin is gone. Then nobody waits for the answer. */
 	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_MATCHES && mor_bot_matches(reply->result) &&

@@ -52,8 +52,8 @@ static int spawn_compiler(struct mor_capture_asking *asking, const char *directo
 	return r;
 }
 
-int mor_capture_asking_start(struct mor_capture_asking *asking, const char *directory, const char *const *arguments, size_t count,
-		     mortise_error *err)
+int mor_capture_asking_start(struct mor_capture_asking *asking, const char *directory,
+			     const char *const *arguments, size_t count, mortise_error *err)
 {
 	MOR_CLEAN(mor_strings) struct mor_strings command = { 0 };
 	int r = mor_depends_command(arguments, count, &command);
@@ -130,10 +130,12 @@ static int refused_answer(const struct mor_capture_asking *asking, int status, m
 		snprintf(how, sizeof(how), "was ended by signal %d", WTERMSIG(status));
 	else
 		snprintf(how, sizeof(how), "ended with %d", WEXITSTATUS(status));
-	return mor_fail(err, MORTISE_EINPUT, "the compiler %s when asked which files it reads%s%s", how, *line ? ": " : "", line);
+	return mor_fail(err, MORTISE_EINPUT, "the compiler %s when asked which files it reads%s%s", how,
+			*line ? ": " : "", line);
 }
 
-int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret, mortise_error *err)
+int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret,
+			      mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf rule = MOR_BUF_INIT;
 	int r;

@@ -43,7 +43,8 @@ void mor_capture_forget(struct mor_capture *capture); /* frees what was seen */
 
 /* All commands of compile_commands.json (`path`; "-" is stdin), `jobs` compilers at a time (0: one per
  * processor). A command that fails is reported and counted, and the others go on. */
-int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t jobs, size_t *ret_failed, mortise_error *err);
+int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t jobs, size_t *ret_failed,
+		       mortise_error *err);
 
 /* A compiler that is running for us. */
 struct mor_capture_asking {
@@ -51,12 +52,14 @@ struct mor_capture_asking {
 	int out, err; /* files in memory */
 };
 /* MORTISE_EEXEC when it cannot be started. */
-int mor_capture_asking_start(struct mor_capture_asking *asking, const char *directory, const char *const *arguments, size_t count,
-		     mortise_error *err);
+int mor_capture_asking_start(struct mor_capture_asking *asking, const char *directory,
+			     const char *const *arguments, size_t count, mortise_error *err);
 /* Call it after the compiler has ended with `status` (from waitpid). Fails with what the compiler said on
  * stderr. */
-int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret, mortise_error *err);
-void mor_capture_asking_fini(struct mor_capture_asking *asking); /* kills and reaps it if it still runs (pid > 0) */
+int mor_capture_asking_result(struct mor_capture_asking *asking, int status, struct mor_strings *ret,
+			      mortise_error *err);
+/* kills and reaps it if it still runs (pid > 0) */
+void mor_capture_asking_fini(struct mor_capture_asking *asking);
 /* The entry of `files` that is the path `file` in another spelling; NULL: none. */
 const char *mor_capture_asked_source(const struct mor_strings *files, const char *directory, const char *file);
 

@@ -107,18 +107,23 @@ static void told_failure(struct run *run, const struct job *job, const mortise_e
 	mor_report_line(run->capture->console, &(struct mor_report){ .error = err, .subject = job->file });
 }
 
-static int record_job(struct run *run, const struct job *job, const struct mor_strings *files, mortise_error *err)
+static int record_job(struct run *run, const struct job *job, const struct mor_strings *files,
+		      mortise_error *err)
 {
 	const char *source = mor_capture_asked_source(files, job->directory, job->file);
 	struct mor_capture_source what = {
 		.directory = job->directory,
-		.arguments = (const char *const *)job->words.item + job->skip, .argument_count = job->words.count - job->skip,
-		.sources = &source, .source_count = 1,
-		.inputs = (const char *const *)files->item, .input_count = files->count,
+		.arguments = (const char *const *)job->words.item + job->skip,
+		.argument_count = job->words.count - job->skip,
+		.sources = &source,
+		.source_count = 1,
+		.inputs = (const char *const *)files->item,
+		.input_count = files->count,
 	};
 
 	if (!source)
-		return mor_fail(err, MORTISE_EINPUT, "the compiler does not read it: the command compiles %s", files->item[0]);
+		return mor_fail(err, MORTISE_EINPUT, "the compiler does not read it: the command compiles %s",
+				files->item[0]);
 	return mor_capture_unit(run->capture, &what, err);
 }
 
@@ -163,8 +168,9 @@ static void start_job(struct run *run, const struct mor_value *entry)
 		job++;
 	r = read_entry(run, entry, job, &err);
 	if (r == 0)
-		r = mor_capture_asking_start(&job->asking, job->directory, (const char *const *)job->words.item + job->skip,
-				     job->words.count - job->skip, &err);
+		r = mor_capture_asking_start(&job->asking, job->directory,
+					     (const char *const *)job->words.item + job->skip,
+					     job->words.count - job->skip, &err);
 	if (r == 0) {
 		run->busy++;
 		return;
@@ -232,7 +238,8 @@ static int run_all(struct run *run, const struct mor_value *root, mortise_error 
 	return 0;
 }
 
-int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t jobs, size_t *ret_failed, mortise_error *err)
+int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t jobs, size_t *ret_failed,
+		       mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;

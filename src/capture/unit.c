@@ -60,7 +60,8 @@ void mor_capture_forget(struct mor_capture *capture)
 	capture->seen_slots = capture->seen_count = 0;
 }
 
-static int read_file(struct mor_capture *capture, struct mor_slice path, struct mor_capture_seen **ret, mortise_error *err)
+static int read_file(struct mor_capture *capture, struct mor_slice path, struct mor_capture_seen **ret,
+		     mortise_error *err)
 {
 	struct mor_capture_seen *file = mor_alloc(sizeof(*file) + path.len + 1);
 	int r;
@@ -80,8 +81,8 @@ static int read_file(struct mor_capture *capture, struct mor_slice path, struct 
 }
 
 /* Not cleaned: the kernel may resolve "link/../x" to another place than the text says. */
-static int add_file(struct mor_capture *capture, const char *directory, const char *path, const char **ret_digest,
-		    mortise_error *err)
+static int add_file(struct mor_capture *capture, const char *directory, const char *path,
+		    const char **ret_digest, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf whole = MOR_BUF_INIT;
 	size_t slot;
@@ -105,8 +106,8 @@ static int add_file(struct mor_capture *capture, const char *directory, const ch
 
 /* Below the working directory a file is named by its path from there; elsewhere by its absolute path without
  * the first "/", because no VName may begin with it. Rules see the "/". */
-static int name_file(struct mor_capture *capture, const char *directory, const char *path, struct mor_vname_own *ret,
-		     mortise_error *err)
+static int name_file(struct mor_capture *capture, const char *directory, const char *path,
+		     struct mor_vname_own *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
 	MOR_CLEAN_TEXT char *whole = NULL;
@@ -196,13 +197,15 @@ static int add_inputs(struct mor_capture *capture, const struct mor_capture_sour
 	return r;
 }
 
-static int choose_language(const struct mor_capture *capture, const struct mor_capture_source *what, const char **ret,
-			   mortise_error *err)
+static int choose_language(const struct mor_capture *capture, const struct mor_capture_source *what,
+			   const char **ret, mortise_error *err)
 {
 	*ret = capture->language;
 	for (size_t i = 0; !*ret && i < what->source_count; i++)
 		*ret = mor_language_of(what->sources[i]);
-	return *ret ? 0 : mor_fail(err, MORTISE_EINVAL, "the language cannot be told by the name of a source: use --language");
+	return *ret ? 0 :
+		      mor_fail(err, MORTISE_EINVAL,
+			       "the language cannot be told by the name of a source: use --language");
 }
 
 int mor_capture_unit(struct mor_capture *capture, const struct mor_capture_source *what, mortise_error *err)
@@ -215,12 +218,19 @@ int mor_capture_unit(struct mor_capture *capture, const struct mor_capture_sourc
 		r = add_inputs(capture, what, &record, err);
 	if (r < 0)
 		return r;
-	return mor_kzip_writer_add_unit(capture->writer, &(struct mor_unit){
-		.vname = { "", corpus ? corpus : "", "", "", language },
-		.inputs = record.inputs, .input_count = record.count,
-		.arguments = (const char **)(uintptr_t)what->arguments, .argument_count = what->argument_count,
-		.sources = (const char **)(uintptr_t)what->sources, .source_count = what->source_count,
-		.output_key = mor_compile_output(what->arguments, what->argument_count),
-		.working_directory = what->directory, .entry_context = "",
-	}, NULL, NULL, err);
+	return mor_kzip_writer_add_unit(capture->writer,
+					&(struct mor_unit){
+						.vname = { "", corpus ? corpus : "", "", "", language },
+						.inputs = record.inputs,
+						.input_count = record.count,
+						.arguments = (const char **)(uintptr_t)what->arguments,
+						.argument_count = what->argument_count,
+						.sources = (const char **)(uintptr_t)what->sources,
+						.source_count = what->source_count,
+						.output_key = mor_compile_output(what->arguments,
+										 what->argument_count),
+						.working_directory = what->directory,
+						.entry_context = "",
+					},
+					NULL, NULL, err);
 }

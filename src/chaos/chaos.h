@@ -36,7 +36,7 @@ enum mor_chaos_fault {
 
 struct mor_chaos_fault_kind {
 	const char *name;
-	uint32_t rate;     /* used if the user gives no rate, in billionths */
+	uint32_t rate; /* used if the user gives no rate, in billionths */
 };
 extern const struct mor_chaos_fault_kind mor_chaos_fault_kinds[MOR_CHAOS_FAULTS];
 
@@ -44,10 +44,10 @@ extern const struct mor_chaos_fault_kind mor_chaos_fault_kinds[MOR_CHAOS_FAULTS]
 struct mor_chaos {
 	uint64_t seed;
 	uint32_t rate[MOR_CHAOS_FAULTS]; /* billionths; 0: never                           */
-	uint32_t stall_ms;         /* the longest stall                              */
-	uint32_t after;            /* messages of each lane that are not changed */
-	int framing;               /* enum mor_framing; -1: found from the first bytes */
-	int log;                   /* one line per fault; -1: none                   */
+	uint32_t stall_ms;               /* the longest stall                              */
+	uint32_t after;                  /* messages of each lane that are not changed */
+	int framing;                     /* enum mor_framing; -1: found from the first bytes */
+	int log;                         /* one line per fault; -1: none                   */
 };
 
 /* ---- lanes ---- */
@@ -65,7 +65,7 @@ struct mor_chaos_mark {
 };
 
 /* Replies that passed before. A stale reply is made from one of them. Long replies are not kept. */
-#define MOR_CHAOS_KEPT 64
+#define MOR_CHAOS_KEPT       64
 #define MOR_CHAOS_KEPT_BYTES 65536
 struct mor_chaos_kept {
 	char *frame; /* with its framing */
@@ -75,12 +75,12 @@ struct mor_chaos_kept {
 
 struct mor_chaos_lane {
 	const struct mor_chaos *chaos;
-	char sign;       /* '>' towards the plugin, '<' towards the host, as in --show-wire              */
-	int from, to;    /* -1: closed                                                                    */
-	bool over;       /* nothing more is read: the stream has ended, or nobody needs it */
-	bool muted;      /* input is thrown away: we have ended the stream, or will do so soon */
+	char sign;    /* '>' towards the plugin, '<' towards the host, as in --show-wire              */
+	int from, to; /* -1: closed                                                                    */
+	bool over;    /* nothing more is read: the stream has ended, or nobody needs it */
+	bool muted;   /* input is thrown away: we have ended the stream, or will do so soon */
 	struct mor_deframer deframer;
-	bool sure;       /* the framing is known */
+	bool sure; /* the framing is known */
 	struct mor_chaos_lane *other;
 	struct mor_buf in, out;
 	size_t out_at;   /* bytes of `out` that have been written */
@@ -93,7 +93,8 @@ struct mor_chaos_lane {
 	size_t kept_count; /* since the start */
 };
 
-void mor_chaos_lane_init(struct mor_chaos_lane *lane, const struct mor_chaos *chaos, char sign, int from, int to);
+void mor_chaos_lane_init(struct mor_chaos_lane *lane, const struct mor_chaos *chaos, char sign, int from,
+			 int to);
 void mor_chaos_lane_fini(struct mor_chaos_lane *lane);
 /* True if bytes wait to be written and may be written now. */
 bool mor_chaos_lane_pending(const struct mor_chaos_lane *lane);
@@ -128,10 +129,12 @@ struct mor_chaos_plugin {
 
 /* Starts what `path` names (a directory or a file) or the command line, with pipes for stdin and stdout, our
  * stderr and our environment. The plugin dies with us. */
-int mor_chaos_start(const char *path, const char *const *argv, struct mor_chaos_plugin *ret, mortise_error *err);
+int mor_chaos_start(const char *path, const char *const *argv, struct mor_chaos_plugin *ret,
+		    mortise_error *err);
 
 /* Carries bytes until the plugin has ended and its last bytes are passed on. Returns its wait status, or a
  * negative MORTISE_E.... */
-int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_chaos_lane *to_plugin, struct mor_chaos_lane *to_host);
+int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_chaos_lane *to_plugin,
+		    struct mor_chaos_lane *to_host);
 
 #endif

@@ -11,9 +11,9 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
-#define CERTAIN 1000000000u /* rates are in billionths */
-#define SPLIT_WAIT_MS 1     /* so that the reader sees separate pieces */
-#define MOST_CUTS 4
+#define CERTAIN       1000000000u /* rates are in billionths */
+#define SPLIT_WAIT_MS 1           /* so that the reader sees separate pieces */
+#define MOST_CUTS     4
 
 /* With these rates a session lives long enough to be useful. */
 const struct mor_chaos_fault_kind mor_chaos_fault_kinds[MOR_CHAOS_FAULTS] = {
@@ -49,7 +49,8 @@ static uint64_t draw_number(const struct mor_chaos_lane *lane, enum mor_chaos_fa
 
 static bool fault_strikes(const struct mor_chaos_lane *lane, enum mor_chaos_fault fault)
 {
-	return lane->messages > lane->chaos->after && draw_number(lane, fault, 0) % CERTAIN < lane->chaos->rate[fault];
+	return lane->messages > lane->chaos->after &&
+	       draw_number(lane, fault, 0) % CERTAIN < lane->chaos->rate[fault];
 }
 
 /* Writes one line to the log and counts for the report. `what`: "" or " key=value". */
@@ -64,7 +65,8 @@ static void note_fault(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, 
 		(void)mor_fd_write_all(lane->chaos->log, line, (size_t)len);
 }
 
-static void note_number(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, const char *key, uint64_t number)
+static void note_number(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, const char *key,
+			uint64_t number)
 {
 	char what[48];
 
@@ -105,9 +107,9 @@ void mor_chaos_lane_mark(struct mor_chaos_lane *lane, enum mor_chaos_mark_kind k
 
 struct look {
 	bool reply;
-	bool by_note;       /* G-Assist settles a call with a notification that names it */
+	bool by_note;        /* G-Assist settles a call with a notification that names it */
 	struct mor_slice id; /* of a reply, inside the body */
-	char name[40];      /* the id as one word, for the log */
+	char name[40];       /* the id as one word, for the log */
 };
 
 /* G-Assist: it names the call that it ends. */
@@ -121,15 +123,16 @@ static bool names_request(struct mor_slice params)
 
 static struct look look_at_body(struct mor_slice body)
 {
-	unsigned lenient = MOR_ENV_JSONRPC_OPTIONAL | MOR_ENV_ERROR_NULL_OK | MOR_ENV_NAN | MOR_ENV_RESULT_OPTIONAL;
+	unsigned lenient =
+		MOR_ENV_JSONRPC_OPTIONAL | MOR_ENV_ERROR_NULL_OK | MOR_ENV_NAN | MOR_ENV_RESULT_OPTIONAL;
 	struct look look = { .name = "?" };
 	struct mor_message m;
 
 	if (mor_envelope_scan(body, lenient, 0, &m, NULL) < 0)
 		return look;
 	look.reply = m.kind == MOR_MSG_RESULT || m.kind == MOR_MSG_ERROR;
-	look.by_note = m.kind == MOR_MSG_NOTE && mor_text_in(m.method, "complete|error") &&
-		       names_request(m.params);
+	look.by_note =
+		m.kind == MOR_MSG_NOTE && mor_text_in(m.method, "complete|error") && names_request(m.params);
 	if (look.reply && m.id_kind != MOR_ID_NONE) {
 		look.id = m.id;
 		mor_printable(m.id, look.name, sizeof(look.name));
@@ -209,15 +212,24 @@ static void send_stale(struct mor_chaos_lane *lane, struct mor_slice body, const
 static void send_garbage(struct mor_chaos_lane *lane)
 {
 	static const char *const text[] = {
-		"Loading model: 42%", "WARNING: deprecated call", "\x1b[31mTraceback (most recent call last)\x1b[0m", "\xff\xfe\x80\xc3 no text",
-		"panic! at the disco", "\"a string\"", "true", "%s%n", "]}", "\t \r",
+		"Loading model: 42%",
+		"WARNING: deprecated call",
+		"\x1b[31mTraceback (most recent call last)\x1b[0m",
+		"\xff\xfe\x80\xc3 no text",
+		"panic! at the disco",
+		"\"a string\"",
+		"true",
+		"%s%n",
+		"]}",
+		"\t \r",
 	};
 	uint64_t number = draw_number(lane, MOR_CHAOS_FAULT_GARBAGE, 1);
 	size_t before = lane->out.len;
 
 	if (lane->deframer.framing == MOR_FRAMING_DECIMAL)
 		return;
-	mor_buf_printf(&lane->out, "%s %u\n", text[number % (sizeof(text) / sizeof(text[0]))], (unsigned)(number >> 48));
+	mor_buf_printf(&lane->out, "%s %u\n", text[number % (sizeof(text) / sizeof(text[0]))],
+		       (unsigned)(number >> 48));
 	note_number(lane, MOR_CHAOS_FAULT_GARBAGE, "bytes", lane->out.len - before);
 }
 
@@ -235,7 +247,8 @@ static void send_split(struct mor_chaos_lane *lane, struct mor_slice frame)
 		uint64_t at = 1 + draw_number(lane, MOR_CHAOS_FAULT_SPLIT, 2 + i) % (frame.len - 1);
 
 		mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_WAIT, begin + at, SPLIT_WAIT_MS);
-		len += (size_t)snprintf(what + len, sizeof(what) - len, "%s%llu", i ? "," : "", (unsigned long long)at);
+		len += (size_t)snprintf(what + len, sizeof(what) - len, "%s%llu", i ? "," : "",
+					(unsigned long long)at);
 	}
 	mor_buf_slice(&lane->out, frame);
 	note_fault(lane, MOR_CHAOS_FAULT_SPLIT, what);
@@ -259,7 +272,8 @@ static void stall_lane(struct mor_chaos_lane *lane)
 	note_number(lane, MOR_CHAOS_FAULT_STALL, "ms", ms);
 }
 
-static void send_reply_faults(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body, const struct look *look)
+static void send_reply_faults(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body,
+			      const struct look *look)
 {
 	if (fault_strikes(lane, MOR_CHAOS_FAULT_DUP_ID)) {
 		mor_buf_slice(&lane->out, frame);

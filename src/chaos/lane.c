@@ -9,18 +9,22 @@
 #include "base/fd.h"
 #include "chaos/chaos.h"
 
-#define READ_SIZE 65536
+#define READ_SIZE  65536
 #define HIGH_WATER ((size_t)1 << 20)
 /* The number of bytes that a pipe takes without blocking after poll() says it is writable. We do not make
  * stdout non-blocking: other processes may share it. */
-#define WRITE_SIZE 4096
-#define FRAME_LIMIT ((size_t)256 << 20) /* longer messages pass unchanged */
+#define WRITE_SIZE   4096
+#define FRAME_LIMIT  ((size_t)256 << 20) /* longer messages pass unchanged */
 #define ALL_FRAMINGS ((1u << MOR_FRAMINGS) - 1)
 
-void mor_chaos_lane_init(struct mor_chaos_lane *lane, const struct mor_chaos *chaos, char sign, int from, int to)
+void mor_chaos_lane_init(struct mor_chaos_lane *lane, const struct mor_chaos *chaos, char sign, int from,
+			 int to)
 {
-	*lane = (struct mor_chaos_lane){ .chaos = chaos, .sign = sign, .from = from, .to = to, .sure = chaos->framing >= 0 };
-	mor_deframer_init(&lane->deframer, lane->sure ? (enum mor_framing)chaos->framing : MOR_FRAMING_LINES, FRAME_LIMIT, 0);
+	*lane = (struct mor_chaos_lane){
+		.chaos = chaos, .sign = sign, .from = from, .to = to, .sure = chaos->framing >= 0
+	};
+	mor_deframer_init(&lane->deframer, lane->sure ? (enum mor_framing)chaos->framing : MOR_FRAMING_LINES,
+			  FRAME_LIMIT, 0);
 	if (!lane->sure)
 		lane->deframer.reads = ALL_FRAMINGS;
 }

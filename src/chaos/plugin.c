@@ -78,7 +78,8 @@ static void become_plugin(const struct start *start)
 		put_in_front(*e);
 	for (char **e = m->env; e && *e; e++)
 		putenv(*e);
-	if (dup2(start->in[0], STDIN_FILENO) < 0 || dup2(start->out[1], STDOUT_FILENO) < 0 || (m->cwd && chdir(m->cwd) < 0))
+	if (dup2(start->in[0], STDIN_FILENO) < 0 || dup2(start->out[1], STDOUT_FILENO) < 0 ||
+	    (m->cwd && chdir(m->cwd) < 0))
 		return;
 	execv(start->argv[0], start->argv);
 }
@@ -123,7 +124,8 @@ static int spawn_plugin(struct start *start, struct mor_chaos_plugin *ret, morti
 	if (ret->pid == 0)
 		run_child(start);
 	if (ret->pid < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: cannot start a process", start->argv[0]);
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: cannot start a process",
+				      start->argv[0]);
 	mor_fd_close(&start->failed[1]);
 	error = await_exec(start->failed[0]);
 	if (!error)
@@ -135,8 +137,9 @@ static int spawn_plugin(struct start *start, struct mor_chaos_plugin *ret, morti
 /* Our ends are non-blocking; the plugin's are not. */
 static int make_pipes(struct start *start, mortise_error *err)
 {
-	if (pipe2(start->in, O_CLOEXEC) == 0 && pipe2(start->out, O_CLOEXEC) == 0 && pipe2(start->failed, O_CLOEXEC) == 0 &&
-	    mor_fd_nonblock(start->in[1]) == 0 && mor_fd_nonblock(start->out[0]) == 0)
+	if (pipe2(start->in, O_CLOEXEC) == 0 && pipe2(start->out, O_CLOEXEC) == 0 &&
+	    pipe2(start->failed, O_CLOEXEC) == 0 && mor_fd_nonblock(start->in[1]) == 0 &&
+	    mor_fd_nonblock(start->out[0]) == 0)
 		return 0;
 	return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "pipes for the plugin");
 }
@@ -155,8 +158,9 @@ static int start_plugin(const struct mor_manifest *manifest, struct mor_chaos_pl
 {
 	struct mor_command command = { .argv = (const char *const *)manifest->argv, .cwd = manifest->cwd };
 	struct mor_exec_failure failure = { 0 };
-	__attribute__((cleanup(start_fini))) struct start start = { .manifest = manifest, .in = { -1, -1 }, .out = { -1, -1 },
-								    .failed = { -1, -1 } };
+	__attribute__((cleanup(start_fini))) struct start start = {
+		.manifest = manifest, .in = { -1, -1 }, .out = { -1, -1 }, .failed = { -1, -1 }
+	};
 	int r = mor_program_resolve(&command, &start.argv, &failure);
 
 	if (r < 0)
@@ -195,8 +199,8 @@ struct turn {
 	struct mor_chaos_plugin *plugin;
 	struct mor_chaos_lane *lane[2]; /* to the plugin, to the host */
 	struct pollfd fd[TURN_LANES + 4];
-	bool dying, ended;        /* SIGCHLD has come; its end has been handled */
-	int status;               /* as waitpid() gives it */
+	bool dying, ended; /* SIGCHLD has come; its end has been handled */
+	int status;        /* as waitpid() gives it */
 };
 
 static void signal_plugin(struct turn *turn, int number)
@@ -295,7 +299,8 @@ static int carry_once(struct turn *turn)
 	return r;
 }
 
-int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_chaos_lane *to_plugin, struct mor_chaos_lane *to_host)
+int mor_chaos_carry(struct mor_chaos_plugin *plugin, struct mor_chaos_lane *to_plugin,
+		    struct mor_chaos_lane *to_host)
 {
 	struct turn turn = { .plugin = plugin, .lane = { to_plugin, to_host } };
 	sigset_t set;

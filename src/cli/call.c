@@ -21,13 +21,12 @@ struct call_args {
 
 #define FIELD(name) offsetof(struct call_args, name)
 static const struct mor_option call_options[] = {
-	{ "pages", 0, NULL,
-	  "ask for the following pages too; one JSON line per page",
-	  MOR_OPT_FLAG, FIELD(pages), NULL },
-	{ "notify", 0, NULL, "send a notification: do not wait for an answer", MOR_OPT_FLAG, FIELD(notify), NULL },
-	{ "raw", 0, NULL,
-	  "METHOD is the name on the wire, not an action of the dialect",
-	  MOR_OPT_FLAG, FIELD(raw), NULL },
+	{ "pages", 0, NULL, "ask for the following pages too; one JSON line per page", MOR_OPT_FLAG,
+	  FIELD(pages), NULL },
+	{ "notify", 0, NULL, "send a notification: do not wait for an answer", MOR_OPT_FLAG, FIELD(notify),
+	  NULL },
+	{ "raw", 0, NULL, "METHOD is the name on the wire, not an action of the dialect", MOR_OPT_FLAG,
+	  FIELD(raw), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -41,16 +40,16 @@ static const struct mor_option_group groups[] = {
 struct run {
 	struct mor_cli *cli;
 	const struct call_args *args;
-	const char *typed;  /* the plugin as the user typed it, or NULL */
+	const char *typed; /* the plugin as the user typed it, or NULL */
 	const char *method;
 	struct mor_runner runner;
 	mortise_plugin *plugin;
-	mortise_call *call; /* NULL once it is settled */
+	mortise_call *call;     /* NULL once it is settled */
 	struct mor_tree params; /* used when keys were given or pages are followed */
 	struct mor_buf json;    /* the params as text; empty: no params */
 	int64_t begun_ms;
 	int exit_code;
-	bool cancelled;      /* we cancelled it: no report when it ends */
+	bool cancelled;       /* we cancelled it: no report when it ends */
 	struct mor_buf asked; /* the page of each call, one per line, as in mortise_reply.next */
 	size_t next;          /* length of the last line, a page not asked for yet; 0: no further page */
 };
@@ -94,9 +93,12 @@ static int no_argument(const struct run *run, const char *word, mortise_error *e
 	mor_excerpt(mor_slice_of(word), shown, sizeof(shown));
 	mor_excerpt(mor_slice_of(run->method), method, sizeof(method));
 	if (!run->typed)
-		return mor_fail(err, MORTISE_EINPUT, "argument \"%s\": " EXPECTED
-				" (the plugin is the command after \"--\", METHOD is \"%s\")", shown, method);
-	return mor_fail(err, MORTISE_EINPUT, "argument \"%s\": " EXPECTED " (PLUGIN is \"%s\", METHOD is \"%s\")", shown,
+		return mor_fail(err, MORTISE_EINPUT,
+				"argument \"%s\": " EXPECTED
+				" (the plugin is the command after \"--\", METHOD is \"%s\")",
+				shown, method);
+	return mor_fail(err, MORTISE_EINPUT,
+			"argument \"%s\": " EXPECTED " (PLUGIN is \"%s\", METHOD is \"%s\")", shown,
 			mor_excerpt(mor_slice_of(run->typed), plugin, sizeof(plugin)), method);
 }
 
@@ -176,7 +178,8 @@ static void note_page(struct run *run, struct mor_slice next)
 	if (!next.ptr)
 		return;
 	if (was_asked(run, next)) {
-		mor_fail(&err, MORTISE_EPROTO, "%s: %s says that there is more, but its next page is one that was read already: %.*s",
+		mor_fail(&err, MORTISE_EPROTO,
+			 "%s: %s says that there is more, but its next page is one that was read already: %.*s",
 			 mortise_plugin_name(run->plugin), run->method, (int)next.len, next.ptr);
 		run->exit_code = mor_report_error(run->cli->console, &err);
 		return;
@@ -196,10 +199,12 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		run->call = NULL;
 	if (reply->status < 0) {
 		if (!run->cancelled)
-			run->exit_code = mor_report_fail(run->cli->console, &(struct mor_report){ .error = reply->error,
-										     .data = reply->error_data,
-										     .plugin = run->typed,
-										     .dialect = run->args->plugin.dialect });
+			run->exit_code =
+				mor_report_fail(run->cli->console,
+						&(struct mor_report){ .error = reply->error,
+								      .data = reply->error_data,
+								      .plugin = run->typed,
+								      .dialect = run->args->plugin.dialect });
 		return;
 	}
 	if (!run->args->notify || run->cli->console->json)
@@ -311,7 +316,8 @@ static int call_run(struct mor_cli *cli)
 	else if (r == MORTISE_EINVAL)
 		run.exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
-		run.exit_code = mor_report_fail(cli->console, &(struct mor_report){ .error = &err, .plugin = run.typed });
+		run.exit_code = mor_report_fail(cli->console,
+						&(struct mor_report){ .error = &err, .plugin = run.typed });
 	mortise_plugin_unref(run.plugin);
 	mor_runner_close(&run.runner);
 	mor_tree_fini(&run.params);
@@ -327,16 +333,20 @@ const struct mor_cli_command mor_cli_command_call = {
 	.usage = "call PLUGIN METHOD [JSON | KEY=VALUE…] [OPTION…]\n"
 		 "call METHOD [JSON | KEY=VALUE…] [OPTION…] -- COMMAND ARG…",
 	.words = "plugin",
-	.description = "Starts the plugin, greets it as its protocol says, calls METHOD, prints the result as JSON and\n"
-		       "stops the plugin politely. Arguments:\n"
-		       "  JSON              an object or array; @FILE and - (stdin) are read\n"
-		       "  KEY=VALUE         VALUE is a JSON scalar if it parses as one, else a string\n"
-		       "  KEY:=JSON         any JSON; KEY:=@FILE reads it\n"
-		       "  KEY=@FILE         a file's text; KEY=@base64:FILE its bytes\n"
-		       "  A.B=VALUE         a member of the object A",
-	.examples = "mortise call build/plugins/elf-text extractor.supports mime_type=application/x-executable extension=.elf\n"
+	.description =
+		"Starts the plugin, greets it as its protocol says, calls METHOD, prints the result as JSON "
+		"and\n"
+		"stops the plugin politely. Arguments:\n"
+		"  JSON              an object or array; @FILE and - (stdin) are read\n"
+		"  KEY=VALUE         VALUE is a JSON scalar if it parses as one, else a string\n"
+		"  KEY:=JSON         any JSON; KEY:=@FILE reads it\n"
+		"  KEY=@FILE         a file's text; KEY=@base64:FILE its bytes\n"
+		"  A.B=VALUE         a member of the object A",
+	.examples = "mortise call build/plugins/elf-text extractor.supports mime_type=application/x-executable "
+		    "extension=.elf\n"
 		    "mortise call --dialect plain add '[1, 2]' -- python3 adder.py\n"
-		    "mortise call ghidra ghidra.getEntities source.type=bytes source.data=@base64:/bin/true --pages",
+		    "mortise call ghidra ghidra.getEntities source.type=bytes source.data=@base64:/bin/true "
+		    "--pages",
 	.options = groups,
 	.args_size = sizeof(struct call_args),
 	.common = FIELD(common),

@@ -21,7 +21,7 @@
 #include "console/report.h"
 #include "runner/runner.h"
 
-#define DEFAULT_SEED 1
+#define DEFAULT_SEED     1
 #define DEFAULT_STALL_MS 200
 
 struct chaos_args {
@@ -34,34 +34,36 @@ struct chaos_args {
 
 #define FIELD(name) offsetof(struct chaos_args, name)
 static const struct mor_option fault_options[] = {
-	{ "split", 0, "[=RATE]", "cut the message into several writes (0.5)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_SPLIT]), NULL },
-	{ "stall", 0, "[=RATE]", "delay it, and everything after it (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_STALL]), NULL },
-	{ "garbage", 0, "[=RATE]",
-	  "send bytes that are not a message before it; to the host only (0.1)",
+	{ "split", 0, "[=RATE]", "cut the message into several writes (0.5)", MOR_OPT_RATE,
+	  FIELD(rate[MOR_CHAOS_FAULT_SPLIT]), NULL },
+	{ "stall", 0, "[=RATE]", "delay it, and everything after it (0.05)", MOR_OPT_RATE,
+	  FIELD(rate[MOR_CHAOS_FAULT_STALL]), NULL },
+	{ "garbage", 0, "[=RATE]", "send bytes that are not a message before it; to the host only (0.1)",
 	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_GARBAGE]), NULL },
-	{ "dup-id", 0, "[=RATE]", "send a reply twice (0.05)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_DUP_ID]), NULL },
-	{ "stale-id", 0, "[=RATE]",
-	  "after a reply, one with an old or unknown id (0.05)",
-	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_STALE_ID]), NULL },
+	{ "dup-id", 0, "[=RATE]", "send a reply twice (0.05)", MOR_OPT_RATE,
+	  FIELD(rate[MOR_CHAOS_FAULT_DUP_ID]), NULL },
+	{ "stale-id", 0, "[=RATE]", "after a reply, one with an old or unknown id (0.05)", MOR_OPT_RATE,
+	  FIELD(rate[MOR_CHAOS_FAULT_STALE_ID]), NULL },
 	{ "drop", 0, "[=RATE]", "lose a reply (0.02)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_DROP]), NULL },
-	{ "truncate", 0, "[=RATE]",
-	  "end stdout in the middle of the message; to the host only (0.01)",
+	{ "truncate", 0, "[=RATE]", "end stdout in the middle of the message; to the host only (0.01)",
 	  MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_TRUNCATE]), NULL },
-	{ "kill", 0, "[=RATE]", "kill the plugin instead of passing it on (0.01)", MOR_OPT_RATE, FIELD(rate[MOR_CHAOS_FAULT_KILL]), NULL },
+	{ "kill", 0, "[=RATE]", "kill the plugin instead of passing it on (0.01)", MOR_OPT_RATE,
+	  FIELD(rate[MOR_CHAOS_FAULT_KILL]), NULL },
 	{ "all", 0, NULL, "all of these, at the rates in brackets", MOR_OPT_FLAG, FIELD(all), NULL },
 	{ 0 },
 };
 static const struct mor_option how_options[] = {
 	{ "seed", 0, "N", "seed of the random faults; default: 1", MOR_OPT_COUNT, FIELD(seed), NULL },
-	{ "starts", 0, "FILE",
-	  "count starts in FILE, so that each start has different faults",
-	  MOR_OPT_TEXT, FIELD(starts), NULL },
-	{ "after", 0, "N", "leave the first N messages of each side unchanged", MOR_OPT_COUNT, FIELD(after), NULL },
-	{ "stall-time", 0, "DURATION", "longest time that --stall takes; default: 200ms", MOR_OPT_TEXT, FIELD(stall_time), NULL },
-	{ "framing", 0, "FRAMING",
-	  "framing of messages; default: found from the first message",
-	  MOR_OPT_TEXT, FIELD(framing), "lines|headers|be32|decimal" },
-	{ "log", 0, "FILE", "append a line per fault to FILE, and print nothing on stderr", MOR_OPT_TEXT, FIELD(log), NULL },
+	{ "starts", 0, "FILE", "count starts in FILE, so that each start has different faults", MOR_OPT_TEXT,
+	  FIELD(starts), NULL },
+	{ "after", 0, "N", "leave the first N messages of each side unchanged", MOR_OPT_COUNT, FIELD(after),
+	  NULL },
+	{ "stall-time", 0, "DURATION", "longest time that --stall takes; default: 200ms", MOR_OPT_TEXT,
+	  FIELD(stall_time), NULL },
+	{ "framing", 0, "FRAMING", "framing of messages; default: found from the first message", MOR_OPT_TEXT,
+	  FIELD(framing), "lines|headers|be32|decimal" },
+	{ "log", 0, "FILE", "append a line per fault to FILE, and print nothing on stderr", MOR_OPT_TEXT,
+	  FIELD(log), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -113,8 +115,10 @@ static int count_start(const char *path, uint64_t *ret, mortise_error *err)
 	}
 	mor_fd_close(&fd);
 	if (error == EEXIST)
-		return mor_fail(err, MORTISE_EINPUT, "--starts %s: the file holds something other than a number of starts: name a new file",
-				path);
+		return mor_fail(
+			err, MORTISE_EINPUT,
+			"--starts %s: the file holds something other than a number of starts: name a new file",
+			path);
 	return error ? mor_fail_errno(err, MORTISE_ESYSTEM, error, "--starts %s", path) : 0;
 }
 
@@ -126,7 +130,8 @@ static int open_log(const char *path, uint64_t seed, uint64_t start, int *ret, m
 	*ret = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (*ret < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "--log %s", path);
-	len = snprintf(line, sizeof(line), "# seed %llu start %llu\n", (unsigned long long)seed, (unsigned long long)start);
+	len = snprintf(line, sizeof(line), "# seed %llu start %llu\n", (unsigned long long)seed,
+		       (unsigned long long)start);
 	r = mor_fd_write_all(*ret, line, (size_t)len);
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "--log %s", path) : 0;
 }
@@ -136,11 +141,16 @@ static int read_args(const struct chaos_args *args, struct mor_chaos *chaos, mor
 	uint64_t seed = args->seed.given ? args->seed.value : DEFAULT_SEED, start = 0;
 	int r;
 
-	*chaos = (struct mor_chaos){ .stall_ms = DEFAULT_STALL_MS, .after = args->after.value, .log = -1,
+	*chaos = (struct mor_chaos){ .stall_ms = DEFAULT_STALL_MS,
+				     .after = args->after.value,
+				     .log = -1,
 				     .framing = mor_framing_by_name(args->framing) };
 	take_rates(args, chaos);
-	if (args->stall_time && (!mor_parse_duration_ms(mor_slice_of(args->stall_time), &chaos->stall_ms) || !chaos->stall_ms))
-		return mor_fail(err, MORTISE_EINVAL, "--stall-time \"%s\": expected a duration, such as 500ms or 2s", args->stall_time);
+	if (args->stall_time &&
+	    (!mor_parse_duration_ms(mor_slice_of(args->stall_time), &chaos->stall_ms) || !chaos->stall_ms))
+		return mor_fail(err, MORTISE_EINVAL,
+				"--stall-time \"%s\": expected a duration, such as 500ms or 2s",
+				args->stall_time);
 	if (args->starts && (r = count_start(args->starts, &start, err)) < 0)
 		return r;
 	chaos->seed = mor_chaos_mix(seed ^ mor_chaos_mix(start));
@@ -154,12 +164,13 @@ static void report_line(struct mor_cli *cli, const struct mor_chaos_lane lane[2]
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	size_t before;
 
-	mor_buf_printf(&text, "chaos: %llu messages to the plugin, %llu from it; ", (unsigned long long)lane[0].messages,
-		       (unsigned long long)lane[1].messages);
+	mor_buf_printf(&text, "chaos: %llu messages to the plugin, %llu from it; ",
+		       (unsigned long long)lane[0].messages, (unsigned long long)lane[1].messages);
 	before = text.len;
 	for (int i = 0; i < MOR_CHAOS_FAULTS; i++)
 		if (lane[0].faults[i] + lane[1].faults[i])
-			mor_buf_printf(&text, "%s%s %llu", text.len > before ? ", " : "", mor_chaos_fault_kinds[i].name,
+			mor_buf_printf(&text, "%s%s %llu", text.len > before ? ", " : "",
+				       mor_chaos_fault_kinds[i].name,
 				       (unsigned long long)(lane[0].faults[i] + lane[1].faults[i]));
 	if (text.len == before)
 		mor_buf_text(&text, "no faults");
@@ -177,7 +188,8 @@ static void report_json(struct mor_cli *cli, const struct mor_chaos_lane lane[2]
 	mor_w_key(&w, "faults");
 	mor_w_object(&w);
 	for (int i = 0; i < MOR_CHAOS_FAULTS; i++)
-		mor_w_pair_int(&w, mor_chaos_fault_kinds[i].name, (int64_t)(lane[0].faults[i] + lane[1].faults[i]));
+		mor_w_pair_int(&w, mor_chaos_fault_kinds[i].name,
+			       (int64_t)(lane[0].faults[i] + lane[1].faults[i]));
 	mor_w_end(&w);
 	mor_w_end(&w);
 	mor_note_slice(cli->console, mor_buf_view(&text));
@@ -232,7 +244,8 @@ static int chaos_run(struct mor_cli *cli)
 
 	r = mor_cli_target(cli, &path, &argv, &err);
 	if (r == 0 && cli->words.count)
-		r = mor_fail(&err, MORTISE_EINVAL, "chaos takes one PLUGIN; \"%s\" is one word too many", cli->words.item[0]);
+		r = mor_fail(&err, MORTISE_EINVAL, "chaos takes one PLUGIN; \"%s\" is one word too many",
+			     cli->words.item[0]);
 	if (r == 0)
 		r = read_args(cli->args, &chaos, &err);
 	if (r == MORTISE_EINVAL)
@@ -245,7 +258,8 @@ static int chaos_run(struct mor_cli *cli)
 	mor_fd_close(&chaos.log);
 	if (r >= 0)
 		return end_as(r);
-	mor_fail(&err, r, "the plugin was killed: %s", r == MORTISE_ENOMEM ? mortise_status_text(MORTISE_ENOMEM) : "poll() failed");
+	mor_fail(&err, r, "the plugin was killed: %s",
+		 r == MORTISE_ENOMEM ? mortise_status_text(MORTISE_ENOMEM) : "poll() failed");
 	return mor_report_error(cli->console, &err);
 }
 
@@ -255,10 +269,14 @@ const struct mor_cli_command mor_cli_command_chaos = {
 	.summary = "disturb the messages between a host and a plugin",
 	.usage = "chaos [FAULT…] [OPTION…] PLUGIN\nchaos [FAULT…] [OPTION…] -- COMMAND [ARG…]",
 	.words = "plugin",
-	.description = "Give a host this command line instead of the plugin's. Everything they send passes through here: our stdin\n"
-		       "to the plugin, its stdout to ours. Signals, closed ends and the exit status pass too. Faults are\n"
-		       "chosen only by the number of a message: the same seed and the same messages give the same faults.\n"
-		       "Without any FAULT everything passes unchanged.",
+	.description =
+		"Give a host this command line instead of the plugin's. Everything they send passes through "
+		"here: our stdin\n"
+		"to the plugin, its stdout to ours. Signals, closed ends and the exit status pass too. Faults "
+		"are\n"
+		"chosen only by the number of a message: the same seed and the same messages give the same "
+		"faults.\n"
+		"Without any FAULT everything passes unchanged.",
 	.examples = "mortise call echo x=1 -- mortise chaos --seed 7 --drop -- ./plugin\n"
 		    "mortise chaos --all --after 4 --log faults.log ./plugin.py\n"
 		    "mortise chaos --kill=1% --starts count -- ./plugin --verbose",

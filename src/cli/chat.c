@@ -17,11 +17,12 @@ struct chat_args {
 
 #define FIELD(name) offsetof(struct chat_args, name)
 static const struct mor_option chat_options[] = {
-	{ "context", 0, "JSON",
-	  "the conversation so far, an array of {role, content}; @FILE is read",
+	{ "context", 0, "JSON", "the conversation so far, an array of {role, content}; @FILE is read",
 	  MOR_OPT_TEXT, FIELD(want.extra.context), NULL },
-	{ "echo", 0, NULL, "print each line that is read from a file, after its prompt", MOR_OPT_FLAG, FIELD(want.echo), NULL },
-	{ "stdio", 0, NULL, "a bot: events from stdin, calls to stdout, even if its file names a network", MOR_OPT_FLAG, FIELD(stdio), NULL },
+	{ "echo", 0, NULL, "print each line that is read from a file, after its prompt", MOR_OPT_FLAG,
+	  FIELD(want.echo), NULL },
+	{ "stdio", 0, NULL, "a bot: events from stdin, calls to stdout, even if its file names a network",
+	  MOR_OPT_FLAG, FIELD(stdio), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -43,7 +44,8 @@ static int check_words(const struct mor_words *words, mortise_error *err)
 	if (words->tail && !words->tail[0])
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (words->count == 0 && !words->tail)
-		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: a directory, a file, or a command after \"--\"");
+		return mor_fail(err, MORTISE_EINVAL,
+				"name a PLUGIN: a directory, a file, or a command after \"--\"");
 	return 0;
 }
 
@@ -71,23 +73,30 @@ const struct mor_cli_command mor_cli_command_chat = {
 		 "chat [PLUGIN…] [OPTION…] -- COMMAND ARG…\n"
 		 "chat --config BOT.toml [OPTION…]",
 	.words = "plugin",
-	.description = "Starts the plugins and reads lines, from the terminal or a file:\n"
-		       "  /FUNCTION KEY=VALUE…  calls a function; its answer is printed as it comes\n"
-		       "  /PLUGIN.FUNCTION …    the same, where several plugins have a function of that name\n"
-		       "  TEXT                  answers the plugin that waits for input (the prompt shows \"…>\"); if none\n"
-		       "                        waits, it goes to the function of a plugin with \"passthrough\"\n"
-		       "  /functions            lists what the plugins offer\n"
-		       "  /end                  ends a conversation by telling the plugin \"exit\"\n"
-		       "  /help                 shows this list\n"
-		       "Ctrl-C stops the running request, Ctrl-D leaves. From a file each line waits for the answer to the one\n"
-		       "before it, and the exit code is that of the last one that failed. Arguments are checked against what the\n"
-		       "manifest says about a function.\n"
-		       "\n"
-		       "With --config BOT.toml and no PLUGIN it runs a chat bot: the plugins of [external-plugin-bridge] (Ayiou)\n"
-		       "get each event of the network, and what they answer is sent there: OneBot v11 over the WebSocket that\n"
-		       "[bot] names (ws_url, listen). The file is read again when it changes, and at SIGHUP. Without a network, or\n"
-		       "with --stdio, events come from stdin, one JSON object per line (OneBot v11, or\n"
-		       "{\"text\":\"/ping\",\"user_id\":1}), and calls go to stdout; it ends with its input.",
+	.description =
+		"Starts the plugins and reads lines, from the terminal or a file:\n"
+		"  /FUNCTION KEY=VALUE…  calls a function; its answer is printed as it comes\n"
+		"  /PLUGIN.FUNCTION …    the same, where several plugins have a function of that name\n"
+		"  TEXT                  answers the plugin that waits for input (the prompt shows \"…>\"); if "
+		"none\n"
+		"                        waits, it goes to the function of a plugin with \"passthrough\"\n"
+		"  /functions            lists what the plugins offer\n"
+		"  /end                  ends a conversation by telling the plugin \"exit\"\n"
+		"  /help                 shows this list\n"
+		"Ctrl-C stops the running request, Ctrl-D leaves. From a file each line waits for the answer "
+		"to the one\n"
+		"before it, and the exit code is that of the last one that failed. Arguments are checked "
+		"against what the\n"
+		"manifest says about a function.\n"
+		"\n"
+		"With --config BOT.toml and no PLUGIN it runs a chat bot: the plugins of "
+		"[external-plugin-bridge] (Ayiou)\n"
+		"get each event of the network, and what they answer is sent there: OneBot v11 over the "
+		"WebSocket that\n"
+		"[bot] names (ws_url, listen). The file is read again when it changes, and at SIGHUP. Without "
+		"a network, or\n"
+		"with --stdio, events come from stdin, one JSON object per line (OneBot v11, or\n"
+		"{\"text\":\"/ping\",\"user_id\":1}), and calls go to stdout; it ends with its input.",
 	.examples = "mortise chat build/plugins/lookout\n"
 		    "mortise chat build/plugins/lookout ./hello-world\n"
 		    "printf '/start_conversation\\nAda\\nexit\\n' | mortise chat ./hello-world --echo\n"

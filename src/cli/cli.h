@@ -15,7 +15,6 @@
 #include "cli/options.h"
 #include "console/console.h"
 
-
 struct mor_common_args {
 	bool help, json, verbose;
 };
@@ -38,9 +37,9 @@ struct mor_cli_command {
 	const char *description; /* paragraphs for --help */
 	const char *examples;    /* lines */
 	const struct mor_option_group *options; /* ends with a group without title */
-	bool loose;    /* unknown long options are kept as words: they belong to the plugin */
+	bool loose; /* unknown long options are kept as words: they belong to the plugin */
 	size_t args_size;
-	size_t common; /* offset of its struct mor_common_args */
+	size_t common;                   /* offset of its struct mor_common_args */
 	int (*run)(struct mor_cli *cli); /* returns the exit code */
 };
 
@@ -48,9 +47,10 @@ struct mor_cli_command {
 extern const struct mor_cli_command *const mor_cli_commands[];
 /* the program that has the other commands; NULL: there is none */
 extern const char *const mor_cli_other_program;
-extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, mor_cli_command_extract, mor_cli_command_info, mor_cli_command_explain,
-	mor_cli_command_jail, mor_cli_command_doctor, mor_cli_command_run, mor_cli_command_completion, mor_cli_command_help,
-	mor_cli_command_verify_entries, mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_chaos;
+extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, mor_cli_command_extract,
+	mor_cli_command_info, mor_cli_command_explain, mor_cli_command_jail, mor_cli_command_doctor,
+	mor_cli_command_run, mor_cli_command_completion, mor_cli_command_help, mor_cli_command_verify_entries,
+	mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_chaos;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */
@@ -58,7 +58,8 @@ const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: u
 int mor_cli_command_unknown(const char *name, mortise_error *err);
 
 /* target.c: the first word is PLUGIN, unless a command follows "--". It is removed from the words. */
-int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err);
+int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
+		   mortise_error *err);
 /* Fills a struct mor_plugin_args (runner/runner.h). */
 extern const struct mor_option mor_plugin_option_table[];
 /* Fills a struct mor_converse_extra (converse/once.h), except its context. */

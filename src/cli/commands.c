@@ -9,12 +9,10 @@
 
 #define FIELD(name) offsetof(struct mor_common_args, name)
 const struct mor_option mor_common_options[] = {
-	{ "json", 0, NULL,
-	  "results and errors as JSON on stdout (jail, chaos, a bot: on stderr)",
-	  MOR_OPT_FLAG, FIELD(json), NULL },
-	{ "verbose", 'v', NULL,
-	  "print on stderr what happens, with the plugin's own stderr",
-	  MOR_OPT_FLAG, FIELD(verbose), NULL },
+	{ "json", 0, NULL, "results and errors as JSON on stdout (jail, chaos, a bot: on stderr)", MOR_OPT_FLAG,
+	  FIELD(json), NULL },
+	{ "verbose", 'v', NULL, "print on stderr what happens, with the plugin's own stderr", MOR_OPT_FLAG,
+	  FIELD(verbose), NULL },
 	{ "help", 'h', NULL, "show this help", MOR_OPT_FLAG, FIELD(help), NULL },
 	{ 0 },
 };

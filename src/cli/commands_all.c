@@ -5,11 +5,20 @@
 #include "cli/cli.h"
 
 const struct mor_cli_command *const mor_cli_commands[] = {
-	&mor_cli_command_call,    &mor_cli_command_run,        &mor_cli_command_chat,       &mor_cli_command_extract, &mor_cli_command_info,
-	&mor_cli_command_explain, &mor_cli_command_jail,       &mor_cli_command_doctor,
-	&mor_cli_command_index,   &mor_cli_command_kzip,       &mor_cli_command_verify_entries,
+	&mor_cli_command_call,
+	&mor_cli_command_run,
+	&mor_cli_command_chat,
+	&mor_cli_command_extract,
+	&mor_cli_command_info,
+	&mor_cli_command_explain,
+	&mor_cli_command_jail,
+	&mor_cli_command_doctor,
+	&mor_cli_command_index,
+	&mor_cli_command_kzip,
+	&mor_cli_command_verify_entries,
 	&mor_cli_command_chaos,
-	&mor_cli_command_completion, &mor_cli_command_help,
+	&mor_cli_command_completion,
+	&mor_cli_command_help,
 	NULL,
 };
 const char *const mor_cli_other_program = NULL;

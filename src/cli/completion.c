@@ -86,7 +86,8 @@ static void bash_words(struct mor_buf *out, const struct mor_cli_command *c)
 static void bash(struct mor_buf *out)
 {
 	mor_buf_text(out, "# bash completion for mortise; made by: mortise completion bash\n_mortise()\n{\n"
-			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]}\n"
+			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
+			  "cmd=${COMP_WORDS[1]}\n"
 			  "\tlocal words= options= value=\n\tCOMPREPLY=()\n"
 			  "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
 	candidates(out, "command");
@@ -162,18 +163,21 @@ static void zsh_command(struct mor_buf *out, const struct mor_cli_command *c)
 
 static void zsh(struct mor_buf *out)
 {
-	mor_buf_text(out, "#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n_mortise()\n{\n"
+	mor_buf_text(out, "#compdef mortise\n# zsh completion for mortise; made by: mortise completion "
+			  "zsh\n_mortise()\n{\n"
 			  "\tlocal -a commands=(\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
 		mor_buf_printf(out, "\t\t'%s:", (*c)->name);
 		zsh_text(out, (*c)->summary);
 		mor_buf_text(out, "'\n");
 	}
-	mor_buf_text(out, "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
-			  "\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n");
+	mor_buf_text(out,
+		     "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
+		     "\tlocal command=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $command in\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		zsh_command(out, *c);
-	mor_buf_text(out, "\tesac\n}\nif [ \"$funcstack[1]\" = _mortise ]; then _mortise \"$@\"; else compdef _mortise mortise; fi\n");
+	mor_buf_text(out, "\tesac\n}\nif [ \"$funcstack[1]\" = _mortise ]; then _mortise \"$@\"; else compdef "
+			  "_mortise mortise; fi\n");
 }
 
 /* ---- fish ---- */
@@ -220,8 +224,8 @@ static void fish_command(struct mor_buf *out, const struct mor_cli_command *c)
 	mor_buf_byte(out, '\n');
 	candidates(&words, c->words);
 	if (words.len)
-		mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -f -a '%.*s'\n", c->name,
-			       (int)words.len, words.data);
+		mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -f -a '%.*s'\n",
+			       c->name, (int)words.len, words.data);
 	for (const struct mor_option_group *g = c->options; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			fish_option(out, c->name, o);
@@ -254,8 +258,8 @@ static int completion_run(struct mor_cli *cli)
 		mor_out(cli->console, mor_buf_view(&script));
 		return 0;
 	}
-	mor_fail(&err, MORTISE_EINVAL, "completion takes one of bash, zsh, fish%s%s%s", *shell ? ", not \"" : "", shell,
-		 *shell ? "\"" : "");
+	mor_fail(&err, MORTISE_EINVAL, "completion takes one of bash, zsh, fish%s%s%s",
+		 *shell ? ", not \"" : "", shell, *shell ? "\"" : "");
 	return mor_report_usage(cli->console, &err);
 }
 

@@ -28,7 +28,8 @@ static const char *member(const struct mor_value *object, const char *name)
 
 static void title(struct mor_cli *cli, const char *text)
 {
-	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text, mor_style_end(cli->console));
+	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text,
+		 mor_style_end(cli->console));
 }
 
 /* ---- the verdict ---- */
@@ -36,8 +37,10 @@ static void title(struct mor_cli *cli, const char *text)
 static const char *rung_text(const char *rung)
 {
 	if (strcmp(rung, "pidns") == 0)
-		return "; the kernel ends all its processes with the PID namespace, even if host and guardian are killed";
-	return "; its guardian ends all its processes, also when the host is killed (with --pidns the kernel does it)";
+		return "; the kernel ends all its processes with the PID namespace, even if host and guardian "
+		       "are killed";
+	return "; its guardian ends all its processes, also when the host is killed (with --pidns the kernel "
+	       "does it)";
 }
 
 static void levels(struct mor_cli *cli, const struct mor_value *doctor)
@@ -49,13 +52,16 @@ static void levels(struct mor_cli *cli, const struct mor_value *doctor)
 		bool works = mor_json_bool(mor_json_get(it.value, "available"), false);
 
 		mor_outf(cli->console, "  %-8s %s%s%s%s%s\n", member(it.value, "level"),
-			 mor_style(cli->console, works ? MOR_STYLE_GOOD : MOR_STYLE_BAD), works ? "works" : "does not work",
-			 mor_style_end(cli->console), works ? rung_text(member(it.value, "rung")) : ": ", member(it.value, "why"));
+			 mor_style(cli->console, works ? MOR_STYLE_GOOD : MOR_STYLE_BAD),
+			 works ? "works" : "does not work", mor_style_end(cli->console),
+			 works ? rung_text(member(it.value, "rung")) : ": ", member(it.value, "why"));
 	}
 	if (*member(doctor, "auto"))
 		mor_outf(cli->console, "  Confined plugins run at %s.\n", member(doctor, "auto"));
 	else
-		mor_out_text(cli->console, "  Nothing can be confined here: a plugin that must be confined is not started.\n");
+		mor_out_text(cli->console,
+			     "  Nothing can be confined here: a plugin that must be confined is not "
+			     "started.\n");
 }
 
 /* ---- the table ---- */
@@ -121,7 +127,8 @@ static void checks(struct mor_cli *cli, const struct mor_value *list)
 
 static void landlock(struct mor_cli *cli, const struct mor_value *list)
 {
-	static const char *const columns[] = { "LANDLOCK ABI", "SINCE", "HERE", "ADDS", "WHAT ELSE ENFORCES IT" };
+	static const char *const columns[] = { "LANDLOCK ABI", "SINCE", "HERE", "ADDS",
+					       "WHAT ELSE ENFORCES IT" };
 	struct libscols_table *table = new_table(columns, 5);
 	struct mor_json_iter it = mor_json_iter(list);
 
@@ -157,7 +164,8 @@ static void remedies(struct mor_cli *cli, const struct mor_value *list)
 		if (first)
 			title(cli, "What could be better");
 		first = false;
-		mor_outf(cli->console, "  %s%s%s: %s\n    without it: %s\n", mor_style(cli->console, MOR_STYLE_WARN), member(it.value, "title"),
+		mor_outf(cli->console, "  %s%s%s: %s\n    without it: %s\n",
+			 mor_style(cli->console, MOR_STYLE_WARN), member(it.value, "title"),
 			 mor_style_end(cli->console), member(it.value, "found"), member(it.value, "without"));
 		if (*member(it.value, "change"))
 			mor_outf(cli->console, "    to change:  %s\n", member(it.value, "change"));
@@ -223,9 +231,12 @@ const struct mor_cli_command mor_cli_command_doctor = {
 	.summary = "what this machine supports, and what to change",
 	.usage = "doctor [--json]",
 	.words = "",
-	.description = "Tries every kernel feature that the sandbox needs, and each level with a program that does nothing. Prints\n"
-		       "for each: what was found, which promise needs it, what is lost without it, and what to change.\n"
-		       "Exit status 0: plugins can be confined here; 125: they cannot.",
+	.description =
+		"Tries every kernel feature that the sandbox needs, and each level with a program that does "
+		"nothing. Prints\n"
+		"for each: what was found, which promise needs it, what is lost without it, and what to "
+		"change.\n"
+		"Exit status 0: plugins can be confined here; 125: they cannot.",
 	.examples = "mortise doctor\nmortise doctor --json",
 	.options = groups,
 	.args_size = sizeof(struct doctor_args),

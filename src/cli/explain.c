@@ -14,9 +14,8 @@ struct explain_args {
 };
 
 static const struct mor_option explain_options[] = {
-	{ "openrpc", 0, NULL,
-	  "print the OpenRPC document of the dialect",
-	  MOR_OPT_FLAG, offsetof(struct explain_args, openrpc), NULL },
+	{ "openrpc", 0, NULL, "print the OpenRPC document of the dialect", MOR_OPT_FLAG,
+	  offsetof(struct explain_args, openrpc), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {

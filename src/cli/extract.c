@@ -17,32 +17,26 @@ struct extract_args {
 
 #define FIELD(name) offsetof(struct extract_args, name)
 static const struct mor_option extract_options[] = {
-	{ "plugin", 'p', "PLUGIN",
-	  "plugin that extracts; of several, the most confident one gets the file",
+	{ "plugin", 'p', "PLUGIN", "plugin that extracts; of several, the most confident one gets the file",
 	  MOR_OPT_LIST, FIELD(want.plugins), NULL },
-	{ "jobs", 'j', "N", "processes per plugin; default: one per processor", MOR_OPT_UINT, FIELD(want.jobs), NULL },
-	{ "source", 0, "HOW",
-	  "send a file's bytes (the default) or its path",
-	  MOR_OPT_TEXT, FIELD(want.source), "bytes|path" },
-	{ "option", 'O', "KEY=VALUE",
-	  "an option for extractor.extract; as in mortise call",
-	  MOR_OPT_LIST, FIELD(want.options), NULL },
-	{ "mime", 0, "TYPE",
-	  "MIME type of all files; default: what libmagic says",
-	  MOR_OPT_TEXT, FIELD(want.mime), NULL },
-	{ "extension", 0, "EXT",
-	  "extension of all files; default: that of the name",
-	  MOR_OPT_TEXT, FIELD(want.extension), NULL },
-	{ "max-size", 0, "SIZE",
-	  "largest file to send as bytes; default: 190MiB",
-	  MOR_OPT_BYTES, FIELD(want.max_size), NULL },
-	{ "retries", 0, "N",
-	  "tries after a crash or a recoverable error; default: 1",
-	  MOR_OPT_COUNT, FIELD(retries), NULL },
-	{ "metadata", 'm', NULL,
-	  "in text output, metadata before the content",
-	  MOR_OPT_FLAG, FIELD(want.metadata), NULL },
-	{ "output", 'o', "FILE", "write to FILE, when everything is complete; -: stdout", MOR_OPT_TEXT, FIELD(want.output), NULL },
+	{ "jobs", 'j', "N", "processes per plugin; default: one per processor", MOR_OPT_UINT, FIELD(want.jobs),
+	  NULL },
+	{ "source", 0, "HOW", "send a file's bytes (the default) or its path", MOR_OPT_TEXT, FIELD(want.source),
+	  "bytes|path" },
+	{ "option", 'O', "KEY=VALUE", "an option for extractor.extract; as in mortise call", MOR_OPT_LIST,
+	  FIELD(want.options), NULL },
+	{ "mime", 0, "TYPE", "MIME type of all files; default: what libmagic says", MOR_OPT_TEXT,
+	  FIELD(want.mime), NULL },
+	{ "extension", 0, "EXT", "extension of all files; default: that of the name", MOR_OPT_TEXT,
+	  FIELD(want.extension), NULL },
+	{ "max-size", 0, "SIZE", "largest file to send as bytes; default: 190MiB", MOR_OPT_BYTES,
+	  FIELD(want.max_size), NULL },
+	{ "retries", 0, "N", "tries after a crash or a recoverable error; default: 1", MOR_OPT_COUNT,
+	  FIELD(retries), NULL },
+	{ "metadata", 'm', NULL, "in text output, metadata before the content", MOR_OPT_FLAG,
+	  FIELD(want.metadata), NULL },
+	{ "output", 'o', "FILE", "write to FILE, when everything is complete; -: stdout", MOR_OPT_TEXT,
+	  FIELD(want.output), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -61,7 +55,8 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 	if (cli->words.tail && !cli->words.tail[0])
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (want->plugins.count == 0 && !cli->words.tail)
-		return mor_fail(err, MORTISE_EINVAL, "name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end");
+		return mor_fail(err, MORTISE_EINVAL,
+				"name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end");
 	for (size_t i = 0; i < want->file_count; i++)
 		streams += strcmp(want->files[i], "-") == 0;
 	if (streams > 1)
@@ -94,12 +89,16 @@ const struct mor_cli_command mor_cli_command_extract = {
 	.usage = "extract FILE… --plugin PLUGIN [OPTION…]\n"
 		 "extract FILE… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
-	.description = "FILE - is stdin. One file gives its content, several give a heading each; --json gives one line\n"
-		       "per file with content, metadata and stats. A file that fails is reported on stderr, and the others go\n"
-		       "on; the exit code is then 1 (with a single file: the code of its error).",
-	.examples = "mortise extract /bin/true --plugin build/plugins/elf-text\n"
-		    "mortise extract -j 8 --json /usr/lib/*.so --plugin build/plugins/elf-text > rows.ndjson\n"
-		    "cat core | mortise extract - --mime application/x-coredump --plugin build/plugins/elf-text",
+	.description =
+		"FILE - is stdin. One file gives its content, several give a heading each; --json gives one "
+		"line\n"
+		"per file with content, metadata and stats. A file that fails is reported on stderr, and the "
+		"others go\n"
+		"on; the exit code is then 1 (with a single file: the code of its error).",
+	.examples =
+		"mortise extract /bin/true --plugin build/plugins/elf-text\n"
+		"mortise extract -j 8 --json /usr/lib/*.so --plugin build/plugins/elf-text > rows.ndjson\n"
+		"cat core | mortise extract - --mime application/x-coredump --plugin build/plugins/elf-text",
 	.options = groups,
 	.args_size = sizeof(struct extract_args),
 	.common = FIELD(common),

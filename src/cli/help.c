@@ -11,7 +11,8 @@
 
 static void title(struct mor_cli *cli, const char *text)
 {
-	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text, mor_style_end(cli->console));
+	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text,
+		 mor_style_end(cli->console));
 }
 
 /* Every line of `text`, after `indent`. */
@@ -31,7 +32,8 @@ static void option_line(struct mor_cli *cli, const struct mor_option *option)
 	char spelling[80];
 	int len = snprintf(spelling, sizeof(spelling), "%c%c%s--%s%s%s", option->letter ? '-' : ' ',
 			   option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
-			   option->arg && !mor_option_is_optional(option) ? " " : "", option->arg ? option->arg : "");
+			   option->arg && !mor_option_is_optional(option) ? " " : "",
+			   option->arg ? option->arg : "");
 
 	mor_outf(cli->console, "  %s", spelling);
 	if (len >= COLUMN - 1)
@@ -43,8 +45,8 @@ static void option_line(struct mor_cli *cli, const struct mor_option *option)
 
 void mor_help_command(struct mor_cli *cli, const struct mor_cli_command *command)
 {
-	mor_outf(cli->console, "%smortise %s%s: %s\n", mor_style(cli->console, MOR_STYLE_TITLE), command->name, mor_style_end(cli->console),
-		 command->summary);
+	mor_outf(cli->console, "%smortise %s%s: %s\n", mor_style(cli->console, MOR_STYLE_TITLE), command->name,
+		 mor_style_end(cli->console), command->summary);
 	title(cli, "Usage:");
 	lines(cli, "  mortise ", command->usage);
 	if (command->description) {
@@ -65,7 +67,8 @@ void mor_help_all(struct mor_cli *cli)
 {
 	const char *group = NULL;
 
-	mor_outf(cli->console, "%smortise%s hosts plugins that run as separate processes and speak JSON-RPC over stdio.\n",
+	mor_outf(cli->console,
+		 "%smortise%s hosts plugins that run as separate processes and speak JSON-RPC over stdio.\n",
 		 mor_style(cli->console, MOR_STYLE_TITLE), mor_style_end(cli->console));
 	title(cli, "Usage:");
 	lines(cli, "  ", "mortise COMMAND [ARGUMENT…] [OPTION…]\nmortise COMMAND --help\nmortise --version\n");
@@ -73,16 +76,18 @@ void mor_help_all(struct mor_cli *cli)
 		if (!group || strcmp(group, (*c)->group) != 0)
 			title(cli, (*c)->group);
 		group = (*c)->group;
-		mor_outf(cli->console, "  %s%-14s%s %s\n", mor_style(cli->console, MOR_STYLE_LABEL), (*c)->name, mor_style_end(cli->console),
-			 (*c)->summary);
+		mor_outf(cli->console, "  %s%-14s%s %s\n", mor_style(cli->console, MOR_STYLE_LABEL), (*c)->name,
+			 mor_style_end(cli->console), (*c)->summary);
 	}
 	title(cli, "A plugin is");
 	lines(cli, "  ",
-	      "a directory with a manifest (yams-plugin.json, manifest.json, plugin.toml, sunscreen-plugin.json,\n"
+	      "a directory with a manifest (yams-plugin.json, manifest.json, plugin.toml, "
+	      "sunscreen-plugin.json,\n"
 	      "mortise.toml), a file (plugin.py), or a command at the end of the line: -- COMMAND ARG…\n");
 	title(cli, "Exit codes:");
 	lines(cli, "  ",
-	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or configuration\n"
+	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or "
+	      "configuration\n"
 	      "4 input   5 not found   6 time-out   7 crashed   9 protocol breach or sandbox violation\n"
 	      "125 jail not set up   128+n signal\n"
 	      "The first word on stderr, and \"kind\" with --json, name the exact kind of error.\n");

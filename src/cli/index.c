@@ -24,26 +24,34 @@
 #include "runner/runner.h"
 #include "runner/watch.h"
 
-#define REDRAW_MS 100
+#define REDRAW_MS       100
 #define DEFAULT_UNIT_MS (10u * 60 * 1000)
 
 #define FIELD(name) offsetof(struct mor_index_args, name)
 static const struct mor_option index_options[] = {
-	{ "analyzer", 0, "PLUGIN", "the analyzer; or a command after \"--\"", MOR_OPT_TEXT, FIELD(analyzer), NULL },
+	{ "analyzer", 0, "PLUGIN", "the analyzer; or a command after \"--\"", MOR_OPT_TEXT, FIELD(analyzer),
+	  NULL },
 	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
-	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output), NULL },
+	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output),
+	  NULL },
 	{ "format", 0, "FORMAT",
 	  "entries (delimited protobuf, the default), json (one per line) or raw (as it is written)",
 	  MOR_OPT_TEXT, FIELD(format), "entries|json|raw" },
-	{ "vnames", 0, "FILE", "rules that name paths which no record names (vnames.json)", MOR_OPT_TEXT, FIELD(vnames), NULL },
-	{ "retries", 0, "N", "how often a record is tried again in a fresh process; default 2", MOR_OPT_COUNT, FIELD(retries), NULL },
-	{ "resume", 0, NULL, "continue an interrupted run with the same output", MOR_OPT_FLAG, FIELD(resume), NULL },
+	{ "vnames", 0, "FILE", "rules that name paths which no record names (vnames.json)", MOR_OPT_TEXT,
+	  FIELD(vnames), NULL },
+	{ "retries", 0, "N", "how often a record is tried again in a fresh process; default 2", MOR_OPT_COUNT,
+	  FIELD(retries), NULL },
+	{ "resume", 0, NULL, "continue an interrupted run with the same output", MOR_OPT_FLAG, FIELD(resume),
+	  NULL },
 	{ "type", 0, "TYPE",
-	  "offer records as this type; default /kythe/index/ and their language; may be repeated",
-	  MOR_OPT_LIST, FIELD(types), NULL },
-	{ "view", 0, "MODE", "how files are shown: auto (default), namespace, directory", MOR_OPT_TEXT, FIELD(view), "auto|namespace|directory" },
-	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache), NULL },
-	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT, FIELD(log), NULL },
+	  "offer records as this type; default /kythe/index/ and their language; may be repeated", MOR_OPT_LIST,
+	  FIELD(types), NULL },
+	{ "view", 0, "MODE", "how files are shown: auto (default), namespace, directory", MOR_OPT_TEXT,
+	  FIELD(view), "auto|namespace|directory" },
+	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache),
+	  NULL },
+	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT, FIELD(log),
+	  NULL },
 	{ "lenient", 0, NULL, "accept lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
 	{ 0 },
 };
@@ -149,7 +157,8 @@ static int load_rules(struct mor_index *x, struct sha256_ctx *sha, mortise_error
 		return 0;
 	r = mor_fd_read_file(x->args->vnames, (size_t)64 << 20, &text, &len);
 	if (r < 0)
-		return mor_fail_errno(err, r == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -r, "%s", x->args->vnames);
+		return mor_fail_errno(err, r == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -r, "%s",
+				      x->args->vnames);
 	mor_digest_add(sha, text, len);
 	return mor_vname_rules_parse(x->args->vnames, (struct mor_slice){ text, len }, &x->rules, err);
 }
@@ -160,7 +169,9 @@ static int check_types(struct mor_index *x, struct sha256_ctx *sha, mortise_erro
 		const char *type = x->args->types.item[i];
 
 		if (!mor_atype_valid(mor_slice_of(type)))
-			return mor_fail(err, MORTISE_EINVAL, "--type %s: expected words after slashes, such as /kythe/index/java", type);
+			return mor_fail(err, MORTISE_EINVAL,
+					"--type %s: expected words after slashes, such as /kythe/index/java",
+					type);
 		mor_digest_add(sha, type, strlen(type) + 1);
 	}
 	return 0;
@@ -194,15 +205,20 @@ static int open_stager(struct mor_index *x, mortise_error *err)
 
 static enum mor_result_format result_format(const char *name)
 {
-	return strcmp(name, "json") == 0 ? MOR_RESULT_JSON : strcmp(name, "raw") == 0 ? MOR_RESULT_RAW : MOR_RESULT_ENTRIES;
+	return strcmp(name, "json") == 0 ? MOR_RESULT_JSON :
+	       strcmp(name, "raw") == 0  ? MOR_RESULT_RAW :
+					   MOR_RESULT_ENTRIES;
 }
 
 static int open_result(struct mor_index *x, mortise_error *err)
 {
 	bool to_stdout = !x->args->output || strcmp(x->args->output, "-") == 0;
-	struct mor_result_options opt = { .path = to_stdout ? NULL : x->args->output, .fd = STDOUT_FILENO,
-					  .format = result_format(x->args->format), .units = x->ref_count,
-					  .identity = x->identity, .resume = x->args->resume,
+	struct mor_result_options opt = { .path = to_stdout ? NULL : x->args->output,
+					  .fd = STDOUT_FILENO,
+					  .format = result_format(x->args->format),
+					  .units = x->ref_count,
+					  .identity = x->identity,
+					  .resume = x->args->resume,
 					  .spool_dir = mor_stager_path(x->stager) };
 
 	return mor_result_open(&opt, &x->result, err);
@@ -225,10 +241,17 @@ static unsigned worker_count(const struct mor_index *x)
 static int make_driver(struct mor_index *x, mortise_error *err)
 {
 	struct mor_driver_options opt = {
-		.host = x->runner.host, .analyzer = &x->analyzer, .records = x->refs, .record_count = x->ref_count,
-		.workers = worker_count(x), .retries = x->args->retries.given ? x->args->retries.value : 2,
-		.unit_ms = x->runner.timeout_ms ? x->runner.timeout_ms : DEFAULT_UNIT_MS, .view = view_mode(x->args->view),
-		.types = x->args->types.item, .rules = x->rules, .stager = x->stager,
+		.host = x->runner.host,
+		.analyzer = &x->analyzer,
+		.records = x->refs,
+		.record_count = x->ref_count,
+		.workers = worker_count(x),
+		.retries = x->args->retries.given ? x->args->retries.value : 2,
+		.unit_ms = x->runner.timeout_ms ? x->runner.timeout_ms : DEFAULT_UNIT_MS,
+		.view = view_mode(x->args->view),
+		.types = x->args->types.item,
+		.rules = x->rules,
+		.stager = x->stager,
 		.events = { on_unit, on_log, on_warning, on_event, x },
 	};
 
@@ -242,16 +265,19 @@ static int check_words(const struct mor_index *x, mortise_error *err)
 	if (x->cli->words.count == 0)
 		return mor_fail(err, MORTISE_EINVAL, "name a FILE.kzip");
 	if (!x->args->analyzer == !x->cli->words.tail)
-		return mor_fail(err, MORTISE_EINVAL, "name the analyzer: --analyzer PLUGIN, or -- COMMAND ARG… at the end");
+		return mor_fail(err, MORTISE_EINVAL,
+				"name the analyzer: --analyzer PLUGIN, or -- COMMAND ARG… at the end");
 	if (x->cli->words.tail && !x->cli->words.tail[0])
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (x->args->plugin.dialect && strcmp(x->args->plugin.dialect, "kythe") != 0)
-		return mor_fail(err, MORTISE_EINVAL, "index speaks kythe; --dialect %s does not fit", x->args->plugin.dialect);
+		return mor_fail(err, MORTISE_EINVAL, "index speaks kythe; --dialect %s does not fit",
+				x->args->plugin.dialect);
 	if (x->args->resume && (!x->args->output || strcmp(x->args->output, "-") == 0))
 		return mor_fail(err, MORTISE_EINVAL, "--resume needs --output FILE: stdout has no journal");
 	if (!x->args->output && x->cli->console->out_terminal && strcmp(x->args->format, "json") != 0)
-		return mor_fail(err, MORTISE_EINVAL, "the result is not for a terminal: name a file with --output, or take "
-				"--format=json");
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"the result is not for a terminal: name a file with --output, or take --format=json");
 	return 0;
 }
 
@@ -279,7 +305,8 @@ static int prepare(struct mor_index *x, mortise_error *err)
 	if (r == 0)
 		r = load_rules(x, &sha, err);
 	if (r == 0)
-		r = mor_runner_open(&x->runner, x->cli->console, &x->args->plugin, x->args->lenient ? lenient : strict, err);
+		r = mor_runner_open(&x->runner, x->cli->console, &x->args->plugin,
+				    x->args->lenient ? lenient : strict, err);
 	if (r == 0)
 		r = open_stager(x, err);
 	if (r == 0)
@@ -321,7 +348,8 @@ static void mind_signals(struct mor_index *x)
 	if (count == x->signals)
 		return;
 	if (x->signals == 0)
-		mor_note(x->cli->console, "stopping: analyzers have 10 s to end; press Ctrl-C again to kill them at once");
+		mor_note(x->cli->console,
+			 "stopping: analyzers have 10 s to end; press Ctrl-C again to kill them at once");
 	else if (x->signals == 1)
 		mor_note(x->cli->console, "killing the analyzers");
 	mor_driver_stop(x->driver, count > 1);
@@ -336,7 +364,8 @@ static void work(struct mor_index *x)
 		mind_signals(x);
 		mor_progress_draw(&x->cli->console->progress);
 		if (!mor_driver_finished(x->driver))
-			mortise_host_wait(x->runner.host, least(wait, x->cli->console->progress.on ? REDRAW_MS : -1));
+			mortise_host_wait(x->runner.host,
+					  least(wait, x->cli->console->progress.on ? REDRAW_MS : -1));
 	}
 }
 
@@ -390,9 +419,12 @@ const struct mor_cli_command mor_cli_command_index = {
 	.summary = "run Kythe analyzers over compilation records",
 	.usage = "index FILE.kzip… --analyzer PLUGIN [OPTION…]\nindex FILE.kzip… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
-	.description = "The analyzer sees each record's files at the paths that the record names, and no other files. The entries of\n"
-		       "a record are checked and appended together, in the order of the input. A record that fails is tried again in a\n"
-		       "fresh process, then reported by name, and the others go on; the exit code is then 1.",
+	.description =
+		"The analyzer sees each record's files at the paths that the record names, and no other files. "
+		"The entries of\n"
+		"a record are checked and appended together, in the order of the input. A record that fails is "
+		"tried again in a\n"
+		"fresh process, then reported by name, and the others go on; the exit code is then 1.",
 	.examples = "mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
 		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"
 		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume",

@@ -39,8 +39,8 @@ void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end)
 	struct mor_writer w = { .out = &x->empties };
 	char title[300];
 
-	mor_note(x->cli->console, "warning: %s: the analyzer wrote nothing%s", printable_title(end, title, sizeof(title)),
-		 end->earlier ? " (in an earlier run)" : "");
+	mor_note(x->cli->console, "warning: %s: the analyzer wrote nothing%s",
+		 printable_title(end, title, sizeof(title)), end->earlier ? " (in an earlier run)" : "");
 	begin_unit(&w, end);
 	mor_w_pair_bool(&w, "earlier", end->earlier);
 	mor_w_end(&w);
@@ -52,8 +52,9 @@ void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 	char title[300], reason[800];
 
 	mor_printable(mor_slice_of(end->reason), reason, sizeof(reason));
-	mor_note(x->cli->console, "%sfailed%s: %s: %s%s", mor_style_err(x->cli->console, MOR_STYLE_BAD), mor_style_err_end(x->cli->console),
-		 printable_title(end, title, sizeof(title)), reason, end->earlier ? " (in an earlier run)" : "");
+	mor_note(x->cli->console, "%sfailed%s: %s: %s%s", mor_style_err(x->cli->console, MOR_STYLE_BAD),
+		 mor_style_err_end(x->cli->console), printable_title(end, title, sizeof(title)), reason,
+		 end->earlier ? " (in an earlier run)" : "");
 	x->breaches += end->code == MORTISE_EPROTO || end->code == MORTISE_EVIOLATION;
 	begin_unit(&w, end);
 	mor_w_pair(&w, "reason", end->reason);
@@ -185,11 +186,14 @@ static void report_text(struct mor_index *x)
 
 	if (result.empty)
 		snprintf(empty, sizeof(empty), " (%zu empty)", result.empty);
-	mor_note(x->cli->console, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done, x->ref_count, empty,
-		 result.failed, x->records, mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
+	mor_note(x->cli->console, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s",
+		 result.done, x->ref_count, empty, result.failed, x->records,
+		 mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
 	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_note(x->cli->console, "%zu units are left: run the same command with --resume to go on%s%s%s", x->ref_count - settled,
-			 settled ? "; the finished units are in " : "", settled ? x->args->output : "", settled ? ".partial" : "");
+		mor_note(x->cli->console,
+			 "%zu units are left: run the same command with --resume to go on%s%s%s",
+			 x->ref_count - settled, settled ? "; the finished units are in " : "",
+			 settled ? x->args->output : "", settled ? ".partial" : "");
 }
 
 int mor_index_report(struct mor_index *x)
@@ -200,8 +204,9 @@ int mor_index_report(struct mor_index *x)
 	bool ok = !failure && !x->signals && result.done == x->ref_count;
 
 	if (mended)
-		mor_note(x->cli->console, "warning: %" PRIu64 " %s in %s had been changed: written again from the archive", mended,
-			 mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
+		mor_note(x->cli->console,
+			 "warning: %" PRIu64 " %s in %s had been changed: written again from the archive",
+			 mended, mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
 	if (x->cli->console->json)
 		report_json(x, ok);
 	else

@@ -23,9 +23,8 @@ struct info_args {
 
 #define FIELD(name) offsetof(struct info_args, name)
 static const struct mor_option info_options[] = {
-	{ "no-start", 0, NULL,
-	  "only read manifest and configuration; run nothing",
-	  MOR_OPT_FLAG, FIELD(no_start), NULL },
+	{ "no-start", 0, NULL, "only read manifest and configuration; run nothing", MOR_OPT_FLAG,
+	  FIELD(no_start), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -42,11 +41,11 @@ struct run {
 	struct mor_runner runner;
 	mortise_plugin *plugin;
 	int64_t asked_ms; /* when it was ready for the question */
-	bool settled; /* the health call has ended */
+	bool settled;     /* the health call has ended */
 	int status;
-	int cause;    /* why it stopped, as a status */
+	int cause; /* why it stopped, as a status */
 	mortise_error err;
-	char *data;   /* of the error */
+	char *data; /* of the error */
 	struct mor_info_health health;
 };
 
@@ -188,7 +187,8 @@ static int did_not_start(struct run *run)
 
 	if (describe(run, &about, &run->err) < 0)
 		return run->err.code;
-	return mor_fail(&run->err, status, "%s", mor_json_text(mor_json_get(mor_doc_root(about), "last_error"), "it did not start"));
+	return mor_fail(&run->err, status, "%s",
+			mor_json_text(mor_json_get(mor_doc_root(about), "last_error"), "it did not start"));
 }
 
 static int just_start(struct run *run)
@@ -289,7 +289,8 @@ static int prepare(struct run *run)
 	if (r == 0)
 		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, &run->err);
 	if (r == 0 && run->runner.timeout_ms)
-		r = mor_fail(&run->err, MORTISE_EINVAL, "info makes no call of its own choice: use --timeout METHOD=DURATION");
+		r = mor_fail(&run->err, MORTISE_EINVAL,
+			     "info makes no call of its own choice: use --timeout METHOD=DURATION");
 	if (r < 0)
 		return r;
 	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);
@@ -325,7 +326,8 @@ static int start_and_show(struct run *run)
 	if (r < 0) {
 		mortise_json data = { run->data, run->data ? strlen(run->data) : 0 };
 
-		return mor_report_fail(run->cli->console, &(struct mor_report){ .error = &run->err, .data = data });
+		return mor_report_fail(run->cli->console,
+				       &(struct mor_report){ .error = &run->err, .data = data });
 	}
 	return judge_end(run, exit_code);
 }
@@ -354,7 +356,8 @@ const struct mor_cli_command mor_cli_command_info = {
 	.summary = "what a plugin is, offers and needs, and its health",
 	.usage = "info PLUGIN [OPTION…]\ninfo [OPTION…] -- COMMAND ARG…",
 	.words = "plugin",
-	.description = "Starts the plugin, greets it, asks for its health, prints what is known, and stops it politely.\n"
+	.description = "Starts the plugin, greets it, asks for its health, prints what is known, and stops it "
+		       "politely.\n"
 		       "Configuration that the plugin applied with other values is marked.",
 	.examples = "mortise info build/plugins/elf-text\nmortise info --no-start build/plugins/elf-text\n"
 		    "mortise info --dialect yams --config max_functions=10 --json plugin.py",

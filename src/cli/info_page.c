@@ -30,7 +30,8 @@ static bool absent(const struct mor_value *value)
 
 static void row(struct mor_cli *cli, const char *label, const char *text)
 {
-	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_LABEL), label, mor_style_end(cli->console));
+	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_LABEL), label,
+		 mor_style_end(cli->console));
 	if (*text)
 		mor_outf(cli->console, "%*s%s", 14 - (int)strlen(label), "", text);
 	mor_out_text(cli->console, "\n");
@@ -45,7 +46,8 @@ static void value_row(struct mor_cli *cli, const char *label, const struct mor_v
 }
 
 /* Elements of an array, joined. */
-static void list_row(struct mor_cli *cli, const char *label, const struct mor_value *array, const char *separator)
+static void list_row(struct mor_cli *cli, const char *label, const struct mor_value *array,
+		     const char *separator)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 	struct mor_json_iter it = mor_json_iter(array);
@@ -121,7 +123,8 @@ static void config_row(struct libscols_table *table, struct mor_slice name, cons
 	mor_printable(name, key, sizeof(key));
 	add_row(table,
 		(const char *const[]){ key, given ? shown(given, left, sizeof(left)) : "-",
-				       applied ? shown(applied, right, sizeof(right)) : "-", verdict(given, applied) },
+				       applied ? shown(applied, right, sizeof(right)) : "-",
+				       verdict(given, applied) },
 		4);
 }
 
@@ -166,7 +169,8 @@ static void timeouts(struct mor_cli *cli, const struct mor_value *object)
 		int64_t ms = mor_json_int(it.value, 0);
 
 		mor_printable(it.name, name, sizeof(name));
-		add_row(table, (const char *const[]){ name, ms > 0 ? mor_format_ms((uint64_t)ms, limit) : "none" }, 2);
+		add_row(table,
+			(const char *const[]){ name, ms > 0 ? mor_format_ms((uint64_t)ms, limit) : "none" }, 2);
 	}
 	print_table(cli, table);
 }
@@ -178,8 +182,8 @@ static void identity(struct mor_cli *cli, const struct mor_value *d)
 	char name[200], version[100];
 	const struct mor_value *hello = mor_json_get(d, "identity");
 
-	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_TITLE), shown(mor_json_get(d, "name"), name, sizeof(name)),
-		 mor_style_end(cli->console));
+	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_TITLE),
+		 shown(mor_json_get(d, "name"), name, sizeof(name)), mor_style_end(cli->console));
 	if (!absent(mor_json_get(d, "version")))
 		mor_outf(cli->console, " %s", shown(mor_json_get(d, "version"), version, sizeof(version)));
 	mor_out_text(cli->console, "\n");
@@ -226,7 +230,8 @@ static void parameters(struct mor_cli *cli, const struct mor_value *schema)
 
 	while (mor_json_next(&it)) {
 		struct mor_json_iter required = mor_json_iter(mor_json_get(schema, "required"));
-		const struct mor_value *type = mor_json_get(it.value, "type"), *doc = mor_json_get(it.value, "description");
+		const struct mor_value *type = mor_json_get(it.value, "type"),
+				       *doc = mor_json_get(it.value, "description");
 		char name[200], text[600];
 		bool must = false;
 
@@ -293,7 +298,8 @@ static void state(struct mor_cli *cli, const struct mor_value *d)
 	const char *name = mor_json_text(mor_json_get(d, "state"), "unknown");
 	bool bad = strcmp(name, "failed") == 0;
 
-	mor_buf_printf(&line, "%s%s%s", mor_style(cli->console, bad ? MOR_STYLE_BAD : MOR_STYLE_GOOD), name, mor_style_end(cli->console));
+	mor_buf_printf(&line, "%s%s%s", mor_style(cli->console, bad ? MOR_STYLE_BAD : MOR_STYLE_GOOD), name,
+		       mor_style_end(cli->console));
 	if (pid > 0)
 		mor_buf_printf(&line, " (process %lld)", (long long)pid);
 	mor_buf_byte(&line, '\0');
@@ -339,7 +345,8 @@ static void health(struct mor_cli *cli, const struct mor_value *told, const stru
 	if (!answered && healthy < 0)
 		return;
 	if (healthy >= 0)
-		mor_buf_printf(&line, "%s%s%s", mor_style(cli->console, healthy ? MOR_STYLE_GOOD : MOR_STYLE_BAD),
+		mor_buf_printf(&line, "%s%s%s",
+			       mor_style(cli->console, healthy ? MOR_STYLE_GOOD : MOR_STYLE_BAD),
 			       healthy ? "healthy" : "not healthy", mor_style_end(cli->console));
 	if (*asked->status)
 		mor_buf_printf(&line, "%s\"%s\"", line.len ? ": " : "", asked->status);
@@ -366,8 +373,8 @@ static void confinement(struct mor_cli *cli, const struct mor_value *told)
 
 	value_row(cli, "confinement", mor_json_get(told, "text"));
 	if (mor_json_bool(mor_json_get(policy, "unconfined"), false))
-		mor_outf(cli->console, "%14s%sas asked: --unconfined or sandbox.unconfined%s\n", "", mor_style(cli->console, MOR_STYLE_WARN),
-			 mor_style_end(cli->console));
+		mor_outf(cli->console, "%14s%sas asked: --unconfined or sandbox.unconfined%s\n", "",
+			 mor_style(cli->console, MOR_STYLE_WARN), mor_style_end(cli->console));
 	for (mor_json_next(&it); mor_json_next(&it);)
 		mor_outf(cli->console, "%14s%s\n", "", shown(it.value, text, sizeof(text)));
 }
@@ -379,8 +386,10 @@ static void counters(struct mor_cli *cli, const struct mor_value *c)
 
 	if (absent(c))
 		return;
-	snprintf(text, sizeof(text), "%lld calls, %lld failed, %lld timed out; %lld restarts; %lld bytes of noise on stdout",
-		 (long long)mor_json_int(mor_json_get(c, "calls"), 0), (long long)mor_json_int(mor_json_get(c, "failed"), 0),
+	snprintf(text, sizeof(text),
+		 "%lld calls, %lld failed, %lld timed out; %lld restarts; %lld bytes of noise on stdout",
+		 (long long)mor_json_int(mor_json_get(c, "calls"), 0),
+		 (long long)mor_json_int(mor_json_get(c, "failed"), 0),
 		 (long long)mor_json_int(mor_json_get(c, "timeouts"), 0),
 		 (long long)mor_json_int(mor_json_get(c, "restarts"), 0),
 		 (long long)mor_json_int(mor_json_get(c, "noise_bytes"), 0));
@@ -393,8 +402,8 @@ static void warnings(struct mor_cli *cli, const struct mor_value *list)
 	char text[600];
 
 	while (mor_json_next(&it))
-		mor_outf(cli->console, "%s%-13s%s %s\n", mor_style(cli->console, MOR_STYLE_WARN), "warning", mor_style_end(cli->console),
-			 shown(it.value, text, sizeof(text)));
+		mor_outf(cli->console, "%s%-13s%s %s\n", mor_style(cli->console, MOR_STYLE_WARN), "warning",
+			 mor_style_end(cli->console), shown(it.value, text, sizeof(text)));
 }
 
 /* First what the plugin is, then how it works, and the warnings last, where people see them. */

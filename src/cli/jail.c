@@ -27,28 +27,25 @@ struct jail_args {
 #define FIELD(name) offsetof(struct jail_args, name)
 static const struct mor_option jail_options[] = {
 	{ "workspace", 'w', "DIR", "directory that it may read", MOR_OPT_TEXT, FIELD(workspace), NULL },
-	{ "write", 0, NULL,
-	  "it may write there too, except .git/hooks and .git/config",
-	  MOR_OPT_FLAG, FIELD(write), NULL },
+	{ "write", 0, NULL, "it may write there too, except .git/hooks and .git/config", MOR_OPT_FLAG,
+	  FIELD(write), NULL },
 	{ "undo", 0, NULL, "undo what it wrote there if it fails", MOR_OPT_FLAG, FIELD(undo), NULL },
 	{ "network", 0, NULL, "it may use the network", MOR_OPT_FLAG, FIELD(network), NULL },
 	{ "spawn", 0, NULL, "it may start programs, confined like itself", MOR_OPT_FLAG, FIELD(spawn), NULL },
-	{ "read", 'r', "PATH", "file or directory that it may read; may be repeated", MOR_OPT_LIST, FIELD(read), NULL },
-	{ "plugin-dir", 0, "DIR", "directory that it came from: it may read it", MOR_OPT_TEXT, FIELD(plugin_dir), NULL },
-	{ "scratch", 0, "DIR",
-	  "its HOME and TMPDIR; default: a new directory that is removed at the end",
+	{ "read", 'r', "PATH", "file or directory that it may read; may be repeated", MOR_OPT_LIST, FIELD(read),
+	  NULL },
+	{ "plugin-dir", 0, "DIR", "directory that it came from: it may read it", MOR_OPT_TEXT,
+	  FIELD(plugin_dir), NULL },
+	{ "scratch", 0, "DIR", "its HOME and TMPDIR; default: a new directory that is removed at the end",
 	  MOR_OPT_TEXT, FIELD(scratch), NULL },
-	{ "limit", 'l', "NAME=VALUE",
-	  "memory, cpu, files, file_size, wall or processes; may be repeated",
+	{ "limit", 'l', "NAME=VALUE", "memory, cpu, files, file_size, wall or processes; may be repeated",
 	  MOR_OPT_LIST, FIELD(limit), NULL },
 	{ "level", 0, "LEVEL", "auto (default), t0 or t1", MOR_OPT_TEXT, FIELD(level), "auto|t0|t1" },
 	{ "pidns", 0, NULL, "a PID namespace at t0 too", MOR_OPT_FLAG, FIELD(pidns), NULL },
-	{ "env", 'e', "NAME[=VALUE]",
-	  "environment variable for it; NAME alone passes ours on",
-	  MOR_OPT_LIST, FIELD(env), NULL },
-	{ "landlock-abi", 0, "N",
-	  "for tests: use no more of Landlock than ABI N",
-	  MOR_OPT_UINT, FIELD(landlock_abi), NULL },
+	{ "env", 'e', "NAME[=VALUE]", "environment variable for it; NAME alone passes ours on", MOR_OPT_LIST,
+	  FIELD(env), NULL },
+	{ "landlock-abi", 0, "N", "for tests: use no more of Landlock than ABI N", MOR_OPT_UINT,
+	  FIELD(landlock_abi), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -112,7 +109,9 @@ static int add_limit(struct pairs *pairs, const char *word)
 		key++;
 	if (!equals || !key->name)
 		return mor_fail(pairs->err, MORTISE_EINVAL,
-				"--limit \"%s\": expected NAME=VALUE with memory, cpu, files, file_size, wall or processes", word);
+				"--limit \"%s\": expected NAME=VALUE with memory, cpu, files, file_size, wall "
+				"or processes",
+				word);
 	return add(pairs, key->name, equals + 1);
 }
 
@@ -129,8 +128,8 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 	    (r = add_path(pairs, "plugin-dir", "plugin_dir", args->plugin_dir)) < 0 ||
 	    (r = add_path(pairs, "scratch", "scratch", args->scratch)) < 0 ||
 	    (r = add_flag(pairs, "workspace_write", args->write)) < 0 ||
-	    (r = add_flag(pairs, "network", args->network)) < 0 || (r = add_flag(pairs, "spawn", args->spawn)) < 0 ||
-	    (r = add_flag(pairs, "pidns", args->pidns)) < 0)
+	    (r = add_flag(pairs, "network", args->network)) < 0 ||
+	    (r = add_flag(pairs, "spawn", args->spawn)) < 0 || (r = add_flag(pairs, "pidns", args->pidns)) < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < args->read.count; i++)
 		r = add_path(pairs, "read", "read", args->read.item[i]);
@@ -161,7 +160,8 @@ static int report_violation(struct mor_cli *cli, const char *name, const mortise
 			    const mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_violation what = { name, result->syscall, result->path, result->rule, MOR_POLICY_OF_COMMAND };
+	struct mor_violation what = { name, result->syscall, result->path, result->rule,
+				      MOR_POLICY_OF_COMMAND };
 
 	mor_report_line(cli->console, &(struct mor_report){ .error = err });
 	if (cli->console->json && mor_violation_json(&what, &json) == 0)
@@ -172,8 +172,8 @@ static int report_violation(struct mor_cli *cli, const char *name, const mortise
 /* Without --spawn the directories of other programs do not exist at t1, and a shell says only "not found". */
 enum { SHELL_FOUND_NO_PROGRAM = 127 };
 
-static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mortise_jail_result *result, int r,
-		  const mortise_error *err)
+static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mortise_jail_result *result,
+		  int r, const mortise_error *err)
 {
 	const struct jail_args *args = cli->args;
 
@@ -186,14 +186,17 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 	if (result->timed_out)
 		mor_note(cli->console, "timeout: %s: it was stopped because its wall time was over", opt->name);
 	else if (cli->console->verbose)
-		mor_note(cli->console, "%s: ended with %d at level %s", opt->name, result->exit_code, result->level);
+		mor_note(cli->console, "%s: ended with %d at level %s", opt->name, result->exit_code,
+			 result->level);
 	if (result->exit_code == SHELL_FOUND_NO_PROGRAM && !args->spawn)
-		mor_note(cli->console, "note: %s cannot start other programs: add --spawn to allow it", opt->name);
+		mor_note(cli->console, "note: %s cannot start other programs: add --spawn to allow it",
+			 opt->name);
 	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
 }
 
 /* The store is made last, when everything else is known to be right. */
-static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_workspace_undoing *undoing, struct pairs *pairs)
+static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_workspace_undoing *undoing,
+			 struct pairs *pairs)
 {
 	const struct jail_args *args = cli->args;
 	char real[PATH_MAX];
@@ -203,7 +206,8 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_works
 		return 0;
 	if (!realpath(args->workspace, real))
 		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--workspace %s", args->workspace);
-	*undoing = (struct mor_workspace_undoing){ .console = cli->console, .without = "run it without --undo" };
+	*undoing =
+		(struct mor_workspace_undoing){ .console = cli->console, .without = "run it without --undo" };
 	r = mor_workspace_undoing_begin(undoing, real, name, pairs->err);
 	return r < 0 ? r : add(pairs, "undo", mortise_undo_store(undoing->undo));
 }
@@ -213,14 +217,18 @@ static int jail_run(struct mor_cli *cli)
 	const struct jail_args *args = cli->args;
 	mortise_error err = { 0 };
 	__attribute__((cleanup(pairs_fini))) struct pairs pairs = { .err = &err };
-	mortise_jail_options opt = { .size = sizeof(opt), .argv = cli->words.tail, .env = args->env.item,
-				     .landlock_abi_cap = args->landlock_abi, .on_wakeup = on_wakeup };
+	mortise_jail_options opt = { .size = sizeof(opt),
+				     .argv = cli->words.tail,
+				     .env = args->env.item,
+				     .landlock_abi_cap = args->landlock_abi,
+				     .on_wakeup = on_wakeup };
 	mortise_jail_result result = { .size = sizeof(result) };
 	__attribute__((cleanup(mor_workspace_undoing_fini))) struct mor_workspace_undoing undoing = { 0 };
 	int r;
 
 	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
-		mor_fail(&err, MORTISE_EINVAL, "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
+		mor_fail(&err, MORTISE_EINVAL,
+			 "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
 		return mor_report_usage(cli->console, &err);
 	}
 	opt.name = mor_base_name(cli->words.tail[0]);
@@ -249,10 +257,14 @@ const struct mor_cli_command mor_cli_command_jail = {
 	.summary = "run any program confined, as a plugin would be",
 	.usage = "jail [OPTION…] -- PROGRAM [ARG…]",
 	.words = "file",
-	.description = "PROGRAM may read the system's libraries and what the options name, nothing else. It has no network and\n"
-		       "cannot start programs unless an option allows it. The first thing it tries beyond that kills it: exit\n"
-		       "status 9, and one line on stderr (with --json also a record there) says what it was.\n"
-		       "Otherwise our exit status is the program's. 125: the jail could not be set up, and nothing was run.",
+	.description =
+		"PROGRAM may read the system's libraries and what the options name, nothing else. It has no "
+		"network and\n"
+		"cannot start programs unless an option allows it. The first thing it tries beyond that kills "
+		"it: exit\n"
+		"status 9, and one line on stderr (with --json also a record there) says what it was.\n"
+		"Otherwise our exit status is the program's. 125: the jail could not be set up, and nothing "
+		"was run.",
 	.examples = "mortise jail --workspace . -- python3 report.py\n"
 		    "mortise jail -w . --write --limit cpu=30s --limit memory=1GiB -- ./indexer\n"
 		    "mortise jail -w . --write --undo -- ./indexer\n"

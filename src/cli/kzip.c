@@ -15,21 +15,23 @@
 
 #define FIELD(name) offsetof(struct mor_kzip_args, name)
 static const struct mor_option kzip_options[] = {
-	{ "output", 'o', "FILE", "create, merge: the archive to write; -: stdout", MOR_OPT_TEXT, FIELD(output), NULL },
-	{ "compile-commands", 0, "FILE",
-	  "create: a unit for every command in this compile_commands.json",
+	{ "output", 'o', "FILE", "create, merge: the archive to write; -: stdout", MOR_OPT_TEXT, FIELD(output),
+	  NULL },
+	{ "compile-commands", 0, "FILE", "create: a unit for every command in this compile_commands.json",
 	  MOR_OPT_TEXT, FIELD(compile_commands), NULL },
 	{ "source", 0, "FILE", "create: a source file; may be repeated", MOR_OPT_LIST, FIELD(sources), NULL },
-	{ "input", 0, "FILE", "create: another file that it needs; may be repeated", MOR_OPT_LIST, FIELD(inputs), NULL },
-	{ "language", 0, "LANGUAGE",
-	  "create: language of the unit; default: by the source's name",
+	{ "input", 0, "FILE", "create: another file that it needs; may be repeated", MOR_OPT_LIST,
+	  FIELD(inputs), NULL },
+	{ "language", 0, "LANGUAGE", "create: language of the unit; default: by the source's name",
 	  MOR_OPT_TEXT, FIELD(language), NULL },
-	{ "corpus", 0, "CORPUS", "create: corpus of the unit and its files", MOR_OPT_TEXT, FIELD(corpus), NULL },
-	{ "vnames", 0, "FILE", "create: rules that name files (vnames.json)", MOR_OPT_TEXT, FIELD(vnames), NULL },
-	{ "encoding", 0, "ENCODING",
-	  "create, merge: json, proto (default) or all",
-	  MOR_OPT_TEXT, FIELD(encoding), "json|proto|all|JSON|PROTO|ALL" },
-	{ "jobs", 'j', "N", "create: compilers to ask at a time; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
+	{ "corpus", 0, "CORPUS", "create: corpus of the unit and its files", MOR_OPT_TEXT, FIELD(corpus),
+	  NULL },
+	{ "vnames", 0, "FILE", "create: rules that name files (vnames.json)", MOR_OPT_TEXT, FIELD(vnames),
+	  NULL },
+	{ "encoding", 0, "ENCODING", "create, merge: json, proto (default) or all", MOR_OPT_TEXT,
+	  FIELD(encoding), "json|proto|all|JSON|PROTO|ALL" },
+	{ "jobs", 'j', "N", "create: compilers to ask at a time; default: one per processor", MOR_OPT_UINT,
+	  FIELD(jobs), NULL },
 	{ "verify", 0, NULL, "info: read every file and check its digest", MOR_OPT_FLAG, FIELD(verify), NULL },
 	{ "unit", 0, "DIGEST", "cat: this unit, or a PATH of this unit", MOR_OPT_TEXT, FIELD(unit), NULL },
 	{ 0 },
@@ -49,20 +51,24 @@ static void on_warning(const char *text, void *arg)
 	mor_note(warned->cli->console, "warning: %s: %s", warned->path, text);
 }
 
-int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_warned *warned, struct mor_kzip **ret,
-		      mortise_error *err)
+int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_warned *warned,
+		      struct mor_kzip **ret, mortise_error *err)
 {
 	*warned = (struct mor_kzip_warned){ cli, path };
-	return mor_kzip_open(path, &(struct mor_kzip_options){ .on_warning = on_warning, .arg = warned }, ret, err);
+	return mor_kzip_open(path, &(struct mor_kzip_options){ .on_warning = on_warning, .arg = warned }, ret,
+			     err);
 }
 
 int mor_kzip_encoding_cli(const struct mor_kzip_args *args, enum mor_kzip_encoding *ret, mortise_error *err)
 {
-	const char *set = getenv("KYTHE_KZIP_ENCODING"), *name = args->encoding ? args->encoding : set && *set ? set : "proto";
+	const char *set = getenv("KYTHE_KZIP_ENCODING"), *name = args->encoding ? args->encoding :
+								 set && *set    ? set :
+										  "proto";
 
 	if (mor_kzip_encoding_parse(name, ret))
 		return 0;
-	return mor_fail(err, MORTISE_EINVAL, "KYTHE_KZIP_ENCODING is \"%s\": it must be json, proto or all", name);
+	return mor_fail(err, MORTISE_EINVAL, "KYTHE_KZIP_ENCODING is \"%s\": it must be json, proto or all",
+			name);
 }
 
 void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, size_t failed)
@@ -75,8 +81,8 @@ void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, si
 	bool to_stdout = strcmp(args->output, "-") == 0 || strcmp(args->output, "/dev/stdout") == 0;
 
 	if (!cli->console->json) {
-		mor_buf_printf(&json, "%s: %zu %s, %zu %s", args->output, units, units == 1 ? "unit" : "units", files,
-			       files == 1 ? "file" : "files");
+		mor_buf_printf(&json, "%s: %zu %s, %zu %s", args->output, units, units == 1 ? "unit" : "units",
+			       files, files == 1 ? "file" : "files");
 		if (to_stdout)
 			mor_note_slice(cli->console, mor_buf_view(&json));
 		else
@@ -99,7 +105,8 @@ void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, si
 
 /* ---- merge ---- */
 
-static int add_archive(struct mor_cli *cli, struct mor_kzip_writer *writer, const char *path, mortise_error *err)
+static int add_archive(struct mor_cli *cli, struct mor_kzip_writer *writer, const char *path,
+		       mortise_error *err)
 {
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
 	struct mor_kzip_warned warned;
@@ -147,8 +154,8 @@ struct cat {
 typedef const char *digest_fn(const struct mor_kzip *kzip, size_t number);
 
 /* By its digest or the first digits of it. If several match, it is an error. */
-static int find_digest(const struct cat *cat, const char *what, const char *typed, size_t count, digest_fn *digest_of,
-		       size_t *ret)
+static int find_digest(const struct cat *cat, const char *what, const char *typed, size_t count,
+		       digest_fn *digest_of, size_t *ret)
 {
 	size_t len = strlen(typed), found = 0;
 
@@ -161,9 +168,10 @@ static int find_digest(const struct cat *cat, const char *what, const char *type
 	if (found == 1)
 		return 0;
 	if (found == 0)
-		return mor_fail(cat->err, MORTISE_ENOTFOUND, "%s: no %s %s in it", mor_kzip_path(cat->kzip), what, typed);
-	return mor_fail(cat->err, MORTISE_EINPUT, "%s: %zu %ss begin with %s: write more of it", mor_kzip_path(cat->kzip), found,
-			what, typed);
+		return mor_fail(cat->err, MORTISE_ENOTFOUND, "%s: no %s %s in it", mor_kzip_path(cat->kzip),
+				what, typed);
+	return mor_fail(cat->err, MORTISE_EINPUT, "%s: %zu %ss begin with %s: write more of it",
+			mor_kzip_path(cat->kzip), found, what, typed);
 }
 
 static int to_stdout(const void *bytes, size_t len, void *arg)
@@ -171,7 +179,9 @@ static int to_stdout(const void *bytes, size_t len, void *arg)
 	struct cat *cat = arg;
 
 	mor_out(cat->cli->console, (struct mor_slice){ bytes, len });
-	return mor_out_broken(cat->cli->console) || mor_signals_count() ? mor_fail(cat->err, MORTISE_ECANCELED, "stopped") : 0;
+	return mor_out_broken(cat->cli->console) || mor_signals_count() ?
+		       mor_fail(cat->err, MORTISE_ECANCELED, "stopped") :
+		       0;
 }
 
 static int cat_file(struct cat *cat, const char *digest)
@@ -221,7 +231,8 @@ static int look_in_unit(struct cat *cat, size_t number, const char *typed, char 
 			continue;
 		if (*digest && strcmp(digest, input->digest) != 0)
 			return mor_fail(cat->err, MORTISE_EINPUT,
-					"%s: units have different contents for the path %s: choose one with --unit DIGEST",
+					"%s: units have different contents for the path %s: choose one with "
+					"--unit DIGEST",
 					mor_kzip_path(cat->kzip), typed);
 		mor_printable(mor_slice_of(input->digest), digest, 65);
 	}
@@ -239,7 +250,8 @@ static int cat_path(struct cat *cat, const char *typed, const size_t *unit)
 	if (r < 0)
 		return r;
 	if (!*digest)
-		return mor_fail(cat->err, MORTISE_ENOTFOUND, "%s: no file %s in it", mor_kzip_path(cat->kzip), typed);
+		return mor_fail(cat->err, MORTISE_ENOTFOUND, "%s: no file %s in it", mor_kzip_path(cat->kzip),
+				typed);
 	return cat_file(cat, digest);
 }
 
@@ -281,7 +293,8 @@ static int cat(struct mor_cli *cli, mortise_error *err)
 	int r;
 
 	if (cli->words.count < 2 || cli->words.count > 3 || (!word && !args->unit))
-		return mor_fail(err, MORTISE_EINVAL, "cat takes FILE.kzip and a DIGEST or PATH, or --unit DIGEST");
+		return mor_fail(err, MORTISE_EINVAL,
+				"cat takes FILE.kzip and a DIGEST or PATH, or --unit DIGEST");
 	r = mor_kzip_open_cli(cli, cli->words.item[1], &warned, &kzip, err);
 	if (r < 0)
 		return r;
@@ -306,9 +319,10 @@ static int unknown_action(const char *typed, mortise_error *err)
 	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
 		mor_nearest_offer(&near, actions[i].name);
 	if (mor_nearest_best(&near))
-		return mor_fail(err, MORTISE_EINVAL, "kzip cannot \"%s\"; did you mean %s?", typed, mor_nearest_best(&near));
-	return mor_fail(err, MORTISE_EINVAL, "kzip takes one of create, info, cat, merge%s%s%s", *typed ? ", not \"" : "", typed,
-			*typed ? "\"" : "");
+		return mor_fail(err, MORTISE_EINVAL, "kzip cannot \"%s\"; did you mean %s?", typed,
+				mor_nearest_best(&near));
+	return mor_fail(err, MORTISE_EINVAL, "kzip takes one of create, info, cat, merge%s%s%s",
+			*typed ? ", not \"" : "", typed, *typed ? "\"" : "");
 }
 
 static int run_action(struct mor_cli *cli, mortise_error *err)
@@ -343,13 +357,19 @@ const struct mor_cli_command mor_cli_command_kzip = {
 		 "kzip cat FILE.kzip --unit DIGEST [PATH]\n"
 		 "kzip merge -o OUT.kzip FILE.kzip…",
 	.words = "create|info|cat|merge",
-	.description = "A kzip holds compilations for Kythe: each with its command and every file that it reads. create asks the\n"
-		       "compiler for these files (-M), with system headers; with --source it takes the named files and\n"
-		       "runs nothing. The archive depends only on its content: the same files give the same bytes.\n"
-		       "A command that cannot be recorded is reported on stderr, and the others go on; the exit code is then 1.",
-	.examples = "mortise kzip create -o project.kzip --corpus example.org/project --compile-commands build/compile_commands.json\n"
+	.description =
+		"A kzip holds compilations for Kythe: each with its command and every file that it reads. "
+		"create asks the\n"
+		"compiler for these files (-M), with system headers; with --source it takes the named files "
+		"and\n"
+		"runs nothing. The archive depends only on its content: the same files give the same bytes.\n"
+		"A command that cannot be recorded is reported on stderr, and the others go on; the exit code "
+		"is then 1.",
+	.examples = "mortise kzip create -o project.kzip --corpus example.org/project --compile-commands "
+		    "build/compile_commands.json\n"
 		    "mortise kzip create -o a.kzip -- cc -Iinclude -c src/a.c\n"
-		    "mortise kzip create -o m.kzip --language go --source main.go --input fmt.a -- compile main.go\n"
+		    "mortise kzip create -o m.kzip --language go --source main.go --input fmt.a -- compile "
+		    "main.go\n"
 		    "mortise kzip info project.kzip\n"
 		    "mortise kzip cat project.kzip src/a.c\n"
 		    "mortise kzip merge -o all.kzip a.kzip b.kzip",

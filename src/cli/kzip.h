@@ -31,8 +31,8 @@ struct mor_kzip_warned {
 	struct mor_cli *cli;
 	const char *path;
 };
-int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_warned *warned, struct mor_kzip **ret,
-		      mortise_error *err);
+int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_warned *warned,
+		      struct mor_kzip **ret, mortise_error *err);
 /* --encoding, else KYTHE_KZIP_ENCODING, else protobuf. */
 int mor_kzip_encoding_cli(const struct mor_kzip_args *args, enum mor_kzip_encoding *ret, mortise_error *err);
 /* Prints on stdout what was written. */

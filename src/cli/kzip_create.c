@@ -35,13 +35,18 @@ static int check_words(const struct mor_cli *cli, const struct mor_kzip_args *ar
 	if (!args->output)
 		return mor_fail(err, MORTISE_EINVAL, "name the archive to write: -o OUT.kzip");
 	if (cli->words.count > 1)
-		return mor_fail(err, MORTISE_EINVAL, "\"%s\": name files with --source and --input", cli->words.item[1]);
+		return mor_fail(err, MORTISE_EINVAL, "\"%s\": name files with --source and --input",
+				cli->words.item[1]);
 	if (args->compile_commands && (explicit_files || cli->words.tail))
-		return mor_fail(err, MORTISE_EINVAL, "--compile-commands cannot be used together with --source, --input or a command");
-	if (!args->compile_commands && !explicit_files && tail_count(cli->words.tail) < 2)
 		return mor_fail(err, MORTISE_EINVAL,
-				"say what to record: --source FILE, or -- COMPILER ARG… , or --compile-commands FILE");
-	if (!args->compile_commands && explicit_files && !args->sources.count && tail_count(cli->words.tail) < 2)
+				"--compile-commands cannot be used together with --source, --input or a "
+				"command");
+	if (!args->compile_commands && !explicit_files && tail_count(cli->words.tail) < 2)
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"say what to record: --source FILE, or -- COMPILER ARG… , or --compile-commands FILE");
+	if (!args->compile_commands && explicit_files && !args->sources.count &&
+	    tail_count(cli->words.tail) < 2)
 		return mor_fail(err, MORTISE_EINVAL, "--input also needs --source, or -- COMPILER ARG…");
 	return 0;
 }
@@ -52,10 +57,15 @@ static int record_named(struct creating *c, mortise_error *err)
 	const struct mor_kzip_args *args = c->args;
 	const char *const *tail = c->cli->words.tail;
 
-	return mor_capture_unit(&c->capture, &(struct mor_capture_source){
-		.directory = c->capture.cwd, .arguments = tail, .argument_count = tail_count(tail),
-		.sources = args->sources.item, .source_count = args->sources.count,
-		.inputs = args->inputs.item, .input_count = args->inputs.count }, err);
+	return mor_capture_unit(&c->capture,
+				&(struct mor_capture_source){ .directory = c->capture.cwd,
+							      .arguments = tail,
+							      .argument_count = tail_count(tail),
+							      .sources = args->sources.item,
+							      .source_count = args->sources.count,
+							      .inputs = args->inputs.item,
+							      .input_count = args->inputs.count },
+				err);
 }
 
 static int ask_one(const char *directory, const char *const *arguments, size_t count, struct mor_strings *ret,
@@ -95,16 +105,22 @@ static int record_command(struct creating *c, mortise_error *err)
 		r = add_named_inputs(c->args, &files, err);
 	if (r < 0)
 		return r;
-	return mor_capture_unit(&c->capture, &(struct mor_capture_source){
-		.directory = c->capture.cwd, .arguments = tail + skip, .argument_count = count - skip,
-		.sources = (const char *const *)files.item, .source_count = 1,
-		.inputs = (const char *const *)files.item, .input_count = files.count }, err);
+	return mor_capture_unit(&c->capture,
+				&(struct mor_capture_source){ .directory = c->capture.cwd,
+							      .arguments = tail + skip,
+							      .argument_count = count - skip,
+							      .sources = (const char *const *)files.item,
+							      .source_count = 1,
+							      .inputs = (const char *const *)files.item,
+							      .input_count = files.count },
+				err);
 }
 
 static int record_all(struct creating *c, size_t *ret_failed, mortise_error *err)
 {
 	if (c->args->compile_commands)
-		return mor_capture_compdb(&c->capture, c->args->compile_commands, c->args->jobs, ret_failed, err);
+		return mor_capture_compdb(&c->capture, c->args->compile_commands, c->args->jobs, ret_failed,
+					  err);
 	return c->args->sources.count ? record_named(c, err) : record_command(c, err);
 }
 
@@ -134,7 +150,8 @@ static int finish_create(struct creating *c, size_t failed, mortise_error *err)
 	if (mor_signals_count())
 		return mor_report_interrupted(c->cli->console, mor_signals_exit_code());
 	if (mor_kzip_writer_units(c->capture.writer) == 0)
-		return mor_fail(err, MORTISE_EINPUT, "%s: none of the commands could be recorded", c->args->output);
+		return mor_fail(err, MORTISE_EINPUT, "%s: none of the commands could be recorded",
+				c->args->output);
 	r = mor_kzip_writer_finish(c->capture.writer, err);
 	if (r < 0)
 		return r;
@@ -145,8 +162,11 @@ static int finish_create(struct creating *c, size_t failed, mortise_error *err)
 int mor_kzip_create(struct mor_cli *cli, mortise_error *err)
 {
 	const struct mor_kzip_args *args = cli->args;
-	struct creating c = { .cli = cli, .args = args,
-		.capture = { .console = cli->console, .language = args->language, .corpus = args->corpus } };
+	struct creating c = {
+		.cli = cli,
+		.args = args,
+		.capture = { .console = cli->console, .language = args->language, .corpus = args->corpus }
+	};
 	size_t failed = 0;
 	int r = prepare_create(&c, err);
 

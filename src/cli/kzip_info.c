@@ -63,7 +63,8 @@ static void set_number(struct libscols_line *line, size_t column, uint64_t numbe
 	scols_line_set_data(line, column, text);
 }
 
-static void unit_line(struct info *info, const char *digest, const struct mor_unit *unit, const struct counts *counts)
+static void unit_line(struct info *info, const char *digest, const struct mor_unit *unit,
+		      const struct counts *counts)
 {
 	struct libscols_line *line = scols_table_new_line(info->table, NULL);
 	char text[SHORT_DIGEST + 1], shown[200];
@@ -72,11 +73,13 @@ static void unit_line(struct info *info, const char *digest, const struct mor_un
 		return;
 	snprintf(text, sizeof(text), "%.*s", SHORT_DIGEST, digest);
 	scols_line_set_data(line, UNIT, text);
-	scols_line_set_data(line, LANGUAGE, mor_printable(mor_slice_of(unit->vname.language), shown, sizeof(shown)));
+	scols_line_set_data(line, LANGUAGE,
+			    mor_printable(mor_slice_of(unit->vname.language), shown, sizeof(shown)));
 	set_number(line, INPUTS, unit->input_count);
 	scols_line_set_data(line, BYTES, mor_format_bytes(counts->bytes, shown));
 	set_number(line, MISSING, counts->missing);
-	scols_line_set_data(line, SOURCE, mor_printable(mor_slice_of(mor_unit_title(unit)), shown, sizeof(shown)));
+	scols_line_set_data(line, SOURCE,
+			    mor_printable(mor_slice_of(mor_unit_title(unit)), shown, sizeof(shown)));
 }
 
 static void texts(struct mor_writer *w, const char *name, const char *const *list, size_t count)
@@ -88,7 +91,8 @@ static void texts(struct mor_writer *w, const char *name, const char *const *lis
 	mor_w_end(w);
 }
 
-static void unit_json(struct info *info, const char *digest, const struct mor_unit *unit, const struct counts *counts)
+static void unit_json(struct info *info, const char *digest, const struct mor_unit *unit,
+		      const struct counts *counts)
 {
 	struct mor_writer *w = &info->w;
 
@@ -160,7 +164,8 @@ static void verify_files(struct info *info)
 	mortise_error err = { 0 };
 
 	for (size_t i = 0; i < mor_kzip_file_count(info->kzip) && !mor_signals_count(); i++)
-		if (mor_kzip_file_read(info->kzip, mor_kzip_file_digest(info->kzip, i), nowhere, NULL, &err) < 0)
+		if (mor_kzip_file_read(info->kzip, mor_kzip_file_digest(info->kzip, i), nowhere, NULL, &err) <
+		    0)
 			told(info, &err);
 }
 
@@ -168,11 +173,14 @@ static void verify_files(struct info *info)
 
 static struct libscols_table *new_table(void)
 {
-	static const char *const columns[COLUMNS] = { "UNIT", "LANGUAGE", "INPUTS", "BYTES", "MISSING", "SOURCE" };
+	static const char *const columns[COLUMNS] = {
+		"UNIT", "LANGUAGE", "INPUTS", "BYTES", "MISSING", "SOURCE"
+	};
 	struct libscols_table *table = scols_new_table();
 
 	for (int i = 0; table && i < COLUMNS; i++)
-		if (!scols_table_new_column(table, columns[i], 0, i >= INPUTS && i <= MISSING ? SCOLS_FL_RIGHT : 0))
+		if (!scols_table_new_column(table, columns[i], 0,
+					    i >= INPUTS && i <= MISSING ? SCOLS_FL_RIGHT : 0))
 			break;
 	if (table)
 		scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
@@ -184,10 +192,10 @@ static void show_page(struct info *info)
 	const struct mor_kzip *kzip = info->kzip;
 	char bytes[32], *text = NULL;
 
-	mor_outf(info->cli->console, "%s: %zu %s (%s), %zu %s of %s\n", mor_kzip_path(kzip), mor_kzip_unit_count(kzip),
-		 mor_kzip_unit_count(kzip) == 1 ? "unit" : "units", mor_kzip_encoding_name(mor_kzip_encoding(kzip)),
-		 mor_kzip_file_count(kzip), mor_kzip_file_count(kzip) == 1 ? "file" : "files",
-		 mor_format_bytes(all_bytes(kzip), bytes));
+	mor_outf(info->cli->console, "%s: %zu %s (%s), %zu %s of %s\n", mor_kzip_path(kzip),
+		 mor_kzip_unit_count(kzip), mor_kzip_unit_count(kzip) == 1 ? "unit" : "units",
+		 mor_kzip_encoding_name(mor_kzip_encoding(kzip)), mor_kzip_file_count(kzip),
+		 mor_kzip_file_count(kzip) == 1 ? "file" : "files", mor_format_bytes(all_bytes(kzip), bytes));
 	if (mor_kzip_unit_count(kzip) && scols_print_table_to_string(info->table, &text) == 0)
 		mor_outf(info->cli->console, "%s\n", text);
 	free(text);
@@ -251,7 +259,7 @@ int mor_kzip_info(struct mor_cli *cli, mortise_error *err)
 	if (mor_signals_count())
 		return mor_report_interrupted(cli->console, mor_signals_exit_code());
 	if (info.missing)
-		mor_note(cli->console, "warning: %s: %zu required %s not in the archive", mor_kzip_path(kzip), info.missing,
-			 info.missing == 1 ? "input is" : "inputs are");
+		mor_note(cli->console, "warning: %s: %zu required %s not in the archive", mor_kzip_path(kzip),
+			 info.missing, info.missing == 1 ? "input is" : "inputs are");
 	return info.broken ? mortise_status_exit_code(info.last.code) : 0;
 }

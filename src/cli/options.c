@@ -30,7 +30,8 @@ static int store_number(struct parser *p, const struct mor_option *option, const
 	uint32_t number = 0;
 
 	if (!mor_parse_u32(mor_slice_of(value), &number))
-		return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a whole number, not \"%s\"", option->name, value);
+		return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a whole number, not \"%s\"", option->name,
+				value);
 	if (option->kind == MOR_OPT_COUNT) {
 		*(struct mor_opt_count *)where = (struct mor_opt_count){ number, true };
 		return 0;
@@ -41,12 +42,14 @@ static int store_number(struct parser *p, const struct mor_option *option, const
 	return 0;
 }
 
-static int store_rate(struct parser *p, const struct mor_option *option, const char *value, struct mor_opt_rate *where)
+static int store_rate(struct parser *p, const struct mor_option *option, const char *value,
+		      struct mor_opt_rate *where)
 {
 	*where = (struct mor_opt_rate){ .given = true, .valued = value };
 	if (!value || mor_parse_rate(mor_slice_of(value), &where->value))
 		return 0;
-	return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a rate from 0 to 1, such as 0.01 or 1%%, not \"%s\"", option->name, value);
+	return mor_fail(p->err, MORTISE_EINVAL,
+			"--%s wants a rate from 0 to 1, such as 0.01 or 1%%, not \"%s\"", option->name, value);
 }
 
 /* The table's offset is relative to its group's struct. `base` is the place of that struct in the command's
@@ -56,8 +59,8 @@ static int store_value(struct parser *p, const struct mor_option *option, size_t
 	void *where = p->args + base + option->offset;
 
 	if (option->one_of && !mor_text_in(mor_slice_of(value), option->one_of))
-		return mor_fail(p->err, MORTISE_EINVAL, "--%s takes one of %s, not \"%s\"", option->name, option->one_of,
-				value);
+		return mor_fail(p->err, MORTISE_EINVAL, "--%s takes one of %s, not \"%s\"", option->name,
+				option->one_of, value);
 	switch (option->kind) {
 	case MOR_OPT_FLAG:
 		*(bool *)where = true;
@@ -74,8 +77,9 @@ static int store_value(struct parser *p, const struct mor_option *option, size_t
 		return store_number(p, option, value, where);
 	case MOR_OPT_BYTES:
 		if (!mor_parse_bytes(mor_slice_of(value), where))
-			return mor_fail(p->err, MORTISE_EINVAL, "--%s wants a size such as 64KiB or 10MiB, not \"%s\"",
-					option->name, value);
+			return mor_fail(p->err, MORTISE_EINVAL,
+					"--%s wants a size such as 64KiB or 10MiB, not \"%s\"", option->name,
+					value);
 		return 0;
 	case MOR_OPT_RATE:
 		return store_rate(p, option, value, where);
@@ -86,7 +90,8 @@ static int store_value(struct parser *p, const struct mor_option *option, size_t
 /* ---- reading ---- */
 
 /* By letter if there is one, else by name. */
-static const struct mor_option *find_option(struct parser *p, struct mor_slice name, char letter, size_t *ret_base)
+static const struct mor_option *find_option(struct parser *p, struct mor_slice name, char letter,
+					    size_t *ret_base)
 {
 	for (const struct mor_option_group *g = p->groups; g->title; g++) {
 		for (const struct mor_option *o = g->options; o->name; o++) {

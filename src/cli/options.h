@@ -15,13 +15,13 @@
 #include "base/textlist.h"
 
 enum mor_opt_kind {
-	MOR_OPT_FLAG,     /* bool; takes no argument                      */
-	MOR_OPT_TEXT,     /* const char *; the last one wins              */
-	MOR_OPT_LIST,     /* struct mor_text_list; may be given repeatedly */
-	MOR_OPT_UINT,     /* uint32_t, at least 1                         */
-	MOR_OPT_COUNT,    /* struct mor_opt_count: 0 is a choice too      */
-	MOR_OPT_BYTES,    /* uint64_t: "64KiB"                            */
-	MOR_OPT_RATE      /* struct mor_opt_rate: --name or --name=0.01   */
+	MOR_OPT_FLAG,  /* bool; takes no argument                      */
+	MOR_OPT_TEXT,  /* const char *; the last one wins              */
+	MOR_OPT_LIST,  /* struct mor_text_list; may be given repeatedly */
+	MOR_OPT_UINT,  /* uint32_t, at least 1                         */
+	MOR_OPT_COUNT, /* struct mor_opt_count: 0 is a choice too      */
+	MOR_OPT_BYTES, /* uint64_t: "64KiB"                            */
+	MOR_OPT_RATE   /* struct mor_opt_rate: --name or --name=0.01   */
 };
 
 struct mor_opt_count {
@@ -60,7 +60,7 @@ struct mor_option_group {
 struct mor_words {
 	const char **item; /* words that are not options, in order; NULL-terminated */
 	size_t count;
-	const char **tail; /* what follows "--"; NULL when there was no "--" */
+	const char **tail;   /* what follows "--"; NULL when there was no "--" */
 	bool loose;          /* set by the caller: unknown long options stay in place, as words */
 	const char *unknown; /* the first of those words, or NULL */
 };

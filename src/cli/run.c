@@ -13,21 +13,24 @@
 #define FIELD(name) offsetof(struct mor_run_args, name)
 static const struct mor_option run_options[] = {
 	{ "context", 0, "JSON",
-	  "JSON or @FILE: more members of a hook's context; G-Assist: the conversation so far",
-	  MOR_OPT_TEXT, FIELD(sunscreen.context), NULL },
+	  "JSON or @FILE: more members of a hook's context; G-Assist: the conversation so far", MOR_OPT_TEXT,
+	  FIELD(sunscreen.context), NULL },
 	{ 0 },
 };
 static const struct mor_option sunscreen_options[] = {
-	{ "workspace", 'w', "DIR",
-	  "the workspace; default: the nearest directory upwards with a sunscreen.yml",
+	{ "workspace", 'w', "DIR", "the workspace; default: the nearest directory upwards with a sunscreen.yml",
 	  MOR_OPT_TEXT, FIELD(sunscreen.workspace), NULL },
-	{ "hook", 0, "NAME", "run this hook of every PLUGIN, in order; no PLUGIN: of all that the workspace declares", MOR_OPT_TEXT, FIELD(sunscreen.hook), NULL },
-	{ "idl", 0, "FILE",
-	  "the hook's IDL; default: the one file in target/idl",
-	  MOR_OPT_TEXT, FIELD(sunscreen.idl), NULL },
-	{ "keep-going", 0, NULL, "run the other hooks even if one fails", MOR_OPT_FLAG, FIELD(sunscreen.keep_going), NULL },
-	{ "keep", 0, NULL, "keep the changes of a failed run in the workspace; default: undo them", MOR_OPT_FLAG, FIELD(sunscreen.keep), NULL },
-	{ "yes", 'y', NULL, "grant the network to a plugin that asks for it, and remember it", MOR_OPT_FLAG, FIELD(sunscreen.yes), NULL },
+	{ "hook", 0, "NAME",
+	  "run this hook of every PLUGIN, in order; no PLUGIN: of all that the workspace declares",
+	  MOR_OPT_TEXT, FIELD(sunscreen.hook), NULL },
+	{ "idl", 0, "FILE", "the hook's IDL; default: the one file in target/idl", MOR_OPT_TEXT,
+	  FIELD(sunscreen.idl), NULL },
+	{ "keep-going", 0, NULL, "run the other hooks even if one fails", MOR_OPT_FLAG,
+	  FIELD(sunscreen.keep_going), NULL },
+	{ "keep", 0, NULL, "keep the changes of a failed run in the workspace; default: undo them",
+	  MOR_OPT_FLAG, FIELD(sunscreen.keep), NULL },
+	{ "yes", 'y', NULL, "grant the network to a plugin that asks for it, and remember it", MOR_OPT_FLAG,
+	  FIELD(sunscreen.yes), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -45,15 +48,23 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 	const struct mor_words *words = &run->cli->words;
 	bool named = words->count > 1;
 	struct mor_converse_once once = {
-		.typed = run->typed, .resolved = run->manifest, .function = named ? words->item[1] : NULL, .words = words->item + 1 + named,
-		.word_count = named ? words->count - 2 : 0, .tail = words->tail, .extra = run->args->gassist,
+		.typed = run->typed,
+		.resolved = run->manifest,
+		.function = named ? words->item[1] : NULL,
+		.words = words->item + 1 + named,
+		.word_count = named ? words->count - 2 : 0,
+		.tail = words->tail,
+		.extra = run->args->gassist,
 		.plugin = &run->args->plugin,
 	};
 
 	if (not_ours->workspace || not_ours->hook || not_ours->idl || not_ours->keep_going || not_ours->keep ||
 	    not_ours->yes)
-		return mor_fail(err, MORTISE_EINVAL, "--workspace, --hook, --idl, --keep-going, --keep and --yes are for "
-				"Sunscreen plugins; %s speaks gassist", run->typed);
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"--workspace, --hook, --idl, --keep-going, --keep and --yes are for Sunscreen plugins; "
+			"%s speaks gassist",
+			run->typed);
 	once.extra.context = not_ours->context;
 	return mor_converse_once(run->cli->console, &once, exit_code, err);
 }
@@ -61,8 +72,10 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 static int run_sunscreen(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	if (run->args->gassist.system_info || run->args->gassist.session_limit)
-		return mor_fail(err, MORTISE_EINVAL, "--system-info and --session-limit are for G-Assist plugins");
-	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, run->manifest, exit_code, err);
+		return mor_fail(err, MORTISE_EINVAL,
+				"--system-info and --session-limit are for G-Assist plugins");
+	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, run->manifest,
+					 exit_code, err);
 }
 
 /* One row per dialect. own_options: unknown long options belong to the plugin. */
@@ -96,8 +109,9 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 		err->code = MORTISE_EMANIFEST;
 		return mor_fail_prefix(err, run->manifest->name);
 	}
-	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has methods, not commands: use 'mortise call'%s",
-			run->typed, run->manifest->dialect, strcmp(run->manifest->dialect, "plain") == 0 ? guessed : "");
+	return mor_fail(err, MORTISE_EINVAL,
+			"%s speaks %s, which has methods, not commands: use 'mortise call'%s", run->typed,
+			run->manifest->dialect, strcmp(run->manifest->dialect, "plain") == 0 ? guessed : "");
 }
 
 static int prepare(struct mor_run *run, mortise_error *err)
@@ -138,7 +152,8 @@ static int run_run(struct mor_cli *cli)
 	else if (r == MORTISE_EINVAL)
 		exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
-		exit_code = mor_report_fail(cli->console, &(struct mor_report){ .error = &err, .plugin = run.typed });
+		exit_code = mor_report_fail(cli->console,
+					    &(struct mor_report){ .error = &err, .plugin = run.typed });
 	mor_manifest_free(run.manifest);
 	mor_workspace_declared_free(&run.plugins);
 	return exit_code;
@@ -153,19 +168,26 @@ const struct mor_cli_command mor_cli_command_run = {
 		 "run --hook NAME [PLUGIN…] [OPTION…] [-- ARG…]",
 	.words = "plugin",
 	.description =
-		"Sunscreen plugins (plugin.toml, sunscreen-plugin.json): runs COMMAND, such as scaffold:indexer; the short\n"
-		"name is enough if only one kind has it. Long options that are not listed here belong to the plugin, and so\n"
+		"Sunscreen plugins (plugin.toml, sunscreen-plugin.json): runs COMMAND, such as "
+		"scaffold:indexer; the short\n"
+		"name is enough if only one kind has it. Long options that are not listed here belong to the "
+		"plugin, and so\n"
 		"does everything after \"--\":\n"
 		"  --FLAG=VALUE      a text; repeated: an array of texts\n"
-		"  --FLAG VALUE      the same: a word that does not begin with \"-\" is the value of the flag before it\n"
+		"  --FLAG VALUE      the same: a word that does not begin with \"-\" is the value of the flag "
+		"before it\n"
 		"  --FLAG            true, at the end or before another option\n"
 		"  -- … --           a second \"--\" ends the flags too: what follows are arguments\n"
-		"Prints the summary and the files that were written. The plugin is confined to its permissions; if it\n"
-		"fails, what it has changed in the workspace is undone. PLUGIN is its directory, or the name of one that the\n"
+		"Prints the summary and the files that were written. The plugin is confined to its "
+		"permissions; if it\n"
+		"fails, what it has changed in the workspace is undone. PLUGIN is its directory, or the name "
+		"of one that the\n"
 		"workspace declares (plugins in sunscreen.yml).\n"
-		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments as for\n"
+		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments "
+		"as for\n"
 		"'mortise call'; for a function with one parameter the text alone is enough.",
-	.examples = "mortise run build/plugins/yellowstone-indexer scaffold:indexer Trades --program app --workspace ~/my-app\n"
+	.examples = "mortise run build/plugins/yellowstone-indexer scaffold:indexer Trades --program app "
+		    "--workspace ~/my-app\n"
 		    "mortise run build/plugins/yellowstone-indexer listener Swaps -w ~/my-app -- --force\n"
 		    "mortise run --hook after_build build/plugins/yellowstone-indexer -w ~/my-app\n"
 		    "mortise run build/plugins/lookout disk path=/var",

@@ -15,7 +15,7 @@
 
 struct mor_run_args {
 	struct mor_workspace_args sunscreen; /* both dialects use its context */
-	struct mor_converse_extra gassist; /* except its context */
+	struct mor_converse_extra gassist;   /* except its context */
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -26,7 +26,7 @@ struct mor_run {
 	const struct mor_run_args *args;
 	/* their places: as the user typed them, or as the workspace declares them */
 	struct mor_text_list plugins;
-	const char *typed;   /* the first plugin */
+	const char *typed;             /* the first plugin */
 	struct mor_manifest *manifest; /* of the first plugin */
 };
 

@@ -11,47 +11,38 @@
 #define FIELD(name) offsetof(struct mor_plugin_args, name)
 const struct mor_option mor_plugin_option_table[] = {
 	{ "dialect", 'd', "DIALECT",
-	  "protocol to speak; default: the manifest's, else plain (extract: yams, index: kythe)",
-	  MOR_OPT_TEXT, FIELD(dialect), NULL },
-	{ "framing", 0, "FRAMING",
-	  "framing of messages: lines, headers, be32 or decimal",
-	  MOR_OPT_TEXT, FIELD(framing), "lines|headers|be32|decimal" },
-	{ "config", 'c', "CONFIG",
-	  "configuration for the plugin: FILE, JSON or KEY=VALUE; may be repeated",
+	  "protocol to speak; default: the manifest's, else plain (extract: yams, index: kythe)", MOR_OPT_TEXT,
+	  FIELD(dialect), NULL },
+	{ "framing", 0, "FRAMING", "framing of messages: lines, headers, be32 or decimal", MOR_OPT_TEXT,
+	  FIELD(framing), "lines|headers|be32|decimal" },
+	{ "config", 'c', "CONFIG", "configuration for the plugin: FILE, JSON or KEY=VALUE; may be repeated",
 	  MOR_OPT_LIST, FIELD(config), NULL },
 	{ "set", 's', "SECTION.KEY=VALUE", "any setting of mortise.toml", MOR_OPT_LIST, FIELD(set), NULL },
-	{ "env", 'e', "NAME[=VALUE]",
-	  "environment variable for the plugin; NAME alone passes ours on",
+	{ "env", 'e', "NAME[=VALUE]", "environment variable for the plugin; NAME alone passes ours on",
 	  MOR_OPT_LIST, FIELD(env), NULL },
 	{ "clean-env", 0, NULL, "start it with a minimal environment", MOR_OPT_FLAG, FIELD(clean_env), NULL },
 	{ "inherit-env", 0, NULL, "start it with our environment", MOR_OPT_FLAG, FIELD(inherit_env), NULL },
-	{ "timeout", 't', "[METHOD=]DURATION",
-	  "time limit of the call, or of one METHOD: 500ms, 30s, 5m",
+	{ "timeout", 't', "[METHOD=]DURATION", "time limit of the call, or of one METHOD: 500ms, 30s, 5m",
 	  MOR_OPT_LIST, FIELD(timeout), NULL },
-	{ "confine", 0, NULL,
-	  "confine it: files, network and programs only as [sandbox] allows",
-	  MOR_OPT_FLAG, FIELD(confine), NULL },
-	{ "level", 0, "LEVEL",
-	  "level of the sandbox: auto, t0, t1, or guarded (not confined)",
-	  MOR_OPT_TEXT, FIELD(level), "auto|t0|t1|guarded" },
-	{ "pidns", 0, NULL, "run it in its own PID namespace, at every level", MOR_OPT_FLAG, FIELD(pidns), NULL },
-	{ "unconfined", 0, NULL,
-	  "enforce none of its permissions; warns every time",
-	  MOR_OPT_FLAG, FIELD(unconfined), NULL },
+	{ "confine", 0, NULL, "confine it: files, network and programs only as [sandbox] allows", MOR_OPT_FLAG,
+	  FIELD(confine), NULL },
+	{ "level", 0, "LEVEL", "level of the sandbox: auto, t0, t1, or guarded (not confined)", MOR_OPT_TEXT,
+	  FIELD(level), "auto|t0|t1|guarded" },
+	{ "pidns", 0, NULL, "run it in its own PID namespace, at every level", MOR_OPT_FLAG, FIELD(pidns),
+	  NULL },
+	{ "unconfined", 0, NULL, "enforce none of its permissions; warns every time", MOR_OPT_FLAG,
+	  FIELD(unconfined), NULL },
 	{ "strict", 0, NULL, "accept no deviation from the protocol", MOR_OPT_FLAG, FIELD(strict), NULL },
-	{ "show-wire", 0, NULL,
-	  "show each message on stderr: > to the plugin, < from it",
-	  MOR_OPT_FLAG, FIELD(show_wire), NULL },
+	{ "show-wire", 0, NULL, "show each message on stderr: > to the plugin, < from it", MOR_OPT_FLAG,
+	  FIELD(show_wire), NULL },
 	{ 0 },
 };
 
 #define EXTRA(name) offsetof(struct mor_converse_extra, name)
 const struct mor_option mor_gassist_options[] = {
-	{ "system-info", 0, "TEXT",
-	  "what the plugin may know about this machine; @FILE is read",
-	  MOR_OPT_TEXT, EXTRA(system_info), NULL },
-	{ "session-limit", 0, "DURATION",
-	  "time limit of a whole conversation; default 5m, 0: no limit",
+	{ "system-info", 0, "TEXT", "what the plugin may know about this machine; @FILE is read", MOR_OPT_TEXT,
+	  EXTRA(system_info), NULL },
+	{ "session-limit", 0, "DURATION", "time limit of a whole conversation; default 5m, 0: no limit",
 	  MOR_OPT_TEXT, EXTRA(session_limit), NULL },
 	{ 0 },
 };
@@ -69,7 +60,8 @@ int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const
 		return 0;
 	}
 	if (words->count == 0)
-		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: a directory, a file, or a command after \"--\"");
+		return mor_fail(err, MORTISE_EINVAL,
+				"name a PLUGIN: a directory, a file, or a command after \"--\"");
 	*ret_path = words->item[0];
 	*ret_argv = NULL;
 	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));

@@ -26,17 +26,14 @@ struct verify_args {
 #define FIELD(name) offsetof(struct verify_args, name)
 static const struct mor_option verify_options[] = {
 	{ "format", 0, "FORMAT",
-	  "entries (delimited protobuf, the default), json (one per line) or delimited-json",
-	  MOR_OPT_TEXT, FIELD(format), "entries|json|delimited-json" },
-	{ "goal-prefix", 0, "TEXT",
-	  "text that begins a line of goals in a source; default //- or ///-",
+	  "entries (delimited protobuf, the default), json (one per line) or delimited-json", MOR_OPT_TEXT,
+	  FIELD(format), "entries|json|delimited-json" },
+	{ "goal-prefix", 0, "TEXT", "text that begins a line of goals in a source; default //- or ///-",
 	  MOR_OPT_TEXT, FIELD(goal_prefix), NULL },
-	{ "goal-regex", 0, "REGEX",
-	  "instead: matches a whole line; its one group holds the goals",
+	{ "goal-regex", 0, "REGEX", "instead: matches a whole line; its one group holds the goals",
 	  MOR_OPT_TEXT, FIELD(goal_regex), NULL },
-	{ "allow-singletons", 0, NULL,
-	  "allow a variable that is used only once",
-	  MOR_OPT_FLAG, FIELD(singletons), NULL },
+	{ "allow-singletons", 0, NULL, "allow a variable that is used only once", MOR_OPT_FLAG,
+	  FIELD(singletons), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -68,10 +65,13 @@ static void suspect_format(mortise_error *err)
 	mor_fail(err, why.code, "%s; is the stream in another --format?", why.text);
 }
 
-static int read_graph(const char *path, enum mor_stream_format format, struct mor_graph *graph, mortise_error *err)
+static int read_graph(const char *path, enum mor_stream_format format, struct mor_graph *graph,
+		      mortise_error *err)
 {
 	struct mor_fd_source source = { 0 };
-	struct mor_entries entries = { .records = { .read = mor_entries_read_fd, .arg = &source, .format = format } };
+	struct mor_entries entries = {
+		.records = { .read = mor_entries_read_fd, .arg = &source, .format = format }
+	};
 	struct mor_entry entry;
 	int r = open_stream(path, &source.fd, err);
 
@@ -118,7 +118,8 @@ static void tell(const struct mor_verify_finding *finding, void *arg)
 	telling->failed += failed;
 	if (!cli->console->json) {
 		mor_outf(cli->console, "%s:%u:%u: %s%s%s\n", finding->file, finding->line, finding->column,
-			 mor_style(cli->console, failed ? MOR_STYLE_BAD : MOR_STYLE_DIM), finding->text, mor_style_end(cli->console));
+			 mor_style(cli->console, failed ? MOR_STYLE_BAD : MOR_STYLE_DIM), finding->text,
+			 mor_style_end(cli->console));
 		return;
 	}
 	mor_w_object(telling->w);
@@ -140,11 +141,14 @@ static int load(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifie
 	if (r == 0 && mor_verifier_goals(verifier) == 0)
 		return mor_fail(err, MORTISE_EINPUT, "no goals in %s: %s %s", cli->words.item[1],
 				args->goal_regex ? "no line matches" : "a goal begins with",
-				args->goal_regex ? args->goal_regex : args->goal_prefix ? args->goal_prefix : "//-");
+				args->goal_regex  ? args->goal_regex :
+				args->goal_prefix ? args->goal_prefix :
+						    "//-");
 	return r;
 }
 
-static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier, mortise_error *err)
+static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier,
+		 mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -165,7 +169,8 @@ static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifi
 	if (cli->console->json)
 		mor_out_json(cli->console, mor_buf_view(&json));
 	else if (r == 0)
-		mor_outf(cli->console, "%zu goals met by %zu facts and edges\n", mor_verifier_goals(verifier), mor_graph_size(graph));
+		mor_outf(cli->console, "%zu goals met by %zu facts and edges\n", mor_verifier_goals(verifier),
+			 mor_graph_size(graph));
 	return r;
 }
 
@@ -185,7 +190,9 @@ static int check_words(const struct mor_cli *cli, mortise_error *err)
 static int run(struct mor_cli *cli)
 {
 	const struct verify_args *args = cli->args;
-	struct mor_verify_options opt = { .prefix = args->goal_prefix, .regex = args->goal_regex, .singletons = args->singletons };
+	struct mor_verify_options opt = { .prefix = args->goal_prefix,
+					  .regex = args->goal_regex,
+					  .singletons = args->singletons };
 	MOR_CLEAN(mor_graph) struct mor_graph *graph = NULL;
 	MOR_CLEAN(mor_verifier) struct mor_verifier *verifier = NULL;
 	mortise_error err = { 0 };
@@ -213,12 +220,18 @@ const struct mor_cli_command mor_cli_command_verify_entries = {
 	.summary = "check an entry stream against goals in the comments of its sources",
 	.usage = "verify-entries [OPTION...] STREAM SOURCE...",
 	.words = "file",
-	.description = "Lines that begin with //- or ///- in a SOURCE hold goals: \"@foo defines/binding F\" means that the anchor at foo, on\n"
-		       "the next line that is not a goal, defines something; F means the same thing everywhere. STREAM is \"-\" for\n"
-		       "stdin. Exit code 0: all goals are met; 1: some are not, each is printed with its place and what was found;\n"
-		       "4: a stream or a goal that cannot be read.",
-	.examples = "mortise verify-entries out.entries main.c\n"
-		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o - | mortise verify-entries - main.c util.h",
+	.description =
+		"Lines that begin with //- or ///- in a SOURCE hold goals: \"@foo defines/binding F\" means "
+		"that the anchor at foo, on\n"
+		"the next line that is not a goal, defines something; F means the same thing everywhere. "
+		"STREAM is \"-\" for\n"
+		"stdin. Exit code 0: all goals are met; 1: some are not, each is printed with its place and "
+		"what was found;\n"
+		"4: a stream or a goal that cannot be read.",
+	.examples =
+		"mortise verify-entries out.entries main.c\n"
+		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o - | mortise verify-entries - "
+		"main.c util.h",
 	.options = groups,
 	.args_size = sizeof(struct verify_args),
 	.common = offsetof(struct verify_args, common),

@@ -57,7 +57,8 @@ int mor_args_read(const char *path, size_t limit, struct mor_buf *out, mortise_e
 	if (r == -EISDIR)
 		return mor_fail(err, MORTISE_EINPUT, "%s: is a directory, not a file", path);
 	if (r == -EFBIG)
-		return mor_fail(err, MORTISE_EINPUT, "%s: larger than %s", path, mor_format_bytes(limit, shown));
+		return mor_fail(err, MORTISE_EINPUT, "%s: larger than %s", path,
+				mor_format_bytes(limit, shown));
 	if (r == -EINVAL)
 		return mor_fail(err, MORTISE_EINPUT, "%s: not a regular file", path);
 	if (r < 0)
@@ -115,8 +116,9 @@ static int file_to_json(const char *what, const char *path, struct mor_buf *out,
 		return mor_buf_byte(out, '"');
 	}
 	if (!mor_utf8_valid(mor_buf_view(&bytes)))
-		return mor_fail(err, MORTISE_EINPUT, "%s: %s is not UTF-8 text; send its bytes with KEY=@base64:%s", what,
-				path, path);
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s: %s is not UTF-8 text; send its bytes with KEY=@base64:%s", what, path,
+				path);
 	return string_to_json(mor_buf_view(&bytes), out);
 }
 
@@ -198,8 +200,9 @@ int mor_args_json(const char *what, const char *word, struct mor_buf *ret_json, 
 	if (r < 0 && from_file)
 		return mor_fail(err, MORTISE_EINPUT, "%s: %s is not JSON: %s", what, origin, why.text);
 	if (r < 0)
-		return mor_fail(err, MORTISE_EINPUT, "%s is not JSON: %s; quote it for the shell, as in '{\"key\": 1}'",
-				what, why.text);
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s is not JSON: %s; quote it for the shell, as in '{\"key\": 1}'", what,
+				why.text);
 	return 0;
 }
 
@@ -227,7 +230,8 @@ static int config_file(const char *path, struct mor_buf *json, struct mor_doc **
 	if (len > 5 && strcmp(path + len - 5, ".toml") == 0)
 		return config_toml(path, json, ret_doc, err);
 	if (strcmp(path, "-") != 0 && stat(path, &info) < 0)
-		return mor_fail(err, MORTISE_ENOTFOUND, "--config \"%s\" is not a file here, not a JSON object and not KEY=VALUE",
+		return mor_fail(err, MORTISE_ENOTFOUND,
+				"--config \"%s\" is not a file here, not a JSON object and not KEY=VALUE",
 				path);
 	mor_buf_printf(&word, "@%s", path);
 	mor_buf_byte(&word, '\0');

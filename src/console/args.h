@@ -22,8 +22,8 @@
 
 /* A JSON object that grows member by member; a later value of the same key wins, objects are merged. */
 struct mor_tree {
-	char *name;             /* NULL at the root                          */
-	char *json;             /* a leaf's value; NULL: an object           */
+	char *name; /* NULL at the root                          */
+	char *json; /* a leaf's value; NULL: an object           */
 	struct mor_tree **kids;
 	size_t count;
 };

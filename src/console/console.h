@@ -19,18 +19,25 @@
 struct mor_console {
 	const char *command; /* the command's name, to say where help is; NULL: not known yet */
 	bool json, verbose;
-	bool strict; /* --strict: every breach of the protocol is shown */
+	bool strict;       /* --strict: every breach of the protocol is shown */
 	uint64_t told[32]; /* hashes of warnings already shown; new ones replace the oldest */
 	size_t told_count;
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;
-	int out_errno; /* why writing to it failed, or 0 */
+	int out_errno;           /* why writing to it failed, or 0 */
 	struct mor_outfile file; /* the file behind `out`, with -o FILE; see mor_out_to() */
 	/* a progress line on the terminal, which other lines must not be mixed with */
 	struct mor_progress progress;
 };
 
-enum mor_style { MOR_STYLE_TITLE, MOR_STYLE_LABEL, MOR_STYLE_GOOD, MOR_STYLE_BAD, MOR_STYLE_WARN, MOR_STYLE_DIM };
+enum mor_style {
+	MOR_STYLE_TITLE,
+	MOR_STYLE_LABEL,
+	MOR_STYLE_GOOD,
+	MOR_STYLE_BAD,
+	MOR_STYLE_WARN,
+	MOR_STYLE_DIM
+};
 
 void mor_out_init(struct mor_console *console);
 /* The escape sequences that begin and end a colour, "" without colour. */

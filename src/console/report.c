@@ -86,7 +86,8 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 	struct mor_slice json = { report->data.text, report->data.len };
 	const char *text = report->error->text;
 
-	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_NULL)
+	if (!json.ptr || mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL) < 0 ||
+	    mor_json_type(mor_doc_root(doc)) == MOR_JSON_NULL)
 		return;
 	/* For a violation, the text already says everything that the record holds. */
 	if (report->error->code == MORTISE_EVIOLATION || is_source(mor_doc_root(doc), text))
@@ -114,8 +115,9 @@ int mor_report_text(const struct mor_report *report, struct mor_buf *out)
 	if (report->data.text)
 		append_data(out, report);
 	if (error->code == MORTISE_EREMOTE && error->rpc_code == METHOD_NOT_FOUND && report->plugin)
-		mor_buf_printf(out, "; 'mortise info %s%s%s%s' shows what it offers", report->dialect ? "-d " : "",
-			       report->dialect ? report->dialect : "", report->dialect ? " " : "", report->plugin);
+		mor_buf_printf(out, "; 'mortise info %s%s%s%s' shows what it offers",
+			       report->dialect ? "-d " : "", report->dialect ? report->dialect : "",
+			       report->dialect ? " " : "", report->plugin);
 	return out->status;
 }
 
@@ -125,7 +127,8 @@ void mor_report_line(struct mor_console *console, const struct mor_report *repor
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	const char *kind = mortise_status_kind(report->error->code);
 
-	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(console, MOR_STYLE_BAD), kind, mor_style_err_end(console));
+	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(console, MOR_STYLE_BAD), kind,
+		       mor_style_err_end(console));
 	if (mor_report_text(report, &text) == 0)
 		mor_note_slice(console, mor_buf_view(&text));
 	else
@@ -143,8 +146,8 @@ static void write_next_step(struct mor_writer *w, const struct mor_report *repor
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	const struct mor_value *step;
 
-	if (!report->data.text ||
-	    mor_doc_parse((struct mor_slice){ report->data.text, report->data.len }, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+	if (!report->data.text || mor_doc_parse((struct mor_slice){ report->data.text, report->data.len },
+						MOR_JSON_NAN, 0, &doc, NULL) < 0)
 		return;
 	step = mor_json_get(mor_doc_root(doc), "next_step");
 	if (mor_json_type(step) == MOR_JSON_STRING)

@@ -7,11 +7,11 @@
 
 struct mor_report {
 	const mortise_error *error;
-	mortise_json data;   /* of the plugin's error; may be absent  */
-	const char *subject; /* a file that the error is about, or NULL */
-	const char *plugin;  /* as the user typed it, for hints; or NULL */
-	const char *dialect; /* the same                         */
-	int exit_code;       /* 0: the error table's */
+	mortise_json data;                                   /* of the plugin's error; may be absent  */
+	const char *subject;                                 /* a file that the error is about, or NULL */
+	const char *plugin;                                  /* as the user typed it, for hints; or NULL */
+	const char *dialect;                                 /* the same                         */
+	int exit_code;                                       /* 0: the error table's */
 	void (*more)(const void *arg, struct mor_writer *w); /* more members, or NULL */
 	const void *more_arg;
 };

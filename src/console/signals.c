@@ -15,7 +15,7 @@
 
 /* Limited: only "none", "one" and "more" matter, and the int must not overflow while a user holds Ctrl-C. */
 static volatile sig_atomic_t count, first, serious; /* serious: any signal except Ctrl-C */
-static volatile sig_atomic_t kept, hangups;        /* kept: SIGHUP does not end the program */
+static volatile sig_atomic_t kept, hangups;         /* kept: SIGHUP does not end the program */
 static _Atomic(mortise_host *) woken;
 
 static void note_end(int number)
@@ -45,7 +45,7 @@ static void on_signal(int number)
 /* A signal that our parent ignores stays ignored: nohup and background jobs need that. A signal that it
  * blocks is unblocked: the parent blocked it only while it started us, and with it blocked nobody could stop
  * us. No SA_RESTART: a read of stdin or of a FIFO must end. */
-static void catch(int number)
+static void catch (int number)
 {
 	struct sigaction old, action = { .sa_handler = on_signal };
 	sigset_t this;
@@ -63,9 +63,9 @@ static void catch(int number)
 void mor_signals_init(void)
 {
 	signal(SIGPIPE, SIG_IGN);
-	catch(SIGINT);
-	catch(SIGTERM);
-	catch(SIGHUP);
+	catch (SIGINT);
+	catch (SIGTERM);
+	catch (SIGHUP);
 }
 
 void mor_signals_host(mortise_host *host)

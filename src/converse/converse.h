@@ -10,8 +10,8 @@
  *	functions.c  what a plugin says it can do
  *	once.c       one function without a conversation
  *
- * A function is called by its name; where two plugins have it, as PLUGIN.FUNCTION. Text goes to the plugin that asked
- * last; where none asks, to the one function that takes free text (passthrough).
+ * A function is called by its name; where two plugins have it, as PLUGIN.FUNCTION. Text goes to the plugin that
+ * asked last; where none asks, to the one function that takes free text (passthrough).
  */
 #ifndef MOR_CONVERSE_CONVERSE_H
 #define MOR_CONVERSE_CONVERSE_H
@@ -33,8 +33,8 @@ struct mor_converse;
 struct mor_converse_args {
 	const char *const *plugins;
 	size_t plugin_count;
-	const char *const *command;          /* one more plugin, as a command line; or NULL */
-	bool echo;                           /* print the lines that are read from a file   */
+	const char *const *command; /* one more plugin, as a command line; or NULL */
+	bool echo;                  /* print the lines that are read from a file   */
 	struct mor_converse_extra extra;
 	const struct mor_plugin_args *plugin;
 };
@@ -42,11 +42,10 @@ struct mor_converse_args {
 /* The whole conversation, with all its output. Returns the exit code. */
 int mor_converse_run(struct mor_console *console, const struct mor_converse_args *args);
 
-
 /* One plugin of the command line. */
 struct mor_converse_guest {
 	struct mor_converse *chat;
-	struct mor_converse_turn turn;  /* the plugin, and how it was typed */
+	struct mor_converse_turn turn; /* the plugin, and how it was typed */
 	struct mor_doc *about; /* describe, after the greeting; NULL: it did not start and is left out */
 	bool in_session;       /* it waits for input */
 	uint64_t asked;        /* number of the turn in which it asked */
@@ -57,12 +56,12 @@ struct mor_converse {
 	const struct mor_converse_args *args;
 	struct mor_runner runner;
 	struct mor_converse_lines *lines;
-	struct mor_buf extra;  /* sent together with the params of every function */
+	struct mor_buf extra; /* sent together with the params of every function */
 	struct mor_converse_guest *guests;
 	size_t count;
 	uint64_t turns;
 	bool leaving;
-	int exit_code;         /* of the last turn that failed; on a terminal only of the start */
+	int exit_code; /* of the last turn that failed; on a terminal only of the start */
 };
 
 /* ---- guest.c ---- */
@@ -77,9 +76,11 @@ struct mor_converse_pick {
 const struct mor_value *mor_converse_guest_about(const struct mor_converse_guest *guest);
 /* Finds what `word` names. MORTISE_EINPUT: no plugin has it (the nearest is offered), or several do (they
  * are listed). */
-int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err);
+int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret,
+			     mortise_error *err);
 /* The function that takes free text: 1; 0: there is none. MORTISE_EINPUT: there are several. */
-int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret, mortise_error *err);
+int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret,
+				    mortise_error *err);
 /* The plugin that a text answers; NULL: nobody waits. */
 struct mor_converse_guest *mor_converse_guests_waiting(const struct mor_converse *chat);
 /* /functions: with several plugins, a list per plugin. Functions that two plugins have get their long name. */

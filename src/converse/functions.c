@@ -32,7 +32,8 @@ const struct mor_value *mor_converse_function_find(const struct mor_value *about
 
 bool mor_converse_functions_open(const struct mor_value *about)
 {
-	return !mor_json_size(mor_json_get(about, "actions")) || mor_json_bool(mor_json_get(about, "more_actions"), false);
+	return !mor_json_size(mor_json_get(about, "actions")) ||
+	       mor_json_bool(mor_json_get(about, "more_actions"), false);
 }
 
 void mor_converse_functions_offer(const struct mor_value *about, struct mor_nearest *near)
@@ -132,7 +133,8 @@ int mor_converse_function_refuse(const struct mor_value *function, mortise_error
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	mor_converse_function_usage(function, &usage);
-	return mor_fail(err, MORTISE_EINPUT, "%s%s: %s", what, what[strlen(what) - 1] == '?' ? " Usage" : "; usage",
+	return mor_fail(err, MORTISE_EINPUT, "%s%s: %s", what,
+			what[strlen(what) - 1] == '?' ? " Usage" : "; usage",
 			mor_printable(mor_buf_view(&usage), shown, sizeof(shown)));
 }
 
@@ -151,8 +153,9 @@ static int unknown(const struct mor_value *function, struct mor_slice given, mor
 	while (mor_json_next(&it))
 		mor_nearest_offer(&near, it.name.ptr);
 	best = mor_nearest_best(&near);
-	return mor_converse_function_refuse(function, err, "\"%s\" has no argument \"%s\"%s%.80s%s", name_of(function, name), word,
-				   best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+	return mor_converse_function_refuse(function, err, "\"%s\" has no argument \"%s\"%s%.80s%s",
+					    name_of(function, name), word, best ? ": did you mean \"" : "",
+					    best ? best : "", best ? "\"?" : "");
 }
 
 /* The words of JSON Schema, and other words that people use. Unknown words are not checked. */
@@ -161,9 +164,12 @@ static const struct {
 	enum mor_json_type type;
 	bool integer;
 } types[] = {
-	{ "string|str|text", MOR_JSON_STRING, false },     { "integer|int", MOR_JSON_NUMBER, true },
-	{ "number|float|double", MOR_JSON_NUMBER, false }, { "boolean|bool", MOR_JSON_BOOL, false },
-	{ "array|list", MOR_JSON_ARRAY, false },           { "object|dict", MOR_JSON_OBJECT, false },
+	{ "string|str|text", MOR_JSON_STRING, false },
+	{ "integer|int", MOR_JSON_NUMBER, true },
+	{ "number|float|double", MOR_JSON_NUMBER, false },
+	{ "boolean|bool", MOR_JSON_BOOL, false },
+	{ "array|list", MOR_JSON_ARRAY, false },
+	{ "object|dict", MOR_JSON_OBJECT, false },
 	{ "null", MOR_JSON_NULL, false },
 };
 
@@ -171,7 +177,8 @@ static bool is_type(struct mor_slice word, const struct mor_value *value)
 {
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (mor_text_in(word, types[i].word))
-			return mor_json_type(value) == types[i].type && (!types[i].integer || mor_json_is_int(value));
+			return mor_json_type(value) == types[i].type &&
+			       (!types[i].integer || mor_json_is_int(value));
 	return true;
 }
 
@@ -213,17 +220,19 @@ static int check_value(const struct mor_value *function, struct mor_slice name, 
 	if (mor_json_type(value) == MOR_JSON_NULL)
 		return 0; /* the same as absent */
 	if (!fits(type, value))
-		return mor_converse_function_refuse(function, err, "argument \"%s\" must be %s, not %s: %s", quoted,
-					   mor_printable_value(type, wanted, sizeof(wanted)),
-					   mor_json_type_name(mor_json_type(value)), given);
+		return mor_converse_function_refuse(function, err, "argument \"%s\" must be %s, not %s: %s",
+						    quoted, mor_printable_value(type, wanted, sizeof(wanted)),
+						    mor_json_type_name(mor_json_type(value)), given);
 	if (!is_listed(values, value))
-		return mor_converse_function_refuse(function, err, "argument \"%s\" must be one of %s, not %s", quoted,
-					   mor_printable_value(values, wanted, sizeof(wanted)), given);
+		return mor_converse_function_refuse(function, err, "argument \"%s\" must be one of %s, not %s",
+						    quoted, mor_printable_value(values, wanted, sizeof(wanted)),
+						    given);
 	return 0;
 }
 
 /* null counts as no value, unless the type allows null. */
-static int check_required(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err)
+static int check_required(const struct mor_value *function, const struct mor_value *arguments,
+			  mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_at(function, "/parameters/required"));
 	char name[80], missing[80];
@@ -231,17 +240,20 @@ static int check_required(const struct mor_value *function, const struct mor_val
 	while (mor_json_next(&it)) {
 		struct mor_slice wanted = mor_json_string(it.value);
 		const struct mor_value *value = mor_json_get_slice(arguments, wanted);
-		const struct mor_value *type = mor_json_get(mor_json_get_slice(properties_of(function), wanted), "type");
+		const struct mor_value *type =
+			mor_json_get(mor_json_get_slice(properties_of(function), wanted), "type");
 
 		if (!wanted.ptr || (value && (mor_json_type(value) != MOR_JSON_NULL || fits(type, value))))
 			continue;
-		return mor_converse_function_refuse(function, err, "\"%s\" needs the argument \"%s\"", name_of(function, name),
-					   mor_excerpt(wanted, missing, sizeof(missing)));
+		return mor_converse_function_refuse(function, err, "\"%s\" needs the argument \"%s\"",
+						    name_of(function, name),
+						    mor_excerpt(wanted, missing, sizeof(missing)));
 	}
 	return 0;
 }
 
-int mor_converse_function_check(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err)
+int mor_converse_function_check(const struct mor_value *function, const struct mor_value *arguments,
+				mortise_error *err)
 {
 	const struct mor_value *properties = properties_of(function);
 	struct mor_json_iter it = mor_json_iter(arguments);
@@ -252,7 +264,8 @@ int mor_converse_function_check(const struct mor_value *function, const struct m
 	while (mor_json_next(&it)) {
 		const struct mor_value *schema = mor_json_get_slice(properties, it.name);
 
-		r = schema ? check_value(function, it.name, schema, it.value, err) : unknown(function, it.name, err);
+		r = schema ? check_value(function, it.name, schema, it.value, err) :
+			     unknown(function, it.name, err);
 		if (r < 0)
 			return r;
 	}

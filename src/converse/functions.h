@@ -31,7 +31,8 @@ bool mor_converse_function_wants_text(const struct mor_value *function, struct m
 /* Checks against the manifest's parameters. MORTISE_EINPUT if one is missing, unknown (the nearest is
  * offered), of another type, or not one of the allowed values. A function that lists no parameters takes
  * anything. */
-int mor_converse_function_check(const struct mor_value *function, const struct mor_value *arguments, mortise_error *err);
+int mor_converse_function_check(const struct mor_value *function, const struct mor_value *arguments,
+				mortise_error *err);
 /* MORTISE_EINPUT: what is wrong with the arguments, and what the function takes. */
 int mor_converse_function_refuse(const struct mor_value *function, mortise_error *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

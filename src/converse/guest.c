@@ -23,14 +23,17 @@ static const char *name_of(const struct mor_converse_guest *guest)
 /* ---- which plugin ---- */
 
 /* Lists the plugins that have what `own` has: "a.f or b.f". */
-static int ambiguous(const struct mor_converse *chat, bool (*own)(const struct mor_converse_guest *, const char *), const char *word, mortise_error *err)
+static int ambiguous(const struct mor_converse *chat,
+		     bool (*own)(const struct mor_converse_guest *, const char *), const char *word,
+		     mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
 	char shown[300];
 
 	for (size_t i = 0; i < chat->count; i++)
 		if (own(&chat->guests[i], word))
-			mor_buf_printf(&names, "%s/%s.%s", names.len ? " or " : "", name_of(&chat->guests[i]), word);
+			mor_buf_printf(&names, "%s/%s.%s", names.len ? " or " : "", name_of(&chat->guests[i]),
+				       word);
 	mor_printable(mor_buf_view(&names), shown, sizeof(shown));
 	return mor_fail(err, MORTISE_EINPUT, "several plugins match: type %s", shown);
 }
@@ -47,8 +50,8 @@ static bool may_have(const struct mor_converse_guest *guest, const char *word)
 }
 
 /* The one guest for which `own` is true: 1; none: 0. */
-static int pick_one(struct mor_converse *chat, bool (*own)(const struct mor_converse_guest *, const char *), const char *word, struct mor_converse_pick *ret,
-		    mortise_error *err)
+static int pick_one(struct mor_converse *chat, bool (*own)(const struct mor_converse_guest *, const char *),
+		    const char *word, struct mor_converse_pick *ret, mortise_error *err)
 {
 	struct mor_converse_guest *only = NULL;
 
@@ -60,11 +63,14 @@ static int pick_one(struct mor_converse *chat, bool (*own)(const struct mor_conv
 		only = &chat->guests[i];
 	}
 	if (only)
-		*ret = (struct mor_converse_pick){ only, word, mor_converse_function_find(mor_converse_guest_about(only), word) };
+		*ret = (struct mor_converse_pick){
+			only, word, mor_converse_function_find(mor_converse_guest_about(only), word)
+		};
 	return only != NULL;
 }
 
-static int unknown(const struct mor_converse *chat, const struct mor_converse_guest *only, const char *word, mortise_error *err)
+static int unknown(const struct mor_converse *chat, const struct mor_converse_guest *only, const char *word,
+		   mortise_error *err)
 {
 	struct mor_nearest near = { .word = word };
 	const char *best;
@@ -75,26 +81,32 @@ static int unknown(const struct mor_converse *chat, const struct mor_converse_gu
 	best = mor_nearest_best(&near);
 	if (!only && chat->count == 1)
 		only = &chat->guests[0];
-	return mor_fail(err, MORTISE_EINPUT, "%s has %s function \"%s\"%s%s%s (/functions lists them)", only ? name_of(only) : "no plugin here",
-			only ? "no" : "a", word, best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+	return mor_fail(err, MORTISE_EINPUT, "%s has %s function \"%s\"%s%s%s (/functions lists them)",
+			only ? name_of(only) : "no plugin here", only ? "no" : "a", word,
+			best ? ": did you mean \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
 /* PLUGIN.FUNCTION. A plugin's name may itself contain dots. */
-static int pick_dotted(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err)
+static int pick_dotted(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret,
+		       mortise_error *err)
 {
 	for (size_t i = 0; i < chat->count; i++) {
 		struct mor_converse_guest *guest = &chat->guests[i];
 		size_t len = strlen(name_of(guest));
 
-		if (!guest->about || strncmp(word, name_of(guest), len) != 0 || word[len] != '.' || !word[len + 1])
+		if (!guest->about || strncmp(word, name_of(guest), len) != 0 || word[len] != '.' ||
+		    !word[len + 1])
 			continue;
-		*ret = (struct mor_converse_pick){ guest, word + len + 1, mor_converse_function_find(mor_converse_guest_about(guest), word + len + 1) };
+		*ret = (struct mor_converse_pick){ guest, word + len + 1,
+						   mor_converse_function_find(mor_converse_guest_about(guest),
+									      word + len + 1) };
 		return ret->listed || may_have(guest, word) ? 1 : unknown(chat, guest, ret->name, err);
 	}
 	return 0;
 }
 
-int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret, mortise_error *err)
+int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret,
+			     mortise_error *err)
 {
 	int r = pick_one(chat, has_function, word, ret, err);
 
@@ -107,18 +119,24 @@ int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct
 	return r < 0 ? r : 0;
 }
 
-int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret, mortise_error *err)
+int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret,
+				    mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
 	size_t count = 0;
 	char shown[300];
 
 	for (size_t i = 0; i < chat->count; i++) {
-		const struct mor_value *function = chat->guests[i].about ? mor_converse_function_passthrough(mor_converse_guest_about(&chat->guests[i])) : NULL;
+		const struct mor_value *function =
+			chat->guests[i].about ?
+				mor_converse_function_passthrough(mor_converse_guest_about(&chat->guests[i])) :
+				NULL;
 
 		if (!function)
 			continue;
-		*ret = (struct mor_converse_pick){ &chat->guests[i], mor_json_text(mor_json_get(function, "name"), ""), function };
+		*ret = (struct mor_converse_pick){ &chat->guests[i],
+						   mor_json_text(mor_json_get(function, "name"), ""),
+						   function };
 		mor_buf_printf(&names, "%s/%s", count++ ? " or " : "", ret->name);
 	}
 	if (count < 2)
@@ -157,8 +175,8 @@ static void list_function(const struct mor_converse_guest *guest, const struct m
 	if (is_shared(guest->chat, mor_json_text(mor_json_get(function, "name"), "")))
 		mor_buf_printf(&usage, "%s.", name_of(guest));
 	mor_converse_function_usage(function, &usage);
-	mor_note(console, "  %s/%s%s", mor_style_err(console, MOR_STYLE_LABEL), mor_printable(mor_buf_view(&usage), line, sizeof(line)),
-		 mor_style_err_end(console));
+	mor_note(console, "  %s/%s%s", mor_style_err(console, MOR_STYLE_LABEL),
+		 mor_printable(mor_buf_view(&usage), line, sizeof(line)), mor_style_err_end(console));
 	mor_printable(mor_json_string(mor_json_get(function, "description")), text, sizeof(text));
 	if (*text)
 		mor_note(console, "      %s", text);
@@ -173,7 +191,8 @@ static void list_guest(const struct mor_converse_guest *guest)
 	struct mor_console *console = guest->chat->console;
 
 	if (guest->chat->count > 1)
-		mor_note(console, "%s%s%s", mor_style_err(console, MOR_STYLE_TITLE), name_of(guest), mor_style_err_end(console));
+		mor_note(console, "%s%s%s", mor_style_err(console, MOR_STYLE_TITLE), name_of(guest),
+			 mor_style_err_end(console));
 	if (!mor_json_size(list))
 		mor_note(console, "the plugin does not say which functions it has; its documentation may");
 	while (mor_json_next(&it))

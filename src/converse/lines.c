@@ -19,13 +19,13 @@
 
 struct mor_converse_lines {
 	struct mor_runner *runner;
-	EditLine *edit;    /* NULL: no terminal */
+	EditLine *edit; /* NULL: no terminal */
 	History *history;
-	char *prompt;      /* libedit asks for it many times */
+	char *prompt;       /* libedit asks for it many times */
 	struct mor_buf buf; /* for a file: bytes read ahead; the line itself is at the front */
-	size_t taken;      /* length of the line given out last */
+	size_t taken;       /* length of the line given out last */
 	bool at_eof;
-	bool prompting;    /* a prompt is on the screen */
+	bool prompting;             /* a prompt is on the screen */
 	enum mor_converse_line why; /* why reading a character ended the line */
 };
 
@@ -166,7 +166,8 @@ static void end_line_at(struct mor_converse_lines *l, size_t len, size_t taken)
 	l->taken = taken;
 }
 
-static int next_read(struct mor_converse_lines *l, enum mor_converse_line *ret_kind, const char **ret_line, mortise_error *err)
+static int next_read(struct mor_converse_lines *l, enum mor_converse_line *ret_kind, const char **ret_line,
+		     mortise_error *err)
 {
 	mor_buf_consume(&l->buf, l->taken);
 	l->taken = 0;
@@ -237,8 +238,8 @@ bool mor_converse_lines_terminal(const struct mor_converse_lines *l)
 	return l->edit;
 }
 
-int mor_converse_lines_next(struct mor_converse_lines *l, const char *prompt, enum mor_converse_line *ret_kind, const char **ret_line,
-		   mortise_error *err)
+int mor_converse_lines_next(struct mor_converse_lines *l, const char *prompt, enum mor_converse_line *ret_kind,
+			    const char **ret_line, mortise_error *err)
 {
 	int r;
 

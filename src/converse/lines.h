@@ -28,8 +28,8 @@ struct mor_converse_lines *mor_converse_lines_new(struct mor_runner *runner);
 struct mor_converse_lines *mor_converse_lines_free(struct mor_converse_lines *lines);
 bool mor_converse_lines_terminal(const struct mor_converse_lines *lines);
 /* *ret_line lives until the next call, without its newline. MORTISE_EINPUT: a line over the limit. */
-int mor_converse_lines_next(struct mor_converse_lines *lines, const char *prompt, enum mor_converse_line *ret_kind, const char **ret_line,
-		   mortise_error *err);
+int mor_converse_lines_next(struct mor_converse_lines *lines, const char *prompt,
+			    enum mor_converse_line *ret_kind, const char **ret_line, mortise_error *err);
 /* Call these before and after printing while a prompt may be on the screen. */
 void mor_converse_lines_make_room(struct mor_converse_lines *lines);
 void mor_converse_lines_redraw(struct mor_converse_lines *lines);

@@ -22,7 +22,9 @@ static int add_context(const char *word, struct mor_writer *w, mortise_error *er
 	if (r < 0)
 		return r;
 	if (mor_json_type(mor_doc_root(doc)) != MOR_JSON_ARRAY)
-		return mor_fail(err, MORTISE_EINPUT, "--context must be a JSON array, such as [{\"role\":\"user\",\"content\":\"…\"}]");
+		return mor_fail(
+			err, MORTISE_EINPUT,
+			"--context must be a JSON array, such as [{\"role\":\"user\",\"content\":\"…\"}]");
 	mor_w_pair_raw(w, "context", mor_buf_view(&json));
 	return 0;
 }
@@ -44,15 +46,17 @@ static int add_system_info(const char *word, struct mor_writer *w, mortise_error
 	return 0;
 }
 
-int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_extra *args, struct mor_buf *ret_extra,
-			mortise_error *err)
+int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_extra *args,
+			 struct mor_buf *ret_extra, mortise_error *err)
 {
 	struct mor_writer w = { .out = ret_extra };
 	uint32_t ms;
 	int r = 0;
 
 	if (args->session_limit && !mor_parse_duration_ms(mor_slice_of(args->session_limit), &ms))
-		return mor_fail(err, MORTISE_EINVAL, "--session-limit \"%s\": expected a duration such as 5m or 90s, or 0", args->session_limit);
+		return mor_fail(err, MORTISE_EINVAL,
+				"--session-limit \"%s\": expected a duration such as 5m or 90s, or 0",
+				args->session_limit);
 	if (args->session_limit)
 		r = mor_runner_set(runner, "limits.session=", args->session_limit, err);
 	if (r < 0 || (!args->context && !args->system_info))
@@ -86,7 +90,8 @@ static const char *dialect_option(const char *dialect, char out[80])
 
 /* A name that the manifest does not list is refused before anything runs, unless the plugin may have more
  * functions. */
-static int find_function(struct function_run *f, const char *name, const struct mor_value **ret, mortise_error *err)
+static int find_function(struct function_run *f, const char *name, const struct mor_value **ret,
+			 mortise_error *err)
 {
 	struct mor_nearest near = { .word = name };
 	const struct mor_value *about;
@@ -106,8 +111,9 @@ static int find_function(struct function_run *f, const char *name, const struct 
 	mor_converse_functions_offer(about, &near);
 	best = mor_nearest_best(&near);
 	return mor_fail(err, MORTISE_EINPUT, "%s has no function \"%s\"%s%s%s ('mortise info %s%s' lists them)",
-			mortise_plugin_name(f->turn.plugin), name, best ? ": did you mean \"" : "", best ? best : "",
-			best ? "\"?" : "", dialect_option(f->runner.args->dialect, option), f->turn.typed);
+			mortise_plugin_name(f->turn.plugin), name, best ? ": did you mean \"" : "",
+			best ? best : "", best ? "\"?" : "", dialect_option(f->runner.args->dialect, option),
+			f->turn.typed);
 }
 
 /* KEY=VALUE, also after "--"; or a text alone, if the manifest has only one parameter. */
@@ -129,13 +135,14 @@ static int take_arguments(struct function_run *f, const struct mor_converse_once
 	memcpy(all, once->words, count * sizeof(*all));
 	if (more)
 		memcpy(all + count, once->tail, more * sizeof(*all));
-	r = mor_converse_arguments(all, count + more == 1 ? all[0] : NULL, count + more, function, &f->arguments, err);
+	r = mor_converse_arguments(all, count + more == 1 ? all[0] : NULL, count + more, function,
+				   &f->arguments, err);
 	mor_free(all);
 	return r;
 }
 
-static int open_plugin(struct mor_console *console, const struct mor_converse_once *once, struct function_run *f,
-		       mortise_error *err)
+static int open_plugin(struct mor_console *console, const struct mor_converse_once *once,
+		       struct function_run *f, mortise_error *err)
 {
 	mortise_plugin_options opt;
 	int r = mor_runner_open(&f->runner, console, once->plugin, NULL, err);
@@ -146,25 +153,29 @@ static int open_plugin(struct mor_console *console, const struct mor_converse_on
 		return r;
 	mor_runner_plugin_options(&f->runner, once->typed, NULL, once->resolved, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one call is wanted, no second try after its error */
-	f->turn = (struct mor_converse_turn){ .runner = &f->runner, .typed = once->typed,
-				     .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };
+	f->turn = (struct mor_converse_turn){ .runner = &f->runner,
+					      .typed = once->typed,
+					      .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };
 	return mortise_plugin_new(f->runner.host, &opt, &f->turn.plugin, err);
 }
 
-int mor_converse_once(struct mor_console *console, const struct mor_converse_once *once, int *exit_code, mortise_error *err)
+int mor_converse_once(struct mor_console *console, const struct mor_converse_once *once, int *exit_code,
+		      mortise_error *err)
 {
 	struct function_run f = { 0 };
 	char option[80];
 	int r;
 
 	if (!once->function)
-		return mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s%s' lists them)",
+		return mor_fail(err, MORTISE_EINVAL,
+				"name the FUNCTION to run ('mortise info %s%s' lists them)",
 				dialect_option(once->plugin->dialect, option), once->typed);
 	r = open_plugin(console, once, &f, err);
 	if (r == 0)
 		r = take_arguments(&f, once, err);
 	if (r == 0) {
-		r = mor_converse_turn_run(&f.turn, once->function, (mortise_json){ f.arguments.data, f.arguments.len }, err);
+		r = mor_converse_turn_run(&f.turn, once->function,
+					  (mortise_json){ f.arguments.data, f.arguments.len }, err);
 		mor_runner_stop_plugin(&f.runner, f.turn.plugin);
 		*exit_code = f.turn.exit_code;
 	}

@@ -14,23 +14,24 @@ struct mor_converse_extra {
 
 /* --session-limit becomes a setting of the runner. The other two become members of *ret_extra (empty:
  * neither was given). */
-int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_extra *args, struct mor_buf *ret_extra,
-			mortise_error *err);
+int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_extra *args,
+			 struct mor_buf *ret_extra, mortise_error *err);
 
 /* One function, called once. */
 struct mor_converse_once {
-	const char *typed;             /* the plugin                                                        */
+	const char *typed; /* the plugin                                                        */
 	const struct mor_manifest *resolved; /* its manifest: mor_runner_resolve(), or NULL                   */
-	const char *function;          /* NULL: not named by the user */
-	const char *const *words;      /* its arguments: KEY=VALUE…, or JSON, or a text                     */
+	const char *function;                /* NULL: not named by the user */
+	const char *const *words; /* its arguments: KEY=VALUE…, or JSON, or a text                     */
 	size_t word_count;
-	const char *const *tail;       /* more words, NULL-terminated; or NULL */
+	const char *const *tail; /* more words, NULL-terminated; or NULL */
 	struct mor_converse_extra extra;
 	const struct mor_plugin_args *plugin;
 };
 
 /* 0, with *exit_code for plugin errors that have been reported; or a status with err that is not reported
  * yet. */
-int mor_converse_once(struct mor_console *console, const struct mor_converse_once *once, int *exit_code, mortise_error *err);
+int mor_converse_once(struct mor_console *console, const struct mor_converse_once *once, int *exit_code,
+		      mortise_error *err);
 
 #endif

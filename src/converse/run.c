@@ -27,8 +27,8 @@ static void on_event(const mortise_event *event, void *arg)
 {
 	struct mor_converse_guest *guest = arg;
 	struct mor_converse *chat = guest->chat;
-	bool told = event->type == MORTISE_EVENT_STATE && event->previous == MORTISE_READY && !guest->turn.call &&
-		    !guest->turn.cancelled && !chat->leaving;
+	bool told = event->type == MORTISE_EVENT_STATE && event->previous == MORTISE_READY &&
+		    !guest->turn.call && !guest->turn.cancelled && !chat->leaving;
 	char shown[800];
 
 	if (event->type == MORTISE_EVENT_SESSION)
@@ -47,9 +47,12 @@ static void on_event(const mortise_event *event, void *arg)
 
 /* ---- turns ---- */
 
-static void fail_line(struct mor_converse *chat, const struct mor_converse_guest *guest, const mortise_error *err)
+static void fail_line(struct mor_converse *chat, const struct mor_converse_guest *guest,
+		      const mortise_error *err)
 {
-	chat->exit_code = mor_report_fail(chat->console, &(struct mor_report){ .error = err, .plugin = guest ? guest->turn.typed : NULL });
+	chat->exit_code = mor_report_fail(chat->console,
+					  &(struct mor_report){ .error = err,
+								.plugin = guest ? guest->turn.typed : NULL });
 }
 
 static void refuse_line(struct mor_converse *chat, const char *text)
@@ -75,12 +78,15 @@ static void take_turn(struct mor_converse_guest *guest, const char *action, cons
 
 	guest->asked = ++chat->turns;
 	if (r == 0)
-		r = mor_converse_turn_run(&guest->turn, action, (mortise_json){ params->data, params->len }, &err);
+		r = mor_converse_turn_run(&guest->turn, action, (mortise_json){ params->data, params->len },
+					  &err);
 	if (guest->turn.exit_code)
 		chat->exit_code = guest->turn.exit_code;
 	if (r == MORTISE_ECANCELED && mor_signals_take_interrupt()) {
 		chat->exit_code = 128 + SIGINT;
-		mor_note(chat->console, "interrupted: the plugin was ended with its request; the next request starts it again");
+		mor_note(chat->console,
+			 "interrupted: the plugin was ended with its request; the next request starts it "
+			 "again");
 	} else if (r == MORTISE_ECANCELED)
 		chat->leaving = true;
 	else if (r < 0)
@@ -89,7 +95,8 @@ static void take_turn(struct mor_converse_guest *guest, const char *action, cons
 		chat->leaving = true;
 }
 
-static void call_function(struct mor_converse *chat, const char *const *words, const char *const *rest, size_t count)
+static void call_function(struct mor_converse *chat, const char *const *words, const char *const *rest,
+			  size_t count)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_converse_pick pick = { 0 };
@@ -97,7 +104,8 @@ static void call_function(struct mor_converse *chat, const char *const *words, c
 	int r = mor_converse_guests_pick(chat, words[0], &pick, &err);
 
 	if (r == 0)
-		r = mor_converse_arguments(words + 1, count > 1 ? rest[1] : "", count - 1, pick.listed, &json, &err);
+		r = mor_converse_arguments(words + 1, count > 1 ? rest[1] : "", count - 1, pick.listed, &json,
+					   &err);
 	if (r < 0)
 		fail_line(chat, pick.guest, &err);
 	else
@@ -144,11 +152,14 @@ static void pass_through(struct mor_converse_pick *pick, const char *text)
 static void show_help(struct mor_converse *chat)
 {
 	mor_note(chat->console,
-		 "  /FUNCTION KEY=VALUE…  calls a function; KEY:=JSON for lists and objects, quotes keep blanks together\n"
+		 "  /FUNCTION KEY=VALUE…  calls a function; KEY:=JSON for lists and objects, quotes keep "
+		 "blanks together\n"
 		 "  /PLUGIN.FUNCTION …    the same, if several plugins have it\n"
-		 "  TEXT                  answers the plugin that waits for input; //TEXT if it begins with a slash\n"
+		 "  TEXT                  answers the plugin that waits for input; //TEXT if it begins with a "
+		 "slash\n"
 		 "  /functions            lists the functions\n"
-		 "  /call FUNCTION …      the same as /FUNCTION, for a function that has the name of a command in this list\n"
+		 "  /call FUNCTION …      the same as /FUNCTION, for a function that has the name of a command "
+		 "in this list\n"
 		 "  /end                  ends the conversation: tells the plugin \"exit\"\n"
 		 "  /help                 this list\n"
 		 "  /quit or Ctrl-D       leaves; Ctrl-C stops the running request");
@@ -208,7 +219,8 @@ static bool names_function(struct mor_converse *chat, const char *line)
 
 	if (!name || mor_converse_guests_pick(chat, name, &pick, &err) < 0 || !pick.listed)
 		return false;
-	return pick.listed != mor_converse_function_passthrough(mor_converse_guest_about(pick.guest)) || mor_args_is_pair(behind) || *behind == '{';
+	return pick.listed != mor_converse_function_passthrough(mor_converse_guest_about(pick.guest)) ||
+	       mor_args_is_pair(behind) || *behind == '{';
 }
 
 #define CALL_FIRST "call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"
@@ -226,7 +238,8 @@ static void take_text(struct mor_converse *chat, const char *line)
 	if (r < 0)
 		fail_line(chat, NULL, &err);
 	else
-		refuse_line(chat, chat->count == 1 ? "the plugin is not waiting for input: " CALL_FIRST : "no plugin is waiting for input: " CALL_FIRST);
+		refuse_line(chat, chat->count == 1 ? "the plugin is not waiting for input: " CALL_FIRST :
+						     "no plugin is waiting for input: " CALL_FIRST);
 }
 
 static void take_line(struct mor_converse *chat, const char *line)
@@ -256,9 +269,11 @@ static void introduce(const struct mor_converse_guest *guest)
 	struct mor_console *console = guest->chat->console;
 	char text[600];
 
-	mor_note(console, "%s%s%s %s", mor_style_err(console, MOR_STYLE_TITLE), mortise_plugin_name(guest->turn.plugin), mor_style_err_end(console),
+	mor_note(console, "%s%s%s %s", mor_style_err(console, MOR_STYLE_TITLE),
+		 mortise_plugin_name(guest->turn.plugin), mor_style_err_end(console),
 		 mor_json_text(mor_json_get(mor_converse_guest_about(guest), "version"), ""));
-	mor_printable(mor_json_string(mor_json_get(mor_converse_guest_about(guest), "description")), text, sizeof(text));
+	mor_printable(mor_json_string(mor_json_get(mor_converse_guest_about(guest), "description")), text,
+		      sizeof(text));
 	if (*text)
 		mor_note(console, "%s", text);
 }
@@ -276,9 +291,12 @@ static void introduce_all(struct mor_converse *chat)
 
 static void write_prompt(const struct mor_converse *chat, char *out, size_t size)
 {
-	const struct mor_converse_guest *waiting = mor_converse_guests_waiting(chat), *guest = waiting ? waiting : &chat->guests[0];
+	const struct mor_converse_guest *waiting = mor_converse_guests_waiting(chat),
+					*guest = waiting ? waiting : &chat->guests[0];
 
-	snprintf(out, size, "%s%s ", waiting || chat->count == 1 ? mortise_plugin_name(guest->turn.plugin) : "mortise", waiting ? " …>" : ">");
+	snprintf(out, size, "%s%s ",
+		 waiting || chat->count == 1 ? mortise_plugin_name(guest->turn.plugin) : "mortise",
+		 waiting ? " …>" : ">");
 }
 
 static int read_lines(struct mor_converse *chat, mortise_error *err)
@@ -329,16 +347,19 @@ static int explain_start(struct mor_converse_guest *guest, const struct mor_valu
 {
 	if (mortise_plugin_state(guest->turn.plugin) == MORTISE_FAILED)
 		return mortise_call_start(guest->turn.plugin, "input", (mortise_json){ 0 }, NULL, NULL, err);
-	return mor_fail(err, MORTISE_ECRASHED, "%s", mor_json_text(mor_json_get(about, "last_error"), "it did not start"));
+	return mor_fail(err, MORTISE_ECRASHED, "%s",
+			mor_json_text(mor_json_get(about, "last_error"), "it did not start"));
 }
 
 /* Two plugins with one name could not be told apart. */
 static int check_name(const struct mor_converse_guest *guest, mortise_error *err)
 {
 	for (const struct mor_converse_guest *other = guest->chat->guests; other < guest; other++)
-		if (other->about && strcmp(mortise_plugin_name(other->turn.plugin), mortise_plugin_name(guest->turn.plugin)) == 0)
+		if (other->about && strcmp(mortise_plugin_name(other->turn.plugin),
+					   mortise_plugin_name(guest->turn.plugin)) == 0)
 			return mor_fail(err, MORTISE_EINPUT, "%s: there is already a plugin of this name (%s)",
-					mortise_plugin_name(guest->turn.plugin), other->turn.typed ? other->turn.typed : "a command");
+					mortise_plugin_name(guest->turn.plugin),
+					other->turn.typed ? other->turn.typed : "a command");
 	return 0;
 }
 
@@ -394,7 +415,8 @@ static int refuse_one_shot(struct mor_converse_guest *guest, mortise_error *err)
 	if (strcmp(mor_json_text(mor_json_get(mor_doc_root(table), "shape"), "session"), "session") == 0)
 		return 0;
 	return mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which holds no conversations: use 'mortise run'",
-			guest->turn.typed ? guest->turn.typed : mortise_plugin_name(guest->turn.plugin), dialect);
+			guest->turn.typed ? guest->turn.typed : mortise_plugin_name(guest->turn.plugin),
+			dialect);
 }
 
 static int add_guest(struct mor_converse *chat, const char *typed, const char *const *argv, mortise_error *err)

@@ -112,7 +112,8 @@ static void on_reply(const mortise_reply *reply, void *arg)
 {
 	struct mor_converse_turn *turn = arg;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	struct mor_slice text = { reply->result.text ? reply->result.text : "null", reply->result.text ? reply->result.len : 4 };
+	struct mor_slice text = { reply->result.text ? reply->result.text : "null",
+				  reply->result.text ? reply->result.len : 4 };
 	const struct mor_value *root;
 
 	if (!reply->more)
@@ -121,10 +122,12 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		end_line(turn);
 		turn->failure = *reply->error;
 		if (!turn->cancelled)
-			turn->exit_code = mor_report_fail(turn->runner->console, &(struct mor_report){ .error = reply->error,
-												 .data = reply->error_data,
-												 .plugin = turn->typed,
-												 .dialect = turn->runner->args->dialect });
+			turn->exit_code =
+				mor_report_fail(turn->runner->console,
+						&(struct mor_report){ .error = reply->error,
+								      .data = reply->error_data,
+								      .plugin = turn->typed,
+								      .dialect = turn->runner->args->dialect });
 		return;
 	}
 	/* The library has already parsed this text, so parsing fails only without memory. */
@@ -158,7 +161,8 @@ static void cancel(struct mor_converse_turn *turn)
 		mortise_host_wait(turn->runner->host, -1);
 }
 
-int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mortise_json params, mortise_error *err)
+int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mortise_json params,
+			  mortise_error *err)
 {
 	mortise_call_options opt = {
 		.size = sizeof(opt),

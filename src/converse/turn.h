@@ -17,21 +17,22 @@ struct mor_converse_turn {
 	/* set by the caller */
 	struct mor_runner *runner;
 	mortise_plugin *plugin;
-	const char *typed;       /* the plugin as the user typed it, for hints; or NULL */
-	mortise_json extra;      /* as in mortise_call_options */
+	const char *typed;  /* the plugin as the user typed it, for hints; or NULL */
+	mortise_json extra; /* as in mortise_call_options */
 	/* the turn */
-	mortise_call *call;      /* NULL: none runs */
+	mortise_call *call; /* NULL: none runs */
 	int64_t begun_ms;
-	bool in_line;            /* the last printed text did not end its line */
-	bool cancelled;          /* we cancelled it: no report when it ends */
+	bool in_line;   /* the last printed text did not end its line */
+	bool cancelled; /* we cancelled it: no report when it ends */
 	/* its outcome */
 	int exit_code;
-	bool keep;               /* the plugin waits for input */
-	mortise_error failure;   /* the last error that was reported */
+	bool keep;             /* the plugin waits for input */
+	mortise_error failure; /* the last error that was reported */
 };
 
 /* Runs the turn to its end or until a signal comes. Then it returns MORTISE_ECANCELED, and the call is
  * cancelled. Errors of the plugin have been reported and are in exit_code; only our own errors are returned. */
-int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mortise_json params, mortise_error *err);
+int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mortise_json params,
+			  mortise_error *err);
 
 #endif

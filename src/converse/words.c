@@ -34,7 +34,7 @@ static bool take_word(const char **line, struct mor_buf *store)
 }
 
 int mor_converse_split(const char *line, struct mor_buf *store, const char *ret_words[MOR_CONVERSE_WORDS],
-		   const char *ret_rest[MOR_CONVERSE_WORDS], size_t *ret_count, mortise_error *err)
+		       const char *ret_rest[MOR_CONVERSE_WORDS], size_t *ret_count, mortise_error *err)
 {
 	size_t count = 0, at = 0, starts[MOR_CONVERSE_WORDS];
 
@@ -44,7 +44,8 @@ int mor_converse_split(const char *line, struct mor_buf *store, const char *ret_
 		if (!*line)
 			break;
 		if (count == MOR_CONVERSE_WORDS)
-			return mor_fail(err, MORTISE_EINPUT, "more than %d words in one line", MOR_CONVERSE_WORDS);
+			return mor_fail(err, MORTISE_EINPUT, "more than %d words in one line",
+					MOR_CONVERSE_WORDS);
 		starts[count] = store->len;
 		ret_rest[count++] = line;
 		if (!take_word(&line, store))
@@ -75,10 +76,12 @@ static const char *text_value(const char *word, const struct mor_value *function
 
 	if (word[len] != '=' || len == 0 || word[len - 1] == ':' || word[len + 1] == '@')
 		return NULL;
-	return mor_converse_function_wants_text(function, (struct mor_slice){ word, len }) ? word + len + 1 : NULL;
+	return mor_converse_function_wants_text(function, (struct mor_slice){ word, len }) ? word + len + 1 :
+											     NULL;
 }
 
-static int add_pair(struct mor_tree *tree, const char *word, const struct mor_value *function, mortise_error *err)
+static int add_pair(struct mor_tree *tree, const char *word, const struct mor_value *function,
+		    mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	const char *text = text_value(word, function);
@@ -89,11 +92,14 @@ static int add_pair(struct mor_tree *tree, const char *word, const struct mor_va
 	if (!text)
 		return mor_args_pair(tree, "argument", word, err);
 	mor_buf_json_string(&json, mor_slice_of(text));
-	r = mor_buf_failed(&json) ? json.status : mor_tree_set(tree, (struct mor_slice){ word, (size_t)(text - word) - 1 }, mor_buf_view(&json));
+	r = mor_buf_failed(&json) ? json.status :
+				    mor_tree_set(tree, (struct mor_slice){ word, (size_t)(text - word) - 1 },
+						 mor_buf_view(&json));
 	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
-static int pairs(const char *const *words, size_t count, const struct mor_value *function, struct mor_buf *ret_json, mortise_error *err)
+static int pairs(const char *const *words, size_t count, const struct mor_value *function,
+		 struct mor_buf *ret_json, mortise_error *err)
 {
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
 	int r = 0;
@@ -106,7 +112,8 @@ static int pairs(const char *const *words, size_t count, const struct mor_value 
 	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
-int mor_converse_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json, mortise_error *err)
+int mor_converse_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json,
+			       mortise_error *err)
 {
 	struct mor_writer w = { .out = ret_json };
 
@@ -117,7 +124,8 @@ int mor_converse_text_argument(const char *parameter, const char *text, struct m
 }
 
 /* A parameter that is not a text takes the word like KEY=VALUE does: "5" is a number. */
-static int lone_value(const char *parameter, const char *text, const struct mor_value *function, struct mor_buf *ret_json, mortise_error *err)
+static int lone_value(const char *parameter, const char *text, const struct mor_value *function,
+		      struct mor_buf *ret_json, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
 
@@ -138,8 +146,8 @@ static int check(const struct mor_value *function, struct mor_buf *json, mortise
 	return r < 0 || !function ? r : mor_converse_function_check(function, mor_doc_root(doc), err);
 }
 
-int mor_converse_arguments(const char *const *words, const char *rest, size_t count, const struct mor_value *function,
-		       struct mor_buf *ret_json, mortise_error *err)
+int mor_converse_arguments(const char *const *words, const char *rest, size_t count,
+			   const struct mor_value *function, struct mor_buf *ret_json, mortise_error *err)
 {
 	const char *parameter = function ? mor_converse_function_text_parameter(function) : NULL;
 	bool quoted = rest && (*rest == '\'' || *rest == '"'); /* quoted as for a shell */
@@ -159,13 +167,15 @@ int mor_converse_context(mortise_json extra, const char *text, struct mor_buf *r
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_writer w = { .out = ret };
 	struct mor_json_iter it;
-	int r = mor_doc_parse(extra.text ? (struct mor_slice){ extra.text, extra.len } : MOR_SLICE("{}"), 0, 0, &doc, err);
+	int r = mor_doc_parse(extra.text ? (struct mor_slice){ extra.text, extra.len } : MOR_SLICE("{}"), 0, 0,
+			      &doc, err);
 
 	if (r < 0)
 		return r;
 	mor_w_object(&w);
 	if (mor_json_get(mor_doc_root(doc), "system_info"))
-		mor_w_pair(&w, "system_info", mor_json_text(mor_json_get(mor_doc_root(doc), "system_info"), ""));
+		mor_w_pair(&w, "system_info",
+			   mor_json_text(mor_json_get(mor_doc_root(doc), "system_info"), ""));
 	mor_w_key(&w, "context");
 	mor_w_array(&w);
 	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "context"));

@@ -15,9 +15,13 @@
 static const struct mor_timing call_timing = { .timeout_ms = 30000, .late_ms = LATE_MS };
 
 /* Each message has two spellings: the quirks choose one. */
-#define LIFECYCLE .name = "lifecycle", .params = mor_ayiou_lifecycle_params, .result = mor_ayiou_lifecycle_result, .outcome = MOR_OUTCOME(.ok = "/ok")
-#define STARTUP LIFECYCLE, .role = MOR_ROLE_INIT, .flags = MOR_M_TOLERANT, .timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_FORGET)
-#define CONNECT LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timing = &call_timing
+#define LIFECYCLE \
+	.name = "lifecycle", .params = mor_ayiou_lifecycle_params, .result = mor_ayiou_lifecycle_result, \
+	.outcome = MOR_OUTCOME(.ok = "/ok")
+#define STARTUP \
+	LIFECYCLE, .role = MOR_ROLE_INIT, .flags = MOR_M_TOLERANT, \
+		   .timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_FORGET)
+#define CONNECT  LIFECYCLE, .action = "bot_connect", .role = MOR_ROLE_CALL, .timing = &call_timing
 #define SHUTDOWN LIFECYCLE, .role = MOR_ROLE_BYE, .timing = MOR_TIMING(.timeout_ms = 5000)
 
 static const struct mor_method methods[] = {
@@ -64,7 +68,8 @@ static const struct mor_method methods[] = {
 		.timing = &call_timing,
 		.template = "{\"event\":{\"action_result\":${params}}}",
 		.spec = "LifecycleParams/Event - 生命周期, extended",
-		.doc = "Ours: what became of a reply or an action; only to plugins whose metadata has results true.",
+		.doc = "Ours: what became of a reply or an action; only to plugins whose metadata has results "
+		       "true.",
 	},
 	{
 		.name = "matches",
@@ -89,7 +94,8 @@ static const struct mor_method methods[] = {
 		.template = "{\"event\":{\"shutdown\":null}}",
 		.when = "lifecycle_style=object",
 		.spec = "lifecycle - 生命周期事件",
-		.doc = "The plugin cleans up; then its stdin is closed. The end of its output counts as an answer.",
+		.doc = "The plugin cleans up; then its stdin is closed. The end of its output counts as an "
+		       "answer.",
 	},
 	{
 		SHUTDOWN,
@@ -107,14 +113,17 @@ static const struct mor_code codes[] = {
 
 static const struct mor_quirk quirks[] = {
 	{ "lifecycle_style", "object", "object|string",
-	  "How startup and shutdown are written. object: {\"startup\": null}, as the specification prints it, which every "
-	  "known plugin understands; string: \"startup\", as the real bridge sends it.", MOR_QUIRK_OWN },
+	  "How startup and shutdown are written. object: {\"startup\": null}, as the specification prints it, "
+	  "which every known plugin understands; string: \"startup\", as the real bridge sends it.",
+	  MOR_QUIRK_OWN },
 	{ "bot_connect", "bot_connect", "bot_connect|botconnect",
-	  "How that event is spelled. bot_connect: what the one known plugin with a use for it reads; botconnect: what the "
-	  "real bridge's types would write.", MOR_QUIRK_OWN },
+	  "How that event is spelled. bot_connect: what the one known plugin with a use for it reads; "
+	  "botconnect: what the real bridge's types would write.",
+	  MOR_QUIRK_OWN },
 	{ "pipeline", "1", NULL,
-	  "How many calls the plugin may have at once; 0: no limit. The real bridge pipelines; answers are told apart "
-	  "by their ids either way.", MOR_QUIRK_PIPELINE },
+	  "How many calls the plugin may have at once; 0: no limit. The real bridge pipelines; answers are "
+	  "told apart by their ids either way.",
+	  MOR_QUIRK_PIPELINE },
 	{ 0 },
 };
 
@@ -122,8 +131,9 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.name = "ayiou",
 	.title = "Ayiou chat bot, external plugins over JSON-RPC 1.0.0",
 	.spec_url = "https://github.com/Ns2Kracy/Ayiou/pull/2",
-	.doc = "Plugins of a OneBot v11 chat bot: each message is offered to every plugin (matches) and handled by those it "
-	       "concerns (handle), until one of them blocks it. mortise chat --config runs a bot with several plugins.",
+	.doc = "Plugins of a OneBot v11 chat bot: each message is offered to every plugin (matches) and "
+	       "handled by those it concerns (handle), until one of them blocks it. mortise chat --config runs "
+	       "a bot with several plugins.",
 	.manifest = "[external-plugin-bridge] of the bot's TOML",
 	.called = "/name",
 	.example = "mortise chat --config bot.toml",

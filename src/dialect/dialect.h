@@ -45,22 +45,23 @@ enum mor_field_flags {
 	MOR_F_REQUIRED = 1,
 	/* its absence or wrong value breaks only the specification: reported under --strict */
 	MOR_F_STRICT_ONLY = 2,
-	MOR_F_ANY_OF = 4,      /* at least one of the fields in this list with this flag must be there */
-	MOR_F_BEYOND = 8,      /* in use, but not in the specification: reported under --strict */
-	MOR_F_CLOSED = 16      /* of an object: members not in `fields` are reported under --strict */
+	MOR_F_ANY_OF = 4, /* at least one of the fields in this list with this flag must be there */
+	MOR_F_BEYOND = 8, /* in use, but not in the specification: reported under --strict */
+	MOR_F_CLOSED = 16 /* of an object: members not in `fields` are reported under --strict */
 };
 
 struct mor_field {
-	const char *name;   /* NULL ends the list; "*" stands for every other member; "[]" for an array's elements */
-	const char *also;   /* other accepted spellings: "a|b"                                       */
-	unsigned type;      /* enum mor_field_type                                                   */
+	/* NULL ends the list; "*" stands for every other member; "[]" for an array's elements */
+	const char *name;
+	const char *also; /* other accepted spellings: "a|b"                                       */
+	unsigned type;    /* enum mor_field_type                                                   */
 	unsigned flags;
 	const char *def;    /* default, as JSON text                                                 */
 	const char *one_of; /* allowed values of a string: "ok|degraded|error"                       */
 	const char *doc;
 	const struct mor_field *fields; /* of the object, or of the array's elements                 */
-	const char *when;   /* REQUIRED only if another member has this value: "type=path" */
-	double min, max;    /* limits of a number, if min < max */
+	const char *when;               /* REQUIRED only if another member has this value: "type=path" */
+	double min, max;                /* limits of a number, if min < max */
 };
 
 /* ---- methods: one row per message, in either direction ---- */
@@ -89,11 +90,11 @@ enum mor_role {
 			      taken, it is a warning (STRICT: a breach) */
 };
 
-enum mor_settle { /* of a TAKE row: see there */
-	MOR_BY_REPLY, /* the response with the call's id                                              */
-	MOR_BY_NOTE,  /* a DONE or FAIL note; the response only acknowledges (within ack_ms)          */
-	MOR_BY_FIRST, /* whichever comes first                                                        */
-	MOR_BY_WRITE  /* nothing comes back: a notification */
+enum mor_settle {               /* of a TAKE row: see there */
+		  MOR_BY_REPLY, /* the response with the call's id */
+		  MOR_BY_NOTE,  /* a DONE or FAIL note; the response only acknowledges (within ack_ms) */
+		  MOR_BY_FIRST, /* whichever comes first */
+		  MOR_BY_WRITE  /* nothing comes back: a notification */
 };
 
 enum mor_clock {
@@ -123,7 +124,7 @@ struct mor_timing {
 };
 
 /* A separate constant for one row; similar rows share a named one. */
-#define MOR_TIMING(...) (&(const struct mor_timing){ __VA_ARGS__ })
+#define MOR_TIMING(...)  (&(const struct mor_timing){ __VA_ARGS__ })
 #define MOR_OUTCOME(...) (&(const struct mor_outcome){ __VA_ARGS__ })
 
 /* Results in pages; each page needs its own call. MORTISE_PAGES tells the embedder about the next one. */
@@ -138,14 +139,14 @@ struct mor_page {
 /* The meaning of a result or a note. All except page are JSON pointers; NULL: the protocol has no such
  * thing. */
 struct mor_outcome {
-	const char *ok;   /* a boolean, false means failure ("!/x": true does)                           */
-	const char *why;  /* the text of a failure                                                       */
-	const char *code; /* in a FAIL note: the error's number                                          */
-	const char *keep; /* true opens or keeps a conversation, anything else ends it                   */
-	const char *ref;  /* in a note: which call it belongs to; NULL: the only one                     */
-	const char *data; /* in a note: the payload; NULL: the whole params                              */
+	const char *ok;    /* a boolean, false means failure ("!/x": true does)                           */
+	const char *why;   /* the text of a failure                                                       */
+	const char *code;  /* in a FAIL note: the error's number                                          */
+	const char *keep;  /* true opens or keeps a conversation, anything else ends it                   */
+	const char *ref;   /* in a note: which call it belongs to; NULL: the only one                     */
+	const char *data;  /* in a note: the payload; NULL: the whole params                              */
 	const char *level; /* in a LOG note; integers 1..4: error, warning, info, debug                  */
-	bool why_fails;   /* a value at `why` that is not null is itself a failure */
+	bool why_fails;    /* a value at `why` that is not null is itself a failure */
 	const struct mor_page *page;
 };
 
@@ -157,8 +158,8 @@ enum mor_method_flags {
 };
 
 struct mor_method {
-	const char *name; /* NULL ends the table; "*" is every method not listed (after all others)     */
-	const char *also; /* other accepted spellings: "a|b"                                            */
+	const char *name;   /* NULL ends the table; "*" is every method not listed (after all others)     */
+	const char *also;   /* other accepted spellings: "a|b"                                            */
 	const char *action; /* the embedder's name for it; NULL: name; "*": any action that no other row has */
 	enum mor_side from;
 	enum mor_role role;
@@ -189,17 +190,18 @@ struct mor_code {
 
 /* Quirks that the core itself uses. It reads each of them once, in host/settings.c. */
 enum mor_core_quirk {
-	MOR_QUIRK_OWN,           /* not one of these: the dialect's rows (`when`) and hooks read it */
+	MOR_QUIRK_OWN, /* not one of these: the dialect's rows (`when`) and hooks read it */
 	/* a number: messages are padded with blanks to a multiple of this many bytes */
 	MOR_QUIRK_FRAME_PAD,
 	MOR_QUIRK_LEADING_ZEROS, /* true: 007 is a valid length */
 	MOR_QUIRK_PIPELINE,      /* a number: life.max_in_flight                                              */
-	MOR_QUIRK_REPLY_TO_NOTES, /* true: BY_WRITE rows of the plugin that carry an id are answered with null */
+	/* true: BY_WRITE rows of the plugin that carry an id are answered with null */
+	MOR_QUIRK_REPLY_TO_NOTES,
 	/* learn: watchdog.learn as in the table; strict: without it; off: no watchdog */
 	MOR_QUIRK_WATCHDOG
 };
 
-struct mor_quirk { /* [quirks] in mortise.toml: how one plugin differs */
+struct mor_quirk {        /* [quirks] in mortise.toml: how one plugin differs */
 	const char *name; /* NULL ends the table */
 	const char *def, *one_of, *doc;
 	enum mor_core_quirk core;
@@ -211,9 +213,9 @@ struct mor_dialect_link {
 	enum mor_framing framing; /* what we write, and also read unless the configuration says otherwise */
 	/* other framings accepted on input, as 1 << enum mor_framing: the first bytes decide */
 	unsigned reads;
-	size_t frame_limit;       /* largest message from the plugin                                     */
-	size_t send_limit;        /* largest message to it; 0: the same                                  */
-	size_t queue_limit;       /* bytes that may wait for the pipe                                    */
+	size_t frame_limit; /* largest message from the plugin                                     */
+	size_t send_limit;  /* largest message to it; 0: the same                                  */
+	size_t queue_limit; /* bytes that may wait for the pipe                                    */
 };
 
 /* ---- wire: what the core tolerates and requires ---- */
@@ -225,7 +227,7 @@ enum mor_wire_flags {
 	MOR_WIRE_NAN_OK = 8,                  /* NaN and Infinity are numbers                              */
 	/* with one call in flight, a response with another id or none counts as its answer */
 	MOR_WIRE_ANY_REPLY_ID = 16,
-	MOR_WIRE_ANY_REF = 32                 /* a note with a missing or unknown ref is about the only
+	MOR_WIRE_ANY_REF = 32 /* a note with a missing or unknown ref is about the only
 						   call, if the plugin can have read that call by then;
 						   without this flag, only a note whose row has no ref is */
 };
@@ -233,10 +235,10 @@ enum mor_wire_flags {
 /* ---- life of a process ---- */
 
 enum mor_shape {
-	MOR_SHAPE_SESSION,  /* one process, many calls                                                  */
+	MOR_SHAPE_SESSION, /* one process, many calls                                                  */
 	/* one process per call: stdin is closed after the request, then we wait for its exit */
 	MOR_SHAPE_ONE_CALL,
-	MOR_SHAPE_ONE_RUN   /* one process per call: greeting, one call, stop                           */
+	MOR_SHAPE_ONE_RUN /* one process per call: greeting, one call, stop                           */
 };
 
 enum mor_environ {
@@ -257,7 +259,7 @@ struct mor_stop {
 };
 
 struct mor_restart {
-	uint32_t first_ms, cap_ms;   /* backoff: doubling, with jitter                                  */
+	uint32_t first_ms, cap_ms;     /* backoff: doubling, with jitter                                  */
 	uint32_t intensity, period_ms; /* more deaths than this in that time: FAILED */
 	uint32_t clean; /* exits with status 0 that nobody asked for, with no call running and no work
 			     taken: restarted at once, and not counted as deaths. After this many in a row
@@ -289,24 +291,24 @@ struct mor_health {
 /* The plugin is asked whether it lives (PING); silence kills it. Any answer is good. */
 struct mor_watchdog {
 	uint32_t every_ms;
-	unsigned misses;    /* this many misses in a row kill */
-	bool beside_calls;  /* also while a call runs: then a ping takes no slot                         */
-	bool learn;         /* while a call runs, a miss counts only if the plugin has answered a ping
-			         during a call before; until then at most one ping waits beside a call. Any
-			         message of the plugin clears the misses */
+	unsigned misses;   /* this many misses in a row kill */
+	bool beside_calls; /* also while a call runs: then a ping takes no slot                         */
+	bool learn;        /* while a call runs, a miss counts only if the plugin has answered a ping
+				 during a call before; until then at most one ping waits beside a call. Any
+				 message of the plugin clears the misses */
 };
 
 /* A result or note with `keep` true opens one; INPUT rows continue it. */
 struct mor_conversation {
 	uint32_t total_ms; /* limit of the whole conversation, from its beginning; 0: no limit. Announced
-			        30 s before its end, which kills the plugin. No call of a row with `keep`
-			        lasts longer either, with or without a conversation */
+				30 s before its end, which kills the plugin. No call of a row with `keep`
+				lasts longer either, with or without a conversation */
 };
 
-/* The plugin is the client. It greets: ready only once its own HELLO request was answered (by template or hook; told
- * as a NOTE event with the answer). The limit of that row counts from the start of the process. Anything else before,
- * HELLO twice or as a note: breach. Such a plugin is wanted as long as nobody stopped it, so it is restarted without a
- * call; where we have closed its stdin the embedder decides. */
+/* The plugin is the client. It greets: ready only once its own HELLO request was answered (by template or hook;
+ * told as a NOTE event with the answer). The limit of that row counts from the start of the process. Anything
+ * else before, HELLO twice or as a note: breach. Such a plugin is wanted as long as nobody stopped it, so it is
+ * restarted without a call; where we have closed its stdin the embedder decides. */
 struct mor_serve {
 	bool noise_is_breach; /* bytes that are not a frame end the session */
 	/* a whole frame that is not JSON-RPC is answered with -32700 or -32600, id null */
@@ -314,12 +316,13 @@ struct mor_serve {
 };
 
 /* What a plugin says it can do, in HELLO's result or in its foreign manifest. */
-struct mor_inferred { /* what a plugin without a list of interfaces must have */
+struct mor_inferred {          /* what a plugin without a list of interfaces must have */
 	const char *at;        /* JSON pointer in HELLO's result or the manifest; NULL ends the table */
 	const char *interface; /* interface of a plugin that has this member */
 };
 struct mor_offer {
-	const char *interfaces;              /* JSON pointer: a list of strings or {id}, or an object: its keys */
+	/* JSON pointer: a list of strings or {id}, or an object: its keys */
+	const char *interfaces;
 	const struct mor_inferred *inferred; /* used if that is missing; NULL: nothing is inferred */
 };
 
@@ -340,8 +343,8 @@ struct mor_hooks {
 	/* A request from the plugin that the dialect answers itself: 1 answered (result appended), 0 pass it
 	 * on to the embedder, or a status with err (rpc_code set) for an error response. MORTISE_EPROTO is a
 	 * breach: the error response is sent, stdin is closed and the stop begins. */
-	int (*on_request)(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *params,
-			  struct mor_buf *ret_result, mortise_error *err);
+	int (*on_request)(struct mor_peer *peer, const struct mor_method *method,
+			  const struct mor_value *params, struct mor_buf *ret_result, mortise_error *err);
 };
 
 struct mor_dialect {
@@ -350,7 +353,7 @@ struct mor_dialect {
 	const char *manifest; /* file name of its foreign manifest, for texts; NULL: none */
 	const char *called;   /* JSON pointer in HELLO's result: its name, if no file gives one; NULL: none */
 	struct mor_dialect_link link;
-	unsigned wire;        /* enum mor_wire_flags */
+	unsigned wire; /* enum mor_wire_flags */
 	struct mor_dialect_life life;
 	const struct mor_health *health;
 	const struct mor_watchdog *watchdog;
@@ -369,8 +372,8 @@ struct mor_peer {
 	const struct mor_dialect *dialect;
 	const char *name;
 	bool strict;
-	struct mor_slice config;            /* JSON object; {NULL, 0}: none was given                   */
-	const struct mor_value *manifest;   /* the foreign manifest, or NULL                            */
+	struct mor_slice config;              /* JSON object; {NULL, 0}: none was given                   */
+	const struct mor_value *manifest;     /* the foreign manifest, or NULL                            */
 	const struct mor_value *hello, *init; /* results of the greeting so far, or NULL */
 	void (*warn)(struct mor_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 	/* A quirk's value: from the configuration, else its default. */
@@ -385,7 +388,8 @@ int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortis
 /* All of them, NULL-terminated. */
 const struct mor_dialect *const *mor_dialects(void);
 /* The row for a wire method, by name or other spelling; else the first "*" row of that side; else NULL. */
-const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from, struct mor_slice name);
+const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from,
+					    struct mor_slice name);
 /* Rows without timing or outcome: all members are 0, no limit, nothing is read. */
 extern const struct mor_timing mor_timing_none;
 extern const struct mor_outcome mor_outcome_none;
@@ -414,16 +418,18 @@ const struct mor_quirk *mor_dialect_quirk(const struct mor_dialect *dialect, enu
 /* Appends a JSON array of interface names: those that `identity` (HELLO's result or the foreign manifest)
  * lists as strings or {id}, or those that can be inferred if it has no list. Returns their number, or a
  * status. */
-int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity, struct mor_buf *out);
+int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity,
+			   struct mor_buf *out);
 /* True if `identity` announces `interface` in one of these ways. */
-bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_value *identity, const char *interface);
+bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_value *identity,
+			   const char *interface);
 
 /* ---- validation: one walk over fields and value ---- */
 
 struct mor_finding {
 	char pointer[160]; /* JSON pointer of the wrong member */
 	char text[256];    /* "/interfaces: required (array) but missing"; for the value itself "must be an
-			        object": to be put after "params: ", "answer: " and the like */
+				object": to be put after "params: ", "answer: " and the like */
 	bool fatal;        /* false: only the specification is broken (STRICT_ONLY, BEYOND, CLOSED) */
 };
 /* Several findings for one line of an error: the first ones complete, then the number of the others. */
@@ -438,7 +444,8 @@ const char *mor_findings_text(struct mor_findings *all); /* call it once, at the
  * allowed. The walk ends after MOR_FINDINGS_MAX: a plugin must not make us write an endless report. */
 #define MOR_FINDINGS_MAX 32
 typedef void mor_finding_fn(const struct mor_finding *finding, void *arg);
-unsigned mor_validate(const struct mor_field *fields, const struct mor_value *value, mor_finding_fn *say, void *arg);
+unsigned mor_validate(const struct mor_field *fields, const struct mor_value *value, mor_finding_fn *say,
+		      void *arg);
 /* The member of `object` that `field` describes, also in another accepted spelling; or NULL. */
 const struct mor_value *mor_field_get(const struct mor_field *field, const struct mor_value *object);
 

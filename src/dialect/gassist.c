@@ -23,7 +23,8 @@ static const struct mor_method methods[] = {
 		.timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_KILL),
 		.params = mor_gassist_initialize_params,
 		.result = mor_gassist_initialize_result,
-		.template = "{\"protocol_version\":\"2.0\",\"engine_version\":${version},\"capabilities\":[\"streaming\",\"passthrough\"]}",
+		.template =
+			"{\"protocol_version\":\"2.0\",\"engine_version\":${version},\"capabilities\":[\"streaming\",\"passthrough\"]}",
 		.outcome = MOR_OUTCOME(.ok = "/success"),
 		.spec = "Protocol Methods, initialize",
 		.doc = "Called once when plugin starts. No ping goes out before its answer.",
@@ -36,8 +37,9 @@ static const struct mor_method methods[] = {
 		.result = mor_gassist_timestamp,
 		.template = "{\"timestamp\":${time}}",
 		.spec = "Protocol Methods, ping",
-		.doc = "Health check: the plugin must respond within 1 second. Two misses in a row and it is killed; while it "
-		       "works on a request only if it has shown that it can answer then (quirk watchdog).",
+		.doc = "Health check: the plugin must respond within 1 second. Two misses in a row and it is "
+		       "killed; while it works on a request only if it has shown that it can answer then "
+		       "(quirk watchdog).",
 	},
 	{
 		.name = "execute",
@@ -50,22 +52,24 @@ static const struct mor_method methods[] = {
 		.template = "{\"...\":${extra},\"function\":${action},\"arguments\":${params}}",
 		.outcome = &turn_outcome,
 		.spec = "Protocol Methods, execute",
-		.doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes first. The time limit "
-		       "counts from the last message of the plugin that is no pong (--strict: from the request) and never outlasts the "
-		       "session total.",
+		.doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes "
+		       "first. The time limit counts from the last message of the plugin that is no pong "
+		       "(--strict: from the request) and never outlasts the session total.",
 	},
 	{
 		.name = "input",
 		.role = MOR_ROLE_INPUT,
 		.settle = MOR_BY_NOTE,
-		.timing = MOR_TIMING(.timeout_ms = 30000, .ack_ms = 2000, .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL),
+		.timing = MOR_TIMING(.timeout_ms = 30000, .ack_ms = 2000, .clock = MOR_FROM_SIGN,
+				     .late = MOR_LATE_KILL),
 		.params = mor_gassist_input_params,
 		.result = mor_gassist_input_result,
 		.template = "{\"content\":\"\",\"timestamp\":${time},\"...\":${params}}",
 		.outcome = &turn_outcome,
 		.spec = "Protocol Methods, input",
-		.doc = "What the user says in a session that keep_session opened; refused outside one. The plugin acknowledges "
-		       "within 2 seconds (anything it sends for this request counts), then answers as for execute.",
+		.doc = "What the user says in a session that keep_session opened; refused outside one. The "
+		       "plugin acknowledges within 2 seconds (anything it sends for this request counts), then "
+		       "answers as for execute.",
 	},
 	{
 		.name = "shutdown",
@@ -112,7 +116,8 @@ static const struct mor_method methods[] = {
 		.params = mor_gassist_error_params,
 		.outcome = MOR_OUTCOME(.why = "/message", .code = "/code", .ref = "/request_id"),
 		.spec = "Plugin -> Engine, error",
-		.doc = "Report an error during execution. It ends the request, and the session with it; a complete after it is ignored.",
+		.doc = "Report an error during execution. It ends the request, and the session with it; a "
+		       "complete after it is ignored.",
 	},
 	{
 		.name = "log",
@@ -122,7 +127,8 @@ static const struct mor_method methods[] = {
 		.params = mor_gassist_log_params,
 		.outcome = MOR_OUTCOME(.data = "/message", .level = "/level"),
 		.spec = "Plugin -> Engine, log",
-		.doc = "Send log messages for debugging (optional); at any time, also before initialize is answered.",
+		.doc = "Send log messages for debugging (optional); at any time, also before initialize is "
+		       "answered.",
 	},
 	{ 0 },
 };
@@ -137,26 +143,30 @@ static const struct mor_code codes[] = {
 
 static const struct mor_quirk quirks[] = {
 	{ "watchdog", "learn", "learn|strict|off",
-	  "What unanswered pings mean. learn: two in a row kill an idle plugin, and a busy one that has answered a ping "
-	  "during a request before (the official SDKs cannot); strict: they kill, whatever it does; off: no pings.",
+	  "What unanswered pings mean. learn: two in a row kill an idle plugin, and a busy one that has "
+	  "answered a ping during a request before (the official SDKs cannot); strict: they kill, whatever it "
+	  "does; off: no pings.",
 	  MOR_QUIRK_WATCHDOG },
-	{ "shutdown", "note", "note|request", "How shutdown is sent: as the specification says, or as the plugin emulator does.",
-	  MOR_QUIRK_OWN },
+	{ "shutdown", "note", "note|request",
+	  "How shutdown is sent: as the specification says, or as the plugin emulator does.", MOR_QUIRK_OWN },
 	{ "frame_pad", NULL, NULL,
-	  "Messages are padded with blanks to a multiple of so many bytes, for plugins that read blocks (4096).",
+	  "Messages are padded with blanks to a multiple of so many bytes, for plugins that read blocks "
+	  "(4096).",
 	  MOR_QUIRK_FRAME_PAD },
 	{ 0 },
 };
 
-static const struct mor_watchdog watchdog = { .every_ms = 2000, .misses = 2, .beside_calls = true, .learn = true };
+static const struct mor_watchdog watchdog = {
+	.every_ms = 2000, .misses = 2, .beside_calls = true, .learn = true
+};
 static const struct mor_conversation conversation = { .total_ms = 5 * 60 * 1000 };
 
 const struct mor_dialect mor_dialect_gassist = {
 	.name = "gassist",
 	.title = "G-Assist plugins, protocol V2",
 	.spec_url = "https://github.com/NVIDIA/G-Assist",
-	.doc = "Plugins of an assistant: the host runs a function, the plugin streams its answer and may ask for a "
-	       "conversation (keep_session). One request at a time; pings watch over it.",
+	.doc = "Plugins of an assistant: the host runs a function, the plugin streams its answer and may ask "
+	       "for a conversation (keep_session). One request at a time; pings watch over it.",
 	.example = "mortise chat build/plugins/lookout",
 	.manifest = "manifest.json",
 	.called = "/name",

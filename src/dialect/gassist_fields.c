@@ -11,8 +11,15 @@ static const struct mor_field words[] = {
 	{ 0 },
 };
 const struct mor_field mor_gassist_initialize_params[] = {
-	{ .name = "protocol_version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = "2.0", .doc = "The protocol's version" },
-	{ .name = "engine_version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The host's version" },
+	{ .name = "protocol_version",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .one_of = "2.0",
+	  .doc = "The protocol's version" },
+	{ .name = "engine_version",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "The host's version" },
 	{ .name = "capabilities",
 	  .type = MOR_T_ARRAY,
 	  .doc = "What the host can do: streaming, passthrough",
@@ -21,19 +28,34 @@ const struct mor_field mor_gassist_initialize_params[] = {
 };
 static const struct mor_field commands[] = {
 	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Name of a function" },
-	{ .name = "description", .type = MOR_T_STRING | MOR_T_NULL, .flags = MOR_F_STRICT_ONLY, .doc = "What it does" },
+	{ .name = "description",
+	  .type = MOR_T_STRING | MOR_T_NULL,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "What it does" },
 	{ 0 },
 };
 const struct mor_field mor_gassist_initialize_result[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY, .doc = "The plugin's name" },
-	{ .name = "version", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY, .doc = "Its version" },
+	{ .name = "name",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY,
+	  .doc = "The plugin's name" },
+	{ .name = "version",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY,
+	  .doc = "Its version" },
 	{ .name = "capabilities",
 	  .type = MOR_T_ARRAY,
 	  .flags = MOR_F_STRICT_ONLY,
 	  .doc = "What the plugin can do; no SDK says it",
 	  .fields = words },
-	{ .name = "description", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "What it is for (SDKs)" },
-	{ .name = "protocol_version", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "\"2.0\" (SDKs)" },
+	{ .name = "description",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "What it is for (SDKs)" },
+	{ .name = "protocol_version",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "\"2.0\" (SDKs)" },
 	{ .name = "commands",
 	  .type = MOR_T_ARRAY,
 	  .flags = MOR_F_STRICT_ONLY,
@@ -52,7 +74,10 @@ const struct mor_field mor_gassist_timestamp[] = {
 	{ 0 },
 };
 static const struct mor_field turn[] = {
-	{ .name = "role", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Who spoke: user or assistant" },
+	{ .name = "role",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "Who spoke: user or assistant" },
 	{ .name = "content", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "What was said" },
 	{ 0 },
 };
@@ -73,9 +98,17 @@ const struct mor_field mor_gassist_execute_params[] = {
 	{ 0 },
 };
 const struct mor_field mor_gassist_outcome[] = {
-	{ .name = "success", .type = MOR_T_BOOL, .def = "true", .doc = "false: the call failed, data is the message" },
-	{ .name = "data", .type = MOR_T_ANY, .doc = "The result: any JSON, mostly text; it follows what was streamed" },
-	{ .name = "keep_session", .type = MOR_T_BOOL, .def = "false", .doc = "The plugin waits for input; to be said each turn" },
+	{ .name = "success",
+	  .type = MOR_T_BOOL,
+	  .def = "true",
+	  .doc = "false: the call failed, data is the message" },
+	{ .name = "data",
+	  .type = MOR_T_ANY,
+	  .doc = "The result: any JSON, mostly text; it follows what was streamed" },
+	{ .name = "keep_session",
+	  .type = MOR_T_BOOL,
+	  .def = "false",
+	  .doc = "The plugin waits for input; to be said each turn" },
 	{ 0 },
 };
 const struct mor_field mor_gassist_input_params[] = {
@@ -84,23 +117,35 @@ const struct mor_field mor_gassist_input_params[] = {
 	{ 0 },
 };
 const struct mor_field mor_gassist_input_result[] = {
-	{ .name = "acknowledged", .type = MOR_T_BOOL, .flags = MOR_F_STRICT_ONLY, .doc = "Read; the answer follows" },
+	{ .name = "acknowledged",
+	  .type = MOR_T_BOOL,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "Read; the answer follows" },
 	{ 0 },
 };
 
 /* ---- what the plugin sends ---- */
 
 #define REQUEST_ID \
-	{ .name = "request_id", .type = MOR_T_INT | MOR_T_NULL, .doc = "Which request; missing or unknown: the running one" }
+	{ \
+		.name = "request_id", .type = MOR_T_INT | MOR_T_NULL, \
+		.doc = "Which request; missing or unknown: the running one" \
+	}
 
 const struct mor_field mor_gassist_stream_params[] = {
 	REQUEST_ID,
-	{ .name = "data", .type = MOR_T_ANY, .flags = MOR_F_REQUIRED, .doc = "The next piece: any JSON, mostly text" },
+	{ .name = "data",
+	  .type = MOR_T_ANY,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "The next piece: any JSON, mostly text" },
 	{ 0 },
 };
 const struct mor_field mor_gassist_complete_params[] = {
 	REQUEST_ID,
-	{ .name = "success", .type = MOR_T_BOOL, .def = "true", .doc = "false: the call failed, data is the message" },
+	{ .name = "success",
+	  .type = MOR_T_BOOL,
+	  .def = "true",
+	  .doc = "false: the call failed, data is the message" },
 	{ .name = "data", .type = MOR_T_ANY, .doc = "The result, as in a response" },
 	{ .name = "keep_session", .type = MOR_T_BOOL, .def = "false", .doc = "The plugin waits for input" },
 	{ 0 },
@@ -117,6 +162,9 @@ const struct mor_field mor_gassist_log_params[] = {
 	  .def = "\"info\"",
 	  .one_of = "debug|info|warning|error",
 	  .doc = "How serious it is" },
-	{ .name = "message", .type = MOR_T_ANY, .flags = MOR_F_REQUIRED, .doc = "For whoever looks for a fault" },
+	{ .name = "message",
+	  .type = MOR_T_ANY,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "For whoever looks for a fault" },
 	{ 0 },
 };

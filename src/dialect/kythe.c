@@ -16,7 +16,11 @@
 /* ---- init ---- */
 
 static const struct mor_field init_params[] = {
-	{ .name = "protocol", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = PROTOCOL, .doc = "Protocol version label" },
+	{ .name = "protocol",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .one_of = PROTOCOL,
+	  .doc = "Protocol version label" },
 	{ .name = "outputEncoding",
 	  .also = "output-encoding|output_encoding",
 	  .type = MOR_T_STRING,
@@ -27,14 +31,19 @@ static const struct mor_field init_params[] = {
 };
 static const struct mor_field init_result[] = {
 	{ .name = "protocol", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The same label" },
-	{ .name = "outputEncoding", .type = MOR_T_STRING, .doc = "What was agreed on; not in the specification" },
+	{ .name = "outputEncoding",
+	  .type = MOR_T_STRING,
+	  .doc = "What was agreed on; not in the specification" },
 	{ 0 },
 };
 
 /* ---- analyze ---- */
 
 static const struct mor_field analysis_types[] = {
-	{ .name = "[]", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "\"/kythe/index/go\"; \"/\" is any" },
+	{ .name = "[]",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "\"/kythe/index/go\"; \"/\" is any" },
 	{ 0 },
 };
 static const struct mor_field analyze_params[] = {
@@ -56,13 +65,22 @@ static const struct mor_field variables[] = {
 };
 static const struct mor_field analyze_result[] = {
 	{ .name = "workingDir", .type = MOR_T_STRING, .doc = "Absolute; relative paths are relative to it" },
-	{ .name = "inputs", .type = MOR_T_ARRAY, .flags = MOR_F_REQUIRED, .doc = "Where to begin, as the record spells them", .fields = paths },
+	{ .name = "inputs",
+	  .type = MOR_T_ARRAY,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "Where to begin, as the record spells them",
+	  .fields = paths },
 	{ .name = "input", .type = MOR_T_STRING, .doc = "The first of them, for who read the example" },
 	{ .name = "arguments", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = paths },
 	{ .name = "environment", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = variables },
-	{ .name = "output", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Absolute; empty, and to be appended to" },
+	{ .name = "output",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "Absolute; empty, and to be appended to" },
 	{ .name = "entryContext", .type = MOR_T_STRING, .doc = "Of the record: its preprocessor context" },
-	{ .name = "outputKey", .type = MOR_T_STRING, .doc = "Of the record: what the compiler would have written" },
+	{ .name = "outputKey",
+	  .type = MOR_T_STRING,
+	  .doc = "Of the record: what the compiler would have written" },
 	{ .name = "details", .type = MOR_T_ARRAY, .doc = "Objects with \"@type\"" },
 	{ 0 },
 };
@@ -71,18 +89,27 @@ static const struct mor_field analyze_result[] = {
 
 static const struct mor_field vname_params[] = {
 	{ .name = "path", .type = MOR_T_STRING, .doc = "As the record spells it" },
-	{ .name = "signature", .type = MOR_T_STRING, .def = "\"\"", .doc = "Of the node; none for the file itself" },
+	{ .name = "signature",
+	  .type = MOR_T_STRING,
+	  .def = "\"\"",
+	  .doc = "Of the node; none for the file itself" },
 	{ 0 },
 };
-#define VNAME_FIELDS                                                                              \
-	{ .name = "signature", .type = MOR_T_STRING, .doc = "As asked" },                         \
-	{ .name = "corpus", .type = MOR_T_STRING, .doc = "Collection of related files" },         \
-	{ .name = "root", .type = MOR_T_STRING, .doc = "Subset of the corpus" },                  \
-	{ .name = "path", .type = MOR_T_STRING, .doc = "Relative to the root" },                  \
-	{ .name = "language", .type = MOR_T_STRING, .doc = "Of the node; none for a file" }
+#define VNAME_FIELDS \
+	{ .name = "signature", .type = MOR_T_STRING, .doc = "As asked" }, \
+		{ .name = "corpus", .type = MOR_T_STRING, .doc = "Collection of related files" }, \
+		{ .name = "root", .type = MOR_T_STRING, .doc = "Subset of the corpus" }, \
+		{ .name = "path", .type = MOR_T_STRING, .doc = "Relative to the root" }, \
+	{ \
+		.name = "language", .type = MOR_T_STRING, .doc = "Of the node; none for a file" \
+	}
 static const struct mor_field vname[] = { VNAME_FIELDS, { 0 } };
 static const struct mor_field vname_result[] = {
-	{ .name = "vname", .type = MOR_T_OBJECT, .flags = MOR_F_REQUIRED, .doc = "The complete VName", .fields = vname },
+	{ .name = "vname",
+	  .type = MOR_T_OBJECT,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "The complete VName",
+	  .fields = vname },
 	VNAME_FIELDS, /* and once more as flat members, as in the transcript */
 	{ 0 },
 };
@@ -102,8 +129,8 @@ static const struct mor_method methods[] = {
 		.params = init_params,
 		.result = init_result,
 		.spec = "Methods, init",
-		.doc = "The first message, and the only one of its kind. An unknown version or encoding, another method "
-		       "before, a second init: ProtocolError, and its stdin is closed.",
+		.doc = "The first message, and the only one of its kind. An unknown version or encoding, "
+		       "another method before, a second init: ProtocolError, and its stdin is closed.",
 	},
 	{
 		.name = "analyze",
@@ -114,9 +141,9 @@ static const struct mor_method methods[] = {
 		.params = analyze_params,
 		.result = analyze_result,
 		.spec = "Methods, analyze",
-		.doc = "Asks for a record and waits until there is one; nothing else waits meanwhile. A second one before "
-		       "done: ProtocolError, and its stdin is closed. At the end of the work it is not answered: its stdin is "
-		       "closed.",
+		.doc = "Asks for a record and waits until there is one; nothing else waits meanwhile. A second "
+		       "one before done: ProtocolError, and its stdin is closed. At the end of the work it is "
+		       "not answered: its stdin is closed.",
 	},
 	{
 		.name = "vname",
@@ -144,8 +171,8 @@ static const struct mor_method methods[] = {
 		.settle = MOR_BY_WRITE,
 		.params = log_params,
 		.spec = "Methods, done",
-		.doc = "The current analysis is complete, whatever the message says. Not answered, id or no id. Failure is "
-		       "told by exiting without it.",
+		.doc = "The current analysis is complete, whatever the message says. Not answered, id or no "
+		       "id. Failure is told by exiting without it.",
 	},
 	{ 0 },
 };
@@ -162,14 +189,17 @@ static const struct mor_code codes[] = {
 
 static const struct mor_quirk quirks[] = {
 	{ "reply_to_notifications", "false", "true|false",
-	  "answer log and done that carry an id with null, for generic clients that wait for it", MOR_QUIRK_REPLY_TO_NOTES },
-	{ "leading_zeros", "false", "true|false", "take 007 for a length; else it is a corrupt frame", MOR_QUIRK_LEADING_ZEROS },
+	  "answer log and done that carry an id with null, for generic clients that wait for it",
+	  MOR_QUIRK_REPLY_TO_NOTES },
+	{ "leading_zeros", "false", "true|false", "take 007 for a length; else it is a corrupt frame",
+	  MOR_QUIRK_LEADING_ZEROS },
 	{ 0 },
 };
 
 /* ---- the answer to init ---- */
 
-static int refuse_init(mortise_error *err, int status, int64_t code, const char *what, const struct mor_value *value, const char *known)
+static int refuse_init(mortise_error *err, int status, int64_t code, const char *what,
+		       const struct mor_value *value, const char *known)
 {
 	mor_fail(err, status, "%s \"%.40s\": this host knows %s", what, mor_json_text(value, ""), known);
 	err->rpc_code = code;
@@ -188,7 +218,8 @@ static int read_encoding(const struct mor_value *params, const char **ret, morti
 		if (!value || mor_json_type(value) == MOR_JSON_NULL)
 			continue;
 		if (found && !mor_json_equal(found, value))
-			return refuse_init(err, MORTISE_EINPUT, -32602, "two encodings, one of them", value, "only one");
+			return refuse_init(err, MORTISE_EINPUT, -32602, "two encodings, one of them", value,
+					   "only one");
 		found = value;
 	}
 	*ret = mor_json_text(found, found ? "" : "protobuf");
@@ -230,8 +261,9 @@ const struct mor_dialect mor_dialect_kythe = {
 	.name = "kythe",
 	.title = "Kythe analyzers",
 	.spec_url = "https://github.com/kythe/kythe/pull/3339",
-	.doc = "The plugin is the client: it asks for a compilation record, reads the files at the record's paths, appends "
-	       "entries to the output file, says done and asks for the next. The host sends no request of its own.",
+	.doc = "The plugin is the client: it asks for a compilation record, reads the files at the record's "
+	       "paths, appends entries to the output file, says done and asks for the next. The host sends no "
+	       "request of its own.",
 	.example = "mortise index project.kzip --analyzer ./my-analyzer -o project.entries",
 	.link = { .framing = MOR_FRAMING_DECIMAL, .frame_limit = 256 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
 	.life = {

@@ -41,8 +41,8 @@ const struct mor_dialect mor_dialect_plain = {
 	.name = "plain",
 	.title = "Any JSON-RPC 2.0 program",
 	.spec_url = "https://www.jsonrpc.org/specification",
-	.doc = "No lifecycle, no manifest: the program is started, called, and stopped by closing its stdin. Calls run "
-	       "side by side, and either side may call the other.",
+	.doc = "No lifecycle, no manifest: the program is started, called, and stopped by closing its stdin. "
+	       "Calls run side by side, and either side may call the other.",
 	.example = "mortise call --dialect plain greet name=Ada -- ./my-program",
 	.link = { .framing = MOR_FRAMING_LINES, .frame_limit = 256 * MOR_MIB, .queue_limit = 64 * MOR_MIB },
 	.life = { .stop = { .term_ms = 2000, .kill_ms = 2000 }, .restart = MOR_RESTART_USUAL },

@@ -44,16 +44,19 @@ int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortis
 		return 0;
 	}
 	for (size_t i = 0; dialects[i] && used < sizeof(known); i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", dialects[i]->name);
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 dialects[i]->name);
 	if (!name || !*name)
 		return mor_fail(err, MORTISE_EMANIFEST, "no dialect is named: this version speaks %s", known);
 	mor_excerpt(mor_slice_of(name), quoted, sizeof(quoted));
 	for (size_t i = 0; dialects[i]; i++)
 		mor_nearest_offer(&near, dialects[i]->name);
 	if (mor_nearest_best(&near))
-		return mor_fail(err, MORTISE_EMANIFEST, "unknown dialect \"%s\": did you mean \"%s\"? (this version speaks %s)",
-				quoted, mor_nearest_best(&near), known);
-	return mor_fail(err, MORTISE_EMANIFEST, "unknown dialect \"%s\": this version speaks %s", quoted, known);
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"unknown dialect \"%s\": did you mean \"%s\"? (this version speaks %s)", quoted,
+				mor_nearest_best(&near), known);
+	return mor_fail(err, MORTISE_EMANIFEST, "unknown dialect \"%s\": this version speaks %s", quoted,
+			known);
 }
 
 /* ---- rows ---- */
@@ -61,7 +64,8 @@ int mor_dialect_require(const char *name, const struct mor_dialect **ret, mortis
 const struct mor_timing mor_timing_none;
 const struct mor_outcome mor_outcome_none;
 
-const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from, struct mor_slice name)
+const struct mor_method *mor_dialect_method(const struct mor_dialect *dialect, enum mor_side from,
+					    struct mor_slice name)
 {
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
 		if (m->from == from && (mor_slice_is(name, m->name) || mor_text_in(name, m->also)))
@@ -76,7 +80,8 @@ static bool is_action(const struct mor_method *m, struct mor_slice action)
 {
 	if (m->from != MOR_FROM_HOST)
 		return false;
-	return m->action ? mor_slice_is(action, m->action) : mor_slice_is(action, m->name) || mor_text_in(action, m->also);
+	return m->action ? mor_slice_is(action, m->action) :
+			   mor_slice_is(action, m->name) || mor_text_in(action, m->also);
 }
 
 /* Rows that an embedder calls, not those of the start, health and stop. */
@@ -168,7 +173,8 @@ struct mor_slice mor_interface_id(const struct mor_value *element)
  * capabilities decide. */
 static const struct mor_value *listed(const struct mor_dialect *dialect, const struct mor_value *identity)
 {
-	const struct mor_value *list = dialect->offer ? mor_json_at(identity, dialect->offer->interfaces) : NULL;
+	const struct mor_value *list =
+		dialect->offer ? mor_json_at(identity, dialect->offer->interfaces) : NULL;
 	enum mor_json_type type = mor_json_type(list);
 
 	return type == MOR_JSON_ARRAY || type == MOR_JSON_OBJECT ? list : NULL;
@@ -176,7 +182,8 @@ static const struct mor_value *listed(const struct mor_dialect *dialect, const s
 
 typedef void interface_fn(struct mor_slice id, void *arg);
 
-static void each_interface(const struct mor_dialect *dialect, const struct mor_value *identity, interface_fn *each, void *arg)
+static void each_interface(const struct mor_dialect *dialect, const struct mor_value *identity,
+			   interface_fn *each, void *arg)
 {
 	const struct mor_value *list = listed(dialect, identity);
 	const struct mor_inferred *inferred = dialect->offer ? dialect->offer->inferred : NULL;
@@ -206,7 +213,8 @@ static void write_interface(struct mor_slice id, void *arg)
 	list->count++;
 }
 
-int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity, struct mor_buf *out)
+int mor_dialect_interfaces(const struct mor_dialect *dialect, const struct mor_value *identity,
+			   struct mor_buf *out)
 {
 	struct interface_list list = { .writer = { .out = out } };
 
@@ -228,7 +236,8 @@ static void match_interface(struct mor_slice id, void *arg)
 	wish->found = wish->found || mor_slice_is(id, wish->name);
 }
 
-bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_value *identity, const char *interface)
+bool mor_dialect_announces(const struct mor_dialect *dialect, const struct mor_value *identity,
+			   const char *interface)
 {
 	struct interface_wish wish = { .name = interface };
 

@@ -34,24 +34,44 @@ static const struct mor_field run_params[] = {
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_REQUIRED,
 	  .doc = "KIND:NAME, such as \"scaffold:indexer\"" },
-	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "Positional arguments", .fields = mor_strings },
-	{ .name = "flags", .type = MOR_T_OBJECT, .def = "{}", .doc = "Flags by name, without dashes", .fields = flags },
+	{ .name = "args",
+	  .type = MOR_T_ARRAY,
+	  .def = "[]",
+	  .doc = "Positional arguments",
+	  .fields = mor_strings },
+	{ .name = "flags",
+	  .type = MOR_T_OBJECT,
+	  .def = "{}",
+	  .doc = "Flags by name, without dashes",
+	  .fields = flags },
 	{ .name = "workspace_root",
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_REQUIRED,
 	  .doc = "Absolute path of the workspace" },
-	{ .name = "config", .type = MOR_T_OBJECT, .def = "{}", .doc = "The workspace's sunscreen.yml, as JSON" },
+	{ .name = "config",
+	  .type = MOR_T_OBJECT,
+	  .def = "{}",
+	  .doc = "The workspace's sunscreen.yml, as JSON" },
 	{ 0 },
 };
 static const struct mor_field hook_context[] = {
 	{ .name = "workspace_root", .type = MOR_T_STRING, .doc = "Absolute path of the workspace" },
-	{ .name = "idl", .type = MOR_T_ANY, .doc = "The program's IDL; absent where there is none, or more than one" },
+	{ .name = "idl",
+	  .type = MOR_T_ANY,
+	  .doc = "The program's IDL; absent where there is none, or more than one" },
 	{ .name = "*", .type = MOR_T_ANY, .doc = "What the caller adds (--context)" },
 	{ 0 },
 };
 static const struct mor_field hook_params[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The hook, such as \"after_build\"" },
-	{ .name = "context", .type = MOR_T_OBJECT, .def = "{}", .doc = "What happened", .fields = hook_context },
+	{ .name = "name",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "The hook, such as \"after_build\"" },
+	{ .name = "context",
+	  .type = MOR_T_OBJECT,
+	  .def = "{}",
+	  .doc = "What happened",
+	  .fields = hook_context },
 	{ 0 },
 };
 static const struct mor_field run_result[] = {
@@ -76,7 +96,8 @@ static const struct mor_method methods[] = {
 		.timing = MOR_TIMING(.timeout_ms = 10000, .late = MOR_LATE_FORGET),
 		.result = commands_result,
 		.spec = "JSON-RPC methods, commands",
-		.doc = "What the plugin offers. The manifest says it already; a difference is a warning, and so is silence.",
+		.doc = "What the plugin offers. The manifest says it already; a difference is a warning, and "
+		       "so is silence.",
 	},
 	{
 		.name = "run",
@@ -120,9 +141,9 @@ const struct mor_dialect mor_dialect_sunscreen = {
 	.name = "sunscreen",
 	.title = "Sunscreen plugins, JSON-RPC over stdio by plugin.toml",
 	.spec_url = "https://github.com/Pantani/sunscreen/blob/main/docs/site/src/reference/plugin-protocol/index.md",
-	.doc = "Plugins of the Sunscreen tool for Solana workspaces: scaffolding commands and build hooks, confined to the "
-	       "permissions in their manifest. Each run has a process of its own: \"commands\", one \"run\" or \"hook\", the "
-	       "end of its input.",
+	.doc = "Plugins of the Sunscreen tool for Solana workspaces: scaffolding commands and build hooks, "
+	       "confined to the permissions in their manifest. Each run has a process of its own: "
+	       "\"commands\", one \"run\" or \"hook\", the end of its input.",
 	.manifest = "plugin.toml",
 	.link = {
 		.framing = MOR_FRAMING_LINES,

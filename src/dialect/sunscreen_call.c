@@ -16,7 +16,7 @@ struct listing {
 	const struct mor_value *other; /* only offers that this object of kinds does not have; NULL: all */
 	struct mor_buf names;          /* "scaffold:a, hook:b": the matches */
 	unsigned matches;
-	char found[100];               /* kind of the last match */
+	char found[100]; /* kind of the last match */
 };
 
 static bool in_kinds(const struct mor_value *kinds, struct mor_slice kind, struct mor_slice name)
@@ -26,10 +26,12 @@ static bool in_kinds(const struct mor_value *kinds, struct mor_slice kind, struc
 
 static void take_listed(struct listing *l, struct mor_slice kind, struct mor_slice name)
 {
-	if ((l->wanted.ptr && !mor_slice_eq(l->wanted, name)) || (l->kind.ptr && !mor_slice_eq(l->kind, kind)) ||
-	    (l->other && in_kinds(l->other, kind, name)) || !kind.ptr || !name.ptr || kind.len >= sizeof(l->found))
+	if ((l->wanted.ptr && !mor_slice_eq(l->wanted, name)) ||
+	    (l->kind.ptr && !mor_slice_eq(l->kind, kind)) || (l->other && in_kinds(l->other, kind, name)) ||
+	    !kind.ptr || !name.ptr || kind.len >= sizeof(l->found))
 		return;
-	mor_buf_printf(&l->names, "%s%.*s:%.*s", l->matches++ ? ", " : "", (int)kind.len, kind.ptr, (int)name.len, name.ptr);
+	mor_buf_printf(&l->names, "%s%.*s:%.*s", l->matches++ ? ", " : "", (int)kind.len, kind.ptr,
+		       (int)name.len, name.ptr);
 	memcpy(l->found, kind.ptr, kind.len);
 	l->found[kind.len] = '\0';
 }
@@ -54,7 +56,8 @@ static void walk_lists(const struct mor_value *manifest, struct listing *l)
 	struct mor_json_iter hook = mor_json_iter(mor_json_get(manifest, "hooks"));
 
 	while (mor_json_next(&command))
-		take_listed(l, mor_json_string(mor_json_get(command.value, "kind")), mor_json_string(mor_json_get(command.value, "name")));
+		take_listed(l, mor_json_string(mor_json_get(command.value, "kind")),
+			    mor_json_string(mor_json_get(command.value, "name")));
 	while (mor_json_next(&hook))
 		take_listed(l, MOR_SLICE("hook"), mor_json_string(hook.value));
 }
@@ -105,7 +108,8 @@ static int resolve(const struct mor_peer *peer, const char *action, struct meant
 	if (mor_buf_failed(&l.names))
 		r = mor_fail_memory_of(err, peer->name);
 	else if (l.matches > 1)
-		r = mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" may mean %s: write it out", peer->name, action, l.names.data);
+		r = mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" may mean %s: write it out", peer->name, action,
+			     l.names.data);
 	else if (l.matches == 1)
 		memcpy(ret->kind, l.found, sizeof(ret->kind));
 	else if (!lists && colon && l.kind.len && l.kind.len < sizeof(ret->kind))
@@ -165,8 +169,9 @@ struct spelling {
 		      struct mor_writer *w);
 };
 
-static int spell(struct mor_peer *peer, const char *action, struct mor_slice params, const struct spelling *spelling,
-		 const struct mor_method **ret_method, struct mor_buf *ret_params, mortise_error *err)
+static int spell(struct mor_peer *peer, const char *action, struct mor_slice params,
+		 const struct spelling *spelling, const struct mor_method **ret_method,
+		 struct mor_buf *ret_params, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_writer w = { .out = ret_params };
@@ -227,9 +232,12 @@ static int greeted(struct mor_peer *peer, const struct mor_method *method, const
 	walk_kinds(listed, &ours);
 	walk_kinds(result, &theirs);
 	if (ours.matches || theirs.matches)
-		peer->warn(peer, "plugin.toml and the plugin's \"commands\" differ: only plugin.toml has %.*s; only the plugin "
-			      "has %.*s", ours.matches ? (int)ours.names.len : 7, ours.matches ? ours.names.data : "nothing",
-			      theirs.matches ? (int)theirs.names.len : 7, theirs.matches ? theirs.names.data : "nothing");
+		peer->warn(peer,
+			   "plugin.toml and the plugin's \"commands\" differ: only plugin.toml has %.*s; only "
+			   "the plugin has %.*s",
+			   ours.matches ? (int)ours.names.len : 7, ours.matches ? ours.names.data : "nothing",
+			   theirs.matches ? (int)theirs.names.len : 7,
+			   theirs.matches ? theirs.names.data : "nothing");
 	mor_buf_fini(&ours.names);
 	mor_buf_fini(&theirs.names);
 	return 0;

@@ -17,13 +17,16 @@ struct value_walk {
 	void *arg;
 };
 
-static void check_members(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object);
-static void check_closed(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object);
+static void check_members(struct value_walk *walk, const struct mor_field *fields,
+			  const struct mor_value *object);
+static void check_closed(struct value_walk *walk, const struct mor_field *fields,
+			 const struct mor_value *object);
 static void check_value(struct value_walk *walk, const struct mor_field *field, const struct mor_value *value);
 
 /* ---- findings ---- */
 
-__attribute__((format(printf, 3, 4))) static void find(struct value_walk *walk, bool fatal, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void find(struct value_walk *walk, bool fatal, const char *format,
+						       ...)
 {
 	struct mor_finding finding = { .fatal = fatal };
 	va_list args;
@@ -72,14 +75,10 @@ static void leave(struct value_walk *walk, size_t before)
 /* ---- types ---- */
 
 const struct mor_bit_name mor_type_names[] = {
-	{ MOR_T_STRING, "string" },
-	{ MOR_T_INT, "integer" },
-	{ MOR_T_NUMBER, "number" },
-	{ MOR_T_BOOL, "boolean" },
-	{ MOR_T_OBJECT, "object" },
-	{ MOR_T_ARRAY, "array" },
-	{ MOR_T_NULL, "null" },
-	{ 0, NULL },
+	{ MOR_T_STRING, "string" }, { MOR_T_INT, "integer" },
+	{ MOR_T_NUMBER, "number" }, { MOR_T_BOOL, "boolean" },
+	{ MOR_T_OBJECT, "object" }, { MOR_T_ARRAY, "array" },
+	{ MOR_T_NULL, "null" },     { 0, NULL },
 };
 
 const char *mor_field_type_text(unsigned type, char out[96])
@@ -140,7 +139,8 @@ static void check_scalar(struct value_walk *walk, const struct mor_field *field,
 	char quoted[60];
 
 	if (text.ptr && field->one_of && !mor_text_in(text, field->one_of))
-		find(walk, !by_letter(field), "\"%s\" is none of %s", mor_excerpt(text, quoted, sizeof(quoted)), field->one_of);
+		find(walk, !by_letter(field), "\"%s\" is none of %s", mor_excerpt(text, quoted, sizeof(quoted)),
+		     field->one_of);
 	if (field->min < field->max && mor_json_type(value) == MOR_JSON_NUMBER) {
 		double number = mor_json_double(value, field->min);
 
@@ -150,9 +150,12 @@ static void check_scalar(struct value_walk *walk, const struct mor_field *field,
 }
 
 /* "[]" describes the elements; without it they are objects with these fields. */
-static void check_elements(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *array)
+static void check_elements(struct value_walk *walk, const struct mor_field *fields,
+			   const struct mor_value *array)
 {
-	const struct mor_field object = { .name = "[]", .type = MOR_T_OBJECT, .flags = MOR_F_REQUIRED, .fields = fields };
+	const struct mor_field object = {
+		.name = "[]", .type = MOR_T_OBJECT, .flags = MOR_F_REQUIRED, .fields = fields
+	};
 	const struct mor_field *element = strcmp(fields->name, "[]") == 0 ? fields : &object;
 	struct mor_json_iter it = mor_json_iter(array);
 	char index[24];
@@ -229,14 +232,16 @@ static bool applies(const struct mor_field *field, const struct mor_value *objec
 	return value.ptr && mor_slice_is(value, equals + 1);
 }
 
-static void check_missing(struct value_walk *walk, const struct mor_field *field, const struct mor_value *object)
+static void check_missing(struct value_walk *walk, const struct mor_field *field,
+			  const struct mor_value *object)
 {
 	size_t before = enter_member(walk, mor_slice_of(field->name));
 	char wanted[96];
 
 	if ((field->flags & MOR_F_REQUIRED) && applies(field, object))
-		find(walk, !by_letter(field), "required (%s)%s%s but missing", mor_field_type_text(field->type, wanted),
-		     field->when ? " with " : "", field->when ? field->when : "");
+		find(walk, !by_letter(field), "required (%s)%s%s but missing",
+		     mor_field_type_text(field->type, wanted), field->when ? " with " : "",
+		     field->when ? field->when : "");
 	leave(walk, before);
 }
 
@@ -259,7 +264,8 @@ static void check_member(struct value_walk *walk, const struct mor_field *field,
 	if (!mor_json_get(object, field->name))
 		find(walk, false, "the specification spells this \"%s\"", field->name);
 	/* If a value is required and null is allowed, null still does not count as a value. */
-	if (mor_json_type(value) == MOR_JSON_NULL && field->when && (field->flags & MOR_F_REQUIRED) && applies(field, object))
+	if (mor_json_type(value) == MOR_JSON_NULL && field->when && (field->flags & MOR_F_REQUIRED) &&
+	    applies(field, object))
 		find(walk, !by_letter(field), "null, but required with %s", field->when);
 	else
 		check_value(walk, field, value);
@@ -292,7 +298,8 @@ static void check_others(struct value_walk *walk, const struct mor_field *fields
 }
 
 /* CLOSED: the finding lists the known names, so that nobody has to search for them. */
-static void check_closed(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object)
+static void check_closed(struct value_walk *walk, const struct mor_field *fields,
+			 const struct mor_value *object)
 {
 	struct mor_json_iter it = mor_json_iter(object);
 	char names[160] = "";
@@ -300,7 +307,8 @@ static void check_closed(struct value_walk *walk, const struct mor_field *fields
 
 	for (const struct mor_field *f = fields; f->name; f++)
 		if (!(f->flags & MOR_F_BEYOND) && used < sizeof(names))
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", f->name);
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+						 f->name);
 	while (mor_json_next(&it) && walk->count < MOR_FINDINGS_MAX) {
 		size_t before;
 
@@ -312,7 +320,8 @@ static void check_closed(struct value_walk *walk, const struct mor_field *fields
 	}
 }
 
-static void check_any_of(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object)
+static void check_any_of(struct value_walk *walk, const struct mor_field *fields,
+			 const struct mor_value *object)
 {
 	char names[120] = "";
 	size_t used = 0;
@@ -323,13 +332,15 @@ static void check_any_of(struct value_walk *walk, const struct mor_field *fields
 		if (mor_field_get(f, object))
 			return;
 		if (used < sizeof(names))
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", f->name);
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+						 f->name);
 	}
 	if (used)
 		find(walk, true, "at least one of %s is required", names);
 }
 
-static void check_members(struct value_walk *walk, const struct mor_field *fields, const struct mor_value *object)
+static void check_members(struct value_walk *walk, const struct mor_field *fields,
+			  const struct mor_value *object)
 {
 	for (const struct mor_field *f = fields; f->name; f++) {
 		if (strcmp(f->name, "*") == 0)
@@ -340,7 +351,8 @@ static void check_members(struct value_walk *walk, const struct mor_field *field
 	check_any_of(walk, fields, object);
 }
 
-unsigned mor_validate(const struct mor_field *fields, const struct mor_value *value, mor_finding_fn *say, void *arg)
+unsigned mor_validate(const struct mor_field *fields, const struct mor_value *value, mor_finding_fn *say,
+		      void *arg)
 {
 	struct value_walk walk = { .say = say, .arg = arg };
 	bool fatal = false;

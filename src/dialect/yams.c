@@ -31,7 +31,8 @@ static const struct mor_method methods[] = {
 		.params = mor_yams_init_params,
 		.result = mor_yams_init_result,
 		.spec = "Lifecycle Methods, 2. plugin.init",
-		.doc = "Initialize plugin with configuration. After the handshake, and again after each restart.",
+		.doc = "Initialize plugin with configuration. After the handshake, and again after each "
+		       "restart.",
 	},
 	{
 		.name = "plugin.health",
@@ -51,8 +52,8 @@ static const struct mor_method methods[] = {
 		.result = mor_yams_supports_result,
 		.needs = "content_extractor_v1",
 		.spec = "Content Extraction Interface, 5. extractor.supports",
-		.doc = "Check if plugin can extract content from file type. At least one parameter must be given; real "
-		       "plugins need both, so send both.",
+		.doc = "Check if plugin can extract content from file type. At least one parameter must be "
+		       "given; real plugins need both, so send both.",
 	},
 	{
 		.name = "extractor.extract",
@@ -74,8 +75,9 @@ static const struct mor_method methods[] = {
 		.result = mor_yams_entities_result,
 		.needs = "kg_entity_provider_v1",
 		.spec = "not in it; the real host and its plugins have it",
-		.doc = "One page of entities for the knowledge graph; ask again from next_offset while has_more is true. "
-		       "The manifest's capabilities.kg_entities.rpc_method may name another method.",
+		.doc = "One page of entities for the knowledge graph; ask again from next_offset while "
+		       "has_more is true. The manifest's capabilities.kg_entities.rpc_method may name another "
+		       "method.",
 	},
 	{
 		.name = "*",
@@ -84,7 +86,8 @@ static const struct mor_method methods[] = {
 		.timing = &call_timing,
 		.outcome = MOR_OUTCOME(.page = &page),
 		.spec = "Process Management",
-		.doc = "Custom RPC requests; a method the plugin does not know is \"not implemented\", no fault.",
+		.doc = "Custom RPC requests; a method the plugin does not know is \"not implemented\", no "
+		       "fault.",
 	},
 	{
 		.name = "plugin.shutdown",
@@ -92,14 +95,15 @@ static const struct mor_method methods[] = {
 		.flags = MOR_M_OPTIONAL,
 		.timing = MOR_TIMING(.timeout_ms = 5000),
 		.spec = "Lifecycle Methods, 4. plugin.shutdown",
-		.doc = "Graceful plugin shutdown: the plugin cleans up its resources and answers null. The end of its "
-		       "output counts as an answer.",
+		.doc = "Graceful plugin shutdown: the plugin cleans up its resources and answers null. The end "
+		       "of its output counts as an answer.",
 	},
 	{
 		.name = "*",
 		.from = MOR_FROM_PLUGIN,
 		.role = MOR_ROLE_NOTE,
-		.doc = "The specification has no messages of the plugin's own; a notification is passed on as an event.",
+		.doc = "The specification has no messages of the plugin's own; a notification is passed on as "
+		       "an event.",
 	},
 	{ 0 },
 };
@@ -119,8 +123,9 @@ static const struct mor_code codes[] = {
 
 static const struct mor_quirk quirks[] = {
 	{ "init_params", "both", "both|spec|raw",
-	  "What plugin.init sends for a configuration C. both: {\"config\": C} and C's own keys beside it; spec: "
-	  "{\"config\": C}; raw: C itself, as the real host does. --strict is always spec.", MOR_QUIRK_OWN },
+	  "What plugin.init sends for a configuration C. both: {\"config\": C} and C's own keys beside it; "
+	  "spec: {\"config\": C}; raw: C itself, as the real host does. --strict is always spec.",
+	  MOR_QUIRK_OWN },
 	{ 0 },
 };
 
@@ -148,8 +153,9 @@ const struct mor_dialect mor_dialect_yams = {
 	.name = "yams",
 	.title = "YAMS external plugins, JSON-RPC protocol 1.0",
 	.spec_url = "https://github.com/trvon/yams/blob/main/docs/spec/external_plugin_jsonrpc_protocol.md",
-	.doc = "Plugins of the YAMS content store that run as processes of their own: the host asks, the plugin answers, "
-	       "one request at a time. Most of them extract text from binary files (content_extractor_v1).",
+	.doc = "Plugins of the YAMS content store that run as processes of their own: the host asks, the "
+	       "plugin answers, one request at a time. Most of them extract text from binary files "
+	       "(content_extractor_v1).",
 	.example = "mortise extract /bin/ls --plugin build/plugins/elf-text",
 	.manifest = "yams-plugin.json",
 	.called = "/name",

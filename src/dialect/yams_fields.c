@@ -76,7 +76,10 @@ const struct mor_field mor_yams_manifest_result[] = {
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_REQUIRED | MOR_F_STRICT_ONLY,
 	  .doc = "Semantic version, e.g. \"1.0.0\"" },
-	{ .name = "description", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Human-readable description" },
+	{ .name = "description",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_STRICT_ONLY,
+	  .doc = "Human-readable description" },
 	{ .name = "author", .type = MOR_T_STRING, .flags = MOR_F_STRICT_ONLY, .doc = "Plugin author" },
 	{ .name = "interfaces",
 	  .type = MOR_T_ARRAY,
@@ -131,7 +134,10 @@ const struct mor_field mor_yams_supports_params[] = {
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_ANY_OF,
 	  .doc = "MIME type, e.g. \"application/x-executable\"" },
-	{ .name = "extension", .type = MOR_T_STRING, .flags = MOR_F_ANY_OF, .doc = "File extension, e.g. \".elf\"" },
+	{ .name = "extension",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_ANY_OF,
+	  .doc = "File extension, e.g. \".elf\"" },
 	{ 0 },
 };
 const struct mor_field mor_yams_supports_result[] = {
@@ -220,12 +226,19 @@ const struct mor_field mor_yams_extract_result[] = {
 /* ---- kg_entity_provider_v1: in real use, absent from the specification ---- */
 
 static const struct mor_field entities_opts[] = {
-	{ .name = "offset", .type = MOR_T_INT, .def = "0", .doc = "Where the page begins: next_offset of the last one" },
+	{ .name = "offset",
+	  .type = MOR_T_INT,
+	  .def = "0",
+	  .doc = "Where the page begins: next_offset of the last one" },
 	{ .name = "limit",
 	  .type = MOR_T_INT,
-	  .doc = "Functions per page; real hosts send 1000 below 1 MB, 500 below 5, 200 below 20, 100 below 50, else 50" },
+	  .doc = "Functions per page; real hosts send 1000 below 1 MB, 500 below 5, 200 below 20, 100 below "
+		 "50, else 50" },
 	{ .name = "include_decompiled", .type = MOR_T_BOOL, .def = "false", .doc = "With decompiled code" },
-	{ .name = "include_call_graph", .type = MOR_T_BOOL, .def = "true", .doc = "With edges between functions" },
+	{ .name = "include_call_graph",
+	  .type = MOR_T_BOOL,
+	  .def = "true",
+	  .doc = "With edges between functions" },
 	{ 0 },
 };
 const struct mor_field mor_yams_entities_params[] = {
@@ -234,7 +247,10 @@ const struct mor_field mor_yams_entities_params[] = {
 	  .flags = MOR_F_REQUIRED,
 	  .doc = "Content source",
 	  .fields = source },
-	{ .name = "opts", .type = MOR_T_OBJECT, .doc = "Paging (\"opts\", not \"options\")", .fields = entities_opts },
+	{ .name = "opts",
+	  .type = MOR_T_OBJECT,
+	  .doc = "Paging (\"opts\", not \"options\")",
+	  .fields = entities_opts },
 	{ 0 },
 };
 static const struct mor_field entity_node[] = {

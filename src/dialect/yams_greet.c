@@ -84,7 +84,8 @@ static int init_answered(const struct mor_value *result, mortise_error *err)
 	if (!why)
 		why = mor_json_at(result, "/error/message");
 	if (mor_json_type(why) != MOR_JSON_STRING)
-		return mor_fail(err, MORTISE_EREMOTE, "plugin.init answered status \"error\" and gave no reason");
+		return mor_fail(err, MORTISE_EREMOTE,
+				"plugin.init answered status \"error\" and gave no reason");
 	return mor_fail(err, MORTISE_EREMOTE, "plugin.init answered status \"error\": %s",
 			mor_excerpt(mor_json_string(why), text, sizeof(text)));
 }
@@ -151,7 +152,8 @@ static int check_version(struct mor_peer *peer, struct mor_slice version, mortis
 
 	if (!peer->strict || is_semantic(version))
 		return 0;
-	return mor_fail(err, MORTISE_EPROTO, "handshake.manifest: /version \"%s\" is no semantic version (1.0.0)",
+	return mor_fail(err, MORTISE_EPROTO,
+			"handshake.manifest: /version \"%s\" is no semantic version (1.0.0)",
 			mor_excerpt(version, text, sizeof(text)));
 }
 
@@ -165,7 +167,7 @@ static void compare_member(struct mor_peer *peer, const struct mor_value *hello,
 	if (!said.ptr || !file.ptr || mor_slice_eq(said, file))
 		return;
 	peer->warn(peer, "handshake.manifest: /%s is \"%s\", but %s says \"%s\": the file wins", member,
-		      mor_excerpt(said, a, sizeof(a)), peer->dialect->manifest, mor_excerpt(file, b, sizeof(b)));
+		   mor_excerpt(said, a, sizeof(a)), peer->dialect->manifest, mor_excerpt(file, b, sizeof(b)));
 }
 
 /* True if `identity` announces everything in `list`. */
@@ -196,7 +198,7 @@ static void compare_interfaces(struct mor_peer *peer, const struct mor_value *he
 	    mor_dialect_interfaces(peer->dialect, peer->manifest, &b) < 0)
 		return;
 	peer->warn(peer, "handshake.manifest: /interfaces is %.*s, but %s says %.*s: the file wins", (int)a.len,
-		      a.data, peer->dialect->manifest, (int)b.len, b.data);
+		   a.data, peer->dialect->manifest, (int)b.len, b.data);
 }
 
 /* Missing members only warn: the real host uses the file's stem and "0.0.0" instead. */
@@ -207,7 +209,8 @@ static int hello_answered(struct mor_peer *peer, const struct mor_value *result,
 
 	if (mor_json_type(result) != MOR_JSON_OBJECT)
 		return mor_fail(err, MORTISE_EPROTO,
-				"handshake.manifest answered %s, not an object with name, version and interfaces",
+				"handshake.manifest answered %s, not an object with name, version and "
+				"interfaces",
 				mor_json_type_name(mor_json_type(result)));
 	if (mor_json_type(name) == MOR_JSON_STRING)
 		r = check_name(peer, mor_json_string(name), err);

@@ -102,7 +102,8 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 	char flight[48] = "any number of calls", a[32], b[32], text[120];
 
 	if (d->life.max_in_flight)
-		snprintf(flight, sizeof(flight), "%u call%s", d->life.max_in_flight, d->life.max_in_flight == 1 ? "" : "s");
+		snprintf(flight, sizeof(flight), "%u call%s", d->life.max_in_flight,
+			 d->life.max_in_flight == 1 ? "" : "s");
 	line(out, "Specification", d->spec_url);
 	line(out, "Manifest", d->manifest ? d->manifest : "none: mortise.toml, or the command line");
 	line(out, "Framing", framing_text(d->link.framing));
@@ -116,7 +117,9 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 		 bytes(d->link.queue_limit, flight));
 	line(out, "Message limit", text);
 	line(out, "Environment", environments[d->life.env]);
-	line(out, "Sandbox", d->life.confine == MOR_CONFINED ? "confined to the permissions in its manifest" : "guarded; --confine confines it");
+	line(out, "Sandbox",
+	     d->life.confine == MOR_CONFINED ? "confined to the permissions in its manifest" :
+					       "guarded; --confine confines it");
 }
 
 bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_method *method)
@@ -132,12 +135,14 @@ bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_me
 /* ---- the wire ---- */
 
 static const struct mor_bit_name wire_rules[] = {
-	{ MOR_WIRE_JSONRPC_OPTIONAL, "A message without \"jsonrpc\" is taken with a warning; --strict refuses it." },
+	{ MOR_WIRE_JSONRPC_OPTIONAL,
+	  "A message without \"jsonrpc\" is taken with a warning; --strict refuses it." },
 	{ MOR_WIRE_ERROR_NULL_OK, "\"error\": null beside a result is no error; --strict refuses it." },
 	{ MOR_WIRE_NULL_ID_FAILS_ONLY_CALL, "An error with id null fails the only call in flight." },
 	{ MOR_WIRE_NAN_OK, "NaN and Infinity are taken as numbers." },
 	{ MOR_WIRE_ANY_REPLY_ID, "With one call in flight any response is its answer, whatever its id." },
-	{ MOR_WIRE_ANY_REF, "A notification that names no call, or none that there was, is about the running one." },
+	{ MOR_WIRE_ANY_REF,
+	  "A notification that names no call, or none that there was, is about the running one." },
 	{ 0, NULL },
 };
 
@@ -146,19 +151,26 @@ static void wire(const struct mor_dialect *d, struct mor_buf *out)
 	const struct mor_method *bye = mor_dialect_role(d, MOR_ROLE_BYE, NULL);
 
 	mor_explain_heading(out, "On the wire");
-	mor_explain_wrap(out, 0, 2, "Ids of the host are integers from 1, below 2^31. Batches of the plugin are understood; the host sends none.");
+	mor_explain_wrap(
+		out, 0, 2,
+		"Ids of the host are integers from 1, below 2^31. Batches of the plugin are understood; the "
+		"host sends none.");
 	for (const struct mor_bit_name *rule = wire_rules; rule->name; rule++)
 		if (d->wire & rule->bit)
 			mor_explain_wrap(out, 0, 2, rule->name);
 	if (bye && bye->settle != MOR_BY_WRITE)
-		mor_explain_wrap(out, 0, 2, "The end of its output, or its exit, answers the message that asks it to stop.");
+		mor_explain_wrap(out, 0, 2,
+				 "The end of its output, or its exit, answers the message that asks it to "
+				 "stop.");
 	if (d->serve)
-		mor_explain_wrap(out, 0, 2, "The plugin greets: it is ready once its own first request was answered.");
+		mor_explain_wrap(out, 0, 2,
+				 "The plugin greets: it is ready once its own first request was answered.");
 	if (d->serve && d->serve->answer_faults)
 		mor_explain_wrap(out, 0, 2, "What is no JSON-RPC is answered with -32700 or -32600, id null.");
-	mor_explain_wrap(out, 0, 2, d->serve && d->serve->noise_is_breach
-				    ? "Bytes on its stdout that are no message end the session."
-				    : "Bytes on its stdout that are no message are skipped and told as noise.");
+	mor_explain_wrap(out, 0, 2,
+			 d->serve && d->serve->noise_is_breach ?
+				 "Bytes on its stdout that are no message end the session." :
+				 "Bytes on its stdout that are no message are skipped and told as noise.");
 }
 
 /* ---- time, health, restart ---- */
@@ -172,7 +184,8 @@ static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 
 	if (timing->late != MOR_LATE_DROP || !timing->timeout_ms)
 		return;
-	mor_buf_printf(out, "\n  A plugin that let a call time out has %s to answer late (that answer is dropped).\n"
+	mor_buf_printf(out,
+		       "\n  A plugin that let a call time out has %s to answer late (that answer is dropped).\n"
 		       "  After that it counts as wedged: it is stopped and started again.\n",
 		       timing->late_ms ? mor_format_ms(timing->late_ms, limit) : "as long again");
 }
@@ -182,7 +195,8 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 {
 	static const char *const clocks[] = {
 		[MOR_FROM_WRITE] = "",
-		[MOR_FROM_SIGN] = "since the plugin's last message, pongs apart (--strict: since the request), ",
+		[MOR_FROM_SIGN] =
+			"since the plugin's last message, pongs apart (--strict: since the request), ",
 		[MOR_FROM_PIECE] = "since its last piece, ",
 	};
 	static const char *const lates[] = {
@@ -194,7 +208,8 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 	const struct mor_timing *timing = mor_timing_of(m);
 	char limit[32];
 
-	mor_buf_text(text, m->from == MOR_FROM_PLUGIN ? "since the start of the process, " : clocks[timing->clock]);
+	mor_buf_text(text,
+		     m->from == MOR_FROM_PLUGIN ? "since the start of the process, " : clocks[timing->clock]);
 	if (timing->max_ms)
 		mor_buf_printf(text, "at most %s in all, ", mor_format_ms(timing->max_ms, limit));
 	if (timing->ack_ms)
@@ -238,8 +253,11 @@ static void time_limits(const struct mor_dialect *d, struct mor_buf *out)
 		if (m->from == MOR_FROM_HOST || mor_timing_of(m)->timeout_ms)
 			one_limit(d, m, out);
 	if (d->conversation && d->conversation->total_ms) {
-		mor_buf_printf(out, "  %-24s%-9s ", "a session in all", mor_format_ms(d->conversation->total_ms, limit));
-		mor_explain_wrap(out, 36, 36, "since the answer that opened it, told 30 s before, then the plugin is killed");
+		mor_buf_printf(out, "  %-24s%-9s ", "a session in all",
+			       mor_format_ms(d->conversation->total_ms, limit));
+		mor_explain_wrap(out, 36, 36,
+				 "since the answer that opened it, told 30 s before, then the plugin is "
+				 "killed");
 	}
 	lateness(d, out);
 }
@@ -255,7 +273,8 @@ static void asked_when(const struct mor_health *h, struct mor_buf *out)
 	if (h->after_timeout)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "after a time-out, ");
 	if (h->every_ms)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "every %s while idle, ", mor_format_ms(h->every_ms, every));
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "every %s while idle, ",
+					 mor_format_ms(h->every_ms, every));
 	text[used - 2] = '\0';
 	line(out, "Asked", text);
 }
@@ -272,9 +291,11 @@ static void verdicts(const struct mor_health *h, struct mor_buf *out)
 	}
 	snprintf(text, sizeof(text), "%s: %s", h->at, h->good ? h->good : "");
 	line(out, "Good", text);
-	snprintf(text, sizeof(text), "%s, and any value not listed here: a warning", h->fair ? h->fair : "none");
+	snprintf(text, sizeof(text), "%s, and any value not listed here: a warning",
+		 h->fair ? h->fair : "none");
 	line(out, "Fair", text);
-	snprintf(text, sizeof(text), "%s%ssilence, a crash: the plugin is marked unhealthy", h->bad ? h->bad : "", h->bad ? ", " : "");
+	snprintf(text, sizeof(text), "%s%ssilence, a crash: the plugin is marked unhealthy",
+		 h->bad ? h->bad : "", h->bad ? ", " : "");
 	line(out, "Bad", text);
 }
 
@@ -282,14 +303,16 @@ static void watchdog(const struct mor_watchdog *w, struct mor_buf *out)
 {
 	char text[160], every[32];
 
-	snprintf(text, sizeof(text), "every %s%s", mor_format_ms(w->every_ms, every), w->beside_calls ? ", also while it works" : " while idle");
+	snprintf(text, sizeof(text), "every %s%s", mor_format_ms(w->every_ms, every),
+		 w->beside_calls ? ", also while it works" : " while idle");
 	line(out, "Asked", text);
 	line(out, "Good", "any answer");
 	snprintf(text, sizeof(text), "%u unanswered in a row, a crash: the plugin is killed", w->misses);
 	line(out, "Bad", text);
 	if (w->learn)
-		line(out, "While it works", "an unanswered one counts only once it has answered one during a call: some plugins cannot; "
-		     "any message of it is a sign of life");
+		line(out, "While it works",
+		     "an unanswered one counts only once it has answered one during a call: some plugins "
+		     "cannot; any message of it is a sign of life");
 }
 
 static void explain_health(const struct mor_dialect *d, struct mor_buf *out)
@@ -328,10 +351,14 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 		 mor_format_ms(d->life.stop.term_ms, a), mor_format_ms(d->life.stop.kill_ms, b));
 	line(out, "Then", text);
 	if (d->life.stop.hold)
-		line(out, "Held", "so long in every stop, also after a fault of the plugin and after the host's own death; only "
-				  "a second Ctrl-C is faster");
+		line(out, "Held",
+		     "so long in every stop, also after a fault of the plugin and after the host's own death; "
+		     "only a second Ctrl-C is faster");
 	if (d->life.restart.clean) {
-		snprintf(text, sizeof(text), "with nothing under way: started again at once; the %uth in a row without work is the last", d->life.restart.clean);
+		snprintf(text, sizeof(text),
+			 "with nothing under way: started again at once; the %uth in a row without work is the "
+			 "last",
+			 d->life.restart.clean);
 		line(out, "After exit 0", text);
 	}
 	if (d->life.shape != MOR_SHAPE_SESSION) {
@@ -356,28 +383,36 @@ static void codes(const struct mor_dialect *d, struct mor_buf *out)
 		mor_explain_wrap(out, 32, 32, c->doc);
 	}
 	if (d->recoverable)
-		mor_buf_printf(out, "\n  %s in an error's data: true means that trying again may help.\n", d->recoverable);
+		mor_buf_printf(out, "\n  %s in an error's data: true means that trying again may help.\n",
+			       d->recoverable);
 }
 
 /* The keys are those of manifest/keys.c, which this room may not include. */
 static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 {
-	mor_explain_heading(out, "Configuration (mortise.toml, ~/.config/mortise/plugins/NAME.toml, --set section.key=value)");
+	mor_explain_heading(
+		out,
+		"Configuration (mortise.toml, ~/.config/mortise/plugins/NAME.toml, --set section.key=value)");
 	line(out, "[plugin]", "name, dialect, command, args, cwd, framing, version, description");
 	line(out, "[env]", "NAME = \"value\": variables for the plugin");
 	line(out, "[timeouts]", "METHOD = \"300s\", \"*\" for every call; --timeout METHOD=300s for one run");
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
-	line(out, "[limits]", d->conversation ? "in_flight, frame, send, queue, depth, session" : "in_flight, frame, send, queue, depth");
-	line(out, "[sandbox]", "what it may do where it is confined: 'mortise jail --help', docs/guide/sandbox.md");
+	line(out, "[limits]",
+	     d->conversation ? "in_flight, frame, send, queue, depth, session" :
+			       "in_flight, frame, send, queue, depth");
+	line(out, "[sandbox]",
+	     "what it may do where it is confined: 'mortise jail --help', docs/guide/sandbox.md");
 	if (mor_explain_sends_config(d))
-		line(out, "[config]", "what initialisation sends, again after each restart; --config for one run");
+		line(out, "[config]",
+		     "what initialisation sends, again after each restart; --config for one run");
 	if (!d->quirks)
 		return;
 	line(out, "[quirks]", "how this plugin differs:");
 	for (const struct mor_quirk *q = d->quirks; q->name; q++) {
-		mor_buf_printf(out, "    %s = %s (default %s)\n", q->name, q->one_of ? q->one_of : "...", q->def ? q->def : "none");
+		mor_buf_printf(out, "    %s = %s (default %s)\n", q->name, q->one_of ? q->one_of : "...",
+			       q->def ? q->def : "none");
 		mor_explain_wrap(out, 0, 6, q->doc);
 	}
 }

@@ -9,7 +9,7 @@
 
 #define NAME_WIDTH 26 /* width of a field's name with its indentation */
 #define TYPE_WIDTH 28
-#define TEXT_AT (NAME_WIDTH + 1 + TYPE_WIDTH + 1)
+#define TEXT_AT    (NAME_WIDTH + 1 + TYPE_WIDTH + 1)
 
 static void list_fields(struct mor_buf *out, unsigned indent, const struct mor_field *fields);
 
@@ -109,7 +109,8 @@ static void template(const struct mor_method *m, struct mor_buf *out)
 	mor_buf_byte(&text, '\0');
 	if (text.status && !out->status)
 		out->status = text.status;
-	fact(out, m->from == MOR_FROM_HOST ? "Sent as %s" : "Answered by the host itself: %s", text.data ? text.data : "");
+	fact(out, m->from == MOR_FROM_HOST ? "Sent as %s" : "Answered by the host itself: %s",
+	     text.data ? text.data : "");
 	mor_buf_fini(&text);
 }
 
@@ -121,7 +122,8 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 
 	enders(d, &ends);
 	if (m->when)
-		fact(out, "Only with the quirk %s%s", m->when, mor_explain_in_force(d, m) ? " (the default)" : "");
+		fact(out, "Only with the quirk %s%s", m->when,
+		     mor_explain_in_force(d, m) ? " (the default)" : "");
 	if (m->action && strcmp(m->action, "*") == 0)
 		fact(out, "What is called by any name that no other method has becomes this");
 	else if (m->action && strcmp(m->action, m->name) != 0)
@@ -131,7 +133,8 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 	if (m->settle == MOR_BY_FIRST && ends.data)
 		fact(out, "Ended by its response, %s, whichever comes first", ends.data);
 	if (m->settle == MOR_BY_NOTE && m->from == MOR_FROM_HOST && ends.data)
-		fact(out, "Its response only acknowledges%s%s; ended by %s", mor_timing_of(m)->ack_ms ? ", within " : "",
+		fact(out, "Its response only acknowledges%s%s; ended by %s",
+		     mor_timing_of(m)->ack_ms ? ", within " : "",
 		     mor_timing_of(m)->ack_ms ? mor_format_ms(mor_timing_of(m)->ack_ms, limit) : "", ends.data);
 	if (mor_outcome_of(m)->keep)
 		fact(out, "%s true opens or keeps a session, in which input is taken", mor_outcome_of(m)->keep);
@@ -156,16 +159,18 @@ static void meaning(const struct mor_method *m, struct mor_buf *out)
 	if (m->role == MOR_ROLE_TAKE)
 		fact(out, "One at a time: a second one before the first has ended is a breach of the protocol");
 	if (says->ok)
-		fact(out, "Failed when %s is %s%s%s%s", says->ok + inverted, inverted ? "true" : "false", also ? ", or when " : "",
-		     also ? also : "", also ? " is not null" : "");
+		fact(out, "Failed when %s is %s%s%s%s", says->ok + inverted, inverted ? "true" : "false",
+		     also ? ", or when " : "", also ? also : "", also ? " is not null" : "");
 	if (says->why && says->ok && !also)
 		fact(out, "%s then says why", says->why);
 	if (says->ref)
 		fact(out, "Belongs to the call whose id is at %s", says->ref);
 	if (says->data)
-		fact(out, "What it brings is at %s%s%s", says->data, says->level ? ", how serious it is at " : "", says->level ? says->level : "");
+		fact(out, "What it brings is at %s%s%s", says->data,
+		     says->level ? ", how serious it is at " : "", says->level ? says->level : "");
 	if (says->code)
-		fact(out, "Its code is at %s%s%s", says->code, says->why ? ", its text at " : "", says->why ? says->why : "");
+		fact(out, "Its code is at %s%s%s", says->code, says->why ? ", its text at " : "",
+		     says->why ? says->why : "");
 }
 
 static void facts(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
@@ -201,13 +206,16 @@ static bool has_other_part(const struct mor_dialect *dialect, const struct mor_m
 
 const char *mor_explain_label(const struct mor_dialect *dialect, const struct mor_method *method, char out[80])
 {
-	const char *part = method->role == MOR_ROLE_INIT ? "start" : method->role == MOR_ROLE_BYE ? "stop" : NULL;
+	const char *part = method->role == MOR_ROLE_INIT ? "start" :
+			   method->role == MOR_ROLE_BYE  ? "stop" :
+							   NULL;
 
 	if (method->action && !strchr(method->action, '*') && strcmp(method->action, method->name) != 0)
 		part = method->action;
 	else if (part && !has_other_part(dialect, method))
 		part = NULL;
-	snprintf(out, 80, "%s%s%s%s", mor_explain_name(dialect, method), part ? " (" : "", part ? part : "", part ? ")" : "");
+	snprintf(out, 80, "%s%s%s%s", mor_explain_name(dialect, method), part ? " (" : "", part ? part : "",
+		 part ? ")" : "");
 	return out;
 }
 
@@ -215,7 +223,8 @@ const char *mor_explain_label(const struct mor_dialect *dialect, const struct mo
 static bool told_above(const struct mor_dialect *d, const struct mor_method *m)
 {
 	for (const struct mor_method *before = d->methods; before != m; before++)
-		if (strcmp(before->name, m->name) == 0 && before->params == m->params && before->result == m->result)
+		if (strcmp(before->name, m->name) == 0 && before->params == m->params &&
+		    before->result == m->result)
 			return m->params || m->result;
 	return false;
 }
@@ -224,8 +233,10 @@ static void one_method(const struct mor_dialect *d, const struct mor_method *m, 
 {
 	char limit[32], label[80];
 
-	mor_buf_printf(out, "  %-40s %s%s%s\n", mor_explain_label(d, m, label), m->from == MOR_FROM_HOST ? "host -> plugin" : "plugin -> host",
-		       mor_timing_of(m)->timeout_ms ? "    " : "", mor_timing_of(m)->timeout_ms ? mor_format_ms(mor_timing_of(m)->timeout_ms, limit) : "");
+	mor_buf_printf(out, "  %-40s %s%s%s\n", mor_explain_label(d, m, label),
+		       m->from == MOR_FROM_HOST ? "host -> plugin" : "plugin -> host",
+		       mor_timing_of(m)->timeout_ms ? "    " : "",
+		       mor_timing_of(m)->timeout_ms ? mor_format_ms(mor_timing_of(m)->timeout_ms, limit) : "");
 	if (m->doc)
 		mor_explain_wrap(out, 0, 4, m->doc);
 	facts(d, m, out);

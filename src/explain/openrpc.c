@@ -85,7 +85,8 @@ static void describe_field(struct mor_writer *w, const struct mor_field *f)
 	if (!f->doc && !f->also && !f->when)
 		return;
 	mor_buf_printf(&text, "%s%s%s%s%s%s", f->doc ? f->doc : "", f->when ? " (required with " : "",
-		       f->when ? f->when : "", f->when ? ")" : "", f->also ? "; also spelled " : "", f->also ? f->also : "");
+		       f->when ? f->when : "", f->when ? ")" : "", f->also ? "; also spelled " : "",
+		       f->also ? f->also : "");
 	if (mor_buf_failed(&text) && !w->out->status)
 		w->out->status = text.status; /* nobody would notice a description that was cut */
 	mor_w_key(w, "description");
@@ -123,7 +124,8 @@ static void schema(struct mor_writer *w, const struct mor_field *f)
 
 /* The next row of the same side with the same name on the wire, or the first row if `after` is NULL:
  * "lifecycle" is sent for several reasons. */
-static const struct mor_method *same_name(const struct mor_dialect *d, const struct mor_method *m, const struct mor_method *after)
+static const struct mor_method *same_name(const struct mor_dialect *d, const struct mor_method *m,
+					  const struct mor_method *after)
 {
 	for (const struct mor_method *row = after ? after + 1 : d->methods; row->name; row++)
 		if (row->from == m->from && strcmp(row->name, m->name) == 0)
@@ -151,9 +153,11 @@ static bool in_all(const struct mor_dialect *d, const struct mor_method *m, cons
 	return true;
 }
 
-static bool in_earlier(const struct mor_dialect *d, const struct mor_method *m, const struct mor_method *until, const char *name)
+static bool in_earlier(const struct mor_dialect *d, const struct mor_method *m, const struct mor_method *until,
+		       const char *name)
 {
-	for (const struct mor_method *row = same_name(d, m, NULL); row && row != until; row = same_name(d, m, row))
+	for (const struct mor_method *row = same_name(d, m, NULL); row && row != until;
+	     row = same_name(d, m, row))
 		if (find_field(row->params, name))
 			return true;
 	return false;
@@ -179,7 +183,8 @@ static void params(struct mor_writer *w, const struct mor_dialect *d, const stru
 	for (int round = 0; round < 2; round++) {
 		for (const struct mor_method *row = same_name(d, m, NULL); row; row = same_name(d, m, row)) {
 			for (const struct mor_field *f = row->params; f && f->name; f++)
-				if (is_member(f) && in_all(d, m, f->name) == (round == 0) && !in_earlier(d, m, row, f->name))
+				if (is_member(f) && in_all(d, m, f->name) == (round == 0) &&
+				    !in_earlier(d, m, row, f->name))
 					param(w, f, round == 0);
 		}
 	}
@@ -190,7 +195,9 @@ static void params(struct mor_writer *w, const struct mor_dialect *d, const stru
 static void result(struct mor_writer *w, const struct mor_method *m)
 {
 	const struct mor_field whole = { .name = "result",
-					 .type = m->result ? MOR_T_OBJECT : m->settle == MOR_BY_WRITE ? MOR_T_NULL : MOR_T_ANY,
+					 .type = m->result                 ? MOR_T_OBJECT :
+						 m->settle == MOR_BY_WRITE ? MOR_T_NULL :
+									     MOR_T_ANY,
 					 .fields = m->result };
 
 	mor_w_key(w, "result");

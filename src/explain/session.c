@@ -40,14 +40,16 @@ static void draw_answer(const struct mor_method *m, const char *remark, struct m
 
 	for (const struct mor_field *f = m->result; f && f->name && used + strlen(f->name) + 4 < room; f++)
 		if (strcmp(f->name, "*") != 0)
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", f->name);
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+						 f->name);
 	if (!used)
 		used = (size_t)snprintf(names, sizeof(names), "result");
 	snprintf(names + used, sizeof(names) - used, "%s", remark);
 	message(out, names, m->from == MOR_FROM_PLUGIN);
 }
 
-static void draw_named(const struct mor_dialect *d, enum mor_role role, const char *before, const char *after, struct mor_buf *out)
+static void draw_named(const struct mor_dialect *d, enum mor_role role, const char *before, const char *after,
+		       struct mor_buf *out)
 {
 	const struct mor_method *m = NULL;
 	char text[LANE];
@@ -86,25 +88,28 @@ static void draw_end(const struct mor_dialect *d, const struct mor_method *m, bo
 		draw_answer(m, "", out);
 	if (m->settle == MOR_BY_NOTE) {
 		if (mor_timing_of(m)->ack_ms)
-			snprintf(remark, sizeof(remark), "  within %s", mor_format_ms(mor_timing_of(m)->ack_ms, limit));
+			snprintf(remark, sizeof(remark), "  within %s",
+				 mor_format_ms(mor_timing_of(m)->ack_ms, limit));
 		draw_answer(m, remark, out);
 	}
 	if (m->settle != MOR_BY_REPLY)
 		draw_notes(d, m, again, out);
 }
 
-static void draw_begin(const struct mor_dialect *d, const struct mor_method *m, const char *remark, struct mor_buf *out)
+static void draw_begin(const struct mor_dialect *d, const struct mor_method *m, const char *remark,
+		       struct mor_buf *out)
 {
 	char limit[32], label[80], text[LANE];
 
-	snprintf(text, sizeof(text), "%.40s%s%s%s%s", mor_explain_label(d, m, label), remark ? "  " : "", remark ? remark : "",
-		 mor_timing_of(m)->timeout_ms ? "  within " : "", mor_timing_of(m)->timeout_ms ? mor_format_ms(mor_timing_of(m)->timeout_ms, limit) : "");
+	snprintf(text, sizeof(text), "%.40s%s%s%s%s", mor_explain_label(d, m, label), remark ? "  " : "",
+		 remark ? remark : "", mor_timing_of(m)->timeout_ms ? "  within " : "",
+		 mor_timing_of(m)->timeout_ms ? mor_format_ms(mor_timing_of(m)->timeout_ms, limit) : "");
 	message(out, text, m->from == MOR_FROM_HOST);
 }
 
 /* All rows of a role on one side; returns their number. */
-static unsigned draw_role(const struct mor_dialect *d, enum mor_side from, enum mor_role role, const char *remark, bool again,
-			  struct mor_buf *out)
+static unsigned draw_role(const struct mor_dialect *d, enum mor_side from, enum mor_role role,
+			  const char *remark, bool again, struct mor_buf *out)
 {
 	const struct mor_method *m = NULL;
 	unsigned count = 0;
@@ -143,7 +148,8 @@ static void greeting(const struct mor_dialect *d, struct mor_buf *out)
 	lane(out, "starts the process");
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL, false, out);
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_HELLO, NULL, false, out);
-	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, mor_explain_sends_config(d) ? "configuration" : NULL, false, out);
+	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, mor_explain_sends_config(d) ? "configuration" : NULL, false,
+		  out);
 	if (d->health && d->health->first)
 		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, "before the first call", false, out);
 }

@@ -17,11 +17,11 @@ void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg)
 const char *mor_role_name(enum mor_role role)
 {
 	static const char *const names[] = {
-		[MOR_ROLE_HELLO] = "hello", [MOR_ROLE_INIT] = "init",	  [MOR_ROLE_CALL] = "call",
-		[MOR_ROLE_INPUT] = "input", [MOR_ROLE_PING] = "ping",	  [MOR_ROLE_BYE] = "bye",
-		[MOR_ROLE_CANCEL] = "cancel", [MOR_ROLE_NOTE] = "note",	  [MOR_ROLE_LOG] = "log",
-		[MOR_ROLE_PIECE] = "piece", [MOR_ROLE_DONE] = "done",	  [MOR_ROLE_FAIL] = "fail",
-		[MOR_ROLE_SERVE] = "serve", [MOR_ROLE_TAKE] = "take",	  [MOR_ROLE_FINISH] = "finish",
+		[MOR_ROLE_HELLO] = "hello",   [MOR_ROLE_INIT] = "init", [MOR_ROLE_CALL] = "call",
+		[MOR_ROLE_INPUT] = "input",   [MOR_ROLE_PING] = "ping", [MOR_ROLE_BYE] = "bye",
+		[MOR_ROLE_CANCEL] = "cancel", [MOR_ROLE_NOTE] = "note", [MOR_ROLE_LOG] = "log",
+		[MOR_ROLE_PIECE] = "piece",   [MOR_ROLE_DONE] = "done", [MOR_ROLE_FAIL] = "fail",
+		[MOR_ROLE_SERVE] = "serve",   [MOR_ROLE_TAKE] = "take", [MOR_ROLE_FINISH] = "finish",
 	};
 
 	return names[role];
@@ -29,9 +29,10 @@ const char *mor_role_name(enum mor_role role)
 
 const char *mor_late_text(enum mor_late late)
 {
-	static const char *const names[] = {
-		[MOR_LATE_DROP] = "drop", [MOR_LATE_CANCEL] = "cancel", [MOR_LATE_KILL] = "kill", [MOR_LATE_FORGET] = "forget"
-	};
+	static const char *const names[] = { [MOR_LATE_DROP] = "drop",
+					     [MOR_LATE_CANCEL] = "cancel",
+					     [MOR_LATE_KILL] = "kill",
+					     [MOR_LATE_FORGET] = "forget" };
 
 	return names[late];
 }
@@ -329,7 +330,10 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	text(w, "manifest", d->manifest);
 	text(w, "called", d->called);
 	mor_w_pair(w, "shape", shapes[d->life.shape]);
-	mor_w_pair(w, "env", d->life.env == MOR_ENVIRON_INHERIT ? "inherit" : d->life.env == MOR_ENVIRON_BARE ? "bare" : "clean");
+	mor_w_pair(w, "env",
+		   d->life.env == MOR_ENVIRON_INHERIT ? "inherit" :
+		   d->life.env == MOR_ENVIRON_BARE    ? "bare" :
+							"clean");
 	mor_w_pair(w, "confine", d->life.confine == MOR_GUARDED ? "guarded" : "confined");
 	mor_w_pair(w, "framing", mor_framing_name(d->link.framing));
 	mor_w_key(w, "reads");
@@ -342,7 +346,8 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 	mor_w_pair_int(w, "max_in_flight", d->life.max_in_flight);
 	mor_w_pair_int(w, "max_waiting", d->life.max_waiting ? d->life.max_waiting : 65536);
 	mor_w_pair_int(w, "frame_limit", (int64_t)d->link.frame_limit);
-	mor_w_pair_int(w, "send_limit", (int64_t)(d->link.send_limit ? d->link.send_limit : d->link.frame_limit));
+	mor_w_pair_int(w, "send_limit",
+		       (int64_t)(d->link.send_limit ? d->link.send_limit : d->link.frame_limit));
 	mor_w_pair_int(w, "queue_limit", (int64_t)d->link.queue_limit);
 	text(w, "recoverable", d->recoverable);
 }

@@ -30,19 +30,19 @@ struct mor_extract;
 
 /* What the user wants. */
 struct mor_extract_args {
-	const char *const *files;            /* "-" is stdin                                    */
+	const char *const *files; /* "-" is stdin                                    */
 	size_t file_count;
 	/* plugins that extract; of several, the most confident one gets the file ... */
 	struct mor_text_list plugins;
-	const char *const *command;          /* ... and this command line, or NULL              */
-	struct mor_text_list options;        /* KEY=VALUE for extractor.extract                 */
-	uint32_t jobs;                       /* processes per plugin; 0: one per processor      */
+	const char *const *command;   /* ... and this command line, or NULL              */
+	struct mor_text_list options; /* KEY=VALUE for extractor.extract                 */
+	uint32_t jobs;                /* processes per plugin; 0: one per processor      */
 	uint32_t retries;
-	const char *source;                  /* "bytes" or "path"                               */
-	const char *mime, *extension;        /* for all files; NULL: found for each file */
-	const char *output;                  /* a file, or NULL or "-": stdout */
-	uint64_t max_size;                   /* limit for a file that is sent as bytes */
-	bool metadata;                       /* printed before the content, in text output */
+	const char *source;           /* "bytes" or "path"                               */
+	const char *mime, *extension; /* for all files; NULL: found for each file */
+	const char *output;           /* a file, or NULL or "-": stdout */
+	uint64_t max_size;            /* limit for a file that is sent as bytes */
+	bool metadata;                /* printed before the content, in text output */
 	const struct mor_plugin_args *plugin;
 };
 
@@ -52,13 +52,18 @@ int mor_extract_run(struct mor_console *console, const struct mor_extract_args *
 /* One plugin of the command line. */
 struct mor_extract_plugin {
 	struct mor_extract *extract;
-	const char *typed;          /* as the user named it, or NULL: a command */
+	const char *typed; /* as the user named it, or NULL: a command */
 	mortise_pool *pool;
-	struct mor_doc *described;  /* known after its greeting: interfaces, capabilities */
-	bool refused;               /* it cannot be used, and the others go on; reported on stderr */
+	struct mor_doc *described; /* known after its greeting: interfaces, capabilities */
+	bool refused;              /* it cannot be used, and the others go on; reported on stderr */
 };
 
-enum mor_extract_supports { MOR_EXTRACT_SUPPORTS_ASKED, MOR_EXTRACT_SUPPORTS_NO, MOR_EXTRACT_SUPPORTS_UNKNOWN, MOR_EXTRACT_SUPPORTS_YES };
+enum mor_extract_supports {
+	MOR_EXTRACT_SUPPORTS_ASKED,
+	MOR_EXTRACT_SUPPORTS_NO,
+	MOR_EXTRACT_SUPPORTS_UNKNOWN,
+	MOR_EXTRACT_SUPPORTS_YES
+};
 
 struct mor_extract_answer {
 	struct mor_extract_kind *kind;
@@ -72,13 +77,13 @@ struct mor_extract_answer {
 struct mor_extract_kind {
 	struct mor_extract_kind *next;
 	struct mor_extract *extract;
-	char *found;                   /* the type from libmagic or --mime */
-	char *mime;                    /* the same type in YAMS' words */
+	char *found; /* the type from libmagic or --mime */
+	char *mime;  /* the same type in YAMS' words */
 	char *extension;
-	size_t pending;                /* answers that are still missing */
+	size_t pending;                        /* answers that are still missing */
 	const struct mor_extract_answer *best; /* NULL: no plugin takes it */
 	struct mor_extract_job *waiting;       /* jobs that wait for the last answer */
-	struct mor_extract_answer answers[]; /* one per plugin */
+	struct mor_extract_answer answers[];   /* one per plugin */
 };
 
 enum mor_extract_job_state { MOR_EXTRACT_JOB_FREE, MOR_EXTRACT_JOB_BUSY, MOR_EXTRACT_JOB_DONE };
@@ -87,15 +92,15 @@ struct mor_extract_job {
 	struct mor_extract *extract;
 	struct mor_extract_job *next; /* in a kind's waiting list */
 	enum mor_extract_job_state state;
-	const char *path;     /* as typed; "-" is stdin */
-	struct mor_buf data;  /* the content, if it is sent as bytes */
-	char *mime;           /* as found; after routing, as it is sent */
+	const char *path;    /* as typed; "-" is stdin */
+	struct mor_buf data; /* the content, if it is sent as bytes */
+	char *mime;          /* as found; after routing, as it is sent */
 	char *extension;
 	struct mor_extract_plugin *extractor; /* the plugin that got it */
 	int64_t begun_ms;
-	size_t cost;          /* bytes held by the job and by the queue */
-	struct mor_buf row;   /* output for stdout */
-	mortise_error err;    /* code 0: no error */
+	size_t cost;        /* bytes held by the job and by the queue */
+	struct mor_buf row; /* output for stdout */
+	mortise_error err;  /* code 0: no error */
 	char *err_data;
 };
 
@@ -106,17 +111,17 @@ struct mor_extract {
 	struct mor_extract_plugin *extractors;
 	size_t extractor_count;
 	struct mor_tree option_tree;
-	struct mor_doc *options;  /* --option, as one object */
+	struct mor_doc *options; /* --option, as one object */
 	magic_t magic;
 	struct mor_extract_kind *kinds;
-	struct mor_extract_job *ring;     /* the window; file i is in ring[i % window] */
+	struct mor_extract_job *ring; /* the window; file i is in ring[i % window] */
 	size_t window, file_count;
-	size_t started, printed;  /* numbers of files */
+	size_t started, printed; /* numbers of files */
 	size_t busy, cost, cost_limit;
-	int last_exit_code;       /* of a file that failed */
-	bool headed;              /* a heading was printed: a blank line comes before the next */
-	bool stopping;            /* the run is ending: callbacks do nothing */
-	mortise_error fatal;      /* a plugin that cannot be used at all; code 0: none */
+	int last_exit_code;  /* of a file that failed */
+	bool headed;         /* a heading was printed: a blank line comes before the next */
+	bool stopping;       /* the run is ending: callbacks do nothing */
+	mortise_error fatal; /* a plugin that cannot be used at all; code 0: none */
 	char *fatal_data;
 };
 
@@ -136,7 +141,8 @@ void mor_extract_kinds_free(struct mor_extract *x);
 
 /* run.c */
 void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin *extractor);
-void mor_extract_job_fail(struct mor_extract_job *job, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void mor_extract_job_fail(struct mor_extract_job *job, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* The answer or error is final. From now on the job waits for its turn to be printed. */
 void mor_extract_job_settle(struct mor_extract_job *job);
 const char *mor_extract_job_name(const struct mor_extract_job *job); /* used in texts */

@@ -87,8 +87,8 @@ static void fail_too_large(struct mor_extract_job *job)
 	char limit[32];
 
 	mor_extract_job_fail(job, MORTISE_EINPUT, "larger than --max-size %s%s",
-		     mor_format_bytes(job->extract->args->max_size, limit),
-		     is_stream(job->path) ? "" : "; --source path sends its name instead");
+			     mor_format_bytes(job->extract->args->max_size, limit),
+			     is_stream(job->path) ? "" : "; --source path sends its name instead");
 }
 
 /* One byte over the limit is enough to know. The rest of an endless stream is not read. */
@@ -107,7 +107,8 @@ static void read_stream(struct mor_extract_job *job)
 			job->data.len += (size_t)n;
 	} while (n > 0 && job->data.len <= job->extract->args->max_size);
 	if (n < 0)
-		mor_extract_job_fail(job, MORTISE_EINPUT, "%s", strerror(mor_buf_failed(&job->data) ? ENOMEM : errno));
+		mor_extract_job_fail(job, MORTISE_EINPUT, "%s",
+				     strerror(mor_buf_failed(&job->data) ? ENOMEM : errno));
 	else if (job->data.len > job->extract->args->max_size)
 		fail_too_large(job);
 	if (fd > STDIN_FILENO)
@@ -198,8 +199,9 @@ void mor_extract_job_prepare(struct mor_extract_job *job)
 	if (job->err.code)
 		return;
 	job->mime = mime_of(job);
-	job->extension = args->extension ? given_extension(args->extension) :
-			 is_stream(job->path) ? mor_strdup("") : extension_of(job->path);
+	job->extension = args->extension      ? given_extension(args->extension) :
+			 is_stream(job->path) ? mor_strdup("") :
+						extension_of(job->path);
 	if (!job->mime || !job->extension)
 		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
 }

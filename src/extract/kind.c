@@ -67,7 +67,8 @@ static void refuse_plugin(struct mor_extract_plugin *e, const mortise_error *err
 		x->fatal_data = data.text ? mor_strndup(data.text, data.len) : NULL;
 		return;
 	}
-	mor_buf_printf(&text, "%swarning%s: ", mor_style_err(x->console, MOR_STYLE_WARN), mor_style_err_end(x->console));
+	mor_buf_printf(&text, "%swarning%s: ", mor_style_err(x->console, MOR_STYLE_WARN),
+		       mor_style_err_end(x->console));
 	mor_report_text(&(struct mor_report){ .error = error, .data = data }, &text);
 	mor_buf_text(&text, "; going on without it");
 	if (!mor_buf_failed(&text))
@@ -81,8 +82,10 @@ static void refuse_interface(struct mor_extract_plugin *e, mortise_plugin *plugi
 	mortise_error error = { 0 };
 
 	append_names(mor_json_get(mor_doc_root(e->described), "interfaces"), &has);
-	mor_fail(&error, MORTISE_EUNSUPPORTED, "%s: does not offer " INTERFACE ", so it cannot extract; it has %s",
-		 mortise_plugin_name(plugin), has.len > 1 && !mor_buf_failed(&has) ? has.data : "no interfaces");
+	mor_fail(&error, MORTISE_EUNSUPPORTED,
+		 "%s: does not offer " INTERFACE ", so it cannot extract; it has %s",
+		 mortise_plugin_name(plugin),
+		 has.len > 1 && !mor_buf_failed(&has) ? has.data : "no interfaces");
 	refuse_plugin(e, &error, (mortise_json){ 0 });
 }
 
@@ -100,7 +103,8 @@ static bool is_greeted(const struct mor_extract_plugin *e, mortise_plugin *plugi
 	if (reply->status == MORTISE_OK)
 		return true;
 	return mor_json_size(mor_json_get(mor_doc_root(e->described), "identity")) &&
-	       (mortise_plugin_state(plugin) == MORTISE_READY || reply->status == MORTISE_ECRASHED || reply->status == MORTISE_ETIMEOUT);
+	       (mortise_plugin_state(plugin) == MORTISE_READY || reply->status == MORTISE_ECRASHED ||
+		reply->status == MORTISE_ETIMEOUT);
 }
 
 /* The first answer of a plugin, good or bad, shows whether its greeting worked. */
@@ -205,8 +209,10 @@ static void tell_no_answer(const struct mor_extract_answer *answer, const mortis
 	struct mor_console *console = answer->kind->extract->console;
 
 	if (console->strict)
-		mor_note(console, "%swarning%s: %s: extractor.supports gives no answer, but the specification requires one: the "
-			 "capabilities of the handshake decide", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console),
+		mor_note(console,
+			 "%swarning%s: %s: extractor.supports gives no answer, but the specification requires "
+			 "one: the capabilities of the handshake decide",
+			 mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console),
 			 mortise_plugin_name(reply->plugin));
 }
 
@@ -258,8 +264,10 @@ static void fail_untaken(struct mor_extract_job *job)
 	if (x->extractor_count == 1)
 		append_names(mor_json_get(plugin_abilities(&x->extractors[0]), "formats"), &formats);
 	mor_extract_job_fail(job, MORTISE_EUNSUPPORTED, "%s %s (extension \"%s\")%s%.300s",
-		     x->extractor_count == 1 ? "the plugin does not support" : "none of the plugins supports", job->mime,
-		     job->extension, formats.len > 1 ? "; it supports " : "", formats.len > 1 ? formats.data : "");
+			     x->extractor_count == 1 ? "the plugin does not support" :
+						       "none of the plugins supports",
+			     job->mime, job->extension, formats.len > 1 ? "; it supports " : "",
+			     formats.len > 1 ? formats.data : "");
 }
 
 static void deliver_job(struct mor_extract_job *job, struct mor_extract_kind *kind)
@@ -337,7 +345,8 @@ static int ask_one(struct mor_extract_answer *answer, mortise_error *err)
 	mor_w_end(&w);
 	if (mor_buf_failed(&params))
 		return mor_fail_memory(err);
-	return mortise_pool_call(answer->extractor->pool, "extractor.supports", (mortise_json){ params.data, params.len }, &opt, err);
+	return mortise_pool_call(answer->extractor->pool, "extractor.supports",
+				 (mortise_json){ params.data, params.len }, &opt, err);
 }
 
 static void ask_all(struct mor_extract_kind *kind)
@@ -348,7 +357,9 @@ static void ask_all(struct mor_extract_kind *kind)
 	for (size_t i = 0; i < x->extractor_count && !x->fatal.code; i++) {
 		struct mor_extract_answer *answer = &kind->answers[i];
 
-		*answer = (struct mor_extract_answer){ .kind = kind, .extractor = &x->extractors[i], .mime = kind->mime };
+		*answer = (struct mor_extract_answer){ .kind = kind,
+						       .extractor = &x->extractors[i],
+						       .mime = kind->mime };
 		if (x->extractors[i].refused)
 			answer->verdict = MOR_EXTRACT_SUPPORTS_NO;
 		else if (ask_one(answer, &err) == 0)
@@ -361,7 +372,8 @@ static void ask_all(struct mor_extract_kind *kind)
 static struct mor_extract_kind *new_kind(struct mor_extract_job *job)
 {
 	struct mor_extract *x = job->extract;
-	struct mor_extract_kind *kind = mor_zalloc(sizeof(*kind) + x->extractor_count * sizeof(kind->answers[0]));
+	struct mor_extract_kind *kind =
+		mor_zalloc(sizeof(*kind) + x->extractor_count * sizeof(kind->answers[0]));
 
 	if (!kind)
 		return NULL;

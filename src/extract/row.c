@@ -21,7 +21,8 @@ static void pair_or_null(struct mor_writer *w, const char *name, const struct mo
 }
 
 /* Every member is always there, null if the plugin gave none, so that columns do not move. */
-static void json_row(struct mor_extract_job *job, const mortise_reply *reply, const struct mor_value *result, struct mor_slice content)
+static void json_row(struct mor_extract_job *job, const mortise_reply *reply, const struct mor_value *result,
+		     struct mor_slice content)
 {
 	struct mor_writer w = { .out = &job->row };
 
@@ -79,7 +80,7 @@ static bool result_says_failure(struct mor_extract_job *job, const struct mor_va
 
 	if (type != MOR_JSON_MISSING && type != MOR_JSON_NULL) {
 		mor_extract_job_fail(job, MORTISE_EREMOTE, "extraction failed: %s",
-			     mor_printable_value(error, shown, sizeof(shown)));
+				     mor_printable_value(error, shown, sizeof(shown)));
 		return true;
 	}
 	if (mor_json_bool(mor_json_get(result, "success"), true))
@@ -103,7 +104,8 @@ static void take_result(struct mor_extract_job *job, const mortise_reply *reply)
 	if (!content.ptr)
 		content = mor_json_string(mor_json_get(result, "text"));
 	if (!content.ptr) {
-		mor_extract_job_fail(job, MORTISE_EPROTO, "%s answered without \"content\"", mortise_plugin_name(reply->plugin));
+		mor_extract_job_fail(job, MORTISE_EPROTO, "%s answered without \"content\"",
+				     mortise_plugin_name(reply->plugin));
 		return;
 	}
 	if (job->extract->console->json)
@@ -158,8 +160,9 @@ void mor_extract_job_print(struct mor_extract_job *job)
 		return;
 	}
 	if (!x->console->json && x->file_count > 1) {
-		mor_outf(x->console, "%s%s==> %s <==%s\n", x->headed ? "\n" : "", mor_style(x->console, MOR_STYLE_TITLE),
-			 mor_extract_job_name(job), mor_style_end(x->console));
+		mor_outf(x->console, "%s%s==> %s <==%s\n", x->headed ? "\n" : "",
+			 mor_style(x->console, MOR_STYLE_TITLE), mor_extract_job_name(job),
+			 mor_style_end(x->console));
 		x->headed = true;
 	}
 	mor_out(x->console, mor_buf_view(&job->row));

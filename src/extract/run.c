@@ -17,8 +17,8 @@
 #include "console/signals.h"
 
 #define COST_PER_WORKER ((size_t)256 << 20)
-#define COST_WORKERS 2                  /* no further file is read while this many bytes are in work */
-#define REDRAW_MS 200
+#define COST_WORKERS    2 /* no further file is read while this many bytes are in work */
+#define REDRAW_MS       200
 
 /* ---- jobs ---- */
 
@@ -77,8 +77,8 @@ void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin
 	if (r < 0)
 		mor_extract_job_fail(job, r, "%s", mortise_status_text(r));
 	else
-		r = mortise_pool_call(extractor->pool, "extractor.extract", (mortise_json){ params.data, params.len },
-				      &opt, &job->err);
+		r = mortise_pool_call(extractor->pool, "extractor.extract",
+				      (mortise_json){ params.data, params.len }, &opt, &job->err);
 	if (r < 0)
 		mor_extract_job_settle(job);
 }
@@ -138,7 +138,8 @@ static void print_done(struct mor_extract *x)
 
 static bool run_is_over(struct mor_extract *x)
 {
-	return x->printed == x->file_count || x->fatal.code || mor_signals_count() || mor_out_broken(x->console);
+	return x->printed == x->file_count || x->fatal.code || mor_signals_count() ||
+	       mor_out_broken(x->console);
 }
 
 static void work_files(struct mor_extract *x)
@@ -263,7 +264,8 @@ static int check_output(const struct mor_extract *x, mortise_error *err)
 		return 0;
 	for (size_t i = 0; i < x->file_count; i++)
 		if (stat(x->args->files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-			return mor_fail(err, MORTISE_EINPUT, "--output %s is one of the input files", x->args->output);
+			return mor_fail(err, MORTISE_EINPUT, "--output %s is one of the input files",
+					x->args->output);
 	return 0;
 }
 

@@ -28,18 +28,21 @@ static void on_finding(const struct mor_finding *finding, void *arg)
 	if (plugin->session.strict)
 		mor_findings_add(&j->findings, finding);
 	else if (finding->fatal)
-		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "answer to \"%s\": %s", j->call->name, finding->text);
+		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "answer to \"%s\": %s", j->call->name,
+				 finding->text);
 }
 
 bool mor_says_failure(const char *ok, const struct mor_value *value)
 {
 	if (!ok)
 		return false;
-	return *ok == '!' ? mor_json_bool(mor_json_at(value, ok + 1), false) : !mor_json_bool(mor_json_at(value, ok), true);
+	return *ok == '!' ? mor_json_bool(mor_json_at(value, ok + 1), false) :
+			    !mor_json_bool(mor_json_at(value, ok), true);
 }
 
 /* "success": false, "ok": false, or an error text where the row says that this means failure. */
-static bool says_failure(const struct mor_method *row, const struct mor_value *result, const struct mor_value **ret_why)
+static bool says_failure(const struct mor_method *row, const struct mor_value *result,
+			 const struct mor_value **ret_why)
 {
 	const struct mor_outcome *says = mor_outcome_of(row);
 	const struct mor_value *why = says->why ? mor_json_at(result, says->why) : NULL;
@@ -60,9 +63,10 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 	else if (mor_json_type(why) > MOR_JSON_NULL)
 		mor_json_write(why, false, &text);
 	if (text.len)
-		return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, (int)text.len, text.data);
-	return mor_fail(error, MORTISE_EREMOTE, "%s: the answer to \"%s\" says that it did not succeed", call->plugin->session.name,
-			call->name);
+		return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, (int)text.len,
+				text.data);
+	return mor_fail(error, MORTISE_EREMOTE, "%s: the answer to \"%s\" says that it did not succeed",
+			call->plugin->session.name, call->name);
 }
 
 /* Only rows that say something of their result cost a parse. */
@@ -98,13 +102,15 @@ static void find_next_page(const mortise_call *call, const struct mor_value *res
 	const struct mor_page *page = mor_outcome_of(call->method)->page;
 	const struct mor_value *next = page ? mor_json_at(result, page->next) : NULL;
 
-	if (!next || mor_json_type(next) == MOR_JSON_NULL || (page->more && !mor_json_bool(mor_json_at(result, page->more), false)))
+	if (!next || mor_json_type(next) == MOR_JSON_NULL ||
+	    (page->more && !mor_json_bool(mor_json_at(result, page->more), false)))
 		return;
 	write_nested(&(struct mor_writer){ .out = out }, page->param, next);
 }
 
 /* 0, or the failure in error. */
-static int judge_result(mortise_call *call, struct mor_slice result, struct mor_verdict *verdict, struct mor_buf *next, mortise_error *error)
+static int judge_result(mortise_call *call, struct mor_slice result, struct mor_verdict *verdict,
+			struct mor_buf *next, mortise_error *error)
 {
 	const struct mor_method *row = call->method;
 	struct judgement judgement = { .call = call };
@@ -127,8 +133,8 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 		find_next_page(call, mor_doc_root(doc), next);
 	mor_doc_free(doc);
 	if (judgement.findings.count)
-		r = mor_fail(error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", call->plugin->session.name, call->name,
-			     mor_findings_text(&judgement.findings));
+		r = mor_fail(error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", call->plugin->session.name,
+			     call->name, mor_findings_text(&judgement.findings));
 	return r;
 }
 
@@ -144,9 +150,11 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 	name = mor_dialect_code_name(plugin->dialect, remote.code);
 	/* The embedder knows what it called, but not what the greeting consists of. */
 	mor_fail(&error, MORTISE_EREMOTE, "%s: %s%s%s%s (code %lld%s%s)", plugin->session.name,
-		 call->purpose == MOR_FOR_GREETING ? "refused \"" : "", call->purpose == MOR_FOR_GREETING ? call->name : "",
-		 call->purpose == MOR_FOR_GREETING ? "\": " : "", remote.text[0] ? remote.text : "error without a message",
-		 (long long)remote.code, name ? ", " : "", name ? name : "");
+		 call->purpose == MOR_FOR_GREETING ? "refused \"" : "",
+		 call->purpose == MOR_FOR_GREETING ? call->name : "",
+		 call->purpose == MOR_FOR_GREETING ? "\": " : "",
+		 remote.text[0] ? remote.text : "error without a message", (long long)remote.code,
+		 name ? ", " : "", name ? name : "");
 	error.rpc_code = remote.code;
 	verdict.error = &error;
 	verdict.error_data = remote.data;
@@ -208,13 +216,16 @@ void mor_call_answer(mortise_call *call, const struct mor_message *message)
 	} else if (call->state == MOR_CALL_LATE) {
 		plugin->counters.dropped++;
 		call->in_hand = true;
-		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name, (long long)call->id);
+		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name,
+				 (long long)call->id);
 		mor_call_release(call);
-	} else if (!mor_shape_is_session(plugin) && call->state != MOR_CALL_TAKEN && mor_shape_hold(call, message)) {
+	} else if (!mor_shape_is_session(plugin) && call->state != MOR_CALL_TAKEN &&
+		   mor_shape_hold(call, message)) {
 		return;
 	} else if (message->kind == MOR_MSG_ERROR) {
 		settle_error(call, message);
-	} else if (call->method->settle == MOR_BY_NOTE && !(call->flags & MORTISE_RAW) && !is_whole_answer(call, message->result)) {
+	} else if (call->method->settle == MOR_BY_NOTE && !(call->flags & MORTISE_RAW) &&
+		   !is_whole_answer(call, message->result)) {
 		call->acked = true;
 	} else {
 		settle_result(call, message->result);
@@ -262,8 +273,8 @@ static int run_until_done(mortise_host *host, mortise_call *call, struct sync *s
 	return mor_fail(&sync->error, r, "the event loop failed");
 }
 
-int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json params, const mortise_call_options *given,
-		      char **ret_result, mortise_error *err)
+int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json params,
+		      const mortise_call_options *given, char **ret_result, mortise_error *err)
 {
 	struct sync sync; /* not cleared: its error alone is half a kilobyte */
 	mortise_call_options opt;
@@ -287,7 +298,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 		r = run_until_done(plugin->host, call, &sync);
 		if (r < 0 && err)
 			*err = sync.error;
-	} else if (r == MORTISE_EREMOTE && plugin->failure_data.len) { /* its greeting's, of which the data are kept */
+	} else if (r == MORTISE_EREMOTE &&
+		   plugin->failure_data.len) { /* its greeting's, of which the data are kept */
 		sync.text = mor_strndup(plugin->failure_data.data, plugin->failure_data.len);
 	}
 	mor_loop_hold(plugin->host->loop, false);

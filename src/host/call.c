@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedder asks for becomes a call: row, wire name, wire params; then it is sent or waits. See call.h. */
+/* What the embedder asks for becomes a call: row, wire name, wire params; then it is sent or
+ * waits. See call.h. */
 #include <stddef.h>
 #include <string.h>
 
@@ -17,8 +18,9 @@
 #include "host/template.h"
 
 /* Rows that no dialect needs to write down. */
-static const struct mor_method any_method = { .name = "*", .from = MOR_FROM_HOST, .role = MOR_ROLE_CALL,
-					      .timing = MOR_TIMING(.timeout_ms = 30000) };
+static const struct mor_method any_method = {
+	.name = "*", .from = MOR_FROM_HOST, .role = MOR_ROLE_CALL, .timing = MOR_TIMING(.timeout_ms = 30000)
+};
 
 /* ---- making ---- */
 
@@ -72,11 +74,13 @@ static int check_params(mortise_plugin *plugin, const char *action, struct mor_s
 	if (!params.ptr)
 		return 0;
 	if (!mor_json_valid(params, 0, 0, &at))
-		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)", plugin->session.name, action, at);
+		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)",
+				plugin->session.name, action, at);
 	while (*params.ptr == ' ' || *params.ptr == '\t' || *params.ptr == '\r' || *params.ptr == '\n')
 		params.ptr++; /* valid JSON has more than blanks */
 	if (*params.ptr != '{' && *params.ptr != '[')
-		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" must be an object or an array", plugin->session.name, action);
+		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" must be an object or an array",
+				plugin->session.name, action);
 	return 0;
 }
 
@@ -85,7 +89,9 @@ static int check_extra(mortise_plugin *plugin, const char *action, struct mor_sl
 	while (extra.len && strchr(" \t\r\n", *extra.ptr))
 		extra.ptr++, extra.len--;
 	if (extra.ptr && (!extra.len || *extra.ptr != '{' || !mor_json_valid(extra, 0, 0, NULL)))
-		return mor_fail(err, MORTISE_EINVAL, "%s: what goes beside the params of \"%s\" must be a JSON object", plugin->session.name, action);
+		return mor_fail(err, MORTISE_EINVAL,
+				"%s: what goes beside the params of \"%s\" must be a JSON object",
+				plugin->session.name, action);
 	return 0;
 }
 
@@ -114,11 +120,14 @@ static const struct mor_method *find_action(mortise_plugin *plugin, const char *
 	return plugin->last_row;
 }
 
-static int fill_template(mortise_plugin *plugin, struct started *call, const struct mor_template_words *words, mortise_error *err)
+static int fill_template(mortise_plugin *plugin, struct started *call, const struct mor_template_words *words,
+			 mortise_error *err)
 {
 	int r = mor_template_fill(plugin, call->row->template, words, &call->shaped);
 
-	return r < 0 ? mor_fail(err, r, "%s: params of \"%s\": %s", plugin->session.name, call->name, mortise_status_text(r)) : 0;
+	return r < 0 ? mor_fail(err, r, "%s: params of \"%s\": %s", plugin->session.name, call->name,
+				mortise_status_text(r)) :
+		       0;
 }
 
 /* Whoever asks for the health without params asks as the host does: plugins may count on its params. */
@@ -134,7 +143,8 @@ static int own_params(mortise_plugin *plugin, struct started *call, mortise_erro
 }
 
 /* Action and params of the embedder -> row, wire method and wire params. */
-static int shape_call(mortise_plugin *plugin, const char *action, const mortise_call_options *opt, struct started *call, mortise_error *err)
+static int shape_call(mortise_plugin *plugin, const char *action, const mortise_call_options *opt,
+		      struct started *call, mortise_error *err)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
 	int r = check_params(plugin, action, call->params, err);
@@ -144,10 +154,12 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	if (r < 0)
 		return r;
 	call->name = action;
-	call->row = opt->flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action))
-					: find_action(plugin, action);
+	call->row = opt->flags & MORTISE_RAW ?
+			    mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action)) :
+			    find_action(plugin, action);
 	if (!call->row && plugin->dialect->serve)
-		return mor_fail(err, MORTISE_EINVAL, "%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
+		return mor_fail(err, MORTISE_EINVAL,
+				"%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
 				plugin->session.name, action, plugin->dialect->name);
 	if (!call->row)
 		call->row = &any_method;
@@ -158,8 +170,10 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	if (hooks && hooks->shape_call) {
 		r = hooks->shape_call(&plugin->session, action, call->params, &call->row, &call->shaped, err);
 		call->name = call->row->name;
-	} else if (call->row->template && (call->row->role == MOR_ROLE_CALL || call->row->role == MOR_ROLE_INPUT)) {
-		struct mor_template_words words = { .action = action, .params = call->params,
+	} else if (call->row->template &&
+		   (call->row->role == MOR_ROLE_CALL || call->row->role == MOR_ROLE_INPUT)) {
+		struct mor_template_words words = { .action = action,
+						    .params = call->params,
 						    .extra = { opt->extra.text, opt->extra.len } };
 
 		r = fill_template(plugin, call, &words, err);
@@ -186,7 +200,8 @@ static void on_params_finding(const struct mor_finding *finding, void *arg)
 	if (check->plugin->session.strict)
 		mor_findings_add(&check->findings, finding);
 	else if (finding->fatal)
-		mor_event_printf(check->plugin, MORTISE_EVENT_WARNING, "params of \"%s\": %s", check->name, finding->text);
+		mor_event_printf(check->plugin, MORTISE_EVENT_WARNING, "params of \"%s\": %s", check->name,
+				 finding->text);
 }
 
 /* What the specification says of our own params: told, and under STRICT refused before anything is sent. */
@@ -202,8 +217,8 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 	mor_validate(call->row->params, mor_doc_root(doc), on_params_finding, &check);
 	mor_doc_free(doc);
 	if (check.findings.count)
-		return mor_fail(err, MORTISE_EINPUT, "%s: params of \"%s\" break the specification: %s", plugin->session.name,
-				call->name, mor_findings_text(&check.findings));
+		return mor_fail(err, MORTISE_EINPUT, "%s: params of \"%s\" break the specification: %s",
+				plugin->session.name, call->name, mor_findings_text(&check.findings));
 	return 0;
 }
 
@@ -231,8 +246,8 @@ static int start_call(mortise_plugin *plugin, const struct started *started, con
 	return 0;
 }
 
-int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params, const mortise_call_options *opt,
-		   mortise_call **ret_call, mortise_error *err)
+int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
+		   const mortise_call_options *opt, mortise_call **ret_call, mortise_error *err)
 {
 	struct started started = { .params = { params.text, params.len } };
 	int r;
@@ -309,10 +324,12 @@ static void on_cancel(struct mor_task *task)
 	MOR_HOLD(plugin);
 	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", plugin->session.name, call->name);
 	/* The others that it works on were not cancelled by anybody. */
-	mor_fail(&killed, MORTISE_ECLOSED, "%s: killed, because \"%s\" was cancelled", plugin->session.name, call->name);
+	mor_fail(&killed, MORTISE_ECLOSED, "%s: killed, because \"%s\" was cancelled", plugin->session.name,
+		 call->name);
 	call->in_hand = true;
 	mor_call_send_cancel(call);
-	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
+	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
+			mor_call_keeps_slot(call));
 	if (kill)
 		mor_supervise_breach(plugin, &killed, MOR_RUNG_KILL);
 }

@@ -42,31 +42,31 @@ enum mor_call_state {
 enum mor_call_purpose { MOR_FOR_USER, MOR_FOR_GREETING, MOR_FOR_PING, MOR_FOR_BYE, MOR_FOR_CANCEL };
 
 struct mortise_call {
-	struct mor_list node;         /* queue, writing, flight or spare */
-	struct mortise_call *chain;   /* in the id table */
+	struct mor_list node;       /* queue, writing, flight or spare */
+	struct mortise_call *chain; /* in the id table */
 	mortise_plugin *plugin;
 	const struct mor_method *method; /* the row; never NULL */
-	char *name;                   /* wire method: short_name, or separate memory */
+	char *name;                      /* wire method: short_name, or separate memory */
 	char short_name[40];
 	enum mor_call_state state;
 	enum mor_call_purpose purpose;
 	uint64_t flags;
 	int64_t id;
-	uint64_t begin, end;          /* link->queued before and after it was given to the link */
-	uint64_t taken;               /* link->written when due_ms was set, while it is written */
-	uint64_t older;               /* link->older when its last byte was written */
+	uint64_t begin, end; /* link->queued before and after it was given to the link */
+	uint64_t taken;      /* link->written when due_ms was set, while it is written */
+	uint64_t older;      /* link->older when its last byte was written */
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
-	bool acked, no_slot;          /* no_slot: a ping that may be sent beside a call */
+	bool acked, no_slot; /* no_slot: a ping that may be sent beside a call */
 	/* a function up the stack is about to end it: code that ends the plugin leaves it to that function */
 	bool in_hand;
 	/* the plugin may have seen some of it; while it is written: known at its end */
 	bool reached;
-	int64_t due_ms;               /* when the time of its state is over; 0: never */
+	int64_t due_ms; /* when the time of its state is over; 0: never */
 	struct mor_task cancel_task;
 	mortise_reply_fn *on_reply;
 	void *arg;
-	struct mor_buf params;        /* only while queued */
+	struct mor_buf params; /* only while queued */
 	/* Kept when a call struct is used again; last member. The timer is set for due_ms or earlier. It is
 	 * not touched when a call ends or its limit moves further away, so that nearly no call costs more
 	 * than a comparison. */
@@ -76,18 +76,18 @@ struct mortise_call {
 /* How a call ends. Everything is borrowed during mor_call_settle(). */
 struct mor_verdict {
 	int status;
-	bool keep;                    /* it opens or keeps a session */
+	bool keep; /* it opens or keeps a session */
 	struct mor_slice result, error_data;
 	const mortise_error *error;
-	struct mor_slice next;        /* MORTISE_PAGES: params of the next page */
-	bool said; /* EREMOTE inside the result ("ok": false), not an error response */
+	struct mor_slice next; /* MORTISE_PAGES: params of the next page */
+	bool said;             /* EREMOTE inside the result ("ok": false), not an error response */
 };
 
 /* ---- call.c: beginning ---- */
 
 /* mortise_call_start() after its checks: the options are our own. */
-int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params, const mortise_call_options *opt,
-		   mortise_call **ret_call, mortise_error *err);
+int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
+		   const mortise_call_options *opt, mortise_call **ret_call, mortise_error *err);
 /* Internal calls (greeting, ping, bye) skip the queue. `params` may be absent. */
 int mor_call_internal(mortise_plugin *plugin, const struct mor_method *method, enum mor_call_purpose purpose,
 		      struct mor_slice params, mortise_error *err);
@@ -131,8 +131,8 @@ mortise_call *mor_call_only(mortise_plugin *plugin);
 uint32_t mor_call_limit_ms(const mortise_call *call);
 /* The call's time is over in `in_ms` from now (0: no limit). */
 void mor_call_set_due(mortise_call *call, uint32_t in_ms);
-/* The first call that is not written to its end: where it has no queue_ms, its time limit runs from the last byte that the plugin
- * took. Else one that reads nothing would be waited for without end. */
+/* The first call that is not written to its end: where it has no queue_ms, its time limit runs from the last
+ * byte that the plugin took. Else one that reads nothing would be waited for without end. */
 void mor_call_watch_writing(mortise_plugin *plugin);
 /* Removes it from its list, its slot and the id table. After that only the caller's pointer knows it. */
 void mor_call_unlink(mortise_call *call);

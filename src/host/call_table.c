@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pending calls by id: a chained hash table. Ids count up, so their low bits are a perfect hash. */
+#include "host/call_table.h"
 #include "base/alloc.h"
 #include "host/call.h"
-#include "host/call_table.h"
 
 #define FIRST_SLOTS 8
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plugins that call and are served. Everything here follows from fields of the dialect (serve, roles TAKE and FINISH,
- * restart.clean); dialect.h says what each of them means. See client.h.
+ * Plugins that call and are served. Everything here follows from fields of the dialect (serve, roles TAKE and
+ * FINISH, restart.clean); dialect.h says what each of them means. See client.h.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,8 +26,9 @@ static bool greets(const mortise_plugin *plugin)
 }
 
 /* Answered if somebody can get the answer; then the session is over. */
-__attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin, const struct mor_message *message,
-							  struct mor_batch *batch, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
+							 const struct mor_message *message,
+							 struct mor_batch *batch, const char *format, ...)
 {
 	char text[256];
 	mortise_error error;
@@ -55,8 +56,11 @@ static void on_silence(struct mor_timer *timer)
 	if (plugin->state != MORTISE_GREETING)
 		return;
 	plugin->counters.timeouts++;
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no \"%s\" within %s of its start (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s",
-		 plugin->session.name, row->name, mor_format_ms(ms, limit), row->name, mor_plugin_mute(plugin, mute));
+	mor_fail(&error, MORTISE_ETIMEOUT,
+		 "%s: no \"%s\" within %s of its start (--timeout %s=DURATION or [timeouts] in mortise.toml "
+		 "gives it longer)%s",
+		 plugin->session.name, row->name, mor_format_ms(ms, limit), row->name,
+		 mor_plugin_mute(plugin, mute));
 	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error.code, .error = &error }, true);
 }
 
@@ -83,7 +87,8 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 	else if (hello && plugin->life.was_ready)
 		breach(plugin, message, batch, "\"%s\" for the second time", name);
 	else if (!hello && !plugin->life.was_ready)
-		breach(plugin, message, batch, "\"%s\" before \"%s\"", name, mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO)->name);
+		breach(plugin, message, batch, "\"%s\" before \"%s\"", name,
+		       mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO)->name);
 	else
 		return true;
 	return false;
@@ -91,7 +96,9 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 
 void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer)
 {
-	mortise_event event = { .type = MORTISE_EVENT_NOTE, .method = row->name, .params = { answer.ptr, answer.len } };
+	mortise_event event = { .type = MORTISE_EVENT_NOTE,
+				.method = row->name,
+				.params = { answer.ptr, answer.len } };
 
 	mor_timer_stop(&plugin->hello_timer);
 	mor_doc_free(plugin->life.hello);
@@ -111,8 +118,8 @@ static bool takes_work(const struct mor_method *row)
 	return row && row->role == MOR_ROLE_TAKE;
 }
 
-bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
-			  struct mor_batch *batch)
+bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row,
+			  const struct mor_message *message, struct mor_batch *batch)
 {
 	if (!takes_work(row) || !plugin->life.work.row)
 		return true;
@@ -162,8 +169,8 @@ bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *ho
 {
 	bool asked = plugin->state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_LEFT;
 
-	return plugin->restart.clean && how->clean && !asked && !plugin->life.work.handed_out && !plugin->life.truncated[0] &&
-	       !plugin->in_flight && mor_list_empty(&plugin->queue);
+	return plugin->restart.clean && how->clean && !asked && !plugin->life.work.handed_out &&
+	       !plugin->life.truncated[0] && !plugin->in_flight && mor_list_empty(&plugin->queue);
 }
 
 enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure)
@@ -171,7 +178,9 @@ enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_erro
 	if (plugin->flags & MORTISE_NO_RESTART)
 		return MORTISE_STOPPED;
 	if (++plugin->clean_exits >= plugin->restart.clean) {
-		mor_fail(failure, MORTISE_ECLOSED, "%s: ended by itself %u times in a row without finishing anything and is not started again (restart.clean)",
+		mor_fail(failure, MORTISE_ECLOSED,
+			 "%s: ended by itself %u times in a row without finishing anything and is not started "
+			 "again (restart.clean)",
 			 plugin->session.name, plugin->clean_exits);
 		return MORTISE_FAILED;
 	}
@@ -187,5 +196,6 @@ void mor_client_answer_fault(mortise_plugin *plugin, enum mor_fault fault, const
 
 	mor_event_printf(plugin, MORTISE_EVENT_WARNING, "%s", text);
 	if (!plugin->gone && plugin->life.link && plugin->life.rung < MOR_RUNG_INPUT)
-		mor_request_refuse(plugin, MOR_SLICE("null"), NULL, json ? -32600 : -32700, json ? "Invalid Request" : "Parse error");
+		mor_request_refuse(plugin, MOR_SLICE("null"), NULL, json ? -32600 : -32700,
+				   json ? "Invalid Request" : "Parse error");
 }

@@ -25,8 +25,8 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 		       struct mor_batch *batch);
 void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer);
 /* Like mor_client_admits(), for the one place for such requests; asked() takes it. */
-bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
-			  struct mor_batch *batch);
+bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row,
+			  const struct mor_message *message, struct mor_batch *batch);
 void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row);
 void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success);
 /* DONE came. true: it ended something, tell the embedder. */

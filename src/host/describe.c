@@ -47,7 +47,8 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 
 	mor_w_pair(w, "name", plugin->session.name);
 	pair_text(w, "version", m->version ? m->version : mor_json_text(fact_of(plugin, "version"), NULL));
-	pair_text(w, "description", m->description ? m->description : mor_json_text(fact_of(plugin, "description"), NULL));
+	pair_text(w, "description",
+		  m->description ? m->description : mor_json_text(fact_of(plugin, "description"), NULL));
 	mor_w_pair(w, "dialect", plugin->dialect->name);
 	mor_w_pair(w, "framing", mor_framing_name(plugin->link_options.framing));
 	mor_w_pair(w, "state", mortise_state_name(plugin->state));
@@ -108,8 +109,8 @@ static void write_configuration(const mortise_plugin *plugin, struct mor_writer 
 			mor_w_pair_int(w, row->name, mor_plugin_timeout(plugin, row, row->name));
 	}
 	for (size_t i = 0; i < plugin->timeout_count; i++) {
-		const struct mor_method *row =
-			mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(plugin->timeouts[i].method));
+		const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_HOST,
+								  mor_slice_of(plugin->timeouts[i].method));
 
 		if (!row || (strcmp(row->name, "*") == 0 && strcmp(plugin->timeouts[i].method, "*") != 0))
 			mor_w_pair_int(w, plugin->timeouts[i].method, plugin->timeouts[i].ms);
@@ -124,10 +125,17 @@ static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{ "calls", c->calls },           { "answered", c->answered },       { "failed", c->failed },
-		{ "timeouts", c->timeouts },     { "restarts", c->restarts },       { "noise_bytes", c->noise_bytes },
-		{ "stderr_bytes", c->stderr_bytes }, { "dropped", c->dropped },     { "bytes_in", c->bytes_in },
-		{ "bytes_out", c->bytes_out },   { "cpu_ms", c->cpu_us / 1000 },
+		{ "calls", c->calls },
+		{ "answered", c->answered },
+		{ "failed", c->failed },
+		{ "timeouts", c->timeouts },
+		{ "restarts", c->restarts },
+		{ "noise_bytes", c->noise_bytes },
+		{ "stderr_bytes", c->stderr_bytes },
+		{ "dropped", c->dropped },
+		{ "bytes_in", c->bytes_in },
+		{ "bytes_out", c->bytes_out },
+		{ "cpu_ms", c->cpu_us / 1000 },
 	};
 
 	mor_w_key(w, "counters");
@@ -160,11 +168,16 @@ static void write_confinement(const mortise_plugin *plugin, struct mor_writer *w
 	static const struct {
 		const char *level, *text;
 	} texts[] = {
-		{ "guarded", "guarded, not confined: it may do whatever this user may, but gains no privileges, and all that it starts dies with it" },
-		{ "t0", "confined by Landlock and seccomp: files, network, processes and the kernel by its permissions alone" },
-		{ "t1", "confined by Landlock and seccomp, in namespaces of its own that show it nothing else" },
+		{ "guarded",
+		  "guarded, not confined: it may do whatever this user may, but gains no privileges, and all "
+		  "that it starts dies with it" },
+		{ "t0", "confined by Landlock and seccomp: files, network, processes and the kernel by its "
+			"permissions alone" },
+		{ "t1",
+		  "confined by Landlock and seccomp, in namespaces of its own that show it nothing else" },
 		{ "auto", "confined when it runs, in namespaces of its own where the kernel allows them" },
-		{ "direct", "not confined: it may do whatever this user may; its process group is killed with it" },
+		{ "direct",
+		  "not confined: it may do whatever this user may; its process group is killed with it" },
 	};
 	const struct mor_link *link = plugin->life.link;
 	const char *level = link && link->level ? link->level : mor_level_name(plugin->policy.level);

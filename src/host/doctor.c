@@ -29,7 +29,7 @@
 
 static int spawn_version(const char *program, int out, pid_t *ret)
 {
-	char *argv[] = { (char *)(uintptr_t)program, (char *)(uintptr_t)"--version", NULL };
+	char *argv[] = { (char *)(uintptr_t)program, (char *)(uintptr_t) "--version", NULL };
 	posix_spawn_file_actions_t actions;
 	int r = posix_spawn_file_actions_init(&actions);
 
@@ -107,7 +107,8 @@ static void find_program(const char *name, char out[80])
 	if (mor_program_resolve(&command, &resolved, NULL) < 0)
 		return;
 	if (mor_doctor_version(resolved[0], version, sizeof(version)))
-		snprintf(out, 80, "%.36s (%s)", resolved[0], mor_printable(mor_slice_of(version), text, sizeof(text)));
+		snprintf(out, 80, "%.36s (%s)", resolved[0],
+			 mor_printable(mor_slice_of(version), text, sizeof(text)));
 	mor_program_argv_free(resolved);
 }
 
@@ -195,7 +196,8 @@ static const char *write_levels(struct mor_writer *w, const struct mor_doctor_fa
 	return best;
 }
 
-static void write_check(struct mor_writer *w, const struct mor_doctor_check *check, const struct mor_doctor_facts *facts)
+static void write_check(struct mor_writer *w, const struct mor_doctor_check *check,
+			const struct mor_doctor_facts *facts)
 {
 	static const char *const states[] = { "ok", "limited", "missing" };
 	const char *remedy = check->remedy;

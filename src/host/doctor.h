@@ -21,7 +21,7 @@ struct mor_doctor_facts {
 	int64_t pipe_max, pipe_pages_soft;
 	int64_t userns_clone, userns_max, userns_apparmor; /* sysctls; -1: there is none */
 	uint64_t files_soft, files_hard;
-	char rung[12]; /* of level guarded */
+	char rung[12];             /* of level guarded */
 	char python[80], node[80]; /* "/usr/bin/python3 3.11.2", or "" */
 	const char *helper;
 	mortise_error helper_error; /* code 0: it exists, has our version, and runs a program */
@@ -34,7 +34,8 @@ enum mor_doctor_finding { MOR_FOUND_OK, MOR_FOUND_LIMITED, MOR_FOUND_MISSING };
  * was found, and may replace the remedy by a better one. */
 struct mor_doctor_check {
 	const char *name, *title, *promise, *without, *remedy;
-	enum mor_doctor_finding (*judge)(const struct mor_doctor_facts *facts, char found[160], const char **remedy);
+	enum mor_doctor_finding (*judge)(const struct mor_doctor_facts *facts, char found[160],
+					 const char **remedy);
 };
 extern const struct mor_doctor_check mor_doctor_checks[]; /* ends with a NULL name */
 

@@ -6,18 +6,19 @@
 
 #include "host/doctor.h"
 
-#define FLOOR_MAJOR 6
-#define FLOOR_MINOR 1
+#define FLOOR_MAJOR    6
+#define FLOOR_MINOR    1
 #define LANDLOCK_FLOOR 2
-#define LANDLOCK_BEST 6 /* ABI 7 only adds records for the audit log */
+#define LANDLOCK_BEST  6 /* ABI 7 only adds records for the audit log */
 #define FDS_PER_PLUGIN 5
-#define FOUND 160
+#define FOUND          160
 
 typedef enum mor_doctor_finding judged;
 
 static judged judge_kernel(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
-	bool enough = f->kernel_major > FLOOR_MAJOR || (f->kernel_major == FLOOR_MAJOR && f->kernel_minor >= FLOOR_MINOR);
+	bool enough = f->kernel_major > FLOOR_MAJOR ||
+		      (f->kernel_major == FLOOR_MAJOR && f->kernel_minor >= FLOOR_MINOR);
 
 	(void)remedy;
 	snprintf(found, FOUND, "Linux %s", f->kernel);
@@ -27,9 +28,11 @@ static judged judge_kernel(const struct mor_doctor_facts *f, char found[FOUND], 
 static judged judge_landlock(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	if (f->landlock == 0) {
-		snprintf(found, FOUND, "%s", f->landlock_errno == EOPNOTSUPP ? "switched off" : strerror(f->landlock_errno));
+		snprintf(found, FOUND, "%s",
+			 f->landlock_errno == EOPNOTSUPP ? "switched off" : strerror(f->landlock_errno));
 		if (f->landlock_errno == EOPNOTSUPP)
-			*remedy = "it is compiled in but off: boot with lsm=landlock,... (/sys/kernel/security/lsm has the list)";
+			*remedy = "it is compiled in but off: boot with lsm=landlock,... "
+				  "(/sys/kernel/security/lsm has the list)";
 		return MOR_FOUND_MISSING;
 	}
 	snprintf(found, FOUND, "ABI %d", f->landlock);
@@ -45,7 +48,8 @@ static judged judge_seccomp(const struct mor_doctor_facts *f, char found[FOUND],
 	if (s->filter) {
 		snprintf(found, FOUND, "refused: %s", strerror(s->filter));
 		if (s->filter == EBUSY)
-			*remedy = "something above this process listens already (another sandbox, a container manager): run outside it";
+			*remedy = "something above this process listens already (another sandbox, a container "
+				  "manager): run outside it";
 		return MOR_FOUND_MISSING;
 	}
 	snprintf(found, FOUND, "works%s%s%s", s->add_fd_send ? "" : ", but passes no descriptors",
@@ -63,12 +67,13 @@ static const char *userns_remedy(const struct mor_doctor_facts *f)
 	if (f->userns_max == 0)
 		return "sysctl user.max_user_namespaces=15000";
 	if (f->userns_apparmor == 1)
-		return "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile with \"userns,\" for "
-		       "mortise-jail";
+		return "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile with "
+		       "\"userns,\" for mortise-jail";
 	return "in a container: allow clone with CLONE_NEW* and mount in its seccomp profile";
 }
 
-static judged judge_namespace(const struct mor_doctor_facts *f, int error, char found[FOUND], const char **remedy)
+static judged judge_namespace(const struct mor_doctor_facts *f, int error, char found[FOUND],
+			      const char **remedy)
 {
 	snprintf(found, FOUND, "%s%s", error ? "refused: " : "works", error ? strerror(error) : "");
 	if (error)
@@ -119,8 +124,8 @@ static judged judge_cgroup(const struct mor_doctor_facts *f, char found[FOUND], 
 static judged judge_pipes(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	(void)remedy;
-	snprintf(found, FOUND, "one pipe at most %lld KiB; %lld pages per user", (long long)(f->pipe_max / 1024),
-		 (long long)f->pipe_pages_soft);
+	snprintf(found, FOUND, "one pipe at most %lld KiB; %lld pages per user",
+		 (long long)(f->pipe_max / 1024), (long long)f->pipe_pages_soft);
 	/* 0: no limit. Below 1 MiB, large messages go in more and smaller steps. */
 	if (f->pipe_max < 1 << 20)
 		return MOR_FOUND_LIMITED;
@@ -130,8 +135,9 @@ static judged judge_pipes(const struct mor_doctor_facts *f, char found[FOUND], c
 static judged judge_files(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	(void)remedy;
-	snprintf(found, FOUND, "soft %llu, hard %llu: about %llu plugins at once", (unsigned long long)f->files_soft,
-		 (unsigned long long)f->files_hard, (unsigned long long)f->files_soft / FDS_PER_PLUGIN);
+	snprintf(found, FOUND, "soft %llu, hard %llu: about %llu plugins at once",
+		 (unsigned long long)f->files_soft, (unsigned long long)f->files_hard,
+		 (unsigned long long)f->files_soft / FDS_PER_PLUGIN);
 	return f->files_soft >= 1024 ? MOR_FOUND_OK : MOR_FOUND_LIMITED;
 }
 
@@ -167,31 +173,42 @@ const struct mor_doctor_check mor_doctor_checks[] = {
 	{ "kernel", "kernel", "everything: this is developed for Linux 6.1 and newer",
 	  "what is older was never tried", "a kernel of 6.1 or newer", judge_kernel },
 	{ "helper", "mortise-jail", "every plugin: it starts them, guards them and kills all of them",
-	  "no plugin can be started", "install it beside the library, or build the tree as a whole", judge_helper },
-	{ "landlock", "Landlock", "t0, t1: the kernel itself refuses files outside the permissions, whatever the broker believes",
-	  "no confinement: t0 and t1 are refused", "Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK; 6.12 for all of it",
-	  judge_landlock },
-	{ "seccomp", "seccomp notify", "t0, t1: violations are noticed (exit 9), not only refused; no network, no programs",
-	  "no confinement: t0 and t1 are refused", "Linux 5.14 or newer with CONFIG_SECCOMP_FILTER; 6.6 for faster opens",
-	  judge_seccomp },
+	  "no plugin can be started", "install it beside the library, or build the tree as a whole",
+	  judge_helper },
+	{ "landlock", "Landlock",
+	  "t0, t1: the kernel itself refuses files outside the permissions, whatever the broker believes",
+	  "no confinement: t0 and t1 are refused",
+	  "Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK; 6.12 for all of it", judge_landlock },
+	{ "seccomp", "seccomp notify",
+	  "t0, t1: violations are noticed (exit 9), not only refused; no network, no programs",
+	  "no confinement: t0 and t1 are refused",
+	  "Linux 5.14 or newer with CONFIG_SECCOMP_FILTER; 6.6 for faster opens", judge_seccomp },
 	{ "userns", "user namespace", "t1, --pidns: all other namespaces for a user without privileges",
-	  "t0 at most: names, sizes and dates of files outside can be seen, and see PID namespace", NULL, judge_user },
-	{ "pidns", "PID namespace", "t1, --pidns: no process is left even if host and guardian are killed at the same time",
-	  "the guardian alone finds and kills what is left; if it too is killed by SIGKILL, descendants may live on", NULL,
-	  judge_pid },
-	{ "mountns", "mount namespace", "t1: what is not permitted does not even exist; protected paths are read-only mounts",
+	  "t0 at most: names, sizes and dates of files outside can be seen, and see PID namespace", NULL,
+	  judge_user },
+	{ "pidns", "PID namespace",
+	  "t1, --pidns: no process is left even if host and guardian are killed at the same time",
+	  "the guardian alone finds and kills what is left; if it too is killed by SIGKILL, descendants may "
+	  "live on",
+	  NULL, judge_pid },
+	{ "mountns", "mount namespace",
+	  "t1: what is not permitted does not even exist; protected paths are read-only mounts",
 	  "t0 at most: protected paths rest on the broker alone", NULL, judge_mount },
 	{ "netns", "network namespace", "t1: no network even if the filter were wrong",
 	  "t0 at most: that there is no network rests on the filter and, for TCP, Landlock", NULL, judge_net },
 	{ "ipcns", "IPC, UTS namespace", "t1: no shared memory or queues of others, no host name",
 	  "t0 at most: the filter alone refuses System V IPC and POSIX queues", NULL, judge_ipc },
-	{ "cgroup", "cgroup v2", "nothing: kill and limits do without (memory and cpu hold for each process by itself)",
-	  "nothing is lost", "for limits on a whole tree: systemd-run --user --scope -p MemoryMax=1G mortise ...", judge_cgroup },
+	{ "cgroup", "cgroup v2",
+	  "nothing: kill and limits do without (memory and cpu hold for each process by itself)",
+	  "nothing is lost",
+	  "for limits on a whole tree: systemd-run --user --scope -p MemoryMax=1G mortise ...", judge_cgroup },
 	{ "pipes", "pipes", "large messages in few steps", "large messages take more system calls",
 	  "sysctl fs.pipe-max-size=1048576 fs.pipe-user-pages-soft=16384", judge_pipes },
 	{ "files", "open files", "many plugins at once: each needs five descriptors of the host",
 	  "fewer plugins at once", "ulimit -n 4096", judge_files },
-	{ "python", "Python", "plugins that are .py files", ".py files cannot be run", "apt install python3", judge_python },
-	{ "node", "Node", "plugins that are .js files", ".js files cannot be run", "apt install nodejs", judge_node },
+	{ "python", "Python", "plugins that are .py files", ".py files cannot be run", "apt install python3",
+	  judge_python },
+	{ "node", "Node", "plugins that are .js files", ".js files cannot be run", "apt install nodejs",
+	  judge_node },
 	{ 0 },
 };

@@ -91,7 +91,9 @@ static void end_doom(struct mor_doom *doom)
 
 static struct mor_verdict verdict_of(const struct mor_doom *doom)
 {
-	return (struct mor_verdict){ .status = doom->error.code, .error = &doom->error, .error_data = mor_buf_view(&doom->data) };
+	return (struct mor_verdict){ .status = doom->error.code,
+				     .error = &doom->error,
+				     .error_data = mor_buf_view(&doom->data) };
 }
 
 static void on_doom(struct mor_task *task)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for whoever is confined: fewer
- * still, so that no path, token or loader variable of ours gets in; HOME and TMPDIR are added by mortise-jail, which
- * makes the directory that they name. BARE: PATH and NO_COLOR. On top of each but BARE come MORTISE_DIALECT (tells an SDK what is spoken), the
- * manifest's, and the user's; later wins.
+ * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for whoever is confined:
+ * fewer still, so that no path, token or loader variable of ours gets in; HOME and TMPDIR are added by
+ * mortise-jail, which makes the directory that they name. BARE: PATH and NO_COLOR. On top of each but BARE come
+ * MORTISE_DIALECT (tells an SDK what is spoken), the manifest's, and the user's; later wins.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -17,11 +17,13 @@
 #include "host/plugin.h"
 #include "host/sandbox.h"
 
-static const char *const clean_names[] = { "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE",
-					   "TZ",   "TERM", "TMPDIR", NULL };
+static const char *const clean_names[] = { "PATH",     "HOME", "USER", "LOGNAME", "LANG", "LC_ALL",
+					   "LC_CTYPE", "TZ",   "TERM", "TMPDIR",  NULL };
 static const char *const jail_names[] = { "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", NULL }; /* and LC_* */
-static const char *const jail_values[] = { "PATH=/usr/bin:/bin", "TERM=dumb", "NO_COLOR=1", "PYTHONDONTWRITEBYTECODE=1",
-					   "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1", NULL };
+static const char *const jail_values[] = {
+	"PATH=/usr/bin:/bin", "TERM=dumb",          "NO_COLOR=1", "PYTHONDONTWRITEBYTECODE=1",
+	"PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1", NULL
+};
 
 struct env {
 	char **list;
@@ -74,7 +76,8 @@ static bool is_named(const char *const *names, const char *entry)
 	return false;
 }
 
-/* Where Python may not read the directory of its script it must not look for modules there: the jail would end it. */
+/* Where Python may not read the directory of its script it must not look for modules there: the jail
+ * would end it. */
 #define SAFE_PATH "PYTHONSAFEPATH=1"
 
 enum base { INHERIT, CLEAN, JAIL, BARE };
@@ -87,7 +90,8 @@ static enum base base_of(const mortise_plugin *plugin)
 		return BARE;
 	if (mor_policy_confined(&plugin->policy))
 		return JAIL;
-	return plugin->dialect->life.env == MOR_ENVIRON_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN : INHERIT;
+	return plugin->dialect->life.env == MOR_ENVIRON_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN :
+												     INHERIT;
 }
 
 static bool passes_base(enum base base, const char *entry)
@@ -175,7 +179,8 @@ static void put_front(struct env *env, const char *entry)
 
 	mor_buf_text(&text, entry);
 	for (size_t i = 0; i < env->count; i++)
-		if (name_len(env->list[i]) == len && memcmp(env->list[i], entry, len) == 0 && env->list[i][len + 1])
+		if (name_len(env->list[i]) == len && memcmp(env->list[i], entry, len) == 0 &&
+		    env->list[i][len + 1])
 			mor_buf_printf(&text, ":%s", env->list[i] + len + 1);
 	mor_buf_byte(&text, '\0');
 	if (mor_buf_failed(&text))
@@ -184,7 +189,8 @@ static void put_front(struct env *env, const char *entry)
 		put_entry(env, text.data);
 }
 
-/* A directory that we would make for it is out of reach for whoever is confined: its scratch takes that place. */
+/* A directory that we would make for it is out of reach for whoever is confined: its scratch
+ * takes that place. */
 static void put_manifest(struct env *env, const mortise_plugin *plugin, const char *entry)
 {
 	size_t len = name_len(entry);
@@ -210,7 +216,8 @@ char **mor_env_build(const mortise_plugin *plugin)
 	else
 		put_base(&env, base_of(plugin));
 	if (base_of(plugin) == JAIL &&
-	    mor_sandbox_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv, plugin->manifest->cwd))
+	    mor_sandbox_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv,
+				      plugin->manifest->cwd))
 		put_entry(&env, SAFE_PATH);
 	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
 	if (base_of(plugin) != BARE)

@@ -8,7 +8,8 @@
 #include <mortise/mortise.h>
 
 char **mor_env_build(const mortise_plugin *plugin); /* NULL: out of memory */
-/* The same without a plugin; more: "NAME=VALUE" or "NAME", or NULL. safe_path: see mor_sandbox_hides_modules(). */
+/* The same without a plugin; more: "NAME=VALUE" or "NAME", or NULL. safe_path: see
+ * mor_sandbox_hides_modules(). */
 char **mor_env_jail(bool safe_path, const char *const *more);
 
 #endif

@@ -11,9 +11,10 @@
 #include "host/plugin.h"
 
 static const char *const names[MORTISE_EVENT_TYPES] = {
-	[MORTISE_EVENT_STATE] = "state", [MORTISE_EVENT_STDERR] = "stderr",   [MORTISE_EVENT_NOISE] = "noise",
-	[MORTISE_EVENT_NOTE] = "note",   [MORTISE_EVENT_LOG] = "log",         [MORTISE_EVENT_WARNING] = "warning",
-	[MORTISE_EVENT_HEALTH] = "health", [MORTISE_EVENT_DROPPED] = "dropped",
+	[MORTISE_EVENT_STATE] = "state",     [MORTISE_EVENT_STDERR] = "stderr",
+	[MORTISE_EVENT_NOISE] = "noise",     [MORTISE_EVENT_NOTE] = "note",
+	[MORTISE_EVENT_LOG] = "log",         [MORTISE_EVENT_WARNING] = "warning",
+	[MORTISE_EVENT_HEALTH] = "health",   [MORTISE_EVENT_DROPPED] = "dropped",
 	[MORTISE_EVENT_SESSION] = "session", [MORTISE_EVENT_VIOLATION] = "sandbox_violation",
 };
 

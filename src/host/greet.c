@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After a start: the dialect's HELLO and INIT rows, one after the other in table order, then READY. */
+#include "host/greet.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
 #include "host/client.h"
 #include "host/embedder.h"
-#include "host/greet.h"
 #include "host/plugin.h"
 #include "host/supervise.h"
 #include "host/template.h"
@@ -22,9 +22,13 @@ static const struct mor_method *next_row(const struct mor_dialect *dialect, cons
 	return NULL;
 }
 
-static void refuse_greeting(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data, bool retry)
+static void refuse_greeting(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data,
+			    bool retry)
 {
-	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error->code, .error = error, .error_data = data }, retry);
+	mor_supervise_refused(plugin,
+			      &(struct mor_verdict){
+				      .status = error->code, .error = error, .error_data = data },
+			      retry);
 }
 
 static int greeting_params(mortise_plugin *plugin, const struct mor_method *row, struct mor_buf *params)
@@ -54,9 +58,11 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 	}
 	r = greeting_params(plugin, row, &params);
 	if (r < 0)
-		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->session.name, row->name, mortise_status_text(r));
+		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->session.name, row->name,
+			 mortise_status_text(r));
 	else
-		r = mor_call_internal(plugin, row, MOR_FOR_GREETING, params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error);
+		r = mor_call_internal(plugin, row, MOR_FOR_GREETING,
+				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error);
 	if (r < 0 && plugin->state == MORTISE_GREETING) /* otherwise the tap has stopped it */
 		refuse_greeting(plugin, &error, (struct mor_slice){ 0 }, true);
 }
@@ -71,7 +77,8 @@ void mor_greet_begin(mortise_plugin *plugin)
 static void take_name(mortise_plugin *plugin)
 {
 	const char *at = plugin->dialect->called;
-	struct mor_slice said = at ? mor_json_string(mor_json_at(plugin->session.hello, at)) : (struct mor_slice){ 0 };
+	struct mor_slice said =
+		at ? mor_json_string(mor_json_at(plugin->session.hello, at)) : (struct mor_slice){ 0 };
 	char shown[100];
 
 	if (plugin->manifest->named || plugin->said_name || !said.len)
@@ -82,7 +89,8 @@ static void take_name(mortise_plugin *plugin)
 }
 
 /* Keeps the result: describe and later hooks read it. */
-static int keep_result(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result, mortise_error *err)
+static int keep_result(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result,
+		       mortise_error *err)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
 	struct mor_doc **place = row->role == MOR_ROLE_HELLO ? &plugin->life.hello : &plugin->life.init;
@@ -110,15 +118,18 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 
 /* A plugin that says no has understood: only answers of a plugin that does not know the method are
  * tolerated. */
-static bool tolerable(const mortise_plugin *plugin, const struct mor_method *row, const struct mor_verdict *verdict)
+static bool tolerable(const mortise_plugin *plugin, const struct mor_method *row,
+		      const struct mor_verdict *verdict)
 {
 	if (verdict->said)
 		return false;
 	if (plugin->session.strict && !(row->flags & MOR_M_TOLERANT))
 		return false; /* no specification allows a missing INIT */
 	if (row->flags & MOR_M_TOLERANT)
-		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT || verdict->status == MORTISE_EPROTO;
-	return (row->flags & MOR_M_OPTIONAL) && verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601;
+		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT ||
+		       verdict->status == MORTISE_EPROTO;
+	return (row->flags & MOR_M_OPTIONAL) && verdict->status == MORTISE_EREMOTE &&
+	       verdict->error->rpc_code == -32601;
 }
 
 void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
@@ -131,11 +142,13 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 		return; /* it died or is being stopped: reported elsewhere */
 	if (verdict->status < 0 && !tolerable(plugin, row, verdict)) {
 		error = *verdict->error;
-		refuse_greeting(plugin, &error, verdict->error_data, verdict->status == MORTISE_ETIMEOUT || mor_error_is_lack(&error));
+		refuse_greeting(plugin, &error, verdict->error_data,
+				verdict->status == MORTISE_ETIMEOUT || mor_error_is_lack(&error));
 		return;
 	}
 	if (verdict->status < 0)
-		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented: %s", row->name, verdict->error->text);
+		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented: %s", row->name,
+				 verdict->error->text);
 	else if (keep_result(plugin, row, verdict->result, &error) < 0) {
 		refuse_greeting(plugin, &error, verdict->result, mor_error_is_lack(&error));
 		return;

@@ -71,13 +71,16 @@ static bool set_mark(mortise_plugin *plugin, int healthy, const char *status, co
 /* `method`: the method whose answer says so; NULL: we say it. */
 static void tell_health(mortise_plugin *plugin, const char *reason, const char *method)
 {
-	mortise_event event = { .type = MORTISE_EVENT_HEALTH, .text = reason, .method = method,
+	mortise_event event = { .type = MORTISE_EVENT_HEALTH,
+				.text = reason,
+				.method = method,
 				.count = plugin->health.healthy == 1 };
 
 	mor_event_full(plugin, &event);
 }
 
-static void mark_health(mortise_plugin *plugin, int healthy, const char *status, const char *reason, const char *method)
+static void mark_health(mortise_plugin *plugin, int healthy, const char *status, const char *reason,
+			const char *method)
 {
 	if (set_mark(plugin, healthy, status, reason))
 		tell_health(plugin, reason, method);
@@ -93,20 +96,23 @@ static bool send_ping(mortise_plugin *plugin)
 	if (!row || plugin->life.health.pinging || plugin->state != MORTISE_READY)
 		return false;
 	/* A plugin that does not answer while it works finds one ping afterwards, not many. */
-	if (is_wanted(plugin, MOR_ASK_LEARN) && beside && plugin->life.health.owed && !plugin->life.health.learned)
+	if (is_wanted(plugin, MOR_ASK_LEARN) && beside && plugin->life.health.owed &&
+	    !plugin->life.health.learned)
 		return false;
 	if (row->template && mor_template_fill(plugin, row->template, NULL, &params) < 0)
 		return false;
 	plugin->life.health.asked = true;
 	plugin->life.health.during = beside ? beside->id : 0;
-	plugin->life.health.pinging = mor_call_internal(plugin, row, MOR_FOR_PING,
-						   params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) == 0;
+	plugin->life.health.pinging =
+		mor_call_internal(plugin, row, MOR_FOR_PING,
+				  params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) == 0;
 	return plugin->life.health.pinging;
 }
 
 static void rearm_ping(mortise_plugin *plugin)
 {
-	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) && is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
+	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) &&
+	    is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
 		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_health_timer);
 }
 
@@ -160,12 +166,14 @@ void mor_health_after_timeout(mortise_plugin *plugin)
 /* ---- verdicts ---- */
 
 /* The word itself, and the whole answer if it says more: plugins put the reason there. */
-static const char *say_reason(const struct mor_value *answer, struct mor_slice whole, const char *word, char out[256])
+static const char *say_reason(const struct mor_value *answer, struct mor_slice whole, const char *word,
+			      char out[256])
 {
 	char more[160];
 
 	if (mor_json_size(answer) > 1)
-		snprintf(out, 256, "the plugin says \"%s\": %s", word, mor_printable(whole, more, sizeof(more)));
+		snprintf(out, 256, "the plugin says \"%s\": %s", word,
+			 mor_printable(whole, more, sizeof(more)));
 	else
 		snprintf(out, 256, "the plugin says \"%s\"", word);
 	return out;
@@ -193,7 +201,9 @@ static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, str
 	mor_doc_free(doc);
 	snprintf(text, sizeof(text), "health: %s", reason);
 	if (news)
-		mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING, .text = text, .method = row->name });
+		mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING,
+							 .text = text,
+							 .method = row->name });
 }
 
 /* Pings that were given up: a late answer is reported as dropped. */
@@ -224,11 +234,14 @@ static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 
 	if (call)
 		snprintf(beside, sizeof(beside), " while \"%.64s\" ran%s", call->name,
-			 plugin->life.health.learned ? ", although it has answered pings during a call before" : "");
+			 plugin->life.health.learned ? ", although it has answered pings during a call before" :
+						       "");
 	if (quirk)
 		snprintf(hint, sizeof(hint), " (quirks.%s = \"off\" leaves it alone)", quirk->name);
-	mor_fail(error, MORTISE_ETIMEOUT, "%s: killed as frozen: %u pings in a row were not answered within %u ms each%s%s",
-		 plugin->session.name, plugin->life.health.misses, mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
+	mor_fail(error, MORTISE_ETIMEOUT,
+		 "%s: killed as frozen: %u pings in a row were not answered within %u ms each%s%s",
+		 plugin->session.name, plugin->life.health.misses,
+		 mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
@@ -283,7 +296,8 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 		plugin->health.unimplemented = true;
 		mark_health(plugin, -1, "", "the plugin does not implement a health check", NULL);
 		if (plugin->session.strict)
-			mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" is not implemented, and the specification requires it",
+			mor_event_printf(plugin, MORTISE_EVENT_WARNING,
+					 "\"%s\" is not implemented, and the specification requires it",
 					 call->method->name);
 	} else if (verdict->status == MORTISE_ETIMEOUT) {
 		ping_missed(plugin, call, verdict->error);

@@ -28,11 +28,11 @@ enum mor_ask {
 };
 
 struct mor_health_state {
-	int healthy;          /* 1, 0, -1: not known                                */
-	int64_t since_ms;     /* since when that is so                              */
+	int healthy;      /* 1, 0, -1: not known                                */
+	int64_t since_ms; /* since when that is so                              */
 	char status[32], reason[256];
-	bool unimplemented;   /* -32601: never asked again                          */
-	unsigned asks;        /* enum mor_ask, minus what the quirk `watchdog` removes */
+	bool unimplemented; /* -32601: never asked again                          */
+	unsigned asks;      /* enum mor_ask, minus what the quirk `watchdog` removes */
 	uint32_t every_ms;
 	struct mor_timer timer;
 };
@@ -41,9 +41,9 @@ struct mor_health_state {
 struct mor_health_life {
 	bool asked;
 	bool pinging, holding; /* holding: calls wait for this ping's answer            */
-	bool learned;         /* has answered a ping during a call                      */
-	bool owed;            /* a ping was given up and has not been answered since    */
-	int64_t during;       /* id of the call beside which the last ping went out; 0: none */
+	bool learned;          /* has answered a ping during a call                      */
+	bool owed;             /* a ping was given up and has not been answered since    */
+	int64_t during;        /* id of the call beside which the last ping went out; 0: none */
 	unsigned misses;
 };
 

@@ -25,7 +25,8 @@ int mor_host_check_thread(const mortise_host *host, mortise_error *err)
 
 int mor_host_fail_thread(mortise_error *err)
 {
-	return mor_fail(err, MORTISE_ETHREAD, "only the host's own thread may do this; others use mortise_host_wakeup()");
+	return mor_fail(err, MORTISE_ETHREAD,
+			"only the host's own thread may do this; others use mortise_host_wakeup()");
 }
 
 int mor_host_check_leaving(mortise_host *host)
@@ -49,7 +50,8 @@ int mor_host_check_outside(const mortise_host *host, mortise_error *err)
 	if (r < 0)
 		return r;
 	if (host->in_callback || mor_loop_dispatching(host->loop))
-		return mor_fail(err, MORTISE_ECALLBACK, "this function runs the loop and so cannot be called from a callback");
+		return mor_fail(err, MORTISE_ECALLBACK,
+				"this function runs the loop and so cannot be called from a callback");
 	return 0;
 }
 
@@ -129,12 +131,14 @@ mortise_host *mortise_host_free(mortise_host *host)
 
 	if (!host || mor_host_check_leaving(host) < 0 || host->in_callback || mor_loop_dispatching(host->loop))
 		return host;
-	/* From here on callbacks run (the last ones of every call), but must not run the loop. It ends with the host. */
+	/* From here on callbacks run (the last ones of every call), but must not run the loop. It ends
+	 * with the host. */
 	mor_embedder_enter(host);
 	mor_list_init(&closed);
 	while (!mor_list_empty(&host->pools) || !mor_list_empty(&host->plugins)) {
-		/* Pools first: their workers are among the plugins. And again: the callbacks may make new ones. They may also
-		 * try a pool that is closed already; so its memory stays until no callback can come. */
+		/* Pools first: their workers are among the plugins. And again: the callbacks may make new
+		 * ones. They may also try a pool that is closed already; so its memory stays until no
+		 * callback can come. */
 		if (!mor_list_empty(&host->pools))
 			mor_pool_close(mor_container_of(host->pools.next, mortise_pool, node), &closed);
 		else

@@ -2,7 +2,8 @@
 /*
  * The host: what all its plugins share, and who may call it.
  *
- * Everything in this room runs in the loop's dispatch or in a public function of the host's own thread. The parts:
+ * Everything in this room runs in the loop's dispatch or in a public function of the host's own
+ * thread. The parts:
  *
  *	host.h       the host; the thread rule         plugin.h     a plugin, as the embedder holds it
  *	embedder.h   every call into the embedder      call.h       a call, from its start to its end
@@ -33,7 +34,7 @@ struct mortise_host {
 	struct mor_owner *owner;
 	/* a copy in a forked child, being freed: nobody is told, and nothing outside is touched */
 	bool is_copy;
-	unsigned in_callback;        /* how many callbacks of the embedder are on the stack: see embedder.h */
+	unsigned in_callback; /* how many callbacks of the embedder are on the stack: see embedder.h */
 	mortise_event_fn *on_event;
 	void *arg;
 	mortise_tap_fn *tap;
@@ -42,11 +43,11 @@ struct mortise_host {
 	struct mor_list orphans;     /* requests whose plugin is gone, until they are answered */
 	struct mor_list spare_calls; /* calls are recycled: no allocation on the hot path */
 	unsigned spare_count;
-	struct mor_buf compose;      /* the message being written; reused */
+	struct mor_buf compose; /* the message being written; reused */
 	mor_link_make_fn *make_link;
 	const struct mor_dialect *dialect; /* one dialect more than the registry has, or NULL: for tests */
-	uint32_t random;             /* jitter of the backoff */
-	char *helper;                /* path of mortise-jail; NULL: where it was installed */
+	uint32_t random;                   /* jitter of the backoff */
+	char *helper;                      /* path of mortise-jail; NULL: where it was installed */
 };
 
 /* For tests: a virtual clock and another kind of link. */

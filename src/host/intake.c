@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 #define KEEP_BYTES (64 * 1024) /* a larger buffer is freed when it is empty */
-#define UNASKED 4 /* the cost of a message that answers no call: only its writer limits such floods */
+#define UNASKED    4 /* the cost of a message that answers no call: only its writer limits such floods */
 
 void mor_intake_init(struct mor_intake *in, struct mor_link *link, const struct mor_link_options *opt)
 {
@@ -22,7 +22,8 @@ void mor_intake_fini(struct mor_intake *in)
 	mor_buf_fini(&in->pending);
 }
 
-static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struct mor_message *message, const mortise_error *error)
+static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struct mor_message *message,
+		      const mortise_error *error)
 {
 	char excerpt[96], text[320];
 
@@ -33,8 +34,10 @@ static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struc
 		in->link->events->on_noise(in->link->arg, frame, frame.len);
 		return;
 	}
-	snprintf(text, sizeof(text), "is no JSON-RPC message: %.160s: %s", error->text, mor_printable(frame, excerpt, sizeof(excerpt)));
-	in->link->events->on_fault(in->link->arg, json ? MOR_FAULT_NO_MESSAGE : MOR_FAULT_BAD_JSON, message, text);
+	snprintf(text, sizeof(text), "is no JSON-RPC message: %.160s: %s", error->text,
+		 mor_printable(frame, excerpt, sizeof(excerpt)));
+	in->link->events->on_fault(in->link->arg, json ? MOR_FAULT_NO_MESSAGE : MOR_FAULT_BAD_JSON, message,
+				   text);
 }
 
 static void deliver_unescaped(struct mor_intake *in, struct mor_message *message)
@@ -44,7 +47,8 @@ static void deliver_unescaped(struct mor_intake *in, struct mor_message *message
 	if (mor_envelope_unescape(message, &method) == 0)
 		in->link->events->on_message(in->link->arg, message);
 	else
-		in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be read: out of memory");
+		in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL,
+					   "stdout cannot be read: out of memory");
 }
 
 /* Returns its cost. */
@@ -72,10 +76,12 @@ static void too_big(struct mor_intake *in, const struct mor_item *item, const ch
 	if (item->body.ptr)
 		mor_envelope_scan(item->body, in->opt->envelope_flags, in->opt->max_depth, &message, NULL);
 	else
-		mor_envelope_scan((struct mor_slice){ window, len }, in->opt->envelope_flags, in->opt->max_depth, &message, NULL);
+		mor_envelope_scan((struct mor_slice){ window, len }, in->opt->envelope_flags,
+				  in->opt->max_depth, &message, NULL);
 	mor_format_bytes(in->opt->frame_limit, limit);
 	if (item->size)
-		snprintf(text, sizeof(text), "%s, over the limit of %s for one message (limits.frame)", mor_format_bytes(item->size, size), limit);
+		snprintf(text, sizeof(text), "%s, over the limit of %s for one message (limits.frame)",
+			 mor_format_bytes(item->size, size), limit);
 	else
 		snprintf(text, sizeof(text), "over the limit of %s for one message (limits.frame)", limit);
 	in->link->events->on_fault(in->link->arg, MOR_FAULT_TOO_BIG, &message, text);
@@ -86,12 +92,14 @@ static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_
 	char excerpt[96], text[192];
 
 	in->lost = !at_eof;
-	snprintf(text, sizeof(text), "stdout %s: %s", item->why ? item->why : "is no frame", mor_excerpt(item->body, excerpt, sizeof(excerpt)));
+	snprintf(text, sizeof(text), "stdout %s: %s", item->why ? item->why : "is no frame",
+		 mor_excerpt(item->body, excerpt, sizeof(excerpt)));
 	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
 }
 
 /* Handles what the deframer has found at the beginning of the window. Returns its cost. */
-static unsigned hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item, const char *window, size_t len)
+static unsigned hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item,
+			const char *window, size_t len)
 {
 	if (kind == MOR_ITEM_FRAME)
 		return frame_arrived(in, item->body);
@@ -117,7 +125,8 @@ static size_t consume(struct mor_intake *in, const char *window, size_t len)
 		return len;
 	while (!in->paused) {
 		struct mor_item item = { 0 };
-		enum mor_item_kind kind = mor_deframe(&in->deframer, window + used, len - used, in->ended, &item);
+		enum mor_item_kind kind =
+			mor_deframe(&in->deframer, window + used, len - used, in->ended, &item);
 
 		if (kind == MOR_ITEM_MORE)
 			return used;
@@ -139,7 +148,8 @@ void mor_intake_out_of_memory(struct mor_intake *in)
 	in->more = false;
 	in->done = 0;
 	mor_buf_fini(&in->pending);
-	in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL, "stdout cannot be buffered: out of memory");
+	in->link->events->on_fault(in->link->arg, MOR_FAULT_CORRUPT, NULL,
+				   "stdout cannot be buffered: out of memory");
 }
 
 void mor_intake_take(struct mor_intake *in, const char *bytes, size_t len)

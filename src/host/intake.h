@@ -21,7 +21,7 @@ struct mor_intake {
 	bool ended;             /* nothing follows the pending bytes */
 	bool dead;              /* the link was freed by a callback: touch nothing more           */
 	bool paused;
-	bool lost;              /* the stream cannot be read any further: later bytes are read and thrown
+	bool lost; /* the stream cannot be read any further: later bytes are read and thrown
 				     away, so that a plugin that still writes is not blocked until it is
 				     killed */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mortise_jail_run(): one program in the jail, its stdio ours. The same plan and the same guardian as for a plugin; only
- * that we wait here, on the guardian's socket, and own no pipe.
+ * mortise_jail_run(): one program in the jail, its stdio ours. The same plan and the same guardian as for a
+ * plugin; only that we wait here, on the guardian's socket, and own no pipe.
  */
 #include <assert.h>
 #include <errno.h>
@@ -40,9 +40,9 @@ struct jail_run {
 	struct mor_policy policy;
 	char **argv, **env; /* ours */
 	const char *name;
-	pid_t pid;          /* of mortise-jail */
+	pid_t pid; /* of mortise-jail */
 	int socket, plan;
-	char scratch[64];   /* that it will remove */
+	char scratch[64]; /* that it will remove */
 };
 
 static void run_fini(struct jail_run *run)
@@ -67,7 +67,8 @@ static int read_policy(struct jail_run *run)
 		char key[40];
 
 		if (!equals || equals - *pair >= (ptrdiff_t)sizeof(key))
-			return mor_fail(run->err, MORTISE_EINVAL, "policy \"%.60s\": write it as key=value", *pair);
+			return mor_fail(run->err, MORTISE_EINVAL, "policy \"%.60s\": write it as key=value",
+					*pair);
 		memcpy(key, *pair, (size_t)(equals - *pair));
 		key[equals - *pair] = '\0';
 		r = mor_policy_set(&run->policy, key, equals + 1, &why);
@@ -105,7 +106,8 @@ static const char *directory(const struct jail_run *run, char here[PATH_MAX])
 	return workspace;
 }
 
-/* The program as it will be called from where it runs: the one that is meant is the one that is seen from here. */
+/* The program as it will be called from where it runs: the one that is meant is the one that is
+ * seen from here. */
 static const char *program(const struct jail_run *run, char whole[PATH_MAX])
 {
 	const char *name = run->opt->argv[0], *dir;
@@ -114,7 +116,8 @@ static const char *program(const struct jail_run *run, char whole[PATH_MAX])
 	if (!name || name[0] == '/' || !strchr(name, '/'))
 		return name;
 	dir = directory(run, here);
-	if (!dir || dir == here || snprintf(whole, PATH_MAX, "%s/%s", here, name + (strncmp(name, "./", 2) == 0 ? 2 : 0)) >= PATH_MAX)
+	if (!dir || dir == here ||
+	    snprintf(whole, PATH_MAX, "%s/%s", here, name + (strncmp(name, "./", 2) == 0 ? 2 : 0)) >= PATH_MAX)
 		return name;
 	return whole;
 }
@@ -152,7 +155,8 @@ static int resolve_program(struct jail_run *run)
 static int make_env(struct jail_run *run)
 {
 	char here[PATH_MAX];
-	bool hidden = mor_sandbox_hides_modules(&run->policy, (const char *const *)run->argv, directory(run, here));
+	bool hidden =
+		mor_sandbox_hides_modules(&run->policy, (const char *const *)run->argv, directory(run, here));
 
 	run->env = mor_env_jail(hidden, run->opt->env);
 	return run->env ? 0 : mor_fail_memory(run->err);
@@ -173,13 +177,15 @@ static int make_plan(struct jail_run *run)
 	if (r < 0)
 		return mor_fail_memory(run->err);
 	run->plan = mor_plan_memfd(&plan);
-	return run->plan < 0 ? mor_fail_errno(run->err, MORTISE_ESYSTEM, -run->plan, "the plan for mortise-jail") : 0;
+	return run->plan < 0 ?
+		       mor_fail_errno(run->err, MORTISE_ESYSTEM, -run->plan, "the plan for mortise-jail") :
+		       0;
 }
 
 /* ---- starting the guardian ---- */
 
-/* dup2 onto itself would leave close-on-exec set, and one onto the other's number would lose it: so both are first moved
- * out of the way of 3 and 4. */
+/* dup2 onto itself would leave close-on-exec set, and one onto the other's number would lose it: so both are
+ * first moved out of the way of 3 and 4. */
 static int move_descriptor_up(int *fd)
 {
 	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
@@ -193,7 +199,7 @@ static int move_descriptor_up(int *fd)
 
 static int spawn_helper(struct jail_run *run, const char *helper, int theirs)
 {
-	char *argv[] = { (char *)(uintptr_t)"mortise-jail", NULL }, *env[] = { NULL };
+	char *argv[] = { (char *)(uintptr_t) "mortise-jail", NULL }, *env[] = { NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
@@ -210,7 +216,8 @@ static int spawn_helper(struct jail_run *run, const char *helper, int theirs)
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	/* Its own session: ^C on our terminal is for us to hear, and to pass on as an order. The program is in it too. */
+	/* Its own session: ^C on our terminal is for us to hear, and to pass on as an order. The program
+	 * is in it too. */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	r = posix_spawn_file_actions_adddup2(&actions, run->plan, MOR_PLAN_FD);
 	if (!r)
@@ -231,7 +238,8 @@ static int start_run(struct jail_run *run)
 	int pair[2], r;
 
 	if (fault[0])
-		return mor_fail(run->err, MORTISE_EJAIL, "%s, the helper that sets up the jail: %s", helper, fault);
+		return mor_fail(run->err, MORTISE_EJAIL, "%s, the helper that sets up the jail: %s", helper,
+				fault);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return mor_fail_errno(run->err, MORTISE_ESYSTEM, errno, "a socket to mortise-jail");
 	run->socket = pair[0];
@@ -242,7 +250,8 @@ static int start_run(struct jail_run *run)
 		r = spawn_helper(run, helper, pair[1]);
 	mor_fd_close(&pair[1]);
 	mor_fd_close(&run->plan);
-	return r ? mor_fail_errno(run->err, MORTISE_EJAIL, r, "%s, the helper that sets up the jail", helper) : 0;
+	return r ? mor_fail_errno(run->err, MORTISE_EJAIL, r, "%s, the helper that sets up the jail", helper) :
+		   0;
 }
 
 /* ---- waiting for its end ---- */
@@ -259,7 +268,7 @@ static void woken(struct jail_run *run)
 {
 	enum mortise_jail_order what;
 
-	assert(run->opt->host); /* nothing else can have woken us */
+	assert(run->opt->host);                  /* nothing else can have woken us */
 	mor_loop_dispatch(run->opt->host->loop); /* takes the wake-up off the descriptor */
 	what = run->opt->on_wakeup ? run->opt->on_wakeup(run->opt->arg) : MORTISE_JAIL_GO_ON;
 	if (what == MORTISE_JAIL_KILL)
@@ -361,7 +370,8 @@ static int take_record(struct jail_run *run, const struct mor_record *record, bo
 	case MOR_RECORD_SETUP_FAILED:
 		return mor_fail(run->err, MORTISE_EJAIL, "%.*s", text, record->text);
 	default:
-		return mor_fail(run->err, MORTISE_EJAIL, "mortise-jail sent a record that this library does not know");
+		return mor_fail(run->err, MORTISE_EJAIL,
+				"mortise-jail sent a record that this library does not know");
 	}
 }
 
@@ -377,7 +387,8 @@ static int wait_for_end(struct jail_run *run)
 		if (got < 0)
 			r = mor_fail_errno(run->err, MORTISE_ESYSTEM, -got, "the socket of mortise-jail");
 		else if (got == 0)
-			r = mor_fail(run->err, MORTISE_EJAIL, "mortise-jail ended without saying how %s did", run->name);
+			r = mor_fail(run->err, MORTISE_EJAIL, "mortise-jail ended without saying how %s did",
+				     run->name);
 		else
 			r = take_record(run, &record, &done);
 	} while (got > 0 && !done && r == 0);
@@ -396,7 +407,8 @@ static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mor
 	int r;
 
 	run.name = opt->name ? opt->name : mor_base_name(opt->argv[0]);
-	if ((r = read_policy(&run)) < 0 || (r = resolve_program(&run)) < 0 || (r = make_env(&run)) < 0 || (r = make_plan(&run)) < 0 || (r = start_run(&run)) < 0)
+	if ((r = read_policy(&run)) < 0 || (r = resolve_program(&run)) < 0 || (r = make_env(&run)) < 0 ||
+	    (r = make_plan(&run)) < 0 || (r = start_run(&run)) < 0)
 		return r;
 	return wait_for_end(&run);
 }

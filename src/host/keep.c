@@ -57,7 +57,9 @@ static void session_time_is_up(mortise_plugin *plugin)
 	mortise_error error;
 	char total[32];
 
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: killed: its session has lasted %s, which is all it may (limits.session gives it longer; 0: no limit)",
+	mor_fail(&error, MORTISE_ETIMEOUT,
+		 "%s: killed: its session has lasted %s, which is all it may (limits.session gives it longer; "
+		 "0: no limit)",
 		 plugin->session.name, mor_format_ms(plugin->keep.total_ms, total));
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	plugin->counters.timeouts++;
@@ -79,10 +81,12 @@ static void begin_session(mortise_plugin *plugin)
 {
 	uint32_t total_ms = plugin->keep.total_ms;
 
-	plugin->life.keep = (struct mor_keep_life){ .open = true, .since_ms = mor_loop_now_ms(plugin->host->loop) };
+	plugin->life.keep =
+		(struct mor_keep_life){ .open = true, .since_ms = mor_loop_now_ms(plugin->host->loop) };
 	if (total_ms)
 		wait_ms(plugin, (int64_t)total_ms - ANNOUNCED_MS);
-	tell_session(plugin, "begins", total_ms ? total_ms : UINT64_MAX, "a session begins: the plugin waits for input");
+	tell_session(plugin, "begins", total_ms ? total_ms : UINT64_MAX,
+		     "a session begins: the plugin waits for input");
 }
 
 bool mor_keep_ended(mortise_plugin *plugin)
@@ -113,6 +117,7 @@ int mor_keep_check(const mortise_call *call, mortise_error *err)
 {
 	if (call->method->role != MOR_ROLE_INPUT || call->plugin->life.keep.open || (call->flags & MORTISE_RAW))
 		return 0;
-	return mor_fail(err, MORTISE_EINPUT, "%s: \"%s\" refused: no session is open, the plugin has not asked for further input",
+	return mor_fail(err, MORTISE_EINPUT,
+			"%s: \"%s\" refused: no session is open, the plugin has not asked for further input",
 			call->plugin->session.name, call->name);
 }

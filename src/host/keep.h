@@ -18,14 +18,14 @@ struct mor_method;
 struct mor_value;
 
 struct mor_keep_state {
-	uint32_t total_ms;    /* 0: no limit */
+	uint32_t total_ms; /* 0: no limit */
 	struct mor_timer timer;
 };
 
 /* The conversation with one process. */
 struct mor_keep_life {
 	bool open;
-	bool announced;       /* that its time is nearly up */
+	bool announced; /* that its time is nearly up */
 	int64_t since_ms;
 };
 

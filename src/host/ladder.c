@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of the stop ladder, and how long each is waited on. See ladder.h. */
+#include "host/ladder.h"
 #include "base/alloc.h"
 #include "host/call.h"
 #include "host/host.h"
-#include "host/ladder.h"
 #include "host/plugin.h"
 #include "host/template.h"
 
@@ -55,9 +55,11 @@ static bool say_bye(mortise_plugin *plugin)
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_error error;
 
-	while (plugin->life.was_ready && (plugin->life.bye = mor_dialect_role(plugin->dialect, MOR_ROLE_BYE, plugin->life.bye))) {
+	while (plugin->life.was_ready &&
+	       (plugin->life.bye = mor_dialect_role(plugin->dialect, MOR_ROLE_BYE, plugin->life.bye))) {
 		mor_buf_reset(&params, 0);
-		if (plugin->life.bye->template && mor_template_fill(plugin, plugin->life.bye->template, NULL, &params) < 0)
+		if (plugin->life.bye->template &&
+		    mor_template_fill(plugin, plugin->life.bye->template, NULL, &params) < 0)
 			return false;
 		if (mor_call_internal(plugin, plugin->life.bye, MOR_FOR_BYE,
 				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) < 0)
@@ -104,7 +106,8 @@ void mor_ladder_bye_answered(mortise_call *bye)
 {
 	mortise_plugin *plugin = bye->plugin;
 
-	if (plugin->state != MORTISE_DRAINING || plugin->life.rung != MOR_RUNG_BYE || !plugin->life.link || plugin->life.end_seen)
+	if (plugin->state != MORTISE_DRAINING || plugin->life.rung != MOR_RUNG_BYE || !plugin->life.link ||
+	    plugin->life.end_seen)
 		return;
 	/* A note counts as answered when it is written. Nobody waited for it, and a request may have
 	 * followed it. */

@@ -19,7 +19,9 @@ void mor_life_begin(mortise_plugin *plugin)
 
 enum mortise_state mor_drain_leads_to(enum mor_drain drain)
 {
-	return drain == MOR_DRAIN_RESTART ? MORTISE_BACKOFF : drain == MOR_DRAIN_GIVEN_UP ? MORTISE_FAILED : MORTISE_STOPPED;
+	return drain == MOR_DRAIN_RESTART  ? MORTISE_BACKOFF :
+	       drain == MOR_DRAIN_GIVEN_UP ? MORTISE_FAILED :
+					     MORTISE_STOPPED;
 }
 
 bool mor_drain_lets_wait(enum mor_drain drain)

@@ -26,26 +26,26 @@
 struct mor_link;
 
 struct mor_link_end {
-	bool clean;          /* exit status 0                                                            */
+	bool clean; /* exit status 0                                                            */
 	bool known;
-	bool violation;      /* ended by its jail; the text says what it tried                           */
-	int status;          /* exit code or signal number                                               */
+	bool violation; /* ended by its jail; the text says what it tried                           */
+	int status;     /* exit code or signal number                                               */
 	bool by_signal;
-	char text[384];      /* "exited with status 3"; more when the cause is known                     */
+	char text[384];        /* "exited with status 3"; more when the cause is known                     */
 	char last_stderr[256]; /* "" when there was none                                                 */
-	int start_code;      /* it was never started: MORTISE_E..., and errno; the text says why         */
+	int start_code;        /* it was never started: MORTISE_E..., and errno; the text says why         */
 	int os_errno;
 	char syscall[32], path[512], rule[64]; /* with violation                                         */
-	uint64_t cpu_us;     /* processor time of the process and what it waited for; 0: not known       */
+	uint64_t cpu_us; /* processor time of the process and what it waited for; 0: not known       */
 };
 
 /* What a plugin may do wrong on the wire. */
 enum mor_fault {
-	MOR_FAULT_BAD_JSON,  /* a frame that is no JSON text; `message` may carry an id                  */
+	MOR_FAULT_BAD_JSON,   /* a frame that is no JSON text; `message` may carry an id                  */
 	MOR_FAULT_NO_MESSAGE, /* a JSON text that is no JSON-RPC message; the same                       */
-	MOR_FAULT_TOO_BIG,   /* a frame over the limit; skipped                                          */
-	MOR_FAULT_CORRUPT,   /* the stream cannot be followed any further                                */
-	MOR_FAULT_TRUNCATED  /* stdout ended inside a frame                                              */
+	MOR_FAULT_TOO_BIG,    /* a frame over the limit; skipped                                          */
+	MOR_FAULT_CORRUPT,    /* the stream cannot be followed any further                                */
+	MOR_FAULT_TRUNCATED   /* stdout ended inside a frame                                              */
 };
 
 struct mor_link_events {
@@ -54,7 +54,8 @@ struct mor_link_events {
 	void (*on_fault)(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
 	void (*on_noise)(void *arg, struct mor_slice bytes, uint64_t count);
 	void (*on_stderr)(void *arg, struct mor_slice line);
-	void (*on_written)(void *arg, uint64_t total); /* bytes since start that the pipe has taken; also when it takes none */
+	/* bytes since start that the pipe has taken; also when it takes none */
+	void (*on_written)(void *arg, uint64_t total);
 	/* stdout ended, or the plugin closed its stdin, while the process still runs: "closed its stdout".
 	 * Usually the exit follows at once, so the host gives it a moment before it acts.               */
 	void (*on_broken)(void *arg, const char *what);
@@ -69,7 +70,8 @@ struct mor_link_ops {
 	 * that is queued in this turn, in one write. 0, MORTISE_EOVERLOAD over the queue limit,
 	 * MORTISE_ELIMIT over the send limit, MORTISE_ECLOSED, MORTISE_ENOMEM. */
 	int (*send)(struct mor_link *link, struct mor_slice body);
-	void (*close_input)(struct mor_link *link); /* after what is queued has been written; asked again: at once */
+	/* after what is queued has been written; asked again: at once */
+	void (*close_input)(struct mor_link *link);
 	void (*pause)(struct mor_link *link, bool on);
 	void (*order)(struct mor_link *link, enum mor_order order);
 	/* Bytes of what was written that the plugin has not taken out of the pipe yet. NULL: not known. */
@@ -87,7 +89,7 @@ struct mor_link {
 	const struct mor_link_events *events;
 	void *arg; /* for the events */
 	struct mor_loop *loop;
-	uint64_t queued;  /* bytes given to send since start, framing included: on_written reaches this   */
+	uint64_t queued; /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
 	/* What came before what, where opt->ordered asks for it. */
 	uint64_t at;       /* bytes of its stdout before the message that is being handed on               */
@@ -95,7 +97,8 @@ struct mor_link {
 	bool closed;       /* the plugin's stdin                                                            */
 	int64_t closed_ms; /* since then, surely                                                           */
 	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
-	const char *level, *rung; /* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
+	/* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
+	const char *level, *rung;
 };
 
 struct mor_link_options {

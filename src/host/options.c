@@ -37,8 +37,10 @@ int mor_import_options(const void *given, void *ret, size_t known_size, mortise_
 		return mor_fail(err, MORTISE_EINVAL, "options: size is %zu; set it to sizeof the struct", size);
 	for (size_t at = known_size; at < size; at++) {
 		if (((const char *)given)[at])
-			return mor_fail(err, MORTISE_EINVAL, "options: byte %zu is set, but this library (" MORTISE_VERSION
-					") knows only %zu: it is older than the header", at, known_size);
+			return mor_fail(err, MORTISE_EINVAL,
+					"options: byte %zu is set, but this library (" MORTISE_VERSION
+					") knows only %zu: it is older than the header",
+					at, known_size);
 	}
 	memcpy(ret, given, size < known_size ? size : known_size);
 	return 0;

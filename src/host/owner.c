@@ -14,7 +14,8 @@
 
 struct mor_owner *mor_owner_new(void)
 {
-	struct mor_owner *owner = mmap(NULL, sizeof(*owner), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct mor_owner *owner =
+		mmap(NULL, sizeof(*owner), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (owner == MAP_FAILED)
 		return NULL;

@@ -32,7 +32,8 @@ int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 	return 0;
 }
 
-static void session_warn(struct mor_peer *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void session_warn(struct mor_peer *session, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static void session_warn(struct mor_peer *session, const char *format, ...)
 {
@@ -50,7 +51,8 @@ static const char *session_quirk(struct mor_peer *session, const char *name)
 {
 	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
 	const struct mor_setting *setting = mor_manifest_setting(plugin->manifest, "quirks", name);
-	const char *value = !setting ? NULL : setting->text ? setting->text : setting->json; /* true may stand without quotes */
+	/* true may stand without quotes */
+	const char *value = !setting ? NULL : setting->text ? setting->text : setting->json;
 
 	for (const struct mor_quirk *quirk = plugin->dialect->quirks; !value && quirk && quirk->name; quirk++) {
 		if (strcmp(quirk->name, name) == 0)
@@ -62,8 +64,13 @@ static const char *session_quirk(struct mor_peer *session, const char *name)
 static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
 {
 	struct mor_manifest_query query = {
-		.path = opt->path, .argv = opt->argv, .name = opt->name, .dialect = opt->dialect,
-		.set = opt->set,   .env = opt->env,   .config = opt->config,
+		.path = opt->path,
+		.argv = opt->argv,
+		.name = opt->name,
+		.dialect = opt->dialect,
+		.set = opt->set,
+		.env = opt->env,
+		.config = opt->config,
 	};
 	int r = mor_manifest_load(&query, &plugin->manifest, err);
 
@@ -86,7 +93,8 @@ static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *o
 	};
 	r = mor_plugin_read_settings(plugin, err);
 	if (r == 0)
-		r = mor_sandbox_load(plugin->manifest, plugin->dialect->life.confine == MOR_CONFINED, &plugin->policy, err);
+		r = mor_sandbox_load(plugin->manifest, plugin->dialect->life.confine == MOR_CONFINED,
+				     &plugin->policy, err);
 	return r < 0 ? mor_fail_prefix(err, plugin->manifest->name) : 0;
 }
 
@@ -112,8 +120,9 @@ enum { TIMERS = 6 };
 
 static void list_timers(mortise_plugin *plugin, struct mor_timer *ret[TIMERS])
 {
-	struct mor_timer *const all[TIMERS] = { &plugin->ladder,      &plugin->restart_timer, &plugin->broken_timer,
-						&plugin->hello_timer, &plugin->health.timer,  &plugin->keep.timer };
+	struct mor_timer *const all[TIMERS] = { &plugin->ladder,       &plugin->restart_timer,
+						&plugin->broken_timer, &plugin->hello_timer,
+						&plugin->health.timer, &plugin->keep.timer };
 
 	memcpy(ret, all, sizeof(all));
 }
@@ -215,7 +224,8 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	plugin->gone = true; /* first: the callbacks below must find it closed, and whoever is up the stack, stopped */
+	/* first: the callbacks below must find it closed, and whoever is up the stack, stopped */
+	plugin->gone = true;
 	plugin->state = MORTISE_STOPPED;
 	mor_list_remove(&plugin->node);
 	release_timers(plugin);

@@ -26,7 +26,8 @@
 #include "proc/proc.h"
 
 struct mor_counters {
-	uint64_t calls, answered, failed, timeouts, restarts, noise_bytes, stderr_bytes, dropped, bytes_in, bytes_out;
+	uint64_t calls, answered, failed, timeouts, restarts, noise_bytes, stderr_bytes, dropped, bytes_in,
+		bytes_out;
 	uint64_t cpu_us; /* of processes that have ended */
 };
 
@@ -38,13 +39,14 @@ struct mor_timeout {
 #define MOR_DEATHS 64 /* the highest restart intensity */
 
 struct mortise_plugin {
-	struct mor_peer session;  /* what the dialect's hooks see */
+	struct mor_peer session; /* what the dialect's hooks see */
 	mortise_host *host;
-	struct mor_owner *owner;     /* the host's; it may be gone */
+	struct mor_owner *owner; /* the host's; it may be gone */
 	struct mor_list node;
-	unsigned refs;               /* the embedder's */
-	unsigned holds;              /* ours: functions on the stack that still use it */
-	bool gone;                   /* released, or its host was freed: a shell that waits for the last reference and hold */
+	unsigned refs;  /* the embedder's */
+	unsigned holds; /* ours: functions on the stack that still use it */
+	/* released, or its host was freed: a shell that waits for the last reference and hold */
+	bool gone;
 	/* what it is */
 	struct mor_manifest *manifest;
 	const struct mor_dialect *dialect;
@@ -63,32 +65,32 @@ struct mortise_plugin {
 	unsigned max_in_flight;
 	struct mor_timeout *timeouts;
 	size_t timeout_count;
-	bool replies_to_notes;       /* a quirk: a note with an id is answered with null */
+	bool replies_to_notes; /* a quirk: a note with an id is answered with null */
 	/* how it is */
 	enum mortise_state state;
-	int64_t state_ms;            /* since when */
-	struct mor_life life;        /* of its process, or of the last one */
+	int64_t state_ms;     /* since when */
+	struct mor_life life; /* of its process, or of the last one */
 	struct mor_health_state health;
 	struct mor_keep_state keep;
 	struct mor_counters counters;
-	bool paused;                 /* by the embedder */
+	bool paused; /* by the embedder */
 	/* from the first greeting, if nothing else names it; kept, because the embedder may hold it */
 	char *said_name;
 	/* calls */
 	struct mor_list queue, writing, flight;
-	struct mor_list dooms;       /* calls that ended with a process and still wait for their callback */
-	struct mor_task pump;        /* the part of the queue that is still to be sent */
+	struct mor_list dooms; /* calls that ended with a process and still wait for their callback */
+	struct mor_task pump;  /* the part of the queue that is still to be sent */
 	bool pumping;
 	struct mor_call_table table;
-	unsigned in_flight;          /* slots taken, with ghosts */
-	unsigned waiting;            /* in the queue */
-	size_t waiting_bytes;        /* their params */
+	unsigned in_flight;                /* slots taken, with ghosts */
+	unsigned waiting;                  /* in the queue */
+	size_t waiting_bytes;              /* their params */
 	const struct mor_method *last_row; /* the row of last_action; NULL: not known */
 	char last_action[40];
 	/* its requests, and our orders to it */
 	struct mor_list requests;
 	unsigned open_requests;
-	struct mor_list views;       /* orders that wait for their answer, in order */
+	struct mor_list views; /* orders that wait for their answer, in order */
 	/* ends and restarts */
 	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
 	int64_t deaths[MOR_DEATHS];
@@ -98,9 +100,9 @@ struct mortise_plugin {
 	struct mor_buf failure_data; /* the error's data, if there were any */
 	char last_error[512];
 	/* its pool */
-	mortise_pool *pool;          /* the pool whose worker it is; NULL: none */
-	unsigned pool_load;          /* calls that its pool has given it */
-	bool came_to_nothing;        /* the last process ended before it was given a call */
+	mortise_pool *pool;   /* the pool whose worker it is; NULL: none */
+	unsigned pool_load;   /* calls that its pool has given it */
+	bool came_to_nothing; /* the last process ended before it was given a call */
 };
 
 /* 0; MORTISE_ETHREAD on a foreign thread; MORTISE_ECLOSED once it was released. */
@@ -115,7 +117,8 @@ enum { MOR_MUTE_SIZE = 160 };
 const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_MUTE_SIZE]);
 
 /* Sets one of the plugin's own timers. Their places are reserved when it is made, so this cannot fail. */
-static inline void mor_plugin_set_timer(mortise_plugin *plugin, struct mor_timer *timer, uint32_t in_ms, mor_timer_fn *fn)
+static inline void mor_plugin_set_timer(mortise_plugin *plugin, struct mor_timer *timer, uint32_t in_ms,
+					mor_timer_fn *fn)
 {
 	(void)mor_timer_set(plugin->host->loop, timer, in_ms, fn);
 }

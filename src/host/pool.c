@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pool as the embedder holds it: making, calling, stopping and freeing it. */
+#include "host/pool.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/processors.h"
 #include "base/text.h"
 #include "host/options.h"
 #include "host/plugin.h"
-#include "host/pool.h"
 #include "host/pool_job.h"
 
 #define PIPELINED 4 /* calls a worker without an in-flight limit may have at once */
@@ -48,8 +48,8 @@ static int make_workers(mortise_pool *pool, const mortise_plugin_options *opt, m
 	return 0;
 }
 
-int mortise_pool_new(mortise_host *host, const mortise_plugin_options *plugin_opt, const mortise_pool_options *given,
-		     mortise_pool **ret_pool, mortise_error *err)
+int mortise_pool_new(mortise_host *host, const mortise_plugin_options *plugin_opt,
+		     const mortise_pool_options *given, mortise_pool **ret_pool, mortise_error *err)
 {
 	mortise_pool_options opt;
 	mortise_pool *pool;
@@ -87,17 +87,19 @@ static void fail_waiting(mortise_pool *pool, int code, const char *why)
 		mor_pool_job_fail(mor_pool_job_take(mor_pool_job_first(pool)), &error, (struct mor_slice){ 0 });
 }
 
-/* What has not ended with its worker is in the hands of somebody up the stack, who will tell of its end when we have
- * returned and the embedder does not expect it any more. */
+/* What has not ended with its worker is in the hands of somebody up the stack, who will tell of its end when we
+ * have returned and the embedder does not expect it any more. */
 static void end_given(mortise_pool *pool)
 {
 	mortise_error error;
 
 	mor_fail(&error, MORTISE_ECANCELED, "the pool was released");
 	while (!mor_list_empty(&pool->given)) {
-		struct mor_pool_job *job = mor_container_of(mor_list_pop(&pool->given), struct mor_pool_job, node);
+		struct mor_pool_job *job =
+			mor_container_of(mor_list_pop(&pool->given), struct mor_pool_job, node);
 
-		mor_pool_job_tell(job, &(mortise_reply){ .status = error.code, .error = &error, .plugin = job->worker });
+		mor_pool_job_tell(job, &(mortise_reply){
+					       .status = error.code, .error = &error, .plugin = job->worker });
 		job->pool = NULL;
 	}
 }
@@ -156,13 +158,16 @@ static int check_room(const mortise_pool *pool, size_t bytes, mortise_error *err
 		return mor_fail(err, MORTISE_EOVERLOAD, "%u calls wait for a worker already", pool->queued);
 	/* One may always wait, however large; the limit is for those behind it. */
 	if (pool->max_bytes && pool->queued_bytes && pool->queued_bytes + bytes > pool->max_bytes)
-		return mor_fail(err, MORTISE_EOVERLOAD, "calls with %s of params wait for a worker already, and with this one they would be over the limit of %s (limits.queue for each worker)",
-				mor_format_bytes(pool->queued_bytes, waiting), mor_format_bytes(pool->max_bytes, all));
+		return mor_fail(err, MORTISE_EOVERLOAD,
+				"calls with %s of params wait for a worker already, and with this one they "
+				"would be over the limit of %s (limits.queue for each worker)",
+				mor_format_bytes(pool->queued_bytes, waiting),
+				mor_format_bytes(pool->max_bytes, all));
 	return 0;
 }
 
-int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params, const mortise_call_options *given,
-		      mortise_error *err)
+int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params,
+		      const mortise_call_options *given, mortise_error *err)
 {
 	mortise_call_options opt;
 	struct mor_pool_job *job;
@@ -170,7 +175,8 @@ int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json param
 
 	if (!pool || !action)
 		return mor_fail(err, MORTISE_EINVAL, "pool and action must be given");
-	if ((r = mor_host_check_thread(pool->host, err)) < 0 || (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
+	if ((r = mor_host_check_thread(pool->host, err)) < 0 ||
+	    (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
 		return r;
 	if ((r = check_room(pool, params.len, err)) < 0)
 		return r;

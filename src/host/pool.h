@@ -29,18 +29,18 @@ struct mortise_pool {
 	mortise_host *host;
 	mortise_plugin **workers;
 	uint32_t count, retries, max_queue, queued;
-	unsigned per_worker;   /* calls a worker may have at once */
-	struct mor_list jobs;  /* waiting jobs, in the order of the calls */
+	unsigned per_worker;            /* calls a worker may have at once */
+	struct mor_list jobs;           /* waiting jobs, in the order of the calls */
 	struct mor_pool_job *last_back; /* of these, the last one that came back from a worker, or NULL */
-	struct mor_list given; /* jobs that a worker has */
+	struct mor_list given;          /* jobs that a worker has */
 	size_t queued_bytes, max_bytes; /* params of those that wait */
 	uint64_t next_number;
 	struct mor_task task;
 	/* Processes that ended before they got a call. A failure that would come again counts several times. */
 	uint64_t vain_starts;
-	uint64_t vain_until;   /* its value when a worker last took a call */
+	uint64_t vain_until;    /* its value when a worker last took a call */
 	mortise_plugin *blamed; /* the worker of the last of them */
-	unsigned holds;        /* functions on the stack that still use it */
+	unsigned holds;         /* functions on the stack that still use it */
 	bool stopping, freed;
 };
 

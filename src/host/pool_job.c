@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job of a pool: it waits, a worker has it, it is tried again or told. See pool.h. */
+#include "host/pool_job.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "host/call.h"
 #include "host/embedder.h"
 #include "host/plugin.h"
 #include "host/pool.h"
-#include "host/pool_job.h"
 
 /* ---- making ---- */
 
@@ -63,7 +63,9 @@ static void finish_job(struct mor_pool_job *job, const mortise_reply *reply)
 
 void mor_pool_job_fail(struct mor_pool_job *job, const mortise_error *error, struct mor_slice data)
 {
-	finish_job(job, &(mortise_reply){ .status = error->code, .error = error, .plugin = job->worker,
+	finish_job(job, &(mortise_reply){ .status = error->code,
+					  .error = error,
+					  .plugin = job->worker,
 					  .error_data = { data.ptr, data.len } });
 }
 
@@ -99,8 +101,8 @@ static void on_queue_timer(struct mor_timer *timer)
 	mortise_error error;
 
 	MOR_HOLD_POOL(job->pool);
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: no worker was free", any->session.name,
-		 job->action, job->opt.queue_ms);
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: no worker was free",
+		 any->session.name, job->action, job->opt.queue_ms);
 	error.rpc_code = mor_dialect_code_for(any->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_pool_job_fail(mor_pool_job_take(job), &error, (struct mor_slice){ 0 });
 }
@@ -132,8 +134,8 @@ int mor_pool_job_wait(struct mor_pool_job *job)
 	return enqueue_job(job, &job->pool->jobs);
 }
 
-/* Before all that were called later. What one worker had comes back in the order of the calls: where that is much, each has its
- * place right behind the one before it. */
+/* Before all that were called later. What one worker had comes back in the order of the calls: where that is
+ * much, each has its place right behind the one before it. */
 static struct mor_list *place_of(const struct mor_pool_job *job)
 {
 	mortise_pool *pool = job->pool;
@@ -167,7 +169,8 @@ static bool says_recoverable(const mortise_reply *reply)
 	bool recoverable;
 
 	if (!pointer || !reply->error_data.text ||
-	    mor_doc_parse((struct mor_slice){ reply->error_data.text, reply->error_data.len }, MOR_JSON_NAN, 0, &doc, NULL) < 0)
+	    mor_doc_parse((struct mor_slice){ reply->error_data.text, reply->error_data.len }, MOR_JSON_NAN, 0,
+			  &doc, NULL) < 0)
 		return false;
 	recoverable = mor_json_bool(mor_json_at(mor_doc_root(doc), pointer), false);
 	mor_doc_free(doc);
@@ -177,7 +180,8 @@ static bool says_recoverable(const mortise_reply *reply)
 /* Its worker's end took it along before a byte of it was written. That was no try; but so often at most. */
 static bool has_bounced(struct mor_pool_job *job, int status)
 {
-	if (job->pool->stopping || (status != MORTISE_ECLOSED && status != MORTISE_ECRASHED && status != MORTISE_EPROTO))
+	if (job->pool->stopping ||
+	    (status != MORTISE_ECLOSED && status != MORTISE_ECRASHED && status != MORTISE_EPROTO))
 		return false;
 	job->tries--;
 	return job->bounces++ < job->pool->count;
@@ -231,7 +235,8 @@ void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker)
 	job->tries++;
 	mor_list_append(&pool->given, &job->node);
 	worker->pool_load++;
-	r = mortise_call_start(worker, job->action, (mortise_json){ job->params, job->params_len }, &opt, NULL, &error);
+	r = mortise_call_start(worker, job->action, (mortise_json){ job->params, job->params_len }, &opt, NULL,
+			       &error);
 	if (r == 0) {
 		pool->vain_until = pool->vain_starts;
 		return;

@@ -15,18 +15,18 @@
 #include "loop/loop.h"
 
 struct mor_pool_job {
-	struct mor_list node;    /* in the pool's queue, or in `given` */
-	struct mor_timer timer;  /* queue_ms, while it is in the queue */
-	int64_t due_ms;          /* when that is over */
-	mortise_pool *pool;      /* NULL: the pool is freed, and this job is over; only its call is not */
-	mortise_plugin *worker;  /* the last worker that had it; NULL: none yet */
+	struct mor_list node;   /* in the pool's queue, or in `given` */
+	struct mor_timer timer; /* queue_ms, while it is in the queue */
+	int64_t due_ms;         /* when that is over */
+	mortise_pool *pool;     /* NULL: the pool is freed, and this job is over; only its call is not */
+	mortise_plugin *worker; /* the last worker that had it; NULL: none yet */
 	char *action, *params, *extra;
 	size_t params_len;
 	mortise_call_options opt;
-	uint64_t number;         /* its place in the order of the calls */
-	uint64_t vain_since;     /* pool->vain_starts when it began to wait */
-	unsigned tries;          /* tries that reached a worker's process */
-	unsigned bounces;        /* times that it came back from a worker without reaching its process */
+	uint64_t number;     /* its place in the order of the calls */
+	uint64_t vain_since; /* pool->vain_starts when it began to wait */
+	unsigned tries;      /* tries that reached a worker's process */
+	unsigned bounces;    /* times that it came back from a worker without reaching its process */
 };
 
 /* A copy of what the embedder gave. NULL: out of memory. */

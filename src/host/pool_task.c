@@ -14,7 +14,8 @@
 
 static bool has_failed(const mortise_plugin *worker)
 {
-	return worker->state == MORTISE_FAILED || (worker->state == MORTISE_DRAINING && worker->life.drain == MOR_DRAIN_GIVEN_UP);
+	return worker->state == MORTISE_FAILED ||
+	       (worker->state == MORTISE_DRAINING && worker->life.drain == MOR_DRAIN_GIVEN_UP);
 }
 
 static bool is_coming(const mortise_plugin *worker)
@@ -48,7 +49,8 @@ static unsigned load_of(const mortise_plugin *worker)
  * nothing any more. */
 static bool is_whole(const mortise_plugin *worker)
 {
-	return is_ready(worker) && !worker->life.broken && worker->life.link && !worker->life.link->input_broken;
+	return is_ready(worker) && !worker->life.broken && worker->life.link &&
+	       !worker->life.link->input_broken;
 }
 
 static bool takes_calls(const mortise_pool *pool, const mortise_plugin *worker)
@@ -75,7 +77,8 @@ static bool may_do_better(const mortise_plugin *worker)
 {
 	int code = worker->failure.code;
 
-	return !has_failed(worker) && (code == MORTISE_ECRASHED || code == MORTISE_ECLOSED || mor_error_is_lack(&worker->failure));
+	return !has_failed(worker) &&
+	       (code == MORTISE_ECRASHED || code == MORTISE_ECLOSED || mor_error_is_lack(&worker->failure));
 }
 
 void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from)
@@ -122,7 +125,8 @@ static mortise_plugin *pick_worker(const mortise_pool *pool, const struct mor_po
 		mortise_plugin *worker = pool->workers[i];
 
 		another |= is_coming(worker) || may_be_started(worker, true);
-		if (worker != shunned && takes_calls(pool, worker) && (!best || load_of(worker) < load_of(best)))
+		if (worker != shunned && takes_calls(pool, worker) &&
+		    (!best || load_of(worker) < load_of(best)))
 			best = worker;
 	}
 	return best && load_of(best) && another ? NULL : best;
@@ -142,7 +146,8 @@ static void hand_out_jobs(mortise_pool *pool)
 {
 	mortise_plugin *worker;
 
-	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && (worker = pick_worker(pool, mor_pool_job_first(pool))); n--) {
+	for (uint32_t n = pool->queued;
+	     n && !pool->freed && pool->queued && (worker = pick_worker(pool, mor_pool_job_first(pool))); n--) {
 		if (pool_pauses(pool))
 			return;
 		mor_pool_job_run(mor_pool_job_take(mor_pool_job_first(pool)), worker);
@@ -191,7 +196,8 @@ static void give_up_jobs(mortise_pool *pool)
 	error = pool->blamed->failure;
 	if (mor_buf_slice(&data, mor_buf_view(&pool->blamed->failure_data)) < 0)
 		mor_buf_fini(&data);
-	for (uint32_t n = pool->queued; n && !pool->freed && pool->queued && has_seen_enough(mor_pool_job_first(pool)); n--) {
+	for (uint32_t n = pool->queued;
+	     n && !pool->freed && pool->queued && has_seen_enough(mor_pool_job_first(pool)); n--) {
 		if (pool_pauses(pool))
 			return;
 		mor_pool_job_fail(mor_pool_job_take(mor_pool_job_first(pool)), &error, mor_buf_view(&data));
@@ -207,4 +213,3 @@ void mor_pool_on_task(struct mor_task *task)
 	give_up_jobs(pool); /* before others are started: they would be refused as well */
 	start_workers(pool);
 }
-

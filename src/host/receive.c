@@ -26,7 +26,8 @@ void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice
 	char excerpt[64];
 
 	plugin->counters.dropped++;
-	mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "%s (id %s)", what, mor_excerpt(id, excerpt, sizeof(excerpt)));
+	mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "%s (id %s)", what,
+			 mor_excerpt(id, excerpt, sizeof(excerpt)));
 }
 
 /* A pong shows that the plugin lives, not that its work goes on: some answer pings while a call hangs. */
@@ -66,8 +67,10 @@ static void receive_reply(mortise_plugin *plugin, const struct mor_message *mess
 	if (call)
 		mor_call_answer(call, message);
 	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
-		mor_receive_drop(plugin, message->kind == MOR_MSG_ERROR ? "an error that answers no call" : "a result that answers no call",
-			message->kind == MOR_MSG_ERROR ? message->error : message->id);
+		mor_receive_drop(plugin,
+				 message->kind == MOR_MSG_ERROR ? "an error that answers no call" :
+								  "a result that answers no call",
+				 message->kind == MOR_MSG_ERROR ? message->error : message->id);
 	else
 		mor_receive_drop(plugin, "a reply to no call of ours: unknown, duplicate or late", message->id);
 }
@@ -78,7 +81,7 @@ struct note {
 	mortise_plugin *plugin;
 	const struct mor_method *row;
 	const struct mor_message *message;
-	struct mor_doc *doc; /* params */
+	struct mor_doc *doc;            /* params */
 	const struct mor_outcome *says; /* of the row */
 };
 
@@ -129,7 +132,9 @@ static void note_data(const struct note *note, struct mor_buf *out)
 static int describe_failure(const struct note *note, const struct mor_value *why, mortise_error *error)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	int64_t code = note->says->code ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->says->code), -1) : -1;
+	int64_t code = note->says->code ?
+			       mor_json_int(mor_json_at(mor_doc_root(note->doc), note->says->code), -1) :
+			       -1;
 	const char *name = note->says->code ? mor_dialect_code_name(note->plugin->dialect, code) : NULL;
 
 	if (mor_json_type(why) == MOR_JSON_STRING)
@@ -140,7 +145,8 @@ static int describe_failure(const struct note *note, const struct mor_value *why
 		mor_buf_text(&text, "the call failed");
 	if (note->says->code)
 		mor_buf_printf(&text, " (code %lld%s%s)", (long long)code, name ? ", " : "", name ? name : "");
-	mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", note->plugin->session.name, (int)text.len, text.data ? text.data : "");
+	mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", note->plugin->session.name, (int)text.len,
+		 text.data ? text.data : "");
 	error->rpc_code = code;
 	return MORTISE_EREMOTE;
 }
@@ -149,7 +155,8 @@ static void fail_for_memory(mortise_call *call)
 {
 	mortise_error error;
 
-	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory for the answer to \"%s\"", call->plugin->session.name, call->name);
+	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory for the answer to \"%s\"",
+		 call->plugin->session.name, call->name);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, false);
 }
 
@@ -185,7 +192,8 @@ static void lose_note(const struct note *note)
 {
 	char why[128];
 
-	snprintf(why, sizeof(why), "out of memory for \"%.*s\"", (int)(note->message->method.len < 64 ? note->message->method.len : 64),
+	snprintf(why, sizeof(why), "out of memory for \"%.*s\"",
+		 (int)(note->message->method.len < 64 ? note->message->method.len : 64),
 		 note->message->method.ptr);
 	mor_supervise_wedged(note->plugin, why);
 }
@@ -194,7 +202,8 @@ static void pass_note(const struct note *note)
 {
 	const struct mor_message *message = note->message;
 	char name[128], *method = name, *made = NULL;
-	mortise_event event = { .type = MORTISE_EVENT_NOTE, .params = { message->params.ptr, message->params.len } };
+	mortise_event event = { .type = MORTISE_EVENT_NOTE,
+				.params = { message->params.ptr, message->params.len } };
 
 	if (message->method.len < sizeof(name)) {
 		memcpy(name, message->method.ptr, message->method.len);
@@ -245,13 +254,15 @@ static void log_note(const struct note *note)
 
 static void call_note(const struct note *note)
 {
-	bool echo = note->plugin->life.failed_without_ref && note->row->role == MOR_ROLE_DONE && !note_refers(note);
+	bool echo =
+		note->plugin->life.failed_without_ref && note->row->role == MOR_ROLE_DONE && !note_refers(note);
 	mortise_call *call = echo ? NULL : note_call(note);
 
 	note->plugin->life.failed_without_ref = false;
 	if (echo) {
 		/* A failure reported twice, by FAIL and then by DONE: the second must not hit the next call. */
-		mor_receive_drop(note->plugin, "the end of a call that has failed already", note->message->method);
+		mor_receive_drop(note->plugin, "the end of a call that has failed already",
+				 note->message->method);
 	} else if (!call && note_refers(note)) {
 		mor_receive_drop(note->plugin, "a note about a call that is over", note->message->method);
 	} else if (!call) {
@@ -281,7 +292,8 @@ static void note_finding(const struct mor_finding *finding, void *arg)
 	const struct note *note = arg;
 
 	if (finding->fatal || note->plugin->session.strict)
-		mor_event_printf(note->plugin, MORTISE_EVENT_WARNING, "\"%s\": params: %s", note->row->name, finding->text);
+		mor_event_printf(note->plugin, MORTISE_EVENT_WARNING, "\"%s\": params: %s", note->row->name,
+				 finding->text);
 }
 
 static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
@@ -301,7 +313,8 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 		pass_note(&note);
 		return;
 	}
-	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0) {
+	if (message->params.ptr &&
+	    mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0) {
 		if (role != MOR_ROLE_LOG) /* nobody waits for a log message */
 			lose_note(&note); /* only for lack of memory: the scanner has checked the JSON */
 		return;
@@ -358,7 +371,8 @@ void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message
 
 static void fail_one(mortise_plugin *plugin, const struct mor_message *message, int code, const char *text)
 {
-	mortise_call *call = message && message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
+	mortise_call *call =
+		message && message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
 	mortise_error error;
 
 	if ((!call || call->no_slot) && code == MORTISE_ELIMIT)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin asks of us, and how it is answered: alone, or gathered into the array of its batch. See request.h. */
+/* What a plugin asks of us, and how it is answered: alone, or gathered into the array of its batch.
+ * See request.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 	if (!plugin->life.link || plugin->life.end_seen)
 		return MORTISE_ECLOSED;
 	mor_event_tap(plugin, MORTISE_TO_PLUGIN, body);
-	r = plugin->life.link ? plugin->life.link->ops->send(plugin->life.link, body) : MORTISE_ECLOSED; /* released by who taps */
+	/* released by who taps */
+	r = plugin->life.link ? plugin->life.link->ops->send(plugin->life.link, body) : MORTISE_ECLOSED;
 	if (r == 0)
 		plugin->counters.bytes_out += body.len;
 	if (r == MORTISE_EOVERLOAD) {
@@ -47,14 +49,18 @@ static void send_failure(mortise_plugin *plugin, struct mor_slice id, struct mor
 	char text[160], bytes[32];
 
 	if (why == MORTISE_ELIMIT)
-		snprintf(text, sizeof(text), "Internal error: the answer is larger than the limit of %s for one message (limits.send)",
+		snprintf(text, sizeof(text),
+			 "Internal error: the answer is larger than the limit of %s for one message "
+			 "(limits.send)",
 			 mor_format_bytes(limit, bytes));
 	else
-		snprintf(text, sizeof(text), "Internal error: %s", why == MORTISE_EINVAL ? "the answer is not JSON" : mortise_status_text(why));
+		snprintf(text, sizeof(text), "Internal error: %s",
+			 why == MORTISE_EINVAL ? "the answer is not JSON" : mortise_status_text(why));
 	mor_request_refuse(plugin, id, batch, -32603, text);
 }
 
-/* Too large, or no memory for it: a smaller answer may still go. Anything else is the end of the way to the plugin. */
+/* Too large, or no memory for it: a smaller answer may still go. Anything else is the end of the way
+ * to the plugin. */
 static bool is_replaceable(int status)
 {
 	return status == MORTISE_ELIMIT || status == MORTISE_ENOMEM;
@@ -101,7 +107,8 @@ static bool batch_is_full(const struct mor_batch *batch, size_t elements)
 	return elements >= MOR_BATCH_ELEMENTS || batch->out.len >= MOR_BATCH_BYTES;
 }
 
-void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code, const char *message)
+void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code,
+			const char *message)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
 
@@ -236,7 +243,8 @@ static mortise_request *make_request(mortise_plugin *plugin, const struct mor_me
 	return request;
 }
 
-void mor_request_error(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch, mortise_error *error)
+void mor_request_error(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch,
+		       mortise_error *error)
 {
 	if (message->kind == MOR_MSG_REQUEST)
 		mor_request_refuse(plugin, message->id, batch, error->rpc_code, error->text);
@@ -254,9 +262,12 @@ static void receive_as_note(mortise_plugin *plugin, const struct mor_message *me
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
 
-	mor_receive_route(plugin, &(struct mor_message){ .kind = MOR_MSG_NOTE, .method = message->method,
-							 .params = message->params, .whole = message->whole });
-	if (plugin->replies_to_notes && !plugin->life.deaf && mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
+	mor_receive_route(plugin, &(struct mor_message){ .kind = MOR_MSG_NOTE,
+							 .method = message->method,
+							 .params = message->params,
+							 .whole = message->whole });
+	if (plugin->replies_to_notes && !plugin->life.deaf &&
+	    mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
 		send_answer(plugin, batch, &body);
 }
 
@@ -272,7 +283,8 @@ static void params_finding(const struct mor_finding *finding, void *arg)
 static int check_params(const struct mor_method *row, const struct mor_value *params, mortise_error *error)
 {
 	if (mor_json_type(params) == MOR_JSON_ARRAY)
-		mor_fail(error, MORTISE_EINPUT, "Invalid params: \"%s\" takes an object, not an array", row->name);
+		mor_fail(error, MORTISE_EINPUT, "Invalid params: \"%s\" takes an object, not an array",
+			 row->name);
 	else
 		mor_validate(row->params, params, params_finding, error);
 	if (error->code)
@@ -280,7 +292,8 @@ static int check_params(const struct mor_method *row, const struct mor_value *pa
 	return error->code;
 }
 
-static int answer_ourselves(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, struct mor_buf *result)
+static int answer_ourselves(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch,
+			    struct mor_buf *result)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;
 	int r = mor_buf_failed(result) ? result->status : mor_write_result(&body, id, mor_buf_view(result));
@@ -293,7 +306,8 @@ static int answer_ourselves(mortise_plugin *plugin, struct mor_slice id, struct 
 }
 
 /* 1: the dialect has answered, or the specification wants no answer. */
-static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message, struct mor_batch *batch)
+static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
+		       struct mor_batch *batch)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
 	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
@@ -322,7 +336,8 @@ static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, con
 			mor_client_greeted(plugin, row, mor_buf_view(&result));
 		r = r ? r : 1;
 	}
-	if (is_replaceable(r) && row && row->role == MOR_ROLE_HELLO) /* the clock of its greeting has stopped with the question */
+	/* the clock of its greeting has stopped with the question */
+	if (is_replaceable(r) && row && row->role == MOR_ROLE_HELLO)
 		mor_supervise_wedged(plugin, "its greeting could not be answered");
 	if (r == 0 && row && row->settle == MOR_BY_WRITE) {
 		receive_as_note(plugin, message, batch);
@@ -331,8 +346,8 @@ static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, con
 	return r != 0;
 }
 
-static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
-			 struct mor_batch *batch)
+static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row,
+			 const struct mor_message *message, struct mor_batch *batch)
 {
 	mortise_request *request;
 	char *method;
@@ -342,14 +357,16 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row, c
 		return;
 	}
 	if (plugin->open_requests >= MOR_OPEN_REQUESTS) {
-		mor_request_refuse(plugin, message->id, batch, -32000, "too many requests are waiting for an answer");
+		mor_request_refuse(plugin, message->id, batch, -32000,
+				   "too many requests are waiting for an answer");
 		return;
 	}
 	request = make_request(plugin, row, message->id, batch);
 	method = mor_strndup(message->method.ptr, message->method.len);
 	if (request && method) {
 		MOR_EMBEDDER(plugin->host);
-		plugin->on_request(request, method, (mortise_json){ message->params.ptr, message->params.len }, plugin->arg);
+		plugin->on_request(request, method, (mortise_json){ message->params.ptr, message->params.len },
+				   plugin->arg);
 	} else {
 		if (request) {
 			mor_client_answered(plugin, row, false);
@@ -368,7 +385,8 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 		mor_receive_drop(plugin, "a request that cannot be answered: its stdin is closed", message->id);
 		return;
 	}
-	if (!mor_client_admits(plugin, row, message, batch) || !mor_client_has_place(plugin, row, message, batch))
+	if (!mor_client_admits(plugin, row, message, batch) ||
+	    !mor_client_has_place(plugin, row, message, batch))
 		return;
 	/* A dialect without a row for everything else has said all that its plugins may ask. */
 	if (!row)
@@ -400,9 +418,13 @@ static void refuse_rest(mortise_plugin *plugin, struct mor_batch *batch, size_t 
 	char text[128];
 
 	if (count >= MOR_BATCH_ELEMENTS)
-		snprintf(text, sizeof(text), "a batch has at most %d elements: the rest of it was not looked at", MOR_BATCH_ELEMENTS);
+		snprintf(text, sizeof(text),
+			 "a batch has at most %d elements: the rest of it was not looked at",
+			 MOR_BATCH_ELEMENTS);
 	else
-		snprintf(text, sizeof(text), "the answers to the first %zu elements of a batch are %d bytes and more: the rest of it was not looked at",
+		snprintf(text, sizeof(text),
+			 "the answers to the first %zu elements of a batch are %d bytes and more: the rest of "
+			 "it was not looked at",
 			 count, MOR_BATCH_BYTES);
 	mor_event(plugin, MORTISE_EVENT_WARNING, text);
 	if (!plugin->gone && plugin->life.link)
@@ -418,7 +440,9 @@ void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message
 	if (!batch)
 		return;
 	batch->open = 1;
-	for (; !plugin->gone && plugin->life.link && !plugin->life.deaf && mor_batch_next(message->whole, &pos, &element); count++) {
+	for (; !plugin->gone && plugin->life.link && !plugin->life.deaf &&
+	       mor_batch_next(message->whole, &pos, &element);
+	     count++) {
 		if (batch_is_full(batch, count)) {
 			refuse_rest(plugin, batch, count);
 			break;

@@ -21,12 +21,12 @@ struct mor_method;
 #define MOR_OPEN_REQUESTS 4096 /* per plugin; more are refused with -32000 */
 /* Limits of one batch, and of the size of its answers while it is read: the rest is refused with one error. */
 #define MOR_BATCH_ELEMENTS 4096
-#define MOR_BATCH_BYTES (1 << 20)
+#define MOR_BATCH_BYTES    (1 << 20)
 
 struct mor_batch {
-	unsigned open;       /* elements not answered yet, plus one while the batch is being read */
-	struct mor_buf out;  /* "[...": replies so far */
-	bool sent;           /* sent early, because of a breach: nothing is added any more */
+	unsigned open;      /* elements not answered yet, plus one while the batch is being read */
+	struct mor_buf out; /* "[...": replies so far */
+	bool sent;          /* sent early, because of a breach: nothing is added any more */
 };
 
 struct mortise_request {
@@ -35,7 +35,7 @@ struct mortise_request {
 	mortise_plugin *plugin; /* NULL after its death */
 	struct mor_batch *batch;
 	const struct mor_method *row; /* NULL: no row names it */
-	char *id;               /* verbatim JSON */
+	char *id;                     /* verbatim JSON */
 };
 
 void mor_request_receive(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch);

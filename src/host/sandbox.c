@@ -44,14 +44,15 @@ static bool came_along(const struct mor_setting *s)
 
 /* If the specification requires a sandbox, users approve what the manifest asks for. A second file beside it
  * must not secretly ask for more. Limits only take away. */
-static int check_source(const struct mor_manifest *m, const struct mor_policy_key *key, const struct mor_setting *s,
-			mortise_error *err)
+static int check_source(const struct mor_manifest *m, const struct mor_policy_key *key,
+			const struct mor_setting *s, mortise_error *err)
 {
 	if (!m->file || (key->flags & MOR_POLICY_LIMIT) || !came_along(s))
 		return 0;
 	return mor_fail(err, MORTISE_EMANIFEST,
-			"%s: sandbox.%s: this plugin's permissions are those of its manifest; to change them, use --set or "
-			"mortise/plugins/%s.toml in your own configuration", s->origin, key->name, m->name);
+			"%s: sandbox.%s: this plugin's permissions are those of its manifest; to change them, "
+			"use --set or mortise/plugins/%s.toml in your own configuration",
+			s->origin, key->name, m->name);
 }
 
 static int apply(struct mor_policy *policy, const struct mor_policy_key *key, const struct mor_setting *s,
@@ -75,7 +76,8 @@ static enum mor_policy_source source_of(const char *file)
 
 	if (slash && strcmp(slash + 1, "plugin.toml") == 0)
 		return MOR_POLICY_OF_PLUGIN_TOML;
-	return slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0 ? MOR_POLICY_OF_SUNSCREEN_JSON : MOR_POLICY_OF_SETTINGS;
+	return slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0 ? MOR_POLICY_OF_SUNSCREEN_JSON :
+									  MOR_POLICY_OF_SETTINGS;
 }
 
 static int keep_path(char **field, const char *path)
@@ -135,7 +137,8 @@ static int warn_missing(struct mor_manifest *m, const struct mor_policy *policy)
 
 	for (char **path = policy->read_paths; r == 0 && path && *path; path++)
 		if (access(*path, F_OK) < 0)
-			r = mor_manifest_warn(m, "%s: there is no such path, so nothing can be read there", *path);
+			r = mor_manifest_warn(m, "%s: there is no such path, so nothing can be read there",
+					      *path);
 	if (r == 0 && policy->workspace && access(policy->workspace, F_OK) < 0)
 		r = mor_manifest_warn(m, "the workspace %s does not exist", policy->workspace);
 	return r;
@@ -144,10 +147,13 @@ static int warn_missing(struct mor_manifest *m, const struct mor_policy *policy)
 static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 {
 	if (policy->unconfined)
-		return mor_manifest_warn(m, "unconfined: %s may do whatever this user may; nothing of its permissions is enforced",
-					 m->name);
+		return mor_manifest_warn(
+			m,
+			"unconfined: %s may do whatever this user may; nothing of its permissions is enforced",
+			m->name);
 	if (policy->rules_given && !mor_policy_confined(policy))
-		return mor_manifest_warn(m, "sandbox.level is \"guarded\": the other rules of [sandbox] are not enforced");
+		return mor_manifest_warn(
+			m, "sandbox.level is \"guarded\": the other rules of [sandbox] are not enforced");
 	return mor_policy_confined(policy) ? warn_missing(m, policy) : 0;
 }
 

@@ -38,7 +38,8 @@ static int64_t next_id(mortise_plugin *plugin)
 }
 
 /* Absent, or one line. JSON allows raw newlines only between tokens, so removing them is safe. */
-static int compose_params(mortise_plugin *plugin, struct mor_slice params, struct mor_buf *one_line, struct mor_slice *ret)
+static int compose_params(mortise_plugin *plugin, struct mor_slice params, struct mor_buf *one_line,
+			  struct mor_slice *ret)
 {
 	*ret = params;
 	if (!params.ptr || plugin->link_options.framing != MOR_FRAMING_LINES ||
@@ -71,14 +72,21 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 	char limit[32];
 
 	if (r == MORTISE_EOVERLOAD)
-		return mor_fail(err, r, "%s: \"%s\" not sent: %s wait already for a plugin that does not read", plugin->session.name,
-				call->name, mor_format_bytes(plugin->life.link->queued - plugin->life.link->written, limit));
-	if (r == MORTISE_ELIMIT)
-		return mor_fail(err, r, "%s: \"%s\" not sent: larger than the limit of %s for one message (limits.send)",
+		return mor_fail(err, r, "%s: \"%s\" not sent: %s wait already for a plugin that does not read",
 				plugin->session.name, call->name,
-				mor_format_bytes(plugin->link_options.send_limit ? plugin->link_options.send_limit
-										: plugin->link_options.frame_limit, limit));
-	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name, mortise_status_text(r));
+				mor_format_bytes(plugin->life.link->queued - plugin->life.link->written,
+						 limit));
+	if (r == MORTISE_ELIMIT)
+		return mor_fail(err, r,
+				"%s: \"%s\" not sent: larger than the limit of %s for one message "
+				"(limits.send)",
+				plugin->session.name, call->name,
+				mor_format_bytes(plugin->link_options.send_limit ?
+							 plugin->link_options.send_limit :
+							 plugin->link_options.frame_limit,
+						 limit));
+	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name,
+			mortise_status_text(r));
 }
 
 /* A call with an id is in the table; this one is not, so its id is given back. */
@@ -171,7 +179,8 @@ static int check_interface(mortise_call *call, mortise_error *err)
 	if (!identity || (call->flags & MORTISE_RAW) || mor_dialect_announces(plugin->dialect, identity, needs))
 		return 0;
 	mor_dialect_interfaces(plugin->dialect, identity, &has);
-	return mor_fail(err, MORTISE_EUNSUPPORTED, "%s: \"%s\" needs the interface %s, which this plugin does not offer (it has %.*s)",
+	return mor_fail(err, MORTISE_EUNSUPPORTED,
+			"%s: \"%s\" needs the interface %s, which this plugin does not offer (it has %.*s)",
 			plugin->session.name, call->name, needs, (int)has.len, has.data ? has.data : "");
 }
 
@@ -210,12 +219,16 @@ static int check_queue(const mortise_call *call, size_t bytes, mortise_error *er
 	char waiting[32], all[32];
 
 	if (plugin->waiting >= most)
-		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: %u calls wait already, which is the limit", plugin->session.name,
-				call->name, most);
+		return mor_fail(err, MORTISE_EOVERLOAD,
+				"%s: \"%s\" refused: %u calls wait already, which is the limit",
+				plugin->session.name, call->name, most);
 	/* One call may always wait, of any size; the limit is for later ones. */
 	if (limit && plugin->waiting_bytes && plugin->waiting_bytes + bytes > limit)
-		return mor_fail(err, MORTISE_EOVERLOAD, "%s: \"%s\" refused: calls with %s of params wait already, and with this one they would be over the limit of %s (limits.queue)",
-				plugin->session.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting), mor_format_bytes(limit, all));
+		return mor_fail(err, MORTISE_EOVERLOAD,
+				"%s: \"%s\" refused: calls with %s of params wait already, and with this one "
+				"they would be over the limit of %s (limits.queue)",
+				plugin->session.name, call->name,
+				mor_format_bytes(plugin->waiting_bytes, waiting), mor_format_bytes(limit, all));
 	return 0;
 }
 
@@ -296,7 +309,10 @@ void mor_call_pump(mortise_plugin *plugin)
 			break;
 		mor_call_leave_queue(call); /* its queue_ms runs on until the last byte is written */
 		if (r == 0)
-			r = mor_call_transmit(call, call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 }, &error);
+			r = mor_call_transmit(call,
+					      call->params.len ? mor_buf_view(&call->params) :
+								 (struct mor_slice){ 0 },
+					      &error);
 		if (r < 0)
 			mor_call_fail(call, &error);
 		else

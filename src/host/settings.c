@@ -16,17 +16,18 @@ struct duration_setting {
 
 #define AT(member) offsetof(struct mortise_plugin, member)
 static const struct duration_setting durations[] = {
-	{ "stop", "bye", AT(stop.bye_ms) },           { "stop", "term", AT(stop.term_ms) },
-	{ "stop", "kill", AT(stop.kill_ms) },         { "restart", "first", AT(restart.first_ms) },
-	{ "restart", "cap", AT(restart.cap_ms) },     { "restart", "period", AT(restart.period_ms) },
-	{ "health", "every", AT(health.every_ms) },   { "limits", "session", AT(keep.total_ms) },
+	{ "stop", "bye", AT(stop.bye_ms) },         { "stop", "term", AT(stop.term_ms) },
+	{ "stop", "kill", AT(stop.kill_ms) },       { "restart", "first", AT(restart.first_ms) },
+	{ "restart", "cap", AT(restart.cap_ms) },   { "restart", "period", AT(restart.period_ms) },
+	{ "health", "every", AT(health.every_ms) }, { "limits", "session", AT(keep.total_ms) },
 };
 
 static int read_durations(mortise_plugin *plugin, mortise_error *err)
 {
 	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
 		uint32_t *field = (uint32_t *)((char *)plugin + durations[i].offset);
-		int r = mor_manifest_duration(plugin->manifest, durations[i].section, durations[i].key, field, err);
+		int r = mor_manifest_duration(plugin->manifest, durations[i].section, durations[i].key, field,
+					      err);
 
 		if (r < 0)
 			return r;
@@ -109,7 +110,8 @@ static int read_framing(mortise_plugin *plugin, mortise_error *err)
 	if (name)
 		framing = mor_framing_by_name(name);
 	if (framing < 0)
-		return mor_fail(err, MORTISE_EMANIFEST, "plugin.framing is \"%s\": use lines, decimal, be32 or headers", name);
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"plugin.framing is \"%s\": use lines, decimal, be32 or headers", name);
 	plugin->link_options.framing = (enum mor_framing)framing;
 	return 0;
 }
@@ -133,7 +135,8 @@ static const struct mor_quirk *find_quirk(const mortise_plugin *plugin, const ch
 	return NULL;
 }
 
-static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, const char *value, mortise_error *err)
+static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, const char *value,
+		      mortise_error *err)
 {
 	bool yes = strcmp(value, "true") == 0;
 
@@ -141,7 +144,8 @@ static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, con
 	case MOR_QUIRK_OWN:
 		break;
 	case MOR_QUIRK_FRAME_PAD:
-		return mor_manifest_uint(plugin->manifest, "quirks", quirk->name, &plugin->link_options.frame_pad, err);
+		return mor_manifest_uint(plugin->manifest, "quirks", quirk->name,
+					 &plugin->link_options.frame_pad, err);
 	case MOR_QUIRK_LEADING_ZEROS:
 		plugin->link_options.deframe_flags |= yes ? MOR_DEFRAME_LEADING_ZEROS : 0;
 		break;
@@ -160,8 +164,8 @@ static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, con
 	return 0;
 }
 
-/* What is configured; the defaults in the table are what the core does anyway. Unknown quirks are refused by name: a
- * misspelt one would silently do nothing. */
+/* What is configured; the defaults in the table are what the core does anyway. Unknown quirks are refused by
+ * name: a misspelt one would silently do nothing. */
 static int read_quirks(mortise_plugin *plugin, mortise_error *err)
 {
 	MOR_LIST_EACH(node, after, &plugin->manifest->settings) {
@@ -174,13 +178,14 @@ static int read_quirks(mortise_plugin *plugin, mortise_error *err)
 			continue;
 		quirk = find_quirk(plugin, setting->key);
 		if (!quirk)
-			return mor_fail(err, MORTISE_EMANIFEST, "%s: unknown quirk \"%s\" (mortise explain %s lists them)",
+			return mor_fail(err, MORTISE_EMANIFEST,
+					"%s: unknown quirk \"%s\" (mortise explain %s lists them)",
 					setting->origin, setting->key, plugin->dialect->name);
 		value = plugin->session.quirk(&plugin->session, setting->key);
 		value = value ? value : "";
 		if (quirk->one_of && !mor_text_in(mor_slice_of(value), quirk->one_of))
-			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s", setting->origin,
-					quirk->name, quirk->one_of);
+			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s",
+					setting->origin, quirk->name, quirk->one_of);
 		r = obey_quirk(plugin, quirk, value, err);
 		if (r < 0)
 			return r;
@@ -197,7 +202,8 @@ static unsigned asks_of(const struct mor_dialect *dialect)
 	unsigned asks = 0;
 
 	if (health)
-		asks |= (health->first ? MOR_ASK_FIRST : 0) | (health->after_timeout ? MOR_ASK_AFTER_TIMEOUT : 0) |
+		asks |= (health->first ? MOR_ASK_FIRST : 0) |
+			(health->after_timeout ? MOR_ASK_AFTER_TIMEOUT : 0) |
 			(health->every_ms ? MOR_ASK_IDLE : 0);
 	if (watchdog)
 		asks |= MOR_ASK_IDLE | MOR_ASK_KILL | (watchdog->beside_calls ? MOR_ASK_BUSY : 0) |
@@ -228,7 +234,9 @@ static void take_table(mortise_plugin *plugin, const struct mor_dialect *dialect
 	plugin->restart = dialect->life.restart;
 	plugin->max_in_flight = dialect->life.max_in_flight;
 	plugin->health.asks = asks_of(dialect);
-	plugin->health.every_ms = dialect->watchdog ? dialect->watchdog->every_ms : dialect->health ? dialect->health->every_ms : 0;
+	plugin->health.every_ms = dialect->watchdog ? dialect->watchdog->every_ms :
+				  dialect->health   ? dialect->health->every_ms :
+						      0;
 	plugin->keep.total_ms = dialect->conversation ? dialect->conversation->total_ms : 0;
 	take_link(plugin, dialect);
 }
@@ -240,7 +248,8 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 
 	take_table(plugin, plugin->dialect);
 	if ((r = read_framing(plugin, err)) < 0 || (r = read_durations(plugin, err)) < 0 ||
-	    (r = read_quirks(plugin, err)) < 0 || (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||
+	    (r = read_quirks(plugin, err)) < 0 || (r = read_limits(plugin, err)) < 0 ||
+	    (r = read_timeouts(plugin, err)) < 0 ||
 	    (r = mor_manifest_bool(plugin->manifest, "restart", "enabled", &restart, err)) < 0)
 		return r;
 	if (!restart)
@@ -253,7 +262,8 @@ uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_metho
 	for (size_t i = plugin->timeout_count; i-- > 0;) {
 		const struct mor_timeout *timeout = &plugin->timeouts[i];
 
-		if (strcmp(timeout->method, method) == 0 || (row->role == MOR_ROLE_CALL && strcmp(timeout->method, "*") == 0))
+		if (strcmp(timeout->method, method) == 0 ||
+		    (row->role == MOR_ROLE_CALL && strcmp(timeout->method, "*") == 0))
 			return timeout->ms;
 	}
 	return mor_timing_of(row)->timeout_ms;

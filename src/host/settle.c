@@ -20,9 +20,9 @@
 #include "host/shape.h"
 #include "host/supervise.h"
 
-#define SPARE_CALLS 256
-#define UNANSWERED_MAX 3 /* after this many in a row the plugin is wedged, whatever else it sends */
-#define LATE_MS 30000 /* how long we wait for a ghost if neither row nor time limit says */
+#define SPARE_CALLS    256
+#define UNANSWERED_MAX 3     /* after this many in a row the plugin is wedged, whatever else it sends */
+#define LATE_MS        30000 /* how long we wait for a ghost if neither row nor time limit says */
 
 /* ---- recycling ---- */
 
@@ -59,7 +59,8 @@ void mor_call_free_spares(mortise_host *host)
 
 /* ---- settling ---- */
 
-static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg, const struct mor_verdict *verdict, int more)
+static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
+			    const struct mor_verdict *verdict, int more)
 {
 	mortise_plugin *plugin = call->plugin;
 	mortise_reply reply = {
@@ -127,7 +128,8 @@ void mor_call_unlink(mortise_call *call)
 	call->due_ms = 0;
 	mor_call_leave_queue(call);
 	if (call->state == MOR_CALL_WRITING)
-		call->reached = call->begin < (plugin->life.link ? plugin->life.link->written : plugin->life.written);
+		call->reached =
+			call->begin < (plugin->life.link ? plugin->life.link->written : plugin->life.written);
 	mor_list_remove(&call->node);
 	if (call->id) {
 		mor_call_table_remove(&plugin->table, call);
@@ -298,7 +300,8 @@ const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_M
 	text[0] = '\0';
 	if (!plugin->counters.bytes_in)
 		snprintf(text, MOR_MUTE_SIZE,
-			 "; it has sent no message at all: does it speak %s (--dialect, --framing), and flush its stdout?",
+			 "; it has sent no message at all: does it speak %s (--dialect, --framing), and flush "
+			 "its stdout?",
 			 plugin->dialect->name);
 	return text;
 }
@@ -313,23 +316,34 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 	if (plugin->life.last_stderr[0])
 		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->life.last_stderr);
 	if (owes_ack(call))
-		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s", plugin->session.name, call->name, ms, more);
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s",
+			 plugin->session.name, call->name, ms, more);
 	else if (total_ms(call) && took >= total_ms(call))
-		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s", plugin->session.name, call->name, total_ms(call),
-			 total_ms(call) == plugin->keep.total_ms ? " (limits.session gives it longer; 0: no limit)" : "", more);
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s",
+			 plugin->session.name, call->name, total_ms(call),
+			 total_ms(call) == plugin->keep.total_ms ?
+				 " (limits.session gives it longer; 0: no limit)" :
+				 "",
+			 more);
 	else
-		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)%s%s",
-			 plugin->session.name, plugin->life.held.len ? "did not exit after it had answered" : "no reply to", call->name, ms,
-			 call->name, mor_plugin_mute(plugin, mute), more);
+		mor_fail(error, MORTISE_ETIMEOUT,
+			 "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it "
+			 "longer)%s%s",
+			 plugin->session.name,
+			 plugin->life.held.len ? "did not exit after it had answered" : "no reply to",
+			 call->name, ms, call->name, mor_plugin_mute(plugin, mute), more);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
-/* It takes no more of the request than its pipe holds. Not of queue_ms: for the embedder that call is under way. */
+/* It takes no more of the request than its pipe holds. Not of queue_ms: for the embedder that call
+ * is under way. */
 static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
 
-	mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be written: the plugin has read nothing for %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it longer)",
+	mor_fail(error, MORTISE_ETIMEOUT,
+		 "%s: \"%s\" could not be written: the plugin has read nothing for %u ms (--timeout "
+		 "%s=DURATION or [timeouts] in mortise.toml gives it longer)",
 		 plugin->session.name, call->name, ms, call->name);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
@@ -347,7 +361,8 @@ static void timed_out(mortise_call *call, uint32_t ms)
 		describe_stall(call, ms, &error);
 	call->in_hand = true;
 	mor_call_send_cancel(call);
-	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
+	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
+			mor_call_keeps_slot(call));
 	if (kill)
 		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
@@ -360,11 +375,14 @@ static void queue_timed_out(mortise_call *call)
 	mortise_error error;
 
 	plugin->counters.timeouts++;
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s", plugin->session.name, call->name,
-		 call->queue_ms, started ? "does not read its input" : "is busy or not ready");
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s",
+		 plugin->session.name, call->name, call->queue_ms,
+		 started ? "does not read its input" : "is busy or not ready");
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
-	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, mor_call_keeps_slot(call));
-	/* The rest of it stands in the way of every later call, whose limits do not run before they are written. */
+	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
+			mor_call_keeps_slot(call));
+	/* The rest of it stands in the way of every later call, whose limits do not run before
+	 * they are written. */
 	if (kill)
 		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
@@ -382,7 +400,8 @@ static void late_timed_out(mortise_call *call)
 		return;
 	}
 	if (talks)
-		snprintf(why, sizeof(why), "no answer to %d calls in a row, \"%s\" the last", UNANSWERED_MAX, call->name);
+		snprintf(why, sizeof(why), "no answer to %d calls in a row, \"%s\" the last", UNANSWERED_MAX,
+			 call->name);
 	else
 		snprintf(why, sizeof(why), "silent since \"%s\" timed out", call->name);
 	mor_supervise_wedged(plugin, why);
@@ -394,7 +413,8 @@ static int64_t deadline_of(const mortise_call *call)
 	const struct mor_timing *timing = mor_timing_of(call->method);
 	int64_t from = call->sent_ms, due;
 
-	if (timing->clock == MOR_FROM_SIGN && !call->plugin->session.strict && call->plugin->life.last_word_ms > from)
+	if (timing->clock == MOR_FROM_SIGN && !call->plugin->session.strict &&
+	    call->plugin->life.last_word_ms > from)
 		from = call->plugin->life.last_word_ms;
 	if (timing->clock == MOR_FROM_PIECE && call->piece_ms > from)
 		from = call->piece_ms;

@@ -40,8 +40,9 @@ void mor_shape_settled(mortise_plugin *plugin)
 {
 	if (!plugin->life.spent || !plugin->life.link || plugin->state != MORTISE_READY)
 		return;
-	mor_supervise_stop(plugin, plugin->dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT, MOR_DRAIN_SPENT,
-			   "its call is over");
+	mor_supervise_stop(plugin,
+			   plugin->dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT,
+			   MOR_DRAIN_SPENT, "its call is over");
 }
 
 /* What happens to a call whose process has ended without an answer. */
@@ -62,7 +63,8 @@ static void answer_with_held(mortise_call *call, struct mor_slice whole)
 	mortise_error error;
 
 	/* It was parsed before: only memory can be missing. */
-	if (mor_envelope_scan(whole, plugin->link_options.envelope_flags, plugin->link_options.max_depth, &message, &error) < 0)
+	if (mor_envelope_scan(whole, plugin->link_options.envelope_flags, plugin->link_options.max_depth,
+			      &message, &error) < 0)
 		mor_call_fail(call, &error);
 	else
 		mor_call_answer(call, &message);

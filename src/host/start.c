@@ -43,7 +43,9 @@ enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_err
 		char text[sizeof(failure->text)];
 
 		memcpy(text, failure->text, sizeof(text));
-		mor_fail(failure, MORTISE_ECLOSED, "%s: ended %u times in %s and is not started again (restart.intensity, restart.period); the last time: %s",
+		mor_fail(failure, MORTISE_ECLOSED,
+			 "%s: ended %u times in %s and is not started again (restart.intensity, "
+			 "restart.period); the last time: %s",
 			 plugin->session.name, recent, mor_format_ms(restart->period_ms, period), text);
 		return MORTISE_FAILED;
 	}
@@ -83,7 +85,9 @@ void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, 
 		return;
 	if (next == MORTISE_BACKOFF)
 		mor_plugin_set_timer(plugin, &plugin->restart_timer,
-				     plugin->life.restart_ms < 0 ? backoff_ms(plugin) : (uint32_t)plugin->life.restart_ms, on_restart);
+				     plugin->life.restart_ms < 0 ? backoff_ms(plugin) :
+								   (uint32_t)plugin->life.restart_ms,
+				     on_restart);
 	else
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error->code, .error = error });
 }
@@ -114,7 +118,8 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 static int make_process(mortise_plugin *plugin, mortise_error *err)
 {
 	mortise_host *host = plugin->host;
-	int r = host->make_link(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->life.link);
+	int r = host->make_link(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin,
+				&plugin->life.link);
 
 	if (r < 0)
 		return mor_fail(err, r, "%s", mortise_status_text(r));
@@ -136,7 +141,8 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
 	/* The callback may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->state != MORTISE_STARTING)
-		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started", plugin->session.name);
+		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started",
+				plugin->session.name);
 	if (plugin->life.link)
 		return 0;
 	r = make_process(plugin, &error);

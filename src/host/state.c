@@ -11,8 +11,8 @@
 
 #define TO(state) (1u << MORTISE_##state)
 
-/* Any other move is a fault of ours. tests/unit/host/state_test.c walks all pairs; docs/design/0002-core.md shows them as a
- * diagram. */
+/* Any other move is a fault of ours. tests/unit/host/state_test.c walks all pairs; docs/design/0002-core.md
+ * shows them as a diagram. */
 static const unsigned moves[MORTISE_STATES] = {
 	[MORTISE_STOPPED] = TO(STARTING),
 	[MORTISE_STARTING] = TO(GREETING) | TO(BACKOFF) | TO(FAILED) | TO(STOPPED) | TO(DRAINING),
@@ -53,8 +53,8 @@ void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *wh
 	};
 
 	assert(mor_state_may(plugin->state, to));
-	mor_trace(MOR_TRACE_HOST, "%s: %s -> %s after %lld ms: %s", plugin->session.name, names[plugin->state], names[to],
-		  (long long)(now - plugin->state_ms), why);
+	mor_trace(MOR_TRACE_HOST, "%s: %s -> %s after %lld ms: %s", plugin->session.name, names[plugin->state],
+		  names[to], (long long)(now - plugin->state_ms), why);
 	plugin->state = to;
 	plugin->state_ms = now;
 	if (plugin->pool)

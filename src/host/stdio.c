@@ -23,9 +23,9 @@
 /* number of answers; then the others have a turn: a plugin that sends too much delays nobody */
 #define ITEMS_AT_ONCE 64
 #define WRITE_AT_ONCE (128 * 1024) /* limit in bytes too: one write can hold thousands of notifications */
-#define KEEP_BYTES (64 * 1024)    /* a larger buffer is freed when it is empty */
-#define LUCK_MAX 8                /* early reads that may fail in a row before they are given up */
-#define LUCK_AGAIN 64             /* after that, one is tried again after so many writes */
+#define KEEP_BYTES    (64 * 1024)  /* a larger buffer is freed when it is empty */
+#define LUCK_MAX      8            /* early reads that may fail in a row before they are given up */
+#define LUCK_AGAIN    64           /* after that, one is tried again after so many writes */
 
 struct stdio_link {
 	struct mor_link link; /* must be first */
@@ -34,13 +34,13 @@ struct stdio_link {
 	struct mor_watch in, out;
 	struct mor_task flush;
 	struct mor_intake intake;
-	struct mor_buf queue;    /* to be written */
-	size_t queue_done;       /* bytes of it that are written */
+	struct mor_buf queue; /* to be written */
+	size_t queue_done;    /* bytes of it that are written */
 	struct mor_grave grave;
 	unsigned luck, unlucky;
-	uint64_t last_bytes;     /* what the pipe held when the process ended, minus what was read since */
+	uint64_t last_bytes; /* what the pipe held when the process ended, minus what was read since */
 	bool started, close_wanted, in_closed, in_enlarged, out_enlarged;
-	bool out_closed;         /* nothing more is read; some of it may not be handed on yet */
+	bool out_closed; /* nothing more is read; some of it may not be handed on yet */
 	bool exited;
 };
 
@@ -182,7 +182,8 @@ static void broken_input(struct stdio_link *s)
 
 static void wait_until_writable(struct stdio_link *s)
 {
-	if (!s->in.loop && mor_watch_start(s->link.loop, &s->in, mor_proc_in(s->proc), MOR_WRITABLE, on_writable) < 0)
+	if (!s->in.loop &&
+	    mor_watch_start(s->link.loop, &s->in, mor_proc_in(s->proc), MOR_WRITABLE, on_writable) < 0)
 		broken_input(s);
 }
 
@@ -520,7 +521,8 @@ static int stdio_start(struct mor_link *link, mortise_error *err)
 	int r = mor_proc_start(link->loop, s->opt->command, &proc_events, s, &s->proc, &failure);
 
 	if (r < 0) {
-		mor_fail(err, failure.code ? failure.code : r, "%s", failure.text[0] ? failure.text : mortise_status_text(r));
+		mor_fail(err, failure.code ? failure.code : r, "%s",
+			 failure.text[0] ? failure.text : mortise_status_text(r));
 		if (err)
 			err->os_errno = failure.os_errno;
 		return err ? err->code : r;
@@ -541,8 +543,8 @@ static const struct mor_link_ops ops = {
 	.free = stdio_free,
 };
 
-int mor_link_stdio_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events,
-		       void *arg, struct mor_link **ret)
+int mor_link_stdio_new(struct mor_loop *loop, const struct mor_link_options *opt,
+		       const struct mor_link_events *events, void *arg, struct mor_link **ret)
 {
 	struct stdio_link *s = mor_zalloc(sizeof(*s));
 

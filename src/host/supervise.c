@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process speaks, ends, breaks, is stopped. See supervise.h; its rule for the order of things holds for every function. */
+/* A process speaks, ends, breaks, is stopped. See supervise.h; its rule for the order of things holds for
+ * every function. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +63,8 @@ void mor_supervise_ready(mortise_plugin *plugin)
 /* The two ends that are not a crash: it never ran, or its jail ended it. true: described. */
 static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule, plugin->policy.source };
+	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule,
+				      plugin->policy.source };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
 	if (how->start_code) {
@@ -73,14 +75,15 @@ static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link
 	if (!how->violation)
 		return false;
 	if (mor_violation_text(&what, &text) < 0 || mor_buf_byte(&text, '\0') < 0)
-		mor_fail(error, MORTISE_EVIOLATION, "%s: broke its sandbox (%s)", plugin->session.name, how->syscall);
+		mor_fail(error, MORTISE_EVIOLATION, "%s: broke its sandbox (%s)", plugin->session.name,
+			 how->syscall);
 	else
 		mor_fail(error, MORTISE_EVIOLATION, "%s", text.data);
 	return true;
 }
 
-/* A plugin that calls and is served. It is wanted until it is stopped: one that dies comes back, busy or not. But where we
- * have closed its stdin, whether it comes back is the embedder's decision: unless_client(). */
+/* A plugin that calls and is served. It is wanted until it is stopped: one that dies comes back, busy or not.
+ * But where we have closed its stdin, whether it comes back is the embedder's decision: unless_client(). */
 static bool is_client(const mortise_plugin *plugin)
 {
 	return plugin->dialect->serve;
@@ -88,21 +91,24 @@ static bool is_client(const mortise_plugin *plugin)
 
 /* A limit that it has reached. For processor time the kernel sends its own signal. Other limits only the
  * plugin sees, so after a bad end they are listed. SIGKILL means that it reached none of them. */
-static void describe_limits(const mortise_plugin *plugin, const struct mor_link_end *how, char *out, size_t size)
+static void describe_limits(const mortise_plugin *plugin, const struct mor_link_end *how, char *out,
+			    size_t size)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf set = MOR_BUF_INIT;
 
 	if (how->clean || !how->known || mor_policy_limits_set(&plugin->policy, &set) < 0 || !set.len)
 		return;
 	if (how->by_signal && how->status == SIGXCPU)
-		snprintf(out, size, " (its processor time was over: sandbox.cpu %us)", plugin->policy.limits.cpu_s);
+		snprintf(out, size, " (its processor time was over: sandbox.cpu %us)",
+			 plugin->policy.limits.cpu_s);
 	else if (!how->by_signal || how->status != SIGKILL)
 		snprintf(out, size, " (its limits: %.*s)", (int)set.len, set.data);
 }
 
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	bool asked = plugin->state == MORTISE_DRAINING && mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
+	bool asked =
+		plugin->state == MORTISE_DRAINING && mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
 	char last[300] = "", cut[224] = "", work[80] = "", limits[160] = "";
 
@@ -122,8 +128,8 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 		snprintf(cut, sizeof(cut), "; %s", plugin->life.truncated);
 	if (!asked)
 		describe_limits(plugin, how, limits, sizeof(limits));
-	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->session.name, how->text, limits,
-		 asked ? ", as it was told to" : when, cut, last);
+	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->session.name,
+		 how->text, limits, asked ? ", as it was told to" : when, cut, last);
 }
 
 static enum mortise_state unless_client(const mortise_plugin *plugin, enum mortise_state after)
@@ -139,7 +145,8 @@ static enum mortise_state after_work(mortise_plugin *plugin)
 }
 
 /* Its next state. `failure` is what the embedder is told if it is not started again. */
-static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *failure)
+static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how,
+				     mortise_error *failure)
 {
 	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || is_client(plugin);
 	int64_t lived = mor_loop_now_ms(plugin->host->loop) - plugin->state_ms;
@@ -181,7 +188,8 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 /* The record of a violation, for machines: the data of every call that it ended. Empty if there was none. */
 static void write_record(const mortise_plugin *plugin, const struct mor_link_end *how, struct mor_buf *out)
 {
-	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule, plugin->policy.source };
+	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule,
+				      plugin->policy.source };
 
 	if (how->violation && mor_violation_json(&what, out) < 0)
 		mor_buf_fini(out);
@@ -190,9 +198,9 @@ static void write_record(const mortise_plugin *plugin, const struct mor_link_end
 /* Before everything that follows from it: the change of state, and the calls that fail. */
 static void tell_violation(mortise_plugin *plugin, const mortise_error *error, const struct mor_buf *record)
 {
-	mortise_event event = {
-		.type = MORTISE_EVENT_VIOLATION, .text = error->text, .params = { record->data, record->len }
-	};
+	mortise_event event = { .type = MORTISE_EVENT_VIOLATION,
+				.text = error->text,
+				.params = { record->data, record->len } };
 
 	if (record->len)
 		mor_event_full(plugin, &event);
@@ -267,15 +275,18 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	news = note_process_end(plugin, left || (draining && next == MORTISE_STOPPED) ? NULL : error.text);
 	mor_supervise_settle_down(plugin, next, &failure);
 	tell_news(plugin, &news, error.text);
-	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error,
-								   .error_data = mor_buf_view(&record) });
+	mor_call_fail_taken(plugin, &taken,
+			    &(struct mor_verdict){ .status = error.code,
+						   .error = &error,
+						   .error_data = mor_buf_view(&record) });
 	mor_plugin_view_fail_taken(plugin, &views, &error);
 }
 
 /* ---- stopping ---- */
 
 /* unhealthy: the reason; NULL: it is only stopped. */
-static void stop_process(mortise_plugin *plugin, enum mor_rung rung, enum mor_drain drain, const char *why, const char *unhealthy)
+static void stop_process(mortise_plugin *plugin, enum mor_rung rung, enum mor_drain drain, const char *why,
+			 const char *unhealthy)
 {
 	struct news news;
 	mortise_error error;
@@ -336,7 +347,9 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 /* The drain reason that leads to this state, after an error. */
 static enum mor_drain drain_for(enum mortise_state after)
 {
-	return after == MORTISE_FAILED ? MOR_DRAIN_GIVEN_UP : after == MORTISE_BACKOFF ? MOR_DRAIN_RESTART : MOR_DRAIN_BROKEN;
+	return after == MORTISE_FAILED  ? MOR_DRAIN_GIVEN_UP :
+	       after == MORTISE_BACKOFF ? MOR_DRAIN_RESTART :
+					  MOR_DRAIN_BROKEN;
 }
 
 /* `busy`: somebody waits for it. */
@@ -354,7 +367,8 @@ static enum mor_drain drain_after_breach(mortise_plugin *plugin, bool busy, mort
 	return drain == MOR_DRAIN_BROKEN && plugin->life.spent ? MOR_DRAIN_SPENT : drain;
 }
 
-static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung, bool queued_too)
+static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, enum mor_rung rung,
+			  bool queued_too)
 {
 	/* A plugin that we kill for a time-out was busy, although its call is settled by now. */
 	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || rung == MOR_RUNG_KILL;
@@ -388,7 +402,8 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again", plugin->session.name, why);
+	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again",
+		 plugin->session.name, why);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
 	/* Waiting calls can wait for the next process. What a pool gave it, another worker may take sooner. */
 	fail_and_stop(plugin, &error, MOR_RUNG_TERM, plugin->pool != NULL);
@@ -406,7 +421,8 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 	plugin->life.cause = verdict->error->code;
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
 	mor_call_take(plugin, &taken, true);
-	stop_process(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, drain, verdict->error->text, verdict->error->text);
+	stop_process(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, drain, verdict->error->text,
+		     verdict->error->text);
 	mor_call_fail_taken(plugin, &taken, verdict);
 }
 
@@ -422,7 +438,8 @@ static void on_broken_timer(struct mor_timer *timer)
 		return;
 	if (plugin->life.last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->life.last_stderr);
-	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name, plugin->life.broken, last);
+	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name,
+		 plugin->life.broken, last);
 	/* If clean ends are allowed, a closed stdout may be the beginning of one: the exit will show. */
 	if (plugin->restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {
 		mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
@@ -443,7 +460,8 @@ static void on_broken(void *arg, const char *what)
 			mor_ladder_climb(plugin, MOR_RUNG_INPUT);
 		return;
 	}
-	if (plugin->life.spent && (plugin->life.link->input_broken || plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
+	if (plugin->life.spent &&
+	    (plugin->life.link->input_broken || plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
 		/* It has its one call. That alone is no failure: the exit decides. What it did not read
 		 * counts as written, so that its time runs. */
 		mor_call_written(plugin, plugin->life.link->queued);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How processes begin (start.c) and end (supervise.c). The rule of both: first take the calls that end with the process,
- * then move the state, then tell what else has changed, then fail the calls. Callbacks may call, stop or release at any of
- * these points, so none comes while state and process do not fit each other.
+ * How processes begin (start.c) and end (supervise.c). The rule of both: first take the calls that end with the
+ * process, then move the state, then tell what else has changed, then fail the calls. Callbacks may call, stop
+ * or release at any of these points, so none comes while state and process do not fit each other.
  */
 #ifndef MOR_HOST_SUPERVISE_H
 #define MOR_HOST_SUPERVISE_H

@@ -16,7 +16,8 @@ static void put_string(struct mor_buf *out, const char *text)
 }
 
 /* One ${word}; an unknown one stays, so that the mistake is visible on the wire. */
-static bool put_word(mortise_plugin *plugin, struct mor_slice word, const struct mor_template_words *words, struct mor_buf *out)
+static bool put_word(mortise_plugin *plugin, struct mor_slice word, const struct mor_template_words *words,
+		     struct mor_buf *out)
 {
 	if (mor_slice_is(word, "params"))
 		mor_buf_slice(out, words->params.ptr ? words->params : MOR_SLICE("{}"));
@@ -41,7 +42,8 @@ static bool put_word(mortise_plugin *plugin, struct mor_slice word, const struct
 	return true;
 }
 
-static int fill_words(mortise_plugin *plugin, const char *template, const struct mor_template_words *words, struct mor_buf *out)
+static int fill_words(mortise_plugin *plugin, const char *template, const struct mor_template_words *words,
+		      struct mor_buf *out)
 {
 	static const struct mor_template_words none = { 0 };
 
@@ -63,7 +65,8 @@ static int fill_words(mortise_plugin *plugin, const char *template, const struct
 static bool comes_again(struct mor_json_iter it, struct mor_slice name)
 {
 	while (mor_json_next(&it)) {
-		if (mor_slice_is(it.name, SPREAD) ? mor_json_get_slice(it.value, name) != NULL : mor_slice_eq(it.name, name))
+		if (mor_slice_is(it.name, SPREAD) ? mor_json_get_slice(it.value, name) != NULL :
+						    mor_slice_eq(it.name, name))
 			return true;
 	}
 	return false;

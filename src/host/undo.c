@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mortise_undo_…(): stores for undoing what a confined program changes (src/undo/undo.h), and what is left of those whose
- * makers were killed.
+ * mortise_undo_…(): stores for undoing what a confined program changes (src/undo/undo.h), and what is left of
+ * those whose makers were killed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,9 +27,9 @@
 #include "undo/scratch.h"
 #include "undo/undo.h"
 
-#define DIGITS 16
-#define KEEP_S (7 * 24 * 3600)       /* what could not be undone, as it was before */
-#define FORGET_S (30 * 24 * 3600)    /* a store that nobody has come back for      */
+#define DIGITS    16
+#define KEEP_S    (7 * 24 * 3600)  /* what could not be undone, as it was before */
+#define FORGET_S  (30 * 24 * 3600) /* a store that nobody has come back for      */
 #define LINES_MAX 20
 
 struct mortise_undo {
@@ -69,7 +69,7 @@ static void say_left(void *arg, const char *path, const char *why, const char *c
 	mor_printable(mor_slice_of(*path ? path : "."), shown, sizeof(shown));
 	if (copy)
 		say_line(undo, "not undone: %s: %s; as it was before: %s", shown, why,
-		    mor_printable(mor_slice_of(copy), kept, sizeof(kept)));
+			 mor_printable(mor_slice_of(copy), kept, sizeof(kept)));
 	else
 		say_line(undo, "not undone: %s: %s", shown, why);
 }
@@ -82,9 +82,12 @@ static void say_refused(void *arg, const char *path, int error)
 	undo->result.refused++;
 	mor_printable(mor_slice_of(path), shown, sizeof(shown));
 	if (error == EDQUOT)
-		say_line(undo, "%s could not be changed: not more than 1 GiB and %u changes are kept for undoing", shown, MOR_UNDO_ENTRIES);
+		say_line(undo,
+			 "%s could not be changed: not more than 1 GiB and %u changes are kept for undoing",
+			 shown, MOR_UNDO_ENTRIES);
 	else
-		say_line(undo, "%s could not be changed: it cannot be kept for undoing: %s", shown, strerrordesc_np(error));
+		say_line(undo, "%s could not be changed: it cannot be kept for undoing: %s", shown,
+			 strerrordesc_np(error));
 }
 
 /* ---- playing ---- */
@@ -92,7 +95,11 @@ static void say_refused(void *arg, const char *path, int error)
 static int play(struct mortise_undo *undo, bool only_tell)
 {
 	struct mor_undo_player player = {
-		.only_tell = only_tell, .extract = true, .on_left = say_left, .on_refused = say_refused, .arg = undo,
+		.only_tell = only_tell,
+		.extract = true,
+		.on_left = say_left,
+		.on_refused = say_refused,
+		.arg = undo,
 	};
 	struct mor_undo_result done;
 	int status;
@@ -110,8 +117,10 @@ static int play(struct mortise_undo *undo, bool only_tell)
 
 static void summarise(const struct mortise_undo *undo, char text[MOR_UNDO_SUMMARY])
 {
-	mor_undo_summary(&(struct mor_undo_result){ .changed = undo->result.changed, .created = undo->result.created,
-						     .removed = undo->result.removed }, text);
+	mor_undo_summary(&(struct mor_undo_result){ .changed = undo->result.changed,
+						    .created = undo->result.created,
+						    .removed = undo->result.removed },
+			 text);
 }
 
 /* The copies of what was left stay, if there are any: then the directory is not empty. */
@@ -134,7 +143,7 @@ static bool repeat_told(struct mortise_undo *old, const struct mor_undo_list *li
 		if (list->entry[i]->kind != MOR_UNDO_TOLD)
 			continue;
 		say_line(old, "%s was killed when it last ran here; %s", old->store.name,
-		    mor_printable(mor_slice_of(mor_undo_path(list->entry[i])), shown, sizeof(shown)));
+			 mor_printable(mor_slice_of(mor_undo_path(list->entry[i])), shown, sizeof(shown)));
 		any = true;
 	}
 	return any;
@@ -145,8 +154,9 @@ static bool has_end(const struct mor_undo_list *list)
 	return list->count && list->entry[list->count - 1]->kind == MOR_UNDO_END;
 }
 
-/* Of a run that ended before it could be judged all is known, and it is undone now. One whose guardian was killed as well
- * stays as it is, since nobody knows who has changed what meanwhile; what its files held is put aside. */
+/* Of a run that ended before it could be judged all is known, and it is undone now. One whose guardian
+ * was killed as well stays as it is, since nobody knows who has changed what meanwhile; what its files
+ * held is put aside. */
 static void settle_store(struct mortise_undo *old)
 {
 	char summary[MOR_UNDO_SUMMARY];
@@ -161,12 +171,14 @@ static void settle_store(struct mortise_undo *old)
 	status = !told && list.count ? play(old, !ended) : 0;
 	summarise(old, summary);
 	if (status < 0)
-		say_line(old, "%s was killed when it last ran here, and what it changed cannot be undone: %s", old->store.name,
-		    strerrordesc_np(-status));
+		say_line(old, "%s was killed when it last ran here, and what it changed cannot be undone: %s",
+			 old->store.name, strerrordesc_np(-status));
 	else if (!told && list.count && ended)
 		say_line(old, "%s was killed when it last ran here; undone: %s", old->store.name, summary);
 	else if (!told && list.count)
-		say_line(old, "%s and its guardian were killed when it last ran here: what it had changed stays", old->store.name);
+		say_line(old,
+			 "%s and its guardian were killed when it last ran here: what it had changed stays",
+			 old->store.name);
 	mor_undo_list_fini(&list);
 	drop_files(&old->store, old->path);
 }
@@ -180,7 +192,8 @@ static void remove_whole(int parent, const char *name)
 	mor_scratch_remove(&tree);
 }
 
-/* One of the directories. With a journal that can be locked it was left behind; without one only copies are in it. */
+/* One of the directories. With a journal that can be locked it was left behind; without one only
+ * copies are in it. */
 static void look_at_store(struct mortise_undo *undo, const char *parent, int dir, const char *name)
 {
 	struct mortise_undo old = { .on_note = undo->on_note, .arg = undo->arg };
@@ -232,7 +245,8 @@ static int make_store(struct mortise_undo *undo, const char *parent, const char 
 static int check_options(const mortise_undo_options *opt, mortise_error *err)
 {
 	if (!opt->directory || opt->directory[0] != '/' || !opt->workspace || opt->workspace[0] != '/')
-		return mor_fail(err, MORTISE_EINVAL, "undo options: directory and workspace must be absolute paths");
+		return mor_fail(err, MORTISE_EINVAL,
+				"undo options: directory and workspace must be absolute paths");
 	return 0;
 }
 
@@ -259,8 +273,8 @@ int mortise_undo_new(const mortise_undo_options *given, mortise_undo **ret, mort
 	r = make_store(undo, opt.directory, root, opt.name ? opt.name : "a plugin");
 	if (r < 0) {
 		mortise_undo_free(undo);
-		return mor_fail_errno(err, r == -ENOMEM ? MORTISE_ENOMEM : MORTISE_ESYSTEM, -r, "%s, where what is needed for undoing is kept",
-				      opt.directory);
+		return mor_fail_errno(err, r == -ENOMEM ? MORTISE_ENOMEM : MORTISE_ESYSTEM, -r,
+				      "%s, where what is needed for undoing is kept", opt.directory);
 	}
 	look_around(undo, opt.directory);
 	*ret = undo;
@@ -278,14 +292,17 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 	int status;
 
 	if (!undo || !ret || ret->size < sizeof(ret->size))
-		return mor_fail(err, MORTISE_EINVAL, "undo: set the result's size to sizeof(mortise_undo_result)");
+		return mor_fail(err, MORTISE_EINVAL,
+				"undo: set the result's size to sizeof(mortise_undo_result)");
 	if (undo->pid != getpid())
-		return mor_fail(err, MORTISE_ETHREAD, "undoing in %s is for the process that began it, not for one forked from it",
+		return mor_fail(err, MORTISE_ETHREAD,
+				"undoing in %s is for the process that began it, not for one forked from it",
 				undo->store.root);
 	undo->failed = true;
 	/* Whoever still has it is a guardian that hangs in the kernel, and with it perhaps the plugin. */
 	if (flock(undo->store.journal, LOCK_EX | LOCK_NB) < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "undoing in %s: its guardian has not ended", undo->store.root);
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "undoing in %s: its guardian has not ended",
+				      undo->store.root);
 	status = play(undo, false);
 	if (status < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -status, "undoing in %s", undo->store.root);

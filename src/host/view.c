@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin sees of the file system. One order is under way at a time; the others wait here, in the order of the calls. */
+/* What a plugin sees of the file system. One order is under way at a time; the others wait here, in the order
+ * of the calls. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -30,10 +31,12 @@ static void wait_free(struct view_wait *wait)
 
 /* ---- the order ---- */
 
-static int add_path(mortise_plugin *plugin, struct mor_buf *texts, const char *what, const char *path, mortise_error *err)
+static int add_path(mortise_plugin *plugin, struct mor_buf *texts, const char *what, const char *path,
+		    mortise_error *err)
 {
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
-		return mor_fail(err, MORTISE_EINVAL, "%s: the %s of a view must be an absolute path of less than %d bytes: %.200s",
+		return mor_fail(err, MORTISE_EINVAL,
+				"%s: the %s of a view must be an absolute path of less than %d bytes: %.200s",
 				plugin->session.name, what, PATH_MAX, path);
 	return mor_buf_append(texts, path, strlen(path) + 1);
 }
@@ -46,8 +49,9 @@ static int add_writable(mortise_plugin *plugin, struct mor_buf *texts, const cha
 
 	if (path[0] == '/' && !realpath(path, real)) {
 		r = errno;
-		mor_fail(err, r == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINVAL, "%s: writable directory of its view: %.300s: %s",
-			 plugin->session.name, path, strerrordesc_np(r));
+		mor_fail(err, r == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINVAL,
+			 "%s: writable directory of its view: %.300s: %s", plugin->session.name, path,
+			 strerrordesc_np(r));
 		if (err)
 			err->os_errno = r;
 		return r == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINVAL;
@@ -70,7 +74,8 @@ static void add_directories(const mortise_view *view, struct mor_buf *texts)
 		texts->len = before;
 }
 
-static int write_order(mortise_plugin *plugin, const mortise_view *view, struct mor_buf *texts, mortise_error *err)
+static int write_order(mortise_plugin *plugin, const mortise_view *view, struct mor_buf *texts,
+		       mortise_error *err)
 {
 	size_t count = 0;
 	int r;
@@ -85,7 +90,8 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 	for (const char *const *path = view->writable; r == 0 && path && *path; path++, count++)
 		r = add_writable(plugin, texts, *path, err);
 	if (r == 0 && (count > MOR_PLAN_VIEW_WRITABLE || texts->len > MOR_PROC_VIEW_TEXTS))
-		r = mor_fail(err, MORTISE_EINVAL, "%s: a view has at most %d writable directories, of %d bytes in all",
+		r = mor_fail(err, MORTISE_EINVAL,
+			     "%s: a view has at most %d writable directories, of %d bytes in all",
 			     plugin->session.name, MOR_PLAN_VIEW_WRITABLE, MOR_PROC_VIEW_TEXTS);
 	if (r == 0)
 		add_directories(view, texts);
@@ -99,7 +105,8 @@ static int check_view(mortise_plugin *plugin, mortise_error *err)
 	const char *name = plugin->session.name;
 
 	if (!plugin->policy.view)
-		return mor_fail(err, MORTISE_EINVAL, "%s: has no view of its own; make it with sandbox.view=true", name);
+		return mor_fail(err, MORTISE_EINVAL,
+				"%s: has no view of its own; make it with sandbox.view=true", name);
 	if (!plugin->life.link || !plugin->life.pid || !plugin->life.link->ops->set_view)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is not running, so its view cannot be set", name);
 	return 0;
@@ -118,7 +125,9 @@ static int send_first(mortise_plugin *plugin, mortise_error *err)
 		return 0;
 	wait->sent = true;
 	r = plugin->life.link->ops->set_view(plugin->life.link, mor_buf_view(&wait->texts));
-	return r < 0 ? mor_fail(err, r, "%s: its view cannot be set: %s", plugin->session.name, mortise_status_text(r)) : 0;
+	return r < 0 ? mor_fail(err, r, "%s: its view cannot be set: %s", plugin->session.name,
+				mortise_status_text(r)) :
+		       0;
 }
 
 int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, mortise_view_fn *done, void *arg,
@@ -128,7 +137,8 @@ int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, m
 	mortise_view view;
 	int r = mor_plugin_check(plugin, err);
 
-	if (r < 0 || (r = check_view(plugin, err)) < 0 || (r = mor_import_options(given, &view, sizeof(view), err)) < 0)
+	if (r < 0 || (r = check_view(plugin, err)) < 0 ||
+	    (r = mor_import_options(given, &view, sizeof(view), err)) < 0)
 		return r;
 	wait = mor_zalloc(sizeof(*wait));
 	if (!wait)
@@ -175,7 +185,8 @@ void mor_plugin_view_answered(void *arg, const mortise_error *error)
 	}
 	tell_wait(plugin, mor_container_of(node, struct view_wait, node), error ? &named : NULL);
 	while (!plugin->gone && plugin->life.link && send_first(plugin, &named) < 0)
-		tell_wait(plugin, mor_container_of(mor_list_pop(&plugin->views), struct view_wait, node), &named);
+		tell_wait(plugin, mor_container_of(mor_list_pop(&plugin->views), struct view_wait, node),
+			  &named);
 }
 
 void mor_plugin_view_take(mortise_plugin *plugin, struct mor_list *ret)

@@ -26,7 +26,7 @@
 #include "jail/filter/filter.h"
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
-#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS      SECCOMP_IOW(4, __u64)
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
@@ -38,18 +38,22 @@ enum {
 };
 
 static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
-	[MOR_N_OPEN] = mor_on_open, [MOR_N_OPENAT] = mor_on_openat, [MOR_N_OPENAT2] = mor_on_openat2,
-	[MOR_N_CREAT] = mor_on_creat, [MOR_N_TRUNCATE] = mor_on_truncate, [MOR_N_MKDIR] = mor_on_mkdir,
-	[MOR_N_MKDIRAT] = mor_on_mkdirat, [MOR_N_MKNOD] = mor_on_mknod, [MOR_N_MKNODAT] = mor_on_mknodat,
-	[MOR_N_RMDIR] = mor_on_rmdir, [MOR_N_UNLINK] = mor_on_unlink, [MOR_N_UNLINKAT] = mor_on_unlinkat,
-	[MOR_N_RENAME] = mor_on_rename, [MOR_N_RENAMEAT] = mor_on_renameat,
-	[MOR_N_RENAMEAT2] = mor_on_renameat2, [MOR_N_LINK] = mor_on_link, [MOR_N_LINKAT] = mor_on_linkat,
-	[MOR_N_SYMLINK] = mor_on_symlink, [MOR_N_SYMLINKAT] = mor_on_symlinkat, [MOR_N_CHMOD] = mor_on_chmod,
-	[MOR_N_FCHMOD] = mor_on_fchmod, [MOR_N_FCHMODAT] = mor_on_fchmodat,
-	[MOR_N_FCHMODAT2] = mor_on_fchmodat2, [MOR_N_UTIME] = mor_on_utime, [MOR_N_UTIMES] = mor_on_utimes,
-	[MOR_N_FUTIMESAT] = mor_on_futimesat, [MOR_N_UTIMENSAT] = mor_on_utimensat,
-	[MOR_N_FORK] = mor_on_fork, [MOR_N_EXECVE] = mor_on_execve, [MOR_N_SIGNAL] = mor_on_signal, [MOR_N_LIMITS] = mor_on_limits,
-	[MOR_N_CONNECT] = mor_on_connect,
+	[MOR_N_OPEN] = mor_on_open,           [MOR_N_OPENAT] = mor_on_openat,
+	[MOR_N_OPENAT2] = mor_on_openat2,     [MOR_N_CREAT] = mor_on_creat,
+	[MOR_N_TRUNCATE] = mor_on_truncate,   [MOR_N_MKDIR] = mor_on_mkdir,
+	[MOR_N_MKDIRAT] = mor_on_mkdirat,     [MOR_N_MKNOD] = mor_on_mknod,
+	[MOR_N_MKNODAT] = mor_on_mknodat,     [MOR_N_RMDIR] = mor_on_rmdir,
+	[MOR_N_UNLINK] = mor_on_unlink,       [MOR_N_UNLINKAT] = mor_on_unlinkat,
+	[MOR_N_RENAME] = mor_on_rename,       [MOR_N_RENAMEAT] = mor_on_renameat,
+	[MOR_N_RENAMEAT2] = mor_on_renameat2, [MOR_N_LINK] = mor_on_link,
+	[MOR_N_LINKAT] = mor_on_linkat,       [MOR_N_SYMLINK] = mor_on_symlink,
+	[MOR_N_SYMLINKAT] = mor_on_symlinkat, [MOR_N_CHMOD] = mor_on_chmod,
+	[MOR_N_FCHMOD] = mor_on_fchmod,       [MOR_N_FCHMODAT] = mor_on_fchmodat,
+	[MOR_N_FCHMODAT2] = mor_on_fchmodat2, [MOR_N_UTIME] = mor_on_utime,
+	[MOR_N_UTIMES] = mor_on_utimes,       [MOR_N_FUTIMESAT] = mor_on_futimesat,
+	[MOR_N_UTIMENSAT] = mor_on_utimensat, [MOR_N_FORK] = mor_on_fork,
+	[MOR_N_EXECVE] = mor_on_execve,       [MOR_N_SIGNAL] = mor_on_signal,
+	[MOR_N_LIMITS] = mor_on_limits,       [MOR_N_CONNECT] = mor_on_connect,
 };
 
 /* The rule that a refused call breaks. arg: the register to report, -1: none. */
@@ -225,13 +229,17 @@ int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_r
 int mor_syscall_inject(struct mor_syscall *call, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd add = {
-		.id = call->asked->id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd,
+		.id = call->asked->id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	long status = mor_direct(SYS_ioctl, call->broker->listener, (long)SECCOMP_IOCTL_NOTIF_ADDFD, (long)&add, 0);
+	long status =
+		mor_direct(SYS_ioctl, call->broker->listener, (long)SECCOMP_IOCTL_NOTIF_ADDFD, (long)&add, 0);
 
 	mor_direct(SYS_close, fd, 0, 0, 0);
-	return status >= 0 || status == -ENOENT ? MOR_BROKER_SENT : (int)status; /* ENOENT: the caller is gone */
+	/* ENOENT: the caller is gone */
+	return status >= 0 || status == -ENOENT ? MOR_BROKER_SENT : (int)status;
 }
 
 static void send_answer(struct mor_syscall *call, int result)
@@ -268,7 +276,8 @@ static void tell_violation(const struct mor_syscall *call, struct mor_record *vi
 
 	violation->violated = 1;
 	snprintf(violation->syscall, sizeof(violation->syscall), "%s", call->name);
-	snprintf(violation->path, sizeof(violation->path), "%.*s", (int)sizeof(violation->path) - 1, call->about);
+	snprintf(violation->path, sizeof(violation->path), "%.*s", (int)sizeof(violation->path) - 1,
+		 call->about);
 	snprintf(violation->rule, sizeof(violation->rule), "%s", call->rule);
 	mor_printable(mor_slice_of(violation->path), shown, sizeof(shown));
 	snprintf(violation->text, sizeof(violation->text), "%s%s%s: %s", call->name, shown[0] ? " " : "", shown,
@@ -311,7 +320,8 @@ static pid_t own_of(struct mor_syscall *call)
 {
 	if (!call->broker->apart)
 		return call->tgid;
-	return call->broker->spawn && call->broker->main ? mor_syscall_inner(call, "\nNStgid:") : call->broker->inside;
+	return call->broker->spawn && call->broker->main ? mor_syscall_inner(call, "\nNStgid:") :
+							   call->broker->inside;
 }
 
 static int handle(struct mor_syscall *call)
@@ -394,7 +404,8 @@ static void take_turns(void)
 
 	if (sched_getscheduler(0) == SCHED_OTHER) /* a user who sets a priority wants it */
 		(void)sched_setscheduler(0, SCHED_BATCH, &none);
-	(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, RSEQ_AREA, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+	(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, RSEQ_AREA,
+		      RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 }
 
 static void *answer_all(void *arg)
@@ -435,16 +446,27 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 	struct seccomp_notif_sizes sizes;
 
 	*broker = (struct mor_broker){
-		.paths = paths, .listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1,
+		.paths = paths,
+		.listener = -1,
+		.proc = -1,
+		.own_fds = -1,
+		.root = -1,
+		.mem = MOR_MEM_UNOPENED,
+		.told = -1,
 		.self = getpid(),
-		.spawn = level->flags & MOR_JAIL_SPAWN, .steady = !(level->flags & MOR_JAIL_VIEW), .processes = level->processes ? level->processes : PROCESSES,
+		.spawn = level->flags & MOR_JAIL_SPAWN,
+		.steady = !(level->flags & MOR_JAIL_VIEW),
+		.processes = level->processes ? level->processes : PROCESSES,
 		.gate = PTHREAD_MUTEX_INITIALIZER,
 	};
 	broker->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	broker->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (broker->proc < 0 || broker->own_fds < 0 || syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+	if (broker->proc < 0 || broker->own_fds < 0 ||
+	    syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		return -errno;
-	return sizes.seccomp_notif > 256 || sizes.seccomp_notif_resp > sizeof(struct seccomp_notif_resp) ? -E2BIG : 0;
+	return sizes.seccomp_notif > 256 || sizes.seccomp_notif_resp > sizeof(struct seccomp_notif_resp) ?
+		       -E2BIG :
+		       0;
 }
 
 int mor_broker_adopt(struct mor_broker *broker, int listener)

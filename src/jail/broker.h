@@ -12,8 +12,8 @@
 #ifndef MOR_JAIL_BROKER_H
 #define MOR_JAIL_BROKER_H
 
-#include <linux/seccomp.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,14 +38,14 @@ struct mor_broker {
 	pid_t inside; /* its pid as it sees itself (another number in a PID namespace) */
 	bool apart;   /* the plugin has its own tree and pids: root is opened after its execve */
 	bool spawn;
-	bool steady;  /* there are no views: the directory of a rule never changes */
+	bool steady;        /* there are no views: the directory of a rule never changes */
 	pid_t session;      /* everybody in it is in the jail, except us ... */
 	pid_t init;         /* ... and the init, if there is one */
 	unsigned processes; /* with spawn: limit of processes */
 	unsigned budget;    /* this many may be started before we count again */
 	/* we are under L1, or open in the plugin's tree: opening before judging cannot reach outside */
 	bool locked;
-	dev_t plain;  /* a device that is known not to be a /proc */
+	dev_t plain;            /* a device that is known not to be a /proc */
 	uint64_t asked, absent; /* statistics */
 	pthread_t thread;
 	bool running;
@@ -60,7 +60,8 @@ enum { MOR_MEM_UNOPENED = -5000 }; /* no -errno: what was tried in vain is not t
 	.listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1 \
 }
 /* clang-format on */
-/* paths must outlive the broker, which sees the plugin's session in the caller's if that leads one. 0 or -errno. */
+/* paths must outlive the broker, which sees the plugin's session in the caller's if that leads
+ * one. 0 or -errno. */
 int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const struct mor_op_level *level);
 /* Takes the listener and makes the thread, which judges nothing before mor_broker_begin(). 0 or -errno. To
  * change paths after that, hold broker->gate. */
@@ -94,7 +95,7 @@ struct mor_syscall {
 	pid_t own;        /* tgid as in its own /proc */
 	/* a violation must come from the caller: what we read may belong to another process by now */
 	bool doubtful;
-	const char *rule; /* MOR_BROKER_VIOLATION: why ...   */
+	const char *rule;     /* MOR_BROKER_VIOLATION: why ...   */
 	char about[PATH_MAX]; /* ... and on which object */
 };
 
@@ -127,13 +128,13 @@ void mor_syscall_borrow_umask(const struct mor_syscall *call);
 pid_t mor_syscall_inner(const struct mor_syscall *call, const char *key);
 
 struct mor_found {
-	int fd;                /* the thing itself, O_PATH; -1: it does not exist (or was not searched) */
-	int parent;            /* with MOR_FIND_PARENT: its directory, O_PATH                           */
-	int own_fd;            /* reached through the caller's own descriptor of this number, else -1   */
-	bool slash;            /* the name ended with a slash: it must be a directory */
-	struct stat st;        /* of fd                                                                 */
+	int fd;         /* the thing itself, O_PATH; -1: it does not exist (or was not searched) */
+	int parent;     /* with MOR_FIND_PARENT: its directory, O_PATH                           */
+	int own_fd;     /* reached through the caller's own descriptor of this number, else -1   */
+	bool slash;     /* the name ended with a slash: it must be a directory */
+	struct stat st; /* of fd                                                                 */
 	char name[NAME_MAX + 1];
-	char where[PATH_MAX];  /* canonical                                                             */
+	char where[PATH_MAX]; /* canonical                                                             */
 };
 enum mor_find_flags { MOR_FIND_NOFOLLOW = 1, MOR_FIND_PARENT = 2 };
 /* dirfd as the caller gave it (AT_FDCWD too); resolve: that of openat2, else 0. 0, -errno,
@@ -149,7 +150,8 @@ int mor_find_from(struct mor_syscall *call, int base, const char *path, unsigned
 /* broker_view.c: opens the plugin's own tree, at the first question after its execve. 0 or decided. */
 int mor_syscall_enter_view(struct mor_syscall *call);
 /* In the plugin's own tree. What exists only in our tree comes back to be judged. */
-int mor_find_in_view(struct mor_syscall *call, int base, const char *path, unsigned flags, struct mor_found *found);
+int mor_find_in_view(struct mor_syscall *call, int base, const char *path, unsigned flags,
+		     struct mor_found *found);
 /* Opens in one step a plain existing file, for reading; resolve: that of openat2. The descriptor; -ENOENT:
  * it does not exist; MOR_BROKER_UNDECIDED: use the long way. */
 int mor_find_open(struct mor_syscall *call, int dirfd, const char *path, uint64_t flags, uint64_t resolve);
@@ -189,8 +191,8 @@ mor_on_syscall_fn mor_on_open, mor_on_openat, mor_on_openat2, mor_on_creat, mor_
 mor_on_syscall_fn mor_on_mkdir, mor_on_mkdirat, mor_on_mknod, mor_on_mknodat, mor_on_rmdir, mor_on_unlink,
 	mor_on_unlinkat, mor_on_rename, mor_on_renameat, mor_on_renameat2, mor_on_link, mor_on_linkat,
 	mor_on_symlink, mor_on_symlinkat;
-mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat, mor_on_fchmodat2, mor_on_utime,
-	mor_on_utimes, mor_on_futimesat, mor_on_utimensat;
+mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat, mor_on_fchmodat2, mor_on_utime, mor_on_utimes,
+	mor_on_futimesat, mor_on_utimensat;
 mor_on_syscall_fn mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_connect;
 
 #endif

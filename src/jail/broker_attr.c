@@ -23,7 +23,8 @@ static int find_thing(struct mor_syscall *call, int dirfd, uint64_t address, int
 	if (!*path && flags & AT_EMPTY_PATH)
 		return mor_find_fd(call, dirfd, found);
 	status = mor_find(call, dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? MOR_FIND_NOFOLLOW : 0, 0, found);
-	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) :
+							   status;
 }
 
 static int judge_attr(struct mor_syscall *call, const struct mor_found *found)
@@ -31,8 +32,9 @@ static int judge_attr(struct mor_syscall *call, const struct mor_found *found)
 	if (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0) /* its own, and harmless */
 		return -EPERM;
 	return mor_syscall_ruling(call, found->where,
-				mor_paths_write(call->broker->paths, found->where,
-						S_ISDIR(found->st.st_mode) ? MOR_WRITE_INSIDE : MOR_WRITE_CONTENT));
+				  mor_paths_write(call->broker->paths, found->where,
+						  S_ISDIR(found->st.st_mode) ? MOR_WRITE_INSIDE :
+									       MOR_WRITE_CONTENT));
 }
 
 /* ---- modes ---- */
@@ -51,7 +53,8 @@ static int change_mode(struct mor_syscall *call, int dirfd, uint64_t address, mo
 		status = -EOPNOTSUPP;
 	if (status == 0)
 		status = mor_undo_before_attrs(call->broker->undo, found.where, found.fd);
-	if (status == 0 && fchmodat(call->broker->own_fds, mor_handle_number(found.fd, text), mode & 0777, 0) < 0)
+	if (status == 0 &&
+	    fchmodat(call->broker->own_fds, mor_handle_number(found.fd, text), mode & 0777, 0) < 0)
 		status = -errno;
 	mor_found_fini(&found);
 	return status;
@@ -71,7 +74,8 @@ int mor_on_fchmodat(struct mor_syscall *call)
 {
 	if (!mor_syscall_arg(call, 1))
 		return -EFAULT;
-	return change_mode(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2), 0);
+	return change_mode(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			   (mode_t)mor_syscall_arg(call, 2), 0);
 }
 
 int mor_on_fchmodat2(struct mor_syscall *call)
@@ -82,13 +86,15 @@ int mor_on_fchmodat2(struct mor_syscall *call)
 		return -EFAULT;
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	return change_mode(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2), flags);
+	return change_mode(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			   (mode_t)mor_syscall_arg(call, 2), flags);
 }
 
 /* ---- times ---- */
 
 /* times NULL: now. */
-static int change_times(struct mor_syscall *call, int dirfd, uint64_t address, const struct timespec *times, int flags)
+static int change_times(struct mor_syscall *call, int dirfd, uint64_t address, const struct timespec *times,
+			int flags)
 {
 	struct mor_found found;
 	int status = find_thing(call, dirfd, address, flags, &found);
@@ -108,13 +114,15 @@ int mor_on_utimensat(struct mor_syscall *call)
 {
 	struct timespec times[2];
 	uint64_t at = mor_syscall_arg(call, 2);
-	int flags = (int)mor_syscall_arg(call, 3), status = at ? mor_syscall_read(call, at, times, sizeof(times)) : 0;
+	int flags = (int)mor_syscall_arg(call, 3),
+	    status = at ? mor_syscall_read(call, at, times, sizeof(times)) : 0;
 
 	if (status == 0 && flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		status = -EINVAL;
 	if (status < 0)
 		return status;
-	return change_times(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), at ? times : NULL, flags);
+	return change_times(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), at ? times : NULL,
+			    flags);
 }
 
 static int with_timevals(struct mor_syscall *call, int dirfd, uint64_t address, uint64_t at)
@@ -135,12 +143,15 @@ static int with_timevals(struct mor_syscall *call, int dirfd, uint64_t address, 
 
 int mor_on_utimes(struct mor_syscall *call)
 {
-	return mor_syscall_arg(call, 0) ? with_timevals(call, AT_FDCWD, mor_syscall_arg(call, 0), mor_syscall_arg(call, 1)) : -EFAULT;
+	return mor_syscall_arg(call, 0) ?
+		       with_timevals(call, AT_FDCWD, mor_syscall_arg(call, 0), mor_syscall_arg(call, 1)) :
+		       -EFAULT;
 }
 
 int mor_on_futimesat(struct mor_syscall *call)
 {
-	return with_timevals(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), mor_syscall_arg(call, 2));
+	return with_timevals(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			     mor_syscall_arg(call, 2));
 }
 
 int mor_on_utime(struct mor_syscall *call)

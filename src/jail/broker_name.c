@@ -23,7 +23,8 @@ static int find_name(struct mor_syscall *call, int dirfd, uint64_t address, stru
 	if (status < 0)
 		return status;
 	status = mor_find(call, dirfd, path, MOR_FIND_PARENT, 0, found);
-	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) :
+							   status;
 }
 
 static bool present(const struct mor_found *found)
@@ -59,7 +60,9 @@ static int make_directory(struct mor_syscall *call, int dirfd, uint64_t address,
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0) {
 		mor_syscall_borrow_umask(call);
-		status = mkdirat(found.parent, found.name, mode & 0777) < 0 ? -errno : made(call, &found, AT_REMOVEDIR, NULL);
+		status = mkdirat(found.parent, found.name, mode & 0777) < 0 ?
+				 -errno :
+				 made(call, &found, AT_REMOVEDIR, NULL);
 	}
 	mor_found_fini(&found);
 	return status;
@@ -72,7 +75,8 @@ int mor_on_mkdir(struct mor_syscall *call)
 
 int mor_on_mkdirat(struct mor_syscall *call)
 {
-	return make_directory(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2));
+	return make_directory(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			      (mode_t)mor_syscall_arg(call, 2));
 }
 
 static int make_node(struct mor_syscall *call, int dirfd, uint64_t address, mode_t mode)
@@ -92,7 +96,8 @@ static int make_node(struct mor_syscall *call, int dirfd, uint64_t address, mode
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0) {
 		mor_syscall_borrow_umask(call);
-		fd = openat(found.parent, found.name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode & 0777);
+		fd = openat(found.parent, found.name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW,
+			    mode & 0777);
 		status = fd < 0 ? -errno : close(fd) < 0 ? -errno : made(call, &found, 0, NULL);
 	}
 	mor_found_fini(&found);
@@ -106,7 +111,8 @@ int mor_on_mknod(struct mor_syscall *call)
 
 int mor_on_mknodat(struct mor_syscall *call)
 {
-	return make_node(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (mode_t)mor_syscall_arg(call, 2));
+	return make_node(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			 (mode_t)mor_syscall_arg(call, 2));
 }
 
 /* A link may have any text: the broker judges the place where it leads when it is opened. */
@@ -137,7 +143,8 @@ int mor_on_symlink(struct mor_syscall *call)
 
 int mor_on_symlinkat(struct mor_syscall *call)
 {
-	return make_symlink(call, mor_syscall_arg(call, 0), (int)mor_syscall_arg(call, 1), mor_syscall_arg(call, 2));
+	return make_symlink(call, mor_syscall_arg(call, 0), (int)mor_syscall_arg(call, 1),
+			    mor_syscall_arg(call, 2));
 }
 
 /* ---- removing ---- */
@@ -196,18 +203,23 @@ int mor_on_unlink(struct mor_syscall *call)
 
 int mor_on_unlinkat(struct mor_syscall *call)
 {
-	return remove_name(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2));
+	return remove_name(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			   (int)mor_syscall_arg(call, 2));
 }
 
 /* ---- moving and linking ---- */
 
-static int move_found(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
+static int move_found(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to,
+		      unsigned flags)
 {
 	struct mor_undo *undo = call->broker->undo;
 	struct mor_undo_mark mark = mor_undo_mark(undo);
 	struct mor_undo_look replaced = { 0 };
-	int status = undo ? mor_undo_before_move(undo, &(struct mor_undo_name){ from->where, from->name, from->parent },
-						 &(struct mor_undo_name){ to->where, to->name, to->parent }, flags) : 0;
+	int status =
+		undo ? mor_undo_before_move(undo,
+					    &(struct mor_undo_name){ from->where, from->name, from->parent },
+					    &(struct mor_undo_name){ to->where, to->name, to->parent }, flags) :
+		       0;
 
 	if (status < 0)
 		return status;
@@ -225,7 +237,8 @@ static int move_found(struct mor_syscall *call, const struct mor_found *from, co
 }
 
 /* Both ends must be writable, and neither may contain a protected name: moving .git would move its hooks. */
-static int move(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to, unsigned flags)
+static int move(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to,
+		unsigned flags)
 {
 	int status;
 
@@ -237,8 +250,8 @@ static int move(struct mor_syscall *call, const struct mor_found *from, const st
 	return status < 0 ? status : move_found(call, from, to, flags);
 }
 
-static int rename_names(struct mor_syscall *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
-			unsigned flags)
+static int rename_names(struct mor_syscall *call, int from_dir, uint64_t from_address, int to_dir,
+			uint64_t to_address, unsigned flags)
 {
 	struct mor_found from, to;
 	int status;
@@ -264,17 +277,19 @@ int mor_on_rename(struct mor_syscall *call)
 
 int mor_on_renameat(struct mor_syscall *call)
 {
-	return rename_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2),
-			    mor_syscall_arg(call, 3), 0);
+	return rename_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			    (int)mor_syscall_arg(call, 2), mor_syscall_arg(call, 3), 0);
 }
 
 int mor_on_renameat2(struct mor_syscall *call)
 {
-	return rename_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2),
-			    mor_syscall_arg(call, 3), (unsigned)mor_syscall_arg(call, 4));
+	return rename_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			    (int)mor_syscall_arg(call, 2), mor_syscall_arg(call, 3),
+			    (unsigned)mor_syscall_arg(call, 4));
 }
 
-static int find_source(struct mor_syscall *call, int dirfd, uint64_t address, int flags, struct mor_found *found)
+static int find_source(struct mor_syscall *call, int dirfd, uint64_t address, int flags,
+		       struct mor_found *found)
 {
 	char path[PATH_MAX];
 	int status = mor_syscall_path(call, address, path);
@@ -284,12 +299,13 @@ static int find_source(struct mor_syscall *call, int dirfd, uint64_t address, in
 	if (!*path && flags & AT_EMPTY_PATH)
 		return mor_find_fd(call, dirfd, found);
 	status = mor_find(call, dirfd, path, flags & AT_SYMLINK_FOLLOW ? 0 : MOR_FIND_NOFOLLOW, 0, found);
-	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) : status;
+	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) :
+							   status;
 }
 
 /* The source must be writable as well, because it will be under its new name. */
-static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_address, int to_dir, uint64_t to_address,
-		      int flags)
+static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_address, int to_dir,
+		      uint64_t to_address, int flags)
 {
 	struct mor_found from, to;
 	char text[16];
@@ -305,14 +321,17 @@ static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_addr
 		status = find_name(call, to_dir, to_address, &to);
 	if (status == 0) {
 		status = judge_name(call, &to, MOR_WRITE_PLACE);
-		if (status == 0 && mor_undo_covers(call->broker->undo, from.where) != mor_undo_covers(call->broker->undo, to.where))
+		if (status == 0 && mor_undo_covers(call->broker->undo, from.where) !=
+					   mor_undo_covers(call->broker->undo, to.where))
 			status = -EXDEV; /* like between two file systems: otherwise it could be changed
 					  * where nothing is noted */
 		if (status == 0)
 			status = mor_undo_before_make(call->broker->undo, to.where);
 		if (status == 0)
-			status = linkat(call->broker->own_fds, mor_handle_number(from.fd, text), to.parent, to.name, AT_SYMLINK_FOLLOW) < 0
-					 ? -errno : made(call, &to, 0, from.where);
+			status = linkat(call->broker->own_fds, mor_handle_number(from.fd, text), to.parent,
+					to.name, AT_SYMLINK_FOLLOW) < 0 ?
+					 -errno :
+					 made(call, &to, 0, from.where);
 		mor_found_fini(&to);
 	}
 	mor_found_fini(&from);
@@ -326,6 +345,7 @@ int mor_on_link(struct mor_syscall *call)
 
 int mor_on_linkat(struct mor_syscall *call)
 {
-	return link_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (int)mor_syscall_arg(call, 2),
-			  mor_syscall_arg(call, 3), (int)mor_syscall_arg(call, 4));
+	return link_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			  (int)mor_syscall_arg(call, 2), mor_syscall_arg(call, 3),
+			  (int)mor_syscall_arg(call, 4));
 }

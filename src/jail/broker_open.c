@@ -32,9 +32,9 @@ static int judge_open(struct mor_syscall *call, const struct mor_found *found, u
 
 	if (writes(flags))
 		status = mor_syscall_ruling(call, found->where,
-					  mor_paths_write(paths, found->where, S_ISDIR(found->st.st_mode)
-										       ? MOR_WRITE_INSIDE
-										       : MOR_WRITE_CONTENT));
+					    mor_paths_write(paths, found->where,
+							    S_ISDIR(found->st.st_mode) ? MOR_WRITE_INSIDE :
+											 MOR_WRITE_CONTENT));
 	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
 		status = mor_syscall_ruling(call, found->where, mor_paths_read(paths, found->where));
 	return status;
@@ -70,9 +70,10 @@ static int judge_all(struct mor_syscall *call, const struct mor_found *found, ui
 {
 	bool exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && (flags & O_TMPFILE) != O_TMPFILE;
 	mode_t type = found->st.st_mode & S_IFMT;
-	int status = exclusive ? mor_syscall_ruling(call, found->where, mor_paths_write(call->broker->paths, found->where,
-											MOR_WRITE_CONTENT))
-			       : judge_open(call, found, flags);
+	int status = exclusive ? mor_syscall_ruling(call, found->where,
+						    mor_paths_write(call->broker->paths, found->where,
+								    MOR_WRITE_CONTENT)) :
+				 judge_open(call, found, flags);
 
 	if (status < 0)
 		return status;
@@ -96,7 +97,8 @@ static int open_found(struct mor_syscall *call, const struct mor_found *found, u
 		return duplicate(call, found, flags);
 	status = judge_all(call, found, flags);
 	/* A file that the host uses as standard output: the plugin may write to it by any name. */
-	if ((status == MOR_BROKER_VIOLATION || status == -EROFS) && found->own_fd >= 0 && duplicate(call, found, flags) == MOR_BROKER_SENT)
+	if ((status == MOR_BROKER_VIOLATION || status == -EROFS) && found->own_fd >= 0 &&
+	    duplicate(call, found, flags) == MOR_BROKER_SENT)
 		return MOR_BROKER_SENT;
 	if (status < 0)
 		return status;
@@ -108,10 +110,13 @@ static int open_found(struct mor_syscall *call, const struct mor_found *found, u
 	else
 		flags &= ~(uint64_t)(O_CREAT | O_EXCL);
 	flags &= ~(uint64_t)O_NOFOLLOW;
-	status = writes(flags) && !unnamed ? mor_undo_before_write(call->broker->undo, found->where, found->fd) : 0;
+	status = writes(flags) && !unnamed ?
+			 mor_undo_before_write(call->broker->undo, found->where, found->fd) :
+			 0;
 	if (status < 0)
 		return status;
-	fd = openat(call->broker->own_fds, mor_handle_number(found->fd, text), (int)flags | O_CLOEXEC | O_NOCTTY, mode & 0777);
+	fd = openat(call->broker->own_fds, mor_handle_number(found->fd, text),
+		    (int)flags | O_CLOEXEC | O_NOCTTY, mode & 0777);
 	if (fd < 0)
 		return -errno;
 	if ((flags & O_ACCMODE) != O_RDONLY)
@@ -129,7 +134,8 @@ static int make_file(struct mor_syscall *call, const struct mor_found *found, ui
 	if (status < 0)
 		return status;
 	mor_syscall_borrow_umask(call);
-	fd = openat(found->parent, found->name, (int)(flags | alone) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
+	fd = openat(found->parent, found->name,
+		    (int)(flags | alone) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
 	if (fd < 0)
 		return errno == EEXIST && !(flags & O_EXCL) ? -ERESTART : -errno;
 	status = mor_undo_made(undo, found->where, found->parent, found->name, NULL);
@@ -151,7 +157,7 @@ static int create(struct mor_syscall *call, const struct mor_found *found, uint6
 	if (found->slash)
 		return -EISDIR;
 	status = mor_syscall_ruling(call, found->where,
-				  mor_paths_write(call->broker->paths, found->where, MOR_WRITE_PLACE));
+				    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_PLACE));
 	if (status < 0)
 		return status;
 	fd = make_file(call, found, flags, mode);
@@ -171,8 +177,8 @@ static int open_absent(struct mor_syscall *call, int base, bool own_base, const 
 	struct mor_found found;
 	struct opening next;
 	ssize_t len;
-	int status = own_base ? mor_find_at(call, base, want->path, MOR_FIND_PARENT, 0, &found)
-			      : mor_find(call, want->dirfd, want->path, MOR_FIND_PARENT, 0, &found);
+	int status = own_base ? mor_find_at(call, base, want->path, MOR_FIND_PARENT, 0, &found) :
+				mor_find(call, want->dirfd, want->path, MOR_FIND_PARENT, 0, &found);
 
 	if (status < 0)
 		return mor_find_failed(call, want->dirfd, want->path, true, status);
@@ -198,13 +204,15 @@ static int open_once(struct mor_syscall *call, const struct opening *want)
 {
 	bool nofollow = want->flags & O_NOFOLLOW || (want->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	struct mor_found found;
-	int status = mor_find(call, want->dirfd, want->path, nofollow ? MOR_FIND_NOFOLLOW : 0, want->resolve, &found);
+	int status = mor_find(call, want->dirfd, want->path, nofollow ? MOR_FIND_NOFOLLOW : 0, want->resolve,
+			      &found);
 
 	if (status == -ENOENT && want->flags & O_CREAT && (want->flags & O_TMPFILE) != O_TMPFILE)
 		return want->resolve ? -ENOSYS : open_absent(call, -1, false, want, 0);
 	if (status < 0)
-		return mor_broker_decided(status) ? status : mor_find_failed(call, want->dirfd, want->path,
-									     writes(want->flags), status);
+		return mor_broker_decided(status) ?
+			       status :
+			       mor_find_failed(call, want->dirfd, want->path, writes(want->flags), status);
 	status = open_found(call, &found, want->flags, want->mode);
 	mor_found_fini(&found);
 	return status;
@@ -225,7 +233,8 @@ static int hand_over(struct mor_syscall *call, const struct opening *want, int f
 {
 	long keep = (long)(want->flags & (O_APPEND | O_NOATIME | O_DIRECT));
 
-	if (mor_handle_is_plain(call, fd, where) && (want->flags & O_NONBLOCK || mor_direct(SYS_fcntl, fd, F_SETFL, keep, 0) == 0))
+	if (mor_handle_is_plain(call, fd, where) &&
+	    (want->flags & O_NONBLOCK || mor_direct(SYS_fcntl, fd, F_SETFL, keep, 0) == 0))
 		return mor_syscall_inject(call, fd, want->flags & O_CLOEXEC);
 	close(fd);
 	return MOR_BROKER_UNDECIDED;
@@ -244,7 +253,8 @@ static int open_clean(struct mor_syscall *call, const struct opening *want)
 	fd = mor_find_open_under(call, ruling.under, want->path, flags);
 	if (fd < 0)
 		return fd;
-	return ruling.inert ? mor_syscall_inject(call, fd, want->flags & O_CLOEXEC) : hand_over(call, want, fd, want->path);
+	return ruling.inert ? mor_syscall_inject(call, fd, want->flags & O_CLOEXEC) :
+			      hand_over(call, want, fd, want->path);
 }
 
 /* The common cases, which need not open handles again. Only plain files and directories. */
@@ -258,7 +268,8 @@ static int open_plain(struct mor_syscall *call, const struct opening *want)
 	fd = mor_find_open(call, want->dirfd, want->path, want->flags | O_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	if (mor_handle_raw(call, fd, where) == 0 && mor_paths_read(call->broker->paths, where).kind == MOR_RULING_PERFORM)
+	if (mor_handle_raw(call, fd, where) == 0 &&
+	    mor_paths_read(call->broker->paths, where).kind == MOR_RULING_PERFORM)
 		return hand_over(call, want, fd, where);
 	close(fd);
 	return MOR_BROKER_UNDECIDED;
@@ -293,8 +304,8 @@ int mor_on_open(struct mor_syscall *call)
 
 int mor_on_openat(struct mor_syscall *call)
 {
-	return open_named(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1), (uint32_t)mor_syscall_arg(call, 2),
-			  (mode_t)mor_syscall_arg(call, 3));
+	return open_named(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
+			  (uint32_t)mor_syscall_arg(call, 2), (mode_t)mor_syscall_arg(call, 3));
 }
 
 int mor_on_creat(struct mor_syscall *call)
@@ -338,9 +349,10 @@ int mor_on_truncate(struct mor_syscall *call)
 		return status;
 	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
 	if (status < 0)
-		return mor_broker_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, true, status);
+		return mor_broker_decided(status) ? status :
+						    mor_find_failed(call, AT_FDCWD, path, true, status);
 	status = mor_syscall_ruling(call, found.where,
-				  mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT));
+				    mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT));
 	if (status == 0 && !S_ISREG(found.st.st_mode))
 		status = S_ISDIR(found.st.st_mode) ? -EISDIR : -EINVAL;
 	if (status == 0)

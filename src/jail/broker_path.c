@@ -96,7 +96,8 @@ int mor_found_describe(const struct mor_syscall *call, struct mor_found *found)
 	if (fstat(found->fd, &found->st) < 0)
 		return -errno;
 	len = strlen(found->where);
-	if (found->st.st_nlink == 0 && len > sizeof(gone) && strcmp(found->where + len - sizeof(gone) + 1, gone) == 0)
+	if (found->st.st_nlink == 0 && len > sizeof(gone) &&
+	    strcmp(found->where + len - sizeof(gone) + 1, gone) == 0)
 		found->where[len - sizeof(gone) + 1] = 0;
 	return 0;
 }
@@ -171,7 +172,8 @@ bool mor_handle_is_plain(struct mor_syscall *call, int fd, const char *where)
 
 int mor_find_open(struct mor_syscall *call, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
 {
-	struct open_how how = { .flags = flags | O_CLOEXEC | O_NOCTTY, .resolve = RESOLVE_NO_MAGICLINKS | resolve };
+	struct open_how how = { .flags = flags | O_CLOEXEC | O_NOCTTY,
+				.resolve = RESOLVE_NO_MAGICLINKS | resolve };
 	int base = AT_FDCWD, fd;
 
 	if (call->broker->root >= 0) {
@@ -198,22 +200,26 @@ int mor_find_open(struct mor_syscall *call, int dirfd, const char *path, uint64_
 static int near_of(struct mor_syscall *call, struct mor_path_rule *rule)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	int root = call->broker->root;
 
 	if (rule->near == 0 && root >= 0)
 		how.resolve |= RESOLVE_IN_ROOT;
 	if (rule->near == 0)
-		rule->near = rule->directory && rule->len && call->broker->steady
-				     ? (int)syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, rule->path, &how, sizeof(how)) : -1;
+		rule->near = rule->directory && rule->len && call->broker->steady ?
+				     (int)syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, rule->path, &how,
+						  sizeof(how)) :
+				     -1;
 	return rule->near;
 }
 
 int mor_find_open_under(struct mor_syscall *call, struct mor_path_rule *rule, const char *path, uint64_t flags)
 {
 	struct open_how how = {
-		.flags = flags | O_CLOEXEC | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+		.flags = flags | O_CLOEXEC | O_NOCTTY,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	int near = rule && path[rule->len] ? near_of(call, rule) : -1, fd;
 
@@ -382,8 +388,8 @@ int mor_find_failed(struct mor_syscall *call, int dirfd, const char *path, bool 
 		return status;
 	if (status < 0)
 		return mor_syscall_violation(call, path, write ? MOR_RULE_WRITE : MOR_RULE_READ);
-	ruling = write ? mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT)
-			: mor_paths_read(call->broker->paths, found.where);
+	ruling = write ? mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT) :
+			 mor_paths_read(call->broker->paths, found.where);
 	mor_found_fini(&found);
 	status = mor_syscall_ruling(call, path, ruling);
 	return status == 0 ? error : status;

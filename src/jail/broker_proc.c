@@ -51,8 +51,9 @@ static unsigned count_members(const struct mor_broker *broker)
 int mor_on_fork(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
-	uint64_t unfit = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
-			 CLONE_NEWNET | CLONE_PARENT; /* this flag would make the child the guardian's own */
+	uint64_t unfit = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+			 CLONE_NEWPID | CLONE_NEWNET |
+			 CLONE_PARENT; /* this flag would make the child the guardian's own */
 	unsigned members;
 
 	if (!broker->spawn)
@@ -93,7 +94,8 @@ int mor_on_execve(struct mor_syscall *call)
 		return status;
 	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
 	if (status < 0)
-		return mor_broker_decided(status) ? status : mor_find_failed(call, AT_FDCWD, path, false, status);
+		return mor_broker_decided(status) ? status :
+						    mor_find_failed(call, AT_FDCWD, path, false, status);
 	status = mor_syscall_ruling(call, found.where, mor_paths_execute(broker->paths, found.where));
 	mor_found_fini(&found);
 	return status < 0 ? status : MOR_BROKER_CONTINUE;
@@ -106,7 +108,8 @@ static int foreign(struct mor_syscall *call, int pid)
 	if (pid == -1)
 		snprintf(call->about, sizeof(call->about), "every process");
 	else
-		snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d", pid < 0 ? -pid : pid);
+		snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d",
+			 pid < 0 ? -pid : pid);
 	return mor_syscall_violation(call, call->about, "signals only to itself");
 }
 
@@ -170,12 +173,22 @@ static bool begins_with_one(const char *path, const char *const *starts)
 
 /* Services that C libraries try to use. They also work without. */
 static const char *const quiet_services[] = {
-	"/run/nscd/", "/var/run/nscd/", "/dev/log", "/run/systemd/userdb/", "/var/run/systemd/userdb/", "/run/systemd/journal/",
-	"/var/lib/sss/pipes/", NULL,
+	"/run/nscd/",
+	"/var/run/nscd/",
+	"/dev/log",
+	"/run/systemd/userdb/",
+	"/var/run/systemd/userdb/",
+	"/run/systemd/journal/",
+	"/var/lib/sss/pipes/",
+	NULL,
 };
 /* Services that look up host names (nss_resolve, nss_mdns). */
 static const char *const resolvers[] = {
-	"/run/systemd/resolve/", "/var/run/systemd/resolve/", "/run/avahi-daemon/", "/var/run/avahi-daemon/", NULL,
+	"/run/systemd/resolve/",
+	"/var/run/systemd/resolve/",
+	"/run/avahi-daemon/",
+	"/var/run/avahi-daemon/",
+	NULL,
 };
 
 int mor_on_connect(struct mor_syscall *call)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names in a file tree of the plugin's own (level t1). What is there is found there, and acted on there: its mounts are
- * the plugin's, read-only where they should be, and a directory that it gets has no ".." that leads out. What is not
- * there is looked for on the host, only to tell an attempt from a mistake.
+ * Names in a file tree of the plugin's own (level t1). What is there is found there, and acted on there: its
+ * mounts are the plugin's, read-only where they should be, and a directory that it gets has no ".." that leads
+ * out. What is not there is looked for on the host, only to tell an attempt from a mistake.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 
 #include "jail/broker.h"
 
-/* Before its execve the plugin is a copy of the init, which is closed to us (and to it). Without a handle on its tree
- * nothing may go on. */
+/* Before its execve the plugin is a copy of the init, which is closed to us (and to it). Without a handle on
+ * its tree nothing may go on. */
 int mor_syscall_enter_view(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
@@ -22,8 +22,9 @@ int mor_syscall_enter_view(struct mor_syscall *call)
 	broker->root = mor_syscall_proc(call, "root", O_PATH | O_DIRECTORY);
 	if (broker->root < 0) {
 		broker->root = -1;
-		return mor_syscall_alive(call) ? mor_syscall_violation(call, "", "its file tree is closed to the guardian")
-					    : MOR_BROKER_SENT;
+		return mor_syscall_alive(call) ?
+			       mor_syscall_violation(call, "", "its file tree is closed to the guardian") :
+			       MOR_BROKER_SENT;
 	}
 	broker->locked = true;
 	return 0;
@@ -40,8 +41,8 @@ static int open_in_view(const struct mor_syscall *call, const char *name)
 	return (int)syscall(SYS_openat2, call->broker->root, name, &how, sizeof(how));
 }
 
-/* By its true name the thing may be in the plugin's tree after all (a link is not). Then that is the handle to act on;
- * else what was found is there to be judged, and nothing must be done with it. */
+/* By its true name the thing may be in the plugin's tree after all (a link is not). Then that is the handle to
+ * act on; else what was found is there to be judged, and nothing must be done with it. */
 static int back_to_view(struct mor_syscall *call, unsigned flags, struct mor_found *found)
 {
 	bool parent = flags & MOR_FIND_PARENT;
@@ -55,7 +56,8 @@ static int back_to_view(struct mor_syscall *call, unsigned flags, struct mor_fou
 	fd = name[0] == '/' ? open_in_view(call, name) : -1;
 	if (fd < 0) {
 		if (mor_paths_read(call->broker->paths, found->where).kind == MOR_RULING_PERFORM ||
-		    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_INSIDE).kind == MOR_RULING_PERFORM)
+		    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_INSIDE).kind ==
+			    MOR_RULING_PERFORM)
 			return -ENOENT;
 		return 0;
 	}
@@ -84,7 +86,8 @@ static int find_outside(struct mor_syscall *call, const char *path, unsigned fla
 }
 
 /* The plugin's names are made whole first: an absolute link must end in its tree, not in ours. */
-int mor_find_in_view(struct mor_syscall *call, int base, const char *path, unsigned flags, struct mor_found *found)
+int mor_find_in_view(struct mor_syscall *call, int base, const char *path, unsigned flags,
+		     struct mor_found *found)
 {
 	char whole[PATH_MAX];
 	size_t len = 0;

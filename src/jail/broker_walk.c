@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names part by part: what ends in /proc or passes a magic link, because there "self" means us where the plugin means
- * itself.
+ * Names part by part: what ends in /proc or passes a magic link, because there "self" means us where the
+ * plugin means itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@ enum { WALKING, ARRIVED }; /* of the walk */
 
 struct name_walk {
 	struct mor_syscall *call;
-	int at;               /* where we stand              */
+	int at; /* where we stand              */
 	int links;
 	bool follow;
-	int own_fd;           /* see struct mor_found        */
+	int own_fd; /* see struct mor_found        */
 	char rest[PATH_MAX * 2];
 };
 
@@ -36,8 +36,8 @@ static int stand_on(struct name_walk *walk, int fd)
 
 static int open_root(const struct mor_syscall *call)
 {
-	int fd = call->broker->root >= 0 ? fcntl(call->broker->root, F_DUPFD_CLOEXEC, 0)
-					 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = call->broker->root >= 0 ? fcntl(call->broker->root, F_DUPFD_CLOEXEC, 0) :
+					   open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -73,7 +73,8 @@ static int translate(struct name_walk *walk, const char *part)
 	return prepend(walk, text) < 0 ? -ENAMETOOLONG : REPLACED;
 }
 
-/* In /proc/NUMBER/task of ours: the caller's thread by the number that it has in its own namespace. As above. */
+/* In /proc/NUMBER/task of ours: the caller's thread by the number that it has in its own
+ * namespace. As above. */
 static int translate_thread(struct name_walk *walk, const char *where, const char *part)
 {
 	const struct mor_syscall *call = walk->call;
@@ -183,7 +184,8 @@ static int step_up(struct name_walk *walk)
 	int fd;
 
 	if (walk->call->broker->root >= 0 && fstat(walk->at, &here) == 0 &&
-	    fstat(walk->call->broker->root, &root) == 0 && here.st_dev == root.st_dev && here.st_ino == root.st_ino)
+	    fstat(walk->call->broker->root, &root) == 0 && here.st_dev == root.st_dev &&
+	    here.st_ino == root.st_ino)
 		return 0;
 	fd = openat(walk->at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : stand_on(walk, fd);
@@ -212,9 +214,12 @@ static int walk_part(struct name_walk *walk)
 }
 
 /* Takes `base`. */
-static int walk_all(struct mor_syscall *call, int base, const char *path, unsigned flags, struct mor_found *found)
+static int walk_all(struct mor_syscall *call, int base, const char *path, unsigned flags,
+		    struct mor_found *found)
 {
-	struct name_walk walk = { .call = call, .at = base, .follow = !(flags & MOR_FIND_NOFOLLOW), .own_fd = -1 };
+	struct name_walk walk = {
+		.call = call, .at = base, .follow = !(flags & MOR_FIND_NOFOLLOW), .own_fd = -1
+	};
 	int status = WALKING;
 
 	memcpy(walk.rest, path, strlen(path) + 1);

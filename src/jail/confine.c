@@ -9,8 +9,8 @@
 #include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
 #include "jail/hold.h"
-#include "policy/policy.h"
 #include "jail/view.h"
+#include "policy/policy.h"
 
 static bool namespaced, automatic;
 
@@ -24,7 +24,8 @@ int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure
 	/* The inodes of a view are in no rule of the guardian's own domain: at t0 that domain would also
 	 * bind the maker's mounts. */
 	if (plan->level.flags & MOR_JAIL_VIEW && plan->level.level == MOR_LEVEL_T0)
-		return mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "sandbox.view needs level guarded or t1");
+		return mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL,
+				      "sandbox.view needs level guarded or t1");
 	if (plan->level.flags & MOR_JAIL_VIEW)
 		plan->level.level = MOR_LEVEL_T1;
 	automatic = plan->level.level == MOR_LEVEL_AUTO;
@@ -108,7 +109,8 @@ int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failur
 		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the broker cannot be started");
 	status = mor_filter_load_guardian();
 	if (status < 0)
-		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "seccomp refuses the guardian's filter");
+		return mor_setup_fail(failure, MOR_AT_CONFINE, -status,
+				      "seccomp refuses the guardian's filter");
 	mor_broker_begin(&mor_t0.broker);
 	return 0;
 }
@@ -156,8 +158,9 @@ int mor_confine_view(const struct mor_view_texts *grants)
 	mor_paths_forget_view(&mor_t0.paths);
 	mor_t0.broker.plain = 0; /* its device number may belong to another now */
 	for (const char *grant = NULL; status == 0 && (grant = mor_view_next(grants, grant));)
-		status = mor_paths_add_view(&mor_t0.paths, grant + 1, grant[0] == MOR_GRANT_WRITE
-								      ? MOR_MAY_READ | MOR_MAY_WRITE : MOR_MAY_READ);
+		status = mor_paths_add_view(&mor_t0.paths, grant + 1,
+					    grant[0] == MOR_GRANT_WRITE ? MOR_MAY_READ | MOR_MAY_WRITE :
+									  MOR_MAY_READ);
 	pthread_mutex_unlock(&mor_t0.broker.gate);
 	return status;
 }

@@ -20,7 +20,9 @@
 #include "jail/entry.h"
 #include "jail/filter/filter.h"
 
-struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT, .undo = MOR_UNDO_INIT, .lock = { .fd = -1 } };
+struct mor_t0 mor_t0 = {
+	.scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT, .undo = MOR_UNDO_INIT, .lock = { .fd = -1 }
+};
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -35,9 +37,11 @@ static int check_kernel(const struct mor_plan *plan, struct mor_setup_failure *f
 
 	mor_t0.abi = mor_landlock_abi(plan->level.landlock_abi_cap);
 	if (mor_t0.abi < MOR_LANDLOCK_FLOOR)
-		return mor_setup_fail(failure, MOR_AT_CONFINE, ENOSYS,
-				      "the kernel has no Landlock ABI %d (Linux 5.19 with CONFIG_SECURITY_LANDLOCK, and "
-				      "landlock in lsm=)", MOR_LANDLOCK_FLOOR);
+		return mor_setup_fail(
+			failure, MOR_AT_CONFINE, ENOSYS,
+			"the kernel has no Landlock ABI %d (Linux 5.19 with CONFIG_SECURITY_LANDLOCK, and "
+			"landlock in lsm=)",
+			MOR_LANDLOCK_FLOOR);
 	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, errno,
 				      "the kernel has no seccomp user notification (CONFIG_SECCOMP_FILTER)");
@@ -85,7 +89,8 @@ static int name_scratch(struct mor_plan *plan, const char *path)
 		const char *equals = strchr(plan->env[i], '=');
 		char name[64];
 
-		if (!equals || strcmp(equals + 1, "${scratch}") != 0 || (size_t)(equals - plan->env[i]) >= sizeof(name))
+		if (!equals || strcmp(equals + 1, "${scratch}") != 0 ||
+		    (size_t)(equals - plan->env[i]) >= sizeof(name))
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(equals - plan->env[i]), plan->env[i]);
 		status = set_env(plan, name, path, true);
@@ -131,7 +136,8 @@ static int add_asked(const struct mor_plan *plan)
 				       rule->flags == MOR_PATH_WORKSPACE ? MOR_PATH_WORKSPACE : MOR_PATH_ASKED);
 	}
 	mor_paths_sort(&mor_t0.paths); /* protected paths are in the workspace: this finds that rule */
-	for (const struct mor_plan_op *op = NULL; status == 0 && (op = mor_plan_next(plan, MOR_OP_PROTECT, op));)
+	for (const struct mor_plan_op *op = NULL;
+	     status == 0 && (op = mor_plan_next(plan, MOR_OP_PROTECT, op));)
 		status = mor_paths_protect(&mor_t0.paths, mor_plan_payload(op));
 	return status;
 }
@@ -221,9 +227,11 @@ int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure)
 	if (for_good && (!getuid() || !geteuid())) {
 		for (int cap = 0, held; (held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
 			if (held && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-				return mor_setup_fail(failure, MOR_AT_PRIVILEGES, errno, "cannot drop capability %d", cap);
+				return mor_setup_fail(failure, MOR_AT_PRIVILEGES, errno,
+						      "cannot drop capability %d", cap);
 	}
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 || syscall(SYS_capset, &head, none) < 0)
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0)
 		return mor_setup_fail(failure, MOR_AT_PRIVILEGES, errno, "cannot drop capabilities");
 	return 0;
 }
@@ -256,8 +264,9 @@ int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_fail
 		return failed(failure, status, "Landlock refuses the plugin's rules");
 	listener = mor_filter_load(variant);
 	if (listener < 0)
-		return failed(failure, listener, "seccomp refuses the filter: it needs user notification with "
-						 "WAIT_KILLABLE_RECV (Linux 5.19), and no listener above us");
+		return failed(failure, listener,
+			      "seccomp refuses the filter: it needs user notification with "
+			      "WAIT_KILLABLE_RECV (Linux 5.19), and no listener above us");
 	status = mor_send_fd(channel, listener);
 	close(listener);
 	return status < 0 ? failed(failure, status, "cannot hand the listener to the guardian") : 0;

@@ -27,8 +27,10 @@ static const struct {
 	const char *name, *limit;
 } kinds[] = {
 	{ CLONE_NEWUSER, "user", "user.max_user_namespaces and AppArmor" },
-	{ CLONE_NEWNS, "mount", "user.max_mnt_namespaces" }, { CLONE_NEWPID, "PID", "user.max_pid_namespaces" },
-	{ CLONE_NEWIPC, "IPC", "user.max_ipc_namespaces" }, { CLONE_NEWUTS, "UTS", "user.max_uts_namespaces" },
+	{ CLONE_NEWNS, "mount", "user.max_mnt_namespaces" },
+	{ CLONE_NEWPID, "PID", "user.max_pid_namespaces" },
+	{ CLONE_NEWIPC, "IPC", "user.max_ipc_namespaces" },
+	{ CLONE_NEWUTS, "UTS", "user.max_uts_namespaces" },
 	{ CLONE_NEWNET, "network", "user.max_net_namespaces" },
 };
 
@@ -58,9 +60,11 @@ int mor_t1_refused(unsigned namespaces, int error, struct mor_setup_failure *fai
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (namespaces & kinds[i].flag && !can_clone(CLONE_NEWUSER | kinds[i].flag))
-			return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "the kernel refuses %s namespaces; see %s",
-					      kinds[i].name, kinds[i].limit);
-	return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "the kernel refuses new namespaces; see user.max_*_namespaces");
+			return mor_setup_fail(failure, MOR_AT_NAMESPACE, error,
+					      "the kernel refuses %s namespaces; see %s", kinds[i].name,
+					      kinds[i].limit);
+	return mor_setup_fail(failure, MOR_AT_NAMESPACE, error,
+			      "the kernel refuses new namespaces; see user.max_*_namespaces");
 }
 
 bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -73,7 +77,8 @@ bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *fail
 		const struct mor_op_path *rule = mor_plan_payload(op);
 
 		if (stat(rule->path, &st) == 0 && st.st_dev == root.st_dev && st.st_ino == root.st_ino) {
-			mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL, "a rule on / leaves nothing for level t1 to hide");
+			mor_setup_fail(failure, MOR_AT_CONFINE, EINVAL,
+				       "a rule on / leaves nothing for level t1 to hide");
 			return false;
 		}
 	}
@@ -109,7 +114,8 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 	if (mor_view_split(plan, failure) < 0)
 		return -1;
 	if (sethostname(name, sizeof(name) - 1) < 0)
-		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the host name cannot be set");
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno,
+				      "level t1: the host name cannot be set");
 	status = mor_root_make(&mor_t0.paths, plan, &step);
 	return status < 0 ? refused(failure, status, step) : 0;
 }

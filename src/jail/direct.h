@@ -17,7 +17,10 @@ static inline long mor_direct(long number, long a, long b, long c, long d)
 	register long r10 __asm__("r10") = d;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "rcx", "r11", "memory");
 	return result;
 #else
 	long result = syscall(number, a, b, c, d);

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 
 #define SCRIPTS_MAX 4 /* as in the kernel: a script's interpreter may be a script */
-#define HEAD_SIZE 512
+#define HEAD_SIZE   512
 
 #if UINTPTR_MAX == UINT64_MAX
 typedef Elf64_Ehdr elf_head;
@@ -31,8 +31,8 @@ static int no_memory(struct mor_setup_failure *failure)
 /* As the launcher will see it, after its chdir. */
 static int open_entry(const struct mor_plan *plan, const char *path, char whole[PATH_MAX])
 {
-	int len = path[0] == '/' || !plan->cwd ? snprintf(whole, PATH_MAX, "%s", path)
-					       : snprintf(whole, PATH_MAX, "%s/%s", plan->cwd, path);
+	int len = path[0] == '/' || !plan->cwd ? snprintf(whole, PATH_MAX, "%s", path) :
+						 snprintf(whole, PATH_MAX, "%s/%s", plan->cwd, path);
 
 	if (len < 0 || len >= PATH_MAX) {
 		errno = ENAMETOOLONG;
@@ -206,7 +206,8 @@ static int look_at(struct mor_plan *plan, struct mor_paths *paths, const char *p
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return mor_setup_fail(failure, MOR_AT_CONFINE, errno,
-				      "%s cannot be read: the guardian could not look into such a process", path);
+				      "%s cannot be read: the guardian could not look into such a process",
+				      path);
 	if (fd < 0)
 		return mor_setup_fail(failure, MOR_AT_EXEC, errno, "%s", path);
 	got = read(fd, head, sizeof(head) - 1);

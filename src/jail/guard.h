@@ -23,9 +23,9 @@ struct mor_launch {
 
 struct mor_launched {
 	struct mor_launch *launch;
-	pid_t pid;   /* our child: the plugin, or the init of its PID namespace */
+	pid_t pid;    /* our child: the plugin, or the init of its PID namespace */
 	pid_t keeper; /* t1: the first process of the namespaces, beside the plugin; else 0 */
-	int channel; /* open until the plugin's execve; -1: that is over */
+	int channel;  /* open until the plugin's execve; -1: that is over */
 	enum mor_tree_rung rung;
 };
 /* 0, or -1 with ret->launch->failure filled. */
@@ -57,8 +57,8 @@ bool mor_subtree_kill(pid_t main_pid, struct mor_ended *main_end);
 
 /* ---- init.c: the first process of a PID namespace ---- */
 
-_Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, int channel, uid_t uid, gid_t gid,
-			     bool new_user);
+_Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, int channel, uid_t uid,
+			     gid_t gid, bool new_user);
 
 /* In a new user namespace: every user keeps its id. */
 int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
@@ -70,18 +70,18 @@ int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure);
 
 /* Everything between fork and execve. Returns only after a failure, with *failure filled. `parent` is
  * compared with getppid(), to notice that it has died meanwhile; 0: the guardian, outside our PID namespace. */
-void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, struct mor_setup_failure *failure);
+void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
+		       struct mor_setup_failure *failure);
 
 /* ---- guardian.c ---- */
 
 _Noreturn void mor_guardian(struct mor_plan *plan);
-/* One record; cut behind `usage` where there is no violation to tell of. 0, also where there is no host any more, or
- * -errno: the host would wait for it in vain. */
+/* One record; cut behind `usage` where there is no violation to tell of. 0, also where there is no host any
+ * more, or -errno: the host would wait for it in vain. */
 int mor_record_send(struct mor_record *record);
 /* The last one, and the end. */
 _Noreturn void mor_record_failure(const struct mor_setup_failure *failure);
 /* Our own end, without a word: the host sees that its guardian is lost, and brings the plugin back. */
 _Noreturn void mor_be_lost(void);
-
 
 #endif

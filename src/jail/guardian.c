@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "policy/policy.h"
 #include "jail/view.h"
+#include "policy/policy.h"
 
 static const struct mor_grace usual_grace = { .term_ms = 500, .kill_ms = 500 };
 enum ladder { HOST_LIVES, HOST_GONE, HOST_GONE_TERM };
@@ -30,13 +30,13 @@ enum ladder { HOST_LIVES, HOST_GONE, HOST_GONE_TERM };
 struct guard {
 	struct mor_plan *plan;
 	struct mor_launched child;
-	struct mor_record last;   /* what EXITED will report */
-	struct mor_ended ended;   /* of our child; pid 0: it runs */
+	struct mor_record last; /* what EXITED will report */
+	struct mor_ended ended; /* of our child; pid 0: it runs */
 	enum ladder ladder;
-	int64_t ladder_due, wall_due; /* 0: none                    */
-	int host;                 /* pidfd                          */
+	int64_t ladder_due, wall_due;        /* 0: none                    */
+	int host;                            /* pidfd                          */
 	bool confined, started, asked, kill; /* asked: to end, before it had started */
-	bool mute;                /* the host waits for a word that could not be sent */
+	bool mute;                           /* the host waits for a word that could not be sent */
 };
 
 static volatile sig_atomic_t child_changed;
@@ -64,11 +64,13 @@ static int gain_users(const struct guard *guard, struct mor_setup_failure *failu
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (uid == 0 || guard->plan->level.level != MOR_LEVEL_T0 || !(guard->plan->level.flags & MOR_JAIL_PIDNS))
+	if (uid == 0 || guard->plan->level.level != MOR_LEVEL_T0 ||
+	    !(guard->plan->level.flags & MOR_JAIL_PIDNS))
 		return 0;
 	if (unshare(CLONE_NEWUSER) < 0)
-		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno,
-				      "the kernel refuses user namespaces; see user.max_user_namespaces and AppArmor");
+		return mor_setup_fail(
+			failure, MOR_AT_NAMESPACE, errno,
+			"the kernel refuses user namespaces; see user.max_user_namespaces and AppArmor");
 	return mor_users_map(uid, gid, failure);
 }
 

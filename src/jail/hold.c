@@ -55,7 +55,8 @@ static int pin(const char *name)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
 	if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode)) {
 		copy = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH);
-		if (copy < 0 || move_mount(copy, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		if (copy < 0 ||
+		    move_mount(copy, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 			status = -errno;
 		if (copy >= 0)
 			close(copy);
@@ -67,7 +68,8 @@ static int pin(const char *name)
 static bool pinned_before(const struct mor_paths *paths, size_t before, const char *name, size_t len)
 {
 	for (size_t i = 0; i < before; i++)
-		if (mor_path_is_within(paths->protects[i], name, len) && writable_above(paths, paths->protects[i]))
+		if (mor_path_is_within(paths->protects[i], name, len) &&
+		    writable_above(paths, paths->protects[i]))
 			return true;
 	return false;
 }
@@ -101,13 +103,15 @@ int mor_hold_protected(const struct mor_paths *paths, struct mor_setup_failure *
 	if (!any(paths))
 		return 0;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno, "level t1: the kernel refuses a mount namespace to the guardian");
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno,
+				      "level t1: the kernel refuses a mount namespace to the guardian");
 	if (mor_users_map(uid, gid, failure) < 0)
 		return -1;
 	for (size_t i = 0; status == 0 && i < paths->protect_count; i++)
 		if (writable_above(paths, paths->protects[i]))
 			status = pin_all(paths, i);
 	if (status < 0)
-		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses to hold a protected path");
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status,
+				      "level t1: the kernel refuses to hold a protected path");
 	return 0;
 }

@@ -17,8 +17,8 @@
 
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "policy/policy.h"
 #include "jail/view.h"
+#include "policy/policy.h"
 
 /* ---- our ids in the new user namespace: the same as before ---- */
 
@@ -113,8 +113,8 @@ static _Noreturn void wait_for_the_end(pid_t plugin, struct mor_launch *launch, 
 	_exit(0);
 }
 
-_Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, int channel, uid_t uid, gid_t gid,
-			     bool new_user)
+_Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, int channel, uid_t uid,
+			     gid_t gid, bool new_user)
 {
 	pid_t self = getpid(), plugin;
 	sigset_t heard, before;
@@ -122,8 +122,8 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGTERM);
 	sigaddset(&heard, SIGCHLD);
-	if ((new_user && mor_users_map(uid, gid, &launch->failure) < 0) || mor_tie_to_guardian(channel, &launch->failure) < 0 ||
-	    mor_view_enter(plan, &launch->failure) < 0)
+	if ((new_user && mor_users_map(uid, gid, &launch->failure) < 0) ||
+	    mor_tie_to_guardian(channel, &launch->failure) < 0 || mor_view_enter(plan, &launch->failure) < 0)
 		_exit(127);
 	sigprocmask(SIG_BLOCK, &heard, &before);
 	plugin = vfork();

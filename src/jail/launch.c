@@ -24,8 +24,8 @@
 
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "policy/policy.h"
 #include "jail/view.h"
+#include "policy/policy.h"
 
 #ifndef CLOSE_RANGE_CLOEXEC
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
@@ -41,7 +41,8 @@ static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *fai
 		rlim_t hard;
 
 		if (getrlimit((int)wanted->resource, &limit) < 0)
-			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "no such limit: %u", wanted->resource);
+			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "no such limit: %u",
+					      wanted->resource);
 		/* Never more than our own limit: that would be refused. For processor time the hard limit is
 		 * one second more, for programs that catch SIGXCPU: SIGKILL exactly at the limit would not
 		 * show the reason. */
@@ -50,7 +51,8 @@ static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *fai
 			limit.rlim_max = hard;
 		limit.rlim_cur = limit.rlim_max > wanted->value ? wanted->value : limit.rlim_max;
 		if (setrlimit((int)wanted->resource, &limit) < 0)
-			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "limit %u refused", wanted->resource);
+			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "limit %u refused",
+					      wanted->resource);
 	}
 	return 0;
 }
@@ -82,7 +84,8 @@ static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *fa
 	return 0;
 }
 
-void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent, struct mor_setup_failure *failure)
+void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
+		       struct mor_setup_failure *failure)
 {
 	if (tie_to_parent(parent, channel, failure) < 0 || stand_alone(plan, failure) < 0)
 		return;
@@ -125,7 +128,8 @@ static int launch_sharing(const struct mor_plan *plan, struct mor_launched *ret)
 
 static struct mor_launch *shared_memory(void)
 {
-	void *memory = mmap(NULL, sizeof(struct mor_launch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *memory = mmap(NULL, sizeof(struct mor_launch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -169,8 +173,9 @@ static int no_clone(struct mor_launch *launch, unsigned namespaces, int error)
 	if (!namespaces)
 		return mor_setup_fail(&launch->failure, MOR_AT_FORK, error, "cannot start a process");
 	if (namespaces & CLONE_NEWNS)
-		return mor_setup_fail(&launch->failure, MOR_AT_NAMESPACE, error, "the kernel refuses user or mount namespaces; "
-				      "see user.max_user_namespaces, user.max_mnt_namespaces and AppArmor");
+		return mor_setup_fail(&launch->failure, MOR_AT_NAMESPACE, error,
+				      "the kernel refuses user or mount namespaces; see "
+				      "user.max_user_namespaces, user.max_mnt_namespaces and AppArmor");
 	return mor_setup_fail(&launch->failure, MOR_AT_NAMESPACE, error,
 			      "the kernel refuses user namespaces; see user.max_user_namespaces and AppArmor");
 }
@@ -200,7 +205,8 @@ static int launch_apart(struct mor_plan *plan, unsigned namespaces, struct mor_l
 static int launch_confined(struct mor_plan *plan, struct mor_launched *ret)
 {
 	struct mor_setup_failure *failure = &ret->launch->failure;
-	unsigned namespaces = mor_confine_namespaces(plan), pidns = plan->level.flags & MOR_JAIL_PIDNS ? CLONE_NEWPID : 0;
+	unsigned namespaces = mor_confine_namespaces(plan),
+		 pidns = plan->level.flags & MOR_JAIL_PIDNS ? CLONE_NEWPID : 0;
 
 	if (!namespaces)
 		return launch_apart(plan, pidns, ret);

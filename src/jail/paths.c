@@ -25,7 +25,7 @@
 static const struct {
 	const char *path;
 	uint8_t access;
-/* clang-format off */
+	/* clang-format off */
 } readable[] = {
 	{ "/lib", R }, { "/lib64", R }, { "/lib32", R }, { "/usr/lib", R }, { "/usr/lib64", R }, { "/usr/lib32",
 	R },
@@ -52,14 +52,14 @@ static const struct {
 };
 /* clang-format on */
 static const char *const readable_net[] = {
-	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
-	"/etc/ssl/certs", "/etc/ca-certificates", "/run/systemd/resolve",
+	"/etc/resolv.conf", "/etc/hosts",     "/etc/host.conf",       "/etc/gai.conf",        "/etc/services",
+	"/etc/protocols",   "/etc/ssl/certs", "/etc/ca-certificates", "/run/systemd/resolve",
 };
 /* sbin is left out: its programs are for administrators. */
 static const struct {
 	const char *path;
 	enum mor_path_origin origin;
-/* clang-format off */
+	/* clang-format off */
 } runnable[] = {
 	{ "/usr/bin", MOR_PATH_DEFAULT }, { "/bin", MOR_PATH_DEFAULT }, { "/usr/local/bin", MOR_PATH_DEFAULT },
 	{ "/lib64/ld-linux-x86-64.so.2", MOR_PATH_LOADER }, { "/lib/ld-linux-aarch64.so.1", MOR_PATH_LOADER },
@@ -68,12 +68,13 @@ static const struct {
 /* clang-format on */
 
 /* Files of the caller's own /proc. */
-#define OWN_READABLE "maps|smaps|smaps_rollup|status|stat|statm|cgroup|fd|limits|auxv|cmdline|comm|mountinfo|mounts|io|" \
+#define OWN_READABLE \
+	"maps|smaps|smaps_rollup|status|stat|statm|cgroup|fd|limits|auxv|cmdline|comm|mountinfo|mounts|io|" \
 	"oom_score_adj|task"
 
 static const char *const quiet_below[] = {
-	"/sys/fs/cgroup", "/proc/net", "/proc/sys", "/proc/self", "/etc/resolv.conf", "/etc/ssl/certs", "/etc/gitconfig",
-	"/etc/selinux", "/run/nscd", "/run/systemd",
+	"/sys/fs/cgroup", "/proc/net",      "/proc/sys",    "/proc/self", "/etc/resolv.conf",
+	"/etc/ssl/certs", "/etc/gitconfig", "/etc/selinux", "/run/nscd",  "/run/systemd",
 };
 /* Node searches for these in every parent directory up to the root. */
 #define QUIET_NAMES "package.json|.npmrc|node_modules|pyvenv.cfg|pybuilddir.txt"
@@ -156,7 +157,8 @@ static int open_named(const char *path, char name[PATH_MAX])
 }
 
 /* Takes the handle. */
-static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigned access, enum mor_path_origin origin)
+static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigned access,
+		      enum mor_path_origin origin)
 {
 	struct mor_path_rule rule = { .access = (uint8_t)access, .origin = (uint8_t)origin, .fd = fd }, *old;
 	size_t len = strlen(name);
@@ -232,7 +234,8 @@ static struct mor_path_rule *rule_for(const struct mor_paths *paths, const char 
 	for (size_t i = 0; i < paths->count; i++) {
 		struct mor_path_rule *rule = &paths->rules[i];
 
-		if (rule->len <= len && (name[rule->len] == '/' || !name[rule->len]) && memcmp(name, rule->path, rule->len) == 0)
+		if (rule->len <= len && (name[rule->len] == '/' || !name[rule->len]) &&
+		    memcmp(name, rule->path, rule->len) == 0)
 			return rule;
 	}
 	return NULL;
@@ -326,9 +329,11 @@ void mor_paths_sort(struct mor_paths *paths)
 
 int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned access)
 {
-	struct mor_path_rule rule = {
-		.len = strlen(path), .access = (uint8_t)access, .origin = MOR_PATH_VIEW, .directory = true, .fd = -1
-	};
+	struct mor_path_rule rule = { .len = strlen(path),
+				      .access = (uint8_t)access,
+				      .origin = MOR_PATH_VIEW,
+				      .directory = true,
+				      .fd = -1 };
 	size_t at = 0;
 	int status;
 
@@ -485,7 +490,8 @@ static bool is_same(const char *name, const char *other)
 static bool is_of_network(const char *name)
 {
 	for (size_t i = 0; i < sizeof(readable_net) / sizeof(*readable_net); i++)
-		if (mor_path_is_within(name, readable_net[i], strlen(readable_net[i])) || is_same(name, readable_net[i]))
+		if (mor_path_is_within(name, readable_net[i], strlen(readable_net[i])) ||
+		    is_same(name, readable_net[i]))
 			return true;
 	return false;
 }
@@ -496,7 +502,9 @@ struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 	const char *own;
 
 	if (rule && rule->access & R)
-		return (struct mor_ruling){ .kind = MOR_RULING_PERFORM, .under = rule, .inert = is_system(rule) };
+		return (struct mor_ruling){ .kind = MOR_RULING_PERFORM,
+					    .under = rule,
+					    .inert = is_system(rule) };
 	own = own_proc(name);
 	if (own && mor_text_in(mor_slice_of(own), OWN_READABLE))
 		return perform();
@@ -525,7 +533,8 @@ static bool is_protected(const struct mor_paths *paths, const char *name, enum m
 	for (size_t i = 0; i < paths->protect_count; i++) {
 		if (mor_path_is_within(name, paths->protects[i], strlen(paths->protects[i])))
 			return true;
-		if ((kind == MOR_WRITE_PLACE || kind == MOR_WRITE_CONTENT) && mor_path_is_within(paths->protects[i], name, len))
+		if ((kind == MOR_WRITE_PLACE || kind == MOR_WRITE_CONTENT) &&
+		    mor_path_is_within(paths->protects[i], name, len))
 			return true;
 	}
 	return false;

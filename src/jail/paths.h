@@ -16,10 +16,15 @@
 #include "policy/plan.h"
 
 /* struct mor_op_path.flags, and the source of a rule. */
-enum mor_path_origin { MOR_PATH_ASKED, MOR_PATH_WORKSPACE, MOR_PATH_DEFAULT, MOR_PATH_SCRATCH,
-	MOR_PATH_VIEW, /* belongs to a view */
+enum mor_path_origin {
+	MOR_PATH_ASKED,
+	MOR_PATH_WORKSPACE,
+	MOR_PATH_DEFAULT,
+	MOR_PATH_SCRATCH,
+	MOR_PATH_VIEW,  /* belongs to a view */
 	MOR_PATH_LOADER /* the kernel executes it together with a program; alone it would run any readable
-			 * file */ };
+			 * file */
+};
 
 struct mor_path_rule {
 	char *path; /* canonical, no slash at the end */
@@ -27,8 +32,8 @@ struct mor_path_rule {
 	uint8_t access, origin;
 	bool directory;
 	bool outer; /* another rule is below it */
-	int fd;   /* O_PATH, until mor_paths_close() */
-	int near; /* O_PATH, as the plugin sees it; the broker opens it when it is first needed; 0: not yet */
+	int fd;     /* O_PATH, until mor_paths_close() */
+	int near;   /* O_PATH, as the plugin sees it; the broker opens it when it is first needed; 0: not yet */
 	dev_t device; /* its state when the rule was made */
 	ino_t inode;
 };
@@ -41,8 +46,8 @@ struct mor_paths {
 	size_t protect_count;
 	char **aliases; /* given names that are not the true ones, because of links */
 	size_t alias_count;
-	bool network;   /* granted */
-	bool quiet_tmp; /* a write directly in /tmp that no rule allows is refused quietly */
+	bool network;        /* granted */
+	bool quiet_tmp;      /* a write directly in /tmp that no rule allows is refused quietly */
 	bool quiet_software; /* a search for software in places that are not allowed is also refused quietly:
 			      * analyzers are compilers, and compilers search */
 };
@@ -68,9 +73,9 @@ enum mor_ruling_kind { MOR_RULING_PERFORM, MOR_RULING_QUIET, MOR_RULING_VIOLATIO
 struct mor_ruling {
 	enum mor_ruling_kind kind;
 	struct mor_path_rule *under; /* a read, PERFORM: by this rule                                     */
-	bool inert;       /* one of the system's own, where nobody puts a FIFO or a device */
-	int error;        /* QUIET: the answer */
-	const char *rule; /* VIOLATION: for people */
+	bool inert;                  /* one of the system's own, where nobody puts a FIFO or a device */
+	int error;                   /* QUIET: the answer */
+	const char *rule;            /* VIOLATION: for people */
 };
 /* `name` is canonical; the caller's own files in /proc begin with /proc/self. */
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name);

@@ -18,8 +18,8 @@ int mor_record_send(struct mor_record *record)
 	ssize_t n;
 
 	record->version = MOR_PLAN_VERSION;
-	/* The queue of this socket holds more than the three records there ever are and one answer to an order, so it never
-	 * blocks. */
+	/* The queue of this socket holds more than the three records there ever are and one answer to an order,
+	 * so it never blocks. */
 	do
 		n = send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);

@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -19,7 +19,7 @@
 #include "base/path.h"
 
 #define LINKS_MAX 40
-#define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define SAFE      (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 struct tree {
 	const struct mor_paths *paths;
@@ -35,7 +35,8 @@ static bool in_proc(const char *name)
 }
 
 /* The rule, other than `but`, whose mount contains the name. Sorted: the longest comes first. */
-static const struct mor_path_rule *covered(const struct tree *tree, const char *name, const struct mor_path_rule *but)
+static const struct mor_path_rule *covered(const struct tree *tree, const char *name,
+					   const struct mor_path_rule *but)
 {
 	for (size_t i = 0; i < tree->paths->count; i++) {
 		const struct mor_path_rule *rule = &tree->paths->rules[i];
@@ -76,7 +77,8 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 int mor_mount_copy(int from, uint64_t attributes)
 {
 	struct mount_attr attr = { .attr_set = attributes };
-	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH), status;
+	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH),
+	    status;
 
 	if (copy < 0)
 		return -errno;
@@ -102,8 +104,9 @@ static int bind_over(int from, int onto, uint64_t attributes)
 static int make_place(const struct tree *tree, const struct mor_path_rule *rule)
 {
 	for (int status = 0; status == 0; status = make_directories(tree, rule->path, false)) {
-		if ((rule->directory ? mkdirat(tree->root, rule->path + 1, 0755)
-				     : mknodat(tree->root, rule->path + 1, S_IFREG | 0444, 0)) == 0 || errno == EEXIST)
+		if ((rule->directory ? mkdirat(tree->root, rule->path + 1, 0755) :
+				       mknodat(tree->root, rule->path + 1, S_IFREG | 0444, 0)) == 0 ||
+		    errno == EEXIST)
 			return 0;
 		if (errno != ENOENT)
 			return -errno;
@@ -130,17 +133,22 @@ static uint64_t attributes_of(const struct mor_path_rule *rule, const struct sta
  * it is left out: -ENOENT. This check makes sure that links did not change it. */
 static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
 {
-	int copy = open_tree(tree->old, rule->path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	int copy = open_tree(tree->old, rule->path + 1,
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
 	struct mount_attr attr;
 	struct stat st;
 	int status;
 
 	if (copy < 0)
 		return errno == ELOOP || errno == ENOTDIR ? -ENOENT : -errno;
-	status = fstat(copy, &st) < 0 ? -errno : st.st_dev != rule->device || st.st_ino != rule->inode ? -ENOENT : 0;
+	status = fstat(copy, &st) < 0                                  ? -errno :
+		 st.st_dev != rule->device || st.st_ino != rule->inode ? -ENOENT :
+									 0;
 	if (status == 0) {
 		attr = (struct mount_attr){ .attr_set = attributes_of(rule, &st) };
-		status = mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 ? -errno : 0;
+		status = mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 ?
+				 -errno :
+				 0;
 	}
 	if (status < 0)
 		close(copy);
@@ -157,7 +165,9 @@ static int hang(const struct tree *tree, const struct mor_path_rule *rule, int c
 	if (onto < 0)
 		return onto;
 	status = move_mount(copy, "", within ? onto : tree->root, within ? "" : rule->path + 1,
-			    MOVE_MOUNT_F_EMPTY_PATH | (within ? MOVE_MOUNT_T_EMPTY_PATH : 0)) < 0 ? -errno : 0;
+			    MOVE_MOUNT_F_EMPTY_PATH | (within ? MOVE_MOUNT_T_EMPTY_PATH : 0)) < 0 ?
+			 -errno :
+			 0;
 	if (within)
 		close(onto);
 	return status;
@@ -325,7 +335,9 @@ static int add_names(const struct tree *tree, const struct mor_plan *plan)
 static int add_own(const struct tree *tree)
 {
 	static const char *const links[][2] = {
-		{ "dev/fd", "/proc/self/fd" }, { "dev/stdin", "/proc/self/fd/0" }, { "dev/stdout", "/proc/self/fd/1" },
+		{ "dev/fd", "/proc/self/fd" },
+		{ "dev/stdin", "/proc/self/fd/0" },
+		{ "dev/stdout", "/proc/self/fd/1" },
 		{ "dev/stderr", "/proc/self/fd/2" },
 	};
 
@@ -339,7 +351,8 @@ static int add_own(const struct tree *tree)
 	*tree->step = "a /proc of its own (the one here must not be masked)";
 	/* Read-only: even with a wrong broker, nobody can write the plugin's memory or the kernel's settings
 	 * there. */
-	return mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
+	return mount("proc", "/proc", "proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno :
+													0;
 }
 
 /* ---- the change of roots ---- */

@@ -52,7 +52,8 @@ int mor_wait_child(pid_t pid, int flags, struct mor_ended *ret)
 	long r;
 
 	do
-		r = syscall(SYS_waitid, pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : pid, &info, WEXITED | flags, &ret->usage);
+		r = syscall(SYS_waitid, pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : pid, &info, WEXITED | flags,
+			    &ret->usage);
 	while (r < 0 && errno == EINTR);
 	if (r < 0)
 		return -errno;

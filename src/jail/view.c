@@ -91,7 +91,8 @@ static _Noreturn void be_maker(int socket, pid_t parent)
 		answer.changed = answer.grants.used = 0;
 		mor_view_make(namespaces, order.head.texts, size, &answer);
 		/* The guardian ends the plugin of a maker that is gone: what it sees would not be known. */
-		if (send(socket, &answer, offsetof(struct mor_view_answer, grants.bytes) + answer.grants.used, MSG_NOSIGNAL) < 0)
+		if (send(socket, &answer, offsetof(struct mor_view_answer, grants.bytes) + answer.grants.used,
+			 MSG_NOSIGNAL) < 0)
 			_exit(1);
 	}
 	_exit(0);
@@ -191,7 +192,9 @@ int mor_view_split(const struct mor_plan *plan, struct mor_setup_failure *failur
 	close(maker); /* an init lives on: it must not keep this open */
 	maker = -1;
 	return status < 0 ? mor_setup_fail(failure, MOR_AT_NAMESPACE, -status,
-					   "sandbox.view: the kernel refuses a second mount namespace; see user.max_mnt_namespaces") : 0;
+					   "sandbox.view: the kernel refuses a second mount namespace; see "
+					   "user.max_mnt_namespaces") :
+			    0;
 }
 
 int mor_view_enter(const struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -205,7 +208,8 @@ int mor_view_enter(const struct mor_plan *plan, struct mor_setup_failure *failur
 		return -1;
 	status = mor_root_whole(plan, &step);
 	if (status < 0)
-		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "sandbox.view: the kernel refuses %s", step);
+		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "sandbox.view: the kernel refuses %s",
+				      step);
 	/* Root would keep them after its execve. */
 	return mor_t0_drop_capabilities(true, failure);
 }

@@ -30,7 +30,8 @@ const char *mor_listing_next(struct mor_listing *listing)
 		const struct dirent64 *entry;
 
 		if (listing->at >= listing->got) {
-			listing->got = syscall(SYS_getdents64, listing->fd, listing->batch, sizeof(listing->batch));
+			listing->got =
+				syscall(SYS_getdents64, listing->fd, listing->batch, sizeof(listing->batch));
 			listing->at = 0;
 			if (listing->got < 0)
 				listing->error = errno;

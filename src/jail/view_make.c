@@ -27,10 +27,10 @@ struct order {
 	const char *stage;                 /* "": none */
 	const char *writable[MOR_PLAN_VIEW_WRITABLE];
 	size_t writable_count;
-	int stage_tree;                    /* a detached mount */
+	int stage_tree; /* a detached mount */
 	/* handles; and detached mounts of them when these are needed */
 	int writable_dirs[MOR_PLAN_VIEW_WRITABLE];
-	bool late[MOR_PLAN_VIEW_WRITABLE];      /* to mount in the plugin's namespace */
+	bool late[MOR_PLAN_VIEW_WRITABLE]; /* to mount in the plugin's namespace */
 };
 
 /* What is kept between orders. */
@@ -42,7 +42,13 @@ static struct {
 	struct mor_view_shop shop;
 } maker = {
 	.root = -1,
-	.shop = { .own_fds = -1, .self = -1, .namespace = -1, .root = -1, .stage_place = -1, .apart_place = -1, .nothing = -1,
+	.shop = { .own_fds = -1,
+		  .self = -1,
+		  .namespace = -1,
+		  .root = -1,
+		  .stage_place = -1,
+		  .apart_place = -1,
+		  .nothing = -1,
 		  .writer = -1 },
 };
 
@@ -58,11 +64,13 @@ static int read_texts(struct order *order, const char *texts, size_t size)
 	order->stage = texts;
 	for (texts += strlen(texts) + 1; texts < end && *texts; texts += strlen(texts) + 1) {
 		if (order->writable_count == MOR_PLAN_VIEW_WRITABLE || texts[0] != '/')
-			return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "too many writable directories");
+			return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL,
+					      "too many writable directories");
 		order->writable_dirs[order->writable_count] = -1;
 		order->writable[order->writable_count++] = texts;
 	}
-	maker.shop.directories = texts < end ? (struct mor_slice){ texts + 1, (size_t)(end - texts) - 1 } : (struct mor_slice){ 0 };
+	maker.shop.directories = texts < end ? (struct mor_slice){ texts + 1, (size_t)(end - texts) - 1 } :
+					       (struct mor_slice){ 0 };
 	return 0;
 }
 
@@ -72,7 +80,8 @@ static int enter_namespace(const struct order *order, enum mor_view_namespace wh
 {
 	int kind = which == MOR_VIEW_USER ? CLONE_NEWUSER : CLONE_NEWNS;
 
-	return setns(order->namespaces[which], kind) < 0 ? refused(order, "to enter the plugin's namespaces") : 0;
+	return setns(order->namespaces[which], kind) < 0 ? refused(order, "to enter the plugin's namespaces") :
+							   0;
 }
 
 /* /proc must show our process: the plugin's may belong to another PID namespace. */
@@ -130,10 +139,12 @@ static int fetch_stage(struct order *order)
 
 	order->stage_tree = tree;
 	if (tree < 0 && errno == EINVAL)
-		return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "%s: something is mounted in it", order->stage);
+		return mor_setup_fail(order->failure, MOR_AT_STAGE, EINVAL, "%s: something is mounted in it",
+				      order->stage);
 	if (tree < 0 || fstat(tree, &st) < 0)
 		return mor_setup_fail(order->failure, MOR_AT_STAGE, errno, "%s", order->stage);
-	return S_ISDIR(st.st_mode) ? 0 : mor_setup_fail(order->failure, MOR_AT_STAGE, ENOTDIR, "%s", order->stage);
+	return S_ISDIR(st.st_mode) ? 0 :
+				     mor_setup_fail(order->failure, MOR_AT_STAGE, ENOTDIR, "%s", order->stage);
 }
 
 static int fetch_all(struct order *order)
@@ -256,7 +267,8 @@ static int build(struct order *order)
 
 	if ((shop->namespace < 0 && open_shop(order) < 0) || enter_shop(order) < 0)
 		return -1;
-	if (mor_shop_take(shop, order->stage_tree, order->stage) < 0 || mor_shop_show(shop) < 0 || add_writable(order) < 0)
+	if (mor_shop_take(shop, order->stage_tree, order->stage) < 0 || mor_shop_show(shop) < 0 ||
+	    add_writable(order) < 0)
 		return -1;
 	inherit_made();
 	return mor_shop_pick_up(shop);
@@ -286,7 +298,9 @@ static int attach_writable(const struct order *order, const char *path, int tree
 	if (onto >= 0 && move_mount(tree, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		status = -errno;
 	mor_shop_close(&onto, 1);
-	return status < 0 ? mor_setup_fail(order->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to mount %s", path) : 0;
+	return status < 0 ? mor_setup_fail(order->failure, MOR_AT_NAMESPACE, -status,
+					   "the kernel refuses to mount %s", path) :
+			    0;
 }
 
 static int attach_all(const struct order *order)
@@ -337,7 +351,8 @@ static bool must_clear(const struct order *order)
 	for (const char *place = NULL; (place = mor_view_next(&maker.places, place));) {
 		struct stat here, there;
 
-		if (place[0] == MOR_PLACE_MADE && fstatat(maker.shop.writer, place + 1, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
+		if (place[0] == MOR_PLACE_MADE &&
+		    fstatat(maker.shop.writer, place + 1, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    fstatat(order->stage_tree, place + 1, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISDIR(here.st_mode) != S_ISDIR(there.st_mode))
 			return true;
@@ -370,9 +385,12 @@ static void tell_failure(const struct order *order)
 		remove_made(&maker.shop.touched, &maker.places);
 }
 
-void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size, struct mor_view_answer *ret)
+void mor_view_make(const int namespaces[MOR_VIEW_NAMESPACES], const char *texts, size_t size,
+		   struct mor_view_answer *ret)
 {
-	struct order order = { .namespaces = namespaces, .answer = ret, .failure = &ret->failure, .stage_tree = -1 };
+	struct order order = {
+		.namespaces = namespaces, .answer = ret, .failure = &ret->failure, .stage_tree = -1
+	};
 
 	maker.shop.failure = &ret->failure;
 	maker.shop.budget = MOUNTS_MAX;

@@ -84,7 +84,8 @@ int mor_shop_copy(struct mor_view_shop *shop, int from, uint64_t attributes)
 
 static int attach(int mnt, int onto)
 {
-	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+	return move_mount(mnt, "", onto, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno :
+												      0;
 }
 
 int mor_shop_attach(struct mor_view_shop *shop, int mnt, int onto)
@@ -271,11 +272,13 @@ static int pick_up_one(struct mor_view_shop *shop, size_t number, const char *na
 	const unsigned how = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW;
 
 	if (number >= MOR_VIEW_PLACES)
-		return mor_setup_fail(shop->failure, MOR_AT_STAGE, E2BIG, "more than %d top-level names", MOR_VIEW_PLACES);
+		return mor_setup_fail(shop->failure, MOR_AT_STAGE, E2BIG, "more than %d top-level names",
+				      MOR_VIEW_PLACES);
 	if (shop->ready[number] < 0)
 		shop->ready[number] = open_tree(shop->root, name, how);
-	return shop->ready[number] < 0
-		       ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses a copy of the view") : 0;
+	return shop->ready[number] < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, errno,
+							"the kernel refuses a copy of the view") :
+					 0;
 }
 
 int mor_shop_pick_up(struct mor_view_shop *shop)
@@ -401,7 +404,9 @@ int mor_shop_open(struct mor_view_shop *shop)
 	status = shop->namespace < 0 || shop->root < 0 ? -errno : read_mounts(shop);
 	if (status == 0)
 		status = open_room(shop);
-	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to prepare the mounts") : 0;
+	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status,
+					   "the kernel refuses to prepare the mounts") :
+			    0;
 }
 
 int mor_shop_take(struct mor_view_shop *shop, int stage, const char *name)
@@ -410,7 +415,9 @@ int mor_shop_take(struct mor_view_shop *shop, int stage, const char *name)
 
 	shop->stage = stage; /* a handle on it, as before */
 	shop->stage_name = name;
-	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status, "the kernel refuses to hang up the stage") : 0;
+	return status < 0 ? mor_setup_fail(shop->failure, MOR_AT_NAMESPACE, -status,
+					   "the kernel refuses to hang up the stage") :
+			    0;
 }
 
 void mor_shop_clear(struct mor_view_shop *shop)
@@ -422,11 +429,14 @@ void mor_shop_clear(struct mor_view_shop *shop)
 	}
 	mor_free(shop->links);
 	shop->links = NULL;
-	mor_shop_close(shop->ready, shop->touched_count < MOR_VIEW_PLACES ? shop->touched_count : MOR_VIEW_PLACES);
+	mor_shop_close(shop->ready,
+		       shop->touched_count < MOR_VIEW_PLACES ? shop->touched_count : MOR_VIEW_PLACES);
 	shop->link_count = shop->touched_count = shop->touched.used = 0;
 	if (!shop->used)
 		return;
-	mor_shop_close((int[]){ shop->namespace, shop->root, shop->stage_place, shop->apart_place, shop->nothing }, 5);
+	mor_shop_close((int[]){ shop->namespace, shop->root, shop->stage_place, shop->apart_place,
+				shop->nothing },
+		       5);
 	shop->namespace = shop->root = shop->stage_place = shop->apart_place = shop->nothing = -1;
 	mor_free(shop->mounts);
 	shop->mounts = NULL;

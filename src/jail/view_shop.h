@@ -9,7 +9,7 @@
 #include "base/slice.h"
 #include "jail/view.h"
 
-#define MOR_VIEW_SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define MOR_VIEW_SAFE  (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define MOR_VIEW_SHOWN (MOR_VIEW_SAFE | MOUNT_ATTR_RDONLY)
 
 /* A directory of the stage whose name is a link to a directory in the plugin's tree, or a directory that we
@@ -30,15 +30,15 @@ struct mor_view_shop {
 	int namespace; /* -1: there is no shop now */
 	int root;      /* the plugin's root in the shop */
 	int stage_place, apart_place; /* where the stage and another layer are mounted */
-	int nothing;   /* an empty directory                                                                  */
-	int writer;    /* the plugin's root once more, writable; in no namespace                              */
-	char *mounts;  /* every mount point, each with NUL                                                      */
+	int nothing;  /* an empty directory                                                                  */
+	int writer;   /* the plugin's root once more, writable; in no namespace                              */
+	char *mounts; /* every mount point, each with NUL */
 	size_t mounts_len;
-	bool used;     /* something was mounted in it that stays: it cannot serve another order */
+	bool used; /* something was mounted in it that stays: it cannot serve another order */
 
 	/* ---- of one order ---- */
 	int stage;
-	const char *stage_name; /* on the host */
+	const char *stage_name;       /* on the host */
 	struct mor_slice directories; /* of the stage, the deepest ones, each with NUL; ptr NULL: not known */
 	struct mor_view_link *links;
 	size_t link_count;

@@ -30,7 +30,8 @@
 
 /* ---- a directory built anew ---- */
 
-static int show_below(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth);
+static int show_below(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base,
+		      int depth);
 
 struct anew {
 	struct mor_view_shop *shop;
@@ -54,10 +55,12 @@ static int put_copy(const struct anew *anew, const char *name, int thing, uint64
 		text[len] = 0;
 		return symlinkat(text, anew->room, name) < 0 ? -errno : 0;
 	}
-	if (type == S_IFDIR ? mkdirat(anew->room, name, 0755) < 0 : mknodat(anew->room, name, S_IFREG | 0444, 0) < 0)
+	if (type == S_IFDIR ? mkdirat(anew->room, name, 0755) < 0 :
+			      mknodat(anew->room, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
 	onto = mor_handle_entry(anew->room, name);
-	status = onto < 0 ? -errno : mor_shop_hang(anew->shop, mor_shop_copy(anew->shop, thing, attributes), onto);
+	status = onto < 0 ? -errno :
+			    mor_shop_hang(anew->shop, mor_shop_copy(anew->shop, thing, attributes), onto);
 	if (onto >= 0)
 		close(onto);
 	return status;
@@ -72,7 +75,8 @@ static int keep_old(const struct anew *anew, const char *name)
 	bool both = was == S_IFDIR && is == S_IFDIR;
 
 	/* If the tree has a link, the stage's directory is shown where the link leads. */
-	if (was == S_IFLNK && is == S_IFDIR && mor_name_join(origin, anew->origin, name) == 0 && mor_shop_link(anew->shop, origin))
+	if (was == S_IFLNK && is == S_IFDIR && mor_name_join(origin, anew->origin, name) == 0 &&
+	    mor_shop_link(anew->shop, origin))
 		is = 0;
 	if (was && (!is || both))
 		status = put_copy(anew, name, base, 0);
@@ -112,8 +116,9 @@ static int fill_room(const struct anew *anew, int dir, int (*each)(const struct 
 	while (status == 0 && (name = mor_listing_next(&listing))) {
 		status = each(anew, name);
 		if (status < 0 && !anew->shop->failure->step)
-			mor_shop_refused(anew->shop, -status, anew->dest, status == -ENOSPC ? "so many mounts for its entries"
-											    : "a mount for an entry of it");
+			mor_shop_refused(anew->shop, -status, anew->dest,
+					 status == -ENOSPC ? "so many mounts for its entries" :
+							     "a mount for an entry of it");
 	}
 	ended = mor_listing_end(&listing);
 	return status < 0 ? status : ended;
@@ -147,14 +152,15 @@ static int build_anew(struct mor_view_shop *shop, const struct anew *what, int a
 
 /* ---- one directory or file of the stage at its place ---- */
 
-static int show_directory(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int at,
-			  int depth)
+static int show_directory(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base,
+			  int at, int depth)
 {
 	const struct anew anew = { shop, dest, origin, from, base, -1, depth };
 	int status = -EACCES;
 
 	if (mor_shop_is_open(base, "", X_OK))
-		status = mor_shop_has_mounts(shop, origin) ? -EINVAL : mor_shop_overlay(shop, from, base, origin);
+		status = mor_shop_has_mounts(shop, origin) ? -EINVAL :
+							     mor_shop_overlay(shop, from, base, origin);
 	if (status >= 0)
 		status = mor_shop_place(shop, status, at, dest);
 	/* Overlapping layers; locked mounts inside, or too many overlays on each other. */
@@ -167,7 +173,8 @@ static int show_directory(struct mor_view_shop *shop, const char *dest, const ch
 }
 
 /* `origin`: the name of its mounts. base: the layer below, -1: the one at `dest`. */
-static int show_below(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base, int depth)
+static int show_below(struct mor_view_shop *shop, const char *dest, const char *origin, int from, int base,
+		      int depth)
 {
 	int at = mor_mount_open(shop->root, dest), status = 0, r = 0;
 	mode_t here = mor_handle_type(at), is = mor_handle_type(from);
@@ -177,7 +184,8 @@ static int show_below(struct mor_view_shop *shop, const char *dest, const char *
 	if (is == S_IFDIR && here == S_IFDIR)
 		status = show_directory(shop, dest, origin, from, base < 0 ? at : base, at, depth);
 	else if (is == S_IFDIR || here == S_IFDIR || here == S_IFLNK || is == S_IFLNK)
-		status = mor_shop_blame(shop, EINVAL, dest, "is one thing on this machine and another in the view");
+		status = mor_shop_blame(shop, EINVAL, dest,
+					"is one thing on this machine and another in the view");
 	else
 		r = mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	close(at);
@@ -214,7 +222,8 @@ static int show_link(struct mor_view_shop *shop, const struct mor_view_link *lin
 /* A name that the plugin's root does not have. */
 static int make_place(struct mor_view_shop *shop, const char *name, bool directory)
 {
-	if (directory ? mkdirat(shop->writer, name, 0755) < 0 : mknodat(shop->writer, name, S_IFREG | 0444, 0) < 0)
+	if (directory ? mkdirat(shop->writer, name, 0755) < 0 :
+			mknodat(shop->writer, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
 	return 0;
 }
@@ -225,7 +234,8 @@ static int show_new(struct mor_view_shop *shop, const char *dest, int from)
 
 	if (status == 0) {
 		at = mor_mount_open(shop->root, dest);
-		status = at < 0 ? at : mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
+		status =
+			at < 0 ? at : mor_shop_place(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at, dest);
 	}
 	mor_shop_close(&at, 1);
 	return status < 0 ? mor_shop_refused(shop, -status, dest, "a place on the plugin's root") : 0;
@@ -241,7 +251,8 @@ static int show_top(struct mor_view_shop *shop, const char *name)
 	memcpy(dest + 1, name, strlen(name) + 1);
 	if (is == S_IFDIR && was == S_IFLNK) {
 		if (!mor_shop_link(shop, dest))
-			status = mor_shop_blame(shop, EINVAL, dest, "is a link on this machine that leads to no directory");
+			status = mor_shop_blame(shop, EINVAL, dest,
+						"is a link on this machine that leads to no directory");
 	} else if (is == S_IFLNK || !mor_shop_touch(shop, dest, was ? MOR_PLACE_OVER : MOR_PLACE_MADE)) {
 		status = mor_shop_blame(shop, EINVAL, dest, "cannot be part of a view");
 	} else {
@@ -277,8 +288,8 @@ static bool is_there(int at, int dir)
 {
 	struct stat a, b;
 
-	return at >= 0 && fstat(at, &a) == 0 && fstat(dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino &&
-	       faccessat(at, "", W_OK, AT_EMPTY_PATH) == 0;
+	return at >= 0 && fstat(at, &a) == 0 && fstat(dir, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino && faccessat(at, "", W_OK, AT_EMPTY_PATH) == 0;
 }
 
 /* What is kept back is read-only. */
@@ -294,7 +305,8 @@ bool mor_shop_has(const struct mor_view_shop *shop, const char *path, int dir)
 /* Does the view that is kept back for its top-level directory have a directory there? */
 static bool is_shown(const struct mor_view_shop *shop, const char *path)
 {
-	int kept = mor_shop_kept(shop, path), at = kept < 0 ? -1 : mor_mount_open(kept, path + 1 + strcspn(path + 1, "/"));
+	int kept = mor_shop_kept(shop, path),
+	    at = kept < 0 ? -1 : mor_mount_open(kept, path + 1 + strcspn(path + 1, "/"));
 	bool shown = mor_handle_type(at) == S_IFDIR;
 
 	mor_shop_close(&at, 1);
@@ -352,8 +364,10 @@ int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 		memcpy(top, path + 1, len);
 		top[len] = 0;
 	}
-	if (len > NAME_MAX || !mor_shop_touch(shop, path, faccessat(shop->root, top, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? MOR_PLACE_MADE
-													 : MOR_PLACE_OVER)) {
+	if (len > NAME_MAX ||
+	    !mor_shop_touch(shop, path,
+			    faccessat(shop->root, top, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? MOR_PLACE_MADE :
+											MOR_PLACE_OVER)) {
 		mor_shop_close(&at, 1);
 		return mor_shop_blame(shop, EINVAL, path, "no writable directory can be there");
 	}

@@ -88,7 +88,8 @@ static int open_to_read(int dir, const char *name)
 static int follow(const struct mor_view_shop *shop, const char *link, char real[PATH_MAX])
 {
 	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	int fd = (int)syscall(SYS_openat2, shop->root, link, &how, sizeof(how));
 	char number[16];
@@ -108,7 +109,8 @@ static int follow(const struct mor_view_shop *shop, const char *link, char real[
 
 /* A directory of the stage whose name is a link in the tree. A link that leads to no directory is simply
  * covered. */
-static int look_behind(const struct stage_walk *walk, const char *name, const char *source, const char *link, nlink_t links)
+static int look_behind(const struct stage_walk *walk, const char *name, const char *source, const char *link,
+		       nlink_t links)
 {
 	char real[PATH_MAX];
 	int target = follow(walk->shop, link, real), status;
@@ -128,7 +130,8 @@ static int look_behind(const struct stage_walk *walk, const char *name, const ch
 	return status;
 }
 
-static int look_into(const struct stage_walk *walk, const char *name, const char *source, const char *dest, nlink_t links)
+static int look_into(const struct stage_walk *walk, const char *name, const char *source, const char *dest,
+		     nlink_t links)
 {
 	int base = openat(walk->base, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), status;
 	struct stage_walk next = { walk->shop, source, dest, -1, base, walk->depth + 1 };
@@ -148,7 +151,8 @@ static int look_at(const struct stage_walk *walk, const char *name)
 	bool open;
 
 	if (fstatat(walk->from, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(is.st_mode) ||
-	    fstatat(walk->base, name, &was, AT_SYMLINK_NOFOLLOW) < 0 || (!S_ISDIR(was.st_mode) && !S_ISLNK(was.st_mode)))
+	    fstatat(walk->base, name, &was, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    (!S_ISDIR(was.st_mode) && !S_ISLNK(was.st_mode)))
 		return 0;
 	open = S_ISDIR(was.st_mode) && mor_shop_is_open(walk->base, name, X_OK);
 	if (open && is.st_nlink == 2)
@@ -168,7 +172,8 @@ static int look_at(const struct stage_walk *walk, const char *name)
 static bool is_plain(const struct mor_view_shop *shop, const char *path)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	char inside[PATH_MAX];
 	int fd;

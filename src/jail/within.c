@@ -28,8 +28,8 @@ static const struct {
 	const char *name;
 	unsigned flag;
 } kinds[] = {
-	{ "user", CLONE_NEWUSER }, { "mnt", CLONE_NEWNS }, { "pid", CLONE_NEWPID }, { "ipc", CLONE_NEWIPC },
-	{ "uts", CLONE_NEWUTS }, { "net", CLONE_NEWNET },
+	{ "user", CLONE_NEWUSER }, { "mnt", CLONE_NEWNS },  { "pid", CLONE_NEWPID },
+	{ "ipc", CLONE_NEWIPC },   { "uts", CLONE_NEWUTS }, { "net", CLONE_NEWNET },
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
@@ -116,7 +116,9 @@ static int hear_keeper(struct within *within)
 	kill(within->keeper, SIGKILL); /* one that lives waits for a word of ours */
 	mor_wait_child(within->keeper, 0, &ended);
 	within->keeper = 0;
-	return within->launch->failure.step ? -1 : refuse_within(within, EIO, "the first process of the new namespaces was killed");
+	return within->launch->failure.step ?
+		       -1 :
+		       refuse_within(within, EIO, "the first process of the new namespaces was killed");
 }
 
 static int start_keeper(struct within *within)
@@ -152,7 +154,8 @@ static int take_hold(struct within *within)
 		return refuse_within(within, errno, "/proc does not show the new tree");
 	/* If it has died meanwhile, that is seen when its word is waited for, or nobody can join. */
 	if (send(within->talk[0], "", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
-		return refuse_within(within, errno, "the first process of the new namespaces cannot be told to go on");
+		return refuse_within(within, errno,
+				     "the first process of the new namespaces cannot be told to go on");
 	return 0;
 }
 
@@ -162,7 +165,8 @@ static bool is_alone(const struct within *within)
 	const struct stat *root = &within->launch->root;
 	struct stat top;
 
-	return fstatat(within->proc, "..", &top, 0) == 0 && top.st_dev == root->st_dev && top.st_ino == root->st_ino;
+	return fstatat(within->proc, "..", &top, 0) == 0 && top.st_dev == root->st_dev &&
+	       top.st_ino == root->st_ino;
 }
 
 /* Nobody may join before: that process would be in the host's tree. The kernel removes that tree long before
@@ -242,8 +246,14 @@ static void dismiss(struct within *within)
 int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_launched *ret)
 {
 	struct within within = {
-		.plan = plan, .launch = ret->launch, .namespaces = namespaces, .uid = geteuid(), .gid = getegid(),
-		.talk = { -1, -1 }, .channel = { -1, -1 }, .proc = -1,
+		.plan = plan,
+		.launch = ret->launch,
+		.namespaces = namespaces,
+		.uid = geteuid(),
+		.gid = getegid(),
+		.talk = { -1, -1 },
+		.channel = { -1, -1 },
+		.proc = -1,
 	};
 	int status;
 

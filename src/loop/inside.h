@@ -14,27 +14,27 @@ enum { MOR_LOOP_BATCH = 64, MOR_UNMEASURED = 4 };
 struct mor_loop {
 	int epoll_fd, timer_fd, wake_fd;
 	bool is_virtual, dispatching, held;
-	bool forsaken;    /* see mor_loop_forsake() */
-	bool rang;        /* the timerfd fired since timers were last checked */
-	bool now_known;   /* now_ms was read in this dispatch                              */
+	bool forsaken;  /* see mor_loop_forsake() */
+	bool rang;      /* the timerfd fired since timers were last checked */
+	bool now_known; /* now_ms was read in this dispatch                              */
 	int64_t virtual_ms;
-	int64_t now_ms;   /* of the current dispatch                                       */
-	uint32_t tick_ms; /* how far now_ms may be behind the true time */
-	int64_t armed_ms; /* what the timerfd will fire for; MOR_NEVER: it will not */
+	int64_t now_ms;           /* of the current dispatch                                       */
+	uint32_t tick_ms;         /* how far now_ms may be behind the true time */
+	int64_t armed_ms;         /* what the timerfd will fire for; MOR_NEVER: it will not */
 	unsigned steps, measured; /* steps of this part of the dispatch; when the clock is read next */
-	unsigned slice;   /* MOR_LOOP_SLICE; tests/model makes it short */
+	unsigned slice;           /* MOR_LOOP_SLICE; tests/model makes it short */
 	int64_t until_ns;
 
 	/* One check of the timers, perhaps over several dispatches. */
 	bool judging, caught_up; /* caught_up: everything that was readable at judged_ms has been read */
 	int64_t judged_ms;
-	uint64_t judged_order;   /* timers set after this belong to the next check */
+	uint64_t judged_order; /* timers set after this belong to the next check */
 	uint32_t round;
-	size_t calm;             /* ready watches in a row that had nothing old left */
+	size_t calm; /* ready watches in a row that had nothing old left */
 
 	struct mor_timer **heap;
 	size_t timers, heap_room;
-	size_t kept;      /* places of the heap reserved for timers that are not set */
+	size_t kept; /* places of the heap reserved for timers that are not set */
 	uint64_t next_order;
 
 	struct mor_list tasks;

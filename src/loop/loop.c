@@ -4,7 +4,8 @@
  * pollable, so an embedder needs neither a time-out nor a signal handler of ours.
  *
  * The hot path is one epoll_wait per dispatch. Everything else that costs a system call (a second look, the
- * timerfd, the eventfd) is left out where nobody could notice: see turn_loop(), mor_loop_arm(), mor_loop_hold().
+ * timerfd, the eventfd) is left out where nobody could notice: see turn_loop(), mor_loop_arm(),
+ * mor_loop_hold().
  */
 #include "loop/loop.h"
 

@@ -104,14 +104,14 @@ struct mor_watch {
 	mor_watch_fn *fn;
 	struct mor_loop *loop; /* NULL: not watching */
 	int fd;
-	unsigned events;       /* the events that are wanted */
-	uint32_t slot;         /* private: place of its event in the present batch, plus 1 */
-	uint32_t round;        /* private: the check of timers that `goal` belongs to */
+	unsigned events; /* the events that are wanted */
+	uint32_t slot;   /* private: place of its event in the present batch, plus 1 */
+	uint32_t round;  /* private: the check of timers that `goal` belongs to */
 	/* set by the owner: it adds what it reads to `taken`. Otherwise 16 calls count as a whole pipe */
 	bool counts;
-	bool waits;            /* private: in the list of those to be called again */
-	uint64_t taken, goal;  /* bytes */
-	struct mor_list node;  /* private */
+	bool waits;           /* private: in the list of those to be called again */
+	uint64_t taken, goal; /* bytes */
+	struct mor_list node; /* private */
 };
 /* The watch must not be watching. events may be 0: then a hang-up is reported only once, so that a paused
  * reader does not spin. 0 or a status with errno. */
@@ -132,9 +132,9 @@ struct mor_timer {
 	mor_timer_fn *fn;
 	struct mor_loop *loop; /* NULL: not set */
 	int64_t due_ms;
-	size_t index;          /* private: place in the heap, plus 1 */
-	uint64_t order;        /* private: equal deadlines run in the order they were set */
-	bool reserved;         /* private: its place in the heap is reserved */
+	size_t index;   /* private: place in the heap, plus 1 */
+	uint64_t order; /* private: equal deadlines run in the order they were set */
+	bool reserved;  /* private: its place in the heap is reserved */
 };
 /* Sets or moves it. The time counts from this moment, not from the start of the dispatch. Never early. 0 ms
  * set by a timer's callback runs in a later dispatch. Fails only with MORTISE_ENOMEM, if the heap must grow;
@@ -177,7 +177,7 @@ char *mor_loop_scratch(struct mor_loop *loop);
 struct mor_child_exit {
 	/* false: another part of the program reaped it (the embedder ignores SIGCHLD): "status unknown" */
 	bool known;
-	int status;   /* as in waitid: exit code, or signal if by_signal */
+	int status; /* as in waitid: exit code, or signal if by_signal */
 	bool by_signal, core;
 	struct rusage usage;
 };
@@ -187,9 +187,9 @@ struct mor_child {
 	struct mor_watch watch;
 	struct mor_task gone; /* private: reports a child that was gone before we could watch it */
 	mor_child_fn *fn;
-	int pidfd;            /* -1: none */
+	int pidfd; /* -1: none */
 	int pid;
-	bool leads_group;     /* set by the owner before mor_child_watch(): when it ends, the rest of its
+	bool leads_group; /* set by the owner before mor_child_watch(): when it ends, the rest of its
 				   group is killed before it is reaped, while the number is surely ours */
 };
 /* Watches our own child; opens the pidfd. Reaps only this child when it ends. A child that is gone already

@@ -56,7 +56,10 @@ static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 
 static int grow_heap(struct mor_loop *loop)
 {
-	return mor_grow(&loop->heap, loop->timers + loop->kept, &loop->heap_room, sizeof(struct mor_timer *)) < 0 ? MORTISE_ENOMEM : 0;
+	return mor_grow(&loop->heap, loop->timers + loop->kept, &loop->heap_room, sizeof(struct mor_timer *)) <
+			       0 ?
+		       MORTISE_ENOMEM :
+		       0;
 }
 
 int mor_timer_reserve(struct mor_loop *loop, struct mor_timer *timer)

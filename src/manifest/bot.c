@@ -15,11 +15,11 @@
 #include "manifest/bot_inside.h"
 #include "manifest/internal.h"
 
-#define SECTION "external-plugin-bridge"
-#define PLUGINS SECTION ".plugins"
+#define SECTION          "external-plugin-bridge"
+#define PLUGINS          SECTION ".plugins"
 #define DEFAULT_PRIORITY 100
 #define DEFAULT_RESTARTS 3
-#define MOST_RESTARTS 64 /* how many deaths a host remembers */
+#define MOST_RESTARTS    64 /* how many deaths a host remembers */
 
 /* ---- texts and lists ---- */
 
@@ -72,7 +72,8 @@ static int push(const struct mor_botfile_reading *r, char ***list, char *text)
 	return mor_texts_push(list, text) < 0 ? mor_botfile_no_memory(r) : 0;
 }
 
-static int pushf(const struct mor_botfile_reading *r, char ***list, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int pushf(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static int pushf(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
 {
@@ -87,7 +88,8 @@ static int pushf(const struct mor_botfile_reading *r, char ***list, const char *
 
 /* ---- where something stands ---- */
 
-struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key)
+struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, const char *path,
+					   const char *under, const char *key)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf name = MOR_BUF_INIT;
 	const struct mor_value *at = NULL;
@@ -104,8 +106,8 @@ struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, 
 	}
 	place.line = (unsigned)mor_json_int(mor_json_at(at, "/0"), 1);
 	place.column = (unsigned)mor_json_int(mor_json_at(at, "/1"), 1);
-	snprintf(place.shown, sizeof(place.shown), "%.100s:%u:%u: %.*s", r->shown, place.line, place.column, (int)name.len,
-		 name.data ? name.data : "");
+	snprintf(place.shown, sizeof(place.shown), "%.100s:%u:%u: %.*s", r->shown, place.line, place.column,
+		 (int)name.len, name.data ? name.data : "");
 	return place;
 }
 
@@ -124,15 +126,16 @@ static const struct mor_botfile_key plugin_keys[] = {
 	{ "auto_restart", MOR_BOTFILE_IS(BOOL), "true or false" },
 	{ "max_restarts", MOR_BOTFILE_IS(NUMBER), "a whole number from 0 to 64" },
 	{ "priority", MOR_BOTFILE_IS(NUMBER), "a whole number; smaller is earlier" },
-	{ "timeout", MOR_BOTFILE_IS(STRING) | MOR_BOTFILE_IS(NUMBER) | MOR_BOTFILE_IS(OBJECT), "a duration such as \"60s\", or { handle = \"60s\", matches = \"5s\" }" },
+	{ "timeout", MOR_BOTFILE_IS(STRING) | MOR_BOTFILE_IS(NUMBER) | MOR_BOTFILE_IS(OBJECT),
+	  "a duration such as \"60s\", or { handle = \"60s\", matches = \"5s\" }" },
 	{ "prefilter", MOR_BOTFILE_IS(BOOL), "true or false" },
 	{ "enabled", MOR_BOTFILE_IS(BOOL), "true or false" },
 	{ 0 },
 };
 
 /* The real bridge ignores unknown keys, so they are no error. But one may be a typing mistake. */
-static int warn_unknown(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const char *path, const char *under,
-			const char *name)
+static int warn_unknown(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const char *path,
+			const char *under, const char *name)
 {
 	struct mor_botfile_place place = mor_botfile_place(r, path, under, name);
 	struct mor_nearest near = { .word = name };
@@ -140,23 +143,26 @@ static int warn_unknown(struct mor_botfile_reading *r, const struct mor_botfile_
 	for (; keys->name; keys++)
 		mor_nearest_offer(&near, keys->name);
 	if (mor_nearest_best(&near))
-		return pushf(r, &r->bot->warnings, "%s is not known and ignored: did you mean \"%s\"?", place.shown,
-			     mor_nearest_best(&near));
+		return pushf(r, &r->bot->warnings, "%s is not known and ignored: did you mean \"%s\"?",
+			     place.shown, mor_nearest_best(&near));
 	return pushf(r, &r->bot->warnings, "%s is not known and ignored", place.shown);
 }
 
-int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key, const char *wanted)
+int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key,
+		      const char *wanted)
 {
-	return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be %s", mor_botfile_place(r, path, under, key).shown, wanted);
+	return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be %s",
+			mor_botfile_place(r, path, under, key).shown, wanted);
 }
 
-static int wrong_key(const struct mor_botfile_reading *r, const char *under, const char *key, const char *wanted)
+static int wrong_key(const struct mor_botfile_reading *r, const char *under, const char *key,
+		     const char *wanted)
 {
 	return mor_botfile_wrong(r, PLUGINS, under, key, wanted);
 }
 
-int mor_botfile_check_keys(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const struct mor_value *table, const char *path,
-		       const char *under)
+int mor_botfile_check_keys(struct mor_botfile_reading *r, const struct mor_botfile_key *keys,
+			   const struct mor_value *table, const char *path, const char *under)
 {
 	struct mor_json_iter it = mor_json_iter(table);
 	int status = 0;
@@ -203,12 +209,13 @@ static int no_command(const struct mor_botfile_reading *r, const struct mor_valu
 		mor_nearest_offer(&near, it.name.ptr);
 	slip = mor_nearest_best(&near);
 	return mor_fail(r->err, MORTISE_EMANIFEST, "%s is missing: name the program to run%s%s%s",
-			mor_botfile_place(r, PLUGINS, plugin, "command").shown, slip ? " (there is \"" : "", slip ? slip : "",
-			slip ? "\", which is not known)" : "");
+			mor_botfile_place(r, PLUGINS, plugin, "command").shown, slip ? " (there is \"" : "",
+			slip ? slip : "", slip ? "\", which is not known)" : "");
 }
 
 /* A relative command is relative to its cwd, as for execvp() after chdir(). */
-static int read_command(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
+static int read_command(const struct mor_botfile_reading *r, const struct mor_value *table,
+			struct mor_botfile_plugin *plugin)
 {
 	const char *command = mor_botfile_word(mor_json_get(table, "command"));
 	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "args"));
@@ -218,7 +225,8 @@ static int read_command(const struct mor_botfile_reading *r, const struct mor_va
 		return no_command(r, table, plugin->name);
 	if (!command || !*command)
 		return wrong_key(r, plugin->name, "command", wanted_of("command"));
-	status = push(r, &plugin->argv, strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
+	status = push(r, &plugin->argv,
+		      strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
 	while (status == 0 && mor_json_next(&it)) {
 		if (!mor_botfile_word(it.value))
 			return wrong_key(r, plugin->name, "args", wanted_of("args"));
@@ -227,23 +235,27 @@ static int read_command(const struct mor_botfile_reading *r, const struct mor_va
 	return status;
 }
 
-static int read_env(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
+static int read_env(const struct mor_botfile_reading *r, const struct mor_value *table,
+		    struct mor_botfile_plugin *plugin)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "env"));
 	int status = 0;
 
 	while (status == 0 && mor_json_next(&it)) {
 		if (!mor_botfile_word(it.value) || !it.name.len || memchr(it.name.ptr, '=', it.name.len))
-			return wrong_key(r, plugin->name, "env", "a table from names to strings: { NAME = \"value\" }");
+			return wrong_key(r, plugin->name, "env",
+					 "a table from names to strings: { NAME = \"value\" }");
 		status = pushf(r, &plugin->env, "%s=%s", it.name.ptr, mor_botfile_word(it.value));
 	}
 	return status;
 }
 
 /* Settings take text and check it again. We check it here as well, because here we know the line. */
-static int push_timeout(const struct mor_botfile_reading *r, struct mor_botfile_plugin *plugin, const char *method, const struct mor_value *value)
+static int push_timeout(const struct mor_botfile_reading *r, struct mor_botfile_plugin *plugin,
+			const char *method, const struct mor_value *value)
 {
-	struct mor_slice text = mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
+	struct mor_slice text =
+		mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
 	uint32_t ms;
 
 	if (!text.ptr || !mor_parse_duration_ms(text, &ms) || ms == 0)
@@ -251,7 +263,8 @@ static int push_timeout(const struct mor_botfile_reading *r, struct mor_botfile_
 	return pushf(r, &plugin->set, "timeouts.%s=%ums", method, ms);
 }
 
-static int read_timeout(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
+static int read_timeout(const struct mor_botfile_reading *r, const struct mor_value *table,
+			struct mor_botfile_plugin *plugin)
 {
 	const struct mor_value *timeout = mor_json_get(table, "timeout");
 	struct mor_json_iter it = mor_json_iter(timeout);
@@ -263,15 +276,18 @@ static int read_timeout(const struct mor_botfile_reading *r, const struct mor_va
 		return push_timeout(r, plugin, "handle", timeout);
 	while (status == 0 && mor_json_next(&it)) {
 		if (!mor_text_in(it.name, "metadata|matches|handle|lifecycle"))
-			return wrong_key(r, plugin->name, "timeout", "a table whose keys are handle, matches, lifecycle or metadata");
+			return wrong_key(r, plugin->name, "timeout",
+					 "a table whose keys are handle, matches, lifecycle or metadata");
 		status = push_timeout(r, plugin, it.name.ptr, it.value);
 	}
 	return status;
 }
 
-static int read_numbers(const struct mor_botfile_reading *r, const struct mor_value *table, struct mor_botfile_plugin *plugin)
+static int read_numbers(const struct mor_botfile_reading *r, const struct mor_value *table,
+			struct mor_botfile_plugin *plugin)
 {
-	const struct mor_value *restarts = mor_json_get(table, "max_restarts"), *priority = mor_json_get(table, "priority");
+	const struct mor_value *restarts = mor_json_get(table, "max_restarts"),
+			       *priority = mor_json_get(table, "priority");
 	int64_t most = restarts ? mor_json_int(restarts, -1) : DEFAULT_RESTARTS;
 
 	if (most < 0 || most > MOST_RESTARTS)
@@ -308,13 +324,15 @@ static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, con
 	plugin->line = place.line;
 	plugin->column = place.column;
 	if (!name.len || mor_json_type(table) != MOR_JSON_OBJECT)
-		return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be a table with a name: [" PLUGINS ".NAME]", place.shown);
+		return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be a table with a name: [" PLUGINS ".NAME]",
+				place.shown);
 	status = mor_botfile_check_keys(r, plugin_keys, table, PLUGINS, plugin->name);
 	if (status < 0)
 		return status;
 	if (cwd && !mor_botfile_word(cwd))
 		return wrong_key(r, plugin->name, "cwd", wanted_of("cwd"));
-	plugin->cwd = cwd && *mor_botfile_word(cwd) ? mor_path_join(r->dir, mor_botfile_word(cwd)) : mor_strdup(r->dir);
+	plugin->cwd = cwd && *mor_botfile_word(cwd) ? mor_path_join(r->dir, mor_botfile_word(cwd)) :
+						      mor_strdup(r->dir);
 	if (!plugin->cwd)
 		return mor_botfile_no_memory(r);
 	if ((status = read_command(r, table, plugin)) < 0 || (status = read_env(r, table, plugin)) < 0 ||
@@ -346,10 +364,12 @@ static int check_enabled(struct mor_botfile_reading *r, const struct mor_value *
 	struct mor_botfile_place place = mor_botfile_place(r, SECTION, NULL, "enabled");
 
 	if (!enabled)
-		return pushf(r, &r->bot->warnings, "%s is missing: here that means true, in Ayiou itself false: write "
-			     "enabled = true", place.shown);
+		return pushf(r, &r->bot->warnings,
+			     "%s is missing: here that means true, in Ayiou itself false: write enabled = true",
+			     place.shown);
 	if (!mor_json_bool(enabled, true))
-		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is false, so no plugin will run: write enabled = true", place.shown);
+		return mor_fail(r->err, MORTISE_EMANIFEST,
+				"%s is false, so no plugin will run: write enabled = true", place.shown);
 	return 0;
 }
 
@@ -361,15 +381,18 @@ static int read_bridge(struct mor_botfile_reading *r)
 	int status;
 
 	if (mor_json_type(bridge) != MOR_JSON_OBJECT)
-		return mor_fail(r->err, MORTISE_EMANIFEST, "%s:1:1: [" SECTION "] is missing: write it with its plugins, "
-				"[" PLUGINS ".NAME] command = \"…\"", r->shown);
+		return mor_fail(r->err, MORTISE_EMANIFEST,
+				"%s:1:1: [" SECTION "] is missing: write it with its plugins, [" PLUGINS
+				".NAME] command = \"…\"",
+				r->shown);
 	status = mor_botfile_check_keys(r, bridge_keys, bridge, SECTION, NULL);
 	if (status == 0)
 		status = check_enabled(r, bridge);
 	if (status < 0)
 		return status;
 	if (mor_json_size(plugins) == 0)
-		return mor_fail(r->err, MORTISE_EMANIFEST, "%s names no plugin: add [" PLUGINS ".NAME] with a command",
+		return mor_fail(r->err, MORTISE_EMANIFEST,
+				"%s names no plugin: add [" PLUGINS ".NAME] with a command",
 				mor_botfile_place(r, SECTION, NULL, NULL).shown);
 	r->bot->plugins = mor_zalloc(mor_json_size(plugins) * sizeof(*r->bot->plugins));
 	if (!r->bot->plugins)
@@ -388,7 +411,8 @@ static int parse_bot(struct mor_botfile_reading *r, const char *text, size_t len
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, lines = MOR_BUF_INIT;
 	bool bom = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
 	mortise_error why;
-	int status = mor_toml_to_json(r->shown, bom ? text + 3 : text, bom ? len - 3 : len, &json, &lines, r->err);
+	int status =
+		mor_toml_to_json(r->shown, bom ? text + 3 : text, bom ? len - 3 : len, &json, &lines, r->err);
 
 	if (status < 0)
 		return status;
@@ -415,7 +439,8 @@ static int read_file(struct mor_botfile_reading *r)
 		return mor_botfile_no_memory(r);
 	status = mor_manifest_read_file(absolute, r->shown, &text, &len, r->err);
 	if (status == 0)
-		return mor_fail(r->err, MORTISE_ENOTFOUND, "%s: no such file: name the bot's TOML file", r->shown);
+		return mor_fail(r->err, MORTISE_ENOTFOUND, "%s: no such file: name the bot's TOML file",
+				r->shown);
 	return status < 0 ? status : parse_bot(r, text, len);
 }
 

@@ -11,10 +11,10 @@
  *	env = { KEY = "value" }          added to ours
  *	auto_restart = true              default false: a plugin that died stays dead
  *	max_restarts = 3                 within 20 s
- *	priority = 10                    ours: smaller is earlier, default 100; equal ones in the order of the file
- *	timeout = "60s"                  ours: of handle; or { handle = "60s", matches = "5s" }
- *	prefilter = true                 ours: only texts that begin with one of metadata.commands
- *	enabled = false                  ours: as if it were not there; default true
+ *	priority = 10                    ours: smaller is earlier, default 100; equal ones in the order of the
+ *file timeout = "60s"                  ours: of handle; or { handle = "60s", matches = "5s" } prefilter = true
+ *ours: only texts that begin with one of metadata.commands enabled = false                  ours: as if it were
+ *not there; default true
  *
  *	[bot]                            all of it optional; the first three are Ayiou's own
  *	name = "my bot"
@@ -40,11 +40,11 @@
 #include "base/url.h"
 
 struct mor_botfile_plugin {
-	char *name;   /* its key in the file, which identifies it */
-	char **argv;  /* command and args, NULL-terminated; a command with a slash is absolute        */
-	char **env;   /* NAME=VALUE, NULL-terminated; or NULL                                         */
-	char **set;   /* the other keys as settings: "timeouts.handle=60s", NULL-terminated */
-	char *cwd;    /* absolute; also among the settings                                            */
+	char *name;  /* its key in the file, which identifies it */
+	char **argv; /* command and args, NULL-terminated; a command with a slash is absolute        */
+	char **env;  /* NAME=VALUE, NULL-terminated; or NULL                                         */
+	char **set;  /* the other keys as settings: "timeouts.handle=60s", NULL-terminated */
+	char *cwd;   /* absolute; also among the settings                                            */
 	int64_t priority;
 	bool auto_restart, prefilter, enabled;
 	unsigned line, column; /* its place in the file */

@@ -30,13 +30,15 @@ struct mor_botfile_key {
 
 /* `path` is a section, or contains several; `under` is one of these. `under` and `key` may be NULL. For a
  * missing key it gives the place where the key should be. */
-struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key);
+struct mor_botfile_place mor_botfile_place(const struct mor_botfile_reading *r, const char *path,
+					   const char *under, const char *key);
 /* Checks every member: an unknown one is a warning, a wrong type is an error. The table ends with a key
  * without a name. */
-int mor_botfile_check_keys(struct mor_botfile_reading *r, const struct mor_botfile_key *keys, const struct mor_value *table, const char *path,
-		       const char *under);
+int mor_botfile_check_keys(struct mor_botfile_reading *r, const struct mor_botfile_key *keys,
+			   const struct mor_value *table, const char *path, const char *under);
 /* MORTISE_EMANIFEST: "FILE:LINE:COLUMN: KEY must be WANTED". */
-int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key, const char *wanted);
+int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key,
+		      const char *wanted);
 int mor_botfile_no_memory(const struct mor_botfile_reading *r);
 /* A string that can be a word of a command line, or a path. NULL: it cannot. */
 const char *mor_botfile_word(const struct mor_value *value);

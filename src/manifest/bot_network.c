@@ -10,8 +10,8 @@
 #include "manifest/bot_inside.h"
 #include "manifest/internal.h"
 
-#define SECTION "bot"
-#define DEFAULT_API_MS 30000
+#define SECTION         "bot"
+#define DEFAULT_API_MS  30000
 #define DEFAULT_PING_MS 30000
 
 static const struct mor_botfile_key keys[] = {
@@ -48,13 +48,15 @@ static bool same_url(const struct mor_url *a, const struct mor_url *b)
 {
 	if (!a || !b)
 		return a == b;
-	return a->tls == b->tls && a->port == b->port && strcmp(a->host, b->host) == 0 && strcmp(a->target, b->target) == 0;
+	return a->tls == b->tls && a->port == b->port && strcmp(a->host, b->host) == 0 &&
+	       strcmp(a->target, b->target) == 0;
 }
 
 bool mor_botfile_network_same(const struct mor_botfile_network *a, const struct mor_botfile_network *b)
 {
-	return same_text(a->name, b->name) && same_text(a->access_token, b->access_token) && same_url(a->connect, b->connect) &&
-	       same_url(a->listen, b->listen) && same_text(a->ca_file, b->ca_file) && same_text(a->cert_file, b->cert_file) &&
+	return same_text(a->name, b->name) && same_text(a->access_token, b->access_token) &&
+	       same_url(a->connect, b->connect) && same_url(a->listen, b->listen) &&
+	       same_text(a->ca_file, b->ca_file) && same_text(a->cert_file, b->cert_file) &&
 	       same_text(a->key_file, b->key_file) && a->api_ms == b->api_ms && a->ping_ms == b->ping_ms;
 }
 
@@ -67,7 +69,8 @@ static int wrong_network(const struct mor_botfile_reading *r, const char *key)
 	return mor_botfile_wrong(r, SECTION, NULL, key, known->wanted);
 }
 
-static int read_text(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key, bool is_path, char **ret)
+static int read_text(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key,
+		     bool is_path, char **ret)
 {
 	const struct mor_value *value = mor_json_get(table, key);
 	const char *text = mor_botfile_word(value);
@@ -89,11 +92,13 @@ static int check_token(const struct mor_botfile_reading *r)
 		mor_free(mor_take(token));
 	for (const char *c = *token; c && *c; c++)
 		if (*c <= ' ' || *c > '~')
-			return mor_botfile_wrong(r, SECTION, NULL, "access_token", "a string of letters, digits and signs without blanks");
+			return mor_botfile_wrong(r, SECTION, NULL, "access_token",
+						 "a string of letters, digits and signs without blanks");
 	return 0;
 }
 
-static int read_url(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key, struct mor_url **ret)
+static int read_url(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key,
+		    struct mor_url **ret)
 {
 	const struct mor_value *value = mor_json_get(table, key);
 	const char *text = mor_botfile_word(value), *fault;
@@ -106,13 +111,17 @@ static int read_url(const struct mor_botfile_reading *r, const struct mor_value 
 	if (!*ret)
 		return mor_botfile_no_memory(r);
 	fault = mor_url_parse(text, *ret);
-	return fault ? mor_fail(r->err, MORTISE_EMANIFEST, "%s %s", mor_botfile_place(r, SECTION, NULL, key).shown, fault) : 0;
+	return fault ? mor_fail(r->err, MORTISE_EMANIFEST, "%s %s",
+				mor_botfile_place(r, SECTION, NULL, key).shown, fault) :
+		       0;
 }
 
-static int read_duration(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key, uint32_t usual, uint32_t *ret)
+static int read_duration(const struct mor_botfile_reading *r, const struct mor_value *table, const char *key,
+			 uint32_t usual, uint32_t *ret)
 {
 	const struct mor_value *value = mor_json_get(table, key);
-	struct mor_slice text = mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
+	struct mor_slice text =
+		mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
 
 	*ret = usual;
 	if (value && (!text.ptr || !mor_parse_duration_ms(text, ret) || *ret == 0))
@@ -131,7 +140,9 @@ static int check_listen(const struct mor_botfile_reading *r)
 				mor_botfile_place(r, SECTION, NULL, "listen").shown);
 	if (!tls && (network->cert_file || network->key_file))
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s is only for listen = \"wss://…\"",
-				mor_botfile_place(r, SECTION, NULL, network->cert_file ? "cert_file" : "key_file").shown);
+				mor_botfile_place(r, SECTION, NULL,
+						  network->cert_file ? "cert_file" : "key_file")
+					.shown);
 	if (network->listen && strchr(network->listen->target, '?'))
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s has a part after \"?\": use access_token",
 				mor_botfile_place(r, SECTION, NULL, "listen").shown);
@@ -146,9 +157,11 @@ int mor_botfile_read_network(struct mor_botfile_reading *r)
 
 	if (table && mor_json_type(table) != MOR_JSON_OBJECT)
 		return mor_botfile_wrong(r, SECTION, NULL, NULL, "a table: [" SECTION "]");
-	if ((s = mor_botfile_check_keys(r, keys, table, SECTION, NULL)) < 0 || (s = read_text(r, table, "name", false, &network->name)) < 0 ||
-	    (s = read_text(r, table, "access_token", false, &network->access_token)) < 0 || (s = check_token(r)) < 0 ||
-	    (s = read_url(r, table, "ws_url", &network->connect)) < 0 || (s = read_url(r, table, "listen", &network->listen)) < 0 ||
+	if ((s = mor_botfile_check_keys(r, keys, table, SECTION, NULL)) < 0 ||
+	    (s = read_text(r, table, "name", false, &network->name)) < 0 ||
+	    (s = read_text(r, table, "access_token", false, &network->access_token)) < 0 ||
+	    (s = check_token(r)) < 0 || (s = read_url(r, table, "ws_url", &network->connect)) < 0 ||
+	    (s = read_url(r, table, "listen", &network->listen)) < 0 ||
 	    (s = read_text(r, table, "ca_file", true, &network->ca_file)) < 0 ||
 	    (s = read_text(r, table, "cert_file", true, &network->cert_file)) < 0 ||
 	    (s = read_text(r, table, "key_file", true, &network->key_file)) < 0 ||

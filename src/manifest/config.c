@@ -3,7 +3,8 @@
 #include "base/alloc.h"
 #include "manifest/internal.h"
 
-static void write_merged(const struct mor_value *under, const struct mor_value *over, bool deep, struct mor_writer *w)
+static void write_merged(const struct mor_value *under, const struct mor_value *over, bool deep,
+			 struct mor_writer *w)
 {
 	struct mor_json_iter it = mor_json_iter(under);
 
@@ -12,7 +13,8 @@ static void write_merged(const struct mor_value *under, const struct mor_value *
 		const struct mor_value *other = mor_json_get_slice(over, it.name);
 
 		mor_w_key_slice(w, it.name);
-		if (deep && mor_json_type(other) == MOR_JSON_OBJECT && mor_json_type(it.value) == MOR_JSON_OBJECT)
+		if (deep && mor_json_type(other) == MOR_JSON_OBJECT &&
+		    mor_json_type(it.value) == MOR_JSON_OBJECT)
 			write_merged(it.value, other, deep, w);
 		else
 			mor_w_value(w, other ? other : it.value);

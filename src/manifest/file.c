@@ -26,7 +26,8 @@ static bool is_interpreter(const char *program)
 	size_t len = strcspn(base, "0123456789.");
 
 	/* "python3.11" is python; the version is ignored. */
-	return mor_text_in((struct mor_slice){ base, len }, "python|pypy|node|nodejs|ruby|perl|php|lua|bash|sh|dash");
+	return mor_text_in((struct mor_slice){ base, len },
+			   "python|pypy|node|nodejs|ruby|perl|php|lua|bash|sh|dash");
 }
 
 size_t mor_manifest_script(const char *const *argv)

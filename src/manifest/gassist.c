@@ -22,7 +22,8 @@ static const struct mor_expected expected[] = {
 	{ "/name", "a string", MOR_IS(STRING), false, false },
 	{ "/version", "a string", MOR_IS(STRING), false, false },
 	{ "/description", "a string", MOR_IS(STRING), false, false },
-	{ "/executable", "a file in the plugin's directory, such as \"plugin.py\"", MOR_IS(STRING), true, false },
+	{ "/executable", "a file in the plugin's directory, such as \"plugin.py\"", MOR_IS(STRING), true,
+	  false },
 	{ "/persistent", "true or false", MOR_IS(BOOL), false, false },
 	{ "/functions", "an array of functions", MOR_IS(ARRAY), false, false },
 	{ "/schema", "an object", MOR_IS(OBJECT), false, false },
@@ -62,12 +63,14 @@ static int check_protocol(struct mor_load *load)
 {
 	const struct mor_value *value = mor_json_get(mor_doc_root(load->m->doc), "protocol_version");
 	/* 2.0 without quotes is a mistake, but its meaning is clear. */
-	struct mor_slice text = mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
+	struct mor_slice text =
+		mor_json_type(value) == MOR_JSON_NUMBER ? mor_json_raw(value) : mor_json_string(value);
 	size_t major = 0;
 	char quoted[40];
 
 	if (!text.len)
-		return mor_where_fail(load, "/protocol_version", "is missing, so this is a V1 plugin: " MIGRATION);
+		return mor_where_fail(load, "/protocol_version",
+				      "is missing, so this is a V1 plugin: " MIGRATION);
 	mor_excerpt(text, quoted, sizeof(quoted));
 	while (major < text.len && text.ptr[major] != '.')
 		major++;
@@ -80,7 +83,8 @@ static int check_protocol(struct mor_load *load)
 
 /* ---- functions ---- */
 
-static int add_parameters(struct mor_load *load, const struct mor_value *function, const char *at, struct mor_writer *w)
+static int add_parameters(struct mor_load *load, const struct mor_value *function, const char *at,
+			  struct mor_writer *w)
 {
 	static const char *const members[] = { "properties", "required" };
 	const struct mor_value *below = mor_json_get(function, "parameters");
@@ -97,8 +101,10 @@ static int add_parameters(struct mor_load *load, const struct mor_value *functio
 		enum mor_json_type wanted = i ? MOR_JSON_ARRAY : MOR_JSON_OBJECT;
 
 		if (value && mor_json_type(value) != wanted)
-			return mor_where_fail(load, at, "has %s%s of type %s: it must be an %s", flat ? "" : "parameters.",
-					      members[i], mor_json_type_name(mor_json_type(value)), mor_json_type_name(wanted));
+			return mor_where_fail(load, at, "has %s%s of type %s: it must be an %s",
+					      flat ? "" : "parameters.", members[i],
+					      mor_json_type_name(mor_json_type(value)),
+					      mor_json_type_name(wanted));
 		mor_w_key(w, members[i]);
 		if (value)
 			mor_w_value(w, value);
@@ -110,26 +116,32 @@ static int add_parameters(struct mor_load *load, const struct mor_value *functio
 }
 
 /* `at` is the place of the function. `name`: its key in `schema`, or NULL: it is read from the function. */
-static int add_function(struct mor_load *load, const struct mor_value *function, const char *name, const char *at,
-			struct mor_writer *w)
+static int add_function(struct mor_load *load, const struct mor_value *function, const char *name,
+			const char *at, struct mor_writer *w)
 {
 	const char *doc = mor_json_text(mor_json_get(function, "description"), "");
 	char quoted[60];
 	int r;
 
 	if (mor_json_type(function) != MOR_JSON_OBJECT)
-		return mor_where_fail(load, at, "is of type %s: it must be a function, an object with name and description",
+		return mor_where_fail(load, at,
+				      "is of type %s: it must be a function, an object with name and "
+				      "description",
 				      mor_json_type_name(mor_json_type(function)));
 	if (!name)
-		name = mor_json_text(mor_json_get(function, "name"), mor_json_text(mor_json_get(function, "title"), ""));
+		name = mor_json_text(mor_json_get(function, "name"),
+				     mor_json_text(mor_json_get(function, "title"), ""));
 	if (!*name)
 		return mor_where_fail(load, at, "has no name: add one");
 	mor_excerpt(mor_slice_of(name), quoted, sizeof(quoted));
 	if (!*doc)
-		return mor_where_fail(load, at, "is the function \"%s\" without a description: add one", quoted);
-	if (strncmp(name, "rise_", 5) == 0)
-		return mor_where_fail(load, at, "is called \"%s\": names that begin with \"rise_\" are the engine's own: rename it",
+		return mor_where_fail(load, at, "is the function \"%s\" without a description: add one",
 				      quoted);
+	if (strncmp(name, "rise_", 5) == 0)
+		return mor_where_fail(
+			load, at,
+			"is called \"%s\": names that begin with \"rise_\" are the engine's own: rename it",
+			quoted);
 	mor_w_object(w);
 	mor_w_pair(w, "name", name);
 	mor_w_pair(w, "kind", "function");
@@ -139,7 +151,8 @@ static int add_function(struct mor_load *load, const struct mor_value *function,
 	return r;
 }
 
-static int add_list(struct mor_load *load, const struct mor_value *list, const char *pointer, struct mor_writer *w)
+static int add_list(struct mor_load *load, const struct mor_value *list, const char *pointer,
+		    struct mor_writer *w)
 {
 	struct mor_json_iter it = mor_json_iter(list);
 	int r = 0;
@@ -190,7 +203,8 @@ static int read_functions(struct mor_load *load)
 	int r;
 
 	mor_w_array(&w);
-	r = schema ? add_schema(load, schema, &w) : add_list(load, mor_json_get(root, "functions"), "/functions", &w);
+	r = schema ? add_schema(load, schema, &w) :
+		     add_list(load, mor_json_get(root, "functions"), "/functions", &w);
 	mor_w_end(&w);
 	return r < 0 ? r : mor_actions_keep(load, &json);
 }
@@ -205,7 +219,8 @@ static int mark_passthrough(struct mor_load *load)
 	struct mor_writer w = { .out = &json };
 	struct mor_json_iter it = mor_json_iter(mor_json_at(actions, "/0"));
 
-	if (mor_json_size(actions) != 1 || !mor_json_bool(mor_json_get(mor_doc_root(load->m->doc), "passthrough"), false))
+	if (mor_json_size(actions) != 1 ||
+	    !mor_json_bool(mor_json_get(mor_doc_root(load->m->doc), "passthrough"), false))
 		return 0;
 	mor_w_array(&w);
 	mor_w_object(&w);
@@ -231,7 +246,8 @@ static bool is_directory_name(const char *name)
 
 	for (size_t i = 0; i < sizeof(lower) - 1 && name[i]; i++)
 		lower[i] = (char)tolower((unsigned char)name[i]);
-	if (!isalpha((unsigned char)name[0]) || (strlen(name) < sizeof(lower) && mor_text_in(mor_slice_of(lower), RESERVED)))
+	if (!isalpha((unsigned char)name[0]) ||
+	    (strlen(name) < sizeof(lower) && mor_text_in(mor_slice_of(lower), RESERVED)))
 		return false;
 	for (; *name; name++)
 		if (!isalnum((unsigned char)*name) && !strchr("_-", *name))
@@ -246,17 +262,21 @@ static int warn_name(struct mor_load *load, const char *dir)
 
 	mor_excerpt(mor_slice_of(dir), dir_quoted, sizeof(dir_quoted));
 	if (!is_directory_name(dir) &&
-	    mor_manifest_warn(load->m, "%s: G-Assist itself would refuse a plugin in a directory called \"%s\": use letters, "
-			      "digits, \"_\" and \"-\", a letter first", load->shown, dir_quoted) < 0)
+	    mor_manifest_warn(load->m,
+			      "%s: G-Assist itself would refuse a plugin in a directory called \"%s\": use "
+			      "letters, digits, \"_\" and \"-\", a letter first",
+			      load->shown, dir_quoted) < 0)
 		return mor_source_no_memory(load);
 	if (strcmp(name, dir) == 0)
 		return 0;
-	return mor_where_warn(load, "/name", "is \"%s\", but a G-Assist plugin has the name of its directory: \"%s\"",
+	return mor_where_warn(load, "/name",
+			      "is \"%s\", but a G-Assist plugin has the name of its directory: \"%s\"",
 			      mor_excerpt(mor_slice_of(name), quoted, sizeof(quoted)), dir_quoted);
 }
 
-#define KNOWN "manifestVersion|name|version|description|executable|persistent|protocol_version|functions|schema|passthrough|" \
-	      "tags|mcp|tethered|tether_config|author|license|$schema"
+#define KNOWN \
+	"manifestVersion|name|version|description|executable|persistent|protocol_version|functions|schema|passthrough|" \
+	"tags|mcp|tethered|tether_config|author|license|$schema"
 
 static int warn_rest(struct mor_load *load)
 {
@@ -271,14 +291,20 @@ static int warn_rest(struct mor_load *load)
 	if (r == 0 && count == 0 && !load->m->more_actions)
 		r = mor_where_warn(load, "/functions", "names no function");
 	if (r == 0 && count != 1 && mor_json_bool(mor_json_get(root, "passthrough"), false))
-		r = mor_where_warn(load, "/passthrough", "has no effect: it is for plugins with exactly one function, and this "
-				   "one has %zu", count);
+		r = mor_where_warn(
+			load, "/passthrough",
+			"has no effect: it is for plugins with exactly one function, and this one has %zu",
+			count);
 	if (r == 0)
 		r = mor_expect_keys(load, "", KNOWN, false);
 	if (r == 0)
-		r = mor_expect_keys(load, "/mcp", "enabled|server_url|launch_on_startup|poll_interval|auto_refresh_session", false);
-	return r < 0 ? r : mor_expect_keys(load, "/tether_config", "heartbeat_interval|heartbeat_timeout|onboarding_timeout|"
-					   "allow_passthrough", false);
+		r = mor_expect_keys(load, "/mcp",
+				    "enabled|server_url|launch_on_startup|poll_interval|auto_refresh_session",
+				    false);
+	return r < 0 ? r :
+		       mor_expect_keys(load, "/tether_config",
+				       "heartbeat_interval|heartbeat_timeout|onboarding_timeout|allow_passthrough",
+				       false);
 }
 
 /* ---- settings ---- */
@@ -295,7 +321,8 @@ static int check_version(struct mor_load *load)
 /* The author says that the first call may take this long (the user must type a key, or log in somewhere). */
 static int read_onboarding(struct mor_load *load)
 {
-	const struct mor_value *value = mor_json_at(mor_doc_root(load->m->doc), "/tether_config/onboarding_timeout");
+	const struct mor_value *value =
+		mor_json_at(mor_doc_root(load->m->doc), "/tether_config/onboarding_timeout");
 
 	if (mor_json_double(value, 0) <= EXECUTE_SECONDS)
 		return 0;
@@ -322,8 +349,9 @@ static int gassist_read(struct mor_load *load)
 	/* Checked first: a user with a V1 plugin must know that, and not which of its keys are wrong. */
 	if (mor_json_type(mor_doc_root(load->m->doc)) == MOR_JSON_OBJECT && (r = check_protocol(load)) < 0)
 		return r;
-	if ((r = mor_expect(load, expected)) < 0 || (r = check_version(load)) < 0 || (r = read_functions(load)) < 0 ||
-	    (r = mark_passthrough(load)) < 0 || (r = read_identity(load, dir)) < 0 || (r = read_onboarding(load)) < 0 ||
+	if ((r = mor_expect(load, expected)) < 0 || (r = check_version(load)) < 0 ||
+	    (r = read_functions(load)) < 0 || (r = mark_passthrough(load)) < 0 ||
+	    (r = read_identity(load, dir)) < 0 || (r = read_onboarding(load)) < 0 ||
 	    (r = mor_gassist_program_data(load, dir)) < 0 || (r = warn_name(load, dir)) < 0)
 		return r;
 	load->m->more_actions = mor_json_bool(mor_json_at(mor_doc_root(load->m->doc), "/mcp/enabled"), false);

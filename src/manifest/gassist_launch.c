@@ -143,11 +143,13 @@ static int not_found(struct launch_search *s, const char *path, const char *exec
 		return mor_source_no_memory(s->load);
 	mor_excerpt(mor_slice_of(executable), quoted, sizeof(quoted));
 	if (s->tried.len > 1)
-		return mor_where_fail(s->load, "/executable",
-				      "is \"%s\", which %s; looked beside it for %s: add one of these, or a mortise.toml with "
-				      "command = \"./program\" below [plugin]", quoted,
-				      mor_path_is_file(path) ? "cannot run here" : "does not exist", s->tried.data);
-	return mor_where_fail(s->load, "/executable", "is \"%s\", which does not exist: build it, or correct the name", quoted);
+		return mor_where_fail(
+			s->load, "/executable",
+			"is \"%s\", which %s; looked beside it for %s: add one of these, or a mortise.toml "
+			"with command = \"./program\" below [plugin]",
+			quoted, mor_path_is_file(path) ? "cannot run here" : "does not exist", s->tried.data);
+	return mor_where_fail(s->load, "/executable",
+			      "is \"%s\", which does not exist: build it, or correct the name", quoted);
 }
 
 /* Developers of G-Assist plugins choose their Python with GA_PYTHON_DEV. */

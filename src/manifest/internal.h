@@ -6,7 +6,7 @@
 #include "manifest/manifest.h"
 
 #define MOR_OWN_MANIFEST "mortise.toml"
-#define MOR_ORIGIN_SET "--set" /* origin of settings from the command line: errors in them are usage errors */
+#define MOR_ORIGIN_SET   "--set" /* origin of settings from the command line: errors in them are usage errors */
 
 /* A foreign manifest as it was read, so that texts can name the place of a member. */
 struct mor_source {
@@ -23,8 +23,8 @@ struct mor_format {
 	const char *file; /* its name in the plugin's directory */
 	bool confines;    /* its specification requires a sandbox, which a file beside it cannot turn off */
 	/* NULL: the text is JSON; else converts it to JSON. */
-	int (*convert)(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
-		       mortise_error *err);
+	int (*convert)(const char *file, const char *text, size_t len, struct mor_buf *ret_json,
+		       struct mor_buf *ret_lines, mortise_error *err);
 	/* false: a file of another program that happens to have this name; it is ignored. NULL: always ours. */
 	bool (*is_ours)(const struct mor_value *root);
 	/* load->m->doc is filled: checks it and makes settings from it. 0 or a status. */
@@ -34,7 +34,8 @@ struct mor_format {
 	/* Called last, when the command is known. 0 or a status. NULL: nothing to do. */
 	int (*finish)(struct mor_load *load);
 };
-extern const struct mor_format mor_yams_format, mor_sunscreen_format, mor_sunscreen_json_format, mor_gassist_format;
+extern const struct mor_format mor_yams_format, mor_sunscreen_format, mor_sunscreen_json_format,
+	mor_gassist_format;
 
 /* One load that is in progress. */
 struct mor_load {
@@ -80,7 +81,8 @@ void mor_settings_free(struct mor_list *settings);
 /* ---- file.c ---- */
 char *mor_manifest_stem(const char *path); /* "dir/plugin.py" -> "plugin" */
 /* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is none. */
-int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len, mortise_error *err);
+int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len,
+			   mortise_error *err);
 
 /* ---- config.c ---- */
 /* Merges `over` into the object in *config. deep: objects in both are merged; else the later one wins. */
@@ -102,7 +104,7 @@ int mor_set_apply(struct mor_load *load, const char *text);
 /* ---- source.c: foreign manifests ---- */
 /* The manifest in load->dir, of any format. 1: read; 0: none. */
 int mor_source_load(struct mor_load *load);
-bool mor_source_is_manifest(const char *name); /* the name of a foreign format's file */
+bool mor_source_is_manifest(const char *name);   /* the name of a foreign format's file */
 int mor_source_no_memory(struct mor_load *load); /* "FILE: out of memory" */
 void mor_source_fini(struct mor_source *source);
 
@@ -124,7 +126,7 @@ struct mor_expected {
 	const char *at, *wanted; /* a JSON pointer, and its name in texts. at NULL ends the list */
 	unsigned types;          /* 1 << enum mor_json_type                                          */
 	bool required;
-	bool texts;              /* elements or members must be strings                              */
+	bool texts; /* elements or members must be strings                              */
 };
 #define MOR_IS(type) (1u << MOR_JSON_##type)
 /* The root is an object whose members are as expected. */

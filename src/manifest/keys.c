@@ -111,7 +111,8 @@ static int unknown_key(const char *origin, int code, const char *section, const 
 	if (near)
 		mor_fail(err, code, "%s: %s \"%s\": did you mean \"%s\"?", origin, what, quoted, near);
 	else
-		mor_fail(err, code, "%s: %s \"%s\": use one of %s", origin, what, quoted, names.data ? names.data : "");
+		mor_fail(err, code, "%s: %s \"%s\": use one of %s", origin, what, quoted,
+			 names.data ? names.data : "");
 	mor_buf_fini(&names);
 	return code;
 }
@@ -123,7 +124,8 @@ int mor_key_section(const char *origin, int code, const char *section, mortise_e
 			return 0;
 	for (size_t i = 0; i < KEYS; i++)
 		if (strcmp(keys[i].section, "plugin") == 0 && strcmp(keys[i].key, section) == 0)
-			return mor_fail(err, code, "%s: \"%s\" is in no section: write it below [plugin]", origin, section);
+			return mor_fail(err, code, "%s: \"%s\" is in no section: write it below [plugin]",
+					origin, section);
 	return unknown_key(origin, code, NULL, section, err);
 }
 

@@ -116,13 +116,15 @@ static int locate(struct mor_load *load)
 	if (stat(path, &st) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			return mor_fail(load->err, MORTISE_ENOTFOUND,
-					"%s: no such file or directory: name a plugin's directory or file", path);
+					"%s: no such file or directory: name a plugin's directory or file",
+					path);
 		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
 	}
 	if (S_ISREG(st.st_mode))
 		return locate_file(load, path);
 	if (!S_ISDIR(st.st_mode))
-		return mor_fail(load->err, MORTISE_EMANIFEST, "%s: neither a directory nor a regular file: it cannot be a plugin", path);
+		return mor_fail(load->err, MORTISE_EMANIFEST,
+				"%s: neither a directory nor a regular file: it cannot be a plugin", path);
 	if (!realpath(path, real))
 		return mor_fail_errno(load->err, MORTISE_EMANIFEST, errno, "%s", path);
 	load->dir = mor_strdup(real);
@@ -133,8 +135,10 @@ static int locate(struct mor_load *load)
 static int nothing_here(struct mor_load *load)
 {
 	return mor_fail(load->err, MORTISE_EMANIFEST,
-			"%s: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of "
-			"G-Assist, " MOR_OWN_MANIFEST "): add one, or name the plugin's program", load->shown);
+			"%s: no manifest here (looked for yams-plugin.json, plugin.toml, "
+			"sunscreen-plugin.json, manifest.json of G-Assist, " MOR_OWN_MANIFEST
+			"): add one, or name the plugin's program",
+			load->shown);
 }
 
 /* ---- the sources, in order ---- */
@@ -148,8 +152,9 @@ static int check_dialect(struct mor_load *load, const struct mor_setting *manife
 	if (!load->format || !load->format->confines || now == manifest)
 		return 1;
 	return mor_fail(load->err, MORTISE_EMANIFEST,
-			"%s: plugin.dialect: %s beside it decides the protocol and the sandbox; to change that, use "
-			"--dialect or your own configuration", now->origin, load->format->file);
+			"%s: plugin.dialect: %s beside it decides the protocol and the sandbox; to change "
+			"that, use --dialect or your own configuration",
+			now->origin, load->format->file);
 }
 
 /* In a directory our file always counts. Beside a named file it counts only if it is about that file. */
@@ -172,7 +177,8 @@ static int read_named_file(struct mor_load *load)
 	const char *command[] = { load->file, NULL };
 	int r = load->format ? load->format->launch(load) : 0;
 
-	return r != 0 ? (r < 0 ? r : 0) : mor_setting_add_list(load, "plugin", "command", command, load->query->path);
+	return r != 0 ? (r < 0 ? r : 0) :
+			mor_setting_add_list(load, "plugin", "command", command, load->query->path);
 }
 
 static int read_directory(struct mor_load *load)
@@ -201,7 +207,8 @@ static char *default_name(const struct mor_load *load)
 	if (load->file)
 		return mor_manifest_stem(load->file);
 	if (load->dir || !argv)
-		return mor_strdup(!load->dir || strcmp(load->dir, "/") == 0 ? "plugin" : strrchr(load->dir, '/') + 1);
+		return mor_strdup(!load->dir || strcmp(load->dir, "/") == 0 ? "plugin" :
+									      strrchr(load->dir, '/') + 1);
 	return mor_manifest_stem(argv[mor_manifest_script(argv)]);
 }
 
@@ -227,7 +234,8 @@ static int read_user(struct mor_load *load)
 
 	if (strchr(load->m->name, '/') || load->m->name[0] == '.')
 		return 0;
-	r = mor_xdg_path(MOR_XDG_CONFIG, load->query->config_home, &path, "mortise/plugins/%s.toml", load->m->name);
+	r = mor_xdg_path(MOR_XDG_CONFIG, load->query->config_home, &path, "mortise/plugins/%s.toml",
+			 load->m->name);
 	if (r == MORTISE_ENOTFOUND)
 		return 0;
 	if (r < 0)
@@ -322,7 +330,9 @@ static int fill_argv(struct mor_load *load)
 		return push_query(load);
 	if (!command)
 		return mor_fail(load->err, MORTISE_EMANIFEST,
-				"%s/" MOR_OWN_MANIFEST ": nothing to run: add command = \"./program\" below [plugin]", load->shown);
+				"%s/" MOR_OWN_MANIFEST
+				": nothing to run: add command = \"./program\" below [plugin]",
+				load->shown);
 	r = push_json(load, command);
 	if (r == 0)
 		r = push_json(load, mor_manifest_setting(load->m, "plugin", "args"));
@@ -377,11 +387,14 @@ static int put_query_env(struct mor_load *load, const char *entry)
 	size_t len = strcspn(entry, "=");
 
 	if (len == 0)
-		return mor_fail(load->err, MORTISE_EINVAL, "--env \"%.60s\": write it as NAME or NAME=VALUE", entry);
+		return mor_fail(load->err, MORTISE_EINVAL, "--env \"%.60s\": write it as NAME or NAME=VALUE",
+				entry);
 	if (entry[len] == '=')
 		return put_env(load, entry, len, entry + len + 1);
 	if (!getenv(entry)) {
-		if (mor_manifest_warn(load->m, "--env %s: this variable is not set here, so the plugin does not get it", entry) < 0)
+		if (mor_manifest_warn(load->m,
+				      "--env %s: this variable is not set here, so the plugin does not get it",
+				      entry) < 0)
 			return no_memory(load);
 		return 0;
 	}
@@ -455,12 +468,14 @@ int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err
 
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err)
 {
-	bool has_path = query->path && *query->path, has_argv = query->argv && query->argv[0] && *query->argv[0];
+	bool has_path = query->path && *query->path,
+	     has_argv = query->argv && query->argv[0] && *query->argv[0];
 	struct mor_load load = { .query = query, .err = err };
 	int r = 0;
 
 	if (!has_path && (query->path || !has_argv))
-		return mor_fail(err, MORTISE_EINVAL, "no plugin is named: give a directory, a file or a command");
+		return mor_fail(err, MORTISE_EINVAL,
+				"no plugin is named: give a directory, a file or a command");
 	load.m = mor_zalloc(sizeof(*load.m));
 	if (!load.m)
 		return no_memory(&load);

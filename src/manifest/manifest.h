@@ -4,9 +4,10 @@
  * executed here. Errors name file, line, column, key and remedy.
  *
  * Where settings come from, later wins: the foreign manifest (yams-plugin.json, plugin.toml,
- * sunscreen-plugin.json, manifest.json: the first that is there), mortise.toml beside it (or in place of one), ~/.config/mortise/plugins/NAME.toml, --set section.key=value (and the options of
- * the command line that are spelled as such). Sections: plugin env timeouts restart stop health limits
- * sandbox quirks config. keys.c has the table of them.
+ * sunscreen-plugin.json, manifest.json: the first that is there), mortise.toml beside it (or in place of one),
+ * ~/.config/mortise/plugins/NAME.toml, --set section.key=value (and the options of the command line that are
+ * spelled as such). Sections: plugin env timeouts restart stop health limits sandbox quirks config. keys.c has
+ * the table of them.
  */
 #ifndef MOR_MANIFEST_MANIFEST_H
 #define MOR_MANIFEST_MANIFEST_H
@@ -23,13 +24,13 @@
 #define MOR_MANIFEST_LIMIT (1024 * 1024) /* bytes of any one file */
 
 struct mor_manifest_query {
-	const char *path;        /* directory or file, or NULL                                            */
-	const char *const *argv; /* the command line where there is no path; with one: more arguments     */
+	const char *path;           /* directory or file, or NULL                                            */
+	const char *const *argv;    /* the command line where there is no path; with one: more arguments     */
 	const char *name, *dialect; /* or NULL */
-	const char *const *set;  /* "section.key=value", NULL-terminated, or NULL */
-	const char *const *env;  /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
-	mortise_json config;     /* over [config] */
-	const char *config_home; /* NULL: $XDG_CONFIG_HOME or ~/.config. Tests set it.                    */
+	const char *const *set;     /* "section.key=value", NULL-terminated, or NULL */
+	const char *const *env;     /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
+	mortise_json config;        /* over [config] */
+	const char *config_home;    /* NULL: $XDG_CONFIG_HOME or ~/.config. Tests set it.                    */
 };
 
 struct mor_setting {
@@ -41,27 +42,28 @@ struct mor_setting {
 };
 
 struct mor_manifest {
-	char *name;      /* never NULL                                                                    */
+	char *name; /* never NULL                                                                    */
 	/* set by a manifest, a setting or the caller; false: taken from its file, directory or command */
 	bool named;
-	char *version;   /* or NULL */
+	char *version; /* or NULL */
 	char *description;
-	char *dialect;   /* never NULL: "plain" by default */
-	char *framing;   /* or NULL: the dialect's */
-	char **argv;     /* what to run: argv[0] may still need an interpreter (proc finds it) */
-	char **env;      /* additions, NAME=VALUE                                                         */
-	char *cwd;       /* or NULL: ours                                                                 */
-	char *dir;       /* absolute directory of the plugin; NULL: only a command line was given */
-	char *file;      /* the foreign manifest's path, or NULL                                          */
+	char *dialect;       /* never NULL: "plain" by default */
+	char *framing;       /* or NULL: the dialect's */
+	char **argv;         /* what to run: argv[0] may still need an interpreter (proc finds it) */
+	char **env;          /* additions, NAME=VALUE                                                         */
+	char *cwd;           /* or NULL: ours                                                                 */
+	char *dir;           /* absolute directory of the plugin; NULL: only a command line was given */
+	char *file;          /* the foreign manifest's path, or NULL                                          */
 	struct mor_doc *doc; /* the foreign manifest, or NULL                                             */
-	struct mor_doc *actions; /* what the manifest says it offers, the same shape for every format: an array of
-				    {"name","kind","description","parameters"}; name is what one types ("search",
-				    "scaffold:indexer", "hook:after_build"), kind is function, scaffold, app or
-				    hook, parameters (functions only) is {"properties":{},"required":[]}, passthrough
-				    (true, or absent) says that it takes what a user types. Or NULL      */
+	/* what the manifest says it offers, the same shape for every format: an array of
+	 * {"name","kind","description","parameters"}; name is what one types ("search", "scaffold:indexer",
+	 * "hook:after_build"), kind is function, scaffold, app or hook, parameters (functions only) is
+	 * {"properties":{},"required":[]}, passthrough (true, or absent) says that it takes what a user
+	 * types. Or NULL */
+	struct mor_doc *actions;
 	bool more_actions; /* the plugin finds more functions while it runs (G-Assist: mcp) */
-	char **env_front; /* NAME=DIR: put before the inherited value of NAME; `env` wins over it */
-	char **make_dirs; /* absolute; must exist before the start; mor_manifest_prepare() makes them */
+	char **env_front;  /* NAME=DIR: put before the inherited value of NAME; `env` wins over it */
+	char **make_dirs;  /* absolute; must exist before the start; mor_manifest_prepare() makes them */
 	/* JSON object: [config], then mortise_plugin_options.config over it, then --set; or NULL */
 	char *config;
 	struct mor_list settings; /* of mor_setting, in order: search from the end */
@@ -83,24 +85,30 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
 int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err);
 
 /* Adds to the warnings. 0 or MORTISE_ENOMEM. */
-int mor_manifest_warn(struct mor_manifest *manifest, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int mor_manifest_warn(struct mor_manifest *manifest, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* The index of the script in `python3 -u x.py`; 0: argv[0] is not an interpreter, or there is no script. */
 size_t mor_manifest_script(const char *const *argv);
 
 /* The winning value, or NULL. */
-const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section, const char *key);
+const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section,
+					       const char *key);
 /* With a type: 1 found, 0 absent, MORTISE_EMANIFEST with the origin and what was expected. Durations: "30s",
  * "500ms" or a number of seconds. */
-int mor_manifest_duration(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret_ms, mortise_error *err);
-int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret, mortise_error *err);
-int mor_manifest_uint(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret, mortise_error *err);
-int mor_manifest_bool(const struct mor_manifest *m, const char *section, const char *key, bool *ret, mortise_error *err);
+int mor_manifest_duration(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret_ms,
+			  mortise_error *err);
+int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret,
+		       mortise_error *err);
+int mor_manifest_uint(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret,
+		      mortise_error *err);
+int mor_manifest_bool(const struct mor_manifest *m, const char *section, const char *key, bool *ret,
+		      mortise_error *err);
 /* A string's content; NULL: absent or not a string. The memory belongs to the manifest. */
 const char *mor_manifest_text(const struct mor_manifest *m, const char *section, const char *key);
 
 /* TOML text -> JSON text. Errors: MORTISE_EMANIFEST "FILE:LINE:COLUMN: what". `ret_lines`, if not NULL, gets
  * a JSON object from "section.key" to [line, column]. The C++ behind it catches all exceptions. */
-int mor_toml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json, struct mor_buf *ret_lines,
-		     mortise_error *err);
+int mor_toml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json,
+		     struct mor_buf *ret_lines, mortise_error *err);
 
 #endif

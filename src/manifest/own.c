@@ -58,7 +58,9 @@ static char *origin(const struct own *own, const char *section, const char *key)
 	mor_buf_printf(&name, "%s%s%s", section, key ? "." : "", key ? key : "");
 	if (mor_buf_failed(&name))
 		return NULL;
-	line = mor_json_int(mor_json_at(mor_json_get_slice(mor_doc_root(own->lines), mor_buf_view(&name)), "/0"), 0);
+	line = mor_json_int(mor_json_at(mor_json_get_slice(mor_doc_root(own->lines), mor_buf_view(&name)),
+					"/0"),
+			    0);
 	mor_buf_printf(&text, "%s:%lld", own->shown, (long long)line);
 	return mor_buf_detach(&text);
 }
@@ -155,8 +157,8 @@ static int add_key(struct own *own, const char *section, const char *key, const 
 
 			mor_buf_printf(&name, "%s.%.*s", key, (int)it.name.len, it.name.ptr);
 			mor_buf_byte(&name, '\0');
-			r = name.status ? mor_fail_memory_of(own->load->err, own->shown)
-					: add_key(own, section, name.data, it.value);
+			r = name.status ? mor_fail_memory_of(own->load->err, own->shown) :
+					  add_key(own, section, name.data, it.value);
 		}
 		return r;
 	}
@@ -184,8 +186,8 @@ static int add_section(struct own *own, const char *section, const struct mor_va
 	if (r < 0)
 		return r;
 	if (mor_json_type(value) != MOR_JSON_OBJECT)
-		return mor_fail(err, MORTISE_EMANIFEST, "%s: %s is a section: write its keys below [%s]", from, section,
-				section);
+		return mor_fail(err, MORTISE_EMANIFEST, "%s: %s is a section: write its keys below [%s]", from,
+				section, section);
 	if (strcmp(section, "config") == 0) {
 		r = mor_config_merge(&own->load->m->config, value, true);
 		return r < 0 ? mor_fail(err, r, "%s: %s", from, mortise_status_text(r)) : 0;
@@ -205,7 +207,8 @@ static bool is_about(const struct own *own, const char *file)
 	if (mor_json_type(command) == MOR_JSON_MISSING)
 		return true;
 	do {
-		const char *word = mor_json_text(mor_json_type(command) == MOR_JSON_STRING ? command : it.value, NULL);
+		const char *word =
+			mor_json_text(mor_json_type(command) == MOR_JSON_STRING ? command : it.value, NULL);
 		MOR_CLEAN_TEXT char *path = word ? mor_path_join(own->dir, word) : NULL;
 
 		found = found || (path && mor_path_same(path, file));

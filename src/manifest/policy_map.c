@@ -26,7 +26,8 @@ static const char *pointer(const struct policy_map *map, const char *key, char o
 	return out;
 }
 
-static int wrong_member(const struct policy_map *map, const char *key, const struct mor_value *value, const char *wanted)
+static int wrong_member(const struct policy_map *map, const char *key, const struct mor_value *value,
+			const char *wanted)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	char at[100], shown[100];
@@ -36,7 +37,8 @@ static int wrong_member(const struct policy_map *map, const char *key, const str
 			      mor_printable(mor_buf_view(&json), shown, sizeof(shown)), wanted);
 }
 
-static int add(const struct policy_map *map, const char *key, const struct mor_value *value, const char *setting)
+static int add(const struct policy_map *map, const char *key, const struct mor_value *value,
+	       const char *setting)
 {
 	char at[100], from[MOR_WHERE];
 
@@ -44,7 +46,8 @@ static int add(const struct policy_map *map, const char *key, const struct mor_v
 	return mor_setting_add(map->load, "sandbox", setting, value, from);
 }
 
-static int add_bool(const struct policy_map *map, const char *key, const struct mor_value *value, const char *setting)
+static int add_bool(const struct policy_map *map, const char *key, const struct mor_value *value,
+		    const char *setting)
 {
 	if (mor_json_type(value) != MOR_JSON_BOOL)
 		return wrong_member(map, key, value, "true or false");
@@ -62,7 +65,8 @@ static int add_fixed(const struct policy_map *map, const char *key, const char *
 	return add(map, key, mor_doc_root(doc), setting);
 }
 
-static int add_paths(const struct policy_map *map, const char *key, const struct mor_value *list, const char *setting)
+static int add_paths(const struct policy_map *map, const char *key, const struct mor_value *list,
+		     const char *setting)
 {
 	struct mor_json_iter it = mor_json_iter(list);
 
@@ -72,7 +76,8 @@ static int add_paths(const struct policy_map *map, const char *key, const struct
 		const char *path = mor_json_text(it.value, "");
 
 		if (path[0] != '/' && strncmp(path, "~/", 2) != 0)
-			return wrong_member(map, key, it.value, "an absolute path, or one that begins with \"~/\"");
+			return wrong_member(map, key, it.value,
+					    "an absolute path, or one that begins with \"~/\"");
 	}
 	return add(map, key, list, setting);
 }

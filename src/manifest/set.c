@@ -25,7 +25,8 @@ static int split(const char *text, struct assignment *ret, mortise_error *err)
 	const char *equals = strchr(text, '='), *dot = strchr(text, '.'), *end = equals;
 	char quoted[80];
 
-	if (!equals || !dot || dot > equals || dot == text || dot + 1 == equals || (dot + 2 == equals && dot[1] == ':')) {
+	if (!equals || !dot || dot > equals || dot == text || dot + 1 == equals ||
+	    (dot + 2 == equals && dot[1] == ':')) {
 		mor_fail(err, MORTISE_EINVAL, "--set \"%s\": write it as section.key=value",
 			 mor_excerpt(mor_slice_of(text), quoted, sizeof(quoted)));
 		return MORTISE_EINVAL;
@@ -58,7 +59,8 @@ static bool reads_as_json(const struct mor_doc *doc, enum mor_key_type type)
 	}
 }
 
-static int read_value(const struct assignment *a, enum mor_key_type type, struct mor_doc **ret, mortise_error *err)
+static int read_value(const struct assignment *a, enum mor_key_type type, struct mor_doc **ret,
+		      mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf quoted = MOR_BUF_INIT;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -92,7 +94,8 @@ static int set_config(struct mor_load *load, const char *key, const struct mor_v
 
 		if (len == 0 || ++depth > 32)
 			return mor_fail(load->err, MORTISE_EINVAL, "--set config.%.60s: %s", key,
-					len ? "nested deeper than 32 levels" : "a name between the dots is missing");
+					len ? "nested deeper than 32 levels" :
+					      "a name between the dots is missing");
 		mor_w_object(&w);
 		mor_w_key_slice(&w, (struct mor_slice){ part, len });
 		part += len;
@@ -131,7 +134,8 @@ static bool is_path(const struct assignment *a, const struct mor_value *value)
 		return false;
 	if (strcmp(a->section, "sandbox") == 0)
 		return (strcmp(a->key, "workspace") == 0 || strcmp(a->key, "scratch") == 0) && *text != '~';
-	return strcmp(a->section, "plugin") == 0 && (strcmp(a->key, "cwd") == 0 || strcmp(a->key, "command") == 0);
+	return strcmp(a->section, "plugin") == 0 &&
+	       (strcmp(a->key, "cwd") == 0 || strcmp(a->key, "command") == 0);
 }
 
 int mor_set_apply(struct mor_load *load, const char *text)
@@ -156,8 +160,10 @@ int mor_set_apply(struct mor_load *load, const char *text)
 	if (is_path(&a, value))
 		return set_path(load, &a, value);
 	/* --set sandbox.read=/data: one path is a list too. */
-	if (type == MOR_KEY_TEXTS && strcmp(a.section, "sandbox") == 0 && mor_json_type(value) == MOR_JSON_STRING)
-		return mor_setting_add_list(load, a.section, a.key, (const char *const[]){ mor_json_text(value, ""), NULL },
+	if (type == MOR_KEY_TEXTS && strcmp(a.section, "sandbox") == 0 &&
+	    mor_json_type(value) == MOR_JSON_STRING)
+		return mor_setting_add_list(load, a.section, a.key,
+					    (const char *const[]){ mor_json_text(value, ""), NULL },
 					    MOR_ORIGIN_SET);
 	return mor_setting_add(load, a.section, a.key, value, MOR_ORIGIN_SET);
 }

@@ -40,19 +40,20 @@ static int wrong_setting(const struct mor_setting *s, int code, const char *want
 
 	while (shown < len && ((unsigned char)s->json[shown] & 0xc0) == 0x80)
 		shown--;
-	return mor_fail(err, code, "%s: %s.%s is %.*s%s: it must be %s", s->origin, s->section, s->key, (int)shown, s->json,
-			shown < len ? "..." : "", wanted);
+	return mor_fail(err, code, "%s: %s.%s is %.*s%s: it must be %s", s->origin, s->section, s->key,
+			(int)shown, s->json, shown < len ? "..." : "", wanted);
 }
 
 #define WANT_DURATION "a time such as \"30s\", \"500ms\" or \"2m\""
-#define WANT_BYTES "a size such as 4096, \"64KiB\" or \"10MiB\""
-#define WANT_UINT "a whole number that is not negative"
-#define WANT_BOOL "true or false"
+#define WANT_BYTES    "a size such as 4096, \"64KiB\" or \"10MiB\""
+#define WANT_UINT     "a whole number that is not negative"
+#define WANT_BOOL     "true or false"
 
 /* JSON and TOML can contain a NUL, but an argument, path or variable cannot. */
 static bool is_text(const struct mor_value *value)
 {
-	return mor_json_type(value) == MOR_JSON_STRING && strlen(mor_json_text(value, "")) == mor_json_string(value).len;
+	return mor_json_type(value) == MOR_JSON_STRING &&
+	       strlen(mor_json_text(value, "")) == mor_json_string(value).len;
 }
 
 static bool is_texts(const struct mor_value *value)
@@ -171,7 +172,8 @@ int mor_setting_add(struct mor_load *load, const char *section, const char *key,
 	return 0;
 }
 
-static int add_json(struct mor_load *load, const char *section, const char *key, struct mor_buf *json, const char *origin)
+static int add_json(struct mor_load *load, const char *section, const char *key, struct mor_buf *json,
+		    const char *origin)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = json->status ? json->status : mor_doc_parse(mor_buf_view(json), 0, 0, &doc, NULL);
@@ -181,7 +183,8 @@ static int add_json(struct mor_load *load, const char *section, const char *key,
 	return mor_setting_add(load, section, key, mor_doc_root(doc), origin);
 }
 
-int mor_setting_add_text(struct mor_load *load, const char *section, const char *key, const char *text, const char *origin)
+int mor_setting_add_text(struct mor_load *load, const char *section, const char *key, const char *text,
+			 const char *origin)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 
@@ -205,9 +208,11 @@ int mor_setting_add_list(struct mor_load *load, const char *section, const char 
 /* ---- looking up ---- */
 
 /* From the end: later wins. The lists are short, and read once per start. */
-const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section, const char *key)
+const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section,
+					       const char *key)
 {
-	for (const struct mor_list *node = manifest->settings.prev; node != &manifest->settings; node = node->prev) {
+	for (const struct mor_list *node = manifest->settings.prev; node != &manifest->settings;
+	     node = node->prev) {
 		const struct mor_setting *s = mor_container_of(node, struct mor_setting, node);
 
 		if (strcmp(s->section, section) == 0 && strcmp(s->key, key) == 0)
@@ -223,10 +228,13 @@ int mor_manifest_duration(const struct mor_manifest *m, const char *section, con
 
 	if (!s)
 		return 0;
-	return mor_parse_duration_ms(plain_text(s), ret_ms) ? 1 : wrong_setting(s, MORTISE_EMANIFEST, WANT_DURATION, err);
+	return mor_parse_duration_ms(plain_text(s), ret_ms) ?
+		       1 :
+		       wrong_setting(s, MORTISE_EMANIFEST, WANT_DURATION, err);
 }
 
-int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret, mortise_error *err)
+int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const char *key, size_t *ret,
+		       mortise_error *err)
 {
 	const struct mor_setting *s = mor_manifest_setting(m, section, key);
 	uint64_t size;
@@ -239,7 +247,8 @@ int mor_manifest_bytes(const struct mor_manifest *m, const char *section, const 
 	return 1;
 }
 
-int mor_manifest_uint(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret, mortise_error *err)
+int mor_manifest_uint(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret,
+		      mortise_error *err)
 {
 	const struct mor_setting *s = mor_manifest_setting(m, section, key);
 
@@ -248,7 +257,8 @@ int mor_manifest_uint(const struct mor_manifest *m, const char *section, const c
 	return mor_parse_u32(plain_text(s), ret) ? 1 : wrong_setting(s, MORTISE_EMANIFEST, WANT_UINT, err);
 }
 
-int mor_manifest_bool(const struct mor_manifest *m, const char *section, const char *key, bool *ret, mortise_error *err)
+int mor_manifest_bool(const struct mor_manifest *m, const char *section, const char *key, bool *ret,
+		      mortise_error *err)
 {
 	const struct mor_setting *s = mor_manifest_setting(m, section, key);
 

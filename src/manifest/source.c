@@ -9,8 +9,8 @@
 #include "manifest/internal.h"
 
 /* In the order of the search. manifest.json is last: many other programs have a file of that name. */
-static const struct mor_format *const formats[] = { &mor_yams_format, &mor_sunscreen_format, &mor_sunscreen_json_format,
-						    &mor_gassist_format };
+static const struct mor_format *const formats[] = { &mor_yams_format, &mor_sunscreen_format,
+						    &mor_sunscreen_json_format, &mor_gassist_format };
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
 bool mor_source_is_manifest(const char *name)
@@ -100,8 +100,9 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 	if (r <= 0)
 		return r < 0 ? r : forget(load);
 	drop_bom(source);
-	r = format->convert ? parse_converted(load, format)
-			    : parse_source(load, (struct mor_slice){ source->text, source->len }, &load->m->doc);
+	r = format->convert ?
+		    parse_converted(load, format) :
+		    parse_source(load, (struct mor_slice){ source->text, source->len }, &load->m->doc);
 	if (r < 0)
 		return r;
 	if (format->is_ours && !load->only && !format->is_ours(mor_doc_root(load->m->doc)))
@@ -121,8 +122,8 @@ static int warn_others(struct mor_load *load, size_t after)
 		if (!path)
 			return mor_fail_memory_of(load->err, load->shown);
 		if (!formats[i]->is_ours && mor_path_is_file(path) &&
-		    mor_manifest_warn(load->m, "%s: %s is used, %s is not; to use it, name that file", load->shown,
-				      load->format->file, formats[i]->file) < 0)
+		    mor_manifest_warn(load->m, "%s: %s is used, %s is not; to use it, name that file",
+				      load->shown, load->format->file, formats[i]->file) < 0)
 			return mor_fail_memory_of(load->err, load->shown);
 	}
 	return 1;

@@ -75,8 +75,9 @@ static int check_transport(struct mor_load *load)
 	if (strcmp(transport, "stdio-jsonrpc") == 0)
 		return 0;
 	if (strcmp(transport, "grpc") == 0)
-		return mor_where_status(load, MORTISE_ETRANSPORT, "/transport", "is \"grpc\": this version of Mortise does not "
-					"speak gRPC yet; plugins with \"stdio-jsonrpc\" run");
+		return mor_where_status(load, MORTISE_ETRANSPORT, "/transport",
+					"is \"grpc\": this version of Mortise does not speak gRPC yet; plugins "
+					"with \"stdio-jsonrpc\" run");
 	return mor_where_fail(load, "/transport", "is \"%s\": use \"stdio-jsonrpc\" or \"grpc\"",
 			      mor_excerpt(mor_slice_of(transport), quoted, sizeof(quoted)));
 }
@@ -92,8 +93,10 @@ static int check_entrypoint(struct mor_load *load)
 		if (!mor_path_climbs(mor_json_text(it.value, "")))
 			continue;
 		snprintf(at, sizeof(at), "/entrypoint/%zu", i);
-		return mor_where_status(load, MORTISE_EVIOLATION, at, "is \"%s\", which has a \"..\": a plugin runs what is in "
-					"its own directory", mor_excerpt(mor_json_string(it.value), quoted, sizeof(quoted)));
+		return mor_where_status(
+			load, MORTISE_EVIOLATION, at,
+			"is \"%s\", which has a \"..\": a plugin runs what is in its own directory",
+			mor_excerpt(mor_json_string(it.value), quoted, sizeof(quoted)));
 	}
 	return 0;
 }
@@ -153,7 +156,8 @@ static int read_commands(struct mor_load *load)
 		snprintf(at, sizeof(at), "/hooks/%zu", i);
 		r = mor_expect_plain_name(load, at);
 		if (r == 0)
-			mor_action_add(&w, &(struct mor_action){ "hook", mor_json_text(hooks.value, ""), NULL });
+			mor_action_add(&w,
+				       &(struct mor_action){ "hook", mor_json_text(hooks.value, ""), NULL });
 	}
 	mor_w_end(&w);
 	return r < 0 ? r : mor_actions_keep(load, &json);
@@ -167,11 +171,14 @@ static int json_read(struct mor_load *load)
 	int r = mor_expect(load, expected);
 
 	if (r < 0 ||
-	    (r = mor_expect_keys(load, "", "name|version|description|transport|entrypoint|capabilities|commands|hooks|engines",
-				 true)) < 0 ||
+	    (r = mor_expect_keys(
+		     load, "",
+		     "name|version|description|transport|entrypoint|capabilities|commands|hooks|engines",
+		     true)) < 0 ||
 	    (r = mor_expect_keys(load, "/engines", "sunscreen", true)) < 0 ||
 	    (r = mor_expect_plain_name(load, "/name")) < 0 || (r = check_version(load)) < 0 ||
-	    (r = read_commands(load)) < 0 || (r = mor_manifest_map_capabilities(load, mor_json_get(root, "capabilities"))) < 0 ||
+	    (r = read_commands(load)) < 0 ||
+	    (r = mor_manifest_map_capabilities(load, mor_json_get(root, "capabilities"))) < 0 ||
 	    (r = check_transport(load)) < 0 || (r = check_entrypoint(load)) < 0 ||
 	    (r = mor_setting_add_text(load, "plugin", "dialect", "sunscreen-json", load->source.shown)) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "name", "/name")) < 0 ||
@@ -205,7 +212,8 @@ static int json_launch(struct mor_load *load)
 	if (!argv || failed)
 		r = mor_source_no_memory(load);
 	else if (!load->file || same)
-		r = mor_setting_add_list(load, "plugin", "command", argv, mor_where_line(&load->source, "/entrypoint", origin));
+		r = mor_setting_add_list(load, "plugin", "command", argv,
+					 mor_where_line(&load->source, "/entrypoint", origin));
 	mor_free(argv);
 	return r < 0 ? r : !load->file || same;
 }

@@ -18,7 +18,8 @@ static const struct mor_expected expected[] = {
 	{ "/plugin/name", "a string", MOR_IS(STRING), true, false },
 	{ "/plugin/version", "a string", MOR_IS(STRING), true, false },
 	{ "/plugin/description", "a string", MOR_IS(STRING), false, false },
-	{ "/plugin/entry", "a program in the plugin's directory, such as \"./bin/plugin\"", MOR_IS(STRING), true, false },
+	{ "/plugin/entry", "a program in the plugin's directory, such as \"./bin/plugin\"", MOR_IS(STRING),
+	  true, false },
 	{ "/permissions", "a table", MOR_IS(OBJECT), false, false },
 	{ "/commands", "a table", MOR_IS(OBJECT), false, false },
 	{ 0 },
@@ -41,7 +42,8 @@ static int check_entry(struct mor_load *load)
 	struct mor_slice entry = mor_json_string(mor_json_at(mor_doc_root(load->m->doc), "/plugin/entry"));
 
 	if (entry.len == 0 || strlen(entry.ptr) != entry.len)
-		return mor_where_fail(load, "/plugin/entry", "%s: name the program", entry.len ? "holds a NUL character" : "is empty");
+		return mor_where_fail(load, "/plugin/entry", "%s: name the program",
+				      entry.len ? "holds a NUL character" : "is empty");
 	if (entry.ptr[0] == '/')
 		return escapes(load, entry.ptr, "is absolute");
 	return mor_path_climbs(entry.ptr) ? escapes(load, entry.ptr, "has a \"..\"") : 0;
@@ -69,7 +71,8 @@ static int toml_launch(struct mor_load *load)
 	if (load->file && !(there && mor_path_same(real, load->file)))
 		return 0;
 	if (!there)
-		return mor_where_fail(load, "/plugin/entry", "is \"%s\", which does not exist: build it, or correct the path",
+		return mor_where_fail(load, "/plugin/entry",
+				      "is \"%s\", which does not exist: build it, or correct the path",
 				      mor_excerpt(mor_slice_of(entry), quoted, sizeof(quoted)));
 	if (!is_below(load->dir, real))
 		return escapes(load, entry, "is a link to a file elsewhere");
@@ -80,7 +83,8 @@ static int toml_launch(struct mor_load *load)
 
 /* ---- commands ---- */
 
-static int read_kind(struct mor_load *load, const char *kind, const struct mor_value *table, struct mor_writer *w)
+static int read_kind(struct mor_load *load, const char *kind, const struct mor_value *table,
+		     struct mor_writer *w)
 {
 	struct mor_json_iter it = mor_json_iter(table);
 	MOR_CLEAN_TEXT char *at = mor_text_format("/commands/%s", kind);
@@ -100,10 +104,13 @@ static int read_kind(struct mor_load *load, const char *kind, const struct mor_v
 		if (mor_json_type(it.value) != MOR_JSON_STRING)
 			r = mor_where_fail(load, one, "must be a string that describes the command");
 		else if (!mor_manifest_is_plain_name(it.name))
-			r = mor_where_fail(load, one, "is not a valid command name: use letters, digits and \"._+-\", a letter or "
-					   "digit first");
+			r = mor_where_fail(
+				load, one,
+				"is not a valid command name: use letters, digits and \"._+-\", a letter or "
+				"digit first");
 		else
-			mor_action_add(w, &(struct mor_action){ kind, it.name.ptr, mor_json_text(it.value, "") });
+			mor_action_add(w,
+				       &(struct mor_action){ kind, it.name.ptr, mor_json_text(it.value, "") });
 	}
 	return r;
 }
@@ -135,12 +142,15 @@ static int toml_read(struct mor_load *load)
 	    (r = mor_source_setting(load, "plugin", "name", "/plugin/name")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "version", "/plugin/version")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "description", "/plugin/description")) < 0 ||
-	    (r = mor_manifest_map_permissions(load, mor_json_get(root, "permissions"))) < 0 || (r = read_commands(load)) < 0 ||
+	    (r = mor_manifest_map_permissions(load, mor_json_get(root, "permissions"))) < 0 ||
+	    (r = read_commands(load)) < 0 ||
 	    (r = mor_expect_keys(load, "", "plugin|permissions|commands", false)) < 0)
 		return r;
 	return mor_expect_keys(load, "/plugin", "name|version|description|entry", false);
 }
 
-const struct mor_format mor_sunscreen_format = {
-	.file = "plugin.toml", .confines = true, .convert = mor_toml_to_json, .read = toml_read, .launch = toml_launch
-};
+const struct mor_format mor_sunscreen_format = { .file = "plugin.toml",
+						 .confines = true,
+						 .convert = mor_toml_to_json,
+						 .read = toml_read,
+						 .launch = toml_launch };

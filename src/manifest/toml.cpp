@@ -11,14 +11,15 @@
 #include <string>
 #include <string_view>
 
-/* toml++ asserts, and without assertions assumes, that a key begins with a letter; "[!" would be an abort or worse. With
- * neither, it goes on to the error that it has for this. */
+/* toml++ asserts, and without assertions assumes, that a key begins with a letter; "[!" would be an abort or
+ * worse. With neither, it goes on to the error that it has for this. */
 #undef NDEBUG
-#define TOML_ASSERT(expr) static_cast<void>(0)
+#define TOML_ASSERT(expr)      static_cast<void>(0)
 #define TOML_MAX_NESTED_VALUES 32
 #define TOML_ENABLE_FORMATTERS 0 /* we only read; and they alone would need libm */
-/* toml++ 3.3 asks of most characters beyond ASCII whether they are blanks, and promises the compiler that it does not: its
- * table ends in "unreachable". Read with another meaning of that word, which is true of every function in this header. */
+/* toml++ 3.3 asks of most characters beyond ASCII whether they are blanks, and promises the compiler that it
+ * does not: its table ends in "unreachable". Read with another meaning of that word, which is true of every
+ * function in this header. */
 #include <toml++/impl/preprocessor.h>
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE
@@ -44,16 +45,23 @@ constexpr unsigned max_dots = 256; /* see check_dots() */
 
 struct buffer : mor_buf {
 	// cppcheck-suppress uninitDerivedMemberVar ; mor_buf{} sets every member to zero
-	buffer() : mor_buf{} {}
+	buffer() : mor_buf{}
+	{
+	}
 	buffer(const buffer &) = delete;
 	buffer &operator=(const buffer &) = delete;
-	~buffer() { mor_buf_fini(this); }
+	~buffer()
+	{
+		mor_buf_fini(this);
+	}
 };
 
 /* What cannot be turned into JSON, and where it stands. */
 struct refused : std::runtime_error {
 	toml::source_position at;
-	refused(const char *what, toml::source_position where) : std::runtime_error(what), at(where) {}
+	refused(const char *what, toml::source_position where) : std::runtime_error(what), at(where)
+	{
+	}
 };
 
 class converter
@@ -75,7 +83,10 @@ class converter
       private:
 	mor_writer json_, lines_;
 
-	static mor_slice slice(std::string_view text) { return mor_slice{ text.data(), text.size() }; }
+	static mor_slice slice(std::string_view text)
+	{
+		return mor_slice{ text.data(), text.size() };
+	}
 
 	void table(const toml::table &table, const std::string &path, unsigned depth)
 	{
@@ -83,7 +94,8 @@ class converter
 			throw refused("nested deeper than 32 levels", table.source().begin);
 		mor_w_object(&json_);
 		for (const auto &[key, node] : table) {
-			std::string name = path.empty() ? std::string(key.str()) : path + "." + std::string(key.str());
+			std::string name =
+				path.empty() ? std::string(key.str()) : path + "." + std::string(key.str());
 
 			mor_w_key_slice(&json_, slice(key.str()));
 			mor_w_key_slice(&lines_, slice(name));

@@ -185,9 +185,9 @@ const char *mor_where_line(const struct mor_source *source, const char *pointer,
 }
 
 /* "FILE:LINE:COLUMN: KEY " and the rest; the root has no key. */
-__attribute__((format(printf, 3, 0)))
-static void complain(const struct mor_source *source, const char *pointer, const char *format, va_list args,
-		     struct mor_buf *out)
+__attribute__((format(printf, 3, 0))) static void complain(const struct mor_source *source, const char *pointer,
+							   const char *format, va_list args,
+							   struct mor_buf *out)
 {
 	char where[MOR_WHERE], key[200];
 
@@ -257,11 +257,14 @@ static int expect_one(struct mor_load *load, const struct mor_value *root, const
 	enum mor_json_type type = mor_json_type(value);
 
 	if (type == MOR_JSON_MISSING)
-		return is_due(root, e) ? mor_where_fail(load, e->at, "is missing: it must be %s", e->wanted) : 0;
+		return is_due(root, e) ? mor_where_fail(load, e->at, "is missing: it must be %s", e->wanted) :
+					 0;
 	if (!(e->types & 1u << type))
-		return mor_where_fail(load, e->at, "is of type %s: it must be %s", mor_json_type_name(type), e->wanted);
+		return mor_where_fail(load, e->at, "is of type %s: it must be %s", mor_json_type_name(type),
+				      e->wanted);
 	if (e->texts && !holds_texts(value))
-		return mor_where_fail(load, e->at, "holds something that is not a string: it must be %s", e->wanted);
+		return mor_where_fail(load, e->at, "holds something that is not a string: it must be %s",
+				      e->wanted);
 	return 0;
 }
 
@@ -271,7 +274,8 @@ int mor_expect(struct mor_load *load, const struct mor_expected *expected)
 	int r = 0;
 
 	if (mor_json_type(root) != MOR_JSON_OBJECT)
-		return mor_where_fail(load, "", "must hold an object, not %s", mor_json_type_name(mor_json_type(root)));
+		return mor_where_fail(load, "", "must hold an object, not %s",
+				      mor_json_type_name(mor_json_type(root)));
 	for (; r == 0 && expected->at; expected++)
 		r = expect_one(load, root, expected);
 	return r;
@@ -296,7 +300,8 @@ static const char *nearest(const char *known, const char *key, char out[64])
 	return out;
 }
 
-static int unknown_key(struct mor_load *load, const char *pointer, const char *key, const char *known, bool refuse)
+static int unknown_key(struct mor_load *load, const char *pointer, const char *key, const char *known,
+		       bool refuse)
 {
 	char at[300], quoted[80], near[64], list[300], meant[100] = "";
 
@@ -308,7 +313,8 @@ static int unknown_key(struct mor_load *load, const char *pointer, const char *k
 	if (*nearest(known, key, near))
 		snprintf(meant, sizeof(meant), "did you mean \"%s\"?", near);
 	if (refuse)
-		return mor_where_fail(load, at, "is not known: %s%s", *meant ? meant : "use one of ", *meant ? "" : list);
+		return mor_where_fail(load, at, "is not known: %s%s", *meant ? meant : "use one of ",
+				      *meant ? "" : list);
 	return mor_where_warn(load, at, "is not known and has no effect%s%s", *meant ? ": " : "", meant);
 }
 
@@ -350,6 +356,7 @@ int mor_expect_plain_name(struct mor_load *load, const char *pointer)
 
 	if (mor_manifest_is_plain_name(name))
 		return 0;
-	return mor_where_fail(load, pointer, "is \"%s\": use letters, digits and \"._+-\", a letter or digit first",
+	return mor_where_fail(load, pointer,
+			      "is \"%s\": use letters, digits and \"._+-\", a letter or digit first",
 			      mor_excerpt(name, quoted, sizeof(quoted)));
 }

@@ -44,7 +44,8 @@ static int collected(struct yaml *y)
 
 	if (!fault)
 		return mor_fail(y->err, MORTISE_EMANIFEST, "%s: cannot be read as YAML", y->file);
-	return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%d:%d: %s", y->file, fault->line, fault->column, fault->msg);
+	return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%d:%d: %s", y->file, fault->line, fault->column,
+			fault->msg);
 }
 
 /* libfyaml knows the place of a node, but gives it only in a report. */
@@ -102,7 +103,10 @@ static bool write_decimal(struct mor_slice text, struct mor_buf *out)
 /* 0o17 and 0x1F. */
 static bool read_based(struct mor_slice text, uint64_t *ret)
 {
-	unsigned bits = text.len > 2 && text.ptr[0] == '0' ? (text.ptr[1] == 'x' ? 4 : text.ptr[1] == 'o' ? 3 : 0) : 0;
+	unsigned bits = text.len > 2 && text.ptr[0] == '0' ? (text.ptr[1] == 'x' ? 4 :
+							      text.ptr[1] == 'o' ? 3 :
+										   0) :
+							     0;
 
 	*ret = 0;
 	for (size_t i = 2; bits && i < text.len; i++) {
@@ -255,7 +259,8 @@ static int check_characters(struct yaml *y, const char *text, size_t len)
 		else if ((c < 0x20 && !strchr("\t\r\n", c)) || c == 0x7f || !c)
 			what = "a control character: remove it";
 		if (what)
-			return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%zu:%zu: %s", y->file, line, i - start + 1, what);
+			return mor_fail(y->err, MORTISE_EMANIFEST, "%s:%zu:%zu: %s", y->file, line,
+					i - start + 1, what);
 		if (c == '\n') {
 			line++;
 			start = i + 1;
@@ -290,14 +295,17 @@ static int check_alone(struct yaml *y)
 
 	if (second) {
 		fy_parse_document_destroy(y->parser, second);
-		return mor_fail(y->err, MORTISE_EMANIFEST, "%s: holds more than one document: keep one", y->file);
+		return mor_fail(y->err, MORTISE_EMANIFEST, "%s: holds more than one document: keep one",
+				y->file);
 	}
 	return fy_parser_get_stream_error(y->parser) ? collected(y) : 0;
 }
 
-int mor_yaml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json, mortise_error *err)
+int mor_yaml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json,
+		     mortise_error *err)
 {
-	__attribute__((cleanup(yaml_fini))) struct yaml y = { .file = file, .err = err, .json.limit = MOR_YAML_JSON };
+	__attribute__((
+		cleanup(yaml_fini))) struct yaml y = { .file = file, .err = err, .json.limit = MOR_YAML_JSON };
 	struct fy_node *root;
 	int r;
 

@@ -41,7 +41,8 @@ static int check_transport(struct mor_load *load)
 
 	if (!transport.ptr || mor_slice_is(transport, "external"))
 		return 0;
-	return mor_where_fail(load, "/transport", "is \"%s\": only \"external\" plugins are programs that can be hosted",
+	return mor_where_fail(load, "/transport",
+			      "is \"%s\": only \"external\" plugins are programs that can be hosted",
 			      mor_excerpt(transport, quoted, sizeof(quoted)));
 }
 
@@ -140,8 +141,8 @@ static void missing(struct launch *l, const char *key, const char *path)
 {
 	char quoted[160];
 
-	mor_buf_printf(&l->tried, "%sentry.%s names \"%s\", which does not exist", l->tried.len ? "; " : "", key,
-		       mor_excerpt(mor_slice_of(path), quoted, sizeof(quoted)));
+	mor_buf_printf(&l->tried, "%sentry.%s names \"%s\", which does not exist", l->tried.len ? "; " : "",
+		       key, mor_excerpt(mor_slice_of(path), quoted, sizeof(quoted)));
 }
 
 static bool try_file(struct launch *l, const char *name, const char *key)
@@ -253,10 +254,15 @@ static int yams_launch(struct mor_load *load)
 	}
 	if (l.tried.len)
 		return mor_fail(load->err, MORTISE_EMANIFEST,
-				"%s: %.*s; nor is there a ./plugin or plugin.py: build it, or correct the entry", l.shown,
-				(int)l.tried.len, l.tried.data);
-	return mor_fail(load->err, MORTISE_EMANIFEST,
-			"%s: nothing to run: name it in entry.binary.linux or entry.cmd, or add ./plugin or plugin.py", l.shown);
+				"%s: %.*s; nor is there a ./plugin or plugin.py: build it, or correct the "
+				"entry",
+				l.shown, (int)l.tried.len, l.tried.data);
+	return mor_fail(
+		load->err, MORTISE_EMANIFEST,
+		"%s: nothing to run: name it in entry.binary.linux or entry.cmd, or add ./plugin or plugin.py",
+		l.shown);
 }
 
-const struct mor_format mor_yams_format = { .file = "yams-plugin.json", .read = yams_read, .launch = yams_launch };
+const struct mor_format mor_yams_format = { .file = "yams-plugin.json",
+					    .read = yams_read,
+					    .launch = yams_launch };

@@ -23,12 +23,13 @@ struct mor_slice mor_onebot_id(const struct mor_value *value)
 
 struct mor_onebot_target mor_onebot_origin(const struct mor_onebot_event *event)
 {
-	return (struct mor_onebot_target){ event->group_id, event->group_id ? event->group_id : event->user_id };
+	return (struct mor_onebot_target){ event->group_id,
+					   event->group_id ? event->group_id : event->user_id };
 }
 
 /* Always segments, never a string: then the text stays text, whatever it contains. */
-static int send_segment(struct mor_onebot_target target, const char *type, const char *key, struct mor_slice value,
-			const char *echo, struct mor_buf *out)
+static int send_segment(struct mor_onebot_target target, const char *type, const char *key,
+			struct mor_slice value, const char *echo, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 
@@ -55,12 +56,14 @@ static int send_segment(struct mor_onebot_target target, const char *type, const
 	return out->status;
 }
 
-int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo, struct mor_buf *out)
+int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo,
+			 struct mor_buf *out)
 {
 	return send_segment(target, "text", "text", text, echo, out);
 }
 
-int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo, struct mor_buf *out)
+int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo,
+			  struct mor_buf *out)
 {
 	return send_segment(target, "image", "file", url, echo, out);
 }

@@ -68,7 +68,8 @@ int mor_cq_unescape(struct mor_slice text, enum mor_cq_place place, struct mor_b
 
 static bool is_type_byte(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+	       c == '-' || c == '.';
 }
 
 /* Is there a code at the beginning of `rest`? It cannot contain brackets, because they are escaped. */
@@ -107,7 +108,8 @@ bool mor_cq_next(struct mor_slice *rest, struct mor_cq_part *ret)
 		do
 			len++;
 		while (len < rest->len &&
-		       !(rest->ptr[len] == '[' && take_code((struct mor_slice){ rest->ptr + len, rest->len - len }, &code)));
+		       !(rest->ptr[len] == '[' &&
+			 take_code((struct mor_slice){ rest->ptr + len, rest->len - len }, &code)));
 		*ret = (struct mor_cq_part){ .text = { rest->ptr, len } };
 	}
 	rest->ptr += len;
@@ -126,8 +128,8 @@ bool mor_cq_param(struct mor_slice *params, struct mor_slice *ret_name, struct m
 	len = comma ? (size_t)(comma - params->ptr) : params->len;
 	equals = memchr(params->ptr, '=', len);
 	*ret_name = (struct mor_slice){ params->ptr, equals ? (size_t)(equals - params->ptr) : len };
-	*ret_value = equals ? (struct mor_slice){ equals + 1, len - ret_name->len - 1 }
-			    : (struct mor_slice){ params->ptr + len, 0 };
+	*ret_value = equals ? (struct mor_slice){ equals + 1, len - ret_name->len - 1 } :
+			      (struct mor_slice){ params->ptr + len, 0 };
 	params->ptr += len + (comma != NULL);
 	params->len -= len + (comma != NULL);
 	return true;
@@ -206,9 +208,10 @@ int mor_cq_plain(const struct mor_value *message, struct mor_buf *out)
 
 /* Unicode's White_Space beyond ASCII, as UTF-8. */
 static const char *const blanks[] = {
-	"\xc2\x85",	"\xc2\xa0",	"\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83",
-	"\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
-	"\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
+	"\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81",
+	"\xe2\x80\x82", "\xe2\x80\x83", "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86",
+	"\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a", "\xe2\x80\xa8",
+	"\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
 };
 
 /* The number of bytes of white space at one end. */

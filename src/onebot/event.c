@@ -59,7 +59,8 @@ static int settle_type(struct mor_onebot_event *event, struct mor_slice type, mo
 	return 0;
 }
 
-static int set_text(struct mor_onebot_event *event, struct mor_slice text, struct mor_slice raw, mortise_error *err)
+static int set_text(struct mor_onebot_event *event, struct mor_slice text, struct mor_slice raw,
+		    mortise_error *err)
 {
 	mor_buf_slice(&event->text, mor_cq_trim(text));
 	mor_buf_slice(&event->raw, raw);
@@ -87,7 +88,8 @@ static int read_content(const struct mor_value *root, struct mor_onebot_event *e
 
 	if (type != MOR_JSON_STRING && type != MOR_JSON_ARRAY) {
 		if (!raw.ptr || type != MOR_JSON_MISSING)
-			return mor_fail(err, MORTISE_EINPUT, "message must be a string or an array of segments");
+			return mor_fail(err, MORTISE_EINPUT,
+					"message must be a string or an array of segments");
 		message = mor_json_get(root, "raw_message");
 	}
 	if (mor_cq_plain(message, &plain) < 0)
@@ -181,7 +183,8 @@ static int read_response(const struct mor_value *root, struct mor_onebot_event *
 
 	event->failed = is(root, "status", "failed");
 	event->retcode = mor_json_int(mor_json_get(root, "retcode"), 0);
-	if (r == 0 && mor_json_type(data) > MOR_JSON_NULL && (mor_json_write(data, false, &json) < 0 || !(event->data = mor_buf_detach(&json))))
+	if (r == 0 && mor_json_type(data) > MOR_JSON_NULL &&
+	    (mor_json_write(data, false, &json) < 0 || !(event->data = mor_buf_detach(&json))))
 		r = mor_fail_memory(err);
 	for (size_t i = 0; r == 0 && !event->why && i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		r = copy(mor_json_get(root, reasons[i]), &event->why, err);
@@ -203,7 +206,8 @@ static int read_short(const struct mor_value *root, struct mor_onebot_event *eve
 	int r;
 
 	if (!text.ptr)
-		return mor_fail(err, MORTISE_EINPUT, "neither an event of OneBot (with post_type) nor a short one such as "
+		return mor_fail(err, MORTISE_EINPUT,
+				"neither an event of OneBot (with post_type) nor a short one such as "
 				"{\"text\":\"/ping\",\"user_id\":1,\"group_id\":2}");
 	if (type.ptr && !mor_text_in(type, "private|group"))
 		return mor_fail(err, MORTISE_EINPUT, "message_type must be private or group");
@@ -230,10 +234,12 @@ int mor_onebot_read(struct mor_slice line, struct mor_onebot_event *ret, mortise
 	*ret = (struct mor_onebot_event){ 0 };
 	r = mor_doc_parse(line, 0, 0, &doc, &why);
 	if (r < 0)
-		return r == MORTISE_ENOMEM ? mor_fail_memory(err) : mor_fail(err, MORTISE_EINPUT, "not JSON: %s", why.text);
+		return r == MORTISE_ENOMEM ? mor_fail_memory(err) :
+					     mor_fail(err, MORTISE_EINPUT, "not JSON: %s", why.text);
 	root = mor_doc_root(doc);
 	if (mor_json_type(root) != MOR_JSON_OBJECT)
-		return mor_fail(err, MORTISE_EINPUT, "an event is an object, not %s", mor_json_type_name(mor_json_type(root)));
+		return mor_fail(err, MORTISE_EINPUT, "an event is an object, not %s",
+				mor_json_type_name(mor_json_type(root)));
 	if (is(root, "post_type", "message"))
 		return read_message(root, ret, err);
 	if (is(root, "post_type", "meta_event"))
@@ -263,7 +269,8 @@ static void put_origin(struct mor_writer *w, const struct mor_onebot_event *even
 {
 	mor_w_pair(w, "message_type", event->group_id ? "group" : "private");
 	put_id(w, "user_id", event->user_id);
-	mor_w_pair_raw(w, "group_id", mor_slice_of(event->group_id ? event->group_id : "null")); /* plugins index it */
+	/* plugins index it */
+	mor_w_pair_raw(w, "group_id", mor_slice_of(event->group_id ? event->group_id : "null"));
 }
 
 int mor_onebot_matches(const struct mor_onebot_event *event, struct mor_buf *out)

@@ -11,7 +11,8 @@
 #include "onebot/seen.h"
 #include "wsock/wsock.h"
 
-enum mor_onebot_role { MOR_ONEBOT_UNIVERSAL, MOR_ONEBOT_EVENTS, MOR_ONEBOT_CALLS }; /* what a connection is for */
+/* what a connection is for */
+enum mor_onebot_role { MOR_ONEBOT_UNIVERSAL, MOR_ONEBOT_EVENTS, MOR_ONEBOT_CALLS };
 
 /* One connection. */
 struct mor_onebot_peer {
@@ -26,8 +27,8 @@ struct mor_onebot_peer {
 	uint32_t interval_ms; /* of its heartbeat; 0: it has none */
 	struct mor_timer beat;
 	bool offline;
-	unsigned rubbish;     /* one after the other */
-	char why[100];        /* we are ending it */
+	unsigned rubbish; /* one after the other */
+	char why[100];    /* we are ending it */
 };
 
 struct mor_onebot_link {
@@ -39,7 +40,7 @@ struct mor_onebot_link {
 	unsigned count;
 	uint64_t last_id, refusals, rubbish;
 	struct mor_timer retry;
-	unsigned failures;     /* one after the other */
+	unsigned failures; /* one after the other */
 	bool paused, closing;
 	struct mor_seen seen;
 };

@@ -15,16 +15,17 @@
 #include "onebot/inside.h"
 #include "wsock/wsock.h"
 
-#define FIRST_MS 1000
-#define LAST_MS 60000
-#define MOST_PEERS 64
-#define MOST_YOUNG 16
-#define BEATS 3       /* a connection ends after so many silent intervals */
+#define FIRST_MS     1000
+#define LAST_MS      60000
+#define MOST_PEERS   64
+#define MOST_YOUNG   16
+#define BEATS        3   /* a connection ends after so many silent intervals */
 #define MOST_RUBBISH 100 /* one after the other */
 
 /* ---- peers ---- */
 
-static void note(struct mor_onebot_link *link, const char *what, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void note(struct mor_onebot_link *link, const char *what, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static void note(struct mor_onebot_link *link, const char *what, const char *format, ...)
 {
@@ -67,8 +68,8 @@ static const char *show_peer(const struct mor_onebot_peer *peer, char *out, size
 	if (peer->forward)
 		snprintf(out, size, "%s", mor_url_show(peer->link->options.connect, url));
 	else
-		snprintf(out, size, "%s%s%s%s", peer->from, peer->self_id ? " (" : "", peer->self_id ? peer->self_id : "",
-			 peer->self_id ? ")" : "");
+		snprintf(out, size, "%s%s%s%s", peer->from, peer->self_id ? " (" : "",
+			 peer->self_id ? peer->self_id : "", peer->self_id ? ")" : "");
 	return out;
 }
 
@@ -79,7 +80,8 @@ static void on_beat_missed(struct mor_timer *timer)
 	struct mor_onebot_peer *peer = mor_container_of(timer, struct mor_onebot_peer, beat);
 	char shown[32];
 
-	snprintf(peer->why, sizeof(peer->why), "no heartbeat for %s", mor_format_ms((uint64_t)peer->interval_ms * BEATS, shown));
+	snprintf(peer->why, sizeof(peer->why), "no heartbeat for %s",
+		 mor_format_ms((uint64_t)peer->interval_ms * BEATS, shown));
 	mor_ws_close(peer->ws, 1001, "no heartbeat");
 }
 
@@ -98,8 +100,8 @@ static void take_heartbeat(struct mor_onebot_peer *peer, const struct mor_onebot
 
 	peer->interval_ms = event->interval_ms;
 	if (event->offline != peer->offline)
-		note(peer->link, "warning", "%s: the account is %s in the chat network", show_peer(peer, shown, sizeof(shown)),
-		     event->offline ? "not" : "again");
+		note(peer->link, "warning", "%s: the account is %s in the chat network",
+		     show_peer(peer, shown, sizeof(shown)), event->offline ? "not" : "again");
 	peer->offline = event->offline;
 }
 
@@ -229,8 +231,8 @@ static void on_closed(struct mor_ws *ws, const char *why)
 	if (again)
 		mor_format_ms((retry_later(link) + 500) / 1000 * 1000, delay);
 	if (peer->is_open || again)
-		note(link, "disconnected", "%s: %s%s%s", show_peer(peer, shown, sizeof(shown)), *peer->why ? peer->why : why,
-		     again ? "; trying again in about " : "", delay);
+		note(link, "disconnected", "%s: %s%s%s", show_peer(peer, shown, sizeof(shown)),
+		     *peer->why ? peer->why : why, again ? "; trying again in about " : "", delay);
 	if (peer->is_open)
 		link->options.handler->lost(link->options.arg, peer->id);
 	free_peer(peer);
@@ -240,7 +242,10 @@ static const struct mor_ws_handler handler = { on_opened, on_message, on_binary,
 
 static struct mor_ws_options connection_options(const struct mor_onebot_link *link, void *arg)
 {
-	return (struct mor_ws_options){ .handler = &handler, .arg = arg, .limit = MOR_ONEBOT_LINK_LIMIT, .ping_ms = link->options.ping_ms };
+	return (struct mor_ws_options){ .handler = &handler,
+					.arg = arg,
+					.limit = MOR_ONEBOT_LINK_LIMIT,
+					.ping_ms = link->options.ping_ms };
 }
 
 static void enlist(struct mor_onebot_peer *peer)
@@ -255,7 +260,8 @@ static void connect_forward(struct mor_onebot_link *link)
 	struct mor_onebot_peer *peer = new_peer(link);
 	struct mor_ws_options options = connection_options(link, peer);
 
-	if (peer && mor_ws_connect(link->loop, link->options.connect, link->options.token, link->trust, &options, &peer->ws) == 0) {
+	if (peer && mor_ws_connect(link->loop, link->options.connect, link->options.token, link->trust,
+				   &options, &peer->ws) == 0) {
 		peer->forward = true;
 		enlist(peer);
 		return;
@@ -311,9 +317,12 @@ static struct mor_slice query_token(const struct mor_http *head, char *out, size
 	if (at > query.len)
 		return (struct mor_slice){ 0 };
 	for (; at < query.len && query.ptr[at] != '&' && len < size; at++) {
-		bool coded = query.ptr[at] == '%' && at + 2 < query.len && mor_hex_value(query.ptr[at + 1]) >= 0 && mor_hex_value(query.ptr[at + 2]) >= 0;
+		bool coded = query.ptr[at] == '%' && at + 2 < query.len &&
+			     mor_hex_value(query.ptr[at + 1]) >= 0 && mor_hex_value(query.ptr[at + 2]) >= 0;
 
-		out[len++] = coded ? (char)(mor_hex_value(query.ptr[at + 1]) * 16 + mor_hex_value(query.ptr[at + 2])) : query.ptr[at];
+		out[len++] = coded ? (char)(mor_hex_value(query.ptr[at + 1]) * 16 +
+					    mor_hex_value(query.ptr[at + 2])) :
+				     query.ptr[at];
 		at += coded ? 2 : 0;
 	}
 	return (struct mor_slice){ out, len };
@@ -362,10 +371,12 @@ static bool is_here(const struct mor_onebot_link *link, struct mor_slice path)
 
 	while (len && wanted[len - 1] == '/')
 		len--;
-	return path.len >= len && memcmp(path.ptr, wanted, len) == 0 && (path.len == len || path.ptr[len] == '/');
+	return path.len >= len && memcmp(path.ptr, wanted, len) == 0 &&
+	       (path.len == len || path.ptr[len] == '/');
 }
 
-static int judge_client(struct mor_ws_server *server, const struct mor_http *head, const char *from, void **ret_arg)
+static int judge_client(struct mor_ws_server *server, const struct mor_http *head, const char *from,
+			void **ret_arg)
 {
 	struct mor_onebot_link *link = mor_ws_server_arg(server);
 	struct mor_slice self_id = mor_http_header(head, "X-Self-ID");
@@ -402,14 +413,16 @@ static void on_refused(struct mor_ws_server *server, const char *from, const cha
 	struct mor_onebot_link *link = mor_ws_server_arg(server);
 
 	if (is_worth_telling(++link->refusals))
-		note(link, "refused", "%s: %s%s", from, why, link->refusals > 1 ? "; earlier ones were refused too" : "");
+		note(link, "refused", "%s: %s%s", from, why,
+		     link->refusals > 1 ? "; earlier ones were refused too" : "");
 }
 
 /* ---- calls ---- */
 
 static bool fits_bot(const struct mor_onebot_peer *peer, const char *self_id)
 {
-	return peer->is_open && peer->role != MOR_ONEBOT_EVENTS && (!self_id || !peer->self_id || strcmp(self_id, peer->self_id) == 0);
+	return peer->is_open && peer->role != MOR_ONEBOT_EVENTS &&
+	       (!self_id || !peer->self_id || strcmp(self_id, peer->self_id) == 0);
 }
 
 /* Uses the newest: an older connection of the same account may be dead, and we do not know it yet. */
@@ -458,8 +471,14 @@ static bool is_loopback(const char *host)
 static int listen_reverse(struct mor_onebot_link *link, mortise_error *err)
 {
 	struct mor_ws_server_options options = {
-		.url = link->options.listen, .tls = link->identity, .most = MOST_YOUNG, .connection = connection_options(link, NULL),
-		.judge = judge_client, .accepted = on_accepted, .refused = on_refused, .arg = link,
+		.url = link->options.listen,
+		.tls = link->identity,
+		.most = MOST_YOUNG,
+		.connection = connection_options(link, NULL),
+		.judge = judge_client,
+		.accepted = on_accepted,
+		.refused = on_refused,
+		.arg = link,
 	};
 	char shown[MOR_URL_SHOWN];
 	int r = mor_ws_listen(link->loop, &options, &link->server, err);
@@ -468,11 +487,15 @@ static int listen_reverse(struct mor_onebot_link *link, mortise_error *err)
 		return r;
 	note(link, "listening", "%s", mor_url_show(link->options.listen, shown));
 	if (!link->options.token && !is_loopback(link->options.listen->host))
-		note(link, "warning", "other machines can reach %s, and there is no access_token: anybody can act as the chat network", shown);
+		note(link, "warning",
+		     "other machines can reach %s, and there is no access_token: anybody can act as the chat "
+		     "network",
+		     shown);
 	return 0;
 }
 
-int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mor_onebot_link **ret, mortise_error *err)
+int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mor_onebot_link **ret,
+			mortise_error *err)
 {
 	struct mor_onebot_link *link = mor_zalloc(sizeof(*link));
 	int r;

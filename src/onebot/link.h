@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bot's connections to OneBot v11 over WebSockets: forward (we connect, and connect again) and reverse (implementations
- * connect to us), both at once if need be, and several accounts. On a loop of its own behind one descriptor.
+ * A bot's connections to OneBot v11 over WebSockets: forward (we connect, and connect again) and reverse
+ * (implementations connect to us), both at once if need be, and several accounts. On a loop of its own
+ * behind one descriptor.
  *
  *	token       "Authorization: Bearer" forward; that or ?access_token= reverse
- *	roles       X-Client-Role of the reverse ones: Universal; or Event and API, one for events and one for calls
- *	reconnect   after 1, 2, 4 ... 60 s, each less up to half of it, so that many bots do not come at the same moment; from
- *	            the beginning again once a connection has brought something
- *	silence     pings of the WebSocket, and OneBot's own heartbeat: three of its intervals without a word are the end
- *	twice       a message that has come before, over whatever connection, is dropped
- *	rubbish     is told; a connection that brings too much of it is closed
+ *	roles       X-Client-Role of the reverse ones: Universal; or Event and API, one for events and one for
+ *calls reconnect   after 1, 2, 4 ... 60 s, each less up to half of it, so that many bots do not come at the
+ *same moment; from the beginning again once a connection has brought something silence     pings of the
+ *WebSocket, and OneBot's own heartbeat: three of its intervals without a word are the end twice       a message
+ *that has come before, over whatever connection, is dropped rubbish     is told; a connection that brings too
+ *much of it is closed
  */
 #ifndef MOR_ONEBOT_LINK_H
 #define MOR_ONEBOT_LINK_H
@@ -49,7 +50,8 @@ struct mor_onebot_link_options {
 
 /* The texts in the options must outlive the link. MORTISE_EMANIFEST for a file that cannot be used,
  * MORTISE_ESYSTEM if we cannot listen. A server that does not answer is no error: we try again. */
-int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mor_onebot_link **ret, mortise_error *err);
+int mor_onebot_link_new(const struct mor_onebot_link_options *options, struct mor_onebot_link **ret,
+			mortise_error *err);
 void mor_onebot_link_free(struct mor_onebot_link *link); /* NULL is fine */
 int mor_onebot_link_fd(const struct mor_onebot_link *link);
 void mor_onebot_link_dispatch(struct mor_onebot_link *link);

@@ -46,7 +46,7 @@ struct mor_slice mor_cq_trim(struct mor_slice text);
 /* ---- event.c: one line of input ---- */
 
 enum mor_onebot_kind {
-	MOR_ONEBOT_OTHER,     /* not for plugins: notices, our own messages */
+	MOR_ONEBOT_OTHER, /* not for plugins: notices, our own messages */
 	MOR_ONEBOT_MESSAGE,
 	MOR_ONEBOT_CONNECT,   /* meta_event, lifecycle, connect: self_id is set                    */
 	MOR_ONEBOT_HEARTBEAT, /* meta_event, heartbeat                                             */
@@ -59,16 +59,16 @@ struct mor_onebot_event {
 	struct mor_buf text; /* plain and trimmed                                                  */
 	struct mor_buf raw;  /* raw_message as it came; without it: the message as one string */
 	char *user_id;
-	char *group_id;    /* NULL: private                                                        */
-	char *self_id;     /* NULL: not given */
-	char *message_id;  /* MESSAGE: its digits, or text; NULL: it has none                      */
-	bool is_short;     /* MESSAGE: in our short form */
-	bool failed;       /* RESPONSE: its status is "failed"                                     */
-	int64_t retcode;   /* RESPONSE                                                             */
-	char *echo, *why;  /* RESPONSE: the echo of the call, and the text; or NULL */
-	char *data;        /* RESPONSE: JSON, or NULL                                              */
+	char *group_id;       /* NULL: private                                                        */
+	char *self_id;        /* NULL: not given */
+	char *message_id;     /* MESSAGE: its digits, or text; NULL: it has none                      */
+	bool is_short;        /* MESSAGE: in our short form */
+	bool failed;          /* RESPONSE: its status is "failed"                                     */
+	int64_t retcode;      /* RESPONSE                                                             */
+	char *echo, *why;     /* RESPONSE: the echo of the call, and the text; or NULL */
+	char *data;           /* RESPONSE: JSON, or NULL                                              */
 	uint32_t interval_ms; /* HEARTBEAT: time to the next one; 0: not given */
-	bool offline;      /* HEARTBEAT: the account is not in the chat network                    */
+	bool offline;         /* HEARTBEAT: the account is not in the chat network                    */
 };
 
 /* An event of OneBot v11, or our short form {"text": "/ping", "user_id": 1, "group_id": 2}, where only the
@@ -89,10 +89,12 @@ struct mor_onebot_target {
 };
 struct mor_onebot_target mor_onebot_origin(const struct mor_onebot_event *event);
 
-/* send_private_msg or send_group_msg with one text or image segment, without a newline. `echo` comes back in the
- * response; NULL: none. */
-int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo, struct mor_buf *out);
-int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo, struct mor_buf *out);
+/* send_private_msg or send_group_msg with one text or image segment, without a newline. `echo` comes back in
+ * the response; NULL: none. */
+int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo,
+			 struct mor_buf *out);
+int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo,
+			  struct mor_buf *out);
 
 /* Digits of an id: an integer, or a string with an integer and nothing else. {NULL, 0}: not an id, or over
  * 64 bits. */

@@ -24,7 +24,8 @@ static uint64_t mix(uint64_t hash, const char *text)
 
 static uint64_t hash_of(const struct mor_seen *seen, const struct mor_onebot_event *event)
 {
-	uint64_t hash = mix(mix(mix(mix(seen->seed, event->self_id), event->group_id), event->user_id), event->message_id);
+	uint64_t hash = mix(mix(mix(mix(seen->seed, event->self_id), event->group_id), event->user_id),
+			    event->message_id);
 
 	return hash ? hash : 1;
 }

@@ -101,8 +101,9 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 
 	if (policy) {
 		level.level = policy->level;
-		level.flags = (policy->network ? MOR_JAIL_NETWORK : 0u) | (policy->spawn ? MOR_JAIL_SPAWN : 0u) |
-			      (policy->pidns ? MOR_JAIL_PIDNS : 0u) | (policy->view ? MOR_JAIL_VIEW : 0u) |
+		level.flags = (policy->network ? MOR_JAIL_NETWORK : 0u) |
+			      (policy->spawn ? MOR_JAIL_SPAWN : 0u) | (policy->pidns ? MOR_JAIL_PIDNS : 0u) |
+			      (policy->view ? MOR_JAIL_VIEW : 0u) |
 			      (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
@@ -136,7 +137,8 @@ static void add_limits(struct mor_buf *plan, const struct mor_limits *limits, bo
 static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 {
 	if (policy->plugin_dir)
-		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0, policy->plugin_dir);
+		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0,
+				  policy->plugin_dir);
 	if (policy->workspace)
 		mor_plan_add_path(plan, MOR_MAY_READ | (policy->workspace_write ? MOR_MAY_WRITE : 0u), 0,
 				  policy->workspace);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan: a versioned list of operations that the library writes into a memfd and mortise-jail carries out. And the
- * records on the one SOCK_SEQPACKET socket between them. Shared by both sides; base only; no pointers inside.
+ * The plan: a versioned list of operations that the library writes into a memfd and mortise-jail carries
+ * out. And the records on the one SOCK_SEQPACKET socket between them. Shared by both sides; base only; no
+ * pointers inside.
  *
- * Layout: struct mor_plan_head, then operations, each struct mor_plan_op followed by `size` bytes of payload, padded
- * to 8. Strings are NUL-terminated. Unknown magic or version is its own error; an unknown operation is refused.
+ * Layout: struct mor_plan_head, then operations, each struct mor_plan_op followed by `size` bytes of
+ * payload, padded to 8. Strings are NUL-terminated. Unknown magic or version is its own error; an unknown
+ * operation is refused.
  *
- * mortise-jail gets the plan on descriptor MOR_PLAN_FD, the socket on MOR_GUARD_FD, the plugin's stdio on 0, 1 and 2.
+ * mortise-jail gets the plan on descriptor MOR_PLAN_FD, the socket on MOR_GUARD_FD, the plugin's
+ * stdio on 0, 1 and 2.
  */
 #ifndef MOR_POLICY_PLAN_H
 #define MOR_POLICY_PLAN_H
@@ -16,9 +19,9 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-#define MOR_PLAN_MAGIC 0x4c49414a524f4dULL /* "MORJAIL" */
+#define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
 #define MOR_PLAN_VERSION 3
-#define MOR_PLAN_MAX (64u << 20) /* bytes; far beyond what exec takes */
+#define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
 
@@ -32,18 +35,18 @@ struct mor_plan_op {
 };
 
 enum mor_plan_kind {
-	MOR_OP_LEVEL = 1,   /* struct mor_op_level                                                       */
-	MOR_OP_HOST,        /* int32: pid of the host; the guardian opens a pidfd on it and checks ppid   */
-	MOR_OP_ARGV,        /* strings: what to execute; argv[0] is already a path */
-	MOR_OP_ENV,         /* strings                                                                    */
-	MOR_OP_CWD,         /* string                                                                     */
-	MOR_OP_LIMIT,       /* struct mor_op_limit                                                        */
-	MOR_OP_GRACE,       /* struct mor_grace: after the host's death                                   */
-	MOR_OP_WALL,        /* uint32: ms of wall time                                                    */
-	MOR_OP_PATH,        /* struct mor_op_path + string: a rule for files */
-	MOR_OP_PROTECT,     /* string: no writes below it, even if another rule allows them */
-	MOR_OP_SCRATCH,     /* string: an existing directory, or "" to make one                           */
-	MOR_OP_UNDO         /* string: a store (undo.h), made by the host */
+	MOR_OP_LEVEL = 1, /* struct mor_op_level                                                       */
+	MOR_OP_HOST,      /* int32: pid of the host; the guardian opens a pidfd on it and checks ppid   */
+	MOR_OP_ARGV,      /* strings: what to execute; argv[0] is already a path */
+	MOR_OP_ENV,       /* strings                                                                    */
+	MOR_OP_CWD,       /* string                                                                     */
+	MOR_OP_LIMIT,     /* struct mor_op_limit                                                        */
+	MOR_OP_GRACE,     /* struct mor_grace: after the host's death                                   */
+	MOR_OP_WALL,      /* uint32: ms of wall time                                                    */
+	MOR_OP_PATH,      /* struct mor_op_path + string: a rule for files */
+	MOR_OP_PROTECT,   /* string: no writes below it, even if another rule allows them */
+	MOR_OP_SCRATCH,   /* string: an existing directory, or "" to make one                           */
+	MOR_OP_UNDO       /* string: a store (undo.h), made by the host */
 };
 
 /* The time that the guardian gives the plugin after the host's death. The plugin's stdin ends with the host. */
@@ -52,7 +55,11 @@ struct mor_grace {
 };
 
 enum mor_op_level_flags {
-	MOR_JAIL_NETWORK = 1, MOR_JAIL_SPAWN = 2, MOR_JAIL_PIDNS = 4, MOR_JAIL_VIEW = 8, MOR_JAIL_QUIET_TMP = 16
+	MOR_JAIL_NETWORK = 1,
+	MOR_JAIL_SPAWN = 2,
+	MOR_JAIL_PIDNS = 4,
+	MOR_JAIL_VIEW = 8,
+	MOR_JAIL_QUIET_TMP = 16
 };
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
@@ -87,7 +94,8 @@ struct mor_plan_command {
 	const char *cwd;
 	int host;
 };
-int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, const struct mor_policy *policy);
+int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command,
+		  const struct mor_policy *policy);
 /* A sealed memfd, close-on-exec, or -errno. */
 int mor_plan_memfd(const struct mor_buf *plan);
 
@@ -97,17 +105,23 @@ int mor_plan_memfd(const struct mor_buf *plan);
 struct mor_plan {
 	struct mor_op_level level;
 	char **argv, **env;
-	char *cwd;     /* NULL: our own directory */
-	char *scratch; /* NULL: none requested; "": a new one */
-	char *undo;    /* NULL: no undo */
+	char *cwd;              /* NULL: our own directory */
+	char *scratch;          /* NULL: none requested; "": a new one */
+	char *undo;             /* NULL: no undo */
 	struct mor_grace grace; /* both 0: the guardian's defaults */
 	uint32_t wall_ms;
 	int32_t host;
 	size_t argc, envc;
 	const struct mor_plan_op *ops, *end;
 };
-enum mor_plan_fault { MOR_PLAN_OK, MOR_PLAN_NOT_ONE, MOR_PLAN_OTHER_VERSION, MOR_PLAN_DAMAGED, MOR_PLAN_UNKNOWN_OP,
-	MOR_PLAN_NO_MEMORY };
+enum mor_plan_fault {
+	MOR_PLAN_OK,
+	MOR_PLAN_NOT_ONE,
+	MOR_PLAN_OTHER_VERSION,
+	MOR_PLAN_DAMAGED,
+	MOR_PLAN_UNKNOWN_OP,
+	MOR_PLAN_NO_MEMORY
+};
 /* `bytes` must be aligned to 8, private and writable. Never trusts a size. */
 enum mor_plan_fault mor_plan_read(void *bytes, size_t size, struct mor_plan *ret);
 void mor_plan_fini(struct mor_plan *plan); /* frees the two arrays */
@@ -123,14 +137,27 @@ static inline const void *mor_plan_payload(const struct mor_plan_op *op)
 
 /* VIEW answers an order to switch the view; answers come in the order of the orders. Step 0: it worked. */
 enum mor_record_kind {
-	MOR_RECORD_STARTED = 1, MOR_RECORD_EXEC_FAILED, MOR_RECORD_EXITED, MOR_RECORD_SETUP_FAILED, MOR_RECORD_VIEW
+	MOR_RECORD_STARTED = 1,
+	MOR_RECORD_EXEC_FAILED,
+	MOR_RECORD_EXITED,
+	MOR_RECORD_SETUP_FAILED,
+	MOR_RECORD_VIEW
 };
 
 /* Where it failed. Only MOR_AT_EXEC comes with EXEC_FAILED: then the library looks at the file and says why.
  * MOR_AT_STAGE: the files to show are wrong, not the kernel. */
 enum mor_setup_step {
-	MOR_AT_PLAN = 1, MOR_AT_VERSION, MOR_AT_GUARD, MOR_AT_FORK, MOR_AT_CWD, MOR_AT_LIMIT, MOR_AT_PRIVILEGES,
-	MOR_AT_NAMESPACE, MOR_AT_CONFINE, MOR_AT_EXEC, MOR_AT_STAGE
+	MOR_AT_PLAN = 1,
+	MOR_AT_VERSION,
+	MOR_AT_GUARD,
+	MOR_AT_FORK,
+	MOR_AT_CWD,
+	MOR_AT_LIMIT,
+	MOR_AT_PRIVILEGES,
+	MOR_AT_NAMESPACE,
+	MOR_AT_CONFINE,
+	MOR_AT_EXEC,
+	MOR_AT_STAGE
 };
 struct mor_setup_failure {
 	int32_t step, error;
@@ -143,21 +170,21 @@ enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
 
 /* The permission that a violation lacks. The library uses the name that the user knows (violation.c). All
  * other rules are sent as text. */
-#define MOR_RULE_READ "read"
+#define MOR_RULE_READ            "read"
 #define MOR_RULE_WORKSPACE_WRITE "workspace_write"
-#define MOR_RULE_WRITE "write" /* outside the allowed places */
-#define MOR_RULE_NETWORK "network" /* with a path that only a look-up of names uses */
-#define MOR_RULE_SPAWN "spawn"
-#define MOR_SYSCALL_FOREIGN "foreign ABI" /* used instead of a system call's name */
+#define MOR_RULE_WRITE           "write"   /* outside the allowed places */
+#define MOR_RULE_NETWORK         "network" /* with a path that only a look-up of names uses */
+#define MOR_RULE_SPAWN           "spawn"
+#define MOR_SYSCALL_FOREIGN      "foreign ABI" /* used instead of a system call's name */
 
 /* kind, version, step, error and text have the same place in every version. */
 struct mor_record {
 	uint32_t kind, version;
-	int32_t step, error;  /* EXEC_FAILED, SETUP_FAILED, VIEW: what, errno                             */
-	char text[256];       /* failure: what and why, with the missing kernel feature; STARTED: the new
+	int32_t step, error; /* EXEC_FAILED, SETUP_FAILED, VIEW: what, errno                             */
+	char text[256];      /* failure: what and why, with the missing kernel feature; STARTED: the new
 				   scratch directory, which must be removed if we are killed */
-	int32_t pid;          /* STARTED: its pid as the host sees it */
-	int32_t status;       /* EXITED: exit code, or signal number                                      */
+	int32_t pid;         /* STARTED: its pid as the host sees it */
+	int32_t status;      /* EXITED: exit code, or signal number                                      */
 	uint8_t by_signal, core, known, violated;
 	uint8_t level, rung, wall, left; /* STARTED: the level in force (enum mor_level), and how the
 					      processes are killed; EXITED: wall time was over; processes

@@ -11,8 +11,8 @@
 #include "base/text.h"
 
 #define AT(field) offsetof(struct mor_policy, field)
-#define RULE (MOR_POLICY_SETTING | MOR_POLICY_RULE)
-#define LIMIT (MOR_POLICY_SETTING | MOR_POLICY_LIMIT)
+#define RULE      (MOR_POLICY_SETTING | MOR_POLICY_RULE)
+#define LIMIT     (MOR_POLICY_SETTING | MOR_POLICY_LIMIT)
 
 const struct mor_policy_key mor_policy_keys[] = {
 	{ "level", MOR_POLICY_LEVEL, MOR_POLICY_SETTING, AT(level), "auto", NULL, "%s", NULL },
@@ -26,7 +26,8 @@ const struct mor_policy_key mor_policy_keys[] = {
 	{ "plugin_dir", MOR_POLICY_PATH, 0, AT(plugin_dir), NULL, NULL, "may read its own directory %s", NULL },
 	{ "scratch", MOR_POLICY_PATH, RULE, AT(scratch), NULL, NULL, "may write its scratch directory %s",
 	  "may write its own scratch directory, which is removed at the end" },
-	{ "undo", MOR_POLICY_PATH, MOR_POLICY_SETTING, AT(undo), NULL, NULL, "what it changes in the workspace can be undone", NULL },
+	{ "undo", MOR_POLICY_PATH, MOR_POLICY_SETTING, AT(undo), NULL, NULL,
+	  "what it changes in the workspace can be undone", NULL },
 	{ "read", MOR_POLICY_PATHS, RULE, AT(read_paths), NULL, "permissions.declared_paths",
 	  "may read, with everything below: %s", "may read nothing else, except the system's libraries" },
 	{ "network", MOR_POLICY_BOOL, RULE, AT(network), "false", "permissions.network, capabilities.network",
@@ -41,16 +42,21 @@ const struct mor_policy_key mor_policy_keys[] = {
 	  "also sees the files that its host puts over the file system, read-only", NULL },
 	{ "memory", MOR_POLICY_BYTES, LIMIT, AT(limits.memory_bytes), NULL, NULL, "memory: at most %s", NULL },
 	{ "cpu", MOR_POLICY_SECONDS, LIMIT, AT(limits.cpu_s), NULL, NULL, "processor time: at most %s", NULL },
-	{ "files", MOR_POLICY_COUNT, LIMIT, AT(limits.open_files), "256", NULL, "open files: at most %s", NULL },
-	{ "file_size", MOR_POLICY_BYTES, LIMIT, AT(limits.file_bytes), NULL, NULL, "size of a file it writes: at most %s",
+	{ "files", MOR_POLICY_COUNT, LIMIT, AT(limits.open_files), "256", NULL, "open files: at most %s",
 	  NULL },
+	{ "file_size", MOR_POLICY_BYTES, LIMIT, AT(limits.file_bytes), NULL, NULL,
+	  "size of a file it writes: at most %s", NULL },
 	{ "wall", MOR_POLICY_DURATION, LIMIT, AT(limits.wall_ms), NULL, NULL, "run time: at most %s", NULL },
-	{ "processes", MOR_POLICY_COUNT, LIMIT, AT(limits.processes), "64", NULL, "processes: at most %s", NULL },
+	{ "processes", MOR_POLICY_COUNT, LIMIT, AT(limits.processes), "64", NULL, "processes: at most %s",
+	  NULL },
 	{ 0 },
 };
 
 static const char *const levels[] = {
-	[MOR_LEVEL_GUARDED] = "guarded", [MOR_LEVEL_AUTO] = "auto", [MOR_LEVEL_T0] = "t0", [MOR_LEVEL_T1] = "t1",
+	[MOR_LEVEL_GUARDED] = "guarded",
+	[MOR_LEVEL_AUTO] = "auto",
+	[MOR_LEVEL_T0] = "t0",
+	[MOR_LEVEL_T1] = "t1",
 };
 #define LEVELS (sizeof(levels) / sizeof(*levels))
 
@@ -80,7 +86,8 @@ const struct mor_policy_key *mor_policy_key(const char *name)
 
 /* ---- setting ---- */
 
-static int wrong_value(const struct mor_policy_key *key, const char *value, const char *wanted, mortise_error *err)
+static int wrong_value(const struct mor_policy_key *key, const char *value, const char *wanted,
+		       mortise_error *err)
 {
 	char shown[160];
 
@@ -172,7 +179,8 @@ static int add_name(const struct mor_policy_key *key, const char *value, char **
 	return copy ? add_text(list, copy, err) : mor_fail_memory(err);
 }
 
-static int set_level(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, mortise_error *err)
+static int set_level(struct mor_policy *policy, const struct mor_policy_key *key, const char *value,
+		     mortise_error *err)
 {
 	for (size_t i = 0; i < LEVELS; i++) {
 		if (strcmp(levels[i], value) != 0)
@@ -192,8 +200,10 @@ static int set_bool(struct mor_policy *policy, const struct mor_policy_key *key,
 	if (!on && strcmp(value, "false") != 0)
 		return wrong_value(key, value, "true or false", err);
 	if (on && policy->never_spawn && field == &policy->spawn)
-		return mor_fail(err, MORTISE_EMANIFEST,
-				"spawn cannot be granted to this plugin: its specification (plugin.toml) denies it to all");
+		return mor_fail(
+			err, MORTISE_EMANIFEST,
+			"spawn cannot be granted to this plugin: its specification (plugin.toml) denies it to "
+			"all");
 	*field = on;
 	return 0;
 }
@@ -225,7 +235,8 @@ static int set_number(const struct mor_policy_key *key, const char *value, void 
 	return 0;
 }
 
-static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, mortise_error *err)
+static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, const char *value,
+		   mortise_error *err)
 {
 	void *field = (char *)policy + key->offset;
 
@@ -271,18 +282,24 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 	if (!policy->level_given)
 		policy->level = confined || policy->rules_given ? MOR_LEVEL_AUTO : MOR_LEVEL_GUARDED;
 	if (policy->view && policy->level == MOR_LEVEL_T0)
-		return mor_fail(err, MORTISE_EMANIFEST,
-				"view is true, but level t0 cannot switch mounts (Landlock forbids them): use guarded, auto or t1");
+		return mor_fail(
+			err, MORTISE_EMANIFEST,
+			"view is true, but level t0 cannot switch mounts (Landlock forbids them): use guarded, "
+			"auto or t1");
 	if (policy->undo && (!mor_policy_confined(policy) || policy->view))
-		return mor_fail(err, MORTISE_EMANIFEST, "undo is set, but only what a confined plugin without a view writes can be undone");
-	if (policy->workspace_write && !policy->workspace && !policy->workspace_later && mor_policy_confined(policy))
-		return mor_fail(err, MORTISE_EMANIFEST, "workspace_write is true, but there is no workspace: set it");
+		return mor_fail(
+			err, MORTISE_EMANIFEST,
+			"undo is set, but only what a confined plugin without a view writes can be undone");
+	if (policy->workspace_write && !policy->workspace && !policy->workspace_later &&
+	    mor_policy_confined(policy))
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"workspace_write is true, but there is no workspace: set it");
 	return 0;
 }
 
 /* ---- what holds ---- */
 
-#define FILES_DEFAULT 256
+#define FILES_DEFAULT     256
 #define PROCESSES_DEFAULT 64
 
 struct mor_limits mor_policy_limits(const struct mor_policy *policy)
@@ -319,8 +336,8 @@ static bool lies_in(const char *path, const char *dir)
 
 bool mor_policy_covers(const struct mor_policy *policy, const char *path)
 {
-	if (!mor_policy_confined(policy) || lies_in(path, policy->workspace) || lies_in(path, policy->plugin_dir) ||
-	    lies_in(path, policy->scratch))
+	if (!mor_policy_confined(policy) || lies_in(path, policy->workspace) ||
+	    lies_in(path, policy->plugin_dir) || lies_in(path, policy->scratch))
 		return true;
 	for (char **dir = policy->read_paths; dir && *dir; dir++)
 		if (lies_in(path, *dir))

@@ -18,15 +18,19 @@
 enum mor_level {
 	/* no rules for files and network; no new privileges, clean descriptors, all processes are killed */
 	MOR_LEVEL_GUARDED,
-	MOR_LEVEL_AUTO,    /* confined: t1 if the kernel allows it, else t0; never less */
-	MOR_LEVEL_T0,      /* Landlock + seccomp + broker                                                            */
-	MOR_LEVEL_T1       /* t0 in its own namespaces with a minimal root */
+	MOR_LEVEL_AUTO, /* confined: t1 if the kernel allows it, else t0; never less */
+	MOR_LEVEL_T0,   /* Landlock + seccomp + broker */
+	MOR_LEVEL_T1    /* t0 in its own namespaces with a minimal root */
 };
 const char *mor_level_name(enum mor_level level); /* "guarded", "auto", "t0", "t1" */
 
 /* Who gave the permissions. Texts use the names that are written there. */
 enum mor_policy_source {
-	MOR_POLICY_OF_SETTINGS, MOR_POLICY_OF_PLUGIN_TOML, MOR_POLICY_OF_SUNSCREEN_JSON, MOR_POLICY_OF_COMMAND, MOR_POLICY_SOURCES
+	MOR_POLICY_OF_SETTINGS,
+	MOR_POLICY_OF_PLUGIN_TOML,
+	MOR_POLICY_OF_SUNSCREEN_JSON,
+	MOR_POLICY_OF_COMMAND,
+	MOR_POLICY_SOURCES
 };
 
 struct mor_limits { /* 0: the default of the level */
@@ -39,24 +43,25 @@ struct mor_policy {
 	bool network, workspace_write, spawn;
 	/* an attempt to make a file directly in /tmp is refused, but is not a violation */
 	bool quiet_tmp;
-	bool pidns;               /* guarded, t0: use a PID namespace anyway */
-	bool view;                /* its host decides which files it sees; never at t0 */
-	char *workspace;          /* absolute, or NULL                                                               */
-	char *plugin_dir;         /* absolute, or NULL                                                               */
-	char *scratch;            /* absolute, or NULL: mortise-jail makes and removes one                           */
-	char *undo;               /* a store of mortise_undo_new(), or NULL: no undo */
-	char **read_paths;        /* absolute, recursive, NULL-terminated                                            */
-	char **protected_paths;   /* relative to the workspace; NULL: .git/hooks, .git/config                        */
+	bool pidns;             /* guarded, t0: use a PID namespace anyway */
+	bool view;              /* its host decides which files it sees; never at t0 */
+	char *workspace;        /* absolute, or NULL */
+	char *plugin_dir;       /* absolute, or NULL */
+	char *scratch;          /* absolute, or NULL: mortise-jail makes and removes one */
+	char *undo;             /* a store of mortise_undo_new(), or NULL: no undo */
+	char **read_paths;      /* absolute, recursive, NULL-terminated */
+	char **protected_paths; /* relative to the workspace; NULL: .git/hooks, .git/config */
 	struct mor_limits limits;
 	/* after the host's death; both 0: the guardian's default, half a second each */
 	struct mor_grace grace;
-	unsigned landlock_abi_cap;/* for tests: pretend that the kernel has only this ABI; 0: use what it has */
+	unsigned
+		landlock_abi_cap; /* for tests: pretend that the kernel has only this ABI; 0: use what it has */
 	bool unconfined;          /* somebody explicitly asked for no confinement: a warning every time */
 	enum mor_policy_source source;
-	bool never_spawn;         /* plugin.toml: nothing can allow it; set this before any mor_policy_set() */
-	bool workspace_later;     /* each run names its workspace: until then there may be none */
-	bool level_given;         /* set by a key; else the dialect's default is used */
-	bool rules_given;         /* a key was set that needs confinement */
+	bool never_spawn;     /* plugin.toml: nothing can allow it; set this before any mor_policy_set() */
+	bool workspace_later; /* each run names its workspace: until then there may be none */
+	bool level_given;     /* set by a key; else the dialect's default is used */
+	bool rules_given;     /* a key was set that needs confinement */
 };
 
 /* clang-format off */
@@ -118,7 +123,8 @@ const char *const *mor_policy_protected(const struct mor_policy *policy);
 /* The policy in words, one line per permission, for prompts and `info`. It never claims more than is
  * enforced. */
 int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out);
-/* The limits that somebody has set, for error texts: "sandbox.memory 256 MiB, sandbox.files 32". Nothing: none. */
+/* The limits that somebody has set, for error texts: "sandbox.memory 256 MiB, sandbox.files 32".
+ * Nothing: none. */
 int mor_policy_limits_set(const struct mor_policy *policy, struct mor_buf *out);
 /* An object: one member per key with the value in force (null: none), "unconfined", and "text", the lines
  * above as an array. */

@@ -51,7 +51,9 @@ static void write_value(const struct mor_policy_key *key, const void *field, str
 		if (number && key->type == MOR_POLICY_COUNT)
 			mor_buf_printf(out, "%u", number);
 		else if (number)
-			mor_buf_text(out, mor_format_ms((uint64_t)number * (key->type == MOR_POLICY_SECONDS ? 1000 : 1), text));
+			mor_buf_text(out, mor_format_ms((uint64_t)number *
+								(key->type == MOR_POLICY_SECONDS ? 1000 : 1),
+							text));
 	}
 }
 
@@ -84,9 +86,10 @@ static const char *level_text(const struct mor_policy *policy)
 		break;
 	}
 	return policy->unconfined ?
-		"NOT CONFINED, as asked: it may do whatever this user may; all its processes are killed with it" :
-		"not confined (guarded): it may do whatever this user may; it gains no privileges, and all its processes are "
-		"killed with it";
+		       "NOT CONFINED, as asked: it may do whatever this user may; all its processes are killed "
+		       "with it" :
+		       "not confined (guarded): it may do whatever this user may; it gains no privileges, and "
+		       "all its processes are killed with it";
 }
 
 /* NULL: the key does not apply to this policy. */
@@ -94,14 +97,17 @@ static const char *text_of(const struct mor_policy *policy, const struct mor_pol
 {
 	if (key->type == MOR_POLICY_LEVEL)
 		return level_text(policy);
-	if ((key->flags & MOR_POLICY_RULE || !(key->flags & MOR_POLICY_SETTING)) && !mor_policy_confined(policy))
+	if ((key->flags & MOR_POLICY_RULE || !(key->flags & MOR_POLICY_SETTING)) &&
+	    !mor_policy_confined(policy))
 		return NULL;
 	/* Writing and its exceptions apply only to a workspace. */
 	if (key->offset == offsetof(struct mor_policy, workspace) && !present && policy->workspace_later)
 		return "may read the workspace that it is run for";
-	if (key->offset == offsetof(struct mor_policy, workspace_write) && !policy->workspace && !policy->workspace_later)
+	if (key->offset == offsetof(struct mor_policy, workspace_write) && !policy->workspace &&
+	    !policy->workspace_later)
 		return NULL;
-	if (key->offset == offsetof(struct mor_policy, protected_paths) && !(policy->workspace && policy->workspace_write))
+	if (key->offset == offsetof(struct mor_policy, protected_paths) &&
+	    !(policy->workspace && policy->workspace_write))
 		return NULL;
 	return present ? key->text : key->text_no;
 }
@@ -128,7 +134,8 @@ static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
 		const char *text;
 
 		write_value(key, field, &value);
-		text = text_of(&shown, key, key->type == MOR_POLICY_BOOL ? *(const bool *)field : value.len > 0);
+		text = text_of(&shown, key,
+			       key->type == MOR_POLICY_BOOL ? *(const bool *)field : value.len > 0);
 		if (!text)
 			continue;
 		fill_hole(text, mor_buf_view(&value), &line);
@@ -160,7 +167,8 @@ int mor_policy_limits_set(const struct mor_policy *policy, struct mor_buf *out)
 		if (key->flags & MOR_POLICY_LIMIT)
 			write_value(key, field_of(policy, key), &value);
 		if (value.len)
-			mor_buf_printf(out, "%ssandbox.%s %.*s", out->len ? ", " : "", key->name, (int)value.len, value.data);
+			mor_buf_printf(out, "%ssandbox.%s %.*s", out->len ? ", " : "", key->name,
+				       (int)value.len, value.data);
 	}
 	return out->status;
 }

@@ -33,8 +33,10 @@ const struct mor_landlock_abi mor_landlock_abis[] = {
 	{ 2, "5.19", "moving and linking files between directories", "the broker" },
 	{ 3, "6.2", "truncating files", "the broker, which sees truncate() and O_TRUNC" },
 	{ 4, "6.7", "TCP connect and bind", "the filter: there is no socket to connect" },
-	{ 5, "6.10", "ioctl on devices", "the filter and the broker: no device but null, zero, full and random can be opened" },
-	{ 6, "6.12", "signals and abstract sockets out of the sandbox", "the filter: kill, F_SETOWN and socket are refused" },
+	{ 5, "6.10", "ioctl on devices",
+	  "the filter and the broker: no device but null, zero, full and random can be opened" },
+	{ 6, "6.12", "signals and abstract sockets out of the sandbox",
+	  "the filter: kill, F_SETOWN and socket are refused" },
 	{ 7, "6.15", "records of denials in the audit log", "the guardian's own records" },
 	{ 0 },
 };

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Landlock's ABI, from 1; 0: the kernel was built without it or it is switched off; *ret_errno says which (ENOSYS,
- * EOPNOTSUPP). */
+/* Landlock's ABI, from 1; 0: the kernel was built without it or it is switched off; *ret_errno says which
+ * (ENOSYS, EOPNOTSUPP). */
 int mor_probe_landlock(int *ret_errno);
 /* What each ABI added, and what else stops the same thing. Ends with abi 0. */
 struct mor_landlock_abi {

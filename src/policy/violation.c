@@ -8,7 +8,7 @@
 #include "policy/policy.h"
 
 #define LONG_PATH 150
-#define OUTSIDE "outside what it may write"
+#define OUTSIDE   "outside what it may write"
 
 /* A permission under the name that the user knows: why it is missing, and what to type to allow it. In cure,
  * %s is the path; NULL: nothing allows it. */
@@ -21,26 +21,34 @@ static const struct {
 } named[] = {
 	{ MOR_RULE_READ,
 	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.read", "add \"%s\" to sandbox.read" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in declared_paths", "add \"%s\" to declared_paths in its plugin.toml" },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants", "run it with --set sandbox.read=%s" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in declared_paths",
+					    "add \"%s\" to declared_paths in its plugin.toml" },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants",
+					       "run it with --set sandbox.read=%s" },
 	    [MOR_POLICY_OF_COMMAND] = { "no --read names it", "add --read %s" } } },
 	{ MOR_RULE_WORKSPACE_WRITE,
-	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.workspace_write is not granted", "set sandbox.workspace_write = true" },
+	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.workspace_write is not granted",
+					 "set sandbox.workspace_write = true" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "workspace_write is not granted",
-				       "set workspace_write = true under [permissions] in its plugin.toml" },
+					    "set workspace_write = true under [permissions] in its "
+					    "plugin.toml" },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants",
-					  "add \"workspace\" to capabilities.filesystem in its sunscreen-plugin.json" },
+					       "add \"workspace\" to capabilities.filesystem in its "
+					       "sunscreen-plugin.json" },
 	    [MOR_POLICY_OF_COMMAND] = { "the workspace may only be read", "add --write" } } },
 	{ MOR_RULE_WRITE,
-	  { [MOR_POLICY_OF_SETTINGS] = { OUTSIDE, NULL }, [MOR_POLICY_OF_PLUGIN_TOML] = { OUTSIDE, NULL },
+	  { [MOR_POLICY_OF_SETTINGS] = { OUTSIDE, NULL },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { OUTSIDE, NULL },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { OUTSIDE, NULL },
 	    [MOR_POLICY_OF_COMMAND] = { OUTSIDE, "name the directory with --workspace and add --write" } } },
 	{ MOR_RULE_NETWORK,
 	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.network is not granted", "set sandbox.network = true" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "network is not granted",
-				       "set network = true under [permissions] in its plugin.toml, and agree when mortise run asks" },
+					    "set network = true under [permissions] in its plugin.toml, and "
+					    "agree when mortise run asks" },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "capabilities.network is not granted",
-					  "set it to true in its sunscreen-plugin.json, and agree when mortise run asks" },
+					       "set it to true in its sunscreen-plugin.json, and agree when "
+					       "mortise run asks" },
 	    [MOR_POLICY_OF_COMMAND] = { "it has no network", "add --network" } } },
 	{ MOR_RULE_SPAWN,
 	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.spawn is not granted", "set sandbox.spawn = true" },
@@ -75,12 +83,13 @@ static const struct {
 	{ "socket|socketpair|bind|listen|sendto|sendmsg", "use the network" },
 	{ "kill|tgkill|tkill|rt_sigqueueinfo|rt_tgsigqueueinfo", "signal" },
 	{ "prlimit64", "change the limits of" },
-	{ "ptrace|process_vm_readv|process_vm_writev|pidfd_open|pidfd_getfd|pidfd_send_signal|kcmp", "look into another process" },
-	{ "mount|umount2|pivot_root|chroot|unshare|setns|open_tree|open_tree_attr|move_mount|fsopen|fsconfig|fsmount|fspick|"
-	  "mount_setattr",
+	{ "ptrace|process_vm_readv|process_vm_writev|pidfd_open|pidfd_getfd|pidfd_send_signal|kcmp",
+	  "look into another process" },
+	{ "mount|umount2|pivot_root|chroot|unshare|setns|open_tree|open_tree_attr|move_mount|fsopen|fsconfig|fsmount|fspick|mount_setattr",
 	  "change mounts or namespaces" },
 	{ "name_to_handle_at|open_by_handle_at", "open a file by its number" },
-	{ "setuid|setgid|setreuid|setregid|setresuid|setresgid|setfsuid|setfsgid|setgroups", "change its user or group" },
+	{ "setuid|setgid|setreuid|setregid|setresuid|setresgid|setfsuid|setfsgid|setgroups",
+	  "change its user or group" },
 	{ "capset", "change its privileges" },
 	{ "shmget|shmat|shmdt|shmctl|msgget|msgsnd|msgrcv|msgctl|semget|semop|semtimedop|semctl|mq_open|mq_unlink",
 	  "share memory or messages with other processes" },
@@ -131,7 +140,8 @@ static void put_cure(const char *cure, const char *path, struct mor_buf *out)
 	if (!place)
 		mor_buf_text(out, cure);
 	else
-		mor_buf_printf(out, "%.*s%s%s", (int)(place - cure), cure, strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
+		mor_buf_printf(out, "%.*s%s%s", (int)(place - cure), cure,
+			       strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
 }
 
 /* bash reads it to find its user's shell before anything else. A beginner's first script fails here. */
@@ -163,7 +173,9 @@ int mor_violation_json(const struct mor_violation *v, struct mor_buf *out)
 {
 	const struct {
 		const char *name, *text;
-	} members[] = { { "plugin", v->plugin }, { "syscall", v->syscall }, { "path", v->path },
+	} members[] = { { "plugin", v->plugin },
+			{ "syscall", v->syscall },
+			{ "path", v->path },
 			{ "rule", mor_violation_rule(v->source, v->rule) } };
 
 	mor_buf_text(out, "{\"event\":\"sandbox_violation\"");

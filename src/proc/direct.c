@@ -91,8 +91,8 @@ static void direct_how_ended(const struct mor_proc *proc, struct mor_proc_exit *
 	ret->how = proc->exit;
 }
 
-static int direct_start(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
-			struct mor_exec_failure *failure)
+static int direct_start(struct mor_proc *proc, const struct mor_command *command, char **argv,
+			const int theirs[3], struct mor_exec_failure *failure)
 {
 	pid_t pid = -1;
 	int r = mor_proc_hear_stderr(proc);
@@ -137,5 +137,6 @@ static void direct_end(struct mor_proc *proc)
 		mor_child_reap(&proc->child, NULL);
 }
 
-const struct mor_proc_ops mor_proc_direct = { .start = direct_start, .order = direct_order, .end = direct_end,
-					      .how_ended = direct_how_ended };
+const struct mor_proc_ops mor_proc_direct = {
+	.start = direct_start, .order = direct_order, .end = direct_end, .how_ended = direct_how_ended
+};

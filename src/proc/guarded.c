@@ -32,7 +32,8 @@ enum { END_MS = 8000 }; /* longer than a guardian waits for processes that do no
 
 /* ---- what could not be started ---- */
 
-static void explain_failure(const struct mor_proc *proc, const struct mor_record *record, struct mor_exec_failure *ret)
+static void explain_failure(const struct mor_proc *proc, const struct mor_record *record,
+			    struct mor_exec_failure *ret)
 {
 	const struct mor_command here = { 0 }; /* the name was made absolute while the command was there */
 	const char *why = strerrordesc_np(record->error), *name = proc->program ? proc->program : record->text;
@@ -46,7 +47,8 @@ static void explain_failure(const struct mor_proc *proc, const struct mor_record
 			      record->error == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EEXEC, record->text,
 			      "working directory: %s", why);
 	else if (record->step == MOR_AT_FORK)
-		mor_exec_fail(ret, MOR_STEP_SPAWN, record->error, MORTISE_ESYSTEM, name, "%s: %s", record->text, why);
+		mor_exec_fail(ret, MOR_STEP_SPAWN, record->error, MORTISE_ESYSTEM, name, "%s: %s", record->text,
+			      why);
 	else
 		mor_exec_fail(ret, MOR_STEP_SPAWN, record->error, MORTISE_EJAIL, name,
 			      "its jail could not be set up: %s (%s)", record->text, why);
@@ -120,8 +122,10 @@ static void on_record(struct mor_watch *watch, unsigned events)
 
 static void fill_exit(const struct mor_record *record, struct mor_proc_exit *ret)
 {
-	ret->how = (struct mor_child_exit){ .known = record->known, .status = record->status,
-					    .by_signal = record->by_signal, .core = record->core,
+	ret->how = (struct mor_child_exit){ .known = record->known,
+					    .status = record->status,
+					    .by_signal = record->by_signal,
+					    .core = record->core,
 					    .usage = record->usage };
 	ret->violated = record->violated;
 	memcpy(ret->syscall, record->syscall, sizeof(ret->syscall));
@@ -148,7 +152,8 @@ static void guarded_how_ended(const struct mor_proc *proc, struct mor_proc_exit 
 
 /* A guardian that was killed is an ordinary death: the next one may live. One that exits without a record
  * would do so again. */
-static void explain_silence(const struct mor_proc *proc, const struct mor_child_exit *how, struct mor_exec_failure *ret)
+static void explain_silence(const struct mor_proc *proc, const struct mor_child_exit *how,
+			    struct mor_exec_failure *ret)
 {
 	bool lost = !how->known || how->by_signal;
 	char text[64];
@@ -156,11 +161,13 @@ static void explain_silence(const struct mor_proc *proc, const struct mor_child_
 	mor_exit_text(how, text, sizeof(text));
 	mor_exec_fail(ret, MOR_STEP_SPAWN, ECHILD, lost ? MORTISE_ECRASHED : MORTISE_EJAIL,
 		      proc->program ? proc->program : "plugin",
-		      lost ? "guardian lost (%s) before it had started the plugin"
-			   : "mortise-jail %s before it had started the plugin", text);
+		      lost ? "guardian lost (%s) before it had started the plugin" :
+			     "mortise-jail %s before it had started the plugin",
+		      text);
 }
 
-static void tell_exec_failed(struct mor_proc *proc, const struct mor_record *record, const struct mor_child_exit *how)
+static void tell_exec_failed(struct mor_proc *proc, const struct mor_record *record,
+			     const struct mor_child_exit *how)
 {
 	struct mor_exec_failure failure = { 0 };
 
@@ -222,7 +229,8 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const int theirs[3]
 }
 
 /* 0 or an errno, like posix_spawn(). The helper gets no environment: the plugin's is in the plan. */
-static int spawn_helper(const char *helper, bool confined, const int theirs[3], int plan, int socket, pid_t *ret_pid)
+static int spawn_helper(const char *helper, bool confined, const int theirs[3], int plan, int socket,
+			pid_t *ret_pid)
 {
 	static char name[] = "mortise-jail";
 	char *argv[] = { name, NULL }, *env[] = { NULL };
@@ -236,7 +244,8 @@ static int spawn_helper(const char *helper, bool confined, const int theirs[3], 
 	if (r == 0) {
 		r = fill_actions(&actions, theirs, plan, socket);
 		if (r == 0)
-			r = mor_spawn_attributes(&attr, confined); /* the plugin stays in the guardian's session */
+			/* the plugin stays in the guardian's session */
+			r = mor_spawn_attributes(&attr, confined);
 		if (r == 0)
 			r = posix_spawn(ret_pid, helper, &actions, &attr, argv, env);
 		posix_spawnattr_destroy(&attr);
@@ -266,11 +275,12 @@ static int not_spawned(struct mor_exec_failure *failure, int error, const char *
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_ESYSTEM, program,
 				     "cannot start a process: %s", strerrordesc_np(error));
 	return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_EJAIL, helper,
-			     "the helper that guards plugins cannot be run: %s", fault[0] ? fault : strerrordesc_np(error));
+			     "the helper that guards plugins cannot be run: %s",
+			     fault[0] ? fault : strerrordesc_np(error));
 }
 
-static int run_guardian(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3], int ends[2],
-	       int plan, struct mor_exec_failure *failure)
+static int run_guardian(struct mor_proc *proc, const struct mor_command *command, char **argv,
+			const int theirs[3], int ends[2], int plan, struct mor_exec_failure *failure)
 {
 	bool confined = command->policy && mor_policy_confined(command->policy);
 	char fault[MOR_PROGRAM_FAULT];
@@ -311,8 +321,8 @@ static int remember_program(struct mor_proc *proc, const struct mor_command *com
 	return proc->program ? 0 : -ENOMEM;
 }
 
-static int guarded_start(struct mor_proc *proc, const struct mor_command *command, char **argv, const int theirs[3],
-			 struct mor_exec_failure *failure)
+static int guarded_start(struct mor_proc *proc, const struct mor_command *command, char **argv,
+			 const int theirs[3], struct mor_exec_failure *failure)
 {
 	int ends[2], plan, r;
 
@@ -330,15 +340,16 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
 		r = errno;
 		mor_fd_close(&plan);
-		return mor_exec_fail(failure, MOR_STEP_PIPES, r, MORTISE_ESYSTEM, argv[0], "cannot make a socket: %s",
-				     strerrordesc_np(r));
+		return mor_exec_fail(failure, MOR_STEP_PIPES, r, MORTISE_ESYSTEM, argv[0],
+				     "cannot make a socket: %s", strerrordesc_np(r));
 	}
 	return run_guardian(proc, command, argv, theirs, ends, plan, failure);
 }
 
 /* ---- orders ---- */
 
-_Static_assert(sizeof(struct mor_guard_order) + MOR_PROC_VIEW_TEXTS <= MOR_PLAN_ORDER_MAX, "what the guardian takes in");
+_Static_assert(sizeof(struct mor_guard_order) + MOR_PROC_VIEW_TEXTS <= MOR_PLAN_ORDER_MAX,
+	       "what the guardian takes in");
 
 static bool send_order(struct mor_proc *proc, enum mor_order_kind kind)
 {
@@ -352,7 +363,8 @@ static void guarded_order(struct mor_proc *proc, enum mor_order order)
 	/* A guardian that somebody has stopped must also get the order. */
 	mor_child_signal(&proc->child, SIGCONT);
 	/* If the guardian cannot be told to kill, it is killed itself, and the plugin with it. */
-	if (!send_order(proc, order == MOR_ORDER_KILL ? MOR_GUARD_KILL : MOR_GUARD_TERM) && order == MOR_ORDER_KILL)
+	if (!send_order(proc, order == MOR_ORDER_KILL ? MOR_GUARD_KILL : MOR_GUARD_TERM) &&
+	    order == MOR_ORDER_KILL)
 		mor_child_signal(&proc->child, SIGKILL);
 }
 
@@ -386,6 +398,9 @@ static void guarded_end(struct mor_proc *proc)
 }
 
 const struct mor_proc_ops mor_proc_guarded = {
-	.start = guarded_start, .order = guarded_order, .set_view = guarded_set_view, .end = guarded_end,
+	.start = guarded_start,
+	.order = guarded_order,
+	.set_view = guarded_set_view,
+	.end = guarded_end,
 	.how_ended = guarded_how_ended,
 };

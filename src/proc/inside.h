@@ -24,8 +24,8 @@ typedef void mor_stderr_over_fn(struct mor_stderr *err);
 struct mor_stderr {
 	struct mor_watch watch;
 	mor_stderr_fn *on_line;
-	mor_stderr_over_fn *on_over;  /* set: the process has ended; called when the rest is reported */
-	int rest;                     /* bytes that the pipe held then, minus those read since */
+	mor_stderr_over_fn *on_over; /* set: the process has ended; called when the rest is reported */
+	int rest;                    /* bytes that the pipe held then, minus those read since */
 	/* made when the first byte comes: a plugin without stderr output costs nothing */
 	struct mor_stderr_keep *keep;
 	uint64_t bytes;
@@ -60,20 +60,20 @@ struct mor_proc {
 	struct mor_loop *loop;
 	struct mor_proc_events events;
 	void *arg;
-	struct mor_child child;  /* the plugin, or its guardian                            */
+	struct mor_child child; /* the plugin, or its guardian                            */
 	struct mor_stderr err;
 	struct mor_task started; /* direct: queued until STARTED is reported */
 	struct mor_grave grave;
-	int pid, in, out;        /* the plugin's pid; 0 until it is known */
+	int pid, in, out; /* the plugin's pid; 0 until it is known */
 	bool freed, told;
 	struct mor_child_exit exit; /* of our child                                        */
 	/* guarded */
 	struct mor_watch records;
-	struct mor_record last;  /* what ended it; kind 0: it runs                         */
-	char *program;           /* the path as we see it, until STARTED */
-	char scratch[64];        /* scratch directory that its guardian will remove; "": none */
+	struct mor_record last; /* what ended it; kind 0: it runs                         */
+	char *program;          /* the path as we see it, until STARTED */
+	char scratch[64];       /* scratch directory that its guardian will remove; "": none */
 	int socket;
-	uint8_t level, rung;     /* enum mor_level, enum mor_tree_rung                     */
+	uint8_t level, rung; /* enum mor_level, enum mor_tree_rung                     */
 };
 
 /* Does nothing if it was reported already. No event may come before STARTED. */

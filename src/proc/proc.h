@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes: start, stdio, stderr lines, orders, the end. One interface; back ends: guarded (mortise-jail stands
- * between, and the whole tree dies with the plugin) and direct (posix_spawn; the group dies). The owner gets events; it
- * decides about ladders, restarts and framing.
+ * Processes: start, stdio, stderr lines, orders, the end. One interface; back ends: guarded (mortise-jail
+ * stands between, and the whole tree dies with the plugin) and direct (posix_spawn; the group dies). The owner
+ * gets events; it decides about ladders, restarts and framing.
  *
  * Events of one process, in order: STARTED or EXEC_FAILED; then any STDERR and EXITED or LOST. After
  * EXEC_FAILED, EXITED or LOST no further event comes, and the owner frees the process. Descriptors 0, 1, 2
@@ -29,9 +29,10 @@ struct mor_proc;
 
 struct mor_proc_exit {
 	struct mor_child_exit how;
-	char text[96];   /* "exited with status 3", "killed by SIGSEGV (core dumped)", "ended, status unknown" */
-	bool lost;       /* its guardian was killed, and so it died: "guardian lost: ..."; status unknown */
-	bool violated;   /* killed by its jail for this violation: */
+	/* "exited with status 3", "killed by SIGSEGV (core dumped)", "ended, status unknown" */
+	char text[96];
+	bool lost;     /* its guardian was killed, and so it died: "guardian lost: ..."; status unknown */
+	bool violated; /* killed by its jail for this violation: */
 	char syscall[32], path[512], rule[64];
 };
 
@@ -50,8 +51,8 @@ struct mor_proc_events {
 	void (*on_view)(void *arg, const struct mor_exec_failure *failure);
 };
 
-#define MOR_STDERR_LINE 4096          /* a longer line arrives in pieces                               */
-#define MOR_STDERR_RING (4 * 1024)    /* kept for error texts: the last lines                          */
+#define MOR_STDERR_LINE 4096       /* a longer line arrives in pieces                               */
+#define MOR_STDERR_RING (4 * 1024) /* kept for error texts: the last lines                          */
 
 /* Starts it. The interpreter is resolved first: `.py` -> /usr/bin/python3 -u (or the Python that its first
  * line names by its full path, as in a venv), `.js` `.mjs` `.cjs` -> node. The failure's text tells apart: a
@@ -59,8 +60,9 @@ struct mor_proc_events {
  * failure that is known at once is returned (and described in *ret_failure, which may be NULL). No failure
  * is reported twice. With the direct back end every failure is known at once, and on_exec_failed never
  * comes. With the guarded back end it reports what only exec or the jail could find, in the same words. */
-int mor_proc_start(struct mor_loop *loop, const struct mor_command *command, const struct mor_proc_events *events,
-		   void *arg, struct mor_proc **ret, struct mor_exec_failure *ret_failure);
+int mor_proc_start(struct mor_loop *loop, const struct mor_command *command,
+		   const struct mor_proc_events *events, void *arg, struct mor_proc **ret,
+		   struct mor_exec_failure *ret_failure);
 /* If it still runs, kills it (direct: its group; guarded: all its processes, and waits for them) and closes
  * everything. No event comes from inside, and none later. */
 struct mor_proc *mor_proc_free(struct mor_proc *proc);
@@ -73,7 +75,7 @@ bool mor_proc_is_over(const struct mor_proc *proc);
  * "subreaper", "pidns". */
 const char *mor_proc_level(const struct mor_proc *proc);
 const char *mor_proc_rung(const struct mor_proc *proc);
-const char *mor_rung_name(unsigned rung); /* enum mor_tree_rung */
+const char *mor_rung_name(unsigned rung);      /* enum mor_tree_rung */
 int mor_proc_in(const struct mor_proc *proc);  /* the end we write; -1 once closed */
 int mor_proc_out(const struct mor_proc *proc); /* the end we read */
 void mor_proc_close_in(struct mor_proc *proc);
@@ -87,8 +89,9 @@ void mor_proc_order(struct mor_proc *proc, enum mor_order order);
 /* From on_exited on: the same value again. */
 void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret);
 
-/* Orders a view (docs/design/0003-jail.md). `texts` as in struct mor_guard_order, at most MOR_PROC_VIEW_TEXTS bytes. 0, or
- * MORTISE_ECLOSED (no process, or not with this back end), MORTISE_EOVERLOAD (the guardian has not taken the last ones). */
+/* Orders a view (docs/design/0003-jail.md). `texts` as in struct mor_guard_order, at most MOR_PROC_VIEW_TEXTS
+ * bytes. 0, or MORTISE_ECLOSED (no process, or not with this back end), MORTISE_EOVERLOAD (the guardian has not
+ * taken the last ones). */
 #define MOR_PROC_VIEW_TEXTS (15 * 1024)
 int mor_proc_set_view(struct mor_proc *proc, struct mor_slice texts);
 
@@ -99,6 +102,7 @@ uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
 
 /* Why it ended, if the dynamic loader said so on stderr: "the shared library libfoo.so.1 is missing". false:
  * nothing to add to how->text. */
-bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_exit *how, char *out, size_t out_size);
+bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_exit *how, char *out,
+			   size_t out_size);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct mor_stderr_keep {
 	size_t partial_len, tail_len;
-	char partial[MOR_STDERR_LINE];	    /* a line that is not complete yet */
+	char partial[MOR_STDERR_LINE]; /* a line that is not complete yet */
 	/* the last lines, each ended by a NUL; moved to the front when full */
 	char tail[2 * MOR_STDERR_RING + 1];
 };

@@ -50,10 +50,10 @@ static const char *machine_name(unsigned machine, char out[32])
 		const char *name; /* as uname -m says it */
 	} table[] = {
 		{ EM_X86_64, "x86_64" },   { EM_AARCH64, "aarch64" },
-		{ EM_386, "i386" },	   { EM_ARM, "arm" },
-		{ EM_RISCV, "riscv" },	   { EM_PPC64, "ppc64" },
-		{ EM_S390, "s390x" },	   { EM_MIPS, "mips" },
-		{ EM_PPC, "ppc" },	   { EM_LOONGARCH, "loongarch64" },
+		{ EM_386, "i386" },        { EM_ARM, "arm" },
+		{ EM_RISCV, "riscv" },     { EM_PPC64, "ppc64" },
+		{ EM_S390, "s390x" },      { EM_MIPS, "mips" },
+		{ EM_PPC, "ppc" },         { EM_LOONGARCH, "loongarch64" },
 		{ EM_SPARCV9, "sparc64" },
 	};
 
@@ -142,7 +142,7 @@ static int diagnose_content(const char *path, int os_errno, struct mor_exec_fail
 		r = refuse_exec(failure, os_errno, path, "is a Windows program");
 	else
 		r = refuse_exec(failure, os_errno, path,
-			   "is no program, and its first line names no interpreter (#!/usr/bin/env ...)");
+				"is no program, and its first line names no interpreter (#!/usr/bin/env ...)");
 	mor_fd_close(&fd);
 	return r;
 }
@@ -170,10 +170,11 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 	if (!mor_program_seen_from(command, path, seen))
 		return refuse_exec(failure, ENAMETOOLONG, path, "name is too long");
 	if (mor_errno_is_lack(os_errno)) /* not the fault of the file */
-		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_ESYSTEM, path, "cannot start a process: %s",
-				     strerrordesc_np(os_errno));
+		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_ESYSTEM, path,
+				     "cannot start a process: %s", strerrordesc_np(os_errno));
 	if (stat(seen, &st) < 0)
-		return refuse_exec(failure, errno, seen, errno == ENOENT ? "no such file" : strerrordesc_np(errno));
+		return refuse_exec(failure, errno, seen,
+				   errno == ENOENT ? "no such file" : strerrordesc_np(errno));
 	if (S_ISDIR(st.st_mode))
 		return refuse_exec(failure, EISDIR, seen, "is a directory");
 	if (!S_ISREG(st.st_mode))

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "program/inside.h"
 
-#define PYTHON	     "/usr/bin/python3"
+#define PYTHON       "/usr/bin/python3"
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* ---- looking at files ---- */
@@ -76,8 +76,8 @@ static int find_in_path(const struct mor_command *command, const char *name, cha
 	for (;;) {
 		size_t len = strcspn(dir, ":");
 		/* An empty entry means the current directory. "./" makes sure that the result has a slash. */
-		int n = len ? snprintf(candidate, PATH_MAX, "%.*s/%s", (int)len, dir, name)
-			    : snprintf(candidate, PATH_MAX, "./%s", name);
+		int n = len ? snprintf(candidate, PATH_MAX, "%.*s/%s", (int)len, dir, name) :
+			      snprintf(candidate, PATH_MAX, "./%s", name);
 
 		if (n < PATH_MAX && child_can_run(command, candidate)) {
 			memcpy(out, candidate, (size_t)n + 1);
@@ -218,11 +218,10 @@ static int no_interpreter(const char *seen, const char *missing, bool by_env, st
 
 	mor_excerpt((struct mor_slice){ missing, len - cr }, shown, sizeof(shown));
 	if (cr)
-		return mor_exec_fail(
-			failure, MOR_STEP_RESOLVE, ENOENT, MORTISE_EEXEC, seen,
-			"its first line ends in a carriage return (Windows line ends), so \"%s\\r\" is "
-			"looked for: sed -i 's/\\r$//' it",
-			shown);
+		return mor_exec_fail(failure, MOR_STEP_RESOLVE, ENOENT, MORTISE_EEXEC, seen,
+				     "its first line ends in a carriage return (Windows line ends), so "
+				     "\"%s\\r\" is looked for: sed -i 's/\\r$//' it",
+				     shown);
 	if (by_env && strpbrk(missing, " \t"))
 		return mor_exec_fail(failure, MOR_STEP_RESOLVE, ENOENT, MORTISE_EEXEC, seen,
 				     "its first line makes env look for a program called \"%s\": write env -S",
@@ -380,7 +379,8 @@ static int choose(const struct mor_command *command, char interpreter[PATH_MAX],
 	return 0;
 }
 
-int mor_program_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure)
+int mor_program_resolve(const struct mor_command *command, char ***ret_argv,
+			struct mor_exec_failure *ret_failure)
 {
 	char interpreter[PATH_MAX] = "", program[PATH_MAX] = "";
 	const char *prefix[4] = { NULL };
@@ -399,8 +399,8 @@ int mor_program_resolve(const struct mor_command *command, char ***ret_argv, str
 		return r;
 	argv = join_argv(prefix, command->argv + 1);
 	if (!argv)
-		return mor_exec_fail(ret_failure, MOR_STEP_RESOLVE, ENOMEM, MORTISE_ENOMEM, program,
-				     "%s", mortise_status_text(MORTISE_ENOMEM));
+		return mor_exec_fail(ret_failure, MOR_STEP_RESOLVE, ENOMEM, MORTISE_ENOMEM, program, "%s",
+				     mortise_status_text(MORTISE_ENOMEM));
 	*ret_argv = argv;
 	return 0;
 }

@@ -16,8 +16,8 @@ struct mor_command {
 	const char *const *env;  /* the whole environment, NAME=VALUE, NULL-terminated; NULL: ours        */
 	const char *cwd;         /* NULL: ours                                                            */
 	const struct mor_policy *policy; /* NULL: guarded, no limits                                      */
-	const char *helper;      /* path of mortise-jail; NULL: the one that came with us (helper.h) */
-	bool direct;             /* use the direct back end; the policy is ignored */
+	const char *helper;              /* path of mortise-jail; NULL: the one that came with us (helper.h) */
+	bool direct;                     /* use the direct back end; the policy is ignored */
 };
 
 enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_EXEC };
@@ -25,14 +25,15 @@ enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_
 struct mor_exec_failure {
 	enum mor_proc_step step;
 	int os_errno;
-	int code;        /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM, MORTISE_EJAIL;
-			  * MORTISE_ECRASHED: its guardian was killed first, so another try may work */
-	char text[320];  /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
+	int code;       /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM, MORTISE_EJAIL;
+			 * MORTISE_ECRASHED: its guardian was killed first, so another try may work */
+	char text[320]; /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
 };
 
 /* The resolution by itself (info and error texts): the argv that would be executed, argv[0] being the file,
  * as seen from the command's cwd. One block, freed with mor_program_argv_free(). */
-int mor_program_resolve(const struct mor_command *command, char ***ret_argv, struct mor_exec_failure *ret_failure);
+int mor_program_resolve(const struct mor_command *command, char ***ret_argv,
+			struct mor_exec_failure *ret_failure);
 void mor_program_argv_free(char **argv);
 /* Errors that can be found without trying: no such file, a directory, not executable. 0 or a status. */
 int mor_exec_foresee(const struct mor_command *command, const char *path, struct mor_exec_failure *failure);
@@ -43,8 +44,8 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 /* ---- for code that starts it ---- */
 
 /* Fills *failure (NULL is fine) with "path: text" and returns code. */
-int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int os_errno, int code, const char *path,
-		  const char *format, ...) __attribute__((format(printf, 6, 7)));
+int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int os_errno, int code,
+		  const char *path, const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The place of `path` for the child, as seen from here. false: too long. */
 bool mor_program_seen_from(const struct mor_command *command, const char *path, char out[PATH_MAX]);
 

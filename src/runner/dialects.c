@@ -72,6 +72,6 @@ int mor_dialect_unknown(const char *name, mortise_error *err)
 	best = mor_nearest_best(&nearest);
 	mor_dialect_names(", ", &names);
 	return mor_fail(err, MORTISE_ENOTFOUND, "no dialect \"%s\"%s%s%s %.*s", name,
-			best ? "; did you mean " : "", best ? best : "", best ? "? There are:" : "; there are:",
-			(int)names.len, names.data ? names.data : "");
+			best ? "; did you mean " : "", best ? best : "",
+			best ? "? There are:" : "; there are:", (int)names.len, names.data ? names.data : "");
 }

@@ -6,7 +6,8 @@
 bool mor_network_asked(const struct mor_manifest *m)
 {
 	const struct mor_setting *network = mor_manifest_setting(m, "sandbox", "network");
-	const char *file = m->file ? strrchr(m->file, '/') : NULL, *origin = network ? strrchr(network->origin, '/') : NULL;
+	const char *file = m->file ? strrchr(m->file, '/') : NULL,
+		   *origin = network ? strrchr(network->origin, '/') : NULL;
 
 	if (!file || !network || strcmp(network->json, "true") != 0)
 		return false;
@@ -17,7 +18,11 @@ bool mor_network_asked(const struct mor_manifest *m)
 struct mor_approval mor_network_approval(const struct mor_manifest *m)
 {
 	return (struct mor_approval){
-		.directory = m->dir, .name = m->name, .version = m->version, .manifest = m->file, .permission = "network",
+		.directory = m->dir,
+		.name = m->name,
+		.version = m->version,
+		.manifest = m->file,
+		.permission = "network",
 	};
 }
 

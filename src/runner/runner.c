@@ -41,8 +41,8 @@ static int take_timeout(struct mor_runner *s, const char *word, mortise_error *e
 	uint32_t ms;
 
 	if (!mor_parse_duration_ms(mor_slice_of(equals ? equals + 1 : word), &ms) || ms == 0 || equals == word)
-		return mor_fail(err, MORTISE_EINVAL, "--timeout \"%s\": expected [METHOD=]DURATION, such as 500ms, 30s or 5m",
-				word);
+		return mor_fail(err, MORTISE_EINVAL,
+				"--timeout \"%s\": expected [METHOD=]DURATION, such as 500ms, 30s or 5m", word);
 	if (equals)
 		return mor_runner_set(s, "timeouts.", word, err);
 	s->timeout_ms = ms;
@@ -56,8 +56,10 @@ static int take_sandbox(struct mor_runner *s, mortise_error *err)
 	int r = 0;
 
 	if (args->unconfined) {
-		mor_note(s->console, "%swarning%s: --unconfined: no permission of the plugin is enforced; it may do whatever "
-			 "you may", mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console));
+		mor_note(s->console,
+			 "%swarning%s: --unconfined: no permission of the plugin is enforced; it may do "
+			 "whatever you may",
+			 mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console));
 		r = mor_runner_set(s, "sandbox.", "unconfined=true", err);
 	}
 	if (args->confine && !args->level)
@@ -79,7 +81,8 @@ static int take_settings(struct mor_runner *s, mortise_error *err)
 		const char *dot = strchr(args->set.item[i], '.'), *equals = strchr(args->set.item[i], '=');
 
 		if (!dot || !equals || equals < dot || dot == args->set.item[i])
-			return mor_fail(err, MORTISE_EINVAL, "--set \"%s\": expected SECTION.KEY=VALUE", args->set.item[i]);
+			return mor_fail(err, MORTISE_EINVAL, "--set \"%s\": expected SECTION.KEY=VALUE",
+					args->set.item[i]);
 		r = mor_text_list_add(&s->set, args->set.item[i]);
 	}
 	if (r < 0)
@@ -116,7 +119,8 @@ static int check_env(const struct mor_plugin_args *args, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "--clean-env and --inherit-env cannot be used together");
 	for (size_t i = 0; i < args->env.count; i++)
 		if (*args->env.item[i] == '=' || *args->env.item[i] == '\0')
-			return mor_fail(err, MORTISE_EINVAL, "--env \"%s\": expected NAME or NAME=VALUE", args->env.item[i]);
+			return mor_fail(err, MORTISE_EINVAL, "--env \"%s\": expected NAME or NAME=VALUE",
+					args->env.item[i]);
 	if (args->confine && args->level && strcmp(args->level, "guarded") == 0)
 		return mor_fail(err, MORTISE_EINVAL, "--confine and --level guarded cannot be used together");
 	if (args->dialect && !mor_dialect_exists(args->dialect))
@@ -127,7 +131,7 @@ static int check_env(const struct mor_plugin_args *args, mortise_error *err)
 /* ---- life ---- */
 
 int mor_runner_open(struct mor_runner *runner, struct mor_console *console, const struct mor_plugin_args *args,
-		     const char *const *defaults, mortise_error *err)
+		    const char *const *defaults, mortise_error *err)
 {
 	mortise_host_options opt = { .size = sizeof(opt), .on_event = mor_watch_event, .arg = console };
 	int r;
@@ -163,10 +167,12 @@ void mor_runner_close(struct mor_runner *runner)
 	mor_free(runner->config);
 }
 
-int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv, struct mor_manifest **ret,
-		       mortise_error *err)
+int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv,
+		       struct mor_manifest **ret, mortise_error *err)
 {
-	struct mor_manifest_query query = { .path = path, .argv = argv, .dialect = args->dialect, .set = args->set.item };
+	struct mor_manifest_query query = {
+		.path = path, .argv = argv, .dialect = args->dialect, .set = args->set.item
+	};
 
 	return mor_manifest_load(&query, ret, err);
 }
@@ -190,7 +196,9 @@ static void withhold_network(struct mor_runner *s, const char *path, const struc
 	if (s->args->unconfined || !path || !lacks_grant(s, path, resolved))
 		return;
 	if (mor_text_list_add(&s->set, "sandbox.network=false") == 0)
-		mor_note(s->console, "%swarning%s: %s asks for the network, but nobody has granted it: it runs without ('mortise run' can grant it)",
+		mor_note(s->console,
+			 "%swarning%s: %s asks for the network, but nobody has granted it: it runs without "
+			 "('mortise run' can grant it)",
 			 mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console), path);
 }
 

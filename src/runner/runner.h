@@ -32,20 +32,20 @@ struct mor_runner {
 	struct mor_text_list set;   /* --set, then the settings from other options, in this order */
 	struct mor_text_list owned; /* texts in it that we own */
 	char *config;
-	uint32_t timeout_ms;       /* --timeout without a method; 0: none */
+	uint32_t timeout_ms; /* --timeout without a method; 0: none */
 };
 
 /* `defaults`: the command's own settings, NULL-terminated, or NULL. The user's --set wins over them. */
 int mor_runner_open(struct mor_runner *runner, struct mor_console *console, const struct mor_plugin_args *args,
-		     const char *const *defaults, mortise_error *err);
+		    const char *const *defaults, mortise_error *err);
 void mor_runner_close(struct mor_runner *runner);
 /* Adds one setting from key and value: "limits.session=", "0". Call it before plugins are made. */
 int mor_runner_set(struct mor_runner *runner, const char *key, const char *value, mortise_error *err);
 
 /* Reads a plugin's manifest with these options, before a host has the plugin. Free it with
  * mor_manifest_free(). */
-int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv, struct mor_manifest **ret,
-		       mortise_error *err);
+int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv,
+		       struct mor_manifest **ret, mortise_error *err);
 /* `path` is as the user typed it, or NULL, and then `argv` is used. `resolved`: what mor_runner_resolve()
  * gave for them. With NULL the manifest is read here if it is needed. */
 void mor_runner_plugin_options(struct mor_runner *runner, const char *path, const char *const *argv,

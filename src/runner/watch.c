@@ -29,8 +29,8 @@ static void tell_state(struct mor_console *console, const char *name, const mort
 	char why[400];
 
 	printable(event->text, why, sizeof(why));
-	mor_note(console, "%s: %s -> %s%s%s%s", name, mortise_state_name(event->previous), mortise_state_name(event->state),
-		 *why ? " (" : "", why, *why ? ")" : "");
+	mor_note(console, "%s: %s -> %s%s%s%s", name, mortise_state_name(event->previous),
+		 mortise_state_name(event->state), *why ? " (" : "", why, *why ? ")" : "");
 }
 
 /* Without --verbose we show what a plugin reports about its own errors. With --strict we also show breaches
@@ -67,7 +67,8 @@ static void warn(struct mor_console *console, const char *name, const mortise_ev
 
 	printable(event->text, shown, sizeof(shown));
 	if (!is_told(console, name, shown))
-		mor_note(console, "%swarning%s: %s: %s%s", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console), name,
+		mor_note(console, "%swarning%s: %s: %s%s", mor_style_err(console, MOR_STYLE_WARN),
+			 mor_style_err_end(console), name,
 			 event->type == MORTISE_EVENT_HEALTH ? "health: " : "", shown);
 }
 
@@ -96,8 +97,9 @@ void mor_watch_event(const mortise_event *event, void *arg)
 		mor_note(console, "%s| %s", name, printable(event->text, shown, sizeof(shown)));
 		break;
 	default:
-		mor_note(console, "%s: %s%s%s: %s", name, mortise_event_name(event->type), event->level ? " " : "",
-			 event->level ? event->level : "", printable(event->text, shown, sizeof(shown)));
+		mor_note(console, "%s: %s%s%s: %s", name, mortise_event_name(event->type),
+			 event->level ? " " : "", event->level ? event->level : "",
+			 printable(event->text, shown, sizeof(shown)));
 	}
 }
 

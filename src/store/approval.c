@@ -58,7 +58,9 @@ static int approvals_dir(const struct mor_approval *a, char **ret, mortise_error
 	int r = mor_xdg_path(MOR_XDG_STATE, a->state_home, ret, "mortise/approvals");
 
 	if (r == MORTISE_ENOTFOUND)
-		return mor_fail(err, MORTISE_ESYSTEM, "approvals cannot be kept: neither XDG_STATE_HOME nor HOME is an absolute path");
+		return mor_fail(err, MORTISE_ESYSTEM,
+				"approvals cannot be kept: neither XDG_STATE_HOME nor HOME is an absolute "
+				"path");
 	return r < 0 ? mor_fail_memory(err) : 0;
 }
 

@@ -10,11 +10,11 @@
 #include <mortise/mortise.h>
 
 struct mor_approval {
-	const char *directory;   /* absolute path of the plugin */
+	const char *directory; /* absolute path of the plugin */
 	const char *name, *version;
-	const char *manifest;    /* path of the file that asks                       */
-	const char *permission;  /* "network"                                        */
-	const char *state_home;  /* NULL: $XDG_STATE_HOME, else ~/.local/state        */
+	const char *manifest;   /* path of the file that asks                       */
+	const char *permission; /* "network"                                        */
+	const char *state_home; /* NULL: $XDG_STATE_HOME, else ~/.local/state        */
 };
 
 /* 1: granted; 0: not; or a status with err: the manifest cannot be read, out of memory. A damaged file

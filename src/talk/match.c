@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "talk/talk.h"
 #include "wire/envelope.h"
 #include "wire/json.h"
-#include "talk/talk.h"
 
 /* ---- Bindings ---- */
 
@@ -115,7 +115,7 @@ static enum piece next_piece(struct mor_slice pattern, size_t *pos, struct mor_s
 
 /* Names and dots become strings that begin with this character. Other strings of a pattern must not begin
  * with it. That is checked, so a marker is always clear. */
-#define MARKER "\\u0001"
+#define MARKER      "\\u0001"
 #define MARKER_BYTE '\x01'
 
 static bool has_marker(struct mor_slice text)
@@ -158,7 +158,8 @@ static int to_json(struct mor_slice pattern, struct mor_buf *out, mortise_error 
 	while ((kind = next_piece(pattern, &pos, &piece)) != PIECE_END) {
 		if (kind == PIECE_TEXT) {
 			if (has_marker(piece))
-				return mor_fail(err, MORTISE_EPROTO, "a string may not begin with \\u0001 here");
+				return mor_fail(err, MORTISE_EPROTO,
+						"a string may not begin with \\u0001 here");
 			mor_buf_slice(out, piece);
 		} else if (next_byte(pattern, pos) == ':') {
 			return mor_fail(err, MORTISE_EPROTO, "$names and ... stand for values, not for keys");
@@ -272,7 +273,9 @@ static int match_name(struct match *match, struct mor_slice name, const struct m
 	r = mor_doc_parse(bound, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &doc, match->err);
 	if (r < 0)
 		return r;
-	return mor_json_equal(mor_doc_root(doc), actual) ? 0 : differ_values(match, mor_doc_root(doc), true, actual);
+	return mor_json_equal(mor_doc_root(doc), actual) ?
+		       0 :
+		       differ_values(match, mor_doc_root(doc), true, actual);
 }
 
 static int match_value(struct match *match, const struct mor_value *pattern, const struct mor_value *actual);
@@ -366,7 +369,8 @@ static int match_value(struct match *match, const struct mor_value *pattern, con
 	return mor_json_equal(pattern, actual) ? 0 : differ_values(match, pattern, false, actual);
 }
 
-int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars, mortise_error *err)
+int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars,
+		   mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *want = NULL;
 	MOR_CLEAN(mor_doc) struct mor_doc *have = NULL;
@@ -386,8 +390,8 @@ int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor
 
 /* ---- Filling ---- */
 
-static int fill_piece(enum piece kind, struct mor_slice piece, const struct mor_talk_vars *vars, struct mor_buf *out,
-		      mortise_error *err)
+static int fill_piece(enum piece kind, struct mor_slice piece, const struct mor_talk_vars *vars,
+		      struct mor_buf *out, mortise_error *err)
 {
 	struct mor_slice text = piece;
 
@@ -401,7 +405,8 @@ static int fill_piece(enum piece kind, struct mor_slice piece, const struct mor_
 	return mor_buf_slice(out, text) < 0 ? mor_fail(err, out->status, "out of room for a message") : 0;
 }
 
-int mor_talk_fill(struct mor_slice pattern, const struct mor_talk_vars *vars, struct mor_buf *out, mortise_error *err)
+int mor_talk_fill(struct mor_slice pattern, const struct mor_talk_vars *vars, struct mor_buf *out,
+		  mortise_error *err)
 {
 	struct mor_slice piece;
 	size_t pos = 0, before = out->len;

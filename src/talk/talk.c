@@ -19,10 +19,10 @@ static const struct mark {
 	const char *text;
 	enum mor_talk_step_kind kind;
 } marks[] = {
-	{ ">b", MOR_TALK_SEND_RAW },   { "<b", MOR_TALK_RECEIVE_RAW }, { ">.", MOR_TALK_SEND_END },
+	{ ">b", MOR_TALK_SEND_RAW },    { "<b", MOR_TALK_RECEIVE_RAW }, { ">.", MOR_TALK_SEND_END },
 	{ "<.", MOR_TALK_RECEIVE_END }, { ">", MOR_TALK_SEND },         { "<", MOR_TALK_RECEIVE },
-	{ "2", MOR_TALK_STDERR },      { "~", MOR_TALK_WAIT },         { "!", MOR_TALK_EVENT },
-	{ "*", MOR_TALK_ACT },         { "=", MOR_TALK_EXIT },
+	{ "2", MOR_TALK_STDERR },       { "~", MOR_TALK_WAIT },         { "!", MOR_TALK_EVENT },
+	{ "*", MOR_TALK_ACT },          { "=", MOR_TALK_EXIT },
 };
 
 #define MARKS (sizeof(marks) / sizeof(marks[0]))
@@ -205,8 +205,8 @@ static int parse_json(struct talk_parser *parser, struct mor_talk_step *step)
 	int r = mor_talk_check(step->text, &why);
 
 	return r < 0 ? mor_fail(parser->err, r == MORTISE_EPROTO ? MORTISE_EMANIFEST : r, "line %u: %s",
-				parser->line, why.text)
-		     : 0;
+				parser->line, why.text) :
+		       0;
 }
 
 /* What follows each mark. */
@@ -258,7 +258,8 @@ static int parse_step(struct talk_parser *parser, struct mor_slice line)
 
 	for (i = 0; i < MARKS; i++) {
 		n = strlen(marks[i].text);
-		if (line.len >= n && memcmp(line.ptr, marks[i].text, n) == 0 && (line.len == n || is_blank(line.ptr[n])))
+		if (line.len >= n && memcmp(line.ptr, marks[i].text, n) == 0 &&
+		    (line.len == n || is_blank(line.ptr[n])))
 			break;
 	}
 	if (i == MARKS)
@@ -345,9 +346,12 @@ static int check_greeting(const struct mor_talk *talk, const struct mor_talk *gr
 	unsigned at = mor_talk_greeted_at(greeting);
 
 	if (strcmp(talk->dialect, greeting->dialect) != 0)
-		return mor_fail(err, MORTISE_EMANIFEST, "line %u: the greeting is one of %s, and this script is in %s",
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"line %u: the greeting is one of %s, and this script is in %s",
 				mor_talk_greeted_at(talk), greeting->dialect, talk->dialect);
-	return at ? mor_fail(err, MORTISE_EMANIFEST, "the greeting greets in line %u: it must be spelled out", at) : 0;
+	return at ? mor_fail(err, MORTISE_EMANIFEST, "the greeting greets in line %u: it must be spelled out",
+			     at) :
+		    0;
 }
 
 static int copy_steps(struct talk_parser *into, const struct mor_talk_step *steps, size_t count, unsigned line)
@@ -363,7 +367,8 @@ static int copy_steps(struct talk_parser *into, const struct mor_talk_step *step
 	return 0;
 }
 
-static int copy_or_greet(struct talk_parser *into, const struct mor_talk_step *step, const struct mor_talk *greeting)
+static int copy_or_greet(struct talk_parser *into, const struct mor_talk_step *step,
+			 const struct mor_talk *greeting)
 {
 	bool whole = is_act(step, "greeted");
 	int r = 0;

@@ -33,25 +33,25 @@
 #include "base/slice.h"
 
 enum mor_talk_step_kind {
-	MOR_TALK_SEND,       /* >   host to plugin                                                    */
-	MOR_TALK_RECEIVE,    /* <   plugin to host                                                    */
-	MOR_TALK_SEND_RAW,   /* >b  */
-	MOR_TALK_RECEIVE_RAW,/* <b  */
-	MOR_TALK_STDERR,     /* 2   */
-	MOR_TALK_WAIT,       /* ~   ms                                                                */
-	MOR_TALK_EVENT,      /* !   text                                                              */
-	MOR_TALK_ACT,        /* *   text                                                              */
-	MOR_TALK_SEND_END,   /* >.  */
-	MOR_TALK_RECEIVE_END,/* <.  */
-	MOR_TALK_EXIT        /* =   code, or signal                                                   */
+	MOR_TALK_SEND,        /* >   host to plugin                                                    */
+	MOR_TALK_RECEIVE,     /* <   plugin to host                                                    */
+	MOR_TALK_SEND_RAW,    /* >b  */
+	MOR_TALK_RECEIVE_RAW, /* <b  */
+	MOR_TALK_STDERR,      /* 2   */
+	MOR_TALK_WAIT,        /* ~   ms                                                                */
+	MOR_TALK_EVENT,       /* !   text                                                              */
+	MOR_TALK_ACT,         /* *   text                                                              */
+	MOR_TALK_SEND_END,    /* >.  */
+	MOR_TALK_RECEIVE_END, /* <.  */
+	MOR_TALK_EXIT         /* =   code, or signal                                                   */
 };
 
 struct mor_talk_step {
 	enum mor_talk_step_kind kind;
-	unsigned line;          /* in the file, from 1                                                */
-	struct mor_slice text;  /* the text after the mark (raw kinds: unescaped bytes) */
+	unsigned line;         /* in the file, from 1                                                */
+	struct mor_slice text; /* the text after the mark (raw kinds: unescaped bytes) */
 	uint32_t ms;
-	int exit_code, signal;  /* EXIT: one of them is set; the other is -1 */
+	int exit_code, signal; /* EXIT: one of them is set; the other is -1 */
 };
 
 struct mor_talk {
@@ -86,10 +86,12 @@ int mor_talk_var_set(struct mor_talk_vars *vars, struct mor_slice name, struct m
 int mor_talk_check(struct mor_slice pattern, mortise_error *err);
 /* Does `actual` (JSON) match `pattern`? Binds free names. 0, MORTISE_EPROTO with the JSON pointer of the
  * first difference in err ("/params/x: expected 1, got 2"), or MORTISE_ENOMEM. A failure binds nothing. */
-int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars, mortise_error *err);
+int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars,
+		   mortise_error *err);
 /* The pattern as JSON text with every bound name replaced. An unbound name or `...` is an error
  * (MORTISE_EPROTO; nothing is appended then). */
-int mor_talk_fill(struct mor_slice pattern, const struct mor_talk_vars *vars, struct mor_buf *out, mortise_error *err);
+int mor_talk_fill(struct mor_slice pattern, const struct mor_talk_vars *vars, struct mor_buf *out,
+		  mortise_error *err);
 /* Writes one step of a script as a line. Raw bytes are escaped; in the others newlines become blanks. */
 int mor_talk_write(struct mor_buf *out, enum mor_talk_step_kind kind, struct mor_slice text);
 

@@ -33,9 +33,14 @@ static size_t list_names(const struct mor_undo_list *list, struct mor_undo_told 
 
 		if (entry->kind > MOR_UNDO_SWAPPED)
 			continue;
-		names[count++] = (struct mor_undo_told){ .path = mor_undo_path(entry), .order = i, .existed = entry->kind != MOR_UNDO_MADE };
-		if (entry->kind == MOR_UNDO_MOVED || entry->kind == MOR_UNDO_SWAPPED || (entry->kind == MOR_UNDO_MADE && *mor_undo_other(entry)))
-			names[count++] = (struct mor_undo_told){ .path = mor_undo_other(entry), .order = i, .existed = entry->kind != MOR_UNDO_MOVED };
+		names[count++] = (struct mor_undo_told){ .path = mor_undo_path(entry),
+							 .order = i,
+							 .existed = entry->kind != MOR_UNDO_MADE };
+		if (entry->kind == MOR_UNDO_MOVED || entry->kind == MOR_UNDO_SWAPPED ||
+		    (entry->kind == MOR_UNDO_MADE && *mor_undo_other(entry)))
+			names[count++] = (struct mor_undo_told){ .path = mor_undo_other(entry),
+								 .order = i,
+								 .existed = entry->kind != MOR_UNDO_MOVED };
 	}
 	return count;
 }
@@ -85,9 +90,11 @@ static struct mor_undo_told *name_of(const struct mor_undo_playing *play, const 
 
 /* A name that stays as it is. The last of several reasons is reported; the first of several contents is
  * copied. */
-void mor_undo_leave(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const char *path, const char *why)
+void mor_undo_leave(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const char *path,
+		    const char *why)
 {
-	bool held = (entry->kind == MOR_UNDO_CHANGED || entry->kind == MOR_UNDO_REMOVED) && S_ISREG(entry->mode);
+	bool held =
+		(entry->kind == MOR_UNDO_CHANGED || entry->kind == MOR_UNDO_REMOVED) && S_ISREG(entry->mode);
 	struct mor_undo_told *name = name_of(play, path);
 
 	if (!name)
@@ -184,14 +191,20 @@ void mor_undo_summary(const struct mor_undo_result *result, char text[MOR_UNDO_S
 	const struct {
 		unsigned count;
 		const char *word;
-	} parts[] = { { result->changed, "changed" }, { result->created, "created" }, { result->removed, "removed" } };
+	} parts[] = { { result->changed, "changed" },
+		      { result->created, "created" },
+		      { result->removed, "removed" } };
 	size_t len = 0;
 
 	text[0] = 0;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		if (parts[i].count)
-			len += (size_t)snprintf(text + len, MOR_UNDO_SUMMARY - len, "%s%u%s %s", len ? ", " : "", parts[i].count,
-						len ? "" : parts[i].count == 1 ? " file" : " files", parts[i].word);
+			len += (size_t)snprintf(text + len, MOR_UNDO_SUMMARY - len, "%s%u%s %s",
+						len ? ", " : "", parts[i].count,
+						len                 ? "" :
+						parts[i].count == 1 ? " file" :
+								      " files",
+						parts[i].word);
 	if (!len)
 		snprintf(text, MOR_UNDO_SUMMARY, "nothing");
 }

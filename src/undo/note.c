@@ -21,17 +21,17 @@
 #include "undo/undo.h"
 
 #define ALIGNED(at) (((at) + 4095) & ~(uint64_t)4095) /* blocks that a file system can share */
-#define NONE UINT32_MAX
+#define NONE        UINT32_MAX
 #define OVERFLOW_ID 65534u
 
 struct mor_undo_known {
 	struct mor_undo_id id;
-	char *path;             /* its present name; NULL: it is gone, or has no name */
-	uint64_t copy, bytes;   /* saved: its first content, and since when */
+	char *path;           /* its present name; NULL: it is gone, or has no name */
+	uint64_t copy, bytes; /* saved: its first content, and since when */
 	int64_t atime_ns, mtime_ns;
-	uint32_t opens;         /* opened by us for writing */
-	int32_t watch;          /* -1: none                                */
-	bool ours, saved;       /* made by the plugin; its content is in the journal */
+	uint32_t opens;   /* opened by us for writing */
+	int32_t watch;    /* -1: none                                */
+	bool ours, saved; /* made by the plugin; its content is in the journal */
 };
 
 bool mor_undo_covers(const struct mor_undo *undo, const char *where)
@@ -147,7 +147,8 @@ struct draft {
 
 static int append(struct mor_undo *undo, struct draft *draft)
 {
-	int status = mor_undo_store_add(&undo->store, &undo->journal_end, &draft->entry, draft->path, draft->other ? draft->other : "");
+	int status = mor_undo_store_add(&undo->store, &undo->journal_end, &draft->entry, draft->path,
+					draft->other ? draft->other : "");
 
 	undo->entries += status == 0;
 	return status;
@@ -156,7 +157,8 @@ static int append(struct mor_undo *undo, struct draft *draft)
 /* Reported once: the first one is what stopped the plugin. It has its own space. */
 static int refuse_change(struct mor_undo *undo, const char *where, int error)
 {
-	struct draft draft = { .path = below_workspace(undo, where), .entry = { .kind = MOR_UNDO_REFUSED, .error = error } };
+	struct draft draft = { .path = below_workspace(undo, where),
+			       .entry = { .kind = MOR_UNDO_REFUSED, .error = error } };
 
 	if (!undo->refused && error != EINTR)
 		undo->refused = append(undo, &draft) == 0;
@@ -166,7 +168,9 @@ static int refuse_change(struct mor_undo *undo, const char *where, int error)
 static int have_room(struct mor_undo *undo, const char *where)
 {
 	/* The list also grows without entries: by files that never get a name. */
-	return undo->entries < MOR_UNDO_ENTRIES && undo->count < 2 * MOR_UNDO_ENTRIES ? 0 : refuse_change(undo, where, EDQUOT);
+	return undo->entries < MOR_UNDO_ENTRIES && undo->count < 2 * MOR_UNDO_ENTRIES ?
+		       0 :
+		       refuse_change(undo, where, EDQUOT);
 }
 
 static int note(struct mor_undo *undo, const char *where, struct draft *draft)
@@ -198,12 +202,19 @@ static uint32_t true_id(struct mor_undo *undo, uint32_t id, uint32_t own)
 	return id == OVERFLOW_ID && id != own && are_mapped(undo) ? MOR_UNDO_ID_UNKNOWN : id;
 }
 
-static void describe_entry(struct mor_undo *undo, struct mor_undo_entry *entry, enum mor_undo_kind kind, const struct mor_undo_look *look)
+static void describe_entry(struct mor_undo *undo, struct mor_undo_entry *entry, enum mor_undo_kind kind,
+			   const struct mor_undo_look *look)
 {
 	*entry = (struct mor_undo_entry){
-		.kind = kind, .mode = look->mode, .id = look->id, .uid = true_id(undo, look->uid, geteuid()),
+		.kind = kind,
+		.mode = look->mode,
+		.id = look->id,
+		.uid = true_id(undo, look->uid, geteuid()),
 		.gid = true_id(undo, look->gid, getegid()),
-		.atime_ns = look->atime_ns, .mtime_ns = look->mtime_ns, .bytes = look->bytes, .links = look->links,
+		.atime_ns = look->atime_ns,
+		.mtime_ns = look->mtime_ns,
+		.bytes = look->bytes,
+		.links = look->links,
 	};
 }
 
@@ -238,7 +249,8 @@ static int open_again(int fd)
 	return again < 0 ? -errno : again;
 }
 
-static int save(struct mor_undo *undo, const char *where, int fd, const struct mor_undo_look *look, struct mor_undo_known *known)
+static int save(struct mor_undo *undo, const char *where, int fd, const struct mor_undo_look *look,
+		struct mor_undo_known *known)
 {
 	uint64_t at = ALIGNED(undo->copies_end);
 	int from, status;
@@ -321,8 +333,8 @@ static int read_link(int parent, const char *name, char text[PATH_MAX])
 }
 
 /* The first content of the file, saved now or before. */
-static int keep_content(struct mor_undo *undo, const char *where, int parent, const char *name, const struct mor_undo_look *look,
-			struct mor_undo_entry *entry)
+static int keep_content(struct mor_undo *undo, const char *where, int parent, const char *name,
+			const struct mor_undo_look *look, struct mor_undo_entry *entry)
 {
 	struct mor_undo_known *known = know(undo, &look->id, below_workspace(undo, where));
 	int fd, status = 0;
@@ -348,7 +360,8 @@ static bool is_ours(struct mor_undo *undo, const struct mor_undo_id *id)
 	return known && known->ours;
 }
 
-static int note_removal(struct mor_undo *undo, const char *where, int parent, const char *name, const struct mor_undo_look *look)
+static int note_removal(struct mor_undo *undo, const char *where, int parent, const char *name,
+			const struct mor_undo_look *look)
 {
 	struct draft draft = { 0 };
 	char text[PATH_MAX];
@@ -384,7 +397,8 @@ int mor_undo_before_remove(struct mor_undo *undo, const char *where, int parent,
 }
 
 /* Two names of one file: rename does nothing then. */
-int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from, const struct mor_undo_name *to, unsigned flags)
+int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from,
+			 const struct mor_undo_name *to, unsigned flags)
 {
 	bool swap = flags & RENAME_EXCHANGE;
 	struct mor_undo_look moved, there = { 0 };
@@ -464,7 +478,8 @@ static bool move_known(struct mor_undo_known *known, const char *from, const cha
 	char path[2 * PATH_MAX];
 	size_t len = strlen(from);
 
-	if (!known->path || strncmp(known->path, from, len) != 0 || (known->path[len] && known->path[len] != '/'))
+	if (!known->path || strncmp(known->path, from, len) != 0 ||
+	    (known->path[len] && known->path[len] != '/'))
 		return false;
 	snprintf(path, sizeof(path), "%s%s", to, known->path + len);
 	rename_to(known, path);
@@ -530,7 +545,8 @@ static int note_left(struct mor_undo *undo, const struct mor_undo_known *known)
 	struct mor_undo_look look;
 	struct draft draft = { .path = known->path };
 
-	if (!known->path || mor_undo_look(undo->root, known->path, &look) < 0 || !mor_undo_same(&look.id, &known->id))
+	if (!known->path || mor_undo_look(undo->root, known->path, &look) < 0 ||
+	    !mor_undo_same(&look.id, &known->id))
 		return 0; /* then undoing finds that it does not exist */
 	describe_entry(undo, &draft.entry, MOR_UNDO_LEFT, &look);
 	draft.entry.foreign = !undo->blind && known->watch >= 0 && undo->closes[known->watch] > known->opens;

@@ -14,11 +14,11 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 
-#define NONE UINT32_MAX
+#define NONE       UINT32_MAX
 #define SEARCH_MAX 200000 /* total limit of searches for second names; after it, they become separate files */
-#define FOREIGN "somebody else has changed it since"
-#define ANOTHER "another file has this name now"
-#define UNKNOWN "its state at the plugin's end is not known"
+#define FOREIGN    "somebody else has changed it since"
+#define ANOTHER    "another file has this name now"
+#define UNKNOWN    "its state at the plugin's end is not known"
 
 /* Its state at the plugin's end, and, after we have changed it, our own state. */
 struct mor_undo_state {
@@ -73,7 +73,8 @@ int mor_undo_go_to(const struct mor_undo_playing *play, const char *path, struct
 static int hold(const struct mor_undo_place *place)
 {
 	struct mor_undo_look look;
-	int fd = openat(place->parent, *place->name ? place->name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC), status;
+	int fd = openat(place->parent, *place->name ? place->name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC),
+	    status;
 
 	if (fd < 0)
 		return -errno;
@@ -104,10 +105,12 @@ static const struct mor_undo_id *today(const struct mor_undo_playing *play, cons
 	return at == NONE ? id : &play->anew[at];
 }
 
-static bool is_it(const struct mor_undo_playing *play, const struct mor_undo_place *place, const struct mor_undo_id *id)
+static bool is_it(const struct mor_undo_playing *play, const struct mor_undo_place *place,
+		  const struct mor_undo_id *id)
 {
 	/* If a file had two names, one may be a new copy, while the other is still the old file. */
-	return place->there && (mor_undo_same(&place->look.id, id) || mor_undo_same(&place->look.id, today(play, id)));
+	return place->there &&
+	       (mor_undo_same(&place->look.id, id) || mor_undo_same(&place->look.id, today(play, id)));
 }
 
 static struct mor_undo_state *state_of(struct mor_undo_playing *play, const struct mor_undo_id *id)
@@ -117,7 +120,8 @@ static struct mor_undo_state *state_of(struct mor_undo_playing *play, const stru
 	return at == NONE ? NULL : &play->states[at];
 }
 
-static int set_state(struct mor_undo_playing *play, const struct mor_undo_id *id, const struct mor_undo_state *state)
+static int set_state(struct mor_undo_playing *play, const struct mor_undo_id *id,
+		     const struct mor_undo_state *state)
 {
 	struct mor_undo_state *old = state_of(play, id);
 
@@ -147,13 +151,15 @@ static bool is_gone(struct mor_undo_playing *play, const struct mor_undo_id *id)
 }
 
 /* The reason why we must not change the file's content; NULL: we may. */
-static const char *why_not(struct mor_undo_playing *play, const struct mor_undo_id *id, const struct mor_undo_look *now)
+static const char *why_not(struct mor_undo_playing *play, const struct mor_undo_id *id,
+			   const struct mor_undo_look *now)
 {
 	const struct mor_undo_state *state = state_of(play, id);
 
 	if (!state) /* the guardian was killed, or its name for the file is gone and another is left */
 		return NULL;
-	return state->foreign || state->bytes != now->bytes || state->mtime_ns != now->mtime_ns ? FOREIGN : NULL;
+	return state->foreign || state->bytes != now->bytes || state->mtime_ns != now->mtime_ns ? FOREIGN :
+												  NULL;
 }
 
 /* ---- contents and attributes ---- */
@@ -162,7 +168,8 @@ static struct timespec time_of(int64_t ns)
 {
 	int64_t seconds = ns / 1000000000, rest = ns % 1000000000;
 
-	return (struct timespec){ .tv_sec = rest < 0 ? seconds - 1 : seconds, .tv_nsec = rest < 0 ? rest + 1000000000 : rest };
+	return (struct timespec){ .tv_sec = rest < 0 ? seconds - 1 : seconds,
+				  .tv_nsec = rest < 0 ? rest + 1000000000 : rest };
 }
 
 static int set_times(int fd, const struct mor_undo_entry *entry)
@@ -191,7 +198,8 @@ static int set_mode(int fd, uint32_t mode)
 
 /* ---- the kinds ---- */
 
-static int undo_made(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at)
+static int undo_made(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		     struct mor_undo_place *at)
 {
 	const char *why;
 
@@ -201,8 +209,11 @@ static int undo_made(struct mor_undo_playing *play, const struct mor_undo_entry 
 		mor_undo_leave(play, entry, mor_undo_path(entry), ANOTHER);
 		return 0;
 	}
-	why = S_ISREG(at->look.mode) && mor_undo_same(&at->look.id, &entry->id) ? why_not(play, &entry->id, &at->look) : NULL;
-	if (!why && unlinkat(at->parent, at->name, S_ISDIR(at->look.mode) ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT) {
+	why = S_ISREG(at->look.mode) && mor_undo_same(&at->look.id, &entry->id) ?
+		      why_not(play, &entry->id, &at->look) :
+		      NULL;
+	if (!why && unlinkat(at->parent, at->name, S_ISDIR(at->look.mode) ? AT_REMOVEDIR : 0) < 0 &&
+	    errno != ENOENT) {
 		if (errno != ENOTEMPTY && errno != EEXIST)
 			return -errno;
 		why = "something else is in it";
@@ -214,7 +225,9 @@ static int undo_made(struct mor_undo_playing *play, const struct mor_undo_entry 
 
 static int restore(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at)
 {
-	struct mor_undo_state now = { .bytes = entry->bytes, .mtime_ns = entry->mtime_ns, .mode = at->look.mode };
+	struct mor_undo_state now = { .bytes = entry->bytes,
+				      .mtime_ns = entry->mtime_ns,
+				      .mode = at->look.mode };
 	int handle = hold(at), fd, status;
 
 	if (handle < 0)
@@ -227,35 +240,41 @@ static int restore(struct mor_undo_playing *play, const struct mor_undo_entry *e
 		status = set_times(handle, entry);
 	close(handle);
 	/* A new copy is another thing: the old one may still exist under another name. */
-	return status < 0 || !mor_undo_same(&at->look.id, &entry->id) ? status : set_state(play, &entry->id, &now);
+	return status < 0 || !mor_undo_same(&at->look.id, &entry->id) ? status :
+									set_state(play, &entry->id, &now);
 }
 
-static int undo_changed(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at)
+static int undo_changed(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+			struct mor_undo_place *at)
 {
 	bool anew = mor_undo_map_get(&play->anew_of, &entry->id) != NONE;
 	const char *why;
 
 	if (!is_it(play, at, &entry->id)) {
-		mor_undo_leave(play, entry, mor_undo_path(entry), at->there ? ANOTHER : "somebody else has removed it since");
+		mor_undo_leave(play, entry, mor_undo_path(entry),
+			       at->there ? ANOTHER : "somebody else has removed it since");
 		return 0;
 	}
 	why = anew ? NULL : why_not(play, &entry->id, &at->look); /* the new copy has the first content */
 	if (!why) {
 		if (anew && at->look.links < entry->links)
-			mor_undo_leave(play, entry, mor_undo_path(entry), "a second name of it, in another place, keeps what was written");
+			mor_undo_leave(play, entry, mor_undo_path(entry),
+				       "a second name of it, in another place, keeps what was written");
 		return restore(play, entry, at);
 	}
 	mor_undo_leave(play, entry, mor_undo_path(entry), why);
 	return 0;
 }
 
-static int undo_attrs(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at)
+static int undo_attrs(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		      struct mor_undo_place *at)
 {
 	struct mor_undo_state *state = state_of(play, &entry->id);
 	int fd, status;
 
 	if (!is_it(play, at, &entry->id) || (state && state->mode != at->look.mode)) {
-		mor_undo_leave(play, entry, mor_undo_path(entry), at->there ? FOREIGN : "somebody else has removed it since");
+		mor_undo_leave(play, entry, mor_undo_path(entry),
+			       at->there ? FOREIGN : "somebody else has removed it since");
 		return 0;
 	}
 	fd = hold(at);
@@ -273,9 +292,11 @@ static int undo_attrs(struct mor_undo_playing *play, const struct mor_undo_entry
 	return status;
 }
 
-static int make_file(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const struct mor_undo_place *at)
+static int make_file(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		     const struct mor_undo_place *at)
 {
-	int fd = openat(at->parent, at->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), status;
+	int fd = openat(at->parent, at->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600),
+	    status;
 
 	if (fd < 0)
 		return -errno;
@@ -286,7 +307,8 @@ static int make_file(struct mor_undo_playing *play, const struct mor_undo_entry 
 	return status;
 }
 
-static int make_anew(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const struct mor_undo_place *at)
+static int make_anew(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		     const struct mor_undo_place *at)
 {
 	switch (entry->mode & S_IFMT) {
 	case S_IFREG:
@@ -303,20 +325,23 @@ static int make_anew(struct mor_undo_playing *play, const struct mor_undo_entry 
 }
 
 /* Only root can give a file to another owner. An unknown group is left to the directory's set-group-id bit. */
-static int give_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry, int fd, const struct mor_undo_look *now)
+static int give_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry, int fd,
+		     const struct mor_undo_look *now)
 {
 	uid_t uid = entry->uid == now->uid || entry->uid == MOR_UNDO_ID_UNKNOWN ? (uid_t)-1 : entry->uid;
 	gid_t gid = entry->gid == now->gid || entry->gid == MOR_UNDO_ID_UNKNOWN ? (gid_t)-1 : entry->gid;
 
 	if (entry->uid == MOR_UNDO_ID_UNKNOWN)
-		mor_undo_leave(play, entry, mor_undo_path(entry), "it is back, but it belonged to another user");
+		mor_undo_leave(play, entry, mor_undo_path(entry),
+			       "it is back, but it belonged to another user");
 	if (uid == (uid_t)-1 && gid == (gid_t)-1)
 		return 0;
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
 /* Owner, mode and times. */
-static int dress(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const struct mor_undo_place *at)
+static int dress(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		 const struct mor_undo_place *at)
 {
 	int fd = hold(at), status;
 
@@ -333,23 +358,28 @@ static int dress(struct mor_undo_playing *play, const struct mor_undo_entry *ent
 
 /* A file may still exist under a name that the plugin gave it. Then the removed name becomes its second name
  * again. 1: it does. */
-static int link_again(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const struct mor_undo_place *at)
+static int link_again(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		      const struct mor_undo_place *at)
 {
 	int done = 0;
 
-	for (size_t i = 0; !done && entry->links > 1 && S_ISREG(entry->mode) && i < play->name_count && play->searched < SEARCH_MAX; i++) {
+	for (size_t i = 0; !done && entry->links > 1 && S_ISREG(entry->mode) && i < play->name_count &&
+			   play->searched < SEARCH_MAX;
+	     i++) {
 		struct mor_undo_place place;
 
 		play->searched++;
 		if (mor_undo_go_to(play, play->names[i].path, &place) < 0)
 			continue;
-		done = is_it(play, &place, &entry->id) && linkat(place.parent, place.name, at->parent, at->name, 0) == 0;
+		done = is_it(play, &place, &entry->id) &&
+		       linkat(place.parent, place.name, at->parent, at->name, 0) == 0;
 		mor_fd_close(&place.parent);
 	}
 	return done;
 }
 
-static int undo_removed(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at)
+static int undo_removed(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+			struct mor_undo_place *at)
 {
 	int status;
 
@@ -370,11 +400,12 @@ static int undo_removed(struct mor_undo_playing *play, const struct mor_undo_ent
 }
 
 /* The thing at `now` was at `old` before. */
-static int move_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const struct mor_undo_id *id,
-		     struct mor_undo_place *now, struct mor_undo_place *old)
+static int move_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		     const struct mor_undo_id *id, struct mor_undo_place *now, struct mor_undo_place *old)
 {
 	if (!is_it(play, now, id))
-		mor_undo_leave(play, entry, mor_undo_other(entry), now->there ? ANOTHER : "somebody else has removed it since");
+		mor_undo_leave(play, entry, mor_undo_other(entry),
+			       now->there ? ANOTHER : "somebody else has removed it since");
 	else if (old->there)
 		mor_undo_leave(play, entry, mor_undo_path(entry), ANOTHER);
 	else if (renameat2(now->parent, now->name, old->parent, old->name, RENAME_NOREPLACE) < 0)
@@ -382,8 +413,8 @@ static int move_back(struct mor_undo_playing *play, const struct mor_undo_entry 
 	return 0;
 }
 
-static int swap_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at,
-		     struct mor_undo_place *to)
+static int swap_back(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		     struct mor_undo_place *at, struct mor_undo_place *to)
 {
 	if (is_gone(play, &entry->id)) /* then only the other one must be moved */
 		return is_gone(play, &entry->id2) ? 0 : move_back(play, entry, &entry->id2, at, to);
@@ -397,7 +428,8 @@ static int swap_back(struct mor_undo_playing *play, const struct mor_undo_entry 
 }
 
 /* And swapped. If it is already in its old place, the swap was never made, or somebody has moved it back. */
-static int undo_moved(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at)
+static int undo_moved(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		      struct mor_undo_place *at)
 {
 	struct mor_undo_place to;
 	int status;
@@ -407,7 +439,8 @@ static int undo_moved(struct mor_undo_playing *play, const struct mor_undo_entry
 	status = mor_undo_go_to(play, mor_undo_other(entry), &to);
 	if (status < 0)
 		return status;
-	status = entry->kind == MOR_UNDO_SWAPPED ? swap_back(play, entry, at, &to) : move_back(play, entry, &entry->id, &to, at);
+	status = entry->kind == MOR_UNDO_SWAPPED ? swap_back(play, entry, at, &to) :
+						   move_back(play, entry, &entry->id, &to, at);
 	mor_fd_close(&to.parent);
 	return status;
 }
@@ -415,7 +448,10 @@ static int undo_moved(struct mor_undo_playing *play, const struct mor_undo_entry
 static int take_left(struct mor_undo_playing *play, const struct mor_undo_entry *entry)
 {
 	struct mor_undo_state state = {
-		.bytes = entry->bytes, .mtime_ns = entry->mtime_ns, .mode = entry->mode, .foreign = entry->foreign,
+		.bytes = entry->bytes,
+		.mtime_ns = entry->mtime_ns,
+		.mode = entry->mode,
+		.foreign = entry->foreign,
 		.gone = entry->kind == MOR_UNDO_GONE,
 	};
 
@@ -424,10 +460,11 @@ static int take_left(struct mor_undo_playing *play, const struct mor_undo_entry 
 
 /* ---- all of it ---- */
 
-typedef int undo_fn(struct mor_undo_playing *play, const struct mor_undo_entry *entry, struct mor_undo_place *at);
+typedef int undo_fn(struct mor_undo_playing *play, const struct mor_undo_entry *entry,
+		    struct mor_undo_place *at);
 static undo_fn *const deeds[] = {
-	[MOR_UNDO_MADE] = undo_made, [MOR_UNDO_CHANGED] = undo_changed, [MOR_UNDO_ATTRS] = undo_attrs,
-	[MOR_UNDO_REMOVED] = undo_removed, [MOR_UNDO_MOVED] = undo_moved, [MOR_UNDO_SWAPPED] = undo_moved,
+	[MOR_UNDO_MADE] = undo_made,       [MOR_UNDO_CHANGED] = undo_changed, [MOR_UNDO_ATTRS] = undo_attrs,
+	[MOR_UNDO_REMOVED] = undo_removed, [MOR_UNDO_MOVED] = undo_moved,     [MOR_UNDO_SWAPPED] = undo_moved,
 };
 
 static void undo_one(struct mor_undo_playing *play, const struct mor_undo_entry *entry)
@@ -465,7 +502,8 @@ static int open_root(const struct mor_undo_store *store)
 
 	if (fd < 0)
 		return -errno;
-	if (mor_undo_look(fd, "", &look) == 0 && look.id.device == store->head->device && look.id.inode == store->head->inode)
+	if (mor_undo_look(fd, "", &look) == 0 && look.id.device == store->head->device &&
+	    look.id.inode == store->head->inode)
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -482,9 +520,12 @@ static void play_fini(struct mor_undo_playing *play)
 	mor_undo_list_fini(&play->list);
 }
 
-int mor_undo_play(const struct mor_undo_store *store, const struct mor_undo_player *player, struct mor_undo_result *ret)
+int mor_undo_play(const struct mor_undo_store *store, const struct mor_undo_player *player,
+		  struct mor_undo_result *ret)
 {
-	struct mor_undo_playing play = { .store = store, .player = player, .ret = ret, .root = open_root(store) };
+	struct mor_undo_playing play = {
+		.store = store, .player = player, .ret = ret, .root = open_root(store)
+	};
 	int status = play.root < 0 ? play.root : mor_undo_store_read(store, &play.list);
 
 	*ret = (struct mor_undo_result){ 0 };

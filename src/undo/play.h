@@ -24,9 +24,9 @@ struct mor_undo_playing {
 	int root;
 	struct mor_undo_map state_of, anew_of; /* -> states; -> anew */
 	struct mor_undo_state *states;
-	struct mor_undo_id *anew;              /* a removed thing that was made again is another thing */
+	struct mor_undo_id *anew; /* a removed thing that was made again is another thing */
 	size_t state_count, state_room, anew_count, anew_room;
-	struct mor_undo_told *names;           /* sorted */
+	struct mor_undo_told *names; /* sorted */
 	size_t name_count, searched;
 };
 
@@ -47,7 +47,8 @@ int mor_undo_fill(const struct mor_undo_playing *play, int fd, const struct mor_
 /* Collects every name, before anything is undone. 0 or -ENOMEM. */
 int mor_undo_gather(struct mor_undo_playing *play);
 /* This one stays as it is. */
-void mor_undo_leave(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const char *path, const char *why);
+void mor_undo_leave(struct mor_undo_playing *play, const struct mor_undo_entry *entry, const char *path,
+		    const char *why);
 /* Everything possible is undone: counts, and reports what is left. */
 void mor_undo_tell(struct mor_undo_playing *play);
 

@@ -26,9 +26,9 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-#define DEPTH_MAX 24
-#define PREFIX "mortise-jail-"
-#define DIGITS 16
+#define DEPTH_MAX  24
+#define PREFIX     "mortise-jail-"
+#define DIGITS     16
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* ---- making ---- */
@@ -41,7 +41,9 @@ static int keep_from_sweeps(const struct mor_scratch *scratch)
 
 	if (flock(scratch->dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return -EAGAIN;
-	return fstatat(scratch->parent, scratch->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ? -EAGAIN : 0;
+	return fstatat(scratch->parent, scratch->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_uid != geteuid() ?
+		       -EAGAIN :
+		       0;
 }
 
 static int try_to_make(struct mor_scratch *scratch)
@@ -72,8 +74,8 @@ int mor_scratch_make(struct mor_scratch *scratch, const char *parent)
 		return -errno;
 	for (int tries = 0; tries < 8 && status == -EAGAIN; tries++)
 		status = try_to_make(scratch);
-	if (status == 0 && (size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%s", parent, scratch->name) >=
-				   sizeof(scratch->path))
+	if (status == 0 && (size_t)snprintf(scratch->path, sizeof(scratch->path), "%s/%s", parent,
+					    scratch->name) >= sizeof(scratch->path))
 		status = -ENAMETOOLONG;
 	return status;
 }
@@ -209,11 +211,11 @@ void mor_scratch_drop(const char *path)
  * start (750 names: 0.2 ms warm, 0.4 cold). Such a parent is read by only one start in 32, but then to its
  * end. */
 #define CROWDED 4096 /* bytes, as stat tells it */
-#define SELDOM 32
-#define BATCH 32768
+#define SELDOM  32
+#define BATCH   32768
 #define BATCHES 64
 #define LOOK_AT 16
-#define REMOVE 1000
+#define REMOVE  1000
 
 /* Changed within the last second. A time in the future does not count as young: the plugin may have set it. */
 static bool is_young(const struct stat *st)
@@ -271,8 +273,10 @@ void mor_scratch_sweep(const char *parent)
 
 	if (dir < 0)
 		return;
-	if (getrandom(&random, sizeof(random), 0) == sizeof(random) && (random % SELDOM == 0 || !is_crowded(dir))) {
-		for (int i = 0; i < BATCHES && (size = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0; i++)
+	if (getrandom(&random, sizeof(random), 0) == sizeof(random) &&
+	    (random % SELDOM == 0 || !is_crowded(dir))) {
+		for (int i = 0; i < BATCHES && (size = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0;
+		     i++)
 			sweep_batch(dir, batch, size, random / SELDOM, &left);
 	}
 	mor_fd_close(&dir);

@@ -11,9 +11,9 @@
 #include "base/fd.h"
 #include "undo/undo.h"
 
-#define HEAD_MAX (2u * PATH_MAX)
+#define HEAD_MAX    (2u * PATH_MAX)
 #define JOURNAL_MAX ((off_t)1 << 30) /* far more than MOR_UNDO_ENTRIES need */
-#define COPY_PIECE ((uint64_t)8 << 20)
+#define COPY_PIECE  ((uint64_t)8 << 20)
 
 /* ---- files ---- */
 
@@ -26,13 +26,19 @@ int mor_undo_look(int dir, const char *name, struct mor_undo_look *ret)
 {
 	struct statx st;
 
-	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH), STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
+	if (statx(dir, name, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH), STATX_BASIC_STATS | STATX_BTIME,
+		  &st) < 0)
 		return -errno;
 	*ret = (struct mor_undo_look){
 		.id = { ((uint64_t)st.stx_dev_major << 32) | st.stx_dev_minor, st.stx_ino,
 			st.stx_mask & STATX_BTIME ? ns_of(&st.stx_btime) : 0 },
-		.mode = st.stx_mode, .uid = st.stx_uid, .gid = st.stx_gid, .links = st.stx_nlink, .bytes = st.stx_size,
-		.atime_ns = ns_of(&st.stx_atime), .mtime_ns = ns_of(&st.stx_mtime),
+		.mode = st.stx_mode,
+		.uid = st.stx_uid,
+		.gid = st.stx_gid,
+		.links = st.stx_nlink,
+		.bytes = st.stx_size,
+		.atime_ns = ns_of(&st.stx_atime),
+		.mtime_ns = ns_of(&st.stx_mtime),
 	};
 	return 0;
 }
@@ -67,7 +73,8 @@ static int copy_by_hand(int from, uint64_t from_at, int to, uint64_t to_at, uint
 	return 0;
 }
 
-int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes, mor_undo_wanted_fn *wanted, void *arg)
+int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes,
+		  mor_undo_wanted_fn *wanted, void *arg)
 {
 	int status = 0;
 
@@ -78,7 +85,8 @@ int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t b
 
 		if (done == 0) /* some kernel file systems say this for every file */
 			status = copy_by_hand(from, from_at, to, to_at, part);
-		else if (done < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+		else if (done < 0 &&
+			 (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
 			status = copy_by_hand(from, from_at, to, to_at, part);
 		else if (done < 0)
 			status = -errno;
@@ -105,21 +113,23 @@ uint32_t mor_undo_check(const struct mor_undo_entry *entry)
 	uint32_t hash = 2166136261u;
 
 	for (uint32_t i = 0; i < entry->size; i++) {
-		bool own = i >= offsetof(struct mor_undo_entry, check) && i < offsetof(struct mor_undo_entry, mode);
+		bool own = i >= offsetof(struct mor_undo_entry, check) &&
+			   i < offsetof(struct mor_undo_entry, mode);
 
 		hash = (hash ^ (own ? 0 : bytes[i])) * 16777619u;
 	}
 	return hash;
 }
 
-int mor_undo_store_add(const struct mor_undo_store *store, uint64_t *end, const struct mor_undo_entry *entry, const char *path,
-		       const char *other)
+int mor_undo_store_add(const struct mor_undo_store *store, uint64_t *end, const struct mor_undo_entry *entry,
+		       const char *path, const char *other)
 {
 	static union { /* there is one guardian in a process */
 		struct mor_undo_entry entry;
 		char bytes[sizeof(struct mor_undo_entry) + 3 * PATH_MAX];
 	} out;
-	size_t first = strlen(path) + 1, texts = first + strlen(other) + 1, size = (sizeof(out.entry) + texts + 7) & ~(size_t)7;
+	size_t first = strlen(path) + 1, texts = first + strlen(other) + 1,
+	       size = (sizeof(out.entry) + texts + 7) & ~(size_t)7;
 	ssize_t put;
 
 	if (size > sizeof(out))
@@ -148,7 +158,8 @@ static const struct mor_undo_entry *entry_at(const char *bytes, size_t at, size_
 {
 	const struct mor_undo_entry *entry = (const void *)(bytes + at);
 
-	if (size - at < sizeof(*entry) || entry->size < sizeof(*entry) || entry->size % 8 || entry->size > size - at)
+	if (size - at < sizeof(*entry) || entry->size < sizeof(*entry) || entry->size % 8 ||
+	    entry->size > size - at)
 		return NULL;
 	if (entry->kind < MOR_UNDO_MADE || entry->kind > MOR_UNDO_TOLD || entry->check != mor_undo_check(entry))
 		return NULL;
@@ -212,7 +223,8 @@ void mor_undo_map_fini(struct mor_undo_map *map)
 
 static struct mor_undo_head *new_head(const char *root, const char *name)
 {
-	size_t texts = strlen(root) + strlen(name) + 2, size = (sizeof(struct mor_undo_head) + texts + 7) & ~(size_t)7;
+	size_t texts = strlen(root) + strlen(name) + 2,
+	       size = (sizeof(struct mor_undo_head) + texts + 7) & ~(size_t)7;
 	struct mor_undo_head *head = mor_zalloc(size);
 
 	if (!head)
@@ -264,15 +276,18 @@ int mor_undo_store_make(struct mor_undo_store *store, const char *dir, const cha
 	/* The lock comes first: a store with a head but without a lock was left behind. */
 	if (flock(store->journal, LOCK_SH | LOCK_NB) < 0)
 		return -errno;
-	return pwrite(store->journal, store->head, store->head->size, 0) == (ssize_t)store->head->size ? 0 : -ENOSPC;
+	return pwrite(store->journal, store->head, store->head->size, 0) == (ssize_t)store->head->size ?
+		       0 :
+		       -ENOSPC;
 }
 
 static int read_head(struct mor_undo_store *store)
 {
 	struct mor_undo_head head;
 
-	if (pread(store->journal, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || head.magic != MOR_UNDO_MAGIC ||
-	    head.version != MOR_UNDO_VERSION || head.size < sizeof(head) || head.size > HEAD_MAX || head.size % 8)
+	if (pread(store->journal, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    head.magic != MOR_UNDO_MAGIC || head.version != MOR_UNDO_VERSION || head.size < sizeof(head) ||
+	    head.size > HEAD_MAX || head.size % 8)
 		return -EPROTO;
 	store->head = mor_alloc(head.size);
 	if (!store->head)

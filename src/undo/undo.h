@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Undoing what a confined plugin did in its workspace. What is needed for it lies in the *store*, a directory of its own
- * outside of all that the plugin can reach, with two files:
+ * Undoing what a confined plugin did in its workspace. What is needed for it lies in the *store*, a directory
+ * of its own outside of all that the plugin can reach, with two files:
  *
  *	journal  a head, then one entry per change, in the order in which they were made
  *	copies   what the changed and removed files held
  *
- * The host makes the store (mor_undo_make), the guardian's broker fills it (struct mor_undo), and whoever takes the
- * journal's exclusive lock may undo (mor_undo_play): the host when the run has failed, the guardian when the host is
- * dead, the next run where both were killed. A change is noted before it is made, except that what is new is noted when
- * it is there, with its identity: only then is there something to take back.
+ * The host makes the store (mor_undo_make), the guardian's broker fills it (struct mor_undo), and whoever takes
+ * the journal's exclusive lock may undo (mor_undo_play): the host when the run has failed, the guardian when
+ * the host is dead, the next run where both were killed. A change is noted before it is made, except that what
+ * is new is noted when it is there, with its identity: only then is there something to take back.
  *
- * Undoing goes backwards through the journal, so every name means what it meant then. It touches only what is by its
- * identity (device, inode, time of birth) what the plugin left there, and of files only those that nobody else has
- * written to since; all else stays and is told. Names are looked up part by part below the workspace, without links.
+ * Undoing goes backwards through the journal, so every name means what it meant then. It touches only what is
+ * by its identity (device, inode, time of birth) what the plugin left there, and of files only those that
+ * nobody else has written to since; all else stays and is told. Names are looked up part by part below the
+ * workspace, without links.
  *
  * The journal is of this machine and this version only: it never travels.
  */
@@ -29,25 +30,25 @@
 #include <sys/types.h>
 
 /* Beyond these limits a change is refused (EDQUOT), and the journal says so. */
-#define MOR_UNDO_BYTES ((uint64_t)1 << 30) /* bytes of copies */
+#define MOR_UNDO_BYTES   ((uint64_t)1 << 30) /* bytes of copies */
 #define MOR_UNDO_ENTRIES 100000u
 
 #define MOR_UNDO_JOURNAL "journal"
-#define MOR_UNDO_COPIES "copies"
-#define MOR_UNDO_FILES "files" /* contents of files that could not be undone, under their own names */
+#define MOR_UNDO_COPIES  "copies"
+#define MOR_UNDO_FILES   "files" /* contents of files that could not be undone, under their own names */
 
 /* ---- the format ---- */
 
-#define MOR_UNDO_MAGIC 0x4f444e55524f4dULL /* "MORUNDO" */
-#define MOR_UNDO_VERSION 1u
+#define MOR_UNDO_MAGIC      0x4f444e55524f4dULL /* "MORUNDO" */
+#define MOR_UNDO_VERSION    1u
 #define MOR_UNDO_ID_UNKNOWN UINT32_MAX
 
 struct mor_undo_head {
 	uint64_t magic;
-	uint32_t version, size;  /* of the head with its texts, a multiple of 8 */
-	uint64_t device, inode;  /* of the workspace                            */
-	int64_t made_s;          /* when, in seconds since 1970                 */
-	char texts[];            /* the workspace, without links; the name of the run */
+	uint32_t version, size; /* of the head with its texts, a multiple of 8 */
+	uint64_t device, inode; /* of the workspace                            */
+	int64_t made_s;         /* when, in seconds since 1970                 */
+	char texts[];           /* the workspace, without links; the name of the run */
 };
 
 /* The same file as long as all three are equal: inode numbers alone are used again. */
@@ -58,29 +59,29 @@ struct mor_undo_id {
 
 enum mor_undo_kind {
 	MOR_UNDO_MADE = 1, /* id: the new thing; other: its earlier name, for a file with two names */
-	MOR_UNDO_CHANGED,  /* id: the file, before it was first opened to be written; copy, bytes, times              */
-	MOR_UNDO_ATTRS,    /* id, mode and times, before they were first changed                                      */
+	MOR_UNDO_CHANGED,  /* id: the file, before it was first opened to be written; copy, bytes, times */
+	MOR_UNDO_ATTRS,    /* id, mode and times, before they were first changed */
 	MOR_UNDO_REMOVED,  /* id, and everything needed to make it again; other: a link's text */
 	MOR_UNDO_MOVED,    /* id: the thing that is now called `other` */
-	MOR_UNDO_SWAPPED,  /* id was called `path`, id2 `other`; now it is the other way round                        */
+	MOR_UNDO_SWAPPED,  /* id was called `path`, id2 `other`; now it is the other way round */
 	MOR_UNDO_GONE,     /* id, which the plugin had made, is gone */
-	MOR_UNDO_LEFT,     /* at the end: bytes, mtime and mode of id as the plugin left it; foreign                   */
+	MOR_UNDO_LEFT,     /* at the end: bytes, mtime and mode of id as the plugin left it; foreign */
 	MOR_UNDO_REFUSED,  /* error: a change of `path` was refused because it could not be saved */
 	MOR_UNDO_END,      /* every LEFT is written */
 	MOR_UNDO_TOLD      /* undone by the guardian: `path` is a line for the next reader */
 };
 
 struct mor_undo_entry {
-	uint32_t kind, size;    /* size with its texts, a multiple of 8 */
-	uint32_t check, mode;   /* check: checksum of the entry, with 0 in this field */
+	uint32_t kind, size;  /* size with its texts, a multiple of 8 */
+	uint32_t check, mode; /* check: checksum of the entry, with 0 in this field */
 	struct mor_undo_id id, id2;
-	uint32_t uid, gid;      /* MOR_UNDO_ID_UNKNOWN: the guardian's user namespace does not have it */
+	uint32_t uid, gid; /* MOR_UNDO_ID_UNKNOWN: the guardian's user namespace does not have it */
 	int64_t atime_ns, mtime_ns;
-	uint64_t copy, bytes;   /* offset in the copies */
-	uint64_t links;         /* number of its names */
+	uint64_t copy, bytes; /* offset in the copies */
+	uint64_t links;       /* number of its names */
 	int32_t error;
-	uint16_t foreign;       /* LEFT: somebody else has also written to it */
-	uint16_t ours;          /* REMOVED: one name of a file that the plugin made and that has another name */
+	uint16_t foreign; /* LEFT: somebody else has also written to it */
+	uint16_t ours;    /* REMOVED: one name of a file that the plugin made and that has another name */
 	/* path, other: below the workspace, "" is the workspace itself; each with NUL */
 	char texts[];
 };
@@ -104,7 +105,8 @@ bool mor_undo_same(const struct mor_undo_id *a, const struct mor_undo_id *b);
 /* 0 or -errno. Copies between the given places of both files; uses reflinks if the file system has them.
  * `wanted` (may be NULL) is asked from time to time; false: -EINTR. */
 typedef bool mor_undo_wanted_fn(void *arg);
-int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes, mor_undo_wanted_fn *wanted, void *arg);
+int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t bytes,
+		  mor_undo_wanted_fn *wanted, void *arg);
 uint32_t mor_undo_check(const struct mor_undo_entry *entry);
 
 /* From identities to numbers below UINT32_MAX. */
@@ -112,11 +114,13 @@ struct mor_undo_map {
 	struct mor_undo_slot {
 		struct mor_undo_id id;
 		uint32_t value; /* + 1; 0: free */
-	} *slots;
+	} * slots;
 	size_t count, room;
 };
-int mor_undo_map_put(struct mor_undo_map *map, const struct mor_undo_id *id, uint32_t value); /* replaces; 0 or -ENOMEM */
-uint32_t mor_undo_map_get(const struct mor_undo_map *map, const struct mor_undo_id *id);       /* UINT32_MAX: none */
+/* replaces; 0 or -ENOMEM */
+int mor_undo_map_put(struct mor_undo_map *map, const struct mor_undo_id *id, uint32_t value);
+/* UINT32_MAX: none */
+uint32_t mor_undo_map_get(const struct mor_undo_map *map, const struct mor_undo_id *id);
 void mor_undo_map_fini(struct mor_undo_map *map);
 
 /* ---- the store (library and guardian) ---- */
@@ -137,8 +141,8 @@ int mor_undo_store_open(struct mor_undo_store *store, const char *dir, int lock)
 void mor_undo_store_fini(struct mor_undo_store *store);
 
 /* Appends one entry at *end, and moves *end. 0 or -errno. For one thread at a time. */
-int mor_undo_store_add(const struct mor_undo_store *store, uint64_t *end, const struct mor_undo_entry *entry, const char *path,
-		       const char *other);
+int mor_undo_store_add(const struct mor_undo_store *store, uint64_t *end, const struct mor_undo_entry *entry,
+		       const char *path, const char *other);
 /* The complete entries of the journal, in one block of memory. */
 struct mor_undo_list {
 	char *bytes;
@@ -153,20 +157,20 @@ void mor_undo_list_fini(struct mor_undo_list *list);
 struct mor_undo_known; /* a file that the plugin made or changed */
 struct mor_undo {
 	struct mor_undo_store store;
-	int root, watch;             /* O_PATH; inotify, -1: not available */
+	int root, watch; /* O_PATH; inotify, -1: not available */
 	size_t root_len;
 	uint64_t journal_end, copies_end;
 	unsigned entries;
-	bool refused;                /* has been reported */
-	bool blind;                  /* events were lost: we do not know who wrote */
-	int mapped;                  /* 1: some owners are not in our user namespace; -1: not known yet */
+	bool refused; /* has been reported */
+	bool blind;   /* events were lost: we do not know who wrote */
+	int mapped;   /* 1: some owners are not in our user namespace; -1: not known yet */
 	struct mor_undo_map index;
 	struct mor_undo_known *known;
 	size_t count, room;
 	pthread_mutex_t watch_gate;
-	uint32_t *closes;            /* by watch descriptor: closes by any process that could write */
+	uint32_t *closes; /* by watch descriptor: closes by any process that could write */
 	size_t watch_room;
-	mor_undo_wanted_fn *wanted;  /* whether the caller still waits                             */
+	mor_undo_wanted_fn *wanted; /* whether the caller still waits                             */
 	void *arg;
 };
 /* clang-format off */
@@ -189,7 +193,8 @@ struct mor_undo_name {
 	const char *where, *name;
 	int parent;
 };
-int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from, const struct mor_undo_name *to, unsigned flags);
+int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from,
+			 const struct mor_undo_name *to, unsigned flags);
 /* Is there room for one more entry? Call it before something new is made. */
 int mor_undo_before_make(struct mor_undo *undo, const char *where);
 /* The last noted change was not made: the journal goes back to its earlier end. */
@@ -233,7 +238,8 @@ struct mor_undo_player {
 };
 /* The caller has the lock, and has had one since the plugin ran, or there is an END. Things without LEFT are
  * taken to be as the plugin left them. 0 or -errno: it could not begin. */
-int mor_undo_play(const struct mor_undo_store *store, const struct mor_undo_player *player, struct mor_undo_result *ret);
+int mor_undo_play(const struct mor_undo_store *store, const struct mor_undo_player *player,
+		  struct mor_undo_result *ret);
 /* "3 files changed, 1 created" */
 #define MOR_UNDO_SUMMARY 80
 void mor_undo_summary(const struct mor_undo_result *result, char text[MOR_UNDO_SUMMARY]);

@@ -16,7 +16,8 @@ int mor_base64_encode(struct mor_slice bytes, struct mor_buf *out)
 		return r;
 	to = out->data + out->len;
 	for (; left > 0; p += 3, to += 4) {
-		unsigned bits = (unsigned)p[0] << 16 | (left > 1 ? (unsigned)p[1] << 8 : 0) | (left > 2 ? p[2] : 0);
+		unsigned bits =
+			(unsigned)p[0] << 16 | (left > 1 ? (unsigned)p[1] << 8 : 0) | (left > 2 ? p[2] : 0);
 
 		to[0] = alphabet[bits >> 18];
 		to[1] = alphabet[bits >> 12 & 63];

@@ -31,10 +31,10 @@ static enum member member_of(struct mor_slice key)
 	case 5:
 		return memcmp(key.ptr, "error", 5) == 0 ? M_ERROR : MEMBERS;
 	case 6:
-		return memcmp(key.ptr, "method", 6) == 0   ? M_METHOD
-		       : memcmp(key.ptr, "params", 6) == 0 ? M_PARAMS
-		       : memcmp(key.ptr, "result", 6) == 0 ? M_RESULT
-							   : MEMBERS;
+		return memcmp(key.ptr, "method", 6) == 0 ? M_METHOD :
+		       memcmp(key.ptr, "params", 6) == 0 ? M_PARAMS :
+		       memcmp(key.ptr, "result", 6) == 0 ? M_RESULT :
+							   MEMBERS;
 	case 7:
 		return memcmp(key.ptr, "jsonrpc", 7) == 0 ? M_JSONRPC : MEMBERS;
 	default:
@@ -129,7 +129,8 @@ static void set_id(struct mor_message *message, struct mor_slice id)
 }
 
 /* One member, p at its key or a blank before it. Returns the position after its value. */
-static mor_spot scan_member(struct mor_scan *scan, mor_spot p, struct envelope *envelope, struct mor_message *message)
+static mor_spot scan_member(struct mor_scan *scan, mor_spot p, struct envelope *envelope,
+			    struct mor_message *message)
 {
 	struct mor_slice key, text;
 	enum member which;
@@ -153,7 +154,8 @@ static mor_spot scan_member(struct mor_scan *scan, mor_spot p, struct envelope *
 }
 
 /* p at the '{'. Returns the position after the '}'. */
-static mor_spot scan_object(struct mor_scan *scan, mor_spot p, struct envelope *envelope, struct mor_message *message)
+static mor_spot scan_object(struct mor_scan *scan, mor_spot p, struct envelope *envelope,
+			    struct mor_message *message)
 {
 	mor_spot open = p;
 
@@ -174,7 +176,8 @@ static mor_spot scan_object(struct mor_scan *scan, mor_spot p, struct envelope *
 
 static int refuse_member(mortise_error *err, enum member which, struct mor_slice json, const char *what)
 {
-	return mor_fail(err, MORTISE_EPROTO, "/%s: %s is no %s", names[which], mor_json_type_name(json_type_of(json)), what);
+	return mor_fail(err, MORTISE_EPROTO, "/%s: %s is no %s", names[which],
+			mor_json_type_name(json_type_of(json)), what);
 }
 
 static bool is_escaped_version(struct mor_slice json)
@@ -185,7 +188,8 @@ static bool is_escaped_version(struct mor_slice json)
 }
 
 /* Checks the type of each member that is there. Null params count as absent: real peers send them. */
-static int judge_types(struct envelope *envelope, unsigned flags, struct mor_message *message, mortise_error *err)
+static int judge_types(struct envelope *envelope, unsigned flags, struct mor_message *message,
+		       mortise_error *err)
 {
 	struct mor_slice *m = envelope->member;
 	enum mor_json_type params = json_type_of(m[M_PARAMS]);
@@ -194,7 +198,8 @@ static int judge_types(struct envelope *envelope, unsigned flags, struct mor_mes
 		return refuse_member(err, M_ID, m[M_ID], "id");
 	message->lax = !mor_slice_eq(m[M_JSONRPC], MOR_SLICE("\"2.0\"")) && !is_escaped_version(m[M_JSONRPC]);
 	if (message->lax && !(flags & MOR_ENV_JSONRPC_OPTIONAL))
-		return mor_fail(err, MORTISE_EPROTO, m[M_JSONRPC].ptr ? "/jsonrpc: not \"2.0\"" : "/jsonrpc: missing");
+		return mor_fail(err, MORTISE_EPROTO,
+				m[M_JSONRPC].ptr ? "/jsonrpc: not \"2.0\"" : "/jsonrpc: missing");
 	if (m[M_METHOD].ptr && json_type_of(m[M_METHOD]) != MOR_JSON_STRING)
 		return refuse_member(err, M_METHOD, m[M_METHOD], "method");
 	if (params == MOR_JSON_NULL)
@@ -218,7 +223,8 @@ static void drop_nulls(struct mor_slice *m)
 static int judge_call(const struct mor_slice *m, bool escaped, struct mor_message *message, mortise_error *err)
 {
 	if (m[M_RESULT].ptr || m[M_ERROR].ptr)
-		return mor_fail(err, MORTISE_EPROTO, "/%s: beside a method", m[M_RESULT].ptr ? "result" : "error");
+		return mor_fail(err, MORTISE_EPROTO, "/%s: beside a method",
+				m[M_RESULT].ptr ? "result" : "error");
 	message->kind = message->id_kind == MOR_ID_NONE ? MOR_MSG_NOTE : MOR_MSG_REQUEST;
 	message->method = (struct mor_slice){ m[M_METHOD].ptr + 1, m[M_METHOD].len - 2 };
 	message->method_escaped = escaped;
@@ -245,7 +251,8 @@ static int judge_reply(struct mor_slice *m, unsigned flags, struct mor_message *
 	return 0;
 }
 
-static int judge_envelope(struct envelope *envelope, unsigned flags, struct mor_message *message, mortise_error *err)
+static int judge_envelope(struct envelope *envelope, unsigned flags, struct mor_message *message,
+			  mortise_error *err)
 {
 	struct mor_slice *m = envelope->member;
 	int r = judge_types(envelope, flags, message, err);
@@ -288,7 +295,7 @@ static const struct usual {
 } usual[] = {
 /* clang-format off */
 #define USUAL(head, middle) { head, middle, sizeof(head) - 1, sizeof(middle) - 1 }
-/* clang-format on */
+	/* clang-format on */
 	USUAL("{\"jsonrpc\":\"2.0\",\"id\":", ",\"result\":"),
 	USUAL("{\"jsonrpc\": \"2.0\", \"id\": ", ", \"result\": "),
 };
@@ -322,8 +329,8 @@ static bool scan_usual(struct mor_scan *scan, struct mor_message *message)
 	return true;
 }
 
-int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth, struct mor_message *ret_message,
-		      mortise_error *err)
+int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth,
+		      struct mor_message *ret_message, mortise_error *err)
 {
 	struct mor_scan scan = mor_scan_init(frame, flags, max_depth);
 	mor_spot start = mor_scan_blanks(scan.begin, scan.end), p;

@@ -32,7 +32,7 @@ enum mor_message_kind {
 enum mor_envelope_flags {
 	MOR_ENV_JSONRPC_OPTIONAL = 1 << 0, /* "jsonrpc" may be missing or not "2.0": then .lax is set */
 	MOR_ENV_ERROR_NULL_OK = 1 << 1,    /* "error": null beside a result counts as absent, also
-					        "result": null beside an error, and either beside a method */
+						"result": null beside an error, and either beside a method */
 	MOR_ENV_NAN = 1 << 2,              /* NaN, Infinity, -Infinity are numbers                       */
 	MOR_ENV_RESULT_OPTIONAL = 1 << 3   /* id with neither result nor error nor method: result null   */
 };
@@ -48,14 +48,14 @@ struct mor_message {
 	bool method_escaped;     /* it has escapes: call mor_envelope_unescape() before comparing it */
 	bool lax;                /* accepted only because of JSONRPC_OPTIONAL */
 	struct mor_slice params, result, error; /* verbatim JSON texts; ptr NULL: absent            */
-	struct mor_slice whole;  /* the message without blanks around it                             */
+	struct mor_slice whole; /* the message without blanks around it                             */
 };
 
 /* 0, or MORTISE_EPROTO with `err` saying what is wrong and where ("/id: boolean is no id", "byte 17:
  * unexpected '}'"). max_depth 0: MOR_JSON_DEPTH. On failure ret_message->id/id_int are set if an id was
  * found before the fault (kind is undefined), so that the caller can fail the right call. */
-int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth, struct mor_message *ret_message,
-		      mortise_error *err);
+int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth,
+		      struct mor_message *ret_message, mortise_error *err);
 
 /* Unescapes the method into `out` and makes `method` point there. 0 or the buffer's status. */
 int mor_envelope_unescape(struct mor_message *message, struct mor_buf *out);
@@ -67,7 +67,7 @@ int mor_batch_next(struct mor_slice frame, size_t *pos, struct mor_slice *ret_el
 /* The three members of an error object. `message` is unescaped into `text` (cut to fit). */
 struct mor_rpc_error {
 	int64_t code;
-	bool code_ok; /* there was an integral code */
+	bool code_ok;          /* there was an integral code */
 	struct mor_slice data; /* verbatim; ptr NULL: absent */
 	char text[320];
 };

@@ -62,7 +62,8 @@ static bool needs_no_escape(struct mor_slice text)
 /* The hot path: room is made once for everything, then bytes are only copied. */
 int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, struct mor_slice params)
 {
-	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":", middle[] = ",\"method\":\"", last[] = "\",\"params\":";
+	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":", middle[] = ",\"method\":\"",
+			  last[] = "\",\"params\":";
 	char digits[24], *to;
 	size_t count;
 
@@ -72,7 +73,8 @@ int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, 
 		mor_buf_byte(out, ',');
 		return put_call(out, method, params);
 	}
-	if (mor_buf_reserve(out, sizeof(head) + sizeof(digits) + sizeof(middle) + sizeof(last) + method.len + params.len) < 0)
+	if (mor_buf_reserve(out, sizeof(head) + sizeof(digits) + sizeof(middle) + sizeof(last) + method.len +
+					 params.len) < 0)
 		return out->status;
 	count = format_int(id, digits);
 	to = copy_bytes(out->data + out->len, head, sizeof(head) - 1);

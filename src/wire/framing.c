@@ -54,7 +54,8 @@ static enum mor_item_kind say_more(const struct header_look *look, size_t scanne
 	return MOR_ITEM_MORE;
 }
 
-static enum mor_item_kind found_item(const struct header_look *look, enum mor_item_kind kind, size_t body, size_t len, size_t used)
+static enum mor_item_kind found_item(const struct header_look *look, enum mor_item_kind kind, size_t body,
+				     size_t len, size_t used)
 {
 	look->d->scanned = look->d->blanks = look->d->depth = 0;
 	look->d->in_string = look->d->escaped = false;
@@ -133,7 +134,8 @@ static enum mor_item_kind sized(const struct header_look *look, size_t head, uin
 {
 	/* With STRICT it is reported: an empty body is a frame, but not a message. */
 	if (size == 0)
-		return found_item(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK, head, 0, head);
+		return found_item(look, look->d->flags & MOR_DEFRAME_STRICT ? MOR_ITEM_FRAME : MOR_ITEM_BLANK,
+				  head, 0, head);
 	if (size > limit_of(look->d) && (look->d->flags & MOR_DEFRAME_STRICT))
 		return say_corrupt(look, over_limit);
 	if (size > limit_of(look->d)) {
@@ -313,7 +315,8 @@ static bool body_begins(char c)
 /* Bytes of printed text: no controls except blanks and ESC, and no byte that UTF-8 never has. */
 static bool is_text(unsigned char c)
 {
-	return (c >= 0x20 && c != 0x7f && c != 0xc0 && c != 0xc1 && c < 0xf5) || c == '\t' || c == '\n' || c == '\r' || c == 0x1b;
+	return (c >= 0x20 && c != 0x7f && c != 0xc0 && c != 0xc1 && c < 0xf5) || c == '\t' || c == '\n' ||
+	       c == '\r' || c == 0x1b;
 }
 
 /* Printed text has no bytes this low, but headers of frames below 144 MiB begin with one. */
@@ -348,7 +351,8 @@ static bool is_high_header(const struct header_look *look, size_t len)
 	for (size_t i = 0; i < 4; i++)
 		text = text && is_text((unsigned char)w[i]);
 	for (size_t i = 1; i < 4 && !text; i++)
-		text = i + 5 <= len && is_low(w[i]) && !is_over(look, be32_at(w + i)) && begins_frame(look, w + i);
+		text = i + 5 <= len && is_low(w[i]) && !is_over(look, be32_at(w + i)) &&
+		       begins_frame(look, w + i);
 	return !text && begins_frame(look, w);
 }
 

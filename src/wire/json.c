@@ -151,7 +151,8 @@ static int check_before(struct mor_slice text, unsigned flags, unsigned max_dept
 	return 0;
 }
 
-int mor_doc_parse(struct mor_slice text, unsigned flags, unsigned max_depth, struct mor_doc **ret, mortise_error *err)
+int mor_doc_parse(struct mor_slice text, unsigned flags, unsigned max_depth, struct mor_doc **ret,
+		  mortise_error *err)
 {
 	yyjson_read_flag how = YYJSON_READ_NUMBER_AS_RAW;
 	yyjson_read_err fault;
@@ -209,7 +210,9 @@ enum mor_json_type mor_json_type(const struct mor_value *value)
 
 const char *mor_json_type_name(enum mor_json_type type)
 {
-	static const char *const names[] = { "missing", "null", "boolean", "number", "string", "array", "object" };
+	static const char *const names[] = {
+		"missing", "null", "boolean", "number", "string", "array", "object"
+	};
 
 	return (size_t)type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";
 }

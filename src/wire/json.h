@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/slice.h"
 
-#define MOR_JSON_DEPTH 128      /* default limit */
+#define MOR_JSON_DEPTH     128  /* default limit */
 #define MOR_JSON_DEPTH_MAX 1024 /* a larger limit counts as this one */
 
 enum mor_json_flags { MOR_JSON_NAN = 1 << 0 };
@@ -39,7 +39,8 @@ struct mor_value; /* borrowed from a document; NULL means "missing", and every f
 
 /* Parses one JSON text. 0, MORTISE_ENOMEM, or MORTISE_EPROTO with what and where in err's text ("unexpected
  * character at byte 17 (line 1, column 18)"). max_depth 0: MOR_JSON_DEPTH. */
-int mor_doc_parse(struct mor_slice text, unsigned flags, unsigned max_depth, struct mor_doc **ret, mortise_error *err);
+int mor_doc_parse(struct mor_slice text, unsigned flags, unsigned max_depth, struct mor_doc **ret,
+		  mortise_error *err);
 struct mor_doc *mor_doc_free(struct mor_doc *doc); /* NULL is fine; returns NULL */
 static inline void mor_doc_fini(struct mor_doc **doc)
 {
@@ -74,9 +75,10 @@ bool mor_json_next(struct mor_json_iter *iter);
 struct mor_slice mor_json_string(const struct mor_value *value); /* NUL-terminated in the arena; {NULL,0} */
 const char *mor_json_text(const struct mor_value *value, const char *fallback);
 bool mor_json_bool(const struct mor_value *value, bool fallback);
-int64_t mor_json_int(const struct mor_value *value, int64_t fallback); /* integral (2.0 is) and in range, else fallback */
+/* integral (2.0 is) and in range, else fallback */
+int64_t mor_json_int(const struct mor_value *value, int64_t fallback);
 double mor_json_double(const struct mor_value *value, double fallback);
-bool mor_json_is_int(const struct mor_value *value); /* a number without fraction or exponent */
+bool mor_json_is_int(const struct mor_value *value);           /* a number without fraction or exponent */
 struct mor_slice mor_json_raw(const struct mor_value *number); /* digits as sent, NUL-terminated; {NULL,0} */
 bool mor_json_equal(const struct mor_value *a, const struct mor_value *b); /* compared as values: member
 	   order does not matter, 1 equals

@@ -29,7 +29,8 @@ int mor_scan_tell(const struct mor_scan *scan, mortise_error *err)
 		return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected end", byte);
 	mor_excerpt((struct mor_slice){ (const char *)scan->at, 1 }, shown, sizeof(shown));
 	/* The excerpt escapes double quotes; between single quotes a plain '"' is easier to read. */
-	return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected '%s'", byte, *scan->at == '"' ? "\"" : shown);
+	return mor_fail(err, MORTISE_EPROTO, "byte %zu: unexpected '%s'", byte,
+			*scan->at == '"' ? "\"" : shown);
 }
 
 /* The four digits at p, or -1. */
@@ -55,12 +56,20 @@ static mor_spot scan_escape(struct mor_scan *scan, mor_spot p)
 	int unit, low;
 
 	switch (mor_scan_peek(p + 1, scan->end)) {
-	case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
+	case '"':
+	case '\\':
+	case '/':
+	case 'b':
+	case 'f':
+	case 'n':
+	case 'r':
+	case 't':
 		return p + 2;
 	case 'u':
 		break;
 	default:
-		return mor_scan_fault(scan, p, p + 1 < scan->end ? "bad escape in a string" : "string without an end");
+		return mor_scan_fault(scan, p,
+				      p + 1 < scan->end ? "bad escape in a string" : "string without an end");
 	}
 	unit = hex4(p + 2, scan->end);
 	if (unit < 0)

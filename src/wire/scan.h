@@ -28,7 +28,7 @@ typedef const unsigned char *mor_spot; /* in the text */
 struct mor_scan {
 	const unsigned char *begin, *end;
 	const unsigned char *last; /* the last '}' or ']' if it is near the end, else NULL */
-	unsigned max_depth; /* at most MOR_JSON_DEPTH_MAX */
+	unsigned max_depth;        /* at most MOR_JSON_DEPTH_MAX */
 	bool nan;
 	bool escaped;            /* the last string had an escape in it               */
 	const unsigned char *at; /* where the fault is                                */
@@ -38,7 +38,8 @@ struct mor_scan {
 /* flags: from enum mor_envelope_flags only MOR_ENV_NAN. max_depth 0: MOR_JSON_DEPTH. */
 static inline struct mor_scan mor_scan_init(struct mor_slice text, unsigned flags, unsigned max_depth)
 {
-	const unsigned char *begin = (const unsigned char *)(text.ptr ? text.ptr : ""), *last = begin + text.len;
+	const unsigned char *begin = (const unsigned char *)(text.ptr ? text.ptr : ""),
+			    *last = begin + text.len;
 	const unsigned char *stop = text.len > 64 ? last - 64 : begin;
 
 	/* Not further back: a batch comes here once per element, with all later elements after it. */
@@ -75,7 +76,8 @@ void mor_scan_unescape(struct mor_slice content, char *out, size_t out_size);
 static inline unsigned mor_scan_stops(const unsigned char *p)
 {
 	__m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
-	__m128i stop = _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+	__m128i stop =
+		_mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
 
 	return (unsigned)_mm_movemask_epi8(_mm_or_si128(stop, _mm_cmplt_epi8(x, _mm_set1_epi8(' '))));
 }
@@ -160,7 +162,8 @@ static MOR_SCAN_INLINE const unsigned char *mor_scan_string(struct mor_scan *sca
 /* A key, its colon and the blanks after them; p where the quote should be. Returns the position of the
  * member's value, or NULL; *ret_end is after the closing quote. end: scan->end, or NULL as in scan.c. */
 static MOR_SCAN_INLINE const unsigned char *mor_scan_key_to(struct mor_scan *scan, const unsigned char *p,
-							    const unsigned char *end, const unsigned char **ret_end)
+							    const unsigned char *end,
+							    const unsigned char **ret_end)
 {
 	if (mor_scan_peek(p, end) != '"')
 		return mor_scan_fault(scan, p, NULL);

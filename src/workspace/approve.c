@@ -44,8 +44,10 @@ static int refuse_network(struct mor_workspace_run *run, const struct mor_manife
 		mor_buf_byte(&command, ' ');
 		append_quoted(&command, *word);
 	}
-	return mor_fail(err, MORTISE_EINPUT, "%s %s asks for the network, but nobody has granted it: to grant it, type: %s", m->name,
-			m->version ? m->version : "", mor_printable(mor_buf_view(&command), shown, sizeof(shown)));
+	return mor_fail(err, MORTISE_EINPUT,
+			"%s %s asks for the network, but nobody has granted it: to grant it, type: %s", m->name,
+			m->version ? m->version : "",
+			mor_printable(mor_buf_view(&command), shown, sizeof(shown)));
 }
 
 /* One line per permission: what the plugin asks for, and what it could send. */
@@ -58,10 +60,12 @@ static void tell_permissions(struct mor_workspace_run *run, const struct mor_man
 
 	mor_manifest_bool(m, "sandbox", "workspace_write", &writes, NULL);
 	mor_manifest_bool(m, "sandbox", "spawn", &spawns, NULL);
-	mor_note(run->console, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "", m->file ? m->file : m->dir);
+	mor_note(run->console, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "",
+		 m->file ? m->file : m->dir);
 	mor_note(run->console, "  network          connect to any host, and send there what it can read");
 	if (!place || !place->text || *place->text)
-		mor_note(run->console, "  workspace        read %s%s", workspace, writes ? ", and write in it" : "");
+		mor_note(run->console, "  workspace        read %s%s", workspace,
+			 writes ? ", and write in it" : "");
 	if (read_paths && strcmp(read_paths->json, "[]") != 0)
 		mor_note(run->console, "  declared_paths   read %s",
 			 mor_printable(mor_slice_of(read_paths->json), shown, sizeof(shown)));
@@ -85,7 +89,8 @@ static bool answered_yes(void)
 	return mor_text_in(mor_slice_of(line), "y|Y|yes|Yes|YES");
 }
 
-int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *m, const char *workspace, mortise_error *err)
+int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *m, const char *workspace,
+			  mortise_error *err)
 {
 	struct mor_approval approval = mor_network_approval(m);
 	int r;
@@ -100,7 +105,8 @@ int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manife
 			return refuse_network(run, m, err);
 		tell_permissions(run, m, workspace);
 		if (!answered_yes())
-			return mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") : refuse_network(run, m, err);
+			return mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") :
+						     refuse_network(run, m, err);
 	}
 	return mor_approval_grant(&approval, err);
 }

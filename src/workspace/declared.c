@@ -41,7 +41,8 @@ static int open_list(struct declared *list, mortise_error *err)
 		return r;
 	list->plugins = mor_json_get(mor_doc_root(list->doc), "plugins");
 	if (mor_json_type(list->plugins) > MOR_JSON_NULL && mor_json_type(list->plugins) != MOR_JSON_ARRAY)
-		return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins must be an array", list->workspace);
+		return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins must be an array",
+				list->workspace);
 	return 0;
 }
 
@@ -60,25 +61,33 @@ static char *path_of(const struct declared *list, const char *source)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 
-	mor_buf_printf(&path, "%s%s%s", *source == '/' ? "" : list->workspace, *source == '/' ? "" : "/", source);
+	mor_buf_printf(&path, "%s%s%s", *source == '/' ? "" : list->workspace, *source == '/' ? "" : "/",
+		       source);
 	return mor_buf_detach(&path);
 }
 
-static int check_entry(const struct declared *list, size_t at, const struct mor_value *entry, mortise_error *err)
+static int check_entry(const struct declared *list, size_t at, const struct mor_value *entry,
+		       mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(entry);
 	char key[60];
 
 	if (mor_json_type(entry) != MOR_JSON_OBJECT || !*source_of(entry))
-		return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu] must be a mapping with a source", list->workspace, at);
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"%s/" MOR_SUNSCREEN_YML ": plugins[%zu] must be a mapping with a source",
+				list->workspace, at);
 	while (mor_json_next(&it)) {
 		mor_excerpt(it.name, key, sizeof(key));
 		if (mor_text_in(it.name, "manifest|transport|entrypoint|capabilities"))
 			return mor_fail(err, MORTISE_EMANIFEST,
-					"%s/" MOR_SUNSCREEN_YML ": plugins[%zu].%s: this cannot replace the manifest: write it "
-					"into the manifest of %s", list->workspace, at, key, source_of(entry));
+					"%s/" MOR_SUNSCREEN_YML
+					": plugins[%zu].%s: this cannot replace the manifest: write it into "
+					"the manifest of %s",
+					list->workspace, at, key, source_of(entry));
 		if (!mor_text_in(it.name, "source|version"))
-			return mor_fail(err, MORTISE_EMANIFEST, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu].%s is not known: use source, version",
+			return mor_fail(err, MORTISE_EMANIFEST,
+					"%s/" MOR_SUNSCREEN_YML
+					": plugins[%zu].%s is not known: use source, version",
 					list->workspace, at, key);
 	}
 	return 0;
@@ -130,7 +139,8 @@ static void name_all(const struct declared *list, struct mor_buf *out)
 }
 
 /* Index in the list. An exact source wins over every other match. */
-static int find_declared(const struct declared *list, const char *typed, const struct mor_value **ret, size_t *ret_at, mortise_error *err)
+static int find_declared(const struct declared *list, const char *typed, const struct mor_value **ret,
+			 size_t *ret_at, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(list->plugins);
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
@@ -152,9 +162,12 @@ static int find_declared(const struct declared *list, const char *typed, const s
 		return 0;
 	name_all(list, &names);
 	if (found)
-		return mor_fail(err, MORTISE_EINPUT, "%s: %zu plugins of %s/" MOR_SUNSCREEN_YML " have this name: type the exact source of one (%s)",
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s: %zu plugins of %s/" MOR_SUNSCREEN_YML
+				" have this name: type the exact source of one (%s)",
 				typed, found, list->workspace, names.data ? names.data : "");
-	return mor_fail(err, MORTISE_ENOTFOUND, "%s: no such file or directory, and no plugin of %s/" MOR_SUNSCREEN_YML " (%s)", typed,
+	return mor_fail(err, MORTISE_ENOTFOUND,
+			"%s: no such file or directory, and no plugin of %s/" MOR_SUNSCREEN_YML " (%s)", typed,
 			list->workspace, names.data ? names.data : "");
 }
 
@@ -168,7 +181,9 @@ static void compare_version(const struct declared *list, const struct mor_value 
 	const char *is = manifest && manifest->version ? manifest->version : NULL;
 
 	if (is && strcmp(wish + (*wish == 'v'), is + (*is == 'v')) != 0)
-		mor_note(list->console, "warning: %s: " MOR_SUNSCREEN_YML " wants version %s, its manifest says %s", manifest->name, wish, is);
+		mor_note(list->console,
+			 "warning: %s: " MOR_SUNSCREEN_YML " wants version %s, its manifest says %s",
+			 manifest->name, wish, is);
 	mor_manifest_free(manifest);
 }
 
@@ -180,7 +195,8 @@ static int add_path(struct mor_text_list *paths, char *path, mortise_error *err)
 	return mor_fail_memory(err);
 }
 
-static int take_declared(const struct declared *list, size_t at, const struct mor_value *entry, mortise_error *err)
+static int take_declared(const struct declared *list, size_t at, const struct mor_value *entry,
+			 mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = path_of(list, source_of(entry));
 	int r = check_entry(list, at, entry, err);
@@ -188,7 +204,9 @@ static int take_declared(const struct declared *list, size_t at, const struct mo
 	if (r < 0)
 		return r;
 	if (path && access(path, F_OK) < 0)
-		return mor_fail(err, MORTISE_ENOTFOUND, "%s/" MOR_SUNSCREEN_YML ": plugins[%zu]: %s is not here (nothing is downloaded)",
+		return mor_fail(err, MORTISE_ENOTFOUND,
+				"%s/" MOR_SUNSCREEN_YML
+				": plugins[%zu]: %s is not here (nothing is downloaded)",
 				list->workspace, at, path);
 	compare_version(list, entry);
 	return add_path(list->paths, mor_take(&path), err);
@@ -208,7 +226,9 @@ static int take_all_declared(const struct declared *list, mortise_error *err)
 		}
 	}
 	if (r == 0 && !list->paths->count)
-		r = mor_fail(err, MORTISE_EUNSUPPORTED, "name a PLUGIN: %s/" MOR_SUNSCREEN_YML " declares none that is here", list->workspace);
+		r = mor_fail(err, MORTISE_EUNSUPPORTED,
+			     "name a PLUGIN: %s/" MOR_SUNSCREEN_YML " declares none that is here",
+			     list->workspace);
 	return r;
 }
 
@@ -238,8 +258,8 @@ static int take_word(struct declared *list, const char *typed, mortise_error *er
 	return r < 0 ? r : take_declared(list, at, entry, err);
 }
 
-int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args, struct mor_text_list *ret,
-			   mortise_error *err)
+int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args,
+			   struct mor_text_list *ret, mortise_error *err)
 {
 	size_t count = args->hook ? args->word_count : 1;
 	struct declared list = { .console = console, .args = args, .paths = ret };

@@ -16,7 +16,8 @@
 
 /* ---- settings for its start ---- */
 
-static int add_text(struct mor_workspace_part *p, struct mor_text_list *list, const char *name, const char *value)
+static int add_text(struct mor_workspace_part *p, struct mor_text_list *list, const char *name,
+		    const char *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	char *copy;
@@ -45,7 +46,8 @@ static int prepare_place(struct mor_workspace_part *p, mortise_error *err)
 	const char *workspace = p->run->workspace;
 	int r = 0;
 
-	if (p->json && (r = mor_workspace_scratch(workspace, p->manifest->name, &p->scratch, &p->scratch_made, err)) < 0)
+	if (p->json &&
+	    (r = mor_workspace_scratch(workspace, p->manifest->name, &p->scratch, &p->scratch_made, err)) < 0)
 		return r;
 	if (wants_workspace(p))
 		r = add_text(p, &p->settings, "sandbox.workspace", workspace);
@@ -103,7 +105,8 @@ static void settle_changes(struct mor_workspace_part *p, bool failed)
 
 	close_plugin(p);
 	if (failed && p->begun_ms && !run->args->keep && !is_confined(p))
-		mor_workspace_undoing_add(&p->undoing, "not undone: %s ran unconfined, so all its changes stay", p->manifest->name);
+		mor_workspace_undoing_add(&p->undoing, "not undone: %s ran unconfined, so all its changes stay",
+					  p->manifest->name);
 	mor_workspace_undoing_end(&p->undoing, failed);
 	if (failed && p->undoing.done && p->scratch)
 		mor_workspace_drop_scratch(p->scratch, p->scratch_made);
@@ -121,8 +124,8 @@ static void on_event(const mortise_event *event, void *arg)
 	if (console->verbose)
 		mor_watch_event(event, console);
 	else if (event->type == MORTISE_EVENT_WARNING)
-		mor_note(console, "%swarning%s: %s: %s", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console), p->manifest->name,
-			 shown);
+		mor_note(console, "%swarning%s: %s: %s", mor_style_err(console, MOR_STYLE_WARN),
+			 mor_style_err_end(console), p->manifest->name, shown);
 	else if (event->type == MORTISE_EVENT_STDERR && !p->json)
 		mor_note(console, "%s| %s", p->manifest->name, shown);
 }
@@ -140,7 +143,8 @@ static void tell_warnings(struct mor_workspace_part *p)
 		(void)mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
 	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "warnings"));
 	while (doc && mor_json_next(&it))
-		mor_note(console, "%swarning%s: %s", mor_style_err(console, MOR_STYLE_WARN), mor_style_err_end(console),
+		mor_note(console, "%swarning%s: %s", mor_style_err(console, MOR_STYLE_WARN),
+			 mor_style_err_end(console),
 			 mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
 	mortise_free(text);
 }
@@ -175,7 +179,8 @@ static int write_context(struct mor_workspace_part *p, struct mor_writer *w, mor
 	MOR_CLEAN(mor_buf) struct mor_buf idl = MOR_BUF_INIT;
 	const char *given = p->run->args->idl;
 	/* If --context has one, that one is used. */
-	int r = given || !mor_json_get(more, "idl") ? mor_workspace_idl(p->run->workspace, given, &idl, err) : 0;
+	int r = given || !mor_json_get(more, "idl") ? mor_workspace_idl(p->run->workspace, given, &idl, err) :
+						      0;
 
 	if (r < 0)
 		return r;
@@ -275,13 +280,16 @@ static void judge_end(struct mor_workspace_part *p)
 static int call_plugin(struct mor_workspace_part *p, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = p->runner.timeout_ms, .on_reply = on_reply, .arg = p };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .timeout_ms = p->runner.timeout_ms, .on_reply = on_reply, .arg = p
+	};
 	int r = write_params(p, &params, err);
 
 	if (r < 0)
 		return r;
 	p->begun_ms = mor_clock_ms();
-	r = mortise_call_start(p->plugin, p->action, (mortise_json){ params.data, params.len }, &opt, &p->call, err);
+	r = mortise_call_start(p->plugin, p->action, (mortise_json){ params.data, params.len }, &opt, &p->call,
+			       err);
 	if (r < 0)
 		return r;
 	r = mor_runner_run(&p->runner, call_is_settled, p);
@@ -305,7 +313,8 @@ static bool may_write(const struct mor_workspace_part *p)
 	return writes || args->unconfined || (args->level && strcmp(args->level, "guarded") == 0);
 }
 
-static int check_file(struct mor_workspace_part *p, const struct mor_value *claimed, struct mor_writer *w, mortise_error *err)
+static int check_file(struct mor_workspace_part *p, const struct mor_value *claimed, struct mor_writer *w,
+		      mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf file = MOR_BUF_INIT;
 	int r;
@@ -330,7 +339,8 @@ static int check_files(struct mor_workspace_part *p, const struct mor_value *fil
 	if (!p->json && files && !list)
 		r = mor_fail(err, MORTISE_EPROTO, "files_written must be an array of strings");
 	else if (!p->json && mor_json_size(files) && !may_write(p))
-		r = mor_fail(err, MORTISE_EPROTO, "claims to have written files, but may not write in the workspace");
+		r = mor_fail(err, MORTISE_EPROTO,
+			     "claims to have written files, but may not write in the workspace");
 	mor_w_array(&w);
 	while (r == 0 && list && mor_json_next(&it)) {
 		mortise_error why = { 0 };
@@ -364,9 +374,13 @@ int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 
 	p->json = strcmp(p->manifest->dialect, "sunscreen-json") == 0;
 	if (!p->json && p->run->args->hook && p->run->args->tail)
-		return mor_fail(err, MORTISE_EINVAL, "%s: hooks of plugin.toml take no arguments: use --context", p->typed);
+		return mor_fail(err, MORTISE_EINVAL,
+				"%s: hooks of plugin.toml take no arguments: use --context", p->typed);
 	if (p->json && p->run->args->plugin->config.count)
-		return mor_fail(err, MORTISE_EINVAL, "%s: plugins with sunscreen-plugin.json get no configuration: leave out --config", p->typed);
+		return mor_fail(err, MORTISE_EINVAL,
+				"%s: plugins with sunscreen-plugin.json get no configuration: leave out "
+				"--config",
+				p->typed);
 	r = mor_workspace_approve(p->run, p->manifest, p->run->workspace, err);
 	if (r == 0)
 		r = prepare_place(p, err);

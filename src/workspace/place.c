@@ -43,7 +43,8 @@ static int given_workspace(const char *given, char **ret, mortise_error *err)
 	struct stat info;
 
 	if (!realpath(given, real))
-		return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "--workspace %s", given);
+		return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno,
+				      "--workspace %s", given);
 	if (stat(real, &info) < 0 || !S_ISDIR(info.st_mode))
 		return mor_fail(err, MORTISE_EINPUT, "--workspace %s: not a directory", given);
 	return keep_path(real, ret, err);
@@ -63,8 +64,8 @@ int mor_workspace_find(const char *given, char **ret, mortise_error *err)
 		slash = strrchr(dir, '/');
 		if (!slash || !dir[1])
 			return mor_fail(err, MORTISE_ENOTFOUND,
-					"no workspace: there is no " MOR_SUNSCREEN_YML " here or in a directory above: name one with "
-					"--workspace DIR");
+					"no workspace: there is no " MOR_SUNSCREEN_YML
+					" here or in a directory above: name one with --workspace DIR");
 		slash[slash == dir] = '\0';
 	}
 	return keep_path(dir, ret, err);
@@ -84,7 +85,8 @@ static bool is_yml(const char *word)
 {
 	size_t len = strlen(word);
 
-	return (len > 4 && strcmp(word + len - 4, ".yml") == 0) || (len > 5 && strcmp(word + len - 5, ".yaml") == 0);
+	return (len > 4 && strcmp(word + len - 4, ".yml") == 0) ||
+	       (len > 5 && strcmp(word + len - 5, ".yaml") == 0);
 }
 
 static int merge_yml(struct mor_tree *tree, const char *path, mortise_error *err)
@@ -104,14 +106,16 @@ static int given_config(const struct mor_text_list *given, struct mor_buf *out, 
 	int r = 0;
 
 	for (size_t i = 0; i < given->count && r == 0; i++)
-		r = is_yml(given->item[i]) && !mor_args_is_pair(given->item[i]) ? merge_yml(&tree, given->item[i], err)
-										: mor_args_config(&tree, given->item[i], err);
+		r = is_yml(given->item[i]) && !mor_args_is_pair(given->item[i]) ?
+			    merge_yml(&tree, given->item[i], err) :
+			    mor_args_config(&tree, given->item[i], err);
 	if (r < 0)
 		return r;
 	return mor_tree_write(&tree, out) < 0 ? mor_fail_memory(err) : 0;
 }
 
-int mor_workspace_config(const char *workspace, const struct mor_text_list *given, struct mor_buf *out, mortise_error *err)
+int mor_workspace_config(const char *workspace, const struct mor_text_list *given, struct mor_buf *out,
+			 mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(workspace, MOR_SUNSCREEN_YML);
 
@@ -186,7 +190,8 @@ static int make_below(int *dir, const char *name, unsigned *made)
 	return 0;
 }
 
-int mor_workspace_scratch(const char *workspace, const char *name, char **ret, unsigned *ret_made, mortise_error *err)
+int mor_workspace_scratch(const char *workspace, const char *name, char **ret, unsigned *ret_made,
+			  mortise_error *err)
 {
 	const char *const parts[] = { ".sunscreen", "plugins", name };
 	MOR_CLEAN_TEXT char *plugins = mor_path_join(workspace, ".sunscreen/plugins");
@@ -202,7 +207,8 @@ int mor_workspace_scratch(const char *workspace, const char *name, char **ret, u
 	if (dir >= 0)
 		close(dir);
 	if (r < 0)
-		return mor_fail_errno(err, MORTISE_EINPUT, -r, "the scratch directory %s/.sunscreen/plugins/%s (links are not followed)",
+		return mor_fail_errno(err, MORTISE_EINPUT, -r,
+				      "the scratch directory %s/.sunscreen/plugins/%s (links are not followed)",
 				      workspace, name);
 	*ret = plugins ? mor_path_join(plugins, name) : NULL;
 	return *ret ? 0 : mor_fail_memory(err);
@@ -222,7 +228,8 @@ static int refuse_file(struct mor_slice claimed, const char *why, mortise_error 
 {
 	char shown[200];
 
-	return mor_fail(err, MORTISE_EPROTO, "files_written has \"%s\", which %s", mor_excerpt(claimed, shown, sizeof(shown)), why);
+	return mor_fail(err, MORTISE_EPROTO, "files_written has \"%s\", which %s",
+			mor_excerpt(claimed, shown, sizeof(shown)), why);
 }
 
 static bool is_below(const char *path, const char *dir)
@@ -269,7 +276,10 @@ static int check_real(const char *workspace, const char *relative, struct mor_sl
 	if (!path)
 		return mor_fail_memory(err);
 	if (!realpath(path, real))
-		return refuse_file(claimed, errno == ENOENT || errno == ENOTDIR ? "does not exist" : "cannot be looked at", err);
+		return refuse_file(claimed,
+				   errno == ENOENT || errno == ENOTDIR ? "does not exist" :
+									 "cannot be looked at",
+				   err);
 	if (!is_below(real, workspace))
 		return refuse_file(claimed, "is a link that leads out of the workspace", err);
 	if (stat(real, &info) < 0 || !S_ISREG(info.st_mode))
@@ -286,7 +296,8 @@ int mor_workspace_file(const char *workspace, struct mor_slice claimed, struct m
 	if (memchr(claimed.ptr, '\0', claimed.len))
 		return refuse_file(claimed, "is not a file name", err);
 	if (claimed.len && *claimed.ptr == '/') {
-		if (claimed.len <= len || memcmp(claimed.ptr, workspace, len) != 0 || (claimed.ptr[len] != '/' && workspace[1]))
+		if (claimed.len <= len || memcmp(claimed.ptr, workspace, len) != 0 ||
+		    (claimed.ptr[len] != '/' && workspace[1]))
 			return refuse_file(claimed, "lies outside the workspace", err);
 		rest = (struct mor_slice){ claimed.ptr + len, claimed.len - len };
 	}

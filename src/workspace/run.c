@@ -100,7 +100,9 @@ static void print_text(const struct mor_workspace_part *p)
 static int run_command(struct mor_workspace_run *run, int *ret_exit, mortise_error *err)
 {
 	struct mor_console *console = run->console;
-	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = run, .typed = run->plugins->item[0], .manifest = run->manifests[0] };
+	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = {
+		.run = run, .typed = run->plugins->item[0], .manifest = run->manifests[0]
+	};
 	int r;
 
 	if (run->args->idl || run->args->context || run->args->keep_going)
@@ -157,8 +159,12 @@ static bool manifest_offers(const struct mor_manifest *m, const char *action)
 static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 {
 	struct mor_console *console = hooks->run->console;
-	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = { .run = hooks->run, .typed = hooks->run->plugins->item[at],
-		.manifest = hooks->run->manifests[at], .action = action };
+	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = {
+		.run = hooks->run,
+		.typed = hooks->run->plugins->item[at],
+		.manifest = hooks->run->manifests[at],
+		.action = action
+	};
 	mortise_error err = { 0 };
 	int r = mor_workspace_part_run(&p, &err);
 
@@ -176,7 +182,8 @@ static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 
 		mor_report_line(console, &report);
 		if (!hooks->exit_code)
-			hooks->exit_code = report.exit_code ? report.exit_code : mortise_status_exit_code(p.err.code);
+			hooks->exit_code =
+				report.exit_code ? report.exit_code : mortise_status_exit_code(p.err.code);
 	} else if (!console->json) {
 		print_text(&p);
 	}
@@ -191,10 +198,12 @@ static int load_manifests(struct mor_workspace_run *run, mortise_error *err)
 		const char *dialect;
 
 		if (!run->manifests[i])
-			r = mor_runner_resolve(run->args->plugin, run->plugins->item[i], NULL, &run->manifests[i], err);
+			r = mor_runner_resolve(run->args->plugin, run->plugins->item[i], NULL,
+					       &run->manifests[i], err);
 		dialect = r == 0 ? run->manifests[i]->dialect : "";
 		if (r == 0 && strcmp(dialect, "sunscreen") != 0 && strcmp(dialect, "sunscreen-json") != 0)
-			r = mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has no such hooks", run->plugins->item[i], dialect);
+			r = mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has no such hooks",
+				     run->plugins->item[i], dialect);
 	}
 	return r;
 }
@@ -215,7 +224,9 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
 	for (size_t i = 0; i < plugins->count && !mor_signals_count(); i++) {
 		if (hooks->exit_code && !run->args->keep_going)
-			mor_note(run->console, "%s: not run, because an earlier plugin failed (--keep-going runs it)", plugins->item[i]);
+			mor_note(run->console,
+				 "%s: not run, because an earlier plugin failed (--keep-going runs it)",
+				 plugins->item[i]);
 		else if (manifest_offers(run->manifests[i], action))
 			run_hook_of(hooks, i, action);
 		else
@@ -272,13 +283,16 @@ static bool lacks_command(const struct mor_workspace_args *args)
 }
 
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
-			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit, mortise_error *err)
+			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit,
+			      mortise_error *err)
 {
 	struct mor_workspace_run run = { .console = console, .args = args, .plugins = plugins };
 	int r;
 
 	if (!args->hook && lacks_command(args))
-		return mor_fail(err, MORTISE_EINVAL, "name the COMMAND to run, such as scaffold:indexer ('mortise info %s' lists them)",
+		return mor_fail(err, MORTISE_EINVAL,
+				"name the COMMAND to run, such as scaffold:indexer ('mortise info %s' lists "
+				"them)",
 				plugins->item[0]);
 	run.manifests = mor_zalloc(plugins->count * sizeof(struct mor_manifest *));
 	if (!run.manifests)

@@ -14,7 +14,8 @@ static int find_directory(char **ret, mortise_error *err)
 	int r = mor_xdg_path(MOR_XDG_STATE, NULL, ret, "mortise/undo");
 
 	if (r == MORTISE_ENOTFOUND)
-		return mor_fail(err, MORTISE_ESYSTEM, "nothing could be undone: neither XDG_STATE_HOME nor HOME is an absolute path");
+		return mor_fail(err, MORTISE_ESYSTEM,
+				"nothing could be undone: neither XDG_STATE_HOME nor HOME is an absolute path");
 	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
@@ -28,10 +29,13 @@ static void on_note(const char *text, void *arg)
 		mor_note(undoing->console, "%s", text);
 }
 
-int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const char *workspace, const char *name, mortise_error *err)
+int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const char *workspace, const char *name,
+				mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *directory = NULL;
-	mortise_undo_options opt = { .size = sizeof(opt), .workspace = workspace, .name = name, .on_note = on_note, .arg = undoing };
+	mortise_undo_options opt = {
+		.size = sizeof(opt), .workspace = workspace, .name = name, .on_note = on_note, .arg = undoing
+	};
 	mortise_error why = { 0 };
 	int r = find_directory(&directory, &why);
 
@@ -52,7 +56,8 @@ void mor_workspace_undoing_end(struct mor_workspace_undoing *undoing, bool faile
 	if (failed && mortise_undo_run(undoing->undo, &undoing->result, &err) < 0)
 		mor_buf_printf(&undoing->notes, "not undone: %s\n", err.text);
 	if (undoing->result.refused)
-		mor_buf_printf(&undoing->notes, "to run it without undo, so that nothing is saved, %s\n", undoing->without);
+		mor_buf_printf(&undoing->notes, "to run it without undo, so that nothing is saved, %s\n",
+			       undoing->without);
 	undoing->done = failed;
 	undoing->undo = mortise_undo_free(undoing->undo);
 }

@@ -12,7 +12,7 @@
 /* All zero: nothing is undone. The caller sets console and without. */
 struct mor_workspace_undoing {
 	struct mor_console *console;
-	const char *without;        /* how to run without undoing: "use --keep" */
+	const char *without; /* how to run without undoing: "use --keep" */
 	mortise_undo *undo;
 	struct mor_buf notes;       /* lines that are printed after the error */
 	mortise_undo_result result; /* of mor_workspace_undoing_end() */
@@ -21,11 +21,13 @@ struct mor_workspace_undoing {
 
 /* The store is $XDG_STATE_HOME/mortise/undo. The results of earlier runs that were killed are reported at
  * once. */
-int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const char *workspace, const char *name, mortise_error *err);
+int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const char *workspace, const char *name,
+				mortise_error *err);
 /* Call it when no process of the run is left. */
 void mor_workspace_undoing_end(struct mor_workspace_undoing *undoing, bool failed);
 /* Adds a line for mor_workspace_undoing_tell(). */
-void mor_workspace_undoing_add(struct mor_workspace_undoing *undoing, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mor_workspace_undoing_add(struct mor_workspace_undoing *undoing, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Prints on stderr "undone: 3 files changed, 1 created", and what could not be undone. Call it after the
  * error. */
 void mor_workspace_undoing_tell(struct mor_workspace_undoing *undoing);

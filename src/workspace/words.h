@@ -24,7 +24,7 @@ struct mor_workspace_words {
 	struct mor_workspace_flag {
 		struct mor_slice name;
 		const char *value; /* NULL: true */
-	} *flags;
+	} * flags;
 	size_t flag_count;
 	bool only_args; /* a "--" has been seen */
 };

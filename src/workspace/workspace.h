@@ -22,16 +22,16 @@
 
 /* What the user wants. */
 struct mor_workspace_args {
-	const char *context;           /* JSON or @FILE: more members of a hook's context; or NULL        */
-	const char *hook;              /* NULL: a command                                                 */
-	const char *workspace;         /* NULL: the nearest directory upwards with a sunscreen.yml        */
-	const char *idl;               /* NULL: the one file in target/idl                                */
+	const char *context;   /* JSON or @FILE: more members of a hook's context; or NULL        */
+	const char *hook;      /* NULL: a command                                                 */
+	const char *workspace; /* NULL: the nearest directory upwards with a sunscreen.yml        */
+	const char *idl;       /* NULL: the one file in target/idl                                */
 	bool yes, keep_going, keep;
-	const char *const *words;      /* PLUGIN COMMAND WORD…; with a hook: PLUGIN… */
+	const char *const *words; /* PLUGIN COMMAND WORD…; with a hook: PLUGIN… */
 	size_t word_count;
-	const char *const *tail;       /* what followed "--", or NULL                                     */
-	const char *unknown;           /* the first option among the words, or NULL                       */
-	const char *const *line;       /* all words after "mortise run", to show the command again */
+	const char *const *tail; /* what followed "--", or NULL                                     */
+	const char *unknown;     /* the first option among the words, or NULL                       */
+	const char *const *line; /* all words after "mortise run", to show the command again */
 	const struct mor_plugin_args *plugin;
 };
 
@@ -42,8 +42,8 @@ struct mor_workspace_run {
 	const struct mor_text_list *plugins; /* their paths ... */
 	struct mor_manifest **manifests;     /* ... and their manifests */
 	char *workspace;
-	struct mor_workspace_words words;    /* of a command; with a hook: empty */
-	struct mor_doc *context;             /* --context, or NULL */
+	struct mor_workspace_words words; /* of a command; with a hook: empty */
+	struct mor_doc *context;          /* --context, or NULL */
 };
 
 /* Finds plugins by name: those that the workspace declares in plugins[] of its sunscreen.yml. Fills *ret
@@ -51,15 +51,16 @@ struct mor_workspace_run {
  * names a file is that file. Otherwise it is a source in plugins[], a manifest's name, or the last part of a
  * source.
  * MORTISE_EMANIFEST, MORTISE_EINPUT (it matches several), MORTISE_ENOTFOUND. */
-int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args, struct mor_text_list *ret,
-			   mortise_error *err);
+int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args,
+			   struct mor_text_list *ret, mortise_error *err);
 void mor_workspace_declared_free(struct mor_text_list *plugins);
 
 /* Runs the command of the first of `plugins`, whose manifest is `first` (borrowed), or the hook of all of
  * them. 0, with *ret_exit for errors that have been reported; or a status with err that is not reported yet
  * (MORTISE_EINVAL: a usage error). */
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
-			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit, mortise_error *err);
+			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit,
+			      mortise_error *err);
 
 /* ---- between its files ---- */
 
@@ -68,20 +69,20 @@ struct mor_workspace_part {
 	struct mor_workspace_run *run;
 	const char *typed, *action;
 	const struct mor_manifest *manifest;
-	bool json;                    /* it has a sunscreen-plugin.json */
+	bool json; /* it has a sunscreen-plugin.json */
 	char *scratch;
-	unsigned scratch_made;        /* number of new directories in it */
+	unsigned scratch_made; /* number of new directories in it */
 	struct mor_workspace_undoing undoing;
-	bool closed;                  /* plugin and runner */
+	bool closed; /* plugin and runner */
 	struct mor_text_list env, settings;
-	struct mor_text_list owned;    /* texts in them that we own */
+	struct mor_text_list owned; /* texts in them that we own */
 	struct mor_plugin_args plugin_args;
 	struct mor_runner runner;
 	mortise_plugin *plugin;
 	mortise_call *call;
 	char *result, *err_data;
-	struct mor_buf files;         /* files_written after verification: a JSON array */
-	mortise_error err;            /* code 0: no error */
+	struct mor_buf files; /* files_written after verification: a JSON array */
+	mortise_error err;    /* code 0: no error */
 	int64_t begun_ms, time_ms;
 };
 
@@ -91,6 +92,7 @@ int mor_workspace_part_run(struct mor_workspace_part *part, mortise_error *err);
 void mor_workspace_part_fini(struct mor_workspace_part *part);
 
 /* 0: the plugin may have what it asks for. MORTISE_EINPUT with the command that grants it. */
-int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *manifest, const char *workspace, mortise_error *err);
+int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *manifest,
+			  const char *workspace, mortise_error *err);
 
 #endif

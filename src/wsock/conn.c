@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-#define TURN_BYTES 65536    /* limit of bytes read in one turn */
-#define OUT_BYTES 65536     /* limit of bytes that wait for the socket; wslay keeps the rest */
+#define TURN_BYTES 65536 /* limit of bytes read in one turn */
+#define OUT_BYTES  65536 /* limit of bytes that wait for the socket; wslay keeps the rest */
 /* with so much waiting, we stop reading from the peer: its pings would make us answer */
 #define HOLD_BYTES (1 << 20)
 
@@ -134,7 +134,8 @@ static bool may_read(const struct mor_ws *ws)
 {
 	if (ws->state == MOR_WS_CLOSING)
 		return ws->frames && !mor_frames_ending(ws->frames);
-	return ws->state == MOR_WS_UPGRADING || (ws->state == MOR_WS_OPEN && !ws->paused && mor_ws_waiting(ws) < HOLD_BYTES);
+	return ws->state == MOR_WS_UPGRADING ||
+	       (ws->state == MOR_WS_OPEN && !ws->paused && mor_ws_waiting(ws) < HOLD_BYTES);
 }
 
 /* ---- time ---- */
@@ -152,9 +153,11 @@ static void judge_silence(struct mor_ws *ws)
 	char shown[32];
 
 	if (mor_ws_waiting(ws) && now - ws->wrote_ms >= 2 * (int64_t)ws->options.ping_ms)
-		mor_ws_fail(ws, "it has read nothing for %s", mor_format_ms((uint64_t)(now - ws->wrote_ms), shown));
+		mor_ws_fail(ws, "it has read nothing for %s",
+			    mor_format_ms((uint64_t)(now - ws->wrote_ms), shown));
 	else if (ws->pinged && silent >= (int64_t)ws->options.ping_ms)
-		mor_ws_fail(ws, "no sign of life for %s, not even an answer to a ping", mor_format_ms((uint64_t)silent, shown));
+		mor_ws_fail(ws, "no sign of life for %s, not even an answer to a ping",
+			    mor_format_ms((uint64_t)silent, shown));
 	if (ws->state != MOR_WS_OPEN)
 		return;
 	if (silent >= (int64_t)ws->options.ping_ms) {
@@ -169,8 +172,10 @@ static void judge_silence(struct mor_ws *ws)
 static void on_timer(struct mor_timer *timer)
 {
 	static const char *const waits[] = {
-		[MOR_WS_RESOLVING] = "its name was not found", [MOR_WS_CONNECTING] = "it was not reached",
-		[MOR_WS_SECURING] = "it did not finish the TLS handshake", [MOR_WS_UPGRADING] = "it did not finish the handshake",
+		[MOR_WS_RESOLVING] = "its name was not found",
+		[MOR_WS_CONNECTING] = "it was not reached",
+		[MOR_WS_SECURING] = "it did not finish the TLS handshake",
+		[MOR_WS_UPGRADING] = "it did not finish the handshake",
 	};
 	struct mor_ws *ws = mor_container_of(timer, struct mor_ws, timer);
 

@@ -11,7 +11,7 @@ enum mor_ws_state {
 	MOR_WS_SECURING,  /* the handshake of TLS        */
 	MOR_WS_UPGRADING, /* the handshake of HTTP       */
 	MOR_WS_OPEN,
-	MOR_WS_CLOSING,   /* queued bytes are sent, then it ends */
+	MOR_WS_CLOSING, /* queued bytes are sent, then it ends */
 	MOR_WS_CLOSED
 };
 
@@ -33,7 +33,7 @@ struct mor_ws {
 	struct mor_tls *tls;
 	struct mor_resolve *resolve;
 	struct addrinfo *addresses, *address;
-	struct mor_buf in; /* the head of HTTP */
+	struct mor_buf in;            /* the head of HTTP */
 	struct mor_ws_server *server; /* the server it came to; NULL: we opened it, or its handshake is done */
 	char from[64];
 
@@ -42,9 +42,9 @@ struct mor_ws {
 	size_t sent; /* of out */
 	unsigned read_wants, write_wants;
 	int64_t heard_ms, wrote_ms;
-	bool came;   /* a client of our server */
+	bool came; /* a client of our server */
 	bool pinged, paused, gone;
-	bool mute;   /* writing is not possible any more */
+	bool mute; /* writing is not possible any more */
 	int refusal;
 	char why[256];
 };

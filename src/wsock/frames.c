@@ -22,11 +22,11 @@ struct mor_frames {
 	wslay_event_context_ptr context;
 	const struct mor_frames_handler *handler;
 	void *arg;
-	struct mor_slice in; /* bytes that are not processed yet */
+	struct mor_slice in;    /* bytes that are not processed yet */
 	struct mor_buf message; /* the part of the message so far */
-	bool broken;         /* the input was not a frame */
-	bool control;        /* the present frame is not part of a message */
-	struct mor_buf *out; /* while mor_frames_write() runs */
+	bool broken;            /* the input was not a frame */
+	bool control;           /* the present frame is not part of a message */
+	struct mor_buf *out;    /* while mor_frames_write() runs */
 	size_t most;
 	char reason[128]; /* from the peer's close frame */
 };
@@ -77,11 +77,14 @@ static void give_up(struct mor_frames *frames)
 {
 	bool too_long = frames->message.status == MORTISE_ELIMIT;
 
-	wslay_event_queue_close(frames->context, too_long ? WSLAY_CODE_MESSAGE_TOO_BIG : WSLAY_CODE_INTERNAL_SERVER_ERROR, NULL, 0);
+	wslay_event_queue_close(frames->context,
+				too_long ? WSLAY_CODE_MESSAGE_TOO_BIG : WSLAY_CODE_INTERNAL_SERVER_ERROR, NULL,
+				0);
 	wslay_event_shutdown_read(frames->context);
 }
 
-static void on_frame(wslay_event_context_ptr context, const struct wslay_event_on_frame_recv_start_arg *frame, void *arg)
+static void on_frame(wslay_event_context_ptr context, const struct wslay_event_on_frame_recv_start_arg *frame,
+		     void *arg)
 {
 	struct mor_frames *frames = arg;
 
@@ -97,16 +100,19 @@ static void on_frame(wslay_event_context_ptr context, const struct wslay_event_o
 	give_up(frames);
 }
 
-static void on_chunk(wslay_event_context_ptr context, const struct wslay_event_on_frame_recv_chunk_arg *chunk, void *arg)
+static void on_chunk(wslay_event_context_ptr context, const struct wslay_event_on_frame_recv_chunk_arg *chunk,
+		     void *arg)
 {
 	struct mor_frames *frames = arg;
 
 	(void)context;
-	if (!frames->control && !mor_buf_failed(&frames->message) && mor_buf_append(&frames->message, chunk->data, chunk->data_length) < 0)
+	if (!frames->control && !mor_buf_failed(&frames->message) &&
+	    mor_buf_append(&frames->message, chunk->data, chunk->data_length) < 0)
 		give_up(frames);
 }
 
-static void on_message(wslay_event_context_ptr context, const struct wslay_event_on_msg_recv_arg *got, void *arg)
+static void on_message(wslay_event_context_ptr context, const struct wslay_event_on_msg_recv_arg *got,
+		       void *arg)
 {
 	struct mor_frames *frames = arg;
 	struct mor_slice bytes = { (const char *)got->msg, got->msg_length };
@@ -119,16 +125,22 @@ static void on_message(wslay_event_context_ptr context, const struct wslay_event
 	else if (got->opcode == WSLAY_BINARY_FRAME)
 		frames->handler->binary(frames->arg, frames->message.len);
 	else if (got->opcode == WSLAY_CONNECTION_CLOSE && bytes.len > 2)
-		mor_printable((struct mor_slice){ bytes.ptr + 2, bytes.len - 2 }, frames->reason, sizeof(frames->reason));
+		mor_printable((struct mor_slice){ bytes.ptr + 2, bytes.len - 2 }, frames->reason,
+			      sizeof(frames->reason));
 }
 
 /* ---- life ---- */
 
-struct mor_frames *mor_frames_new(bool server, size_t limit, const struct mor_frames_handler *handler, void *arg)
+struct mor_frames *mor_frames_new(bool server, size_t limit, const struct mor_frames_handler *handler,
+				  void *arg)
 {
 	static const struct wslay_event_callbacks callbacks = {
-		.recv_callback = on_recv, .send_callback = on_send, .genmask_callback = on_mask, .on_frame_recv_start_callback = on_frame,
-		.on_frame_recv_chunk_callback = on_chunk, .on_msg_recv_callback = on_message,
+		.recv_callback = on_recv,
+		.send_callback = on_send,
+		.genmask_callback = on_mask,
+		.on_frame_recv_start_callback = on_frame,
+		.on_frame_recv_chunk_callback = on_chunk,
+		.on_msg_recv_callback = on_message,
 	};
 	struct mor_frames *frames = mor_zalloc(sizeof(*frames));
 
@@ -136,7 +148,8 @@ struct mor_frames *mor_frames_new(bool server, size_t limit, const struct mor_fr
 		return NULL;
 	frames->handler = handler;
 	frames->arg = arg;
-	if ((server ? wslay_event_context_server_init : wslay_event_context_client_init)(&frames->context, &callbacks, frames) != 0) {
+	if ((server ? wslay_event_context_server_init :
+		      wslay_event_context_client_init)(&frames->context, &callbacks, frames) != 0) {
 		mor_free(frames);
 		return NULL;
 	}
@@ -207,7 +220,8 @@ int mor_frames_ping(struct mor_frames *frames)
 
 int mor_frames_close(struct mor_frames *frames, uint16_t status, const char *reason)
 {
-	return judge_frames(wslay_event_queue_close(frames->context, status, (const uint8_t *)reason, strlen(reason)));
+	return judge_frames(
+		wslay_event_queue_close(frames->context, status, (const uint8_t *)reason, strlen(reason)));
 }
 
 size_t mor_frames_waiting(const struct mor_frames *frames)
@@ -234,9 +248,17 @@ static const char *status_text(uint16_t status)
 		uint16_t status;
 		const char *text;
 	} names[] = {
-		{ 1000, "normal" },	   { 1001, "going away" },	  { 1002, "broken rules of the protocol" }, { 1003, "binary data" },
-		{ 1007, "no UTF-8" },	   { 1008, "against its policy" }, { 1009, "too long a message" },	    { 1010, "an extension is missing" },
-		{ 1011, "internal error" }, { 1012, "restart" },	  { 1013, "try again later" },
+		{ 1000, "normal" },
+		{ 1001, "going away" },
+		{ 1002, "broken rules of the protocol" },
+		{ 1003, "binary data" },
+		{ 1007, "no UTF-8" },
+		{ 1008, "against its policy" },
+		{ 1009, "too long a message" },
+		{ 1010, "an extension is missing" },
+		{ 1011, "internal error" },
+		{ 1012, "restart" },
+		{ 1013, "try again later" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -247,15 +269,18 @@ static const char *status_text(uint16_t status)
 
 const char *mor_frames_why(const struct mor_frames *frames, char *out, size_t size)
 {
-	uint16_t status = mor_frames_closed_by_peer(frames) ? wslay_event_get_status_code_received(frames->context)
-							    : wslay_event_get_status_code_sent(frames->context);
-	const char *who = mor_frames_closed_by_peer(frames) ? "it closed the connection" : "we closed the connection";
+	uint16_t status = mor_frames_closed_by_peer(frames) ?
+				  wslay_event_get_status_code_received(frames->context) :
+				  wslay_event_get_status_code_sent(frames->context);
+	const char *who =
+		mor_frames_closed_by_peer(frames) ? "it closed the connection" : "we closed the connection";
 
 	if (frames->broken)
 		status = WSLAY_CODE_PROTOCOL_ERROR;
 	if (!status || status == WSLAY_CODE_NO_STATUS_RCVD)
 		snprintf(out, size, "%s", who);
 	else
-		snprintf(out, size, "%s (%u %s%s%s)", who, status, status_text(status), *frames->reason ? ": " : "", frames->reason);
+		snprintf(out, size, "%s (%u %s%s%s)", who, status, status_text(status),
+			 *frames->reason ? ": " : "", frames->reason);
 	return out;
 }

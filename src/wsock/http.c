@@ -70,12 +70,14 @@ static const char *parse_headers(struct mor_slice rest, struct mor_http *head)
 		if (!line.len)
 			break;
 		name = (struct mor_slice){ line.ptr, colon ? (size_t)(colon - line.ptr) : 0 };
-		if (!name.len || memchr(name.ptr, ' ', name.len) || memchr(name.ptr, '\t', name.len) || !is_clean(line))
+		if (!name.len || memchr(name.ptr, ' ', name.len) || memchr(name.ptr, '\t', name.len) ||
+		    !is_clean(line))
 			return "a header is not NAME: VALUE";
 		if (head->count == MOR_HTTP_HEADERS)
 			return "it has too many headers";
 		head->headers[head->count].name = name;
-		head->headers[head->count++].value = trim((struct mor_slice){ colon + 1, line.len - name.len - 1 });
+		head->headers[head->count++].value =
+			trim((struct mor_slice){ colon + 1, line.len - name.len - 1 });
 	}
 	return NULL;
 }
@@ -102,7 +104,8 @@ const char *mor_http_parse_response(struct mor_slice bytes, struct mor_http *ret
 	uint32_t status;
 
 	*ret = (struct mor_http){ 0 };
-	if (version.len < 7 || memcmp(version.ptr, "HTTP/1.", 7) != 0 || code.len != 3 || !mor_parse_u32(code, &status))
+	if (version.len < 7 || memcmp(version.ptr, "HTTP/1.", 7) != 0 || code.len != 3 ||
+	    !mor_parse_u32(code, &status))
 		return "its answer is not HTTP";
 	ret->status = (int)status;
 	return parse_headers(bytes, ret);
@@ -135,7 +138,8 @@ static bool lists(struct mor_slice value, const char *word)
 
 	while (value.len) {
 		const char *comma = memchr(value.ptr, ',', value.len);
-		struct mor_slice one = trim((struct mor_slice){ value.ptr, comma ? (size_t)(comma - value.ptr) : value.len });
+		struct mor_slice one =
+			trim((struct mor_slice){ value.ptr, comma ? (size_t)(comma - value.ptr) : value.len });
 		size_t used = comma ? (size_t)(comma - value.ptr) + 1 : value.len;
 
 		if (one.len == len && strncasecmp(one.ptr, word, len) == 0)
@@ -166,7 +170,9 @@ int mor_http_write_request(const struct mor_url *url, const char *token, const c
 {
 	char authority[MOR_URL_AUTHORITY];
 
-	mor_buf_printf(out, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
+	mor_buf_printf(out,
+		       "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: "
+		       "Upgrade\r\nSec-WebSocket-Key: %s\r\n"
 		       "Sec-WebSocket-Version: 13\r\nUser-Agent: mortise/" MORTISE_VERSION "\r\n",
 		       url->target, mor_url_authority(url, authority), key);
 	if (token)
@@ -187,10 +193,12 @@ const char *mor_http_check_response(const struct mor_http *head, const char *key
 	if (head->status != 101)
 		return "it answers as a web server, not as a WebSocket";
 	mor_http_accept(mor_slice_of(key), accept);
-	if (!lists(mor_http_header(head, "Upgrade"), "websocket") || !lists(mor_http_header(head, "Connection"), "Upgrade") ||
+	if (!lists(mor_http_header(head, "Upgrade"), "websocket") ||
+	    !lists(mor_http_header(head, "Connection"), "Upgrade") ||
 	    !mor_slice_is(mor_http_header(head, "Sec-WebSocket-Accept"), accept))
 		return "its handshake is not that of a WebSocket";
-	if (mor_http_header(head, "Sec-WebSocket-Extensions").len || mor_http_header(head, "Sec-WebSocket-Protocol").len)
+	if (mor_http_header(head, "Sec-WebSocket-Extensions").len ||
+	    mor_http_header(head, "Sec-WebSocket-Protocol").len)
 		return "it uses an extension that nobody has asked for";
 	return NULL;
 }
@@ -200,7 +208,8 @@ int mor_http_check_request(const struct mor_http *head, const char **ret_wrong)
 	*ret_wrong = "it is not a WebSocket handshake";
 	if (!mor_slice_is(head->method, "GET"))
 		return 405;
-	if (!lists(mor_http_header(head, "Upgrade"), "websocket") || !lists(mor_http_header(head, "Connection"), "Upgrade"))
+	if (!lists(mor_http_header(head, "Upgrade"), "websocket") ||
+	    !lists(mor_http_header(head, "Connection"), "Upgrade"))
 		return 426;
 	if (!mor_slice_is(mor_http_header(head, "Sec-WebSocket-Version"), "13"))
 		return 426;
@@ -215,13 +224,18 @@ int mor_http_write_response(const struct mor_http *head, struct mor_buf *out)
 	char accept[MOR_WS_ACCEPT];
 
 	mor_http_accept(mor_http_header(head, "Sec-WebSocket-Key"), accept);
-	return mor_buf_printf(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
+	return mor_buf_printf(out,
+			      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "
+			      "Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
 			      accept);
 }
 
 int mor_http_write_refusal(int status, struct mor_buf *out)
 {
-	const char *more = status == 401 ? "WWW-Authenticate: Bearer\r\n" : status == 426 ? "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" : "";
+	const char *more = status == 401 ? "WWW-Authenticate: Bearer\r\n" :
+			   status == 426 ? "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" :
+					   "";
 
-	return mor_buf_printf(out, "HTTP/1.1 %d Refused\r\n%sConnection: close\r\nContent-Length: 0\r\n\r\n", status, more);
+	return mor_buf_printf(out, "HTTP/1.1 %d Refused\r\n%sConnection: close\r\nContent-Length: 0\r\n\r\n",
+			      status, more);
 }

@@ -12,10 +12,11 @@
 /* ---- stream.c, tls.c: bytes over a socket ---- */
 
 struct mor_stream {
-	int fd;         /* -1: none */
-	void *ssl;      /* NULL: plain */
-	unsigned wants; /* MOR_READABLE, MOR_WRITABLE: what the last call that returned MOR_WS_STREAM_WAIT waits for */
-	char why[160];  /* what was wrong, after MOR_WS_STREAM_FAILED */
+	int fd;    /* -1: none */
+	void *ssl; /* NULL: plain */
+	/* MOR_READABLE, MOR_WRITABLE: what the last call that returned MOR_WS_STREAM_WAIT waits for */
+	unsigned wants;
+	char why[160]; /* what was wrong, after MOR_WS_STREAM_FAILED */
 };
 
 enum { MOR_WS_STREAM_END = 0, MOR_WS_STREAM_WAIT = -1, MOR_WS_STREAM_FAILED = -2 };
@@ -38,11 +39,11 @@ bool mor_tls_has_more(const struct mor_stream *stream);
 
 /* ---- http.c: the handshake of a WebSocket; pure ---- */
 
-#define MOR_HTTP_LIMIT 16384 /* limit of a head in bytes */
+#define MOR_HTTP_LIMIT   16384 /* limit of a head in bytes */
 #define MOR_HTTP_HEADERS 100
 
 struct mor_http {
-	int status;                    /* of a response   */
+	int status;                           /* of a response   */
 	struct mor_slice method, path, query; /* of a request    */
 	struct {
 		struct mor_slice name, value;
@@ -56,7 +57,7 @@ size_t mor_http_end(struct mor_slice bytes);
 const char *mor_http_parse_request(struct mor_slice head, struct mor_http *ret);
 const char *mor_http_parse_response(struct mor_slice head, struct mor_http *ret);
 
-#define MOR_WS_KEY 25    /* 16 random bytes in base64 */
+#define MOR_WS_KEY    25 /* 16 random bytes in base64 */
 #define MOR_WS_ACCEPT 29 /* a SHA-1 in base64         */
 void mor_http_accept(struct mor_slice key, char ret[MOR_WS_ACCEPT]);
 int mor_http_write_request(const struct mor_url *url, const char *token, const char *key, struct mor_buf *out);
@@ -74,7 +75,8 @@ struct mor_frames_handler {
 	void (*message)(void *arg, struct mor_slice text);
 	void (*binary)(void *arg, size_t len);
 };
-struct mor_frames *mor_frames_new(bool server, size_t limit, const struct mor_frames_handler *handler, void *arg);
+struct mor_frames *mor_frames_new(bool server, size_t limit, const struct mor_frames_handler *handler,
+				  void *arg);
 void mor_frames_free(struct mor_frames *frames);
 /* Processes all of them, with callbacks. 0 or MORTISE_ENOMEM. */
 int mor_frames_feed(struct mor_frames *frames, struct mor_slice bytes);
@@ -97,7 +99,8 @@ struct mor_resolve;
 /* `error` is NULL, or why there are no addresses. The callback owns the list: freeaddrinfo(). It is never
  * called from inside mor_resolve(). */
 typedef void mor_resolve_fn(void *arg, struct addrinfo *list, const char *error);
-struct mor_resolve *mor_resolve(struct mor_loop *loop, const char *host, uint16_t port, mor_resolve_fn *fn, void *arg);
+struct mor_resolve *mor_resolve(struct mor_loop *loop, const char *host, uint16_t port, mor_resolve_fn *fn,
+				void *arg);
 void mor_resolve_free(struct mor_resolve *resolve); /* no callback after this; NULL is fine */
 
 /* ---- conn.c ---- */

@@ -125,18 +125,22 @@ static void begin(struct mor_resolve *resolve)
 {
 	struct lookup *lookup = resolve->lookup;
 	struct gaicb *list[] = { &lookup->request };
-	struct sigevent event = { .sigev_notify = SIGEV_THREAD, .sigev_value.sival_ptr = lookup, .sigev_notify_function = on_looked_up };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD,
+				  .sigev_value.sival_ptr = lookup,
+				  .sigev_notify_function = on_looked_up };
 
 	resolve->error = getaddrinfo_a(GAI_NOWAIT, list, 1, &event);
 	lookup->has_thread = !resolve->error;
-	if (lookup->has_thread && mor_watch_start(resolve->loop, &resolve->watch, lookup->eventfd, MOR_READABLE, on_ready) == 0)
+	if (lookup->has_thread &&
+	    mor_watch_start(resolve->loop, &resolve->watch, lookup->eventfd, MOR_READABLE, on_ready) == 0)
 		return;
 	if (lookup->has_thread)
 		resolve->error = EAI_MEMORY;
 	mor_loop_post(resolve->loop, &resolve->task, on_known);
 }
 
-struct mor_resolve *mor_resolve(struct mor_loop *loop, const char *host, uint16_t port, mor_resolve_fn *fn, void *arg)
+struct mor_resolve *mor_resolve(struct mor_loop *loop, const char *host, uint16_t port, mor_resolve_fn *fn,
+				void *arg)
 {
 	struct mor_resolve *resolve = mor_zalloc(sizeof(*resolve));
 

@@ -12,10 +12,10 @@
 #include "base/fd.h"
 #include "wsock/conn.h"
 
-#define AT_ONCE 16     /* limit of connections accepted in one turn */
-#define REST_MS 100    /* pause after a lack of descriptors or memory */
+#define AT_ONCE 16  /* limit of connections accepted in one turn */
+#define REST_MS 100 /* pause after a lack of descriptors or memory */
 
-#define MOST_DOORS 4   /* "localhost" has two addresses */
+#define MOST_DOORS 4 /* "localhost" has two addresses */
 
 /* One address of the host. */
 struct door {
@@ -57,8 +57,8 @@ uint16_t mor_ws_server_port(const struct mor_ws_server *server)
 
 	if (getsockname(server->doors[0].fd, (struct sockaddr *)&address, &len) < 0)
 		return 0;
-	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-						   : ((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port :
+						     ((struct sockaddr_in *)&address)->sin_port);
 }
 
 /* ---- incoming connections ---- */
@@ -82,7 +82,8 @@ static void show_address(const struct sockaddr_storage *address, socklen_t len, 
 {
 	char host[48], port[8];
 
-	if (getnameinfo((const struct sockaddr *)address, len, host, sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+	if (getnameinfo((const struct sockaddr *)address, len, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) == 0)
 		snprintf(out, 64, "%s port %s", host, port);
 	else
 		snprintf(out, 64, "an unknown address");
@@ -165,7 +166,8 @@ static int open_door(struct mor_ws_server *server, const struct addrinfo *addres
  * enough. But an address already in use is an error. */
 static int open_server(struct mor_ws_server *server, mortise_error *err)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV }, *list = NULL;
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV },
+			*list = NULL;
 	char port[8], shown[MOR_URL_AUTHORITY];
 	int error, last = 0;
 
@@ -173,15 +175,18 @@ static int open_server(struct mor_ws_server *server, mortise_error *err)
 	error = getaddrinfo(server->url.host, port, &hints, &list);
 	if (error)
 		return mor_fail(err, MORTISE_ESYSTEM, "listen: %s: %s", server->url.host, gai_strerror(error));
-	for (const struct addrinfo *at = list; at && last != -EADDRINUSE && server->door_count < MOST_DOORS; at = at->ai_next)
+	for (const struct addrinfo *at = list; at && last != -EADDRINUSE && server->door_count < MOST_DOORS;
+	     at = at->ai_next)
 		last = open_door(server, at, !list->ai_next);
 	freeaddrinfo(list);
 	if (server->door_count && last != -EADDRINUSE)
 		return 0;
-	return mor_fail_errno(err, MORTISE_ESYSTEM, -last, "listen: %s", mor_url_authority(&server->url, shown));
+	return mor_fail_errno(err, MORTISE_ESYSTEM, -last, "listen: %s",
+			      mor_url_authority(&server->url, shown));
 }
 
-int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *options, struct mor_ws_server **ret, mortise_error *err)
+int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *options,
+		  struct mor_ws_server **ret, mortise_error *err)
 {
 	struct mor_ws_server *server = mor_zalloc(sizeof(*server));
 	int r;

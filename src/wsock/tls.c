@@ -4,10 +4,10 @@
  * be turned off. OpenSSL has one error queue per thread. We empty it before each call, so that the errors
  * found belong to that call.
  */
+#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ struct mor_tls {
 static const char *reason(void)
 {
 	unsigned long first = ERR_peek_error(), error = ERR_SYSTEM_ERROR(first) ? first : ERR_peek_last_error();
-	const char *text = ERR_SYSTEM_ERROR(error) ? strerrordesc_np(ERR_GET_REASON(error)) : ERR_reason_error_string(error);
+	const char *text = ERR_SYSTEM_ERROR(error) ? strerrordesc_np(ERR_GET_REASON(error)) :
+						     ERR_reason_error_string(error);
 
 	return text ? text : "no reason given";
 }
@@ -38,7 +39,8 @@ static struct mor_tls *new_tls(const SSL_METHOD *method, mortise_error *err)
 	if (tls)
 		tls->context = SSL_CTX_new(method);
 	if (!tls || !tls->context || SSL_CTX_set_min_proto_version(tls->context, TLS1_2_VERSION) != 1) {
-		mor_fail(err, MORTISE_ENOMEM, "TLS cannot be set up: %s", tls ? reason() : mortise_status_text(MORTISE_ENOMEM));
+		mor_fail(err, MORTISE_ENOMEM, "TLS cannot be set up: %s",
+			 tls ? reason() : mortise_status_text(MORTISE_ENOMEM));
 		return mor_tls_free(tls);
 	}
 	SSL_CTX_set_mode(tls->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -53,10 +55,12 @@ struct mor_tls *mor_tls_client(const char *ca_file, mortise_error *err)
 	if (!tls)
 		return NULL;
 	SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
-	good = ca_file ? SSL_CTX_load_verify_file(tls->context, ca_file) : SSL_CTX_set_default_verify_paths(tls->context);
+	good = ca_file ? SSL_CTX_load_verify_file(tls->context, ca_file) :
+			 SSL_CTX_set_default_verify_paths(tls->context);
 	if (good == 1)
 		return tls;
-	mor_fail(err, MORTISE_EMANIFEST, "%s: no certificates can be read from it: %s", ca_file ? ca_file : "the system's authorities", reason());
+	mor_fail(err, MORTISE_EMANIFEST, "%s: no certificates can be read from it: %s",
+		 ca_file ? ca_file : "the system's authorities", reason());
 	return mor_tls_free(tls);
 }
 
@@ -67,9 +71,11 @@ struct mor_tls *mor_tls_server(const char *cert_file, const char *key_file, mort
 	if (!tls)
 		return NULL;
 	if (SSL_CTX_use_certificate_chain_file(tls->context, cert_file) != 1)
-		mor_fail(err, MORTISE_EMANIFEST, "%s: no certificate can be read from it: %s", cert_file, reason());
+		mor_fail(err, MORTISE_EMANIFEST, "%s: no certificate can be read from it: %s", cert_file,
+			 reason());
 	else if (SSL_CTX_use_PrivateKey_file(tls->context, key_file, SSL_FILETYPE_PEM) != 1)
-		mor_fail(err, MORTISE_EMANIFEST, "%s: it is not the key of %s: %s", key_file, cert_file, reason());
+		mor_fail(err, MORTISE_EMANIFEST, "%s: it is not the key of %s: %s", key_file, cert_file,
+			 reason());
 	else
 		return tls;
 	return mor_tls_free(tls);
@@ -130,7 +136,8 @@ static int judge_tls(struct mor_stream *stream, int done)
 	if (error == SSL_ERROR_ZERO_RETURN)
 		return MOR_WS_STREAM_END;
 	if (verdict != X509_V_OK)
-		snprintf(stream->why, sizeof(stream->why), "its certificate is not trusted: %s", X509_verify_cert_error_string(verdict));
+		snprintf(stream->why, sizeof(stream->why), "its certificate is not trusted: %s",
+			 X509_verify_cert_error_string(verdict));
 	else if (ERR_peek_last_error())
 		snprintf(stream->why, sizeof(stream->why), "TLS: %s", reason());
 	else

@@ -64,7 +64,9 @@ static void take_request(struct mor_ws *ws, struct mor_slice head, struct mor_sl
 	}
 	if (status == 0) { /* from here on, what the callback made for the connection is used */
 		status = server->judge(ws->server, &http, ws->from, &ws->options.arg);
-		wrong = status == 401 ? "it has no access token" : status == 403 ? "its access token is wrong" : "it asks for a path that does not exist here";
+		wrong = status == 401 ? "it has no access token" :
+			status == 403 ? "its access token is wrong" :
+					"it asks for a path that does not exist here";
 	}
 	if (status) {
 		refuse_upgrade(ws, status, wrong);
@@ -95,13 +97,17 @@ void mor_ws_upgrade(struct mor_ws *ws)
 			return;
 		}
 		if (got <= 0) {
-			mor_ws_fail(ws, "%s", got == MOR_WS_STREAM_FAILED ? ws->stream.why : "the connection was closed during the handshake");
+			mor_ws_fail(ws, "%s",
+				    got == MOR_WS_STREAM_FAILED ?
+					    ws->stream.why :
+					    "the connection was closed during the handshake");
 			return;
 		}
 		ws->in.len += (size_t)got;
 		end = mor_http_end(mor_buf_view(&ws->in));
 	}
 	if (ws->state == MOR_WS_UPGRADING)
-		(ws->came ? take_request : take_response)(ws, (struct mor_slice){ ws->in.data, end },
-							  (struct mor_slice){ ws->in.data + end, ws->in.len - end });
+		(ws->came ? take_request :
+			    take_response)(ws, (struct mor_slice){ ws->in.data, end },
+					   (struct mor_slice){ ws->in.data + end, ws->in.len - end });
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WebSockets (RFC 6455) over TCP or TLS, as client and as server, on a mor_loop: nothing blocks, and what follows from a
- * turn of the loop comes as a callback. wslay cuts and makes the frames, OpenSSL encrypts; both stay inside this room.
+ * WebSockets (RFC 6455) over TCP or TLS, as client and as server, on a mor_loop: nothing blocks, and what
+ * follows from a turn of the loop comes as a callback. wslay cuts and makes the frames, OpenSSL encrypts; both
+ * stay inside this room.
  *
- * What a peer may do to us: send whatever it likes, at whatever pace. A message is at most `limit` bytes, a handshake has
- * HANDSHAKE_MS in all, one turn of the loop takes at most 64 KiB of input, and from a peer that takes none of our bytes none
- * are read. Silence is answered with pings, and silence on these with the end.
+ * What a peer may do to us: send whatever it likes, at whatever pace. A message is at most `limit` bytes, a
+ * handshake has HANDSHAKE_MS in all, one turn of the loop takes at most 64 KiB of input, and from a peer that
+ * takes none of our bytes none are read. Silence is answered with pings, and silence on these with the end.
  *
  *	host names       looked up by glibc's resolver thread: a slow name server holds up nobody
  *	certificates     verified, names included, always; `ca_file` replaces the system's authorities
@@ -24,7 +25,7 @@
 #include "loop/loop.h"
 
 #define MOR_WS_HANDSHAKE_MS 10000 /* from the first packet to an open connection */
-#define MOR_WS_CLOSE_MS 2000      /* time that a peer has for the close */
+#define MOR_WS_CLOSE_MS     2000  /* time that a peer has for the close */
 
 struct mor_ws;
 struct mor_ws_server;
@@ -92,14 +93,16 @@ struct mor_ws_server_options {
 	struct mor_ws_options connection;
 	/* A client wants to connect. 0: yes, and *ret_arg belongs to the connection; else the HTTP status of
 	 * the refusal. */
-	int (*judge)(struct mor_ws_server *server, const struct mor_http *head, const char *from, void **ret_arg);
+	int (*judge)(struct mor_ws_server *server, const struct mor_http *head, const char *from,
+		     void **ret_arg);
 	/* It is accepted; its handshake is not done yet. opened() or closed() follows. */
 	void (*accepted)(struct mor_ws *ws);
 	/* It is not accepted: a broken handshake, or a refusal. */
 	void (*refused)(struct mor_ws_server *server, const char *from, const char *why);
 	void *arg;
 };
-int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *options, struct mor_ws_server **ret, mortise_error *err);
+int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *options,
+		  struct mor_ws_server **ret, mortise_error *err);
 /* Accepts no more. Open connections belong to the caller; those in their handshake are dropped. NULL is
  * fine. */
 void mor_ws_server_free(struct mor_ws_server *server);

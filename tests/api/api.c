@@ -196,7 +196,8 @@ void rig_until_state(struct rig *rig, enum mortise_state state)
 
 	while (mortise_plugin_state(rig->plugin) != (int)state) {
 		if (now_ns() > end)
-			fail_msg("waited %d s in vain for state %s; it is %s", GUARD_S, mortise_state_name((int)state),
+			fail_msg("waited %d s in vain for state %s; it is %s", GUARD_S,
+				 mortise_state_name((int)state),
 				 mortise_state_name(mortise_plugin_state(rig->plugin)));
 		rig_turn(rig);
 	}
@@ -253,9 +254,10 @@ void got_reply(const mortise_reply *reply, void *arg)
 mortise_call_options got_options(struct rig *rig, struct got *got, uint32_t timeout_ms)
 {
 	*got = (struct got){ .rig = rig };
-	return (mortise_call_options){
-		.size = sizeof(mortise_call_options), .timeout_ms = timeout_ms, .on_reply = got_reply, .arg = got
-	};
+	return (mortise_call_options){ .size = sizeof(mortise_call_options),
+				       .timeout_ms = timeout_ms,
+				       .on_reply = got_reply,
+				       .arg = got };
 }
 
 void start(struct rig *rig, struct got *got, const char *action, const char *params, uint32_t timeout_ms)

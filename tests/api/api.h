@@ -17,15 +17,15 @@
 
 #include "leak.h"
 
-#define GUARD_S 60
+#define GUARD_S     60
 #define NO_TIMER_MS 600000 /* a time limit that no test lives to see */
 
 /* The callbacks of one call. */
 struct got {
 	int finals, pieces;
 	int status;
-	int turn;      /* of the rig, when the last one came */
-	char *result;  /* copy; NULL: absent */
+	int turn;     /* of the rig, when the last one came */
+	char *result; /* copy; NULL: absent */
 	char *data;
 	mortise_error error;
 	mortise_call *call;
@@ -50,7 +50,7 @@ struct rig {
 };
 
 #define SET(...) ((const char *const[]){ __VA_ARGS__, NULL })
-#define NO_SET NULL
+#define NO_SET   NULL
 
 /* As MOR_TEST, but a failed test's plugins are killed, so that it does not fail those after it. */
 #define API_TEST(fn) cmocka_unit_test_setup_teardown(fn, leak_setup, api_teardown)
@@ -58,7 +58,7 @@ int api_teardown(void **state);
 
 mortise_json json(const char *text); /* NULL: absent */
 
-void rig_open(struct rig *rig);                     /* the host alone */
+void rig_open(struct rig *rig); /* the host alone */
 /* With bad MODE as its plugin. `set` as in mortise_plugin_options. */
 void rig_open_bad(struct rig *rig, const char *mode, const char *const *set);
 /* The options rig_open_bad() uses, to be changed and given to rig_plugin(). */

@@ -7,7 +7,7 @@
 /* What on_request does, and what it saw. */
 struct desk {
 	struct rig rig;
-	bool later;                        /* keep the request instead of answering at once */
+	bool later; /* keep the request instead of answering at once */
 	mortise_request *held[MAX_HELD];
 	int asked;
 	int status; /* of the last answer that may fail */
@@ -48,7 +48,9 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 	else if (strcmp(method, "lines") == 0)
 		desk->status = mortise_request_reply(request, json("{\n\t\"answer\":\n42\n}"));
 	else if (strcmp(method, "refuse") == 0)
-		assert_int_equal(mortise_request_fail(request, -32099, "not today", json("{\"when\":\"tomorrow\"}")), 0);
+		assert_int_equal(mortise_request_fail(request, -32099, "not today",
+						      json("{\"when\":\"tomorrow\"}")),
+				 0);
 	else
 		assert_int_equal(mortise_request_reply(request, json("{\"answer\":42}")), 0);
 	desk->asked++;
@@ -81,7 +83,8 @@ static void answered_at_once(void **state)
 
 	(void)state;
 	desk_open(&desk, true);
-	ask_expect(&desk.rig, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"what\",\"params\":{\"a\":[1]}}}",
+	ask_expect(&desk.rig, "go",
+		   "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"what\",\"params\":{\"a\":[1]}}}",
 		   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"answer\":42}}");
 	assert_string_equal(desk.method, "what");
 	assert_string_equal(desk.params, "{\"a\":[1]}");
@@ -116,8 +119,10 @@ static void ids_come_back_verbatim(void **state)
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		char params[256], want[256];
 
-		snprintf(params, sizeof(params), "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"m\"}}", ids[i]);
-		snprintf(want, sizeof(want), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"answer\":42}}", ids[i]);
+		snprintf(params, sizeof(params), "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"m\"}}",
+			 ids[i]);
+		snprintf(want, sizeof(want), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"answer\":42}}",
+			 ids[i]);
 		ask_expect(&desk.rig, "go", params, want);
 	}
 	rig_close(&desk.rig);
@@ -162,7 +167,8 @@ static void answered_in_a_later_turn(void **state)
 	(void)state;
 	desk_open(&desk, true);
 	desk.later = true;
-	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}", NO_TIMER_MS);
+	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}",
+	      NO_TIMER_MS);
 	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
 	rig_settle(&desk.rig);
 	assert_int_equal(got.finals, 0);
@@ -180,7 +186,8 @@ static void notification_becomes_an_event(void **state)
 
 	(void)state;
 	desk_open(&desk, true);
-	ask_expect(&desk.rig, "go", "{\"wait\":0,\"send\":{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":{\"done\":7}}}",
+	ask_expect(&desk.rig, "go",
+		   "{\"wait\":0,\"send\":{\"jsonrpc\":\"2.0\",\"method\":\"progress\",\"params\":{\"done\":7}}}",
 		   "\"sent\"");
 	assert_int_equal(desk.asked, 0);
 	assert_int_equal(desk.rig.events[MORTISE_EVENT_NOTE], 1);
@@ -197,9 +204,9 @@ static void batch_is_answered_with_one_array(void **state)
 
 	(void)state;
 	desk_open(&desk, true);
-	line = ask(&desk.rig, "go",
-		   "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"method\":\"note\"},"
-		   "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"refuse\"}]}");
+	line = ask(
+		&desk.rig, "go",
+		"{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"method\":\"note\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"refuse\"}]}");
 	assert_int_equal(line[0], '[');
 	assert_contains(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"answer\":42}}");
 	assert_contains(line, "\"id\":2,\"error\"");
@@ -219,7 +226,8 @@ static void batch_answered_later(void **state)
 	desk_open(&desk, true);
 	desk.later = true;
 	start(&desk.rig, &got, "go",
-	      "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}]}", NO_TIMER_MS);
+	      "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}]}",
+	      NO_TIMER_MS);
 	rig_until(&desk.rig, &desk.asked, 2, "both requests of the batch");
 	assert_int_equal(mortise_request_reply(desk.held[1], json("\"B\"")), 0);
 	rig_settle(&desk.rig);
@@ -275,7 +283,10 @@ static void batch_of_too_many(void **state)
 	line = ask_batch(&desk, "1", 100000);
 	assert_int_equal(occurrences(line, "\"Invalid Request\""), 4096);
 	assert_int_equal(occurrences(line, "\"error\""), 4097);
-	assert_contains(line, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"a batch has at most 4096 elements");
+	assert_contains(
+		line,
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"a batch has at most "
+		"4096 elements");
 	assert_int_equal(desk.rig.events[MORTISE_EVENT_WARNING], 1);
 	mortise_free(line);
 	assert_echoes(&desk.rig);
@@ -319,7 +330,8 @@ static void answers_that_cannot_be_sent(void **state)
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
 		char params[128], *line;
 
-		snprintf(params, sizeof(params), "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\"}}", methods[i]);
+		snprintf(params, sizeof(params),
+			 "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"%s\"}}", methods[i]);
 		line = ask(&desk.rig, "go", params);
 		assert_contains(line, "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"error\":{\"code\":-32603,");
 		assert_contains(line, i < 2 ? "the answer is not JSON" : "(limits.send)");
@@ -334,7 +346,9 @@ static void answers_that_cannot_be_sent(void **state)
 	assert_contains(line, "(limits.send)");
 	mortise_free(line);
 	/* Within a batch the others have their answers. */
-	line = ask(&desk.rig, "go", "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"garbage\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\"}]}");
+	line = ask(
+		&desk.rig, "go",
+		"{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"garbage\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"a\"}]}");
 	assert_contains(line, "\"id\":1,\"error\":{\"code\":-32603,");
 	assert_contains(line, "\"id\":2,\"result\":{\"answer\":42}");
 	mortise_free(line);
@@ -364,8 +378,10 @@ static void batch_of_notifications(void **state)
 
 	(void)state;
 	desk_open(&desk, true);
-	ask_expect(&desk.rig, "go",
-		   "{\"wait\":0,\"send\":[{\"jsonrpc\":\"2.0\",\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"method\":\"b\"}]}", "\"sent\"");
+	ask_expect(
+		&desk.rig, "go",
+		"{\"wait\":0,\"send\":[{\"jsonrpc\":\"2.0\",\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"method\":\"b\"}]}",
+		"\"sent\"");
 	assert_int_equal(desk.rig.events[MORTISE_EVENT_NOTE], 2);
 	assert_echoes(&desk.rig);
 	rig_close(&desk.rig);
@@ -380,7 +396,8 @@ static void answer_to_the_dead(void **state)
 	(void)state;
 	desk_open(&desk, true);
 	desk.later = true;
-	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}", NO_TIMER_MS);
+	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}",
+	      NO_TIMER_MS);
 	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
 	mortise_plugin_stop(desk.rig.plugin, MORTISE_STOP_NOW);
 	rig_until_state(&desk.rig, MORTISE_STOPPED);
@@ -398,20 +415,23 @@ static void never_answered(void **state)
 	(void)state;
 	desk_open(&desk, true);
 	desk.later = true;
-	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}", NO_TIMER_MS);
+	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}",
+	      NO_TIMER_MS);
 	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
 	rig_close(&desk.rig);
 	assert_int_equal(got.finals, 1);
 }
 
-static void call_back_while_it_asks(mortise_request *request, const char *method, mortise_json params, void *arg)
+static void call_back_while_it_asks(mortise_request *request, const char *method, mortise_json params,
+				    void *arg)
 {
 	struct desk *desk = arg;
 
 	(void)method;
 	(void)params;
 	desk->asked++;
-	assert_int_equal(mortise_call_sync(desk->rig.plugin, "echo", json(NULL), NULL, NULL, NULL), MORTISE_ECALLBACK);
+	assert_int_equal(mortise_call_sync(desk->rig.plugin, "echo", json(NULL), NULL, NULL, NULL),
+			 MORTISE_ECALLBACK);
 	assert_int_equal(mortise_request_reply(request, json("\"done\"")), 0);
 }
 

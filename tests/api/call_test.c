@@ -263,7 +263,8 @@ static void time_out_sync(void **state)
 
 	(void)state;
 	rig_open_bad(&rig, "hangs", NO_SET);
-	assert_int_equal(mortise_call_sync(rig.plugin, "hang", json(NULL), &opt, &untouched, &err), MORTISE_ETIMEOUT);
+	assert_int_equal(mortise_call_sync(rig.plugin, "hang", json(NULL), &opt, &untouched, &err),
+			 MORTISE_ETIMEOUT);
 	assert_int_equal(err.code, MORTISE_ETIMEOUT);
 	assert_ptr_equal(untouched, &rig);
 	rig_close(&rig);

@@ -9,7 +9,7 @@
 #include "api.h"
 
 #define CYCLES 200
-#define IDLE 100
+#define IDLE   100
 
 /* ECHILD: the kernel reaps for us. The end is still noticed; only its status is lost. */
 static void ignores_sigchld(void **state)
@@ -97,7 +97,8 @@ static void without_stdio(void **state)
 		assert_true(pid > 0);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		if (status != 0)
-			fail_msg("with %d to %d closed: wait status %#x", ranges[i][0], ranges[i][1], (unsigned)status);
+			fail_msg("with %d to %d closed: wait status %#x", ranges[i][0], ranges[i][1],
+				 (unsigned)status);
 	}
 }
 
@@ -122,7 +123,9 @@ static void two_hundred_lives(void **state)
 	rig_open_bad(&rig, "ok", NO_SET);
 	for (int i = 0; i < CYCLES; i++) {
 		assert_echoes(&rig);
-		assert_int_equal(mortise_plugin_stop(rig.plugin, i % 2 ? MORTISE_STOP_NOW : MORTISE_STOP_POLITE), 0);
+		assert_int_equal(mortise_plugin_stop(rig.plugin,
+						     i % 2 ? MORTISE_STOP_NOW : MORTISE_STOP_POLITE),
+				 0);
 		rig_until_state(&rig, MORTISE_STOPPED);
 		if (i == 0)
 			first = open_fds();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise_jail_run() and mortise_doctor() as an embedder calls them. Level "guarded": what each level confines is for
- * tests/jail; here statuses, ends, orders and sizes. Nothing in it reads stdin. */
+/* mortise_jail_run() and mortise_doctor() as an embedder calls them. Level "guarded": what each level confines
+ * is for tests/jail; here statuses, ends, orders and sizes. Nothing in it reads stdin. */
 #include "leak.h"
 
 #include <pthread.h>
@@ -73,14 +73,16 @@ static void test_refused(void **state)
 	mortise_error err;
 
 	(void)state;
-	assert_int_equal(run_with((mortise_jail_options){ .argv = missing }, NULL, &ret, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(run_with((mortise_jail_options){ .argv = missing }, NULL, &ret, &err),
+			 MORTISE_ENOTFOUND);
 	assert_int_equal(run_with((mortise_jail_options){ .argv = file }, NULL, &ret, &err), MORTISE_EEXEC);
 	assert_int_equal(run_with((mortise_jail_options){ .argv = nothing }, NULL, &ret, &err), MORTISE_EINVAL);
 	assert_int_equal(run_with((mortise_jail_options){ .flags = 1 }, "exit 0", &ret, &err), MORTISE_EINVAL);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *const policy[] = { cases[i].pair, NULL };
 
-		assert_int_equal(run_with((mortise_jail_options){ .policy = policy }, "exit 0", &ret, &err), MORTISE_EINVAL);
+		assert_int_equal(run_with((mortise_jail_options){ .policy = policy }, "exit 0", &ret, &err),
+				 MORTISE_EINVAL);
 		assert_string_equal(err.text, cases[i].text);
 	}
 }
@@ -92,11 +94,13 @@ static void test_helper(void **state)
 	mortise_error err;
 
 	(void)state;
-	assert_int_equal(run_with((mortise_jail_options){ .helper = "/no/mortise-jail" }, "exit 0", &ret, &err), MORTISE_EJAIL);
+	assert_int_equal(run_with((mortise_jail_options){ .helper = "/no/mortise-jail" }, "exit 0", &ret, &err),
+			 MORTISE_EJAIL);
 	assert_non_null(strstr(err.text, "/no/mortise-jail"));
 	assert_int_equal(ret.exit_code, 125);
 	assert_string_equal(ret.level, "");
-	assert_int_equal(run_with((mortise_jail_options){ .helper = "/bin/true" }, "exit 0", &ret, &err), MORTISE_EJAIL);
+	assert_int_equal(run_with((mortise_jail_options){ .helper = "/bin/true" }, "exit 0", &ret, &err),
+			 MORTISE_EJAIL);
 	assert_non_null(strstr(err.text, "ended without saying"));
 }
 
@@ -159,7 +163,8 @@ static int run_woken(struct waker *waker, const char *script, mortise_jail_resul
 	waker->up = fds[0];
 	assert_int_equal(mortise_host_new(NULL, &waker->host, &err), 0);
 	assert_int_equal(pthread_create(&thread, NULL, wake, waker), 0);
-	r = run_with((mortise_jail_options){ .host = waker->host, .on_wakeup = on_wakeup, .arg = waker }, script, ret, &err);
+	r = run_with((mortise_jail_options){ .host = waker->host, .on_wakeup = on_wakeup, .arg = waker },
+		     script, ret, &err);
 	dup2(saved, 2);
 	close(saved);
 	pthread_join(thread, NULL);
@@ -175,8 +180,11 @@ static void test_orders(void **state)
 	mortise_jail_result ret;
 
 	(void)state;
-	/* The first wake-up changes nothing; SIGTERM comes with the second, and is caught. Two may count as one. */
-	assert_int_equal(run_woken(&term, "trap 'exit 33' TERM; while :; do echo . >&2; sleep 0.05; done", &ret), 0);
+	/* The first wake-up changes nothing; SIGTERM comes with the second, and is caught. Two may
+	 * count as one. */
+	assert_int_equal(run_woken(&term, "trap 'exit 33' TERM; while :; do echo . >&2; sleep 0.05; done",
+				   &ret),
+			 0);
 	assert_int_equal(ret.exit_code, 33);
 	assert_int_equal(term.asked, 2);
 	assert_int_equal(run_woken(&killed, "trap '' TERM; echo . >&2; while :; do sleep 0.05; done", &ret), 0);
@@ -193,7 +201,9 @@ static void test_order_before_the_start(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		const char *const policy[] = { levels[i], NULL };
 		struct waker term = { .orders = { MORTISE_JAIL_TERM } };
-		mortise_jail_options opt = { .argv = argv, .policy = policy, .on_wakeup = on_wakeup, .arg = &term };
+		mortise_jail_options opt = {
+			.argv = argv, .policy = policy, .on_wakeup = on_wakeup, .arg = &term
+		};
 		mortise_jail_result ret;
 		mortise_error err;
 		int r;
@@ -224,8 +234,13 @@ static void test_doctor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_ends),  MOR_TEST(test_wall),   MOR_TEST(test_refused), MOR_TEST(test_helper),
-		MOR_TEST(test_sizes), MOR_TEST(test_orders), MOR_TEST(test_order_before_the_start),
+		MOR_TEST(test_ends),
+		MOR_TEST(test_wall),
+		MOR_TEST(test_refused),
+		MOR_TEST(test_helper),
+		MOR_TEST(test_sizes),
+		MOR_TEST(test_orders),
+		MOR_TEST(test_order_before_the_start),
 		MOR_TEST(test_doctor),
 	};
 

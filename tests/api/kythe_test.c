@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An analyzer as a driver sees it, with real processes: what tests/talk/kythe cannot show. Times are only ever compared
- * from below ("not before"), so that a slow machine cannot fail them. The default grace, 10 s, is tested on the virtual
- * clock (tests/talk/kythe/r13-*); here it is shorter.
+ * An analyzer as a driver sees it, with real processes: what tests/talk/kythe cannot show. Times are only ever
+ * compared from below ("not before"), so that a slow machine cannot fail them. The default grace, 10 s, is
+ * tested on the virtual clock (tests/talk/kythe/r13-*); here it is shorter.
  */
 #include "api.h"
 
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define TERM_MS 700
-#define BIG (4 << 20)
+#define BIG     (4 << 20)
 
 struct drive {
 	struct rig rig;
@@ -57,8 +57,14 @@ static void driver_request(mortise_request *request, const char *method, mortise
 static void open_drive(struct drive *drive, const char *mode, const char *const *set)
 {
 	const char *argv[] = { KYTHE_STUB, mode, drive->log, NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = mode, .dialect = "kythe", .set = set,
-				       .on_event = driver_event, .on_request = driver_request, .arg = drive };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .name = mode,
+				       .dialect = "kythe",
+				       .set = set,
+				       .on_event = driver_event,
+				       .on_request = driver_request,
+				       .arg = drive };
 	int fd;
 
 	memset(drive, 0, sizeof(*drive));
@@ -130,7 +136,8 @@ static void grace_counts_from_the_close(void **state)
 	close_drive(&drive);
 }
 
-/* The same where it never reads: after as long again as the grace its stdin is closed over its head, and the grace begins. */
+/* The same where it never reads: after as long again as the grace its stdin is closed over its head, and the
+ * grace begins. */
 static void grace_of_the_deaf(void **state)
 {
 	struct drive drive;
@@ -156,8 +163,10 @@ static void corrupt_and_drained(void **state)
 	rig_until_state(&drive.rig, MORTISE_STOPPED);
 	/* Why is told from the first step down to the last. */
 	for (int i = 0; i < drive.rig.state_count; i++)
-		assert_int_equal(drive.rig.codes[i], drive.rig.states[i] == MORTISE_DRAINING || drive.rig.states[i] == MORTISE_STOPPED ?
-							     MORTISE_EPROTO : 0);
+		assert_int_equal(drive.rig.codes[i], drive.rig.states[i] == MORTISE_DRAINING ||
+								     drive.rig.states[i] == MORTISE_STOPPED ?
+							     MORTISE_EPROTO :
+							     0);
 	assert_true(noted(&drive, "written") >= 0 && noted(&drive, "eof") >= 0);
 	assert_int_equal(noted(&drive, "term"), -1);
 	close_drive(&drive);
@@ -209,7 +218,8 @@ static _Noreturn void be_driver(struct drive *drive, int tell)
 		pause();
 }
 
-/* R13, R15: the driver is killed with SIGKILL. Its analyzer's stdin ends with it, and the guardian holds the grace. */
+/* R13, R15: the driver is killed with SIGKILL. Its analyzer's stdin ends with it, and the guardian
+ * holds the grace. */
 static void driver_killed(void **state)
 {
 	struct drive drive = { 0 };
@@ -242,8 +252,12 @@ static void driver_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		API_TEST(grace),	      API_TEST(grace_counts_from_the_close), API_TEST(corrupt_and_drained),
-		API_TEST(a_process_per_unit), API_TEST(stop_now),		     API_TEST(driver_killed),
+		API_TEST(grace),
+		API_TEST(grace_counts_from_the_close),
+		API_TEST(corrupt_and_drained),
+		API_TEST(a_process_per_unit),
+		API_TEST(stop_now),
+		API_TEST(driver_killed),
 		API_TEST(grace_of_the_deaf),
 	};
 

@@ -120,7 +120,8 @@ static void answer_then_exit_is_an_answer(void **state)
 	rig.plugin = rig_plugin(&rig, &opt);
 	for (int i = 0; i < 4; i++) {
 		ask_expect(&rig, "quit", NULL, "true");
-		rig_until_state(&rig, MORTISE_STOPPED); /* a call made before the exit is seen would rightly fail with it */
+		/* a call made before the exit is seen would rightly fail with it */
+		rig_until_state(&rig, MORTISE_STOPPED);
 	}
 	rig_close(&rig);
 }
@@ -196,7 +197,9 @@ static void cannot_be_started(const char *program, int want_a, int want_b)
 {
 	struct rig rig;
 	const char *argv[2] = { program, NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = "missing", .on_event = rig_event, .arg = &rig };
+	mortise_plugin_options opt = {
+		.size = sizeof(opt), .argv = argv, .name = "missing", .on_event = rig_event, .arg = &rig
+	};
 	mortise_error err = { 0 };
 	int r;
 
@@ -336,7 +339,8 @@ static void closed_stdin_breaks_no_host(void **state)
 	ask_expect(&rig, "go", NULL, "\"deaf now\"");
 	start(&rig, &got, "echo", NULL, 2000);
 	until_done(&got);
-	diag("call to a plugin that closed its stdin: %s", got.status ? got.error.text : "answered by a new process");
+	diag("call to a plugin that closed its stdin: %s",
+	     got.status ? got.error.text : "answered by a new process");
 	got_clear(&got);
 	assert_int_not_equal(ask_pid(&rig), pid);
 	rig_close(&rig);
@@ -350,7 +354,8 @@ static void closed_stdout_fails_the_call(void **state)
 	int pid;
 
 	(void)state;
-	rig_open_bad(&rig, "closes_stdout_keeps_running", SET("restart.first=1ms", "stop.term=20ms", "stop.kill=20ms"));
+	rig_open_bad(&rig, "closes_stdout_keeps_running",
+		     SET("restart.first=1ms", "stop.term=20ms", "stop.kill=20ms"));
 	pid = ask_pid(&rig);
 	start(&rig, &got, "go", NULL, NO_TIMER_MS);
 	until_done(&got);
@@ -373,7 +378,8 @@ static int guardian(void)
 	return pid;
 }
 
-/* ... unless it has ended with the session: then its end says why, however long its guardian takes to tell it. */
+/* ... unless it has ended with the session: then its end says why, however long its guardian
+ * takes to tell it. */
 static void a_late_end_is_no_closed_stdout(void **state)
 {
 	struct rig rig;
@@ -476,23 +482,32 @@ static void after_the_event(const mortise_reply *reply, void *arg)
 	got_reply(reply, arg);
 }
 
-/* A violation is an event of its own, with the record as params; then every call fails once, and there is no restart. */
+/* A violation is an event of its own, with the record as params; then every call fails once, and there
+ * is no restart. */
 static void violation_comes_before_what_fails(void **state)
 {
-	static const char words[] = "thief tried to read /etc/passwd: not in sandbox.read; to allow it, add \"/etc/passwd\" to sandbox.read";
+	static const char words[] =
+		"thief tried to read /etc/passwd: not in sandbox.read; to allow it, add \"/etc/passwd\" to "
+		"sandbox.read";
 	const char *argv[] = { "/bin/sh", "-c", "read line; read line; read line </etc/passwd", NULL };
 	struct rig rig;
 	struct got calls[2];
 
 	(void)state;
 	rig_open(&rig);
-	rig.plugin = rig_plugin(&rig, &(mortise_plugin_options){ .size = sizeof(mortise_plugin_options), .argv = argv,
-		.name = "thief", .dialect = "plain", .on_event = rig_event, .arg = &rig, .set = SET("sandbox.level=t0") });
+	rig.plugin = rig_plugin(&rig, &(mortise_plugin_options){ .size = sizeof(mortise_plugin_options),
+								 .argv = argv,
+								 .name = "thief",
+								 .dialect = "plain",
+								 .on_event = rig_event,
+								 .arg = &rig,
+								 .set = SET("sandbox.level=t0") });
 	for (int i = 0; i < 2; i++) {
 		mortise_call_options opt = got_options(&rig, &calls[i], NO_TIMER_MS);
 
 		opt.on_reply = after_the_event;
-		assert_int_equal(mortise_call_start(rig.plugin, "echo", json("{}"), &opt, &calls[i].call, NULL), 0);
+		assert_int_equal(mortise_call_start(rig.plugin, "echo", json("{}"), &opt, &calls[i].call, NULL),
+				 0);
 	}
 	until_done(&calls[0]);
 	until_done(&calls[1]);
@@ -508,14 +523,16 @@ static void violation_comes_before_what_fails(void **state)
 	}
 	assert_string_equal(mortise_event_name(MORTISE_EVENT_VIOLATION), "sandbox_violation");
 	assert_string_equal(rig.last[MORTISE_EVENT_VIOLATION], words);
-	assert_string_equal(rig.note_params, "{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\","
-					     "\"path\":\"/etc/passwd\",\"rule\":\"not in sandbox.read\"}");
+	assert_string_equal(
+		rig.note_params,
+		"{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\",\"path\":\"/etc/passwd\",\"rule\":\"not "
+		"in sandbox.read\"}");
 	assert_int_equal(rig.states[rig.state_count - 1], MORTISE_FAILED);
 	rig_close(&rig);
 }
 
-/* "where descriptors, processes or memory are only lacking ... that is a death like others": whether our own calls notice it
- * or the guardian does, the plugin comes up by itself once there are enough again. */
+/* "where descriptors, processes or memory are only lacking ... that is a death like others": whether our own
+ * calls notice it or the guardian does, the plugin comes up by itself once there are enough again. */
 static void descriptors_may_be_short_for_a_moment(void **state)
 {
 	int refused = 0;

@@ -132,7 +132,8 @@ static void odd_but_right(void **state)
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(mortise_call_sync(rig.plugin, name, json("{}"), NULL, NULL, &err), MORTISE_EREMOTE);
+		assert_int_equal(mortise_call_sync(rig.plugin, name, json("{}"), NULL, NULL, &err),
+				 MORTISE_EREMOTE);
 		assert_int_equal(err.rpc_code, -32601);
 	}
 	rig_close(&rig);
@@ -150,7 +151,9 @@ static void sync_with_pieces(void **state)
 	const char *argv[3];
 	mortise_plugin_options opt;
 	int pieces = 0;
-	mortise_call_options call = { .size = sizeof(call), .on_reply = count_piece, .arg = &pieces, .extra = { "  {}", 4 } };
+	mortise_call_options call = {
+		.size = sizeof(call), .on_reply = count_piece, .arg = &pieces, .extra = { "  {}", 4 }
+	};
 	mortise_error err = { 0 };
 	char *result = NULL;
 	struct rig rig;
@@ -169,7 +172,8 @@ static void sync_with_pieces(void **state)
 	mortise_free(result);
 	/* As it is, and not judged: what it says of failure is for who asked. */
 	call = (mortise_call_options){ .size = sizeof(call), .flags = MORTISE_RAW };
-	assert_int_equal(mortise_call_sync(rig.plugin, "ping", json("{\"timestamp\":1}"), &call, &result, &err), 0);
+	assert_int_equal(mortise_call_sync(rig.plugin, "ping", json("{\"timestamp\":1}"), &call, &result, &err),
+			 0);
 	assert_contains(result, "\"timestamp\"");
 	mortise_free(result);
 	rig_close(&rig);
@@ -204,7 +208,9 @@ static void pause_between_two_replies(void **state)
 	opt.on_reply = pause_at_first;
 	opt.arg = &p;
 	for (int i = 0; i < 8; i++) /* answered in one write */
-		assert_int_equal(mortise_call_start(rig.plugin, "go", json(NULL), i < 2 ? &opt : NULL, NULL, NULL), 0);
+		assert_int_equal(mortise_call_start(rig.plugin, "go", json(NULL), i < 2 ? &opt : NULL, NULL,
+						    NULL),
+				 0);
 	rig_until(&rig, &p.got[0].finals, 1, "the first reply");
 	rig_settle(&rig);
 	assert_int_equal(p.got[1].finals, 0);
@@ -219,14 +225,9 @@ static void pause_between_two_replies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		API_TEST(nothing_at_all),
-		API_TEST(options_of_tomorrow),
-		API_TEST(references),
-		API_TEST(settings),
-		API_TEST(pool_that_cannot_be),
-		API_TEST(odd_but_right),
-		API_TEST(sync_with_pieces),
-		API_TEST(pause_between_two_replies),
+		API_TEST(nothing_at_all),   API_TEST(options_of_tomorrow),       API_TEST(references),
+		API_TEST(settings),         API_TEST(pool_that_cannot_be),       API_TEST(odd_but_right),
+		API_TEST(sync_with_pieces), API_TEST(pause_between_two_replies),
 	};
 
 	return mor_run_group("misuse", tests);

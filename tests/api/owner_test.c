@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "One thread per host": every function of the header from another thread, while the host's thread works; and from a forked
- * child, which may do one thing: free its copy.
+ * "One thread per host": every function of the header from another thread, while the host's thread works; and
+ * from a forked child, which may do one thing: free its copy.
  */
 #include <dirent.h>
 #include <poll.h>
@@ -57,7 +57,9 @@ static mortise_plugin *make_orphan(void)
 
 static void make_undo(struct home *home)
 {
-	mortise_undo_options opt = { .size = sizeof(opt), .directory = home->store, .workspace = home->workspace };
+	mortise_undo_options opt = { .size = sizeof(opt),
+				     .directory = home->store,
+				     .workspace = home->workspace };
 
 	strcpy(home->store, "/tmp/mortise-owner-XXXXXX");
 	assert_non_null(mkdtemp(home->store));
@@ -83,7 +85,8 @@ static void home_open(struct home *home)
 	home->h.host = home->rig.host;
 	home->h.orphan = make_orphan();
 	make_undo(home);
-	start(&home->rig, &home->hung, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"what\"}}", NO_TIMER_MS);
+	start(&home->rig, &home->hung, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"what\"}}",
+	      NO_TIMER_MS);
 	home->h.call = home->hung.call;
 	rig_until(&home->rig, &home->asked, 1, "the plugin's request");
 	pool_plugin = rig_options(&home->rig, "hangs", pool_argv);
@@ -108,7 +111,9 @@ static void home_is_whole(struct home *home)
 	assert_string_equal(home->hung.result, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"ours\"}");
 	got_clear(&home->hung);
 	assert_echoes(&home->rig);
-	assert_int_equal(mortise_call_sync(mortise_pool_worker(home->h.pool, 0), "echo", json("[2]"), &opt, &result, NULL), 0);
+	assert_int_equal(mortise_call_sync(mortise_pool_worker(home->h.pool, 0), "echo", json("[2]"), &opt,
+					   &result, NULL),
+			 0);
 	assert_string_equal(result, "[2]");
 	mortise_free(result);
 	assert_int_equal(home->pooled.finals, 0);
@@ -140,10 +145,15 @@ static void *visitor(void *arg)
 
 	for (; !visit->over; visit->rounds++) {
 		for (size_t i = 0; i < stranger_count; i++) {
-			int want = strangers[i].may == STRANGER_MAY || strangers[i].may == STRANGER_ADOPTS ? 0 : MORTISE_ETHREAD, r;
+			int want = strangers[i].may == STRANGER_MAY || strangers[i].may == STRANGER_ADOPTS ?
+					   0 :
+					   MORTISE_ETHREAD,
+			    r;
 
-			/* Adopting works, and then the host's thread is the stranger; undoing is for once; slow ones, too. */
-			if (strcmp(strangers[i].name, "mortise_host_adopt") == 0 || strcmp(strangers[i].name, "mortise_undo_run") == 0 ||
+			/* Adopting works, and then the host's thread is the stranger; undoing is for once;
+			 * slow ones, too. */
+			if (strcmp(strangers[i].name, "mortise_host_adopt") == 0 ||
+			    strcmp(strangers[i].name, "mortise_undo_run") == 0 ||
 			    (visit->rounds && strcmp(strangers[i].name, "mortise_doctor") == 0))
 				continue;
 			r = strangers[i].call(visit->h);
@@ -243,7 +253,8 @@ static int free_in_child(struct home *home)
 {
 	int told = home->told, files = open_files();
 
-	if (mortise_host_free(home->h.host) || mortise_plugin_unref(home->h.orphan) || mortise_undo_free(home->h.undo))
+	if (mortise_host_free(home->h.host) || mortise_plugin_unref(home->h.orphan) ||
+	    mortise_undo_free(home->h.undo))
 		return 1;
 	if (home->told != told || home->hung.finals || home->pooled.finals)
 		return 2;
@@ -253,7 +264,8 @@ static int free_in_child(struct home *home)
 
 static int free_by_parts_in_child(struct home *home)
 {
-	if (mortise_pool_free(home->h.pool) || mortise_plugin_unref(home->h.plugin) || mortise_host_free(home->h.host))
+	if (mortise_pool_free(home->h.pool) || mortise_plugin_unref(home->h.plugin) ||
+	    mortise_host_free(home->h.host))
 		return 1;
 	return home->hung.finals + home->pooled.finals ? 2 : 0;
 }
@@ -268,7 +280,8 @@ static void child_frees_its_copy(void **state)
 		int pid;
 
 		home_open(&home);
-		pid = ask_pid(&(struct rig){ .host = home.h.host, .plugin = mortise_pool_worker(home.h.pool, 0) });
+		pid = ask_pid(
+			&(struct rig){ .host = home.h.host, .plugin = mortise_pool_worker(home.h.pool, 0) });
 		assert_int_equal(in_child(&home, ways[i]), 0);
 		home_is_whole(&home);
 		assert_int_equal(kill(pid, 0), 0);
@@ -312,8 +325,12 @@ static void what_is_under_way_stays(void **state)
 /* A confined plugin's scratch directory is its guardian's to remove, when the plugin ends. */
 static void scratch_stays(void **state)
 {
-	static const char *const argv[] = { "/bin/sh", "-c", "n=0; while read line; do n=$((n+1)); "
-					    "printf '{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":\"%s\"}\\n' $n \"$TMPDIR\"; done", NULL };
+	static const char *const argv[] = {
+		"/bin/sh", "-c",
+		"n=0; while read line; do n=$((n+1)); printf "
+		"'{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":\"%s\"}\\n' $n \"$TMPDIR\"; done",
+		NULL
+	};
 	struct home home = { .asked = 0 };
 	mortise_plugin_options opt;
 	const char *unused[3];
@@ -365,7 +382,9 @@ static void child_of_a_callback(void **state)
 
 	(void)state;
 	home_open(&home);
-	assert_int_equal(mortise_call_start(mortise_pool_worker(home.h.pool, 0), "echo", json(NULL), &opt, NULL, NULL), 0);
+	assert_int_equal(mortise_call_start(mortise_pool_worker(home.h.pool, 0), "echo", json(NULL), &opt, NULL,
+					    NULL),
+			 0);
 	rig_until(&home.rig, &home.asked, 100, "the callback that forks");
 	assert_int_equal(home.asked, 100);
 	home_is_whole(&home);
@@ -375,12 +394,8 @@ static void child_of_a_callback(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		API_TEST(table_is_complete),
-		API_TEST(another_thread_is_refused),
-		API_TEST(child_is_refused),
-		API_TEST(child_frees_its_copy),
-		API_TEST(what_is_under_way_stays),
-		API_TEST(scratch_stays),
+		API_TEST(table_is_complete),    API_TEST(another_thread_is_refused), API_TEST(child_is_refused),
+		API_TEST(child_frees_its_copy), API_TEST(what_is_under_way_stays),   API_TEST(scratch_stays),
 		API_TEST(child_of_a_callback),
 	};
 

@@ -12,11 +12,14 @@ struct pool_rig {
 	char file[64]; /* does not exist at first: see bad's *_once modes */
 };
 
-static void pool_open(struct pool_rig *p, const char *mode, uint32_t workers, uint32_t retries, uint32_t max_queue)
+static void pool_open(struct pool_rig *p, const char *mode, uint32_t workers, uint32_t retries,
+		      uint32_t max_queue)
 {
 	const char *argv[3];
 	mortise_plugin_options opt;
-	mortise_pool_options pool_opt = { .size = sizeof(pool_opt), .workers = workers, .retries = retries, .max_queue = max_queue };
+	mortise_pool_options pool_opt = {
+		.size = sizeof(pool_opt), .workers = workers, .retries = retries, .max_queue = max_queue
+	};
 	mortise_error err = { 0 };
 	int r;
 
@@ -76,7 +79,8 @@ static void calls_spread_over_the_workers(void **state)
 	pool_close(&p);
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(got[i].finals, 1);
-		assert_int_equal(got[i].status, MORTISE_ECANCELED); /* "calls under way end with MORTISE_ECANCELED" */
+		/* "calls under way end with MORTISE_ECANCELED" */
+		assert_int_equal(got[i].status, MORTISE_ECANCELED);
 	}
 }
 
@@ -351,7 +355,8 @@ static void a_broken_worker_takes_nothing(void **state)
 	pool_close(&p);
 }
 
-/* A process takes some ten of them. However few are left: the call waits, and is answered once there are enough again. */
+/* A process takes some ten of them. However few are left: the call waits, and is answered once there are
+ * enough again. */
 static void descriptors_may_be_short_for_a_moment(void **state)
 {
 	(void)state;

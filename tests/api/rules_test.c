@@ -14,7 +14,8 @@ static void try_what_is_not_allowed(const mortise_reply *reply, void *arg)
 	mortise_error err = { 0 };
 	char *result = (char *)got;
 
-	assert_int_equal(mortise_call_sync(reply->plugin, "echo", json(NULL), NULL, &result, &err), MORTISE_ECALLBACK);
+	assert_int_equal(mortise_call_sync(reply->plugin, "echo", json(NULL), NULL, &result, &err),
+			 MORTISE_ECALLBACK);
 	assert_int_equal(err.code, MORTISE_ECALLBACK);
 	assert_ptr_equal(result, got);
 	assert_int_equal(mortise_host_dispatch(host), MORTISE_ECALLBACK);
@@ -246,9 +247,18 @@ static void smaller_options(void **state)
 /* A newer program: what we do not know is zero, and is ignored. */
 static void larger_options(void **state)
 {
-	struct { mortise_host_options known; char more[64]; } host_opt = { .known.size = sizeof(host_opt) };
-	struct { mortise_plugin_options known; char more[64]; } opt = { .known.size = 0 };
-	struct { mortise_call_options known; char more[64]; } call = { .known.size = 0 };
+	struct {
+		mortise_host_options known;
+		char more[64];
+	} host_opt = { .known.size = sizeof(host_opt) };
+	struct {
+		mortise_plugin_options known;
+		char more[64];
+	} opt = { .known.size = 0 };
+	struct {
+		mortise_call_options known;
+		char more[64];
+	} call = { .known.size = 0 };
 	struct rig rig;
 	struct got got;
 	const char *argv[3];
@@ -368,8 +378,10 @@ static void tap_sees_both_ways(void **state)
 
 static void describe(void **state)
 {
-	static const char *const members[] = { "name", "version", "dialect", "state", "pid", "health", "interfaces",
-		"capabilities", "config_applied", "timeouts", "counters", "confinement" };
+	static const char *const members[] = { "name",       "version",      "dialect",
+					       "state",      "pid",          "health",
+					       "interfaces", "capabilities", "config_applied",
+					       "timeouts",   "counters",     "confinement" };
 	struct rig rig;
 	char *text = NULL, pid[32];
 

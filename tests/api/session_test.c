@@ -29,7 +29,8 @@ static void conversation(void **state)
 	rig_open(&rig);
 	opt = gassist_options(&rig, argv);
 	rig.plugin = rig_plugin(&rig, &opt);
-	assert_int_equal(mortise_call_start(rig.plugin, "input", json("{\"content\":\"x\"}"), NULL, NULL, &err), MORTISE_EINPUT);
+	assert_int_equal(mortise_call_start(rig.plugin, "input", json("{\"content\":\"x\"}"), NULL, NULL, &err),
+			 MORTISE_EINPUT);
 	assert_contains(err.text, "no session is open");
 	mortise_free(ask(&rig, "talk", NULL));
 	assert_int_equal(rig.events[MORTISE_EVENT_SESSION], 1);
@@ -38,7 +39,8 @@ static void conversation(void **state)
 	assert_int_equal(rig.events[MORTISE_EVENT_SESSION], 1);
 	mortise_free(ask(&rig, "input", "{\"content\":\"exit\"}"));
 	assert_int_equal(rig.events[MORTISE_EVENT_SESSION], 2);
-	assert_int_equal(mortise_call_start(rig.plugin, "input", json("{\"content\":\"x\"}"), NULL, NULL, &err), MORTISE_EINPUT);
+	assert_int_equal(mortise_call_start(rig.plugin, "input", json("{\"content\":\"x\"}"), NULL, NULL, &err),
+			 MORTISE_EINPUT);
 	rig_close(&rig);
 }
 

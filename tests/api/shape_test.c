@@ -3,16 +3,21 @@
 #include "api.h"
 
 #define READ_ALL "cat >/dev/null; "
-#define ANSWER "printf '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%s}' $$; "
-#define WORK "sunscreen.command/run"
+#define ANSWER   "printf '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%s}' $$; "
+#define WORK     "sunscreen.command/run"
 
 static mortise_plugin_options shell(struct rig *rig, const char *dialect, const char *const *argv)
 {
 	static const char *const set[] = { "sandbox.level=guarded", NULL };
 
 	return (mortise_plugin_options){
-		.size = sizeof(mortise_plugin_options), .argv = argv, .name = "sh", .dialect = dialect, .set = set,
-		.on_event = rig_event, .arg = rig,
+		.size = sizeof(mortise_plugin_options),
+		.argv = argv,
+		.name = "sh",
+		.dialect = dialect,
+		.set = set,
+		.on_event = rig_event,
+		.arg = rig,
 	};
 }
 
@@ -112,9 +117,10 @@ static void callback_may_drop_it(void **state)
 static void greeting_then_one_call(void **state)
 {
 	static const char script[] =
-		"while read -r line; do case $line in "
-		"*'\"commands\"'*) echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"scaffold\":{\"a\":\"b\"}}}';; "
-		"*) echo '{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"summary\":\"'$$'\",\"files_written\":[]}}';; esac; done";
+		"while read -r line; do case $line in *'\"commands\"'*) echo "
+		"'{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"scaffold\":{\"a\":\"b\"}}}';; *) echo "
+		"'{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"summary\":\"'$$'\",\"files_written\":[]}}';; "
+		"esac; done";
 	struct rig rig;
 	struct got one, two;
 
@@ -163,8 +169,9 @@ static void pool_of_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		API_TEST(each_call_has_its_process),  API_TEST(failures_are_one_calls_own), API_TEST(time_out_kills_one_process),
-		API_TEST(callback_may_drop_it),	      API_TEST(greeting_then_one_call),     API_TEST(pool_of_them),
+		API_TEST(each_call_has_its_process),  API_TEST(failures_are_one_calls_own),
+		API_TEST(time_out_kills_one_process), API_TEST(callback_may_drop_it),
+		API_TEST(greeting_then_one_call),     API_TEST(pool_of_them),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -175,7 +175,8 @@ static int plugin_ref(const struct handles *h)
 
 static int plugin_unref(const struct handles *h)
 {
-	return REFUSED(mortise_plugin_unref(h->plugin) == h->plugin && mortise_plugin_unref(h->orphan) == h->orphan);
+	return REFUSED(mortise_plugin_unref(h->plugin) == h->plugin &&
+		       mortise_plugin_unref(h->orphan) == h->orphan);
 }
 
 static int plugin_start(const struct handles *h)
@@ -290,17 +291,51 @@ static int pool_worker(const struct handles *h)
 #define ROW(name, may) { "mortise_" #name, STRANGER_##may, name }
 /* clang-format on */
 const struct stranger strangers[] = {
-	ROW(status_text, MAY), ROW(status_kind, MAY), ROW(status_name, MAY), ROW(status_exit_code, MAY), ROW(version, MAY),
-	ROW(state_name, MAY), ROW(event_name, MAY), ROW(dialect_describe, MAY), { "mortise_free", STRANGER_MAY, free_memory },
-	ROW(undo_new, MAY), ROW(undo_store, MAY), ROW(undo_run, ADOPTS), ROW(undo_free, MAY),
-	ROW(doctor, MAY), ROW(host_new, MAY), ROW(host_wakeup, ADOPTS), ROW(host_fd, MAY_NOT), ROW(host_dispatch, MAY_NOT),
-	ROW(host_wait, MAY_NOT), ROW(host_set_tap, MAY_NOT), ROW(jail_run, MAY_NOT), ROW(plugin_new, MAY_NOT),
-	ROW(plugin_ref, MAY_NOT), ROW(plugin_start, MAY_NOT), ROW(plugin_stop, MAY_NOT), ROW(plugin_pause, MAY_NOT),
-	ROW(plugin_name, MAY_NOT), ROW(plugin_dialect, MAY_NOT), ROW(plugin_state, MAY_NOT), ROW(plugin_describe, MAY_NOT),
-	ROW(plugin_set_view, MAY_NOT), ROW(call_start, MAY_NOT), ROW(call_cancel, MAY_NOT), ROW(call_sync, MAY_NOT),
-	ROW(request_reply, MAY_NOT), ROW(request_fail, MAY_NOT), ROW(request_plugin, MAY_NOT), ROW(pool_new, MAY_NOT),
-	ROW(pool_call, MAY_NOT), ROW(pool_stop, MAY_NOT), ROW(pool_worker, MAY_NOT),
-	ROW(pool_free, MAY_LEAVE), ROW(plugin_unref, MAY_LEAVE), ROW(host_free, MAY_LEAVE), ROW(host_adopt, ADOPTS),
+	ROW(status_text, MAY),
+	ROW(status_kind, MAY),
+	ROW(status_name, MAY),
+	ROW(status_exit_code, MAY),
+	ROW(version, MAY),
+	ROW(state_name, MAY),
+	ROW(event_name, MAY),
+	ROW(dialect_describe, MAY),
+	{ "mortise_free", STRANGER_MAY, free_memory },
+	ROW(undo_new, MAY),
+	ROW(undo_store, MAY),
+	ROW(undo_run, ADOPTS),
+	ROW(undo_free, MAY),
+	ROW(doctor, MAY),
+	ROW(host_new, MAY),
+	ROW(host_wakeup, ADOPTS),
+	ROW(host_fd, MAY_NOT),
+	ROW(host_dispatch, MAY_NOT),
+	ROW(host_wait, MAY_NOT),
+	ROW(host_set_tap, MAY_NOT),
+	ROW(jail_run, MAY_NOT),
+	ROW(plugin_new, MAY_NOT),
+	ROW(plugin_ref, MAY_NOT),
+	ROW(plugin_start, MAY_NOT),
+	ROW(plugin_stop, MAY_NOT),
+	ROW(plugin_pause, MAY_NOT),
+	ROW(plugin_name, MAY_NOT),
+	ROW(plugin_dialect, MAY_NOT),
+	ROW(plugin_state, MAY_NOT),
+	ROW(plugin_describe, MAY_NOT),
+	ROW(plugin_set_view, MAY_NOT),
+	ROW(call_start, MAY_NOT),
+	ROW(call_cancel, MAY_NOT),
+	ROW(call_sync, MAY_NOT),
+	ROW(request_reply, MAY_NOT),
+	ROW(request_fail, MAY_NOT),
+	ROW(request_plugin, MAY_NOT),
+	ROW(pool_new, MAY_NOT),
+	ROW(pool_call, MAY_NOT),
+	ROW(pool_stop, MAY_NOT),
+	ROW(pool_worker, MAY_NOT),
+	ROW(pool_free, MAY_LEAVE),
+	ROW(plugin_unref, MAY_LEAVE),
+	ROW(host_free, MAY_LEAVE),
+	ROW(host_adopt, ADOPTS),
 };
 const size_t stranger_count = sizeof(strangers) / sizeof(*strangers);
 

@@ -8,7 +8,9 @@ import sys
 library, header = sys.argv[1:]
 with open(header, encoding="utf-8") as file:
     declared = set(re.findall(r"^MORTISE_API [^;(]*?(\w+)\(", file.read(), re.M))
-listing = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True).stdout
+listing = subprocess.run(
+    ["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True
+).stdout
 # A: the name of a symbol version, which is no symbol. A version in a name (@@) is not part of it.
 exported = {line.split()[-1].split("@")[0] for line in listing.splitlines() if line.split()[-2] != "A"}
 for name in sorted(declared - exported):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise_undo_…() as an embedder calls them, with mortise_jail_run(). What is undone, and what is not, is for the tests of
- * src/undo/undo.h and tests/e2e/test_undo.py. */
+/* mortise_undo_…() as an embedder calls them, with mortise_jail_run(). What is undone, and what is not, is for
+ * the tests of src/undo/undo.h and tests/e2e/test_undo.py. */
 #include "leak.h"
 
 #include <dirent.h>
@@ -27,7 +27,12 @@ static void on_note(const char *text, void *arg)
 static mortise_undo *begin(void)
 {
 	mortise_undo_options opt = {
-		.size = sizeof(opt), .directory = stores, .workspace = workspace, .name = "tester", .on_note = on_note, .arg = &notes,
+		.size = sizeof(opt),
+		.directory = stores,
+		.workspace = workspace,
+		.name = "tester",
+		.on_note = on_note,
+		.arg = &notes,
 	};
 	mortise_undo *undo = NULL;
 	mortise_error err = { 0 };

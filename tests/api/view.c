@@ -67,7 +67,13 @@ void open_eye(struct rig *rig, const char *const *set)
 {
 	const char *argv[] = { "/usr/bin/python3", EYE_PLUGIN, NULL };
 	mortise_plugin_options opt = {
-		.size = sizeof(opt), .argv = argv, .name = "eye", .dialect = "plain", .set = set, .on_event = rig_event, .arg = rig,
+		.size = sizeof(opt),
+		.argv = argv,
+		.name = "eye",
+		.dialect = "plain",
+		.set = set,
+		.on_event = rig_event,
+		.arg = rig,
 	};
 
 	rig_open(rig);
@@ -108,7 +114,8 @@ size_t more_directories;
 static int list_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
-	if ((type == FTW_D || type == FTW_DNR) && at->level > 0 && directory_count < sizeof(directories) / sizeof(*directories) - 1)
+	if ((type == FTW_D || type == FTW_DNR) && at->level > 0 &&
+	    directory_count < sizeof(directories) / sizeof(*directories) - 1)
 		directories[directory_count++] = strdup(path + stage_len + 1);
 	return 0;
 }
@@ -129,7 +136,10 @@ static const char *const *list_directories(const char *stage)
 
 void order(struct rig *rig, const char *stage, const char *const *writable, struct answer *answer)
 {
-	mortise_view view = { .size = sizeof(view), .stage = stage, .writable = writable, .directories = list_directories(stage) };
+	mortise_view view = { .size = sizeof(view),
+			      .stage = stage,
+			      .writable = writable,
+			      .directories = list_directories(stage) };
 	mortise_error err = { 0 };
 	int r;
 
@@ -224,7 +234,8 @@ static bool namespaces_work(void)
 
 static bool possible(const char *world)
 {
-	return prepare(world) && access(EYE_PLUGIN, R_OK) == 0 && (strcmp(world, "refused") == 0 || (confined() ? t1_works() : namespaces_work()));
+	return prepare(world) && access(EYE_PLUGIN, R_OK) == 0 &&
+	       (strcmp(world, "refused") == 0 || (confined() ? t1_works() : namespaces_work()));
 }
 
 int main(int argc, char **argv)

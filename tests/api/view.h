@@ -32,7 +32,8 @@ struct answer {
 	mortise_error error;
 };
 extern int answers; /* so far: their order */
-extern size_t more_directories; /* that an order of the world "listed" names, though there are none; up to 800 */
+/* that an order of the world "listed" names, though there are none; up to 800 */
+extern size_t more_directories;
 
 /* The stage whole; NULL: none. The answer comes later. */
 void order(struct rig *rig, const char *stage, const char *const *writable, struct answer *answer);

@@ -54,7 +54,9 @@ static void refuses_what_it_cannot_show(void **state)
 		put(tops[i], path_of("%s/x", tops[i]), "x");
 		answer = try_view(&rig, tops[i], NULL);
 		assert_int_equal(answer.status, MORTISE_EINVAL);
-		assert_contains(answer.error.text, path_of("eye: its view could not be set: /%s: cannot be part of a view", tops[i]));
+		assert_contains(answer.error.text,
+				path_of("eye: its view could not be set: /%s: cannot be part of a view",
+					tops[i]));
 	}
 	answer = try_view(&rig, "no such stage", NULL);
 	assert_int_equal(answer.status, MORTISE_ENOTFOUND);
@@ -75,7 +77,9 @@ static void misuse_is_told_at_once(void **state)
 {
 	const char *argv[] = { "/usr/bin/python3", EYE_PLUGIN, NULL };
 	mortise_view good = { .size = sizeof(good), .stage = top }, bad = good;
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain",
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .dialect = "plain",
 				       .set = SET("sandbox.view=true", "sandbox.level=t0") };
 	mortise_plugin *none = NULL;
 	mortise_error err;
@@ -104,7 +108,8 @@ static void misuse_is_told_at_once(void **state)
 	assert_int_equal(mortise_plugin_set_view(rig.plugin, &bad, NULL, NULL, &err), MORTISE_ENOTFOUND);
 	bad.size = 3;
 	assert_int_equal(mortise_plugin_set_view(rig.plugin, &bad, NULL, NULL, &err), MORTISE_EINVAL);
-	assert_int_equal(mortise_plugin_set_view(rig.plugin, NULL, NULL, NULL, &err), 0); /* none, and no callback */
+	/* none, and no callback */
+	assert_int_equal(mortise_plugin_set_view(rig.plugin, NULL, NULL, NULL, &err), 0);
 	ask_expect(&rig, "ping", NULL, "\"pong\"");
 	rig_close(&rig);
 }
@@ -120,7 +125,11 @@ static void order_is_kept(void **state)
 	open_here(&rig);
 	answers = 0;
 	for (int i = 0; i < 6; i++)
-		order(&rig, i == 3 ? "/no/such/stage" : i == 4 ? NULL : path_of("%s/%s", top, i % 2 ? "b" : "a"), NULL, &got[i]);
+		order(&rig,
+		      i == 3 ? "/no/such/stage" :
+		      i == 4 ? NULL :
+			       path_of("%s/%s", top, i % 2 ? "b" : "a"),
+		      NULL, &got[i]);
 	rig_until(&rig, &got[5].count, 1, "the last view");
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(got[i].count, 1);
@@ -165,8 +174,9 @@ static void no_capabilities_and_the_same_numbers(void **state)
 
 	(void)state;
 	open_here(&rig);
-	ask_expect(&rig, "who", NULL, path_of("\"0000000000000000 0000000000000000 %s %u %u\"",
-					      getuid() ? "-" : "0000000000000000", getuid(), getgid()));
+	ask_expect(&rig, "who", NULL,
+		   path_of("\"0000000000000000 0000000000000000 %s %u %u\"",
+			   getuid() ? "-" : "0000000000000000", getuid(), getgid()));
 	rig_close(&rig);
 }
 
@@ -217,7 +227,8 @@ static void with_a_pid_namespace(void **state)
 
 	(void)state;
 	put("a", "usr/include/mor_view/x.h", "first");
-	open_eye(&rig, SET("sandbox.view=true", path_of("sandbox.level=%s", confined() ? "auto" : "guarded"), "sandbox.pidns=true"));
+	open_eye(&rig, SET("sandbox.view=true", path_of("sandbox.level=%s", confined() ? "auto" : "guarded"),
+			   "sandbox.pidns=true"));
 	ask_expect(&rig, "ping", NULL, "\"pong\"");
 	view(&rig, "a");
 	expect(&rig, "read", "/usr/include/mor_view/x.h", "first");
@@ -257,7 +268,8 @@ static void the_maker_is_closed_to_the_plugin(void **state)
 	open_here(&rig);
 	for (int i = 0; i < 2; i++) { /* before it has entered, and after */
 		for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++)
-			expect(&rig, "link", path_of("/proc/%d/%s", maker(), names[n]), confined() ? "errno ENOENT" : "errno EACCES");
+			expect(&rig, "link", path_of("/proc/%d/%s", maker(), names[n]),
+			       confined() ? "errno ENOENT" : "errno EACCES");
 		view(&rig, "a");
 	}
 	rig_close(&rig);
@@ -329,8 +341,8 @@ static void orders_leave_nothing_behind(void **state)
 
 /* ---- confined ---- */
 
-/* Two consecutive views, and nothing else of the host: below a touched directory it does not exist, elsewhere to ask for
- * it is a violation as ever. */
+/* Two consecutive views, and nothing else of the host: below a touched directory it does not exist, elsewhere
+ * to ask for it is a violation as ever. */
 static void confined_reads_the_view_and_nothing_else(void **state)
 {
 	struct got got;
@@ -343,7 +355,9 @@ static void confined_reads_the_view_and_nothing_else(void **state)
 	put("a", "usr/include/mor_view/x.h", "first");
 	put("seen", path_of("%s/seen/x.h", top + 1), "second");
 	put("lead_out", "usr/include/mor_view/x.h", "x");
-	assert_int_equal(symlink(path_of("%s/secret", top), path_of("%s/lead_out/usr/include/mor_view/out", top)), 0);
+	assert_int_equal(symlink(path_of("%s/secret", top),
+				 path_of("%s/lead_out/usr/include/mor_view/out", top)),
+			 0);
 	open_here(&rig);
 	view(&rig, "a");
 	expect(&rig, "read", "/usr/include/mor_view/x.h", "first");
@@ -356,7 +370,8 @@ static void confined_reads_the_view_and_nothing_else(void **state)
 	view(&rig, "lead_out");
 	expect(&rig, "read", "/usr/include/mor_view/x.h", "x");
 	expect(&rig, "link", "/usr/include/mor_view/out", path_of("%s/secret", top));
-	expect(&rig, "read", "/usr/include/mor_view/out/here.h", "errno ENOENT"); /* it leads nowhere in this tree */
+	/* it leads nowhere in this tree */
+	expect(&rig, "read", "/usr/include/mor_view/out/here.h", "errno ENOENT");
 	view(&rig, NULL);
 	start(&rig, &got, "read", path_of("{\"path\":\"%s/secret/here.h\"}", top), NO_TIMER_MS);
 	until_done(&got);

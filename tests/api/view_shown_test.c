@@ -72,7 +72,8 @@ static void is_read_only(void **state)
 	open_here(&rig);
 	view(&rig, "a");
 	ask_expect(&rig, "write", "{\"path\":\"/usr/include/mor_view/x.h\",\"text\":\"\"}", "\"errno EROFS\"");
-	ask_expect(&rig, "write", "{\"path\":\"/usr/include/mor_view/new.h\",\"text\":\"\"}", "\"errno EROFS\"");
+	ask_expect(&rig, "write", "{\"path\":\"/usr/include/mor_view/new.h\",\"text\":\"\"}",
+		   "\"errno EROFS\"");
 	ask_expect(&rig, "write", "{\"path\":\"/zz_mortise/new.h\",\"text\":\"\"}", "\"errno EROFS\"");
 	expect(&rig, "remove", "/usr/include/mor_view/x.h", "errno EROFS");
 	expect(&rig, "remove", "/zz_mortise/x.h", "errno EROFS");
@@ -93,8 +94,8 @@ static void expect_one_inode(struct rig *rig, const char *dir)
 	mortise_free(third);
 }
 
-/* Field notes: equal digests share an inode. Hard links of the stage are one file, also in other directories of it, and where
- * the stage itself lies below what it touches. */
+/* Field notes: equal digests share an inode. Hard links of the stage are one file, also in other directories of
+ * it, and where the stage itself lies below what it touches. */
 static void equal_files_are_one_inode(void **state)
 {
 	char dirs[2][128] = { "usr/include/mor_view" };
@@ -105,7 +106,9 @@ static void equal_files_are_one_inode(void **state)
 	for (int i = 0; i < 2; i++) {
 		put("hard", path_of("%s/a.h", dirs[i]), "same");
 		put("hard", path_of("%s/deep/c.h", dirs[i]), "not the same");
-		assert_int_equal(link(path_of("%s/hard/%s/a.h", top, dirs[i]), path_of("%s/hard/%s/deep/b.h", top, dirs[i])), 0);
+		assert_int_equal(link(path_of("%s/hard/%s/a.h", top, dirs[i]),
+				      path_of("%s/hard/%s/deep/b.h", top, dirs[i])),
+				 0);
 	}
 	open_here(&rig);
 	view(&rig, "hard");
@@ -125,7 +128,8 @@ static void host_files_stay_visible(void **state)
 	open_here(&rig);
 	view(&rig, "a");
 	if (!confined())
-		expect(&rig, "read", path_of("%s/a/zz_mortise/only/here.c", top), "here"); /* /var is not touched */
+		/* /var is not touched */
+		expect(&rig, "read", path_of("%s/a/zz_mortise/only/here.c", top), "here");
 	expect(&rig, "link", "/usr/lib/os-release", "errno EINVAL"); /* a file, and it is there */
 	view(&rig, "lib");
 	expect(&rig, "read", "/usr/lib/mor_view.txt", "beside");
@@ -219,7 +223,8 @@ static void stage_below_what_it_touches(void **state)
 	assert_int_equal(access("/var/mor_view.h", F_OK), -1);
 }
 
-/* Directories of the host that are closed to the plugin must not close the stage's files. As root they are not closed. */
+/* Directories of the host that are closed to the plugin must not close the stage's files. As root they
+ * are not closed. */
 static void closed_directories(void **state)
 {
 	struct rig rig;
@@ -254,7 +259,8 @@ static void writable_directories(void **state)
 		if (answer.status)
 			fail_msg("%s", answer.error.text);
 		expect(&rig, "read", path_of("%s/before", out), "old");
-		ask_expect(&rig, "write", path_of("{\"path\":\"%s/result\",\"text\":\"%d\"}", out, i), "\"written\"");
+		ask_expect(&rig, "write", path_of("{\"path\":\"%s/result\",\"text\":\"%d\"}", out, i),
+			   "\"written\"");
 		written = path_of("%s/result", out);
 		file = fopen(written, "re");
 		assert_non_null(file);
@@ -272,9 +278,12 @@ static void writable_directories(void **state)
 /* Names from archives: what overlay's options would trip over, and what is long. */
 static void odd_names(void **state)
 {
-	static const char *const names[] = { "a,b", "c:d", "e\\f", "g h", "i\"j", "k\nl", "upperdir=m,lowerdir=n", "%s", "-o", "..." };
-	static const char *const quoted[] = { "a,b", "c:d", "e\\\\f", "g h", "i\\\"j", "k\\nl", "upperdir=m,lowerdir=n", "%s", "-o",
-					      "..." };
+	static const char *const names[] = {
+		"a,b", "c:d", "e\\f", "g h", "i\"j", "k\nl", "upperdir=m,lowerdir=n", "%s", "-o", "..."
+	};
+	static const char *const quoted[] = {
+		"a,b", "c:d", "e\\\\f", "g h", "i\\\"j", "k\\nl", "upperdir=m,lowerdir=n", "%s", "-o", "..."
+	};
 	char longest[256];
 	struct rig rig;
 
@@ -317,8 +326,8 @@ static void a_thousand_files(void **state)
 	again = now_ns();
 	view(&rig, NULL);
 	cleared = now_ns();
-	diag("%s, uid %u: set 1,000 files %.2f ms, replace %.2f ms, take away %.2f ms", level, getuid(), (double)(set - before) / 1e6,
-	     (double)(again - set) / 1e6, (double)(cleared - again) / 1e6);
+	diag("%s, uid %u: set 1,000 files %.2f ms, replace %.2f ms, take away %.2f ms", level, getuid(),
+	     (double)(set - before) / 1e6, (double)(again - set) / 1e6, (double)(cleared - again) / 1e6);
 	view(&rig, "many");
 	for (int i = 0; i < 2; i++) {
 		before = now_ns();

@@ -59,8 +59,8 @@ static bool is_empty(const char *path)
 	return count == 2;
 }
 
-/* Once it is shown no more, the file system of the stage goes with the host's own mount of it, though the plugin lives on. The
- * stage lies below a directory that it touches, and beside it one that it does not. */
+/* Once it is shown no more, the file system of the stage goes with the host's own mount of it, though the
+ * plugin lives on. The stage lies below a directory that it touches, and beside it one that it does not. */
 static void a_stage_is_let_go(void **state)
 {
 	static const char *const dirs[] = { "/srv", "/media", "/mnt", "/opt" };
@@ -117,7 +117,7 @@ static void refused_namespaces(void **state)
 }
 
 static const struct CMUnitTest mounts_tests[] = { API_TEST(submounts), API_TEST(a_stage_that_is_mounted_later),
-							   API_TEST(a_stage_is_let_go) },
+						  API_TEST(a_stage_is_let_go) },
 			       refused_tests[] = { API_TEST(refused_namespaces) };
 
 int run_in(const char *world)

@@ -69,7 +69,8 @@ static void stray_print_is_noise(void **state)
 	ask_expect(&rig, "go", NULL, "\"noisy\"");
 	rig_until(&rig, &rig.events[MORTISE_EVENT_NOISE], 2, "both stray lines");
 	assert_contains(rig.last[MORTISE_EVENT_NOISE], "debug: answered");
-	assert_true(rig.bytes[MORTISE_EVENT_NOISE] >= strlen("debug: got \"go\", id 1") + strlen("debug: answered"));
+	assert_true(rig.bytes[MORTISE_EVENT_NOISE] >=
+		    strlen("debug: got \"go\", id 1") + strlen("debug: answered"));
 	assert_echoes(&rig);
 	rig_close(&rig);
 }
@@ -281,7 +282,8 @@ static void line_over_the_limit(void **state)
 	start(&rig, &got, "go", "{\"bytes\":3000000}", NO_TIMER_MS);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ELIMIT);
-	if (!strstr(got.error.text, "1048576") && !strstr(got.error.text, "1 MiB") && !strstr(got.error.text, "1MiB"))
+	if (!strstr(got.error.text, "1048576") && !strstr(got.error.text, "1 MiB") &&
+	    !strstr(got.error.text, "1MiB"))
 		fail_msg("the limit is not named in \"%s\"", got.error.text);
 	assert_echoes(&rig);
 	start(&rig, &got, "go", "{\"bytes\":1000000}", NO_TIMER_MS);
@@ -333,7 +335,8 @@ static void flood_of_notifications(void **state)
 	rig_close(&rig);
 }
 
-/* Whoever else has something to say waits for no more than a bite of the flood: 16 messages that nobody asked for. */
+/* Whoever else has something to say waits for no more than a bite of the flood: 16 messages that
+ * nobody asked for. */
 static void flood_by_bites(void **state)
 {
 	struct rig rig;
@@ -355,7 +358,8 @@ static void flood_by_bites(void **state)
 	got_clear(&got);
 }
 
-/* What it leaves behind is read in slices, all of it, before its end is told: the answer behind 2,000 notes as well. */
+/* What it leaves behind is read in slices, all of it, before its end is told: the answer behind 2,000
+ * notes as well. */
 struct last_words {
 	struct rig rig;
 	int notes_at_end, lines_at_end;
@@ -407,7 +411,7 @@ static void hear_last_words(struct last_words *last, const char *script, bool pa
 	rig_close(&last->rig);
 }
 
-#define NOTES "yes '{\"jsonrpc\":\"2.0\",\"method\":\"n\"}' | head -n "
+#define NOTES  "yes '{\"jsonrpc\":\"2.0\",\"method\":\"n\"}' | head -n "
 #define ANSWER "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":7}'; "
 
 static void many_last_words(void **state)

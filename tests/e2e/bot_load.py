@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bot_load.py [--rate N] [--seconds N] [--slow-every N] [--slow-for S] [--crash-every N] [--out FILE]: a bot under load.
+"""bot_load.py [--rate N] [--seconds N] [--slow-every N] [--slow-for S] [--crash-every N] [--out FILE]:
+a bot under load.
 
-Events at a steady rate through five plugins. One in --slow-every matches a plugin that takes --slow-for seconds over it, one in
---crash-every crashes another, which is restarted. Afterwards: has each plugin been asked about each event, in order? Has it
-handled what it should, in order, except the events that the crashes held? Was each crash told once? Does memory grow?
-One JSON object on stdout; exit 1 where something is wrong.
+Events at a steady rate through five plugins. One in --slow-every matches a plugin that takes --slow-for seconds
+over it, one in --crash-every crashes another, which is restarted. Afterwards: has each plugin been asked about
+each event, in order? Has it handled what it should, in order, except the events that the crashes held? Was each
+crash told once? Does memory grow? One JSON object on stdout; exit 1 where something is wrong.
 """
 import argparse
 import json
@@ -33,8 +34,15 @@ class Load:
         self.delay = {"front": [], "back": []}
 
     def text(self, number):
-        marks = [mark for mark, every in (("some", 10), ("slow", self.given.slow_every), ("crash", self.given.crash_every))
-                 if number % every == 0]
+        marks = [
+            mark
+            for mark, every in (
+                ("some", 10),
+                ("slow", self.given.slow_every),
+                ("crash", self.given.crash_every),
+            )
+            if number % every == 0
+        ]
         return " ".join([f"{number:06}", *marks])
 
     def expected(self, name):
@@ -43,14 +51,23 @@ class Load:
         return [text for text in self.texts if mark in text and not (name == "crasher" and "crash" in text)]
 
     def config(self):
-        parts = {name: {"log": str(self.dir / f"{name}.log"), "name": name, "answer": {"handled": True, "reply": "@"}} for name in NAMES}
+        parts = {
+            name: {
+                "log": str(self.dir / f"{name}.log"),
+                "name": name,
+                "answer": {"handled": True, "reply": "@"},
+            }
+            for name in NAMES
+        }
         parts["some"]["match"] = "some"
         parts["slow"].update(match="slow", slow=["slow", self.given.slow_for, "handle"])
         parts["crasher"].update(crash="crash")
         text = "[external-plugin-bridge]\nenabled = true\n"
         for name in NAMES:
-            text += (f"[external-plugin-bridge.plugins.{name}]\ncommand = \"/usr/bin/python3\"\n"
-                     f"args = {json.dumps(['-u', str(STAGE), json.dumps(parts[name])])}\nauto_restart = true\nmax_restarts = 20\n")
+            text += (
+                f"[external-plugin-bridge.plugins.{name}]\ncommand = \"/usr/bin/python3\"\n"
+                f"args = {json.dumps(['-u', str(STAGE), json.dumps(parts[name])])}\nauto_restart = true\nmax_restarts = 20\n"
+            )
         path = self.dir / "bot.toml"
         path.write_text(text)
         return path
@@ -83,11 +100,18 @@ class Load:
             time.sleep(0.2)
 
     def run(self):
-        process = subprocess.Popen([BUILD / "mortise", "chat", "--json", "--config", self.config()], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        threads = [threading.Thread(target=self.feed, args=(process,)), threading.Thread(target=self.listen, args=(process.stdout,)),
-                   threading.Thread(target=lambda: self.told.extend(json.loads(line) for line in process.stderr)),
-                   threading.Thread(target=self.watch, args=(process,))]
+        process = subprocess.Popen(
+            [BUILD / "mortise", "chat", "--json", "--config", self.config()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        threads = [
+            threading.Thread(target=self.feed, args=(process,)),
+            threading.Thread(target=self.listen, args=(process.stdout,)),
+            threading.Thread(target=lambda: self.told.extend(json.loads(line) for line in process.stderr)),
+            threading.Thread(target=self.watch, args=(process,)),
+        ]
         # The rate counts from when the plugins are up.
         first = json.loads(process.stderr.readline())
         while first["event"] != "ready":
@@ -106,7 +130,7 @@ class Load:
 
     def slope(self):
         """KiB per second, over the second half: the first one fills the queues for the first time."""
-        half = self.memory[len(self.memory) // 2:]
+        half = self.memory[len(self.memory) // 2 :]
         if len(half) < 3:
             return 0.0
         return statistics.linear_regression([at for at, _ in half], [size for _, size in half]).slope
@@ -119,24 +143,39 @@ class Load:
             if self.asked(name, "matches") != self.texts:
                 wrong.append(f"{name} was not asked about every event in order")
             if self.got[name] != self.expected(name):
-                wrong.append(f"{name} handled {len(self.got[name])} events, not the {len(self.expected(name))} it should in order")
+                wrong.append(
+                    f"{name} handled {len(self.got[name])} events, not the {len(self.expected(name))} it should in order"
+                )
         if sorted(one["line"] for one in crashes) != held:
             wrong.append(f"{len(crashes)} crashes told, not {len(held)}")
         others = {one["event"] for one in self.told} - {"crashed", "stderr"}
         if others:
             wrong.append(f"told besides: {sorted(others)}")
-        if self.given.seconds >= 20 and self.slope() > 5:  # shorter runs are over before the queues have seen their worst
+        if (
+            self.given.seconds >= 20 and self.slope() > 5
+        ):  # shorter runs are over before the queues have seen their worst
             wrong.append(f"memory grows by {self.slope():.1f} KiB/s")
         return wrong, len(crashes)
 
     def numbers(self, code):
         wrong, crashes = self.judge(code)
-        centiles = {f"{name}_p{p}_ms": round(1000 * statistics.quantiles(times, n=100)[p - 1], 1)
-                    for name, times in self.delay.items() for p in (50, 99)}
-        return {"events": self.count, "rate": self.given.rate, "calls_out": sum(map(len, self.got.values())), "crashes": crashes,
-                "slow": sum("slow" in text for text in self.texts), "wrong": wrong, **centiles,
-                "memory_kib": self.memory[-1][1], "memory_slope_kib_per_s": round(self.slope(), 2),
-                "memory_each_second": [size for _, size in self.memory[::5]]}
+        centiles = {
+            f"{name}_p{p}_ms": round(1000 * statistics.quantiles(times, n=100)[p - 1], 1)
+            for name, times in self.delay.items()
+            for p in (50, 99)
+        }
+        return {
+            "events": self.count,
+            "rate": self.given.rate,
+            "calls_out": sum(map(len, self.got.values())),
+            "crashes": crashes,
+            "slow": sum("slow" in text for text in self.texts),
+            "wrong": wrong,
+            **centiles,
+            "memory_kib": self.memory[-1][1],
+            "memory_slope_kib_per_s": round(self.slope(), 2),
+            "memory_each_second": [size for _, size in self.memory[::5]],
+        }
 
 
 def arguments(words=None):

@@ -15,7 +15,11 @@ BIG, BIGGEST = 9007199254740993, 9223372036854775807  # 2^53 + 1, 2^63 - 1
 def text_call(text, plugin, line, user=0, group=None):
     params = {"user_id": user} if group is None else {"group_id": group}
     params["message"] = [{"type": "text", "data": {"text": text}}]
-    return {"action": "send_private_msg" if group is None else "send_group_msg", "params": params, "echo": f"{plugin}/{line}"}
+    return {
+        "action": "send_private_msg" if group is None else "send_group_msg",
+        "params": params,
+        "echo": f"{plugin}/{line}",
+    }
 
 
 def lines(*events):
@@ -28,8 +32,10 @@ class BotCase(Case):
         text = f"[external-plugin-bridge]\n{head}\n"
         for name, command, *keys in plugins:
             command = [str(word) for word in command]
-            text += (f"[external-plugin-bridge.plugins.{name}]\ncommand = {json.dumps(command[0])}\n"
-                     f"args = {json.dumps(command[1:])}\n" + "".join(key + "\n" for key in keys))
+            text += (
+                f"[external-plugin-bridge.plugins.{name}]\ncommand = {json.dumps(command[0])}\n"
+                f"args = {json.dumps(command[1:])}\n" + "".join(key + "\n" for key in keys)
+            )
         return text
 
     def bot(self, *plugins, **how):
@@ -42,7 +48,9 @@ class BotCase(Case):
 
     def asked(self, name, method=None):
         found = [line.split(" ", 1) for line in (self.dir / f"{name}.log").read_text().splitlines()]
-        return [text for what, text in found if what == method] if method else [" ".join(pair) for pair in found]
+        return (
+            [text for what, text in found if what == method] if method else [" ".join(pair) for pair in found]
+        )
 
     def chat(self, bot, *events, words=(), code=0):
         done = self.run_mortise("chat", "--config", bot, *words, stdin=lines(*events))
@@ -50,8 +58,15 @@ class BotCase(Case):
         return done
 
     def start(self, bot, *words):
-        process = subprocess.Popen([str(MORTISE), "chat", "--config", str(bot), *map(str, words)], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True)
+        process = subprocess.Popen(
+            [str(MORTISE), "chat", "--config", str(bot), *map(str, words)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+            text=True,
+        )
         for pipe in (process.stdin, process.stdout, process.stderr):
             self.addCleanup(pipe.close)
         watchdog = threading.Timer(2 * LIMIT, process.kill)  # whoever reads from it then sees the end

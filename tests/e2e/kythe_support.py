@@ -18,7 +18,9 @@ SLOW_LIMIT = 4 * LIMIT  # a run with graces of 10 s in it, on a busy machine
 def namespaces():
     """None, or why a view of the file system cannot be had here."""
     try:
-        done = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, text=True, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            ["unshare", "-Urm", "true"], capture_output=True, text=True, timeout=LIMIT, check=False
+        )
     except FileNotFoundError:
         return "no unshare(1) to find out about user namespaces"
     return None if done.returncode == 0 else f"no user namespaces here: {done.stderr.strip()}"
@@ -32,16 +34,26 @@ def digest(content):
 
 
 class Unit:
-    """A record. files: path -> content; the first is the source. lacking: paths whose content the archive has not."""
+    """A record. files: path -> content; the first is the source. lacking: paths whose content the
+    archive has not."""
 
     def __init__(self, files, sources=None, cwd="/src", lacking=(), digests=None, language="toy", **members):
         self.files = {path: text if isinstance(text, bytes) else text.encode() for path, text in files.items()}
         self.name = next(iter(files), "")
         self.lacking, self.digests = lacking, digests or {}
-        self.message = {"v_name": {"language": language, "corpus": "c", "signature": "s"}, "source_file": list(files)[:1] if sources is None else sources,
-                        "working_directory": cwd, "output_key": "key", "entry_context": "context", "argument": ["tool", "-x"], **members}
-        self.message["required_input"] = [{"v_name": {"corpus": "c", "path": path}, "info": {"path": path, "digest": self.digest(path)}}
-                                          for path in files]
+        self.message = {
+            "v_name": {"language": language, "corpus": "c", "signature": "s"},
+            "source_file": list(files)[:1] if sources is None else sources,
+            "working_directory": cwd,
+            "output_key": "key",
+            "entry_context": "context",
+            "argument": ["tool", "-x"],
+            **members,
+        }
+        self.message["required_input"] = [
+            {"v_name": {"corpus": "c", "path": path}, "info": {"path": path, "digest": self.digest(path)}}
+            for path in files
+        ]
 
     def digest(self, path):
         return self.digests.get(path, digest(self.files[path]))
@@ -92,7 +104,7 @@ def read_fields(data):
         tag, at = read_varint(data, at)
         length, at = read_varint(data, at)
         assert tag & 7 == 2
-        fields[tag >> 3] = data[at:at + length]
+        fields[tag >> 3] = data[at : at + length]
         at += length
     return fields
 
@@ -102,7 +114,7 @@ def read_records(data):
     while at < len(data):
         length, at = read_varint(data, at)
         assert at + length <= len(data), "half a record"
-        records.append(data[at:at + length])
+        records.append(data[at : at + length])
         at += length
     return records
 
@@ -157,11 +169,26 @@ class IndexCase(Case):
         return [PYTHON, PUPPET, json.dumps({"state": str(self.state), **config})]
 
     def words(self, kzip, *words, analyzer=None, view=None):
-        return ["index", kzip, "--view", view or self.view, *words, *(analyzer if isinstance(analyzer, tuple) else ["--", *(analyzer or self.puppet())])]
+        return [
+            "index",
+            kzip,
+            "--view",
+            view or self.view,
+            *words,
+            *(analyzer if isinstance(analyzer, tuple) else ["--", *(analyzer or self.puppet())]),
+        ]
 
     def index(self, kzip, *words, analyzer=None, view=None, limit=SLOW_LIMIT, **how):
-        done = subprocess.run([str(MORTISE), *map(str, self.words(kzip, *words, analyzer=analyzer, view=view))], stdin=subprocess.DEVNULL,
-                              capture_output=True, env={**self.env, **how.pop("env", {})}, cwd=self.dir, timeout=limit, check=False, **how)
+        done = subprocess.run(
+            [str(MORTISE), *map(str, self.words(kzip, *words, analyzer=analyzer, view=view))],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={**self.env, **how.pop("env", {})},
+            cwd=self.dir,
+            timeout=limit,
+            check=False,
+            **how,
+        )
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
     def report(self, kzip, *words, code=0, **how):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small OneBot v11 for the tests: the side of the chat network, over WebSockets, of the standard library alone.
+"""A small OneBot v11 for the tests: the side of the chat network, over WebSockets, of the
+standard library alone.
 
-`Server` listens (the bot connects: forward), `dial` connects (reverse). A thread per connection; whatever it hears comes to a
-queue; nothing here waits for time to pass. By default each call is answered with {"status": "ok"}.
+`Server` listens (the bot connects: forward), `dial` connects (reverse). A thread per connection; whatever
+it hears comes to a queue; nothing here waits for time to pass. By default each call is answered with
+{"status": "ok"}.
 """
 import base64
 import hashlib
@@ -44,9 +46,9 @@ class Connection:
     def __init__(self, sock, head, masks, answer=None):
         self.sock, self.head, self.masks = sock, head, masks
         self.answer = answer or (lambda call: {"status": "ok", "retcode": 0, "data": {"message_id": 1}})
-        self.calls = queue.Queue()     # dicts, as they come
-        self.frames = queue.Queue()    # (opcode, payload) of all others
-        self.pongs = True              # answer pings
+        self.calls = queue.Queue()  # dicts, as they come
+        self.frames = queue.Queue()  # (opcode, payload) of all others
+        self.pongs = True  # answer pings
         self.lock = threading.Lock()
         self.thread = threading.Thread(target=self.listen, daemon=True)
 
@@ -65,11 +67,11 @@ class Connection:
 
     def read_frame(self):
         first, second = self.exactly(2)
-        size = second & 0x7f
+        size = second & 0x7F
         if size == 126:
-            size, = struct.unpack(">H", self.exactly(2))
+            (size,) = struct.unpack(">H", self.exactly(2))
         elif size == 127:
-            size, = struct.unpack(">Q", self.exactly(8))
+            (size,) = struct.unpack(">Q", self.exactly(8))
         key = self.exactly(4) if second & 0x80 else None
         payload = self.exactly(size)
         assert bool(key) != self.masks, "the bot masks what a client sends, and only that"
@@ -106,7 +108,12 @@ class Connection:
             self.sock.sendall(data)
 
     def send(self, *events):
-        self.raw(b"".join(frame(TEXT, (e if isinstance(e, str) else json.dumps(e)).encode(), mask=self.masks) for e in events))
+        self.raw(
+            b"".join(
+                frame(TEXT, (e if isinstance(e, str) else json.dumps(e)).encode(), mask=self.masks)
+                for e in events
+            )
+        )
 
     def call(self):
         """The next call of the bot; None: it is gone."""
@@ -145,7 +152,9 @@ def read_head(sock):
             raise Gone
         head += piece
     first, *lines = head.decode().split("\r\n")[:-2]
-    return first, {name.strip().lower(): value.strip() for name, value in (line.split(":", 1) for line in lines)}
+    return first, {
+        name.strip().lower(): value.strip() for name, value in (line.split(":", 1) for line in lines)
+    }
 
 
 def accept_of(key):
@@ -156,8 +165,14 @@ class Server:
     """Forward: the bot connects to us."""
 
     def __init__(self, case, token=None, tls=None, port=0, answer=None, connect_event=True, self_id=10001):
-        self.token, self.tls, self.answer, self.connect_event, self.self_id = token, tls, answer, connect_event, self_id
-        self.requests = queue.Queue()     # (first line, headers) of every handshake
+        self.token, self.tls, self.answer, self.connect_event, self.self_id = (
+            token,
+            tls,
+            answer,
+            connect_event,
+            self_id,
+        )
+        self.requests = queue.Queue()  # (first line, headers) of every handshake
         self.connections = queue.Queue()
         self.all, self.open = [], True
         self.listener = socket.create_server(("127.0.0.1", port), reuse_port=False)
@@ -198,8 +213,12 @@ class Server:
             sock.sendall(f"HTTP/1.1 {refusal}\r\nContent-Length: 0\r\n\r\n".encode())
             sock.close()
             return
-        sock.sendall(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                      f"Sec-WebSocket-Accept: {accept_of(headers['sec-websocket-key'])}\r\n\r\n").encode())
+        sock.sendall(
+            (
+                "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                f"Sec-WebSocket-Accept: {accept_of(headers['sec-websocket-key'])}\r\n\r\n"
+            ).encode()
+        )
         connection = Connection(sock, (first, headers), False, self.answer)
         if self.connect_event:
             connection.send(lifecycle(self.self_id))
@@ -226,8 +245,17 @@ def dial(case, port, headers=(), path="/", tls=None, answer=None):
         sock = tls.wrap_socket(sock, server_hostname="localhost")
         case.addCleanup(sock.close)
     key = base64.b64encode(os.urandom(16)).decode()
-    lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Key: {key}",
-             "Sec-WebSocket-Version: 13", *(f"{name}: {value}" for name, value in dict(headers).items()), "", ""]
+    lines = [
+        f"GET {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        f"Sec-WebSocket-Key: {key}",
+        "Sec-WebSocket-Version: 13",
+        *(f"{name}: {value}" for name, value in dict(headers).items()),
+        "",
+        "",
+    ]
     sock.sendall("\r\n".join(lines).encode())
     first, found = read_head(sock)
     status = int(first.split()[1])
@@ -239,15 +267,38 @@ def dial(case, port, headers=(), path="/", tls=None, answer=None):
 
 
 def lifecycle(self_id=10001):
-    return {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": self_id, "time": 1}
+    return {
+        "post_type": "meta_event",
+        "meta_event_type": "lifecycle",
+        "sub_type": "connect",
+        "self_id": self_id,
+        "time": 1,
+    }
 
 
 def heartbeat(interval, online=True, self_id=10001):
-    return {"post_type": "meta_event", "meta_event_type": "heartbeat", "interval": interval, "status": {"online": online, "good": online},
-            "self_id": self_id, "time": 1}
+    return {
+        "post_type": "meta_event",
+        "meta_event_type": "heartbeat",
+        "interval": interval,
+        "status": {"online": online, "good": online},
+        "self_id": self_id,
+        "time": 1,
+    }
 
 
 def message(text, number, user=7, group=None, self_id=10001):
-    event = {"post_type": "message", "message_type": "group" if group else "private", "sub_type": "friend", "time": 1, "self_id": self_id,
-             "message_id": number, "user_id": user, "message": [{"type": "text", "data": {"text": text}}], "raw_message": text, "font": 0, "sender": {}}
+    event = {
+        "post_type": "message",
+        "message_type": "group" if group else "private",
+        "sub_type": "friend",
+        "time": 1,
+        "self_id": self_id,
+        "message_id": number,
+        "user_id": user,
+        "message": [{"type": "text", "data": {"text": text}}],
+        "raw_message": text,
+        "font": 0,
+        "sender": {},
+    }
     return {**event, "group_id": group} if group else event

@@ -15,7 +15,11 @@ def levels():
     if not MORTISE.exists():
         return []
     done = subprocess.run([str(MORTISE), "doctor", "--json"], capture_output=True, timeout=LIMIT, check=False)
-    return [level["level"] for level in json.loads(done.stdout)["levels"] if level["available"] and level["level"] != "guarded"]
+    return [
+        level["level"]
+        for level in json.loads(done.stdout)["levels"]
+        if level["available"] and level["level"] != "guarded"
+    ]
 
 
 LEVELS = levels()
@@ -31,14 +35,28 @@ class Sunscreen(Case):
         self.work.mkdir()
         self.file("ws/note", "inside\n")
 
-    def toml(self, name="p", permissions=None, commands=("echo", "act", "claim", "fail", "answer"), hooks=("after_build",),
-             program=PLUGINS / "sunscreen.py", version="1.0.0"):
+    def toml(
+        self,
+        name="p",
+        permissions=None,
+        commands=("echo", "act", "claim", "fail", "answer"),
+        hooks=("after_build",),
+        program=PLUGINS / "sunscreen.py",
+        version="1.0.0",
+    ):
         """A directory with plugin.toml and the test plugin, or another program, as its entry."""
-        table = "".join(f"{key} = {json.dumps(value)}\n" for key, value in (PERMISSIONS if permissions is None else permissions).items())
-        self.file(f"{name}/plugin.toml",
-                  f'[plugin]\nname = "{name}"\nversion = "{version}"\ndescription = "d"\nentry = "./bin/plugin"\n'
-                  f"[permissions]\n{table}[commands.scaffold]\n" + "".join(f'{c} = "{c}"\n' for c in commands) +
-                  "[commands.hook]\n" + "".join(f'{h} = "{h}"\n' for h in hooks))
+        table = "".join(
+            f"{key} = {json.dumps(value)}\n"
+            for key, value in (PERMISSIONS if permissions is None else permissions).items()
+        )
+        self.file(
+            f"{name}/plugin.toml",
+            f'[plugin]\nname = "{name}"\nversion = "{version}"\ndescription = "d"\nentry = "./bin/plugin"\n'
+            f"[permissions]\n{table}[commands.scaffold]\n"
+            + "".join(f'{c} = "{c}"\n' for c in commands)
+            + "[commands.hook]\n"
+            + "".join(f'{h} = "{h}"\n' for h in hooks),
+        )
         self.program(f"{name}/bin/plugin", program)
         return self.dir / name
 
@@ -54,10 +72,19 @@ class Sunscreen(Case):
 
     def sh(self, script, name="hello", **manifest):
         """A directory with sunscreen-plugin.json and a shell script, as upstream's own tests have them."""
-        told = {"name": name, "version": "0.1.0", "transport": "stdio-jsonrpc", "entrypoint": ["./plugin.sh"],
-                "capabilities": {"network": False, "filesystem": ["workspace", "scratch"]},
-                "commands": [{"name": "hello", "kind": "app", "summary": "s"}, {"name": "indexer", "kind": "scaffold"}],
-                "hooks": ["post-codama"], **manifest}
+        told = {
+            "name": name,
+            "version": "0.1.0",
+            "transport": "stdio-jsonrpc",
+            "entrypoint": ["./plugin.sh"],
+            "capabilities": {"network": False, "filesystem": ["workspace", "scratch"]},
+            "commands": [
+                {"name": "hello", "kind": "app", "summary": "s"},
+                {"name": "indexer", "kind": "scaffold"},
+            ],
+            "hooks": ["post-codama"],
+            **manifest,
+        }
         self.file(f"{name}/sunscreen-plugin.json", json.dumps(told))
         self.program(f"{name}/plugin.sh", "#!/bin/sh\n" + script)
         return self.dir / name
@@ -73,4 +100,6 @@ class Sunscreen(Case):
 
     def echo(self, plugin, *words, **how):
         """What the plugin was told, its environment and its directory."""
-        return json.loads(self.ok("run", "--json", "--workspace", self.work, plugin, "echo", *words, **how).json["summary"])
+        return json.loads(
+            self.ok("run", "--json", "--workspace", self.work, plugin, "echo", *words, **how).json["summary"]
+        )

@@ -30,8 +30,10 @@ GASSIST_PLUGIN = PLUGINS / "gassist.py"
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-KINDS = ("usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
-         "unsupported system internal sandbox_violation jail transport").split()
+KINDS = (
+    "usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
+    "unsupported system internal sandbox_violation jail transport"
+).split()
 
 
 class Done:
@@ -66,7 +68,12 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir)
         # Nobody's own settings, and nothing of this terminal's.
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "MORTISE_TRACE")}
-        self.env.update(XDG_CONFIG_HOME=str(self.dir / "config"), XDG_STATE_HOME=str(self.dir / "state"), TERM="xterm", PYTHONDONTWRITEBYTECODE="1")
+        self.env.update(
+            XDG_CONFIG_HOME=str(self.dir / "config"),
+            XDG_STATE_HOME=str(self.dir / "state"),
+            TERM="xterm",
+            PYTHONDONTWRITEBYTECODE="1",
+        )
 
     def file(self, name, content=""):
         path = self.dir / name
@@ -76,13 +83,24 @@ class Case(unittest.TestCase):
 
     def plugin(self, name, program=YAMS_OK, manifest=None, **self_description):
         """A directory with a yams-plugin.json that runs one of the test plugins."""
-        told = {"name": name, "version": "1.0.0", "entry": {"cmd": [PYTHON, str(program), json.dumps(self_description)]}}
+        told = {
+            "name": name,
+            "version": "1.0.0",
+            "entry": {"cmd": [PYTHON, str(program), json.dumps(self_description)]},
+        }
         told.update(manifest or {})
         return self.file(f"{name}/yams-plugin.json", json.dumps(told)).parent
 
     def run_mortise(self, *args, stdin=b"", env=None, cwd=None):
-        done = subprocess.run([str(MORTISE), *map(str, args)], input=stdin, capture_output=True,
-                              env={**self.env, **(env or {})}, cwd=cwd or self.dir, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            [str(MORTISE), *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            env={**self.env, **(env or {})},
+            cwd=cwd or self.dir,
+            timeout=LIMIT,
+            check=False,
+        )
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8"))
 
     def ok(self, *args, **how):
@@ -102,15 +120,21 @@ class Case(unittest.TestCase):
         return done
 
     def in_terminal(self, *args, env=None, seen=None):
-        """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code. seen: called with
-        all that is there whenever something is new."""
+        """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code. seen: called
+        with all that is there whenever something is new."""
         try:
             ours, theirs = pty.openpty()
         except OSError as error:  # a bare chroot
             self.skipTest(f"no pseudo-terminal can be had here: {error}")
         try:
-            process = subprocess.Popen([str(MORTISE), *map(str, args)], stdin=subprocess.DEVNULL, stdout=theirs,
-                                       stderr=theirs, env={**self.env, **(env or {})}, cwd=self.dir)
+            process = subprocess.Popen(
+                [str(MORTISE), *map(str, args)],
+                stdin=subprocess.DEVNULL,
+                stdout=theirs,
+                stderr=theirs,
+                env={**self.env, **(env or {})},
+                cwd=self.dir,
+            )
         finally:
             os.close(theirs)
         text = b""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The analyzer's end of the Kythe protocol, in C and in Python, against a driver that is scripted here: rule numbers are those
-of docs/dialects/kythe.md. MORTISE_BUILD names the build directory (default: build)."""
+"""The analyzer's end of the Kythe protocol, in C and in Python, against a driver that is scripted here: rule
+numbers are those of docs/dialects/kythe.md. MORTISE_BUILD names the build directory (default: build)."""
 import json
 import os
 import pathlib
@@ -37,7 +37,7 @@ def fields(data):
     while at < len(data):
         assert data[at] & 7 == 2
         number, (size, start) = data[at] >> 3, varint(data, at + 1)
-        out[number] = data[start:start + size]
+        out[number] = data[start : start + size]
         at = start + size
     return out
 
@@ -49,6 +49,7 @@ def vname(data):
 
 class Contract:
     """What both SDKs promise. `command` starts the analyzer."""
+
     command = []
 
     def setUp(self):
@@ -57,8 +58,12 @@ class Contract:
         self.output = self.dir / "out"
 
     def start(self, *arguments):
-        child = subprocess.Popen([*map(str, self.command), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE)
+        child = subprocess.Popen(
+            [*map(str, self.command), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.child = child
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
@@ -108,16 +113,31 @@ class Contract:
         return self.expect("analyze")
 
     def reply(self, *words, **more):
-        return dict({"workingDir": str(self.dir), "inputs": ["a.c"], "arguments": list(words), "output": str(self.output)}, **more)
+        return dict(
+            {
+                "workingDir": str(self.dir),
+                "inputs": ["a.c"],
+                "arguments": list(words),
+                "output": str(self.output),
+            },
+            **more,
+        )
 
     def entries(self):
         data, at, out = self.output.read_bytes(), 0, []
         while at < len(data):
             size, at = varint(data, at)
-            entry = fields(data[at:at + size])
+            entry = fields(data[at : at + size])
             self.assertEqual(list(entry), sorted(entry))  # in number order
-            out.append((vname(entry[1]), entry.get(2, b"").decode(), vname(entry[3]) if 3 in entry else None,
-                        entry[4].decode(), entry.get(5, b"")))
+            out.append(
+                (
+                    vname(entry[1]),
+                    entry.get(2, b"").decode(),
+                    vname(entry[3]) if 3 in entry else None,
+                    entry[4].decode(),
+                    entry.get(5, b""),
+                )
+            )
             at += size
         return out
 
@@ -194,7 +214,10 @@ class Contract:
 
     def test_r4_two_frames_in_one_write(self):
         request = self.begin()
-        self.send({"jsonrpc": "2.0", "method": "unheard-of"}, {"jsonrpc": "2.0", "id": request["id"], "result": self.reply("unit")})
+        self.send(
+            {"jsonrpc": "2.0", "method": "unheard-of"},
+            {"jsonrpc": "2.0", "id": request["id"], "result": self.reply("unit")},
+        )
         self.expect("done")
         self.end_after_analyze()
 
@@ -203,7 +226,17 @@ class Contract:
         self.end()
 
     def test_r5_r7_corrupt_frames(self):
-        for bad in (b"x\n{}", b"\n", b"+2\n{}", b" 2\n{}", b"2 \n{}", b"2\r\n{}", b"-1\n", b"007\n1234567", b"1" * 30):
+        for bad in (
+            b"x\n{}",
+            b"\n",
+            b"+2\n{}",
+            b" 2\n{}",
+            b"2 \n{}",
+            b"2\r\n{}",
+            b"-1\n",
+            b"007\n1234567",
+            b"1" * 30,
+        ):
             with self.subTest(bad=bad):
                 self.begin()
                 self.child.stdin.write(bad)
@@ -265,7 +298,11 @@ class Contract:
     # ---- what the unit says: both spellings
 
     def test_amb4_input_or_inputs(self):
-        for more, want in (({"inputs": ["a", "b"], "input": "a"}, ["a", "b"]), ({"inputs": []}, []), ({"input": "x"}, ["x"])):
+        for more, want in (
+            ({"inputs": ["a", "b"], "input": "a"}, ["a", "b"]),
+            ({"inputs": []}, []),
+            ({"input": "x"}, ["x"]),
+        ):
             with self.subTest(more=more):
                 self.output = self.dir / str(len(list(self.dir.iterdir())))
                 reply = self.reply("unit")
@@ -277,8 +314,10 @@ class Contract:
 
     def test_environment_as_list_and_as_map(self):
         want = ["PATH=/bin", "EMPTY=", "E=a=b"]
-        for environment in ([{"name": "PATH", "value": "/bin"}, {"name": "EMPTY"}, {"name": "E", "value": "a=b"}],
-                            {"PATH": "/bin", "EMPTY": "", "E": "a=b"}):
+        for environment in (
+            [{"name": "PATH", "value": "/bin"}, {"name": "EMPTY"}, {"name": "E", "value": "a=b"}],
+            {"PATH": "/bin", "EMPTY": "", "E": "a=b"},
+        ):
             with self.subTest(environment=environment):
                 self.output = self.dir / type(environment).__name__
                 self.analyze_once("unit", environment=environment)
@@ -316,7 +355,12 @@ class Contract:
 
     def test_amb6_vname_nested_or_flat_and_asked_once(self):
         name = {"signature": "", "corpus": "k", "root": "", "path": "x/a.c", "language": "c"}
-        for result in ({"vname": name}, name, dict(name, vname=name), {"vname": {"corpus": "k", "path": "x/a.c", "language": "c"}}):
+        for result in (
+            {"vname": name},
+            name,
+            dict(name, vname=name),
+            {"vname": {"corpus": "k", "path": "x/a.c", "language": "c"}},
+        ):
             with self.subTest(result=result):
                 self.output = self.dir / str(len(list(self.dir.iterdir())))
                 self.answer(self.begin(), self.reply("names"))
@@ -326,8 +370,11 @@ class Contract:
                 self.expect("done")
                 self.end_after_analyze()
                 got = ("", "k", "", "x/a.c", "c")
-                self.assertEqual(self.entries(), [(got, "", None, "/named", b"a.c"),
-                                                  (got, "/edge", ("s", "c", "r", "p", "l"), "/", b"")] * 2)
+                self.assertEqual(
+                    self.entries(),
+                    [(got, "", None, "/named", b"a.c"), (got, "/edge", ("s", "c", "r", "p", "l"), "/", b"")]
+                    * 2,
+                )
 
     def test_names_are_asked_again_in_the_next_unit(self):
         request = self.begin()
@@ -358,11 +405,18 @@ class Contract:
             note = self.expect("log")
             self.assertNotIn("id", note)
             messages.append(note["params"]["message"])
-        self.assertEqual(messages, [
-            {"message": "whole"},
-            {"message": "line", "contextUrl": "a.c", "span": {"start": {"lineNumber": 3}}},
-            {"message": 'line "and column"', "contextUrl": "a.c", "span": {"start": {"lineNumber": 3, "columnOffset": 6}}},
-        ])
+        self.assertEqual(
+            messages,
+            [
+                {"message": "whole"},
+                {"message": "line", "contextUrl": "a.c", "span": {"start": {"lineNumber": 3}}},
+                {
+                    "message": 'line "and column"',
+                    "contextUrl": "a.c",
+                    "span": {"start": {"lineNumber": 3, "columnOffset": 6}},
+                },
+            ],
+        )
         self.expect("done")
         self.end_after_analyze()
 

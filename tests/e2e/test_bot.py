@@ -17,15 +17,24 @@ class AsPrinted(BotCase):
     """The listings of the specification, hosted as printed."""
 
     def test_nobody_has_corrected_them(self):
-        for name, digest in (("spec_weather.py", "2bbbdff8d49bb2e6f2f5aea6626ea4356f90cc1dc708341932ffe7205cfab048"),
-                             ("spec_weather.js", "6f5e55eac310fa22ef122c1a870dac70c5e0a861fd150dcebae74a9e180cecd1")):
+        for name, digest in (
+            ("spec_weather.py", "2bbbdff8d49bb2e6f2f5aea6626ea4356f90cc1dc708341932ffe7205cfab048"),
+            ("spec_weather.js", "6f5e55eac310fa22ef122c1a870dac70c5e0a861fd150dcebae74a9e180cecd1"),
+        ):
             self.assertEqual(hashlib.sha256((HERE / name).read_bytes()).hexdigest(), digest, name)
 
     def hosted(self, *command):
         bot = self.bot(("w", command))
-        done = self.chat(bot, {"text": "/weather Beijing", "user_id": 123456}, {"text": "hello"},
-                         {"text": "/weather 北京", "user_id": 1, "group_id": BIGGEST})
-        self.assertEqual(done.rows, [text_call("Beijing天气：晴，25°C", "w", 1, 123456), text_call("北京天气：晴，25°C", "w", 3, group=BIGGEST)])
+        done = self.chat(
+            bot,
+            {"text": "/weather Beijing", "user_id": 123456},
+            {"text": "hello"},
+            {"text": "/weather 北京", "user_id": 1, "group_id": BIGGEST},
+        )
+        self.assertEqual(
+            done.rows,
+            [text_call("Beijing天气：晴，25°C", "w", 1, 123456), text_call("北京天气：晴，25°C", "w", 3, group=BIGGEST)],
+        )
         self.assertRegex(done.err, r"w\)?\| Plugin started!")  # told before or after it has said its name
         self.assertIn("weather (w)| Plugin shutting down!", done.err)
         self.assertIn("ready: 1 of 1 plugins: weather (w)", done.err)
@@ -41,57 +50,104 @@ class InTheField(BotCase):
     """The plugins that exist, by their behaviour."""
 
     def test_all_six(self):
-        bot = self.bot(("polite", [PYTHON, "-u", HERE / "polite.py"]), ("py", [PYTHON, HERE / "spec_weather.py"]),
-                       ("js", ["node", HERE / "spec_weather.js"]), ("old", [PYTHON, HERE / "no_lifecycle.py"]),
-                       ("tpy", [PYTHON, HERE / "template.py"]), ("tjs", ["node", HERE / "template.js"]))
-        done = self.chat(bot, {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": BIGGEST},
-                         {"text": "/ping"}, {"text": "/weather x"}, {"text": "/old y"}, {"text": "/mycommand"},
-                         {"text": "/myjs", "user_id": 7}, {"text": "/echo [CQ:at,qq=all] & 好"}, "", "{broken")
-        self.assertEqual(sorted((row["echo"], row["params"]["message"][0]["data"]["text"]) for row in done.rows),
-                         [("old/4", "old: y"), ("polite/2", "Pong!"), ("polite/7", "[CQ:at,qq=all] & 好"), ("py/3", "x天气：晴，25°C"),
-                          ("tjs/6", "from Node, for 7"), ("tpy/5", "from Python")])
+        bot = self.bot(
+            ("polite", [PYTHON, "-u", HERE / "polite.py"]),
+            ("py", [PYTHON, HERE / "spec_weather.py"]),
+            ("js", ["node", HERE / "spec_weather.js"]),
+            ("old", [PYTHON, HERE / "no_lifecycle.py"]),
+            ("tpy", [PYTHON, HERE / "template.py"]),
+            ("tjs", ["node", HERE / "template.js"]),
+        )
+        done = self.chat(
+            bot,
+            {
+                "post_type": "meta_event",
+                "meta_event_type": "lifecycle",
+                "sub_type": "connect",
+                "self_id": BIGGEST,
+            },
+            {"text": "/ping"},
+            {"text": "/weather x"},
+            {"text": "/old y"},
+            {"text": "/mycommand"},
+            {"text": "/myjs", "user_id": 7},
+            {"text": "/echo [CQ:at,qq=all] & 好"},
+            "",
+            "{broken",
+        )
+        self.assertEqual(
+            sorted((row["echo"], row["params"]["message"][0]["data"]["text"]) for row in done.rows),
+            [
+                ("old/4", "old: y"),
+                ("polite/2", "Pong!"),
+                ("polite/7", "[CQ:at,qq=all] & 好"),
+                ("py/3", "x天气：晴，25°C"),
+                ("tjs/6", "from Node, for 7"),
+                ("tpy/5", "from Python"),
+            ],
+        )
         self.assertIn(f"polite| connected as {BIGGEST}", done.err)
         self.assertIn("polite| lifecycle shutdown", done.err)
         self.assertIn("input: line 9: not JSON", done.err)
         self.assertNotIn("crashed", done.err)
 
     def test_string_style(self):
-        """The real bridge's spelling, by quirk: the polite one understands it, the Node listing does not react."""
-        bot = self.bot(("polite", [PYTHON, "-u", HERE / "polite.py"]), ("js", ["node", HERE / "spec_weather.js"]))
+        """The real bridge's spelling, by quirk: the polite one understands it, the Node listing
+        does not react."""
+        bot = self.bot(
+            ("polite", [PYTHON, "-u", HERE / "polite.py"]), ("js", ["node", HERE / "spec_weather.js"])
+        )
         done = self.chat(bot, {"text": "/ping"}, words=("--set", "quirks.lifecycle_style=string"))
         self.assertIn("polite| lifecycle startup", done.err)
         self.assertNotIn("Plugin started!", done.err)
 
     def test_node_dies_of_an_exception(self):
         """ReferenceError in its catch: crash and restart are normal life; bot_connect comes again."""
-        script = (HERE / "template.js").read_text().replace("startsWith('/myjs')", "startsWith(params.text === 'bad' ? null.x : '/myjs')")
+        script = (
+            (HERE / "template.js")
+            .read_text()
+            .replace("startsWith('/myjs')", "startsWith(params.text === 'bad' ? null.x : '/myjs')")
+        )
         bot = self.bot(("js", ["node", self.file("dies.js", script)], "auto_restart = true"))
         done = self.chat(bot, {"text": "/myjs"}, {"text": "bad"}, {"text": "/myjs"})
         self.assertEqual([row["echo"] for row in done.rows], ["js/1", "js/3"])
         crashes = [line for line in done.error_lines if line.startswith("crashed: ")]
         self.assertEqual(len(crashes), 1, done.err)
-        self.assertIn("crashed: line 2: template-js (js): matches: js: exited with status 1 before it answered", crashes[0])
+        self.assertIn(
+            "crashed: line 2: template-js (js): matches: js: exited with status 1 before it answered",
+            crashes[0],
+        )
 
 
 class Walk(BotCase):
     def test_matches_goes_to_all_and_handle_by_priority(self):
-        bot = self.bot(self.stage("late", "priority = 200", answer={"reply": "late"}), self.stage("first", "priority = 1", answer={"reply": "first"}),
-                       self.stage("b", answer={"reply": "b"}), self.stage("a", answer={"reply": "a"}))
+        bot = self.bot(
+            self.stage("late", "priority = 200", answer={"reply": "late"}),
+            self.stage("first", "priority = 1", answer={"reply": "first"}),
+            self.stage("b", answer={"reply": "b"}),
+            self.stage("a", answer={"reply": "a"}),
+        )
         done = self.chat(bot, {"text": "x"})
         self.assertEqual([row["echo"] for row in done.rows], ["first/1", "b/1", "a/1", "late/1"])
 
     def test_block_stops_the_rest(self):
         """handled false with block true blocks, as upstream does; the others were asked all the same."""
-        bot = self.bot(self.stage("a", answer={"handled": True, "block": False, "reply": "a"}),
-                       self.stage("b", answer={"handled": False, "block": True, "reply": "b"}), self.stage("c", answer={"reply": "c"}))
+        bot = self.bot(
+            self.stage("a", answer={"handled": True, "block": False, "reply": "a"}),
+            self.stage("b", answer={"handled": False, "block": True, "reply": "b"}),
+            self.stage("c", answer={"reply": "c"}),
+        )
         done = self.chat(bot, {"text": "x"})
         self.assertEqual([row["echo"] for row in done.rows], ["a/1", "b/1"])
         self.assertEqual(self.asked("c", "matches"), ["x"])
         self.assertEqual(self.asked("c", "handle"), [])
 
     def test_no_match_no_handle(self):
-        bot = self.bot(self.stage("a", match="/a"), self.stage("b", answers={"matches": {"matches": "yes"}}),
-                       self.stage("c", answers={"matches": None}))
+        bot = self.bot(
+            self.stage("a", match="/a"),
+            self.stage("b", answers={"matches": {"matches": "yes"}}),
+            self.stage("c", answers={"matches": None}),
+        )
         done = self.chat(bot, {"text": "x"}, {"text": "y"})
         self.assertEqual(done.out, "")
         for name in "abc":
@@ -99,35 +155,72 @@ class Walk(BotCase):
         self.assertIn('warning: stage (b): answer to "matches": /matches: must be boolean', done.err)
 
     def test_reply_first_then_actions(self):
-        actions = [{"type": "reply", "text": "one @"}, {"type": "image", "url": "https://example.com/weather.png"},
-                   {"type": "dance"}, {"type": "send", "target_type": "group", "target_id": BIG, "message": "to a group"},
-                   {"type": "send", "target_type": "private", "target_id": str(BIGGEST), "message": "to a person"},
-                   {"type": "send", "target_type": "channel", "target_id": 1, "message": "no"}, {"type": "image"}, 7,
-                   {"type": "send", "target_type": "group", "target_id": 1.5, "message": "no"}]
+        actions = [
+            {"type": "reply", "text": "one @"},
+            {"type": "image", "url": "https://example.com/weather.png"},
+            {"type": "dance"},
+            {"type": "send", "target_type": "group", "target_id": BIG, "message": "to a group"},
+            {"type": "send", "target_type": "private", "target_id": str(BIGGEST), "message": "to a person"},
+            {"type": "send", "target_type": "channel", "target_id": 1, "message": "no"},
+            {"type": "image"},
+            7,
+            {"type": "send", "target_type": "group", "target_id": 1.5, "message": "no"},
+        ]
         bot = self.bot(self.stage("a", answer={"handled": True, "reply": "reply", "actions": actions}))
         done = self.chat(bot, {"text": "x", "user_id": 5, "group_id": 6})
         image = text_call("", "a", 1, group=6)
         image["params"]["message"] = [{"type": "image", "data": {"file": "https://example.com/weather.png"}}]
-        self.assertEqual(done.rows, [text_call("reply", "a", 1, group=6), text_call("one x", "a", 1, group=6), image,
-                                     text_call("to a group", "a", 1, group=BIG), text_call("to a person", "a", 1, user=BIGGEST)])
-        for part in ('action 2 ("dance") is skipped: its type must be reply, image or send', "action 5", "action 6", "action 7", "action 8"):
+        self.assertEqual(
+            done.rows,
+            [
+                text_call("reply", "a", 1, group=6),
+                text_call("one x", "a", 1, group=6),
+                image,
+                text_call("to a group", "a", 1, group=BIG),
+                text_call("to a person", "a", 1, user=BIGGEST),
+            ],
+        )
+        for part in (
+            'action 2 ("dance") is skipped: its type must be reply, image or send',
+            "action 5",
+            "action 6",
+            "action 7",
+            "action 8",
+        ):
             self.assertIn(part, done.err)
 
     def test_lenient_results(self):
-        bot = self.bot(self.stage("a", answer={"actions": None, "reply": None}), self.stage("b", answer={"handled": True, "reply": ""}),
-                       self.stage("c", answers={"handle": None}), self.stage("d", answer={"reply": "d"}))
+        bot = self.bot(
+            self.stage("a", answer={"actions": None, "reply": None}),
+            self.stage("b", answer={"handled": True, "reply": ""}),
+            self.stage("c", answers={"handle": None}),
+            self.stage("d", answer={"reply": "d"}),
+        )
         done = self.chat(bot, {"text": "x"})
         self.assertEqual([row["echo"] for row in done.rows], ["d/1"])
 
     def test_text_cannot_inject_codes(self):
         bot = self.bot(self.stage("echo", answer={"reply": "@"}))
-        done = self.chat(bot, {"post_type": "message", "message_type": "private", "user_id": 1, "raw_message": "…",
-                               "message": "&#91;CQ:at,qq=all&#93; [CQ:face,id=1]"})
-        self.assertEqual(done.rows[0]["params"]["message"], [{"type": "text", "data": {"text": "[CQ:at,qq=all]"}}])
+        done = self.chat(
+            bot,
+            {
+                "post_type": "message",
+                "message_type": "private",
+                "user_id": 1,
+                "raw_message": "…",
+                "message": "&#91;CQ:at,qq=all&#93; [CQ:face,id=1]",
+            },
+        )
+        self.assertEqual(
+            done.rows[0]["params"]["message"], [{"type": "text", "data": {"text": "[CQ:at,qq=all]"}}]
+        )
 
     def test_errors_go_on_to_the_next(self):
-        bot = self.bot(self.stage("a", errors={"matches": {"code": -32603, "message": "broken"}}),
-                       self.stage("b", errors={"handle": {"code": 1, "message": "no luck"}}), self.stage("c", answer={"reply": "c"}))
+        bot = self.bot(
+            self.stage("a", errors={"matches": {"code": -32603, "message": "broken"}}),
+            self.stage("b", errors={"handle": {"code": 1, "message": "no luck"}}),
+            self.stage("c", answer={"reply": "c"}),
+        )
         done = self.chat(bot, {"text": "x"})
         self.assertEqual([row["echo"] for row in done.rows], ["c/1"])
         self.assertIn("plugin_error: line 1: stage (a): matches: a: broken", done.err)
@@ -135,22 +228,38 @@ class Walk(BotCase):
 
     def test_error_data_is_shown(self):
         """The specification wants details in error.data."""
-        bot = self.bot(self.stage("a", errors={"handle": {"code": -32603, "message": "broken", "data": {"reason": "no database"}}}),
-                       self.stage("b", errors={"handle": {"code": -32603, "message": "broken", "data": {"table": "cities"}}}),
-                       self.stage("c", errors={"handle": {"code": 1, "message": "no", "data": "only words"}}))
+        bot = self.bot(
+            self.stage(
+                "a", errors={"handle": {"code": -32603, "message": "broken", "data": {"reason": "no database"}}}
+            ),
+            self.stage(
+                "b", errors={"handle": {"code": -32603, "message": "broken", "data": {"table": "cities"}}}
+            ),
+            self.stage("c", errors={"handle": {"code": 1, "message": "no", "data": "only words"}}),
+        )
         done = self.chat(bot, {"text": "x"})
         self.assertIn("handle: a: broken (code -32603, Internal error); reason: no database", done.err)
         self.assertIn('handle: b: broken (code -32603, Internal error); data: {"table":"cities"}', done.err)
         self.assertIn("; data: only words", done.err)
         told = [json.loads(line) for line in self.chat(bot, {"text": "x"}, words=("--json",)).error_lines]
-        self.assertEqual([one["data"] for one in told if one["event"] == "plugin_error"], [{"reason": "no database"}, {"table": "cities"}, "only words"])
+        self.assertEqual(
+            [one["data"] for one in told if one["event"] == "plugin_error"],
+            [{"reason": "no database"}, {"table": "cities"}, "only words"],
+        )
 
     def test_texts_name_the_keys_of_the_file(self):
-        bot = self.bot(self.stage("slow", "timeout = { matches = \"100ms\" }", silent=["matches"]),
-                       self.stage("weak", "auto_restart = true", "max_restarts = 0", crash="x"), ("gone", ["./no-such-program"]))
+        bot = self.bot(
+            self.stage("slow", "timeout = { matches = \"100ms\" }", silent=["matches"]),
+            self.stage("weak", "auto_restart = true", "max_restarts = 0", crash="x"),
+            ("gone", ["./no-such-program"]),
+        )
         done = self.chat(bot, {"text": "x"}, code=1)
-        self.assertIn("in 100 ms (timeout = { matches = \"DURATION\" } in the bot's file gives it longer)", done.err)
-        self.assertIn("ended 1 times in 20 s and is not started again (max_restarts in the bot's file)", done.err)
+        self.assertIn(
+            "in 100 ms (timeout = { matches = \"DURATION\" } in the bot's file gives it longer)", done.err
+        )
+        self.assertIn(
+            "ended 1 times in 20 s and is not started again (max_restarts in the bot's file)", done.err
+        )
         self.assertNotIn("mortise.toml", done.err)
         self.assertNotIn("restart.", done.err)
         self.assertNotIn("auto_restart", done.err)  # would not help where there is no program
@@ -158,23 +267,63 @@ class Walk(BotCase):
     def test_params(self):
         """What plugins get, digit for digit; self_id from the event or from connect."""
         bot = self.bot(("p", [PYTHON, HERE / "spec_weather.py"]))
-        done = self.chat(bot, {"post_type": "message", "message_type": "group", "user_id": BIG, "group_id": BIGGEST, "self_id": 3,
-                               "message": [{"type": "text", "data": {"text": " /weather 天 "}}], "raw_message": " /weather 天 "},
-                         {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": BIG},
-                         {"text": "/weather"}, words=("--show-wire",))
+        done = self.chat(
+            bot,
+            {
+                "post_type": "message",
+                "message_type": "group",
+                "user_id": BIG,
+                "group_id": BIGGEST,
+                "self_id": 3,
+                "message": [{"type": "text", "data": {"text": " /weather 天 "}}],
+                "raw_message": " /weather 天 ",
+            },
+            {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": BIG},
+            {"text": "/weather"},
+            words=("--show-wire",),
+        )
         sent = [json.loads(line[2:])["params"] for line in done.error_lines if line.startswith("> ")]
-        self.assertIn({"message_type": "group", "user_id": BIG, "group_id": BIGGEST, "text": "/weather 天", "raw_message": " /weather 天 ", "self_id": 3}, sent)
-        self.assertIn({"text": "/weather 天", "message_type": "group", "user_id": BIG, "group_id": BIGGEST}, sent)
+        self.assertIn(
+            {
+                "message_type": "group",
+                "user_id": BIG,
+                "group_id": BIGGEST,
+                "text": "/weather 天",
+                "raw_message": " /weather 天 ",
+                "self_id": 3,
+            },
+            sent,
+        )
+        self.assertIn(
+            {"text": "/weather 天", "message_type": "group", "user_id": BIG, "group_id": BIGGEST}, sent
+        )
         self.assertIn({"event": {"bot_connect": {"self_id": BIG}}}, sent)
-        self.assertIn({"message_type": "private", "user_id": 0, "group_id": None, "text": "/weather", "raw_message": "/weather", "self_id": BIG}, sent)
+        self.assertIn(
+            {
+                "message_type": "private",
+                "user_id": 0,
+                "group_id": None,
+                "text": "/weather",
+                "raw_message": "/weather",
+                "self_id": BIG,
+            },
+            sent,
+        )
         self.assertIn('"user_id":9007199254740993', done.err)
         self.assertIn("天", done.err)
 
     def test_prefilter(self):
-        """metadata.commands hides nothing unless it is asked to; then by name and alias, with or without a slash."""
-        commands = [{"name": "weather", "description": "", "aliases": ["天气"]}, {"name": "/?", "description": ""}]
-        bot = self.bot(self.stage("open", commands=commands), self.stage("closed", "prefilter = true", commands=commands),
-                       self.stage("none", "prefilter = true"))
+        """metadata.commands hides nothing unless it is asked to; then by name and alias, with or
+        without a slash."""
+        commands = [
+            {"name": "weather", "description": "", "aliases": ["天气"]},
+            {"name": "/?", "description": ""},
+        ]
+        bot = self.bot(
+            self.stage("open", commands=commands),
+            self.stage("closed", "prefilter = true", commands=commands),
+            self.stage("none", "prefilter = true"),
+        )
         said = ["hello", "/weather x", "weather", "/天气 y", "/?", "say /weather"]
         self.chat(bot, *({"text": text} for text in said))
         self.assertEqual(self.asked("open", "matches"), said)
@@ -191,13 +340,17 @@ class Walk(BotCase):
         self.assertEqual(self.asked("b", "handle"), [text for text in said if "7" in text])
         self.assertNotIn("overloaded", done.err)
 
-
     def test_pipeline(self):
         """With the quirk a plugin has several calls at once; nothing is lost, and the order stays."""
         bot = self.bot(self.stage("a", answer={"reply": "@"}))
         self.file("config/mortise/plugins/a.toml", "[quirks]\npipeline = 8\nbot_connect = \"botconnect\"\n")
         said = [str(number) for number in range(400)]
-        connect = {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": 5}
+        connect = {
+            "post_type": "meta_event",
+            "meta_event_type": "lifecycle",
+            "sub_type": "connect",
+            "self_id": 5,
+        }
         done = self.chat(bot, connect, *({"text": text} for text in said), words=("--show-wire",))
         self.assertEqual([row["params"]["message"][0]["data"]["text"] for row in done.rows], said)
         self.assertEqual(self.asked("a", "lifecycle")[1], '{"botconnect": {"self_id": 5}}')
@@ -212,8 +365,12 @@ class Slow(BotCase):
     def test_a_slow_plugin_delays_only_what_must_pass_it(self):
         """While one plugin handles, an event that a plugin before it blocks comes out at once."""
         gate = self.gate()
-        process = self.start(self.bot(self.stage("quick", match="quick", answer={"block": True, "reply": "@"}),
-                                      self.stage("slow", match="slow", gate=["slow", str(gate)], answer={"reply": "@"})))
+        process = self.start(
+            self.bot(
+                self.stage("quick", match="quick", answer={"block": True, "reply": "@"}),
+                self.stage("slow", match="slow", gate=["slow", str(gate)], answer={"reply": "@"}),
+            )
+        )
         process.stdin.write(lines({"text": "slow"}, {"text": "other"}, {"text": "quick"}).decode())
         process.stdin.close()
         self.assertEqual(json.loads(process.stdout.readline())["echo"], "quick/3")
@@ -222,27 +379,49 @@ class Slow(BotCase):
         self.assertEqual(process.wait(LIMIT), 0)
 
     def test_matches_limit(self):
-        """A plugin that does not answer matches is passed by after its limit; it does not hold the next ones for longer."""
-        bot = self.bot(self.stage("hung", "timeout = { matches = \"200ms\" }", slow=["x", 1, "matches"]), self.stage("next", answer={"reply": "@"}))
+        """A plugin that does not answer matches is passed by after its limit; it does not hold the next
+        ones for longer."""
+        bot = self.bot(
+            self.stage("hung", "timeout = { matches = \"200ms\" }", slow=["x", 1, "matches"]),
+            self.stage("next", answer={"reply": "@"}),
+        )
         done = self.chat(bot, {"text": "x1"}, {"text": "x2"})
         self.assertEqual([row["echo"] for row in done.rows], ["next/1", "next/2"])
-        self.assertIn("timeout: line 1: stage (hung): matches: hung: no reply to \"matches\" in 200 ms", done.err)
+        self.assertIn(
+            "timeout: line 1: stage (hung): matches: hung: no reply to \"matches\" in 200 ms", done.err
+        )
         self.assertIn("timeout: line 2: stage (hung)", done.err)
 
     def test_a_late_answer_poisons_nothing(self):
-        bot = self.bot(self.stage("s", "timeout = { handle = \"2s\", matches = \"20s\" }", slow=["slow", 3, "handle"], answer={"reply": "@"}))
+        bot = self.bot(
+            self.stage(
+                "s",
+                "timeout = { handle = \"2s\", matches = \"20s\" }",
+                slow=["slow", 3, "handle"],
+                answer={"reply": "@"},
+            )
+        )
         done = self.chat(bot, {"text": "slow"}, {"text": "a"}, {"text": "b"})
         self.assertEqual([row["echo"] for row in done.rows], ["s/2", "s/3"])
         self.assertEqual(len([line for line in done.error_lines if line.startswith("timeout: line 1: ")]), 1)
 
     def test_overloaded(self):
-        """1,024 wait; the next events pass the plugin by, each with an event that says so, and reach the others."""
+        """1,024 wait; the next events pass the plugin by, each with an event that says so, and
+        reach the others."""
         gate = self.gate()
         bot = self.bot(self.stage("stuck", "timeout = \"60s\"", gate=["begin", str(gate)]), self.stage("other"))
-        events = self.file("events", lines({"text": "begin"}, *({"text": f"{number}"} for number in range(1300))))
+        events = self.file(
+            "events", lines({"text": "begin"}, *({"text": f"{number}"} for number in range(1300)))
+        )
         with open(events, "rb") as stdin:
-            process = subprocess.Popen([str(MORTISE), "chat", "--json", "--config", str(bot)], stdin=stdin, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE, env=self.env, text=True)
+            process = subprocess.Popen(
+                [str(MORTISE), "chat", "--json", "--config", str(bot)],
+                stdin=stdin,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=self.env,
+                text=True,
+            )
         self.addCleanup(process.stderr.close)
         passed = []
         for line in process.stderr:
@@ -258,8 +437,10 @@ class Slow(BotCase):
         self.assertEqual(len(self.asked("other", "matches")), 1301)
 
     def test_noise_and_unknown_ids(self):
-        bot = self.bot(self.stage("loud", noise="hello world", answer={"reply": "@"}),
-                       self.stage("odd", noise='{"jsonrpc":"2.0","id":999,"result":null}', answer={"reply": "@"}))
+        bot = self.bot(
+            self.stage("loud", noise="hello world", answer={"reply": "@"}),
+            self.stage("odd", noise='{"jsonrpc":"2.0","id":999,"result":null}', answer={"reply": "@"}),
+        )
         done = self.chat(bot, {"text": "a"}, {"text": "b"})
         self.assertEqual(sorted(row["echo"] for row in done.rows), ["loud/1", "loud/2", "odd/1", "odd/2"])
         self.assertIn("noise: stage (loud): not a message on its stdout: hello world", done.err)
@@ -270,7 +451,9 @@ class SlowReader(BotCase):
 
     def start_wordy(self, *more):
         """Answers of 64 KiB each to 80 events; what the others get is on its way before."""
-        process = self.start(self.bot(self.stage("wordy", match="w", answer={"reply": "@" + "x" * 65536}), *more))
+        process = self.start(
+            self.bot(self.stage("wordy", match="w", answer={"reply": "@" + "x" * 65536}), *more)
+        )
         if more:
             process.stdin.write(lines({"text": "hang"}).decode())
             process.stdin.flush()
@@ -281,16 +464,26 @@ class SlowReader(BotCase):
         return process
 
     def test_plugins_go_on_and_nothing_is_lost(self):
-        process = self.start_wordy(self.stage("hung", "timeout = { handle = \"2s\" }", match="hang", slow=["hang", 4, "handle"]))
-        told = {"bytes of calls wait for the reader of stdout: no event is read until it has caught up", "timeout: line 1: stage (hung): handle"}
+        process = self.start_wordy(
+            self.stage("hung", "timeout = { handle = \"2s\" }", match="hang", slow=["hang", 4, "handle"])
+        )
+        told = {
+            "bytes of calls wait for the reader of stdout: no event is read until it has caught up",
+            "timeout: line 1: stage (hung): handle",
+        }
         for line in process.stderr:  # in either order
             told = {text for text in told if text not in line}
             if not told:
                 break
         self.assertFalse(told)
-        self.assertLess(len(self.asked("wordy", "handle")), 24)  # 1 MiB of answers, what is in the pipe, and a few under way
+        self.assertLess(
+            len(self.asked("wordy", "handle")), 24
+        )  # 1 MiB of answers, what is in the pipe, and a few under way
         rows = [json.loads(line) for line in process.stdout]
-        self.assertEqual([row["params"]["message"][0]["data"]["text"] for row in rows], [f"w{n}" + "x" * 65536 for n in range(10, 90)])
+        self.assertEqual(
+            [row["params"]["message"][0]["data"]["text"] for row in rows],
+            [f"w{n}" + "x" * 65536 for n in range(10, 90)],
+        )
         self.assertNotIn("the reader of", process.stderr.read())
         self.assertEqual(process.wait(LIMIT), 0)
 
@@ -317,25 +510,41 @@ class Deaths(BotCase):
         self.assertEqual(self.asked("a", "lifecycle"), ['{"startup": null}'])
         crashes = [line for line in done.error_lines if line.startswith("crashed: ")]
         self.assertEqual(len(crashes), 1, done.err)
-        self.assertIn("crashed: line 2: stage (a): handle: a: exited with status 7 before it answered; last stderr: \"about to crash\"", crashes[0])
+        self.assertIn(
+            "crashed: line 2: stage (a): handle: a: exited with status 7 before it answered; last stderr: \"about to crash\"",
+            crashes[0],
+        )
         self.assertEqual(len([line for line in done.error_lines if line.startswith("dead: ")]), 1)
         self.assertIn("auto_restart = true", done.err)
 
     def test_only_the_event_it_held_is_lost(self):
-        bot = self.bot(self.stage("a", "auto_restart = true", crash="bad", crash_in="matches", answer={"reply": "@"}))
+        bot = self.bot(
+            self.stage("a", "auto_restart = true", crash="bad", crash_in="matches", answer={"reply": "@"})
+        )
         said = [str(number) for number in range(300)]
         said[100] = said[200] = "bad"
-        done = self.chat(bot, {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": 5},
-                         *({"text": text} for text in said))
-        self.assertEqual([row["params"]["message"][0]["data"]["text"] for row in done.rows], [text for text in said if text != "bad"])
+        done = self.chat(
+            bot,
+            {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": 5},
+            *({"text": text} for text in said),
+        )
+        self.assertEqual(
+            [row["params"]["message"][0]["data"]["text"] for row in done.rows],
+            [text for text in said if text != "bad"],
+        )
         self.assertEqual(self.asked("a", "matches"), said)
         self.assertEqual(len([line for line in done.error_lines if line.startswith("crashed: ")]), 2)
         # Each new process learns that it starts and that the bot is connected.
-        self.assertEqual(self.asked("a", "lifecycle")[:6], ['{"startup": null}', '{"bot_connect": {"self_id": 5}}'] * 3)
+        self.assertEqual(
+            self.asked("a", "lifecycle")[:6], ['{"startup": null}', '{"bot_connect": {"self_id": 5}}'] * 3
+        )
 
     def test_death_between_events(self):
         """It ends by itself while nothing is asked of it: a new process is there before the next event."""
-        script = self.file("once.py", (HERE / "template.py").read_text() + '    if request.get("method") == "handle":\n        break\n')
+        script = self.file(
+            "once.py",
+            (HERE / "template.py").read_text() + '    if request.get("method") == "handle":\n        break\n',
+        )
         process = self.start(self.bot(("once", [PYTHON, script], "auto_restart = true")), "-v")
         self.until(process.stderr, "ready: 1 of 1")
         for _ in range(3):
@@ -348,14 +557,19 @@ class Deaths(BotCase):
         self.assertNotIn("crashed", err)
 
     def test_max_restarts(self):
-        bot = self.bot(self.stage("a", "auto_restart = true", "max_restarts = 1", crash="bad"), self.stage("b", answer={"reply": "@"}))
+        bot = self.bot(
+            self.stage("a", "auto_restart = true", "max_restarts = 1", crash="bad"),
+            self.stage("b", answer={"reply": "@"}),
+        )
         done = self.chat(bot, *({"text": "bad"} for _ in range(5)), code=1)
         self.assertEqual(len(done.rows), 5)
         self.assertEqual(len(self.asked("a", "handle")), 2)
         self.assertIn("dead: stage (a): ended 2 times in 20 s and is not started again", done.err)
 
     def test_startup_refused(self):
-        bot = self.bot(self.stage("no", answers={"lifecycle": {"ok": False}}), self.stage("b", answer={"reply": "@"}))
+        bot = self.bot(
+            self.stage("no", answers={"lifecycle": {"ok": False}}), self.stage("b", answer={"reply": "@"})
+        )
         done = self.chat(bot, {"text": "x"}, code=1)
         self.assertEqual([row["echo"] for row in done.rows], ["b/1"])
         self.assertIn("dead: no: the answer to \"lifecycle\" says that it did not succeed", done.err)
@@ -364,13 +578,23 @@ class Deaths(BotCase):
     def test_bot_connect_refused_is_a_warning(self):
         part = dict(answers={"lifecycle": None}, errors={})
         bot = self.bot(self.stage("a", answer={"reply": "@"}, **part))
-        connect = {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": 1}
+        connect = {
+            "post_type": "meta_event",
+            "meta_event_type": "lifecycle",
+            "sub_type": "connect",
+            "self_id": 1,
+        }
         self.assertEqual(len(self.chat(bot, connect, {"text": "x"}).rows), 1)
-        script = STAGE.read_text().replace('return {"ok": True}', 'return {"ok": "bot_connect" not in params["event"]}')
+        script = STAGE.read_text().replace(
+            'return {"ok": True}', 'return {"ok": "bot_connect" not in params["event"]}'
+        )
         bot = self.bot(("a", [PYTHON, self.file("refuses.py", script), json.dumps({"answer": {"reply": "@"}})]))
         done = self.chat(bot, connect, {"text": "x"})
         self.assertEqual(len(done.rows), 1)
-        self.assertIn("plugin_error: stage (a): bot_connect: a: the answer to \"lifecycle\" says that it did not succeed", done.err)
+        self.assertIn(
+            "plugin_error: stage (a): bot_connect: a: the answer to \"lifecycle\" says that it did not succeed",
+            done.err,
+        )
 
     def test_not_there(self):
         bot = self.bot(("gone", ["./no-such-program"]), self.stage("b", answer={"reply": "@"}))
@@ -389,11 +613,20 @@ class Files(BotCase):
         self.assertIn(part, done.err)
 
     def test_disabled(self):
-        self.refused("[external-plugin-bridge]\nenabled = false\n", "bot.toml:2:1: external-plugin-bridge.enabled is false")
+        self.refused(
+            "[external-plugin-bridge]\nenabled = false\n",
+            "bot.toml:2:1: external-plugin-bridge.enabled is false",
+        )
 
     def test_faults(self):
-        self.refused("[external-plugin-bridge]\nenabled = true\nplugins.a.args = []\n", "plugins.a.command is missing: name the program to run")
-        self.refused("[external-plugin-bridge]\nenabled = true\nplugins.a.comand = \"x\"\n", 'run (there is "comand", which is not known)')
+        self.refused(
+            "[external-plugin-bridge]\nenabled = true\nplugins.a.args = []\n",
+            "plugins.a.command is missing: name the program to run",
+        )
+        self.refused(
+            "[external-plugin-bridge]\nenabled = true\nplugins.a.comand = \"x\"\n",
+            'run (there is "comand", which is not known)',
+        )
         self.refused("[external", "bot.toml:1:")
         done = self.fails(5, "not_found", "chat", "--config", "no.toml")
         self.assertIn("no.toml: no such file", done.err)
@@ -406,17 +639,26 @@ class Files(BotCase):
 
     def test_paths_and_environment(self):
         """Relative to the file, wherever we are."""
-        self.file("bots/work/p.py", "#!/usr/bin/python3\nimport os, sys\nprint(os.getcwd(), os.environ['KEY'], os.environ['HOME'], file=sys.stderr, flush=True)\n" +
-                  (HERE / "template.py").read_text())
-        path = self.file("bots/bot.toml", '[external-plugin-bridge]\nenabled = true\n[external-plugin-bridge.plugins.p]\n'
-                         'command = "./p.py"\ncwd = "work"\nenv = { KEY = "value with blanks" }\n')
+        self.file(
+            "bots/work/p.py",
+            "#!/usr/bin/python3\nimport os, sys\nprint(os.getcwd(), os.environ['KEY'], os.environ['HOME'], file=sys.stderr, flush=True)\n"
+            + (HERE / "template.py").read_text(),
+        )
+        path = self.file(
+            "bots/bot.toml",
+            '[external-plugin-bridge]\nenabled = true\n[external-plugin-bridge.plugins.p]\n'
+            'command = "./p.py"\ncwd = "work"\nenv = { KEY = "value with blanks" }\n',
+        )
         done = self.chat(path, {"text": "/mycommand"})
         self.assertEqual(len(done.rows), 1)
         self.assertIn(f"p| {self.dir}/bots/work value with blanks {os.environ['HOME']}", done.err)
 
     def test_two_bots_of_one_name(self):
         """The key identifies; metadata.name is shown."""
-        bot = self.bot(self.stage("one", name="twin", answer={"reply": "@"}), self.stage("two", name="twin", answer={"reply": "@"}))
+        bot = self.bot(
+            self.stage("one", name="twin", answer={"reply": "@"}),
+            self.stage("two", name="twin", answer={"reply": "@"}),
+        )
         done = self.chat(bot, {"text": "x"})
         self.assertIn("ready: 2 of 2 plugins: twin (one), twin (two)", done.err)
         self.assertEqual([row["echo"] for row in done.rows], ["one/1", "two/1"])
@@ -425,13 +667,19 @@ class Files(BotCase):
 class Input(BotCase):
     def test_lines(self):
         bot = self.bot(self.stage("a", answer={"reply": "@"}))
-        stdin = '\r\n{"text":"1"}\r\n\nnot json\n[]\n{"text":"2","user_id":1.5}\n{"post_type":"notice"}\n' \
-                '{"status":"failed","retcode":100,"msg":"no such group","echo":"a/2"}\n{"status":"ok","retcode":0}\n{"text":"last"}'
+        stdin = (
+            '\r\n{"text":"1"}\r\n\nnot json\n[]\n{"text":"2","user_id":1.5}\n{"post_type":"notice"}\n'
+            '{"status":"failed","retcode":100,"msg":"no such group","echo":"a/2"}\n{"status":"ok","retcode":0}\n{"text":"last"}'
+        )
         done = self.run_mortise("chat", "--config", bot, stdin=stdin.encode())
         self.assertEqual(done.code, 0)
         self.assertEqual([row["echo"] for row in done.rows], ["a/2", "a/10"])
-        for part in ("input: line 4: not JSON", "input: line 5: an event is an object, not array", "input: line 6: user_id must be a whole number",
-                     "refused: line 8: the chat network did not do what a/2 asked: no such group"):
+        for part in (
+            "input: line 4: not JSON",
+            "input: line 5: an event is an object, not array",
+            "input: line 6: user_id must be a whole number",
+            "refused: line 8: the chat network did not do what a/2 asked: no such group",
+        ):
             self.assertIn(part, done.err)
 
     def test_too_long(self):
@@ -454,7 +702,9 @@ class Input(BotCase):
         bot = self.bot(self.stage("a", name="shown", crash="x"))
         done = self.chat(bot, {"text": "x"}, "nonsense", words=("--json",), code=1)
         told = [json.loads(line) for line in done.error_lines]
-        self.assertEqual([one["event"] for one in told if one["event"] != "stderr"], ["ready", "input", "crashed", "dead"])
+        self.assertEqual(
+            [one["event"] for one in told if one["event"] != "stderr"], ["ready", "input", "crashed", "dead"]
+        )
         self.assertEqual(told[-1]["plugin"], "a")
         crash = next(one for one in told if one["event"] == "crashed")
         self.assertEqual((crash["plugin"], crash["name"], crash["line"]), ("a", "shown (a)", 1))
@@ -515,7 +765,11 @@ class Signals(BotCase):
 class Load(Case):
     def test_a_steady_stream(self):
         """A short version of `bot_load.py`, whose full one is a row of ./dev bench."""
-        found = bot_load.measure(bot_load.arguments(["--seconds", "4", "--slow-every", "300", "--slow-for", "0.5", "--crash-every", "250"]))
+        found = bot_load.measure(
+            bot_load.arguments(
+                ["--seconds", "4", "--slow-every", "300", "--slow-for", "0.5", "--crash-every", "250"]
+            )
+        )
         self.assertEqual(found["wrong"], [], found)
         self.assertEqual((found["events"], found["crashes"], found["slow"]), (800, 3, 2))
 

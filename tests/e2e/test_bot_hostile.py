@@ -35,8 +35,15 @@ class Hostile(NetworkCase):
         return told
 
     def test_frames(self):
-        for data, status in ((frame(TEXT, b"x", rsv=4), 1002), (frame(3, b"x"), 1002), (frame(0, b"x"), 1002), (frame(TEXT, b"\xff\xfe"), 1007),
-                             (frame(TEXT, b"x", mask=True), 1002), (frame(PING, b"x" * 126), 1002), (b"\x81\x7f" + b"\x7f" + b"\xff" * 7 + b"x", 1009)):
+        for data, status in (
+            (frame(TEXT, b"x", rsv=4), 1002),
+            (frame(3, b"x"), 1002),
+            (frame(0, b"x"), 1002),
+            (frame(TEXT, b"\xff\xfe"), 1007),
+            (frame(TEXT, b"x", mask=True), 1002),
+            (frame(PING, b"x" * 126), 1002),
+            (b"\x81\x7f" + b"\x7f" + b"\xff" * 7 + b"x", 1009),
+        ):
             self.assertIn(f"({status} ", self.meets(data))
 
     def test_too_long(self):
@@ -95,24 +102,43 @@ class Hostile(NetworkCase):
         server = Server(self)
         self.begin(ws_url=server.url())
         connection = server.connection()
-        connection.send({"text": "/short"}, "[]", "null", '"x"', "{}", {"post_type": "message"}, {"post_type": 7}, {"post_type": "message", "message_type": "group", "user_id": 1},
-                        {**message("x", 1), "user_id": "abc"}, {**message("x", 1), "message": {}}, heartbeat("soon"), heartbeat(-5), heartbeat(10**30),
-                        {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": "x"}, "[" * 5000 + "]" * 5000)
+        connection.send(
+            {"text": "/short"},
+            "[]",
+            "null",
+            '"x"',
+            "{}",
+            {"post_type": "message"},
+            {"post_type": 7},
+            {"post_type": "message", "message_type": "group", "user_id": 1},
+            {**message("x", 1), "user_id": "abc"},
+            {**message("x", 1), "message": {}},
+            heartbeat("soon"),
+            heartbeat(-5),
+            heartbeat(10**30),
+            {"post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect", "self_id": "x"},
+            "[" * 5000 + "]" * 5000,
+        )
         self.echoes(connection, "fine")
         told = self.end()
         self.assertIn("it has no post_type", told)
         self.assertEqual(self.asked("a", "handle"), ["fine"])
 
     def test_flood_of_events(self):
-        """Far more than plugins can do, as fast as it goes: the bot reads no faster than it can, and each is handled."""
+        """Far more than plugins can do, as fast as it goes: the bot reads no faster than it can, and
+        each is handled."""
         server = Server(self)
         self.begin(self.stage("a"), ws_url=server.url(), ping="60s")
         connection = server.connection()
         padding = "x" * 2000
         for begin in range(0, 6000, 500):
-            connection.send(*(message(f"{number} {padding}", number + 1) for number in range(begin, begin + 500)))
+            connection.send(
+                *(message(f"{number} {padding}", number + 1) for number in range(begin, begin + 500))
+            )
         self.wait_for(lambda: len(self.asked("a", "handle")) == 6000)
-        self.assertEqual([text.split()[0] for text in self.asked("a", "handle")], [str(number) for number in range(6000)])
+        self.assertEqual(
+            [text.split()[0] for text in self.asked("a", "handle")], [str(number) for number in range(6000)]
+        )
         self.assertNotIn("overloaded", self.end())
 
     def test_flood_of_pings(self):
@@ -122,7 +148,9 @@ class Hostile(NetworkCase):
         connection = server.connection()
         before = self.memory()
         connection.exactly = lambda count: threading.Event().wait()  # reads no more
-        threading.Thread(target=self.push, args=(connection, frame(PING, b"x" * 125) * 1000), daemon=True).start()
+        threading.Thread(
+            target=self.push, args=(connection, frame(PING, b"x" * 125) * 1000), daemon=True
+        ).start()
         self.hears("it has read nothing for ")
         self.assertLess(self.memory() - before, 150_000)
         server.connection()
@@ -152,6 +180,7 @@ class Hostile(NetworkCase):
         def answer(call):
             gate.wait(LIMIT)
             return {"status": "ok", "retcode": 0}
+
         server = Server(self, answer=answer)
         self.begin(self.stage("a", answer={"reply": "@" + "x" * 20000}), ws_url=server.url())
         connection = server.connection()

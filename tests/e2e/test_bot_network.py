@@ -30,14 +30,23 @@ class Forward(NetworkCase):
         self.hears("connected: ws://127.0.0.1")
         connection.send(message("hello", 1), message("in a group", 2, group=BIG))
         calls = sorted((connection.call() for _ in range(2)), key=lambda call: call["echo"])
-        self.assertEqual(calls[0], {"action": "send_private_msg", "params": {"user_id": 7, "message": [{"type": "text", "data": {"text": "hello"}}]},
-                                    "echo": "a/1/1"})
+        self.assertEqual(
+            calls[0],
+            {
+                "action": "send_private_msg",
+                "params": {"user_id": 7, "message": [{"type": "text", "data": {"text": "hello"}}]},
+                "echo": "a/1/1",
+            },
+        )
         self.assertEqual((calls[1]["action"], calls[1]["params"]["group_id"]), ("send_group_msg", BIG))
         told = self.end()
         self.assertEqual(connection.until_frame(CLOSE), struct.pack(">H", 1001) + b"the bot ends")
         self.assertNotIn("lost:", told)
         self.assertNotIn("x=1", told)  # a query may hold a token
-        self.assertEqual(self.asked("a", "lifecycle"), ['{"startup": null}', '{"bot_connect": {"self_id": 10001}}', '{"shutdown": null}'])
+        self.assertEqual(
+            self.asked("a", "lifecycle"),
+            ['{"startup": null}', '{"bot_connect": {"self_id": 10001}}', '{"shutdown": null}'],
+        )
 
     def test_self_id_reaches_plugins(self):
         server = Server(self)
@@ -56,7 +65,10 @@ class Forward(NetworkCase):
         for given, code in ({"access_token": "wrong"}, 403), ({}, 401):
             server = Server(self, token="right")
             self.begin(ws_url=server.url(), **given)
-            self.assertIn(f"it refuses the access token (HTTP {code}); trying again in about 1 s", self.hears("disconnected: "))
+            self.assertIn(
+                f"it refuses the access token (HTTP {code}); trying again in about 1 s",
+                self.hears("disconnected: "),
+            )
             server.token = given.get("access_token")  # the mistake is found, and mended at the other side
             self.echoes(server.connection(), "x")
             self.end()
@@ -79,9 +91,12 @@ class Forward(NetworkCase):
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
         self.begin(ws_url=f"ws://127.0.0.1:{listener.getsockname()[1]}")
-        for answer, part in ((b"HTTP/1.1 200 OK\r\n\r\n", "it answers as a web server, not as a WebSocket (HTTP 200)"),
-                             (b"220 mail.example.org ESMTP\r\n\r\n", "its answer is not HTTP"), (b"x" * 20000, "its handshake is too long"),
-                             (b"HTTP/1.1 101 OK\r\n", "the connection was closed during the handshake")):
+        for answer, part in (
+            (b"HTTP/1.1 200 OK\r\n\r\n", "it answers as a web server, not as a WebSocket (HTTP 200)"),
+            (b"220 mail.example.org ESMTP\r\n\r\n", "its answer is not HTTP"),
+            (b"x" * 20000, "its handshake is too long"),
+            (b"HTTP/1.1 101 OK\r\n", "the connection was closed during the handshake"),
+        ):
             sock, _ = listener.accept()
             sock.recv(65536)
             try:
@@ -123,10 +138,14 @@ class Reconnect(NetworkCase):
         self.assertEqual(self.asked("a", "lifecycle").count('{"bot_connect": {"self_id": 10001}}'), 2)
 
     def test_events_under_way_are_finished(self):
-        """A plugin has an event, others wait, when the connection is cut: the answers go out over the next one."""
+        """A plugin has an event, others wait, when the connection is cut: the answers go out over
+        the next one."""
         gate = self.gate()
         server = Server(self)
-        self.begin(self.stage("a", "timeout = { matches = \"30s\" }", gate=["1", str(gate)], answer={"reply": "@"}), ws_url=server.url())
+        self.begin(
+            self.stage("a", "timeout = { matches = \"30s\" }", gate=["1", str(gate)], answer={"reply": "@"}),
+            ws_url=server.url(),
+        )
         first = server.connection()
         first.send(*(message(str(number), number) for number in range(1, 6)))
         self.wait_for(lambda: self.asked("a", "handle"))
@@ -227,17 +246,23 @@ class Results(NetworkCase):
     """What becomes of calls."""
 
     def test_refused_by_the_network(self):
-        server = Server(self, answer=lambda call: {"status": "failed", "retcode": 100, "wording": "no such group"})
+        server = Server(
+            self, answer=lambda call: {"status": "failed", "retcode": 100, "wording": "no such group"}
+        )
         self.begin(ws_url=server.url())
         server.connection().send(message("x", 1, group=5))
-        self.assertIn("refused: event 1: stage (a): send_group_msg to 5: no such group", self.hears("refused: "))
+        self.assertIn(
+            "refused: event 1: stage (a): send_group_msg to 5: no such group", self.hears("refused: ")
+        )
         self.end()
 
     def test_no_answer(self):
         server = Server(self, answer=lambda call: None)
         self.begin(ws_url=server.url(), api_timeout="200ms")
         server.connection().send(message("x", 1))
-        self.hears("timeout: event 1: stage (a): send_private_msg to 7: no answer in 200 ms (api_timeout in the bot's file sets the limit)")
+        self.hears(
+            "timeout: event 1: stage (a): send_private_msg to 7: no answer in 200 ms (api_timeout in the bot's file sets the limit)"
+        )
         self.end()
 
     def test_lost_with_the_connection(self):
@@ -257,33 +282,80 @@ class Results(NetworkCase):
         """There is nobody to take it for as long as it may take."""
         gate = self.gate()
         server = Server(self)
-        self.begin(self.stage("a", gate=["x", str(gate)], answer={"reply": "@"}), ws_url=server.url(), api_timeout="100ms")
+        self.begin(
+            self.stage("a", gate=["x", str(gate)], answer={"reply": "@"}),
+            ws_url=server.url(),
+            api_timeout="100ms",
+        )
         connection = server.connection()
         connection.send(message("x", 1))
         self.wait_for(lambda: self.asked("a", "handle"))
         server.stop()
         self.hears("disconnected: ")
         gate.open()
-        self.hears("lost: event 1: stage (a): send_private_msg to 7: not sent: for 100 ms there was no connection that accepts calls")
+        self.hears(
+            "lost: event 1: stage (a): send_private_msg to 7: not sent: for 100 ms there was no connection that accepts calls"
+        )
         self.end()
 
     def test_told_to_the_plugin_that_acted(self):
         """Only to one whose metadata asks for it; the others see nothing but what the specification has."""
+
         def answer(call):
             if call["params"].get("group_id"):
                 return {"status": "failed", "retcode": 1404, "msg": "gone"}
             return {"status": "ok", "retcode": 0, "data": {"message_id": BIG}}
-        actions = [{"type": "image", "url": "https://example.org/x.png"}, {"type": "send", "target_type": "group", "target_id": 9, "message": "m"}]
+
+        actions = [
+            {"type": "image", "url": "https://example.org/x.png"},
+            {"type": "send", "target_type": "group", "target_id": 9, "message": "m"},
+        ]
         metadata = {"metadata": {"name": "told", "description": "", "version": "1", "results": True}}
         server = Server(self, answer=answer)
-        self.begin(self.stage("a", answers=metadata, answer={"reply": "r", "actions": actions}), self.stage("b", answer={"reply": "b"}), ws_url=server.url())
+        self.begin(
+            self.stage("a", answers=metadata, answer={"reply": "r", "actions": actions}),
+            self.stage("b", answer={"reply": "b"}),
+            ws_url=server.url(),
+        )
         server.connection().send(message("x", 1))
         self.wait_for(lambda: sum("action_result" in line for line in self.asked("a", "lifecycle")) == 3)
-        told = [json.loads(line)["action_result"] for line in self.asked("a", "lifecycle") if "action_result" in line]
-        self.assertEqual(sorted(told, key=lambda one: -1 if one["index"] is None else one["index"]), [
-            {"target_type": "private", "target_id": 7, "index": None, "status": "ok", "retcode": 0, "message": None, "data": {"message_id": BIG}},
-            {"target_type": "private", "target_id": 7, "index": 0, "status": "ok", "retcode": 0, "message": None, "data": {"message_id": BIG}},
-            {"target_type": "group", "target_id": 9, "index": 1, "status": "failed", "retcode": 1404, "message": "gone", "data": None}])
+        told = [
+            json.loads(line)["action_result"]
+            for line in self.asked("a", "lifecycle")
+            if "action_result" in line
+        ]
+        self.assertEqual(
+            sorted(told, key=lambda one: -1 if one["index"] is None else one["index"]),
+            [
+                {
+                    "target_type": "private",
+                    "target_id": 7,
+                    "index": None,
+                    "status": "ok",
+                    "retcode": 0,
+                    "message": None,
+                    "data": {"message_id": BIG},
+                },
+                {
+                    "target_type": "private",
+                    "target_id": 7,
+                    "index": 0,
+                    "status": "ok",
+                    "retcode": 0,
+                    "message": None,
+                    "data": {"message_id": BIG},
+                },
+                {
+                    "target_type": "group",
+                    "target_id": 9,
+                    "index": 1,
+                    "status": "failed",
+                    "retcode": 1404,
+                    "message": "gone",
+                    "data": None,
+                },
+            ],
+        )
         self.end()
         self.assertNotIn("action_result", " ".join(self.asked("b")))
 
@@ -294,7 +366,11 @@ class Results(NetworkCase):
         def answer(call):
             order.put(call)
             held.append(call["echo"])
-        actions = [{"type": "image", "url": "u"}, {"type": "send", "target_type": "group", "target_id": 9, "message": "elsewhere"}]
+
+        actions = [
+            {"type": "image", "url": "u"},
+            {"type": "send", "target_type": "group", "target_id": 9, "message": "elsewhere"},
+        ]
         server = Server(self, answer=answer)
         self.begin(self.stage("a", answer={"reply": "first", "actions": actions}), ws_url=server.url())
         connection = server.connection()
@@ -357,7 +433,11 @@ class Ends(NetworkCase):
 
     def test_twice(self):
         server = Server(self, answer=lambda call: None)
-        self.begin(self.stage("a", slow=["slow", 1000, "handle"]), words=("--set", "stop.bye=900s", "--set", "stop.term=1000s", "-v"), ws_url=server.url())
+        self.begin(
+            self.stage("a", slow=["slow", 1000, "handle"]),
+            words=("--set", "stop.bye=900s", "--set", "stop.term=1000s", "-v"),
+            ws_url=server.url(),
+        )
         server.connection().send(message("slow", 1))
         self.wait_for(lambda: self.asked("a", "handle"))
         self.process.send_signal(signal.SIGTERM)
@@ -369,8 +449,16 @@ class Ends(NetworkCase):
         bot = self.bot(self.stage("a"))
         bot.write_text(bot.read_text() + f'[bot]\nws_url = "{server.url()}"\n')
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([MORTISE, "chat", "--config", bot], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=self.env,
-                                   start_new_session=True, text=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        process = subprocess.Popen(
+            [MORTISE, "chat", "--config", bot],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            start_new_session=True,
+            text=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
         self.addCleanup(process.stderr.close)
         os.close(theirs)
         server.connection()

@@ -26,7 +26,10 @@ class Reload(BotCase):
         self.process.stdin.flush()
 
     def answers(self, count):
-        return [json.loads(self.process.stdout.readline())["params"]["message"][0]["data"]["text"] for _ in range(count)]
+        return [
+            json.loads(self.process.stdout.readline())["params"]["message"][0]["data"]["text"]
+            for _ in range(count)
+        ]
 
     def hears(self, part):
         return self.until(self.process.stderr, part)
@@ -100,9 +103,16 @@ class Reload(BotCase):
         self.assertIn("none of the plugins is enabled", done.err)
 
     def test_hangup_reads_it_again(self):
-        """Nothing has changed: nobody is restarted. A script that was edited is a change, though the file is the same."""
+        """Nothing has changed: nobody is restarted. A script that was edited is a change, though the
+        file is the same."""
         script = self.file("p.py", STAGE.read_text())
-        self.begin(("a", [PYTHON, "-u", "p.py", json.dumps({"log": str(self.dir / "a.log"), "answer": {"reply": "a"}})]), self.stage("b"))
+        self.begin(
+            (
+                "a",
+                [PYTHON, "-u", "p.py", json.dumps({"log": str(self.dir / "a.log"), "answer": {"reply": "a"}})],
+            ),
+            self.stage("b"),
+        )
         self.process.send_signal(signal.SIGHUP)
         self.assertIn("2 unchanged", self.hears("reload: "))
         self.file("p.py.new", script.read_text().replace('"@", text', '"a", "edited"'))
@@ -117,8 +127,11 @@ class Reload(BotCase):
 
     def test_a_broken_file_changes_nothing(self):
         self.begin(self.stage("a", answer={"reply": "a"}))
-        for text, part in (("[external", "bot.toml:1:"), ("[external-plugin-bridge]\nenabled = false\n", "enabled is false"),
-                           ("[external-plugin-bridge]\nenabled = true\nplugins.a.args = []\n", "plugins.a.command is missing")):
+        for text, part in (
+            ("[external", "bot.toml:1:"),
+            ("[external-plugin-bridge]\nenabled = false\n", "enabled is false"),
+            ("[external-plugin-bridge]\nenabled = true\nplugins.a.args = []\n", "plugins.a.command is missing"),
+        ):
             self.file("bot.toml", text)
             told = self.hears("reload: ")
             self.assertIn(part, told)
@@ -131,7 +144,10 @@ class Reload(BotCase):
     def test_a_new_one_that_does_not_start_leaves_the_old_one(self):
         self.begin(self.stage("a", answer={"reply": "old"}))
         self.bot(self.stage("a", answers={"lifecycle": {"ok": False}}))
-        self.assertIn("the new process does not start, so the old one goes on: a: the answer to \"lifecycle\" says", self.hears("reload: stage (a): "))
+        self.assertIn(
+            "the new process does not start, so the old one goes on: a: the answer to \"lifecycle\" says",
+            self.hears("reload: stage (a): "),
+        )
         self.say("x")
         self.assertEqual(self.answers(1), ["old"])
         self.bot(("a", ["./no-such-program"]))
@@ -152,7 +168,8 @@ class Reload(BotCase):
         self.end()
 
     def test_no_event_is_lost_or_out_of_order(self):
-        """The old process has an event under way and more waiting when the new one is ready: its answer comes first."""
+        """The old process has an event under way and more waiting when the new one is ready: its
+        answer comes first."""
         gate = self.gate()
         part = {"gate": ["first", str(gate)], "answer": {"reply": "old @"}}
         self.begin(self.stage("a", "timeout = { matches = \"30s\" }", **part), words=("-v",))
@@ -200,8 +217,11 @@ class Reload(BotCase):
         self.assertEqual((self.starts("a"), self.starts("b")), (1, 1))
 
     def test_a_symbolic_link_is_turned(self):
-        """As volumes of containers do it: the directory sees the link being renamed, the file stays as it is."""
-        a, b = self.bot_text(self.stage("a", answer={"reply": "a"})), self.bot_text(self.stage("b", answer={"reply": "b"}))
+        """As volumes of containers do it: the directory sees the link being renamed, the file
+        stays as it is."""
+        a, b = self.bot_text(self.stage("a", answer={"reply": "a"})), self.bot_text(
+            self.stage("b", answer={"reply": "b"})
+        )
         self.file("one/bot.toml", a)
         self.file("two/bot.toml", b)
         os.symlink("one", self.dir / "data")
@@ -218,15 +238,24 @@ class Reload(BotCase):
     def test_a_terminal_that_hangs_up_ends_it(self):
         """There SIGHUP is what it always was."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([MORTISE, "chat", "--config", self.bot(self.stage("a"))], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
-                                   env=self.env, start_new_session=True, text=True,
-                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        process = subprocess.Popen(
+            [MORTISE, "chat", "--config", self.bot(self.stage("a"))],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            start_new_session=True,
+            text=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
         self.addCleanup(process.stderr.close)
         os.close(theirs)
         self.until(process.stderr, "ready: ")
         os.close(ours)
         self.assertNotIn("reload", process.stderr.read())
-        self.assertIn(process.wait(LIMIT), (0, 128 + signal.SIGHUP))  # 0: the end of input was seen before the signal
+        self.assertIn(
+            process.wait(LIMIT), (0, 128 + signal.SIGHUP)
+        )  # 0: the end of input was seen before the signal
 
     def test_many_times(self):
         """A file that changes faster than plugins start: in the end it is as the last one says."""

@@ -19,7 +19,13 @@ class Reverse(NetworkCase):
         self.hears("listening: ")
 
     def dial(self, headers=None, path="/onebot/v11/ws", **how):
-        return dial(self, self.port, {"X-Self-ID": "10001", "X-Client-Role": "Universal"} if headers is None else headers, path, **how)
+        return dial(
+            self,
+            self.port,
+            {"X-Self-ID": "10001", "X-Client-Role": "Universal"} if headers is None else headers,
+            path,
+            **how,
+        )
 
     def test_universal(self):
         self.listen()
@@ -52,7 +58,9 @@ class Reverse(NetworkCase):
         _, two = self.dial({"X-Self-ID": "2", "X-Client-Role": "Universal"})
         for number in range(1, 6):
             one.send(message(f"one {number}", number, self_id=1))
-            two.send(message(f"two {number}", number, self_id=2))  # the same ids, and no duplicates: another account
+            two.send(
+                message(f"two {number}", number, self_id=2)
+            )  # the same ids, and no duplicates: another account
         self.assertEqual(one.texts(5), [f"one {number}" for number in range(1, 6)])
         self.assertEqual(two.texts(5), [f"two {number}" for number in range(1, 6)])
         self.end()
@@ -79,17 +87,31 @@ class Reverse(NetworkCase):
         self.assertEqual(self.dial({**who, "Authorization": "Bearer s_e%c"})[0], 101)
         self.assertEqual(self.dial({**who, "Authorization": "Token s_e%c"})[0], 101)  # older implementations
         self.assertEqual(self.dial(who, "/onebot/v11/ws?a=b&access_token=s_e%25c")[0], 101)
-        for headers, path, status in ((who, "", 401), ({**who, "Authorization": "Bearer s_e%cx"}, "", 403), ({**who, "Authorization": "Bearer s_e%"}, "", 403),
-                                      ({**who, "Authorization": "Basic s_e%c"}, "", 401), (who, "?access_token=", 403), (who, "?xaccess_token=s_e%25c", 401)):
+        for headers, path, status in (
+            (who, "", 401),
+            ({**who, "Authorization": "Bearer s_e%cx"}, "", 403),
+            ({**who, "Authorization": "Bearer s_e%"}, "", 403),
+            ({**who, "Authorization": "Basic s_e%c"}, "", 401),
+            (who, "?access_token=", 403),
+            (who, "?xaccess_token=s_e%25c", 401),
+        ):
             self.assertEqual(self.dial(headers, "/onebot/v11/ws" + path)[0], status, (headers, path))
         self.hears("refused: 127.0.0.1 port ")
         self.assertNotIn("s_e%c", self.end())
 
     def test_paths_and_origins(self):
         self.listen()
-        for path, status in (("/onebot/v11/ws", 101), ("/onebot/v11/ws/", 101), ("/onebot/v11/ws/api", 101), ("/onebot/v11/wsx", 404), ("/", 404)):
+        for path, status in (
+            ("/onebot/v11/ws", 101),
+            ("/onebot/v11/ws/", 101),
+            ("/onebot/v11/ws/api", 101),
+            ("/onebot/v11/wsx", 404),
+            ("/", 404),
+        ):
             self.assertEqual(self.dial(path=path)[0], status, path)
-        self.assertEqual(self.dial({"Origin": "https://evil.example"})[0], 403)  # a web page in somebody's browser
+        self.assertEqual(
+            self.dial({"Origin": "https://evil.example"})[0], 403
+        )  # a web page in somebody's browser
         self.end()
 
     def test_it_comes_back(self):
@@ -127,7 +149,8 @@ class Reverse(NetworkCase):
         self.assertNotIn("other machines", self.end())
 
     def test_crowds(self):
-        """Many at the door that say nothing, and one that does; those who refuse to speak HTTP do not fill the log."""
+        """Many at the door that say nothing, and one that does; those who refuse to speak HTTP do not
+        fill the log."""
         self.listen()
         idle = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(12)]
         for sock in idle:
@@ -142,18 +165,82 @@ class Reverse(NetworkCase):
 
 def make_certificates(directory):
     """An authority, a certificate for localhost and 127.0.0.1 by it, and one that nobody has signed."""
+
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=directory)
+
     extensions = directory / "names"
     extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
     other = directory / "other-names"
     other.write_text("subjectAltName=DNS:elsewhere.example\n")
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test authority")
+    openssl(
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        "ca.key",
+        "-out",
+        "ca.pem",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=test authority",
+    )
     for name, names in (("good", "names"), ("wrong", "other-names")):
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", f"{name}.pem", "-days", "2", "-extfile", names)
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "self.key", "-out", "self.pem", "-days", "2", "-subj", "/CN=localhost",
-            "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
+        openssl(
+            "req",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.csr",
+            "-subj",
+            f"/CN={name}",
+        )
+        openssl(
+            "x509",
+            "-req",
+            "-in",
+            f"{name}.csr",
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-CAcreateserial",
+            "-out",
+            f"{name}.pem",
+            "-days",
+            "2",
+            "-extfile",
+            names,
+        )
+    openssl(
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        "self.key",
+        "-out",
+        "self.pem",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-addext",
+        "subjectAltName=DNS:localhost,IP:127.0.0.1",
+    )
 
 
 class Tls(NetworkCase):
@@ -221,9 +308,17 @@ class Tls(NetworkCase):
         self.end()
 
     def test_files_that_are_none(self):
-        for network, part in (({"ws_url": "wss://localhost", "ca_file": "none.pem"}, "none.pem: no certificates can be read from it: No such file or directory"),
-                              ({"ws_url": "wss://localhost", "ca_file": "names"}, "names: no certificates can be read from it"),
-                              ({"listen": "wss://127.0.0.1:1", "cert_file": "good.pem", "key_file": "self.key"}, "it is not the key of")):
+        for network, part in (
+            (
+                {"ws_url": "wss://localhost", "ca_file": "none.pem"},
+                "none.pem: no certificates can be read from it: No such file or directory",
+            ),
+            ({"ws_url": "wss://localhost", "ca_file": "names"}, "names: no certificates can be read from it"),
+            (
+                {"listen": "wss://127.0.0.1:1", "cert_file": "good.pem", "key_file": "self.key"},
+                "it is not the key of",
+            ),
+        ):
             self.begin(**network)
             self.hears(part)
             self.assertEqual(self.process.wait(LIMIT), 3)
@@ -232,7 +327,9 @@ class Tls(NetworkCase):
         port = free_port()
         self.begin(listen=f"wss://127.0.0.1:{port}", cert_file="good.pem", key_file="good.key")
         self.hears("listening: wss://")
-        status, connection = dial(self, port, {"X-Self-ID": "10001"}, tls=ssl.create_default_context(cafile=self.dir / "ca.pem"))
+        status, connection = dial(
+            self, port, {"X-Self-ID": "10001"}, tls=ssl.create_default_context(cafile=self.dir / "ca.pem")
+        )
         self.assertEqual(status, 101)
         self.echoes(connection, "x")
         self.end()

@@ -13,10 +13,28 @@ class Arguments(Case):
         return self.ok("call", ECHO, "echo", *words, **how).json
 
     def test_typing(self):
-        given = {"n=1": 1, "n=-2.5e3": -2500.0, "n=true": True, "n=null": None, "n=one": "one", "n=": "",
-                 'n="1"': "1", "n=01": "01", "n=1x": "1x", "n=[1]": "[1]", "n={}": "{}", "n=True": "True",
-                 "n= 1": 1, "n=ä": "ä", "n=a=b": "a=b", "n:=[1, 2]": [1, 2], 'n:={"a":{}}': {"a": {}}, "n:=7": 7,
-                 "n=NaN": "NaN", 'n=say "hi"\n': 'say "hi"\n'}
+        given = {
+            "n=1": 1,
+            "n=-2.5e3": -2500.0,
+            "n=true": True,
+            "n=null": None,
+            "n=one": "one",
+            "n=": "",
+            'n="1"': "1",
+            "n=01": "01",
+            "n=1x": "1x",
+            "n=[1]": "[1]",
+            "n={}": "{}",
+            "n=True": "True",
+            "n= 1": 1,
+            "n=ä": "ä",
+            "n=a=b": "a=b",
+            "n:=[1, 2]": [1, 2],
+            'n:={"a":{}}': {"a": {}},
+            "n:=7": 7,
+            "n=NaN": "NaN",
+            'n=say "hi"\n': 'say "hi"\n',
+        }
         for word, value in given.items():
             self.assertEqual(self.echo(word), {"n": value}, word)
 
@@ -25,7 +43,9 @@ class Arguments(Case):
         self.assertIn("12345678901234567890123", done.out)
 
     def test_nested(self):
-        self.assertEqual(self.echo("a.b=1", "a.c.d=x", "e=2", "a.b=3"), {"a": {"b": 3, "c": {"d": "x"}}, "e": 2})
+        self.assertEqual(
+            self.echo("a.b=1", "a.c.d=x", "e=2", "a.b=3"), {"a": {"b": 3, "c": {"d": "x"}}, "e": 2}
+        )
         self.assertEqual(self.echo("a=1", "a.b=2"), {"a": {"b": 2}})
         self.assertEqual(self.echo(r"a\.b=1", "c-d_e$=2"), {"a.b": 1, "c-d_e$": 2})
         self.assertEqual(self.echo('{"a":{"b":1,"c":2}}', "a.b=5", "x=1"), {"a": {"b": 5, "c": 2}, "x": 1})
@@ -52,14 +72,27 @@ class Arguments(Case):
 
     def test_wrong(self):
         self.file("bytes.bin", b"\xff\x00\x01")
-        for word, text in (("{bad", "not JSON"), ("[1,", "not JSON"), ("word", "expected KEY=VALUE or a JSON object"),
-                           ("=1", "expected KEY=VALUE or a JSON object"), ("", "expected KEY=VALUE"), ("k:=[", 'argument "k" is not JSON'), ("k:=", "not JSON"),
-                           ("k=@bytes.bin", "base64:bytes.bin"), ("k=@.", "directory"), ("k=\udcff", "UTF-8")):
+        for word, text in (
+            ("{bad", "not JSON"),
+            ("[1,", "not JSON"),
+            ("word", "expected KEY=VALUE or a JSON object"),
+            ("=1", "expected KEY=VALUE or a JSON object"),
+            ("", "expected KEY=VALUE"),
+            ("k:=[", 'argument "k" is not JSON'),
+            ("k:=", "not JSON"),
+            ("k=@bytes.bin", "base64:bytes.bin"),
+            ("k=@.", "directory"),
+            ("k=\udcff", "UTF-8"),
+        ):
             done = self.fails(4, "input", "call", ECHO, "echo", word)
             self.assertIn(text, done.err)
         self.assertIn("object or array", self.fails(4, "input", "call", ECHO, "echo", "-", stdin=b"5").err)
-        self.assertIn("stdin is not JSON", self.fails(4, "input", "call", ECHO, "echo", "-", stdin=b"nonsense").err)
-        self.assertIn("missing.json: no such file", self.fails(5, "not_found", "call", ECHO, "echo", "@missing.json").err)
+        self.assertIn(
+            "stdin is not JSON", self.fails(4, "input", "call", ECHO, "echo", "-", stdin=b"nonsense").err
+        )
+        self.assertIn(
+            "missing.json: no such file", self.fails(5, "not_found", "call", ECHO, "echo", "@missing.json").err
+        )
         self.assertIn("no such file", self.fails(5, "not_found", "call", ECHO, "echo", "k=@missing").err)
         self.assertIn("array", self.fails(4, "input", "call", ECHO, "echo", "[1]", "k=1").err)
         self.assertIn("line 1, column", self.fails(4, "input", "call", ECHO, "echo", "{bad").err)
@@ -105,13 +138,18 @@ class Verbose(Case):
         done = self.run_mortise("call", "-v", ECHO, "say", "text=hello there")
         self.assertEqual((done.code, done.json), (0, None))
         self.assertIn("echo| hello there", done.error_lines)
-        self.assertTrue(any(line.startswith("echo: stopped -> starting") for line in done.error_lines), done.err)
+        self.assertTrue(
+            any(line.startswith("echo: stopped -> starting") for line in done.error_lines), done.err
+        )
         self.assertTrue(any("-> ready" in line for line in done.error_lines), done.err)
 
     def test_show_wire(self):
         done = self.run_mortise("call", "--show-wire", ECHO, "echo", "a=1")
         sent, got = done.error_lines
-        self.assertEqual(json.loads(sent.removeprefix("> ")), {"jsonrpc": "2.0", "id": 1, "method": "echo", "params": {"a": 1}})
+        self.assertEqual(
+            json.loads(sent.removeprefix("> ")),
+            {"jsonrpc": "2.0", "id": 1, "method": "echo", "params": {"a": 1}},
+        )
         self.assertEqual(json.loads(got.removeprefix("< "))["result"], {"a": 1})
         self.assertEqual(done.json, {"a": 1})
 
@@ -119,7 +157,9 @@ class Verbose(Case):
         """Of the library: also without a tap, and beside one."""
         for words in ((), ("--show-wire",)):
             done = self.run_mortise("call", *words, ECHO, "echo", "a=1", env={"MORTISE_TRACE": "wire"})
-            sent, got = [line.split(" wire: echo ", 1)[1] for line in done.error_lines if line.startswith("mortise ")]
+            sent, got = [
+                line.split(" wire: echo ", 1)[1] for line in done.error_lines if line.startswith("mortise ")
+            ]
             self.assertEqual(json.loads(sent.removeprefix("> "))["params"], {"a": 1})
             self.assertEqual(json.loads(got.removeprefix("< "))["result"], {"a": 1})
             self.assertEqual(len(done.error_lines), 4 if words else 2)
@@ -152,35 +192,55 @@ class Failures(Case):
         self.assertIn("mortise.toml:1", self.fails(3, "manifest", "call", "own", "echo").err)
 
     def test_missing_program(self):
-        self.file("lost/yams-plugin.json", json.dumps({"name": "lost", "version": "1", "entry": {"cmd": ["./gone.sh"]}}))
+        self.file(
+            "lost/yams-plugin.json",
+            json.dumps({"name": "lost", "version": "1", "entry": {"cmd": ["./gone.sh"]}}),
+        )
         done = self.run_mortise("call", "lost", "echo")
         self.assertEqual((done.code, len(done.error_lines)), (3, 1), done.err)
         self.assertIn("gone.sh", done.err)
-        self.assertIn("no-such-program", self.fails(5, "not_found", "call", "echo", "--", "no-such-program").err)
+        self.assertIn(
+            "no-such-program", self.fails(5, "not_found", "call", "echo", "--", "no-such-program").err
+        )
 
     def test_unknown_method(self):
         done = self.fails(1, "plugin_error", "call", ECHO, "frobnicate")
         self.assertIn("frobnicate", done.err)
         self.assertIn(f"mortise info {ECHO}", done.err)
-        self.assertEqual(self.fails(1, "plugin_error", "call", "--json", ECHO, "frobnicate").json["rpc_code"], -32601)
+        self.assertEqual(
+            self.fails(1, "plugin_error", "call", "--json", ECHO, "frobnicate").json["rpc_code"], -32601
+        )
 
     def test_error_data_reaches_the_caller(self):
-        error = {"code": -32042, "message": "no luck", "data": {"reason": "Because", "details": {"n": [1]}, "more": "x"}}
+        error = {
+            "code": -32042,
+            "message": "no luck",
+            "data": {"reason": "Because", "details": {"n": [1]}, "more": "x"},
+        }
         done = self.fails(1, "plugin_error", "call", "--json", ECHO, "fail", json.dumps(error))
-        self.assertEqual((done.json["data"], done.json["rpc_code"], done.json["kind"]),
-                         (error["data"], -32042, "plugin_error"))
+        self.assertEqual(
+            (done.json["data"], done.json["rpc_code"], done.json["kind"]),
+            (error["data"], -32042, "plugin_error"),
+        )
         self.assertIn("no luck", done.json["message"])
         self.assertIn("; reason: Because; details: {", done.err)
         error["data"] = ["just", "a list"]
-        self.assertIn('; data: ["just","a list"]', self.fails(1, "plugin_error", "call", ECHO, "fail", json.dumps(error)).err)
+        self.assertIn(
+            '; data: ["just","a list"]',
+            self.fails(1, "plugin_error", "call", ECHO, "fail", json.dumps(error)).err,
+        )
         error["data"] = None
         self.assertNotIn("data", self.fails(1, "plugin_error", "call", ECHO, "fail", json.dumps(error)).err)
 
     def test_dependency_missing(self):
         source = ["source.type=bytes", "source.data=" + base64.b64encode(b"dependency").decode()]
         done = self.fails(1, "plugin_error", "call", "-d", "yams", YAMS_ERRORS, "extractor.extract", *source)
-        for text in ("Ghidra not found", "reason: DependencyMissing", "--env GHIDRA_INSTALL_DIR",
-                     "--config ghidra_install=VALUE"):
+        for text in (
+            "Ghidra not found",
+            "reason: DependencyMissing",
+            "--env GHIDRA_INSTALL_DIR",
+            "--config ghidra_install=VALUE",
+        ):
             self.assertIn(text, done.err)
 
     def test_timeout(self):
@@ -189,19 +249,28 @@ class Failures(Case):
         self.assertIn('last stderr: "hanging"', done.err)
         self.fails(6, "timeout", "call", "--timeout", "hang=300ms", ECHO, "hang")
         self.fails(6, "timeout", "call", "--set", "timeouts.hang=300ms", ECHO, "hang")
-        self.assertEqual(self.fails(6, "timeout", "call", "--json", "-t", "300ms", ECHO, "hang").json["exit_code"], 6)
+        self.assertEqual(
+            self.fails(6, "timeout", "call", "--json", "-t", "300ms", ECHO, "hang").json["exit_code"], 6
+        )
 
     def test_timeout_of_one_that_never_spoke(self):
-        mute = "it has sent no message at all: does it speak plain (--dialect, --framing), and flush its stdout?"
+        mute = (
+            "it has sent no message at all: does it speak plain (--dialect, --framing), and flush its stdout?"
+        )
         self.assertIn(mute, self.fails(6, "timeout", "call", "-t", "300ms", "x", "--", "/bin/sleep", "60").err)
         speaks = "print('{\"jsonrpc\":\"2.0\",\"method\":\"up\"}', flush=True); import time; time.sleep(60)"
-        self.assertNotIn("no message", self.fails(6, "timeout", "call", "-t", "1s", "x", "--", PYTHON, "-c", speaks).err)
+        self.assertNotIn(
+            "no message", self.fails(6, "timeout", "call", "-t", "1s", "x", "--", PYTHON, "-c", speaks).err
+        )
 
     def test_what_words_were_taken_for(self):
         done = self.fails(4, "input", "call", "greet", "name=Ada", ECHO)
         self.assertIn('expected KEY=VALUE or a JSON object (PLUGIN is "greet", METHOD is "name=Ada")', done.err)
         done = self.fails(4, "input", "call", "plugin.py", "greet", "--", "extra")
-        self.assertIn('argument "greet": expected KEY=VALUE or a JSON object (the plugin is the command after "--", METHOD is "plugin.py")', done.err)
+        self.assertIn(
+            'argument "greet": expected KEY=VALUE or a JSON object (the plugin is the command after "--", METHOD is "plugin.py")',
+            done.err,
+        )
 
     def test_crash(self):
         done = self.fails(7, "crashed", "call", ECHO, "exit", "status=4", "text=ImportError: numpy")
@@ -209,7 +278,9 @@ class Failures(Case):
         self.assertIn('last stderr: "ImportError: numpy"', done.err)
 
     def test_interface(self):
-        done = self.fails(4, "unsupported", "call", "-d", "yams", KG_PAGES, "extractor.supports", "extension=.x")
+        done = self.fails(
+            4, "unsupported", "call", "-d", "yams", KG_PAGES, "extractor.supports", "extension=.x"
+        )
         self.assertIn("kg_entity_provider_v1", done.err)
 
     def test_nobody_reads(self):
@@ -219,15 +290,26 @@ class Failures(Case):
         self.assertEqual(done, b'{"t":')
 
     def run_in_shell(self, line):
-        done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], capture_output=True, env=self.env,
-                              timeout=60, check=False)
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {line}"],
+            capture_output=True,
+            env=self.env,
+            timeout=60,
+            check=False,
+        )
         self.assertEqual((done.returncode, done.stderr), (141, b""))
         return done.stdout
 
     def test_disk_full(self):
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([str(MORTISE), "call", str(ECHO), "echo", "a=1"], stdout=full, stderr=subprocess.PIPE,
-                                  env=self.env, timeout=60, check=False)
+            done = subprocess.run(
+                [str(MORTISE), "call", str(ECHO), "echo", "a=1"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                env=self.env,
+                timeout=60,
+                check=False,
+            )
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"system: writing the output: No space left", done.stderr)
 
@@ -235,8 +317,18 @@ class Failures(Case):
 class Pages(Case):
     def pages(self, *words, **how):
         self.file("data.bin", b"abcdefgh")
-        return self.ok("call", "-d", "yams", KG_PAGES, "ghidra.getEntities", "source.type=bytes",
-                       "source.data=@base64:data.bin", "--pages", *words, **how).rows
+        return self.ok(
+            "call",
+            "-d",
+            "yams",
+            KG_PAGES,
+            "ghidra.getEntities",
+            "source.type=bytes",
+            "source.data=@base64:data.bin",
+            "--pages",
+            *words,
+            **how,
+        ).rows
 
     def test_all_pages(self):
         rows = self.pages()
@@ -253,8 +345,17 @@ class Pages(Case):
 
     def test_a_page_that_does_not_advance(self):
         self.file("data.bin", b"abcdefgh")
-        done = self.run_mortise("call", "-d", "yams", KG_PAGES, "ghidra.getEntities", "source.type=bytes",
-                                "source.data=@base64:data.bin", "opts.stuck=true", "--pages")
+        done = self.run_mortise(
+            "call",
+            "-d",
+            "yams",
+            KG_PAGES,
+            "ghidra.getEntities",
+            "source.type=bytes",
+            "source.data=@base64:data.bin",
+            "opts.stuck=true",
+            "--pages",
+        )
         self.assertEqual((done.code, len(done.error_lines)), (9, 1))
         self.assertIn('next page is one that was read already: {"opts":{"offset":', done.err)
 
@@ -265,12 +366,15 @@ class Pages(Case):
 
 class Dialects(Case):
     def test_yams_is_greeted(self):
-        done = self.run_mortise("call", "-d", "yams", YAMS_OK, "extractor.supports", "mime_type=a/b", "extension=.x",
-                                "--show-wire")
+        done = self.run_mortise(
+            "call", "-d", "yams", YAMS_OK, "extractor.supports", "mime_type=a/b", "extension=.x", "--show-wire"
+        )
         self.assertTrue(done.json["supported"])
         methods = [json.loads(line[2:])["method"] for line in done.error_lines if line.startswith(">")]
-        self.assertEqual(methods, ["handshake.manifest", "plugin.init", "plugin.health", "extractor.supports",
-                                   "plugin.shutdown"])
+        self.assertEqual(
+            methods,
+            ["handshake.manifest", "plugin.init", "plugin.health", "extractor.supports", "plugin.shutdown"],
+        )
 
     def test_raw(self):
         words = ["call", "-d", "yams", "--raw", KG_PAGES, "extractor.supports"]

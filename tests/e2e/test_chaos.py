@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mortise chaos: what goes by unharmed, each fault by itself, the same faults again, and the ends of both sides."""
+"""mortise chaos: what goes by unharmed, each fault by itself, the same faults again, and the ends
+of both sides."""
 import json
 import os
 import signal
@@ -16,8 +17,12 @@ def reply(number, **more):
 
 
 def frame(framing, body):
-    head = {"lines": b"", "decimal": b"%d\n" % len(body), "be32": len(body).to_bytes(4, "big"),
-            "headers": b"Content-Length: %d\r\n\r\n" % len(body)}[framing]
+    head = {
+        "lines": b"",
+        "decimal": b"%d\n" % len(body),
+        "be32": len(body).to_bytes(4, "big"),
+        "headers": b"Content-Length: %d\r\n\r\n" % len(body),
+    }[framing]
     return head + body + (b"\n" if framing == "lines" else b"")
 
 
@@ -27,12 +32,27 @@ FRAMINGS = ("lines", "decimal", "be32", "headers")
 class Proxy(Case):
     def chaos(self, *args, stdin=b"", **how):
         """A run by itself: exit status, stdout, stderr."""
-        return subprocess.run([str(MORTISE), "chaos", *map(str, args)], input=stdin, capture_output=True, env=self.env,
-                              cwd=self.dir, timeout=LIMIT, check=False, **how)
+        return subprocess.run(
+            [str(MORTISE), "chaos", *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            env=self.env,
+            cwd=self.dir,
+            timeout=LIMIT,
+            check=False,
+            **how,
+        )
 
     def start(self, *args, **how):
-        process = subprocess.Popen([str(MORTISE), "chaos", *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir, **how)
+        process = subprocess.Popen(
+            [str(MORTISE), "chaos", *map(str, args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+            **how,
+        )
         for pipe in (process.stdin, process.stdout, process.stderr):
             self.addCleanup(pipe.close)
         return process
@@ -58,14 +78,32 @@ class Unharmed(Proxy):
                 self.assertEqual((done.returncode, done.stdout == data + end), (0, True), (framing, end))
         rubbish = os.urandom(100_000)
         self.assertEqual(self.chaos("--", "cat", stdin=rubbish).stdout, rubbish)
-        self.assertEqual(self.said(b"Ready.\n42 is a number\n" + reply(1) + b"\n"), b"Ready.\n42 is a number\n" + reply(1) + b"\n")
+        self.assertEqual(
+            self.said(b"Ready.\n42 is a number\n" + reply(1) + b"\n"),
+            b"Ready.\n42 is a number\n" + reply(1) + b"\n",
+        )
 
     def test_report(self):
         done = self.chaos("--", ECHO_C, "lines", stdin=frame("lines", b'{"id":1,"method":"echo","params":{}}'))
         self.assertEqual(done.stderr, b"chaos: 1 messages to the plugin, 1 from it; no faults\n")
-        done = self.chaos("--json", "--dup-id=1", "--", ECHO_C, "lines", stdin=frame("lines", b'{"id":1,"method":"echo","params":{}}'))
+        done = self.chaos(
+            "--json",
+            "--dup-id=1",
+            "--",
+            ECHO_C,
+            "lines",
+            stdin=frame("lines", b'{"id":1,"method":"echo","params":{}}'),
+        )
         told = json.loads(done.stderr)
-        self.assertEqual((told["messages_to_plugin"], told["messages_to_host"], told["faults"]["dup-id"], told["faults"]["drop"]), (1, 1, 1, 0))
+        self.assertEqual(
+            (
+                told["messages_to_plugin"],
+                told["messages_to_host"],
+                told["faults"]["dup-id"],
+                told["faults"]["drop"],
+            ),
+            (1, 1, 1, 0),
+        )
         self.assertEqual(self.chaos("--log", "log", "--", "true").stderr, b"")
         self.assertIn(b"no faults", self.chaos("--log", "log", "-v", "--", "true").stderr)
 
@@ -127,17 +165,35 @@ class Unharmed(Proxy):
         self.assertEqual(process.stderr.read(), b"")
 
     def test_sigchld_ignored_by_who_started_us(self):
-        done = self.chaos("--", "sh", "-c", "exit 5", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        done = self.chaos(
+            "--", "sh", "-c", "exit 5", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        )
         self.assertEqual(done.returncode, 5)
 
     def test_manifest(self):
-        plugin = self.plugin("chaotic", manifest={"entry": {"cmd": [PYTHON, "${plugin_dir}/x.py"], "env": {"SHOWN": "yes"}}})
+        plugin = self.plugin(
+            "chaotic", manifest={"entry": {"cmd": [PYTHON, "${plugin_dir}/x.py"], "env": {"SHOWN": "yes"}}}
+        )
         (plugin / "x.py").write_text('import os\nprint(os.environ["SHOWN"])\n')
         self.assertEqual(self.chaos(plugin).stdout, b"yes\n")
         # Of G-Assist: its libs directory stands before what PYTHONPATH has
-        self.file("ga/manifest.json", json.dumps({"manifestVersion": 1, "name": "ga", "executable": "plugin.py", "persistent": True,
-                                                  "protocol_version": "2.0", "functions": [{"name": "f", "description": "d"}]}))
-        self.file("ga/plugin.py", 'import os, sys\nsys.stdout.buffer.write(os.environ["PYTHONPATH"].encode() + b"\\n")\n')
+        self.file(
+            "ga/manifest.json",
+            json.dumps(
+                {
+                    "manifestVersion": 1,
+                    "name": "ga",
+                    "executable": "plugin.py",
+                    "persistent": True,
+                    "protocol_version": "2.0",
+                    "functions": [{"name": "f", "description": "d"}],
+                }
+            ),
+        )
+        self.file(
+            "ga/plugin.py",
+            'import os, sys\nsys.stdout.buffer.write(os.environ["PYTHONPATH"].encode() + b"\\n")\n',
+        )
         self.file("ga/libs/x.py")
         self.env["PYTHONPATH"] = "/mine"
         self.assertRegex(self.chaos(self.dir / "ga").stdout, rb"^\S*/ga/libs:\S*/mine\n$")
@@ -153,8 +209,16 @@ class Unharmed(Proxy):
         self.fails(3, "manifest", "chaos", self.file("empty/x").parent)
 
     def test_usage(self):
-        for words in (["--drop=2", "x"], ["--drop=often", "x"], ["--stall-time", "soon", "x"], [], ["--"], ["x", "y"],
-                      ["--framing", "smoke", "x"], ["--seed", "x", "x"]):
+        for words in (
+            ["--drop=2", "x"],
+            ["--drop=often", "x"],
+            ["--stall-time", "soon", "x"],
+            [],
+            ["--"],
+            ["x", "y"],
+            ["--framing", "smoke", "x"],
+            ["--seed", "x", "x"],
+        ):
             self.fails(2, "usage", "chaos", *words)
         self.fails(5, "not_found", "chaos", "--drop", "0.5")  # the next word is no rate, but the plugin
         self.fails(1, "system", "chaos", "--log", "no/such/dir", "--", "true")
@@ -170,12 +234,14 @@ class Faults(Proxy):
         return b"".join(frame(framing, reply(i + 1)) for i in range(count))
 
     def test_split(self):
-        process = self.start("--split=1", "--log", "log", "--", "cat", self.file("said", frame("lines", reply(1, pad="x" * 200))))
+        process = self.start(
+            "--split=1", "--log", "log", "--", "cat", self.file("said", frame("lines", reply(1, pad="x" * 200)))
+        )
         pieces = []
         while piece := os.read(process.stdout.fileno(), 65536):
             pieces.append(piece)
         process.wait(LIMIT)
-        (_, _, fault, places), = self.faults()
+        ((_, _, fault, places),) = self.faults()
         cuts = sorted({int(n) for n in places.removeprefix("at=").split(",")})
         ends = [0]
         for piece in pieces:
@@ -185,7 +251,9 @@ class Faults(Proxy):
         self.assertEqual(b"".join(pieces), frame("lines", reply(1, pad="x" * 200)))
 
     def test_stall(self):
-        self.assertEqual(self.said(self.replies(5), "--stall=1", "--stall-time", "3ms", "--log", "log"), self.replies(5))
+        self.assertEqual(
+            self.said(self.replies(5), "--stall=1", "--stall-time", "3ms", "--log", "log"), self.replies(5)
+        )
         times = [int(rest.removeprefix("ms=")) for _, _, fault, rest in self.faults() if fault == "stall"]
         self.assertEqual(len(times), 5)
         self.assertTrue(all(1 <= ms <= 3 for ms in times), times)
@@ -200,15 +268,22 @@ class Faults(Proxy):
                 self.assertGreater(len(out), len(data) + 20)
                 for i in range(20):
                     self.assertIn(frame(framing, reply(i + 1)), out)
-        self.assertEqual(self.chaos("--garbage=1", "--", "cat", stdin=b"{}\n").stdout.count(b"{}\n"), 1)  # never to the plugin
+        self.assertEqual(
+            self.chaos("--garbage=1", "--", "cat", stdin=b"{}\n").stdout.count(b"{}\n"), 1
+        )  # never to the plugin
 
     def test_duplicates(self):
-        self.assertEqual(self.said(self.replies(3), "--dup-id=1"), b"".join(frame("lines", reply(i)) * 2 for i in (1, 2, 3)))
+        self.assertEqual(
+            self.said(self.replies(3), "--dup-id=1"), b"".join(frame("lines", reply(i)) * 2 for i in (1, 2, 3))
+        )
         request = b'{"id":1,"method":"m"}\n{"method":"n"}\n'
         self.assertEqual(self.said(request, "--dup-id=1", "--stale-id=1", "--drop=1"), request)  # no replies
 
     def test_stale(self):
-        out = [json.loads(line) for line in self.said(self.replies(40), "--stale-id=1", "--log", "log").splitlines()]
+        out = [
+            json.loads(line)
+            for line in self.said(self.replies(40), "--stale-id=1", "--log", "log").splitlines()
+        ]
         seen, old, unasked = set(), 0, 0
         self.assertEqual(len(out), 80)
         for regular, stale in zip(out[::2], out[1::2]):
@@ -221,12 +296,18 @@ class Faults(Proxy):
                 unasked += 1
         self.assertGreater(old, 5)
         self.assertGreater(unasked, 5)
-        self.assertEqual([int(rest.removeprefix("id=")) for _, _, _, rest in self.faults()], [stale["id"] for stale in out[1::2]])
+        self.assertEqual(
+            [int(rest.removeprefix("id=")) for _, _, _, rest in self.faults()],
+            [stale["id"] for stale in out[1::2]],
+        )
 
     def test_stale_in_every_framing(self):
         for framing in FRAMINGS:
             out = self.said(frame(framing, reply(7)), "--stale-id=1")
-            self.assertEqual(out, frame(framing, reply(7)) + frame(framing, reply(7).replace(b'"id": 7', b'"id": 2000000001')))
+            self.assertEqual(
+                out,
+                frame(framing, reply(7)) + frame(framing, reply(7).replace(b'"id": 7', b'"id": 2000000001')),
+            )
         self.assertIn(b'"unasked-', self.said(frame("lines", reply("x")), "--stale-id=1"))
 
     def test_drop(self):
@@ -241,7 +322,9 @@ class Faults(Proxy):
         process.stdin.write(b"still here\n")
         process.stdin.flush()
         out = process.stdout.read()
-        self.assertTrue(0 < len(out) < len(frame("lines", reply(1))) and frame("lines", reply(1)).startswith(out), out)
+        self.assertTrue(
+            0 < len(out) < len(frame("lines", reply(1))) and frame("lines", reply(1)).startswith(out), out
+        )
         self.assertEqual(process.stderr.readline(), b"still here\n")  # it has not noticed anything
         process.stdin.close()
         self.assertEqual(process.wait(LIMIT), 6)
@@ -252,14 +335,20 @@ class Faults(Proxy):
         process.stdin.write(b'{"id":1,"method":"m"}\n')
         process.stdin.flush()
         self.assertEqual(process.wait(LIMIT), -signal.SIGKILL)
-        done = self.chaos("--kill=0.1", "--seed", "3", "--log", "log", "--", "cat", self.file("said", self.replies(400)))
-        (_, number, fault, *_), = self.faults()
+        done = self.chaos(
+            "--kill=0.1", "--seed", "3", "--log", "log", "--", "cat", self.file("said", self.replies(400))
+        )
+        ((_, number, fault, *_),) = self.faults()
         self.assertEqual(fault, "kill")
         self.assertEqual(done.stdout, self.replies(int(number) - 1))
 
     def test_note_that_ends_a_call(self):
-        note = json.dumps({"jsonrpc": "2.0", "method": "complete", "params": {"request_id": 3, "success": True}}).encode()
-        piece = json.dumps({"jsonrpc": "2.0", "method": "stream", "params": {"request_id": 3, "data": "x"}}).encode()
+        note = json.dumps(
+            {"jsonrpc": "2.0", "method": "complete", "params": {"request_id": 3, "success": True}}
+        ).encode()
+        piece = json.dumps(
+            {"jsonrpc": "2.0", "method": "stream", "params": {"request_id": 3, "data": "x"}}
+        ).encode()
         data = frame("be32", piece) + frame("be32", note)
         self.assertEqual(self.said(data, "--drop=1"), frame("be32", piece))
         self.assertEqual(self.said(data, "--dup-id=1"), data + frame("be32", note))
@@ -304,20 +393,65 @@ class Again(Proxy):
 class WithAHost(Proxy):
     def test_call(self):
         for framing in FRAMINGS:
-            done = self.ok("call", "--framing", framing, "echo", "x=1", "--", MORTISE, "chaos", "--log", "log", "--split=1",
-                           "--garbage=1", "--dup-id=1", "--stale-id=1", "--stall=1", "--", ECHO_C, framing)
+            done = self.ok(
+                "call",
+                "--framing",
+                framing,
+                "echo",
+                "x=1",
+                "--",
+                MORTISE,
+                "chaos",
+                "--log",
+                "log",
+                "--split=1",
+                "--garbage=1",
+                "--dup-id=1",
+                "--stale-id=1",
+                "--stall=1",
+                "--",
+                ECHO_C,
+                framing,
+            )
             self.assertEqual(done.json, {"x": 1})
-        self.assertEqual({fault for _, _, fault, *_ in self.faults()}, {"split", "garbage", "dup-id", "stale-id", "stall"})
+        self.assertEqual(
+            {fault for _, _, fault, *_ in self.faults()}, {"split", "garbage", "dup-id", "stale-id", "stall"}
+        )
 
     def test_what_the_host_says(self):
-        self.assertIn("killed by SIGKILL", self.fails(7, "crashed", "call", "echo", "--", MORTISE, "chaos", "--kill=1", "--", ECHO).err)
-        self.assertIn("closed its stdout", self.fails(7, "crashed", "call", "echo", "--", MORTISE, "chaos", "--truncate=1", "--", ECHO).err)
+        self.assertIn(
+            "killed by SIGKILL",
+            self.fails(7, "crashed", "call", "echo", "--", MORTISE, "chaos", "--kill=1", "--", ECHO).err,
+        )
+        self.assertIn(
+            "closed its stdout",
+            self.fails(7, "crashed", "call", "echo", "--", MORTISE, "chaos", "--truncate=1", "--", ECHO).err,
+        )
         self.fails(6, "timeout", "call", "-t", "1s", "echo", "--", MORTISE, "chaos", "--drop=1", "--", ECHO)
-        self.assertIn("exited with status 3", self.fails(7, "crashed", "call", "echo", "--", MORTISE, "chaos", "--", "sh", "-c", "exit 3").err)
+        self.assertIn(
+            "exited with status 3",
+            self.fails(7, "crashed", "call", "echo", "--", MORTISE, "chaos", "--", "sh", "-c", "exit 3").err,
+        )
 
     def test_gassist(self):
-        done = self.ok("call", "-d", "gassist", "count", "to=2", "--", MORTISE, "chaos", "--log", "log", "--split=1", "--garbage=1", "--dup-id=1",
-                       "--", PYTHON, GASSIST_PLUGIN)
+        done = self.ok(
+            "call",
+            "-d",
+            "gassist",
+            "count",
+            "to=2",
+            "--",
+            MORTISE,
+            "chaos",
+            "--log",
+            "log",
+            "--split=1",
+            "--garbage=1",
+            "--dup-id=1",
+            "--",
+            PYTHON,
+            GASSIST_PLUGIN,
+        )
         self.assertIn("done", done.out)
 
 

@@ -22,7 +22,10 @@ class FromAFile(Case):
 
     def test_echo(self):
         done = self.chat("/talk\nZoë 中文\n/end\n", "--echo")
-        self.assertEqual(done.out, "gassist> /talk\nWhat is your name?\ngassist …> Zoë 中文\nHello Zoë 中文!\ngassist …> /end\nBye.\n")
+        self.assertEqual(
+            done.out,
+            "gassist> /talk\nWhat is your name?\ngassist …> Zoë 中文\nHello Zoë 中文!\ngassist …> /end\nBye.\n",
+        )
 
     def test_function_without_slash(self):
         """Outside a conversation the name of a function is enough."""
@@ -35,14 +38,19 @@ class FromAFile(Case):
 
     def test_words(self):
         done = self.chat("/echo a='x y' b=\"it's\" c=d\\ e f:=[1]\n/echo {\"g\": {\"h\": 1}}\n")
-        self.assertEqual([row["arguments"] for row in done.rows], [{"a": "x y", "b": "it's", "c": "d e", "f": [1]}, {"g": {"h": 1}}])
+        self.assertEqual(
+            [row["arguments"] for row in done.rows],
+            [{"a": "x y", "b": "it's", "c": "d e", "f": [1]}, {"g": {"h": 1}}],
+        )
         done = self.chat("/echo a='x\n")
         self.assertEqual(done.code, 4)
         self.assertIn("a quote is not closed", done.err)
 
     def test_slash_in_a_conversation(self):
         """//text is text; /function calls one also while the plugin waits."""
-        self.assertEqual(self.chat("/talk\n//etc\n/count to=1\n").out, "What is your name?\nHello /etc!\n1 done\n")
+        self.assertEqual(
+            self.chat("/talk\n//etc\n/count to=1\n").out, "What is your name?\nHello /etc!\n1 done\n"
+        )
 
     def test_small_things(self):
         """Blank lines and comments are skipped, a last line needs no newline, CR is no part of it."""
@@ -70,8 +78,11 @@ class FromAFile(Case):
         self.assertEqual(self.chat("/end\n").code, 4)
 
     def test_end_of_a_stubborn_plugin(self):
-        """One that keeps the session although it was told "exit" is stopped; the next request starts it anew."""
-        plugin = self.file("stubborn.py", PLUGIN.read_text().replace('if text == "exit":', 'if text == "never":'))
+        """One that keeps the session although it was told "exit" is stopped; the next request
+        starts it anew."""
+        plugin = self.file(
+            "stubborn.py", PLUGIN.read_text().replace('if text == "exit":', 'if text == "never":')
+        )
         done = self.run_mortise("chat", "-d", "gassist", plugin, stdin=b"/pid\n/talk\n/end\n/pid\n")
         lines = done.out.splitlines()
         self.assertEqual((done.code, lines[1:3]), (0, ["What is your name?", "Hello exit!"]))
@@ -107,7 +118,10 @@ class FromAFile(Case):
         """A protocol with a process per call has none."""
         where = self.file("s/plugin.toml", '[plugin]\nname = "s"\nversion = "1"\nentry = "x"\n').parent
         self.file("s/x", "#!/bin/sh\n").chmod(0o755)
-        self.assertIn("speaks sunscreen, which holds no conversations: use 'mortise run'", self.fails(2, "usage", "chat", where).err)
+        self.assertIn(
+            "speaks sunscreen, which holds no conversations: use 'mortise run'",
+            self.fails(2, "usage", "chat", where).err,
+        )
 
     def test_start_fails(self):
         self.fails(7, "crashed", "chat", "-d", "gassist", "--", "/bin/false")
@@ -129,9 +143,18 @@ class Manifests(Case):
 
     def plugin(self, name, *functions, **more):
         """Functions as (name, properties, required)."""
-        told = [{"name": f, "description": f"Does {f}", "properties": p, "required": list(r)} for f, p, r in functions]
-        manifest = {"manifestVersion": 1, "protocol_version": "2.0", "executable": "./plugin.py", "persistent": False,
-                    "functions": told, **more}
+        told = [
+            {"name": f, "description": f"Does {f}", "properties": p, "required": list(r)}
+            for f, p, r in functions
+        ]
+        manifest = {
+            "manifestVersion": 1,
+            "protocol_version": "2.0",
+            "executable": "./plugin.py",
+            "persistent": False,
+            "functions": told,
+            **more,
+        }
         self.file(f"{name}/plugin.py", PLUGIN.read_bytes())
         return self.file(f"{name}/manifest.json", json.dumps(manifest)).parent
 
@@ -144,20 +167,31 @@ class Manifests(Case):
 class Arguments(Manifests):
     def test_checked(self):
         where = self.plugin("one", ("echo", {"text": self.TEXT, "times": {"type": "integer"}}, ["text"]))
-        done = self.chat("/echo\n/echo txt=a\n/echo text=a times=b\n/ecko text=a\n/echo text=5 times=2\n", where)
+        done = self.chat(
+            "/echo\n/echo txt=a\n/echo text=a times=b\n/ecko text=a\n/echo text=5 times=2\n", where
+        )
         self.assertEqual((done.code, done.json["arguments"]), (4, {"text": "5", "times": 2}))
-        self.assertEqual([line.split(";")[0] for line in done.error_lines],
-                         ['input: "echo" needs the argument "text"',
-                          'input: "echo" has no argument "txt": did you mean "text"? Usage: echo text=string [times=integer]',
-                          'input: argument "times" must be integer, not string: b',
-                          'input: one has no function "ecko": did you mean "echo"? (/functions lists them)'])
+        self.assertEqual(
+            [line.split(";")[0] for line in done.error_lines],
+            [
+                'input: "echo" needs the argument "text"',
+                'input: "echo" has no argument "txt": did you mean "text"? Usage: echo text=string [times=integer]',
+                'input: argument "times" must be integer, not string: b',
+                'input: one has no function "ecko": did you mean "echo"? (/functions lists them)',
+            ],
+        )
 
     def test_a_word_without_a_name(self):
         where = self.plugin("one", ("echo", {"text": self.TEXT, "times": {"type": "integer"}}, []))
-        self.assertEqual(self.chat("/echo a b\n", where).err, 'input: "a" is not KEY=VALUE; usage: echo [text=string] [times=integer]\n')
+        self.assertEqual(
+            self.chat("/echo a b\n", where).err,
+            'input: "a" is not KEY=VALUE; usage: echo [text=string] [times=integer]\n',
+        )
 
     def test_a_lone_word_has_the_parameters_type(self):
-        where = self.plugin("one", ("count", {"to": {"type": "integer"}}, []), ("echo", {"text": self.TEXT}, []))
+        where = self.plugin(
+            "one", ("count", {"to": {"type": "integer"}}, []), ("echo", {"text": self.TEXT}, [])
+        )
         self.assertEqual(self.chat("/count 2\n", where).out, "1 2 done\n")
         self.assertEqual(self.chat("/echo 2\n", where).json["arguments"], {"text": "2"})
 
@@ -167,18 +201,26 @@ class FreeText(Manifests):
         """Text goes to the one function, as it is; then to the conversation that the plugin may open."""
         where = self.plugin("one", ("echo", {"query": self.TEXT}, []), passthrough=True)
         done = self.chat("what's  up?\n//etc\necho is my name\necho query=x\n/echo y z\n", where)
-        self.assertEqual([row["arguments"]["query"] for row in done.rows], ["what's  up?", "/etc", "echo is my name", "x", "y z"])
+        self.assertEqual(
+            [row["arguments"]["query"] for row in done.rows],
+            ["what's  up?", "/etc", "echo is my name", "x", "y z"],
+        )
         where = self.plugin("two", ("talk", {"query": self.TEXT}, []), passthrough=True)
         self.assertEqual(self.chat("hello\nAda\n", where).out, "What is your name?\nHello Ada!\n")
 
     def test_which_parameter(self):
         """The required text, else the first; where there is none, it is the last of what was said."""
         said = {"role": "user", "content": "hello you"}
-        cases = (({"a": self.TEXT, "b": self.TEXT}, ["b"], {"b": "hello you"}), ({"n": {"type": "integer"}, "b": self.TEXT}, [], {"b": "hello you"}),
-                 ({}, [], {}))
+        cases = (
+            ({"a": self.TEXT, "b": self.TEXT}, ["b"], {"b": "hello you"}),
+            ({"n": {"type": "integer"}, "b": self.TEXT}, [], {"b": "hello you"}),
+            ({}, [], {}),
+        )
         for properties, required, arguments in cases:
             where = self.plugin("one", ("echo", properties, required), passthrough=True)
-            done = self.chat("hello you\n", where, "--context", '[{"role":"user","content":"hi"}]', "--system-info", "a PC")
+            done = self.chat(
+                "hello you\n", where, "--context", '[{"role":"user","content":"hi"}]', "--system-info", "a PC"
+            )
             self.assertEqual(done.json["arguments"], arguments, done.err)
             self.assertEqual(done.json["context"][1:], [] if arguments else [said])
             self.assertEqual(done.json["system_info"], "a PC")
@@ -197,7 +239,10 @@ class Several(Manifests):
 
     def test_a_function_finds_its_plugin(self):
         done = self.chat("/count 2\n/echo x\ncount to=1\n", self.a, self.b, "--json")
-        self.assertEqual([(row["plugin"], row["data"]) for row in done.rows if "plugin" in row][0::2], [("beta", "done"), ("beta", "done")])
+        self.assertEqual(
+            [(row["plugin"], row["data"]) for row in done.rows if "plugin" in row][0::2],
+            [("beta", "done"), ("beta", "done")],
+        )
         self.assertEqual([row["plugin"] for row in done.rows if "plugin" in row], ["beta", "alpha", "beta"])
 
     def test_the_same_name(self):
@@ -208,33 +253,56 @@ class Several(Manifests):
 
     def test_unknown(self):
         done = self.chat("/cuont 2\n/beta.echo x\n/gamma.talk\nhello\n", self.a, self.b)
-        self.assertEqual(done.error_lines, ['input: no plugin here has a function "cuont": did you mean "count"? (/functions lists them)',
-                                            'input: beta has no function "echo" (/functions lists them)',
-                                            'input: no plugin here has a function "gamma.talk" (/functions lists them)',
-                                            "input: no plugin is waiting for input: call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"])
+        self.assertEqual(
+            done.error_lines,
+            [
+                'input: no plugin here has a function "cuont": did you mean "count"? (/functions lists them)',
+                'input: beta has no function "echo" (/functions lists them)',
+                'input: no plugin here has a function "gamma.talk" (/functions lists them)',
+                "input: no plugin is waiting for input: call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)",
+            ],
+        )
 
     def test_list(self):
         done = self.chat("/functions\n", self.a, self.b)
-        self.assertIn("alpha\n  /echo [text=string]\n      Does echo\n  /alpha.talk\n      Does talk\n"
-                      "beta\n  /count [to=integer]\n      Does count\n  /beta.talk\n", done.err)
+        self.assertIn(
+            "alpha\n  /echo [text=string]\n      Does echo\n  /alpha.talk\n      Does talk\n"
+            "beta\n  /count [to=integer]\n      Does count\n  /beta.talk\n",
+            done.err,
+        )
 
     def test_two_conversations(self):
         """Text goes to the plugin that asked last, then back to the one before it."""
         done = self.chat("/alpha.talk\n/beta.talk\nAda\n/end\nBob\n/end\nhello\n", self.a, self.b, "--echo")
-        self.assertEqual(done.out, "mortise> /alpha.talk\nWhat is your name?\nalpha …> /beta.talk\nWhat is your name?\n"
-                                   "beta …> Ada\nHello Ada!\nbeta …> /end\nBye.\nalpha …> Bob\nHello Bob!\nalpha …> /end\nBye.\n"
-                                   "mortise> hello\n")
+        self.assertEqual(
+            done.out,
+            "mortise> /alpha.talk\nWhat is your name?\nalpha …> /beta.talk\nWhat is your name?\n"
+            "beta …> Ada\nHello Ada!\nbeta …> /end\nBye.\nalpha …> Bob\nHello Bob!\nalpha …> /end\nBye.\n"
+            "mortise> hello\n",
+        )
 
     def test_free_text(self):
         c = self.plugin("gamma", ("echo", {"q": self.TEXT}, []), passthrough=True)
         done = self.chat("how are you\ncount to=1\n", self.b, c)
-        self.assertEqual((json.loads(done.out.splitlines()[0])["arguments"], done.out.splitlines()[1]), ({"q": "how are you"}, "1 done"))
+        self.assertEqual(
+            (json.loads(done.out.splitlines()[0])["arguments"], done.out.splitlines()[1]),
+            ({"q": "how are you"}, "1 done"),
+        )
         d = self.plugin("delta", ("pid", {"q": self.TEXT}, []), passthrough=True)
         self.assertIn("several plugins take free text: type /echo or /pid TEXT", self.chat("hello\n", c, d).err)
 
     def test_a_command_among_them(self):
         """It lists its functions itself; what nobody lists may be one of it."""
-        done = self.run_mortise("chat", "-d", "gassist", self.b, "--", PYTHON, PLUGIN, stdin=b"/count 1\n/log text=x\n/gassist.count to=2\n")
+        done = self.run_mortise(
+            "chat",
+            "-d",
+            "gassist",
+            self.b,
+            "--",
+            PYTHON,
+            PLUGIN,
+            stdin=b"/count 1\n/log text=x\n/gassist.count to=2\n",
+        )
         self.assertIn("several plugins match: type /beta.count or /gassist.count", done.err)
         self.assertEqual(done.out, "1 2 done\n")
 
@@ -263,7 +331,11 @@ class OnATerminal(Case):
             self.skipTest(f"no pseudo-terminal can be had here: {error}")
         if self.pid == 0:
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
-            os.execve(str(MORTISE), ["mortise", "chat", "-d", "gassist", str(PLUGIN)], {**self.env, "LC_ALL": "C.UTF-8"})
+            os.execve(
+                str(MORTISE),
+                ["mortise", "chat", "-d", "gassist", str(PLUGIN)],
+                {**self.env, "LC_ALL": "C.UTF-8"},
+            )
         self.addCleanup(os.close, self.fd)
         self.addCleanup(self.reap)
         self.code = None

@@ -18,12 +18,16 @@ class Config(Case):
         self.assertEqual(self.applied("--config", "@c.json"), {"a": {"x": 1, "y": 2}, "b": "file"})
         self.assertEqual(self.applied("--config", "c.toml"), {"a": {"x": 5}, "b": "toml"})
         self.assertEqual(self.applied("--config", '{"n": 1}'), {"n": 1})
-        self.assertEqual(self.applied("--config", "n=1", "-c", "m=word", "-c", "o:=[1]"), {"n": 1, "m": "word", "o": [1]})
+        self.assertEqual(
+            self.applied("--config", "n=1", "-c", "m=word", "-c", "o:=[1]"), {"n": 1, "m": "word", "o": [1]}
+        )
         self.assertEqual(self.applied("--config", "-", stdin=b'{"n": 1}'), {"n": 1})
 
     def test_later_wins_and_objects_merge(self):
         self.file("c.json", '{"a": {"x": 1, "y": 2}, "b": "file"}')
-        self.assertEqual(self.applied("-c", "c.json", "-c", "a.x=9", "-c", '{"b": null}'), {"a": {"x": 9, "y": 2}, "b": None})
+        self.assertEqual(
+            self.applied("-c", "c.json", "-c", "a.x=9", "-c", '{"b": null}'), {"a": {"x": 9, "y": 2}, "b": None}
+        )
 
     def test_over_the_files(self):
         where = self.plugin("yams_toml")
@@ -36,10 +40,16 @@ class Config(Case):
         self.file("bad.json", "{")
         self.file("bad.toml", "a = [\n")
         self.file("list.json", "[1]")
-        for word, code, kind, text in (("missing.json", 5, "not_found", "not a file here"), ("bad.json", 4, "input", "bad.json is not JSON"),
-                                       ("{bad", 4, "input", "--config is not JSON"), ("[1]", 4, "input", "expected a JSON object"),
-                                       ("list.json", 4, "input", "expected a JSON object"), ("bad.toml", 3, "manifest", "bad.toml:"),
-                                       (".", 4, "input", "directory"), ("missing.toml", 5, "not_found", "missing.toml")):
+        for word, code, kind, text in (
+            ("missing.json", 5, "not_found", "not a file here"),
+            ("bad.json", 4, "input", "bad.json is not JSON"),
+            ("{bad", 4, "input", "--config is not JSON"),
+            ("[1]", 4, "input", "expected a JSON object"),
+            ("list.json", 4, "input", "expected a JSON object"),
+            ("bad.toml", 3, "manifest", "bad.toml:"),
+            (".", 4, "input", "directory"),
+            ("missing.toml", 5, "not_found", "missing.toml"),
+        ):
             self.assertIn(text, self.fails(code, kind, "info", "-d", "yams", YAMS_OK, "--config", word).err)
 
 
@@ -65,16 +75,28 @@ class Environment(Case):
 
 class Settings(Case):
     def test_own_file_in_place_of_a_manifest(self):
-        self.file("own/mortise.toml", f'[plugin]\nname = "mine"\ncommand = ["{PYTHON}", "{ECHO}"]\n[env]\nCOLOUR = "red"\n'
-                  '[timeouts]\nhang = "200ms"\n')
+        self.file(
+            "own/mortise.toml",
+            f'[plugin]\nname = "mine"\ncommand = ["{PYTHON}", "{ECHO}"]\n[env]\nCOLOUR = "red"\n'
+            '[timeouts]\nhang = "200ms"\n',
+        )
         self.assertEqual(self.ok("call", "own", "env", "name=COLOUR", "--json").json["plugin"], "mine")
         self.assertEqual(self.ok("call", "own", "env", "name=COLOUR").json, "red")
         self.assertEqual(self.ok("call", "own", "env", "name=COLOUR", "--set", "env.COLOUR=blue").json, "blue")
         self.assertIn("200 ms", self.fails(6, "timeout", "call", "own", "hang").err)
 
     def test_timeouts_are_shown(self):
-        limits = self.ok("info", "-d", "yams", "--json", YAMS_OK, "--timeout", "extractor.extract=300s",
-                         "--set", "timeouts.plugin.init=7s").json["timeouts"]
+        limits = self.ok(
+            "info",
+            "-d",
+            "yams",
+            "--json",
+            YAMS_OK,
+            "--timeout",
+            "extractor.extract=300s",
+            "--set",
+            "timeouts.plugin.init=7s",
+        ).json["timeouts"]
         self.assertEqual((limits["extractor.extract"], limits["plugin.init"]), (300000, 7000))
 
     def test_wrong(self):
@@ -87,7 +109,9 @@ class Settings(Case):
     def test_strict(self):
         """No "jsonrpc" member: the YAMS host of the field takes it, the specification does not."""
         script = PLUGINS / "loose.py"
-        self.assertEqual(self.ok("call", "-d", "yams", "x", "--", PYTHON, script).json, {"name": "x", "status": "ok"})
+        self.assertEqual(
+            self.ok("call", "-d", "yams", "x", "--", PYTHON, script).json, {"name": "x", "status": "ok"}
+        )
         self.fails(9, "protocol", "call", "--strict", "-d", "yams", "x", "--", PYTHON, script)
 
 
@@ -95,7 +119,9 @@ class ForeignManifest(Case):
     def test_directory(self):
         where = self.plugin("yams_dir", manifest={"description": "from the manifest"})
         told = self.ok("info", "--json", where).json
-        self.assertEqual((told["name"], told["dialect"], told["description"]), ("yams_dir", "yams", "from the manifest"))
+        self.assertEqual(
+            (told["name"], told["dialect"], told["description"]), ("yams_dir", "yams", "from the manifest")
+        )
         self.assertTrue(told["manifest"].endswith("yams_dir/yams-plugin.json"))
         self.assertEqual(told["command"][:2], [PYTHON, str(YAMS_OK)])
         self.assertEqual(json.loads(told["command"][2]), {})
@@ -103,10 +129,21 @@ class ForeignManifest(Case):
 
 class Gassist(Case):
     """How a G-Assist plugin is launched (the dialect is overridden: only the launch is looked at)."""
+
     def setUp(self):
         super().setUp()
-        self.file("lamp/manifest.json", json.dumps({"manifestVersion": 1, "protocol_version": "2.0", "persistent": True, "executable": "plugin.exe",
-                                                    "functions": [{"name": "on", "description": "On"}]}))
+        self.file(
+            "lamp/manifest.json",
+            json.dumps(
+                {
+                    "manifestVersion": 1,
+                    "protocol_version": "2.0",
+                    "persistent": True,
+                    "executable": "plugin.exe",
+                    "functions": [{"name": "on", "description": "On"}],
+                }
+            ),
+        )
         self.file("lamp/mortise.toml", '[plugin]\ndialect = "plain"\n')
         self.file("lamp/libs/lamp.py", 'NAME = "lamp"\n')
         self.file("lamp/plugin.py", (PLUGINS / "launched.py").read_text(encoding="utf-8"))

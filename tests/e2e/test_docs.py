@@ -9,11 +9,21 @@ import unittest
 from support import Case, ROOT
 
 PAGES = sorted((ROOT / "docs/dialects").glob("*.md")) + sorted((ROOT / "docs/reference").glob("*.md"))
-REGISTRY = re.search(r"^dialects = \[(.*?)\]", (ROOT / "src/dialect/meson.build").read_text(), re.M | re.S).group(1)
+REGISTRY = re.search(
+    r"^dialects = \[(.*?)\]", (ROOT / "src/dialect/meson.build").read_text(), re.M | re.S
+).group(1)
 # Each dialect and its page: that of its name, or of the name before the first "-".
-DIALECTS = {name: name if (ROOT / f"docs/dialects/{name}.md").is_file() else name.split("-")[0]
-            for name in re.findall(r"'([^']+)'", REGISTRY)}
-INDEX = {"index": "index", "hostile": "index_hostile", "view": "index_view", "resume": "index_resume", "clang": "index_clang"}
+DIALECTS = {
+    name: name if (ROOT / f"docs/dialects/{name}.md").is_file() else name.split("-")[0]
+    for name in re.findall(r"'([^']+)'", REGISTRY)
+}
+INDEX = {
+    "index": "index",
+    "hostile": "index_hostile",
+    "view": "index_view",
+    "resume": "index_resume",
+    "clang": "index_clang",
+}
 PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk|index|hostile|view|resume|clang)[:/]\S+$")
 
 
@@ -35,15 +45,22 @@ def c_test(folder, name):
     """FILE or FILE.TEST below tests/FOLDER; TEST with or without its "test_"."""
     file, _, test = name.partition(".")
     path = ROOT / "tests" / folder / f"{file}_test.c"
-    return path.is_file() and (not test or bool(re.search(rf"\bvoid (test_)?{re.escape(test)}\(", text_of(path))))
+    return path.is_file() and (
+        not test or bool(re.search(rf"\bvoid (test_)?{re.escape(test)}\(", text_of(path)))
+    )
 
 
 @functools.cache
 def classes(path):
     """Class name: its base classes and its methods."""
-    return {node.name: ([base.id for base in node.bases if isinstance(base, ast.Name)],
-                        {item.name for item in node.body if isinstance(item, ast.FunctionDef)})
-            for node in ast.parse(text_of(path)).body if isinstance(node, ast.ClassDef)}
+    return {
+        node.name: (
+            [base.id for base in node.bases if isinstance(base, ast.Name)],
+            {item.name for item in node.body if isinstance(item, ast.FunctionDef)},
+        )
+        for node in ast.parse(text_of(path)).body
+        if isinstance(node, ast.ClassDef)
+    }
 
 
 def has_method(found, name, method):
@@ -152,15 +169,35 @@ class Names(Case):
         for dialect, name in DIALECTS.items():
             prefix = "json:" if dialect == "sunscreen-json" else ""
             for path in sorted((ROOT / "tests/talk" / dialect).glob("*.talk")):
-                wanted = {f"`{prefix}{path.stem}`", f"`{path.stem}.talk`", f"`tests/talk/{dialect}/{path.stem}.talk`"}
+                wanted = {
+                    f"`{prefix}{path.stem}`",
+                    f"`{path.stem}.talk`",
+                    f"`tests/talk/{dialect}/{path.stem}.talk`",
+                }
                 if not any(token in page(name) for token in wanted):
                     faults.append(f"docs/dialects/{name}.md names no {path.relative_to(ROOT)}")
         self.assertEqual(faults, [])
 
     def test_faults_would_be_seen(self):
-        for good in ("unit:wire/framing.be32", "unit:wire/framing", "e2e:gassist.Run.test_nan", "e2e:run.test_flags", "json:error", "demo/keep", "frame"):
+        for good in (
+            "unit:wire/framing.be32",
+            "unit:wire/framing",
+            "e2e:gassist.Run.test_nan",
+            "e2e:run.test_flags",
+            "json:error",
+            "demo/keep",
+            "frame",
+        ):
             self.assertTrue(exists("gassist", good), good)
-        for bad in ("unit:wire/framing.be33", "unit:wire/nothing", "e2e:gassist.Run.test_flags", "e2e:gassist.Ran", "json:errors", "demo/kept", "no-such"):
+        for bad in (
+            "unit:wire/framing.be33",
+            "unit:wire/nothing",
+            "e2e:gassist.Run.test_flags",
+            "e2e:gassist.Ran",
+            "json:errors",
+            "demo/kept",
+            "no-such",
+        ):
             self.assertFalse(exists("gassist", bad), bad)
 
 
@@ -180,17 +217,30 @@ class Tables(Case):
     def test_methods_and_fields(self):
         def faults(table, text):
             for method in table["methods"]:
-                for name in ([method["name"]] if method["name"] != "*" else []) + [*fields(method.get("params"))] + [*fields(method.get("result"))]:
+                for name in (
+                    ([method["name"]] if method["name"] != "*" else [])
+                    + [*fields(method.get("params"))]
+                    + [*fields(method.get("result"))]
+                ):
                     if not named(name, text):
                         yield f"{method['name']}: {name} is not on the page"
+
         self.check(faults)
 
     def test_codes(self):
-        self.check(lambda table, text: [code["code"] for code in table["codes"] if not named(str(code["code"]), text) and
-                                        not (-32700 <= code["code"] <= -32600 and "-32700 … -32600" in text)])
+        self.check(
+            lambda table, text: [
+                code["code"]
+                for code in table["codes"]
+                if not named(str(code["code"]), text)
+                and not (-32700 <= code["code"] <= -32600 and "-32700 … -32600" in text)
+            ]
+        )
 
     def test_quirks(self):
-        self.check(lambda table, text: [quirk["name"] for quirk in table["quirks"] if not named(quirk["name"], text)])
+        self.check(
+            lambda table, text: [quirk["name"] for quirk in table["quirks"] if not named(quirk["name"], text)]
+        )
 
     def test_time_limits(self):
         def faults(table, text):
@@ -198,6 +248,7 @@ class Tables(Case):
                 for key in ("timeout_ms", "ack_ms"):
                     if method[key] and not any(named(way, text) for way in spellings(method[key])):
                         yield f"{method['name']}: {key} {method[key]} is not on the page"
+
         self.check(faults)
 
     def test_openrpc_names_them_too(self):
@@ -218,7 +269,9 @@ class Settings(Case):
 
     def test_guide(self):
         guide = text_of(ROOT / "docs/guide/configure.md") + text_of(ROOT / "docs/guide/sandbox.md")
-        self.assertEqual([key for key in self.keys() if not named(key[0], guide) or not named(key[1], guide)], [])
+        self.assertEqual(
+            [key for key in self.keys() if not named(key[0], guide) or not named(key[1], guide)], []
+        )
 
     def test_explain(self):
         page = self.ok("explain", "gassist").out

@@ -13,7 +13,13 @@ from support import BUILD, Case, MORTISE
 class Doctor(Case):
     def examine(self, *prefix):
         """The object, however the verdict turned out."""
-        done = subprocess.run([*prefix, str(MORTISE), "doctor", "--json"], capture_output=True, env=self.env, timeout=60, check=False)
+        done = subprocess.run(
+            [*prefix, str(MORTISE), "doctor", "--json"],
+            capture_output=True,
+            env=self.env,
+            timeout=60,
+            check=False,
+        )
         self.assertEqual(done.stderr, b"")
         told = json.loads(done.stdout)
         self.assertEqual(done.returncode, 0 if told["auto"] else 125)
@@ -24,7 +30,9 @@ class Doctor(Case):
         self.assertEqual(told["kernel"], platform.release())
         self.assertEqual([level["level"] for level in told["levels"]], ["guarded", "t0", "t1"])
         names = [check["name"] for check in told["checks"]]
-        for name in "kernel helper landlock seccomp userns pidns mountns netns cgroup pipes files python node".split():
+        for (
+            name
+        ) in "kernel helper landlock seccomp userns pidns mountns netns cgroup pipes files python node".split():
             self.assertIn(name, names)
         for check in told["checks"]:
             self.assertIn(check["state"], ("ok", "limited", "missing"))
@@ -46,8 +54,10 @@ class Doctor(Case):
     def test_rungs(self):
         """What ends all of a plugin's processes, as it was found in force."""
         rungs = {level["level"]: level["rung"] for level in self.examine()["levels"] if level["available"]}
-        self.assertEqual({name: rung for name, rung in rungs.items() if name != "t1"},
-                         {name: "subreaper" for name in rungs if name != "t1"})
+        self.assertEqual(
+            {name: rung for name, rung in rungs.items() if name != "t1"},
+            {name: "subreaper" for name in rungs if name != "t1"},
+        )
         self.assertEqual(rungs.get("t1", "pidns"), "pidns")
         self.assertIn("its guardian ends all its processes", self.run_mortise("doctor").out)
 
@@ -65,7 +75,9 @@ class Doctor(Case):
     def test_without_user_namespaces(self):
         """In a user namespace that may have none below it."""
         script = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"'
-        if subprocess.run(["unshare", "-r", "sh", "-c", script, "sh", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        if subprocess.run(
+            ["unshare", "-r", "sh", "-c", script, "sh", "true"], stderr=subprocess.DEVNULL, check=False
+        ).returncode:
             self.skipTest("no user namespaces at all")
         told = self.examine("unshare", "-r", "sh", "-c", script, "sh")
         checks = {check["name"]: check for check in told["checks"]}
@@ -78,7 +90,14 @@ class Doctor(Case):
 
     def test_page(self):
         done = self.run_mortise("doctor")
-        for text in ("Levels", "guarded", "Landlock", "WHAT NEEDS IT", "LANDLOCK ABI", "Enforced by one layer only"):
+        for text in (
+            "Levels",
+            "guarded",
+            "Landlock",
+            "WHAT NEEDS IT",
+            "LANDLOCK ABI",
+            "Enforced by one layer only",
+        ):
             self.assertIn(text, done.out)
         self.assertEqual(done.err, "")
         self.assertNotIn("\x1b", done.out)

@@ -74,14 +74,20 @@ class Plugin:
         return answer["error"]
 
     def extract(self, path, **options):
-        return self.ask("extractor.extract", {"source": {"type": "path", "path": str(path)}, "options": options})
+        return self.ask(
+            "extractor.extract", {"source": {"type": "path", "path": str(path)}, "options": options}
+        )
 
     def extract_bytes(self, data, **options):
-        return self.message("extractor.extract", {
-            "source": {"type": "bytes", "data": base64.b64encode(data).decode()}, "options": options})
+        return self.message(
+            "extractor.extract",
+            {"source": {"type": "bytes", "data": base64.b64encode(data).decode()}, "options": options},
+        )
 
 
-def make_elf(machine, code=b"", symbols=(), bits=64, big=False, kind=2, entry=0x1000, rodata=b"", sections=True):
+def make_elf(
+    machine, code=b"", symbols=(), bits=64, big=False, kind=2, entry=0x1000, rodata=b"", sections=True
+):
     """A small ELF file: .text at 0x1000, .rodata at 0x8000, .symtab with (name, offset in .text, size)."""
     order, wide = ">" if big else "<", bits == 64
     ehdr_size, shdr_size = (64, 64) if wide else (52, 40)
@@ -95,22 +101,52 @@ def make_elf(machine, code=b"", symbols=(), bits=64, big=False, kind=2, entry=0x
             table += struct.pack(order + "IIIBBH", len(names), value, size, info, 0, 1)
         names += name + b"\0"
     section_names = b"\0.text\0.rodata\0.symtab\0.strtab\0.shstrtab\0"
-    rows = [(b"", 0, 0, 0, b"", 0, 0), (b".text", 1, 6, base, code, 0, 0),
-            (b".rodata", 1, 2, 0 if kind == 1 else 0x8000, rodata, 0, 0), (b".symtab", 2, 0, 0, table, 4, 24 if wide else 16),
-            (b".strtab", 3, 0, 0, names, 0, 0), (b".shstrtab", 3, 0, 0, section_names, 0, 0)]
+    rows = [
+        (b"", 0, 0, 0, b"", 0, 0),
+        (b".text", 1, 6, base, code, 0, 0),
+        (b".rodata", 1, 2, 0 if kind == 1 else 0x8000, rodata, 0, 0),
+        (b".symtab", 2, 0, 0, table, 4, 24 if wide else 16),
+        (b".strtab", 3, 0, 0, names, 0, 0),
+        (b".shstrtab", 3, 0, 0, section_names, 0, 0),
+    ]
     body, headers = b"", b""
     for name, stype, flags, addr, data, link, entsize in rows:
         body += b"\0" * (-len(body) % 8)
         at = section_names.index(name + b"\0") if name else 0
         form = order + ("IIQQQQIIQQ" if wide else "IIIIIIIIII")
-        headers += struct.pack(form, at, stype, flags, addr, ehdr_size + len(body) if stype else 0, len(data), link,
-                               1 if stype == 2 else 0, 8, entsize)
+        headers += struct.pack(
+            form,
+            at,
+            stype,
+            flags,
+            addr,
+            ehdr_size + len(body) if stype else 0,
+            len(data),
+            link,
+            1 if stype == 2 else 0,
+            8,
+            entsize,
+        )
         body += data
     body += b"\0" * (-(len(body) + ehdr_size) % 8)
     ident = b"\x7fELF" + bytes([2 if wide else 1, 2 if big else 1, 1]) + b"\0" * 9
     form = order + ("HHIQQQIHHHHHH" if wide else "HHIIIIIHHHHHH")
-    head = struct.pack(form, kind, machine, 1, entry, 0, ehdr_size + len(body) if sections else 0, 0, ehdr_size, 0, 0,
-                       shdr_size, len(rows) if sections else 0, 5 if sections else 0)
+    head = struct.pack(
+        form,
+        kind,
+        machine,
+        1,
+        entry,
+        0,
+        ehdr_size + len(body) if sections else 0,
+        0,
+        ehdr_size,
+        0,
+        0,
+        shdr_size,
+        len(rows) if sections else 0,
+        5 if sections else 0,
+    )
     return ident + head + body + (headers if sections else b"")
 
 
@@ -168,7 +204,16 @@ class Wire(ElfText):
 
     def test_ids_come_back_as_they_went(self):
         with Plugin() as p:
-            for text in ["0", "-1", "123456789012345678901234567890", "1.50", "2e3", '"a\\u00e9\\/"', '""', "null"]:
+            for text in [
+                "0",
+                "-1",
+                "123456789012345678901234567890",
+                "1.50",
+                "2e3",
+                '"a\\u00e9\\/"',
+                '""',
+                "null",
+            ]:
                 p.write(b'{"jsonrpc":"2.0","id":%s,"method":"plugin.shutdown"}\n' % text.encode())
                 line = p.process.stdout.readline().decode()
                 self.assertIn(f'"id":{text},', line.replace(": ", ":"))
@@ -177,13 +222,19 @@ class Wire(ElfText):
         with Plugin() as p:
             p.write(b'{"jsonrpc":"2.0","method":"plugin.health"}\n{"jsonrpc":"2.0","method":"no.such"}\n')
             p.write(b'{"jsonrpc":"2.0","method":"extractor.extract","params":{}}\n')
-            p.write(b'{"jsonrpc":"2.0","id":1,"result":null}\n{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}\n')
+            p.write(
+                b'{"jsonrpc":"2.0","id":1,"result":null}\n{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}\n'
+            )
             p.ask("plugin.health")
 
     def test_batch(self):
         with Plugin() as p:
             health = {"jsonrpc": "2.0", "method": "plugin.health"}
-            answers = p.raw(json.dumps([health, {**health, "id": 1}, 5, health, {**health, "id": "b", "method": "x"}, [], health]))
+            answers = p.raw(
+                json.dumps(
+                    [health, {**health, "id": 1}, 5, health, {**health, "id": "b", "method": "x"}, [], health]
+                )
+            )
             self.assertEqual([a["id"] for a in answers], [1, None, "b", None])
             self.assertEqual([a.get("error", {}).get("code") for a in answers], [None, -32600, -32601, -32600])
             p.write(json.dumps([health, health]).encode() + b"\n")
@@ -195,13 +246,16 @@ class Wire(ElfText):
             self.assertEqual(p.read(), {"jsonrpc": "2.0", "id": 1, "result": None})
             whole = b'{"jsonrpc":"2.0","id":2,"method":"plugin.shutdown"}\n'
             for i in range(len(whole)):
-                p.write(whole[i:i + 1])
+                p.write(whole[i : i + 1])
             self.assertEqual(p.read()["id"], 2)
             p.write(whole * 3000)
             self.assertEqual([p.read()["id"] for _ in range(3000)], [2] * 3000)
 
     def test_last_line_without_newline(self):
-        for tail, want in [(b'{"jsonrpc":"2.0","id":2,"method":"plugin.shutdown"}', b'"id":2'), (b'{"jsonrpc"', b"-32700")]:
+        for tail, want in [
+            (b'{"jsonrpc":"2.0","id":2,"method":"plugin.shutdown"}', b'"id":2'),
+            (b'{"jsonrpc"', b"-32700"),
+        ]:
             done = subprocess.run([str(BINARY)], input=tail, stdout=subprocess.PIPE)
             self.assertEqual(done.returncode, 0)
             self.assertIn(want, done.stdout)
@@ -221,12 +275,17 @@ class Wire(ElfText):
 
     def test_without_stderr(self):
         line = '{"jsonrpc":"2.0","id":1,"method":"plugin.shutdown"}'
-        done = subprocess.run(["/bin/sh", "-c", 'exec "$0" 2>&-', str(BINARY)], input=line.encode(), stdout=subprocess.PIPE)
+        done = subprocess.run(
+            ["/bin/sh", "-c", 'exec "$0" 2>&-', str(BINARY)], input=line.encode(), stdout=subprocess.PIPE
+        )
         self.assertEqual(json.loads(done.stdout)["id"], 1)
 
     def test_params_null_and_absent(self):
         with Plugin(init=False) as p:
-            self.assertEqual(p.raw('{"jsonrpc":"2.0","id":1,"method":"plugin.init","params":null}')["result"]["status"], "initialized")
+            self.assertEqual(
+                p.raw('{"jsonrpc":"2.0","id":1,"method":"plugin.init","params":null}')["result"]["status"],
+                "initialized",
+            )
             self.assertEqual(p.ask("plugin.init")["status"], "initialized")
 
 
@@ -238,14 +297,18 @@ class Lifecycle(ElfText):
         for key in ["name", "version", "description", "author", "interfaces", "capabilities"]:
             self.assertEqual(said[key], disk[key])
         self.assertEqual(disk["transport"], "external")
-        self.assertTrue(os.access(disk["entry"]["binary"]["linux"].replace("${plugin_dir}", str(HOME)), os.X_OK))
+        self.assertTrue(
+            os.access(disk["entry"]["binary"]["linux"].replace("${plugin_dir}", str(HOME)), os.X_OK)
+        )
 
     def test_init_takes_settings_wrapped_bare_and_both(self):
         with Plugin(init=False) as p:
             for params, functions, timeout in [
-                ({"config": {"max_functions": 7}}, 7, 30), ({"max_functions": 8, "timeout_sec": 2.5}, 8, 2.5),
+                ({"config": {"max_functions": 7}}, 7, 30),
+                ({"max_functions": 8, "timeout_sec": 2.5}, 8, 2.5),
                 ({"config": {"max_functions": 9}, "max_functions": 9, "timeout_sec": 4}, 9, 4),
-                ({"config": None, "other": [1]}, 100, 30), ({}, 100, 30),
+                ({"config": None, "other": [1]}, 100, 30),
+                ({}, 100, 30),
             ]:
                 result = p.ask("plugin.init", params)
                 self.assertEqual(result["status"], "initialized")
@@ -256,9 +319,13 @@ class Lifecycle(ElfText):
     def test_init_refuses_bad_settings(self):
         with Plugin(init=False) as p:
             for params, key in [
-                ({"config": []}, "config"), ({"max_functions": -1}, "max_functions"), ({"max_functions": "9"}, "max_functions"),
-                ({"config": {"max_functions": 1.5}}, "max_functions"), ({"timeout_sec": 0}, "timeout_sec"),
-                ({"timeout_sec": True}, "timeout_sec"), ({"max_content_bytes": 1 << 40}, "max_content_bytes"),
+                ({"config": []}, "config"),
+                ({"max_functions": -1}, "max_functions"),
+                ({"max_functions": "9"}, "max_functions"),
+                ({"config": {"max_functions": 1.5}}, "max_functions"),
+                ({"timeout_sec": 0}, "timeout_sec"),
+                ({"timeout_sec": True}, "timeout_sec"),
+                ({"max_content_bytes": 1 << 40}, "max_content_bytes"),
             ]:
                 error = p.refused("plugin.init", params)
                 self.assertEqual((error["code"], error["data"]["config_key"]), (-32602, key))
@@ -288,9 +355,14 @@ class Lifecycle(ElfText):
     def test_supports(self):
         with Plugin(init=False) as p:
             for params, want in [
-                ({"mime_type": "application/x-executable", "extension": ".elf"}, 1.0), ({"mime_type": "application/x-sharedlib"}, 1.0),
-                ({"extension": ".so"}, 0.8), ({"extension": "KO"}, 0.8), ({"mime_type": "application/octet-stream", "extension": ".o"}, 0.8),
-                ({"mime_type": "text/plain", "extension": ".so"}, 0), ({"extension": ".txt"}, 0), ({"mime_type": None, "extension": ""}, 0),
+                ({"mime_type": "application/x-executable", "extension": ".elf"}, 1.0),
+                ({"mime_type": "application/x-sharedlib"}, 1.0),
+                ({"extension": ".so"}, 0.8),
+                ({"extension": "KO"}, 0.8),
+                ({"mime_type": "application/octet-stream", "extension": ".o"}, 0.8),
+                ({"mime_type": "text/plain", "extension": ".so"}, 0),
+                ({"extension": ".txt"}, 0),
+                ({"mime_type": None, "extension": ""}, 0),
             ]:
                 result = p.ask("extractor.supports", params)
                 self.assertEqual((result["supported"], result["confidence"]), (want > 0, want), params)
@@ -305,8 +377,10 @@ class Extraction(ElfText):
         self.assertIsNone(result["error"])
         self.assertEqual(result["content"], result["text"])
         self.assertTrue(all(isinstance(v, str) for v in result.get("metadata", {}).values()))
-        self.assertEqual(set(result["stats"]), {"functions_extracted", "functions_decompiled", "extraction_time_ms",
-                                                "decompilation_failures"})
+        self.assertEqual(
+            set(result["stats"]),
+            {"functions_extracted", "functions_decompiled", "extraction_time_ms", "decompilation_failures"},
+        )
 
     def test_true(self):
         with Plugin() as p:
@@ -337,7 +411,9 @@ class Extraction(ElfText):
             self.assertNotIn("metadata", result)
             self.assertNotIn("Disassembly:", result["content"])
             self.assertEqual(result["content"].count("\nFunction: "), 3)
-            self.assertEqual((result["stats"]["functions_extracted"], result["stats"]["functions_decompiled"]), (3, 0))
+            self.assertEqual(
+                (result["stats"]["functions_extracted"], result["stats"]["functions_decompiled"]), (3, 0)
+            )
             self.assertEqual(p.extract("/bin/bash", max_functions=0)["content"].count("\nFunction: "), 0)
             self.assertLessEqual(p.extract("/bin/bash")["stats"]["functions_extracted"], 100)
             self.assertLessEqual(len(p.extract("/bin/bash", max_text_size=5000)["content"].encode()), 5000)
@@ -350,7 +426,9 @@ class Extraction(ElfText):
             result = p.extract(found[0])
         self.assertIn("\nSoname: libc.so.6\n", result["content"])
         self.assertRegex(result["content"], r"\nType: ELF \d\d-bit .SB shared object\n")
-        self.assertRegex(result["content"], r"\nFunction: (\w+\nAliases: [\w, ]*)?printf\b|\nFunction: printf\n")
+        self.assertRegex(
+            result["content"], r"\nFunction: (\w+\nAliases: [\w, ]*)?printf\b|\nFunction: printf\n"
+        )
         self.assertEqual(result["stats"]["functions_decompiled"], 2)
         self.assertGreater(int(result["metadata"]["functions_count"]), 1000)
 
@@ -400,8 +478,13 @@ class Crafted(ElfText):
             result = self.text_of(make_elf(machine, code, [(b"f", 0, len(code))], bits, big))
             with self.subTest(name):
                 self.assertEqual(result["metadata"]["architecture"], name)
-                self.assertIn(f"\nType: ELF {bits}-bit {'MSB' if big else 'LSB'} executable\n", result["content"])
-                self.assertIn(f"---\nFunction: f\nAddress: 0x1000\nSize: {len(code)} bytes\nDisassembly:\n", result["content"])
+                self.assertIn(
+                    f"\nType: ELF {bits}-bit {'MSB' if big else 'LSB'} executable\n", result["content"]
+                )
+                self.assertIn(
+                    f"---\nFunction: f\nAddress: 0x1000\nSize: {len(code)} bytes\nDisassembly:\n",
+                    result["content"],
+                )
                 self.assertIn(": " + instruction, result["content"])
                 self.assertEqual(result["stats"]["functions_decompiled"], 1)
 
@@ -411,11 +494,13 @@ class Crafted(ElfText):
         self.assertIn("0x1000: bx lr\n", result["content"])
 
     def test_unknown_architectures_are_listed_without_code(self):
-        for machine, big in [(243, False), (0xfeed, False), (62, True)]:
+        for machine, big in [(243, False), (0xFEED, False), (62, True)]:
             result = self.text_of(make_elf(machine, b"\xc3" * 8, [(b"f", 0, 4), (b"g", 4, 4)], 64, big))
             self.assertIn("\nFunction: g\n", result["content"])
             self.assertNotIn("Disassembly:", result["content"])
-            self.assertEqual((result["stats"]["functions_decompiled"], result["stats"]["decompilation_failures"]), (0, 2))
+            self.assertEqual(
+                (result["stats"]["functions_decompiled"], result["stats"]["decompilation_failures"]), (0, 2)
+            )
 
     def test_patched_true(self):
         image = bytearray(pathlib.Path("/bin/true").read_bytes())
@@ -423,14 +508,24 @@ class Crafted(ElfText):
         self.assertEqual(self.text_of(bytes(image))["metadata"]["architecture"], "AARCH64:LE:64:v8A")
 
     def test_order_aliases_sizes(self):
-        symbols = [(b"late", 32, 4), (b"first", 0, 8), (b"alias", 0, 8), (b"liar", 16, 1 << 60), (b"sizeless", 8, 0)]
+        symbols = [
+            (b"late", 32, 4),
+            (b"first", 0, 8),
+            (b"alias", 0, 8),
+            (b"liar", 16, 1 << 60),
+            (b"sizeless", 8, 0),
+        ]
         content = self.text_of(make_elf(62, b"\x90" * 48, symbols))["content"]
         heads = [part.split("\nDisassembly")[0] for part in content.split("\nStrings:")[0].split("---\n")[1:]]
-        self.assertEqual(heads, [
-            "Function: alias\nAliases: first\nAddress: 0x1000\nSize: 8 bytes",
-            "Function: sizeless\nAddress: 0x1008\nSize: 8 bytes (estimated)",
-            "Function: liar\nAddress: 0x1010\nSize: 32 bytes",
-            "Function: late\nAddress: 0x1020\nSize: 4 bytes"])
+        self.assertEqual(
+            heads,
+            [
+                "Function: alias\nAliases: first\nAddress: 0x1000\nSize: 8 bytes",
+                "Function: sizeless\nAddress: 0x1008\nSize: 8 bytes (estimated)",
+                "Function: liar\nAddress: 0x1010\nSize: 32 bytes",
+                "Function: late\nAddress: 0x1020\nSize: 4 bytes",
+            ],
+        )
 
     def test_largest_are_chosen(self):
         symbols = [(b"f%d" % i, 16 * i, i + 1) for i in range(16)]
@@ -443,10 +538,19 @@ class Crafted(ElfText):
     def test_relocatable(self):
         content = self.text_of(make_elf(62, b"\x90\x90\xc3", [(b"f", 1, 2)], kind=1, entry=0))["content"]
         self.assertIn("Type: ELF 64-bit LSB relocatable\n", content)
-        self.assertIn("Function: f\nAddress: 0x1\nSection: .text\nSize: 2 bytes\nDisassembly:\n  0x1: nop\n  0x2: ret\n", content)
+        self.assertIn(
+            "Function: f\nAddress: 0x1\nSection: .text\nSize: 2 bytes\nDisassembly:\n  0x1: nop\n  0x2: ret\n",
+            content,
+        )
 
     def test_names_cannot_forge_or_break(self):
-        symbols = [(b"evil\nFunction: forged", 0, 1), (b"\xff\xfe\xc3(", 1, 1), ("größe".encode(), 2, 1), (b"n" * 5000, 3, 1), (b'"\\', 4, 1)]
+        symbols = [
+            (b"evil\nFunction: forged", 0, 1),
+            (b"\xff\xfe\xc3(", 1, 1),
+            ("größe".encode(), 2, 1),
+            (b"n" * 5000, 3, 1),
+            (b'"\\', 4, 1),
+        ]
         content = self.text_of(make_elf(62, b"\xc3" * 8, symbols))["content"]
         self.assertNotIn("\nFunction: forged", content)
         self.assertIn("Function: evil\\x0aFunction: forged\n", content)
@@ -456,13 +560,19 @@ class Crafted(ElfText):
         self.assertIn('Function: "\\\n', content)
 
     def test_strings(self):
-        rodata = b"\0hello world\0hello world\0abc\0h\xc3\xa9llo\xe2\x82\xac\0\xed\xa0\x80\xed\xa0\x80\x01tab\there\0" + b"no end"
+        rodata = (
+            b"\0hello world\0hello world\0abc\0h\xc3\xa9llo\xe2\x82\xac\0\xed\xa0\x80\xed\xa0\x80\x01tab\there\0"
+            + b"no end"
+        )
         content = self.text_of(make_elf(62, b"\xc3", rodata=rodata))["content"]
         self.assertEqual(content.split("\nStrings:\n")[1], "hello world\nhéllo€\ntab\there\nno end\n")
 
     def test_entry_only(self):
         content = self.text_of(make_elf(62, b"\x90\xc3", entry=0x1001))["content"]
-        self.assertIn("Function: entry\nAddress: 0x1001\nSize: 1 bytes (estimated)\nDisassembly:\n  0x1001: ret\n", content)
+        self.assertIn(
+            "Function: entry\nAddress: 0x1001\nSize: 1 bytes (estimated)\nDisassembly:\n  0x1001: ret\n",
+            content,
+        )
 
     def test_header_alone(self):
         result = self.text_of(make_elf(62, sections=False, entry=0))
@@ -470,23 +580,41 @@ class Crafted(ElfText):
 
     def test_bytes_that_are_no_code(self):
         result = self.text_of(make_elf(183, b"\xff" * 16, [(b"f", 0, 16)]))
-        self.assertEqual((result["stats"]["functions_decompiled"], result["stats"]["decompilation_failures"]), (0, 1))
+        self.assertEqual(
+            (result["stats"]["functions_decompiled"], result["stats"]["decompilation_failures"]), (0, 1)
+        )
 
 
 class Refusals(ElfText):
     def extraction_error(self, p, path, **options):
-        return p.refused("extractor.extract", {"source": {"type": "path", "path": str(path)}, "options": options})
+        return p.refused(
+            "extractor.extract", {"source": {"type": "path", "path": str(path)}, "options": options}
+        )
 
     def test_bad_params(self):
         path = {"type": "path", "path": "/bin/true"}
         with Plugin() as p:
             for params in [
-                None, {}, [], {"source": "x"}, {"source": {}}, {"source": {"type": "path"}}, {"source": {"type": "path", "path": 1}},
-                {"source": {"type": "path", "path": ""}}, {"source": {"type": "path", "path": "/bin/true\0x"}}, {"source": {"type": "url", "path": "/bin/true"}},
-                {"source": {"type": "bytes"}}, {"source": {"type": "bytes", "data": 5}}, {"source": {"type": "bytes", "data": "f0VM*"}},
-                {"source": {"type": "bytes", "data": "f0V"}}, {"source": path, "options": []}, {"source": path, "options": {"max_functions": -1}},
-                {"source": path, "options": {"max_functions": "many"}}, {"source": path, "options": {"decompile": 1}},
-                {"source": path, "options": {"include_metadata": "no"}}, {"source": path, "options": {"timeout_sec": 0}},
+                None,
+                {},
+                [],
+                {"source": "x"},
+                {"source": {}},
+                {"source": {"type": "path"}},
+                {"source": {"type": "path", "path": 1}},
+                {"source": {"type": "path", "path": ""}},
+                {"source": {"type": "path", "path": "/bin/true\0x"}},
+                {"source": {"type": "url", "path": "/bin/true"}},
+                {"source": {"type": "bytes"}},
+                {"source": {"type": "bytes", "data": 5}},
+                {"source": {"type": "bytes", "data": "f0VM*"}},
+                {"source": {"type": "bytes", "data": "f0V"}},
+                {"source": path, "options": []},
+                {"source": path, "options": {"max_functions": -1}},
+                {"source": path, "options": {"max_functions": "many"}},
+                {"source": path, "options": {"decompile": 1}},
+                {"source": path, "options": {"include_metadata": "no"}},
+                {"source": path, "options": {"timeout_sec": 0}},
             ]:
                 with self.subTest(params):
                     self.assertEqual(p.refused("extractor.extract", params)["code"], -32602)
@@ -498,16 +626,25 @@ class Refusals(ElfText):
         with Plugin() as p:
             error = self.extraction_error(p, self.scratch / "notes.txt")
             self.assertEqual(error["code"], -32001)
-            self.assertEqual((error["data"]["reason"], error["data"]["extension"]), ("UnsupportedFormat", ".txt"))
+            self.assertEqual(
+                (error["data"]["reason"], error["data"]["extension"]), ("UnsupportedFormat", ".txt")
+            )
             self.assertIn("application/x-executable", error["data"]["supported_formats"])
             error = self.extraction_error(p, self.scratch / "empty", mime_type="text/x", extension=".q")
-            self.assertEqual((error["code"], error["data"]["mime_type"], error["data"]["extension"]), (-32001, "text/x", ".q"))
+            self.assertEqual(
+                (error["code"], error["data"]["mime_type"], error["data"]["extension"]),
+                (-32001, "text/x", ".q"),
+            )
             self.assertEqual(p.extract_bytes(b"")["error"]["code"], -32001)
 
     def test_what_cannot_be_read(self):
         os.mkfifo(self.scratch / "fifo")
         with Plugin() as p:
-            for path, reason in [("/no/such", "FileNotFound"), (self.scratch, "FileUnreadable"), (self.scratch / "fifo", "FileUnreadable")]:
+            for path, reason in [
+                ("/no/such", "FileNotFound"),
+                (self.scratch, "FileUnreadable"),
+                (self.scratch / "fifo", "FileUnreadable"),
+            ]:
                 error = self.extraction_error(p, path)
                 self.assertEqual((error["code"], error["data"]["reason"]), (-32000, reason))
                 self.assertIs(error["data"]["recoverable"], False)
@@ -517,7 +654,7 @@ class Refusals(ElfText):
         image = pathlib.Path("/bin/true").read_bytes()
         bad_class = image[:4] + b"\x07" + image[5:]
         with Plugin() as p:
-            for data in [image[:4], image[:20], image[:63], image[:100], image[:len(image) // 2], bad_class]:
+            for data in [image[:4], image[:20], image[:63], image[:100], image[: len(image) // 2], bad_class]:
                 error = p.extract_bytes(data)["error"]
                 self.assertEqual((error["code"], error["data"]["reason"]), (-32000, "CorruptFile"))
                 self.assertTrue(error["data"]["details"])
@@ -525,8 +662,13 @@ class Refusals(ElfText):
     def test_time_limits(self):
         with Plugin(timeout_sec=1e-9) as p:
             error = self.extraction_error(p, "/bin/bash")
-            self.assertEqual((error["code"], error["data"]["reason"], error["data"]["timeout_sec"]), (-32002, "Timeout", 1e-9))
-            self.assertEqual((error["data"]["partial_extraction"], error["data"]["functions_extracted"]), (False, 0))
+            self.assertEqual(
+                (error["code"], error["data"]["reason"], error["data"]["timeout_sec"]),
+                (-32002, "Timeout", 1e-9),
+            )
+            self.assertEqual(
+                (error["data"]["partial_extraction"], error["data"]["functions_extracted"]), (False, 0)
+            )
         with Plugin() as p:
             result = p.extract("/bin/true", timeout_sec=1e-9)
             self.assertIn("(time limit reached)\n", result["content"])
@@ -541,14 +683,14 @@ class Mutation(ElfText):
     def mutate(self, rng, image):
         image = bytearray(image)
         if rng.random() < 0.2:
-            del image[rng.randrange(len(image)):]
+            del image[rng.randrange(len(image)) :]
         # Headers and tables are a small part of the file and the interesting one: aim there half the time.
         section_table = struct.unpack_from("<Q", image, 40)[0] if len(image) > 64 else 0
         for _ in range(rng.choice([1, 3, 20])):
             start = rng.choice([0, section_table, 0, -1])
             at = rng.randrange(len(image) or 1) if start < 0 else start + rng.randrange(1500 if start else 700)
             if at < len(image):
-                image[at] = rng.choice([0, 0xff, 0x7f, 0x80, image[at] ^ 1 << rng.randrange(8)])
+                image[at] = rng.choice([0, 0xFF, 0x7F, 0x80, image[at] ^ 1 << rng.randrange(8)])
         return bytes(image)
 
     def run_copies(self, original, seed, count):

@@ -28,25 +28,44 @@ class Inputs(Case):
     def test_several_files(self):
         self.file("a.txt", "one\n")
         self.file("b.txt", "two\n")
-        self.assertEqual(self.extract("a.txt", "b.txt").out,
-                         "==> a.txt <==\n4 bytes by yams_ok\none\n\n==> b.txt <==\n4 bytes by yams_ok\ntwo\n")
+        self.assertEqual(
+            self.extract("a.txt", "b.txt").out,
+            "==> a.txt <==\n4 bytes by yams_ok\none\n\n==> b.txt <==\n4 bytes by yams_ok\ntwo\n",
+        )
 
     def test_metadata(self):
         self.file("a.txt", "one\n")
-        self.assertEqual(self.extract("-m", "a.txt").out, "bytes: 4\nsource: inline\n\n4 bytes by yams_ok\none\n")
+        self.assertEqual(
+            self.extract("-m", "a.txt").out, "bytes: 4\nsource: inline\n\n4 bytes by yams_ok\none\n"
+        )
 
     def test_row(self):
         self.file("a.txt", "one\n")
         row = self.row("a.txt")
-        self.assertEqual(set(row), {"file", "ok", "plugin", "mime_type", "extension", "content", "metadata", "stats", "time_ms"})
-        self.assertEqual((row["file"], row["ok"], row["plugin"], row["mime_type"], row["extension"]),
-                         ("a.txt", True, "yams_ok", "text/plain", ".txt"))
+        self.assertEqual(
+            set(row),
+            {"file", "ok", "plugin", "mime_type", "extension", "content", "metadata", "stats", "time_ms"},
+        )
+        self.assertEqual(
+            (row["file"], row["ok"], row["plugin"], row["mime_type"], row["extension"]),
+            ("a.txt", True, "yams_ok", "text/plain", ".txt"),
+        )
         self.assertEqual(row["metadata"], {"bytes": "4", "source": "inline"})
         self.assertEqual(row["stats"]["options"], {"mime_type": "text/plain", "extension": ".txt"})
 
     def test_extension(self):
-        for name, extension in (("plain", ""), (".hidden", ""), ("a.TXT", ".txt"), ("a.tar.gz", ".gz"), ("dot.", ""),
-                                ("libfoo.so.6.1", ".so"), ("libfoo.so", ".so"), ("v1.2.3", ".3"), ("dir.d/plain", ""), (".so.6", ".6")):
+        for name, extension in (
+            ("plain", ""),
+            (".hidden", ""),
+            ("a.TXT", ".txt"),
+            ("a.tar.gz", ".gz"),
+            ("dot.", ""),
+            ("libfoo.so.6.1", ".so"),
+            ("libfoo.so", ".so"),
+            ("v1.2.3", ".3"),
+            ("dir.d/plain", ""),
+            (".so.6", ".6"),
+        ):
             self.file(name, "x")
             self.assertEqual(self.row(name)["extension"], extension, name)
         self.assertEqual(self.row("plain", "--extension", "elf")["extension"], ".elf")
@@ -58,14 +77,34 @@ class Inputs(Case):
         self.file("noise", bytes(range(8)) * 20)
         self.assertEqual(self.row("page.html")["mime_type"], "text/html")
         self.assertEqual(self.row("noise")["mime_type"], "application/octet-stream")
-        self.assertEqual(self.row("a.bin", "--mime", "application/x-executable")["mime_type"], "application/x-executable")
+        self.assertEqual(
+            self.row("a.bin", "--mime", "application/x-executable")["mime_type"], "application/x-executable"
+        )
         self.assertIn("executable", self.row("/bin/true")["mime_type"])
 
     def test_options(self):
         self.file("a.txt", "x")
-        options = self.row("a.txt", "-O", "max_functions=50", "--option", "decompile=false", "-O", "deep.er=x", "-O", "mime_type=own")
-        self.assertEqual(options["stats"]["options"], {"extension": ".txt", "max_functions": 50, "decompile": False,
-                                                       "deep": {"er": "x"}, "mime_type": "own"})
+        options = self.row(
+            "a.txt",
+            "-O",
+            "max_functions=50",
+            "--option",
+            "decompile=false",
+            "-O",
+            "deep.er=x",
+            "-O",
+            "mime_type=own",
+        )
+        self.assertEqual(
+            options["stats"]["options"],
+            {
+                "extension": ".txt",
+                "max_functions": 50,
+                "decompile": False,
+                "deep": {"er": "x"},
+                "mime_type": "own",
+            },
+        )
         self.fails(4, "input", "extract", "a.txt", "-O", "nonsense", "--plugin", YAMS_OK)
 
     def test_source_path(self):
@@ -81,12 +120,15 @@ class Inputs(Case):
         self.file("a.txt", "one\n")
         self.assertIn("==> standard input <==", self.extract("a.txt", "-", stdin=b"x").out)
         self.assertIn("once", self.fails(2, "usage", "extract", "-", "-", "--plugin", YAMS_OK).err)
-        self.assertIn("--source path", self.fails(4, "input", "extract", "-", "--source", "path", "--plugin", YAMS_OK).err)
+        self.assertIn(
+            "--source path", self.fails(4, "input", "extract", "-", "--source", "path", "--plugin", YAMS_OK).err
+        )
 
     def test_process_substitution(self):
         line = f"{shell_words(MORTISE, 'extract', '--plugin', YAMS_OK)} <(echo piped)"
-        done = subprocess.run(["bash", "-c", line], env=self.env,
-                              capture_output=True, timeout=LIMIT, check=True)
+        done = subprocess.run(
+            ["bash", "-c", line], env=self.env, capture_output=True, timeout=LIMIT, check=True
+        )
         self.assertEqual(done.stdout, b"6 bytes by yams_ok\npiped\n")
 
     def test_command_after_dashes(self):
@@ -97,9 +139,14 @@ class Inputs(Case):
         self.file("a.txt", "one\n")
         self.assertEqual(self.extract("a.txt", "-o", "out.txt").out, "")
         self.assertEqual((self.dir / "out.txt").read_text(), "4 bytes by yams_ok\none\n")
-        self.assertIn("one of the input files", self.fails(4, "input", "extract", "a.txt", "-o", "./a.txt", "--plugin", YAMS_OK).err)
+        self.assertIn(
+            "one of the input files",
+            self.fails(4, "input", "extract", "a.txt", "-o", "./a.txt", "--plugin", YAMS_OK).err,
+        )
         self.assertEqual((self.dir / "a.txt").read_text(), "one\n")
-        self.assertIn("nowhere/x", self.fails(4, "input", "extract", "a.txt", "-o", "nowhere/x", "--plugin", YAMS_OK).err)
+        self.assertIn(
+            "nowhere/x", self.fails(4, "input", "extract", "a.txt", "-o", "nowhere/x", "--plugin", YAMS_OK).err
+        )
 
     def test_large_file(self):
         self.file("big.txt", "x" * 5_000_000)
@@ -112,8 +159,14 @@ class Inputs(Case):
         rows = self.extract("--json", *[f"./{name}" for name in names]).rows
         self.assertEqual([row["file"] for row in rows], [f"./{name}" for name in names])
         os.close(os.open(os.fsencode(self.dir) + b"/\xff", os.O_CREAT | os.O_WRONLY))
-        done = subprocess.run([str(MORTISE), "extract", "--json", b"\xff", "--plugin", str(YAMS_OK)], capture_output=True,
-                              cwd=self.dir, env=self.env, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            [str(MORTISE), "extract", "--json", b"\xff", "--plugin", str(YAMS_OK)],
+            capture_output=True,
+            cwd=self.dir,
+            env=self.env,
+            timeout=LIMIT,
+            check=False,
+        )
         self.assertEqual(json.loads(done.stdout)["file"], "\ufffd")
 
 
@@ -126,13 +179,19 @@ class BadInputs(Case):
         os.mkfifo(self.dir / "fifo")
 
     def test_alone_each_has_its_exit_code(self):
-        for name, code, kind, text in (("missing", 5, "not_found", "missing: no such file"), ("dir", 4, "input", "is a directory"),
-                                       ("empty.txt", 4, "input", "is empty"), ("fifo", 4, "input", "not a regular file"),
-                                       ("good.txt/x", 5, "not_found", "no such file")):
+        for name, code, kind, text in (
+            ("missing", 5, "not_found", "missing: no such file"),
+            ("dir", 4, "input", "is a directory"),
+            ("empty.txt", 4, "input", "is empty"),
+            ("fifo", 4, "input", "not a regular file"),
+            ("good.txt/x", 5, "not_found", "no such file"),
+        ):
             for source in ("bytes", "path"):
                 done = self.fails(code, kind, "extract", name, "--source", source, "--plugin", YAMS_OK)
                 self.assertIn(text, done.err)
-        self.assertIn("standard input: is empty", self.fails(4, "input", "extract", "-", "--plugin", YAMS_OK).err)
+        self.assertIn(
+            "standard input: is empty", self.fails(4, "input", "extract", "-", "--plugin", YAMS_OK).err
+        )
         done = self.fails(4, "input", "extract", "good.txt", "--max-size", "3", "--plugin", YAMS_OK)
         self.assertIn("--source path", done.err)
         self.fails(4, "input", "extract", "-", "--max-size", "3", "--plugin", YAMS_OK, stdin=b"long")
@@ -147,12 +206,17 @@ class BadInputs(Case):
         done = self.run_mortise("extract", *names, "--plugin", YAMS_OK)
         self.assertEqual(done.code, 1)
         self.assertEqual(done.out.count("==> good.txt <=="), 3)
-        self.assertEqual([line.split(":")[1].strip() for line in done.error_lines], ["missing", "dir", "empty.txt", "fifo"])
+        self.assertEqual(
+            [line.split(":")[1].strip() for line in done.error_lines], ["missing", "dir", "empty.txt", "fifo"]
+        )
 
     def test_rows(self):
         done = self.run_mortise("extract", "--json", "missing", "good.txt", "dir", "--plugin", YAMS_OK)
         self.assertEqual(done.code, 1)
-        self.assertEqual([(row["file"], row["ok"]) for row in done.rows], [("missing", False), ("good.txt", True), ("dir", False)])
+        self.assertEqual(
+            [(row["file"], row["ok"]) for row in done.rows],
+            [("missing", False), ("good.txt", True), ("dir", False)],
+        )
         self.assertEqual((done.rows[0]["kind"], done.rows[0]["exit_code"]), ("not_found", 5))
         self.assertEqual(done.rows[2]["message"], "is a directory; name the files in it")
 
@@ -168,13 +232,15 @@ class PluginErrors(Case):
         return self.run_mortise("extract", "f.txt", *options, "--", PYTHON, YAMS_ERRORS, self.dir)
 
     def test_texts(self):
-        for word, texts in (("failed", ["could not analyze", "reason: UnsupportedArchitecture"]),
-                            ("unsupported", ["Unsupported file format", "reason: UnsupportedFormat", "details: only programs"]),
-                            ("timeout", ["timed out after 30 seconds", "-32002"]),
-                            ("uninitialized", ["not initialized", "reason: NotInitialized"]),
-                            ("dependency", ["--env GHIDRA_INSTALL_DIR", "--config ghidra_install=VALUE"]),
-                            ("nodata", ["no data member"]),
-                            ("textnull", ["pyghidra not available"])):
+        for word, texts in (
+            ("failed", ["could not analyze", "reason: UnsupportedArchitecture"]),
+            ("unsupported", ["Unsupported file format", "reason: UnsupportedFormat", "details: only programs"]),
+            ("timeout", ["timed out after 30 seconds", "-32002"]),
+            ("uninitialized", ["not initialized", "reason: NotInitialized"]),
+            ("dependency", ["--env GHIDRA_INSTALL_DIR", "--config ghidra_install=VALUE"]),
+            ("nodata", ["no data member"]),
+            ("textnull", ["pyghidra not available"]),
+        ):
             done = self.one(word)
             self.assertEqual((done.code, len(done.error_lines), done.out), (1, 1, ""), done.err)
             self.assertTrue(done.err.startswith("plugin_error: f.txt: "), done.err)
@@ -183,7 +249,10 @@ class PluginErrors(Case):
 
     def test_data_is_whole(self):
         (row,) = self.one("failed", "--json").rows
-        self.assertEqual(row["data"], {"reason": "UnsupportedArchitecture", "architecture": "ARM:BE:32:Cortex", "partial_functions": 5})
+        self.assertEqual(
+            row["data"],
+            {"reason": "UnsupportedArchitecture", "architecture": "ARM:BE:32:Cortex", "partial_functions": 5},
+        )
         self.assertEqual((row["kind"], row["rpc_code"]), ("plugin_error", -32000))
 
     def test_results_that_are_failures(self):
@@ -201,7 +270,9 @@ class PluginErrors(Case):
     def test_a_plugin_that_does_not_read(self):
         """More than its pipe holds: the time limit runs although the request was never written to its end."""
         self.file("large.bin", b"\x7f" * 1000000)
-        plugin = self.file("deaf.py", """
+        plugin = self.file(
+            "deaf.py",
+            """
 import json, os, sys, time
 for line in iter(lambda: os.read(0, 65536), b""):
     asked = json.loads(line)
@@ -210,8 +281,11 @@ for line in iter(lambda: os.read(0, 65536), b""):
     print(json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": result}), flush=True)
     if asked["method"] == "extractor.supports":
         time.sleep(1000)
-""")
-        done = self.fails(6, "timeout", "extract", "large.bin", "--timeout", "300ms", "-d", "yams", "--", PYTHON, plugin)
+""",
+        )
+        done = self.fails(
+            6, "timeout", "extract", "large.bin", "--timeout", "300ms", "-d", "yams", "--", PYTHON, plugin
+        )
         self.assertIn("could not be written: the plugin has read nothing for 300 ms", done.err)
 
     def test_crash(self):
@@ -226,7 +300,20 @@ for line in iter(lambda: os.read(0, 65536), b""):
         self.assertIn("reason: Busy", self.one("recoverable c", "--retries", "0").err)
 
     def test_one_bad_file_never_stops_the_rest(self):
-        words = ["fine 0", "crash", "fine 1", "failed", "textnull", "fine 2", "nocontent", "crash", "crash", "fine 3", "crash", "fine 4"]
+        words = [
+            "fine 0",
+            "crash",
+            "fine 1",
+            "failed",
+            "textnull",
+            "fine 2",
+            "nocontent",
+            "crash",
+            "crash",
+            "fine 3",
+            "crash",
+            "fine 4",
+        ]
         names = [self.file(f"f{i}.txt", word).name for i, word in enumerate(words)]
         for workers in ("1", "4"):
             done = self.run_mortise("extract", "--json", "-j", workers, *names, "--", PYTHON, YAMS_ERRORS)
@@ -243,7 +330,9 @@ class Many(Case):
         self.assertEqual([row["file"] for row in done.rows], names)
         self.assertLessEqual(len({row["stats"]["pid"] for row in done.rows}), 3)
         done = self.ok("extract", "-j1", *names, "--plugin", YAMS_OK)
-        self.assertEqual([line for line in done.out.splitlines() if line.startswith("==>")], [f"==> {n} <==" for n in names])
+        self.assertEqual(
+            [line for line in done.out.splitlines() if line.startswith("==>")], [f"==> {n} <==" for n in names]
+        )
 
     def test_no_more_workers_than_files(self):
         self.file("a.txt", "x")
@@ -263,29 +352,53 @@ class Many(Case):
     def test_nobody_reads(self):
         names = [self.file(f"f{i}.txt", "x" * 50_000) for i in range(40)]
         line = shell_words(MORTISE, "extract", *names, "--plugin", YAMS_OK)
-        done = subprocess.run(["bash", "-c", f"set -o pipefail; {line} | head -n 1"], env=self.env,
-                              capture_output=True, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {line} | head -n 1"],
+            env=self.env,
+            capture_output=True,
+            timeout=LIMIT,
+            check=False,
+        )
         self.assertEqual((done.returncode, done.stderr), (141, b""))
         self.assertTrue(done.stdout.startswith(b"==> "))
 
     def test_nobody_ever_read(self):
         self.file("a.txt", "x")
-        for words in (["extract", "a.txt", "--plugin", YAMS_OK], ["extract", "--json", "a.txt", "a.txt", "--plugin", YAMS_OK],
-                      ["info", "-d", "yams", YAMS_OK], ["call", "-d", "yams", YAMS_OK, "plugin.health"], ["--help"]):
+        for words in (
+            ["extract", "a.txt", "--plugin", YAMS_OK],
+            ["extract", "--json", "a.txt", "a.txt", "--plugin", YAMS_OK],
+            ["info", "-d", "yams", YAMS_OK],
+            ["call", "-d", "yams", YAMS_OK, "plugin.health"],
+            ["--help"],
+        ):
             ours, theirs = os.pipe()
             os.close(ours)
             with open(theirs, "wb") as out:
-                done = subprocess.run([str(MORTISE), *map(str, words)], stdout=out, stderr=subprocess.PIPE, cwd=self.dir,
-                                      env=self.env, timeout=LIMIT, check=False)
+                done = subprocess.run(
+                    [str(MORTISE), *map(str, words)],
+                    stdout=out,
+                    stderr=subprocess.PIPE,
+                    cwd=self.dir,
+                    env=self.env,
+                    timeout=LIMIT,
+                    check=False,
+                )
             self.assertEqual((done.returncode, done.stderr), (141, b""), words)
 
     def test_memory_is_bounded(self):
         """40 files of 4 MB: far less than all of them at a time."""
         path = str(self.file("f.txt", "x" * 4_000_000))
-        script = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-        done = subprocess.run([PYTHON, "-c", script, str(MORTISE), "extract", "-j1", *[path] * 40, "--plugin", str(YAMS_OK)],
-                              env=self.env, capture_output=True, timeout=LIMIT * 2, check=True)
+        script = (
+            "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
+        done = subprocess.run(
+            [PYTHON, "-c", script, str(MORTISE), "extract", "-j1", *[path] * 40, "--plugin", str(YAMS_OK)],
+            env=self.env,
+            capture_output=True,
+            timeout=LIMIT * 2,
+            check=True,
+        )
         if b"asan" not in pathlib.Path(MORTISE).read_bytes():
             self.assertLess(int(done.stdout), 120_000)  # KiB, of whoever needed most
 

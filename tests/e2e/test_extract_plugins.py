@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mortise extract: who gets a file. extractor.supports, capabilities, several plugins, plugins that will not do."""
+"""mortise extract: who gets a file. extractor.supports, capabilities, several plugins, plugins
+that will not do."""
 import collections
 import json
 import unittest
@@ -24,9 +25,17 @@ class Flow(Journal):
         self.file("a.txt", "text\n")
         where = self.plugin("flow", journal=str(self.journal))
         self.ok("extract", "a.txt", "--plugin", where, "-c", "k=1")
-        self.assertEqual([entry["method"] for entry in self.entries()],
-                         ["handshake.manifest", "plugin.init", "plugin.health", "extractor.supports", "extractor.extract",
-                          "plugin.shutdown"])
+        self.assertEqual(
+            [entry["method"] for entry in self.entries()],
+            [
+                "handshake.manifest",
+                "plugin.init",
+                "plugin.health",
+                "extractor.supports",
+                "extractor.extract",
+                "plugin.shutdown",
+            ],
+        )
         self.assertEqual(self.entries()[1]["params"]["config"], {"k": 1})
         self.assertEqual(self.entries()[3]["params"], {"mime_type": "text/plain", "extension": ".txt"})
 
@@ -50,8 +59,13 @@ class Capabilities(Journal):
 
     def test_decide_where_supports_does_not_answer(self):
         for code in (-32601, -32602, -32603):
-            for name, content, good in (("a.txt", "x", True), ("a.log", "x", True), ("a.c", "x", False), ("plain", "x", False),
-                                        ("a.x", "<!DOCTYPE html><html></html>", True)):
+            for name, content, good in (
+                ("a.txt", "x", True),
+                ("a.log", "x", True),
+                ("a.c", "x", False),
+                ("plain", "x", False),
+                ("a.x", "<!DOCTYPE html><html></html>", True),
+            ):
                 done = self.extract(name, content, supports=code, capabilities=self.CAN)
                 self.assertEqual(done.code, 0 if good else 4, (code, name, done.err))
 
@@ -77,17 +91,22 @@ class Types(Journal):
         self.file("a.bin", "x")
         where = self.plugin("types", journal=str(self.journal), **told)
         done = self.run_mortise("extract", "--json", "a.bin", "--mime", mime, "--plugin", where, *options)
-        types = [entry["params"]["mime_type"] for entry in self.entries() if entry["method"] == "extractor.supports"]
+        types = [
+            entry["params"]["mime_type"] for entry in self.entries() if entry["method"] == "extractor.supports"
+        ]
         self.journal.unlink()
         return done, types
 
     def test_normalised(self):
-        for found, sent in (("application/x-pie-executable", "application/x-executable"),
-                            ("application/x-elf", "application/x-executable"),
-                            ("application/x-dosexec", "application/x-msdownload"),
-                            ("application/x-java-class", "application/java-vm"),
-                            ("application/x-sharedlib", "application/x-sharedlib"),
-                            ("Text/Plain", "text/plain"), ("APPLICATION/X-ELF", "application/x-executable")):
+        for found, sent in (
+            ("application/x-pie-executable", "application/x-executable"),
+            ("application/x-elf", "application/x-executable"),
+            ("application/x-dosexec", "application/x-msdownload"),
+            ("application/x-java-class", "application/java-vm"),
+            ("application/x-sharedlib", "application/x-sharedlib"),
+            ("Text/Plain", "text/plain"),
+            ("APPLICATION/X-ELF", "application/x-executable"),
+        ):
             done, types = self.asked(found)
             self.assertEqual(types, [sent])
             (row,) = done.rows
@@ -101,8 +120,10 @@ class Types(Journal):
     def test_a_listed_raw_type_matches(self):
         """Where supports answers by that list, and where it does not answer at all."""
         raw = {"content_extraction": {"formats": ["application/x-pie-executable"], "extensions": []}}
-        for supports, types in (("listed", ["application/x-executable", "application/x-pie-executable"]),
-                                (-32601, ["application/x-executable"])):
+        for supports, types in (
+            ("listed", ["application/x-executable", "application/x-pie-executable"]),
+            (-32601, ["application/x-executable"]),
+        ):
             done, asked = self.asked("application/x-pie-executable", supports=supports, capabilities=raw)
             self.assertEqual((done.code, asked), (0, types), done.err)
             self.assertEqual(done.rows[0]["stats"]["options"]["mime_type"], "application/x-pie-executable")
@@ -133,8 +154,10 @@ class ByTheLetter(Journal):
         self.file("a.txt", "text\n")
         where = self.plugin("letter", journal=str(self.journal))
         self.ok("extract", "a.txt", "--plugin", where, "-O", "max_functions=3")
-        self.assertEqual(self.params("extractor.extract")["options"],
-                         {"mime_type": "text/plain", "extension": ".txt", "max_functions": 3})
+        self.assertEqual(
+            self.params("extractor.extract")["options"],
+            {"mime_type": "text/plain", "extension": ".txt", "max_functions": 3},
+        )
 
     def test_strict_options(self):
         self.assertEqual(self.strict("a.txt", "-O", "max_functions=3", "-c", "k=1").code, 0)
@@ -145,7 +168,9 @@ class ByTheLetter(Journal):
     def test_an_option_that_the_specification_has_not(self):
         done = self.strict("a.txt", "-O", "color=red")
         self.assertEqual(done.code, 4, done.err)
-        self.assertIn("/options/color: is not in the specification, which has max_functions, decompile", done.err)
+        self.assertIn(
+            "/options/color: is not in the specification, which has max_functions, decompile", done.err
+        )
         self.assertIn("/options/color", done.rows[0]["message"])
 
     def test_no_extension_is_left_out(self):
@@ -163,13 +188,25 @@ class Health(Case):
     def said(self, status, *options):
         self.file("a.txt", "text\n")
         self.file("b.txt", "text\n")
-        done = self.run_mortise("extract", "-j2", "a.txt", "b.txt", "--plugin", self.plugin("ill"), "-c", f"health={status}", *options)
+        done = self.run_mortise(
+            "extract",
+            "-j2",
+            "a.txt",
+            "b.txt",
+            "--plugin",
+            self.plugin("ill"),
+            "-c",
+            f"health={status}",
+            *options,
+        )
         self.assertEqual(done.code, 0, done.err)
         return done.err
 
     def test_degraded_health_warns(self):
         """Once, though two processes say it; with what else it says."""
-        self.assertEqual(self.said("degraded").count("warning: ill: health: the plugin says \"degraded\": {"), 1)
+        self.assertEqual(
+            self.said("degraded").count("warning: ill: health: the plugin says \"degraded\": {"), 1
+        )
 
     def test_bad_health_warns(self):
         self.assertEqual(self.said("error").count("warning: ill: health: the plugin says \"error\": {"), 1)
@@ -200,36 +237,57 @@ class Several(Case):
         self.assertEqual(self.who(guess, sure), "sure")
 
     def test_a_no_is_passed_over(self):
-        self.assertEqual(self.who(self.plugin("no", supports="no", confidence=1.0), self.plugin("yes", confidence=0.0)), "yes")
+        self.assertEqual(
+            self.who(self.plugin("no", supports="no", confidence=1.0), self.plugin("yes", confidence=0.0)),
+            "yes",
+        )
 
     def test_nobody(self):
         self.file("a.txt", "text\n")
-        done = self.fails(4, "unsupported", "extract", "a.txt", "--plugin", self.plugin("no", supports="no"),
-                          "--plugin", self.plugin("neither", supports="no"))
+        done = self.fails(
+            4,
+            "unsupported",
+            "extract",
+            "a.txt",
+            "--plugin",
+            self.plugin("no", supports="no"),
+            "--plugin",
+            self.plugin("neither", supports="no"),
+        )
         self.assertIn("none of the plugins supports text/plain", done.err)
 
     def test_one_that_refuses_is_said(self):
         """The others go on; nobody is left: then it is the run's error."""
         self.file("b.log", "text\n")
         good, dead = self.plugin("good"), self.plugin("dead", ready=False)
-        for bad, why in ((dead, "numpy"), (self.plugin("other", interfaces=["x_v1"]), "does not offer content_extractor_v1"),
-                         (self.plugin("unwilling", init=-32603), "not here")):
+        for bad, why in (
+            (dead, "numpy"),
+            (self.plugin("other", interfaces=["x_v1"]), "does not offer content_extractor_v1"),
+            (self.plugin("unwilling", init=-32603), "not here"),
+        ):
             for words in ((bad, good), (good, bad)):
                 self.file("a.txt", "text\n")
-                done = self.run_mortise("extract", "--json", "a.txt", "b.log", "--plugin", words[0], "--plugin", words[1])
-                self.assertEqual((done.code, [row["plugin"] for row in done.rows]), (0, ["good", "good"]), done.err)
+                done = self.run_mortise(
+                    "extract", "--json", "a.txt", "b.log", "--plugin", words[0], "--plugin", words[1]
+                )
+                self.assertEqual(
+                    (done.code, [row["plugin"] for row in done.rows]), (0, ["good", "good"]), done.err
+                )
                 self.assertEqual(len(done.error_lines), 1, done.err)
                 self.assertTrue(done.err.startswith("warning: "), done.err)
                 self.assertIn(why, done.err)
                 self.assertIn("; going on without it", done.err)
-        done = self.run_mortise("extract", "a.txt", "--plugin", dead, "--plugin", self.plugin("dead2", ready=False))
+        done = self.run_mortise(
+            "extract", "a.txt", "--plugin", dead, "--plugin", self.plugin("dead2", ready=False)
+        )
         self.assertEqual((done.code, len(done.error_lines)), (7, 2), done.err)
         self.assertIn("; going on without it\ncrashed: ", done.err)
 
     def test_a_command_among_them(self):
         self.file("a.txt", "text\n")
-        (row,) = self.ok("extract", "--json", "a.txt", "--plugin", self.plugin("low", confidence=0.1), "--",
-                         PYTHON, YAMS_OK).rows
+        (row,) = self.ok(
+            "extract", "--json", "a.txt", "--plugin", self.plugin("low", confidence=0.1), "--", PYTHON, YAMS_OK
+        ).rows
         self.assertEqual(row["plugin"], "yams_ok")
 
 
@@ -248,30 +306,51 @@ class Unusable(Case):
 
     def test_does_not_start(self):
         """One line, not one per file."""
-        done = self.fails(7, "crashed", "extract", "-j2", "a.txt", "b.txt", "--plugin", self.plugin("dead", ready=False))
+        done = self.fails(
+            7, "crashed", "extract", "-j2", "a.txt", "b.txt", "--plugin", self.plugin("dead", ready=False)
+        )
         self.assertIn("numpy", done.err)
         self.fails(5, "not_found", "extract", "a.txt", "b.txt", "--", "no-such-program")
 
     def test_refuses_its_configuration(self):
-        """At once, with the plugin's own code, message and data; one process, one error. Even where it says that another
-        try might help: who refuses its configuration would refuse it again."""
-        for code, data in ((-32602, {"reason": "InvalidConfig", "config_key": "k"}),
-                           (-32603, {"reason": "DependencyMissing", "dependency": "d", "recoverable": True})):
+        """At once, with the plugin's own code, message and data; one process, one error. Even where it says
+        that another try might help: who refuses its configuration would refuse it again."""
+        for code, data in (
+            (-32602, {"reason": "InvalidConfig", "config_key": "k"}),
+            (-32603, {"reason": "DependencyMissing", "dependency": "d", "recoverable": True}),
+        ):
             journal = self.dir / f"journal{code}"
             where = self.plugin("unwilling", init=code, init_data=data, journal=str(journal))
-            done = self.run_mortise("extract", "--json", "-j2", "a.txt", self.file("c.txt", "text\n"), "--plugin", where)
+            done = self.run_mortise(
+                "extract", "--json", "-j2", "a.txt", self.file("c.txt", "text\n"), "--plugin", where
+            )
             (row,) = done.rows
-            self.assertEqual((done.code, row["kind"], row["rpc_code"], row["data"]), (1, "plugin_error", code, data))
+            self.assertEqual(
+                (done.code, row["kind"], row["rpc_code"], row["data"]), (1, "plugin_error", code, data)
+            )
             self.assertIn("not here", row["message"])
             self.assertEqual(len({json.loads(line)["pid"] for line in journal.read_text().splitlines()}), 1)
 
     def test_elf_text_refuses_its_configuration(self):
-        done = self.run_mortise("extract", "--json", "a.txt", "--plugin", BUILD / "plugins" / "elf-text", "-c", "max_functions=abc")
+        done = self.run_mortise(
+            "extract", "--json", "a.txt", "--plugin", BUILD / "plugins" / "elf-text", "-c", "max_functions=abc"
+        )
         (row,) = done.rows
         self.assertEqual((done.code, row["rpc_code"], row["data"]["config_key"]), (1, -32602, "max_functions"))
 
     def test_silent_handshake(self):
-        done = self.fails(6, "timeout", "extract", "a.txt", "b.txt", "-t", "handshake.manifest=300ms", "--", "/bin/sleep", "60")
+        done = self.fails(
+            6,
+            "timeout",
+            "extract",
+            "a.txt",
+            "b.txt",
+            "-t",
+            "handshake.manifest=300ms",
+            "--",
+            "/bin/sleep",
+            "60",
+        )
         self.assertIn("handshake.manifest", done.err)
 
     def test_no_yams_plugin(self):

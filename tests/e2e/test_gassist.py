@@ -10,7 +10,10 @@ import unittest
 from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON
 
 PLUGIN = PLUGINS / "gassist.py"
-QUICK = ("--set", "health.every=200ms")  # pings ten times as often; the second they have is left, for busy machines
+QUICK = (
+    "--set",
+    "health.every=200ms",
+)  # pings ten times as often; the second they have is left, for busy machines
 
 
 def alive(pid):
@@ -23,8 +26,14 @@ def alive(pid):
 
 class Gassist(Case):
     def start(self, *args, stdin=subprocess.DEVNULL):
-        process = subprocess.Popen([str(MORTISE), *map(str, args)], stdin=stdin, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir)
+        process = subprocess.Popen(
+            [str(MORTISE), *map(str, args)],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+        )
         for stream in (process.stdout, process.stderr, process.stdin):
             if stream:
                 self.addCleanup(stream.close)
@@ -103,7 +112,9 @@ class Run(Gassist):
         rows = self.run_function("--json", "count", "to=2").rows
         self.assertEqual([row.get("more") for row in rows], [True, True, None])
         self.assertEqual([row["data"] for row in rows], ["1 ", "2 ", "done"])
-        self.assertEqual((rows[-1]["ok"], rows[-1]["keep_session"], rows[-1]["plugin"]), (True, False, "gassist"))
+        self.assertEqual(
+            (rows[-1]["ok"], rows[-1]["keep_session"], rows[-1]["plugin"]), (True, False, "gassist")
+        )
 
     def test_timeout_is_code_minus_2(self):
         done = self.run_function("--json", "-t", "200ms", "nap", "seconds=60")
@@ -122,21 +133,57 @@ class Run(Gassist):
         self.assertIn(b"stopped", process.stderr.read())
 
     def test_usage(self):
-        self.assertIn(f"'mortise info -d gassist {PLUGIN}'", self.fails(2, "usage", "run", "-d", "gassist", PLUGIN).err)
+        self.assertIn(
+            f"'mortise info -d gassist {PLUGIN}'", self.fails(2, "usage", "run", "-d", "gassist", PLUGIN).err
+        )
         self.assertNotIn("--", self.fails(5, "not_found", "run", "nowhere", "f").err)  # it takes no command
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--session-limit", "soon")
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--nonsense")
-        for option in (["--workspace", "."], ["--hook", "x"], ["--idl", "x"], ["--keep-going"], ["--keep"], ["--yes"]):
-            self.assertIn("for Sunscreen plugins", self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", *option).err)
-        self.assertIn("say what it speaks with --dialect or a manifest", self.fails(2, "usage", "run", PLUGIN, "echo").err)
+        for option in (
+            ["--workspace", "."],
+            ["--hook", "x"],
+            ["--idl", "x"],
+            ["--keep-going"],
+            ["--keep"],
+            ["--yes"],
+        ):
+            self.assertIn(
+                "for Sunscreen plugins",
+                self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", *option).err,
+            )
+        self.assertIn(
+            "say what it speaks with --dialect or a manifest", self.fails(2, "usage", "run", PLUGIN, "echo").err
+        )
 
     def test_large_frames(self):
         """20 MiB come through; over the limit the call fails at once, with the limit named."""
         done = self.run_function("big", f"bytes={20 << 20}")
         self.assertEqual((done.code, len(done.raw)), (0, (20 << 20) + 1))
-        done = self.fails(9, "protocol", "run", "-d", "gassist", "--set", "limits.frame=1MiB", PLUGIN, "big", f"bytes={2 << 20}")
+        done = self.fails(
+            9,
+            "protocol",
+            "run",
+            "-d",
+            "gassist",
+            "--set",
+            "limits.frame=1MiB",
+            PLUGIN,
+            "big",
+            f"bytes={2 << 20}",
+        )
         self.assertIn("over the limit of 1 MiB", done.err)
-        done = self.fails(9, "protocol", "run", "-d", "gassist", "--set", "limits.send=1KiB", PLUGIN, "echo", "a=" + "x" * 2000)
+        done = self.fails(
+            9,
+            "protocol",
+            "run",
+            "-d",
+            "gassist",
+            "--set",
+            "limits.send=1KiB",
+            PLUGIN,
+            "echo",
+            "a=" + "x" * 2000,
+        )
         self.assertIn("limits.send", done.err)
 
     def test_nan(self):
@@ -148,25 +195,58 @@ class Run(Gassist):
 
     def test_directory(self):
         """manifest.json with flat parameters; the text alone where a function has one; cwd is the plugin's."""
-        manifest = {"manifestVersion": 1, "protocol_version": "2.0", "executable": "./plugin.py", "persistent": False,
-                    "functions": [{"name": "echo", "description": "Says it again", "properties": {"text": {"type": "string"}},
-                                   "required": ["text"]},
-                                  {"name": "env", "description": "A variable", "properties": {"name": {"type": "string"}}}]}
+        manifest = {
+            "manifestVersion": 1,
+            "protocol_version": "2.0",
+            "executable": "./plugin.py",
+            "persistent": False,
+            "functions": [
+                {
+                    "name": "echo",
+                    "description": "Says it again",
+                    "properties": {"text": {"type": "string"}},
+                    "required": ["text"],
+                },
+                {"name": "env", "description": "A variable", "properties": {"name": {"type": "string"}}},
+            ],
+        }
         directory = self.file("parrot/manifest.json", json.dumps(manifest)).parent
         self.file("parrot/plugin.py", PLUGIN.read_text())
         done = self.run_mortise("run", directory, "echo", "hello there")
         self.assertEqual((done.code, done.json["arguments"]), (0, {"text": "hello there"}), done.err)
-        done = self.run_mortise("run", directory, "env", "name=PROGRAMDATA", env={"XDG_STATE_HOME": str(self.dir / "state")})
+        done = self.run_mortise(
+            "run", directory, "env", "name=PROGRAMDATA", env={"XDG_STATE_HOME": str(self.dir / "state")}
+        )
         self.assertTrue(done.out.startswith(str(self.dir / "state")), done.out)
 
-    PARAMETERS = {"city": {"type": "string"}, "days": {"type": "integer"}, "unit": {"type": "string", "enum": ["C", "F"]},
-                  "loud": {"type": "boolean"}, "ratio": {"type": ["number", "null"]}, "tags": {"type": "array"}, "any": {}}
+    PARAMETERS = {
+        "city": {"type": "string"},
+        "days": {"type": "integer"},
+        "unit": {"type": "string", "enum": ["C", "F"]},
+        "loud": {"type": "boolean"},
+        "ratio": {"type": ["number", "null"]},
+        "tags": {"type": "array"},
+        "any": {},
+    }
 
     def weather(self, **more):
-        functions = [{"name": "echo", "description": "Says it again", "properties": self.PARAMETERS, "required": ["city"]},
-                     {"name": "pid", "description": "Who it is"}]
-        manifest = {"manifestVersion": 1, "protocol_version": "2.0", "executable": "./plugin.py", "persistent": False,
-                    "functions": functions, **more}
+        functions = [
+            {
+                "name": "echo",
+                "description": "Says it again",
+                "properties": self.PARAMETERS,
+                "required": ["city"],
+            },
+            {"name": "pid", "description": "Who it is"},
+        ]
+        manifest = {
+            "manifestVersion": 1,
+            "protocol_version": "2.0",
+            "executable": "./plugin.py",
+            "persistent": False,
+            "functions": functions,
+            **more,
+        }
         self.file("weather/plugin.py", PLUGIN.read_text())
         return self.file("weather/manifest.json", json.dumps(manifest)).parent
 
@@ -181,40 +261,82 @@ class Run(Gassist):
         self.assertEqual(self.refused("echo"), '"echo" needs the argument "city"' + usage)
         self.assertEqual(self.refused("echo", "days=2"), '"echo" needs the argument "city"' + usage)
         self.assertEqual(self.refused("echo", "city:=null"), '"echo" needs the argument "city"' + usage)
-        self.assertEqual(self.refused("echo", "city=Oslo", "dys=2"), '"echo" has no argument "dys": did you mean "days"?' + usage.replace("; u", " U"))
-        self.assertEqual(self.refused("echo", "city=Oslo", "quite_other=2"), '"echo" has no argument "quite_other"' + usage)
-        self.assertEqual(self.refused("echo", '{"city": "Oslo", "days": "2"}'),
-                         'argument "days" must be integer, not string: 2' + usage)
-        self.assertEqual(self.refused("echo", "city=Oslo", "days=soon"), 'argument "days" must be integer, not string: soon' + usage)
-        self.assertEqual(self.refused("echo", "city=Oslo", "days=1.5"), 'argument "days" must be integer, not number: 1.5' + usage)
-        self.assertEqual(self.refused("echo", "city:=5"), 'argument "city" must be string, not number: 5' + usage)
-        self.assertEqual(self.refused("echo", "city=Oslo", "unit=K"), 'argument "unit" must be one of ["C","F"], not K' + usage)
-        self.assertEqual(self.refused("echo", "city=Oslo", "ratio=x"),
-                         'argument "ratio" must be ["number","null"], not string: x' + usage)
+        self.assertEqual(
+            self.refused("echo", "city=Oslo", "dys=2"),
+            '"echo" has no argument "dys": did you mean "days"?' + usage.replace("; u", " U"),
+        )
+        self.assertEqual(
+            self.refused("echo", "city=Oslo", "quite_other=2"), '"echo" has no argument "quite_other"' + usage
+        )
+        self.assertEqual(
+            self.refused("echo", '{"city": "Oslo", "days": "2"}'),
+            'argument "days" must be integer, not string: 2' + usage,
+        )
+        self.assertEqual(
+            self.refused("echo", "city=Oslo", "days=soon"),
+            'argument "days" must be integer, not string: soon' + usage,
+        )
+        self.assertEqual(
+            self.refused("echo", "city=Oslo", "days=1.5"),
+            'argument "days" must be integer, not number: 1.5' + usage,
+        )
+        self.assertEqual(
+            self.refused("echo", "city:=5"), 'argument "city" must be string, not number: 5' + usage
+        )
+        self.assertEqual(
+            self.refused("echo", "city=Oslo", "unit=K"),
+            'argument "unit" must be one of ["C","F"], not K' + usage,
+        )
+        self.assertEqual(
+            self.refused("echo", "city=Oslo", "ratio=x"),
+            'argument "ratio" must be ["number","null"], not string: x' + usage,
+        )
         self.assertEqual(self.refused("pid", "who=me"), '"pid" has no argument "who"; usage: pid')
 
     def test_arguments_as_the_manifest_wants_them(self):
         """What stands for a text is one, though it looks like a number; := says what it is."""
-        done = self.ok("run", self.weather(), "echo", "city=007", "days=2", "unit=C", "loud=true", "ratio:=null", "any=5", "tags:=[1]")
-        self.assertEqual(done.json["arguments"], {"city": "007", "days": 2, "unit": "C", "loud": True, "ratio": None, "any": 5,
-                                                  "tags": [1]})
+        done = self.ok(
+            "run",
+            self.weather(),
+            "echo",
+            "city=007",
+            "days=2",
+            "unit=C",
+            "loud=true",
+            "ratio:=null",
+            "any=5",
+            "tags:=[1]",
+        )
+        self.assertEqual(
+            done.json["arguments"],
+            {"city": "007", "days": 2, "unit": "C", "loud": True, "ratio": None, "any": 5, "tags": [1]},
+        )
         done = self.ok("run", self.weather(), "echo", "city=true", "loud:=null")
         self.assertEqual(done.json["arguments"], {"city": "true", "loud": None})
 
     def test_functions_are_checked(self):
-        self.assertEqual(self.refused("ecko"), f"weather has no function \"ecko\": did you mean \"echo\"? "
-                                               f"('mortise info {self.dir / 'weather'}' lists them)")
+        self.assertEqual(
+            self.refused("ecko"),
+            f"weather has no function \"ecko\": did you mean \"echo\"? "
+            f"('mortise info {self.dir / 'weather'}' lists them)",
+        )
         self.assertIn('weather has no function "nothing" (', self.refused("nothing"))
 
     def test_functions_that_are_found_later(self):
-        """mcp: the manifest's list is not the last word. Nor is there one without a manifest; and call asks nobody."""
+        """mcp: the manifest's list is not the last word. Nor is there one without a manifest; and
+        call asks nobody."""
         where = self.weather(mcp={"enabled": True})
         self.assertEqual(self.ok("run", where, "count", "to=1").out, "1 done\n")
         self.assertEqual(self.run_function("count", "to=1").out, "1 done\n")
-        self.assertEqual(self.ok("call", self.weather(), "echo", "what=ever").rows[-1]["data"]["arguments"], {"what": "ever"})
+        self.assertEqual(
+            self.ok("call", self.weather(), "echo", "what=ever").rows[-1]["data"]["arguments"], {"what": "ever"}
+        )
 
     def test_v1_is_refused(self):
-        directory = self.file("old/manifest.json", json.dumps({"manifestVersion": 1, "executable": "./plugin.py", "functions": []})).parent
+        directory = self.file(
+            "old/manifest.json",
+            json.dumps({"manifestVersion": 1, "executable": "./plugin.py", "functions": []}),
+        ).parent
         self.file("old/plugin.py")
         done = self.fails(3, "manifest", "run", directory, "f")
         self.assertIn("V1", done.err)
@@ -233,7 +355,8 @@ class Watchdog(Gassist):
         return int(self.line(process.stdout))
 
     def test_frozen(self):
-        """Frozen while idle: found by the ping rule, killed, explained; the next request finds a new process."""
+        """Frozen while idle: found by the ping rule, killed, explained; the next request finds
+        a new process."""
         process = self.chat(*QUICK, PLUGIN)
         pid = self.pid_of(process)
         self.say(process, "/freeze")
@@ -246,7 +369,8 @@ class Watchdog(Gassist):
         self.assertEqual(self.leave(process), 0)
 
     def test_busy_like_the_official_sdks(self):
-        """Twice the ping rule without an answer, but within the execute limit: not killed, and the same process goes on."""
+        """Twice the ping rule without an answer, but within the execute limit: not killed, and the same
+        process goes on."""
         process = self.chat(*QUICK, PLUGIN)
         pid = self.pid_of(process)
         self.say(process, "/nap seconds=6")
@@ -264,7 +388,9 @@ class Watchdog(Gassist):
         """One that answered pings during a request and then does not is frozen."""
         process = self.chat(*QUICK, "--", PYTHON, PLUGIN, "threads")
         self.say(process, "/deafen after=3")
-        self.assertIn("although it has answered pings during a call before", self.line(process.stderr, "killed as frozen"))
+        self.assertIn(
+            "although it has answered pings during a call before", self.line(process.stderr, "killed as frozen")
+        )
         self.assertEqual(self.leave(process), 6)
 
     def test_off(self):
@@ -277,11 +403,24 @@ class Watchdog(Gassist):
 
 class NextCallWorks(Gassist):
     def test_after(self):
-        """A stray print, a late answer, an unknown id, a failure told twice, a frame over the limit: the same process goes on."""
-        for function, out in (("print", "printed"), ("late", "first"), ("fail_twice", None), ("big bytes=200000", None),
-                              ("ask", '{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"Method not found"}}')):
-            done = self.run_mortise("chat", "-d", "gassist", "--set", "limits.frame=100KiB", PLUGIN,
-                                    stdin=f"/pid\n/{function}\n/pid\n".encode())
+        """A stray print, a late answer, an unknown id, a failure told twice, a frame over the limit: the same
+        process goes on."""
+        for function, out in (
+            ("print", "printed"),
+            ("late", "first"),
+            ("fail_twice", None),
+            ("big bytes=200000", None),
+            ("ask", '{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"Method not found"}}'),
+        ):
+            done = self.run_mortise(
+                "chat",
+                "-d",
+                "gassist",
+                "--set",
+                "limits.frame=100KiB",
+                PLUGIN,
+                stdin=f"/pid\n/{function}\n/pid\n".encode(),
+            )
             lines = done.out.splitlines()
             self.assertEqual(lines[0], lines[-1], function)
             self.assertEqual(lines[1:-1], [out] if out else [], function)

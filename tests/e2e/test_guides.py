@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What README and guides print can be typed in as printed, and answers as printed.
 
-A block is typed where the tree, and the build as "build", are at hand. "`NAME`:" before a block makes it the file NAME. In a
-console block "$ " begins a command, and what follows is its output, stdout and stderr together.
+A block is typed where the tree, and the build as "build", are at hand. "`NAME`:" before a block makes it the
+file NAME. In a console block "$ " begins a command, and what follows is its output, stdout and stderr together.
 """
 import os
 import re
@@ -15,7 +15,9 @@ from support import BUILD, Case, LIMIT, ROOT
 
 BLOCK = re.compile(r"(?m)^(?:`(?P<name>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.S)
 VARIES = re.compile(r"\b[0-9a-f]{40}\b|0x[0-9a-f]+")  # of the machine's own /bin/true
-SOURCE_PLUGIN = re.compile(r"(?<!build/)(?<![\w/])(?:\./)?plugins/(?:elf-text|kythe-clang|lookout|yellowstone-indexer)\b")
+SOURCE_PLUGIN = re.compile(
+    r"(?<!build/)(?<![\w/])(?:\./)?plugins/(?:elf-text|kythe-clang|lookout|yellowstone-indexer)\b"
+)
 
 
 def page(name):
@@ -38,13 +40,21 @@ class Typed(Case):
         self.env["PATH"] = f"{BUILD}:/usr/bin:/bin"
 
     def type(self, line, before=0):
-        done = subprocess.run(["bash", "-c", f"(exit {before})\n{line}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              cwd=self.place, env=self.env, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            ["bash", "-c", f"(exit {before})\n{line}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self.place,
+            env=self.env,
+            timeout=LIMIT,
+            check=False,
+        )
         return done.returncode, done.stdout.decode("utf-8")
 
     def expect(self, line, wanted, got):
         if line.startswith("build/mortise extract"):  # README says that it is cut
-            got = "".join(got.splitlines(True)[:len(wanted.splitlines())])
+            got = "".join(got.splitlines(True)[: len(wanted.splitlines())])
         self.assertEqual(VARIES.sub("N", got), VARIES.sub("N", wanted), line)
 
     def whole_page(self, name):
@@ -83,7 +93,9 @@ class Typed(Case):
 class Files(Case):
     def test_configure(self):
         """Every setting of the guide's whole mortise.toml is taken."""
-        block = next(block for block in BLOCK.finditer(page("docs/guide/configure.md")) if block["kind"] == "toml")
+        block = next(
+            block for block in BLOCK.finditer(page("docs/guide/configure.md")) if block["kind"] == "toml"
+        )
         self.file("notes/mortise.toml", block["text"])
         self.assertIn("Text out of note files", self.ok("info", "--no-start", self.dir / "notes").out)
 
@@ -94,7 +106,9 @@ class Files(Case):
         self.assertIn("weather", tomllib.loads(text)["external-plugin-bridge"]["plugins"])
         self.file("bot.toml", text)
         (self.dir / "weather.py").symlink_to(ROOT / "tests/plugins/ayiou/spec_weather.py")
-        done = self.run_mortise("chat", "--config", "bot.toml", "--stdio", stdin=b'{"text":"/weather Beijing","user_id":7}\n')
+        done = self.run_mortise(
+            "chat", "--config", "bot.toml", "--stdio", stdin=b'{"text":"/weather Beijing","user_id":7}\n'
+        )
         self.assertEqual(done.code, 0, done.err)
         wanted = re.search(r'(?m)^    (\{"action".*)$', page("docs/guide/bot.md"))[1]
         self.assertEqual(done.out, wanted + "\n")
@@ -107,7 +121,9 @@ class Paths(Case):
         commands = [found[1] for found in map(re.compile(r"mortise-(.*)\.1\.scd").fullmatch, manual) if found]
         texts = {f"{name} --help": self.ok(name, "--help").out for name in commands} | manual
         self.assertGreater(len(texts), 20)
-        self.assertEqual([(name, found) for name, text in texts.items() for found in SOURCE_PLUGIN.findall(text)], [])
+        self.assertEqual(
+            [(name, found) for name, text in texts.items() for found in SOURCE_PLUGIN.findall(text)], []
+        )
 
     def test_pages_of_the_manual_name_each_other(self):
         pages = {path.name.removesuffix(".1.scd") for path in (ROOT / "docs/man").glob("mortise-*.scd")}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mortise index: what analyzers are told, what becomes of what they say and write. Rules and decisions as in docs/dialects/kythe.md."""
+"""mortise index: what analyzers are told, what becomes of what they say and write. Rules and decisions as in
+docs/dialects/kythe.md."""
 import base64
 import json
 import os
@@ -13,13 +14,32 @@ SDK_TEXT = BUILD / "tests" / "plugins" / "kythe-sdk-text"
 
 SDK_TEXT_PY = PLUGINS / "kythe" / "sdk_text.py"
 
+
 class Reply(IndexCase):
     def test_r25_members(self):
-        unit = Unit({"a.toy": "out.fact('/reply', unit)\n"}, cwd="/src", argument=["cc", "-c", "ü"], environment=[{"name": "N", "value": "v"}],
-                    details=[{"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "//t"}])
+        unit = Unit(
+            {"a.toy": "out.fact('/reply', unit)\n"},
+            cwd="/src",
+            argument=["cc", "-c", "ü"],
+            environment=[{"name": "N", "value": "v"}],
+            details=[{"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "//t"}],
+        )
         seen = self.seen(self.kzip([unit]))
         reply = json.loads(seen["-", "/reply"])
-        self.assertEqual(set(reply), {"workingDir", "inputs", "input", "arguments", "environment", "output", "entryContext", "outputKey", "details"})
+        self.assertEqual(
+            set(reply),
+            {
+                "workingDir",
+                "inputs",
+                "input",
+                "arguments",
+                "environment",
+                "output",
+                "entryContext",
+                "outputKey",
+                "details",
+            },
+        )
         self.assertEqual((reply["entryContext"], reply["outputKey"]), ("context", "key"))
 
     def test_a04_inputs_and_input(self):
@@ -28,40 +48,58 @@ class Reply(IndexCase):
         self.assertEqual((reply["inputs"], reply["input"]), (["a.toy", "b.toy"], "a.toy"))
 
     def test_a04_no_source(self):
-        self.report(self.kzip([Unit({"a.toy": ""}, sources=[])]), analyzer=self.puppet(ready=program("keep_reply")))
+        self.report(
+            self.kzip([Unit({"a.toy": ""}, sources=[])]), analyzer=self.puppet(ready=program("keep_reply"))
+        )
         reply = json.loads((self.state / "reply").read_text())
         self.assertEqual(reply["inputs"], [])
         self.assertNotIn("input", reply)
 
     def test_a23_arguments_environment_details(self):
         known = {"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "//t"}
-        unit = Unit({"a.toy": "out.fact('/reply', unit)\n"}, argument=["cc", "-Dx=\"y\"", ""], environment=[{"name": "A", "value": "1"}, {"name": "B"}],
-                    details=[known, {"@type": "elsewhere/x.Y", "z": [1, {"k": None}]}])
+        unit = Unit(
+            {"a.toy": "out.fact('/reply', unit)\n"},
+            argument=["cc", "-Dx=\"y\"", ""],
+            environment=[{"name": "A", "value": "1"}, {"name": "B"}],
+            details=[known, {"@type": "elsewhere/x.Y", "z": [1, {"k": None}]}],
+        )
         reply = json.loads(self.seen(self.kzip([unit]))["-", "/reply"])
         self.assertEqual(reply["arguments"], ["cc", "-Dx=\"y\"", ""])
         self.assertEqual(reply["environment"], [{"name": "A", "value": "1"}, {"name": "B", "value": ""}])
-        self.assertEqual(reply["details"], [{"@type": "kythe.io/proto/kythe.proto.BuildDetails", "buildTarget": "//t"},
-                                            {"@type": "elsewhere/x.Y", "z": [1, {"k": None}]}])
+        self.assertEqual(
+            reply["details"],
+            [
+                {"@type": "kythe.io/proto/kythe.proto.BuildDetails", "buildTarget": "//t"},
+                {"@type": "elsewhere/x.Y", "z": [1, {"k": None}]},
+            ],
+        )
 
     def test_r23_each_record_once(self):
         """Every record goes to one analyzer, once, however many ask."""
         units = simple(24, "import os\nout.fact('/pid', str(os.getpid()), path=unit['input'])\n")
         report, entries = self.report(self.kzip(units), "-j4")
         self.assertEqual([path for path, _, _ in entries], [unit.name for unit in units])
-        self.assertEqual(sorted(os.path.getsize(self.state / name) for name in os.listdir(self.state)), [1] * 24)
+        self.assertEqual(
+            sorted(os.path.getsize(self.state / name) for name in os.listdir(self.state)), [1] * 24
+        )
         self.assertEqual(report["entries"], 24)
 
     def test_a24_working_directory(self):
-        """None, or a relative one: an absolute one is made up. The output's path is absolute; inputs stay as spelled."""
+        """None, or a relative one: an absolute one is made up. The output's path is absolute; inputs
+        stay as spelled."""
         for cwd in ("", "sub/dir", "/somewhere/else"):
-            reply = json.loads(self.seen(self.kzip([Unit({"x/a.toy": "out.fact('/reply', unit)\n"}, cwd=cwd)]))["-", "/reply"])
+            reply = json.loads(
+                self.seen(self.kzip([Unit({"x/a.toy": "out.fact('/reply', unit)\n"}, cwd=cwd)]))["-", "/reply"]
+            )
             self.assertTrue(os.path.isabs(reply["workingDir"]) and os.path.isabs(reply["output"]), reply)
             self.assertEqual(reply["inputs"], ["x/a.toy"])
 
     def test_a21_output(self):
         """There already, empty, 0600; a new name for each attempt."""
         _, entries = self.report(self.kzip([Unit({"a.toy": program("looks_at_output")})]))
-        self.assertEqual([(fact, json.loads(value)) for _, fact, value in entries], [("/stat", [0o600, 0, os.getuid()])])
+        self.assertEqual(
+            [(fact, json.loads(value)) for _, fact, value in entries], [("/stat", [0o600, 0, os.getuid()])]
+        )
         outputs = (self.state / "outputs").read_text().split()
         self.assertEqual(len(set(outputs)), 3)
         self.assertFalse(any(map(os.path.exists, outputs)))
@@ -76,14 +114,25 @@ class Types(IndexCase):
         return report["done"] == 1
 
     def test_a25_asked(self):
-        for types in (["/kythe/index/toy"], ["kythe/index/toy"], ["/kythe/indexer/toy"], ["kythe/indexer/toy"], [], ["/"], ["/kythe"], ["/kythe/index"],
-                      ["/kythe/index/java", "/kythe/index/toy"]):
+        for types in (
+            ["/kythe/index/toy"],
+            ["kythe/index/toy"],
+            ["/kythe/indexer/toy"],
+            ["kythe/indexer/toy"],
+            [],
+            ["/"],
+            ["/kythe"],
+            ["/kythe/index"],
+            ["/kythe/index/java", "/kythe/index/toy"],
+        ):
             self.assertTrue(self.offered(types), types)
 
     def test_a25_not_asked(self):
         """A record that nobody asks for is waited for, and named at the end: not a reason to hang."""
         units = simple(2) + simple(1, name="j", language="java")
-        report, entries = self.report(self.kzip(units), "-j3", code=1, analyzer=self.puppet(types=["/kythe/index/toy"]))
+        report, entries = self.report(
+            self.kzip(units), "-j3", code=1, analyzer=self.puppet(types=["/kythe/index/toy"])
+        )
         self.expect_simple(entries, units[:2])
         self.assertIn("/kythe/index/java", self.reasons(report)["j0.toy"])
         for types in (["/kythe/index/to"], ["/kythe/index/toy/x"], ["/kythe/index/java"]):
@@ -107,7 +156,9 @@ class Types(IndexCase):
     def test_r36_asked_invalid(self):
         """-32602 that names it; the analyzer may ask again."""
         units = simple(1)
-        _, entries = self.report(self.kzip(units), analyzer=self.puppet(ready=program("asks_for_invalid_types")))
+        _, entries = self.report(
+            self.kzip(units), analyzer=self.puppet(ready=program("asks_for_invalid_types"))
+        )
         self.expect_simple(entries, units)
         first, second = (self.state / "answers").read_text().splitlines()
         self.assertIn("-32602", first)
@@ -138,9 +189,14 @@ class Names(IndexCase):
         self.assertEqual((reply["path"], reply["corpus"], reply["signature"]), ("a.toy", "c", "sig"))
 
     def test_vnames_option(self):
-        rules = self.file("vnames.json", json.dumps([{"pattern": "gen/(.*)", "vname": {"corpus": "rules", "root": "gen", "path": "@1@"}}]))
-        self.assertEqual(self.vname("gen/x.toy", "--vnames", rules)["vname"],
-                         {"signature": "", "corpus": "rules", "root": "gen", "path": "x.toy", "language": ""})
+        rules = self.file(
+            "vnames.json",
+            json.dumps([{"pattern": "gen/(.*)", "vname": {"corpus": "rules", "root": "gen", "path": "@1@"}}]),
+        )
+        self.assertEqual(
+            self.vname("gen/x.toy", "--vnames", rules)["vname"],
+            {"signature": "", "corpus": "rules", "root": "gen", "path": "x.toy", "language": ""},
+        )
         bad = self.file("bad.json", "[{]")
         done = self.index(self.kzip(simple(1)), "--vnames", bad)
         self.assertEqual(done.code, 4, done.err)
@@ -161,7 +217,9 @@ class Names(IndexCase):
         self.assertNotIn("u0.toy", report["messages"][0]["unit"])
 
     def test_a19_idle_with_rules(self):
-        rules = self.file("vnames.json", json.dumps([{"pattern": "(.*)", "vname": {"corpus": "rules", "path": "@1@"}}]))
+        rules = self.file(
+            "vnames.json", json.dumps([{"pattern": "(.*)", "vname": {"corpus": "rules", "path": "@1@"}}])
+        )
         self.assertEqual(self.idle("--vnames", rules)[1]["result"]["corpus"], "rules")
 
 
@@ -177,9 +235,13 @@ class Messages(IndexCase):
         self.assertEqual(len(lines), 6)
         self.assertNotIn("\x1b", lines[4])
         self.assertEqual(report["stderr"].splitlines(), lines)
-        self.assertEqual(report["messages"][1], {"unit": "a.toy", "file": "h.toy", "line": 7, "column": 3, "text": "camel"})
-        self.assertEqual([message["text"] for message in report["messages"]],
-                         ["plain", "camel", "snake", "line only", "two\nlines \x1b[31m", "the end"])
+        self.assertEqual(
+            report["messages"][1], {"unit": "a.toy", "file": "h.toy", "line": 7, "column": 3, "text": "camel"}
+        )
+        self.assertEqual(
+            [message["text"] for message in report["messages"]],
+            ["plain", "camel", "snake", "line only", "two\nlines \x1b[31m", "the end"],
+        )
 
     def test_log_that_cannot_be_written(self):
         done = self.index(self.kzip(simple(1)), "--log", self.dir / "no" / "where", "-o", self.dir / "result")
@@ -202,7 +264,9 @@ out.fact("/empty", b"", path="p")
             self.report(kzip, analyzer=self.puppet(encoding=encoding))
             results.append((self.dir / "result").read_bytes())
         self.assertEqual(results[0], results[1])
-        self.assertEqual([fact for _, fact, _ in read_entries(results[0])], ["/kythe/node/kind", "/kythe/text", "/empty"])
+        self.assertEqual(
+            [fact for _, fact, _ in read_entries(results[0])], ["/kythe/node/kind", "/kythe/text", "/empty"]
+        )
 
     def test_format_json(self):
         kzip = self.kzip([Unit({"a.toy": self.PROGRAM})] + simple(2))
@@ -210,13 +274,24 @@ out.fact("/empty", b"", path="p")
             done = self.index(kzip, "--format=json", "-j1", analyzer=self.puppet(encoding=encoding))
             self.assertEqual(done.code, 0, done.err)
             rows = [json.loads(line) for line in done.out.splitlines()]
-            self.assertEqual([row["fact_name"] for row in rows], ["/kythe/node/kind", "/kythe/text", "/empty", "/t", "/t"])
+            self.assertEqual(
+                [row["fact_name"] for row in rows], ["/kythe/node/kind", "/kythe/text", "/empty", "/t", "/t"]
+            )
             self.assertEqual(base64.b64decode(rows[1]["fact_value"]), bytes(range(256)))
 
     def test_r35_raw(self):
         """Records that are no entries pass as they are; their lengths must be right."""
-        units = [Unit({"a.toy": "out.record(b'\\xff\\x00 no entry')\nout.record(b'')\n"}), Unit({"b.toy": "out.record(b'{\"lines\":1}')\n"})]
-        done = self.index(self.kzip(units), "--format=raw", "--type", "/team/lines", analyzer=self.puppet(types=["/team/lines"]))
+        units = [
+            Unit({"a.toy": "out.record(b'\\xff\\x00 no entry')\nout.record(b'')\n"}),
+            Unit({"b.toy": "out.record(b'{\"lines\":1}')\n"}),
+        ]
+        done = self.index(
+            self.kzip(units),
+            "--format=raw",
+            "--type",
+            "/team/lines",
+            analyzer=self.puppet(types=["/team/lines"]),
+        )
         self.assertEqual(done.code, 0, done.err)
         self.assertEqual(read_records(done.raw), [b"\xff\x00 no entry", b"", b'{"lines":1}'])
         report, entries = self.report(self.kzip(units), "--retries", "0", code=1)
@@ -230,15 +305,24 @@ out.fact("/empty", b"", path="p")
         self.assertIn("failed: a.toy: ", done.err)
 
     def test_a22_spellings(self):
-        _, entries = self.report(self.kzip([Unit({"a.toy": program("spellings")})]), analyzer=self.puppet(encoding="json"))
+        _, entries = self.report(
+            self.kzip([Unit({"a.toy": program("spellings")})]), analyzer=self.puppet(encoding="json")
+        )
         self.assertEqual(entries, [("p", fact, b"\xfb\xff") for fact in ("/a", "/b", "/c", "/d")])
 
     def test_invalid_entries(self):
         """No source, no fact name, an edge without a target: no entry, whatever the lengths say."""
-        bodies = {"no-source": b'{"factName":"/a"}', "no-fact": b'{"source":{"path":"p"}}', "half-edge": b'{"source":{"path":"p"},"factName":"/","edgeKind":"/e"}',
-                  "no-json": b"{", "base64": b'{"source":{"path":"p"},"factName":"/a","factValue":"*"}'}
+        bodies = {
+            "no-source": b'{"factName":"/a"}',
+            "no-fact": b'{"source":{"path":"p"}}',
+            "half-edge": b'{"source":{"path":"p"},"factName":"/","edgeKind":"/e"}',
+            "no-json": b"{",
+            "base64": b'{"source":{"path":"p"},"factName":"/a","factValue":"*"}',
+        }
         units = [Unit({name: f"out.record({body!r})\n"}) for name, body in bodies.items()] + simple(1)
-        report, entries = self.report(self.kzip(units), "--retries", "0", "-j2", code=1, analyzer=self.puppet(encoding="json"))
+        report, entries = self.report(
+            self.kzip(units), "--retries", "0", "-j2", code=1, analyzer=self.puppet(encoding="json")
+        )
         self.assertEqual(sorted(self.reasons(report)), sorted(bodies))
         self.expect_simple(entries, units[-1:])
 
@@ -256,10 +340,13 @@ out.fact("/empty", b"", path="p")
         self.assertNotIn("empty", self.index(self.kzip(simple(1)), "-o", self.dir / "result").err)
 
     def test_large(self):
-        """What is beyond 16 MB goes to the disk at once: the bytes are the same, also where some are taken back."""
+        """What is beyond 16 MB goes to the disk at once: the bytes are the same, also where some
+        are taken back."""
         units = [Unit({f"{n}.toy": program("ten_large_facts", number=n)}) for n in range(4)]
         _, entries = self.report(self.kzip(units), "-j1")
-        self.assertEqual([(value[:1], len(value)) for _, _, value in entries], [(bytes([i]), 999000 + i) for i in range(40)])
+        self.assertEqual(
+            [(value[:1], len(value)) for _, _, value in entries], [(bytes([i]), 999000 + i) for i in range(40)]
+        )
 
 
 def read_back(units):
@@ -276,7 +363,10 @@ def read_back(units):
 class Order(IndexCase):
     def test_input_order(self):
         """Later units end first: still the order of the archives, and of the units in them."""
-        both = [Unit({f"u{i}.toy": program("waits_for_a_later_one", number=i, count=24) + SIMPLE}) for i in range(24)]
+        both = [
+            Unit({f"u{i}.toy": program("waits_for_a_later_one", number=i, count=24) + SIMPLE})
+            for i in range(24)
+        ]
         more, units = both[:8], both[8:]
         first, second = self.kzip(units), self.kzip(more, "more.kzip")
         report, entries = self.report(second, first, "-j4")
@@ -312,7 +402,9 @@ class Ends(IndexCase):
         ready = "import os\nos.environ['one'] = ''\n"
         idle = "import os, sys\n'one' in os.environ and (os.environ.pop('one') == '') or sys.exit(0)\n"
         units = simple(4)
-        _, entries = self.report(self.kzip(units), "-j1", analyzer=self.puppet(begin=self.BEGIN, ready=ready, idle=idle))
+        _, entries = self.report(
+            self.kzip(units), "-j1", analyzer=self.puppet(begin=self.BEGIN, ready=ready, idle=idle)
+        )
         self.expect_simple(entries, units)
         self.assertEqual(self.starts(), 4)
 
@@ -332,10 +424,14 @@ class Ends(IndexCase):
         for retries, attempts in ((None, 3), ("0", 1), ("1", 2), ("4", 5)):
             for old in self.state.iterdir():
                 old.unlink()
-            report, entries = self.report(self.kzip(units), "-j2", *(["--retries", retries] if retries else []), code=1)
+            report, entries = self.report(
+                self.kzip(units), "-j2", *(["--retries", retries] if retries else []), code=1
+            )
             self.expect_simple(entries, units[:2] + units[3:])
             (failure,) = report["failures"]
-            self.assertEqual((failure["name"], failure["attempts"], failure["earlier"]), ("a.toy", attempts, False))
+            self.assertEqual(
+                (failure["name"], failure["attempts"], failure["earlier"]), ("a.toy", attempts, False)
+            )
             self.assertIn("3", failure["reason"])
             self.assertEqual(failure["kzip"], str(self.dir / "in.kzip"))
             self.assertEqual((self.state / "attempts-a.toy").stat().st_size, attempts)
@@ -343,19 +439,38 @@ class Ends(IndexCase):
     def test_fresh_process(self):
         """A record that failed is given to a process that has done nothing yet."""
         mark = "import os\nos.environ['seen'] = 'yes'\n" + SIMPLE
-        units = simple(2, mark) + [Unit({"a.toy": program("needs_a_fresh_process")})] + simple(4, mark, name="v")
+        units = (
+            simple(2, mark) + [Unit({"a.toy": program("needs_a_fresh_process")})] + simple(4, mark, name="v")
+        )
         _, entries = self.report(self.kzip(units), "-j2")
         self.assertIn(("-", "/first", b"None"), entries)
 
     def test_worker_lost(self):
-        """One of two cannot be started again: the record that it failed must go to the other one, in a fresh process."""
+        """One of two cannot be started again: the record that it failed must go to the other one, in a
+        fresh process."""
         gate, result = self.gate(), self.dir / "result"
-        units = [Unit({"a.toy": program("breaks_others") + SIMPLE}),
-                 Unit({"b.toy": "tell('begun')\nhold()\n" + SIMPLE})]
-        words = self.words(self.kzip(units), "-v", "-j2", "-o", result, "--set", "restart.intensity=1",
-                           analyzer=self.puppet(begin=program("cannot_start_while_broken")))
-        with subprocess.Popen([str(MORTISE), *map(str, words)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              env=self.env, cwd=self.dir, text=True) as process:
+        units = [
+            Unit({"a.toy": program("breaks_others") + SIMPLE}),
+            Unit({"b.toy": "tell('begun')\nhold()\n" + SIMPLE}),
+        ]
+        words = self.words(
+            self.kzip(units),
+            "-v",
+            "-j2",
+            "-o",
+            result,
+            "--set",
+            "restart.intensity=1",
+            analyzer=self.puppet(begin=program("cannot_start_while_broken")),
+        )
+        with subprocess.Popen(
+            [str(MORTISE), *map(str, words)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+            text=True,
+        ) as process:
             self.assertTrue(any("-> failed" in line for line in process.stderr), "nobody was given up")
             os.remove(self.state / "broken")
             gate.open()
@@ -376,7 +491,9 @@ class AnalyzerSide(IndexCase):
 
     def ends(self, command):
         for sent in self.CORRUPT + (b"",):
-            done = subprocess.run([str(word) for word in command], input=sent, capture_output=True, timeout=LIMIT, check=False)
+            done = subprocess.run(
+                [str(word) for word in command], input=sent, capture_output=True, timeout=LIMIT, check=False
+            )
             self.assertEqual(done.returncode, 1 if sent else 0, (sent, done.stderr))
             self.assertIn(b'"init"', done.stdout)
             if sent:
@@ -384,7 +501,12 @@ class AnalyzerSide(IndexCase):
 
     def stays_open(self, command):
         """It exits by itself, not because its stdin ended."""
-        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         with process:
             process.stdin.write(b"+5\n")
             process.stdin.flush()
@@ -449,8 +571,14 @@ class Command(IndexCase):
 
     def test_stdout_closed(self):
         """The reader goes away: an error, no hang."""
-        process = subprocess.Popen([str(MORTISE), *map(str, self.words(self.kzip(simple(40)), "-j1"))], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir)
+        process = subprocess.Popen(
+            [str(MORTISE), *map(str, self.words(self.kzip(simple(40)), "-j1"))],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+        )
         process.stdout.close()
         err = process.stderr.read().decode()
         process.stderr.close()
@@ -467,8 +595,26 @@ class Command(IndexCase):
 
     def test_report(self):
         report, _ = self.report(self.kzip(simple(2)))
-        self.assertEqual(set(report) - {"stderr"}, {"ok", "units", "done", "failed", "entries", "bytes", "view", "staging", "elapsed_ms", "cpu_ms",
-                                                    "left", "empty", "failures", "empty_units", "messages"})
+        self.assertEqual(
+            set(report) - {"stderr"},
+            {
+                "ok",
+                "units",
+                "done",
+                "failed",
+                "entries",
+                "bytes",
+                "view",
+                "staging",
+                "elapsed_ms",
+                "cpu_ms",
+                "left",
+                "empty",
+                "failures",
+                "empty_units",
+                "messages",
+            },
+        )
         self.assertEqual(set(report["cpu_ms"]), {"analyzers", "driver", "guardians"})
         self.assertEqual(report["bytes"], (self.dir / "result").stat().st_size)
 
@@ -487,17 +633,25 @@ class Command(IndexCase):
         for encoding in ("json", "protobuf"):
             report, entries = self.report(self.kzip(units), "-j1", analyzer=[PYTHON, SDK_TEXT_PY, encoding])
             self.expect_simple(entries, units)
-            self.assertEqual(report["messages"][0], {"unit": "u0.toy", "file": "u0.toy", "line": 1, "column": 2, "text": "seen"})
+            self.assertEqual(
+                report["messages"][0],
+                {"unit": "u0.toy", "file": "u0.toy", "line": 1, "column": 2, "text": "seen"},
+            )
 
     @unittest.skipUnless(SDK_TEXT.exists(), f"{SDK_TEXT} is not built")
     def test_sdk_in_c(self):
         units = simple(3)
         report, entries = self.report(self.kzip(units), "-j1", analyzer=[SDK_TEXT])
         self.expect_simple(entries, units)
-        self.assertEqual(report["messages"][2], {"unit": "u2.toy", "file": "u2.toy", "line": 1, "column": 2, "text": "seen"})
+        self.assertEqual(
+            report["messages"][2], {"unit": "u2.toy", "file": "u2.toy", "line": 1, "column": 2, "text": "seen"}
+        )
 
     def test_plugin_directory(self):
-        self.file("p/mortise.toml", f"[plugin]\nname = \"p\"\ndialect = \"kythe\"\ncommand = [\"{PYTHON}\", \"{PUPPET}\"]\n")
+        self.file(
+            "p/mortise.toml",
+            f"[plugin]\nname = \"p\"\ndialect = \"kythe\"\ncommand = [\"{PYTHON}\", \"{PUPPET}\"]\n",
+        )
         units = simple(2)
         _, entries = self.report(self.kzip(units), analyzer=("--analyzer", self.dir / "p"))
         self.expect_simple(entries, units)
@@ -513,8 +667,10 @@ class Command(IndexCase):
         """It is shown while a unit is under way, and the unit goes on when it was seen."""
         gate = self.gate()
         units = simple(3) + [Unit({"held.toy": "hold()\n" + SIMPLE})] + simple(2, name="v")
-        done = self.in_terminal(*self.words(self.kzip(units), "-j1", "-o", self.dir / "result"),
-                                seen=lambda text: b"[3/6]" in text and gate.open())
+        done = self.in_terminal(
+            *self.words(self.kzip(units), "-j1", "-o", self.dir / "result"),
+            seen=lambda text: b"[3/6]" in text and gate.open(),
+        )
         self.assertEqual(done.code, 0)
         self.assertIn("[3/6] 0 failed", done.out)
 

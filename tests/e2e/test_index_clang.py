@@ -37,7 +37,9 @@ class Clang(IndexCase):
         shutil.copytree(GOALS, project, dirs_exist_ok=True)
         kzip, result = self.dir / f"{name}.kzip", self.dir / f"{name}.entries"
         meta = ["--input", f"{name}.meta"] if (GOALS / f"{name}.meta").exists() else []
-        self.ok("kzip", "create", "-o", kzip, "--corpus", "test", *meta, "--", "cc", "-I.", "-c", name, cwd=project)
+        self.ok(
+            "kzip", "create", "-o", kzip, "--corpus", "test", *meta, "--", "cc", "-I.", "-c", name, cwd=project
+        )
         done = self.index(kzip, "--json", "-o", result, analyzer=("--analyzer", CLANG))
         self.assertEqual(done.code, 0, done.err)
         self.assertEqual((done.json["failed"], done.json["messages"], done.json["view"]), (0, [], "namespace"))
@@ -54,13 +56,17 @@ class Clang(IndexCase):
 
     def test_confined(self):
         """In a jail it sees as much: the record's files, and the headers that come with libclang itself."""
-        (self.dir / "own.c").write_text("#include <stdarg.h>\n#include <stddef.h>\n#include <stdio.h>\n"
-                                        "size_t twice(size_t n, ...) { va_list more; va_start(more, n); va_end(more); return 2 * n; }\n")
+        (self.dir / "own.c").write_text(
+            "#include <stdarg.h>\n#include <stddef.h>\n#include <stdio.h>\n"
+            "size_t twice(size_t n, ...) { va_list more; va_start(more, n); va_end(more); return 2 * n; }\n"
+        )
         kzip = self.dir / "own.kzip"
         self.ok("kzip", "create", "-o", kzip, "--", "cc", "-c", "own.c", cwd=self.dir)
         results = []
         for how in ([], ["--confine"]):
-            done = self.index(kzip, "--json", "-o", self.dir / "own.entries", *how, analyzer=("--analyzer", CLANG))
+            done = self.index(
+                kzip, "--json", "-o", self.dir / "own.entries", *how, analyzer=("--analyzer", CLANG)
+            )
             self.assertEqual((done.code, done.json["failed"], done.json["messages"]), (0, 0, []), done.err)
             results.append((self.dir / "own.entries").read_bytes())
         self.assertGreater(len(results[0]), 10000)
@@ -71,14 +77,24 @@ class Clang(IndexCase):
         for path in sorted(GOALS.glob("*.c")):
             with self.subTest(source=path.name):
                 result, project = self.entries_of(path.name)
-                facts = b"".join(varint(len(record)) + record for record in read_records(result.read_bytes()) if 2 not in read_fields(record))
+                facts = b"".join(
+                    varint(len(record)) + record
+                    for record in read_records(result.read_bytes())
+                    if 2 not in read_fields(record)
+                )
                 result.write_bytes(facts)
-                self.assertEqual(self.run_mortise("verify-entries", result, *goal_files(path.name), cwd=project).code, 1)
+                self.assertEqual(
+                    self.run_mortise("verify-entries", result, *goal_files(path.name), cwd=project).code, 1
+                )
 
     def test_errors_are_told(self):
-        """A source that does not compile: messages with their place, what can be known is known, the unit is done."""
+        """A source that does not compile: messages with their place, what can be known is known, the
+        unit is done."""
         project = self.dir / "project"
-        self.file("project/bad.c", "//- @good defines/binding Good\n//- Good.node/kind function\nint good(void);\nint bad = nowhere;\n")
+        self.file(
+            "project/bad.c",
+            "//- @good defines/binding Good\n//- Good.node/kind function\nint good(void);\nint bad = nowhere;\n",
+        )
         kzip, result = self.dir / "bad.kzip", self.dir / "bad.entries"
         self.ok("kzip", "create", "-o", kzip, "--", "cc", "-c", "bad.c", cwd=project)
         done = self.index(kzip, "-o", result, analyzer=("--analyzer", CLANG))
@@ -88,7 +104,8 @@ class Clang(IndexCase):
 
     @unittest.skipUnless((BUILD / "compile_commands.json").exists(), "no compile_commands.json")
     def test_own_sources(self):
-        """A handful of Mortise's own: no failures; a second staging of the same inputs writes nothing; both results are the same."""
+        """A handful of Mortise's own: no failures; a second staging of the same inputs writes nothing; both
+        results are the same."""
         commands = json.loads((BUILD / "compile_commands.json").read_text())
         chosen = {command["file"]: command for command in commands if "/src/base/" in command["file"]}
         chosen = list(chosen.values())[:6]

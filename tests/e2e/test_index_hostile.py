@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mortise index and analyzers that break every rule: the other units come out right, each once and whole; nothing hangs, nothing is left running."""
+"""mortise index and analyzers that break every rule: the other units come out right, each once and whole;
+nothing hangs, nothing is left running."""
 import unittest
 
 from kythe_support import IndexCase, SIMPLE, Unit, program, simple
@@ -11,10 +12,13 @@ class Hostile(IndexCase):
     """Each case: a unit whose program misbehaves, among units that do not."""
 
     def among(self, misdeed, *words, code=1, jobs="2", reason=None, retries="1", **how):
-        """The report. Fails unless the others are whole, in order, once; and the bad one is failed by name (code 1) or not (code 0)."""
+        """The report. Fails unless the others are whole, in order, once; and the bad one is failed by name
+        (code 1) or not (code 0)."""
         before, after = simple(3), simple(3, name="v")
         bad = Unit({"bad.toy": misdeed})
-        report, entries = self.report(self.kzip(before + [bad] + after), f"-j{jobs}", "--retries", retries, *words, code=code, **how)
+        report, entries = self.report(
+            self.kzip(before + [bad] + after), f"-j{jobs}", "--retries", retries, *words, code=code, **how
+        )
         good = [(unit.name, "/t", unit.files[unit.name]) for unit in before + after]
         self.assertEqual([entry for entry in entries if entry[0] != "bad.toy"], good)
         self.assertEqual(list(self.reasons(report)), ["bad.toy"] if code else [])
@@ -33,7 +37,11 @@ class Hostile(IndexCase):
     # ---- exits
 
     def test_exit_with_work_pending(self):
-        for how in ("raise SystemExit(0)", "raise SystemExit(1)", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"):
+        for how in (
+            "raise SystemExit(0)",
+            "raise SystemExit(1)",
+            "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)",
+        ):
             for old in self.state.iterdir():
                 old.unlink()
             self.among("out.fact('/lost', 'x')\n" + how)
@@ -58,7 +66,9 @@ class Hostile(IndexCase):
             self.expect_simple(entries, units)
             (self.state / "x").unlink()
         for how in ("raise SystemExit(0)", "raise SystemExit(1)", "import os\nos.kill(os.getpid(), 11)"):
-            done = self.index(self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(begin=how))
+            done = self.index(
+                self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(begin=how)
+            )
             self.assertNotEqual(done.code, 0, how)
             self.assertIn("no analyzer is left", done.err)
             self.assertIn("3 units are left", done.err)
@@ -71,7 +81,9 @@ class Hostile(IndexCase):
             self.expect_simple(entries, units)
             (self.state / "x").unlink()
         for how in ("raise SystemExit(0)", "raise SystemExit(1)"):
-            done = self.index(self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(ready=how))
+            done = self.index(
+                self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(ready=how)
+            )
             self.assertNotEqual(done.code, 0, how)
             self.assertIn("no analyzer is left", done.err)
 
@@ -81,7 +93,12 @@ class Hostile(IndexCase):
         for frame in (b"\n", b"+5\nhello", b"abc", b"007\n{}     ", b"99999999999999999999\n", b"5\r\nhello"):
             for old in self.state.iterdir():
                 old.unlink()
-            self.among(f"wire.raw({frame!r})\nwire.until_closed()\nraise SystemExit\n", retries="0", code=9, reason="protocol: puppet: stdout ")
+            self.among(
+                f"wire.raw({frame!r})\nwire.until_closed()\nraise SystemExit\n",
+                retries="0",
+                code=9,
+                reason="protocol: puppet: stdout ",
+            )
         self.recovers("wire.raw(b'+5\\nhello')\nwire.until_closed()\nraise SystemExit")
 
     def test_frame_cut_off(self):
@@ -100,38 +117,62 @@ class Hostile(IndexCase):
         self.among(program("done_after_a_breach"), code=9)
 
     def test_second_init(self):
-        self.among("wire.ask('init', protocol='kythe1')\nwire.until_closed()\nraise SystemExit(3)\n", code=9, reason='protocol: puppet: "init" for the second time')
+        self.among(
+            "wire.ask('init', protocol='kythe1')\nwire.until_closed()\nraise SystemExit(3)\n",
+            code=9,
+            reason='protocol: puppet: "init" for the second time',
+        )
 
     def test_breach_is_told(self):
         """As a line, as JSON, in the exit code; counts add up. It is told again when another run goes on."""
-        kzip = self.kzip(simple(2) + [Unit({"bad.toy": "wire.ask('analyze')\nwire.until_closed()\nraise SystemExit\n"})] + simple(1, name="v"))
+        kzip = self.kzip(
+            simple(2)
+            + [Unit({"bad.toy": "wire.ask('analyze')\nwire.until_closed()\nraise SystemExit\n"})]
+            + simple(1, name="v")
+        )
         reason = 'protocol: puppet: "analyze" while another one is under way'
         done = self.index(kzip, "-j1", "--retries", "0", "-o", self.dir / "result")
         self.assertEqual(done.code, 9)
         self.assertIn(f"failed: bad.toy: {reason}\n", done.err)
         self.assertRegex(done.err, r"(?m)^3 of 4 units, 1 failed, 3 entries, ")
         report, entries = self.report(kzip, "--retries", "1", code=9)
-        self.assertEqual((report["ok"], report["units"], report["done"], report["failed"], report["left"], len(entries)), (False, 4, 3, 1, 0, 3))
+        self.assertEqual(
+            (report["ok"], report["units"], report["done"], report["failed"], report["left"], len(entries)),
+            (False, 4, 3, 1, 0, 3),
+        )
         (failure,) = report["failures"]
         self.assertEqual((failure["reason"], failure["kind"], failure["attempts"]), (reason, "protocol", 2))
         self.assertIn(f"bad.toy: {reason}; trying it again\n", report["stderr"])
 
     def test_breach_before_work(self):
-        """A wrong version, work before init, a corrupt frame instead of it, or after it: nothing is handed out, and why is told."""
+        """A wrong version, work before init, a corrupt frame instead of it, or after it: nothing is handed out,
+        and why is told."""
         kzip = self.kzip(simple(2))
-        for when, said, why in (("begin", "wire.ask('init', protocol='kythe9')", 'protocol "kythe9": this host knows kythe1'),
-                                   ("begin", "wire.ask('init', protocol='kythe1', outputEncoding='xml')", 'output encoding "xml": this host knows json and protobuf'),
-                                   ("begin", "wire.ask('analyze')", '"analyze" before "init"'), ("begin", "wire.note('done')", '"done" before "init"'),
-                                   ("begin", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
-                                   ("ready", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
-                                   ("ready", "wire.ask('init', protocol='kythe1')", '"init" for the second time')):
+        for when, said, why in (
+            ("begin", "wire.ask('init', protocol='kythe9')", 'protocol "kythe9": this host knows kythe1'),
+            (
+                "begin",
+                "wire.ask('init', protocol='kythe1', outputEncoding='xml')",
+                'output encoding "xml": this host knows json and protobuf',
+            ),
+            ("begin", "wire.ask('analyze')", '"analyze" before "init"'),
+            ("begin", "wire.note('done')", '"done" before "init"'),
+            ("begin", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
+            ("ready", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
+            ("ready", "wire.ask('init', protocol='kythe1')", '"init" for the second time'),
+        ):
             for status in (0, 1):
                 analyzer = self.puppet(**{when: f"{said}\nwire.until_closed()\nraise SystemExit({status})\n"})
                 done = self.index(kzip, "-j1", "--json", "-o", self.dir / "result", analyzer=analyzer)
                 self.assertEqual(done.code, 9, done.err)
                 report = done.json
-                self.assertEqual((report["ok"], report["units"], report["done"], report["failed"], report["left"]), (False, 2, 0, 0, 2))
-                self.assertTrue(report["error"].startswith("no analyzer is left: puppet: " + why), report["error"])
+                self.assertEqual(
+                    (report["ok"], report["units"], report["done"], report["failed"], report["left"]),
+                    (False, 2, 0, 0, 2),
+                )
+                self.assertTrue(
+                    report["error"].startswith("no analyzer is left: puppet: " + why), report["error"]
+                )
                 self.assertEqual(report["kind"], "protocol")
                 self.assertIn(f"protocol: {report['error']}\n", done.err)
                 self.assertFalse((self.dir / "result").exists())
@@ -146,17 +187,27 @@ class Hostile(IndexCase):
         self.among(program("deaf"), *SHORT_GRACE, retries="0", jobs="1")
 
     def test_floods_log(self):
-        report = self.among(SIMPLE + "for i in range(20000):\n    wire.note('log', message='m%d ' % i + 'x' * 50)\n", code=0)
+        report = self.among(
+            SIMPLE + "for i in range(20000):\n    wire.note('log', message='m%d ' % i + 'x' * 50)\n", code=0
+        )
         texts = [message["text"].split()[0] for message in report["messages"] if message["unit"] == "bad.toy"]
         self.assertEqual(texts, [f"m{i}" for i in range(20000)])
 
     def test_floods_stderr(self):
-        self.among(SIMPLE + "import sys\nfor i in range(2000):\n    sys.stderr.write('y' * 999 + '\\n')\n", code=0)
+        self.among(
+            SIMPLE + "import sys\nfor i in range(2000):\n    sys.stderr.write('y' * 999 + '\\n')\n", code=0
+        )
 
     # ---- time
 
     def test_never_done(self):
-        report = self.among("import signal\nwhile True:\n    signal.pause()\n", "--timeout", "2s", *SHORT_GRACE, reason="timeout")
+        report = self.among(
+            "import signal\nwhile True:\n    signal.pause()\n",
+            "--timeout",
+            "2s",
+            *SHORT_GRACE,
+            reason="timeout",
+        )
         self.assertIn("within 2 s", self.reasons(report)["bad.toy"])
 
     def test_never_done_but_reads(self):
@@ -176,13 +227,23 @@ class Hostile(IndexCase):
         report, entries = self.report(self.kzip(units), "-j1", "--timeout", "2s", analyzer=analyzer)
         self.expect_simple(entries, units)
         self.assertEqual(report["stderr"].count("asked for nothing within 2 s"), 1, report["stderr"])
-        self.among(SIMPLE + "done()\nwire.until_closed()\nraise SystemExit\n", "--timeout", "2s", code=0, jobs="1")
+        self.among(
+            SIMPLE + "done()\nwire.until_closed()\nraise SystemExit\n", "--timeout", "2s", code=0, jobs="1"
+        )
 
     def test_never_asks_at_all(self):
         """The last word is why each was ended, not that it ended as it was told to."""
         never = "wire.until_closed()\nraise SystemExit\n"
-        done = self.index(self.kzip(simple(1)), "--json", "-o", self.dir / "result", "-j1", "--timeout", "300ms",
-                          analyzer=self.puppet(ready=never))
+        done = self.index(
+            self.kzip(simple(1)),
+            "--json",
+            "-o",
+            self.dir / "result",
+            "-j1",
+            "--timeout",
+            "300ms",
+            analyzer=self.puppet(ready=never),
+        )
         self.assertEqual(done.code, 7, done.err)
         self.assertRegex(done.json["error"], r"^no analyzer is left: .*: asked for nothing within 0\.3 s$")
 
@@ -211,17 +272,28 @@ class Hostile(IndexCase):
 
     def test_writes_to_the_last_output(self):
         """Whoever has it open still has: what goes there is nothing of the unit that came next."""
-        keeps = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY | os.O_APPEND)\nopen(state + '/fd', 'w').write(str(fd))\n"
+        keeps = (
+            SIMPLE
+            + "import os\nfd = os.open(unit['output'], os.O_WRONLY | os.O_APPEND)\nopen(state + '/fd', 'w').write(str(fd))\n"
+        )
         maps = SIMPLE + program("maps_its_output")
         writes = "import os\nos.write(int(open(state + '/fd').read()), b'\\x20more')\n" + SIMPLE
         writes_map = "wire.mapping[:4] = b'\\xff' * 4\n" + SIMPLE
-        units = [Unit({"a.toy": keeps}), Unit({"b.toy": writes}), *simple(3), Unit({"c.toy": maps}), Unit({"d.toy": writes_map}), *simple(3, name="v")]
+        units = [
+            Unit({"a.toy": keeps}),
+            Unit({"b.toy": writes}),
+            *simple(3),
+            Unit({"c.toy": maps}),
+            Unit({"d.toy": writes_map}),
+            *simple(3, name="v"),
+        ]
         report, entries = self.report(self.kzip(units), "-j1")
         self.expect_simple(entries, units)
         self.assertEqual(report["done"], 10)
 
     def after_done(self, change):
-        """The driver has dealt with done, and the unit waits for its turn behind a slow one: `change` must not matter."""
+        """The driver has dealt with done, and the unit waits for its turn behind a slow one: `change`
+        must not matter."""
         slow, misdeed = "hear('changed')\n" + SIMPLE, program("changes_after_done", change=change)
         units = [Unit({"slow.toy": slow}), Unit({"bad.toy": SIMPLE + misdeed}), *simple(3)]
         report, entries = self.report(self.kzip(units), "-j2")
@@ -237,7 +309,8 @@ class Hostile(IndexCase):
         self.after_done("os.pwrite(fd, b'\\xff' * 40, 0)")
 
     def test_changes_while_it_is_read(self):
-        """At the very moment of done: the unit may fail, or be what it was then; the others are right, the result is made of whole records."""
+        """At the very moment of done: the unit may fail, or be what it was then; the others are right, the
+        result is made of whole records."""
         change = "for i in range(300):\n    os.ftruncate(fd, 0)\n    os.pwrite(fd, b'\\xff' * 40, 0)\n"
         misdeed = SIMPLE + "import os\nfd = os.open(unit['output'], os.O_WRONLY)\ndone()\n" + change
         units = [Unit({"bad.toy": misdeed}), *simple(3)]
@@ -246,8 +319,13 @@ class Hostile(IndexCase):
         self.assertEqual(report["done"] + report["failed"], 4)
 
     def test_output_replaced(self):
-        for how in ("os.symlink('/etc/passwd', unit['output'])", "os.mkfifo(unit['output'])", "os.mkdir(unit['output'])", "pass",
-                    "os.symlink('/dev/zero', unit['output'])"):
+        for how in (
+            "os.symlink('/etc/passwd', unit['output'])",
+            "os.mkfifo(unit['output'])",
+            "os.mkdir(unit['output'])",
+            "pass",
+            "os.symlink('/dev/zero', unit['output'])",
+        ):
             for old in self.state.iterdir():
                 old.unlink()
             self.among(f"import os\nos.unlink(unit['output'])\n{how}\n", retries="0")

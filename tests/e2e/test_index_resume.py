@@ -26,8 +26,15 @@ class Runs(IndexCase):
 
     def start(self, kzip, *words, **how):
         """A run that is left alone; it is killed at the end of the test if need be."""
-        process = subprocess.Popen([str(MORTISE), *map(str, self.words(kzip, "-o", self.result, *words, **how))], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True)
+        process = subprocess.Popen(
+            [str(MORTISE), *map(str, self.words(kzip, "-o", self.result, *words, **how))],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+            text=True,
+        )
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -55,7 +62,8 @@ class Runs(IndexCase):
 
 class Killed(Runs):
     def test_twenty_moments(self):
-        """SIGKILL at 20 moments of a run, then --resume: the same bytes in the same order, nothing lost or twice."""
+        """SIGKILL at 20 moments of a run, then --resume: the same bytes in the same order, nothing
+        lost or twice."""
         units = simple(24, SIGNS)
         kzip = self.kzip(units)
         self.report(kzip, "-j2")
@@ -174,7 +182,8 @@ class Resume(Runs):
         self.report(kzip, "--resume")
 
     def goes_back(self, units, kzip, damage, kept, dropped):
-        """Told in text and as JSON; what was good is not done again, the rest is, and the result is that of a run that nobody disturbed."""
+        """Told in text and as JSON; what was good is not done again, the rest is, and the result is that of a
+        run that nobody disturbed."""
         for name in ("held", *(f"attempts-{unit.name}" for unit in units)):
             (self.state / name).unlink(missing_ok=True)
         report, entries = self.report(kzip, "--resume", "-j1")
@@ -182,22 +191,38 @@ class Resume(Runs):
         self.assertEqual((report["resumed"]["kept"], report["resumed"]["dropped"]), (kept, dropped))
         self.assertIn(damage, report["resumed"]["damage"])
         self.assertIn(f"{report['resumed']['damage']}; going back to the last good record\n", report["stderr"])
-        self.assertIn(f"resuming: {kept} of {len(units)} units are done, the units after them are done again\n", report["stderr"])
+        self.assertIn(
+            f"resuming: {kept} of {len(units)} units are done, the units after them are done again\n",
+            report["stderr"],
+        )
         self.assertEqual([self.attempts(unit) for unit in units], [0] * kept + [1] * (len(units) - kept))
 
     def test_damaged_journal(self):
-        """A bit that flips, lines that are gone, twice there, swapped or not of this run: back to the last good one."""
+        """A bit that flips, lines that are gone, twice there, swapped or not of this run: back to the
+        last good one."""
         units = simple(3) + [Unit({"held.toy": HELD})]
         kzip = self.interrupted(units)
         good, partial = self.journal.read_bytes(), self.partial.read_bytes()
         head, first, second, third = good.splitlines()
         flipped = bytearray(second)
         flipped[30] ^= 4
-        for lines, line, kept in (((head, second, first, third), 2, 0), ((head, first, b"nonsense", third), 3, 1), ((head, first, first, third), 3, 1),
-                                  ((head, first, bytes(flipped), third), 3, 1), ((head, first, b"\0\0\0"), 3, 1), ((head[:-1] + b"x", first), 1, 0)):
+        for lines, line, kept in (
+            ((head, second, first, third), 2, 0),
+            ((head, first, b"nonsense", third), 3, 1),
+            ((head, first, first, third), 3, 1),
+            ((head, first, bytes(flipped), third), 3, 1),
+            ((head, first, b"\0\0\0"), 3, 1),
+            ((head[:-1] + b"x", first), 1, 0),
+        ):
             self.journal.write_bytes(b"\n".join(lines) + b"\n")
             self.partial.write_bytes(partial)
-            self.goes_back(units, kzip, f"result.journal: line {line} is damaged", kept, len(lines) - 1 - kept + (line == 1))
+            self.goes_back(
+                units,
+                kzip,
+                f"result.journal: line {line} is damaged",
+                kept,
+                len(lines) - 1 - kept + (line == 1),
+            )
         self.journal.write_bytes(b"something else\n")
         self.partial.write_bytes(partial)
         self.refused(kzip, text="no journal of mortise index")
@@ -302,7 +327,11 @@ class Resume(Runs):
 
     def test_breach_earlier(self):
         """Told again, and in the exit code again."""
-        units = [Unit({"bad.toy": "wire.ask('analyze')\nwire.until_closed()\nraise SystemExit\n"})] + simple(1) + [Unit({"held.toy": HELD})]
+        units = (
+            [Unit({"bad.toy": "wire.ask('analyze')\nwire.until_closed()\nraise SystemExit\n"})]
+            + simple(1)
+            + [Unit({"held.toy": HELD})]
+        )
         report, _ = self.report(self.interrupted(units, "--retries", "0"), "--resume", code=9)
         (failure,) = report["failures"]
         self.assertEqual((failure["kind"], failure["earlier"]), ("protocol", True))
@@ -340,7 +369,10 @@ class Interrupted(Runs):
         self.assertIn("3 units are left: run the same command with --resume to go on", err)
         self.let_go()
         report, entries = self.report(kzip, "-j1", "--resume")
-        self.assertEqual((report["done"], [entry[0] for entry in entries]), (5, ["u0.toy", "u1.toy", "held.toy", "v0.toy", "v1.toy"]))
+        self.assertEqual(
+            (report["done"], [entry[0] for entry in entries]),
+            (5, ["u0.toy", "u1.toy", "held.toy", "v0.toy", "v1.toy"]),
+        )
 
     def test_done_in_the_grace(self):
         """What is said after the end of stdin does not count: the unit is whole in the next run, once."""
@@ -353,14 +385,25 @@ class Interrupted(Runs):
 
     def test_the_hold(self):
         """One who does not care is left alone for the grace (here set), then ended."""
-        _, process = self.interrupt("import os, signal\nsignal.signal(signal.SIGTERM, lambda *a: (open(state + '/term', 'w').close(), os._exit(0)))\n" + HELD, "--set", "stop.term=1s")
+        _, process = self.interrupt(
+            "import os, signal\nsignal.signal(signal.SIGTERM, lambda *a: (open(state + '/term', 'w').close(), os._exit(0)))\n"
+            + HELD,
+            "--set",
+            "stop.term=1s",
+        )
         process.stderr.read()
         self.assertEqual(process.wait(LIMIT), 130)
         self.assertTrue((self.state / "term").exists())
 
     def test_twice(self):
         """Killed at once, and said so."""
-        _, process = self.interrupt("import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + HELD, "--set", "stop.term=1000s", "--set", "stop.kill=1000s")
+        _, process = self.interrupt(
+            "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + HELD,
+            "--set",
+            "stop.term=1000s",
+            "--set",
+            "stop.kill=1000s",
+        )
         for line in process.stderr:
             if "again to kill them" in line:
                 break
@@ -372,8 +415,15 @@ class Interrupted(Runs):
 
     def test_json(self):
         kzip = self.kzip([Unit({"held.toy": "here()\nwire.until_closed()\nraise SystemExit\n"})] + simple(2))
-        process = subprocess.Popen([str(MORTISE), *map(str, self.words(kzip, "--json", "-j1", "-o", self.result))], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.env, cwd=self.dir, text=True)
+        process = subprocess.Popen(
+            [str(MORTISE), *map(str, self.words(kzip, "--json", "-j1", "-o", self.result))],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self.env,
+            cwd=self.dir,
+            text=True,
+        )
         with process:
             self.until(self.held, process)
             process.send_signal(signal.SIGTERM)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mortise jail: any program, its own exit status, 9 for a violation, 125 where there is no jail.
 
-The catalogue of escapes is in tests/jail; here the command itself: options, texts, streams, signals, what is left behind.
+The catalogue of escapes is in tests/jail; here the command itself: options, texts, streams, signals,
+what is left behind.
 """
 import functools
 import json
@@ -20,7 +21,11 @@ def levels():
     if not MORTISE.exists():
         return []
     done = subprocess.run([str(MORTISE), "doctor", "--json"], capture_output=True, timeout=LIMIT, check=False)
-    return [level["level"] for level in json.loads(done.stdout)["levels"] if level["available"] and level["level"] != "guarded"]
+    return [
+        level["level"]
+        for level in json.loads(done.stdout)["levels"]
+        if level["available"] and level["level"] != "guarded"
+    ]
 
 
 LEVELS = levels()
@@ -32,6 +37,7 @@ def at_each_level(test):
         for level in LEVELS:
             with self.subTest(level=level):
                 test(self, level)
+
     return run
 
 
@@ -39,19 +45,25 @@ class Words(Case):
     """What is wrong on the line is told before anything runs."""
 
     def test_usage(self):
-        for words, text in (([], 'write the program after "--"'), (["true"], 'after "--"'), (["--"], 'after "--"'),
-                            (["--write", "--", "true"], "--write needs --workspace"),
-                            (["--limit", "memory", "--", "true"], "NAME=VALUE"),
-                            (["--limit", "colour=red", "--", "true"], "memory, cpu, files"),
-                            (["--limit", "network=true", "--", "true"], "memory, cpu, files"),
-                            (["--limit", "memory=lots", "--", "true"], "memory is \"lots\""),
-                            (["--limit", "wall=0", "--", "true"], "a time above 0"),
-                            (["--level", "guarded", "--", "true"], "auto|t0|t1")):
+        for words, text in (
+            ([], 'write the program after "--"'),
+            (["true"], 'after "--"'),
+            (["--"], 'after "--"'),
+            (["--write", "--", "true"], "--write needs --workspace"),
+            (["--limit", "memory", "--", "true"], "NAME=VALUE"),
+            (["--limit", "colour=red", "--", "true"], "memory, cpu, files"),
+            (["--limit", "network=true", "--", "true"], "memory, cpu, files"),
+            (["--limit", "memory=lots", "--", "true"], "memory is \"lots\""),
+            (["--limit", "wall=0", "--", "true"], "a time above 0"),
+            (["--level", "guarded", "--", "true"], "auto|t0|t1"),
+        ):
             self.assertIn(text, self.fails(2, "usage", "jail", *words).err)
 
     def test_places_must_exist(self):
         for option in ("--workspace", "--read", "--plugin-dir", "--scratch"):
-            self.assertIn(f"{option} nowhere", self.fails(5, "not_found", "jail", option, "nowhere", "--", "true").err)
+            self.assertIn(
+                f"{option} nowhere", self.fails(5, "not_found", "jail", option, "nowhere", "--", "true").err
+            )
 
     def test_program_must_exist(self):
         self.fails(5, "not_found", "jail", "--", "no-such-program")
@@ -74,10 +86,18 @@ class Jail(Case):
 
     def with_scratch(self, level):
         """A program that waits for ever, its scratch directory and its guardian's number."""
-        code = "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');" \
-               "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
-        run = subprocess.Popen([MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code], env=self.env, cwd=self.dir,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        code = (
+            "import os, time; open(os.environ['TMPDIR'] + '/x', 'w').close(); os.mkdir(os.environ['TMPDIR'] + '/d');"
+            "print(os.environ['TMPDIR'], flush=True); time.sleep(600)"
+        )
+        run = subprocess.Popen(
+            [MORTISE, "jail", "--level", level, "--", PYTHON, "-c", code],
+            env=self.env,
+            cwd=self.dir,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         scratch = run.stdout.readline().strip()
         self.assertTrue(os.path.isdir(scratch), scratch)
         with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
@@ -86,8 +106,16 @@ class Jail(Case):
     @at_each_level
     def test_umask_of_whoever_calls(self, level):
         """The directories of the root that is made for it can be entered all the same; its own is 022."""
-        done = subprocess.run([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "umask"], env=self.env, cwd=self.dir,
-                              stdin=subprocess.DEVNULL, capture_output=True, umask=0o177, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            [str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "umask"],
+            env=self.env,
+            cwd=self.dir,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            umask=0o177,
+            timeout=LIMIT,
+            check=False,
+        )
         self.assertEqual((done.returncode, done.stdout), (0, b"0022\n"), done.stderr)
 
     @at_each_level
@@ -124,17 +152,37 @@ class Jail(Case):
     @at_each_level
     def test_words(self, level):
         """What was tried, in words, and the option that would allow it."""
-        for code, words in (("open('/etc/passwd')", "read /etc/passwd: no --read names it; to allow it, add --read /etc/passwd; "
-                             "if it is a script of bash, --env SHELL=/bin/sh is enough"),
-                            ("open('note', 'w')", f"write {self.work}/note: the workspace may only be read; to allow it, add --write"),
-                            ("import socket; socket.socket()", "use the network: it has no network; to allow it, add --network"),
-                            ("import os; os.fork()", "start a process: it may not start programs; to allow it, add --spawn"),
-                            ("import os; os.execv('/bin/true', ['true'])", "run /bin/true: it may not start programs; to allow it, add --spawn"),
-                            ("import os; os.kill(1, 0)", "signal process 1: signals only to itself"),
-                            ("import os; os.setuid(7)", "change its user or group to id 7: it stays who it is"),
-                            ("import os; os.chmod('note', 0)", f"change the mode of {self.work}/note: the workspace may only be read; to allow it, add --write"),
-                            ("open('/etc/new', 'w')", "write /etc/new: outside what it may write; to allow it, name the directory with "
-                             "--workspace and add --write")):
+        for code, words in (
+            (
+                "open('/etc/passwd')",
+                "read /etc/passwd: no --read names it; to allow it, add --read /etc/passwd; "
+                "if it is a script of bash, --env SHELL=/bin/sh is enough",
+            ),
+            (
+                "open('note', 'w')",
+                f"write {self.work}/note: the workspace may only be read; to allow it, add --write",
+            ),
+            (
+                "import socket; socket.socket()",
+                "use the network: it has no network; to allow it, add --network",
+            ),
+            ("import os; os.fork()", "start a process: it may not start programs; to allow it, add --spawn"),
+            (
+                "import os; os.execv('/bin/true', ['true'])",
+                "run /bin/true: it may not start programs; to allow it, add --spawn",
+            ),
+            ("import os; os.kill(1, 0)", "signal process 1: signals only to itself"),
+            ("import os; os.setuid(7)", "change its user or group to id 7: it stays who it is"),
+            (
+                "import os; os.chmod('note', 0)",
+                f"change the mode of {self.work}/note: the workspace may only be read; to allow it, add --write",
+            ),
+            (
+                "open('/etc/new', 'w')",
+                "write /etc/new: outside what it may write; to allow it, name the directory with "
+                "--workspace and add --write",
+            ),
+        ):
             done = self.violates(level, "-w", self.work, "--", PYTHON, "-c", code, cwd=self.work)
             self.assertEqual(done.err.splitlines()[-1], f"sandbox_violation: python3 tried to {words}")
 
@@ -142,19 +190,27 @@ class Jail(Case):
     def test_who_looks_up_a_name_lacks_the_network(self, level):
         """Not /etc/host.conf, nor whatever else the library in use touches first."""
         lookup = "socket.getaddrinfo('host.invalid', 80)"
-        tried = [["getent", "hosts", "host.invalid"], [PYTHON, "-c", f"import socket; {lookup}"],
-                 [PYTHON, "-c", "import urllib.request; urllib.request.urlopen('http://host.invalid/')"],
-                 [PYTHON, "-c", "import socket; socket.getaddrinfo('localhost', 80)"],
-                 ["node", "-e", "require('http').get('http://host.invalid/')"],
-                 ["node", "-e", "require('dns').resolve4('host.invalid', () => {})"],
-                 ["curl", "-q", "-s", "http://host.invalid/"], ["git", "ls-remote", "git://host.invalid/x"]]
+        tried = [
+            ["getent", "hosts", "host.invalid"],
+            [PYTHON, "-c", f"import socket; {lookup}"],
+            [PYTHON, "-c", "import urllib.request; urllib.request.urlopen('http://host.invalid/')"],
+            [PYTHON, "-c", "import socket; socket.getaddrinfo('localhost', 80)"],
+            ["node", "-e", "require('http').get('http://host.invalid/')"],
+            ["node", "-e", "require('dns').resolve4('host.invalid', () => {})"],
+            ["curl", "-q", "-s", "http://host.invalid/"],
+            ["git", "ls-remote", "git://host.invalid/x"],
+        ]
         for command in tried:
             with self.subTest(command=command):
                 if not shutil.which(command[0]):
                     self.skipTest(f"{command[0]} is not here")
-                done = self.violates(level, "-w", self.work, "--env", "GIT_CONFIG_NOSYSTEM=1", "--", *command, cwd=self.work)
-                self.assertRegex(done.err.splitlines()[-1],
-                                 r"tried to (look up a name on|use) the network.*: it has no network; to allow it, add --network$")
+                done = self.violates(
+                    level, "-w", self.work, "--env", "GIT_CONFIG_NOSYSTEM=1", "--", *command, cwd=self.work
+                )
+                self.assertRegex(
+                    done.err.splitlines()[-1],
+                    r"tried to (look up a name on|use) the network.*: it has no network; to allow it, add --network$",
+                )
 
     @at_each_level
     def test_who_only_reads_does_not_look_up(self, level):
@@ -201,12 +257,16 @@ class Jail(Case):
         self.assertEqual(done.code, 9)
         record = json.loads(done.error_lines[-1])
         self.assertEqual(set(record), {"event", "plugin", "syscall", "path", "rule"})
-        self.assertEqual((record["event"], record["plugin"], record["path"]), ("sandbox_violation", "cat", "/etc/passwd"))
+        self.assertEqual(
+            (record["event"], record["plugin"], record["path"]), ("sandbox_violation", "cat", "/etc/passwd")
+        )
         self.assertTrue(record["syscall"].startswith("open"), record)
 
     @at_each_level
     def test_workspace(self, level):
-        self.assertEqual(self.jail(level, "-w", self.work, "--", "/bin/cat", self.work / "note").out, "inside\n")
+        self.assertEqual(
+            self.jail(level, "-w", self.work, "--", "/bin/cat", self.work / "note").out, "inside\n"
+        )
         done = self.violates(level, "-w", self.work, "--", "/bin/sh", "-c", "echo x >new")
         self.assertIn("tried to write", done.err)
         self.assertFalse((self.work / "new").exists())
@@ -214,7 +274,11 @@ class Jail(Case):
     @at_each_level
     def test_workspace_is_the_directory(self, level):
         (self.work / "sub").mkdir(exist_ok=True)
-        for here, want in ((self.dir, self.work), (self.work, self.work), (self.work / "sub", self.work / "sub")):
+        for here, want in (
+            (self.dir, self.work),
+            (self.work, self.work),
+            (self.work / "sub", self.work / "sub"),
+        ):
             done = self.sh(level, "pwd", "-w", self.work, cwd=here)
             self.assertEqual((done.code, done.out.strip()), (0, str(want)), done.err)
 
@@ -235,7 +299,9 @@ class Jail(Case):
         self.assertEqual(self.sh(level, f"echo {level} >made", "-w", self.work, "--write").code, 0)
         self.assertEqual((self.work / "made").read_text(), f"{level}\n")
         (self.work / ".git" / "hooks").mkdir(parents=True, exist_ok=True)
-        self.violates(level, "-w", self.work, "--write", "--", "/bin/sh", "-c", "echo x >.git/hooks/post-commit")
+        self.violates(
+            level, "-w", self.work, "--write", "--", "/bin/sh", "-c", "echo x >.git/hooks/post-commit"
+        )
         self.assertEqual(os.listdir(self.work / ".git" / "hooks"), [])
         self.violates(level, "-w", self.work, "--write", "--", "/bin/sh", "-c", f"echo x >{self.dir}/elsewhere")
         self.assertFalse((self.dir / "elsewhere").exists())
@@ -249,17 +315,26 @@ class Jail(Case):
     @at_each_level
     def test_script_of_an_interpreter(self, level):
         """Beside a lonely script Python must not look around; in a workspace it may."""
-        script = self.file("elsewhere/s.py", "import sys, socket\ntry:\n    import other\nexcept ImportError:\n    print('alone')\n")
+        script = self.file(
+            "elsewhere/s.py",
+            "import sys, socket\ntry:\n    import other\nexcept ImportError:\n    print('alone')\n",
+        )
         self.file("elsewhere/other.py", "print('both')\n")
-        for words, out in ((["--", PYTHON, script], "alone\n"), (["-w", script.parent, "--", PYTHON, script], "both\n"),
-                           (["--plugin-dir", script.parent, "--", PYTHON, script], "both\n"),
-                           (["--", PYTHON, "-c", "import socket; print('alone')"], "alone\n")):
+        for words, out in (
+            (["--", PYTHON, script], "alone\n"),
+            (["-w", script.parent, "--", PYTHON, script], "both\n"),
+            (["--plugin-dir", script.parent, "--", PYTHON, script], "both\n"),
+            (["--", PYTHON, "-c", "import socket; print('alone')"], "alone\n"),
+        ):
             done = self.jail(level, *words)
             self.assertEqual((done.code, done.out), (0, out), done.err)
 
     @at_each_level
     def test_network(self, level):
-        script = self.file("n.py", "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_STREAM).close()\nprint('socket')\n")
+        script = self.file(
+            "n.py",
+            "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_STREAM).close()\nprint('socket')\n",
+        )
         done = self.violates(level, "--", PYTHON, script)
         self.assertIn("tried to use the network", done.err)
         done = self.jail(level, "--network", "--", PYTHON, script)
@@ -289,8 +364,15 @@ class Jail(Case):
         self.assertTrue(done.err.startswith("timeout: sleep: "), done.err)
         done = self.sh(level, "while :; do :; done", "--limit", "cpu=1s", "--limit", "wall=20s")
         self.assertEqual(done.code, 128 + signal.SIGXCPU, done.err)
-        done = self.jail(level, "--limit", "files=20", "--", PYTHON, "-c",
-                         "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])")
+        done = self.jail(
+            level,
+            "--limit",
+            "files=20",
+            "--",
+            PYTHON,
+            "-c",
+            "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])",
+        )
         self.assertEqual((done.code, done.out), (0, "20\n"), done.err)
         done = self.jail(level, "--limit", "memory=64MiB", "--", PYTHON, "-c", "x = bytearray(1 << 28)")
         self.assertEqual(done.code, 1, done.err)
@@ -311,8 +393,16 @@ class Jail(Case):
 
     @at_each_level
     def test_environment(self, level):
-        done = self.jail(level, "--env", "A=1", "--env", "PASSED", "--", "/usr/bin/env",
-                         env={"TOKEN": "secret", "PASSED": "yes", "LD_LIBRARY_PATH": "/x"})
+        done = self.jail(
+            level,
+            "--env",
+            "A=1",
+            "--env",
+            "PASSED",
+            "--",
+            "/usr/bin/env",
+            env={"TOKEN": "secret", "PASSED": "yes", "LD_LIBRARY_PATH": "/x"},
+        )
         names = dict(line.split("=", 1) for line in done.out.splitlines())
         self.assertEqual((names["A"], names["PASSED"], names["PATH"]), ("1", "yes", "/usr/bin:/bin"))
         self.assertNotIn("TOKEN", names)
@@ -328,8 +418,13 @@ class Jail(Case):
 
     @at_each_level
     def test_signals_reach_it(self, level):
-        with subprocess.Popen([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "echo up; exec 2>&-; read x"],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env) as run:
+        with subprocess.Popen(
+            [str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "echo up; exec 2>&-; read x"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+        ) as run:
             self.assertEqual(run.stdout.readline(), b"up\n")
             run.send_signal(signal.SIGINT)
             self.assertEqual(run.wait(LIMIT), 128 + signal.SIGTERM)
@@ -337,8 +432,12 @@ class Jail(Case):
     def test_a_signal_at_any_time(self):
         """However early it comes, it is not lost: the command dies of it, or ends the program with SIGTERM."""
         for ms in range(0, 30, 3):
-            with subprocess.Popen([str(MORTISE), "jail", "--", "/bin/sh", "-c", "read x"],
-                                  stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env) as run:
+            with subprocess.Popen(
+                [str(MORTISE), "jail", "--", "/bin/sh", "-c", "read x"],
+                stdin=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self.env,
+            ) as run:
                 time.sleep(ms / 1000)
                 run.send_signal(signal.SIGINT)
                 self.assertIn(run.wait(LIMIT), (-signal.SIGINT, 128 + signal.SIGTERM), ms)
@@ -346,8 +445,12 @@ class Jail(Case):
     @at_each_level
     def test_second_signal_kills(self, level):
         script = "trap '' TERM; echo up; while :; do read x; done"
-        with subprocess.Popen([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", script],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env) as run:
+        with subprocess.Popen(
+            [str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=self.env,
+        ) as run:
             self.assertEqual(run.stdout.readline(), b"up\n")
             run.send_signal(signal.SIGTERM)
             run.send_signal(signal.SIGINT)
@@ -356,8 +459,12 @@ class Jail(Case):
     @at_each_level
     def test_host_killed(self, level):
         """SIGKILL to the command: the program's end of the pipe closes."""
-        with subprocess.Popen([str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "echo up; read x"],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env) as run:
+        with subprocess.Popen(
+            [str(MORTISE), "jail", "--level", level, "--", "/bin/sh", "-c", "echo up; read x"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=self.env,
+        ) as run:
             self.assertEqual(run.stdout.readline(), b"up\n")
             run.kill()
             self.assertEqual(run.stdout.read(), b"")
@@ -365,7 +472,9 @@ class Jail(Case):
     def test_terminal(self):
         done = self.in_terminal("jail", "--", "/bin/cat", "/etc/passwd")
         self.assertEqual(done.code, 9)
-        self.assertTrue(without_color(done.out).startswith("sandbox_violation: cat tried to read /etc/passwd"), done.out)
+        self.assertTrue(
+            without_color(done.out).startswith("sandbox_violation: cat tried to read /etc/passwd"), done.out
+        )
 
     def test_landlock_abi_capped(self):
         if "t0" in LEVELS:
@@ -381,8 +490,15 @@ class Jail(Case):
             self.skipTest("no user namespaces at all")
 
         def run(*words):
-            return subprocess.run([*prefix, str(MORTISE), "jail", *words, "--", "/bin/echo", "ran"], capture_output=True,
-                                  text=True, env=self.env, timeout=LIMIT, check=False)
+            return subprocess.run(
+                [*prefix, str(MORTISE), "jail", *words, "--", "/bin/echo", "ran"],
+                capture_output=True,
+                text=True,
+                env=self.env,
+                timeout=LIMIT,
+                check=False,
+            )
+
         done = run("--level", "t1")
         self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
         self.assertRegex(done.stderr, r"^jail: .*namespace")
@@ -394,11 +510,34 @@ class Jail(Case):
     @at_each_level
     def test_as_nobody(self, level):
         for program, code in ((["/bin/true"], 0), (["/bin/cat", "/etc/passwd"], 9)):
-            done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", str(MORTISE), "jail",
-                                   "--level", level, "--", *program], capture_output=True, text=True, cwd="/",
-                                  env={**self.env, "XDG_CONFIG_HOME": "/nonexistent"}, timeout=LIMIT, check=False)
-            if done.returncode == 126 or "Permission denied" in done.stderr and "setpriv" in done.stderr or \
-                    "mortise-jail, the helper that sets up the jail: Permission denied" in done.stderr:
+            done = subprocess.run(
+                [
+                    "setpriv",
+                    "--reuid",
+                    "65534",
+                    "--regid",
+                    "65534",
+                    "--clear-groups",
+                    str(MORTISE),
+                    "jail",
+                    "--level",
+                    level,
+                    "--",
+                    *program,
+                ],
+                capture_output=True,
+                text=True,
+                cwd="/",
+                env={**self.env, "XDG_CONFIG_HOME": "/nonexistent"},
+                timeout=LIMIT,
+                check=False,
+            )
+            if (
+                done.returncode == 126
+                or "Permission denied" in done.stderr
+                and "setpriv" in done.stderr
+                or "mortise-jail, the helper that sets up the jail: Permission denied" in done.stderr
+            ):
                 self.skipTest("nobody cannot reach the build directory")
             self.assertEqual(done.returncode, code, done.stderr)
 
@@ -418,9 +557,13 @@ class Options(Case):
         self.assertRegex(confinement["text"], "not confined")
 
     def test_sugar(self):
-        for words, level in ((["--confine"], "auto"), (["--level", "t0"], "t0"), (["--confine", "--level", "t1"], "t1"),
-                             (["--set", "sandbox.network=false"], "auto"),
-                             (["--set", "sandbox.memory=1GiB"], "guarded")):
+        for words, level in (
+            (["--confine"], "auto"),
+            (["--level", "t0"], "t0"),
+            (["--confine", "--level", "t1"], "t1"),
+            (["--set", "sandbox.network=false"], "auto"),
+            (["--set", "sandbox.memory=1GiB"], "guarded"),
+        ):
             policy = self.told(*words)["confinement"]["policy"]
             self.assertEqual(policy["level"], level, words)
             self.assertEqual(policy["network"], None if level == "guarded" else False)
@@ -445,25 +588,38 @@ class Options(Case):
         for words in ([], ["--json"]):
             done = self.run_mortise("info", "--confine", *words, late)
             self.assertEqual(done.code, 9, done.err)
-            self.assertRegex(done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/passwd: not in sandbox.read")
+            self.assertRegex(
+                done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/passwd: not in sandbox.read"
+            )
             self.assertIn("late", done.json["name"] if words else done.out)
 
     def test_page(self):
-        page = self.ok("info", "--no-start", ECHO, "--confine", "--set", "sandbox.workspace=.", "--set", "sandbox.cpu=9s").out
-        for text in (f"may read the workspace {self.dir}", "may not write in the workspace", "may not use the network",
-                     "may not start programs", "processor time: at most 9 s"):
+        page = self.ok(
+            "info", "--no-start", ECHO, "--confine", "--set", "sandbox.workspace=.", "--set", "sandbox.cpu=9s"
+        ).out
+        for text in (
+            f"may read the workspace {self.dir}",
+            "may not write in the workspace",
+            "may not use the network",
+            "may not start programs",
+            "processor time: at most 9 s",
+        ):
             self.assertIn(text, page)
 
     def test_faults_have_their_line(self):
         where = self.plugin("p")
         self.file("p/mortise.toml", '[sandbox]\nnetwork = false\nread = ["data"]\n')
-        self.assertIn('p/mortise.toml:3: sandbox.read is "data": it must be an absolute path',
-                      self.fails(3, "manifest", "info", where).err)
+        self.assertIn(
+            'p/mortise.toml:3: sandbox.read is "data": it must be an absolute path',
+            self.fails(3, "manifest", "info", where).err,
+        )
         self.assertIn("did you mean", self.fails(2, "usage", "info", where, "--set", "sandbox.netwrk=true").err)
 
     def test_missing_path_is_a_warning(self):
-        self.assertEqual(self.told("--set", "sandbox.read=/no/such")["warnings"],
-                         ["/no/such: there is no such path, so nothing can be read there"])
+        self.assertEqual(
+            self.told("--set", "sandbox.read=/no/such")["warnings"],
+            ["/no/such: there is no such path, so nothing can be read there"],
+        )
 
     @at_each_level
     def test_confined_plugin(self, level):
@@ -484,18 +640,30 @@ class Options(Case):
         done = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
         self.assertIn("thief tried to read /etc/passwd", done.err)
         told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo").json
-        self.assertEqual((told["kind"], told["data"]["event"], told["data"]["plugin"], told["data"]["path"]),
-                         ("sandbox_violation", "sandbox_violation", "thief", "/etc/passwd"))
+        self.assertEqual(
+            (told["kind"], told["data"]["event"], told["data"]["plugin"], told["data"]["path"]),
+            ("sandbox_violation", "sandbox_violation", "thief", "/etc/passwd"),
+        )
 
     @at_each_level
     def test_violation_is_a_record(self, level):
         """One line for people; the record as the data of the failure, and as an event for who looks on."""
         thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/passwd')\n")
         plain = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
-        self.assertEqual(plain.err.splitlines(), ["sandbox_violation: thief tried to read /etc/passwd: not in sandbox.read; to allow it, "
-                                                  "add \"/etc/passwd\" to sandbox.read"])
-        record = {"event": "sandbox_violation", "plugin": "thief", "syscall": "openat", "path": "/etc/passwd",
-                  "rule": "not in sandbox.read"}
+        self.assertEqual(
+            plain.err.splitlines(),
+            [
+                "sandbox_violation: thief tried to read /etc/passwd: not in sandbox.read; to allow it, "
+                "add \"/etc/passwd\" to sandbox.read"
+            ],
+        )
+        record = {
+            "event": "sandbox_violation",
+            "plugin": "thief",
+            "syscall": "openat",
+            "path": "/etc/passwd",
+            "rule": "not in sandbox.read",
+        }
         told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo")
         self.assertEqual(told.json["data"], record)
         lines = self.run_mortise("call", "--verbose", "--level", level, thief, "echo").err.splitlines()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plugins/kythe-clang: what it says of C, told in goals that mortise verify-entries checks, and what it makes of text that is
-hardly C. tests/kythe/clang has the goals; those whose bytes matter (CR LF, a byte order mark) are made here."""
+"""plugins/kythe-clang: what it says of C, told in goals that mortise verify-entries checks, and what it makes
+of text that is hardly C. tests/kythe/clang has the goals; those whose bytes matter (CR LF, a byte order mark)
+are made here."""
 import random
 import unittest
 
@@ -87,7 +88,8 @@ int get(void) { return MEMBER(thing) + NAME(one); }
 int number;
 void set(void)
 {
-	// libclang 14 does not tell operators, and this one stands in the macro's body: all that is known is the name.
+	// libclang 14 does not tell operators, and this one stands in the macro's body: all that is
+	// known is the name.
 	//- @number ref Number
 	ASSIGN(number, 1);
 	//- @number ref/writes Number
@@ -111,7 +113,7 @@ HARDLY_C = {
     "zeros": b"int a;\0int b;\0\0/* \0 */ \"\0\" #define X\0 1\nint c = X;\n",
     "missing-header": b'#include "missing.h"\n#include <missing/too.h>\nint after;\n',
     "broken": b"int f( { struct s { int x; y z = ; } ; switch (\nstruct t { .x = 1 } v = { .x, [ };\n"
-              b"int g(void) { return undeclared(1) + f(; }\nenum e { A = , B };\nvoid h(int a, b) { for (;;; } #if\n",
+    b"int g(void) { return undeclared(1) + f(; }\nenum e { A = , B };\nvoid h(int a, b) { for (;;; } #if\n",
     "comment-without-end": b"int a; /* no end\nint b; ",
     "literal-without-end": b'char *s = "abc\\',
     "directive-without-end": b"#define X \\",
@@ -120,7 +122,9 @@ HARDLY_C = {
     "deep-parentheses": b"int x = " + b"(" * 5000 + b"1" + b")" * 5000 + b";\n",
     "deep-blocks": b"void f(void) " + b"{" * 5000 + b"}" * 5000 + b"\n",
     "deep-pointers": b"int " + b"*" * 1000 + b"p;\n",
-    "else-if": b"int f(int x)\n{\n" + b"".join(b"if (x == %d) return %d; else\n" % (i, i) for i in range(3000)) + b"return 0; }\n",
+    "else-if": b"int f(int x)\n{\n"
+    + b"".join(b"if (x == %d) return %d; else\n" % (i, i) for i in range(3000))
+    + b"return 0; }\n",
     "includes-itself": b'#include __FILE__\nint a;\n',
 }
 
@@ -133,7 +137,18 @@ class KytheClang(Case):
         kzip, entries = self.dir / "x.kzip", self.dir / "x.entries"
         made = self.run_mortise("kzip", "create", "-o", kzip, "--corpus", "test", *compiler)
         self.assertEqual(made.code, 0, made.err)
-        done = self.run_mortise("index", kzip, "--analyzer", ANALYZER, "-o", entries, "--cache", self.dir / "cache", "--retries", "0")
+        done = self.run_mortise(
+            "index",
+            kzip,
+            "--analyzer",
+            ANALYZER,
+            "-o",
+            entries,
+            "--cache",
+            self.dir / "cache",
+            "--retries",
+            "0",
+        )
         self.assertEqual(done.code, code, done.err)
         return entries, done.err
 
@@ -142,8 +157,18 @@ class KytheClang(Case):
             with self.subTest(source=source.name):
                 header = source.with_suffix(".h")
                 meta = source.with_name(source.name + ".meta")
-                entries, _ = self.index(source, *(["--input", meta] if meta.exists() else []), "--", "cc", f"-I{GOALS}", "-c", source)
-                done = self.run_mortise("verify-entries", entries, source, *([header] if header.exists() else []))
+                entries, _ = self.index(
+                    source,
+                    *(["--input", meta] if meta.exists() else []),
+                    "--",
+                    "cc",
+                    f"-I{GOALS}",
+                    "-c",
+                    source,
+                )
+                done = self.run_mortise(
+                    "verify-entries", entries, source, *([header] if header.exists() else [])
+                )
                 self.assertEqual(done.code, 0, done.err)
 
     def test_goals_in_texts_whose_bytes_matter(self):
@@ -183,29 +208,62 @@ class KytheClang(Case):
         self.assertIn(f"{source}:3:10: 'missing.h' file not found", err)
 
     def test_other_languages(self):
-        """Only C is indexed: a unit in another language fails, and says which; nothing of it is in the stream."""
-        for name, compiler, language in (("a.cc", ["c++"], "C++"), ("a.cpp", ["cc"], "C++"), ("a.hpp", ["cc"], "C++"), ("a.c", ["cc", "-x", "c++"], "C++"), ("a.c", ["cc", "-xc++"], "C++"),
-                                         ("a.c", ["/usr/bin/g++"], "C++"), ("a.m", ["cc"], "Objective-C"), ("a.mm", ["cc"], "Objective-C++"),
-                                         ("a.c", ["cc", "-x", "objective-c"], "Objective-C"), ("a.cu", ["cc"], "CUDA")):
+        """Only C is indexed: a unit in another language fails, and says which; nothing of it is
+        in the stream."""
+        for name, compiler, language in (
+            ("a.cc", ["c++"], "C++"),
+            ("a.cpp", ["cc"], "C++"),
+            ("a.hpp", ["cc"], "C++"),
+            ("a.c", ["cc", "-x", "c++"], "C++"),
+            ("a.c", ["cc", "-xc++"], "C++"),
+            ("a.c", ["/usr/bin/g++"], "C++"),
+            ("a.m", ["cc"], "Objective-C"),
+            ("a.mm", ["cc"], "Objective-C++"),
+            ("a.c", ["cc", "-x", "objective-c"], "Objective-C"),
+            ("a.cu", ["cc"], "CUDA"),
+        ):
             with self.subTest(name=name, compiler=compiler):
                 source = self.file(name, "class x { };\n")
-                entries, err = self.index(source, "--language", "c++", "--source", source, "--", *compiler, "-c", source, code=1)
+                entries, err = self.index(
+                    source, "--language", "c++", "--source", source, "--", *compiler, "-c", source, code=1
+                )
                 self.assertIn(f"kythe-clang: {source} is {language}: only C is indexed", err)
                 self.assertEqual(entries.read_bytes(), b"")
-        for name, compiler in (("a.cc", ["c++", "-x", "c"]), ("a.c", ["cc", "-x", "c++", "-x", "c"]), ("a.h", ["cc"]), ("a.i", ["cc"]), ("a.c", ["cc", "-x", "none"])):
+        for name, compiler in (
+            ("a.cc", ["c++", "-x", "c"]),
+            ("a.c", ["cc", "-x", "c++", "-x", "c"]),
+            ("a.h", ["cc"]),
+            ("a.i", ["cc"]),
+            ("a.c", ["cc", "-x", "none"]),
+        ):
             with self.subTest(name=name, compiler=compiler):
                 source = self.file(name, "int class;\n")
-                entries, _ = self.index(source, "--language", "c++", "--source", source, "--", *compiler, "-c", source)
+                entries, _ = self.index(
+                    source, "--language", "c++", "--source", source, "--", *compiler, "-c", source
+                )
                 self.assertIn(b"class", entries.read_bytes())
 
     def test_metadata_that_cannot_be_used(self):
         """Told; the rest of the file is indexed."""
         source = self.file("a.c", '#pragma kythe_metadata "a.meta"\nint x;\n')
         rule = '{"type":"kythe0","meta":[%s]}'
-        for text, why in ((None, "metadata a.meta: "), ("{", "metadata a.meta: "), ('{"type":"kythe9"}', "no metadata of type kythe0"), ("[]", "no metadata of type kythe0"),
-                          (rule % '{"type":"file"}', 'rules of type "file" are not supported'), (rule % '{"type":"anchor_defines","begin":5}', "a rule without its places or its edge"),
-                          (rule % '{"type":"anchor_defines","begin":9,"end":5,"edge":"/e"}', "a rule without its places or its edge"),
-                          (rule % '{"type":"anchor_anchor","edge":"/e","target_begin":1,"target_end":2}', "a rule without its places or its edge"), (rule % "7", 'rules of type ""')):
+        for text, why in (
+            (None, "metadata a.meta: "),
+            ("{", "metadata a.meta: "),
+            ('{"type":"kythe9"}', "no metadata of type kythe0"),
+            ("[]", "no metadata of type kythe0"),
+            (rule % '{"type":"file"}', 'rules of type "file" are not supported'),
+            (rule % '{"type":"anchor_defines","begin":5}', "a rule without its places or its edge"),
+            (
+                rule % '{"type":"anchor_defines","begin":9,"end":5,"edge":"/e"}',
+                "a rule without its places or its edge",
+            ),
+            (
+                rule % '{"type":"anchor_anchor","edge":"/e","target_begin":1,"target_end":2}',
+                "a rule without its places or its edge",
+            ),
+            (rule % "7", 'rules of type ""'),
+        ):
             with self.subTest(text=text):
                 inputs = ["--input", self.file("a.meta", text)] if text is not None else []
                 if text is None:
@@ -215,7 +273,10 @@ class KytheClang(Case):
                 self.assertIn(b"defines/binding", entries.read_bytes())
 
     def test_large_source(self):
-        lines = [f"/** doc */ int function_number_{i}(int a) {{ int c = a * {i}; c += a; return c; }}\n" for i in range(12000)]
+        lines = [
+            f"/** doc */ int function_number_{i}(int a) {{ int c = a * {i}; c += a; return c; }}\n"
+            for i in range(12000)
+        ]
         source = self.dir / "large.c"
         source.write_text("".join(lines))
         entries, _ = self.index(source, "--source", source, "--", "cc", "-c", source)

@@ -15,7 +15,11 @@ import zipfile
 from support import BUILD, Case, LIMIT, MORTISE, ROOT
 
 EMPTY = hashlib.sha256(b"").hexdigest()
-PLACES = [os.environ.get("MORTISE_KZIPS"), ROOT.parent / "shared" / "kzips", ROOT.parents[1] / "shared" / "kzips"]
+PLACES = [
+    os.environ.get("MORTISE_KZIPS"),
+    ROOT.parent / "shared" / "kzips",
+    ROOT.parents[1] / "shared" / "kzips",
+]
 REAL = next((pathlib.Path(p) for p in PLACES if p and pathlib.Path(p).is_dir()), None)
 
 FOO = b'{"unit":{"v_name":{"corpus":"foo","language":"bar"},"source_file":["blodgit"]},"index":{"revisions":["a","b","c"]}}'
@@ -24,9 +28,11 @@ FOO_PB = b"\n\x15\n\n\x12\x03foo*\x03bar2\x07blodgit\x12\t\n\x01a\n\x01b\n\x01c"
 BAR_PB = b"\n\x17\n\n\x12\x03bar*\x03foo2\tineffable\x12\t\n\x01a\n\x01b\n\x01c"
 FOO_NAME = "8dc36b36bbd39d5ed4fdb3029e1dc5c107d52171c99296f1f3d5b492f619a487"
 BAR_NAME = "2ebc9d0c3a9a707b704a5776961529ec48823e08a10ab750fb1c3aa9e4a54f44"
-JAVA_EMPTY = (b'{"unit":{"v_name":{"signature":"target1","language":"java"},"argument":["-bootclasspath",'
-              b'"kythe/javatests/com/google/devtools/kythe/extractors/java/testdata/empty/fake-rt.jar","-sourcepath","","-cp",""],'
-              b'"output_key":"output","details":[{"@type":"kythe.io/proto/kythe.proto.JavaDetails"}]}}')
+JAVA_EMPTY = (
+    b'{"unit":{"v_name":{"signature":"target1","language":"java"},"argument":["-bootclasspath",'
+    b'"kythe/javatests/com/google/devtools/kythe/extractors/java/testdata/empty/fake-rt.jar","-sourcepath","","-cp",""],'
+    b'"output_key":"output","details":[{"@type":"kythe.io/proto/kythe.proto.JavaDetails"}]}}'
+)
 JAVA_EMPTY_NAME = "3153ff30de552a27ad1f5416ad193e289ee8efc300dedb2d8700c9a164f652e3"
 
 
@@ -49,14 +55,30 @@ class KzipCase(Case):
 
     def unit(self, files, **more):
         """JSON of a unit that requires these {path: content}."""
-        return json.dumps({"unit": {"v_name": {"language": "java"}, "required_input": [
-            {"v_name": {"corpus": "kythe", "path": path.strip("!")}, "info": {"path": path, "digest": sha(content)}}
-            for path, content in files.items()], "source_file": sorted(files)[:1], **more}}).encode()
+        return json.dumps(
+            {
+                "unit": {
+                    "v_name": {"language": "java"},
+                    "required_input": [
+                        {
+                            "v_name": {"corpus": "kythe", "path": path.strip("!")},
+                            "info": {"path": path, "digest": sha(content)},
+                        }
+                        for path, content in files.items()
+                    ],
+                    "source_file": sorted(files)[:1],
+                    **more,
+                }
+            }
+        ).encode()
 
     def archive_of(self, name, files, unit_name=None, **more):
         unit = self.unit(files, **more)
-        return self.zip(name, [("root/", b""), (f"root/units/{unit_name or sha(unit)}", unit)] +
-                        [(f"root/files/{sha(c)}", c) for c in files.values()])
+        return self.zip(
+            name,
+            [("root/", b""), (f"root/units/{unit_name or sha(unit)}", unit)]
+            + [(f"root/files/{sha(c)}", c) for c in files.values()],
+        )
 
 
 class Verdicts(KzipCase):
@@ -65,24 +87,41 @@ class Verdicts(KzipCase):
     def test_corner_case(self):
         """One unit with paths like !jar!/java/lang/Object.class."""
         files = {"!jar!/java/lang/Object.class": b"\xca\xfe\xba\xbe", "A.java": b"class A {}"}
-        path = self.archive_of("corner_case.kzip", files, details=[
-            {"@type": "kythe.io/proto/kythe.proto.JavaDetails", "classpath": ["!jar!"]}])
+        path = self.archive_of(
+            "corner_case.kzip",
+            files,
+            details=[{"@type": "kythe.io/proto/kythe.proto.JavaDetails", "classpath": ["!jar!"]}],
+        )
         done = self.run_mortise("kzip", "info", path, "--verify", "--json")
         self.assertEqual(done.code, 0, done.err)
-        self.assertEqual((done.json["units"][0]["inputs"], done.json["missing"], done.json["encoding"]), (2, 0, "json"))
+        self.assertEqual(
+            (done.json["units"][0]["inputs"], done.json["missing"], done.json["encoding"]), (2, 0, "json")
+        )
         done = self.run_mortise("kzip", "cat", path, "!jar!/java/lang/Object.class")
         self.assertEqual((done.code, done.raw), (0, b"\xca\xfe\xba\xbe"))
 
     def test_test_kzip(self):
         """Two details; named by the digest of its text; flags 0x808: read with one warning."""
         files = {"!CLASS_PATH_JAR!/javax/annotation/Generated.class": b"one", "Names.java": b"two"}
-        unit = self.unit(files, details=[{"@type": "kythe.io/proto/kythe.proto.JavaDetails", "classpath": ["x"]},
-                                         {"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "#5e"}])
-        path = self.zip("test.kzip", [("root/", b""), (f"root/units/{sha(unit)}", unit)] +
-                        [(f"root/files/{sha(c)}", c) for c in files.values()], flags=0x800)
+        unit = self.unit(
+            files,
+            details=[
+                {"@type": "kythe.io/proto/kythe.proto.JavaDetails", "classpath": ["x"]},
+                {"@type": "kythe.io/proto/kythe.proto.BuildDetails", "build_target": "#5e"},
+            ],
+        )
+        path = self.zip(
+            "test.kzip",
+            [("root/", b""), (f"root/units/{sha(unit)}", unit)]
+            + [(f"root/files/{sha(c)}", c) for c in files.values()],
+            flags=0x800,
+        )
         done = self.run_mortise("kzip", "info", path, "--verify", "--json")
         self.assertEqual(done.code, 0)
-        self.assertRegex(done.err, rf"^warning: .*: unit {sha(unit)}: its digest is [0-9a-f]{{64}}; it is named by that of its text\n$")
+        self.assertRegex(
+            done.err,
+            rf"^warning: .*: unit {sha(unit)}: its digest is [0-9a-f]{{64}}; it is named by that of its text\n$",
+        )
         self.assertEqual(len(done.json["units"][0]["details"]), 2)
 
     def test_java_empty(self):
@@ -92,13 +131,22 @@ class Verdicts(KzipCase):
 
     def test_missing_unit(self):
         """The sets of units/ and pbunits/ differ."""
-        both = [("root/", b""), ("root/pbunits/", b""), (f"root/pbunits/{FOO_NAME}", FOO_PB), ("root/units/", b""),
-                (f"root/units/{FOO_NAME}", FOO)]
+        both = [
+            ("root/", b""),
+            ("root/pbunits/", b""),
+            (f"root/pbunits/{FOO_NAME}", FOO_PB),
+            ("root/units/", b""),
+            (f"root/units/{FOO_NAME}", FOO),
+        ]
         self.ok("kzip", "info", self.zip("equal.kzip", both))
         path = self.zip("missing-unit.kzip", both + [(f"root/pbunits/{BAR_NAME}", BAR_PB)])
-        self.assertIn(f"pbunits/{BAR_NAME} is missing in units/", self.fails(4, "input", "kzip", "info", path).err)
+        self.assertIn(
+            f"pbunits/{BAR_NAME} is missing in units/", self.fails(4, "input", "kzip", "info", path).err
+        )
         path = self.zip("missing-pbunit.kzip", both + [(f"root/units/{BAR_NAME}", BAR)])
-        self.assertIn(f"units/{BAR_NAME} is missing in pbunits/", self.fails(4, "input", "kzip", "info", path).err)
+        self.assertIn(
+            f"units/{BAR_NAME} is missing in pbunits/", self.fails(4, "input", "kzip", "info", path).err
+        )
 
     def test_malformed(self):
         path = self.zip("malformed.kzip", [("units/", b""), ("files/", b"")])
@@ -106,12 +154,16 @@ class Verdicts(KzipCase):
 
     def test_empty(self):
         self.assertIn("not a kzip", self.fails(4, "input", "kzip", "info", self.file("empty.kzip")).err)
-        self.assertIn("not a kzip", self.fails(4, "input", "kzip", "info", self.file("text.kzip", "text " * 100)).err)
+        self.assertIn(
+            "not a kzip", self.fails(4, "input", "kzip", "info", self.file("text.kzip", "text " * 100)).err
+        )
 
     def test_garbage_unit(self):
         """An unknown field spoils the unit; the files are intact."""
-        path = self.zip("garbage_unit.kzip", [("root/", b""), (f"root/units/{EMPTY}", b'{"unit":{"cos":1}}'),
-                                              (f"root/files/{sha(b'x')}", b"x")])
+        path = self.zip(
+            "garbage_unit.kzip",
+            [("root/", b""), (f"root/units/{EMPTY}", b'{"unit":{"cos":1}}'), (f"root/files/{sha(b'x')}", b"x")],
+        )
         self.assertIn("unit.cos: unknown field", self.run_mortise("kzip", "info", path).err)
         self.assertEqual(self.run_mortise("kzip", "info", path).code, 4)
         self.assertEqual(self.ok("kzip", "cat", path, sha(b"x")).raw, b"x")
@@ -120,16 +172,22 @@ class Verdicts(KzipCase):
     def test_double_encoded_and_empty_file(self):
         """stringset_with_empty_file.kzip: the unit is a JSON string, one file has no bytes."""
         unit = json.dumps(self.unit({"empty.go": b""}).decode()).encode()
-        path = self.zip("twice.kzip", [("root/", b""), (f"root/units/{sha(unit)}", unit), (f"root/files/{EMPTY}", b"")])
+        path = self.zip(
+            "twice.kzip", [("root/", b""), (f"root/units/{sha(unit)}", unit), (f"root/files/{EMPTY}", b"")]
+        )
         self.assertEqual(self.run_mortise("kzip", "info", path, "--verify").code, 0)
         self.assertEqual(self.run_mortise("kzip", "cat", path, "empty.go").raw, b"")
 
     def test_no_units(self):
         path = self.zip("none.kzip", [("root/", b"")])
-        self.assertEqual(self.run_mortise("kzip", "info", path).err, f"warning: {path}: there is no unit in it\n")
+        self.assertEqual(
+            self.run_mortise("kzip", "info", path).err, f"warning: {path}: there is no unit in it\n"
+        )
 
     def test_an_entry_twice(self):
-        path = self.zip("twice.kzip", [("root/", b""), (f"root/files/{EMPTY}", b""), (f"root/files/{EMPTY}", b"")])
+        path = self.zip(
+            "twice.kzip", [("root/", b""), (f"root/files/{EMPTY}", b""), (f"root/files/{EMPTY}", b"")]
+        )
         self.assertIn("is there twice", self.fails(4, "input", "kzip", "info", path).err)
 
     def test_hostile_names_touch_nothing(self):
@@ -162,19 +220,26 @@ class RealFiles(KzipCase):
         return self.run_mortise("kzip", "info", "--verify", "--json", REAL / name)
 
     def test_read(self):
-        for name, inputs, size, warned in (("corner_case", 7, 7407, 0), ("java_empty", 0, 0, 0), ("test", 2, 1724, 1)):
+        for name, inputs, size, warned in (
+            ("corner_case", 7, 7407, 0),
+            ("java_empty", 0, 0, 0),
+            ("test", 2, 1724, 1),
+        ):
             done = self.info(f"{name}.kzip")
             self.assertEqual(done.code, 0, done.err)
             self.assertEqual(len(done.error_lines), warned, done.err)
-            unit, = done.json["units"]
+            (unit,) = done.json["units"]
             self.assertEqual((unit["v_name"]["language"], unit["inputs"], unit["missing"]), ("java", inputs, 0))
             self.assertEqual(done.json["bytes"], size)
             self.assertEqual(done.json["encoding"], "json")
 
     def test_refused(self):
-        for name, text in (("missing-unit", f"pbunits/{BAR_NAME} is missing in units/"),
-                           ("missing-pbunit", f"units/{BAR_NAME} is missing in pbunits/"),
-                           ("malformed", 'entry "files/" lies outside'), ("empty", "not a kzip")):
+        for name, text in (
+            ("missing-unit", f"pbunits/{BAR_NAME} is missing in units/"),
+            ("missing-pbunit", f"units/{BAR_NAME} is missing in pbunits/"),
+            ("malformed", 'entry "files/" lies outside'),
+            ("empty", "not a kzip"),
+        ):
             self.assertIn(text, self.fails(4, "input", "kzip", "info", REAL / f"{name}.kzip").err)
 
     def test_units_go_round(self):
@@ -196,7 +261,9 @@ class RealFiles(KzipCase):
             for entry in real.namelist():
                 if "/files/" in entry:
                     digest = entry.rsplit("/", 1)[1]
-                    self.assertEqual(self.ok("kzip", "cat", REAL / "corner_case.kzip", digest).raw, real.read(entry))
+                    self.assertEqual(
+                        self.ok("kzip", "cat", REAL / "corner_case.kzip", digest).raw, real.read(entry)
+                    )
 
 
 class Create(KzipCase):
@@ -210,10 +277,12 @@ class Create(KzipCase):
 
     def test_one_command(self):
         self.project()
-        done = self.ok("kzip", "create", "-o", "o.kzip", "--corpus", "c", "--", "cc", "-Iinc", "-c", "src/x.c", "-o", "x.o")
+        done = self.ok(
+            "kzip", "create", "-o", "o.kzip", "--corpus", "c", "--", "cc", "-Iinc", "-c", "src/x.c", "-o", "x.o"
+        )
         self.assertRegex(done.out, r"^o\.kzip: 1 unit, \d+ files\n$")
         self.assertFalse((self.dir / "x.o").exists())
-        unit, = self.units("o.kzip")
+        (unit,) = self.units("o.kzip")
         self.assertEqual(unit["v_name"], {"corpus": "c", "language": "c++"})
         self.assertEqual(unit["argument"], ["cc", "-Iinc", "-c", "src/x.c", "-o", "x.o"])
         self.assertEqual((unit["source_file"], unit["output_key"]), (["src/x.c"], "x.o"))
@@ -221,11 +290,14 @@ class Create(KzipCase):
         inputs = {i["info"]["path"]: i for i in unit["required_input"]}
         self.assertEqual(inputs["inc/a b.h"]["info"]["digest"], sha(b"#define A 1\n"))
         self.assertEqual(inputs["inc/a b.h"]["v_name"], {"corpus": "c", "path": "inc/a b.h"})
-        system, = (p for p in inputs if p.endswith("/stddef.h"))
+        (system,) = (p for p in inputs if p.endswith("/stddef.h"))
         self.assertTrue(system.startswith("/"))
         self.assertFalse(inputs[system]["v_name"]["path"].startswith("/"))
         self.assertEqual(self.ok("kzip", "cat", "o.kzip", "src/x.c").raw, (self.dir / "src/x.c").read_bytes())
-        self.assertEqual(self.ok("kzip", "cat", "o.kzip", self.dir / "src" / "." / "x.c").raw, (self.dir / "src/x.c").read_bytes())
+        self.assertEqual(
+            self.ok("kzip", "cat", "o.kzip", self.dir / "src" / "." / "x.c").raw,
+            (self.dir / "src/x.c").read_bytes(),
+        )
 
     def test_launchers_are_left_out(self):
         self.project()
@@ -236,9 +308,24 @@ class Create(KzipCase):
         """Any language; nothing is run."""
         self.file("m.go", "package m")
         self.file("fmt.a", b"\0\xff")
-        self.ok("kzip", "create", "-o", "o.kzip", "--source", "m.go", "--input", "fmt.a", "--input", "m.go",
-                "--", "/nonexistent/compile", "-o", "m.a", "m.go")
-        unit, = self.units("o.kzip")
+        self.ok(
+            "kzip",
+            "create",
+            "-o",
+            "o.kzip",
+            "--source",
+            "m.go",
+            "--input",
+            "fmt.a",
+            "--input",
+            "m.go",
+            "--",
+            "/nonexistent/compile",
+            "-o",
+            "m.a",
+            "m.go",
+        )
+        (unit,) = self.units("o.kzip")
         self.assertEqual(unit["v_name"], {"language": "go"})
         self.assertEqual({i["info"]["path"] for i in unit["required_input"]}, {"m.go", "fmt.a"})
         self.assertEqual(unit["argument"][0], "/nonexistent/compile")
@@ -249,29 +336,58 @@ class Create(KzipCase):
         self.project()
         self.file("x.meta", "{}")
         self.ok("kzip", "create", "-o", "o.kzip", "--input", "x.meta", "--", "cc", "-Iinc", "-c", "src/x.c")
-        unit, = self.units("o.kzip")
+        (unit,) = self.units("o.kzip")
         paths = [one["info"]["path"] for one in unit["required_input"]]
         self.assertTrue({"x.meta", "inc/a b.h", "src/x.c"} <= set(paths), paths)
 
     def test_language(self):
         self.file("thing.xyz", "x")
-        self.assertIn("--language", self.fails(2, "usage", "kzip", "create", "-o", "o.kzip", "--source", "thing.xyz").err)
+        self.assertIn(
+            "--language", self.fails(2, "usage", "kzip", "create", "-o", "o.kzip", "--source", "thing.xyz").err
+        )
         self.ok("kzip", "create", "-o", "o.kzip", "--language", "xyz", "--source", "thing.xyz")
         self.assertEqual(self.units("o.kzip")[0]["v_name"]["language"], "xyz")
 
     def test_vnames(self):
         self.project()
-        self.file("vnames.json", json.dumps([
-            {"pattern": "(/usr/.*|.*/lib/.*)/([^/]*)", "vname": {"corpus": "system", "root": "@1@", "path": "@2@"}},
-            {"pattern": "inc/(?P<rest>.*)", "vname": {"corpus": "headers", "path": "@rest@", "signature": "never"}}]))
-        self.ok("kzip", "create", "-o", "o.kzip", "--corpus", "c", "--vnames", "vnames.json", "--", "cc", "-Iinc", "src/x.c")
+        self.file(
+            "vnames.json",
+            json.dumps(
+                [
+                    {
+                        "pattern": "(/usr/.*|.*/lib/.*)/([^/]*)",
+                        "vname": {"corpus": "system", "root": "@1@", "path": "@2@"},
+                    },
+                    {
+                        "pattern": "inc/(?P<rest>.*)",
+                        "vname": {"corpus": "headers", "path": "@rest@", "signature": "never"},
+                    },
+                ]
+            ),
+        )
+        self.ok(
+            "kzip",
+            "create",
+            "-o",
+            "o.kzip",
+            "--corpus",
+            "c",
+            "--vnames",
+            "vnames.json",
+            "--",
+            "cc",
+            "-Iinc",
+            "src/x.c",
+        )
         names = {i["info"]["path"]: i["v_name"] for i in self.units("o.kzip")[0]["required_input"]}
         self.assertEqual(names["inc/a b.h"], {"corpus": "headers", "path": "a b.h"})
         self.assertEqual(names["src/x.c"], {"corpus": "c", "path": "src/x.c"})
-        system, = (n for p, n in names.items() if p.endswith("/stddef.h"))
+        (system,) = (n for p, n in names.items() if p.endswith("/stddef.h"))
         self.assertEqual((system["corpus"], system["path"]), ("system", "stddef.h"))
         self.file("bad.json", '[{"pattern":"(a)\\\\1","vname":{}}]')
-        done = self.fails(4, "input", "kzip", "create", "-o", "p.kzip", "--vnames", "bad.json", "--", "cc", "src/x.c")
+        done = self.fails(
+            4, "input", "kzip", "create", "-o", "p.kzip", "--vnames", "bad.json", "--", "cc", "src/x.c"
+        )
         self.assertIn("bad.json: rule 1: ", done.err)
 
     def compdb(self, *entries):
@@ -281,15 +397,28 @@ class Create(KzipCase):
         self.project()
         build = str(self.dir / "build")
         self.file("src/y.c", '#include "../inc/a b.h"\nint y;\n')
-        db = self.compdb({"directory": build, "file": "../src/x.c", "command": "ccache cc -I../inc '-DX=\"a b\"' -MD -MF x.d -o x.o -c ../src/x.c"},
-                         {"directory": ".", "file": str(self.dir / "src/y.c"), "arguments": ["cc", "-c", "../src/y.c", "-oy.o"]})
+        db = self.compdb(
+            {
+                "directory": build,
+                "file": "../src/x.c",
+                "command": "ccache cc -I../inc '-DX=\"a b\"' -MD -MF x.d -o x.o -c ../src/x.c",
+            },
+            {
+                "directory": ".",
+                "file": str(self.dir / "src/y.c"),
+                "arguments": ["cc", "-c", "../src/y.c", "-oy.o"],
+            },
+        )
         done = self.ok("kzip", "create", "-o", "o.kzip", "--compile-commands", db, "--json")
         self.assertEqual((done.json["units"], done.json["failed"]), (2, 0))
         self.assertEqual([p.name for p in (self.dir / "build").iterdir()], ["compile_commands.json"])
         by_source = {u["source_file"][0]: u for u in self.units("o.kzip")}
         self.assertEqual(set(by_source), {"../src/x.c", "../src/y.c"})
         unit = by_source["../src/x.c"]
-        self.assertEqual(unit["argument"], ["cc", "-I../inc", '-DX="a b"', "-MD", "-MF", "x.d", "-o", "x.o", "-c", "../src/x.c"])
+        self.assertEqual(
+            unit["argument"],
+            ["cc", "-I../inc", '-DX="a b"', "-MD", "-MF", "x.d", "-o", "x.o", "-c", "../src/x.c"],
+        )
         self.assertEqual(unit["working_directory"], build)
         names = {i["info"]["path"]: i["v_name"]["path"] for i in unit["required_input"]}
         self.assertEqual(names["../inc/a b.h"], "inc/a b.h")
@@ -297,7 +426,12 @@ class Create(KzipCase):
 
     def test_same_content_same_bytes(self):
         self.project()
-        db = self.compdb(*({"directory": str(self.dir), "file": "src/x.c", "command": f"cc -Iinc -DN={n} -c src/x.c"} for n in range(6)))
+        db = self.compdb(
+            *(
+                {"directory": str(self.dir), "file": "src/x.c", "command": f"cc -Iinc -DN={n} -c src/x.c"}
+                for n in range(6)
+            )
+        )
         for name, jobs, zone in (("a.kzip", 1, "UTC"), ("b.kzip", 4, "America/New_York")):
             self.ok("kzip", "create", "-o", name, "-j", jobs, "--compile-commands", db, env={"TZ": zone})
         self.assertEqual((self.dir / "a.kzip").read_bytes(), (self.dir / "b.kzip").read_bytes())
@@ -307,10 +441,13 @@ class Create(KzipCase):
         self.project()
         self.file("src/bad.c", "#include <not-there.h>\n")
         here = str(self.dir)
-        db = self.compdb({"directory": here, "file": "src/bad.c", "command": "cc -c src/bad.c"},
-                         {"directory": here, "file": "src/x.c", "command": "cc -Iinc -c src/x.c"},
-                         {"directory": here, "file": "z.c", "command": "/nonexistent/cc -c z.c"},
-                         {"directory": here, "file": "q.c", "command": "cc 'z.c"}, {"file": "lost.c"})
+        db = self.compdb(
+            {"directory": here, "file": "src/bad.c", "command": "cc -c src/bad.c"},
+            {"directory": here, "file": "src/x.c", "command": "cc -Iinc -c src/x.c"},
+            {"directory": here, "file": "z.c", "command": "/nonexistent/cc -c z.c"},
+            {"directory": here, "file": "q.c", "command": "cc 'z.c"},
+            {"file": "lost.c"},
+        )
         done = self.run_mortise("kzip", "create", "-o", "o.kzip", "--compile-commands", db)
         self.assertEqual(done.code, 1)
         self.assertRegex(done.out, r"^o\.kzip: 1 unit, \d+ files\n$")
@@ -329,7 +466,9 @@ class Create(KzipCase):
         self.assertEqual(done.code, 4)
         self.assertFalse((self.dir / "o.kzip").exists())
         for text in ("{}", "[]", "no"):
-            self.fails(4, "input", "kzip", "create", "-o", "o.kzip", "--compile-commands", self.file("db.json", text))
+            self.fails(
+                4, "input", "kzip", "create", "-o", "o.kzip", "--compile-commands", self.file("db.json", text)
+            )
         self.fails(5, "not_found", "kzip", "create", "-o", "o.kzip", "--compile-commands", "nowhere.json")
 
     def test_interrupted(self):
@@ -337,8 +476,12 @@ class Create(KzipCase):
         slow = self.file("slow-cc", "#!/bin/sh\necho $$ > pid\nexec sleep 1000\n")
         slow.chmod(0o755)
         db = self.compdb({"directory": str(self.dir), "file": "x.c", "arguments": [str(slow), "x.c"]})
-        process = subprocess.Popen([MORTISE, "kzip", "create", "-o", "o.kzip", "--compile-commands", db], cwd=self.dir,
-                                   env=self.env, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [MORTISE, "kzip", "create", "-o", "o.kzip", "--compile-commands", db],
+            cwd=self.dir,
+            env=self.env,
+            stderr=subprocess.PIPE,
+        )
         self.addCleanup(process.stderr.close)
         pid = self.dir / "pid"
         while not (pid.exists() and pid.read_text().strip()):
@@ -359,16 +502,21 @@ class Create(KzipCase):
 
     def test_encodings(self):
         self.file("x.c", "int x;")
-        for how, env, places in (([], {}, {"pbunits"}), (["--encoding", "json"], {}, {"units"}),
-                                 (["--encoding", "ALL"], {}, {"units", "pbunits"}),
-                                 ([], {"KYTHE_KZIP_ENCODING": "JSON"}, {"units"}),
-                                 (["--encoding", "proto"], {"KYTHE_KZIP_ENCODING": "JSON"}, {"pbunits"})):
+        for how, env, places in (
+            ([], {}, {"pbunits"}),
+            (["--encoding", "json"], {}, {"units"}),
+            (["--encoding", "ALL"], {}, {"units", "pbunits"}),
+            ([], {"KYTHE_KZIP_ENCODING": "JSON"}, {"units"}),
+            (["--encoding", "proto"], {"KYTHE_KZIP_ENCODING": "JSON"}, {"pbunits"}),
+        ):
             self.ok("kzip", "create", "-o", "o.kzip", "--source", "x.c", *how, env=env)
             with zipfile.ZipFile(self.dir / "o.kzip") as archive:
                 self.assertIsNone(archive.testzip())
                 self.assertEqual(archive.comment, b"Kythe kzip archive")
                 self.assertEqual({n.split("/")[1] for n in archive.namelist()[1:]}, places | {"files"})
-        self.fails(2, "usage", "kzip", "create", "-o", "o.kzip", "--source", "x.c", env={"KYTHE_KZIP_ENCODING": "xml"})
+        self.fails(
+            2, "usage", "kzip", "create", "-o", "o.kzip", "--source", "x.c", env={"KYTHE_KZIP_ENCODING": "xml"}
+        )
 
     @unittest.skipUnless((BUILD / "compile_commands.json").exists(), "the build has no compile_commands.json")
     def test_mortise_itself(self):
@@ -376,10 +524,24 @@ class Create(KzipCase):
         mine = [c for c in commands if "/src/wire/" in c["command"]]
         self.assertGreater(len(mine), 5)
         db = self.file("db.json", json.dumps(mine))
-        self.ok("kzip", "create", "-o", self.dir / "o.kzip", "--corpus", "mortise", "--compile-commands", db, cwd=ROOT)
+        self.ok(
+            "kzip",
+            "create",
+            "-o",
+            self.dir / "o.kzip",
+            "--corpus",
+            "mortise",
+            "--compile-commands",
+            db,
+            cwd=ROOT,
+        )
         done = self.ok("kzip", "info", "o.kzip", "--verify", "--json")
-        self.assertEqual((len(done.json["units"]), done.json["missing"], done.json["broken"]), (len(mine), 0, 0))
-        self.assertEqual(self.ok("kzip", "cat", "o.kzip", "src/wire/json.h").raw, (ROOT / "src/wire/json.h").read_bytes())
+        self.assertEqual(
+            (len(done.json["units"]), done.json["missing"], done.json["broken"]), (len(mine), 0, 0)
+        )
+        self.assertEqual(
+            self.ok("kzip", "cat", "o.kzip", "src/wire/json.h").raw, (ROOT / "src/wire/json.h").read_bytes()
+        )
 
 
 class Show(KzipCase):
@@ -394,7 +556,9 @@ class Show(KzipCase):
 
     def test_missing_content(self):
         unit = self.unit({"a": b"a", "b": b"b"})
-        path = self.zip("m.kzip", [("root/", b""), (f"root/units/{sha(unit)}", unit), (f"root/files/{sha(b'a')}", b"a")])
+        path = self.zip(
+            "m.kzip", [("root/", b""), (f"root/units/{sha(unit)}", unit), (f"root/files/{sha(b'a')}", b"a")]
+        )
         done = self.run_mortise("kzip", "info", path, "--json")
         self.assertEqual((done.code, done.json["missing"]), (0, 1))
         self.assertIn("1 required input is not in the archive", done.err)
@@ -407,8 +571,16 @@ class Show(KzipCase):
 
     def test_cat(self):
         one, two = self.unit({"x": b"1"}, output_key="1"), self.unit({"x": b"2"}, output_key="2")
-        path = self.zip("c.kzip", [("r/", b""), (f"r/units/{sha(one)}", one), (f"r/units/{sha(two)}", two),
-                                   (f"r/files/{sha(b'1')}", b"1"), (f"r/files/{sha(b'2')}", b"2")])
+        path = self.zip(
+            "c.kzip",
+            [
+                ("r/", b""),
+                (f"r/units/{sha(one)}", one),
+                (f"r/units/{sha(two)}", two),
+                (f"r/files/{sha(b'1')}", b"1"),
+                (f"r/files/{sha(b'2')}", b"2"),
+            ],
+        )
         quiet = lambda *words: self.run_mortise("kzip", "cat", path, *words)
         self.assertEqual(quiet(sha(b"1")[:12]).raw, b"1")
         self.assertEqual(quiet("--unit", sha(two)[:9], "x").raw, b"2")
@@ -422,7 +594,9 @@ class Show(KzipCase):
         self.assertEqual(quiet("--unit", "").code, 4)
 
     def test_merge(self):
-        a, b = self.archive_of("a.kzip", {"x": b"1", "y": b"2"}), self.archive_of("b.kzip", {"y": b"2", "z": b"3"})
+        a, b = self.archive_of("a.kzip", {"x": b"1", "y": b"2"}), self.archive_of(
+            "b.kzip", {"y": b"2", "z": b"3"}
+        )
         for out, inputs in (("ab.kzip", (a, b)), ("ba.kzip", (b, a, b))):
             done = self.run_mortise("kzip", "merge", "-o", out, *inputs)
             self.assertEqual((done.code, done.out), (0, f"{out}: 2 units, 3 files\n"))
@@ -438,7 +612,7 @@ class Show(KzipCase):
         self.assertRegex(done.error_lines[-1], r'^unsupported: .*"team/Other".*; use --encoding json$')
         self.assertEqual(self.run_mortise("kzip", "merge", "-o", "o.kzip", "--encoding", "json", path).code, 0)
         with zipfile.ZipFile(self.dir / "o.kzip") as archive:
-            unit, = (json.loads(archive.read(n)) for n in archive.namelist() if "/units/" in n)
+            (unit,) = (json.loads(archive.read(n)) for n in archive.namelist() if "/units/" in n)
         self.assertEqual(unit["unit"]["details"], [{"@type": "team/Other", "deep": {"a": 1}}])
 
     def test_a_thousand_files(self):
@@ -451,14 +625,23 @@ class Show(KzipCase):
 
 class Words(KzipCase):
     def test_usage(self):
-        for words, text in (([], "create, info, cat, merge"), (["inf"], "did you mean info?"), (["explode"], "explode"),
-                            (["create"], "-o OUT.kzip"), (["create", "-o", "x"], "--compile-commands"),
-                            (["create", "-o", "x", "y.c"], "--source"), (["create", "-o", "x", "--input", "y"], "--source"),
-                            (["create", "-o", "x", "--", "cc"], "--compile-commands"),
-                            (["create", "-o", "x", "--compile-commands", "y", "--source", "z"], "cannot be used together"),
-                            (["info"], "FILE.kzip"), (["info", "a", "b"], "FILE.kzip"), (["cat", "a"], "DIGEST"),
-                            (["merge", "a"], "-o OUT.kzip"), (["merge", "-o", "x"], "FILE.kzip"),
-                            (["merge", "-o", "x", "--encoding", "xml", "a"], "json|proto|all")):
+        for words, text in (
+            ([], "create, info, cat, merge"),
+            (["inf"], "did you mean info?"),
+            (["explode"], "explode"),
+            (["create"], "-o OUT.kzip"),
+            (["create", "-o", "x"], "--compile-commands"),
+            (["create", "-o", "x", "y.c"], "--source"),
+            (["create", "-o", "x", "--input", "y"], "--source"),
+            (["create", "-o", "x", "--", "cc"], "--compile-commands"),
+            (["create", "-o", "x", "--compile-commands", "y", "--source", "z"], "cannot be used together"),
+            (["info"], "FILE.kzip"),
+            (["info", "a", "b"], "FILE.kzip"),
+            (["cat", "a"], "DIGEST"),
+            (["merge", "a"], "-o OUT.kzip"),
+            (["merge", "-o", "x"], "FILE.kzip"),
+            (["merge", "-o", "x", "--encoding", "xml", "a"], "json|proto|all"),
+        ):
             self.assertIn(text, self.fails(2, "usage", "kzip", *words).err)
 
     def test_not_there(self):

@@ -30,15 +30,30 @@ class Lookout(Case):
 
     def test_info(self):
         told = self.ok("info", "--json", LOOKOUT).json
-        self.assertEqual([one["name"] for one in told["actions"]], ["overview", "disk", "memory", "processor", "ports", "explore"])
+        self.assertEqual(
+            [one["name"] for one in told["actions"]],
+            ["overview", "disk", "memory", "processor", "ports", "explore"],
+        )
         self.assertEqual(told["warnings"], [])
 
     def test_executable(self):
         """As its manifest says: other hosts start it by its name."""
-        hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
-                            "params": {"protocol_version": "2.0", "engine_version": "1.0.0"}}).encode()
-        done = subprocess.run([LOOKOUT / "plugin.js"], input=struct.pack(">I", len(hello)) + hello, capture_output=True, env=self.env,
-                              timeout=LIMIT, check=True)
+        hello = json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "initialize",
+                "params": {"protocol_version": "2.0", "engine_version": "1.0.0"},
+            }
+        ).encode()
+        done = subprocess.run(
+            [LOOKOUT / "plugin.js"],
+            input=struct.pack(">I", len(hello)) + hello,
+            capture_output=True,
+            env=self.env,
+            timeout=LIMIT,
+            check=True,
+        )
         self.assertEqual(json.loads(done.stdout[4:])["result"]["name"], "lookout")
         self.assertTrue(os.access(ROOT / "plugins" / "lookout" / "plugin.js", os.X_OK))
 
@@ -70,15 +85,23 @@ class Lookout(Case):
         with socket.socket() as server:
             server.bind(("127.0.0.1", 0))
             server.listen()
-            self.assertRegex(self.run_function("ports"), rf"(?m)^ *{server.getsockname()[1]}  tcp  127\.0\.0\.1 .*pid {os.getpid()}")
+            self.assertRegex(
+                self.run_function("ports"),
+                rf"(?m)^ *{server.getsockname()[1]}  tcp  127\.0\.0\.1 .*pid {os.getpid()}",
+            )
 
     def test_wrong_arguments(self):
-        for args, text in (((f"path={self.dir / 'nowhere'}",), "no such directory"), (("top=x",), "top must be a positive number")):
+        for args, text in (
+            ((f"path={self.dir / 'nowhere'}",), "no such directory"),
+            (("top=x",), "top must be a positive number"),
+        ):
             done = self.run_mortise("call", "--json", LOOKOUT, "disk", *args)
             self.assertEqual((done.code, done.json["rpc_code"]), (1, -32602))
             self.assertIn(text, done.json["message"])
         self.assertEqual(self.run_mortise("call", "--json", LOOKOUT, "nope").json["rpc_code"], -32601)
-        self.assertIn('argument "top" must be integer', self.fails(4, "input", "run", LOOKOUT, "disk", "top=x").err)
+        self.assertIn(
+            'argument "top" must be integer', self.fails(4, "input", "run", LOOKOUT, "disk", "top=x").err
+        )
 
     def test_conversation(self):
         out = self.chat(f"/explore path={self.dir / 'tree'}\n1\nup\nfind note\nhelp\n99\nexit\n", "--echo")
@@ -88,16 +111,26 @@ class Lookout(Case):
         self.assertTrue(out.endswith("lookout …> exit\nDone.\n"), out)
 
     def test_conversation_as_json(self):
-        rows = [row for row in map(json.loads, self.chat(f"/explore path={self.dir / 'tree'}\nexit\n", "--json").splitlines()) if not row.get("more")]
+        rows = [
+            row
+            for row in map(
+                json.loads, self.chat(f"/explore path={self.dir / 'tree'}\nexit\n", "--json").splitlines()
+            )
+            if not row.get("more")
+        ]
         self.assertEqual([row["keep_session"] for row in rows], [True, False])
 
     def test_answers_pings_while_it_works(self):
-        done = self.run_mortise("run", "--show-wire", "--set", "health.every=100ms", LOOKOUT, "processor", "seconds=1")
+        done = self.run_mortise(
+            "run", "--show-wire", "--set", "health.every=100ms", LOOKOUT, "processor", "seconds=1"
+        )
         self.assertEqual(done.code, 0)
         wire = done.err.splitlines()
         asked = next(i for i, line in enumerate(wire) if '"execute"' in line)
         ended = next(i for i, line in enumerate(wire) if '"complete"' in line)
-        self.assertTrue(any('"timestamp"' in line and line.startswith("<") for line in wire[asked:ended]), done.err)
+        self.assertTrue(
+            any('"timestamp"' in line and line.startswith("<") for line in wire[asked:ended]), done.err
+        )
 
     def test_confined(self):
         """It may be confined, too: then it sees what it is given."""

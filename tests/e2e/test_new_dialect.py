@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new dialect touches one file, one line of the registry, one folder of scripts and one page. A made-up one is added to a
-copy of the tree, and that is built and tried: its scripts, the tests of all tables, and those of the pages."""
+"""A new dialect touches one file, one line of the registry, one folder of scripts and one page. A made-up one
+is added to a copy of the tree, and that is built and tried: its scripts, the tests of all tables, and those
+of the pages."""
 import json
 import os
 import shutil
@@ -76,7 +77,12 @@ class MadeUp(Case):
         tree = self.dir / "tree"
         tree.mkdir()
         for part in BUILT_FROM:
-            shutil.copytree(ROOT / part, tree / part, symlinks=True, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
+            shutil.copytree(
+                ROOT / part,
+                tree / part,
+                symlinks=True,
+                ignore=shutil.ignore_patterns("node_modules", "__pycache__"),
+            )
         for file in ROOT.glob("*"):
             if file.is_file():
                 shutil.copy(file, tree)
@@ -104,11 +110,24 @@ class MadeUp(Case):
         tree = self.tree()
         self.add(tree)
         build = tree / "build"
-        self.runs("/usr/bin/meson", "setup", build, tree, "--buildtype=debug", "--pkg-config-path", self.pkg_config_path())
+        self.runs(
+            "/usr/bin/meson",
+            "setup",
+            build,
+            tree,
+            "--buildtype=debug",
+            "--pkg-config-path",
+            self.pkg_config_path(),
+        )
         self.runs("ninja", "-C", build, "tests/unit/host/talk-player", "tests/unit/dialect_all")
         self.assertIn("ok 1", self.runs(build / "tests/unit/host/talk-player", tree / "tests/talk/parrot"))
         self.runs(build / "tests/unit/dialect_all")
-        self.runs("/usr/bin/python3", tree / "tests/e2e/test_docs.py", "Names", env={**os.environ, "MORTISE_BUILD": str(build)})
+        self.runs(
+            "/usr/bin/python3",
+            tree / "tests/e2e/test_docs.py",
+            "Names",
+            env={**os.environ, "MORTISE_BUILD": str(build)},
+        )
         self.runs("/usr/bin/python3", tree / "tools/check", "length", cwd=tree)
 
 

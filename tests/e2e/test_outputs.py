@@ -30,9 +30,25 @@ class Outputs(Case):
         """mortise extract that has the first of two files, and will never have the second."""
         os.mkfifo(self.dir / "asked")
         self.file("b.txt", "two\n")
-        process = subprocess.Popen([MORTISE, "extract", "-j", "1", *words, "a.txt", "b.txt", "--", PYTHON,
-                                    PLUGINS / "yams_stuck.py", self.dir / "asked"], cwd=self.dir, env=self.env,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(
+            [
+                MORTISE,
+                "extract",
+                "-j",
+                "1",
+                *words,
+                "a.txt",
+                "b.txt",
+                "--",
+                PYTHON,
+                PLUGINS / "yams_stuck.py",
+                self.dir / "asked",
+            ],
+            cwd=self.dir,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.addCleanup(process.communicate)
         with open(self.dir / "asked", encoding="utf-8"):  # opens when the plugin does
             pass
@@ -63,10 +79,19 @@ class Outputs(Case):
         os.mkfifo(self.dir / "asked")
         slow = self.file("slow-cc", f"#!/bin/sh\n: > {self.dir}/asked\nexec sleep 1000\n")
         slow.chmod(0o755)
-        rows = [{"directory": str(self.dir), "file": "x.c", "arguments": [cc, "-c", "x.c"]} for cc in ("cc", str(slow))]
+        rows = [
+            {"directory": str(self.dir), "file": "x.c", "arguments": [cc, "-c", "x.c"]}
+            for cc in ("cc", str(slow))
+        ]
         self.file("db.json", json.dumps(rows))
-        process = subprocess.Popen([MORTISE, "kzip", "create", "-j", "1", "-o", "out.kzip", "--compile-commands", "db.json"], cwd=self.dir,
-                                   env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        process = subprocess.Popen(
+            [MORTISE, "kzip", "create", "-j", "1", "-o", "out.kzip", "--compile-commands", "db.json"],
+            cwd=self.dir,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
         self.addCleanup(process.communicate)
         self.addCleanup(self.end_group, process.pid)  # the compiler is not what this is about
         with open(self.dir / "asked", encoding="utf-8"):
@@ -85,8 +110,14 @@ class Outputs(Case):
         self.file("out", "below")
         for words in self.commands("out"):
             line = f"mount --bind mounted out && {shell_words(MORTISE, *words)}"
-            done = subprocess.run(["unshare", "-rm", "sh", "-c", line], cwd=self.dir, env=self.env,
-                                  capture_output=True, timeout=LIMIT, check=False)
+            done = subprocess.run(
+                ["unshare", "-rm", "sh", "-c", line],
+                cwd=self.dir,
+                env=self.env,
+                capture_output=True,
+                timeout=LIMIT,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertGreater(len((self.dir / "mounted").read_bytes()), len("as it was"))
             self.assertEqual((self.dir / "out").read_text(), "below")
@@ -95,26 +126,50 @@ class Outputs(Case):
         self.file("out.txt", "as it was")
         self.file("big.txt", "x" * 300000)
         line = shell_words(MORTISE, "extract", "big.txt", "-o", "out.txt", "--plugin", YAMS_OK)
-        done = subprocess.run(["sh", "-c", f"ulimit -f 100; trap '' XFSZ; exec {line}"], cwd=self.dir,
-                              env=self.env, capture_output=True, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            ["sh", "-c", f"ulimit -f 100; trap '' XFSZ; exec {line}"],
+            cwd=self.dir,
+            env=self.env,
+            capture_output=True,
+            timeout=LIMIT,
+            check=False,
+        )
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(b"File too large", done.stderr)
         self.assertEqual((self.dir / "out.txt").read_text(), "as it was")
 
     def test_closed_descriptors(self):
-        """A message has nowhere to go: neither into the archive, whose descriptor would be the next with that number."""
-        rows = [{"directory": str(self.dir), "file": name, "arguments": ["cc", "-c", name]} for name in ("x.c", "missing.c")]
+        """A message has nowhere to go: neither into the archive, whose descriptor would be the next
+        with that number."""
+        rows = [
+            {"directory": str(self.dir), "file": name, "arguments": ["cc", "-c", name]}
+            for name in ("x.c", "missing.c")
+        ]
         self.file("db.json", json.dumps(rows))
         words = [str(MORTISE), "kzip", "create", "--compile-commands", "db.json", "-o"]
         for name, closed in (("as-usual", ""), ("no-stderr", "2>&-"), ("nothing", "<&- >&- 2>&-")):
-            done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words, name], cwd=self.dir, env=self.env,
-                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, check=False)
+            done = subprocess.run(
+                ["sh", "-c", f'exec "$@" {closed}', "sh", *words, name],
+                cwd=self.dir,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=LIMIT,
+                check=False,
+            )
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertEqual((self.dir / name).read_bytes(), (self.dir / "as-usual").read_bytes(), closed)
 
     def test_closed_stdout(self):
-        done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", str(MORTISE), "extract", "a.txt", "--plugin", str(YAMS_OK)], cwd=self.dir,
-                              env=self.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" >&-', "sh", str(MORTISE), "extract", "a.txt", "--plugin", str(YAMS_OK)],
+            cwd=self.dir,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=LIMIT,
+            check=False,
+        )
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, b"system: writing the output: Bad file descriptor\n")
 
@@ -124,7 +179,9 @@ class Outputs(Case):
 
     def test_a_link_keeps_pointing(self):
         (self.dir / "real").mkdir()
-        for name, words in zip(("out", "out.kzip"), (list(self.commands("out"))[0], list(self.commands("out.kzip"))[1])):
+        for name, words in zip(
+            ("out", "out.kzip"), (list(self.commands("out"))[0], list(self.commands("out.kzip"))[1])
+        ):
             (self.dir / name).symlink_to(f"real/{name}")
             for _ in range(2):  # at first there is nothing behind it
                 done = self.run_mortise(*words)
@@ -161,7 +218,7 @@ class Outputs(Case):
             self.assertEqual(self.ok(*extract).out, "4 bytes by yams_ok\none\n")
             done = self.run_mortise(*create)
             self.assertEqual(done.code, 0, done.err)
-            archive = done.raw[:done.raw.rindex(b"Kythe kzip archive") + 18]
+            archive = done.raw[: done.raw.rindex(b"Kythe kzip archive") + 18]
             wanted = wanted or archive
             self.assertEqual(archive, wanted)
             if output != "/dev/fd/1":

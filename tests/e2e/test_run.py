@@ -28,19 +28,25 @@ class Words(Sunscreen):
         self.assertEqual(self.told("--force", "--dry", "-"), ([], {"force": True, "dry": "-"}))
 
     def test_after_dashes_all_is_the_plugins(self):
-        self.assertEqual(self.told("a", "--force", "--", "b", "--workspace", "x", "-5", "--json"),
-                         (["a", "b", "-5"], {"force": True, "workspace": "x", "json": True}))
+        self.assertEqual(
+            self.told("a", "--force", "--", "b", "--workspace", "x", "-5", "--json"),
+            (["a", "b", "-5"], {"force": True, "workspace": "x", "json": True}),
+        )
 
     def test_second_dashes_end_the_flags(self):
-        self.assertEqual(self.told("--", "--force", "--", "--not-a-flag", "--", "x"),
-                         (["--not-a-flag", "--", "x"], {"force": True}))
+        self.assertEqual(
+            self.told("--", "--force", "--", "--not-a-flag", "--", "x"),
+            (["--not-a-flag", "--", "x"], {"force": True}),
+        )
 
     def test_wrong(self):
         p = self.toml()
         self.assertIn("go after \"--\"", self.run_fails(2, "usage", p, "echo", "-x").err)
         self.assertIn("needs a name", self.run_fails(2, "usage", p, "echo", "--", "--=x").err)
         self.assertIn("name the COMMAND", self.run_fails(2, "usage", p).err)
-        self.assertIn("name the COMMAND", self.fails(2, "usage", "run", p).err)  # before it looks for a workspace
+        self.assertIn(
+            "name the COMMAND", self.fails(2, "usage", "run", p).err
+        )  # before it looks for a workspace
         self.assertIn("--context", self.run_fails(2, "usage", p, "echo", "--context", "{}").err)
         self.assertIn("PLUGIN", self.fails(2, "usage", "run").err)
         self.assertIn("G-Assist", self.run_fails(2, "usage", p, "echo", "--system-info", "x").err)
@@ -51,7 +57,9 @@ class Words(Sunscreen):
     def test_command_names(self):
         p = self.toml()
         self.assertEqual(self.run_ok(p, "scaffold:echo", "--json").json["command"], "scaffold:echo")
-        self.assertIn("it has hook:after_build, scaffold:act, ", self.run_fails(4, "unsupported", p, "ecco").err)
+        self.assertIn(
+            "it has hook:after_build, scaffold:act, ", self.run_fails(4, "unsupported", p, "ecco").err
+        )
         self.assertIn("scaffold:act", self.run_fails(4, "unsupported", p, "hook:echo").err)
         both = self.toml("both", commands=("sync",), hooks=("sync",))
         self.assertIn("may mean hook:sync, scaffold:sync", self.run_fails(4, "input", both, "sync").err)
@@ -62,7 +70,9 @@ class Workspace(Sunscreen):
         p = self.toml()
         (self.dir / "link").symlink_to(self.work)
         done = self.ok("run", p, "echo", "--workspace", "link", "--json")
-        self.assertEqual(json.loads(done.json["summary"])["params"]["workspace_root"], os.path.realpath(self.work))
+        self.assertEqual(
+            json.loads(done.json["summary"])["params"]["workspace_root"], os.path.realpath(self.work)
+        )
 
     def test_nearest_upwards(self):
         p = self.toml()
@@ -70,7 +80,9 @@ class Workspace(Sunscreen):
         inside = self.work / "a" / "b"
         inside.mkdir(parents=True)
         done = self.ok("run", p, "echo", "--json", cwd=inside)
-        self.assertEqual(json.loads(done.json["summary"])["params"]["workspace_root"], os.path.realpath(self.work))
+        self.assertEqual(
+            json.loads(done.json["summary"])["params"]["workspace_root"], os.path.realpath(self.work)
+        )
         self.assertIn("--workspace DIR", self.fails(5, "not_found", "run", p, "echo").err)
         self.fails(5, "not_found", "run", p, "echo", "--workspace", "nowhere")
         self.fails(4, "input", "run", p, "echo", "--workspace", "p/plugin.toml")
@@ -79,12 +91,16 @@ class Workspace(Sunscreen):
         p = self.toml()
         self.assertEqual(self.echo(p)["params"]["config"], {})
         self.file("ws/sunscreen.yml", "version: 1\nproject: {name: my-app}\nids: [9007199254740993]\non: yes\n")
-        self.assertEqual(self.echo(p)["params"]["config"],
-                         {"version": 1, "project": {"name": "my-app"}, "ids": [9007199254740993], "on": "yes"})
+        self.assertEqual(
+            self.echo(p)["params"]["config"],
+            {"version": 1, "project": {"name": "my-app"}, "ids": [9007199254740993], "on": "yes"},
+        )
         self.file("other.yml", "a: 1\n")
         self.file("other.json", '{"a": 2}')
         self.assertEqual(self.echo(p, "--config", "other.yml")["params"]["config"], {"a": 1})
-        self.assertEqual(self.echo(p, "--config", "other.json", "-c", "b=3")["params"]["config"], {"a": 2, "b": 3})
+        self.assertEqual(
+            self.echo(p, "--config", "other.json", "-c", "b=3")["params"]["config"], {"a": 2, "b": 3}
+        )
         self.file("ws/sunscreen.yml", "a: [\n")
         self.assertIn("sunscreen.yml:", self.run_fails(3, "manifest", p, "echo").err)
         self.fails(5, "not_found", "run", p, "echo", "--workspace", self.work, "--config", "nothing.yml")
@@ -104,9 +120,17 @@ class Output(Sunscreen):
         done = self.run_ok(self.toml(), "claim", "./src//x/../a.rs", os.path.realpath(self.work) + "/note")
         self.assertEqual(done.out, "claimed\n  src/a.rs\n  note\n")
         done = self.run_ok(self.toml(), "claim", "note", "--json").json
-        self.assertEqual({k: done[k] for k in ("ok", "plugin", "command", "summary", "files_written", "result")},
-                         {"ok": True, "plugin": "p", "command": "claim", "summary": "claimed", "files_written": ["note"],
-                          "result": {"files_written": ["note"], "summary": "claimed"}})
+        self.assertEqual(
+            {k: done[k] for k in ("ok", "plugin", "command", "summary", "files_written", "result")},
+            {
+                "ok": True,
+                "plugin": "p",
+                "command": "claim",
+                "summary": "claimed",
+                "files_written": ["note"],
+                "result": {"files_written": ["note"], "summary": "claimed"},
+            },
+        )
 
     def test_control_bytes_do_not_reach_the_terminal(self):
         done = self.run_ok(self.toml(), "answer", "--result", json.dumps({"summary": "a\x1b[2Jb\nc"}))
@@ -123,15 +147,26 @@ class Output(Sunscreen):
         (self.work / "up").symlink_to(self.dir)
         (self.work / "here").symlink_to("note")
         (self.work / "dir").mkdir()
-        for claim, why in (("../outside", "leads out"), ("a/../../outside", "leads out"), ("/etc/passwd", "outside the workspace"),
-                           (str(self.work) + "2/x", "outside the workspace"), ("away", "a link that leads out"),
-                           ("up/outside", "a link that leads out"), ("nothing.rs", "does not exist"), ("dir", "is no file"),
-                           ("", "is no file"), (".", "is no file")):
+        for claim, why in (
+            ("../outside", "leads out"),
+            ("a/../../outside", "leads out"),
+            ("/etc/passwd", "outside the workspace"),
+            (str(self.work) + "2/x", "outside the workspace"),
+            ("away", "a link that leads out"),
+            ("up/outside", "a link that leads out"),
+            ("nothing.rs", "does not exist"),
+            ("dir", "is no file"),
+            ("", "is no file"),
+            (".", "is no file"),
+        ):
             with self.subTest(claim=claim):
                 done = self.run_fails(9, "protocol", p, "claim", "--", "--", claim)
                 self.assertIn(why, done.err)
         self.assertEqual(self.run_ok(p, "claim", "here").out, "claimed\n  here\n")
-        self.assertIn("array of strings", self.run_fails(9, "protocol", p, "answer", "--result", '{"files_written":"note"}').err)
+        self.assertIn(
+            "array of strings",
+            self.run_fails(9, "protocol", p, "answer", "--result", '{"files_written":"note"}').err,
+        )
         done = self.run_plugin(p, "answer", "--result", '{"files_written":[1]}')
         self.assertEqual((done.code, "array of strings" in done.err), (9, True))
 
@@ -149,7 +184,9 @@ class Output(Sunscreen):
         self.file("p/bin/commands.json", '{"scaffold": {"echo": "x", "more": "y"}}')
         done = self.run_plugin(p, "claim")
         self.assertEqual((done.code, done.out), (0, "claimed\n"))
-        self.assertIn("only plugin.toml has hook:after_build, scaffold:act, scaffold:answer, scaffold:claim", done.err)
+        self.assertIn(
+            "only plugin.toml has hook:after_build, scaffold:act, scaffold:answer, scaffold:claim", done.err
+        )
         self.assertIn("only the plugin has scaffold:more", done.err)
 
 
@@ -164,34 +201,64 @@ class Ends(Sunscreen):
 
     def test_next_step(self):
         p = self.toml()
-        words = ("fail", "--code", "4", "--message", "instruction index_trades already exists", "--next", "pass --force")
+        words = (
+            "fail",
+            "--code",
+            "4",
+            "--message",
+            "instruction index_trades already exists",
+            "--next",
+            "pass --force",
+        )
         self.assertTrue(self.run_fails(4, "plugin_error", p, *words).err.endswith("; try: pass --force\n"))
         done = self.run_fails(4, "plugin_error", p, *words, "--json").json
-        self.assertEqual({k: done[k] for k in ("ok", "kind", "next_step", "exit_code", "rpc_code")},
-                         {"ok": False, "kind": "plugin_error", "next_step": "pass --force", "exit_code": 4, "rpc_code": 4})
+        self.assertEqual(
+            {k: done[k] for k in ("ok", "kind", "next_step", "exit_code", "rpc_code")},
+            {"ok": False, "kind": "plugin_error", "next_step": "pass --force", "exit_code": 4, "rpc_code": 4},
+        )
 
     def test_three_kinds_of_nine(self):
         p = self.toml()
-        kinds = [self.run_plugin(p, *words, "--json").json["kind"] for words in (
-            ("fail", "--code", "9"), ("act", "--do", "read", "--at", "/etc/passwd"), ("claim", "nothing.rs"))]
+        kinds = [
+            self.run_plugin(p, *words, "--json").json["kind"]
+            for words in (
+                ("fail", "--code", "9"),
+                ("act", "--do", "read", "--at", "/etc/passwd"),
+                ("claim", "nothing.rs"),
+            )
+        ]
         self.assertEqual(kinds, ["plugin_error", "sandbox_violation", "protocol"])
 
     def test_time_limit(self):
         p = self.toml()
-        self.assertIn("run=DURATION", self.run_fails(6, "timeout", p, "act", "--do", "sleep", "--at", "60", "--timeout", "run=200ms").err)
+        self.assertIn(
+            "run=DURATION",
+            self.run_fails(6, "timeout", p, "act", "--do", "sleep", "--at", "60", "--timeout", "run=200ms").err,
+        )
         self.run_fails(6, "timeout", p, "act", "--do", "sleep", "--at", "60", "--timeout", "200ms")
 
     def test_crash(self):
-        self.assertIn("status 3", self.run_fails(7, "crashed", self.toml(), "act", "--do", "exit", "--at", "3").err)
+        self.assertIn(
+            "status 3", self.run_fails(7, "crashed", self.toml(), "act", "--do", "exit", "--at", "3").err
+        )
 
     def test_violation_after_the_answer(self):
-        self.assertIn("/etc/passwd", self.run_fails(9, "sandbox_violation", self.toml(), "act", "--do", "read", "--at", "/etc/passwd",
-                                                    "--later").err)
+        self.assertIn(
+            "/etc/passwd",
+            self.run_fails(
+                9, "sandbox_violation", self.toml(), "act", "--do", "read", "--at", "/etc/passwd", "--later"
+            ).err,
+        )
 
     def test_interrupt(self):
         words = ["run", "-w", self.work, "--show-wire", self.toml(), "act", "--do", "sleep", "--at", "60"]
-        with subprocess.Popen([str(MORTISE), *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env=self.env) as run:
+        with subprocess.Popen(
+            [str(MORTISE), *map(str, words)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+        ) as run:
             while b'"method":"run"' not in run.stderr.readline():
                 self.assertIsNone(run.poll())
             run.send_signal(signal.SIGINT)
@@ -207,7 +274,9 @@ class Ends(Sunscreen):
 
 class Hooks(Sunscreen):
     def context(self, *words, plugin=None):
-        done = self.ok("run", "--hook", "after_build", plugin or self.toml(), "-w", self.work, "--json", *words).json
+        done = self.ok(
+            "run", "--hook", "after_build", plugin or self.toml(), "-w", self.work, "--json", *words
+        ).json
         self.assertEqual((done["ok"], done["hook"]), (True, "after_build"))
         params = json.loads(done["reports"][0]["summary"])["params"]
         self.assertEqual(params["name"], "after_build")
@@ -216,8 +285,10 @@ class Hooks(Sunscreen):
     def test_context(self):
         self.assertEqual(self.context(), {"workspace_root": os.path.realpath(self.work)})
         self.assertEqual(self.context("--context", '{"more": [1]}')["more"], [1])
-        self.assertEqual(self.context("--context", '{"workspace_root": "/", "idl": 5}'),
-                         {"workspace_root": os.path.realpath(self.work), "idl": 5})
+        self.assertEqual(
+            self.context("--context", '{"workspace_root": "/", "idl": 5}'),
+            {"workspace_root": os.path.realpath(self.work), "idl": 5},
+        )
 
     def test_idl(self):
         self.file("ws/target/idl/app.json", '{"name": "app"}')
@@ -230,7 +301,10 @@ class Hooks(Sunscreen):
         self.assertNotIn("idl", self.context())
         (self.work / "target/idl/second.json").unlink()
         self.file("ws/target/idl/app.json", "{")
-        self.assertIn("app.json is not JSON", self.fails(4, "input", "run", "--hook", "after_build", self.toml(), "-w", self.work).err)
+        self.assertIn(
+            "app.json is not JSON",
+            self.fails(4, "input", "run", "--hook", "after_build", self.toml(), "-w", self.work).err,
+        )
 
     def test_in_order(self):
         first, second = self.toml("first"), self.toml("second")
@@ -243,24 +317,42 @@ class Hooks(Sunscreen):
         done = self.run_mortise("run", "--hook", "after_build", bad, good, "-w", self.work)
         self.assertEqual((done.code, done.out), (7, ""))
         self.assertIn("not run, because an earlier plugin failed", done.err)
-        done = self.run_mortise("run", "--hook", "after_build", "--keep-going", bad, good, "-w", self.work, "--json")
-        self.assertEqual((done.code, [r["ok"] for r in done.json["reports"]], done.json["ok"]), (7, [False, True], False))
+        done = self.run_mortise(
+            "run", "--hook", "after_build", "--keep-going", bad, good, "-w", self.work, "--json"
+        )
+        self.assertEqual(
+            (done.code, [r["ok"] for r in done.json["reports"]], done.json["ok"]), (7, [False, True], False)
+        )
         self.assertEqual(done.json["reports"][0]["kind"], "crashed")
 
     def test_who_has_it(self):
         without, with_it = self.toml("without", hooks=("other",)), self.toml("with")
-        self.assertIn("no plugin here has the hook", self.fails(4, "unsupported", "run", "--hook", "after_build", without,
-                                                                "-w", self.work).err)
+        self.assertIn(
+            "no plugin here has the hook",
+            self.fails(4, "unsupported", "run", "--hook", "after_build", without, "-w", self.work).err,
+        )
         done = self.run_mortise("run", "--hook", "after_build", without, with_it, "-w", self.work)
         self.assertEqual(done.code, 0)
         self.assertIn("has no hook after_build", done.err)
 
     def test_wrong(self):
         p = self.toml()
-        self.assertIn("no flags", self.fails(2, "usage", "run", "--hook", "after_build", p, "--force", "-w", self.work).err)
-        self.assertIn("--context", self.fails(2, "usage", "run", "--hook", "after_build", p, "-w", self.work, "--", "x").err)
-        self.assertIn("JSON object", self.fails(4, "input", "run", "--hook", "after_build", p, "-w", self.work, "--context", "[]").err)
-        self.assertIn("no such hooks", self.fails(2, "usage", "run", "--hook", "after_build", p, ECHO, "-w", self.work).err)
+        self.assertIn(
+            "no flags",
+            self.fails(2, "usage", "run", "--hook", "after_build", p, "--force", "-w", self.work).err,
+        )
+        self.assertIn(
+            "--context",
+            self.fails(2, "usage", "run", "--hook", "after_build", p, "-w", self.work, "--", "x").err,
+        )
+        self.assertIn(
+            "JSON object",
+            self.fails(4, "input", "run", "--hook", "after_build", p, "-w", self.work, "--context", "[]").err,
+        )
+        self.assertIn(
+            "no such hooks",
+            self.fails(2, "usage", "run", "--hook", "after_build", p, ECHO, "-w", self.work).err,
+        )
 
     def test_by_name_alone(self):
         self.assertIn("after_build", self.run_ok(self.toml(), "after_build").out)

@@ -12,12 +12,18 @@ class Declared(Sunscreen):
 
     def declare(self, *entries):
         """The workspace's file; each entry is a source, or several lines of YAML."""
-        self.file("ws/sunscreen.yml", "name: app\nplugins:\n" + "".join(
-            f"  - {entry}\n" if ":" in entry else f"  - source: {entry}\n" for entry in entries))
+        self.file(
+            "ws/sunscreen.yml",
+            "name: app\nplugins:\n"
+            + "".join(f"  - {entry}\n" if ":" in entry else f"  - source: {entry}\n" for entry in entries),
+        )
 
     def test_by_source_base_and_name(self):
         self.toml("tools/indexer")
-        self.file("tools/indexer/plugin.toml", (self.dir / "tools/indexer/plugin.toml").read_text().replace('"tools/indexer"', '"yellow"'))
+        self.file(
+            "tools/indexer/plugin.toml",
+            (self.dir / "tools/indexer/plugin.toml").read_text().replace('"tools/indexer"', '"yellow"'),
+        )
         self.declare("../tools/indexer/")
         for word in ("../tools/indexer/", "indexer", "yellow"):
             with self.subTest(word=word):
@@ -51,7 +57,9 @@ class Declared(Sunscreen):
 
     def test_unknown(self):
         self.declare("../p")
-        self.assertIn("no such file or directory, and no plugin of", self.run_fails(5, "not_found", "q", "echo").err)
+        self.assertIn(
+            "no such file or directory, and no plugin of", self.run_fails(5, "not_found", "q", "echo").err
+        )
         self.assertIn("is not here (nothing is downloaded)", self.run_fails(5, "not_found", "p", "echo").err)
         self.file("ws/sunscreen.yml", "name: app\n")
         self.assertNotIn("sunscreen.yml", self.run_fails(5, "not_found", "q", "echo").err)
@@ -71,27 +79,41 @@ class Declared(Sunscreen):
         self.assertEqual(done.code, 4)
         self.assertIn("declares none that is here", done.err)
         self.file("ws/sunscreen.yml", "plugins: []\n")
-        self.assertIn("declares none that is here", self.fails(4, "unsupported", "run", "--hook", "after_build", "-w", self.work).err)
-        self.assertIn("no workspace", self.fails(5, "not_found", "run", "--hook", "after_build", cwd=self.dir).err)
+        self.assertIn(
+            "declares none that is here",
+            self.fails(4, "unsupported", "run", "--hook", "after_build", "-w", self.work).err,
+        )
+        self.assertIn(
+            "no workspace", self.fails(5, "not_found", "run", "--hook", "after_build", cwd=self.dir).err
+        )
 
     def test_version_is_a_wish(self):
         self.toml("p", version="1.0.0")
         self.declare("{source: ../p, version: v1.0.0}")
         self.assertNotIn("version", self.run_ok("p", "echo").err)
         self.declare("{source: ../p, version: 2.0.0}")
-        self.assertIn("p: sunscreen.yml wants version 2.0.0, its manifest says 1.0.0", self.run_plugin("p", "echo").err)
+        self.assertIn(
+            "p: sunscreen.yml wants version 2.0.0, its manifest says 1.0.0", self.run_plugin("p", "echo").err
+        )
 
     def test_refused(self):
         self.toml("p")
-        for entry, text in (("{source: ../p, entrypoint: [x]}", "plugins[0].entrypoint: this cannot replace the manifest"),
-                            ("{source: ../p, capabilities: {network: true}}", "plugins[0].capabilities: this cannot replace the manifest"),
-                            ("{source: ../p, hooks: [x]}", "plugins[0].hooks is not known: use source, version")):
+        for entry, text in (
+            ("{source: ../p, entrypoint: [x]}", "plugins[0].entrypoint: this cannot replace the manifest"),
+            (
+                "{source: ../p, capabilities: {network: true}}",
+                "plugins[0].capabilities: this cannot replace the manifest",
+            ),
+            ("{source: ../p, hooks: [x]}", "plugins[0].hooks is not known: use source, version"),
+        ):
             with self.subTest(entry=entry):
                 self.declare(entry)
                 self.assertIn(text, self.run_fails(3, "manifest", "p", "echo").err)
         self.declare("{version: 1.0.0}")
-        self.assertIn("plugins[0] must be a mapping with a source",
-                      self.fails(3, "manifest", "run", "--hook", "after_build", "-w", self.work).err)
+        self.assertIn(
+            "plugins[0] must be a mapping with a source",
+            self.fails(3, "manifest", "run", "--hook", "after_build", "-w", self.work).err,
+        )
         self.file("ws/sunscreen.yml", "plugins: 1\n")
         self.assertIn("plugins must be an array", self.run_fails(3, "manifest", "p", "echo").err)
 

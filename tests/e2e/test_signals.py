@@ -19,15 +19,24 @@ def alive(pid):
 
 
 def hear_all():
-    """As from a terminal: under nohup, or in the background of a script, some are ignored, and mortise keeps it so."""
+    """As from a terminal: under nohup, or in the background of a script, some are ignored, and
+    mortise keeps it so."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Signals(Case):
     def start(self, *args):
-        process = subprocess.Popen([str(MORTISE), *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=self.env, cwd=self.dir, text=True, preexec_fn=hear_all)
+        process = subprocess.Popen(
+            [str(MORTISE), *map(str, args)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+            text=True,
+            preexec_fn=hear_all,
+        )
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
         return process
@@ -69,7 +78,8 @@ class Signals(Case):
         self.assertIn('"exit_code":130', out)
 
     def test_twice(self):
-        """A plugin that ignores both the end of stdin and SIGTERM goes at the second signal, not after the graces."""
+        """A plugin that ignores both the end of stdin and SIGTERM goes at the second signal, not
+        after the graces."""
         stubborn = [PYTHON, PLUGINS / "stubborn.py"]
         words = ["call", "-v", "--set", "stop.term=1000s", "--set", "stop.kill=1000s", "x", "--", *stubborn]
         process = self.start(*words)
@@ -84,7 +94,9 @@ class Signals(Case):
 
     def test_while_extracting(self):
         self.file("a.txt", "hang")
-        process = self.start("extract", "-v", "--show-wire", "a.txt", "a.txt", "-j1", "--plugin", PLUGINS / "yams_errors.py")
+        process = self.start(
+            "extract", "-v", "--show-wire", "a.txt", "a.txt", "-j1", "--plugin", PLUGINS / "yams_errors.py"
+        )
         self.wait_for_line(process, '"method":"extractor.extract"')
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT)
@@ -93,10 +105,18 @@ class Signals(Case):
 
     def test_while_reading_stdin(self):
         for words in (["call", ECHO, "echo", "-"], ["extract", "-", "--plugin", PLUGINS / "yams_ok.py"]):
-            process = subprocess.Popen([str(MORTISE), *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, env=self.env, preexec_fn=hear_all)
+            process = subprocess.Popen(
+                [str(MORTISE), *map(str, words)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self.env,
+                preexec_fn=hear_all,
+            )
             deadline = time.monotonic() + LIMIT
-            while not pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("0 0x0 "):  # read(0, ...)
+            while (
+                not pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("0 0x0 ")
+            ):  # read(0, ...)
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
@@ -105,9 +125,15 @@ class Signals(Case):
                 self.assertIn(b"cancelled: interrupted", process.stderr.read())
 
     def test_ignored_ones_stay_ignored(self):
-        process = subprocess.Popen([str(MORTISE), "call", "-v", str(ECHO), "hang", "--timeout", "1s"], env=self.env, text=True,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process = subprocess.Popen(
+            [str(MORTISE), "call", "-v", str(ECHO), "hang", "--timeout", "1s"],
+            env=self.env,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        )
         self.wait_for_line(process, "echo| hanging")
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=LIMIT)

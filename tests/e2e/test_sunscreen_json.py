@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sunscreen-plugin.json: shell scripts as upstream's own tests have them, unchanged, and each way to answer oddly."""
+"""sunscreen-plugin.json: shell scripts as upstream's own tests have them, unchanged, and each way to
+answer oddly."""
 import json
 import os
 import time
@@ -26,8 +27,10 @@ class Wire(Sunscreen):
     """What goes to the plugin, exactly."""
 
     def told(self, *words, hook=False):
-        p = self.sh('cat >"$SUNSCREEN_PLUGIN_SCRATCH/stdin"\nenv >"$SUNSCREEN_PLUGIN_SCRATCH/env"\n'
-                    'pwd >"$SUNSCREEN_PLUGIN_SCRATCH/cwd"\nprintf \'%s\' \'' + body() + "'\n")
+        p = self.sh(
+            'cat >"$SUNSCREEN_PLUGIN_SCRATCH/stdin"\nenv >"$SUNSCREEN_PLUGIN_SCRATCH/env"\n'
+            'pwd >"$SUNSCREEN_PLUGIN_SCRATCH/cwd"\nprintf \'%s\' \'' + body() + "'\n"
+        )
         if hook:
             self.ok("run", "--hook", "post-codama", "-w", self.work, p, *words)
         else:
@@ -39,19 +42,35 @@ class Wire(Sunscreen):
 
     def test_command(self):
         ws = os.path.realpath(self.work)
-        self.assertEqual(self.told("hello", "Alice", "b c", "--", "--flag"), {
-            "id": 1, "jsonrpc": "2.0", "method": "sunscreen.command/run", "params": {
-                "args": ["Alice", "b c", "--flag"], "command": "hello", "kind": "app", "plugin": "hello",
-                "scratch": f"{ws}/.sunscreen/plugins/hello", "workspace": ws}})
+        self.assertEqual(
+            self.told("hello", "Alice", "b c", "--", "--flag"),
+            {
+                "id": 1,
+                "jsonrpc": "2.0",
+                "method": "sunscreen.command/run",
+                "params": {
+                    "args": ["Alice", "b c", "--flag"],
+                    "command": "hello",
+                    "kind": "app",
+                    "plugin": "hello",
+                    "scratch": f"{ws}/.sunscreen/plugins/hello",
+                    "workspace": ws,
+                },
+            },
+        )
 
     def test_words_are_verbatim(self):
-        self.assertEqual(self.told("indexer", "Trades", "--program", "app")["params"]["args"], ["Trades", "--program", "app"])
+        self.assertEqual(
+            self.told("indexer", "Trades", "--program", "app")["params"]["args"], ["Trades", "--program", "app"]
+        )
         self.assertEqual(self.told("scaffold:indexer", "--a=b")["params"]["kind"], "scaffold")
 
     def test_hook(self):
         told = self.told("--", "x", "--y", hook=True)
-        self.assertEqual((told["method"], told["params"]["kind"], told["params"]["command"], told["params"]["args"]),
-                         ("sunscreen.hook/run", "hook", "post-codama", ["x", "--y"]))
+        self.assertEqual(
+            (told["method"], told["params"]["kind"], told["params"]["command"], told["params"]["args"]),
+            ("sunscreen.hook/run", "hook", "post-codama", ["x", "--y"]),
+        )
         self.assertNotIn("context", told["params"])
 
     def test_environment_and_directory(self):
@@ -59,9 +78,15 @@ class Wire(Sunscreen):
         self.told("hello")
         env = dict(line.split("=", 1) for line in (self.scratch / "env").read_text().splitlines())
         ws = os.path.realpath(self.work)
-        self.assertEqual({k: v for k, v in env.items() if k not in ("HOME", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "_")}, {
-            "PATH": "/usr/bin:/bin", "NO_COLOR": "1", "SUNSCREEN_WORKSPACE_ROOT": ws,
-            "SUNSCREEN_PLUGIN_SCRATCH": f"{ws}/.sunscreen/plugins/hello"})
+        self.assertEqual(
+            {k: v for k, v in env.items() if k not in ("HOME", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "_")},
+            {
+                "PATH": "/usr/bin:/bin",
+                "NO_COLOR": "1",
+                "SUNSCREEN_WORKSPACE_ROOT": ws,
+                "SUNSCREEN_PLUGIN_SCRATCH": f"{ws}/.sunscreen/plugins/hello",
+            },
+        )
         self.assertEqual((env["HOME"], env["TMPDIR"]), (str(self.scratch), str(self.scratch)))
         self.assertEqual((self.scratch / "cwd").read_text().strip(), os.path.realpath(self.dir / "hello"))
 
@@ -90,10 +115,17 @@ class Answers(Sunscreen):
     def test_bare_json(self):
         self.assertEqual(self.result(answers(body())), 1)
         self.assertEqual(self.result(answers(body() + r"\n")), 1)
-        self.assertEqual(self.result(answers(r'{\n  "jsonrpc": "2.0",\n  "id": 1,\n  "result": {\n    "a": 1\n  }\n}\n')), {"a": 1})
+        self.assertEqual(
+            self.result(answers(r'{\n  "jsonrpc": "2.0",\n  "id": 1,\n  "result": {\n    "a": 1\n  }\n}\n')),
+            {"a": 1},
+        )
 
     def test_frames(self):
-        for head in (r"Content-Length: 35\r\n\r\n", r"content-length: 35\n\n", r"X-A: b\r\nContent-Length: 35\r\n\r\n"):
+        for head in (
+            r"Content-Length: 35\r\n\r\n",
+            r"content-length: 35\n\n",
+            r"X-A: b\r\nContent-Length: 35\r\n\r\n",
+        ):
             self.assertEqual(self.result(answers(head + body())), 1)
         self.assertEqual(self.result(answers(r"Content-Length: 35\r\n\r\n" + body() + r"trailing\n")), 1)
 
@@ -117,7 +149,10 @@ class Answers(Sunscreen):
         self.assertEqual(self.result(f"cat >/dev/null\nprintf '%s' '{body()}'\nsleep 1\n"), 1)
         self.assertGreater(time.monotonic() - begun, 0.9)
         p = self.sh(answers(body() + r"\n") + "sleep 60\n")
-        self.assertIn("did not exit after it had answered", self.run_fails(9, "timeout", p, "hello", "--timeout", "5s").err)
+        self.assertIn(
+            "did not exit after it had answered",
+            self.run_fails(9, "timeout", p, "hello", "--timeout", "5s").err,
+        )
 
     def test_background_child_does_not_block(self):
         p = self.sh(f"sleep 60 &\nprintf '%s' '{body()}'\n")
@@ -139,29 +174,52 @@ class Failures(Sunscreen):
         self.assertIn('last stderr: "boom"', done.err)
 
     def test_nonzero_after_an_answer(self):
-        self.assertIn("after it had answered", self.run_fails(9, "crashed", self.sh(answers(body()) + "exit 1\n"), "hello").err)
+        self.assertIn(
+            "after it had answered",
+            self.run_fails(9, "crashed", self.sh(answers(body()) + "exit 1\n"), "hello").err,
+        )
 
     def test_error(self):
-        p = self.sh(answers('{"jsonrpc":"2.0","id":1,"error":{"code":4,"message":"exists","data":{"next_step":"use --force"}}}'))
+        p = self.sh(
+            answers(
+                '{"jsonrpc":"2.0","id":1,"error":{"code":4,"message":"exists","data":{"next_step":"use --force"}}}'
+            )
+        )
         done = self.run_fails(9, "plugin_error", p, "hello", "--json")
-        self.assertEqual((done.json["kind"], done.json["rpc_code"], done.json["exit_code"], done.json["next_step"]),
-                         ("plugin_error", 4, 9, "use --force"))
+        self.assertEqual(
+            (done.json["kind"], done.json["rpc_code"], done.json["exit_code"], done.json["next_step"]),
+            ("plugin_error", 4, 9, "use --force"),
+        )
         self.assertIn("try: use --force", done.err)
 
     def test_no_answer(self):
-        for text in ("", "hello\\n", "Content-Length: 99\\r\\n\\r\\n{", '{"jsonrpc":"2.0"', '{"jsonrpc":"1.0","id":"x","result":1}'):
+        for text in (
+            "",
+            "hello\\n",
+            "Content-Length: 99\\r\\n\\r\\n{",
+            '{"jsonrpc":"2.0"',
+            '{"jsonrpc":"1.0","id":"x","result":1}',
+        ):
             self.run_fails(9, "protocol", self.sh(answers(text)), "hello")
 
     def test_stderr_is_silent_on_success(self):
         self.assertEqual(self.run_ok(self.sh("echo chatter >&2\n" + answers(body())), "hello").err, "")
 
     def test_three_kinds(self):
-        kinds = [self.run_plugin(self.sh(script), "hello", "--json").json["kind"] for script in (
-            answers('{"jsonrpc":"2.0","id":1,"error":{"code":9,"message":"m"}}'), "cat /etc/passwd >/dev/null\n", answers("nothing"))]
+        kinds = [
+            self.run_plugin(self.sh(script), "hello", "--json").json["kind"]
+            for script in (
+                answers('{"jsonrpc":"2.0","id":1,"error":{"code":9,"message":"m"}}'),
+                "cat /etc/passwd >/dev/null\n",
+                answers("nothing"),
+            )
+        ]
         self.assertEqual(kinds, ["plugin_error", "sandbox_violation", "protocol"])
 
     def test_files_written_are_told_not_judged(self):
-        p = self.sh(answers('{"jsonrpc":"2.0","id":1,"result":{"summary":"s","files_written":["note","../x"]}}'))
+        p = self.sh(
+            answers('{"jsonrpc":"2.0","id":1,"result":{"summary":"s","files_written":["note","../x"]}}')
+        )
         done = self.run_plugin(p, "hello")
         self.assertEqual((done.code, done.out), (0, "s\n  note\n"))
         self.assertIn("leads out of the workspace", done.err)
@@ -173,7 +231,9 @@ class Manifest(Sunscreen):
         self.run_fails(9, "sandbox_violation", p, "hello")
         p = self.sh(HELLO)
         told = p / "sunscreen-plugin.json"
-        told.write_text(told.read_text().replace('"name": "hello", "version"', '"name": "../../../TRAVERSED", "version"'))
+        told.write_text(
+            told.read_text().replace('"name": "hello", "version"', '"name": "../../../TRAVERSED", "version"')
+        )
         self.assertIn("TRAVERSED", told.read_text())
         self.run_fails(3, "manifest", p, "hello")
         self.assertFalse((self.dir / "TRAVERSED").exists())
@@ -192,7 +252,9 @@ class Manifest(Sunscreen):
         self.assertEqual(self.run_plugin(p, "scaffold:go").code, 0)
 
     def test_no_configuration(self):
-        self.assertIn("no configuration", self.run_fails(2, "usage", self.sh(HELLO), "hello", "--config", "a=1").err)
+        self.assertIn(
+            "no configuration", self.run_fails(2, "usage", self.sh(HELLO), "hello", "--config", "a=1").err
+        )
 
     def test_interpreter_from_path(self):
         p = self.sh(answers(body()), entrypoint=["sh", "./plugin.sh"])
@@ -235,7 +297,10 @@ class Confined(Sunscreen):
         self.assertFalse((self.work / "x").exists())
 
     def test_network_denied(self):
-        p = self.sh("/usr/bin/python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 9))'\n" + answers(body()))
+        p = self.sh(
+            "/usr/bin/python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 9))'\n"
+            + answers(body())
+        )
         for level in LEVELS:
             done = self.run_plugin(p, "hello", "--level", level)
             self.assertEqual((done.code, done.err.split(":")[0]), (9, "sandbox_violation"))
@@ -243,7 +308,9 @@ class Confined(Sunscreen):
 
     def test_children_are_confined_too(self):
         for level in LEVELS:
-            done = self.run_plugin(self.sh("cat /etc/passwd >/dev/null\n" + answers(body())), "hello", "--level", level)
+            done = self.run_plugin(
+                self.sh("cat /etc/passwd >/dev/null\n" + answers(body())), "hello", "--level", level
+            )
             self.assertEqual((done.code, done.err.split(":")[0]), (9, "sandbox_violation"))
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sandbox table of Sunscreen's specification, row by row: denied with exit 9, and with its toggle where it has one.
+"""The sandbox table of Sunscreen's specification, row by row: denied with exit 9, and with its toggle
+where it has one.
 
 Each row at every level that this machine can do; the catalogue of escapes is in tests/jail.
 """
@@ -21,22 +22,30 @@ def at_each_level(test):
         for level in LEVELS:
             with self.subTest(level=level):
                 test(self, level)
+
     run.__name__, run.__doc__ = test.__name__, test.__doc__
     return run
 
 
 class Table(Sunscreen):
     def does(self, level, plugin, what, at, *more):
-        done = self.run_mortise("run", "-w", self.work, "--level", level, *more, plugin, "act", "--do", what, "--at", at)
+        done = self.run_mortise(
+            "run", "-w", self.work, "--level", level, *more, plugin, "act", "--do", what, "--at", at
+        )
         self.assertEqual((done.code, done.err), (0, ""))
         return done.out.rstrip("\n")
 
     def violates(self, level, plugin, what, at, rule):
-        done = self.run_mortise("run", "-w", self.work, "--level", level, "--json", plugin, "act", "--do", what, "--at", at)
+        done = self.run_mortise(
+            "run", "-w", self.work, "--level", level, "--json", plugin, "act", "--do", what, "--at", at
+        )
         self.assertEqual(done.code, 9, done.err)
         self.assertTrue(done.err.startswith("sandbox_violation: "), done.err)
         told = done.json
-        self.assertEqual((told["kind"], told["exit_code"], told["data"]["event"]), ("sandbox_violation", 9, "sandbox_violation"))
+        self.assertEqual(
+            (told["kind"], told["exit_code"], told["data"]["event"]),
+            ("sandbox_violation", 9, "sandbox_violation"),
+        )
         self.assertIn(rule, told["message"])
 
     @at_each_level
@@ -46,19 +55,36 @@ class Table(Sunscreen):
 
     @at_each_level
     def test_write_workspace_denied(self, level):
-        self.violates(level, self.toml(permissions={}), "write", self.work / "new", "workspace_write is not granted")
+        self.violates(
+            level, self.toml(permissions={}), "write", self.work / "new", "workspace_write is not granted"
+        )
         self.assertFalse((self.work / "new").exists())
-        self.violates(level, self.toml(permissions={"workspace_write": False}), "write", self.work / "note", "workspace_write")
+        self.violates(
+            level,
+            self.toml(permissions={"workspace_write": False}),
+            "write",
+            self.work / "note",
+            "workspace_write",
+        )
         self.assertEqual((self.work / "note").read_text(), "inside\n")
 
     @at_each_level
     def test_write_workspace_toggled(self, level):
-        self.assertEqual(self.does(level, self.toml(permissions={"workspace_write": True}), "write", self.work / level), "written")
+        self.assertEqual(
+            self.does(level, self.toml(permissions={"workspace_write": True}), "write", self.work / level),
+            "written",
+        )
         self.assertEqual((self.work / level).read_text(), "written\n")
 
     @at_each_level
     def test_write_elsewhere_is_never_allowed(self, level):
-        self.violates(level, self.toml(permissions={"workspace_write": True}), "write", self.dir / "new", "outside what it may write")
+        self.violates(
+            level,
+            self.toml(permissions={"workspace_write": True}),
+            "write",
+            self.dir / "new",
+            "outside what it may write",
+        )
         self.assertFalse((self.dir / "new").exists())
 
     @at_each_level
@@ -88,8 +114,14 @@ class Table(Sunscreen):
 
     @at_each_level
     def test_a_look_up_lacks_the_network(self, level):
-        self.violates(level, self.toml(), "lookup", "host.invalid", "look up a name on the network (by /etc/host.conf): network is not granted; "
-                      "to allow it, set network = true under [permissions] in its plugin.toml")
+        self.violates(
+            level,
+            self.toml(),
+            "lookup",
+            "host.invalid",
+            "look up a name on the network (by /etc/host.conf): network is not granted; "
+            "to allow it, set network = true under [permissions] in its plugin.toml",
+        )
         script = "getent hosts host.invalid"
         done = self.run_mortise("run", "-w", self.work, "--level", level, self.sh(script), "hello")
         self.assertEqual(done.code, 9)
@@ -98,10 +130,12 @@ class Table(Sunscreen):
     @at_each_level
     def test_network_toggled(self, level):
         with socket.create_server(("127.0.0.1", 0)) as server:
+
             def serve():
                 connection, _ = server.accept()
                 connection.sendall(b"welcome")
                 connection.close()
+
             thread = threading.Thread(target=serve, daemon=True)
             thread.start()
             p = self.toml(permissions={"network": True})
@@ -112,13 +146,36 @@ class Table(Sunscreen):
     def test_spawn_denied_and_not_toggleable(self, level):
         self.violates(level, self.toml(), "fork", "x", "plugins with a plugin.toml may not start programs")
         self.violates(level, self.toml(), "exec", "/bin/true", "start")
-        done = self.run_mortise("run", "-w", self.work, "--level", level, "--set", "sandbox.spawn=true", self.toml(), "act", "--do",
-                                "fork", "--at", "x")
+        done = self.run_mortise(
+            "run",
+            "-w",
+            self.work,
+            "--level",
+            level,
+            "--set",
+            "sandbox.spawn=true",
+            self.toml(),
+            "act",
+            "--do",
+            "fork",
+            "--at",
+            "x",
+        )
         self.assertNotEqual(done.code, 0)
 
     def test_unconfined_only_if_asked_for(self):
-        done = self.run_mortise("run", "-w", self.work, "--unconfined", self.toml(), "act", "--do", "read", "--at",
-                                self.file("secret", "s\n"))
+        done = self.run_mortise(
+            "run",
+            "-w",
+            self.work,
+            "--unconfined",
+            self.toml(),
+            "act",
+            "--do",
+            "read",
+            "--at",
+            self.file("secret", "s\n"),
+        )
         self.assertEqual((done.code, done.out), (0, "s\n"))
         self.assertIn("warning: --unconfined", done.err)
 
@@ -152,8 +209,10 @@ class Approval(Sunscreen):
         files = list((self.dir / "state/mortise/approvals").glob("*.json"))
         self.assertEqual(len(files), 1)
         told = json.loads(files[0].read_text())
-        self.assertEqual((told["name"], told["version"], told["permission"], told["directory"]),
-                         ("p", "1.0.0", "network", os.path.realpath(p)))
+        self.assertEqual(
+            (told["name"], told["version"], told["permission"], told["directory"]),
+            ("p", "1.0.0", "network", os.path.realpath(p)),
+        )
         self.assertEqual(files[0].stat().st_mode & 0o777, 0o600)
 
     def test_another_set_is_another_question(self):
@@ -175,11 +234,15 @@ class Approval(Sunscreen):
         self.refused(p)
 
     def test_other_permissions_need_no_word(self):
-        self.assertEqual(self.run_claim(self.toml(permissions={"workspace_write": True, "declared_paths": ["/opt"]})).code, 0)
+        self.assertEqual(
+            self.run_claim(self.toml(permissions={"workspace_write": True, "declared_paths": ["/opt"]})).code, 0
+        )
 
     def test_the_users_own_word(self):
         self.assertEqual(self.run_claim(self.toml(permissions={}), "--set", "sandbox.network=true").code, 0)
-        self.assertEqual(self.run_claim(self.toml(permissions=self.asks), "--set", "sandbox.network=false").code, 0)
+        self.assertEqual(
+            self.run_claim(self.toml(permissions=self.asks), "--set", "sandbox.network=false").code, 0
+        )
 
     def test_json_manifests_ask_too(self):
         p = self.sh("printf '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}'", capabilities={"network": True})
@@ -205,8 +268,14 @@ class Approval(Sunscreen):
             ours, theirs = pty.openpty()
         except OSError as error:
             self.skipTest(f"no pseudo-terminal can be had here: {error}")
-        process = subprocess.Popen([str(MORTISE), "run", "-w", str(self.work), str(plugin), "claim"], stdin=theirs, stdout=theirs,
-                                   stderr=theirs, env=self.env, cwd=self.dir)
+        process = subprocess.Popen(
+            [str(MORTISE), "run", "-w", str(self.work), str(plugin), "claim"],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=self.env,
+            cwd=self.dir,
+        )
         os.close(theirs)
         seen, typed = b"", False
         try:
@@ -230,7 +299,13 @@ class Approval(Sunscreen):
         p = self.toml(permissions=self.asks)
         code, seen, typed = self.ask(p, b"n\n")
         self.assertEqual((code, typed), (4, True))
-        for fact in ("p 1.0.0", "network", "send there what it can read", f"read {os.path.realpath(self.work)}, and write in it", "/opt"):
+        for fact in (
+            "p 1.0.0",
+            "network",
+            "send there what it can read",
+            f"read {os.path.realpath(self.work)}, and write in it",
+            "/opt",
+        ):
             self.assertIn(fact, seen)
         self.assertEqual(self.ask(p, b"\n")[0], 4)
         code, seen, _ = self.ask(p, b"yes\n")

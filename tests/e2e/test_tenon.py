@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tenon.h promises, tried on sdk/c/contract.c. MORTISE_BUILD names the build directory (default: build)."""
+"""What tenon.h promises, tried on sdk/c/contract.c. MORTISE_BUILD names the build directory
+(default: build)."""
 import json
 import os
 import pathlib
@@ -14,7 +15,9 @@ BINARY = pathlib.Path(os.environ.get("MORTISE_BUILD", ROOT / "build")) / "sdk" /
 class Tenon(unittest.TestCase):
     def talk(self, *lines):
         """All lines at once; the answers, parsed. Everything on stdout must be an answer."""
-        done = subprocess.run([str(BINARY)], input="".join(line + "\n" for line in lines).encode(), capture_output=True)
+        done = subprocess.run(
+            [str(BINARY)], input="".join(line + "\n" for line in lines).encode(), capture_output=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.stderr = done.stderr.decode()
         return [json.loads(line) for line in done.stdout.decode().splitlines()]
@@ -28,12 +31,16 @@ class Tenon(unittest.TestCase):
         return answer
 
     def test_greet(self):
-        self.assertEqual(self.call("greet", {"name": "Ada"})["result"], {
-            "greeting": "hello", "to": "Ada", "length": 3, "half": 0.5, "none": None, "polite": True})
+        self.assertEqual(
+            self.call("greet", {"name": "Ada"})["result"],
+            {"greeting": "hello", "to": "Ada", "length": 3, "half": 0.5, "none": None, "polite": True},
+        )
         self.assertEqual(self.call("greet")["result"]["to"], "world")
         self.assertEqual(self.call("greet", {"name": 5})["result"]["to"], "world")
         self.assertEqual(self.call("greet", {"name": "a\0b"})["result"]["to"], "world")
-        self.assertEqual(self.call("greet", {"name": ""})["error"], {"code": -32602, "message": "name must not be empty"})
+        self.assertEqual(
+            self.call("greet", {"name": ""})["error"], {"code": -32602, "message": "name must not be empty"}
+        )
 
     def test_printing_stays_off_the_wire(self):
         request = '{"jsonrpc":"2.0","id":7,"method":"noisy"}'
@@ -43,12 +50,32 @@ class Tenon(unittest.TestCase):
             self.assertIn(said, self.stderr)
 
     def test_accessors(self):
-        full = {"list": [1, {"name": "n"}], "int": 5, "double": 2.5, "bool": False, "has": 0, "bytes": "AP9oaQ=="}
-        self.assertEqual(self.call("look", full)["result"], {
-            "type": 5, "size": 2, "deep": "n", "int": 5, "double": 2.5, "bool": False, "has": True, "bytes": "\0\ufffdhi"})
+        full = {
+            "list": [1, {"name": "n"}],
+            "int": 5,
+            "double": 2.5,
+            "bool": False,
+            "has": 0,
+            "bytes": "AP9oaQ==",
+        }
+        self.assertEqual(
+            self.call("look", full)["result"],
+            {
+                "type": 5,
+                "size": 2,
+                "deep": "n",
+                "int": 5,
+                "double": 2.5,
+                "bool": False,
+                "has": True,
+                "bytes": "\0\ufffdhi",
+            },
+        )
         wrong = {"list": "x", "int": 1.5, "double": "2", "bool": 0, "has": None, "bytes": "A"}
-        self.assertEqual(self.call("look", wrong)["result"], {
-            "type": 4, "size": 0, "deep": "?", "int": -1, "double": -1, "bool": True, "has": False})
+        self.assertEqual(
+            self.call("look", wrong)["result"],
+            {"type": 4, "size": 0, "deep": "?", "int": -1, "double": -1, "bool": True, "has": False},
+        )
         for none in [None, [], {}]:
             self.assertEqual(self.call("look", none)["result"]["type"], 0)
         self.assertEqual(self.call("look", {"bytes": ""})["result"]["bytes"], "")
@@ -57,7 +84,9 @@ class Tenon(unittest.TestCase):
         for params in [{"a": [1, {"b": None}]}, [1, "x"]]:
             self.assertEqual(self.call("echo", params)["result"], params)
         self.assertIsNone(self.call("echo")["result"])
-        (answer,) = self.talk('{"jsonrpc":"2.0","id":1,"method":"echo","params":{"big":12345678901234567890.10}\r}')
+        (answer,) = self.talk(
+            '{"jsonrpc":"2.0","id":1,"method":"echo","params":{"big":12345678901234567890.10}\r}'
+        )
         self.assertIn("big", answer["result"])
 
     def test_one_answer_each(self):

@@ -15,7 +15,7 @@ NO_NAMESPACES = ["unshare", "-r", "sh", "-c", 'echo 0 >/proc/sys/user/max_user_n
 def listen():
     """A seccomp listener, after which nobody below can have one of his own: t0 and t1 cannot be."""
     libc = ctypes.CDLL(None, use_errno=True)
-    allow = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0x7fff0000))  # return SECCOMP_RET_ALLOW
+    allow = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000))  # return SECCOMP_RET_ALLOW
     program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 1, ctypes.addressof(allow)))
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     fd = libc.syscall(317, 1, 8, program)  # seccomp(SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER)
@@ -26,8 +26,15 @@ def listen():
 class Tour(Case):
     def tour(self, *prefix, **how):
         env = {**self.env, "BUILD": str(BUILD)}
-        done = subprocess.run([*prefix, ROOT / "tools/tour"], env=env, capture_output=True, text=True, timeout=280,
-                              check=False, **how)
+        done = subprocess.run(
+            [*prefix, ROOT / "tools/tour"],
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+            **how
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         self.assertRegex(done.stdout.splitlines()[-1], r"^All \d+ steps went well. Try next: ")
         return done.stdout

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A confined run that fails leaves the workspace as it was: mortise run of Sunscreen plugins, mortise jail --undo."""
+"""A confined run that fails leaves the workspace as it was: mortise run of Sunscreen plugins,
+mortise jail --undo."""
 import os
 import pathlib
 import select
@@ -24,6 +25,7 @@ def at_each_level(test):
             with self.subTest(level=level):
                 self.fresh()
                 test(self, level)
+
     run.__name__, run.__doc__ = test.__name__, test.__doc__
     return run
 
@@ -33,14 +35,21 @@ def picture(top):
     seen = {}
     for path in sorted([top, *pathlib.Path(top).rglob("*")]):
         st = path.lstat()
-        what = os.readlink(path) if stat.S_ISLNK(st.st_mode) else path.read_bytes() if stat.S_ISREG(st.st_mode) else ""
+        what = (
+            os.readlink(path)
+            if stat.S_ISLNK(st.st_mode)
+            else path.read_bytes()
+            if stat.S_ISREG(st.st_mode)
+            else ""
+        )
         dated = None if stat.S_ISDIR(st.st_mode) else st.st_mtime_ns
         seen[str(path.relative_to(top))] = (oct(st.st_mode), st.st_uid, st.st_gid, what, dated)
     return seen
 
 
 # All that a program can do to a file tree.
-EVERYTHING = textwrap.dedent("""
+EVERYTHING = textwrap.dedent(
+    """
     import mmap, os
     open("note", "w").write("changed")
     with open("mapped", "r+b") as f:
@@ -59,7 +68,8 @@ EVERYTHING = textwrap.dedent("""
     os.chmod("closed", 0o755); os.unlink("closed/in"); os.chmod("closed", 0o555)
     fd = os.open(".", os.O_TMPFILE | os.O_WRONLY); os.write(fd, b"t")
     os.link(f"/proc/self/fd/{fd}", "linked", src_dir_fd=fd, follow_symlinks=True)
-""")
+"""
+)
 
 
 FAIL = "\nraise SystemExit(3)\n"
@@ -89,7 +99,21 @@ class Undo(Sunscreen):
     def python(self, level, code, *options, fails=False, **how):
         """A run of the plugin with this code, in the workspace; fails: it ends with status 3 behind it."""
         code = f"os.chdir({str(self.work)!r})\n" + textwrap.dedent(code) + (FAIL if fails else "")
-        return self.run_mortise("run", "-w", self.work, "--level", level, *options, self.toml(), "act", "--do", "python", "--at", code, **how)
+        return self.run_mortise(
+            "run",
+            "-w",
+            self.work,
+            "--level",
+            level,
+            *options,
+            self.toml(),
+            "act",
+            "--do",
+            "python",
+            "--at",
+            code,
+            **how,
+        )
 
     def unchanged(self):
         self.assertEqual(picture(self.work), self.before)
@@ -125,8 +149,21 @@ class Failures(Undo):
     def test_violation_after_the_answer(self, level):
         code = f"pathlib.Path({str(self.work / 'note')!r}).write_text('late')\n"
         for more, code_of in (("open('/etc/passwd')", 9), ("", 0)):
-            done = self.run_mortise("run", "-w", self.work, "--level", level, self.toml(), "act", "--do", "python", "--at", code + more,
-                                    "--later", "x")
+            done = self.run_mortise(
+                "run",
+                "-w",
+                self.work,
+                "--level",
+                level,
+                self.toml(),
+                "act",
+                "--do",
+                "python",
+                "--at",
+                code + more,
+                "--later",
+                "x",
+            )
             self.assertEqual(done.code, code_of, done.err)
             self.assertEqual((self.work / "note").read_text(), "this is note\n" if more else "late")
 
@@ -135,7 +172,9 @@ class Failures(Undo):
         done = self.python(level, "open('note', 'w').write('x')\nraise ValueError")  # a traceback: crashed
         self.assertEqual(done.code, 7)
         self.unchanged()
-        p = self.sh('echo x >"$SUNSCREEN_WORKSPACE_ROOT/note"; printf \'{"jsonrpc":"2.0","id":1,"error":{"code":4,"message":"m"}}\'')
+        p = self.sh(
+            'echo x >"$SUNSCREEN_WORKSPACE_ROOT/note"; printf \'{"jsonrpc":"2.0","id":1,"error":{"code":4,"message":"m"}}\''
+        )
         done = self.run_mortise("run", "-w", self.work, "--level", level, "--json", p, "hello")
         self.assertEqual(done.code, 9)
         self.unchanged()
@@ -144,10 +183,13 @@ class Failures(Undo):
 
     @at_each_level
     def test_status(self, level):
-        """By sunscreen-plugin.json an answer counts only with status 0; its scratch directory is in the workspace."""
+        """By sunscreen-plugin.json an answer counts only with status 0; its scratch directory is in
+        the workspace."""
         answer = 'printf \'{"jsonrpc":"2.0","id":1,"result":1}\'; '
         write = 'echo x >"$SUNSCREEN_WORKSPACE_ROOT/new"; echo y >"$SUNSCREEN_PLUGIN_SCRATCH/cache"; '
-        done = self.run_mortise("run", "-w", self.work, "--level", level, self.sh(write + answer + "exit 23"), "hello")
+        done = self.run_mortise(
+            "run", "-w", self.work, "--level", level, self.sh(write + answer + "exit 23"), "hello"
+        )
         self.assertEqual(done.code, 9, done.err)
         self.unchanged()
         done = self.run_mortise("run", "-w", self.work, "--level", level, self.sh(write + answer), "hello")
@@ -173,8 +215,24 @@ class Failures(Undo):
     @at_each_level
     def test_time_limit_of_jail(self, level):
         code = "import sys, time; open('new', 'w'); print('now', file=sys.stderr, flush=True); time.sleep(1000)"
-        done = self.in_time(lambda limit: self.run_mortise("jail", "--limit", f"wall={limit}", "--level", level, "-w", self.work,
-                                                           "--write", "--undo", "--", PYTHON, "-c", code, cwd=self.work))
+        done = self.in_time(
+            lambda limit: self.run_mortise(
+                "jail",
+                "--limit",
+                f"wall={limit}",
+                "--level",
+                level,
+                "-w",
+                self.work,
+                "--write",
+                "--undo",
+                "--",
+                PYTHON,
+                "-c",
+                code,
+                cwd=self.work,
+            )
+        )
         self.assertEqual((done.code, done.err.splitlines()[-1]), (6, "undone: 1 file created"))
         self.unchanged()
 
@@ -189,7 +247,10 @@ class Failures(Undo):
     @at_each_level
     def test_signal(self, level):
         for number in (signal.SIGINT, signal.SIGTERM):
-            with self.start(level, "open('note', 'w').write('x')\nprint('now', file=sys.stderr, flush=True)\ntime.sleep(1000)") as run:
+            with self.start(
+                level,
+                "open('note', 'w').write('x')\nprint('now', file=sys.stderr, flush=True)\ntime.sleep(1000)",
+            ) as run:
                 self.assertIn("now", run.stderr.readline())
                 run.send_signal(number)
                 _, err = run.communicate(timeout=LIMIT)
@@ -199,27 +260,56 @@ class Failures(Undo):
 
     def start(self, level, code):
         code = f"os.chdir({str(self.work)!r})\n" + code
-        return subprocess.Popen([str(MORTISE), "run", "-w", str(self.work), "--level", level, str(self.toml()), "act", "--do", "python",
-                                 "--at", code], env={**os.environ, **self.env}, cwd=self.dir, stderr=subprocess.PIPE,
-                                stdout=subprocess.DEVNULL, text=True, start_new_session=True)
+        return subprocess.Popen(
+            [
+                str(MORTISE),
+                "run",
+                "-w",
+                str(self.work),
+                "--level",
+                level,
+                str(self.toml()),
+                "act",
+                "--do",
+                "python",
+                "--at",
+                code,
+            ],
+            env={**os.environ, **self.env},
+            cwd=self.dir,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
 
     @at_each_level
     def test_hooks(self, level):
         """Of several plugins only the one that fails is undone."""
-        good = self.sh('echo good >"$SUNSCREEN_WORKSPACE_ROOT/good"; printf \'{"jsonrpc":"2.0","id":1,"result":1}\'', "good")
-        bad = self.sh('echo bad >"$SUNSCREEN_WORKSPACE_ROOT/good"; echo bad >"$SUNSCREEN_WORKSPACE_ROOT/bad"; exit 1', "bad")
-        done = self.run_mortise("run", "-w", self.work, "--level", level, "--json", "--hook", "post-codama", good, bad)
+        good = self.sh(
+            'echo good >"$SUNSCREEN_WORKSPACE_ROOT/good"; printf \'{"jsonrpc":"2.0","id":1,"result":1}\'',
+            "good",
+        )
+        bad = self.sh(
+            'echo bad >"$SUNSCREEN_WORKSPACE_ROOT/good"; echo bad >"$SUNSCREEN_WORKSPACE_ROOT/bad"; exit 1',
+            "bad",
+        )
+        done = self.run_mortise(
+            "run", "-w", self.work, "--level", level, "--json", "--hook", "post-codama", good, bad
+        )
         self.assertEqual(done.code, 9)
         self.assertEqual((self.work / "good").read_text(), "good\n")
         self.assertFalse((self.work / "bad").exists())
-        self.assertEqual([report.get("undone") for report in done.json["reports"]],
-                         [None, {"changed": 1, "created": 1, "removed": 0, "left": 0}])
-
+        self.assertEqual(
+            [report.get("undone") for report in done.json["reports"]],
+            [None, {"changed": 1, "created": 1, "removed": 0, "left": 0}],
+        )
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     @at_each_level
     def test_another_owner(self, level):
-        """Root gives files back to whom they belonged. At t1 the guardian does not see who that was, and it is said."""
+        """Root gives files back to whom they belonged. At t1 the guardian does not see who that was,
+        and it is said."""
         os.chown(self.work / "gone", 12345, 54321)
         self.before = picture(self.work)
         done = self.python(level, "os.unlink('gone')", fails=True)
@@ -243,7 +333,9 @@ class Choices(Undo):
         for how in (["--unconfined"], ["--level", "guarded"], ["--set", "sandbox.unconfined=true"]):
             self.fresh()
             code = f"open({str(self.work / 'note')!r}, 'w').write('x')" + FAIL
-            done = self.run_mortise("run", "-w", self.work, *how, self.toml(), "act", "--do", "python", "--at", code)
+            done = self.run_mortise(
+                "run", "-w", self.work, *how, self.toml(), "act", "--do", "python", "--at", code
+            )
             self.assertEqual(done.code, 7, done.err)
             self.assertEqual((self.work / "note").read_text(), "x")
             self.assertEqual(done.err.splitlines()[-1], "not undone: p ran unconfined, so all its changes stay")
@@ -264,8 +356,12 @@ class Choices(Undo):
         done = self.python(level, "open('huge', 'r+b').write(b'x')")
         self.assertEqual(done.code, 7)
         self.assertIn("Disk quota exceeded", done.err)
-        self.assertIn("huge could not be changed: not more than 1 GiB and 100000 changes are kept for undoing", done.err)
-        self.assertEqual(done.err.splitlines()[-1], "to run it without undo, so that nothing is saved, use --keep")
+        self.assertIn(
+            "huge could not be changed: not more than 1 GiB and 100000 changes are kept for undoing", done.err
+        )
+        self.assertEqual(
+            done.err.splitlines()[-1], "to run it without undo, so that nothing is saved, use --keep"
+        )
         self.assertEqual(self.python(level, "open('huge', 'r+b').write(b'x')", "--keep").code, 0)
 
     @at_each_level
@@ -280,12 +376,14 @@ class Choices(Undo):
     def test_state_directory_in_the_workspace(self, level):
         """A home directory as the workspace: the plugin sees the store, and cannot write it."""
         state = str(self.work / "state")
-        code = textwrap.dedent("""
+        code = textwrap.dedent(
+            """
             open('note', 'w').write('x')
             for top, _, files in os.walk('state'):
                 for name in files:
                     open(os.path.join(top, name), 'r+').write('x')
-        """)
+        """
+        )
         done = self.python(level, code, env={**self.env, "XDG_STATE_HOME": state})
         self.assertEqual(done.code, 9, done.err)
         self.assertIn("no write to a protected path", done.err)
@@ -297,7 +395,9 @@ class Choices(Undo):
         done = self.run_mortise("jail", *options, PYTHON, "-c", EVERYTHING + FAIL, cwd=self.work)
         self.assertEqual(done.code, 3, done.err)
         self.unchanged()
-        done = self.run_mortise("jail", *options, PYTHON, "-c", "open('note', 'w').write('x'); open('/etc/passwd')", cwd=self.work)
+        done = self.run_mortise(
+            "jail", *options, PYTHON, "-c", "open('note', 'w').write('x'); open('/etc/passwd')", cwd=self.work
+        )
         self.assertEqual((done.code, done.err.splitlines()[-1]), (9, "undone: 1 file changed"))
         self.unchanged()
         done = self.run_mortise("jail", *options, PYTHON, "-c", "open('note', 'w').write('x')", cwd=self.work)
@@ -312,10 +412,28 @@ class Others(Undo):
 
     def meanwhile(self, level, code, deed):
         """The plugin waits in the middle, while `deed` is done."""
-        command = [str(MORTISE), "jail", "--level", level, "-w", str(self.work), "--write", "--undo", "--", PYTHON, "-c",
-                   "import sys, os\n" + textwrap.dedent(code) + self.WAITS]
-        with subprocess.Popen(command, env={**os.environ, **self.env}, cwd=self.work, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as run:
+        command = [
+            str(MORTISE),
+            "jail",
+            "--level",
+            level,
+            "-w",
+            str(self.work),
+            "--write",
+            "--undo",
+            "--",
+            PYTHON,
+            "-c",
+            "import sys, os\n" + textwrap.dedent(code) + self.WAITS,
+        ]
+        with subprocess.Popen(
+            command,
+            env={**os.environ, **self.env},
+            cwd=self.work,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as run:
             self.assertEqual(run.stderr.readline(), "now\n")
             deed()
             _, err = run.communicate("go\n", timeout=LIMIT)
@@ -325,9 +443,15 @@ class Others(Undo):
     @at_each_level
     def test_in_place(self, level):
         """As some editors save: the same file, rewritten."""
-        err = self.meanwhile(level, "for n in ('note', 'shared', 'new'): open(n, 'w').write('plugin')",
-                             lambda: [(self.work / n).write_text("mine") for n in ("note", "new")])
-        self.assertEqual([(self.work / n).read_text() for n in ("note", "new", "shared")], ["mine", "mine", "this is shared\n"])
+        err = self.meanwhile(
+            level,
+            "for n in ('note', 'shared', 'new'): open(n, 'w').write('plugin')",
+            lambda: [(self.work / n).write_text("mine") for n in ("note", "new")],
+        )
+        self.assertEqual(
+            [(self.work / n).read_text() for n in ("note", "new", "shared")],
+            ["mine", "mine", "this is shared\n"],
+        )
         self.assertEqual(err[-1], "undone: 1 file changed")
         named = [line for line in err if line.startswith("not undone: ")]
         self.assertEqual([line.split(": ")[1] for line in named], ["new", "note"])
@@ -338,29 +462,45 @@ class Others(Undo):
     @at_each_level
     def test_by_another_file(self, level):
         """As others save: a new file in its place."""
+
         def save():
             (self.work / "note~").write_text("mine")
             os.rename(self.work / "note~", self.work / "note")
             (self.work / "gone").write_text("mine, too")
-        err = self.meanwhile(level, "open('note', 'w').write('plugin'); os.unlink('gone'); open('shared', 'w')", save)
-        self.assertEqual([(self.work / n).read_text() for n in ("note", "gone", "shared")], ["mine", "mine, too", "this is shared\n"])
+
+        err = self.meanwhile(
+            level, "open('note', 'w').write('plugin'); os.unlink('gone'); open('shared', 'w')", save
+        )
+        self.assertEqual(
+            [(self.work / n).read_text() for n in ("note", "gone", "shared")],
+            ["mine", "mine, too", "this is shared\n"],
+        )
         self.assertEqual(len([line for line in err if "another file has this name now" in line]), 2, err)
 
     @at_each_level
     def test_in_a_new_directory(self, level):
-        err = self.meanwhile(level, "os.mkdir('made'); open('made/a', 'w')", lambda: (self.work / "made/mine").write_text("m"))
+        err = self.meanwhile(
+            level, "os.mkdir('made'); open('made/a', 'w')", lambda: (self.work / "made/mine").write_text("m")
+        )
         self.assertEqual(os.listdir(self.work / "made"), ["mine"])
         self.assertIn("not undone: made: something else is in it", err)
 
     @at_each_level
     def test_removed(self, level):
-        self.meanwhile(level, "open('note', 'w').write('plugin'); open('new', 'w')",
-                       lambda: [(self.work / n).unlink() for n in ("note", "new")])
+        self.meanwhile(
+            level,
+            "open('note', 'w').write('plugin'); open('new', 'w')",
+            lambda: [(self.work / n).unlink() for n in ("note", "new")],
+        )
         self.assertFalse((self.work / "note").exists())
 
     @at_each_level
     def test_readers_change_nothing(self, level):
-        err = self.meanwhile(level, "open('note', 'w').write('plugin')", lambda: [(self.work / "note").read_text() for _ in range(100)])
+        err = self.meanwhile(
+            level,
+            "open('note', 'w').write('plugin')",
+            lambda: [(self.work / "note").read_text() for _ in range(100)],
+        )
         self.assertEqual(err[-1], "undone: 1 file changed")
         self.unchanged()
 
@@ -408,7 +548,8 @@ class Hostile(Undo):
 
     @at_each_level
     def test_between_workspace_and_scratch(self, level):
-        """There is no way around the notes: a move or a second name across the border is one between file systems."""
+        """There is no way around the notes: a move or a second name across the border is one between
+        file systems."""
         code = """
             import errno
             for deed in (os.rename, os.link):
@@ -429,16 +570,36 @@ class Killed(Undo):
     """Whoever is left undoes; where nobody is, the next run says so."""
 
     def start(self, level, code="open('note', 'w').write('x'); open('new', 'w').close()"):
-        run = subprocess.Popen([str(MORTISE), "jail", "--level", level, "-w", str(self.work), "--write", "--undo", "--", PYTHON, "-c",
-                                "import sys, os\n" + code + "\nprint('now', flush=True)\nsys.stdin.readline()"],
-                               env={**os.environ, **self.env}, cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+        run = subprocess.Popen(
+            [
+                str(MORTISE),
+                "jail",
+                "--level",
+                level,
+                "-w",
+                str(self.work),
+                "--write",
+                "--undo",
+                "--",
+                PYTHON,
+                "-c",
+                "import sys, os\n" + code + "\nprint('now', flush=True)\nsys.stdin.readline()",
+            ],
+            env={**os.environ, **self.env},
+            cwd=self.work,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.assertEqual(run.stdout.readline(), "now\n")
         guardian = int(pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()[0])
         return run, guardian
 
     def next_run(self, level):
-        return self.run_mortise("jail", "--level", level, "-w", self.work, "--write", "--undo", "--", "/bin/true", cwd=self.work)
+        return self.run_mortise(
+            "jail", "--level", level, "-w", self.work, "--write", "--undo", "--", "/bin/true", cwd=self.work
+        )
 
     @at_each_level
     def test_host(self, level):
@@ -453,7 +614,8 @@ class Killed(Undo):
 
     @at_each_level
     def test_host_before_it_has_judged(self, level):
-        """The plugin and its guardian have ended, and the host is killed before it knows: the next run undoes."""
+        """The plugin and its guardian have ended, and the host is killed before it knows: the
+        next run undoes."""
         run, guardian = self.start(level)
         end = os.pidfd_open(guardian)
         run.send_signal(signal.SIGSTOP)
@@ -469,7 +631,10 @@ class Killed(Undo):
 
     def next_run_tells(self, level):
         done = self.next_run(level)
-        self.assertEqual(done.err.splitlines(), ["python3 was killed when it last ran here; undone: 1 file changed, 1 created"])
+        self.assertEqual(
+            done.err.splitlines(),
+            ["python3 was killed when it last ran here; undone: 1 file changed, 1 created"],
+        )
         self.unchanged()
 
     def wait_for(self, pidfd):
@@ -498,9 +663,13 @@ class Killed(Undo):
         self.assertEqual((self.work / "note").read_text(), "x")
         (self.work / "new").write_text("mine")
         err = self.next_run(level).err.splitlines()
-        self.assertEqual(err[-1], "python3 and its guardian were killed when it last ran here: what it had changed stays")
+        self.assertEqual(
+            err[-1], "python3 and its guardian were killed when it last ran here: what it had changed stays"
+        )
         self.assertEqual((self.work / "new").read_text(), "mine")
-        kept = [line for line in err if line.startswith("not undone: note: ")][0].rsplit("as it was before: ", 1)[1]
+        kept = [line for line in err if line.startswith("not undone: note: ")][0].rsplit(
+            "as it was before: ", 1
+        )[1]
         self.assertEqual(pathlib.Path(kept).read_text(), "this is note\n")
         self.assertEqual(self.next_run(level).err, "", "told once")
         old = pathlib.Path(kept).parents[1]
@@ -520,7 +689,9 @@ class Killed(Undo):
         self.wait_for(end)
         other = self.dir / "other"
         other.mkdir()
-        done = self.run_mortise("jail", "--level", level, "-w", other, "--write", "--undo", "--", "/bin/true", cwd=other)
+        done = self.run_mortise(
+            "jail", "--level", level, "-w", other, "--write", "--undo", "--", "/bin/true", cwd=other
+        )
         self.assertEqual(done.err, "")
         self.assertIn("killed", self.next_run(level).err)
 
@@ -532,8 +703,15 @@ class Nobody(Undo):
     def run_mortise(self, *args, env=None, cwd=None, **how):  # pylint: disable=arguments-differ
         for path in (self.dir, *self.dir.rglob("*")):
             os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-        done = subprocess.run([*BECOME_NOBODY, str(MORTISE), *map(str, args)], capture_output=True, text=True, timeout=LIMIT, check=False,
-                              env={**os.environ, **self.env, "HOME": str(self.dir), **(env or {})}, cwd=cwd or self.dir)
+        done = subprocess.run(
+            [*BECOME_NOBODY, str(MORTISE), *map(str, args)],
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+            env={**os.environ, **self.env, "HOME": str(self.dir), **(env or {})},
+            cwd=cwd or self.dir,
+        )
         if "Permission denied" in done.stderr and ("setpriv" in done.stderr or "helper" in done.stderr):
             self.skipTest("nobody cannot reach the build directory")
         return done
@@ -559,17 +737,33 @@ class Nobody(Undo):
             os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
         before = picture(self.work)
         code = f"os.chdir({str(self.work)!r})\n" + EVERYTHING + "\nos.chmod('.', 0o500)\nopen('/etc/passwd')"
-        done = self.run_mortise("run", "-w", self.work, "--level", level, self.toml(), "act", "--do", "python", "--at", code)
+        done = self.run_mortise(
+            "run", "-w", self.work, "--level", level, self.toml(), "act", "--do", "python", "--at", code
+        )
         self.assertEqual(done.returncode, 9, done.stderr)
         self.assertEqual(picture(self.work), before)
 
     @at_each_level
     def test_what_cannot_be_read_cannot_be_saved(self, level):
         (self.work / "note").chmod(0o200)
-        done = self.run_mortise("jail", "--level", level, "-w", self.work, "--write", "--undo", "--", PYTHON, "-c",
-                                "open('note', 'w').write('x')", cwd=self.work)
+        done = self.run_mortise(
+            "jail",
+            "--level",
+            level,
+            "-w",
+            self.work,
+            "--write",
+            "--undo",
+            "--",
+            PYTHON,
+            "-c",
+            "open('note', 'w').write('x')",
+            cwd=self.work,
+        )
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("note could not be changed: it cannot be kept for undoing: Permission denied", done.stderr)
+        self.assertIn(
+            "note could not be changed: it cannot be kept for undoing: Permission denied", done.stderr
+        )
 
 
 if __name__ == "__main__":

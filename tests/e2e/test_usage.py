@@ -9,8 +9,22 @@ import unittest
 
 from support import Case, ECHO, MORTISE, ROOT, without_color
 
-COMMANDS = ["call", "run", "chat", "extract", "info", "explain", "index", "kzip", "verify-entries", "jail", "doctor", "chaos", "completion",
-            "help"]
+COMMANDS = [
+    "call",
+    "run",
+    "chat",
+    "extract",
+    "info",
+    "explain",
+    "index",
+    "kzip",
+    "verify-entries",
+    "jail",
+    "doctor",
+    "chaos",
+    "completion",
+    "help",
+]
 PAGES = [command for command in COMMANDS if command not in ("completion", "help")]
 
 
@@ -54,17 +68,26 @@ class Programs(Case):
         self.assertEqual(run([alone, "jail", "--help"]).stdout, self.ok("jail", "--help").out)
         done = run([alone, "kzip", "info", "x"])
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^system: only /.*/mortise-full can do this, and it cannot be run: .*: install all")
+        self.assertRegex(
+            done.stderr, r"^system: only /.*/mortise-full can do this, and it cannot be run: .*: install all"
+        )
         self.assertEqual(json.loads(run([alone, "kzip", "--json"]).stdout)["kind"], "system")
 
     def test_it_is_one_command_to_the_outside(self):
         """Name, arguments and exit code are those of the program that takes over."""
         self.assertIn("mortise info --help", self.fails(2, "usage", "info", "--frobnicate").err)
-        done = subprocess.run(["odd name", "help", "no\tsuch"], executable=MORTISE, capture_output=True, text=True)
+        done = subprocess.run(
+            ["odd name", "help", "no\tsuch"], executable=MORTISE, capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 2)
         self.assertIn("unknown command", done.stderr)
         with open("/dev/full", "w") as full:
-            self.assertEqual(subprocess.run([MORTISE, "explain", "plain"], stdout=full, stderr=subprocess.DEVNULL).returncode, 1)
+            self.assertEqual(
+                subprocess.run(
+                    [MORTISE, "explain", "plain"], stdout=full, stderr=subprocess.DEVNULL
+                ).returncode,
+                1,
+            )
 
 
 class WrongWords(Case):
@@ -105,17 +128,21 @@ class WrongWords(Case):
 
     def test_usage_error_as_json(self):
         done = self.fails(2, "usage", "call", "--json", "--frobnicate")
-        self.assertEqual({k: done.json[k] for k in ("ok", "kind", "exit_code")},
-                         {"ok": False, "kind": "usage", "exit_code": 2})
+        self.assertEqual(
+            {k: done.json[k] for k in ("ok", "kind", "exit_code")},
+            {"ok": False, "kind": "usage", "exit_code": 2},
+        )
         self.assertFalse(self.run_mortise("--json", "call").json["ok"])
 
     def test_options_of_the_plugin(self):
-        for words, text in ((["--set", "nonsense"], "SECTION.KEY=VALUE"),
-                            (["--env", "=x"], "NAME=VALUE"),
-                            (["--timeout", "soon"], "DURATION"),
-                            (["--timeout", "x=soon"], "DURATION"),
-                            (["--timeout", "0s"], "DURATION"),
-                            (["--clean-env", "--inherit-env"], "cannot be used together")):
+        for words, text in (
+            (["--set", "nonsense"], "SECTION.KEY=VALUE"),
+            (["--env", "=x"], "NAME=VALUE"),
+            (["--timeout", "soon"], "DURATION"),
+            (["--timeout", "x=soon"], "DURATION"),
+            (["--timeout", "0s"], "DURATION"),
+            (["--clean-env", "--inherit-env"], "cannot be used together"),
+        ):
             self.assertIn(text, self.fails(2, "usage", "call", ECHO, "echo", *words).err)
         self.assertIn("METHOD=DURATION", self.fails(2, "usage", "info", ECHO, "--timeout", "5s").err)
 
@@ -160,8 +187,17 @@ class Completion(Case):
         """What bash offers for the last word."""
         script = self.file("completion.bash", self.ok("completion", "bash").raw)
         line = " ".join(f'"{w}"' for w in ("mortise",) + words)
-        done = subprocess.run(["bash", "-c", f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _mortise; "
-                               'printf "%s\\n" "${COMPREPLY[@]}"'], capture_output=True, cwd=self.dir, check=True)
+        done = subprocess.run(
+            [
+                "bash",
+                "-c",
+                f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words)}; _mortise; "
+                'printf "%s\\n" "${COMPREPLY[@]}"',
+            ],
+            capture_output=True,
+            cwd=self.dir,
+            check=True,
+        )
         self.assertEqual(done.stderr, b"")
         return done.stdout.decode().split()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plugins/yellowstone-indexer: the manifest that the specification prints, both scaffolds, the hook, error 4, --force."""
+"""plugins/yellowstone-indexer: the manifest that the specification prints, both scaffolds, the hook,
+error 4, --force."""
 import json
 import re
 import shutil
@@ -29,8 +30,11 @@ listener = "Scaffold an event listener"
 [commands.hook]
 after_build = "Update indexer config when IDL changes"
 """
-IDL = {"address": "Fg6PaFpoGXkYsidMpWTK6W2BeZ7FEfcYkg476zPFsLnS", "metadata": {"name": "app"},
-       "events": [{"name": "Swap", "discriminator": [1, 2, 3, 4, 5, 6, 7, 255]}]}
+IDL = {
+    "address": "Fg6PaFpoGXkYsidMpWTK6W2BeZ7FEfcYkg476zPFsLnS",
+    "metadata": {"name": "app"},
+    "events": [{"name": "Swap", "discriminator": [1, 2, 3, 4, 5, 6, 7, 255]}],
+}
 
 
 class Yellowstone(Sunscreen):
@@ -51,13 +55,23 @@ class Yellowstone(Sunscreen):
 
     def test_indexer(self):
         for level in LEVELS:
-            done = self.run_ok(PLUGIN, "scaffold:indexer", "Trades", "--program", "app", "--level", level, "--force")
-            self.assertTrue(done.out.startswith("scaffolded indexer Trades\n  programs/app/src/instructions/index_trades.rs\n"))
+            done = self.run_ok(
+                PLUGIN, "scaffold:indexer", "Trades", "--program", "app", "--level", level, "--force"
+            )
+            self.assertTrue(
+                done.out.startswith(
+                    "scaffolded indexer Trades\n  programs/app/src/instructions/index_trades.rs\n"
+                )
+            )
         rust = self.text("programs/app/src/instructions/index_trades.rs")
         self.assertIn("pub struct IndexTrades<'info>", rust)
-        self.assertEqual(self.text("programs/app/src/instructions/mod.rs"),
-                         "pub mod initialize;\npub mod index_trades;\npub use index_trades::*;\n")
-        self.assertEqual(tomllib.loads(self.text("indexers/trades/Cargo.toml"))["package"]["name"], "trades-indexer")
+        self.assertEqual(
+            self.text("programs/app/src/instructions/mod.rs"),
+            "pub mod initialize;\npub mod index_trades;\npub use index_trades::*;\n",
+        )
+        self.assertEqual(
+            tomllib.loads(self.text("indexers/trades/Cargo.toml"))["package"]["name"], "trades-indexer"
+        )
         self.assertEqual(tomllib.loads(self.text("indexers/trades/indexer.toml"))["program"], "app")
         for path in self.work.rglob("*.rs"):
             self.assertNotRegex(path.read_text(encoding="utf-8"), r"@\w+@")
@@ -82,9 +96,17 @@ class Yellowstone(Sunscreen):
 
     def test_listener(self):
         done = self.run_ok(PLUGIN, "scaffold:listener", "SwapDone", "--json").json
-        self.assertEqual(done["files_written"], ["listeners/swap_done/Cargo.toml", "listeners/swap_done/src/main.rs",
-                                                 "listeners/swap_done/listener.toml"])
-        numbers = re.search(r"DISCRIMINATOR: \[u8; 8\] = \[(.*)\];", self.text("listeners/swap_done/src/main.rs")).group(1)
+        self.assertEqual(
+            done["files_written"],
+            [
+                "listeners/swap_done/Cargo.toml",
+                "listeners/swap_done/src/main.rs",
+                "listeners/swap_done/listener.toml",
+            ],
+        )
+        numbers = re.search(
+            r"DISCRIMINATOR: \[u8; 8\] = \[(.*)\];", self.text("listeners/swap_done/src/main.rs")
+        ).group(1)
         self.assertEqual(len([n for n in numbers.split(", ") if 0 <= int(n) < 256]), 8)
 
     def test_hook(self):
@@ -94,30 +116,48 @@ class Yellowstone(Sunscreen):
         mine = self.text("indexers/trades/indexer.toml").replace("confirmed", "finalized", 1)
         self.file("ws/indexers/trades/indexer.toml", mine)
         self.file("ws/target/idl/app.json", json.dumps(IDL))
-        self.assertEqual(self.hook().out, "updated 2 configurations\n  indexers/trades/indexer.toml\n  listeners/swap/listener.toml\n")
+        self.assertEqual(
+            self.hook().out,
+            "updated 2 configurations\n  indexers/trades/indexer.toml\n  listeners/swap/listener.toml\n",
+        )
         told = tomllib.loads(self.text("indexers/trades/indexer.toml"))
-        self.assertEqual((told["commitment"], told["program_id"], told["events"]),
-                         ("finalized", IDL["address"], [{"name": "Swap", "discriminator": "01020304050607ff"}]))
+        self.assertEqual(
+            (told["commitment"], told["program_id"], told["events"]),
+            ("finalized", IDL["address"], [{"name": "Swap", "discriminator": "01020304050607ff"}]),
+        )
         self.assertEqual(self.hook().out, "everything is up to date\n")
-        self.assertEqual(self.hook("--idl", self.file("other.json", json.dumps({**IDL, "metadata": {"name": "other"}}))).out,
-                         "everything is up to date\n")
+        self.assertEqual(
+            self.hook("--idl", self.file("other.json", json.dumps({**IDL, "metadata": {"name": "other"}}))).out,
+            "everything is up to date\n",
+        )
 
     def test_input(self):
-        for words, text in ((("indexer",), "takes one name"), (("indexer", "2fast"), "no name for Rust code"),
-                            (("indexer", "A", "--program", "nope"), "pass --program with one of: app")):
+        for words, text in (
+            (("indexer",), "takes one name"),
+            (("indexer", "2fast"), "no name for Rust code"),
+            (("indexer", "A", "--program", "nope"), "pass --program with one of: app"),
+        ):
             self.assertIn(text, self.run_fails(4, "plugin_error", PLUGIN, *words).err)
         self.file("ws/programs/second/src/lib.rs")
         self.assertIn("which program?", self.run_fails(4, "plugin_error", PLUGIN, "indexer", "A").err)
         for name in ("app", "second"):
             (self.dir / f"ws/programs/{name}/src/lib.rs").unlink()
         done = self.run_fails(4, "plugin_error", PLUGIN, "indexer", "A")
-        self.assertTrue(done.err.splitlines()[0].endswith("try: make one first: programs/NAME/src/lib.rs"), done.err)
+        self.assertTrue(
+            done.err.splitlines()[0].endswith("try: make one first: programs/NAME/src/lib.rs"), done.err
+        )
 
     def test_wire(self):
         """Without a host: unknown methods and broken lines are answered, and the next line works."""
         asked = '{"id":1,"method":"nope"}\nnot json\n{"id":2,"method":"run"}\n{"id":3,"method":"commands"}\n'
-        done = subprocess.run([PYTHON, str(PLUGIN / "bin/plugin")], input=asked, capture_output=True, text=True, timeout=LIMIT,
-                              check=True)
+        done = subprocess.run(
+            [PYTHON, str(PLUGIN / "bin/plugin")],
+            input=asked,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=True,
+        )
         replies = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([r.get("error", {}).get("code") for r in replies], [-32601, -32700, -32602, None])
         self.assertEqual(replies[3]["result"], {k: v for k, v in tomllib.loads(SPECIFIED)["commands"].items()})
@@ -126,9 +166,17 @@ class Yellowstone(Sunscreen):
     def test_rust_is_rust(self):
         self.run_ok(PLUGIN, "indexer", "Trades")
         self.run_ok(PLUGIN, "listener", "Swap")
-        for path in ("programs/app/src/instructions/index_trades.rs", "indexers/trades/src/main.rs", "listeners/swap/src/main.rs"):
-            done = subprocess.run(["rustfmt", "--edition", "2021", "--check", str(self.work / path)], capture_output=True,
-                                  timeout=LIMIT, check=False)
+        for path in (
+            "programs/app/src/instructions/index_trades.rs",
+            "indexers/trades/src/main.rs",
+            "listeners/swap/src/main.rs",
+        ):
+            done = subprocess.run(
+                ["rustfmt", "--edition", "2021", "--check", str(self.work / path)],
+                capture_output=True,
+                timeout=LIMIT,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
 
 

@@ -6,24 +6,24 @@
 #include "host.h"
 
 enum { /* how the work at hand may end */
-	OK = 1 << 0,
-	CRASHED = 1 << 1,
-	LATE = 1 << 2,
-	BREACH = 1 << 3,
-	LIMIT = 1 << 4,
-	REMOTE = 1 << 5,
-	VIOLATED = 1 << 6,
-	CLOSED = 1 << 7,
-	NOT_FOUND = 1 << 8,
-	NO_EXEC = 1 << 9,
-	LACKING = 1 << 10, /* MORTISE_ESYSTEM */
-	FINAL = 1 << 12,   /* the plugin is not brought back                                              */
-	DIES = 1 << 13,    /* in idle: it ends by itself, or is ended                                     */
-	NONE = 1 << 14,    /* there is no such cell                                                       */
-	ANSWER = 1 << 15,  /* it spoils an answer: where nobody has asked yet, nothing is spoilt          */
-	UNSURE = 1 << 16,  /* it is about to end when the next work comes: that may still be hit          */
-	LOOSE = 1 << 17,   /* the first answer counts, whoever's it is                                    */
-	STUBBORN = 1 << 18 /* it takes several calls until it is given up                                 */
+       OK = 1 << 0,
+       CRASHED = 1 << 1,
+       LATE = 1 << 2,
+       BREACH = 1 << 3,
+       LIMIT = 1 << 4,
+       REMOTE = 1 << 5,
+       VIOLATED = 1 << 6,
+       CLOSED = 1 << 7,
+       NOT_FOUND = 1 << 8,
+       NO_EXEC = 1 << 9,
+       LACKING = 1 << 10, /* MORTISE_ESYSTEM */
+       FINAL = 1 << 12,   /* the plugin is not brought back                                              */
+       DIES = 1 << 13,    /* in idle: it ends by itself, or is ended                                     */
+       NONE = 1 << 14,    /* there is no such cell                                                       */
+       ANSWER = 1 << 15,  /* it spoils an answer: where nobody has asked yet, nothing is spoilt          */
+       UNSURE = 1 << 16,  /* it is about to end when the next work comes: that may still be hit          */
+       LOOSE = 1 << 17,   /* the first answer counts, whoever's it is                                    */
+       STUBBORN = 1 << 18 /* it takes several calls until it is given up                                 */
 };
 
 struct cell {
@@ -55,9 +55,9 @@ struct row {
 };
 
 #define SHORT_MS 400
-#define SHORT "400ms"
-#define LONG_MS 600000
-#define LONG "600s"
+#define SHORT    "400ms"
+#define LONG_MS  600000
+#define LONG     "600s"
 
 /* Says why the cell has failed; the first word counts. Returns false. */
 bool fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -73,8 +73,9 @@ bool end_well(struct rig *rig, const struct row *row);
 bool play_usual(const struct cell *cell);
 
 /* scenes.c */
-extern const struct twist without_program, not_executable, no_format, no_interpreter, no_descriptors, guardian_early,
-	guardian_killed, clock_ahead, clock_back, interrupted, violates, never_reads, host_killed, neighbour;
+extern const struct twist without_program, not_executable, no_format, no_interpreter, no_descriptors,
+	guardian_early, guardian_killed, clock_ahead, clock_back, interrupted, violates, never_reads,
+	host_killed, neighbour;
 /* signals.c */
 extern const struct twist signal_int, signal_term, signal_hup, signal_twice;
 

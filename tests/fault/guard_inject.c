@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In mortise-jail-inject; see guard_inject.h. No system call once it has begun: its jail would not allow one. */
+/* In mortise-jail-inject; see guard_inject.h. No system call once it has begun: its jail would
+ * not allow one. */
 #include "guard_inject.h"
 
 #include <errno.h>
@@ -54,11 +55,19 @@ bool guard_syscall_fails(long number)
 		long number;
 		enum guard_kind kind;
 	} known[] = {
-		{ SYS_pread64, GUARD_pread }, { SYS_fcntl, GUARD_fcntl }, { SYS_fstat, GUARD_fstat },
-		{ SYS_clone, GUARD_clone }, { SYS_openat2, GUARD_openat2 }, { SYS_pidfd_open, GUARD_pidfd_open },
-		{ SYS_pidfd_getfd, GUARD_pidfd_getfd }, { SYS_close_range, GUARD_close_range },
-		{ SYS_getdents64, GUARD_getdents64 }, { SYS_pivot_root, GUARD_pivot_root }, { SYS_capset, GUARD_capset },
-		{ SYS_seccomp, GUARD_seccomp }, { SYS_landlock_create_ruleset, GUARD_landlock_create_ruleset },
+		{ SYS_pread64, GUARD_pread },
+		{ SYS_fcntl, GUARD_fcntl },
+		{ SYS_fstat, GUARD_fstat },
+		{ SYS_clone, GUARD_clone },
+		{ SYS_openat2, GUARD_openat2 },
+		{ SYS_pidfd_open, GUARD_pidfd_open },
+		{ SYS_pidfd_getfd, GUARD_pidfd_getfd },
+		{ SYS_close_range, GUARD_close_range },
+		{ SYS_getdents64, GUARD_getdents64 },
+		{ SYS_pivot_root, GUARD_pivot_root },
+		{ SYS_capset, GUARD_capset },
+		{ SYS_seccomp, GUARD_seccomp },
+		{ SYS_landlock_create_ruleset, GUARD_landlock_create_ruleset },
 		{ SYS_landlock_add_rule, GUARD_landlock_add_rule },
 		{ SYS_landlock_restrict_self, GUARD_landlock_restrict_self },
 	};

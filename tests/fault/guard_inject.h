@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * System calls of mortise-jail that can be made to fail. mortise-jail-inject is the same program, compiled with
- * guard_calls.h before every file: a call that can fail asks first whether it is to. What is to fail lies in a file that
- * test and guardian share, INJECT_FILE in the directory of the guardian's host.
+ * guard_calls.h before every file: a call that can fail asks first whether it is to. What is to fail lies in a
+ * file that test and guardian share, INJECT_FILE in the directory of the guardian's host.
  */
 #ifndef TESTS_FAULT_GUARD_INJECT_H
 #define TESTS_FAULT_GUARD_INJECT_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 /*
- * name, errno: what may fail, and how it would on a machine that lacks something. Left out is what cannot fail so: close,
- * kill and waitid of our own children, answers to a caller that waits for one, clocks, ids, masks.
+ * name, errno: what may fail, and how it would on a machine that lacks something. Left out is what cannot fail
+ * so: close, kill and waitid of our own children, answers to a caller that waits for one, clocks, ids, masks.
  */
 /* clang-format off */
 #define GUARD_KINDS(X) \
@@ -38,7 +38,7 @@ enum guard_kind {
 #define X(name, error) GUARD_##name,
 	GUARD_KINDS(X)
 #undef X
-	GUARD_KINDS_COUNT
+		GUARD_KINDS_COUNT
 };
 
 #define INJECT_FILE "inject"

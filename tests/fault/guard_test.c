@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault-guard LEVEL [KIND]: whole sessions in which the guardian's system calls fail (guard_inject.h), at its start, while it
- * watches and when it ends. Whatever was hit: the host hears of it in words, or of nothing; work that was taken ends exactly
- * once; a confined plugin never gets what it may not have; nothing lives on; and the next work is done well. Of calls that it
- * makes often, some are tried each time; MORTISE_INJECT_STRIDE=1 tries all.
+ * fault-guard LEVEL [KIND]: whole sessions in which the guardian's system calls fail (guard_inject.h), at its
+ * start, while it watches and when it ends. Whatever was hit: the host hears of it in words, or of nothing;
+ * work that was taken ends exactly once; a confined plugin never gets what it may not have; nothing lives on;
+ * and the next work is done well. Of calls that it makes often, some are tried each time;
+ * MORTISE_INJECT_STRIDE=1 tries all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ static void map_plan(const char *dir)
 
 	snprintf(path, sizeof(path), "%s/" INJECT_FILE, dir);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || ftruncate(fd, sizeof(*plan)) < 0 || (plan = mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
+	if (fd < 0 || ftruncate(fd, sizeof(*plan)) < 0 ||
+	    (plan = mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
 		abort();
 	close(fd);
 }
@@ -162,7 +164,8 @@ static void play(const struct level *level, struct rig *rig)
 	if (!plan->n) /* nothing was to fail */
 		memcpy(counts, plan->count, sizeof(counts));
 	if (!plan->n && job.status != (level->confined ? MORTISE_EVIOLATION : 0))
-		sweep_fail("nothing failed, and it ended with %s: %s", mortise_status_name(job.status), job.text);
+		sweep_fail("nothing failed, and it ended with %s: %s", mortise_status_name(job.status),
+			   job.text);
 	plan->armed = 0;
 	work_again(rig, level, &job);
 	if (job.status == MORTISE_EVIOLATION) /* it had not come so far before */
@@ -198,8 +201,11 @@ static void wait_for_all(void)
 static void run(const void *arg, unsigned kind, unsigned n, bool on)
 {
 	const struct level *level = arg;
-	struct rig_options opt = { .fault = level->confined ? "violation" : "nothing", .phase = AT_CALL, .set = level->set,
-				   .helper = GUARD_INJECT, .confined = level->confined };
+	struct rig_options opt = { .fault = level->confined ? "violation" : "nothing",
+				   .phase = AT_CALL,
+				   .set = level->set,
+				   .helper = GUARD_INJECT,
+				   .confined = level->confined };
 	unsigned before = count_descriptors();
 	mortise_error err = { 0 };
 	char stage[96];
@@ -224,7 +230,12 @@ static void run(const void *arg, unsigned kind, unsigned n, bool on)
 
 int main(int argc, char **argv)
 {
-	struct sweep sweep = { .kinds = GUARD_KINDS_COUNT, .names = names, .count = count, .goes_on = goes_on, .run = run, .most = 4 };
+	struct sweep sweep = { .kinds = GUARD_KINDS_COUNT,
+			       .names = names,
+			       .count = count,
+			       .goes_on = goes_on,
+			       .run = run,
+			       .most = 4 };
 	unsigned number = 0;
 	bool good;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The usual cell: a host of its own with a real process. What is looked at in all of them: the work at hand ends as the table
- * says, exactly once; the next work is done well, by the same process or a new one; a polite stop ends; no descriptor and no
- * process is left.
+ * The usual cell: a host of its own with a real process. What is looked at in all of them: the work at hand
+ * ends as the table says, exactly once; the next work is done well, by the same process or a new one; a polite
+ * stop ends; no descriptor and no process is left.
  */
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,8 @@ bool judge(const struct job *job, const struct row *row, unsigned want)
 	const struct word *word = word_of(job->status);
 
 	if (!word || !(word->bit & want))
-		return fail("ended with %s: %s", word ? word->name : mortise_status_name(job->status), job->text);
+		return fail("ended with %s: %s", word ? word->name : mortise_status_name(job->status),
+			    job->text);
 	if (job->status == 0 && !job->right && !(want & LOOSE))
 		return fail("somebody else's result");
 	if (job->status && row->text && !job->rig->tongue->asks && !strstr(job->text, row->text))
@@ -81,13 +82,15 @@ static bool give_up(struct rig *rig, struct job *job)
 	return rig_until_done(job) || fail("never ended");
 }
 
-static bool hit_by_work(struct rig *rig, struct job *job, const struct row *row, enum phase phase, unsigned want)
+static bool hit_by_work(struct rig *rig, struct job *job, const struct row *row, enum phase phase,
+			unsigned want)
 {
 	bool done;
 
 	rig->big = rig->opt.big && phase != AT_CALL;
-	done = rig->tongue->asks && phase == AT_CALL && (want & LATE) ? give_up(rig, job)
-									   : work(rig, job, want & LATE ? SHORT_MS : LONG_MS);
+	done = rig->tongue->asks && phase == AT_CALL && (want & LATE) ?
+		       give_up(rig, job) :
+		       work(rig, job, want & LATE ? SHORT_MS : LONG_MS);
 
 	return done && judge(job, row, rig->tongue->asks && (want & ~(OK | DIES)) ? want | CRASHED : want);
 }
@@ -101,7 +104,8 @@ static bool hit_when_idle(struct rig *rig, struct job *job, const struct row *ro
 	if ((want & DIES) && !rig_until_death(rig))
 		return fail("does not end");
 	wait_for_the_end(rig);
-	return rig->tongue->asks && (want & LATE) ? give_up(rig, job) : hit_by_work(rig, job, row, AT_IDLE, want);
+	return rig->tongue->asks && (want & LATE) ? give_up(rig, job) :
+						    hit_by_work(rig, job, row, AT_IDLE, want);
 }
 
 static bool hit_at_stop(struct rig *rig, struct job *job, const struct row *row, unsigned want)
@@ -148,7 +152,8 @@ static bool recover(struct rig *rig, const struct row *row, unsigned want)
 		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE);
 	wait_for_the_end(rig);
 	if (want & FINAL) { /* whoever asks by name gets a fresh start */
-		if (mortise_plugin_state(rig->plugin) != MORTISE_FAILED || mortise_plugin_start(rig->plugin, NULL) < 0)
+		if (mortise_plugin_state(rig->plugin) != MORTISE_FAILED ||
+		    mortise_plugin_start(rig->plugin, NULL) < 0)
 			return fail("is not given up");
 	}
 	for (int i = 0; (want & STUBBORN) && !rig->tongue->patient && i < 3; i++)
@@ -163,7 +168,8 @@ static bool recover(struct rig *rig, const struct row *row, unsigned want)
 	return stop_well(rig);
 }
 
-static const char *const *settings(const struct tongue *tongue, const struct row *row, enum phase phase, unsigned want)
+static const char *const *settings(const struct tongue *tongue, const struct row *row, enum phase phase,
+				   unsigned want)
 {
 	static char limits[3][96];
 	static const char *set[8];
@@ -174,7 +180,8 @@ static const char *const *settings(const struct tongue *tongue, const struct row
 	for (size_t i = 0; i < 3 && row->set[i]; i++)
 		set[n++] = row->set[i];
 	for (size_t i = 0; phase == AT_START && timed && i < 3 && tongue->greeting[i]; i++) {
-		snprintf(limits[i], sizeof(limits[i]), "timeouts.%s=%s", tongue->greeting[i], want & LATE ? SHORT : LONG);
+		snprintf(limits[i], sizeof(limits[i]), "timeouts.%s=%s", tongue->greeting[i],
+			 want & LATE ? SHORT : LONG);
 		set[n++] = limits[i];
 	}
 	if (phase == AT_START && tongue->asks && timed)
@@ -219,7 +226,8 @@ static const char *why_not_confined(void)
 bool play_usual(const struct cell *cell)
 {
 	const struct row *row = cell->row;
-	struct rig_options opt = { .fault = row->name, .phase = cell->phase,
+	struct rig_options opt = { .fault = row->name,
+				   .phase = cell->phase,
 				   .set = settings(cell->tongue, row, cell->phase, cell->want) };
 	mortise_error err = { 0 };
 	struct rig rig;
@@ -236,7 +244,8 @@ bool play_usual(const struct cell *cell)
 		opt.confined = row->twist->confined;
 		opt.big = row->twist->big;
 	}
-	good = rig_open(&rig, cell->tongue, &opt, &err) == 0 ? play_open(&rig, cell, &job) : fail("%s", err.text);
+	good = rig_open(&rig, cell->tongue, &opt, &err) == 0 ? play_open(&rig, cell, &job) :
+							       fail("%s", err.text);
 	rig_close(&rig);
 	return job.finals <= 1 ? good : fail("ended %d times", job.finals);
 }

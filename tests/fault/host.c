@@ -12,10 +12,10 @@
 
 #include "base/alloc.h"
 
-#define GUARD_S 60
-#define BIG_MS 1200 /* longer than greetings take to be given up in a test: the work comes after them */
+#define GUARD_S   60
+#define BIG_MS    1200      /* longer than greetings take to be given up in a test: the work comes after them */
 #define BIG_BYTES (3 << 20) /* more than the pipe will hold, which grows for a large message */
-#define UNIT "{\"inputs\":[],\"output\":\"/dev/null\"}"
+#define UNIT      "{\"inputs\":[],\"output\":\"/dev/null\"}"
 
 /* ---- jobs ---- */
 
@@ -32,7 +32,9 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	struct job *job = arg;
 
 	if (!reply->more)
-		settle(job, reply->status, reply->status == 0 && reply->result.text && memmem(reply->result.text, reply->result.len, "done", 4),
+		settle(job, reply->status,
+		       reply->status == 0 && reply->result.text &&
+			       memmem(reply->result.text, reply->result.len, "done", 4),
 		       reply->error ? reply->error->text : "");
 }
 
@@ -43,7 +45,8 @@ static void hand_out(struct rig *rig)
 	if (!request || !rig->job || rig->job->finals)
 		return;
 	rig->asked = NULL;
-	/* Nobody can say whether the analyzer has heard anything: it is sent home, and the end of it is the end of the job. */
+	/* Nobody can say whether the analyzer has heard anything: it is sent home, and the end of it is the
+	 * end of the job. */
 	if (mortise_request_reply(request, (mortise_json){ UNIT, strlen(UNIT) }) < 0)
 		mortise_plugin_stop(rig->plugin, MORTISE_STOP_NOW);
 }
@@ -60,7 +63,8 @@ static void make_params(const struct tongue *tongue, size_t pad, struct mor_buf 
 		mor_buf_byte(&order, 'x');
 	mor_buf_text(&order, "\"}");
 	/* A text, too: for command lines. */
-	if (mor_buf_failed(&order) || tongue_params(tongue, mor_buf_view(&order), out) < 0 || mor_buf_byte(out, '\0') < 0)
+	if (mor_buf_failed(&order) || tongue_params(tongue, mor_buf_view(&order), out) < 0 ||
+	    mor_buf_byte(out, '\0') < 0)
 		abort();
 	out->len--;
 }
@@ -80,7 +84,9 @@ mortise_json rig_params(void)
 
 static int call_start(struct rig *rig, struct job *job, uint32_t timeout_ms, mortise_error *err)
 {
-	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = timeout_ms, .on_reply = on_reply, .arg = job };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .timeout_ms = timeout_ms, .on_reply = on_reply, .arg = job
+	};
 	mortise_json params = rig_params();
 
 	if (rig->big) {
@@ -132,7 +138,8 @@ static void lose_unit(struct rig *rig, const char *why)
 static void on_event(const mortise_event *event, void *arg)
 {
 	struct rig *rig = arg;
-	bool down = event->state == MORTISE_STOPPED || event->state == MORTISE_BACKOFF || event->state == MORTISE_FAILED;
+	bool down = event->state == MORTISE_STOPPED || event->state == MORTISE_BACKOFF ||
+		    event->state == MORTISE_FAILED;
 
 	rig->events[event->type]++;
 	if (event->type == MORTISE_EVENT_STDERR && strcmp(event->text, "fault: now") == 0) {
@@ -146,7 +153,8 @@ static void on_event(const mortise_event *event, void *arg)
 		rig->deaths++;
 		lose_unit(rig, event->text);
 	}
-	if (event->type == MORTISE_EVENT_NOTE && rig->job && !rig->job->finals && strcmp(event->method, "done") == 0) {
+	if (event->type == MORTISE_EVENT_NOTE && rig->job && !rig->job->finals &&
+	    strcmp(event->method, "done") == 0) {
 		struct job *job = rig->job;
 
 		rig->job = NULL;
@@ -185,12 +193,13 @@ static void add(struct settings *to, const char *const *more)
 
 static void add_all(struct settings *to, const struct rig *rig)
 {
-	ADD(to, "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30", "stop.bye=300ms", "stop.term=400ms",
-	    "stop.kill=300ms", "limits.frame=64KiB");
+	ADD(to, "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30", "stop.bye=300ms",
+	    "stop.term=400ms", "stop.kill=300ms", "limits.frame=64KiB");
 	if (!rig->tongue->one_shot) /* that has one process for each */
 		ADD(to, "limits.in_flight=1");
 	if (strcmp(rig->tongue->dialect, "plain") == 0) {
-		snprintf(to->framing, sizeof(to->framing), "plugin.framing=%s", mor_framing_name(rig->tongue->framing));
+		snprintf(to->framing, sizeof(to->framing), "plugin.framing=%s",
+			 mor_framing_name(rig->tongue->framing));
 		ADD(to, to->framing);
 	}
 	if (rig->opt.confined) {
@@ -229,13 +238,21 @@ static int make_host(struct rig *rig, mortise_error *err)
 	return mortise_host_new(&opt, &rig->host, err);
 }
 
-int rig_open(struct rig *rig, const struct tongue *tongue, const struct rig_options *options, mortise_error *err)
+int rig_open(struct rig *rig, const struct tongue *tongue, const struct rig_options *options,
+	     mortise_error *err)
 {
 	struct settings settings = { 0 };
 	char own[96];
-	const char *argv[] = { FAULT_PLUGIN, tongue->name, options->fault, phase_names[options->phase], rig->mark, NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = "fault", .dialect = tongue->dialect,
-				       .set = settings.set, .on_event = on_event, .on_request = on_request, .arg = rig };
+	const char *argv[] = { FAULT_PLUGIN, tongue->name, options->fault, phase_names[options->phase],
+			       rig->mark,    NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .name = "fault",
+				       .dialect = tongue->dialect,
+				       .set = settings.set,
+				       .on_event = on_event,
+				       .on_request = on_request,
+				       .arg = rig };
 	int r;
 
 	*rig = (struct rig){ .tongue = tongue, .opt = *options };
@@ -275,9 +292,9 @@ void rig_turn(struct rig *rig)
 }
 
 /* The guard only turns a hang into a failure with a name. */
-#define TURN_WHILE(rig, goes_on)                                                          \
-	for (int64_t guard_end = now_s() + GUARD_S; (goes_on) && now_s() < guard_end;)    \
-		rig_turn(rig)
+#define TURN_WHILE(rig, goes_on) \
+	for (int64_t guard_end = now_s() + GUARD_S; (goes_on) && now_s() < guard_end;) \
+	rig_turn(rig)
 
 bool rig_until(struct rig *rig, const bool *value)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A host with one fault-plugin, through <mortise/mortise.h> alone, the same for dialects that are called and that ask. */
+/* A host with one fault-plugin, through <mortise/mortise.h> alone, the same for dialects that are called
+ * and that ask. */
 #ifndef TESTS_FAULT_HOST_H
 #define TESTS_FAULT_HOST_H
 
@@ -14,7 +15,8 @@
 struct job {
 	struct rig *rig;
 	int finals;
-	int status; /* of the last callback, or why it was refused; an analyzer that ended is MORTISE_ECRASHED */
+	/* of the last callback, or why it was refused; an analyzer that ended is MORTISE_ECRASHED */
+	int status;
 	bool right; /* with the result that the plugin should give */
 	char text[512];
 };
@@ -23,12 +25,12 @@ struct job {
 struct rig_options {
 	const char *fault;
 	enum phase phase;
-	const char *const *set;  /* as in mortise_plugin_options, after what all have */
-	const char *helper;      /* in place of mortise-jail */
-	bool own_program;        /* PROGRAM_FILE in its directory, in place of fault-plugin */
-	bool confined;           /* at level t0, with the directory as its workspace */
-	bool big;                /* there will be work that no pipe holds */
-	struct rig *beside;      /* whose host and directory are shared */
+	const char *const *set;          /* as in mortise_plugin_options, after what all have */
+	const char *helper;              /* in place of mortise-jail */
+	bool own_program;                /* PROGRAM_FILE in its directory, in place of fault-plugin */
+	bool confined;                   /* at level t0, with the directory as its workspace */
+	bool big;                        /* there will be work that no pipe holds */
+	struct rig *beside;              /* whose host and directory are shared */
 	void (*on_commit)(struct rig *); /* the plugin says that now is the time */
 };
 
@@ -37,13 +39,14 @@ struct rig {
 	struct rig_options opt;
 	mortise_host *host;
 	mortise_plugin *plugin;
-	char dir[64];           /* for the files of fault.h */
-	char mark[96];          /* the file that tells that the fault has been */
-	bool big;               /* the next job is one that no pipe holds, and may not take long to be written */
-	bool committed;         /* the plugin said so */
-	bool escaped;           /* it got what it may not have */
+	char dir[64];  /* for the files of fault.h */
+	char mark[96]; /* the file that tells that the fault has been */
+	/* the next job is one that no pipe holds, and may not take long to be written */
+	bool big;
+	bool committed; /* the plugin said so */
+	bool escaped;   /* it got what it may not have */
 	int events[MORTISE_EVENT_TYPES];
-	int deaths;             /* how often it left a state in which it ran */
+	int deaths; /* how often it left a state in which it ran */
 	/* an analyzer's */
 	mortise_request *asked; /* waits for a record */
 	struct job *job;        /* waits for a request, or for its end */

@@ -87,7 +87,8 @@ static bool fails(enum inject_kind kind)
 	if (!plan.armed)
 		return false;
 	plan.count[kind]++;
-	if (kind != plan.kind || !plan.n || plan.count[kind] < plan.n || (plan.count[kind] > plan.n && !plan.on))
+	if (kind != plan.kind || !plan.n || plan.count[kind] < plan.n ||
+	    (plan.count[kind] > plan.n && !plan.on))
 		return false;
 	plan.hit = true;
 	errno = errors[kind];
@@ -155,9 +156,9 @@ static void *real(const char *name)
 	return known[i].fn;
 }
 
-#define WRAP(kind, name, params, args)                    \
-	HERE int name params                              \
-	{                                                 \
+#define WRAP(kind, name, params, args) \
+	HERE int name params \
+	{ \
 		return fails(INJECT_##kind) ? -1 : REAL(name) args; \
 	}
 
@@ -169,7 +170,7 @@ WRAP(pipe2, pipe2, (int fds[2], int flags), (fds, flags))
 WRAP(socketpair, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 WRAP(memfd_create, memfd_create, (const char *name, unsigned flags), (name, flags))
 WRAP(waitid, waitid, (idtype_t type, id_t id, siginfo_t *info, int flags), (type, id, info, flags))
-WRAP(poll, poll, (struct pollfd *fds, nfds_t count, int ms), (fds, count, ms))
+WRAP(poll, poll, (struct pollfd * fds, nfds_t count, int ms), (fds, count, ms))
 WRAP(fstat, fstat64, (int fd, struct stat64 *st), (fd, st))
 
 /* Only an addition needs memory. */
@@ -178,8 +179,8 @@ HERE int epoll_ctl(int fd, int op, int other, struct epoll_event *event)
 	return op == EPOLL_CTL_ADD && fails(INJECT_epoll_ctl) ? -1 : REAL(epoll_ctl)(fd, op, other, event);
 }
 
-HERE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
-		     char *const argv[], char *const env[])
+HERE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		     const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
 	return fails(INJECT_posix_spawn) ? EAGAIN : REAL(posix_spawn)(pid, path, actions, attr, argv, env);
 }
@@ -287,7 +288,8 @@ HERE long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
-	if ((number == SYS_pidfd_open && fails(INJECT_pidfd_open)) || (number == SYS_waitid && fails(INJECT_waitid)))
+	if ((number == SYS_pidfd_open && fails(INJECT_pidfd_open)) ||
+	    (number == SYS_waitid && fails(INJECT_waitid)))
 		return -1;
 	return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

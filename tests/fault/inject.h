@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of libmortise.so into libc that can be made to fail: this program's own functions of the same names come first. */
+/* Calls of libmortise.so into libc that can be made to fail: this program's own functions of the same
+ * names come first. */
 #ifndef TESTS_FAULT_INJECT_H
 #define TESTS_FAULT_INJECT_H
 
@@ -25,12 +26,13 @@ enum inject_kind {
 /* clang-format on */
 extern const char *const inject_names[INJECT_KINDS_COUNT];
 
-/* The n-th call of that kind from now on fails, and with `on` all after it. n 0: none does, they are counted. */
+/* The n-th call of that kind from now on fails, and with `on` all after it. n 0: none does,
+ * they are counted. */
 void inject_arm(enum inject_kind kind, unsigned n, bool on);
 void inject_disarm(void);
-unsigned inject_count(unsigned kind);         /* calls since it was armed */
-bool inject_may_go_on(unsigned kind);         /* nobody is interrupted for ever */
-bool inject_hit(void);                        /* one has failed since then */
-long inject_blocks(void);                     /* of memory that are in use */
+unsigned inject_count(unsigned kind); /* calls since it was armed */
+bool inject_may_go_on(unsigned kind); /* nobody is interrupted for ever */
+bool inject_hit(void);                /* one has failed since then */
+long inject_blocks(void);             /* of memory that are in use */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault-inject DIALECT [KIND]: whole sessions with a good plugin, in which each call into libc that can fail does so
- * (sweep.h). Then all works again. Whatever was hit: an error or none at once, but
- * no crash; work that was taken ends exactly once; no memory, descriptor or process is left; and the next work is done well.
+ * fault-inject DIALECT [KIND]: whole sessions with a good plugin, in which each call into libc that can fail
+ * does so (sweep.h). Then all works again. Whatever was hit: an error or none at once, but no crash; work that
+ * was taken ends exactly once; no memory, descriptor or process is left; and the next work is done well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "inject.h"
 #include "sweep.h"
 
-#define JOBS 3
+#define JOBS  3
 #define TURNS 40 /* while calls keep failing */
 
 struct session {
@@ -41,8 +41,11 @@ static void pool_reply(const mortise_reply *reply, void *arg)
 static int open_pool(struct session *s, const struct tongue *tongue, mortise_error *err)
 {
 	const char *argv[] = { FAULT_PLUGIN, tongue->name, "none", "start", s->rig.mark, NULL };
-	static const char *const set[] = { "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = "fault", .dialect = tongue->dialect, .set = set };
+	static const char *const set[] = { "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30",
+					   NULL };
+	mortise_plugin_options opt = {
+		.size = sizeof(opt), .argv = argv, .name = "fault", .dialect = tongue->dialect, .set = set
+	};
 	mortise_pool_options pool = { .size = sizeof(pool), .workers = 2, .retries = 1 };
 
 	return mortise_pool_new(s->rig.host, &opt, &pool, &s->pool, err);
@@ -50,7 +53,9 @@ static int open_pool(struct session *s, const struct tongue *tongue, mortise_err
 
 static int start(struct session *s, struct job *job)
 {
-	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = 30000, .on_reply = pool_reply, .arg = job };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .timeout_ms = 30000, .on_reply = pool_reply, .arg = job
+	};
 	const struct tongue *t = s->rig.tongue;
 	mortise_error err = { 0 };
 	int r;
@@ -171,8 +176,12 @@ static void run(const void *arg, unsigned kind, unsigned n, bool on)
 int main(int argc, char **argv)
 {
 	struct stage stage = { .tongue = argc > 1 ? tongue_find(argv[1]) : NULL };
-	struct sweep sweep = { .kinds = INJECT_KINDS_COUNT, .names = inject_names, .count = inject_count, .goes_on = inject_may_go_on,
-			       .run = run, .arg = &stage };
+	struct sweep sweep = { .kinds = INJECT_KINDS_COUNT,
+			       .names = inject_names,
+			       .count = inject_count,
+			       .goes_on = inject_may_go_on,
+			       .run = run,
+			       .arg = &stage };
 	const char *only = argc > 2 ? argv[2] : NULL;
 	unsigned number = 0;
 	char name[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault-matrix TONGUE [ROW/PHASE]: see fault.h. Most cells wait most of the time, so several processes share them.
- * fault-matrix --rows: the names of all rows.
+ * fault-matrix TONGUE [ROW/PHASE]: see fault.h. Most cells wait most of the time, so several processes share
+ * them. fault-matrix --rows: the names of all rows.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 #include "cell.h"
 #include "rows.h"
 
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
-#define WORKERS 8
+#define ROWS     (sizeof(rows) / sizeof(rows[0]))
+#define WORKERS  8
 #define MOST_KIB (64 << 10) /* of a host, whatever its plugins do */
 
 static struct result {
 	bool good, skipped;
 	char said[1000];
-} *results; /* by row and phase; shared by all processes */
+} * results; /* by row and phase; shared by all processes */
 static struct result *result;
 
 bool fail(const char *format, ...)
@@ -58,14 +58,16 @@ static const char *why_none(const struct cell *cell)
 
 static struct cell cell_of(const struct tongue *tongue, size_t number)
 {
-	struct cell cell = { .tongue = tongue, .row = &rows[number / PHASES], .phase = (enum phase)(number % PHASES) };
+	struct cell cell = { .tongue = tongue,
+			     .row = &rows[number / PHASES],
+			     .phase = (enum phase)(number % PHASES) };
 
 	cell.want = cell.row->want[cell.phase];
 	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
 		const struct exception *e = &exceptions[i];
 
-		if (strncmp(e->tongue, tongue->name, strlen(e->tongue)) == 0 && strcmp(e->row, cell.row->name) == 0 &&
-		    (e->phases & 1 << cell.phase))
+		if (strncmp(e->tongue, tongue->name, strlen(e->tongue)) == 0 &&
+		    strcmp(e->row, cell.row->name) == 0 && (e->phases & 1 << cell.phase))
 			cell.want = e->want;
 	}
 	if (!tongue->greets && cell.phase == AT_START && (cell.want & ANSWER))
@@ -85,7 +87,8 @@ static bool is_wanted(const struct cell *cell, const char *only)
 
 static bool run(const struct cell *cell)
 {
-	bool (*play)(const struct cell *) = cell->row->twist && cell->row->twist->play ? cell->row->twist->play : play_usual;
+	bool (*play)(const struct cell *) =
+		cell->row->twist && cell->row->twist->play ? cell->row->twist->play : play_usual;
 	unsigned before = count_descriptors();
 	bool good = play(cell);
 
@@ -114,8 +117,8 @@ static void note_death(int status)
 	size_t len = strlen(result->said);
 
 	if (status)
-		snprintf(result->said + len, sizeof(result->said) - len, "%sthe host has died (wait status %#x)", len ? "; " : "",
-			 (unsigned)status);
+		snprintf(result->said + len, sizeof(result->said) - len,
+			 "%sthe host has died (wait status %#x)", len ? "; " : "", (unsigned)status);
 }
 
 static void wait_for_one(pid_t pids[ROWS * PHASES])
@@ -173,8 +176,8 @@ static unsigned report(const struct tongue *tongue, const char *only)
 			printf("# %s: %s/%s does not exist: %s\n", tongue->name, cell.row->name, phase, why);
 			continue;
 		}
-		printf("%sok %u - %s: %s/%s%s\n", results[i].good ? "" : "not ", ++cells, tongue->name, cell.row->name, phase,
-		       results[i].skipped ? " # SKIP" : "");
+		printf("%sok %u - %s: %s/%s%s\n", results[i].good ? "" : "not ", ++cells, tongue->name,
+		       cell.row->name, phase, results[i].skipped ? " # SKIP" : "");
 		if (results[i].said[0])
 			printf("# %s\n", results[i].said);
 		failed += !results[i].good;
@@ -192,7 +195,8 @@ int main(int argc, char **argv)
 			puts(rows[i].name);
 		return 0;
 	}
-	results = mmap(NULL, ROWS * PHASES * sizeof(*results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	results = mmap(NULL, ROWS * PHASES * sizeof(*results), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!tongue || results == MAP_FAILED)
 		return 2;
 	do_all(tongue, argc > 2 ? argv[2] : NULL);

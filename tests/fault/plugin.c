@@ -35,7 +35,7 @@ static bool due(enum phase now, const char *result)
 	fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return false; /* it has been */
-	flock(fd, LOCK_SH); /* kept, by children too: who can lock it alone knows that all are gone */
+	flock(fd, LOCK_SH);   /* kept, by children too: who can lock it alone knows that all are gone */
 	(void)!write(STDERR_FILENO, told, sizeof(told) - 1);
 	fault->commit(result);
 	return fault->answers;
@@ -78,7 +78,8 @@ static void take_request(const struct mor_message *message)
 {
 	static bool greeted;
 	const char *result = call_result;
-	bool call = mor_slice_is(message->method, tongue->method), found = call || tongue_fixed(tongue, message->method, &result);
+	bool call = mor_slice_is(message->method, tongue->method),
+	     found = call || tongue_fixed(tongue, message->method, &result);
 	enum phase phase = call ? AT_CALL : is_bye(message) ? AT_STOP : AT_START;
 
 	snprintf(id, sizeof(id), "%.*s", (int)message->id.len, message->id.ptr ? message->id.ptr : "0");
@@ -90,7 +91,9 @@ static void take_request(const struct mor_message *message)
 	if (message->kind == MOR_MSG_REQUEST && found)
 		answer(id, result);
 	else if (message->kind == MOR_MSG_REQUEST)
-		send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"no such method\"}}", id);
+		send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"no such "
+			    "method\"}}",
+			    id);
 	if (call && !tongue->one_shot)
 		due(AT_IDLE, NULL);
 	else if (call)

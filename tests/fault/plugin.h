@@ -17,7 +17,7 @@ void send_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct fault {
 	const char *name;
 	void (*commit)(const char *result); /* what would be the right answer; NULL: nobody has asked */
-	bool answers; /* it has answered, or never will; else the right answer follows */
+	bool answers;                       /* it has answered, or never will; else the right answer follows */
 };
 extern const struct fault faults[];
 extern const size_t fault_count;

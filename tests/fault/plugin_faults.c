@@ -16,7 +16,7 @@
 #include "base/fd.h"
 
 #define FLOOD 5000
-#define BIG (256 << 10) /* over the frame limit that the matrix sets */
+#define BIG   (256 << 10) /* over the frame limit that the matrix sets */
 
 /* ---- out ---- */
 
@@ -179,8 +179,8 @@ static void neither(const char *result)
 
 static void both(const char *result)
 {
-	send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s,\"error\":{\"code\":1,\"message\":\"x\"}}", id,
-		    result ? as_json(result) : "1");
+	send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s,\"error\":{\"code\":1,\"message\":\"x\"}}",
+		    id, result ? as_json(result) : "1");
 }
 
 static void bad_utf8(const char *result)
@@ -236,7 +236,9 @@ static void twice_a_key(const char *result)
 static void huge_number(const char *result)
 {
 	(void)result;
-	send_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"a\":1e400,\"b\":-0,\"c\":123456789012345678901234567890,\"d\":1e}}", id);
+	send_format(
+		"{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"a\":1e400,\"b\":-0,\"c\":123456789012345678901234567890,\"d\":1e}}",
+		id);
 }
 
 static void too_big(const char *result)
@@ -255,7 +257,9 @@ static void flood(const char *result)
 {
 	(void)result;
 	for (int i = 0; i < FLOOD; i++)
-		send_text("{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{\"level\":\"info\",\"message\":\"and so on\"}}");
+		send_text(
+			"{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{\"level\":\"info\",\"message\":\"and "
+			"so on\"}}");
 }
 
 static void endless_flood(const char *result)
@@ -285,7 +289,8 @@ static void string_id(const char *result)
 static void null_id_error(const char *result)
 {
 	(void)result;
-	send_text("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"not understood\"}}");
+	send_text(
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"not understood\"}}");
 }
 
 /* 2^53 + 1 and 2^63 - 1 */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table: what is required of each fault in each phase. Included by matrix.c alone. README.md says where each comes from. */
+/* The table: what is required of each fault in each phase. Included by matrix.c alone. README.md says where
+ * each comes from. */
 
 /* clang-format off */
 #define ROW(row_name, start, call, idle, stop, ...) \
@@ -109,9 +110,10 @@ struct exception {
 	unsigned phases, want;
 };
 #define IN(phase) (1U << AT_##phase)
-#define ALWAYS (IN(START) | IN(CALL) | IN(IDLE) | IN(STOP))
+#define ALWAYS    (IN(START) | IN(CALL) | IN(IDLE) | IN(STOP))
 static const struct exception exceptions[] = {
-	/* A greeting that is no message is final where the dialect needs it, and passed over where it does not. */
+/* A greeting that is no message is final where the dialect needs it, and passed over
+ * where it does not. */
 /* clang-format off */
 #define GREETING(tongue, wanted, limit) \
 	{ tongue, "neither", IN(START), wanted }, { tongue, "both", IN(START), wanted }, \
@@ -119,7 +121,7 @@ static const struct exception exceptions[] = {
 	{ tongue, "surrogate", IN(START), wanted }, { tongue, "deep", IN(START), wanted }, \
 	{ tongue, "twice_a_key", IN(START), wanted }, { tongue, "huge_number", IN(START), wanted }, \
 	{ tongue, "too_big", IN(START), limit }
-/* clang-format on */
+	/* clang-format on */
 	GREETING("yams", BREACH | FINAL, LIMIT | FINAL),
 	GREETING("gassist", BREACH | FINAL, LIMIT | FINAL),
 	GREETING("ayiou", OK, LIMIT | FINAL),
@@ -147,10 +149,10 @@ static const struct exception exceptions[] = {
 	{ "sunscreen", "bom", IN(START), OK },
 	{ "sunscreen", "string_id", IN(START), OK },
 	{ "sunscreen", "null_id", IN(START), OK },
-	/* One call, one process: how it ends counts, and whatever it says besides. */
+/* One call, one process: how it ends counts, and whatever it says besides. */
 /* clang-format off */
 #define AFTER(fault, wanted) { "sunscreen-json", fault, IN(STOP), wanted }
-/* clang-format on */
+	/* clang-format on */
 	{ "sunscreen-json", "exit_0", IN(START) | IN(CALL), BREACH },
 	{ "sunscreen-json", "partial", IN(START) | IN(CALL), BREACH },
 	{ "sunscreen-json", "bom", IN(CALL), BREACH },
@@ -165,9 +167,10 @@ static const struct exception exceptions[] = {
 	{ "sunscreen-json", "null_id", IN(START), REMOTE },
 	{ "sunscreen-json", "too_big", IN(START), LIMIT },
 	{ "sunscreen-json", "closes_stdin", IN(START), BREACH },
-	{ "sunscreen-json", "closes_stdout", IN(START) | IN(CALL) | IN(STOP), LATE }, /* its exit is waited for */
+	/* its exit is waited for */
+	{ "sunscreen-json", "closes_stdout", IN(START) | IN(CALL) | IN(STOP), LATE },
 	{ "sunscreen-json", "endless_flood", IN(START) | IN(CALL) | IN(STOP), LATE },
-/* clang-format off */
+	/* clang-format off */
 	AFTER("never_reads", LATE), AFTER("deaf", LATE), AFTER("grandchild", CRASHED),
 	AFTER("stops_itself", LATE), AFTER("lingers", LATE), AFTER("crash", CRASHED),
 	AFTER("exit_3", CRASHED), AFTER("hang", LATE), AFTER("drip", LATE), AFTER("wrong_version", BREACH),
@@ -176,7 +179,7 @@ static const struct exception exceptions[] = {
 	AFTER("huge_number", BREACH), AFTER("too_big", LIMIT), AFTER("violation", VIOLATED | FINAL),
 	AFTER("memory", CRASHED), AFTER("files", CRASHED), AFTER("cpu", CRASHED),
 	AFTER("guardian_killed", CRASHED), AFTER("clock_back", LATE),
-/* clang-format on */
+	/* clang-format on */
 	/* Its next start is one by name. */
 	{ "kythe", "violation", IN(IDLE), DIES | OK },
 	/* Kythe: what is no frame ends the session. */
@@ -185,7 +188,8 @@ static const struct exception exceptions[] = {
 	{ "kythe", "batch", IN(CALL), BREACH },
 	{ "kythe", "flood", IN(START), BREACH },
 	{ "kythe", "asks", IN(START), BREACH },
-	/* It answers nothing of ours: replies of its are passed over, and what it says before its greeting is none. */
+	/* It answers nothing of ours: replies of its are passed over, and what it says before its
+	 * greeting is none. */
 	GREETING("kythe", OK, LIMIT),
 	{ "kythe", "wrong_version", IN(START), OK },
 	{ "kythe", "bom", IN(START), OK },

@@ -94,7 +94,9 @@ static void give_back(struct rig *rig)
 	rig->opt.on_commit = NULL;
 }
 
-const struct twist no_descriptors = { .fault = "nothing", .begin = take_at_start, .commit = take_later, .end = give_back };
+const struct twist no_descriptors = {
+	.fault = "nothing", .begin = take_at_start, .commit = take_later, .end = give_back
+};
 
 /* ---- the wall clock jumps ---- */
 
@@ -181,8 +183,8 @@ const struct twist interrupted = { .fault = "in_pieces", .begin = be_interrupted
 
 /* ---- plain ones ---- */
 
-/* Of one that is killed as soon as the plugin runs, before it has said so, nothing more is heard; and nobody waits for the
- * plugin, which dies with it. */
+/* Of one that is killed as soon as the plugin runs, before it has said so, nothing more is heard; and nobody
+ * waits for the plugin, which dies with it. */
 const struct twist guardian_early = { .fault = "none", .helper = FAULT_JAIL, .silent = true },
 		   guardian_killed = { .silent = true, .orphan = true };
 const struct twist violates = { .confined = true };
@@ -193,7 +195,8 @@ const struct twist never_reads = { .fault = "hang", .big = true };
 /* As far as the fault. Of one who works once, or asks, the fault comes before its work has ended. */
 static bool bring_to_fault(struct rig *rig, struct job *job, enum phase phase)
 {
-	bool within = phase == AT_START || phase == AT_CALL || (phase == AT_IDLE && rig->tongue->asks) || rig->tongue->one_shot;
+	bool within = phase == AT_START || phase == AT_CALL || (phase == AT_IDLE && rig->tongue->asks) ||
+		      rig->tongue->one_shot;
 
 	if (job_start(rig, job, LONG_MS) < 0)
 		return fail("refused: %s", job->text);
@@ -209,12 +212,14 @@ static void be_host(const struct cell *cell, int told)
 	static const char *const soon[] = { "stop.bye=60s", "stop.term=30ms", "stop.kill=30ms", NULL };
 	/* Whose process ends with its call is told to stop before its fault is seen. */
 	static const char *const late[] = { "stop.bye=60s", "stop.term=2s", "stop.kill=30ms", NULL };
-	struct rig_options opt = { .fault = "tree", .phase = cell->phase,
+	struct rig_options opt = { .fault = "tree",
+				   .phase = cell->phase,
 				   .set = cell->tongue->one_shot && cell->phase == AT_STOP ? late : soon };
 	struct rig rig;
 	struct job job;
 
-	if (rig_open(&rig, cell->tongue, &opt, NULL) < 0 || !bring_to_fault(&rig, &job, cell->phase) || write(told, "!", 1) != 1)
+	if (rig_open(&rig, cell->tongue, &opt, NULL) < 0 || !bring_to_fault(&rig, &job, cell->phase) ||
+	    write(told, "!", 1) != 1)
 		_exit(1);
 	for (;;)
 		pause();
@@ -252,7 +257,8 @@ static bool play_host_killed(const struct cell *cell)
 	struct rig rig;
 	bool good = host_dies(cell);
 
-	good = good && (rig_open(&rig, cell->tongue, &(struct rig_options){ .fault = "none" }, NULL) == 0 || fail("not opened"));
+	good = good && (rig_open(&rig, cell->tongue, &(struct rig_options){ .fault = "none" }, NULL) == 0 ||
+			fail("not opened"));
 	good = good && end_well(&rig, cell->row);
 	if (good)
 		rig_close(&rig);
@@ -265,8 +271,8 @@ const struct twist host_killed = { .play = play_host_killed };
 
 #define TURNS 8 /* from when an answer lies in the pipe until its callback, at the most */
 
-/* The other answers, says so on another way, and from then on it is the host's turn. Where the end of a process is awaited
- * as well, that may take longer: then it is enough that it is not forgotten. */
+/* The other answers, says so on another way, and from then on it is the host's turn. Where the end of a process
+ * is awaited as well, that may take longer: then it is enough that it is not forgotten. */
 static bool answer_beside(struct rig *other, struct job *job, int aloud)
 {
 	unsigned turns = 0;
@@ -291,7 +297,8 @@ static bool play_both(struct rig *flood, struct rig *other, const struct cell *c
 		return fail("not started");
 	if (!other->tongue->one_shot && !rig_until_state(other, MORTISE_READY))
 		return fail("does not get ready");
-	if (!bring_to_fault(flood, &flooding, cell->phase) || !answer_beside(other, &job, aloud) || !judge(&job, cell->row, OK))
+	if (!bring_to_fault(flood, &flooding, cell->phase) || !answer_beside(other, &job, aloud) ||
+	    !judge(&job, cell->row, OK))
 		return false;
 	/* Of what the flood would do to its own call there are other rows. */
 	mortise_plugin_stop(flood->plugin, MORTISE_STOP_NOW);
@@ -314,7 +321,9 @@ static bool play_neighbour(const struct cell *cell)
 	snprintf(path, sizeof(path), "%s/" ALOUD_FILE, flood.dir);
 	if (mkfifo(path, 0600) < 0 || (aloud = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0)
 		abort();
-	if (good && rig_open(&other, cell->tongue, &(struct rig_options){ .fault = "aloud", .phase = AT_CALL, .beside = &flood }, &err) < 0)
+	if (good &&
+	    rig_open(&other, cell->tongue,
+		     &(struct rig_options){ .fault = "aloud", .phase = AT_CALL, .beside = &flood }, &err) < 0)
 		good = fail("%s", err.text);
 	good = good && play_both(&flood, &other, cell, aloud);
 	close(aloud);

@@ -15,7 +15,7 @@
 #include "cell.h"
 
 #define GUARD_S 60
-#define WORDS 40
+#define WORDS   40
 
 struct command {
 	const char *words[WORDS];
@@ -31,23 +31,26 @@ static void add(struct command *command, const char *word)
 		command->words[command->count++] = word;
 }
 
-#define ADD(command, ...)                                                              \
+#define ADD(command, ...) \
 	for (const char *const *word = (const char *const[]){ __VA_ARGS__, NULL }; *word; word++) \
-		add(command, *word)
+	add(command, *word)
 
 /* ---- the command line ---- */
 
 /* One record for an analyzer. */
 static bool make_archive(struct command *command)
 {
-	char *words[] = { MORTISE, "kzip", "create", "-o", command->archive, "--source", command->source, NULL };
+	char *words[] = {
+		MORTISE, "kzip", "create", "-o", command->archive, "--source", command->source, NULL
+	};
 	FILE *file = fopen(command->source, "we");
 	int status = -1;
 	pid_t pid;
 
 	if (!file || fputs("int a;\n", file) < 0 || fclose(file) != 0)
 		return fail("%s: %s", command->source, strerror(errno));
-	if (posix_spawn(&pid, MORTISE, NULL, NULL, words, environ) != 0 || waitpid(pid, &status, 0) != pid || status != 0)
+	if (posix_spawn(&pid, MORTISE, NULL, NULL, words, environ) != 0 || waitpid(pid, &status, 0) != pid ||
+	    status != 0)
 		return fail("no kzip could be made");
 	return true;
 }
@@ -69,14 +72,15 @@ static bool write_words(struct command *command, const struct cell *cell, bool t
 		ADD(command, "-j1", "--view", "directory", "-o", "/dev/null", command->archive);
 	else
 		ADD(command, "--dialect", tongue->dialect, tongue->action, rig_params().text);
-	ADD(command, "--", FAULT_PLUGIN, tongue->name, cell->phase == AT_STOP ? "lingers" : "hang", phase_names[cell->phase],
-	    command->mark);
+	ADD(command, "--", FAULT_PLUGIN, tongue->name, cell->phase == AT_STOP ? "lingers" : "hang",
+	    phase_names[cell->phase], command->mark);
 	return !tongue->asks || make_archive(command);
 }
 
 /* ---- running it ---- */
 
-/* As from a terminal: under nohup, or in the background of a script, some are ignored, and the command keeps it so. */
+/* As from a terminal: under nohup, or in the background of a script, some are ignored, and the
+ * command keeps it so. */
 static bool start(struct command *command)
 {
 	posix_spawn_file_actions_t actions;
@@ -94,7 +98,8 @@ static bool start(struct command *command)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-	r = posix_spawn(&command->pid, MORTISE, &actions, &attr, (char *const *)(uintptr_t)command->words, environ);
+	r = posix_spawn(&command->pid, MORTISE, &actions, &attr, (char *const *)(uintptr_t)command->words,
+			environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
@@ -144,8 +149,10 @@ static bool play_command(struct command *command, const struct cell *cell, int n
 		kill(command->pid, SIGTERM);
 	status = wait_for_all(command);
 	/* Of two that wait, the handler of the later one may run first. */
-	if (good && !(WIFEXITED(status) && (WEXITSTATUS(status) == 128 + number || (twice && WEXITSTATUS(status) == 128 + SIGTERM))))
-		good = fail("exit status %d (%#x) in place of %d", WEXITSTATUS(status), (unsigned)status, 128 + number);
+	if (good && !(WIFEXITED(status) &&
+		      (WEXITSTATUS(status) == 128 + number || (twice && WEXITSTATUS(status) == 128 + SIGTERM))))
+		good = fail("exit status %d (%#x) in place of %d", WEXITSTATUS(status), (unsigned)status,
+			    128 + number);
 	return good && (is_gone(command->mark) || fail("something of it lives on"));
 }
 
@@ -193,5 +200,5 @@ static bool play_twice(const struct cell *cell)
 	return play(cell, SIGINT, true);
 }
 
-const struct twist signal_int = { .play = play_int }, signal_term = { .play = play_term }, signal_hup = { .play = play_hup },
-		   signal_twice = { .play = play_twice };
+const struct twist signal_int = { .play = play_int }, signal_term = { .play = play_term },
+		   signal_hup = { .play = play_hup }, signal_twice = { .play = play_twice };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Analysis types: what is valid keeps to the grammar, what is mended stays mended, and every type is what it asks for. */
+/* Analysis types: what is valid keeps to the grammar, what is mended stays mended, and every type is
+ * what it asks for. */
 #include "fuzz.h"
 
 #include <string.h>

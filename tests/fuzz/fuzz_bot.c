@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bot's file: it is read or refused with a text, what comes out is whole, and a second reading gives the same. */
+/* A bot's file: it is read or refused with a text, what comes out is whole, and a second reading
+ * gives the same. */
 #include "fuzz.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entry streams. Byte 0: format and size of the pieces. What is read in pieces is what is read at once; what is converted
- * and converted back is the same stream. */
+/* Entry streams. Byte 0: format and size of the pieces. What is read in pieces is what is read at once; what is
+ * converted and converted back is the same stream. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -27,8 +27,8 @@ struct told {
 	const char *why;
 };
 
-static void tell(struct mor_buf *story, enum mor_item_kind kind, const struct mor_item *item, const char *window,
-		 size_t at)
+static void tell(struct mor_buf *story, enum mor_item_kind kind, const struct mor_item *item,
+		 const char *window, size_t at)
 {
 	/* memset: the padding is compared as well. */
 	struct told told, *last = story->len ? (struct told *)(void *)(story->data + story->len) - 1 : NULL;
@@ -82,10 +82,12 @@ static size_t read_window(struct mor_deframer *d, const struct setup *setup, con
 			return start;
 		}
 		CHECK(item.used > 0 && item.used <= len && d->scanned == 0);
-		CHECK(!item.body.ptr || (item.body.ptr >= stream + start && item.body.ptr + item.body.len <= stream + end));
+		CHECK(!item.body.ptr ||
+		      (item.body.ptr >= stream + start && item.body.ptr + item.body.len <= stream + end));
 		CHECK(kind != MOR_ITEM_FRAME || !setup->limit || item.body.len <= setup->limit);
 		CHECK(kind != MOR_ITEM_NOISE || !(setup->flags & MOR_DEFRAME_STRICT));
-		if (kind == MOR_ITEM_FRAME && setup->seed == 0 && !setup->reads && !(setup->flags & MOR_DEFRAME_EOF_ENDS))
+		if (kind == MOR_ITEM_FRAME && setup->seed == 0 && !setup->reads &&
+		    !(setup->flags & MOR_DEFRAME_EOF_ENDS))
 			check_frame(setup->framing, item.body);
 		tell(story, kind, &item, stream + start, start);
 		if (kind == MOR_ITEM_CORRUPT)
@@ -134,7 +136,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 3)
 		return 0;
-	setup = (struct setup){ data[0] % MOR_FRAMINGS, data[0] >> 2 & 7, reads[data[0] >> 5 & 3], limits[data[1] % 6], 0 };
+	setup = (struct setup){ data[0] % MOR_FRAMINGS, data[0] >> 2 & 7, reads[data[0] >> 5 & 3],
+				limits[data[1] % 6], 0 };
 	read_stream(&setup, (const char *)data + 3, size - 3, &at_once);
 	for (uint32_t seed = 1; seed < 4; seed++) {
 		MOR_CLEAN(mor_buf) struct mor_buf story = MOR_BUF_INIT;

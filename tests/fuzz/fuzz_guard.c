@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between the library and mortise-jail: the plan that one writes and the other reads, the records that come back, and the
- * plugin's stderr beside them. Nobody believes a size or a missing NUL. Byte 0 chooses which of the three; byte 1 how
- * many operations the plan has, or how the rest is cut into records or reads.
+ * Between the library and mortise-jail: the plan that one writes and the other reads, the records that come
+ * back, and the plugin's stderr beside them. Nobody believes a size or a missing NUL. Byte 0 chooses which of
+ * the three; byte 1 how many operations the plan has, or how the rest is cut into records or reads.
  */
 #include "fuzz.h"
 
@@ -23,11 +23,13 @@ void keep_scratch(const char *path)
 
 static void check_text(const struct mor_plan *plan, const char *text)
 {
-	CHECK(!text || (text > (const char *)plan->ops - sizeof(struct mor_plan_head) - 1 && text < (const char *)plan->end));
+	CHECK(!text || (text > (const char *)plan->ops - sizeof(struct mor_plan_head) - 1 &&
+			text < (const char *)plan->end));
 	CHECK(!text || memchr(text, '\0', (size_t)((const char *)plan->end - text)));
 }
 
-/* With the right beginning, unless the count is 255: a wrong one is refused at once, and nothing is learned from that. */
+/* With the right beginning, unless the count is 255: a wrong one is refused at once, and nothing is
+ * learned from that. */
 static void read_plan(const uint8_t *data, size_t size, unsigned count)
 {
 	struct mor_plan_head head = { MOR_PLAN_MAGIC, MOR_PLAN_VERSION, count };
@@ -48,7 +50,8 @@ static void read_plan(const uint8_t *data, size_t size, unsigned count)
 		check_text(&plan, plan.cwd);
 		check_text(&plan, plan.scratch);
 		for (int kind = MOR_OP_LEVEL; kind <= MOR_OP_SCRATCH; kind++)
-			for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(&plan, (enum mor_plan_kind)kind, op));)
+			for (const struct mor_plan_op *op = NULL;
+			     (op = mor_plan_next(&plan, (enum mor_plan_kind)kind, op));)
 				CHECK((const char *)mor_plan_payload(op) + op->size <= (const char *)plan.end);
 	}
 	mor_plan_fini(&plan);
@@ -113,10 +116,12 @@ static struct mor_proc *make_proc(struct heard *heard, int *ret_other_end, int *
 	struct mor_proc *proc = mor_zalloc(sizeof(*proc));
 	int ends[2], pipes[2];
 
-	CHECK(proc && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 && pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0);
+	CHECK(proc && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0 &&
+	      pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0);
 	proc->ops = &mor_proc_guarded;
 	proc->loop = the_loop();
-	proc->events = (struct mor_proc_events){ on_proc_started, on_proc_failed, on_proc_stderr, on_proc_exited, on_proc_view };
+	proc->events = (struct mor_proc_events){ on_proc_started, on_proc_failed, on_proc_stderr,
+						 on_proc_exited, on_proc_view };
 	proc->arg = heard;
 	proc->child.pidfd = proc->in = proc->out = -1;
 	proc->socket = ends[0];
@@ -175,7 +180,8 @@ static void read_stderr(const uint8_t *data, size_t size, unsigned cut)
 	int pipes[2];
 
 	lines_told = bytes_told = 0;
-	CHECK(pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0 && mor_stderr_start(the_loop(), &err, pipes[0], on_line) == 0);
+	CHECK(pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0 &&
+	      mor_stderr_start(the_loop(), &err, pipes[0], on_line) == 0);
 	for (size_t i = 0; i < size; i++)
 		newlines += data[i] == '\n';
 	while (all < size) {

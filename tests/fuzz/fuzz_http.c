@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handshake is taken or refused; what is taken stays within the bytes that came, and what we answer is a head again. */
+/* A handshake is taken or refused; what is taken stays within the bytes that came, and what we answer is
+ * a head again. */
 #include "fuzz.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal of a run. Byte 0 even: the rest is a text, of which only whole, good lines may be believed, and what is
- * believed would be written the same way. Odd: a journal is written from the rest, one byte of it changed, and no line may be
- * read that was not written.
+ * The journal of a run. Byte 0 even: the rest is a text, of which only whole, good lines may be believed, and
+ * what is believed would be written the same way. Odd: a journal is written from the rest, one byte of it
+ * changed, and no line may be read that was not written.
  */
 #include "fuzz.h"
 
@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "kythe/drive/journal.h"
 
-#define IDENTITY "0123456789abcdef"
+#define IDENTITY  "0123456789abcdef"
 #define LINES_MAX 64
 
 static void read_text(const uint8_t *data, size_t size)
@@ -38,7 +38,8 @@ static void read_text(const uint8_t *data, size_t size)
 }
 
 /* Two bytes of the input make a line. */
-static unsigned write_lines(const uint8_t *data, size_t size, struct mor_journal_line *lines, struct mor_buf *out)
+static unsigned write_lines(const uint8_t *data, size_t size, struct mor_journal_line *lines,
+			    struct mor_buf *out)
 {
 	unsigned count = 0;
 	uint64_t check = 0, bytes = 0;
@@ -46,7 +47,9 @@ static unsigned write_lines(const uint8_t *data, size_t size, struct mor_journal
 	mor_journal_head(IDENTITY, &check, out);
 	for (; size >= 2 && count < LINES_MAX; data += 2, size -= 2, count++) {
 		bytes += data[0];
-		lines[count] = (struct mor_journal_line){ .unit = count, .bytes = bytes, .sum = data[1] * 0x9e3779b97f4a7c15u,
+		lines[count] = (struct mor_journal_line){ .unit = count,
+							  .bytes = bytes,
+							  .sum = data[1] * 0x9e3779b97f4a7c15u,
 							  .failed = data[0] % 4 == 0 };
 		if (lines[count].failed)
 			lines[count].reason = MOR_SLICE("it crashed");
@@ -72,8 +75,9 @@ static void change_one(const uint8_t *data, size_t size)
 	while (r > 0 && (r = mor_journal_next(&reader, &line, NULL)) > 0) {
 		const struct mor_journal_line *wrote = &lines[seen++];
 
-		CHECK(seen <= count && line.failed == wrote->failed && line.unit == wrote->unit && line.bytes == wrote->bytes &&
-		      line.sum == wrote->sum && mor_slice_eq(line.reason, wrote->reason));
+		CHECK(seen <= count && line.failed == wrote->failed && line.unit == wrote->unit &&
+		      line.bytes == wrote->bytes && line.sum == wrote->sum &&
+		      mor_slice_eq(line.reason, wrote->reason));
 	}
 	CHECK(data[2] ? seen < count || count == 0 : seen == count);
 	mor_buf_fini(&text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Archives. Byte 0: 0, the rest is an archive; else the rest is the names of an archive's entries, one per line, each with
- * its line as content. Whatever comes: what is opened has units and files that are named by digests, and a file that is
- * read to its end is what its digest says.
+ * Archives. Byte 0: 0, the rest is an archive; else the rest is the names of an archive's entries, one per
+ * line, each with its line as content. Whatever comes: what is opened has units and files that are named by
+ * digests, and a file that is read to its end is what its digest says.
  */
 #include "fuzz.h"
 
@@ -53,7 +53,9 @@ static void check_unit(struct mor_kzip *kzip, size_t number)
 static void check_archive(struct mor_slice bytes)
 {
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
-	struct mor_kzip_options opt = { .max_file_bytes = 1 << 20, .max_unit_bytes = 1 << 20, .on_warning = ignore };
+	struct mor_kzip_options opt = { .max_file_bytes = 1 << 20,
+					.max_unit_bytes = 1 << 20,
+					.on_warning = ignore };
 	mortise_error err = { 0 };
 	int r = mor_kzip_open_bytes("x", bytes, &opt, &kzip, &err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A manifest of each format in a directory of its own: it is read or refused with a text, what comes out is whole, and a
- * second reading gives the same. Byte 0 chooses the format.
+ * A manifest of each format in a directory of its own: it is read or refused with a text, what comes out is
+ * whole, and a second reading gives the same. Byte 0 chooses the format.
  */
 #include "fuzz.h"
 
@@ -13,7 +13,8 @@
 #include "base/alloc.h"
 #include "manifest/manifest.h"
 
-static const char *const files[] = { "yams-plugin.json", "plugin.toml", "sunscreen-plugin.json", "manifest.json", "mortise.toml" };
+static const char *const files[] = { "yams-plugin.json", "plugin.toml", "sunscreen-plugin.json",
+				     "manifest.json", "mortise.toml" };
 #define FILES (sizeof(files) / sizeof(*files))
 
 static char dir[64];
@@ -57,7 +58,8 @@ static void check_whole(const struct mor_manifest *m)
 	MOR_LIST_EACH(node, after, &m->settings)
 		CHECK(mor_container_of(node, struct mor_setting, node)->origin[0]);
 	while (mor_json_next(&it))
-		CHECK(mor_json_text(mor_json_get(it.value, "name"), NULL) && mor_json_text(mor_json_get(it.value, "kind"), NULL));
+		CHECK(mor_json_text(mor_json_get(it.value, "name"), NULL) &&
+		      mor_json_text(mor_json_get(it.value, "kind"), NULL));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

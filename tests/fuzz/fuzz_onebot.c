@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line of input is an event or a fault; what plugins are given and what is sent is JSON, and text stays text. As a CQ
- * string, every byte is in one part, and escaping can be undone. */
+/* A line of input is an event or a fault; what plugins are given and what is sent is JSON, and text stays text.
+ * As a CQ string, every byte is in one part, and escaping can be undone. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -30,7 +30,8 @@ static void check_event(struct mor_slice line)
 		CHECK(mor_json_is_int(mor_json_get(mor_doc_root(params), "user_id")));
 		mor_onebot_send_text(mor_onebot_origin(&event), mor_buf_view(&event.text), "e", &call);
 		check_json(&call, &sent);
-		CHECK(mor_slice_eq(mor_json_string(mor_json_at(mor_doc_root(sent), "/params/message/0/data/text")),
+		CHECK(mor_slice_eq(mor_json_string(
+					   mor_json_at(mor_doc_root(sent), "/params/message/0/data/text")),
 				   mor_buf_view(&event.text)));
 	}
 	mor_onebot_event_fini(&event);
@@ -42,7 +43,8 @@ static void check_text(struct mor_slice text, enum mor_cq_place place)
 	struct mor_slice rest;
 	struct mor_cq_part part;
 
-	CHECK(mor_cq_escape(text, place, &there) == 0 && mor_cq_unescape(mor_buf_view(&there), place, &back) == 0);
+	CHECK(mor_cq_escape(text, place, &there) == 0 &&
+	      mor_cq_unescape(mor_buf_view(&there), place, &back) == 0);
 	CHECK(mor_slice_eq(mor_buf_view(&back), text));
 	rest = mor_buf_view(&there);
 	while (mor_cq_next(&rest, &part))

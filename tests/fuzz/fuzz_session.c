@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session in which the embedder and the plugin say anything: requests, batches, notes, answers; actions and params that
- * go through templates and validation. What comes of it is checked as in the model: one last callback per call, whole
- * messages to the plugin, nothing left over.
+ * A session in which the embedder and the plugin say anything: requests, batches, notes, answers; actions and
+ * params that go through templates and validation. What comes of it is checked as in the model: one last
+ * callback per call, whole messages to the plugin, nothing left over.
  *
- * Byte 0 chooses dialect and settings, byte 1 the flags below. The rest is cut at each 0xff: action, params, what goes beside
- * them, and then one message of the plugin after the other.
+ * Byte 0 chooses dialect and settings, byte 1 the flags below. The rest is cut at each 0xff: action, params,
+ * what goes beside them, and then one message of the plugin after the other.
  */
 #include "fuzz.h"
 
@@ -37,11 +37,13 @@ static void call(struct place *place, const char **at, const char *end, unsigned
 {
 	size_t len;
 	const char *word = next_part(at, end, &len);
-	mortise_json params = json_part(at, end, flags & NO_PARAMS), extra = json_part(at, end, flags & NO_EXTRA);
+	mortise_json params = json_part(at, end, flags & NO_PARAMS),
+		     extra = json_part(at, end, flags & NO_EXTRA);
 	char *action = len ? mor_strndup(word, len) : mor_strdup(place->tongue->actions[0]);
 
 	CHECK(action);
-	call_start_raw(place, action, params, extra, (flags & RAW ? MORTISE_RAW : 0) | (flags & NOTIFY ? MORTISE_NOTIFY : 0));
+	call_start_raw(place, action, params, extra,
+		       (flags & RAW ? MORTISE_RAW : 0) | (flags & NOTIFY ? MORTISE_NOTIFY : 0));
 	mor_free(action);
 	if (!(flags & AT_ONCE))
 		run_loops(0);

@@ -2,9 +2,10 @@
 /*
  * Units with hostile paths: nothing outside the stage is ever touched.
  *
- * The input is text: the first line of a unit is its working directory, each further line one byte that chooses the content
- * and then a path, or ">" and then an argument; an empty line ends the unit, and the next one is fitted into the same
- * tree. The cache lies in a directory with other files, which are compared, with their times, before and after.
+ * The input is text: the first line of a unit is its working directory, each further line one byte that chooses
+ * the content and then a path, or ">" and then an argument; an empty line ends the unit, and the next one is
+ * fitted into the same tree. The cache lies in a directory with other files, which are compared, with their
+ * times, before and after.
  */
 #include "fuzz.h"
 
@@ -17,11 +18,11 @@
 
 #include "base/alloc.h"
 #include "base/path.h"
-#include "kythe/stage/stage.h"
 #include "kythe/stage/own.h"
+#include "kythe/stage/stage.h"
 
 #define INPUTS_MAX 40
-#define UNITS_MAX 8
+#define UNITS_MAX  8
 
 static char dir[64];
 static char digests[4][65];
@@ -80,7 +81,8 @@ static void describe(const char *path, struct mor_buf *out)
 		snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
 		CHECK(lstat(name, &st) == 0);
 		if (strcmp(entries[i]->d_name, "..") != 0) /* that one is everybody's */
-			mor_buf_printf(out, "%s %lld.%ld %lu\n", entries[i]->d_name, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec,
+			mor_buf_printf(out, "%s %lld.%ld %lu\n", entries[i]->d_name,
+				       (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec,
 				       (unsigned long)st.st_nlink);
 		free(entries[i]);
 	}
@@ -104,12 +106,14 @@ static int look(const char *path, const struct stat *st, int kind, struct FTW *f
 /* Where the working directory lies in the tree. */
 static const char *dir_in_tree(const struct mor_stage *stage, enum mor_stage_mode mode)
 {
-	const char *below = mode == MOR_STAGE_ROOT ? stage->working_dir : stage->working_dir + strlen(stage->path);
+	const char *below =
+		mode == MOR_STAGE_ROOT ? stage->working_dir : stage->working_dir + strlen(stage->path);
 
 	return *below ? below : "/";
 }
 
-/* Each path of the unit, cleaned as the header says, is a file of the tree with the right size, and there are no others. */
+/* Each path of the unit, cleaned as the header says, is a file of the tree with the right size, and there
+ * are no others. */
 static void check_tree(const struct mor_unit *unit, enum mor_stage_mode mode, const struct mor_stage *stage)
 {
 	int root = open(stage->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -125,7 +129,8 @@ static void check_tree(const struct mor_unit *unit, enum mor_stage_mode mode, co
 			continue; /* the machine's own */
 		mor_path_clean(dir_in_tree(stage, mode), unit->inputs[i].path, &path);
 		mor_buf_byte(&path, '\0');
-		CHECK(fstatat(root, path.data + strspn(path.data, "/"), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode));
+		CHECK(fstatat(root, path.data + strspn(path.data, "/"), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		      S_ISREG(st.st_mode));
 		CHECK(strcmp(digests[st.st_size], unit->inputs[i].digest) == 0);
 		for (size_t k = 0; k < i && !seen; k++) {
 			MOR_CLEAN(mor_buf) struct mor_buf other = MOR_BUF_INIT;
@@ -170,8 +175,11 @@ static bool take_unit(char **at, struct mor_unit *unit)
 			unit->arguments[unit->argument_count++] = line + 1;
 			continue;
 		}
-		unit->inputs[unit->input_count++] = (struct mor_input){ .vname = MOR_VNAME_EMPTY, .path = line + 1,
-			.digest = *line == 'x' ? "../../../../beside/file" : digests[(unsigned char)*line % 4] };
+		unit->inputs[unit->input_count++] =
+			(struct mor_input){ .vname = MOR_VNAME_EMPTY,
+					    .path = line + 1,
+					    .digest = *line == 'x' ? "../../../../beside/file" :
+								     digests[(unsigned char)*line % 4] };
 	}
 	return true;
 }
@@ -180,7 +188,11 @@ static void run(char *text, enum mor_stage_mode mode)
 {
 	struct mor_input inputs[INPUTS_MAX];
 	const char *arguments[INPUTS_MAX];
-	struct mor_unit unit = { .vname = MOR_VNAME_EMPTY, .inputs = inputs, .arguments = arguments, .output_key = "", .entry_context = "" };
+	struct mor_unit unit = { .vname = MOR_VNAME_EMPTY,
+				 .inputs = inputs,
+				 .arguments = arguments,
+				 .output_key = "",
+				 .entry_context = "" };
 	struct mor_stage stage = { 0 };
 
 	for (int i = 0; i < UNITS_MAX && take_unit(&text, &unit); i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scripts that are read are written and read again; a pattern fits what it was filled to; a script may be another's
- * greeting, or its own. */
+/* Scripts that are read are written and read again; a pattern fits what it was filled to; a script may be
+ * another's greeting, or its own. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -33,7 +33,8 @@ static void check_rewritten(const struct mor_talk *talk)
 	for (size_t i = 0; i < talk->count; i++) {
 		const struct mor_talk_step *a = &talk->steps[i], *b = &again.steps[i];
 
-		CHECK(a->kind == b->kind && a->ms == b->ms && a->exit_code == b->exit_code && a->signal == b->signal);
+		CHECK(a->kind == b->kind && a->ms == b->ms && a->exit_code == b->exit_code &&
+		      a->signal == b->signal);
 		if (a->kind == MOR_TALK_SEND_RAW || a->kind == MOR_TALK_RECEIVE_RAW)
 			CHECK(mor_slice_eq(a->text, b->text));
 	}

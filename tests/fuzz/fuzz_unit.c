@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units. Byte 0: 'j', the rest is JSON; else it is wire. What is read can be written in both forms, reads back as the same,
- * and has one digest whatever way it went. */
+/* Units. Byte 0: 'j', the rest is JSON; else it is wire. What is read can be written in both forms, reads back
+ * as the same, and has one digest whatever way it went. */
 #include "fuzz.h"
 
 #include <string.h>

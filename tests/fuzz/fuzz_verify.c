@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Goals in any source: read or refused with file, line and column; what is read is solved or given up, never worse. */
+/* Goals in any source: read or refused with file, line and column; what is read is solved or given
+ * up, never worse. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -9,8 +10,11 @@
 
 static void add(struct mor_graph *graph, struct mor_slice signature, const char *name, struct mor_slice value)
 {
-	struct mor_entry entry = { .source = { .set = true, .part = { [MOR_VNAME_SIGNATURE] = signature, [MOR_VNAME_PATH] = MOR_SLICE("a.c") } },
-				   .fact_name = mor_slice_of(name), .fact_value = value };
+	struct mor_entry entry = { .source = { .set = true,
+					       .part = { [MOR_VNAME_SIGNATURE] = signature,
+							 [MOR_VNAME_PATH] = MOR_SLICE("a.c") } },
+				   .fact_name = mor_slice_of(name),
+				   .fact_value = value };
 
 	CHECK(mor_graph_add(graph, &entry) == 0);
 }
@@ -24,7 +28,9 @@ static struct mor_graph *make_graph(struct mor_slice source)
 	add(graph, MOR_SLICE(""), "/kythe/node/kind", MOR_SLICE("file"));
 	add(graph, MOR_SLICE(""), "/kythe/text", source);
 	for (unsigned i = 0; i < 8; i++) {
-		struct mor_entry edge = { .source = { .set = true }, .target = { .set = true }, .fact_name = MOR_SLICE("/") };
+		struct mor_entry edge = { .source = { .set = true },
+					  .target = { .set = true },
+					  .fact_name = MOR_SLICE("/") };
 		char name[16], start[16], end[16];
 
 		snprintf(name, sizeof(name), "@%u", i);
@@ -66,7 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(r == 0 || (r == MORTISE_EINPUT && strncmp(err.text, "f.c:", 4) == 0));
 	if (r == 0) {
 		r = mor_verifier_run(verifier, tell, &failed, &err);
-		CHECK((r == 0 && failed == 0) || (r == 1 && failed > 0) || r == MORTISE_ELIMIT || r == MORTISE_EINPUT);
+		CHECK((r == 0 && failed == 0) || (r == 1 && failed > 0) || r == MORTISE_ELIMIT ||
+		      r == MORTISE_EINPUT);
 	}
 	verifier = mor_verifier_free(verifier);
 	mor_graph_free(graph);

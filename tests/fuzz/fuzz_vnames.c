@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules, then the paths that they are tried on: JSON, and after its first NUL or newline one path per line. Nothing runs
- * away, and what matches has a name. Path cleaning is checked on the way: cleaning twice changes nothing. */
+/* Rules, then the paths that they are tried on: JSON, and after its first NUL or newline one path per line.
+ * Nothing runs away, and what matches has a name. Path cleaning is checked on the way: cleaning twice
+ * changes nothing. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -40,8 +41,8 @@ static void try_path(const struct mor_vname_rules *rules, struct mor_slice line)
 	r = mor_vname_rules_apply(rules, path, &got, &err);
 	CHECK(r == 0 || r == 1 || ((r == MORTISE_ELIMIT || r == MORTISE_EINPUT) && err.text[0]));
 	if (r == 1)
-		CHECK(got.vname.corpus && got.vname.root && got.vname.signature && got.vname.language[0] == '\0' &&
-		      (got.vname.path[0] || !*path));
+		CHECK(got.vname.corpus && got.vname.root && got.vname.signature &&
+		      got.vname.language[0] == '\0' && (got.vname.path[0] || !*path));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

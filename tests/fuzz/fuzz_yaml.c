@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is taken for YAML becomes the text of a JSON object within its bounds; what is not is refused with a text. */
+/* What is taken for YAML becomes the text of a JSON object within its bounds; what is not is
+ * refused with a text. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
 #include "manifest/yaml.h"
 #include "wire/json.h"
 
-/* libfyaml 0.7 loses 4 KiB where a scalar of many quotes is cut off. It is read once per command, from the user's own
- * file, so nothing grows. */
+/* libfyaml 0.7 loses 4 KiB where a scalar of many quotes is cut off. It is read once per command, from the
+ * user's own file, so nothing grows. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of an installation share: a tree that ./dev install has made from the build directory, and that
-was then moved to another place. Both have blanks in their names. MORTISE_BUILD names the build directory."""
+"""What the tests of an installation share: a tree that ./dev install has made from the build
+directory, and that was then moved to another place. Both have blanks in their names. MORTISE_BUILD
+names the build directory."""
 import os
 import pathlib
 import shlex
@@ -20,8 +21,14 @@ BARE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 def dev(*words, env=None, umask=None):
     before = os.umask(0o022 if umask is None else umask)
     try:
-        return subprocess.run([ROOT / "dev", *words], env={**os.environ, **(env or {})}, capture_output=True,
-                              text=True, timeout=LIMIT, check=False)
+        return subprocess.run(
+            [ROOT / "dev", *words],
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
     finally:
         os.umask(before)
 
@@ -40,6 +47,7 @@ def contents(top):
 
 class Tree(unittest.TestCase):
     """self.prefix: the tree, after it was moved; self.dir: an empty directory of one's own."""
+
     maxDiff = None
 
     @classmethod
@@ -73,8 +81,17 @@ class Tree(unittest.TestCase):
         home.mkdir(exist_ok=True)
         home.chmod(0o777)
         env = {**BARE, "HOME": str(home), **(env or {})}
-        return subprocess.run([str(word) for word in command], cwd=cwd or self.dir, env=env, capture_output=True,
-                              text=True, timeout=LIMIT, check=False, **become, **how)
+        return subprocess.run(
+            [str(word) for word in command],
+            cwd=cwd or self.dir,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+            **become,
+            **how,
+        )
 
     def ok(self, *command, user=None, **how):
         done = self.run_as(user, *command, **how)

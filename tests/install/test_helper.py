@@ -70,13 +70,19 @@ class Helper(Tree):
 
 
 class Sought(Helper):
-    HINTS = [place + name for place in ("", "bin/", "libexec/mortise/") for name in ("mortise-jail", "mortise-full")]
+    HINTS = [
+        place + name for place in ("", "bin/", "libexec/mortise/") for name in ("mortise-jail", "mortise-full")
+    ]
 
     def hints(self):
         """The ways to tell a program where to look."""
         here = str(self.dir)
-        env = {"PATH": f"{here}:{here}/bin:/usr/bin:/bin", "MORTISE_JAIL": f"{here}/mortise-jail",
-               "MORTISE_LIBEXECDIR": f"{here}/libexec", "LD_ORIGIN_PATH": here}
+        env = {
+            "PATH": f"{here}:{here}/bin:/usr/bin:/bin",
+            "MORTISE_JAIL": f"{here}/mortise-jail",
+            "MORTISE_LIBEXECDIR": f"{here}/libexec",
+            "LD_ORIGIN_PATH": here,
+        }
         return {"cwd": self.dir, "env": env}
 
     def test_nothing_else_is_run(self):
@@ -85,8 +91,10 @@ class Sought(Helper):
         self.without(self.jail)
         done = self.call(**self.hints())
         self.assertEqual(done.returncode, 125, done.stderr)
-        self.assertIn("libexec/mortise/mortise-jail: the helper that guards plugins cannot be run: No such file",
-                      done.stderr)
+        self.assertIn(
+            "libexec/mortise/mortise-jail: the helper that guards plugins cannot be run: No such file",
+            done.stderr,
+        )
         self.assertNotIn("forged", done.stderr)
 
     def test_nor_for_the_other_program(self):
@@ -155,12 +163,15 @@ class Refused(Helper):
             self.refused(f"everybody can write its directory: chmod o-w {self.helpers}", user)
         done = self.run_as(None, self.mortise, "jail", "--", "true")
         self.assertEqual(done.returncode, 125, done.stderr)
-        self.assertIn(f"{self.jail}, the helper that sets up the jail: everybody can write its directory",
-                      done.stderr)
+        self.assertIn(
+            f"{self.jail}, the helper that sets up the jail: everybody can write its directory", done.stderr
+        )
         done = self.run_as(None, self.mortise, "explain", "yams")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"only {self.helpers}/mortise-full can do this, and it cannot be run: everybody can write its",
-                      done.stderr)
+        self.assertIn(
+            f"only {self.helpers}/mortise-full can do this, and it cannot be run: everybody can write its",
+            done.stderr,
+        )
 
     def test_doctor_says_it(self):
         self.mode(self.jail, 0o777)

@@ -28,8 +28,13 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.dir)
 
     def tool(self, *words, env=None):
-        return subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True, check=False,
-                              env={**os.environ, **(env or {})})
+        return subprocess.run(
+            [TOOL, *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **(env or {})},
+        )
 
 
 class Dev(Case):
@@ -86,11 +91,13 @@ class Dev(Case):
 
     def test_wrong_words(self):
         here = str(self.dir)
-        for words, text in ((["install", "--prefix"], "--prefix needs a directory"),
-                            (["install", "here"], "usage: ./dev install"),
-                            (["uninstall", "--prefix", here], "nothing of mortise was installed there"),
-                            (["uninstall", "--build", "x"], "takes no --build"),
-                            (["install", "--build", here], "not a build directory")):
+        for words, text in (
+            (["install", "--prefix"], "--prefix needs a directory"),
+            (["install", "here"], "usage: ./dev install"),
+            (["uninstall", "--prefix", here], "nothing of mortise was installed there"),
+            (["uninstall", "--build", "x"], "takes no --build"),
+            (["install", "--build", here], "not a build directory"),
+        ):
             done = dev(*words)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(text, done.stderr)
@@ -120,8 +127,10 @@ class Tool(Case):
         self.tool("put", self.stage("bin/a", "lib/old/b"), target)
         (target / "bin/theirs").write_text("x")
         self.tool("put", self.stage("bin/a", "lib/c"), target)
-        self.assertEqual({name for name in contents(target) if (target / name).is_file()},
-                         {"bin/a", "bin/theirs", "lib/c", "share/mortise/installed"})
+        self.assertEqual(
+            {name for name in contents(target) if (target / name).is_file()},
+            {"bin/a", "bin/theirs", "lib/c", "share/mortise/installed"},
+        )
         self.tool("remove", target)
         self.assertEqual(contents(target), {"bin", "bin/theirs"})
 
@@ -155,8 +164,12 @@ class Tool(Case):
         tools.mkdir()
         for tool in ("cc", "python3"):
             (tools / tool).symlink_to(shutil.which(tool))
-        for prefix, want in (("/usr", f"lib/{name}"), ("/usr/local", f"lib/{name}"), ("/opt/x", "lib"),
-                             ("/usr/local/x", "lib")):
+        for prefix, want in (
+            ("/usr", f"lib/{name}"),
+            ("/usr/local", f"lib/{name}"),
+            ("/opt/x", "lib"),
+            ("/usr/local/x", "lib"),
+        ):
             done = self.tool("layout", prefix, env={"PATH": str(tools)})
             self.assertEqual(done.stdout.splitlines()[0], f"-Dlibdir={want}", done.stderr)
         zsh = self.tool("layout", "/usr").stdout.splitlines()[1]

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each shell finds the installed completion by itself, and man the pages. What is not here is skipped by name."""
+"""Each shell finds the installed completion by itself, and man the pages. What is not here is
+skipped by name."""
 import os
 import shutil
 import unittest
@@ -41,8 +42,12 @@ class Shells(Tree):
 
     @needs("fish")
     def test_fish(self):
-        env = {"XDG_DATA_DIRS": str(self.share()), "XDG_CONFIG_HOME": str(self.dir), "TERM": "dumb",
-               "PATH": f"{self.mortise.parent}:/usr/bin:/bin"}
+        env = {
+            "XDG_DATA_DIRS": str(self.share()),
+            "XDG_CONFIG_HOME": str(self.dir),
+            "TERM": "dumb",
+            "PATH": f"{self.mortise.parent}:/usr/bin:/bin",
+        }
         shown = self.ok("fish", "-c", "complete -C 'mortise expl'", env=env)
         self.assertRegex(shown, r"^explain\t")
 

@@ -98,17 +98,25 @@ class Command(Tree):
         here.mkdir()
         (here / "mortise").symlink_to(self.mortise)
         (here / "plugins").symlink_to(self.plugins)
-        lines = [row for block in test_guides.BLOCK.finditer(test_guides.page("README.md"))
-                 if block["kind"] == "console" for row in test_guides.commands(block["text"])]
+        lines = [
+            row
+            for block in test_guides.BLOCK.finditer(test_guides.page("README.md"))
+            if block["kind"] == "console"
+            for row in test_guides.commands(block["text"])
+        ]
         self.assertGreater(len(lines), 4)
         confines = any(row["level"] == "t0" and row["available"] for row in self.doctor(None)["levels"])
         for line, wanted in lines:
             if " jail " in line and not confines:
                 continue
             done = self.run_as(None, "bash", "-c", line)
-            shown = (done.stdout + done.stderr).splitlines()[:len(wanted.splitlines())]  # one is cut, README says
+            shown = (done.stdout + done.stderr).splitlines()[
+                : len(wanted.splitlines())
+            ]  # one is cut, README says
             if line != "echo $?":
-                self.assertEqual(*(test_guides.VARIES.sub("N", "\n".join(text)) for text in (shown, wanted.splitlines())))
+                self.assertEqual(
+                    *(test_guides.VARIES.sub("N", "\n".join(text)) for text in (shown, wanted.splitlines()))
+                )
 
     def test_packed_and_unpacked(self):
         with tarfile.open(self.dir / "m.tar", "w") as tar:

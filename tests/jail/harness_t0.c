@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * harness_t0 MORTISE-JAIL [options] -- PROGRAM [ARG...]: one confined program, without the library. Prints the records to
- * stderr; exits as the program, 9 after a violation, 125 when the jail could not be set up, 128+n after a signal.
+ * harness_t0 MORTISE-JAIL [options] -- PROGRAM [ARG...]: one confined program, without the library. Prints
+ * the records to stderr; exits as the program, 9 after a violation, 125 when the jail could not be set up,
+ * 128+n after a signal.
  *
- *   --write --network --spawn --pidns --level t0|t1|auto --landlock-abi N --workspace DIR --read PATH --plugin-dir DIR --scratch DIR
+ *   --write --network --spawn --pidns --level t0|t1|auto --landlock-abi N --workspace DIR --read PATH
+ *   --plugin-dir DIR --scratch DIR
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +20,11 @@
 #include "policy/plan.h"
 #include "policy/policy.h"
 
-static const char *const environment[] = { "PATH=/usr/bin:/bin", "TERM=dumb", "LANG=C.UTF-8", "USER=plugin",
-	"LOGNAME=plugin", "PYTHONDONTWRITEBYTECODE=1", "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1", "NO_COLOR=1", NULL };
+static const char *const environment[] = { "PATH=/usr/bin:/bin", "TERM=dumb",
+					   "LANG=C.UTF-8",       "USER=plugin",
+					   "LOGNAME=plugin",     "PYTHONDONTWRITEBYTECODE=1",
+					   "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1",
+					   "NO_COLOR=1",         NULL };
 
 static int options(struct mor_policy *policy, char **argv)
 {
@@ -31,22 +36,35 @@ static int options(struct mor_policy *policy, char **argv)
 	for (; argv[i] && strcmp(argv[i], "--") != 0; i++) {
 		const char *o = argv[i];
 
-		if (strcmp(o, "--write") == 0) policy->workspace_write = true;
-		else if (strcmp(o, "--network") == 0) policy->network = true;
-		else if (strcmp(o, "--spawn") == 0) policy->spawn = true;
-		else if (strcmp(o, "--pidns") == 0) policy->pidns = true;
-		else if (!argv[i + 1]) return -1;
+		if (strcmp(o, "--write") == 0)
+			policy->workspace_write = true;
+		else if (strcmp(o, "--network") == 0)
+			policy->network = true;
+		else if (strcmp(o, "--spawn") == 0)
+			policy->spawn = true;
+		else if (strcmp(o, "--pidns") == 0)
+			policy->pidns = true;
+		else if (!argv[i + 1])
+			return -1;
 		else if (strcmp(o, "--level") == 0) {
 			i++;
-			policy->level = strcmp(argv[i], "t1") == 0 ? MOR_LEVEL_T1
-				      : strcmp(argv[i], "auto") == 0 ? MOR_LEVEL_AUTO : MOR_LEVEL_T0;
-		} else if (strcmp(o, "--limit") == 0) i++, policy->limits.file_bytes = 16 << 20;
-		else if (strcmp(o, "--landlock-abi") == 0) policy->landlock_abi_cap = (unsigned)strtoul(argv[++i], NULL, 10);
-		else if (strcmp(o, "--workspace") == 0) policy->workspace = argv[++i];
-		else if (strcmp(o, "--plugin-dir") == 0) policy->plugin_dir = argv[++i];
-		else if (strcmp(o, "--scratch") == 0) policy->scratch = argv[++i];
-		else if (strcmp(o, "--read") == 0 && count < 31) reads[count++] = argv[++i];
-		else return -1;
+			policy->level = strcmp(argv[i], "t1") == 0   ? MOR_LEVEL_T1 :
+					strcmp(argv[i], "auto") == 0 ? MOR_LEVEL_AUTO :
+								       MOR_LEVEL_T0;
+		} else if (strcmp(o, "--limit") == 0)
+			i++, policy->limits.file_bytes = 16 << 20;
+		else if (strcmp(o, "--landlock-abi") == 0)
+			policy->landlock_abi_cap = (unsigned)strtoul(argv[++i], NULL, 10);
+		else if (strcmp(o, "--workspace") == 0)
+			policy->workspace = argv[++i];
+		else if (strcmp(o, "--plugin-dir") == 0)
+			policy->plugin_dir = argv[++i];
+		else if (strcmp(o, "--scratch") == 0)
+			policy->scratch = argv[++i];
+		else if (strcmp(o, "--read") == 0 && count < 31)
+			reads[count++] = argv[++i];
+		else
+			return -1;
 	}
 	return argv[i] && argv[i + 1] ? i + 1 : -1;
 }
@@ -84,7 +102,8 @@ static int follow(int socket)
 		else
 			code = r.violated ? 9 : r.by_signal ? 128 + r.status : r.status;
 		if (r.violated)
-			fprintf(stderr, "violation syscall=%s path=%s rule=%s | %s\n", r.syscall, r.path, r.rule, r.text);
+			fprintf(stderr, "violation syscall=%s path=%s rule=%s | %s\n", r.syscall, r.path,
+				r.rule, r.text);
 	}
 	return code;
 }
@@ -103,7 +122,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	struct mor_plan_command command = {
-		.argv = (const char *const *)argv + first, .env = environment, .cwd = policy.workspace, .host = getpid(),
+		.argv = (const char *const *)argv + first,
+		.env = environment,
+		.cwd = policy.workspace,
+		.host = getpid(),
 	};
 	if (mor_plan_make(&buf, &command, &policy) < 0 || (plan = mor_plan_memfd(&buf)) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)

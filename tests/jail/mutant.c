@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linked into mortise-jail-mutant in front of the real thing (-Wl,--wrap): a broker whose path logic says yes to
- * everything. It shows what the kernel layer holds alone, without a switch in the program that people run.
+ * Linked into mortise-jail-mutant in front of the real thing (-Wl,--wrap): a broker whose path logic says yes
+ * to everything. It shows what the kernel layer holds alone, without a switch in the program that people run.
  */
 #include "jail/paths.h"
 
 struct mor_ruling __wrap_mor_paths_read(struct mor_paths *paths, const char *name);
 struct mor_ruling __wrap_mor_paths_execute(const struct mor_paths *paths, const char *name);
-struct mor_ruling __wrap_mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
+struct mor_ruling __wrap_mor_paths_write(const struct mor_paths *paths, const char *name,
+					 enum mor_write_kind kind);
 
 static const struct mor_ruling perform = { .kind = MOR_RULING_PERFORM };
 
@@ -23,7 +24,8 @@ struct mor_ruling __wrap_mor_paths_execute(const struct mor_paths *paths, const 
 	return perform;
 }
 
-struct mor_ruling __wrap_mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
+struct mor_ruling __wrap_mor_paths_write(const struct mor_paths *paths, const char *name,
+					 enum mor_write_kind kind)
 {
 	(void)paths, (void)name, (void)kind;
 	return perform;

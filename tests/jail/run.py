@@ -4,9 +4,10 @@
 
 run.py [--full] [-v] [TEST...]   MORTISE_BUILD names the build directory (default: build)
 
-Runs in namespaces of its own. Each attempt runs unconfined first, which proves that it is real, then in the jail under
-each configuration. --full runs all configurations, otherwise those of DEFAULT. A table of scores ends the output.
-MORTISE_JAIL_COMMAND replaces `mortise jail`; /usr/bin/env there means no jail at all (to test this runner).
+Runs in namespaces of its own. Each attempt runs unconfined first, which proves that it is real, then in the
+jail under each configuration. --full runs all configurations, otherwise those of DEFAULT. A table of scores
+ends the output. MORTISE_JAIL_COMMAND replaces `mortise jail`; /usr/bin/env there means no jail at all (to
+test this runner).
 """
 import collections
 import concurrent.futures
@@ -35,15 +36,18 @@ SLOW = 3.0  # seconds for one attempt
 CLASSES = ("read", "write", "spawn", "network", "ipc", "host", "kernel", "metadata")
 
 
-# D rows that at t1 are blocked by construction: what they aim at does not exist in the plugin's namespaces, and the first
-# step is a call that asks nobody (O_PATH, chdir, stat: no rights come with them), so there is nothing to detect, and a
-# decent program that looks around must not be killed for it.
-NOT_THERE = frozenset("""
+# D rows that at t1 are blocked by construction: what they aim at does not exist in the plugin's namespaces, and
+# the first step is a call that asks nobody (O_PATH, chdir, stat: no rights come with them), so there is nothing
+# to detect, and a decent program that looks around must not be killed for it.
+NOT_THERE = frozenset(
+    """
     read_opath read_opath_thread read_opath_devfd read_fd_middle list_opath
     w_hardlink_fd w_opath_chmod w_opath_chmodat2
     read_chdir read_fchdir
-    py_import_outside js_require_outside js_import_outside""".split())
-# With spawn every number of its own PID namespace is the plugin's to signal; those of the host mean nobody in there.
+    py_import_outside js_require_outside js_import_outside""".split()
+)
+# With spawn every number of its own PID namespace is the plugin's to signal; those of the host mean
+# nobody in there.
 NOBODY = frozenset("h_kill h_kill_probe h_tgkill h_kill_high py_kill js_kill".split())
 
 
@@ -67,14 +71,28 @@ class Config:
         return stage.NOBODY if self.user == "nobody" else os.getuid()
 
     def options(self, st, write):
-        out = ["--workspace", st.ws, "--plugin-dir", st.plugin, "--read", st.dir / "declared", "--level", self.level,
-               "--limit", "file_size=16MiB"]
+        out = [
+            "--workspace",
+            st.ws,
+            "--plugin-dir",
+            st.plugin,
+            "--read",
+            st.dir / "declared",
+            "--level",
+            self.level,
+            "--limit",
+            "file_size=16MiB",
+        ]
         out += ["--write"] * write + ["--network"] * self.network + ["--spawn"] * self.spawn
         return out + (["--landlock-abi", self.abi] if self.abi else [])
 
     def expects(self, told):
         expect = told["net"] if self.network else told["spawn"] if self.spawn else told["expect"]
-        if self.level == "t1" and expect == "D" and (told["name"] in NOT_THERE or self.spawn and told["name"] in NOBODY):
+        if (
+            self.level == "t1"
+            and expect == "D"
+            and (told["name"] in NOT_THERE or self.spawn and told["name"] in NOBODY)
+        ):
             return "B"
         if expect == "M":
             return "B" if self.level == "t1" else "?"
@@ -91,27 +109,46 @@ def configurations():
         yield Config(user, "t0", spawn=True, abi=2)
 
 
-DEFAULT = {"c": ("root_t0", "nobody_t0", "root_t1", "nobody_t1", "nobody_t0_spawn", "nobody_t0_abi2",
-                 "nobody_t0_network"),
-           "py": ("nobody_t0", "root_t1"), "js": ("nobody_t0", "root_t1")}
+DEFAULT = {
+    "c": (
+        "root_t0",
+        "nobody_t0",
+        "root_t1",
+        "nobody_t1",
+        "nobody_t0_spawn",
+        "nobody_t0_abi2",
+        "nobody_t0_network",
+    ),
+    "py": ("nobody_t0", "root_t1"),
+    "js": ("nobody_t0", "root_t1"),
+}
 BENIGN = ("t0", "t1", "t0_spawn", "t0_abi2")  # each as root and as nobody: eight
 
 
 def program(language, st):
-    return {"c": [st.plugin / "attempt"], "py": [stage.PYTHON, "-B", st.plugin / "attempts.py"],
-            "js": [stage.NODE, st.plugin / "attempts.js"]}[language]
+    return {
+        "c": [st.plugin / "attempt"],
+        "py": [stage.PYTHON, "-B", st.plugin / "attempts.py"],
+        "js": [stage.NODE, st.plugin / "attempts.js"],
+    }[language]
 
 
 @functools.lru_cache(None)
 def catalogue(language):
     where = stage.HERE / "attempts"
-    argv = {"c": [ATTEMPT], "py": [stage.PYTHON, "-B", where / "attempts.py"],
-            "js": [stage.NODE, where / "attempts.js"]}
-    out = subprocess.run([*map(str, argv[language]), "--list"], capture_output=True, text=True, check=True).stdout
+    argv = {
+        "c": [ATTEMPT],
+        "py": [stage.PYTHON, "-B", where / "attempts.py"],
+        "js": [stage.NODE, where / "attempts.js"],
+    }
+    out = subprocess.run(
+        [*map(str, argv[language]), "--list"], capture_output=True, text=True, check=True
+    ).stdout
     return [told for told in map(json.loads, out.splitlines()) if told["class"] != "tool"]
 
 
 # ---- one attempt
+
 
 @dataclasses.dataclass
 class Verdict:
@@ -130,7 +167,8 @@ class Verdict:
 
 
 def said(told, run):
-    """(escaped, how) as the program tells it. One that ends well without a word was replaced by another program."""
+    """(escaped, how) as the program tells it. One that ends well without a word was replaced by
+    another program."""
     escaped, how, spoke = False, "", False
     for line in run.out.splitlines():
         try:
@@ -146,8 +184,11 @@ def said(told, run):
 def seen(told, run, config):
     """What the stage saw of it, whatever the program says; None if nothing."""
     protected = ("ws/.git/hooks", "ws/.git/config")
-    changed = [name for name in run.changed
-               if not told["write"] or not name.startswith("ws/") or name.startswith(protected)]
+    changed = [
+        name
+        for name in run.changed
+        if not told["write"] or not name.startswith("ws/") or name.startswith(protected)
+    ]
     if changed:
         return "changed " + ", ".join(changed[:3])
     granted = ("tcp", "udp") if config and config.network else ()
@@ -201,7 +242,9 @@ def try_all(language, uid, config=None, only=None):
     stages = Stages(uid)
     try:
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-            return tell_slow(list(pool.map(lambda told: try_one(stages.get(), language, told, config), chosen)), config)
+            return tell_slow(
+                list(pool.map(lambda told: try_one(stages.get(), language, told, config), chosen)), config
+            )
     finally:
         stages.close()
 
@@ -213,6 +256,7 @@ def real(language, uid):
 
 
 # ---- scores
+
 
 class Score:
     def __init__(self, config, verdicts, valid):
@@ -257,8 +301,11 @@ class Score:
     def row(self):
         cells = []
         for cls in CLASSES:
-            mine = [v for v in self.verdicts
-                    if v.told["class"] == cls and (self.expected[v.name] in "DBE" or cls == "metadata")]
+            mine = [
+                v
+                for v in self.verdicts
+                if v.told["class"] == cls and (self.expected[v.name] in "DBE" or cls == "metadata")
+            ]
             cells.append(f"{sum(v.escaped for v in mine)}/{sum(v.detected for v in mine)}/{len(mine)}")
         return cells
 
@@ -287,6 +334,7 @@ def print_scores():
 
 # ---- tests
 
+
 def why_not(user, language="c"):
     """Why attempts cannot run here at all, or None."""
     if not ATTEMPT.exists():
@@ -299,7 +347,8 @@ def why_not(user, language="c"):
 
 
 def why_no_jail(config):
-    """Why this kernel cannot hold the jail of a configuration. A jail that refuses without such a reason is a fault."""
+    """Why this kernel cannot hold the jail of a configuration. A jail that refuses without such a
+    reason is a fault."""
     if not os.access(COMMAND[0], os.X_OK):
         return f"{COMMAND[0]} is not built"
     if os.path.basename(COMMAND[0]) == "env":
@@ -315,7 +364,12 @@ def why_no_jail(config):
 
 def can_run(path, uid):
     try:
-        return subprocess.run([path, "--version"], capture_output=True, check=False, **stage.as_user(uid)).returncode == 0
+        return (
+            subprocess.run(
+                [path, "--version"], capture_output=True, check=False, **stage.as_user(uid)
+            ).returncode
+            == 0
+        )
     except PermissionError:
         return False
 
@@ -336,7 +390,9 @@ class Proof(unittest.TestCase):
     def test_readme(self):
         text = (stage.HERE / "README.md").read_text(encoding="utf-8")
         names = {t["name"] for language in ("c", "py", "js") for t in catalogue(language)}
-        self.assertEqual([n for n in sorted(names) if f"`{n}`" not in text], [], "README.md lists every attempt")
+        self.assertEqual(
+            [n for n in sorted(names) if f"`{n}`" not in text], [], "README.md lists every attempt"
+        )
 
     def test_rows(self):
         rows = {t["row"] for language in ("c", "py") for t in catalogue(language)}
@@ -367,9 +423,17 @@ class Catalogue(unittest.TestCase):
         refused = [v for v in score.verdicts if v.run.code == NO_JAIL]
         if refused:
             self.fail(f"{len(refused)} refused: " + describe(refused[:2]))
-        faults = [f"{what}: {describe(list_)}" for what, list_ in (
-            ("escaped", score.escapes), ("killed, though quiet", score.killed), ("granted, yet denied", score.withheld),
-            ("without a message", score.silent), ("without an end", score.hung)) if list_]
+        faults = [
+            f"{what}: {describe(list_)}"
+            for what, list_ in (
+                ("escaped", score.escapes),
+                ("killed, though quiet", score.killed),
+                ("granted, yet denied", score.withheld),
+                ("without a message", score.silent),
+                ("without an end", score.hung),
+            )
+            if list_
+        ]
         if score.rate < MUST_DETECT:
             faults.append(f"detected only {score.rate:.1%}: {describe(score.undetected)}")
         elif score.undetected:
@@ -414,21 +478,25 @@ class Benign(unittest.TestCase):
 
 
 class Mutant(unittest.TestCase):
-    """A broker that allows every path: what the kernel layer still holds. The mutant is bound over mortise-jail, which
-    only this mount namespace sees."""
+    """A broker that allows every path: what the kernel layer still holds. The mutant is bound over
+    mortise-jail, which only this mount namespace sees."""
 
-    # Exactly these rest on the broker alone (docs/design/0003-jail.md): attributes, which Landlock does not hook; protected paths, which
-    # it cannot subtract; /proc, which the guardian must be able to read (never memory, environment or descriptors of
-    # others); and ws_rmdir because the stage lies below /tmp, where the guardian removes the scratch directory.
-    BROKER_ONLY = frozenset("""
+    # Exactly these rest on the broker alone (docs/design/0003-jail.md): attributes, which Landlock does not
+    # hook; protected paths, which it cannot subtract; /proc, which the guardian must be able to read (never
+    # memory, environment or descriptors of others); and ws_rmdir because the stage lies below /tmp, where the
+    # guardian removes the scratch directory.
+    BROKER_ONLY = frozenset(
+        """
         ws_chmod ws_fchmod_ro ws_utimes ws_futimens decl_fchmod out_chmod out_utimes race_fchmod
         w_link_chmod w_link_utimes w_link_fchmodat w_link_old_utime w_link_old_utimes w_link_old_futimesat
         w_opath_chmod w_opath_chmodat2
         w_githook w_gitconfig w_githook_move w_git_move w_githook_link w_githook_rename
-        proc_cmdline proc_list proc_1 proc_net proc_net_tcp read_kallsyms ws_rmdir""".split())
+        proc_cmdline proc_list proc_1 proc_net proc_net_tcp read_kallsyms ws_rmdir""".split()
+    )
 
-    # At t1 the plugin's mounts are read-only where it may not write, its /proc shows nobody else, the guardian is locked as
-    # well, and protected paths are mounts in both namespaces. What is left: its own /proc in whole.
+    # At t1 the plugin's mounts are read-only where it may not write, its /proc shows nobody else, the
+    # guardian is locked as well, and protected paths are mounts in both namespaces. What is left: its
+    # own /proc in whole.
     BROKER_ONLY_T1 = frozenset(["read_kallsyms"])
 
     def test_kernel_still_holds_t0(self):
@@ -451,22 +519,32 @@ class Mutant(unittest.TestCase):
             subprocess.run(["umount", real_program], check=True)
         SCORES[f"c {config.name} mutant"] = score
         worse = [v for v in score.escapes if v.name not in allowed]
-        print(f"mutant {config.level}: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
-              + " ".join(v.name for v in score.escapes), file=sys.stderr)
+        print(
+            f"mutant {config.level}: {len(score.escapes)} escapes, {len(worse)} beyond what rests on the broker alone: "
+            + " ".join(v.name for v in score.escapes),
+            file=sys.stderr,
+        )
         self.assertTrue(score.escapes, "the mutation has no effect: this proves nothing")
         if worse or score.hung:
-            self.fail(f"the kernel layer let through: {describe(worse)}; without an end: {describe(score.hung)}")
+            self.fail(
+                f"the kernel layer let through: {describe(worse)}; without an end: {describe(score.hung)}"
+            )
 
 
 class View(unittest.TestCase):
-    """The catalogue at t1 with a view over nearly every top-level directory: still no escape. What the plugin may not see
-    below a touched directory does not exist for it, so fewer rows are detected; how many is not judged."""
+    """The catalogue at t1 with a view over nearly every top-level directory: still no escape. What the
+    plugin may not see below a touched directory does not exist for it, so fewer rows are detected; how many
+    is not judged."""
 
     STAGE = BUILD / "tests/jail/view-stage"  # where viewed.c looks for it
     TOUCHED = "usr/include etc home root tmp var opt zz_view".split()
 
     def check(self, user):
-        config, real_program, viewed = Config(user, "t1"), BUILD / "mortise-jail", BUILD / "tests/jail/mortise-jail-viewed"
+        config, real_program, viewed = (
+            Config(user, "t1"),
+            BUILD / "mortise-jail",
+            BUILD / "tests/jail/mortise-jail-viewed",
+        )
         reason = why_not(user) or why_no_jail(config)
         if not reason and not (viewed.exists() and real_program.exists()):
             reason = f"{viewed} is not built"
@@ -478,8 +556,13 @@ class View(unittest.TestCase):
         subprocess.run(["mount", "--bind", viewed, real_program], check=True)
         try:
             for name in self.TOUCHED:
-                seen = subprocess.run([*COMMAND, "--level", "t1", "--", "/usr/bin/cat", f"/{name}/zz/here"], capture_output=True,
-                                      check=False, cwd="/", **stage.as_user(config.uid))
+                seen = subprocess.run(
+                    [*COMMAND, "--level", "t1", "--", "/usr/bin/cat", f"/{name}/zz/here"],
+                    capture_output=True,
+                    check=False,
+                    cwd="/",
+                    **stage.as_user(config.uid),
+                )
                 self.assertEqual((seen.returncode, seen.stdout), (0, b"in view\n"), (name, seen.stderr))
             score = Score(config, try_all("c", config.uid, config), real("c", config.uid))
         finally:
@@ -487,8 +570,10 @@ class View(unittest.TestCase):
         SCORES[f"c {config.name} view"] = score
         refused = [v for v in score.verdicts if v.run.code == NO_JAIL]
         if refused or score.escapes or score.hung:
-            self.fail(f"{len(refused)} refused: {describe(refused[:2])}; escaped: {describe(score.escapes)}; "
-                      f"without an end: {describe(score.hung)}")
+            self.fail(
+                f"{len(refused)} refused: {describe(refused[:2])}; escaped: {describe(score.escapes)}; "
+                f"without an end: {describe(score.hung)}"
+            )
 
     def test_nobody(self):
         self.check("nobody")
@@ -502,8 +587,11 @@ def add_tests():
     for config in configurations():
         for language in ("c", "py", "js"):
             if FULL or config.name in DEFAULT[language]:
-                setattr(Catalogue, f"test_{language}_{config.name}",
-                        lambda self, language=language, config=config: self.check(language, config))
+                setattr(
+                    Catalogue,
+                    f"test_{language}_{config.name}",
+                    lambda self, language=language, config=config: self.check(language, config),
+                )
         if config.name.partition("_")[2] in BENIGN:
             setattr(Benign, f"test_{config.name}", lambda self, config=config: self.check(config))
 

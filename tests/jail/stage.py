@@ -33,7 +33,8 @@ def as_user(uid):
 
 
 class Listeners:
-    """TCP and UDP on one loopback port, a unix path, an abstract name, a datagram path. They greet with the secret."""
+    """TCP and UDP on one loopback port, a unix path, an abstract name, a datagram path. They greet
+    with the secret."""
 
     def __init__(self, directory, secret, uid):
         self.secret, self.hits, self.kept = secret.encode(), {}, []
@@ -42,8 +43,10 @@ class Listeners:
         tcp = self._add("tcp", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
         self.port = tcp.getsockname()[1]
         self._add("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", self.port))
-        for kind, type_, name in (("unix", socket.SOCK_STREAM, "host.sock"),
-                                  ("dgram", socket.SOCK_DGRAM, "host.dgram")):
+        for kind, type_, name in (
+            ("unix", socket.SOCK_STREAM, "host.sock"),
+            ("dgram", socket.SOCK_DGRAM, "host.dgram"),
+        ):
             path = directory / "outside" / name
             self._add(kind, socket.AF_UNIX, type_, str(path))
             path.chmod(0o777)
@@ -97,8 +100,13 @@ class Victim:
 
     def __init__(self, program, directory, secret, uid):
         self.process = subprocess.Popen(
-            [program, "--victim", directory / "outside" / "secret.txt", secret], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, cwd=directory, env={"MORTISE_VICTIM": secret}, **as_user(uid))
+            [program, "--victim", directory / "outside" / "secret.txt", secret],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=directory,
+            env={"MORTISE_VICTIM": secret},
+            **as_user(uid),
+        )
         self.address, self.fd = self.process.stdout.readline().decode().split()
         os.set_blocking(self.process.stdout.fileno(), False)
 
@@ -120,6 +128,7 @@ class Victim:
 @dataclasses.dataclass
 class Run:
     """What one program came to."""
+
     code: int
     out: str
     err: str
@@ -140,11 +149,17 @@ class Stage:
         self.ws, self.plugin = self.dir / "ws", self.dir / "plugin"
         self.plugin.mkdir()
         shutil.copy(attempt, self.plugin / "attempt")
-        for name in ("attempts/attempts.py", "attempts/attempts.js", "benign/tour.py",
-                     "benign/tour.js", "benign/write.py"):
+        for name in (
+            "attempts/attempts.py",
+            "attempts/attempts.js",
+            "benign/tour.py",
+            "benign/tour.js",
+            "benign/write.py",
+        ):
             shutil.copy(HERE / name, self.plugin)
-        self.library = next(iter(glob.glob("/usr/lib/python3*/lib-dynload/_json*.so") +
-                                 glob.glob("/lib/*/libm.so.6")), None)
+        self.library = next(
+            iter(glob.glob("/usr/lib/python3*/lib-dynload/_json*.so") + glob.glob("/lib/*/libm.so.6")), None
+        )
         self.shm = pathlib.Path("/dev/shm") / self.dir.name
         self.plant()
         self.listeners = Listeners(self.dir, self.secret, uid)
@@ -169,8 +184,15 @@ class Stage:
         (outside / "pointer").symlink_to("secret.txt")
         (self.dir / "declared" / "link").symlink_to("../outside/secret.txt")
         os.mkfifo(self.ws / "pipe")
-        for name, target in (("link", "../outside/secret.txt"), ("linkdir", "../outside"),
-                             ("magic", f"/proc/self/root{outside}/secret.txt")) if self.links else ():
+        for name, target in (
+            (
+                ("link", "../outside/secret.txt"),
+                ("linkdir", "../outside"),
+                ("magic", f"/proc/self/root{outside}/secret.txt"),
+            )
+            if self.links
+            else ()
+        ):
             (self.ws / name).symlink_to(target)
         (outside / "tool.sh").chmod(0o755)
         if self.library:
@@ -207,7 +229,8 @@ class Stage:
                 os.lchown(path, self.uid, self.uid)
 
     def snapshot(self):
-        """Name -> what must not change by itself. Access times may, and those of directories follow their entries."""
+        """Name -> what must not change by itself. Access times may, and those of directories follow
+        their entries."""
         seen = {}
         for path in [self.shm, *self.dir.rglob("*")]:
             st = path.lstat()
@@ -220,9 +243,16 @@ class Stage:
         return seen
 
     def arguments(self):
-        return [f"dir={self.dir}", f"host={self.victim.pid}", f"address={self.victim.address}", f"fd={self.victim.fd}",
-                f"port={self.listeners.port}", f"abstract={self.listeners.abstract}", f"shm={self.shm}",
-                f"rounds={ROUNDS}"]
+        return [
+            f"dir={self.dir}",
+            f"host={self.victim.pid}",
+            f"address={self.victim.address}",
+            f"fd={self.victim.fd}",
+            f"port={self.listeners.port}",
+            f"abstract={self.listeners.abstract}",
+            f"shm={self.shm}",
+            f"rounds={ROUNDS}",
+        ]
 
     def run(self, argv, env=None):
         """Runs it to its end, and looks at the stage before and after."""
@@ -231,9 +261,21 @@ class Stage:
         began = time.monotonic()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen(
-                [str(a) for a in argv], cwd=self.ws, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                pass_fds=[self.inherited], env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8",
-                                                "MORTISE_TEST_TOKEN": self.secret, **(env or {})}, **as_user(self.uid))
+                [str(a) for a in argv],
+                cwd=self.ws,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                pass_fds=[self.inherited],
+                env={
+                    "PATH": "/usr/bin:/bin",
+                    "HOME": "/tmp",
+                    "LANG": "C.UTF-8",
+                    "MORTISE_TEST_TOKEN": self.secret,
+                    **(env or {}),
+                },
+                **as_user(self.uid),
+            )
             hung = False
             try:
                 process.wait(LIMIT)
@@ -259,7 +301,8 @@ class Stage:
         return f.read(1 << 20).decode("utf-8", "replace")
 
     def _mine(self):
-        """Processes that carry this stage's name in their arguments, but the victim: of an attempt, or of its jail."""
+        """Processes that carry this stage's name in their arguments, but the victim: of an attempt,
+        or of its jail."""
         found, mark = [], str(self.dir).encode()
         for entry in os.listdir("/proc"):
             if entry.isdigit() and int(entry) not in (self.victim.pid, os.getpid()):
@@ -295,22 +338,31 @@ class Stage:
 
 # ---- what this kernel has
 
+
 def landlock_abi():
-    version = ctypes.CDLL(None).syscall(444, None, 0, 1)  # landlock_create_ruleset: LANDLOCK_CREATE_RULESET_VERSION
+    version = ctypes.CDLL(None).syscall(
+        444, None, 0, 1
+    )  # landlock_create_ruleset: LANDLOCK_CREATE_RULESET_VERSION
     return max(version, 0)
 
 
 def user_namespaces(uid):
-    done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc",
-                           "/bin/true"], capture_output=True, check=False, **as_user(uid))
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc", "/bin/true"],
+        capture_output=True,
+        check=False,
+        **as_user(uid),
+    )
     return done.returncode == 0
 
 
 # ---- namespaces
 
+
 def loopback_up():
     import fcntl
     import struct
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         fcntl.ioctl(s, 0x8914, struct.pack("16sh", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
 
@@ -348,7 +400,18 @@ def in_namespaces(argv):
     if not limit.path:
         print(f"without a pids cgroup: {limit.reason}", file=sys.stderr)
     user = [] if os.getuid() == 0 else ["--user", "--map-root-user"]
-    unshare = ["unshare", *user, "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc"]
+    unshare = [
+        "unshare",
+        *user,
+        "--mount",
+        "--pid",
+        "--net",
+        "--ipc",
+        "--uts",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
     try:
         trial = subprocess.run([*unshare, "true"], capture_output=True, text=True, check=False)
         if trial.returncode:  # a chroot, whose / is no mount; a container that forbids it

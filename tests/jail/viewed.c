@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linked into mortise-jail-viewed in front of the real thing (-Wl,--wrap): at level t1 a view is set before the plugin's
- * first instruction, of the stage in `view-stage` beside the program. So the whole catalogue runs with a view.
+ * Linked into mortise-jail-viewed in front of the real thing (-Wl,--wrap): at level t1 a view is set before
+ * the plugin's first instruction, of the stage in `view-stage` beside the program. So the whole catalogue
+ * runs with a view.
  */
 #include <limits.h>
 #include <poll.h>
@@ -11,8 +12,8 @@
 
 #include "jail/confine.h"
 #include "jail/guard.h"
-#include "policy/policy.h"
 #include "jail/view.h"
+#include "policy/policy.h"
 
 enum mor_plan_fault __real_mor_plan_read(void *bytes, size_t size, struct mor_plan *ret);
 enum mor_plan_fault __wrap_mor_plan_read(void *bytes, size_t size, struct mor_plan *ret);
@@ -55,8 +56,8 @@ int __wrap_mor_launch_receive(struct mor_launched *launched, int *ret_fd)
 	if (r <= 0 || ready.fd < 0)
 		return r;
 	size = write_order(&order.head, sizeof(order) - sizeof(order.head));
-	if (mor_view_order(&order.head, size) < 0 || poll(&ready, 1, -1) != 1 || mor_view_receive(&answer) != 1 ||
-	    answer.failure.step || mor_confine_view(&answer.grants) < 0)
+	if (mor_view_order(&order.head, size) < 0 || poll(&ready, 1, -1) != 1 ||
+	    mor_view_receive(&answer) != 1 || answer.failure.step || mor_confine_view(&answer.grants) < 0)
 		_exit(77);
 	return r;
 }

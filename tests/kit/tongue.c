@@ -45,14 +45,16 @@ const struct tongue tongues[] = {
 		.dialect = "ayiou",
 		.framing = MOR_FRAMING_LINES,
 		.action = "handle",
-		.params = "{\"message_type\":\"group\",\"user_id\":7,\"group_id\":8,\"raw_message\":\"x\",\"text\":%}",
+		.params =
+			"{\"message_type\":\"group\",\"user_id\":7,\"group_id\":8,\"raw_message\":\"x\",\"text\":%}",
 		.form = AS_TEXT,
 		.method = "handle",
 		.at = "/text",
 		.head = "{\"handled\":true,\"block\":false,\"reply\":\"",
 		.tail = "\"}",
 		.greeting = { "metadata", "lifecycle" },
-		.fixed = { { "metadata", "{\"name\":\"kit\",\"description\":\"d\",\"version\":\"1\",\"commands\":[]}" },
+		.fixed = { { "metadata",
+			     "{\"name\":\"kit\",\"description\":\"d\",\"version\":\"1\",\"commands\":[]}" },
 			   { "lifecycle", "{\"ok\":true}" },
 			   { "matches", "{\"matches\":true}" } },
 		.patient = true,
@@ -69,8 +71,8 @@ const struct tongue tongues[] = {
 		.head = "\"",
 		.tail = "\"",
 		.greeting = { "initialize" },
-		.fixed = { { "initialize", "{\"name\":\"kit\",\"version\":\"1.0.0\",\"protocol_version\":\"2.0\","
-					   "\"commands\":[{\"name\":\"echo\"}]}" },
+		.fixed = { { "initialize",
+			     "{\"name\":\"kit\",\"version\":\"1.0.0\",\"protocol_version\":\"2.0\",\"commands\":[{\"name\":\"echo\"}]}" },
 			   { "ping", "{}" },
 			   { "shutdown", NULL } },
 		.by_note = true,
@@ -175,13 +177,14 @@ int tongue_answer(const struct tongue *tongue, struct mor_slice id, const char *
 				      "\"params\":{\"request_id\":%.*s,\"success\":true,\"data\":%s%s%s}}";
 	static const char by_reply[] = "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s%s%s}";
 
-	return mor_buf_printf(out, tongue->by_note ? by_note : by_reply, (int)id.len, id.ptr, tongue->head, token,
-			      tongue->tail);
+	return mor_buf_printf(out, tongue->by_note ? by_note : by_reply, (int)id.len, id.ptr, tongue->head,
+			      token, tongue->tail);
 }
 
 bool tongue_fixed(const struct tongue *tongue, struct mor_slice method, const char **ret_result)
 {
-	for (size_t i = 0; i < sizeof(tongue->fixed) / sizeof(tongue->fixed[0]) && tongue->fixed[i].method; i++) {
+	for (size_t i = 0; i < sizeof(tongue->fixed) / sizeof(tongue->fixed[0]) && tongue->fixed[i].method;
+	     i++) {
 		if (!mor_slice_is(method, tongue->fixed[i].method))
 			continue;
 		*ret_result = tongue->fixed[i].result;
@@ -199,7 +202,8 @@ void tongue_take(struct mor_deframer *deframer, struct mor_buf *in, bool at_end,
 	enum mor_item_kind kind;
 	size_t used = 0;
 
-	while ((kind = mor_deframe(deframer, in->data + used, in->len - used, at_end, &item)) != MOR_ITEM_MORE) {
+	while ((kind = mor_deframe(deframer, in->data + used, in->len - used, at_end, &item)) !=
+	       MOR_ITEM_MORE) {
 		used += item.used;
 		if (kind == MOR_ITEM_FRAME && mor_envelope_scan(item.body, 0, 0, &message, NULL) == 0)
 			take(&message);

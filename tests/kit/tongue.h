@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How each dialect is spoken, once for all plugins of the tests (fault-plugin, soak-plugin) and for the hosts that drive
- * them: what is asked, what is answered, where in a call the order to the plugin travels, and where in the answer a token.
+ * How each dialect is spoken, once for all plugins of the tests (fault-plugin, soak-plugin) and for the hosts
+ * that drive them: what is asked, what is answered, where in a call the order to the plugin travels, and where
+ * in the answer a token.
  */
 #ifndef TESTS_KIT_TONGUE_H
 #define TESTS_KIT_TONGUE_H
@@ -20,7 +21,8 @@ struct tongue {
 	/* a call through the library: an order stands in its params for "%", in this form */
 	const char *action, *params;
 	enum tongue_form form;
-	/* the same on the wire: where in its params the order is, and what stands around the token of its result */
+	/* the same on the wire: where in its params the order is, and what stands around the token
+	 * of its result */
 	const char *method, *at, *head, *tail;
 	const char *greeting[3]; /* methods asked before */
 	struct {

@@ -39,7 +39,8 @@ static void close_call(struct call *call)
 	call->settled = true;
 	for (unsigned i = 0; i < world.open_count; i++) {
 		if (world.open[i] == call->token - 1) {
-			memmove(world.open + i, world.open + i + 1, (world.open_count - i - 1) * sizeof(*world.open));
+			memmove(world.open + i, world.open + i + 1,
+				(world.open_count - i - 1) * sizeof(*world.open));
 			world.open_count--;
 			return;
 		}
@@ -63,7 +64,8 @@ void calls_orphan(const struct place *place, const struct pool *pool, const stru
 	for (unsigned i = 0; i < world.open_count; i++) {
 		struct call *call = &world.calls[world.open[i]];
 
-		if ((place && call->place == place) || (pool && call->pool == pool) || (host && call->host == host))
+		if ((place && call->place == place) || (pool && call->pool == pool) ||
+		    (host && call->host == host))
 			call->orphaned = true;
 	}
 }
@@ -85,8 +87,8 @@ static void on_reply(const mortise_reply *reply, void *arg)
 {
 	struct call *call = arg;
 
-	SAY("  call %u: %s%s%s%s", call->token, reply->more ? "a piece" : mortise_status_name(reply->status), reply->error ? ": " : "",
-	    reply->error ? reply->error->text : "", call->settled ? " (again!)" : "");
+	SAY("  call %u: %s%s%s%s", call->token, reply->more ? "a piece" : mortise_status_name(reply->status),
+	    reply->error ? ": " : "", reply->error ? reply->error->text : "", call->settled ? " (again!)" : "");
 	check_reply(call, reply);
 	if (!reply->more)
 		close_call(call);
@@ -113,8 +115,12 @@ static void make_wish(struct wish *wish, const struct tongue *tongue, struct cal
 	const char *blank = call->token % 7 == 0 ? "\n " : "";
 
 	wish->action = tongue->actions[how % 6];
-	wish->opt = (mortise_call_options){ .size = sizeof(wish->opt), .timeout_ms = timeouts[rest & 3], .queue_ms = queues[rest >> 2 & 3],
-					    .flags = flags[(rest >> 4) % 3], .on_reply = on_reply, .arg = call };
+	wish->opt = (mortise_call_options){ .size = sizeof(wish->opt),
+					    .timeout_ms = timeouts[rest & 3],
+					    .queue_ms = queues[rest >> 2 & 3],
+					    .flags = flags[(rest >> 4) % 3],
+					    .on_reply = on_reply,
+					    .arg = call };
 	if (call->token % 11 == 0)
 		snprintf(wish->params, sizeof(wish->params), "{\"t\":%u,\"pad\":\"%0200d\"}", call->token, 0);
 	else
@@ -126,8 +132,8 @@ static void note_limits(struct call *call, const mortise_plugin *plugin, const s
 {
 	struct mor_slice action = mor_slice_of(wish->action);
 
-	call->row = wish->opt.flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, action)
-						  : mor_dialect_action(plugin->dialect, action);
+	call->row = wish->opt.flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, action) :
+						    mor_dialect_action(plugin->dialect, action);
 	call->queue_ms = wish->opt.queue_ms;
 	call->timeout_ms = wish->opt.timeout_ms;
 	if (!call->timeout_ms)
@@ -153,11 +159,14 @@ struct call *call_start(struct place *place, unsigned how)
 		note_limits(call, place->handle, &wish);
 	shell = place->shell;
 	call->starting = true;
-	r = mortise_call_start(place->handle, wish.action, (mortise_json){ wish.params, strlen(wish.params) }, &wish.opt, &call->handle, &error);
+	r = mortise_call_start(place->handle, wish.action, (mortise_json){ wish.params, strlen(wish.params) },
+			       &wish.opt, &call->handle, &error);
 	call->starting = false;
-	SAY("  call %u at %u: %s: %s", call->token, (unsigned)(place - world.places), wish.action, r < 0 ? error.text : "started");
+	SAY("  call %u at %u: %s: %s", call->token, (unsigned)(place - world.places), wish.action,
+	    r < 0 ? error.text : "started");
 	if (r < 0 && (error.code != r || !error.text[0]))
-		model_fault("a call is refused with %d and an error that says %d \"%s\"", r, error.code, error.text);
+		model_fault("a call is refused with %d and an error that says %d \"%s\"", r, error.code,
+			    error.text);
 	if (r == 0 && shell)
 		model_fault("a plugin whose host is gone took a call");
 	call->order = ++world.orders;
@@ -168,9 +177,12 @@ struct call *call_start(struct place *place, unsigned how)
 	return call;
 }
 
-void call_start_raw(struct place *place, const char *action, mortise_json params, mortise_json extra, uint64_t flags)
+void call_start_raw(struct place *place, const char *action, mortise_json params, mortise_json extra,
+		    uint64_t flags)
 {
-	mortise_call_options opt = { .size = sizeof(opt), .flags = flags, .extra = extra, .on_reply = on_reply };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .flags = flags, .extra = extra, .on_reply = on_reply
+	};
 	struct call *call = open_call();
 	mortise_error error = { 0 };
 
@@ -203,7 +215,8 @@ void pool_call_start(struct pool *pool, unsigned how)
 	if (mortise_pool_worker(pool->handle, 0)) /* none: its host is being freed */
 		note_limits(call, mortise_pool_worker(pool->handle, 0), &wish);
 	call->starting = true;
-	r = mortise_pool_call(pool->handle, wish.action, (mortise_json){ wish.params, strlen(wish.params) }, &wish.opt, &error);
+	r = mortise_pool_call(pool->handle, wish.action, (mortise_json){ wish.params, strlen(wish.params) },
+			      &wish.opt, &error);
 	call->starting = false;
 	SAY("  call %u of a pool: %s: %s", call->token, wish.action, r < 0 ? error.text : "started");
 	if (r < 0)

@@ -23,8 +23,9 @@ static bool is_idle(const struct place *place)
 {
 	const struct proc *p = place->proc;
 
-	if (place->state != MORTISE_READY || !p || p->muddled || p->in_closed || p->close_wanted || p->ends || p->killed || p->stdout_shut ||
-	    p->out.len || p->intake.pending.len || place->handle->paused || p->link.written < p->link.queued)
+	if (place->state != MORTISE_READY || !p || p->muddled || p->in_closed || p->close_wanted || p->ends ||
+	    p->killed || p->stdout_shut || p->out.len || p->intake.pending.len || place->handle->paused ||
+	    p->link.written < p->link.queued)
 		return false;
 	for (unsigned i = 0; i < p->heard_count; i++)
 		if (!p->heard[i].over)
@@ -50,24 +51,28 @@ static bool counts_as_read(const struct call *call)
 	return call->proc && (call->proc->link.input_broken || call->proc->stdout_shut);
 }
 
-/* The answer is this call's own. A message that names no call may speak of the only one, once that has been written. */
+/* The answer is this call's own. A message that names no call may speak of the only one, once that has
+ * been written. */
 static void check_owner(const struct call *call, const mortise_reply *reply)
 {
 	mortise_json json = reply->status ? reply->error_data : reply->result;
 	char token[32];
 
 	snprintf(token, sizeof(token), "\"t\":%u}", call->token);
-	if (carries(json, token) || (snprintf(token, sizeof(token), "\"t\":%u,", call->token) && carries(json, token)))
+	if (carries(json, token) ||
+	    (snprintf(token, sizeof(token), "\"t\":%u,", call->token) && carries(json, token)))
 		return;
 	if (carries(json, "\"t\":"))
 		model_fault("call %u got the answer of another: %.*s", call->token, (int)json.len, json.text);
 	/* What a refused greeting says is the end of all that wait. */
 	if (carries(json, "\"w\":") && call->written_ms < 0 && is_ready(reply) && !counts_as_read(call))
-		model_fault("call %u got an answer before it was written: %.*s", call->token, (int)json.len, json.text);
+		model_fault("call %u got an answer before it was written: %.*s", call->token, (int)json.len,
+			    json.text);
 	if (!json.len && reply->plugin && (reply->plugin->dialect->wire & MOR_WIRE_ANY_REF))
 		return;
 	if (reply->status == MORTISE_OK && !call->note && !carries(json, "\"w\":") && !carries(json, "\"x\":"))
-		model_fault("call %u got an answer that nobody gave: %.*s", call->token, (int)json.len, json.text ? json.text : "");
+		model_fault("call %u got an answer that nobody gave: %.*s", call->token, (int)json.len,
+			    json.text ? json.text : "");
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -100,15 +105,16 @@ static void check_not_early(const struct call *call, const mortise_reply *reply)
 	if (call->queue_ms && now - call->since_ms >= call->queue_ms)
 		return;
 	/* It takes nothing more: the limit runs from the last byte that it took. */
-	if (call->written_ms < 0 && !call->queue_ms && now - call->proc->taken_ms >= shortest_limit(call, reply->plugin) &&
+	if (call->written_ms < 0 && !call->queue_ms &&
+	    now - call->proc->taken_ms >= shortest_limit(call, reply->plugin) &&
 	    now - call->since_ms >= shortest_limit(call, reply->plugin))
 		return;
 	if (call->written_ms < 0)
-		model_fault("call %u timed out before it was written, after %lld ms: %s", call->token, (long long)(now - call->since_ms),
-			    reply->error->text);
+		model_fault("call %u timed out before it was written, after %lld ms: %s", call->token,
+			    (long long)(now - call->since_ms), reply->error->text);
 	if (now - call->written_ms < shortest_limit(call, reply->plugin))
-		model_fault("call %u timed out %lld ms after it was written: %s", call->token, (long long)(now - call->written_ms),
-			    reply->error->text);
+		model_fault("call %u timed out %lld ms after it was written: %s", call->token,
+			    (long long)(now - call->written_ms), reply->error->text);
 }
 
 static void check_cancelled(const struct call *call, const mortise_reply *reply)
@@ -117,23 +123,26 @@ static void check_cancelled(const struct call *call, const mortise_reply *reply)
 		model_fault("call %u ends as cancelled, but nobody has: %s", call->token, reply->error->text);
 }
 
-/* Calls of one plugin go out in the order in which they were started, unless one was started inside the other. */
+/* Calls of one plugin go out in the order in which they were started, unless one was started
+ * inside the other. */
 void check_order(const struct call *call)
 {
 	for (unsigned i = 0; i < world.open_count && !world.tapping; i++) {
 		const struct call *other = &world.calls[world.open[i]];
 
 		/* Those that are about to fail do not wait any more. */
-		if (other->place == call->place && other->order && other->order <= call->begun && !other->orphaned &&
-		    other->handle->state == MOR_CALL_QUEUED)
+		if (other->place == call->place && other->order && other->order <= call->begun &&
+		    !other->orphaned && other->handle->state == MOR_CALL_QUEUED)
 			model_fault("call %u is sent before call %u", call->token, other->token);
 	}
 }
 
-/* What waits, of a plugin or a pool, is within its limit. What a pool has given to a worker need not have been sent yet. */
+/* What waits, of a plugin or a pool, is within its limit. What a pool has given to a worker need not have
+ * been sent yet. */
 void check_queue(const struct call *call)
 {
-	const mortise_plugin *plugin = call->pool ? mortise_pool_worker(call->pool->handle, 0) : call->place->handle;
+	const mortise_plugin *plugin =
+		call->pool ? mortise_pool_worker(call->pool->handle, 0) : call->place->handle;
 	size_t waiting = 0, most;
 
 	if (!plugin || call->orphaned)
@@ -145,34 +154,41 @@ void check_queue(const struct call *call)
 		const struct call *other = &world.calls[world.open[i]];
 
 		if (!other->orphaned && !other->starting)
-			waiting += call->pool ? other->pool == call->pool : other->place == call->place && !other->sends;
+			waiting += call->pool ? other->pool == call->pool :
+						other->place == call->place && !other->sends;
 	}
 	if (waiting > most)
 		model_fault("%zu calls wait, allowed are %zu", waiting, most);
 }
 
-/* A pool does not give up a call that nobody has read while one of its workers has nothing to do; unless the call has seen
- * several of them end. */
+/* A pool does not give up a call that nobody has read while one of its workers has nothing to do; unless the
+ * call has seen several of them end. */
 static void check_not_given_up(const struct call *call, const mortise_reply *reply)
 {
-	if (!call->pool || call->orphaned || call->pool->stopped || call->touched || world.freeing || call->pool->ends - call->ends > 2 ||
+	if (!call->pool || call->orphaned || call->pool->stopped || call->touched || world.freeing ||
+	    call->pool->ends - call->ends > 2 ||
 	    (reply->status != MORTISE_ECLOSED && reply->status != MORTISE_ECRASHED))
 		return;
 	for (unsigned i = 0; i < call->pool->count; i++)
 		if (is_idle(&call->pool->workers[i]) && !call->pool->workers[i].handle->pool_load)
-			model_fault("call %u of a pool fails unread, and a worker has nothing to do: %s", call->token, reply->error->text);
+			model_fault("call %u of a pool fails unread, and a worker has nothing to do: %s",
+				    call->token, reply->error->text);
 }
 
 void check_reply(struct call *call, const mortise_reply *reply)
 {
 	if (call->settled)
-		model_fault("call %u gets a callback after its last: %s", call->token, reply->more ? "a piece" : mortise_status_name(reply->status));
+		model_fault("call %u gets a callback after its last: %s", call->token,
+			    reply->more ? "a piece" : mortise_status_name(reply->status));
 	if (call->starting)
-		model_fault("call %u gets a callback before the function that started it has returned", call->token);
+		model_fault("call %u gets a callback before the function that started it has returned",
+			    call->token);
 	if ((reply->status == MORTISE_OK) != !reply->error || (reply->more && reply->status))
-		model_fault("call %u: status %d, more %d, and %s error", call->token, reply->status, reply->more, reply->error ? "an" : "no");
+		model_fault("call %u: status %d, more %d, and %s error", call->token, reply->status,
+			    reply->more, reply->error ? "an" : "no");
 	if (reply->error && (reply->error->code != reply->status || !reply->error->text[0]))
-		model_fault("call %u: status %d, but its error says %d \"%s\"", call->token, reply->status, reply->error->code, reply->error->text);
+		model_fault("call %u: status %d, but its error says %d \"%s\"", call->token, reply->status,
+			    reply->error->code, reply->error->text);
 	if (call->pool ? reply->call != NULL : reply->call != call->handle)
 		model_fault("call %u: the callback names another call", call->token);
 	if (!call->pool && !call->orphaned && reply->plugin != call->place->handle)
@@ -204,16 +220,21 @@ static bool is_busy(const struct place *place)
 
 static void check_place(const struct place *place)
 {
-	static const bool runs[] = { [MORTISE_STARTING] = true, [MORTISE_GREETING] = true, [MORTISE_READY] = true, [MORTISE_DRAINING] = true,
+	static const bool runs[] = { [MORTISE_STARTING] = true,
+				     [MORTISE_GREETING] = true,
+				     [MORTISE_READY] = true,
+				     [MORTISE_DRAINING] = true,
 				     [MORTISE_FAILED] = false };
 	const mortise_plugin *plugin = place->handle;
 	unsigned flying = 0;
 
 	if (mortise_plugin_state(place->handle) != (int)place->state)
-		model_fault("place %u is %s, but was told to be %s", number(place), mortise_state_name(mortise_plugin_state(place->handle)),
+		model_fault("place %u is %s, but was told to be %s", number(place),
+			    mortise_state_name(mortise_plugin_state(place->handle)),
 			    mortise_state_name(place->state));
 	if (runs[place->state] != (place->proc != NULL))
-		model_fault("place %u is %s with%s a process", number(place), mortise_state_name(place->state), place->proc ? "" : "out");
+		model_fault("place %u is %s with%s a process", number(place), mortise_state_name(place->state),
+			    place->proc ? "" : "out");
 	if (place->state == MORTISE_BACKOFF && !plugin->restart_timer.loop)
 		model_fault("place %u waits for a restart, and no timer is set", number(place));
 	if (place->state == MORTISE_DRAINING && !plugin->ladder.loop && !place->proc->killed)
@@ -225,7 +246,8 @@ static void check_place(const struct place *place)
 		flying += call && !call->settled && !heard->over;
 	}
 	if (plugin->max_in_flight && flying > plugin->max_in_flight)
-		model_fault("place %u has %u calls in flight, allowed are %u", number(place), flying, plugin->max_in_flight);
+		model_fault("place %u has %u calls in flight, allowed are %u", number(place), flying,
+			    plugin->max_in_flight);
 }
 
 /* A pool may have taken it back to try again: then only the pool knows where it is. */
@@ -242,30 +264,37 @@ static void check_time(const struct call *call)
 	int64_t now = now_of(call->host), from = call->written_ms;
 	bool first_try = !call->pool || call->sends == 0;
 
-	if (from < 0 && call->queue_ms && first_try && !counts_as_read(call) && now - call->since_ms >= call->queue_ms)
-		model_fault("call %u has waited for %lld ms, allowed were %u", call->token, (long long)(now - call->since_ms), call->queue_ms);
-	if (from < 0 || !call->proc || !call->timeout_ms || call->note || (call->pool && !is_with(call, call->proc)))
+	if (from < 0 && call->queue_ms && first_try && !counts_as_read(call) &&
+	    now - call->since_ms >= call->queue_ms)
+		model_fault("call %u has waited for %lld ms, allowed were %u", call->token,
+			    (long long)(now - call->since_ms), call->queue_ms);
+	if (from < 0 || !call->proc || !call->timeout_ms || call->note ||
+	    (call->pool && !is_with(call, call->proc)))
 		return;
 	if (call->row && mor_timing_of(call->row)->clock != MOR_FROM_WRITE && call->proc->heard_ms > from)
 		from = call->proc->heard_ms;
 	if (now - from >= call->timeout_ms)
-		model_fault("call %u has been under way for %lld ms, allowed were %u", call->token, (long long)(now - from), call->timeout_ms);
+		model_fault("call %u has been under way for %lld ms, allowed were %u", call->token,
+			    (long long)(now - from), call->timeout_ms);
 }
 
 static void check_call(const struct call *call)
 {
 	if (call->cancelled || call->orphaned)
-		model_fault("call %u was %s, and its last callback has not come", call->token, call->cancelled ? "cancelled" : "left by a free");
+		model_fault("call %u was %s, and its last callback has not come", call->token,
+			    call->cancelled ? "cancelled" : "left by a free");
 	check_time(call);
 	if (call->place) {
 		if (call->place->state == MORTISE_STOPPED || call->place->state == MORTISE_FAILED)
-			model_fault("call %u waits for a plugin that is %s", call->token, mortise_state_name(call->place->state));
+			model_fault("call %u waits for a plugin that is %s", call->token,
+				    mortise_state_name(call->place->state));
 		if (!call->proc && is_idle(call->place) && !call->note)
 			model_fault("call %u waits, and its plugin is idle", call->token);
 		return;
 	}
 	for (unsigned i = 0; i < call->pool->count; i++)
-		if (is_busy(&call->pool->workers[i]) || (call->proc && call->proc->place == &call->pool->workers[i]))
+		if (is_busy(&call->pool->workers[i]) ||
+		    (call->proc && call->proc->place == &call->pool->workers[i]))
 			return;
 	model_fault("call %u waits in a pool whose workers have nothing to do", call->token);
 }
@@ -337,7 +366,8 @@ static void check_requests_answered(void)
 	for (unsigned i = 0; i < PLACES; i++) {
 		const struct proc *p = world.places[i].proc;
 
-		if (!p || p->muddled || world.places[i].state != MORTISE_READY || p->in_closed || p->stdout_shut)
+		if (!p || p->muddled || world.places[i].state != MORTISE_READY || p->in_closed ||
+		    p->stdout_shut)
 			continue;
 		for (unsigned ask = 0; ask < p->next_ask; ask++)
 			if (p->answered[ask] < p->owed[ask])
@@ -364,8 +394,9 @@ void check_drain(void)
 		passed += ms;
 	}
 	if (world.open_count)
-		model_fault("call %u is not settled although everybody behaves, after %lld ms%s", world.calls[world.open[0]].token,
-			    (long long)passed, until_next() < 0 ? ": no timer is set" : "");
+		model_fault("call %u is not settled although everybody behaves, after %lld ms%s",
+			    world.calls[world.open[0]].token, (long long)passed,
+			    until_next() < 0 ? ": no timer is set" : "");
 	check_requests_answered();
 }
 

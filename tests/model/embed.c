@@ -62,11 +62,11 @@ static struct place *touchable(unsigned a)
 static void check_move(struct place *place, const mortise_event *event)
 {
 	if (event->previous != place->state)
-		model_fault("place %u: told to come from %s, but it was %s", number(place), mortise_state_name(event->previous),
-			    mortise_state_name(place->state));
+		model_fault("place %u: told to come from %s, but it was %s", number(place),
+			    mortise_state_name(event->previous), mortise_state_name(place->state));
 	if (!mor_state_may(event->previous, event->state))
-		model_fault("place %u: an illegal move from %s to %s", number(place), mortise_state_name(event->previous),
-			    mortise_state_name(event->state));
+		model_fault("place %u: an illegal move from %s to %s", number(place),
+			    mortise_state_name(event->previous), mortise_state_name(event->state));
 	place->state = event->state;
 	if (place->pool && (event->previous == MORTISE_GREETING || event->previous == MORTISE_READY))
 		place->pool->ends += event->state != MORTISE_READY;
@@ -78,9 +78,11 @@ void on_event(const mortise_event *event, void *arg)
 
 	(void)arg;
 	if (!place)
-		model_fault("an event of a plugin that was released: %s: %s", mortise_event_name(event->type), event->text);
-	SAY("  event of %u: %s: %s%s%s", number(place), mortise_event_name(event->type), event->type == MORTISE_EVENT_STATE ?
-	    mortise_state_name(event->state) : "", event->type == MORTISE_EVENT_STATE ? ": " : "", event->text);
+		model_fault("an event of a plugin that was released: %s: %s", mortise_event_name(event->type),
+			    event->text);
+	SAY("  event of %u: %s: %s%s%s", number(place), mortise_event_name(event->type),
+	    event->type == MORTISE_EVENT_STATE ? mortise_state_name(event->state) : "",
+	    event->type == MORTISE_EVENT_STATE ? ": " : "", event->text);
 	if (event->time_ms != mor_loop_now_ms(place->host->handle->loop))
 		model_fault("an event with the wrong time");
 	if (event->type == MORTISE_EVENT_STATE)
@@ -129,7 +131,8 @@ static struct host *need_host(unsigned a)
 		return host;
 	if (mor_host_new_with(&opt, MOR_LOOP_VIRTUAL, proc_new, &host->handle, &error) < 0)
 		model_fault("no host can be made: %s", error.text);
-	/* We run the loop ourselves: no eventfd write for what is posted. And nothing may depend on the real clock. */
+	/* We run the loop ourselves: no eventfd write for what is posted. And nothing may depend on
+	 * the real clock. */
 	mor_loop_hold(host->handle->loop, true);
 	/* The second host leaves most of what it has to do for later, as the first would under load. */
 	if (host != world.hosts)
@@ -151,8 +154,14 @@ static mortise_plugin_options options_of(struct host *host, unsigned b, const st
 
 	host->handle->dialect = tongue_dialect(tongue->dialect);
 	*ret = tongue;
-	return (mortise_plugin_options){ .size = sizeof(mortise_plugin_options), .argv = argv, .name = "p", .dialect = tongue->dialect,
-					 .set = variant->set, .flags = variant->flags, .on_event = on_event, .on_request = on_request };
+	return (mortise_plugin_options){ .size = sizeof(mortise_plugin_options),
+					 .argv = argv,
+					 .name = "p",
+					 .dialect = tongue->dialect,
+					 .set = variant->set,
+					 .flags = variant->flags,
+					 .on_event = on_event,
+					 .on_request = on_request };
 }
 
 void embed_plugin(const struct op *op)
@@ -177,7 +186,9 @@ void embed_pool(const struct op *op)
 	struct pool *pool = &world.pools[op->a % POOLS];
 	struct host *host = need_host(op->a / POOLS);
 	struct place *workers = &world.places[SINGLES + (op->a % POOLS) * WORKERS];
-	mortise_pool_options opt = { .size = sizeof(opt), .workers = 1 + (op->a >> 2) % WORKERS, .retries = (op->a >> 4) % 4,
+	mortise_pool_options opt = { .size = sizeof(opt),
+				     .workers = 1 + (op->a >> 2) % WORKERS,
+				     .retries = (op->a >> 4) % 4,
 				     .max_queue = op->a >> 6 ? 3 : 0 };
 	mortise_plugin_options plugin_opt = options_of(host, op->b, &pool->tongue);
 	mortise_error error;
@@ -195,7 +206,10 @@ void embed_pool(const struct op *op)
 	pool->max_queue = opt.max_queue ? opt.max_queue : 65536;
 	pool->stopped = false;
 	for (unsigned i = 0; i < opt.workers; i++)
-		workers[i] = (struct place){ .host = host, .tongue = pool->tongue, .pool = pool, .manners = workers[i].manners,
+		workers[i] = (struct place){ .host = host,
+					     .tongue = pool->tongue,
+					     .pool = pool,
+					     .manners = workers[i].manners,
 					     .handle = mortise_pool_worker(pool->handle, i) };
 	SAY("  pool: %u of %s", opt.workers, pool->tongue->dialect);
 }
@@ -258,7 +272,8 @@ void embed_pool_free(const struct op *op)
 	world.freeing++;
 	mortise_pool_free(handle);
 	world.freeing--;
-	/* What we hold of one says ECLOSED from now on. A callback may have put a new pool into the place, where we hold none. */
+	/* What we hold of one says ECLOSED from now on. A callback may have put a new pool into the place,
+	 * where we hold none. */
 	for (unsigned i = 0; i < WORKERS && !pool->handle; i++) {
 		calls_orphan(&pool->workers[i], NULL, NULL);
 		pool->workers[i].shell = true;
@@ -330,7 +345,8 @@ void embed_start(const struct op *op)
 	int r = place ? mortise_plugin_start(place->handle, &error) : 0;
 
 	if (r < 0 && (error.code != r || !error.text[0]))
-		model_fault("a start is refused with %d and an error that says %d \"%s\"", r, error.code, error.text);
+		model_fault("a start is refused with %d and an error that says %d \"%s\"", r, error.code,
+			    error.text);
 	if (shell && r != MORTISE_ECLOSED)
 		model_fault("a plugin whose host is gone was started: %d", r);
 }
@@ -418,7 +434,9 @@ static void on_view(mortise_plugin *plugin, int status, const mortise_error *err
 	if ((status == MORTISE_OK) != !error)
 		model_fault("a view ends with %d and %s error", status, error ? "an" : "no");
 	if (++*told != 1)
-		model_fault("view %d is told a second time, or before the function that ordered it has returned", (int)(told - world.views));
+		model_fault("view %d is told a second time, or before the function that ordered it has "
+			    "returned",
+			    (int)(told - world.views));
 	callback_enter();
 	callback_leave();
 }

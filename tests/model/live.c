@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts what is allocated and not given back. The linker sends every malloc of the program here (--wrap), so the library
- * is measured as it is; a sanitizer's allocator, or libc's, does the work.
+ * Counts what is allocated and not given back. The linker sends every malloc of the program here (--wrap), so
+ * the library is measured as it is; a sanitizer's allocator, or libc's, does the work.
  */
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * model: runs scripts made from seeds until the time or the steps are over; or plays the .ops files it is given.
- * Each run has a process of its own, so that a crash is a finding like any other.
+ * model: runs scripts made from seeds until the time or the steps are over; or plays the .ops files it is
+ * given. Each run has a process of its own, so that a crash is a finding like any other.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "model.h"
 
-#define MAX_OPS 400
+#define MAX_OPS       400
 #define HANGS_AFTER_S 60
 
 /* What the process that runs leaves for the one that waits. */
@@ -28,7 +28,7 @@ static struct shared {
 	uint64_t seed;
 	char fault[2048];
 	struct model_counts counts;
-} *shared;
+} * shared;
 
 static struct {
 	uint64_t seed, steps;
@@ -62,7 +62,8 @@ static unsigned code_of(const char *name)
 
 static size_t put(uint8_t *script, size_t len, const char *name, unsigned a, unsigned b)
 {
-	op_encode(&(struct op){ .code = (uint8_t)code_of(name), .a = (uint8_t)a, .b = (uint8_t)b }, script + len);
+	op_encode(&(struct op){ .code = (uint8_t)code_of(name), .a = (uint8_t)a, .b = (uint8_t)b },
+		  script + len);
 	return len + OP_BYTES;
 }
 
@@ -75,7 +76,10 @@ static void choose_weights(unsigned *weights, unsigned *total)
 
 		if (opt.without && strstr(op_kinds[i].name, opt.without))
 			mood = 4;
-		weights[i] = mood == 4 ? 0 : mood == 0 ? op_kinds[i].weight / 10 : mood == 3 ? op_kinds[i].weight * 3 : op_kinds[i].weight;
+		weights[i] = mood == 4 ? 0 :
+			     mood == 0 ? op_kinds[i].weight / 10 :
+			     mood == 3 ? op_kinds[i].weight * 3 :
+					 op_kinds[i].weight;
 		*total += weights[i];
 	}
 }
@@ -101,7 +105,8 @@ static size_t script_of(uint64_t seed, uint8_t *script)
 		while (at >= weights[code])
 			at -= weights[code++];
 		script[len] = (uint8_t)(code | (draw(256) < same ? OP_SAME_TURN : 0));
-		script[len + 1] = (uint8_t)(draw(4) ? draw(places) + (draw(2) ? SINGLES * draw(2) : 0) : draw(256));
+		script[len + 1] =
+			(uint8_t)(draw(4) ? draw(places) + (draw(2) ? SINGLES * draw(2) : 0) : draw(256));
 		script[len + 2] = (uint8_t)draw(256);
 		len += OP_BYTES;
 	}
@@ -125,8 +130,8 @@ static bool wait_for(pid_t pid)
 	if (waitpid(pid, &status, 0) != pid)
 		abort();
 	if (WIFSIGNALED(status))
-		snprintf(shared->fault, sizeof(shared->fault), WTERMSIG(status) == SIGALRM ? "hangs" : "dies of %s",
-			 strsignal(WTERMSIG(status)));
+		snprintf(shared->fault, sizeof(shared->fault),
+			 WTERMSIG(status) == SIGALRM ? "hangs" : "dies of %s", strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) && !shared->fault[0])
 		snprintf(shared->fault, sizeof(shared->fault), "exits with status %d", WEXITSTATUS(status));
 	return status != 0;
@@ -255,7 +260,8 @@ static bool is_news(void)
 
 static int search(void)
 {
-	int64_t begin = mor_clock_ms(), took, until = begin + (opt.steps ? INT32_MAX : (int64_t)opt.seconds * 1000);
+	int64_t begin = mor_clock_ms(), took,
+		until = begin + (opt.steps ? INT32_MAX : (int64_t)opt.seconds * 1000);
 	const struct model_counts *counts = &shared->counts;
 	unsigned found = 0;
 
@@ -269,9 +275,11 @@ static int search(void)
 			break;
 	}
 	took = mor_clock_ms() - begin;
-	printf("seeds %llu to %llu: %llu steps, %llu calls, %llu callbacks in %.1f s: %.0f steps/s; %u faults\n",
-	       (unsigned long long)opt.seed, (unsigned long long)shared->seed, (unsigned long long)counts->steps,
-	       (unsigned long long)counts->calls, (unsigned long long)counts->callbacks, (double)took / 1000,
+	printf("seeds %llu to %llu: %llu steps, %llu calls, %llu callbacks in %.1f s: %.0f steps/s; %u "
+	       "faults\n",
+	       (unsigned long long)opt.seed, (unsigned long long)shared->seed,
+	       (unsigned long long)counts->steps, (unsigned long long)counts->calls,
+	       (unsigned long long)counts->callbacks, (double)took / 1000,
 	       (double)counts->steps * 1000 / (double)(took ? took : 1), found);
 	return found > 0;
 }
@@ -284,7 +292,9 @@ static bool play(const char *path, int number)
 	char *text = NULL;
 	size_t text_len = 0;
 	unsigned line = 0;
-	long len = mor_fd_read_file(path, 1 << 20, &text, &text_len) < 0 ? -1 : op_parse(text, script, sizeof(script), &line);
+	long len = mor_fd_read_file(path, 1 << 20, &text, &text_len) < 0 ?
+			   -1 :
+			   op_parse(text, script, sizeof(script), &line);
 	bool failed = len < 0;
 
 	if (failed)
@@ -292,7 +302,8 @@ static bool play(const char *path, int number)
 	else
 		failed = fails(script, (size_t)len, false);
 	mor_free(text);
-	printf("%s %d - %s\n", failed ? "not ok" : "ok", number, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+	printf("%s %d - %s\n", failed ? "not ok" : "ok", number,
+	       strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
 	if (failed)
 		printf("# %s\n", shared->fault);
 	return failed;
@@ -332,10 +343,14 @@ static int play_folder(const char *dir)
 static int usage(int status)
 {
 	fprintf(status ? stderr : stdout,
-		"usage: model [--seed N] [--seconds N | --steps N] [--save FILE]   run scripts made from seeds\n"
-		"             [--all]                                             ... and go on after a finding\n"
-		"             [--without WORD]                                    ... but no operation whose name has WORD in it\n"
-		"       model [-v] FILE.ops | DIR                                  play scripts; -v tells all that happens\n"
+		"usage: model [--seed N] [--seconds N | --steps N] [--save FILE]   run scripts made from "
+		"seeds\n"
+		"             [--all]                                             ... and go on after a "
+		"finding\n"
+		"             [--without WORD]                                    ... but no operation whose "
+		"name has WORD in it\n"
+		"       model [-v] FILE.ops | DIR                                  play scripts; -v tells all "
+		"that happens\n"
 		"       model --show SEED                                          the script of a seed\n"
 		"       model --list                                               the operations\n");
 	return status;
@@ -359,10 +374,11 @@ static int list(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "seed", required_argument, NULL, 's' }, { "seconds", required_argument, NULL, 't' }, { "steps", required_argument, NULL, 'n' },
-		{ "save", required_argument, NULL, 'o' }, { "show", required_argument, NULL, 'S' },    { "list", no_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },       { "without", required_argument, NULL, 'w' }, { "all", no_argument, NULL, 'a' },
-		{ 0 },
+		{ "seed", required_argument, NULL, 's' },  { "seconds", required_argument, NULL, 't' },
+		{ "steps", required_argument, NULL, 'n' }, { "save", required_argument, NULL, 'o' },
+		{ "show", required_argument, NULL, 'S' },  { "list", no_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },        { "without", required_argument, NULL, 'w' },
+		{ "all", no_argument, NULL, 'a' },         { 0 },
 	};
 	int c;
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process hears and says. Every answer carries the token of the call that it answers, and nothing else does. */
+/* What a process hears and says. Every answer carries the token of the call that it answers, and
+ * nothing else does. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "model.h"
 
 #define FIRST_ASK 1000
-#define WILD "\"w\":1"  /* instead of a token: in what names no call, or the wrong one */
-#define GUESS "\"x\":1" /* in what names an id that may be a call's by chance */
+#define WILD      "\"w\":1" /* instead of a token: in what names no call, or the wrong one */
+#define GUESS     "\"x\":1" /* in what names an id that may be a call's by chance */
 
 struct proc *proc_at(unsigned place)
 {
 	const struct place *at = &world.places[place % PLACES];
 
-	return at->handle && at->proc && at->proc->announced && !at->proc->dead && !at->proc->ends ? at->proc : NULL;
+	return at->handle && at->proc && at->proc->announced && !at->proc->dead && !at->proc->ends ? at->proc :
+												     NULL;
 }
 
 /* ---- hearing ---- */
@@ -71,7 +73,9 @@ static void hear_call(struct proc *p, const struct mor_message *message)
 	if (p->heard_count == HEARD)
 		forget_oldest(p);
 	p->heard[p->heard_count++] = (struct heard){
-		.id = message->id_int, .token = token, .end = p->link.queued,
+		.id = message->id_int,
+		.token = token,
+		.end = p->link.queued,
 		.row = mor_dialect_method(dialect_of(p), MOR_FROM_HOST, message->method),
 	};
 }
@@ -85,7 +89,8 @@ static void hear_answer(struct proc *p, const struct mor_message *message)
 	if (id < FIRST_ASK || id >= FIRST_ASK + ASKS) {
 		p->muddled |= message->id_kind == MOR_ID_NULL; /* of whatever: a whole batch, perhaps */
 		if (message->id_kind != MOR_ID_NULL && id != 0)
-			model_fault("an answer to nothing that was asked: %.*s", (int)message->whole.len, message->whole.ptr);
+			model_fault("an answer to nothing that was asked: %.*s", (int)message->whole.len,
+				    message->whole.ptr);
 		return;
 	}
 	if (++p->answered[id - FIRST_ASK] > p->asked[id - FIRST_ASK])
@@ -176,15 +181,30 @@ static const char *duty_result(const struct proc *p, const struct mor_method *ro
 	}
 }
 
-enum how { HOW_OK, HOW_ERROR, HOW_RECOVERABLE, HOW_TWICE, HOW_NOT_OK, HOW_KEEP, HOW_ACK, HOW_DONE, HOW_FAIL, HOW_BROKEN, HOW_LAX, HOW_COUNT };
+enum how {
+	HOW_OK,
+	HOW_ERROR,
+	HOW_RECOVERABLE,
+	HOW_TWICE,
+	HOW_NOT_OK,
+	HOW_KEEP,
+	HOW_ACK,
+	HOW_DONE,
+	HOW_FAIL,
+	HOW_BROKEN,
+	HOW_LAX,
+	HOW_COUNT
+};
 
 static void say_end_note(struct proc *p, const struct heard *heard, bool fail)
 {
 	if (fail)
-		say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"error\",\"params\":{\"request_id\":%lld,\"code\":-3,\"message\":\"m\",\"t\":%u}}",
+		say(p,
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"error\",\"params\":{\"request_id\":%lld,\"code\":-3,\"message\":\"m\",\"t\":%u}}",
 		    (long long)heard->id, heard->token);
 	else
-		say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"complete\",\"params\":{\"request_id\":%lld,\"data\":{\"t\":%u},\"t\":%u}}",
+		say(p,
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"complete\",\"params\":{\"request_id\":%lld,\"data\":{\"t\":%u},\"t\":%u}}",
 		    (long long)heard->id, heard->token, heard->token);
 }
 
@@ -195,10 +215,12 @@ static const struct form {
 } forms[] = {
 	[HOW_OK] = { VERSION, "\"result\":{\"success\":true,\"t\":", "}}" },
 	[HOW_ERROR] = { VERSION, "\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"t\":", "}}}" },
-	[HOW_RECOVERABLE] = { VERSION, "\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"t\":", ",\"recoverable\":true}}}" },
+	[HOW_RECOVERABLE] = { VERSION, "\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"t\":",
+			      ",\"recoverable\":true}}}" },
 	[HOW_TWICE] = { VERSION, "\"result\":{\"success\":true,\"t\":", "}}" },
 	[HOW_NOT_OK] = { VERSION, "\"result\":{\"success\":false,\"t\":", "}}" },
-	[HOW_KEEP] = { VERSION, "\"result\":{\"success\":true,\"keep_session\":true,\"again\":true,\"t\":", "}}" },
+	[HOW_KEEP] = { VERSION,
+		       "\"result\":{\"success\":true,\"keep_session\":true,\"again\":true,\"t\":", "}}" },
 	[HOW_ACK] = { VERSION, "\"result\":{\"t\":", "}}" },
 	[HOW_BROKEN] = { VERSION, "\"result\":{\"t\":", "}" },
 	[HOW_LAX] = { "{", "\"result\":{\"t\":", "}}" },
@@ -213,12 +235,14 @@ static void answer_call(struct proc *p, const struct heard *heard, unsigned how)
 		return;
 	}
 	for (int i = 0; i < 1 + (how == HOW_TWICE); i++)
-		say(p, "%s\"id\":%lld,%s%u%s", form->head, (long long)heard->id, form->before, heard->token, form->after);
+		say(p, "%s\"id\":%lld,%s%u%s", form->head, (long long)heard->id, form->before, heard->token,
+		    form->after);
 }
 
 static bool is_call(const struct heard *heard)
 {
-	return heard->token || !heard->row || heard->row->role == MOR_ROLE_CALL || heard->row->role == MOR_ROLE_INPUT;
+	return heard->token || !heard->row || heard->row->role == MOR_ROLE_CALL ||
+	       heard->row->role == MOR_ROLE_INPUT;
 }
 
 static void answer(struct proc *p, struct heard *heard, unsigned how)
@@ -235,10 +259,12 @@ static void answer(struct proc *p, struct heard *heard, unsigned how)
 		answer_call(p, heard, row && row->settle == MOR_BY_NOTE && how == HOW_OK ? HOW_DONE : how);
 		heard->over = how != HOW_ACK;
 	} else if (how == HOW_ERROR || how == HOW_NOT_OK) {
-		say(p, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"error\":{\"code\":%d,\"message\":\"no\",\"data\":{\"g\":1}}}",
+		say(p,
+		    "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"error\":{\"code\":%d,\"message\":\"no\",\"data\":{\"g\":1}}}",
 		    (long long)heard->id, how == HOW_ERROR ? -32601 : -32603);
 	} else {
-		say(p, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":%s}", (long long)heard->id, duty_result(p, row));
+		say(p, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":%s}", (long long)heard->id,
+		    duty_result(p, row));
 	}
 }
 
@@ -310,12 +336,19 @@ void mouth_note(const struct op *op)
 	if (!p)
 		return;
 	if (op->b & 0x10 && heard)
-		say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"params\":{\"request_id\":%lld,\"data\":{\"t\":%u}}}", (long long)heard->id,
-		    heard->token);
+		say(p,
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"params\":{\"request_id\":%lld,\"data\":{\"t\":%u}}}",
+		    (long long)heard->id, heard->token);
 	else if (op->b & 0x20)
-		say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{" WILD ",\"level\":2,\"message\":\"m\",\"data\":{" WILD "}}}", method);
+		say(p,
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{" WILD
+		    ",\"level\":2,\"message\":\"m\",\"data\":{" WILD "}}}",
+		    method);
 	else if (op->b & 0x40)
-		say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"complete\",\"params\":{\"request_id\":%u," GUESS ",\"data\":{" GUESS "}}}", op->b & 3);
+		say(p,
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"complete\",\"params\":{\"request_id\":%u," GUESS
+		    ",\"data\":{" GUESS "}}}",
+		    op->b & 3);
 	else
 		say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":[{" WILD "}]}", method);
 }
@@ -333,9 +366,11 @@ static void ask_batch(struct proc *p, unsigned id, const char *method)
 {
 	count_ask(p, id, method);
 	count_ask(p, id, "unknown");
-	say(p, "[{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\",\"params\":{" WILD "}},"
-	    "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{" WILD "}},1,"
-	    "{\"jsonrpc\":\"2.0\",\"id\":\"q%u\",\"method\":\"unknown\"}]", FIRST_ASK + id, method, method, FIRST_ASK + id);
+	say(p,
+	    "[{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\",\"params\":{" WILD "}},"
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":{" WILD
+	    "}},1,{\"jsonrpc\":\"2.0\",\"id\":\"q%u\",\"method\":\"unknown\"}]",
+	    FIRST_ASK + id, method, method, FIRST_ASK + id);
 }
 
 void mouth_ask(const struct op *op)
@@ -356,22 +391,33 @@ void mouth_ask(const struct op *op)
 		break;
 	case 1:
 		count_ask(p, id, method);
-		say(p, "{\"jsonrpc\":\"2.0\",\"id\":\"q%u\",\"method\":\"%s\",\"params\":[{" WILD "}]}", FIRST_ASK + id, method);
+		say(p, "{\"jsonrpc\":\"2.0\",\"id\":\"q%u\",\"method\":\"%s\",\"params\":[{" WILD "}]}",
+		    FIRST_ASK + id, method);
 		break;
 	case 2:
 		say(p, "[]");
 		break;
 	default:
 		count_ask(p, id, method);
-		say(p, "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\",\"params\":{\"path\":\"x\"," WILD "}}", FIRST_ASK + id, method);
+		say(p, "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\",\"params\":{\"path\":\"x\"," WILD "}}",
+		    FIRST_ASK + id, method);
 	}
 }
 
 void mouth_noise(const struct op *op)
 {
 	static const char *const noises[] = {
-		"Loading model...\n", "{broken\n", "\n\n\n", "{\"jsonrpc\":\"2.0\",\"id\":true}\n", "\xff\xfe\x00\x01garbage\n", "[[[[[[[[[[[[[[[[\n",
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":", "99999999999999999999\n", "Content-Length: 7\r\n\r\n[1,2,3]", "0\n", "12\n{\"half\":",
+		"Loading model...\n",
+		"{broken\n",
+		"\n\n\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":true}\n",
+		"\xff\xfe\x00\x01garbage\n",
+		"[[[[[[[[[[[[[[[[\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":",
+		"99999999999999999999\n",
+		"Content-Length: 7\r\n\r\n[1,2,3]",
+		"0\n",
+		"12\n{\"half\":",
 	};
 	struct proc *p = proc_at(op->a);
 
@@ -397,7 +443,8 @@ void mouth_stray(const struct op *op)
 		say(p, "{\"jsonrpc\":\"2.0\",\"id\":\"%u\",\"result\":{" WILD "}}", id);
 		break;
 	case 2:
-		say(p, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\"data\":{" WILD "}}}");
+		say(p, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse "
+		       "error\",\"data\":{" WILD "}}}");
 		break;
 	case 3:
 		say(p, "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{" WILD "}}");

@@ -76,7 +76,8 @@ static void do_react(const struct op *op)
 
 static void do_wait(const struct op *op)
 {
-	static const uint32_t times[] = { 0, 1, 2, 10, 49, 50, 99, 100, 101, 500, 1000, 2000, 5000, 10000, 30000, 61000, 300000, 600000 };
+	static const uint32_t times[] = { 0,   1,    2,    10,   49,    50,    99,    100,    101,
+					  500, 1000, 2000, 5000, 10000, 30000, 61000, 300000, 600000 };
 
 	if (!world.depth)
 		run_loops(times[op->b % (sizeof(times) / sizeof(*times))]);
@@ -207,7 +208,8 @@ const unsigned op_kind_count = sizeof(op_kinds) / sizeof(*op_kinds);
 
 struct op op_decode(const uint8_t bytes[OP_BYTES])
 {
-	return (struct op){ (uint8_t)((bytes[0] & 0x7f) % op_kind_count), bytes[1], bytes[2], bytes[0] & OP_SAME_TURN };
+	return (struct op){ (uint8_t)((bytes[0] & 0x7f) % op_kind_count), bytes[1], bytes[2],
+			    bytes[0] & OP_SAME_TURN };
 }
 
 void op_encode(const struct op *op, uint8_t bytes[OP_BYTES])
@@ -233,11 +235,12 @@ static bool parse_line(char *line, struct op *op)
 	char name[32], and[4] = "";
 	unsigned a = 0, b = 0;
 
-	if (sscanf(line, "%31s %u %u %3s", name, &a, &b, and) < 3 || a > 255 || b > 255 || (*and && strcmp(and, "&") != 0))
+	if (sscanf(line, "%31s %u %u %3s", name, &a, &b, and) < 3 || a > 255 || b > 255 ||
+	    (*and&&strcmp(and, "&") != 0))
 		return false;
 	for (unsigned i = 0; i < op_kind_count; i++) {
 		if (strcmp(op_kinds[i].name, name) == 0) {
-			*op = (struct op){ (uint8_t)i, (uint8_t)a, (uint8_t)b, *and };
+			*op = (struct op){ (uint8_t)i, (uint8_t)a, (uint8_t)b, *and};
 			return true;
 		}
 	}

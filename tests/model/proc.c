@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that exists as a link only. It obeys link.h to the letter, as the stdio link does: events come from the loop,
- * the end comes once and after everything that was written, SIGKILL is always followed by the end. All else is the script's.
+ * A process that exists as a link only. It obeys link.h to the letter, as the stdio link does: events come from
+ * the loop, the end comes once and after everything that was written, SIGKILL is always followed by the end.
+ * All else is the script's.
  */
 #include <errno.h>
 #include <signal.h>
@@ -108,12 +109,24 @@ static void break_stdin(struct proc *p)
 static const struct mor_link_end ends[] = {
 	{ .known = true, .clean = true, .text = "exited with status 0" },
 	{ .known = true, .status = 3, .text = "exited with status 3" },
-	{ .known = true, .by_signal = true, .status = SIGSEGV, .text = "killed by SIGSEGV", .last_stderr = "boom" },
+	{ .known = true,
+	  .by_signal = true,
+	  .status = SIGSEGV,
+	  .text = "killed by SIGSEGV",
+	  .last_stderr = "boom" },
 	{ .text = "ended; its status is unknown" },
-	{ .violation = true, .known = true, .by_signal = true, .status = SIGKILL, .text = "broke its sandbox", .syscall = "openat",
-	  .path = "/etc/shadow", .rule = "read" },
+	{ .violation = true,
+	  .known = true,
+	  .by_signal = true,
+	  .status = SIGKILL,
+	  .text = "broke its sandbox",
+	  .syscall = "openat",
+	  .path = "/etc/shadow",
+	  .rule = "read" },
 	{ .start_code = MORTISE_EEXEC, .os_errno = ENOENT, .text = "cannot be started: no such file" },
-	{ .start_code = MORTISE_ESYSTEM, .os_errno = EAGAIN, .text = "cannot be started: no process can be made" },
+	{ .start_code = MORTISE_ESYSTEM,
+	  .os_errno = EAGAIN,
+	  .text = "cannot be started: no process can be made" },
 	{ .known = true, .by_signal = true, .status = SIGKILL, .text = "killed by SIGKILL" },
 };
 
@@ -334,8 +347,8 @@ static const struct mor_link_ops ops = {
 	.free = proc_free,
 };
 
-int proc_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events, void *arg,
-	     struct mor_link **ret)
+int proc_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events,
+	     void *arg, struct mor_link **ret)
 {
 	struct place *place = place_of(arg);
 	struct proc *p;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every dialect's OpenRPC document against the meta-schema. `./dev test` has installed the validator, with the versions of
-package-lock.json, into BUILD/openrpc; nothing is fetched here."""
+"""Every dialect's OpenRPC document against the meta-schema. `./dev test` has installed the validator, with the
+versions of package-lock.json, into BUILD/openrpc; nothing is fetched here."""
 import json
 import os
 import pathlib
@@ -26,7 +26,9 @@ def main():
         for dialect in json.loads(mortise("explain", "--json")):
             files.append(pathlib.Path(where, dialect["name"] + ".json"))
             files[-1].write_bytes(mortise("explain", dialect["name"], "--openrpc"))
-        return subprocess.run(["node", HERE / "validate.mjs", MODULES, *files], check=False, timeout=120).returncode
+        return subprocess.run(
+            ["node", HERE / "validate.mjs", MODULES, *files], check=False, timeout=120
+        ).returncode
 
 
 sys.exit(main())

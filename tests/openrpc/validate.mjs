@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// node validate.mjs MODULES FILE...: each FILE is an OpenRPC document. MODULES is where package.json was installed. TAP.
+// node validate.mjs MODULES FILE...: each FILE is an OpenRPC document. MODULES is where package.json
+// was installed. TAP.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename } from "node:path";
@@ -8,8 +9,8 @@ const [modules, ...files] = process.argv.slice(2);
 const load = createRequire(modules + "/package.json");
 const Ajv = load("ajv").default;
 
-// Both meta-schemas name themselves as their own language, which ajv does not know: it takes them for draft 7. One names
-// the other with and without the slash.
+// Both meta-schemas name themselves as their own language, which ajv does not know: it takes them for draft 7.
+// One names the other with and without the slash.
 function plain({ $schema, ...schema }) {
 	const name = "https://meta.json-schema.tools";
 	return JSON.parse(JSON.stringify(schema).replaceAll(`"${name}"`, `"${name}/"`));

@@ -18,10 +18,10 @@
 
 #include "wire.h"
 
-#define FLOOD (256 * 1024)
-#define BIG (64L * 1024 * 1024)
-#define DEPTH 100000
-#define DRIP_NS (5 * 1000 * 1000)
+#define FLOOD        (256 * 1024)
+#define BIG          (64L * 1024 * 1024)
+#define DEPTH        100000
+#define DRIP_NS      (5 * 1000 * 1000)
 #define LIFE_SECONDS 120 /* nobody here outlives a test that forgot it */
 
 typedef void go_fn(struct request *request);
@@ -56,7 +56,8 @@ static void go_byte_at_a_time(struct request *request)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"slow\":[1,2,3]}}\n", request->id);
+	snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"slow\":[1,2,3]}}\n",
+		 request->id);
 	slowly(text, 0);
 }
 
@@ -88,7 +89,9 @@ static void go_neither(struct request *request)
 
 static void go_both(struct request *request)
 {
-	put_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":1,\"error\":{\"code\":-1,\"message\":\"and no\"}}\n", request->id);
+	put_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":1,\"error\":{\"code\":-1,\"message\":\"and "
+		   "no\"}}\n",
+		   request->id);
 }
 
 static void go_bad_utf8(struct request *request)
@@ -147,7 +150,8 @@ static void go_string_id(struct request *request)
 static void go_null_id_error(struct request *request)
 {
 	(void)request;
-	put_format("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"parse error\"}}\n");
+	put_format(
+		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"parse error\"}}\n");
 }
 
 /* The answer comes together with the answer to whatever is asked next. */
@@ -177,8 +181,9 @@ static void go_reverse(struct request *request)
 	if (count < HELD)
 		return;
 	while (count-- > 0)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"was\":%d}}\n",
-					ids[count], count);
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					"{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"was\":%d}}\n", ids[count],
+					count);
 	count = 0;
 	put(text, len);
 }
@@ -423,8 +428,10 @@ static const struct mode {
 	{ "never_reads", NULL, begin_never_reads, NULL, "never reads stdin, never answers" },
 	{ "not_json_banner", NULL, begin_banner, NULL, "two lines of text on stdout before the first message" },
 	{ "reply_before_request", NULL, begin_reply, NULL, "replies with ids 0 to 3 before it reads anything" },
-	{ "exits_at_start", NULL, begin_exit, NULL, "ends with status 5 and a line on stderr before it reads anything" },
-	{ "big_result", go_big, NULL, NULL, "go: a result of `bytes` (64 MiB) bytes in one line; over a limit: huge_line" },
+	{ "exits_at_start", NULL, begin_exit, NULL,
+	  "ends with status 5 and a line on stderr before it reads anything" },
+	{ "big_result", go_big, NULL, NULL,
+	  "go: a result of `bytes` (64 MiB) bytes in one line; over a limit: huge_line" },
 	{ "huge_line", go_big, NULL, NULL, "the same, for tests that set a small limit" },
 	{ "byte_at_a_time", go_byte_at_a_time, NULL, NULL, "go: one write per byte" },
 	{ "drip", go_drip, NULL, NULL, "go: a byte now and then, never a whole line" },
@@ -438,27 +445,35 @@ static const struct mode {
 	{ "batch_reply", go_batch_reply, NULL, NULL, "go: the reply inside an array" },
 	{ "crlf", go_crlf, NULL, NULL, "go: CR LF line ends and blank lines" },
 	{ "duplicate_reply", go_duplicate, NULL, NULL, "go: two replies with the same id" },
-	{ "unknown_id", go_unknown_id, NULL, NULL, "go: a reply to an id that nobody used, then the right one" },
+	{ "unknown_id", go_unknown_id, NULL, NULL,
+	  "go: a reply to an id that nobody used, then the right one" },
 	{ "string_id", go_string_id, NULL, NULL, "go: a reply whose id is a string, then the right one" },
 	{ "null_id_error", go_null_id_error, NULL, NULL, "go: an error with id null, no reply" },
 	{ "late_reply", go_late, NULL, NULL, "go: answered only together with the next request" },
-	{ "reverse_order", go_reverse, NULL, NULL, "go: eight are held, then answered last first in one write" },
+	{ "reverse_order", go_reverse, NULL, NULL,
+	  "go: eight are held, then answered last first in one write" },
 	{ "crashes", go_crash, NULL, NULL, "go: SIGSEGV instead of an answer" },
 	{ "crashes_idle", go_crash_idle, NULL, NULL, "go: answers, then SIGSEGV" },
 	{ "exits_silently", go_exit_silently, NULL, NULL, "go: exit 0 instead of an answer" },
 	{ "exits_loudly", go_exit_loudly, NULL, NULL, "go: two lines on stderr and exit 3" },
-	{ "crashes_once", go_crash_once, NULL, NULL, "go: SIGSEGV if `file` does not exist yet (it then does), else its pid" },
-	{ "fails_once", go_fail_once, NULL, NULL, "go: a recoverable error if `file` does not exist yet, else its pid" },
+	{ "crashes_once", go_crash_once, NULL, NULL,
+	  "go: SIGSEGV if `file` does not exist yet (it then does), else its pid" },
+	{ "fails_once", go_fail_once, NULL, NULL,
+	  "go: a recoverable error if `file` does not exist yet, else its pid" },
 	{ "fails_for_good", go_fail_for_good, NULL, NULL, "go: the same with recoverable false" },
 	{ "hangs", NULL, NULL, NULL, "the standard method hang is never answered; the rest is" },
 	{ "stops_itself", go_stop, NULL, NULL, "go: SIGSTOP to itself" },
 	{ "closes_stdin", go_close_stdin, NULL, NULL, "go: closes stdin, answers, lives on" },
 	{ "closes_stdout_keeps_running", go_close_stdout, NULL, NULL, "go: closes stdout, lives on" },
-	{ "grandchild_holds_stdout", go_grandchild, NULL, NULL, "go: exit 4 while a child keeps stdout and stderr open" },
-	{ "setsid_child", go_setsid_child, NULL, NULL, "go: leaves a child in a session of its own, with the pipes" },
-	{ "asks_host", go_ask, NULL, NULL, "go: sends the JSON in `send` as a line, answers with the line that comes back" },
+	{ "grandchild_holds_stdout", go_grandchild, NULL, NULL,
+	  "go: exit 4 while a child keeps stdout and stderr open" },
+	{ "setsid_child", go_setsid_child, NULL, NULL,
+	  "go: leaves a child in a session of its own, with the pipes" },
+	{ "asks_host", go_ask, NULL, NULL,
+	  "go: sends the JSON in `send` as a line, answers with the line that comes back" },
 	{ "flood", go_flood, NULL, NULL, "go: endless valid notifications" },
-	{ "ignores_sigterm", NULL, begin_ignore_sigterm, end_linger, "lives on after the end of stdin and after SIGTERM" },
+	{ "ignores_sigterm", NULL, begin_ignore_sigterm, end_linger,
+	  "lives on after the end of stdin and after SIGTERM" },
 	{ "answers_and_lingers", NULL, NULL, end_linger, "lives on after the end of stdin" },
 	{ "answers_at_eof", go_answer_at_eof, NULL, end_answer, "go: answered when stdin ends" },
 };

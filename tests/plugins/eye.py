@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plugin that looks at files for its host: what it sees, from inside, is what tests of the view ask about.
 
-Plain dialect, one JSON-RPC message per line. Every method answers with a string; a failed system call with "errno NAME".
+Plain dialect, one JSON-RPC message per line. Every method answers with a string; a failed system call
+with "errno NAME".
 """
 import errno
 import json
@@ -68,12 +69,32 @@ def many(path, count):
 def who():
     with open("/proc/self/status", encoding="ascii") as file:
         lines = dict(line.split(":", 1) for line in file)
-    return " ".join([lines["CapEff"].strip(), lines["CapPrm"].strip(), lines["CapBnd"].strip() if os.getuid() == 0 else "-",
-                     str(os.getuid()), str(os.getgid())])
+    return " ".join(
+        [
+            lines["CapEff"].strip(),
+            lines["CapPrm"].strip(),
+            lines["CapBnd"].strip() if os.getuid() == 0 else "-",
+            str(os.getuid()),
+            str(os.getgid()),
+        ]
+    )
 
 
-METHODS = {"read": read, "stat": stat, "list": listing, "write": write, "remove": remove, "link": link, "chdir": chdir,
-           "hold": hold, "reread": reread, "many": many, "who": who, "ping": lambda: "pong", "die": lambda: os._exit(3)}
+METHODS = {
+    "read": read,
+    "stat": stat,
+    "list": listing,
+    "write": write,
+    "remove": remove,
+    "link": link,
+    "chdir": chdir,
+    "hold": hold,
+    "reread": reread,
+    "many": many,
+    "who": who,
+    "ping": lambda: "pong",
+    "die": lambda: os._exit(3),
+}
 
 
 def answer(message):

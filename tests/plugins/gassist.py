@@ -39,7 +39,12 @@ def stream(request, data):
 
 
 def complete(request, data, keep=False, success=True):
-    write({"method": "complete", "params": {"request_id": request, "success": success, "data": data, "keep_session": keep}})
+    write(
+        {
+            "method": "complete",
+            "params": {"request_id": request, "success": success, "data": data, "keep_session": keep},
+        }
+    )
 
 
 def execute(request, params):
@@ -61,7 +66,16 @@ def execute(request, params):
     elif name == "refuse":
         complete(request, args.get("text", "no"), success=False)
     elif name == "fail":
-        write({"method": "error", "params": {"request_id": request, "code": args.get("code", -1), "message": args.get("text", "broken")}})
+        write(
+            {
+                "method": "error",
+                "params": {
+                    "request_id": request,
+                    "code": args.get("code", -1),
+                    "message": args.get("text", "broken"),
+                },
+            }
+        )
     elif name == "fail_twice":  # as the emulator's own example does: no request_id, and both ends
         write({"method": "error", "params": {"code": -32601, "message": "Unknown function"}})
         write({"method": "complete", "params": {"success": False, "data": "told twice"}})
@@ -131,9 +145,18 @@ def answer(message):
     method, request = message.get("method"), message.get("id")
     if method == "initialize":
         names = ["echo", "count", "nap", "pid", "refuse", "fail", "talk"]
-        write({"id": request, "result": {"name": "gassist", "version": "1.2.3", "description": "A plugin for tests",
-                                         "protocol_version": "2.0",
-                                         "commands": [{"name": n, "description": f"The function {n}"} for n in names]}})
+        write(
+            {
+                "id": request,
+                "result": {
+                    "name": "gassist",
+                    "version": "1.2.3",
+                    "description": "A plugin for tests",
+                    "protocol_version": "2.0",
+                    "commands": [{"name": n, "description": f"The function {n}"} for n in names],
+                },
+            }
+        )
     elif method == "ping" and not DEAF.is_set():
         write({"id": request, "result": {"timestamp": message["params"]["timestamp"]}})
     elif method == "execute":
@@ -154,6 +177,7 @@ def main():
     def worker():
         while True:
             answer(work.get())
+
     threading.Thread(target=worker, daemon=True).start()
     while (message := read()) is not None:
         if message.get("method") in ("ping", "shutdown"):

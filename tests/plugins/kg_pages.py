@@ -12,9 +12,11 @@ import sys
 def entities(params):
     data, opts = base64.b64decode(params["source"]["data"]), params.get("opts", {})
     offset, limit = opts.get("offset", 0), opts.get("limit", 3)
-    page = data[offset:offset + limit]
+    page = data[offset : offset + limit]
     return {
-        "nodes": [{"node_key": f"k{offset + i}", "label": chr(byte), "type": "byte"} for i, byte in enumerate(page)],
+        "nodes": [
+            {"node_key": f"k{offset + i}", "label": chr(byte), "type": "byte"} for i, byte in enumerate(page)
+        ],
         "edges": [],
         "aliases": [],
         "total_functions": len(data),
@@ -25,9 +27,14 @@ def entities(params):
 
 def answer(method, params):
     if method == "handshake.manifest":
-        return {"result": {"name": "kg_pages", "version": "0.1.0",
-                           "interfaces": ["kg_entity_provider_v1", "ghidra_analysis_v1"],
-                           "capabilities": {"kg_entities": {"rpc_method": "ghidra.getEntities"}}}}
+        return {
+            "result": {
+                "name": "kg_pages",
+                "version": "0.1.0",
+                "interfaces": ["kg_entity_provider_v1", "ghidra_analysis_v1"],
+                "capabilities": {"kg_entities": {"rpc_method": "ghidra.getEntities"}},
+            }
+        }
     if method == "plugin.init":
         return {"result": {"status": "initialized"}}
     if method == "plugin.health":
@@ -42,8 +49,12 @@ def answer(method, params):
 def main():
     for line in sys.stdin:
         message = json.loads(line)
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"],
-                          **answer(message["method"], message.get("params"))}), flush=True)
+        print(
+            json.dumps(
+                {"jsonrpc": "2.0", "id": message["id"], **answer(message["method"], message.get("params"))}
+            ),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

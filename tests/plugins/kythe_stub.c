@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An analyzer for tests of what a virtual clock cannot show: kythe_stub MODE LOG. It notes what happens to it in LOG, one
- * line each, "WORD NANOSECONDS" on the monotonic clock; the first line is "pid NUMBER".
+ * An analyzer for tests of what a virtual clock cannot show: kythe_stub MODE LOG. It notes what happens to it
+ * in LOG, one line each, "WORD NANOSECONDS" on the monotonic clock; the first line is "pid NUMBER".
  *
  *	units     one analysis, then exit 0
  *	stubborn  outlives the end of its stdin and SIGTERM

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An analyzer that shows what tenon/analyzer.h handed it. Words of the unit's arguments say what it does:
- * "unit": facts with all that the unit says; "names": the name of each input, asked twice; "log": diagnostics;
- * "many": 100,000 entries; "print": stray output; "fail": the analysis fails. sdk_analyzer.py is the same in Python.
+ * "unit": facts with all that the unit says; "names": the name of each input, asked twice; "log":
+ * diagnostics; "many": 100,000 entries; "print": stray output; "fail": the analysis fails. sdk_analyzer.py is
+ * the same in Python.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,9 @@ int main(int argc, char **argv)
 {
 	static const char *const types[] = { "/kythe/index/toy", "/team/other", NULL };
 
-	return tenon_analyze(&(tenon_analyzer_options){ .name = "sdk-analyzer", .types = types, .analyze = analyze,
-							.max_analyses = argc > 1 ? (uint32_t)atoi(argv[1]) : 0 });
+	return tenon_analyze(
+		&(tenon_analyzer_options){ .name = "sdk-analyzer",
+					   .types = types,
+					   .analyze = analyze,
+					   .max_analyses = argc > 1 ? (uint32_t)atoi(argv[1]) : 0 });
 }

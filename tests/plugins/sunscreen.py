@@ -17,7 +17,10 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-COMMANDS = {"scaffold": {name: name for name in ("echo", "act", "claim", "fail", "answer")}, "hook": {"after_build": "h"}}
+COMMANDS = {
+    "scaffold": {name: name for name in ("echo", "act", "claim", "fail", "answer")},
+    "hook": {"after_build": "h"},
+}
 
 
 def act(what, at):
@@ -71,7 +74,12 @@ def run(params):
         return {"error": {"code": int(flags["code"]), "message": flags.get("message", "failed"), **data}}
     if command == "scaffold:answer":
         return {"result": json.loads(params["flags"]["result"])}
-    return {"result": {"files_written": [], "summary": json.dumps({"params": params, "env": dict(os.environ), "cwd": os.getcwd()})}}
+    return {
+        "result": {
+            "files_written": [],
+            "summary": json.dumps({"params": params, "env": dict(os.environ), "cwd": os.getcwd()}),
+        }
+    }
 
 
 later = []

@@ -49,7 +49,8 @@ void say(const char *format, ...)
 void reply(const struct request *request, const char *result, size_t len)
 {
 	char *text = NULL;
-	int n = asprintf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%.*s}\n", request->id, (int)len, result);
+	int n = asprintf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%.*s}\n", request->id, (int)len,
+			 result);
 
 	if (n < 0)
 		_exit(70);
@@ -64,8 +65,8 @@ void reply_text(const struct request *request, const char *result)
 
 void reply_error(const struct request *request, int code, const char *message, const char *data)
 {
-	put_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":\"%s\",\"data\":%s}}\n", request->id, code,
-		   message, data);
+	put_format("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":\"%s\",\"data\":%s}}\n",
+		   request->id, code, message, data);
 }
 
 /* ---- in ---- */
@@ -209,7 +210,8 @@ static void list_fds(const struct request *request)
 
 	while (dir && (entry = readdir(dir)) && len < sizeof(text) - 16)
 		if (entry->d_name[0] != '.' && strtol(entry->d_name, NULL, 10) != dirfd(dir))
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.8s", len > 1 ? "," : "", entry->d_name);
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.8s", len > 1 ? "," : "",
+						entry->d_name);
 	if (dir)
 		closedir(dir);
 	snprintf(text + len, sizeof(text) - len, "]");

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 struct request {
-	char *line;        /* the whole line, NUL-terminated, without its newline */
+	char *line; /* the whole line, NUL-terminated, without its newline */
 	size_t len;
-	char id[64];       /* verbatim JSON; "" for a notification                */
+	char id[64]; /* verbatim JSON; "" for a notification                */
 	char method[64];
 	const char *params; /* verbatim, inside line; "null" when absent           */
 	size_t params_len;

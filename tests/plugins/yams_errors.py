@@ -10,17 +10,36 @@ import os
 import sys
 
 ERRORS = {
-    "failed": (-32000, "Extraction failed: could not analyze binary",
-               {"reason": "UnsupportedArchitecture", "architecture": "ARM:BE:32:Cortex", "partial_functions": 5}),
-    "unsupported": (-32001, "Unsupported file format: application/octet-stream",
-                    {"reason": "UnsupportedFormat", "details": "only programs", "recoverable": False}),
-    "timeout": (-32002, "Extraction timed out after 30 seconds",
-                {"reason": "Timeout", "timeout_sec": 30, "partial_extraction": True}),
-    "uninitialized": (-32003, "Plugin not initialized. Call plugin.init first.",
-                      {"reason": "NotInitialized", "required_method": "plugin.init"}),
-    "dependency": (-32603, "Ghidra not found.",
-                   {"reason": "DependencyMissing", "dependency": "ghidra", "env_var": "GHIDRA_INSTALL_DIR",
-                    "config_key": "ghidra_install"}),
+    "failed": (
+        -32000,
+        "Extraction failed: could not analyze binary",
+        {"reason": "UnsupportedArchitecture", "architecture": "ARM:BE:32:Cortex", "partial_functions": 5},
+    ),
+    "unsupported": (
+        -32001,
+        "Unsupported file format: application/octet-stream",
+        {"reason": "UnsupportedFormat", "details": "only programs", "recoverable": False},
+    ),
+    "timeout": (
+        -32002,
+        "Extraction timed out after 30 seconds",
+        {"reason": "Timeout", "timeout_sec": 30, "partial_extraction": True},
+    ),
+    "uninitialized": (
+        -32003,
+        "Plugin not initialized. Call plugin.init first.",
+        {"reason": "NotInitialized", "required_method": "plugin.init"},
+    ),
+    "dependency": (
+        -32603,
+        "Ghidra not found.",
+        {
+            "reason": "DependencyMissing",
+            "dependency": "ghidra",
+            "env_var": "GHIDRA_INSTALL_DIR",
+            "config_key": "ghidra_install",
+        },
+    ),
     "nodata": (-32603, "no data member", None),
 }
 RESULTS = {

@@ -59,7 +59,11 @@ def init(params):
 
 
 def health(_):
-    return {"status": state.get("config", {}).get("health", "ok"), "started": state["initialized"], "memory_mb": 12}
+    return {
+        "status": state.get("config", {}).get("health", "ok"),
+        "started": state["initialized"],
+        "memory_mb": 12,
+    }
 
 
 def supports(params):

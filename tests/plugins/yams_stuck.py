@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""yams_stuck.py FIFO: an extractor that never answers for the content "two", and opens FIFO when it has that."""
+"""yams_stuck.py FIFO: an extractor that never answers for the content "two", and opens FIFO
+when it has that."""
 import json
 import sys
 

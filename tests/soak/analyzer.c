@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kythe turned round: the plugin asks for a record and says when it is done with it. A record handed out is a "call":
- * done settles it, and so does the end of the process that had it. The protocol has no time limit for an analysis, so the
- * embedder has one, as `mortise index` does.
+ * Kythe turned round: the plugin asks for a record and says when it is done with it. A record handed out is a
+ * "call": done settles it, and so does the end of the process that had it. The protocol has no time limit for
+ * an analysis, so the embedder has one, as `mortise index` does.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "soak.h"
 
-#define UNIT_MS 4000      /* without a sign: the analyzer is stopped */
+#define UNIT_MS     4000  /* without a sign: the analyzer is stopped */
 #define GREETING_MS 35000 /* that limit is the host's */
-#define WATCH_MS 60000
+#define WATCH_MS    60000
 
 void analyzer_lost(struct seat *seat)
 {
@@ -44,9 +44,10 @@ static void answer_vname(struct seat *seat, mortise_request *request, mortise_js
 	int len;
 
 	if (!seat->unit || !memmem(params.text, params.len, seat->unit->token, strlen(seat->unit->token)))
-		fault(seat, "asks for the vname of %.*s, and has %s", (int)params.len, params.text, seat->unit ? seat->unit->token : "nothing");
-	len = snprintf(result, sizeof(result), "{\"vname\":{\"path\":\"%s\"},\"path\":\"%s\"}", seat->unit ? seat->unit->token : "",
-		       seat->unit ? seat->unit->token : "");
+		fault(seat, "asks for the vname of %.*s, and has %s", (int)params.len, params.text,
+		      seat->unit ? seat->unit->token : "nothing");
+	len = snprintf(result, sizeof(result), "{\"vname\":{\"path\":\"%s\"},\"path\":\"%s\"}",
+		       seat->unit ? seat->unit->token : "", seat->unit ? seat->unit->token : "");
 	mortise_request_reply(request, (mortise_json){ result, (size_t)len });
 }
 
@@ -77,7 +78,8 @@ static void done(struct seat *seat, mortise_json params)
 		return;
 	}
 	if (!memmem(params.text, params.len, record->token, strlen(record->token)))
-		fault(seat, "is done with the record of another than %s: %.*s", record->token, (int)params.len, params.text);
+		fault(seat, "is done with the record of another than %s: %.*s", record->token, (int)params.len,
+		      params.text);
 	record_settle(record, MORTISE_OK);
 }
 
@@ -88,7 +90,8 @@ void analyzer_event(struct seat *seat, const mortise_event *event)
 		done(seat, event->params);
 	if (event->type != MORTISE_EVENT_STATE)
 		return;
-	if (event->state == MORTISE_STOPPED || event->state == MORTISE_BACKOFF || event->state == MORTISE_FAILED)
+	if (event->state == MORTISE_STOPPED || event->state == MORTISE_BACKOFF ||
+	    event->state == MORTISE_FAILED)
 		analyzer_lost(seat);
 	seat->down = event->state == MORTISE_STOPPED || event->state == MORTISE_FAILED;
 }

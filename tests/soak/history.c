@@ -44,8 +44,11 @@ struct record *record_begin(struct seat *seat, uint32_t limit_ms)
 
 	if (record->state == RECORD_OPEN)
 		return NULL; /* the watchdog has told of it */
-	*record = (struct record){ .seat = seat, .state = RECORD_OPEN, .start_ms = now_ms(), .limit_ms = now_ms() + limit_ms };
-	snprintf(record->token, sizeof(record->token), "tok-%" PRIx64 "-%" PRIx64 ".", history.begun, soak.seed);
+	*record = (struct record){
+		.seat = seat, .state = RECORD_OPEN, .start_ms = now_ms(), .limit_ms = now_ms() + limit_ms
+	};
+	snprintf(record->token, sizeof(record->token), "tok-%" PRIx64 "-%" PRIx64 ".", history.begun,
+		 soak.seed);
 	history.begun++;
 	seat->open++;
 	seat->calls++;
@@ -99,18 +102,19 @@ static void check_owner(const struct record *record, const mortise_reply *reply)
 	if (reply->status != MORTISE_OK && reply->status != MORTISE_EREMOTE)
 		return;
 	if (!is_mine(record, text) && ++history.of_another)
-		fault(record->seat, "call %s got the answer of another: %.*s", record->token, (int)(text.len < 200 ? text.len : 200),
-		      text.text ? text.text : "");
+		fault(record->seat, "call %s got the answer of another: %.*s", record->token,
+		      (int)(text.len < 200 ? text.len : 200), text.text ? text.text : "");
 	if (!reply->more && (reply->status == MORTISE_EREMOTE) != record->fails)
-		fault(record->seat, "call %s: ordered to %s, it %s", record->token, record->fails ? "fail" : "succeed",
-		      reply->status ? "failed" : "succeeded");
+		fault(record->seat, "call %s: ordered to %s, it %s", record->token,
+		      record->fails ? "fail" : "succeed", reply->status ? "failed" : "succeeded");
 }
 
 /* What may not be the end of a call that was made as it should be. */
 static bool is_out_of_place(int status)
 {
-	return status == MORTISE_ENOMEM || status == MORTISE_EINVAL || status == MORTISE_ECALLBACK || status == MORTISE_ETHREAD ||
-	       status == MORTISE_EUNSUPPORTED || status == MORTISE_EINPUT || status == MORTISE_EMANIFEST || status > 0;
+	return status == MORTISE_ENOMEM || status == MORTISE_EINVAL || status == MORTISE_ECALLBACK ||
+	       status == MORTISE_ETHREAD || status == MORTISE_EUNSUPPORTED || status == MORTISE_EINPUT ||
+	       status == MORTISE_EMANIFEST || status > 0;
 }
 
 void record_reply(const mortise_reply *reply, void *arg)
@@ -118,7 +122,8 @@ void record_reply(const mortise_reply *reply, void *arg)
 	struct record *record = arg;
 
 	if (record->state != RECORD_OPEN) {
-		fault(record->seat, "call %s: a callback (more %d, status %d) after its last one", record->token, reply->more, reply->status);
+		fault(record->seat, "call %s: a callback (more %d, status %d) after its last one",
+		      record->token, reply->more, reply->status);
 		return;
 	}
 	check_owner(record, reply);
@@ -127,11 +132,12 @@ void record_reply(const mortise_reply *reply, void *arg)
 		record->seat->pieces++;
 		return;
 	}
-	if ((reply->status != MORTISE_OK) != (reply->error != NULL) || (reply->error && reply->error->code != reply->status))
+	if ((reply->status != MORTISE_OK) != (reply->error != NULL) ||
+	    (reply->error && reply->error->code != reply->status))
 		fault(record->seat, "call %s: status %d and error do not agree", record->token, reply->status);
 	if (is_out_of_place(reply->status))
-		fault(record->seat, "call %s ended with %s: %s", record->token, mortise_status_name(reply->status),
-		      reply->error ? reply->error->text : "");
+		fault(record->seat, "call %s ended with %s: %s", record->token,
+		      mortise_status_name(reply->status), reply->error ? reply->error->text : "");
 	record_settle(record, reply->status);
 }
 
@@ -143,8 +149,9 @@ static void tell_overdue(struct record *record, int64_t now)
 
 	if (first)
 		mortise_plugin_describe(first, &described);
-	fault(seat, "call %s is open for %" PRId64 " ms; %u are; the plugin (the first) is %s: %s", record->token, now - record->start_ms,
-	      seat->open, first ? mortise_state_name(mortise_plugin_state(first)) : "gone", described ? described : "");
+	fault(seat, "call %s is open for %" PRId64 " ms; %u are; the plugin (the first) is %s: %s",
+	      record->token, now - record->start_ms, seat->open,
+	      first ? mortise_state_name(mortise_plugin_state(first)) : "gone", described ? described : "");
 	mortise_free(described);
 	record->limit_ms = INT64_MAX; /* once */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * soak [MINUTES [SEED [lie]]]: see soak.h. Exits with 0 when everything added up, with 1 and lines that begin with FAULT
- * when not. Directories of a run that failed stay. lie: the plugins do, and the status is 0 when that was noticed,
- * and nothing else.
+ * soak [MINUTES [SEED [lie]]]: see soak.h. Exits with 0 when everything added up, with 1 and lines that begin
+ * with FAULT when not. Directories of a run that failed stay. lie: the plugins do, and the status is 0 when
+ * that was noticed, and nothing else.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,12 +19,13 @@
 
 #include "soak.h"
 
-#define STRIKE_MS 600      /* a signal to some process so often, on average */
-#define SAMPLE_MS 1000
-#define DRAIN_MS 120000    /* for what is open at the end: more than any limit */
-#define REST_MS 60000
-#define GROWTH_KIB 1024    /* over the whole window: what a heap's holes may cost */
-#define LEFT_BYTES 300000  /* of the heap, after everything was freed: what malloc keeps for the thread (tcache) */
+#define STRIKE_MS  600 /* a signal to some process so often, on average */
+#define SAMPLE_MS  1000
+#define DRAIN_MS   120000 /* for what is open at the end: more than any limit */
+#define REST_MS    60000
+#define GROWTH_KIB 1024 /* over the whole window: what a heap's holes may cost */
+#define LEFT_BYTES \
+	300000 /* of the heap, after everything was freed: what malloc keeps for the thread (tcache) */
 
 struct soak soak;
 
@@ -50,7 +51,8 @@ uint64_t pick(uint64_t below)
 
 static void run(void)
 {
-	int64_t warm = soak.begin + (soak.end - soak.begin) / 4, next_sample = 0, next_strike = soak.begin + 2000;
+	int64_t warm = soak.begin + (soak.end - soak.begin) / 4, next_sample = 0,
+		next_strike = soak.begin + 2000;
 
 	for (int64_t now; (now = now_ms()) < soak.end;) {
 		int wait = seats_turn(now);
@@ -94,7 +96,10 @@ static bool at_rest(const struct seat *seat)
 	mortise_plugin *worker;
 	int state;
 
-	for (uint32_t i = 0; (worker = seat->pool ? mortise_pool_worker(seat->pool, i) : i ? NULL : seat->plugin); i++) {
+	for (uint32_t i = 0; (worker = seat->pool ? mortise_pool_worker(seat->pool, i) :
+				       i          ? NULL :
+						    seat->plugin);
+	     i++) {
 		state = mortise_plugin_state(worker);
 		if (state != MORTISE_STOPPED && state != MORTISE_FAILED)
 			return false;
@@ -151,7 +156,8 @@ static void end_abruptly(void)
 	if (history_watch(0))
 		fault(NULL, "%u calls got no last callback when their host was freed", history_watch(0));
 	if (history.begun != history.settled + history.refused)
-		fault(NULL, "%" PRIu64 " calls begun, %" PRIu64 " settled, %" PRIu64 " refused", history.begun, history.settled, history.refused);
+		fault(NULL, "%" PRIu64 " calls begun, %" PRIu64 " settled, %" PRIu64 " refused", history.begun,
+		      history.settled, history.refused);
 }
 
 /* ---- what is left ---- */
@@ -172,8 +178,8 @@ static void reap(void)
 
 static void check_slope(const char *what, struct slope slope)
 {
-	printf("%s: %+.1f KiB a minute, +- %.1f (%u samples over %.1f min)\n", what, slope.per_minute, slope.error, slope.samples,
-	       slope.window_min);
+	printf("%s: %+.1f KiB a minute, +- %.1f (%u samples over %.1f min)\n", what, slope.per_minute,
+	       slope.error, slope.samples, slope.window_min);
 	if (measure_is_meaningful() && (slope.per_minute - 3 * slope.error) * slope.window_min > GROWTH_KIB)
 		fault(NULL, "%s grows", what);
 }
@@ -187,14 +193,16 @@ static void check_rest(unsigned descriptors, size_t heap)
 	reap();
 	check_slope("resident memory", measure_rss());
 	check_slope("heap in use", measure_heap());
-	printf("descriptors: %u before, %u after; heap: %zu bytes before, %zu after\n", descriptors, now, heap, left);
+	printf("descriptors: %u before, %u after; heap: %zu bytes before, %zu after\n", descriptors, now, heap,
+	       left);
 	if (now != descriptors)
 		fault(NULL, "%d descriptors are left", (int)now - (int)descriptors);
 	if (measure_is_meaningful() && left > heap + LEFT_BYTES)
 		fault(NULL, "%zu bytes of the heap are left", left - heap);
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &children);
-	printf("processor: %ld s in the host, %ld s in its children\n", (long)(self.ru_utime.tv_sec + self.ru_stime.tv_sec),
+	printf("processor: %ld s in the host, %ld s in its children\n",
+	       (long)(self.ru_utime.tv_sec + self.ru_stime.tv_sec),
 	       (long)(children.ru_utime.tv_sec + children.ru_stime.tv_sec));
 }
 
@@ -222,7 +230,9 @@ static void close_soak(void)
 	char path[128];
 
 	for (size_t i = 0; i < seat_kind_count && (!history.faults || soak.lie); i++) {
-		static const char *const names[] = { "log", "count", "plugin", "plugin.toml", "sunscreen-plugin.json", "." };
+		static const char *const names[] = {
+			"log", "count", "plugin", "plugin.toml", "sunscreen-plugin.json", "."
+		};
 
 		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
 			snprintf(path, sizeof(path), "%s/%s", soak.seat[i].dir, names[n]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals to processes that the soak has started: the guardian, the proxy, the plugin behind it. They are found by
- * walking down from us in /proc and addressed by pidfd, so that a number that was used again hits nobody.
+ * Signals to processes that the soak has started: the guardian, the proxy, the plugin behind it. They are found
+ * by walking down from us in /proc and addressed by pidfd, so that a number that was used again hits nobody.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -14,7 +14,7 @@
 
 #include "soak.h"
 
-#define MOST 4096
+#define MOST        4096
 #define STOPPED_MAX 16
 
 struct process {
@@ -80,7 +80,8 @@ static void look(void)
 
 	listed = 0;
 	while (dir && (entry = readdir(dir)) && listed < MOST)
-		if (isdigit((unsigned char)entry->d_name[0]) && read_stat((pid_t)strtol(entry->d_name, NULL, 10), &list[listed]))
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    read_stat((pid_t)strtol(entry->d_name, NULL, 10), &list[listed]))
 			listed++;
 	if (dir)
 		closedir(dir);
@@ -102,8 +103,8 @@ unsigned descendants(bool tell)
 			continue;
 		living++;
 		if (tell)
-			fault(NULL, "process %d (%s, child of %d, state %c) is left", (int)list[i].pid, list[i].name, (int)list[i].parent,
-			      list[i].state);
+			fault(NULL, "process %d (%s, child of %d, state %c) is left", (int)list[i].pid,
+			      list[i].name, (int)list[i].parent, list[i].state);
 	}
 	return living;
 }
@@ -114,7 +115,8 @@ static int open_process(const struct process *process)
 	int fd = pidfd_open(process->pid, 0);
 	struct process again;
 
-	if (fd >= 0 && read_stat(process->pid, &again) && again.parent == process->parent && strcmp(again.name, process->name) == 0)
+	if (fd >= 0 && read_stat(process->pid, &again) && again.parent == process->parent &&
+	    strcmp(again.name, process->name) == 0)
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -128,8 +130,8 @@ static void wake(size_t i)
 	stopped[i] = stopped[--stopped_count];
 }
 
-/* A guardian is not stopped: it is a part of the host, and nobody stands in for it while it sleeps. Most go on after a
- * moment; the others are for the host to find out. */
+/* A guardian is not stopped: it is a part of the host, and nobody stands in for it while it sleeps. Most go on
+ * after a moment; the others are for the host to find out. */
 static void stop(const struct process *process, int64_t now)
 {
 	int fd = open_process(process);

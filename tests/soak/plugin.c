@@ -3,9 +3,9 @@
  * soak-plugin [--lie] TONGUE: the plugin that the soak runs, in every dialect. It does what a call orders and
  * gives the call's token back, so that the host's history can tell whose answer an answer is.
  *
- * An order is a JSON object: {"token":"...", "ms":time to think, "late":true (answered after the next message, or a
- * moment later), "fail":true, "pieces":parts before the result}. How it travels: kit/tongue.h.
- * --lie: some answers bear the token of nobody, to see whether the history notices.
+ * An order is a JSON object: {"token":"...", "ms":time to think, "late":true (answered after the next message,
+ * or a moment later), "fail":true, "pieces":parts before the result}. How it travels: kit/tongue.h. --lie: some
+ * answers bear the token of nobody, to see whether the history notices.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
-#define LATE_MS 20
+#define LATE_MS     20
 #define FRAME_LIMIT ((size_t)64 << 20)
 
 static const struct tongue *tongue;
@@ -63,7 +63,8 @@ static void obey(const struct mor_message *m, const struct mor_value *order)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	const char *token = mor_json_text(mor_json_get(order, "token"), "none");
-	int64_t ms = mor_json_int(mor_json_get(order, "ms"), 0), pieces = mor_json_int(mor_json_get(order, "pieces"), 0);
+	int64_t ms = mor_json_int(mor_json_get(order, "ms"), 0),
+		pieces = mor_json_int(mor_json_get(order, "pieces"), 0);
 	static unsigned obeyed;
 
 	if (lies && ++obeyed % 8 == 0)
@@ -71,10 +72,14 @@ static void obey(const struct mor_message *m, const struct mor_value *order)
 	if (ms > 0)
 		usleep((useconds_t)ms * 1000);
 	for (int64_t i = 0; tongue->by_note && i < pieces; i++)
-		frame(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"params\":{\"request_id\":%.*s,\"data\":\"%s\"}}", ID(m), token);
+		frame(&out,
+		      "{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"params\":{\"request_id\":%.*s,\"data\":\"%s\"}}",
+		      ID(m), token);
 	if (mor_json_bool(mor_json_get(order, "fail"), false))
-		frame(&out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":-32042,\"message\":\"as ordered\",\"data\":{\"token\":\"%s\","
-			    "\"recoverable\":true}}}", ID(m), token);
+		frame(&out,
+		      "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":-32042,\"message\":\"as "
+		      "ordered\",\"data\":{\"token\":\"%s\",\"recoverable\":true}}}",
+		      ID(m), token);
 	else
 		answer(m, token, &out);
 	if (mor_json_bool(mor_json_get(order, "late"), false))
@@ -109,7 +114,10 @@ static void take_request(const struct mor_message *m)
 		if (m->kind == MOR_MSG_REQUEST)
 			frame(&out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}", ID(m), result);
 	} else if (m->kind == MOR_MSG_REQUEST) {
-		frame(&out, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":-32601,\"message\":\"no such method\"}}", ID(m));
+		frame(&out,
+		      "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"error\":{\"code\":-32601,\"message\":\"no such "
+		      "method\"}}",
+		      ID(m));
 	}
 	flush(&out);
 }
@@ -117,8 +125,8 @@ static void take_request(const struct mor_message *m)
 /* ---- kythe: it asks ---- */
 
 static struct {
-	int id;          /* of the last request */
-	char unit[64];   /* the token of the record at hand; "": none */
+	int id;        /* of the last request */
+	char unit[64]; /* the token of the record at hand; "": none */
 	const char *asked;
 } analyzer;
 
@@ -127,7 +135,8 @@ static void ask(const char *method, const char *params)
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 
 	analyzer.asked = method;
-	frame(&out, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":%s}", ++analyzer.id, method, params);
+	frame(&out, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":%s}", ++analyzer.id, method,
+	      params);
 	flush(&out);
 }
 
@@ -135,7 +144,8 @@ static void say_done(bool mine)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 
-	frame(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"done\",\"params\":{\"message\":\"%s\"}}", mine ? analyzer.unit : "tok-of-another");
+	frame(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"done\",\"params\":{\"message\":\"%s\"}}",
+	      mine ? analyzer.unit : "tok-of-another");
 	flush(&out);
 	ask("analyze", "{\"types\":[\"/\"]}");
 }
@@ -147,13 +157,15 @@ static void take_answer(const struct mor_message *m)
 	const struct mor_value *result;
 	char params[128];
 
-	if (m->kind != MOR_MSG_RESULT || m->id_int != analyzer.id || mor_doc_parse(m->result, 0, 0, &doc, NULL) < 0)
+	if (m->kind != MOR_MSG_RESULT || m->id_int != analyzer.id ||
+	    mor_doc_parse(m->result, 0, 0, &doc, NULL) < 0)
 		return;
 	result = mor_doc_root(doc);
 	if (strcmp(analyzer.asked, "init") == 0) {
 		ask("analyze", "{\"types\":[\"/\"]}");
 	} else if (strcmp(analyzer.asked, "analyze") == 0) {
-		snprintf(analyzer.unit, sizeof(analyzer.unit), "%s", mor_json_text(mor_json_at(result, "/inputs/0"), ""));
+		snprintf(analyzer.unit, sizeof(analyzer.unit), "%s",
+			 mor_json_text(mor_json_at(result, "/inputs/0"), ""));
 		snprintf(params, sizeof(params), "{\"path\":\"%s\"}", analyzer.unit);
 		ask("vname", params);
 	} else {

@@ -6,7 +6,8 @@
 
 #include "soak.h"
 
-static const char *const fault_names[] = { "split", "stall", "garbage", "dup-id", "stale-id", "drop", "truncate", "kill" };
+static const char *const fault_names[] = { "split",    "stall", "garbage",  "dup-id",
+					   "stale-id", "drop",  "truncate", "kill" };
 enum { FAULT_NAMES = sizeof(fault_names) / sizeof(fault_names[0]) };
 
 /* From what `mortise chaos` has noted: "< 12 drop id=4". */
@@ -55,13 +56,15 @@ void report(void)
 {
 	uint64_t all[FAULT_NAMES] = { 0 };
 
-	printf("\n%-20s %8s %8s %7s %7s %7s %7s  %s\n", "seat", "calls", "ok", "pieces", "starts", "faults", "dropped", "failed by kind");
+	printf("\n%-20s %8s %8s %7s %7s %7s %7s  %s\n", "seat", "calls", "ok", "pieces", "starts", "faults",
+	       "dropped", "failed by kind");
 	for (size_t i = 0; i < seat_kind_count; i++) {
 		const struct seat *seat = &soak.seat[i];
 		uint64_t faults = count_faults(seat, all);
 
-		printf("%-20s %8" PRIu64 " %8" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "  ", seat->kind->name, seat->calls,
-		       seat->by_status[0], seat->pieces, seat->starts, faults, seat->drops);
+		printf("%-20s %8" PRIu64 " %8" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "  ",
+		       seat->kind->name, seat->calls, seat->by_status[0], seat->pieces, seat->starts, faults,
+		       seat->drops);
 		print_statuses(seat);
 		putchar('\n');
 		check_service(seat);
@@ -69,7 +72,7 @@ void report(void)
 	printf("\nfaults on the wire:");
 	for (int i = 0; i < FAULT_NAMES; i++)
 		printf(" %s %" PRIu64, fault_names[i], all[i]);
-	printf("\nprocesses killed: %" PRIu64 ", stopped: %" PRIu64 "; calls cancelled: %" PRIu64 "; seats made anew: %" PRIu64
-	       "; analyses given up: %" PRIu64 "\n",
+	printf("\nprocesses killed: %" PRIu64 ", stopped: %" PRIu64 "; calls cancelled: %" PRIu64
+	       "; seats made anew: %" PRIu64 "; analyses given up: %" PRIu64 "\n",
 	       soak.kills, soak.stops, soak.cancels, soak.renewals, soak.seat[seat_kind_count - 1].given_up);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seats: which plugins there are, what they are asked, and when they are cancelled, stopped, freed and made anew. */
+/* The seats: which plugins there are, what they are asked, and when they are cancelled, stopped, freed
+ * and made anew. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,40 +11,88 @@
 #include "base/alloc.h"
 #include "soak.h"
 
-#define TIMEOUT_MS 2500
-#define SHORT_MS 40        /* for calls that are to be late */
-#define QUEUE_MS 10000
-#define SLACK_MS 25000     /* what a busy machine may take on top of every limit */
+#define TIMEOUT_MS        2500
+#define SHORT_MS          40 /* for calls that are to be late */
+#define QUEUE_MS          10000
+#define SLACK_MS          25000 /* what a busy machine may take on top of every limit */
 #define NO_QUEUE_LIMIT_MS 25000 /* where the call sets none: the restarts that may lie before it */
-#define BUSY_MS 4000       /* of calls, on average; then none until all are settled */
-#define BIG_PAD 200000
+#define BUSY_MS           4000  /* of calls, on average; then none until all are settled */
+#define BIG_PAD           200000
 
 /* ---- the table ---- */
 
-#define NOISY "--split=0.2", "--stall=0.02", "--stall-time=300ms", "--garbage=0.05", "--dup-id=0.05", "--stale-id=0.05"
+#define NOISY \
+	"--split=0.2", "--stall=0.02", "--stall-time=300ms", "--garbage=0.05", "--dup-id=0.05", \
+		"--stale-id=0.05"
 static const char *const session_faults[] = { NOISY, "--drop=0.01", "--truncate=0.002", "--kill=0.003", NULL };
 static const char *const short_faults[] = { NOISY, "--drop=0.02", "--truncate=0.02", "--kill=0.03", NULL };
-/* Decimal framing is strict: nothing may stand between messages. A reply that an analyzer never gets makes it wait for ever;
- * then the embedder's own limit ends it. */
-static const char *const analyzer_faults[] = { "--split=0.3", "--stall=0.02", "--stall-time=300ms", "--dup-id=0.05", "--stale-id=0.05",
-					       "--drop=0.002", "--truncate=0.003", "--kill=0.003", NULL };
+/* Decimal framing is strict: nothing may stand between messages. A reply that an analyzer never gets makes it
+ * wait for ever; then the embedder's own limit ends it. */
+static const char *const analyzer_faults[] = { "--split=0.3",      "--stall=0.02",    "--stall-time=300ms",
+					       "--dup-id=0.05",    "--stale-id=0.05", "--drop=0.002",
+					       "--truncate=0.003", "--kill=0.003",    NULL };
 
 const struct seat_kind seat_kinds[] = {
-	{ .name = "plain pool", .tongue = "plain", .workers = 3, .retries = 2, .every_ms = 15, .open_max = 40, .faults = session_faults },
-	{ .name = "plain frail pool", .tongue = "plain", .workers = 2, .retries = 1, .every_ms = 40, .open_max = 20, .frail = true,
+	{ .name = "plain pool",
+	  .tongue = "plain",
+	  .workers = 3,
+	  .retries = 2,
+	  .every_ms = 15,
+	  .open_max = 40,
+	  .faults = session_faults },
+	{ .name = "plain frail pool",
+	  .tongue = "plain",
+	  .workers = 2,
+	  .retries = 1,
+	  .every_ms = 40,
+	  .open_max = 20,
+	  .frail = true,
 	  .faults = short_faults },
 	{ .name = "plain lines", .tongue = "plain", .every_ms = 40, .open_max = 20, .faults = session_faults },
-	{ .name = "plain headers", .tongue = "plain-headers", .every_ms = 40, .open_max = 20, .faults = session_faults },
-	{ .name = "plain be32", .tongue = "plain-be32", .every_ms = 40, .open_max = 20, .faults = session_faults },
-	{ .name = "plain decimal", .tongue = "plain-decimal", .every_ms = 40, .open_max = 20, .faults = session_faults },
+	{ .name = "plain headers",
+	  .tongue = "plain-headers",
+	  .every_ms = 40,
+	  .open_max = 20,
+	  .faults = session_faults },
+	{ .name = "plain be32",
+	  .tongue = "plain-be32",
+	  .every_ms = 40,
+	  .open_max = 20,
+	  .faults = session_faults },
+	{ .name = "plain decimal",
+	  .tongue = "plain-decimal",
+	  .every_ms = 40,
+	  .open_max = 20,
+	  .faults = session_faults },
 	{ .name = "yams", .tongue = "yams", .every_ms = 60, .open_max = 8, .faults = session_faults },
-	{ .name = "yams pool", .tongue = "yams", .workers = 2, .retries = 1, .every_ms = 40, .open_max = 12, .faults = session_faults },
+	{ .name = "yams pool",
+	  .tongue = "yams",
+	  .workers = 2,
+	  .retries = 1,
+	  .every_ms = 40,
+	  .open_max = 12,
+	  .faults = session_faults },
 	{ .name = "gassist", .tongue = "gassist", .every_ms = 80, .open_max = 6, .faults = session_faults },
-	{ .name = "gassist pool", .tongue = "gassist", .workers = 2, .retries = 1, .every_ms = 60, .open_max = 8, .faults = session_faults },
+	{ .name = "gassist pool",
+	  .tongue = "gassist",
+	  .workers = 2,
+	  .retries = 1,
+	  .every_ms = 60,
+	  .open_max = 8,
+	  .faults = session_faults },
 	{ .name = "ayiou", .tongue = "ayiou", .every_ms = 60, .open_max = 8, .faults = session_faults },
 	{ .name = "sunscreen", .tongue = "sunscreen", .every_ms = 500, .open_max = 3, .faults = short_faults },
-	{ .name = "sunscreen-json", .tongue = "sunscreen-json", .every_ms = 500, .open_max = 3, .faults = short_faults },
-	{ .name = "sunscreen-json pool", .tongue = "sunscreen-json", .workers = 2, .retries = 1, .every_ms = 500, .open_max = 4,
+	{ .name = "sunscreen-json",
+	  .tongue = "sunscreen-json",
+	  .every_ms = 500,
+	  .open_max = 3,
+	  .faults = short_faults },
+	{ .name = "sunscreen-json pool",
+	  .tongue = "sunscreen-json",
+	  .workers = 2,
+	  .retries = 1,
+	  .every_ms = 500,
+	  .open_max = 4,
 	  .faults = short_faults },
 	{ .name = "kythe", .tongue = "kythe", .faults = analyzer_faults },
 };
@@ -51,9 +100,18 @@ const size_t seat_kind_count = sizeof(seat_kinds) / sizeof(seat_kinds[0]);
 
 /* Greetings are given up soon: a reply that was lost there would cost half a minute. */
 static const char *const settings[] = {
-	"restart.first=20ms",	    "restart.cap=500ms",	 "stop.term=500ms",	   "stop.kill=500ms",
-	"sandbox.unconfined=true",  "timeouts.initialize=3s",	 "timeouts.handshake.manifest=3s", "timeouts.plugin.init=3s",
-	"timeouts.metadata=3s",	    "timeouts.lifecycle=3s",	 "timeouts.commands=3s",   NULL,
+	"restart.first=20ms",
+	"restart.cap=500ms",
+	"stop.term=500ms",
+	"stop.kill=500ms",
+	"sandbox.unconfined=true",
+	"timeouts.initialize=3s",
+	"timeouts.handshake.manifest=3s",
+	"timeouts.plugin.init=3s",
+	"timeouts.metadata=3s",
+	"timeouts.lifecycle=3s",
+	"timeouts.commands=3s",
+	NULL,
 };
 
 /* ---- making ---- */
@@ -116,9 +174,16 @@ int seat_make(struct seat *seat)
 	const struct tongue *tongue = seat->tongue;
 	const char *words[MOST_WORDS], *set[24];
 	char framing[40];
-	mortise_pool_options pool = { .size = sizeof(pool), .workers = kind->workers, .retries = kind->retries };
-	mortise_plugin_options opt = { .size = sizeof(opt), .name = kind->name, .dialect = tongue->dialect, .on_event = seat_event,
-				       .on_request = tongue->asks ? analyzer_request : NULL, .arg = seat, .set = set };
+	mortise_pool_options pool = { .size = sizeof(pool),
+				      .workers = kind->workers,
+				      .retries = kind->retries };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .name = kind->name,
+				       .dialect = tongue->dialect,
+				       .on_event = seat_event,
+				       .on_request = tongue->asks ? analyzer_request : NULL,
+				       .arg = seat,
+				       .set = set };
 	mortise_error err = { 0 };
 	size_t n = 0;
 	int r;
@@ -139,8 +204,8 @@ int seat_make(struct seat *seat)
 		opt.path = seat->dir;
 	else
 		opt.argv = words;
-	r = kind->workers ? mortise_pool_new(soak.host, &opt, &pool, &seat->pool, &err)
-			  : mortise_plugin_new(soak.host, &opt, &seat->plugin, &err);
+	r = kind->workers ? mortise_pool_new(soak.host, &opt, &pool, &seat->pool, &err) :
+			    mortise_plugin_new(soak.host, &opt, &seat->plugin, &err);
 	if (r == 0 && tongue->asks)
 		r = mortise_plugin_start(seat->plugin, &err);
 	if (r < 0)
@@ -204,9 +269,9 @@ static void write_order(const struct record *record, struct mor_buf *out)
 {
 	size_t pad = pick(40) == 0 ? (size_t)pick(BIG_PAD) : (size_t)pick(200);
 
-	mor_buf_printf(out, "{\"token\":\"%s\",\"ms\":%u,\"late\":%s,\"fail\":%s,\"pieces\":%u,\"pad\":\"", record->token,
-		       pick(8) ? 0 : (unsigned)pick(30), pick(6) ? "false" : "true", record->fails ? "true" : "false",
-		       record->seat->tongue->by_note ? (unsigned)pick(5) : 0);
+	mor_buf_printf(out, "{\"token\":\"%s\",\"ms\":%u,\"late\":%s,\"fail\":%s,\"pieces\":%u,\"pad\":\"",
+		       record->token, pick(8) ? 0 : (unsigned)pick(30), pick(6) ? "false" : "true",
+		       record->fails ? "true" : "false", record->seat->tongue->by_note ? (unsigned)pick(5) : 0);
 	if (mor_buf_reserve(out, pad) == 0)
 		memset(out->data + out->len, 'x', pad);
 	out->len += pad;
@@ -226,8 +291,10 @@ static mortise_json make_params(const struct record *record, struct mor_buf *par
 static void call(struct seat *seat)
 {
 	const struct seat_kind *kind = seat->kind;
-	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = pick(20) ? TIMEOUT_MS : SHORT_MS,
-				     .queue_ms = pick(8) ? QUEUE_MS : 0, .on_reply = record_reply };
+	mortise_call_options opt = { .size = sizeof(opt),
+				     .timeout_ms = pick(20) ? TIMEOUT_MS : SHORT_MS,
+				     .queue_ms = pick(8) ? QUEUE_MS : 0,
+				     .on_reply = record_reply };
 	uint32_t queue = opt.queue_ms ? opt.queue_ms : NO_QUEUE_LIMIT_MS;
 	struct record *record = record_begin(seat, queue + (kind->retries + 1) * 2 * TIMEOUT_MS + SLACK_MS);
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
@@ -242,7 +309,8 @@ static void call(struct seat *seat)
 	if (seat->pool)
 		r = mortise_pool_call(seat->pool, action, make_params(record, &params), &opt, &err);
 	else
-		r = mortise_call_start(seat->plugin, action, make_params(record, &params), &opt, &record->call, &err);
+		r = mortise_call_start(seat->plugin, action, make_params(record, &params), &opt, &record->call,
+				       &err);
 	if (r < 0)
 		record_refuse(record, r);
 	else if (record->state == RECORD_SETTLED)
@@ -285,7 +353,8 @@ static void renew(struct seat *seat, int64_t now)
 	seat_make(seat);
 }
 
-/* Busy for a while, then quiet until everything is settled: the next call must not be what wakes a sleeping queue. */
+/* Busy for a while, then quiet until everything is settled: the next call must not be what wakes a
+ * sleeping queue. */
 static bool is_quiet(struct seat *seat, int64_t now)
 {
 	if (now < seat->busy_until)

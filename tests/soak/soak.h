@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The soak: pools and single plugins of all dialects, for minutes or hours, under the faults of `mortise chaos`, of
- * signals to whatever process of theirs, and of an embedder that cancels, frees and makes anew. Every call goes into
- * a history, and the history must add up: exactly one last callback, with the call's own token, within its time.
+ * The soak: pools and single plugins of all dialects, for minutes or hours, under the faults of
+ * `mortise chaos`, of signals to whatever process of theirs, and of an embedder that cancels, frees and makes
+ * anew. Every call goes into a history, and the history must add up: exactly one last callback, with the call's
+ * own token, within its time.
  *
  * It sees the library as an embedder does: through <mortise/mortise.h>.
  */
@@ -27,9 +28,10 @@ struct seat;
 
 enum record_state { RECORD_FREE, RECORD_OPEN, RECORD_SETTLED, RECORD_REFUSED };
 
-/* One call. Records are used round and round: an old one is known long enough to notice a second last callback. */
+/* One call. Records are used round and round: an old one is known long enough to notice a second
+ * last callback. */
 #define RECORDS 65536
-#define TOKEN 32
+#define TOKEN   32
 struct record {
 	struct seat *seat;
 	mortise_call *call; /* while it may be cancelled; NULL in a pool */
@@ -43,7 +45,7 @@ struct record {
 struct history {
 	struct record *record; /* RECORDS of them */
 	uint64_t begun, settled, refused;
-	uint64_t faults; /* of the library: what the soak looks for */
+	uint64_t faults;     /* of the library: what the soak looks for */
 	uint64_t of_another; /* among them: answers that were another's */
 };
 extern struct history history;
@@ -84,16 +86,16 @@ struct seat {
 	mortise_pool *pool;
 	unsigned open;
 	uint64_t calls, by_status[STATUSES], pieces, starts, made;
-	uint64_t drops, noise;       /* events of those kinds */
+	uint64_t drops, noise; /* events of those kinds */
 	int64_t next_call, next_renewal, busy_until;
 	bool leaving;                     /* it was told to stop, and will be freed     */
 	struct record *doomed;            /* will be cancelled */
 	char dir[64], log[96], count[96]; /* of its own */
 	/* an analyzer (analyzer.c) */
 	struct record *unit;
-	mortise_request *asked;           /* "analyze" that waits for an answer */
-	bool down;                        /* to be started again */
-	int64_t sign_ms;                  /* of life */
+	mortise_request *asked; /* "analyze" that waits for an answer */
+	bool down;              /* to be started again */
+	int64_t sign_ms;        /* of life */
 	uint64_t given_up;
 };
 
@@ -102,9 +104,9 @@ struct soak {
 	struct seat *seat; /* seat_kind_count of them */
 	bool lie;          /* the plugins do: the soak itself is tried */
 	uint64_t seed;
-	uint64_t random;   /* state */
+	uint64_t random; /* state */
 	int64_t begin, end;
-	char dir[48];      /* for logs and manifests */
+	char dir[48]; /* for logs and manifests */
 	uint64_t kills, stops, cancels, renewals;
 };
 extern struct soak soak;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write a Kythe analyzer.
 
-The analyzer is the client: it asks the driver for work on stdout, reads files as if they were its own, and writes entries to
-a file that the driver names.
+The analyzer is the client: it asks the driver for work on stdout, reads files as if they were its own, and
+writes entries to a file that the driver names.
 
     from tenon.analyzer import run
 
@@ -15,8 +15,8 @@ a file that the driver names.
     if __name__ == "__main__":
         run(analyze, types=["/kythe/index/toy"])
 
-An exception out of `analyze` ends the process without `done`: the driver counts the analysis as failed and may try it again
-in a new process. The current directory is the unit's working directory while `analyze` runs.
+An exception out of `analyze` ends the process without `done`: the driver counts the analysis as failed and may
+try it again in a new process. The current directory is the unit's working directory while `analyze` runs.
 """
 import base64
 import json
@@ -187,7 +187,9 @@ class Analyzer:
         if path:
             message["contextUrl"] = path  # a Diagnostic has no other place for it
         if line:
-            message["span"] = {"start": dict(lineNumber=line, **({"columnOffset": column - 1} if column else {}))}
+            message["span"] = {
+                "start": dict(lineNumber=line, **({"columnOffset": column - 1} if column else {}))
+            }
         self._send({"method": "log", "params": {"message": message}})
 
     # ---- the loop
@@ -223,12 +225,24 @@ def _read_unit(reply: Dict[str, Any]) -> Unit:
     if isinstance(environment, list):
         environment = {item.get("name", ""): item.get("value", "") for item in environment}
     inputs = reply["inputs"] if "inputs" in reply else [reply["input"]] if "input" in reply else []
-    return Unit(reply.get("workingDir", ""), inputs, reply.get("arguments") or [], environment, reply["output"],
-                reply.get("entryContext", ""), reply.get("outputKey", ""), reply.get("details") or [])
+    return Unit(
+        reply.get("workingDir", ""),
+        inputs,
+        reply.get("arguments") or [],
+        environment,
+        reply["output"],
+        reply.get("entryContext", ""),
+        reply.get("outputKey", ""),
+        reply.get("details") or [],
+    )
 
 
-def run(analyze: Callable[[Analyzer, Unit], None], types: Optional[List[str]] = None, encoding: str = "protobuf",
-        max_analyses: int = 0) -> None:
+def run(
+    analyze: Callable[[Analyzer, Unit], None],
+    types: Optional[List[str]] = None,
+    encoding: str = "protobuf",
+    max_analyses: int = 0,
+) -> None:
     """init, then analyze and done until the driver closes stdin. Ends the process."""
     count = 0
     try:

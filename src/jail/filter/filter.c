@@ -35,9 +35,10 @@ int mor_filter_load(unsigned variant)
 
 int mor_filter_load_guardian(void)
 {
-	struct sock_fprog program = {
-		sizeof(mor_guardian_code) / sizeof(*mor_guardian_code), (struct sock_filter *)mor_guardian_code
-	};
+	struct sock_fprog program = { sizeof(mor_guardian_code) / sizeof(*mor_guardian_code),
+				      (struct sock_filter *)mor_guardian_code };
 
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0 ? -errno : 0;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0 ?
+		       -errno :
+		       0;
 }

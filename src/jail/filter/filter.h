@@ -24,8 +24,8 @@ struct mor_notified {
 extern const struct mor_notified mor_notified[]; /* by number */
 extern const size_t mor_notified_count;
 
-/* Loads variant `variant` (enum mor_filter_variant) into this thread; no_new_privs must be set. The listener, close-on-
- * exec, or -errno. -EINVAL: the kernel lacks WAIT_KILLABLE_RECV (before 5.19). */
+/* Loads variant `variant` (enum mor_filter_variant) into this thread; no_new_privs must be set. The listener,
+ * close-on- exec, or -errno. -EINVAL: the kernel lacks WAIT_KILLABLE_RECV (before 5.19). */
 int mor_filter_load(unsigned variant);
 /* For all threads of the guardian, after everything is started: no new process, no socket, no mount. 0 or
  * -errno. */

@@ -20,7 +20,7 @@
 
 #define CODE_MAX 2048
 #define ROWS_MAX 512
-#define X32_BIT 0x40000000u
+#define X32_BIT  0x40000000u
 
 struct program {
 	struct sock_filter code[CODE_MAX];
@@ -47,9 +47,12 @@ static size_t emit(struct program *p, unsigned short code, unsigned char jt, uns
 static unsigned answer_value(int answer, int error)
 {
 	switch (answer) {
-	case MOR_ANSWER_ALLOW: return SECCOMP_RET_ALLOW;
-	case MOR_ANSWER_NOTIFY: return SECCOMP_RET_USER_NOTIF;
-	default: return SECCOMP_RET_ERRNO | (unsigned)error;
+	case MOR_ANSWER_ALLOW:
+		return SECCOMP_RET_ALLOW;
+	case MOR_ANSWER_NOTIFY:
+		return SECCOMP_RET_USER_NOTIF;
+	default:
+		return SECCOMP_RET_ERRNO | (unsigned)error;
 	}
 }
 
@@ -199,9 +202,11 @@ static void make(struct program *p, unsigned variant)
 /* Calls that a guardian never makes: an attacker inside the broker must not have them either. */
 static bool guardian_never(const struct mor_syscall_row *row)
 {
-	static const char *const more[] = { "clone", "clone3", "execve", "io_uring_setup", "io_uring_enter", "seccomp" };
-	static const unsigned char kinds[] = { MOR_N_SPAWN, MOR_N_FORK, MOR_N_NETWORK, MOR_N_CONNECT, MOR_N_MOUNT, MOR_N_KERNEL,
-		MOR_N_KEYS, MOR_N_IDENTITY, MOR_N_IPC };
+	static const char *const more[] = { "clone",          "clone3",         "execve",
+					    "io_uring_setup", "io_uring_enter", "seccomp" };
+	static const unsigned char kinds[] = { MOR_N_SPAWN,   MOR_N_FORK,     MOR_N_NETWORK,
+					       MOR_N_CONNECT, MOR_N_MOUNT,    MOR_N_KERNEL,
+					       MOR_N_KEYS,    MOR_N_IDENTITY, MOR_N_IPC };
 
 	for (size_t i = 0; row && i < sizeof(more) / sizeof(*more); i++)
 		if (strcmp(row->name, more[i]) == 0)
@@ -249,7 +254,8 @@ static void print_guardian(const struct program *p)
 {
 	printf("static const struct sock_filter mor_guardian_code[] = {\n");
 	for (size_t i = 0; i < p->len; i++)
-		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf, p->code[i].k);
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf,
+		       p->code[i].k);
 	printf("};\n\n");
 }
 
@@ -259,7 +265,8 @@ static void print_filter(const struct program *p, unsigned variant)
 
 	printf("static const struct sock_filter mor_filter_code_%u[] = {\n", variant);
 	for (size_t i = 0; i < p->len; i++)
-		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf, p->code[i].k);
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf,
+		       p->code[i].k);
 	printf("};\nstatic const unsigned short mor_filter_self_%u[] = { ", variant);
 	for (size_t i = 0; i < p->len; i++) {
 		if (p->self[i])
@@ -302,7 +309,8 @@ static void print_header(void)
 	printf("static const struct mor_filter mor_filters[MOR_FILTERS] = {\n");
 	for (unsigned v = 0; v < MOR_FILTERS; v++)
 		printf("\t{ mor_filter_code_%u, sizeof(mor_filter_code_%u) / sizeof(*mor_filter_code_%u), "
-		       "mor_filter_self_%u, mor_filter_selves_%u },\n", v, v, v, v, v);
+		       "mor_filter_self_%u, mor_filter_selves_%u },\n",
+		       v, v, v, v, v);
 	printf("};\n\n");
 	print_notified();
 }
@@ -316,10 +324,14 @@ static const char *answer_text(const struct mor_syscall_row *row)
 	if (row->answer == MOR_ANSWER_ALLOW)
 		return "allowed";
 	switch (row->error) {
-	case EPERM: return "EPERM";
-	case EACCES: return "EACCES";
-	case ENOTTY: return "ENOTTY";
-	default: return "ENOSYS";
+	case EPERM:
+		return "EPERM";
+	case EACCES:
+		return "EACCES";
+	case ENOTTY:
+		return "ENOTTY";
+	default:
+		return "ENOSYS";
 	}
 }
 

@@ -46,8 +46,9 @@
 #define T_TYPE(type, answer, error) { MOR_TEST_EQ, 1, answer, error, type, 0xf }
 /* clang-format on */
 
-#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
-			CLONE_NEWNET)
+#define NEW_NAMESPACES \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
+	 CLONE_NEWNET)
 
 /* A handle without rights: the flag is in a register, and stat() would tell as much. */
 static const struct mor_syscall_test open_tests[] = { T_ALLOW(ANY, 1, O_PATH), T_END };

@@ -11,7 +11,13 @@
 #include <stdint.h>
 
 /* A filter's index; that of both is the sum of the two. */
-enum mor_filter_variant { MOR_FILTER_PLAIN, MOR_FILTER_NETWORK, MOR_FILTER_SPAWN, MOR_FILTER_BOTH, MOR_FILTERS };
+enum mor_filter_variant {
+	MOR_FILTER_PLAIN,
+	MOR_FILTER_NETWORK,
+	MOR_FILTER_SPAWN,
+	MOR_FILTER_BOTH,
+	MOR_FILTERS
+};
 
 /* What the broker does with a notified call. The order is that of its table of functions. */
 /* clang-format off */
@@ -35,10 +41,11 @@ enum mor_answer { MOR_ANSWER_ALLOW, MOR_ANSWER_ERRNO, MOR_ANSWER_NOTIFY, MOR_ANS
 /* Tests use only registers: memory that another thread can change decides nothing. */
 enum mor_test_op {
 	MOR_TEST_END,
-	MOR_TEST_EQ,   /* the low 32 bits, after the mask (0: none), are this (CVE-2019-10063: the kernel drops the rest) */
-	MOR_TEST_ANY,  /* one of these bits is set            */
-	MOR_TEST_PTR,  /* not a null pointer, all 64 bits     */
-	MOR_TEST_SELF  /* the pid of the process that loads the filter */
+	/* the low 32 bits, after the mask (0: none), are this (CVE-2019-10063: the kernel drops the rest) */
+	MOR_TEST_EQ,
+	MOR_TEST_ANY, /* one of these bits is set            */
+	MOR_TEST_PTR, /* not a null pointer, all 64 bits     */
+	MOR_TEST_SELF /* the pid of the process that loads the filter */
 };
 
 struct mor_syscall_test {

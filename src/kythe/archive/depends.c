@@ -73,8 +73,9 @@ static int end_word(struct splitter *s, struct mor_strings *ret)
 	int r = 0;
 
 	if (s->inside)
-		r = mor_buf_failed(&s->word) ? s->word.status :
-					       mor_strings_add(ret, (struct mor_slice){ s->word.data, s->word.len });
+		r = mor_buf_failed(&s->word) ?
+			    s->word.status :
+			    mor_strings_add(ret, (struct mor_slice){ s->word.data, s->word.len });
 	mor_buf_reset(&s->word, SIZE_MAX);
 	s->inside = false;
 	return r;
@@ -106,7 +107,8 @@ size_t mor_launcher_words(const char *const *arguments, size_t count)
 {
 	size_t words = 0;
 
-	while (words + 1 < count && mor_text_in(mor_slice_of(mor_base_name(arguments[words])), "ccache|sccache|distcc|icecc") &&
+	while (words + 1 < count &&
+	       mor_text_in(mor_slice_of(mor_base_name(arguments[words])), "ccache|sccache|distcc|icecc") &&
 	       arguments[words + 1][0] != '-')
 		words++;
 	return words;

@@ -48,7 +48,9 @@ struct mor_kzip {
 
 /* ---- encodings ---- */
 
-static const char *const encoding_names[] = { [MOR_KZIP_JSON] = "json", [MOR_KZIP_PROTO] = "proto", [MOR_KZIP_ALL] = "all" };
+static const char *const encoding_names[] = {
+	[MOR_KZIP_JSON] = "json", [MOR_KZIP_PROTO] = "proto", [MOR_KZIP_ALL] = "all"
+};
 
 const char *mor_kzip_encoding_name(enum mor_kzip_encoding encoding)
 {
@@ -104,7 +106,8 @@ static int refuse_entry(const char *name, const char *why, mortise_error *err)
 {
 	char shown[200];
 
-	return mor_fail(err, MORTISE_EINPUT, "entry \"%s\" %s", mor_excerpt(mor_slice_of(name), shown, sizeof(shown)), why);
+	return mor_fail(err, MORTISE_EINPUT, "entry \"%s\" %s",
+			mor_excerpt(mor_slice_of(name), shown, sizeof(shown)), why);
 }
 
 /* The first entry is the root directory, with one path element: "root/". */
@@ -161,8 +164,8 @@ static int take_entries(struct mor_kzip *kzip, mortise_error *err)
 	if (count <= 0)
 		return mor_fail(err, MORTISE_EINPUT, "the archive is empty: not even a root directory");
 	if ((uint64_t)count > kzip->opt.max_entries)
-		return mor_fail(err, MORTISE_EINPUT, "%" PRId64 " entries are over the limit of %" PRIu64, (int64_t)count,
-				kzip->opt.max_entries);
+		return mor_fail(err, MORTISE_EINPUT, "%" PRId64 " entries are over the limit of %" PRIu64,
+				(int64_t)count, kzip->opt.max_entries);
 	for (zip_uint64_t i = 0; r == 0 && i < (zip_uint64_t)count; i++) {
 		/* Raw: names are compared byte by byte, in every encoding. */
 		const char *name = zip_get_name(kzip->zip, i, ZIP_FL_ENC_RAW);
@@ -184,7 +187,8 @@ static int sort_items(struct mor_kzip *kzip, enum place place, mortise_error *er
 		qsort(items->item, items->count, sizeof(*items->item), by_digest);
 	for (size_t i = 1; i < items->count; i++)
 		if (strcmp(items->item[i - 1].digest, items->item[i].digest) == 0)
-			return mor_fail(err, MORTISE_EINPUT, "%s%s is there twice", place_names[place], items->item[i].digest);
+			return mor_fail(err, MORTISE_EINPUT, "%s%s is there twice", place_names[place],
+					items->item[i].digest);
 	return 0;
 }
 
@@ -192,8 +196,9 @@ static int check_subset(const struct mor_kzip *kzip, enum place of, enum place i
 {
 	for (size_t i = 0; i < kzip->items[of].count; i++)
 		if (!find_item(&kzip->items[in], kzip->items[of].item[i].digest))
-			return mor_fail(err, MORTISE_EINPUT, "%s%s is missing in %s: both must hold the same units",
-					place_names[of], kzip->items[of].item[i].digest, place_names[in]);
+			return mor_fail(err, MORTISE_EINPUT,
+					"%s%s is missing in %s: both must hold the same units", place_names[of],
+					kzip->items[of].item[i].digest, place_names[in]);
 	return 0;
 }
 
@@ -269,7 +274,8 @@ static int open_source(struct mor_kzip *kzip, zip_source_t *source, zip_error_t 
 	if (kzip->zip)
 		return 0;
 	if (zip_error_system_type(why) == ZIP_ET_SYS && zip_error_code_system(why))
-		r = mor_fail_errno(err, zip_error_code_system(why) == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT,
+		r = mor_fail_errno(err,
+				   zip_error_code_system(why) == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT,
 				   zip_error_code_system(why), "it cannot be read");
 	else
 		r = mor_fail(err, MORTISE_EINPUT, "not a kzip: %s", zip_error_strerror(why));
@@ -283,8 +289,9 @@ static int check_path(const char *path, mortise_error *err)
 	struct stat info;
 
 	if (stat(path, &info) < 0)
-		return mor_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno,
-				      "it cannot be opened");
+		return mor_fail_errno(err,
+				      errno == ENOENT || errno == ENOTDIR ? MORTISE_ENOTFOUND : MORTISE_EINPUT,
+				      errno, "it cannot be opened");
 	if (!S_ISREG(info.st_mode))
 		return mor_fail(err, MORTISE_EINPUT, "not a kzip: it is no regular file");
 	if (info.st_size == 0)
@@ -302,7 +309,8 @@ static int open_kzip(struct mor_kzip *kzip, const char *name, struct mor_slice b
 	if (r < 0)
 		return r;
 	zip_error_init(&why);
-	source = bytes.ptr ? zip_source_buffer_create(bytes.ptr, bytes.len, 0, &why) : zip_source_file_create(name, 0, 0, &why);
+	source = bytes.ptr ? zip_source_buffer_create(bytes.ptr, bytes.len, 0, &why) :
+			     zip_source_file_create(name, 0, 0, &why);
 	r = open_source(kzip, source, &why, err);
 	zip_error_fini(&why);
 	return r < 0 ? r : judge_contents(kzip, err);
@@ -329,7 +337,8 @@ int mor_kzip_open_bytes(const char *name, struct mor_slice bytes, const struct m
 	return 0;
 }
 
-int mor_kzip_open(const char *path, const struct mor_kzip_options *opt, struct mor_kzip **ret, mortise_error *err)
+int mor_kzip_open(const char *path, const struct mor_kzip_options *opt, struct mor_kzip **ret,
+		  mortise_error *err)
 {
 	return mor_kzip_open_bytes(path, (struct mor_slice){ 0 }, opt, ret, err);
 }
@@ -390,8 +399,8 @@ static int check_stat(const struct pull *pull, zip_stat_t *stat)
 	if (stat->comp_method != ZIP_CM_STORE && stat->comp_method != ZIP_CM_DEFLATE)
 		return damaged(pull, "packed in another way than store or deflate");
 	if (stat->size > limit) {
-		snprintf(why, sizeof(why), "its %s are over the limit of %s", mor_format_bytes(stat->size, shown[0]),
-			 mor_format_bytes(limit, shown[1]));
+		snprintf(why, sizeof(why), "its %s are over the limit of %s",
+			 mor_format_bytes(stat->size, shown[0]), mor_format_bytes(limit, shown[1]));
 		return damaged(pull, why);
 	}
 	return check_ratio(pull, stat);
@@ -509,7 +518,8 @@ static void check_name(const struct mor_kzip *kzip, const struct zipped *item, s
 	if (!kzip->opt.on_warning)
 		return;
 	if (mor_unit_digest(unit, digest, &why) < 0)
-		snprintf(text, sizeof(text), "unit %s: its digest cannot be checked: %s", item->digest, why.text);
+		snprintf(text, sizeof(text), "unit %s: its digest cannot be checked: %s", item->digest,
+			 why.text);
 	else if (strcmp(digest, item->digest) != 0)
 		snprintf(text, sizeof(text), "unit %s: its digest is %s%s", item->digest, digest,
 			 is_named_by_text(item, content) ? "; it is named by that of its text" : "");
@@ -523,8 +533,12 @@ int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **r
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 	bool proto = kzip->encoding & MOR_KZIP_PROTO;
 	struct pull pull = {
-		.kzip = kzip, .item = unit_item(kzip, number), .place = proto ? PBUNITS : UNITS,
-		.sink = sink_into_buf, .arg = &bytes, .err = err,
+		.kzip = kzip,
+		.item = unit_item(kzip, number),
+		.place = proto ? PBUNITS : UNITS,
+		.sink = sink_into_buf,
+		.arg = &bytes,
+		.err = err,
 	};
 	char place[200];
 	int r = pull_entry(&pull, NULL);
@@ -534,7 +548,8 @@ int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **r
 	r = proto ? mor_unit_read_wire(mor_buf_view(&bytes), ret, err) :
 		    mor_unit_read_json(mor_buf_view(&bytes), kzip->opt.unit_flags, ret, err);
 	if (r < 0) {
-		snprintf(place, sizeof(place), "%.100s: %s%s", kzip->path, place_names[pull.place], pull.item->digest);
+		snprintf(place, sizeof(place), "%.100s: %s%s", kzip->path, place_names[pull.place],
+			 pull.item->digest);
 		mor_fail_prefix(err, place);
 		return r;
 	}
@@ -568,10 +583,16 @@ bool mor_kzip_file_find(const struct mor_kzip *kzip, const char *digest, size_t 
 	return item != NULL;
 }
 
-int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_fn *sink, void *arg, mortise_error *err)
+int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_fn *sink, void *arg,
+		       mortise_error *err)
 {
 	struct pull pull = {
-		.kzip = kzip, .item = find_item(&kzip->items[FILES], digest), .place = FILES, .sink = sink, .arg = arg, .err = err,
+		.kzip = kzip,
+		.item = find_item(&kzip->items[FILES], digest),
+		.place = FILES,
+		.sink = sink,
+		.arg = arg,
+		.err = err,
 	};
 	char content[MOR_DIGEST_SIZE], shown[100];
 	int r;

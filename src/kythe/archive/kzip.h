@@ -24,7 +24,7 @@
 #include "kythe/unit/unit.h"
 
 enum mor_kzip_encoding { MOR_KZIP_JSON = 1, MOR_KZIP_PROTO = 2, MOR_KZIP_ALL = 3 };
-const char *mor_kzip_encoding_name(enum mor_kzip_encoding encoding); /* "json", "proto", "all" */
+const char *mor_kzip_encoding_name(enum mor_kzip_encoding encoding);         /* "json", "proto", "all" */
 bool mor_kzip_encoding_parse(const char *name, enum mor_kzip_encoding *ret); /* ignores case */
 
 /* ---- reading ---- */
@@ -47,7 +47,8 @@ struct mor_kzip_options {
  * differ, too many entries. MORTISE_ENOTFOUND: the file does not exist. Sizes are checked when an entry is
  * read, so that only the entry that is too large fails. The archive stays open until it is freed. Use it
  * from one thread only. */
-int mor_kzip_open(const char *path, const struct mor_kzip_options *opt, struct mor_kzip **ret, mortise_error *err);
+int mor_kzip_open(const char *path, const struct mor_kzip_options *opt, struct mor_kzip **ret,
+		  mortise_error *err);
 /* The same from memory, which belongs to the caller and must outlive the kzip. `name` is used in texts. */
 int mor_kzip_open_bytes(const char *name, struct mor_slice bytes, const struct mor_kzip_options *opt,
 			struct mor_kzip **ret, mortise_error *err);
@@ -58,12 +59,13 @@ static inline void mor_kzip_fini(struct mor_kzip **kzip)
 }
 
 const char *mor_kzip_path(const struct mor_kzip *kzip);
-const char *mor_kzip_root(const struct mor_kzip *kzip); /* without its "/" */
+const char *mor_kzip_root(const struct mor_kzip *kzip);                /* without its "/" */
 enum mor_kzip_encoding mor_kzip_encoding(const struct mor_kzip *kzip); /* the encodings it has; 0: no units */
 
 /* Units are numbered from 0 in the order of the archive. If both encodings are there, protobuf is read. */
 size_t mor_kzip_unit_count(const struct mor_kzip *kzip);
-const char *mor_kzip_unit_digest(const struct mor_kzip *kzip, size_t number); /* its name; valid until the kzip is freed */
+/* its name; valid until the kzip is freed */
+const char *mor_kzip_unit_digest(const struct mor_kzip *kzip, size_t number);
 bool mor_kzip_unit_find(const struct mor_kzip *kzip, const char *digest, size_t *ret_number);
 int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **ret, mortise_error *err);
 
@@ -75,7 +77,8 @@ bool mor_kzip_file_find(const struct mor_kzip *kzip, const char *digest, size_t 
  * before. MORTISE_ENOTFOUND: no such file. MORTISE_EINPUT: damaged, over a limit, or the content does not
  * match its name. A negative return of the sink is passed on. */
 typedef int mor_kzip_sink_fn(const void *bytes, size_t len, void *arg);
-int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_fn *sink, void *arg, mortise_error *err);
+int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_fn *sink, void *arg,
+		       mortise_error *err);
 /* The same into memory; `out` is unchanged on failure. */
 int mor_kzip_file_load(struct mor_kzip *kzip, const char *digest, struct mor_buf *out, mortise_error *err);
 
@@ -90,7 +93,8 @@ int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struc
 /* ret_digest may be NULL. A content that is already there is not added again. */
 int mor_kzip_writer_add_bytes(struct mor_kzip_writer *writer, struct mor_slice content, char ret_digest[65],
 			      mortise_error *err);
-int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, char ret_digest[65], mortise_error *err);
+int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, char ret_digest[65],
+			     mortise_error *err);
 /* The parts are written in the order of the digest. ret_added: false if a unit with this digest was already
  * there (NULL is fine). A unit with details that have only JSON has no digest. Then it gets `name`, and can
  * only be written with MOR_KZIP_JSON. Otherwise, or with `name` NULL: MORTISE_EUNSUPPORTED. */

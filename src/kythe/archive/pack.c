@@ -91,8 +91,8 @@ static zip_int64_t outflow_call(void *arg, void *data, zip_uint64_t len, zip_sou
 		mor_free(out);
 		return 0;
 	case ZIP_SOURCE_SUPPORTS:
-		return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-						      ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, -1);
+		return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
+						      ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, -1);
 	default:
 		return -1;
 	}
@@ -106,8 +106,10 @@ static bool set_attributes(zip_t *zip, zip_uint64_t index, mode_t mode)
 	zip_uint32_t dos = S_ISDIR(mode) ? 0x10 : 0;
 
 	return zip_file_set_dostime(zip, index, 0, 0x21, 0) == 0 &&
-	       zip_file_extra_field_set(zip, index, 0x5455, 0, epoch, sizeof(epoch), ZIP_FL_LOCAL | ZIP_FL_CENTRAL) == 0 &&
-	       zip_file_set_external_attributes(zip, index, 0, ZIP_OPSYS_UNIX, (zip_uint32_t)mode << 16 | dos) == 0;
+	       zip_file_extra_field_set(zip, index, 0x5455, 0, epoch, sizeof(epoch),
+					ZIP_FL_LOCAL | ZIP_FL_CENTRAL) == 0 &&
+	       zip_file_set_external_attributes(zip, index, 0, ZIP_OPSYS_UNIX,
+						(zip_uint32_t)mode << 16 | dos) == 0;
 }
 
 static bool add_entry(int spool, zip_t *zip, const struct mor_kzip_item *item)
@@ -154,7 +156,7 @@ static bool add_entries(int spool, struct mor_kzip_item *items, size_t count, zi
 /* ---- the archive, into a descriptor ---- */
 
 struct archive {
-	int fd; /* empty, and at its beginning */
+	int fd;     /* empty, and at its beginning */
 	int failed; /* errno */
 };
 
@@ -191,16 +193,25 @@ static zip_int64_t archive_call(void *arg, void *data, zip_uint64_t len, zip_sou
 	zip_int64_t r = 0;
 
 	switch (what) {
-	case ZIP_SOURCE_SUPPORTS: return ZIP_SOURCE_SUPPORTS_WRITABLE;
-	case ZIP_SOURCE_STAT: return archive_stat(data);
-	case ZIP_SOURCE_WRITE: r = archive_write(archive, data, len); break;
-	case ZIP_SOURCE_SEEK_WRITE: r = archive_seek(archive, data, len); break;
-	case ZIP_SOURCE_TELL_WRITE: r = lseek(archive->fd, 0, SEEK_CUR); break;
+	case ZIP_SOURCE_SUPPORTS:
+		return ZIP_SOURCE_SUPPORTS_WRITABLE;
+	case ZIP_SOURCE_STAT:
+		return archive_stat(data);
+	case ZIP_SOURCE_WRITE:
+		r = archive_write(archive, data, len);
+		break;
+	case ZIP_SOURCE_SEEK_WRITE:
+		r = archive_seek(archive, data, len);
+		break;
+	case ZIP_SOURCE_TELL_WRITE:
+		r = lseek(archive->fd, 0, SEEK_CUR);
+		break;
 	case ZIP_SOURCE_ERROR:
 		((int *)data)[0] = ZIP_ER_WRITE;
 		((int *)data)[1] = archive->failed;
 		return 2 * sizeof(int);
-	default: break;
+	default:
+		break;
 	}
 	if (r < 0)
 		archive->failed = errno;

@@ -22,8 +22,8 @@ int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from)
 	if (mor_buf_failed(&all))
 		return all.status;
 	ret->memory = mor_buf_detach(&all);
-	ret->vname = (struct mor_vname){ ret->memory + at[0], ret->memory + at[1], ret->memory + at[2], ret->memory + at[3],
-					 ret->memory + at[4] };
+	ret->vname = (struct mor_vname){ ret->memory + at[0], ret->memory + at[1], ret->memory + at[2],
+					 ret->memory + at[3], ret->memory + at[4] };
 	return 0;
 }
 
@@ -133,7 +133,8 @@ static const struct mor_input *find_input(const struct mor_namer *namer, const c
 }
 
 /* Signature and language do not depend on the path. */
-static struct mor_vname complete(const struct mor_namer *namer, struct mor_vname vname, const char *path, const char *signature)
+static struct mor_vname complete(const struct mor_namer *namer, struct mor_vname vname, const char *path,
+				 const char *signature)
 {
 	const struct mor_vname *unit = &namer->unit->vname;
 
@@ -148,8 +149,8 @@ static struct mor_vname complete(const struct mor_namer *namer, struct mor_vname
 	return vname;
 }
 
-static int ask_rules(const struct mor_namer *namer, const char *key, const char *signature, struct mor_vname_own *ret,
-		     mortise_error *err)
+static int ask_rules(const struct mor_namer *namer, const char *key, const char *signature,
+		     struct mor_vname_own *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_vname_own) struct mor_vname_own ruled = { .vname = MOR_VNAME_EMPTY };
 	int r = mor_vname_rules_apply(namer->rules, key, &ruled, err);
@@ -158,8 +159,8 @@ static int ask_rules(const struct mor_namer *namer, const char *key, const char 
 	return r < 0 ? r : mor_vname_own_set(ret, &ruled.vname);
 }
 
-int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *signature, struct mor_vname_own *ret,
-		  mortise_error *err)
+int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *signature,
+		  struct mor_vname_own *ret, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *key = make_key(namer->dir, path);
 	const struct mor_input *input = key ? find_input(namer, key) : NULL;
@@ -183,7 +184,8 @@ int mor_vname_without_unit(const struct mor_vname_rules *rules, const char *path
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return mor_fail(err, MORTISE_ENOTFOUND, "no unit is being analysed, and no rule names \"%s\"", path);
+		return mor_fail(err, MORTISE_ENOTFOUND, "no unit is being analysed, and no rule names \"%s\"",
+				path);
 	ruled.vname.signature = signature;
 	r = mor_vname_own_set(ret, &ruled.vname);
 	return r < 0 ? mor_fail_memory(err) : 0;
@@ -191,8 +193,10 @@ int mor_vname_without_unit(const struct mor_vname_rules *rules, const char *path
 
 static void write_parts(const struct mor_vname *vname, struct mor_buf *out)
 {
-	const char *const texts[] = { vname->signature, vname->corpus, vname->root, vname->path, vname->language };
-	static const char *const heads[] = { "\"signature\":", ",\"corpus\":", ",\"root\":", ",\"path\":", ",\"language\":" };
+	const char *const texts[] = { vname->signature, vname->corpus, vname->root, vname->path,
+				      vname->language };
+	static const char *const heads[] = { "\"signature\":", ",\"corpus\":", ",\"root\":", ",\"path\":",
+					     ",\"language\":" };
 
 	for (int i = 0; i < 5; i++) {
 		mor_buf_text(out, heads[i]);

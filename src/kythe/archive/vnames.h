@@ -33,7 +33,8 @@ struct mor_vname_rules;
 /* MORTISE_EINPUT with the number of the rule, counted from 1: `vnames.json: rule 3: "(a": missing closing
  * parenthesis at character 2`. Back-references, look-around and other things that RE2 does not have are
  * refused. `name` is used in texts. */
-int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vname_rules **ret, mortise_error *err);
+int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vname_rules **ret,
+			  mortise_error *err);
 int mor_vname_rules_load(const char *path, struct mor_vname_rules **ret, mortise_error *err);
 struct mor_vname_rules *mor_vname_rules_free(struct mor_vname_rules *rules); /* NULL is fine; returns NULL */
 static inline void mor_vname_rules_fini(struct mor_vname_rules **rules)
@@ -63,8 +64,8 @@ static inline void mor_namer_fini(struct mor_namer **namer)
 /* A required input has the name from its record. Other paths get a name from the rules, else the unit's
  * corpus and root. The language is the unit's if there is a signature, else "": a file's name has neither.
  * *ret may borrow from unit and signature. */
-int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *signature, struct mor_vname_own *ret,
-		  mortise_error *err);
+int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *signature,
+		  struct mor_vname_own *ret, mortise_error *err);
 /* Without a unit: only the rules. MORTISE_ENOTFOUND if there are none or none matches. */
 int mor_vname_without_unit(const struct mor_vname_rules *rules, const char *path, const char *signature,
 			   struct mor_vname_own *ret, mortise_error *err);

@@ -17,11 +17,11 @@
 #include "kythe/archive/vnames.h"
 #include "kythe/archive/vnames_own.h"
 
-#define FILE_LIMIT ((size_t)16 << 20)
-#define PATTERN_LIMIT 8192
-#define RULES_LIMIT 100000
-#define MATCH_STEPS 1000000
-#define MATCH_DEPTH 10000
+#define FILE_LIMIT     ((size_t)16 << 20)
+#define PATTERN_LIMIT  8192
+#define RULES_LIMIT    100000
+#define MATCH_STEPS    1000000
+#define MATCH_DEPTH    10000
 #define MATCH_HEAP_KIB 4096
 
 /* What a rule sets; a text with @groups@. */
@@ -64,7 +64,8 @@ static const char *group_fault(const char *p)
 		return "look-around is not allowed";
 	if (p[0] == 'P' && p[1] == '=')
 		return "back-references are not allowed";
-	if (*p == ':' || *p == '<' || (p[0] == 'P' && p[1] == '<') || (flags && strchr(":)", p[flags]) && p[flags]))
+	if (*p == ':' || *p == '<' || (p[0] == 'P' && p[1] == '<') ||
+	    (flags && strchr(":)", p[flags]) && p[flags]))
 		return NULL;
 	return "this kind of group is not allowed";
 }
@@ -139,7 +140,8 @@ struct loading {
 	mortise_error *err;
 };
 
-static int refuse_rule(const struct loading *load, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse_rule(const struct loading *load, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 static int refuse_rule(const struct loading *load, const char *format, ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -157,8 +159,8 @@ static int refuse_pattern(const struct loading *load, const char *pattern, const
 {
 	char shown[120];
 
-	return refuse_rule(load, "\"%s\": %s at character %zu", mor_excerpt(mor_slice_of(pattern), shown, sizeof(shown)), why,
-		      at + 1);
+	return refuse_rule(load, "\"%s\": %s at character %zu",
+			   mor_excerpt(mor_slice_of(pattern), shown, sizeof(shown)), why, at + 1);
 }
 
 static int compile(const struct loading *load, const char *pattern, pcre2_code **ret)
@@ -178,7 +180,8 @@ static int compile(const struct loading *load, const char *pattern, pcre2_code *
 	pcre2_set_max_pattern_length(context, PATTERN_LIMIT);
 	/* The whole path must match: both ends are anchored, for all alternatives. */
 	*ret = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-			     PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C,
+			     PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_UTF |
+				     PCRE2_NEVER_BACKSLASH_C,
 			     &code, &where, context);
 	pcre2_compile_context_free(context);
 	if (*ret)
@@ -228,14 +231,15 @@ static int check_template(const struct loading *load, const struct rule *rule, i
 		if (!word.ptr)
 			continue;
 		if (!group_number(rule->code, word))
-			return refuse_rule(load, "@%s@ in \"%s\" is no group of the pattern", mor_excerpt(word, shown, sizeof(shown)),
-				      text_names[which]);
+			return refuse_rule(load, "@%s@ in \"%s\" is no group of the pattern",
+					   mor_excerpt(word, shown, sizeof(shown)), text_names[which]);
 		p += word.len + 1;
 	}
 	return 0;
 }
 
-static int load_text(const struct loading *load, struct rule *rule, struct mor_slice name, const struct mor_value *value)
+static int load_text(const struct loading *load, struct rule *rule, struct mor_slice name,
+		     const struct mor_value *value)
 {
 	struct mor_slice text = mor_json_string(value);
 	char shown[80];
@@ -248,7 +252,8 @@ static int load_text(const struct loading *load, struct rule *rule, struct mor_s
 	if (which == TEXTS && mor_slice_is(name, "language"))
 		return 0;
 	if (which == TEXTS)
-		return refuse_rule(load, "\"vname\" has no member \"%s\": use corpus, root, path or signature", shown);
+		return refuse_rule(load, "\"vname\" has no member \"%s\": use corpus, root, path or signature",
+				   shown);
 	if (!text.ptr)
 		return refuse_rule(load, "\"%s\" must be a string", shown);
 	if (text.len && memchr(text.ptr, '\0', text.len))
@@ -286,7 +291,7 @@ static int load_rule(const struct loading *load, struct rule *rule, const struct
 	while (mor_json_next(&it))
 		if (!mor_text_in(it.name, "pattern|vname|v_name"))
 			return refuse_rule(load, "it has no member \"%s\": use pattern and vname",
-				      mor_excerpt(it.name, shown, sizeof(shown)));
+					   mor_excerpt(it.name, shown, sizeof(shown)));
 	if (!text.ptr || text.len == 0)
 		return refuse_rule(load, "\"pattern\" is missing or empty");
 	if (memchr(text.ptr, '\0', text.len))
@@ -337,7 +342,8 @@ struct mor_vname_rules *mor_vname_rules_free(struct mor_vname_rules *rules)
 	return NULL;
 }
 
-int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vname_rules **ret, mortise_error *err)
+int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vname_rules **ret,
+			  mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules = mor_zalloc(sizeof(*rules));
@@ -375,8 +381,8 @@ size_t mor_vname_rules_count(const struct mor_vname_rules *rules)
 
 /* ---- applying ---- */
 
-static void expand(const struct rule *rule, const char *template, const char *path, const PCRE2_SIZE *ends, uint32_t pairs,
-		   struct mor_buf *out)
+static void expand(const struct rule *rule, const char *template, const char *path, const PCRE2_SIZE *ends,
+		   uint32_t pairs, struct mor_buf *out)
 {
 	for (const char *p = template; *p; p++) {
 		struct mor_slice word = group_at(p);
@@ -395,7 +401,8 @@ static void expand(const struct rule *rule, const char *template, const char *pa
 	mor_buf_byte(out, '\0');
 }
 
-static int expand_all(const struct rule *rule, const char *path, pcre2_match_data *match, struct mor_vname_own *ret)
+static int expand_all(const struct rule *rule, const char *path, pcre2_match_data *match,
+		      struct mor_vname_own *ret)
 {
 	struct mor_buf texts[TEXTS] = { 0 };
 	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(match);
@@ -406,9 +413,12 @@ static int expand_all(const struct rule *rule, const char *path, pcre2_match_dat
 		r = r ? r : texts[i].status;
 	}
 	if (r == 0)
-		r = mor_vname_own_set(ret, &(struct mor_vname){
-			.signature = texts[SIGNATURE].data, .corpus = texts[CORPUS].data, .root = texts[ROOT].data,
-			.path = *texts[PATH].data ? texts[PATH].data : path, .language = "" });
+		r = mor_vname_own_set(ret,
+				      &(struct mor_vname){ .signature = texts[SIGNATURE].data,
+							   .corpus = texts[CORPUS].data,
+							   .root = texts[ROOT].data,
+							   .path = *texts[PATH].data ? texts[PATH].data : path,
+							   .language = "" });
 	for (int i = 0; i < TEXTS; i++)
 		mor_buf_fini(&texts[i]);
 	return r;
@@ -421,7 +431,9 @@ static int match_failed(const struct mor_vname_rules *rules, size_t number, int 
 	if (code == PCRE2_ERROR_NOMEMORY)
 		return mor_fail_memory(err);
 	pcre2_get_error_message(code, why, sizeof(why));
-	return mor_fail(err, code <= PCRE2_ERROR_UTF8_ERR1 && code >= PCRE2_ERROR_UTF8_ERR21 ? MORTISE_EINPUT : MORTISE_ELIMIT,
+	return mor_fail(err,
+			code <= PCRE2_ERROR_UTF8_ERR1 && code >= PCRE2_ERROR_UTF8_ERR21 ? MORTISE_EINPUT :
+											  MORTISE_ELIMIT,
 			"%s: rule %zu: %s", rules->name, number, why);
 }
 

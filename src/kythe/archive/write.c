@@ -135,7 +135,8 @@ static int inflow_add(const void *bytes, size_t len, void *arg)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return mor_fail_errno(in->err, MORTISE_ESYSTEM, errno, "%s: writing a temporary file", in->writer->path);
+			return mor_fail_errno(in->err, MORTISE_ESYSTEM, errno, "%s: writing a temporary file",
+					      in->writer->path);
 		p += n;
 		len -= (size_t)n;
 		in->size += (uint64_t)n;
@@ -159,8 +160,8 @@ static int inflow_end(struct inflow *in, enum mor_kzip_place place, const char *
 	return 0;
 }
 
-static int add_content(struct mor_kzip_writer *writer, enum mor_kzip_place place, const char *name, struct mor_slice content,
-		       char ret_digest[MOR_DIGEST_SIZE], mortise_error *err)
+static int add_content(struct mor_kzip_writer *writer, enum mor_kzip_place place, const char *name,
+		       struct mor_slice content, char ret_digest[MOR_DIGEST_SIZE], mortise_error *err)
 {
 	struct inflow in;
 	int r;
@@ -204,8 +205,9 @@ static int open_input(const char *path, int *ret_fd, mortise_error *err)
 	struct stat info;
 
 	if (fd < 0)
-		return mor_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno,
-				      "%s", path);
+		return mor_fail_errno(err,
+				      errno == ENOENT || errno == ENOTDIR ? MORTISE_ENOTFOUND : MORTISE_EINPUT,
+				      errno, "%s", path);
 	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
 		*ret_fd = fd;
 		return 0;
@@ -214,7 +216,8 @@ static int open_input(const char *path, int *ret_fd, mortise_error *err)
 	return mor_fail(err, MORTISE_EINPUT, "%s: not a regular file", path);
 }
 
-int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, char ret_digest[65], mortise_error *err)
+int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, char ret_digest[65],
+			     mortise_error *err)
 {
 	struct sha256_ctx copy;
 	struct inflow in;
@@ -238,12 +241,13 @@ int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, c
 
 /* ---- units ---- */
 
-static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *unit, enum mor_kzip_place place, const char *digest,
-		       mortise_error *err)
+static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *unit, enum mor_kzip_place place,
+		       const char *digest, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT, source = MOR_BUF_INIT;
 	size_t before = writer->count;
-	int r = place == MOR_KZIP_IN_UNITS ? mor_unit_write_json(unit, &text, err) : mor_unit_write_wire(unit, &text, err);
+	int r = place == MOR_KZIP_IN_UNITS ? mor_unit_write_json(unit, &text, err) :
+					     mor_unit_write_wire(unit, &text, err);
 
 	if (r < 0)
 		return r;
@@ -255,7 +259,8 @@ static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *un
 	return r;
 }
 
-static int unit_name(const struct mor_unit *unit, const char *name, char digest[MOR_DIGEST_SIZE], mortise_error *err)
+static int unit_name(const struct mor_unit *unit, const char *name, char digest[MOR_DIGEST_SIZE],
+		     mortise_error *err)
 {
 	int r = mor_unit_digest(unit, digest, err);
 
@@ -276,7 +281,8 @@ int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_un
 		return r;
 	if (ret_added)
 		*ret_added = false;
-	if (is_there(writer, writer->encoding & MOR_KZIP_JSON ? MOR_KZIP_IN_UNITS : MOR_KZIP_IN_PBUNITS, digest))
+	if (is_there(writer, writer->encoding & MOR_KZIP_JSON ? MOR_KZIP_IN_UNITS : MOR_KZIP_IN_PBUNITS,
+		     digest))
 		return 0;
 	if (mor_ordered_unit(unit, &ordered) < 0)
 		return mor_fail_memory(err);
@@ -293,7 +299,8 @@ int mor_kzip_writer_add_unit(struct mor_kzip_writer *writer, const struct mor_un
 
 /* ---- merging ---- */
 
-static int add_file_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, const char *digest, mortise_error *err)
+static int add_file_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, const char *digest,
+		       mortise_error *err)
 {
 	struct inflow in;
 	int r;
@@ -316,8 +323,10 @@ static int add_inputs_of(struct mor_kzip_writer *writer, struct mor_kzip *kzip, 
 		if (mor_digest_valid(input->digest) && is_there(writer, MOR_KZIP_IN_FILES, input->digest))
 			continue;
 		if (!mor_kzip_file_find(kzip, input->digest, &unused))
-			return mor_fail(err, MORTISE_EINPUT, "%s: unit %s: the content of its input \"%s\" is not in the archive",
-					mor_kzip_path(kzip), name, mor_excerpt(mor_slice_of(input->path), path, sizeof(path)));
+			return mor_fail(err, MORTISE_EINPUT,
+					"%s: unit %s: the content of its input \"%s\" is not in the archive",
+					mor_kzip_path(kzip), name,
+					mor_excerpt(mor_slice_of(input->path), path, sizeof(path)));
 		r = add_file_of(writer, kzip, input->digest, err);
 	}
 	return r;
@@ -360,7 +369,9 @@ static int open_spool(const struct mor_kzip_writer *writer, int *ret, mortise_er
 	const char *dir = !writer->out.place.in_place ? own : tmp && *tmp ? tmp : "/tmp";
 
 	*ret = dir ? mor_fd_unnamed(dir) : -ENOMEM;
-	return *ret < 0 ? mor_fail_errno(err, MORTISE_EINPUT, -*ret, "%s: a temporary file in %s", writer->path, dir ? dir : "") : 0;
+	return *ret < 0 ? mor_fail_errno(err, MORTISE_EINPUT, -*ret, "%s: a temporary file in %s", writer->path,
+					 dir ? dir : "") :
+			  0;
 }
 
 static int send_file(int from, int to, mortise_error *err)
@@ -394,8 +405,9 @@ static int pack_and_send(struct mor_kzip_writer *writer, mortise_error *err)
 
 int mor_kzip_writer_finish(struct mor_kzip_writer *writer, mortise_error *err)
 {
-	int r = writer->out.place.in_place ? pack_and_send(writer, err) :
-					     mor_kzip_pack(writer->spool, writer->items, writer->count, writer->out.fd, err);
+	int r = writer->out.place.in_place ?
+			pack_and_send(writer, err) :
+			mor_kzip_pack(writer->spool, writer->items, writer->count, writer->out.fd, err);
 
 	if (r < 0)
 		return mor_fail_prefix(err, writer->path);

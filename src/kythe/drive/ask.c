@@ -41,7 +41,9 @@ static int read_types(const struct mor_value *params, struct mor_buf *out, morti
 	while (r == 0 && mor_json_size(types) && mor_json_next(&it)) {
 		r = add_type(mor_json_string(it.value), out);
 		if (r == MORTISE_EINPUT)
-			return mor_fail(err, r, "\"%.100s\" is no analysis type: words after slashes, such as /kythe/index/java",
+			return mor_fail(err, r,
+					"\"%.100s\" is no analysis type: words after slashes, such as "
+					"/kythe/index/java",
 					mor_json_text(it.value, ""));
 	}
 	if (r == 0 && mor_json_size(types) == 0 && language.len) {
@@ -83,13 +85,15 @@ static void ask_vname(struct worker *worker, mortise_request *request, const str
 	mortise_error error = { 0 };
 	const char *path = mor_json_text(mor_json_get(params, "path"), "");
 	const char *signature = mor_json_text(mor_json_get(params, "signature"), "");
-	int r = worker->namer ? mor_namer_ask(worker->namer, path, signature, &name, &error) :
-				mor_vname_without_unit(worker->driver->opt.rules, path, signature, &name, &error);
+	int r = worker->namer ?
+			mor_namer_ask(worker->namer, path, signature, &name, &error) :
+			mor_vname_without_unit(worker->driver->opt.rules, path, signature, &name, &error);
 
 	if (r < 0) {
 		/* Nothing is being analysed and no rule knows the path: an error, but the channel stays
 		 * open. */
-		refuse_request(request, PROTOCOL_ERROR, error.text[0] ? error.text : "no analysis is under way");
+		refuse_request(request, PROTOCOL_ERROR,
+			       error.text[0] ? error.text : "no analysis is under way");
 		return;
 	}
 	mor_vname_reply_json(&name.vname, &reply);
@@ -137,7 +141,8 @@ void mor_ask_log(struct worker *worker, mortise_json params)
 	log.text = mor_json_text(message, mor_json_text(mor_json_get(message, "message"), NULL));
 	if (!log.text || !*log.text)
 		return;
-	log.file = mor_json_text(mor_json_get(message, "contextUrl"), mor_json_text(mor_json_get(message, "context_url"), ""));
+	log.file = mor_json_text(mor_json_get(message, "contextUrl"),
+				 mor_json_text(mor_json_get(message, "context_url"), ""));
 	log.line = count_of(start, "lineNumber", "line_number");
 	log.line = log.line ? log.line - 1 : 0;
 	log.column = log.line ? count_of(start, "columnOffset", "column_offset") : 0;

@@ -10,7 +10,8 @@
 
 static bool is_ascii_word(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-.@#$%&_+:()", c));
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c && strchr("-.@#$%&_+:()", c));
 }
 
 /* C's own tables depend on the user's locale, but the protocol does not. PCRE2 has Unicode's tables. Valid
@@ -20,9 +21,11 @@ static bool has_other(struct mor_slice type)
 	static const char pattern[] = "[^\\x00-\\x7f\\p{L}\\p{Nd}]";
 	int code = 0;
 	PCRE2_SIZE at = 0;
-	pcre2_code *other = pcre2_compile((PCRE2_SPTR)pattern, sizeof(pattern) - 1, PCRE2_UTF, &code, &at, NULL);
+	pcre2_code *other =
+		pcre2_compile((PCRE2_SPTR)pattern, sizeof(pattern) - 1, PCRE2_UTF, &code, &at, NULL);
 	pcre2_match_data *match = other ? pcre2_match_data_create_from_pattern(other, NULL) : NULL;
-	bool found = !match || pcre2_match(other, (PCRE2_SPTR)type.ptr, type.len, 0, 0, match, NULL) != PCRE2_ERROR_NOMATCH;
+	bool found = !match || pcre2_match(other, (PCRE2_SPTR)type.ptr, type.len, 0, 0, match, NULL) !=
+				       PCRE2_ERROR_NOMATCH;
 
 	pcre2_match_data_free(match);
 	pcre2_code_free(other);

@@ -110,7 +110,11 @@ static void give_up(struct mor_driver *driver, const mortise_error *why)
 	}
 	if (driver->stopping || driver->finished_work)
 		return;
-	mor_fail(&error, broke_rules(why) ? why->code : began ? MORTISE_ECRASHED : MORTISE_EEXEC, "no analyzer is left: %s", why->text);
+	mor_fail(&error,
+		 broke_rules(why) ? why->code :
+		 began            ? MORTISE_ECRASHED :
+				    MORTISE_EEXEC,
+		 "no analyzer is left: %s", why->text);
 	mor_driver_fail(driver, &error);
 }
 
@@ -157,7 +161,8 @@ static void ended(struct worker *worker, const mortise_event *event)
 	mor_work_forget(worker);
 	worker->fresh = true;
 	worker->shown = worker->shows_stage = false;
-	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace && driver->opt.view == MOR_DRIVER_VIEW_AUTO) {
+	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace &&
+	    driver->opt.view == MOR_DRIVER_VIEW_AUTO) {
 		fall_back(driver, why.text);
 		return;
 	}
@@ -186,12 +191,16 @@ static void on_state(struct worker *worker, const mortise_event *event)
 		break;
 	case MORTISE_DRAINING:
 		if (worker->state != WORKER_LEAVES)
-			mor_fail(&worker->cause, event->code ? event->code : MORTISE_ECRASHED, "%s", event->text);
+			mor_fail(&worker->cause, event->code ? event->code : MORTISE_ECRASHED, "%s",
+				 event->text);
 		break;
 	case MORTISE_STOPPED:
 	case MORTISE_BACKOFF:
-	case MORTISE_FAILED: ended(worker, event); break;
-	default: break;
+	case MORTISE_FAILED:
+		ended(worker, event);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -202,8 +211,9 @@ static enum mor_stream_format output_form(mortise_json answer)
 
 	if (!answer.text || mor_doc_parse((struct mor_slice){ answer.text, answer.len }, 0, 0, &doc, NULL) < 0)
 		return MOR_STREAM_PROTOBUF;
-	return strcmp(mor_json_text(mor_json_get(mor_doc_root(doc), "outputEncoding"), ""), "json") == 0 ? MOR_STREAM_JSON
-													  : MOR_STREAM_PROTOBUF;
+	return strcmp(mor_json_text(mor_json_get(mor_doc_root(doc), "outputEncoding"), ""), "json") == 0 ?
+		       MOR_STREAM_JSON :
+		       MOR_STREAM_PROTOBUF;
 }
 
 static void on_note(struct worker *worker, const mortise_event *event)
@@ -364,10 +374,14 @@ static void take_earlier(struct mor_driver *driver)
 		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 		const char *reason;
 		enum mor_unit_state state = mor_result_state(driver->result, i, &reason);
-		struct mor_unit_end end = { .unit = i, .reason = reason, .earlier = true, .title = "",
+		struct mor_unit_end end = { .unit = i,
+					    .reason = reason,
+					    .earlier = true,
+					    .title = "",
 					    .code = mor_result_code(driver->result, i),
 					    .digest = mor_kzip_unit_digest(record->kzip, record->number),
-					    .kzip = mor_kzip_path(record->kzip), .empty = mor_result_empty(driver->result, i) };
+					    .kzip = mor_kzip_path(record->kzip),
+					    .empty = mor_result_empty(driver->result, i) };
 
 		if (state == MOR_UNIT_OPEN)
 			continue;

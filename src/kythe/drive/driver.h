@@ -19,9 +19,9 @@
 #include <mortise/mortise.h>
 
 #include "kythe/archive/kzip.h"
+#include "kythe/archive/vnames.h"
 #include "kythe/drive/result.h"
 #include "kythe/stage/stage.h"
-#include "kythe/archive/vnames.h"
 
 enum mor_driver_view { MOR_DRIVER_VIEW_AUTO, MOR_DRIVER_VIEW_NAMESPACE, MOR_DRIVER_VIEW_DIRECTORY };
 
@@ -41,15 +41,15 @@ struct mor_unit_end {
 	int code;           /* the status of its failure */
 	unsigned attempts;
 	uint64_t records, bytes;
-	bool empty;         /* it is done, but nothing was written for it */
-	bool earlier;       /* settled by an earlier run */
+	bool empty;   /* it is done, but nothing was written for it */
+	bool earlier; /* settled by an earlier run */
 };
 
 /* A message of an analyzer about its work: log, or a message with done. */
 struct mor_unit_log {
-	size_t unit;        /* or (size_t)-1: no unit */
-	const char *title;  /* of the unit, or of the analyzer */
-	const char *file;   /* "": not given */
+	size_t unit;           /* or (size_t)-1: no unit */
+	const char *title;     /* of the unit, or of the analyzer */
+	const char *file;      /* "": not given */
 	uint32_t line, column; /* from 1; 0: not given */
 	const char *text;
 };
@@ -67,9 +67,9 @@ struct mor_driver_options {
 	const mortise_plugin_options *analyzer; /* borrowed; we set its callbacks and arg */
 	const struct mor_record_ref *records;
 	size_t record_count;
-	unsigned workers;      /* 0: 1 */
+	unsigned workers; /* 0: 1 */
 	unsigned retries;
-	uint32_t unit_ms;      /* from the answer to done, and from done to the next request; 0: no limit */
+	uint32_t unit_ms; /* from the answer to done, and from done to the next request; 0: no limit */
 	enum mor_driver_view view;
 	/* types to offer, NULL-terminated; NULL: "/kythe/index/" and the unit's language */
 	const char *const *types;
@@ -96,6 +96,7 @@ void mor_driver_stop(struct mor_driver *driver, bool now);
 /* Why the run cannot go on (the result cannot be written; no analyzer starts), or NULL. */
 const mortise_error *mor_driver_failure(const struct mor_driver *driver);
 bool mor_driver_uses_namespace(const struct mor_driver *driver);
-uint64_t mor_driver_analyzer_ms(const struct mor_driver *driver); /* processor time of analyzers that have ended */
+/* processor time of analyzers that have ended */
+uint64_t mor_driver_analyzer_ms(const struct mor_driver *driver);
 
 #endif

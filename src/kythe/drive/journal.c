@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "kythe/drive/sum.h"
 
-#define NAME "mortise-index "
-#define VERSION "2 "
-#define HEX 16 /* digits of a sum */
+#define NAME       "mortise-index "
+#define VERSION    "2 "
+#define HEX        16 /* digits of a sum */
 #define SUM_FORMAT "%016" PRIx64
 
 /* ---- writing ---- */
@@ -30,8 +30,8 @@ void mor_journal_add(const struct mor_journal_line *line, uint64_t *check, struc
 {
 	MOR_CLEAN(mor_buf) struct mor_buf said = MOR_BUF_INIT;
 
-	mor_buf_printf(&said, "%s %" PRIu64 " %" PRIu64 " " SUM_FORMAT, line->failed ? "failed" : "done", line->unit, line->bytes,
-		       line->sum);
+	mor_buf_printf(&said, "%s %" PRIu64 " %" PRIu64 " " SUM_FORMAT, line->failed ? "failed" : "done",
+		       line->unit, line->bytes, line->sum);
 	if (line->failed) {
 		mor_buf_printf(&said, " %d ", -line->code);
 		mor_buf_slice(&said, line->reason);
@@ -55,7 +55,9 @@ static bool take_number(struct mor_slice *rest, unsigned base, uint64_t *ret)
 
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)rest->ptr[i];
-		unsigned digit = c >= '0' && c <= '9' ? c - (unsigned)'0' : c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10 : 99;
+		unsigned digit = c >= '0' && c <= '9' ? c - (unsigned)'0' :
+				 c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10 :
+							99;
 
 		if (digit >= base || number > (UINT64_MAX - digit) / base)
 			return false;
@@ -87,22 +89,28 @@ static int judge_head(struct mor_slice text, struct mor_slice want, mortise_erro
 	if (text.len >= want.len && memcmp(text.ptr, want.ptr, want.len) == 0)
 		return 1;
 	if (text.len < name || memcmp(text.ptr, NAME, name) != 0)
-		return mor_fail(err, MORTISE_EINPUT, "this is no journal of mortise index: run it again without --resume");
-	if (text.len < version || memcmp(text.ptr, NAME VERSION, version) != 0)
 		return mor_fail(err, MORTISE_EINPUT,
-				"it is of another version of mortise, which this one cannot go on from: run it again without --resume");
+				"this is no journal of mortise index: run it again without --resume");
+	if (text.len < version || memcmp(text.ptr, NAME VERSION, version) != 0)
+		return mor_fail(
+			err, MORTISE_EINPUT,
+			"it is of another version of mortise, which this one cannot go on from: run it again "
+			"without --resume");
 	/* Its checksum is right, so it belongs to another run. */
 	if (take_line(text, 0, &line) && line.len == want.len - 1) {
 		struct mor_slice sum = { line.ptr + line.len - HEX, HEX };
 		uint64_t check;
 
 		if (take_number(&sum, 16, &check) && check == mor_sum(line.ptr, line.len - HEX, 0))
-			return mor_fail(err, MORTISE_EINPUT, "it is of a run with other records or options: run it again without --resume");
+			return mor_fail(
+				err, MORTISE_EINPUT,
+				"it is of a run with other records or options: run it again without --resume");
 	}
 	return mor_fail(err, MORTISE_EPROTO, "line 1 is damaged");
 }
 
-int mor_journal_open(struct mor_journal_reader *reader, struct mor_slice text, const char *identity, mortise_error *err)
+int mor_journal_open(struct mor_journal_reader *reader, struct mor_slice text, const char *identity,
+		     mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf head = MOR_BUF_INIT;
 	uint64_t check;
@@ -134,7 +142,8 @@ static bool read_said(struct mor_slice said, struct mor_journal_line *ret)
 	if (!done && (said.len <= 7 || memcmp(said.ptr, "failed ", 7) != 0))
 		return false;
 	said = (struct mor_slice){ said.ptr + word, said.len - word };
-	if (!take_number(&said, 10, &ret->unit) || !take_number(&said, 10, &ret->bytes) || !take_number(&said, 16, &ret->sum))
+	if (!take_number(&said, 10, &ret->unit) || !take_number(&said, 10, &ret->bytes) ||
+	    !take_number(&said, 16, &ret->sum))
 		return false;
 	if (done)
 		return said.len == 0;
@@ -154,8 +163,8 @@ int mor_journal_next(struct mor_journal_reader *reader, struct mor_journal_line 
 		return 0;
 	reader->number++;
 	said = line;
-	if (!take_number(&said, 16, &check) || said.ptr - line.ptr != HEX + 1 || check != mor_sum(said.ptr, said.len, reader->check) ||
-	    !read_said(said, ret))
+	if (!take_number(&said, 16, &check) || said.ptr - line.ptr != HEX + 1 ||
+	    check != mor_sum(said.ptr, said.len, reader->check) || !read_said(said, ret))
 		return mor_fail(err, MORTISE_EPROTO, "line %u is damaged", reader->number);
 	reader->at = (size_t)(line.ptr + line.len + 1 - reader->text.ptr);
 	reader->check = check;

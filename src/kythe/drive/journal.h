@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal of a run, as text: what is settled, one line per unit in the order of the input. Pure: files are result's.
+ * The journal of a run, as text: what is settled, one line per unit in the order of the input. Pure:
+ * files are result's.
  *
  *	mortise-index 2 IDENTITY CHECK
  *	CHECK done UNIT BYTES SUM
  *	CHECK failed UNIT BYTES SUM CODE why it failed
  *
- * CODE is the status that it failed with, without its sign. BYTES is how long the output is after the unit, SUM the sum of the unit's own bytes in it (sum.h). CHECK is the sum of its line
- * without it, after the CHECK of the line before: a bit that flips, a line that goes or one that comes from elsewhere shows.
+ * CODE is the status that it failed with, without its sign. BYTES is how long the output is after the unit, SUM
+ * the sum of the unit's own bytes in it (sum.h). CHECK is the sum of its line without it, after the CHECK of
+ * the line before: a bit that flips, a line that goes or one that comes from elsewhere shows.
  */
 #ifndef MOR_KYTHE_DRIVE_JOURNAL_H
 #define MOR_KYTHE_DRIVE_JOURNAL_H
@@ -23,7 +25,7 @@
 struct mor_journal_line {
 	bool failed;
 	uint64_t unit, bytes, sum;
-	int code; /* of a failed unit: its status */
+	int code;                /* of a failed unit: its status */
 	struct mor_slice reason; /* and why: one line. After reading, it points into the text */
 };
 
@@ -40,7 +42,8 @@ struct mor_journal_reader {
 
 /* 1: the first line is good. 0: there is none, because a run was killed at its start. MORTISE_EINPUT with a
  * text: not a journal, or one of another run or version. MORTISE_EPROTO: its first line is damaged. */
-int mor_journal_open(struct mor_journal_reader *reader, struct mor_slice text, const char *identity, mortise_error *err);
+int mor_journal_open(struct mor_journal_reader *reader, struct mor_slice text, const char *identity,
+		     mortise_error *err);
 /* 1: a line. 0: the end; half a line there comes from a run that was killed. MORTISE_EPROTO: the line is
  * damaged. */
 int mor_journal_next(struct mor_journal_reader *reader, struct mor_journal_line *ret, mortise_error *err);

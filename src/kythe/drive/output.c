@@ -47,7 +47,8 @@ static bool is_as_made(const struct worker *worker, int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && st.st_mode == (S_IFREG | 0600) && st.st_nlink == 1 && st.st_ino == worker->output_inode;
+	return fstat(fd, &st) == 0 && st.st_mode == (S_IFREG | 0600) && st.st_nlink == 1 &&
+	       st.st_ino == worker->output_inode;
 }
 
 /* A new file for each analysis would need a new inode each time. ext4 without a journal is slow at that
@@ -156,8 +157,11 @@ void mor_output_mind_last(struct worker *worker)
 {
 	struct stat st;
 
-	if (worker->last_output >= 0 && fstat(worker->last_output, &st) == 0 && (uint64_t)st.st_size > worker->last_size)
-		mor_driver_warn(worker->driver, "%s: wrote %" PRIu64 " bytes to an output after it had said \"done\"; they do not count",
+	if (worker->last_output >= 0 && fstat(worker->last_output, &st) == 0 &&
+	    (uint64_t)st.st_size > worker->last_size)
+		mor_driver_warn(worker->driver,
+				"%s: wrote %" PRIu64
+				" bytes to an output after it had said \"done\"; they do not count",
 				mortise_plugin_name(worker->plugin), (uint64_t)st.st_size - worker->last_size);
 	mor_fd_close(&worker->last_output);
 }

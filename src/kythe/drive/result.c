@@ -15,11 +15,11 @@
 #include "kythe/drive/journal.h"
 
 #define BUFFER_KEPT ((size_t)4 << 20)
-#define PIECE ((size_t)256 << 10)
+#define PIECE       ((size_t)256 << 10)
 /* How much of the output stays in the page cache. More would push out what the analyzers read again and
  * again. And on a virtual machine whose host takes back free memory, new pages cost ten times as much as
  * writing them. */
-#define CACHED ((uint64_t)16 << 20)
+#define CACHED   ((uint64_t)16 << 20)
 #define RESERVED ((uint64_t)32 << 20)
 
 enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason)
@@ -68,7 +68,8 @@ static int put_bytes(const void *bytes, size_t len, void *arg)
 {
 	struct sink *sink = arg;
 	uint64_t at = sink->start + sink->bytes;
-	int r = sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) : mor_fd_write_uncached(sink->fd, at, bytes, len);
+	int r = sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) :
+					      mor_fd_write_uncached(sink->fd, at, bytes, len);
 
 	mor_summer_add(&sink->sum, bytes, len); /* while the bytes are in memory */
 	sink->bytes += r < 0 ? 0 : len;
@@ -100,12 +101,14 @@ static int check_entries(struct mor_entries *entries, bool raw, mortise_error *e
 	return r;
 }
 
-static int transfer(struct mor_result *result, struct mor_unit_output *output, struct sink *sink, mortise_error *err)
+static int transfer(struct mor_result *result, struct mor_unit_output *output, struct sink *sink,
+		    mortise_error *err)
 {
 	enum mor_result_format format = result->opt.format;
 	bool raw = format == MOR_RESULT_RAW;
 	bool as_it_is = raw || (format == MOR_RESULT_ENTRIES && output->form == MOR_STREAM_PROTOBUF);
-	struct mor_entries entries = { .records = { .read = read_and_put, .arg = sink, .format = output->form } };
+	struct mor_entries entries = { .records = {
+					       .read = read_and_put, .arg = sink, .format = output->form } };
 	struct mor_convert_stats stats = { 0 };
 	int r;
 
@@ -116,8 +119,9 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 		sink->cached = true; /* in small pieces */
 	}
 	r = as_it_is ? check_entries(&entries, raw, err) :
-		       mor_entries_convert(&entries, format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF, put_bytes,
-					   sink, &stats, err);
+		       mor_entries_convert(&entries,
+					   format == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF,
+					   put_bytes, sink, &stats, err);
 	output->records = entries.records.count;
 	result->buffer = entries.records.buf;
 	mor_buf_reset(&result->buffer, BUFFER_KEPT);
@@ -134,7 +138,9 @@ static int open_spool(struct mor_result *result, mortise_error *err)
 {
 	if (result->spool < 0)
 		result->spool = mor_fd_unnamed(result->opt.spool_dir);
-	return result->spool < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -result->spool, "%s", result->opt.spool_dir) : 0;
+	return result->spool < 0 ?
+		       mor_fail_errno(err, MORTISE_ESYSTEM, -result->spool, "%s", result->opt.spool_dir) :
+		       0;
 }
 
 /* Cuts the file to its old length. */
@@ -158,12 +164,15 @@ static void reserve(struct mor_result *result, uint64_t until)
 }
 
 /* A unit whose turn it is goes directly to the output, if the output can be cut again; else to the spool. */
-static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
+static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_output *output,
+		       mortise_error *err)
 {
 	struct ended *ended = &result->units[unit];
 	bool direct = unit == result->next && result->journal >= 0;
 	uint64_t *end = direct ? &result->bytes : &result->spooled;
-	struct sink sink = { .source = { .fd = output->fd, .end = output->size }, .start = *end, .cached = !direct };
+	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
+			     .start = *end,
+			     .cached = !direct };
 	int r = direct ? mor_result_begin(result, err) : open_spool(result, err);
 
 	if (r < 0)
@@ -197,14 +206,16 @@ static int copy_out(struct mor_result *result, struct ended *unit, mortise_error
 	char buffer[65536];
 
 	while (left > 0) {
-		ssize_t n = copy_file_range(result->spool, &at, result->out, NULL, left > (1u << 30) ? 1u << 30 : (size_t)left, 0);
+		ssize_t n = copy_file_range(result->spool, &at, result->out, NULL,
+					    left > (1u << 30) ? 1u << 30 : (size_t)left, 0);
 
 		if (n <= 0)
 			break;
 		left -= (uint64_t)n;
 	}
 	while (left > 0) {
-		ssize_t n = pread(result->spool, buffer, left < sizeof(buffer) ? (size_t)left : sizeof(buffer), at);
+		ssize_t n =
+			pread(result->spool, buffer, left < sizeof(buffer) ? (size_t)left : sizeof(buffer), at);
 		int r = n > 0 ? mor_fd_write_all(result->out, buffer, (size_t)n) : n == 0 ? -EIO : -errno;
 
 		if (r == -EINTR)
@@ -234,8 +245,12 @@ static int check_broken(const struct mor_result *result, mortise_error *err)
 /* The unit's bytes are in the output: writes its journal line. */
 static int note(struct mor_result *result, const struct ended *unit, mortise_error *err)
 {
-	struct mor_journal_line line = { .failed = unit->state == MOR_UNIT_FAILED, .unit = result->next, .bytes = result->bytes,
-					 .sum = unit->sum, .code = unit->code, .reason = mor_slice_of(unit->reason ? unit->reason : "") };
+	struct mor_journal_line line = { .failed = unit->state == MOR_UNIT_FAILED,
+					 .unit = result->next,
+					 .bytes = result->bytes,
+					 .sum = unit->sum,
+					 .code = unit->code,
+					 .reason = mor_slice_of(unit->reason ? unit->reason : "") };
 
 	return mor_result_note(result, &line, err);
 }
@@ -245,7 +260,8 @@ static int flush(struct mor_result *result, mortise_error *err)
 {
 	int r = check_broken(result, err);
 
-	while (r == 0 && result->next < result->opt.units && result->units[result->next].state != MOR_UNIT_OPEN) {
+	while (r == 0 && result->next < result->opt.units &&
+	       result->units[result->next].state != MOR_UNIT_OPEN) {
 		struct ended *unit = &result->units[result->next];
 
 		r = mor_result_begin(result, err);

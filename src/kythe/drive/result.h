@@ -29,7 +29,7 @@
 enum mor_result_format { MOR_RESULT_ENTRIES, MOR_RESULT_JSON, MOR_RESULT_RAW };
 
 struct mor_result_options {
-	const char *path;     /* of the output; NULL: `fd`, without a journal                                  */
+	const char *path; /* of the output; NULL: `fd`, without a journal */
 	int fd;
 	enum mor_result_format format;
 	size_t units;
@@ -70,9 +70,9 @@ int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_outp
 int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err);
 
 struct mor_result_stats {
-	uint64_t bytes;   /* bytes of the output, with earlier runs */
+	uint64_t bytes; /* bytes of the output, with earlier runs */
 	size_t done, failed;
-	size_t empty;     /* units that are done, but without a byte */
+	size_t empty;         /* units that are done, but without a byte */
 	size_t kept, dropped; /* of an earlier run: units that were good, lines that were bad */
 };
 struct mor_result_stats mor_result_stats(const struct mor_result *result);

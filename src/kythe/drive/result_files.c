@@ -78,7 +78,8 @@ int mor_result_note(struct mor_result *result, const struct mor_journal_line *li
 /* ---- going on ---- */
 
 /* The checksum of a part of the output. MORTISE_EPROTO: the output is shorter. */
-static int sum_part(const struct mor_result *result, uint64_t from, uint64_t end, uint64_t *ret, mortise_error *err)
+static int sum_part(const struct mor_result *result, uint64_t from, uint64_t end, uint64_t *ret,
+		    mortise_error *err)
 {
 	struct mor_summer sum;
 	char piece[65536];
@@ -93,7 +94,8 @@ static int sum_part(const struct mor_result *result, uint64_t from, uint64_t end
 		if (n < 0)
 			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->partial);
 		if (n == 0)
-			return mor_fail(err, MORTISE_EPROTO, "%s lacks bytes of unit %zu", result->partial, result->next + 1);
+			return mor_fail(err, MORTISE_EPROTO, "%s lacks bytes of unit %zu", result->partial,
+					result->next + 1);
 		mor_summer_add(&sum, piece, (size_t)n);
 		from += (uint64_t)n;
 	}
@@ -108,11 +110,13 @@ static int check_line(const struct mor_result *result, const struct mor_journal_
 	int r;
 
 	if (line->unit != result->next || line->unit >= result->opt.units || line->bytes < result->bytes)
-		return mor_fail(err, MORTISE_EPROTO, "a line for unit %" PRIu64 " does not follow from those before it", line->unit + 1);
+		return mor_fail(err, MORTISE_EPROTO,
+				"a line for unit %" PRIu64 " does not follow from those before it",
+				line->unit + 1);
 	r = sum_part(result, result->bytes, line->bytes, &sum, err);
 	if (r == 0 && sum != line->sum)
-		r = mor_fail(err, MORTISE_EPROTO, "the bytes of unit %zu in %s are not those that were written", result->next + 1,
-			     result->partial);
+		r = mor_fail(err, MORTISE_EPROTO, "the bytes of unit %zu in %s are not those that were written",
+			     result->next + 1, result->partial);
 	return r;
 }
 
@@ -193,7 +197,8 @@ static int open_journal(struct mor_result *result, mortise_error *err)
 
 	while (st.st_nlink == 0) {
 		mor_fd_close(&result->journal);
-		result->journal = open(result->journal_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+		result->journal =
+			open(result->journal_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (result->journal < 0)
 			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
 		if (flock(result->journal, LOCK_EX | LOCK_NB) < 0)
@@ -233,7 +238,8 @@ static char *name_beside(const char *path, const char *suffix)
 static int open_stream(struct mor_result *result, mortise_error *err)
 {
 	if (result->opt.resume)
-		return mor_fail(err, MORTISE_EINPUT, "%s is no file that could be replaced, and has no journal: --resume needs one",
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s is no file that could be replaced, and has no journal: --resume needs one",
 				result->opt.path);
 	result->out = mor_outplace_open(&result->place);
 	return result->out < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->opt.path) : 0;
@@ -301,7 +307,8 @@ int mor_result_finish(struct mor_result *result, mortise_error *err)
 		return r;
 	mor_outplace_dress(&result->place, result->out);
 	if (rename(result->partial, result->place.path) < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s cannot be renamed to %s", result->partial, result->place.path);
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s cannot be renamed to %s",
+				      result->partial, result->place.path);
 	unlink(result->journal_path);
 	return 0;
 }

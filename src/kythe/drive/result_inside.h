@@ -10,30 +10,30 @@
 
 struct ended {
 	enum mor_unit_state state;
-	int code; /* of a failed unit: its status */
-	char *reason; /* and why */
-	bool empty;   /* done, without a byte */
-	uint64_t sum; /* of its bytes */
+	int code;          /* of a failed unit: its status */
+	char *reason;      /* and why */
+	bool empty;        /* done, without a byte */
+	uint64_t sum;      /* of its bytes */
 	uint64_t at, size; /* its bytes in the spool, while it waits for its turn */
 };
 
 struct mor_result {
 	struct mor_result_options opt;
-	struct mor_outplace place; /* of the output */
+	struct mor_outplace place;    /* of the output */
 	char *partial, *journal_path; /* beside it */
 	int out, journal, spool;
 	bool locked; /* the journal; we own it */
 	/* journal and partial belong to this run. Until there is something to write, old files stay */
 	bool begun;
-	uint64_t check; /* of the journal's last line */
+	uint64_t check;          /* of the journal's last line */
 	uint64_t bytes, spooled; /* of the output; of the spool */
-	uint64_t reserved; /* the output has disk space up to here; 0: up to its end */
-	size_t waiting; /* units in the spool */
-	size_t next; /* the first unit that is not in the output */
+	uint64_t reserved;       /* the output has disk space up to here; 0: up to its end */
+	size_t waiting;          /* units in the spool */
+	size_t next;             /* the first unit that is not in the output */
 	struct ended *units;
 	struct mor_result_stats stats;
-	mortise_error damage; /* damage in an earlier run's files; code 0: none */
-	mortise_error broken; /* the first failure: after it nothing is written */
+	mortise_error damage;  /* damage in an earlier run's files; code 0: none */
+	mortise_error broken;  /* the first failure: after it nothing is written */
 	struct mor_buf buffer; /* read buffer, kept from unit to unit: new memory costs more than the copying */
 };
 

@@ -24,12 +24,16 @@ static void tell_end(struct worker *worker, const mortise_error *why, uint64_t r
 {
 	struct mor_driver *driver = worker->driver;
 	const struct mor_record_ref *record = &driver->opt.records[worker->item];
-	struct mor_unit_end end = { .unit = worker->item, .reason = why ? why->text : NULL, .code = why ? why->code : 0,
-				    .records = records, .bytes = bytes,
+	struct mor_unit_end end = { .unit = worker->item,
+				    .reason = why ? why->text : NULL,
+				    .code = why ? why->code : 0,
+				    .records = records,
+				    .bytes = bytes,
 				    .attempts = driver->items[worker->item].attempts + (why == NULL),
 				    .digest = mor_kzip_unit_digest(record->kzip, record->number),
 				    .title = worker->unit ? mor_unit_title(worker->unit) : "",
-				    .kzip = mor_kzip_path(record->kzip), .empty = !why && bytes == 0 };
+				    .kzip = mor_kzip_path(record->kzip),
+				    .empty = !why && bytes == 0 };
 
 	driver->opt.events.on_unit(&end, driver->opt.events.arg);
 }
@@ -145,10 +149,12 @@ static size_t choose(struct worker *worker)
 {
 	struct mor_driver *driver = worker->driver;
 
-	while (driver->first_waiting < driver->opt.record_count && driver->items[driver->first_waiting].state != ITEM_WAITING)
+	while (driver->first_waiting < driver->opt.record_count &&
+	       driver->items[driver->first_waiting].state != ITEM_WAITING)
 		driver->first_waiting++;
 	for (size_t i = driver->first_waiting; i < driver->opt.record_count; i++)
-		if (driver->items[i].state == ITEM_WAITING && (driver->items[i].attempts == 0 || worker->fresh) && fits_unit(worker, i))
+		if (driver->items[i].state == ITEM_WAITING &&
+		    (driver->items[i].attempts == 0 || worker->fresh) && fits_unit(worker, i))
 			return i;
 	return NO_ITEM;
 }
@@ -182,9 +188,11 @@ static int prepare_unit(struct worker *worker, mortise_error *err)
 
 	worker->stage = worker->stage_shown;
 	if (r == 0)
-		r = mor_stage_fit_nearest(driver->opt.stager, record->kzip, worker->unit, mode, worker->stages, driver->stages, &worker->stage, err);
+		r = mor_stage_fit_nearest(driver->opt.stager, record->kzip, worker->unit, mode, worker->stages,
+					  driver->stages, &worker->stage, err);
 	if (r == 0)
-		r = mor_namer_new(worker->unit, worker->stages[worker->stage].working_dir, driver->opt.rules, &worker->namer, err);
+		r = mor_namer_new(worker->unit, worker->stages[worker->stage].working_dir, driver->opt.rules,
+				  &worker->namer, err);
 	return r < 0 ? r : mor_output_make(worker, err);
 }
 
@@ -229,7 +237,10 @@ static int show_stage(struct worker *worker, mortise_error *err)
 {
 	const char *writable[] = { worker->out_dir, NULL };
 	const struct mor_stage *stage = &worker->stages[worker->stage];
-	mortise_view view = { .size = sizeof(view), .stage = stage->path, .writable = writable, .directories = stage->directories };
+	mortise_view view = { .size = sizeof(view),
+			      .stage = stage->path,
+			      .writable = writable,
+			      .directories = stage->directories };
 	struct showing *showing = mor_alloc(sizeof(*showing));
 	int r;
 

@@ -185,7 +185,8 @@ static int read_vname_json(const struct mor_value *value, const char *where, str
 }
 
 /* The last of several counts, as for every other member. */
-static int read_value(const struct mor_json_iter *it, struct mor_slice text, struct mor_buf *scratch, mortise_error *err)
+static int read_value(const struct mor_json_iter *it, struct mor_slice text, struct mor_buf *scratch,
+		      mortise_error *err)
 {
 	mor_buf_reset(scratch, SIZE_MAX);
 	if (mor_pb_base64(text, scratch) == MORTISE_EINPUT)
@@ -193,7 +194,8 @@ static int read_value(const struct mor_json_iter *it, struct mor_slice text, str
 	return 0;
 }
 
-static int read_member(const struct mor_json_iter *it, struct mor_buf *scratch, struct mor_entry *ret, mortise_error *err)
+static int read_member(const struct mor_json_iter *it, struct mor_buf *scratch, struct mor_entry *ret,
+		       mortise_error *err)
 {
 	struct mor_slice text = text_of(it->value);
 
@@ -214,8 +216,8 @@ static int read_member(const struct mor_json_iter *it, struct mor_buf *scratch, 
 	return 0;
 }
 
-int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc, struct mor_entry *ret,
-			mortise_error *err)
+int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc,
+			struct mor_entry *ret, mortise_error *err)
 {
 	struct mor_json_iter it;
 	int r;
@@ -225,7 +227,9 @@ int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct
 	mor_buf_reset(scratch, (size_t)1 << 20);
 	r = mor_doc_parse(record, 0, 0, doc, err);
 	if (r < 0)
-		return r == MORTISE_EPROTO ? mor_fail(err, MORTISE_EINPUT, "not JSON: %s", err ? err->text : "") : r;
+		return r == MORTISE_EPROTO ?
+			       mor_fail(err, MORTISE_EINPUT, "not JSON: %s", err ? err->text : "") :
+			       r;
 	if (mor_json_type(mor_doc_root(*doc)) != MOR_JSON_OBJECT)
 		return mor_fail(err, MORTISE_EINPUT, "not a JSON object");
 	it = mor_json_iter(mor_doc_root(*doc));
@@ -300,7 +304,8 @@ static int add_place(const struct mor_records *records, uint64_t at, int r, mort
 	return r;
 }
 
-static int judge_record(struct mor_entries *entries, struct mor_slice record, uint64_t at, struct mor_entry *ret, mortise_error *err)
+static int judge_record(struct mor_entries *entries, struct mor_slice record, uint64_t at,
+			struct mor_entry *ret, mortise_error *err)
 {
 	struct mor_records *records = &entries->records;
 	struct mor_doc *doc = entries->doc;
@@ -330,7 +335,8 @@ int mor_entries_skip(struct mor_entries *entries, mortise_error *err)
 	struct mor_records *records = &entries->records;
 	struct mor_entry entry;
 
-	if (records->format == MOR_STREAM_PROTOBUF && !records->limit && mor_records_drop(records, mor_entries_quick))
+	if (records->format == MOR_STREAM_PROTOBUF && !records->limit &&
+	    mor_records_drop(records, mor_entries_quick))
 		return 1;
 	return mor_entries_next(entries, &entry, err);
 }
@@ -371,8 +377,8 @@ static int flush(struct mor_buf *out, mor_entries_sink_fn *sink, void *arg, stru
 	return r;
 }
 
-int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor_entries_sink_fn *sink, void *arg,
-			struct mor_convert_stats *ret, mortise_error *err)
+int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor_entries_sink_fn *sink,
+			void *arg, struct mor_convert_stats *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	struct mor_convert_stats stats = { 0 };

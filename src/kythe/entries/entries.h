@@ -2,12 +2,12 @@
 /*
  * Entry streams: what analyzers write and what consumers of Kythe read.
  *
- *	protobuf   varint length, then kythe.proto.Entry on the wire, repeated ("entries", the standard entry stream)
- *	json       varint length, then one Entry in JSON, repeated: what an analyzer with outputEncoding "json" writes
- *	lines      one Entry in JSON per line, with proto names: what Kythe's tools call a JSON stream
+ *	protobuf   varint length, then kythe.proto.Entry on the wire, repeated ("entries", the standard entry
+ *stream) json       varint length, then one Entry in JSON, repeated: what an analyzer with outputEncoding
+ *"json" writes lines      one Entry in JSON per line, with proto names: what Kythe's tools call a JSON stream
  *
- * Reading copies nothing: an entry's parts point into the record, or for JSON into the reader's scratch, and live until
- * the next call.
+ * Reading copies nothing: an entry's parts point into the record, or for JSON into the reader's scratch, and
+ * live until the next call.
  */
 #ifndef MOR_KYTHE_ENTRIES_ENTRIES_H
 #define MOR_KYTHE_ENTRIES_ENTRIES_H
@@ -102,8 +102,8 @@ void mor_entries_fini(struct mor_entries *entries);
  * entries. */
 int mor_entry_read_wire(struct mor_slice record, struct mor_entry *ret, mortise_error *err);
 struct mor_doc;
-int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc, struct mor_entry *ret,
-			mortise_error *err);
+int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc,
+			struct mor_entry *ret, mortise_error *err);
 /* Checks: source set, fact name not empty, edge kind and target both present or both absent (Kythe's
  * ValidEntry). */
 int mor_entry_check(const struct mor_entry *entry, mortise_error *err);
@@ -113,8 +113,8 @@ int mor_entry_check(const struct mor_entry *entry, mortise_error *err);
  * must decide. */
 size_t mor_entries_quick(struct mor_slice bytes, uint64_t *count);
 
-/* Appends one record; wire fields in number order. For MOR_STREAM_PROTOBUF and MOR_STREAM_JSON the length comes first, for
- * MOR_STREAM_LINES a newline last. */
+/* Appends one record; wire fields in number order. For MOR_STREAM_PROTOBUF and MOR_STREAM_JSON the length comes
+ * first, for MOR_STREAM_LINES a newline last. */
 int mor_entry_write(const struct mor_entry *entry, enum mor_stream_format format, struct mor_buf *out);
 
 /* Converts a whole stream from one form to another and checks each entry. The sink gets complete records,
@@ -123,7 +123,7 @@ struct mor_convert_stats {
 	uint64_t records, bytes_in, bytes_out;
 };
 typedef int mor_entries_sink_fn(const void *bytes, size_t len, void *arg); /* 0 or negative */
-int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor_entries_sink_fn *sink, void *arg,
-			struct mor_convert_stats *ret, mortise_error *err);
+int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor_entries_sink_fn *sink,
+			void *arg, struct mor_convert_stats *ret, mortise_error *err);
 
 #endif

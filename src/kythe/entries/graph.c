@@ -34,7 +34,7 @@ struct mor_graph {
 	struct atom *atoms; /* [0] is unused */
 	size_t atom_count, atom_cap;
 	struct index texts, nodes;
-	struct mor_triple *forward; /* by label, subject, object */
+	struct mor_triple *forward;  /* by label, subject, object */
 	struct mor_triple *backward; /* by label, object, subject; made by close */
 	size_t count, cap;
 	struct anchor *anchors; /* by key */
@@ -55,7 +55,8 @@ static uint64_t hash_bytes(const void *bytes, size_t len)
 
 static uint64_t hash_atom(const struct atom *atom)
 {
-	return atom->node ? hash_bytes(atom->part, sizeof(atom->part)) : hash_bytes(atom->text.ptr, atom->text.len);
+	return atom->node ? hash_bytes(atom->part, sizeof(atom->part)) :
+			    hash_bytes(atom->text.ptr, atom->text.len);
 }
 
 static bool same_atom(const struct atom *a, const struct atom *b)
@@ -139,7 +140,8 @@ mor_atom mor_graph_next_text(const struct mor_graph *graph, mor_atom after, stru
 	for (size_t i = (size_t)after + 1; i < graph->atom_count; i++) {
 		const struct atom *atom = &graph->atoms[i];
 
-		if (!atom->node && atom->text.len >= prefix.len && memcmp(atom->text.ptr, prefix.ptr, prefix.len) == 0)
+		if (!atom->node && atom->text.len >= prefix.len &&
+		    memcmp(atom->text.ptr, prefix.ptr, prefix.len) == 0)
 			return (mor_atom)i;
 	}
 	return 0;
@@ -174,7 +176,8 @@ int mor_graph_new(struct mor_graph **ret)
 		return MORTISE_ENOMEM;
 	graph->atoms[0] = (struct atom){ .node = true };
 	graph->atom_count = 1;
-	if (index_grow(graph, &graph->texts) < 0 || index_grow(graph, &graph->nodes) < 0 || !intern_labels(graph))
+	if (index_grow(graph, &graph->texts) < 0 || index_grow(graph, &graph->nodes) < 0 ||
+	    !intern_labels(graph))
 		return MORTISE_ENOMEM;
 	*ret = mor_take(&graph);
 	return 0;
@@ -295,7 +298,8 @@ static struct mor_triples range(const struct mor_triple *table, size_t count, st
 	return (struct mor_triples){ at, lower_bound(at, (size_t)(table + count - at), &to, compare) };
 }
 
-struct mor_triples mor_graph_ask(const struct mor_graph *graph, mor_atom subject, mor_atom label, mor_atom object)
+struct mor_triples mor_graph_ask(const struct mor_graph *graph, mor_atom subject, mor_atom label,
+				 mor_atom object)
 {
 	const struct mor_triple *table = !subject && object ? graph->backward : graph->forward;
 
@@ -305,8 +309,8 @@ struct mor_triples mor_graph_ask(const struct mor_graph *graph, mor_atom subject
 	if (subject)
 		return range(table, graph->count, (struct mor_triple){ subject, label, 0 },
 			     (struct mor_triple){ subject + 1, label, 0 }, compare_forward);
-	return range(table, graph->count, (struct mor_triple){ 0, label, 0 }, (struct mor_triple){ 0, label + 1, 0 },
-		     compare_forward);
+	return range(table, graph->count, (struct mor_triple){ 0, label, 0 },
+		     (struct mor_triple){ 0, label + 1, 0 }, compare_forward);
 }
 
 /* The one object of a label; 0: none. */
@@ -336,7 +340,8 @@ static bool anchor_of(const struct mor_graph *graph, mor_atom node, struct ancho
 
 	if (!start || !end)
 		return false;
-	*ret = (struct anchor){ { part[MOR_VNAME_CORPUS], part[MOR_VNAME_ROOT], part[MOR_VNAME_PATH], 0, 0 }, node };
+	*ret = (struct anchor){ { part[MOR_VNAME_CORPUS], part[MOR_VNAME_ROOT], part[MOR_VNAME_PATH], 0, 0 },
+				node };
 	return mor_parse_u64(mor_graph_slice(graph, start), &ret->key.start) &&
 	       mor_parse_u64(mor_graph_slice(graph, end), &ret->key.end);
 }
@@ -420,7 +425,8 @@ size_t mor_graph_size(const struct mor_graph *graph)
 mor_atom mor_graph_find_anchor(const struct mor_graph *graph, mor_atom file, uint64_t start, uint64_t end)
 {
 	const mor_atom *part = graph->atoms[file].part;
-	struct anchor_key want = { part[MOR_VNAME_CORPUS], part[MOR_VNAME_ROOT], part[MOR_VNAME_PATH], start, end };
+	struct anchor_key want = { part[MOR_VNAME_CORPUS], part[MOR_VNAME_ROOT], part[MOR_VNAME_PATH], start,
+				   end };
 	size_t low = 0, high = graph->anchor_count;
 
 	while (low < high) {

@@ -28,7 +28,7 @@ struct mor_triple {
 
 struct mor_graph;
 
-int mor_graph_new(struct mor_graph **ret); /* 0 or MORTISE_ENOMEM */
+int mor_graph_new(struct mor_graph **ret);                 /* 0 or MORTISE_ENOMEM */
 struct mor_graph *mor_graph_free(struct mor_graph *graph); /* NULL is fine; returns NULL */
 static inline void mor_graph_fini(struct mor_graph **graph)
 {
@@ -67,7 +67,8 @@ void mor_graph_print(const struct mor_graph *graph, mor_atom atom, struct mor_bu
 struct mor_triples {
 	const struct mor_triple *at, *end;
 };
-struct mor_triples mor_graph_ask(const struct mor_graph *graph, mor_atom subject, mor_atom label, mor_atom object);
+struct mor_triples mor_graph_ask(const struct mor_graph *graph, mor_atom subject, mor_atom label,
+				 mor_atom object);
 /* All triples of a subject, to explain what was found instead. They are collected into `ret`; returns their
  * number. */
 size_t mor_graph_about(const struct mor_graph *graph, mor_atom subject, struct mor_triple *ret, size_t max);

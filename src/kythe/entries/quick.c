@@ -50,8 +50,13 @@ static inline bool is_ascii(const unsigned char *at, const unsigned char *end)
 	return rest < 0x80;
 }
 
-enum { TAG_1 = 1 << 3 | MOR_PB_BYTES, TAG_2 = 2 << 3 | MOR_PB_BYTES, TAG_3 = 3 << 3 | MOR_PB_BYTES, TAG_4 = 4 << 3 | MOR_PB_BYTES,
-       TAG_5 = 5 << 3 | MOR_PB_BYTES };
+enum {
+	TAG_1 = 1 << 3 | MOR_PB_BYTES,
+	TAG_2 = 2 << 3 | MOR_PB_BYTES,
+	TAG_3 = 3 << 3 | MOR_PB_BYTES,
+	TAG_4 = 4 << 3 | MOR_PB_BYTES,
+	TAG_5 = 5 << 3 | MOR_PB_BYTES
+};
 
 /* The end of the field with this tag at `at`; NULL: there is none, or it is too long. */
 static inline const unsigned char *behind(const unsigned char *at, const unsigned char *end, unsigned tag)
@@ -125,7 +130,8 @@ static inline bool is_entry(const unsigned char *at, const unsigned char *end, s
 /* ---- lengths of two bytes ---- */
 
 /* The field with this tag at *at: its bytes; *at moves past it. */
-static inline bool take_field(const unsigned char **at, const unsigned char *end, unsigned tag, const unsigned char *ret[2])
+static inline bool take_field(const unsigned char **at, const unsigned char *end, unsigned tag,
+			      const unsigned char *ret[2])
 {
 	const unsigned char *p = *at;
 	size_t len;
@@ -163,7 +169,8 @@ static bool is_long_entry(const unsigned char *at, const unsigned char *end)
 	if (!take_field(&at, end, TAG_1, field) || !is_long_vname(field))
 		return false;
 	if (take_field(&at, end, TAG_2, field) &&
-	    (field[0] == field[1] || !is_ascii(field[0], field[1]) || !take_field(&at, end, TAG_3, field) || !is_long_vname(field)))
+	    (field[0] == field[1] || !is_ascii(field[0], field[1]) || !take_field(&at, end, TAG_3, field) ||
+	     !is_long_vname(field)))
 		return false;
 	return take_field(&at, end, TAG_4, field) && field[0] < field[1] && is_ascii(field[0], field[1]) &&
 	       (at == end || is_value(at, end));

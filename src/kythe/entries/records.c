@@ -50,7 +50,8 @@ static int fill_records(struct mor_records *records, mortise_error *err)
 	r = mor_buf_reserve(&records->buf, STEP);
 	if (r < 0)
 		return mor_fail_memory(err);
-	n = records->read(records->arg, records->buf.data + records->buf.len, records->buf.cap - records->buf.len);
+	n = records->read(records->arg, records->buf.data + records->buf.len,
+			  records->buf.cap - records->buf.len);
 	if (n < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, (int)-n, "reading entries");
 	records->buf.len += (size_t)n;
@@ -58,7 +59,8 @@ static int fill_records(struct mor_records *records, mortise_error *err)
 	return 0;
 }
 
-static void take_record(struct mor_records *records, size_t head, size_t len, size_t tail, struct mor_slice *ret)
+static void take_record(struct mor_records *records, size_t head, size_t len, size_t tail,
+			struct mor_slice *ret)
 {
 	*ret = (struct mor_slice){ records->buf.data + records->taken + head, len };
 	records->taken += head + len + tail;
@@ -71,15 +73,17 @@ static int too_long(const struct mor_records *records, uint64_t len, mortise_err
 {
 	char shown[2][32];
 
-	return mor_fail(err, MORTISE_ELIMIT, "record %" PRIu64 " at byte %" PRIu64 ": its %s are over the limit of %s",
+	return mor_fail(err, MORTISE_ELIMIT,
+			"record %" PRIu64 " at byte %" PRIu64 ": its %s are over the limit of %s",
 			records->count + 1, records->offset, mor_format_bytes(len, shown[0]),
 			mor_format_bytes(records->limit ? records->limit : MOR_ENTRY_LIMIT, shown[1]));
 }
 
 static int cut_short(const struct mor_records *records, mortise_error *err)
 {
-	return mor_fail(err, MORTISE_EINPUT, "record %" PRIu64 " at byte %" PRIu64 ": the stream ends inside it",
-			records->count + 1, records->offset);
+	return mor_fail(err, MORTISE_EINPUT,
+			"record %" PRIu64 " at byte %" PRIu64 ": the stream ends inside it", records->count + 1,
+			records->offset);
 }
 
 /* 1: taken; 0: more bytes are needed. */
@@ -90,7 +94,8 @@ static int try_delimited(struct mor_records *records, struct mor_slice *ret, mor
 	int head = have.len ? mor_pb_varint(have.ptr, have.len, &len) : 0;
 
 	if (head < 0)
-		return mor_fail(err, MORTISE_EINPUT, "record %" PRIu64 " at byte %" PRIu64 ": its length is no varint",
+		return mor_fail(err, MORTISE_EINPUT,
+				"record %" PRIu64 " at byte %" PRIu64 ": its length is no varint",
 				records->count + 1, records->offset);
 	if (head == 0)
 		return 0;

@@ -3,7 +3,8 @@
 #include "base/alloc.h"
 #include "kythe/entries/verify_inside.h"
 
-int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *opt, struct mor_verifier **ret, mortise_error *err)
+int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *opt, struct mor_verifier **ret,
+		     mortise_error *err)
 {
 	struct mor_verifier *v = mor_zalloc(sizeof(*v));
 	int r = 0;

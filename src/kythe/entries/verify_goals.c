@@ -22,8 +22,10 @@ static int know_file(struct reader *r)
 	r->node = mor_graph_find_file(r->v->graph, r->text);
 	if (r->node)
 		return 0;
-	return mor_goal_complain(r, r->token.line, r->token.column,
-			"no file node in the stream has this text (/kythe/text): is it the stream of this very source?");
+	return mor_goal_complain(
+		r, r->token.line, r->token.column,
+		"no file node in the stream has this text (/kythe/text): is it the stream of this very "
+		"source?");
 }
 
 static void place_of(const struct reader *r, const char *at, struct expr *ret)
@@ -77,7 +79,9 @@ static bool names_anything(struct mor_slice word)
 static int add_variable(struct reader *r, struct mor_slice name, struct expr *ret)
 {
 	struct mor_verifier *v = r->v;
-	struct variable fresh = { .name = mor_strndup(name.ptr, name.len), .file = r->file_number, .line = r->token.line,
+	struct variable fresh = { .name = mor_strndup(name.ptr, name.len),
+				  .file = r->file_number,
+				  .line = r->token.line,
 				  .column = r->token.column };
 
 	if (!fresh.name || mor_grow(&v->variables, v->variable_count, &v->variable_cap, sizeof(fresh)) < 0) {
@@ -144,10 +148,12 @@ static int read_vname(struct reader *r, const char *from, struct expr *ret)
 		if (status < 0)
 			return status;
 		if (ret->parts[i].kind == EXPR_VNAME || ret->parts[i].kind == EXPR_NOWHERE)
-			return mor_goal_complain(r, r->token.line, r->token.column, "a part of a vname is a text, a variable or _");
-		if (!is_sign(r, i + 1 < MOR_VNAME_PARTS ? ',' : ')'))
 			return mor_goal_complain(r, r->token.line, r->token.column,
-					"vname takes five parts: signature, corpus, root, path, language");
+						 "a part of a vname is a text, a variable or _");
+		if (!is_sign(r, i + 1 < MOR_VNAME_PARTS ? ',' : ')'))
+			return mor_goal_complain(
+				r, r->token.line, r->token.column,
+				"vname takes five parts: signature, corpus, root, path, language");
 	}
 	if (keep_text(ret, from, r->at) < 0)
 		return MORTISE_ENOMEM;
@@ -161,7 +167,8 @@ static int read_parts(struct reader *r, const char *from, struct mor_slice name,
 
 	if (mor_slice_is(name, "vname"))
 		return read_vname(r, from, ret);
-	snprintf(text, sizeof(text), "%s(...) is not supported: only vname(...) is", mor_excerpt(name, excerpt, sizeof(excerpt)));
+	snprintf(text, sizeof(text), "%s(...) is not supported: only vname(...) is",
+		 mor_excerpt(name, excerpt, sizeof(excerpt)));
 	return mor_goal_complain(r, r->token.line, r->token.column, text);
 }
 
@@ -188,16 +195,22 @@ static int read_atom(struct reader *r, struct expr *ret)
 	int status = 0;
 
 	switch (first.kind) {
-	case TOKEN_AT: status = read_anchor(r, ret); break;
-	case TOKEN_WORD: status = read_word(r, ret); break;
+	case TOKEN_AT:
+		status = read_anchor(r, ret);
+		break;
+	case TOKEN_WORD:
+		status = read_word(r, ret);
+		break;
 	case TOKEN_STRING:
 	case TOKEN_NUMBER:
 		ret->kind = EXPR_ATOM;
 		ret->atom = mor_graph_text(r->v->graph, first.text);
 		status = ret->atom ? 0 : MORTISE_ENOMEM;
 		break;
-	case TOKEN_END: return mor_goal_complain(r, r->line, 1, "the goal is not finished");
-	case TOKEN_SIGN: return mor_goal_complain(r, first.line, first.column, "an expression is expected here");
+	case TOKEN_END:
+		return mor_goal_complain(r, r->line, 1, "the goal is not finished");
+	case TOKEN_SIGN:
+		return mor_goal_complain(r, first.line, first.column, "an expression is expected here");
 	}
 	if (status == 0)
 		status = keep_text(ret, from, r->at);
@@ -253,7 +266,11 @@ static int add_goal(struct mor_verifier *v, struct goal *goal)
 /* The expression after "=" equals `left`, which is used from now on. This makes a goal of its own. */
 static int read_equality(struct reader *r, const struct token *first, struct expr *left)
 {
-	struct goal goal = { .equal = true, .file = r->file_number, .line = first->line, .column = first->column, .group = r->group };
+	struct goal goal = { .equal = true,
+			     .file = r->file_number,
+			     .line = first->line,
+			     .column = first->column,
+			     .group = r->group };
 	int status = mor_goal_token(r);
 
 	if (status == 0)
@@ -261,7 +278,8 @@ static int read_equality(struct reader *r, const struct token *first, struct exp
 	if (status == 0)
 		status = remember(r, left);
 	if (status == 0 && left->kind == EXPR_VARIABLE && holds_variable(&goal.object, left->variable))
-		status = mor_goal_complain(r, goal.line, goal.column, "a node cannot be a part of its own vname");
+		status = mor_goal_complain(r, goal.line, goal.column,
+					   "a node cannot be a part of its own vname");
 	if (status == 0)
 		status = copy_expr(left, &goal.subject);
 	if (status == 0)
@@ -287,7 +305,8 @@ static int read_expr(struct reader *r, struct expr *ret, bool *had_equal)
 
 /* Turns a written name into the name in entries: adds /kythe/edge/ or /kythe/; a % or # stays in front. If
  * an ordinal is open (present but empty), only its dot is added. */
-static int set_label(struct reader *r, struct goal *goal, struct mor_slice word, struct mor_slice ordinal, bool edge)
+static int set_label(struct reader *r, struct goal *goal, struct mor_slice word, struct mor_slice ordinal,
+		     bool edge)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf full = MOR_BUF_INIT, written = MOR_BUF_INIT;
 	struct mor_slice rest = word;
@@ -316,7 +335,8 @@ static int list_ordinals(struct reader *r, struct goal *goal)
 	struct mor_slice prefix = mor_graph_slice(graph, goal->label);
 	size_t cap = 0;
 
-	for (mor_atom at = mor_graph_next_text(graph, 0, prefix); at; at = mor_graph_next_text(graph, at, prefix)) {
+	for (mor_atom at = mor_graph_next_text(graph, 0, prefix); at;
+	     at = mor_graph_next_text(graph, at, prefix)) {
 		struct mor_slice whole = mor_graph_slice(graph, at);
 		struct mor_slice number = { whole.ptr + prefix.len, whole.len - prefix.len };
 		uint64_t ignored;
@@ -345,7 +365,9 @@ static int read_ordinal(struct reader *r, struct goal *goal, struct mor_slice wo
 		return status < 0 ? status : mor_goal_token(r);
 	}
 	if (t.kind != TOKEN_WORD || (!names_variable(t.text) && !names_anything(t.text)))
-		return mor_goal_complain(r, t.line, t.column, "a number, or a variable, must follow the edge's dot: param.0, param.N");
+		return mor_goal_complain(r, t.line, t.column,
+					 "a number, or a variable, must follow the edge's dot: param.0, "
+					 "param.N");
 	goal->open = true;
 	status = set_label(r, goal, word, MOR_SLICE(""), true);
 	if (status == 0)
@@ -375,7 +397,8 @@ static int read_fact(struct reader *r, struct goal *goal)
 	if (status < 0)
 		return status;
 	if (r->token.kind != TOKEN_WORD && r->token.kind != TOKEN_STRING)
-		return mor_goal_complain(r, r->token.line, r->token.column, "a fact's name must follow the dot: F.node/kind");
+		return mor_goal_complain(r, r->token.line, r->token.column,
+					 "a fact's name must follow the dot: F.node/kind");
 	status = set_label(r, goal, r->token.text, (struct mor_slice){ 0 }, false);
 	if (status == 0)
 		status = mor_goal_token(r);
@@ -388,7 +411,8 @@ static bool names_edge(const struct reader *r)
 
 	if (t->kind == TOKEN_STRING)
 		return true;
-	return t->kind == TOKEN_WORD && !names_variable(t->text) && !names_anything(t->text) && !mor_slice_is(t->text, "vname");
+	return t->kind == TOKEN_WORD && !names_variable(t->text) && !names_anything(t->text) &&
+	       !mor_slice_is(t->text, "vname");
 }
 
 static int read_rest(struct reader *r, struct goal *goal)
@@ -406,7 +430,9 @@ static int read_rest(struct reader *r, struct goal *goal)
  * goal. */
 static int read_goal(struct reader *r)
 {
-	struct goal goal = { .file = r->file_number, .line = r->token.line, .column = r->token.column, .group = r->group };
+	struct goal goal = {
+		.file = r->file_number, .line = r->token.line, .column = r->token.column, .group = r->group
+	};
 	bool equal = false;
 	int status = read_expr(r, &goal.subject, &equal);
 
@@ -444,7 +470,8 @@ static int read_grouped(struct reader *r, const struct token *opening)
 		if (r->token.kind == TOKEN_END)
 			return mor_goal_complain(r, opening->line, opening->column, "this { is never closed");
 		if (is_sign(r, '{') || is_sign(r, '!'))
-			return mor_goal_complain(r, r->token.line, r->token.column, "a group inside a group is not supported");
+			return mor_goal_complain(r, r->token.line, r->token.column,
+						 "a group inside a group is not supported");
 		status = read_goal(r);
 	}
 	if (status == 0 && r->v->goal_count == before)

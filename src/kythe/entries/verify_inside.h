@@ -6,21 +6,21 @@
 #include "kythe/entries/verify.h"
 
 enum expr_kind {
-	EXPR_ANY,      /* _                                                               */
-	EXPR_ATOM,     /* a text, a number, an anchor                                      */
+	EXPR_ANY,  /* _                                                               */
+	EXPR_ATOM, /* a text, a number, an anchor                                      */
 	EXPR_VARIABLE,
 	EXPR_VNAME,
-	EXPR_NOWHERE   /* an anchor that is not in the graph: equal to nothing */
+	EXPR_NOWHERE /* an anchor that is not in the graph: equal to nothing */
 };
 
 struct expr {
 	enum expr_kind kind;
-	bool shown;             /* "?" stands behind it */
+	bool shown; /* "?" stands behind it */
 	mor_atom atom;
 	uint32_t variable;
-	struct expr *parts;     /* of a VNAME: MOR_VNAME_PARTS of them, owned */
-	uint32_t line, column;  /* NOWHERE: the place in the source of the text that should be an anchor */
-	char *text;             /* as written, owned */
+	struct expr *parts;    /* of a VNAME: MOR_VNAME_PARTS of them, owned */
+	uint32_t line, column; /* NOWHERE: the place in the source of the text that should be an anchor */
+	char *text;            /* as written, owned */
 };
 
 /* One possible label of an edge with an open ordinal: /kythe/edge/param.3, and "3". */
@@ -29,23 +29,23 @@ struct ordinal {
 };
 
 struct goal {
-	bool equal;             /* subject = object; no label */
-	bool fact;              /* subject.label object */
-	bool open;              /* edge.ORDINAL, which is a variable or _; no label of its own */
+	bool equal; /* subject = object; no label */
+	bool fact;  /* subject.label object */
+	bool open;  /* edge.ORDINAL, which is a variable or _; no label of its own */
 	struct expr subject, object, ordinal;
 	struct ordinal *ordinals; /* of an open one: all labels in the graph, owned */
 	size_t ordinal_count;
 	mor_atom label;
-	char *label_text;       /* as written, owned */
+	char *label_text; /* as written, owned */
 	uint32_t file, line, column;
-	uint32_t group;         /* 0: it is in no group */
+	uint32_t group; /* 0: it is in no group */
 };
 
 struct variable {
 	char *name;
-	uint32_t uses;          /* "?" counts as a second use, because it is on purpose */
+	uint32_t uses;               /* "?" counts as a second use, because it is on purpose */
 	uint32_t file, line, column; /* its first place */
-	mor_atom value;         /* 0: free */
+	mor_atom value;              /* 0: free */
 };
 
 struct group {
@@ -61,7 +61,7 @@ struct mor_verifier {
 	size_t goal_count, goal_cap;
 	struct variable *variables;
 	size_t variable_count, variable_cap;
-	struct group *groups;   /* [0] holds all goals outside braces */
+	struct group *groups; /* [0] holds all goals outside braces */
 	size_t group_count, group_cap;
 	struct line_pattern *pattern; /* opt.regex; NULL: prefixes */
 };
@@ -79,8 +79,8 @@ enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_STRING, TOKEN_NUMBER, TOKEN_AT, T
 
 struct token {
 	enum token_kind kind;
-	char sign;              /* of SIGN, and of AT: 0, '^' or '$' */
-	struct mor_slice text;  /* as written; of AT: the text that is searched for */
+	char sign;             /* of SIGN, and of AT: 0, '^' or '$' */
+	struct mor_slice text; /* as written; of AT: the text that is searched for */
 	uint32_t line, column;
 	/* of AT */
 	uint64_t match, target; /* which occurrence, on which line; each 0: not given */
@@ -92,9 +92,9 @@ struct reader {
 	const char *file;
 	uint32_t file_number;
 	struct mor_slice text;
-	const char *at, *end;   /* the rest of the line of goals */
+	const char *at, *end; /* the rest of the line of goals */
 	const char *line_start;
-	const char *rest;       /* the next line */
+	const char *rest; /* the next line */
 	uint32_t line;
 	uint32_t group;         /* of the goals that are being read */
 	mor_atom node;          /* the file's node; 0: not searched yet */

@@ -42,8 +42,8 @@ static bool next_line(struct reader *r)
 
 static bool word_byte(char c, bool first)
 {
-	return c == '_' || c == '/' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80 ||
-	       (first ? c == '%' || c == '#' : c >= '0' && c <= '9');
+	return c == '_' || c == '/' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (unsigned char)c >= 0x80 || (first ? c == '%' || c == '#' : c >= '0' && c <= '9');
 }
 
 static bool digit(char c)
@@ -94,7 +94,8 @@ static int take_string(struct reader *r)
 		mor_buf_byte(&r->scratch, c);
 	}
 	if (r->at == r->end)
-		return mor_goal_complain(r, r->token.line, r->token.column, "a string without its closing quote");
+		return mor_goal_complain(r, r->token.line, r->token.column,
+					 "a string without its closing quote");
 	r->at++;
 	r->token.kind = TOKEN_STRING;
 	r->token.text = (struct mor_slice){ r->scratch.data + start, r->scratch.len - start };
@@ -122,14 +123,16 @@ static int take_at(struct reader *r)
 		}
 		skip_blanks(r);
 		if (!take_number(r, &number))
-			return mor_goal_complain(r, t->line, t->column, "a number must follow # + or : in an anchor");
+			return mor_goal_complain(r, t->line, t->column,
+						 "a number must follow # + or : in an anchor");
 		if (mark == '#') {
 			t->match = number;
 			t->has_match = true;
 		} else {
 			t->target = mark == '+' ? r->line + number : number;
 			if (t->target <= r->line)
-				return mor_goal_complain(r, t->line, t->column, "an anchor looks at a line below its goal");
+				return mor_goal_complain(r, t->line, t->column,
+							 "an anchor looks at a line below its goal");
 		}
 	}
 	if (r->at < r->end && *r->at == '"') {
@@ -138,7 +141,8 @@ static int take_at(struct reader *r)
 	} else if (r->at < r->end && (word_byte(*r->at, true) || digit(*r->at))) {
 		take_word(r);
 	} else {
-		return mor_goal_complain(r, t->line, t->column, "@ must be followed by a word or a \"string\" of the source");
+		return mor_goal_complain(r, t->line, t->column,
+					 "@ must be followed by a word or a \"string\" of the source");
 	}
 	t->kind = TOKEN_AT;
 	return 0;
@@ -158,8 +162,11 @@ int mor_goal_token(struct reader *r)
 			return 0;
 		}
 	}
-	r->token = (struct token){ .kind = TOKEN_SIGN, .line = r->line, .sign = *r->at,
-				   .column = (uint32_t)(r->at - r->line_start) + 1, .text = { r->at, 1 } };
+	r->token = (struct token){ .kind = TOKEN_SIGN,
+				   .line = r->line,
+				   .sign = *r->at,
+				   .column = (uint32_t)(r->at - r->line_start) + 1,
+				   .text = { r->at, 1 } };
 	if (*r->at == '@') {
 		r->token.sign = 0;
 		return take_at(r);
@@ -169,11 +176,14 @@ int mor_goal_token(struct reader *r)
 	if (word_byte(*r->at, true))
 		take_word(r);
 	else if (digit(*r->at))
-		return take_number(r, &number) ? 0 : mor_goal_complain(r, r->token.line, r->token.column, "too big a number");
+		return take_number(r, &number) ?
+			       0 :
+			       mor_goal_complain(r, r->token.line, r->token.column, "too big a number");
 	else if (strchr(".,=(){}!?", *r->at))
 		r->at++;
 	else
-		return mor_goal_complain(r, r->token.line, r->token.column, "this byte has no meaning in a goal");
+		return mor_goal_complain(r, r->token.line, r->token.column,
+					 "this byte has no meaning in a goal");
 	return 0;
 }
 
@@ -229,7 +239,8 @@ int mor_goal_find(struct reader *r, const struct token *t, const char **ret)
 		return mor_goal_complain(r, t->line, t->column, "there is no line for this anchor");
 	end = line.ptr + line.len;
 	if (mor_goal_line(r->v, line.ptr, end).ptr)
-		return mor_goal_complain(r, t->line, t->column, "the line that this anchor looks at holds goals, and no code");
+		return mor_goal_complain(r, t->line, t->column,
+					 "the line that this anchor looks at holds goals, and no code");
 	found = find_text(line.ptr, end, t->text);
 	for (uint64_t n = t->match; n > 0 && found; n--)
 		found = find_text(found + 1, end, t->text);
@@ -239,7 +250,8 @@ int mor_goal_find(struct reader *r, const struct token *t, const char **ret)
 	}
 	more = t->has_match ? NULL : find_text(found + 1, end, t->text);
 	if (more) {
-		snprintf(text, sizeof(text), "\"%s\" is more than once on its line: say which, as in @#0\"%s\"", excerpt, excerpt);
+		snprintf(text, sizeof(text), "\"%s\" is more than once on its line: say which, as in @#0\"%s\"",
+			 excerpt, excerpt);
 		return mor_goal_complain(r, t->line, t->column, text);
 	}
 	*ret = found;

@@ -31,7 +31,8 @@ static struct mor_slice by_pattern(const struct line_pattern *pattern, const cha
 	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(pattern->match);
 
 	/* A group that did not take part in the match has no place. */
-	if (pcre2_match(pattern->code, (PCRE2_SPTR)line, (PCRE2_SIZE)(end - line), 0, 0, pattern->match, pattern->limits) < 2 ||
+	if (pcre2_match(pattern->code, (PCRE2_SPTR)line, (PCRE2_SIZE)(end - line), 0, 0, pattern->match,
+			pattern->limits) < 2 ||
 	    ends[2] == PCRE2_UNSET)
 		return (struct mor_slice){ 0 };
 	return (struct mor_slice){ line + ends[2], ends[3] - ends[2] };
@@ -62,20 +63,25 @@ int mor_line_pattern_new(const char *regex, struct line_pattern **ret, mortise_e
 
 	if (!pattern)
 		return MORTISE_ENOMEM;
-	pattern->code = pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED, PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code, &at, NULL);
+	pattern->code = pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
+				      PCRE2_ANCHORED | PCRE2_ENDANCHORED, &code, &at, NULL);
 	if (!pattern->code) {
 		pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
 		mor_line_pattern_free(pattern);
-		return mor_fail(err, MORTISE_EINVAL, "the regular expression \"%s\", at byte %zu: %s", regex, (size_t)at, why);
+		return mor_fail(err, MORTISE_EINVAL, "the regular expression \"%s\", at byte %zu: %s", regex,
+				(size_t)at, why);
 	}
 	pcre2_pattern_info(pattern->code, PCRE2_INFO_CAPTURECOUNT, &groups);
 	pattern->match = pcre2_match_data_create_from_pattern(pattern->code, NULL);
 	pattern->limits = pcre2_match_context_create(NULL);
 	if (groups != 1 || !pattern->match || !pattern->limits) {
 		mor_line_pattern_free(pattern);
-		return groups == 1 ? MORTISE_ENOMEM :
-				     mor_fail(err, MORTISE_EINVAL, "the regular expression \"%s\" has %u groups: the goals must be its one group",
-					      regex, (unsigned)groups);
+		return groups == 1 ?
+			       MORTISE_ENOMEM :
+			       mor_fail(err, MORTISE_EINVAL,
+					"the regular expression \"%s\" has %u groups: the goals must be its "
+					"one group",
+					regex, (unsigned)groups);
 	}
 	pcre2_set_match_limit(pattern->limits, MATCH_STEPS);
 	*ret = pattern;

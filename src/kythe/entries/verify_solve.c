@@ -16,8 +16,8 @@
 struct frame { /* one goal of the search: what is left to try */
 	struct mor_triples left;
 	mor_atom subject, object; /* if they were known at the start; else 0 */
-	size_t ordinal; /* of an edge with an open ordinal: the next to try */
-	bool tried; /* an equality has only one way */
+	size_t ordinal;           /* of an edge with an open ordinal: the next to try */
+	bool tried;               /* an equality has only one way */
 	size_t trail;
 };
 
@@ -29,7 +29,7 @@ struct search {
 	uint32_t *trail; /* variables that were bound, in that order */
 	size_t trail_len;
 	uint64_t steps;
-	size_t deepest; /* the largest number of goals met at once so far, plus one */
+	size_t deepest;     /* the largest number of goals met at once so far, plus one */
 	struct mor_buf why; /* the goal that stopped it there */
 	uint32_t stuck;
 };
@@ -48,11 +48,16 @@ static mor_atom value_of(const struct mor_verifier *v, const struct expr *expr)
 	mor_atom part[MOR_VNAME_PARTS], node;
 
 	switch (expr->kind) {
-	case EXPR_ANY: return 0;
-	case EXPR_ATOM: return expr->atom;
-	case EXPR_VARIABLE: return v->variables[expr->variable].value;
-	case EXPR_NOWHERE: return NOBODY;
-	case EXPR_VNAME: break;
+	case EXPR_ANY:
+		return 0;
+	case EXPR_ATOM:
+		return expr->atom;
+	case EXPR_VARIABLE:
+		return v->variables[expr->variable].value;
+	case EXPR_NOWHERE:
+		return NOBODY;
+	case EXPR_VNAME:
+		break;
 	}
 	for (int i = 0; i < MOR_VNAME_PARTS; i++) {
 		part[i] = value_of(v, &expr->parts[i]);
@@ -119,11 +124,13 @@ static bool next_ordinal(struct search *s, const struct goal *goal, struct frame
 	if (frame->ordinal >= goal->ordinal_count || frame->subject == NOBODY || frame->object == NOBODY)
 		return false;
 	s->steps++;
-	frame->left = mor_graph_ask(s->v->graph, frame->subject, goal->ordinals[frame->ordinal++].label, frame->object);
+	frame->left = mor_graph_ask(s->v->graph, frame->subject, goal->ordinals[frame->ordinal++].label,
+				    frame->object);
 	return true;
 }
 
-static bool fits_triple(struct search *s, const struct goal *goal, const struct frame *frame, const struct mor_triple *triple)
+static bool fits_triple(struct search *s, const struct goal *goal, const struct frame *frame,
+			const struct mor_triple *triple)
 {
 	return fits_atom(s, &goal->subject, triple->subject) && fits_atom(s, &goal->object, triple->object) &&
 	       (!goal->open || fits_atom(s, &goal->ordinal, goal->ordinals[frame->ordinal - 1].number));
@@ -238,7 +245,9 @@ static void describe_neighbours(const struct search *s, mor_atom subject, struct
 
 static const struct expr *nowhere(const struct goal *goal)
 {
-	return goal->subject.kind == EXPR_NOWHERE ? &goal->subject : goal->object.kind == EXPR_NOWHERE ? &goal->object : NULL;
+	return goal->subject.kind == EXPR_NOWHERE ? &goal->subject :
+	       goal->object.kind == EXPR_NOWHERE  ? &goal->object :
+						    NULL;
 }
 
 static void explain(struct search *s, size_t depth)
@@ -253,8 +262,8 @@ static void explain(struct search *s, size_t depth)
 	mor_buf_text(&s->why, "not met: ");
 	mor_goal_print(goal, &s->why);
 	if (missing) {
-		mor_buf_printf(&s->why, "; there is no anchor for %s, at line %u, column %u", missing->text, missing->line,
-			       missing->column);
+		mor_buf_printf(&s->why, "; there is no anchor for %s, at line %u, column %u", missing->text,
+			       missing->line, missing->column);
 		return;
 	}
 	describe_variables(s, goal, &s->why);
@@ -365,8 +374,12 @@ struct denial {
 
 static int group_is_met(struct search *s, struct denial *denial, uint32_t group)
 {
-	struct search inner = { .v = s->v, .goals = denial->goals, .frames = denial->frames, .trail = s->trail,
-				.trail_len = s->trail_len, .steps = s->steps };
+	struct search inner = { .v = s->v,
+				.goals = denial->goals,
+				.frames = denial->frames,
+				.trail = s->trail,
+				.trail_len = s->trail_len,
+				.steps = s->steps };
 	int r;
 
 	for (size_t i = 0; i < denial->island->negated_count; i++)
@@ -418,11 +431,13 @@ struct solving {
 	bool failed;
 };
 
-static void tell_finding(const struct solving *run, enum mor_verify_kind kind, const struct goal *goal, struct mor_buf *text)
+static void tell_finding(const struct solving *run, enum mor_verify_kind kind, const struct goal *goal,
+			 struct mor_buf *text)
 {
 	mor_buf_byte(text, '\0');
 	run->tell(&(struct mor_verify_finding){ kind, run->v->files[goal->file], goal->line, goal->column,
-						mor_buf_failed(text) ? mortise_status_text(MORTISE_ENOMEM) : text->data },
+						mor_buf_failed(text) ? mortise_status_text(MORTISE_ENOMEM) :
+								       text->data },
 		  run->arg);
 }
 
@@ -498,7 +513,8 @@ static int check_singletons(const struct mor_verifier *v, mortise_error *err)
 
 		if (var->uses == 1 && var->name[0] != '_')
 			return mor_fail(err, MORTISE_EINPUT,
-					"%s:%u:%u: variable %s stands only here: a slip? write _%s, or _, if it is meant",
+					"%s:%u:%u: variable %s stands only here: a slip? write _%s, or _, if "
+					"it is meant",
 					v->files[var->file], var->line, var->column, var->name, var->name);
 	}
 	return 0;

@@ -101,8 +101,8 @@ static enum look look_at(struct mor_blobs *blobs, const char *digest, uint64_t s
 
 	if (fstatat(blobs->dir, digest, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? ABSENT : ALTERED;
-	if (!S_ISREG(st.st_mode) || (st.st_mode & 0777) != 0444 || st.st_mtim.tv_sec != 1 || st.st_mtim.tv_nsec != 0 ||
-	    (uint64_t)st.st_size != size)
+	if (!S_ISREG(st.st_mode) || (st.st_mode & 0777) != 0444 || st.st_mtim.tv_sec != 1 ||
+	    st.st_mtim.tv_nsec != 0 || (uint64_t)st.st_size != size)
 		return ALTERED;
 	if (is_known(blobs, digest))
 		return GOOD;
@@ -133,7 +133,8 @@ static int write_blob(struct mor_blobs *blobs, struct mor_kzip *kzip, const char
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: a new content", blobs->place);
 	r = mor_kzip_file_read(kzip, digest, write_piece, &fd, err);
 	/* A constant time: what an analyzer sees must not depend on when the file was staged. */
-	if (r == 0 && (fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0 || fstat(fd, &st) < 0))
+	if (r == 0 && (fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0 ||
+		       fstat(fd, &st) < 0))
 		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: a new content", blobs->place);
 	mor_fd_close(&fd);
 	if (r == 0 && renameat(blobs->work, temporary, blobs->dir, digest) < 0)

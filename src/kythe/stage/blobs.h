@@ -17,8 +17,8 @@
 #include "kythe/archive/kzip.h"
 
 struct mor_blobs {
-	int dir;  /* directory of the contents; the owner's */
-	int work; /* directory where they are made; the owner's */
+	int dir;           /* directory of the contents; the owner's */
+	int work;          /* directory where they are made; the owner's */
 	const char *place; /* path of the cache, for texts; borrowed */
 	unsigned next;
 	uint64_t *known; /* hashed in this run: open addressing by the digest's first 64 bits, 0 is free */

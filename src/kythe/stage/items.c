@@ -14,7 +14,7 @@
 #include "base/path.h"
 
 #define HERE_MAX ((size_t)256 << 20) /* no source is larger */
-#define OWN_ROOT "/kythe-unit" /* place of records without a working directory */
+#define OWN_ROOT "/kythe-unit"       /* place of records without a working directory */
 
 static unsigned steps_up(const char *path)
 {
@@ -23,7 +23,8 @@ static unsigned steps_up(const char *path)
 
 	mor_path_clean("", path, &clean);
 	mor_buf_byte(&clean, '\0');
-	for (const char *at = clean.data; at && strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'); at += 3) {
+	for (const char *at = clean.data; at && strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0');
+	     at += 3) {
 		count++;
 		if (at[2] == '\0')
 			break;
@@ -77,7 +78,8 @@ static bool is_here(const char *path, const char *digest)
 }
 
 /* The item's place in the tree; NULL with a text: the mode cannot show it; "": it need not be shown. */
-static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode, mortise_error *err)
+static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode,
+		       mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 
@@ -93,7 +95,9 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 			path.data[0] = '\0';
 			return path.data;
 		}
-		mor_fail(err, MORTISE_EINPUT, "%s: cannot be shown without namespaces: the path is absolute, and this machine has no such file with this content",
+		mor_fail(err, MORTISE_EINPUT,
+			 "%s: cannot be shown without namespaces: the path is absolute, and this machine has "
+			 "no such file with this content",
 			 input->path);
 		mor_buf_fini(&path);
 		return NULL;
@@ -106,7 +110,8 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 	}
 	/* Nobody could open it, and we could not remove it again. */
 	if (path.len + 1 > PATH_MAX) {
-		mor_fail(err, MORTISE_EINPUT, "%.200s…: the path is longer than %d bytes", input->path, PATH_MAX - 2);
+		mor_fail(err, MORTISE_EINPUT, "%.200s…: the path is longer than %d bytes", input->path,
+			 PATH_MAX - 2);
 		mor_buf_fini(&path);
 		return NULL;
 	}
@@ -120,7 +125,8 @@ bool mor_stage_item_is_dir(const struct mor_stage_item *item)
 
 size_t mor_stage_item_dir_len(const struct mor_stage_item *item)
 {
-	const char *slash = mor_stage_item_is_dir(item) ? item->path + strlen(item->path) : strrchr(item->path, '/');
+	const char *slash =
+		mor_stage_item_is_dir(item) ? item->path + strlen(item->path) : strrchr(item->path, '/');
 
 	return slash ? (size_t)(slash - item->path) : 0;
 }
@@ -143,8 +149,8 @@ static bool can_be_opened(const char *path)
 }
 
 /* A directory that the tree needs in addition to those of its files: path, up to `end`. */
-static int list_dir(const char *path, const char *end, bool optional, struct mor_stage_items *ret, enum mor_stage_mode mode,
-		    mortise_error *err)
+static int list_dir(const char *path, const char *end, bool optional, struct mor_stage_items *ret,
+		    enum mor_stage_mode mode, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *prefix = mor_strndup(path, (size_t)(end - path));
 	struct mor_buf dir = MOR_BUF_INIT;
@@ -155,14 +161,16 @@ static int list_dir(const char *path, const char *end, bool optional, struct mor
 	}
 	memmove(dir.data, dir.data + 1, dir.len - 1);
 	if (*dir.data && (mode == MOR_STAGE_ROOT || prefix[0] != '/') && can_be_opened(dir.data))
-		ret->at[ret->count++] = (struct mor_stage_item){ .path = dir.data, .spelled = path, .optional = optional };
+		ret->at[ret->count++] =
+			(struct mor_stage_item){ .path = dir.data, .spelled = path, .optional = optional };
 	else
 		mor_buf_fini(&dir);
 	return 0;
 }
 
 /* The kernel finds a/b/../c only if a/b exists, with or without a file of the record in it. */
-static int list_detours(const char *path, bool optional, struct mor_stage_items *ret, enum mor_stage_mode mode, mortise_error *err)
+static int list_detours(const char *path, bool optional, struct mor_stage_items *ret, enum mor_stage_mode mode,
+			mortise_error *err)
 {
 	int r = 0;
 
@@ -197,7 +205,8 @@ static size_t count_detours(const struct mor_unit *unit)
 		for (const char *at = strstr(unit->inputs[i].path, "/../"); at; at = strstr(at + 3, "/../"))
 			count++;
 	for (size_t i = 0; i < unit->argument_count; i++)
-		for (const char *at = strstr(path_in(unit->arguments[i]), "/../"); at; at = strstr(at + 3, "/../"))
+		for (const char *at = strstr(path_in(unit->arguments[i]), "/../"); at;
+		     at = strstr(at + 3, "/../"))
 			count++;
 	return count;
 }
@@ -228,7 +237,8 @@ static int compare_paths(const char *a, const char *b)
 
 int mor_stage_items_compare(const void *a, const void *b)
 {
-	return compare_paths(((const struct mor_stage_item *)a)->path, ((const struct mor_stage_item *)b)->path);
+	return compare_paths(((const struct mor_stage_item *)a)->path,
+			     ((const struct mor_stage_item *)b)->path);
 }
 
 static bool lies_below(const char *path, const char *dir)
@@ -243,7 +253,9 @@ static int optional_last(const void *a, const void *b)
 {
 	int order = mor_stage_items_compare(a, b);
 
-	return order ? order : ((const struct mor_stage_item *)a)->optional - ((const struct mor_stage_item *)b)->optional;
+	return order ? order :
+		       ((const struct mor_stage_item *)a)->optional -
+			       ((const struct mor_stage_item *)b)->optional;
 }
 
 /* True if the item adds nothing to the last one, or nothing that conflicts with it. */
@@ -268,10 +280,13 @@ static int settle_items(struct mor_stage_items *items, mortise_error *err)
 			item->path = NULL;
 			continue;
 		}
-		if (last && strcmp(last->path, item->path) == 0 && !mor_stage_item_is_dir(last) && !mor_stage_item_is_dir(item))
+		if (last && strcmp(last->path, item->path) == 0 && !mor_stage_item_is_dir(last) &&
+		    !mor_stage_item_is_dir(item))
 			return mor_fail(err, MORTISE_EINPUT, "%s: one path with two contents", item->spelled);
-		if (last && (strcmp(last->path, item->path) == 0 || (!mor_stage_item_is_dir(last) && lies_below(item->path, last->path))))
-			return mor_fail(err, MORTISE_EINPUT, "%s: its directory is also a file of the record (%s)", item->spelled,
+		if (last && (strcmp(last->path, item->path) == 0 ||
+			     (!mor_stage_item_is_dir(last) && lies_below(item->path, last->path))))
+			return mor_fail(err, MORTISE_EINPUT,
+					"%s: its directory is also a file of the record (%s)", item->spelled,
 					last->spelled);
 		if (item != &items->at[kept]) {
 			items->at[kept] = *item;
@@ -286,9 +301,11 @@ static int settle_items(struct mor_stage_items *items, mortise_error *err)
 static int check_working_dir(const struct mor_stage_items *items, const char *working_dir, mortise_error *err)
 {
 	for (size_t i = 0; i < items->count; i++)
-		if (!mor_stage_item_is_dir(&items->at[i]) &&
-		    (strcmp(items->at[i].path, working_dir + 1) == 0 || lies_below(working_dir + 1, items->at[i].path)))
-			return mor_fail(err, MORTISE_EINPUT, "the working directory %.200s is a file of the record, or lies below one",
+		if (!mor_stage_item_is_dir(&items->at[i]) && (strcmp(items->at[i].path, working_dir + 1) == 0 ||
+							      lies_below(working_dir + 1, items->at[i].path)))
+			return mor_fail(err, MORTISE_EINPUT,
+					"the working directory %.200s is a file of the record, or lies below "
+					"one",
 					working_dir);
 	return 0;
 }
@@ -301,7 +318,8 @@ static void set_digest(struct mor_stage_item *item, const char *digest)
 	item->digest[len] = '\0';
 }
 
-static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items *ret, mortise_error *err)
+static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items *ret,
+		      mortise_error *err)
 {
 	ret->at = mor_zalloc((unit->input_count + count_detours(unit) + 1) * sizeof(struct mor_stage_item));
 	if (!ret->at)
@@ -311,7 +329,8 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 		struct mor_stage_item *item = &ret->at[ret->count];
 		int r;
 
-		*item = (struct mor_stage_item){ .path = tree_path(input, ret->working_dir, mode, err), .spelled = input->path };
+		*item = (struct mor_stage_item){ .path = tree_path(input, ret->working_dir, mode, err),
+						 .spelled = input->path };
 		if (!item->path)
 			return err->code;
 		if (!*item->path) {
@@ -360,7 +379,8 @@ unsigned mor_stage_items_distance(const struct mor_stage_items *a, const struct 
 
 static bool dir_holds(struct mor_slice dir, struct mor_slice other)
 {
-	return other.len >= dir.len && memcmp(dir.ptr, other.ptr, dir.len) == 0 && (other.len == dir.len || other.ptr[dir.len] == '/');
+	return other.len >= dir.len && memcmp(dir.ptr, other.ptr, dir.len) == 0 &&
+	       (other.len == dir.len || other.ptr[dir.len] == '/');
 }
 
 /* Adds the directory after `count` others, unless the last one contains it or lies in it. Then the deeper
@@ -404,7 +424,8 @@ const char **mor_stage_items_directories(const struct mor_stage_items *items)
 	if (!dirs)
 		return NULL;
 	for (size_t i = 0; i < items->count; i++)
-		count = add_dir(dirs, count, (struct mor_slice){ items->at[i].path, mor_stage_item_dir_len(&items->at[i]) });
+		count = add_dir(dirs, count,
+				(struct mor_slice){ items->at[i].path, mor_stage_item_dir_len(&items->at[i]) });
 	dirs[count++] = mor_slice_of(items->working_dir + 1);
 	list = copy_texts(dirs, count);
 	mor_free(dirs);
@@ -413,7 +434,8 @@ const char **mor_stage_items_directories(const struct mor_stage_items *items)
 
 bool mor_stage_items_equal(const struct mor_stage_items *a, const struct mor_stage_items *b)
 {
-	if (a->count != b->count || memcmp(a->sketch, b->sketch, sizeof(a->sketch)) != 0 || strcmp(a->working_dir, b->working_dir) != 0)
+	if (a->count != b->count || memcmp(a->sketch, b->sketch, sizeof(a->sketch)) != 0 ||
+	    strcmp(a->working_dir, b->working_dir) != 0)
 		return false;
 	for (size_t i = 0; i < a->count; i++)
 		if (strcmp(a->at[i].path, b->at[i].path) != 0 || strcmp(a->at[i].digest, b->at[i].digest) != 0)
@@ -437,7 +459,8 @@ static void keep_tail(char *path, unsigned steps)
 	memmove(path, at, strlen(at) + 1);
 }
 
-int mor_stage_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items **ret, mortise_error *err)
+int mor_stage_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items **ret,
+			 mortise_error *err)
 {
 	struct mor_buf working_dir = MOR_BUF_INIT;
 	int r = mor_stage_working_dir(unit, &working_dir);
@@ -451,7 +474,8 @@ int mor_stage_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, 
 	if (!(*ret)->working_dir)
 		return mor_fail_memory(err);
 	if (!can_be_opened((*ret)->working_dir))
-		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…", (*ret)->working_dir);
+		return mor_fail(err, MORTISE_EINPUT, "the working directory is too long: %.200s…",
+				(*ret)->working_dir);
 	if (mode == MOR_STAGE_DIR)
 		keep_tail((*ret)->working_dir, most_steps_up(unit));
 	r = list_items(unit, mode, *ret, err);

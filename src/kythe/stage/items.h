@@ -8,10 +8,10 @@
 #include "kythe/stage/stage.h"
 
 struct mor_stage_item {
-	char *path; /* clean, relative to the tree */
-	const char *spelled; /* the unit's: valid while its tree is made */
+	char *path;                   /* clean, relative to the tree */
+	const char *spelled;          /* the unit's: valid while its tree is made */
 	char digest[MOR_DIGEST_SIZE]; /* "": a directory */
-	bool optional; /* not an input: an input replaces it */
+	bool optional;                /* not an input: an input replaces it */
 };
 
 #define MOR_SKETCH_WORDS 32
@@ -27,9 +27,11 @@ struct mor_stage_items {
 
 /* Sorted, each path once. MORTISE_EINPUT with a text that names the path: the record contradicts itself, or
  * the mode cannot show it. Free *ret in every case. */
-int mor_stage_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items **ret, mortise_error *err);
+int mor_stage_items_list(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items **ret,
+			 mortise_error *err);
 struct mor_stage_items *mor_stage_items_free(struct mor_stage_items *items); /* NULL is fine; returns NULL */
-int mor_stage_items_compare(const void *a, const void *b); /* two struct mor_stage_item, for qsort(): what lies below a path follows it */
+/* two struct mor_stage_item, for qsort(): what lies below a path follows it */
+int mor_stage_items_compare(const void *a, const void *b);
 bool mor_stage_item_is_dir(const struct mor_stage_item *item);
 /* length of its directory in its path; of a directory: all of it */
 size_t mor_stage_item_dir_len(const struct mor_stage_item *item);

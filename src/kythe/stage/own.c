@@ -69,7 +69,8 @@ static void empty_dir(struct remover *remover, int fd, unsigned depth)
 
 void mor_remove_tree_at(int parent, const char *name)
 {
-	struct remover remover = { .top = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) };
+	struct remover remover = { .top = openat(parent, name,
+						 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) };
 
 	if (remover.top < 0) {
 		unlinkat(parent, name, 0);
@@ -92,7 +93,8 @@ void mor_remove_orphans(int all_stages)
 		return;
 	while ((entry = readdir(dir))) {
 		int fd = entry->d_name[0] == '.' ? -1 :
-			 openat(all_stages, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+						   openat(all_stages, entry->d_name,
+							  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			mor_remove_tree_at(all_stages, entry->d_name);

@@ -27,11 +27,11 @@
 #include "kythe/stage/own.h"
 #include "kythe/stage/tree.h"
 
-#define SPARE ".spare" /* beside a stage: spare directories for its next unit */
+#define SPARE     ".spare" /* beside a stage: spare directories for its next unit */
 #define NEW_STAGE 40
 
 struct mor_stager {
-	char *cache; /* absolute */
+	char *cache;    /* absolute */
 	char owner[32]; /* the name of our directory below stages/ */
 	int all_stages;
 	int stages; /* our directory; its lock says that we live */
@@ -51,7 +51,8 @@ static int make_owner(struct mor_stager *stager)
 				return -errno;
 			continue;
 		}
-		stager->stages = openat(stager->all_stages, stager->owner, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		stager->stages = openat(stager->all_stages, stager->owner,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (stager->stages >= 0 && mor_stage_is_own(stager->all_stages, stager->owner, stager->stages))
 			return 0;
 		mor_fd_close(&stager->stages);
@@ -141,7 +142,9 @@ struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
 {
 	const struct mor_blobs *blobs = &stager->blobs;
 
-	return (struct mor_stager_stats){ .written = blobs->written, .written_bytes = blobs->written_bytes, .mended = blobs->mended,
+	return (struct mor_stager_stats){ .written = blobs->written,
+					  .written_bytes = blobs->written_bytes,
+					  .mended = blobs->mended,
 					  .linked = stager->linked };
 }
 
@@ -149,10 +152,12 @@ struct mor_stager_stats mor_stager_stats(const struct mor_stager *stager)
 
 static int fail_lacking(const struct mor_stage_item *item, mortise_error *err)
 {
-	return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled, item->digest);
+	return mor_fail(err, MORTISE_EINPUT, "%s: the archive lacks its content (digest %.64s)", item->spelled,
+			item->digest);
 }
 
-static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_item *item, mortise_error *err)
+static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_item *item,
+		       mortise_error *err)
 {
 	size_t number;
 	int r;
@@ -173,12 +178,15 @@ static int fail_item(const struct mor_stage_item *item, int error, mortise_error
 /* ---- from one unit to the next ---- */
 
 /* Both lists are sorted. What only the old one has, or has with another content, is `gone`. */
-static void mark_changes(const struct mor_stage_items *old, const struct mor_stage_items *now, bool *gone, bool *fresh)
+static void mark_changes(const struct mor_stage_items *old, const struct mor_stage_items *now, bool *gone,
+			 bool *fresh)
 {
 	size_t o = 0, n = 0;
 
 	while (o < old->count || n < now->count) {
-		int order = o == old->count ? 1 : n == now->count ? -1 : mor_stage_items_compare(&old->at[o], &now->at[n]);
+		int order = o == old->count ? 1 :
+			    n == now->count ? -1 :
+					      mor_stage_items_compare(&old->at[o], &now->at[n]);
 		bool same = order == 0 && strcmp(old->at[o].digest, now->at[n].digest) == 0;
 
 		if (order >= 0)
@@ -191,18 +199,20 @@ static void mark_changes(const struct mor_stage_items *old, const struct mor_sta
 
 /* The file is there with the right bytes, but a record must not depend on earlier records: its own archive
  * must have the bytes too, or it fails. */
-static int check_kept(const struct mor_kzip *kzip, const struct mor_stage_items *now, const bool *fresh, mortise_error *err)
+static int check_kept(const struct mor_kzip *kzip, const struct mor_stage_items *now, const bool *fresh,
+		      mortise_error *err)
 {
 	size_t number;
 
 	for (size_t i = 0; i < now->count; i++)
-		if (!fresh[i] && !mor_stage_item_is_dir(&now->at[i]) && !mor_kzip_file_find(kzip, now->at[i].digest, &number))
+		if (!fresh[i] && !mor_stage_item_is_dir(&now->at[i]) &&
+		    !mor_kzip_file_find(kzip, now->at[i].digest, &number))
 			return fail_lacking(&now->at[i], err);
 	return 0;
 }
 
-static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *now, const bool *fresh,
-		     struct mor_stage_tree *tree, mortise_error *err)
+static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *now,
+		     const bool *fresh, struct mor_stage_tree *tree, mortise_error *err)
 {
 	int r = 0;
 
@@ -226,11 +236,13 @@ static int make_working_dir(struct mor_stage_tree *tree, const char *working_dir
 {
 	int r = mor_stage_tree_make_dir(tree, working_dir + strspn(working_dir, "/"));
 
-	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s", working_dir) : 0;
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "staging the working directory %.200s",
+				      working_dir) :
+		       0;
 }
 
-static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *old, const struct mor_stage_items *now,
-		       struct mor_stage_tree *tree, mortise_error *err)
+static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *old,
+		       const struct mor_stage_items *now, struct mor_stage_tree *tree, mortise_error *err)
 {
 	/* of the old items; then which new ones must be made */
 	bool *gone = mor_zalloc(old->count + now->count + 1);
@@ -271,7 +283,8 @@ static int make_tree(struct mor_stager *stager, struct mor_stage *stage, mortise
 	return 0;
 }
 
-static int open_tree(struct mor_stager *stager, struct mor_stage *stage, struct mor_stage_tree *ret, mortise_error *err)
+static int open_tree(struct mor_stager *stager, struct mor_stage *stage, struct mor_stage_tree *ret,
+		     mortise_error *err)
 {
 	int r = stage->path ? 0 : make_tree(stager, stage, err);
 	const char *name = r < 0 ? NULL : strrchr(stage->path, '/') + 1;
@@ -286,8 +299,8 @@ static int open_tree(struct mor_stager *stager, struct mor_stage *stage, struct 
 	return 0;
 }
 
-static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *now, struct mor_stage *stage,
-		    mortise_error *err)
+static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_stage_items *now,
+		    struct mor_stage *stage, mortise_error *err)
 {
 	static const struct mor_stage_items nothing = { 0 };
 	struct mor_stage_tree tree;
@@ -312,18 +325,20 @@ static char *join_path(const char *path, const char *below)
 	return mor_buf_detach(&out);
 }
 
-static int describe_stage(struct mor_stage *stage, const struct mor_stage_items *now, enum mor_stage_mode mode, mortise_error *err)
+static int describe_stage(struct mor_stage *stage, const struct mor_stage_items *now, enum mor_stage_mode mode,
+			  mortise_error *err)
 {
 	mor_free(stage->working_dir);
-	stage->working_dir = mode == MOR_STAGE_DIR ? join_path(stage->path, now->working_dir) : mor_strdup(now->working_dir);
+	stage->working_dir =
+		mode == MOR_STAGE_DIR ? join_path(stage->path, now->working_dir) : mor_strdup(now->working_dir);
 	mor_free(stage->directories);
 	stage->directories = mor_stage_items_directories(now);
 	return stage->working_dir && stage->directories ? 0 : mor_fail_memory(err);
 }
 
 /* Takes the items. */
-static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mor_stage_items *now, enum mor_stage_mode mode,
-		     struct mor_stage *stage, mortise_error *err)
+static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mor_stage_items *now,
+		     enum mor_stage_mode mode, struct mor_stage *stage, mortise_error *err)
 {
 	int r = fit_tree(stager, kzip, now, stage, err);
 
@@ -340,8 +355,8 @@ static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mo
 	return 0;
 }
 
-int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
-		  struct mor_stage *stage, mortise_error *err)
+int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
+		  enum mor_stage_mode mode, struct mor_stage *stage, mortise_error *err)
 {
 	struct mor_stage_items *now = NULL;
 	int r = mor_stage_items_list(unit, mode, &now, err);
@@ -354,12 +369,14 @@ int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct
 }
 
 /* A stage that does not exist yet counts like one that differs in NEW_STAGE files. */
-static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown, const struct mor_stage_items *items)
+static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown,
+			     const struct mor_stage_items *items)
 {
 	unsigned best = shown, least = UINT_MAX;
 
 	for (unsigned i = 0; i < count; i++) {
-		unsigned distance = stages[i].items ? mor_stage_items_distance(stages[i].items, items) : NEW_STAGE;
+		unsigned distance =
+			stages[i].items ? mor_stage_items_distance(stages[i].items, items) : NEW_STAGE;
 
 		if (i == shown || distance >= least)
 			continue;
@@ -370,7 +387,8 @@ static unsigned choose_stage(const struct mor_stage *stages, unsigned count, uns
 }
 
 int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
-			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown, mortise_error *err)
+			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown,
+			  mortise_error *err)
 {
 	struct mor_stage_items *now = NULL;
 	int r = mor_stage_items_list(unit, mode, &now, err);

@@ -2,13 +2,14 @@
 /*
  * Staging: the files of a record, put where an analyzer will find them.
  *
- * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/DIGEST); what was there
- * before, and is what it was, is not written again (blobs.h). A stage is a directory tree of hard links into it: CACHE/stages/OWNER/N/usr/include/x.h for
- * the record's /usr/include/x.h. Equal contents are one inode. OWNER is locked while its stager lives.
+ * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/DIGEST); what was
+ * there before, and is what it was, is not written again (blobs.h). A stage is a directory tree of hard links
+ * into it: CACHE/stages/OWNER/N/usr/include/x.h for the record's /usr/include/x.h. Equal contents are one
+ * inode. OWNER is locked while its stager lives.
  *
- * Paths come from archives and are hostile. They are cleaned as text against the working directory before anything is made,
- * a stage holds no symbolic links, and everything is made relative to the stage's own descriptor: a path cannot name
- * anything outside.
+ * Paths come from archives and are hostile. They are cleaned as text against the working directory before
+ * anything is made, a stage holds no symbolic links, and everything is made relative to the stage's own
+ * descriptor: a path cannot name anything outside.
  */
 #ifndef MOR_KYTHE_STAGE_STAGE_H
 #define MOR_KYTHE_STAGE_STAGE_H
@@ -56,21 +57,23 @@ struct mor_stage {
 	char *path;        /* absolute, of the tree; NULL: there is none yet                            */
 	char *working_dir; /* absolute; the path that the analyzer is told */
 	const char **directories; /* relative to it, the deepest ones; NULL-terminated, one block */
-	void *items;       /* the files in it now */
-	unsigned spares;   /* empty directories beside it, for the next unit                            */
+	void *items;              /* the files in it now */
+	unsigned spares; /* empty directories beside it, for the next unit                            */
 };
 
 /* MORTISE_EINPUT with a text that names the path: an input that the archive lacks or whose bytes do not
  * match its digest, a path that is both a file and a directory, one path with two contents, a path that the
  * mode cannot show. Then, and after any other failure, the stage is empty. Free with mor_stage_drop(). */
-int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit, enum mor_stage_mode mode,
-		  struct mor_stage *stage, mortise_error *err);
+int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
+		  enum mor_stage_mode mode, struct mor_stage *stage, mortise_error *err);
 /* The same for one of several stages, at least two: takes the one that differs least from the unit. *shown
  * may still be visible, so it is taken only if it already fits. The chosen stage becomes *shown; after a
  * failure *shown is unchanged. */
 int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
-			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown, mortise_error *err);
-void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage); /* removes the tree; an empty stage is fine */
+			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown,
+			  mortise_error *err);
+/* removes the tree; an empty stage is fine */
+void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage);
 
 /* Makes an empty directory (0700) beside the stages, for an analyzer's output. The caller owns its absolute
  * path and must drop it: mor_stage_drop() with only this path set. */

@@ -23,7 +23,9 @@
 
 void mor_stage_tree_init(struct mor_stage_tree *tree, int root, int blobs)
 {
-	*tree = (struct mor_stage_tree){ .root = root, .blobs = blobs, .parent = -1, .spare = -1, .fds = { root } };
+	*tree = (struct mor_stage_tree){
+		.root = root, .blobs = blobs, .parent = -1, .spare = -1, .fds = { root }
+	};
 }
 
 static void walk_back(struct mor_stage_tree *tree, unsigned depth)
@@ -101,7 +103,8 @@ static size_t shared_dir(const struct mor_stage_item *a, const struct mor_stage_
 	size_t a_len = mor_stage_item_dir_len(a), b_len = mor_stage_item_dir_len(b), shared = 0;
 
 	for (size_t i = 0;; i++) {
-		bool a_ends = i == a_len || (i < a_len && a->path[i] == '/'), b_ends = i == b_len || (i < b_len && b->path[i] == '/');
+		bool a_ends = i == a_len || (i < a_len && a->path[i] == '/'),
+		     b_ends = i == b_len || (i < b_len && b->path[i] == '/');
 
 		if (a_ends && b_ends)
 			shared = i;
@@ -144,7 +147,8 @@ static bool remove_dir(struct mor_stage_tree *tree, const char *path)
 }
 
 /* Removes the directories of the item that no earlier item lies in. Later items are already removed. */
-static void prune(struct mor_stage_tree *tree, const struct mor_stage_items *old, size_t number, const struct mor_stage_items *now)
+static void prune(struct mor_stage_tree *tree, const struct mor_stage_items *old, size_t number,
+		  const struct mor_stage_items *now)
 {
 	const struct mor_stage_item *item = &old->at[number];
 	size_t len = mor_stage_item_dir_len(item), shared = number ? shared_dir(&old->at[number - 1], item) : 0;
@@ -171,7 +175,8 @@ static void prune_working_dir(struct mor_stage_tree *tree, const char *working_d
 		*slash = '\0';
 }
 
-void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_stage_items *old, const struct mor_stage_items *now, const bool *gone)
+void mor_stage_tree_clear(struct mor_stage_tree *tree, const struct mor_stage_items *old,
+			  const struct mor_stage_items *now, const bool *gone)
 {
 	if (old->working_dir && strcmp(old->working_dir, now->working_dir) != 0)
 		prune_working_dir(tree, old->working_dir);
@@ -210,8 +215,9 @@ static int enter_dir(struct mor_stage_tree *tree, const char *path, size_t len)
 {
 	size_t at;
 
-	while (tree->depth && (tree->ends[tree->depth] > len || memcmp(tree->path, path, tree->ends[tree->depth]) != 0 ||
-			       (tree->ends[tree->depth] < len && path[tree->ends[tree->depth]] != '/')))
+	while (tree->depth &&
+	       (tree->ends[tree->depth] > len || memcmp(tree->path, path, tree->ends[tree->depth]) != 0 ||
+		(tree->ends[tree->depth] < len && path[tree->ends[tree->depth]] != '/')))
 		walk_back(tree, tree->depth - 1);
 	at = tree->depth ? tree->ends[tree->depth] + 1 : 0;
 	tree->path = path;
@@ -246,7 +252,8 @@ static int copy_blob(const struct mor_stage_tree *tree, const char *name, int di
 		r = -errno;
 	while (r == 0 && (n = read(from, buffer, sizeof(buffer))) > 0)
 		r = mor_fd_write_all(fd, buffer, (size_t)n);
-	if (r == 0 && (n < 0 || fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0))
+	if (r == 0 &&
+	    (n < 0 || fchmod(fd, 0444) < 0 || futimens(fd, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }) < 0))
 		r = -errno;
 	mor_fd_close(&from);
 	mor_fd_close(&fd);
@@ -259,7 +266,8 @@ int mor_stage_tree_put(struct mor_stage_tree *tree, const struct mor_stage_item 
 	int r = enter_dir(tree, item->path, len);
 	const char *leaf = item->path + (len ? len + 1 : 0);
 
-	if (r < 0 || mor_stage_item_is_dir(item) || linkat(tree->blobs, item->digest, tree->fds[tree->depth], leaf, 0) == 0)
+	if (r < 0 || mor_stage_item_is_dir(item) ||
+	    linkat(tree->blobs, item->digest, tree->fds[tree->depth], leaf, 0) == 0)
 		return r;
 	/* Some file systems allow only 65,000 links per file. */
 	return errno == EMLINK ? copy_blob(tree, item->digest, tree->fds[tree->depth], leaf) : -errno;

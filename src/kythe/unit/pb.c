@@ -60,7 +60,8 @@ static bool take_value(struct mor_pb *pb)
 	case MOR_PB_FIXED32:
 		return take_bytes(pb, 4, &pb->bytes);
 	case MOR_PB_BYTES:
-		return take_varint(pb, &pb->number) && pb->number <= pb->left.len && take_bytes(pb, (size_t)pb->number, &pb->bytes);
+		return take_varint(pb, &pb->number) && pb->number <= pb->left.len &&
+		       take_bytes(pb, (size_t)pb->number, &pb->bytes);
 	}
 	return false;
 }
@@ -118,15 +119,16 @@ struct check {
 
 static int check_message(struct check *check, const ProtobufCMessageDescriptor *type, struct mor_slice bytes);
 
-static int wrong_field(struct check *check, const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field,
-		 const char *why)
+static int wrong_field(struct check *check, const ProtobufCMessageDescriptor *type,
+		       const ProtobufCFieldDescriptor *field, const char *why)
 {
 	return mor_fail(check->err, MORTISE_EINPUT, "%s.%s %s", type->short_name, field->name, why);
 }
 
 static bool is_length_delimited(ProtobufCType type)
 {
-	return type == PROTOBUF_C_TYPE_STRING || type == PROTOBUF_C_TYPE_BYTES || type == PROTOBUF_C_TYPE_MESSAGE;
+	return type == PROTOBUF_C_TYPE_STRING || type == PROTOBUF_C_TYPE_BYTES ||
+	       type == PROTOBUF_C_TYPE_MESSAGE;
 }
 
 static int check_field(struct check *check, const ProtobufCMessageDescriptor *type,
@@ -159,7 +161,9 @@ static int check_message(struct check *check, const ProtobufCMessageDescriptor *
 		if (field && (r = check_field(check, type, field, &pb)) < 0)
 			return r;
 	}
-	return r < 0 ? mor_fail(check->err, r, "%s is not a protocol buffer, or it is cut short", type->short_name) : 0;
+	return r < 0 ? mor_fail(check->err, r, "%s is not a protocol buffer, or it is cut short",
+				type->short_name) :
+		       0;
 }
 
 int mor_pb_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, mortise_error *err)
@@ -194,7 +198,8 @@ static void *take_memory(void *arg, size_t size)
 	struct mor_pb_message *message = arg;
 	size_t rounded = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
 
-	if (rounded < size || (rounded > message->left && add_block(message, rounded > BLOCK ? rounded : BLOCK) < 0))
+	if (rounded < size ||
+	    (rounded > message->left && add_block(message, rounded > BLOCK ? rounded : BLOCK) < 0))
 		return NULL;
 	message->left -= rounded;
 	return (char *)message->blocks->data + (message->blocks->size - message->left - rounded);
@@ -207,7 +212,8 @@ static void leave_memory(void *arg, void *memory)
 }
 
 /* It was checked before, so only memory can fail here. */
-int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret, mortise_error *err)
+int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret,
+		  mortise_error *err)
 {
 	static const uint8_t nothing[1];
 	ProtobufCAllocator allocator = { take_memory, leave_memory, ret };
@@ -215,7 +221,8 @@ int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes
 
 	if (r < 0)
 		return r;
-	ret->root = protobuf_c_message_unpack(type, &allocator, bytes.len, bytes.len ? (const uint8_t *)bytes.ptr : nothing);
+	ret->root = protobuf_c_message_unpack(type, &allocator, bytes.len,
+					      bytes.len ? (const uint8_t *)bytes.ptr : nothing);
 	return ret->root ? 0 : mor_fail_memory(err);
 }
 

@@ -16,7 +16,8 @@
 
 enum mor_pb_wire { MOR_PB_VARINT = 0, MOR_PB_FIXED64 = 1, MOR_PB_BYTES = 2, MOR_PB_FIXED32 = 5 };
 
-/* struct mor_pb pb = { .left = bytes }; while ((r = mor_pb_next(&pb)) > 0) ... pb.field, pb.wire, pb.bytes ... */
+/* struct mor_pb pb = { .left = bytes }; while ((r = mor_pb_next(&pb)) > 0) ... pb.field,
+ * pb.wire, pb.bytes ... */
 struct mor_pb {
 	struct mor_slice left;
 	uint32_t field;
@@ -48,7 +49,8 @@ struct mor_pb_message {
 	size_t left; /* in the newest */
 };
 /* Checked and unpacked. MORTISE_EINPUT, MORTISE_ENOMEM. */
-int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret, mortise_error *err);
+int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret,
+		  mortise_error *err);
 void mor_pb_message_fini(struct mor_pb_message *message);
 int mor_pb_pack(const ProtobufCMessage *message, struct mor_buf *out);
 

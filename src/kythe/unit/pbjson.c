@@ -73,8 +73,8 @@ struct reading {
 	mortise_error *err;
 };
 
-static int read_message(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
-			bool any_members, struct mor_buf *out);
+static int read_message(struct reading *rd, const struct mor_value *object,
+			const ProtobufCMessageDescriptor *type, bool any_members, struct mor_buf *out);
 
 static int refuse_value(struct reading *rd, const char *why)
 {
@@ -173,8 +173,8 @@ static int read_unknown_detail(const struct mor_value *object, struct mor_buf *o
 }
 
 /* Packed again, so that the same content has the same bytes in any order of its members. */
-static int read_known_detail(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
-			     struct mor_buf *out)
+static int read_known_detail(struct reading *rd, const struct mor_value *object,
+			     const ProtobufCMessageDescriptor *type, struct mor_buf *out)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf members = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
@@ -259,8 +259,8 @@ static int read_list(struct reading *rd, const struct mor_value *value, const Pr
 	return r;
 }
 
-static int read_member(struct reading *rd, const struct mor_json_iter *it, const ProtobufCMessageDescriptor *type,
-		       uint64_t *seen, struct mor_buf *out)
+static int read_member(struct reading *rd, const struct mor_json_iter *it,
+		       const ProtobufCMessageDescriptor *type, uint64_t *seen, struct mor_buf *out)
 {
 	const ProtobufCFieldDescriptor *field = find_field(type, it->name);
 	uint64_t bit;
@@ -279,8 +279,8 @@ static int read_member(struct reading *rd, const struct mor_json_iter *it, const
 							   read_one(rd, it->value, field, out);
 }
 
-static int read_message(struct reading *rd, const struct mor_value *object, const ProtobufCMessageDescriptor *type,
-			bool any_members, struct mor_buf *out)
+static int read_message(struct reading *rd, const struct mor_value *object,
+			const ProtobufCMessageDescriptor *type, bool any_members, struct mor_buf *out)
 {
 	struct mor_json_iter it = mor_json_iter(object);
 	size_t before = rd->where.len;
@@ -377,7 +377,8 @@ static void write_any_message(const struct writing *wr, const Kythe__Proto__Any 
 	if (any->json.len)
 		plain.json = slice_of_data(&any->json);
 	else
-		plain.value = (struct mor_slice){ any->value.len ? (const char *)any->value.data : "", any->value.len };
+		plain.value = (struct mor_slice){ any->value.len ? (const char *)any->value.data : "",
+						  any->value.len };
 	mor_any_to_json(&plain, wr->names, wr->w);
 }
 
@@ -408,7 +409,8 @@ static void write_one(const struct writing *wr, const ProtobufCFieldDescriptor *
 }
 
 /* The only repeated fields in kythe.proto are texts and messages: both are arrays of pointers. */
-static void write_field(const struct writing *wr, const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+static void write_field(const struct writing *wr, const ProtobufCMessage *message,
+			const ProtobufCFieldDescriptor *field)
 {
 	const char *base = (const char *)message;
 	const void *at = base + field->offset;

@@ -29,7 +29,8 @@ static void set_vname(struct mor_vname *to, const Kythe__Proto__VName *from)
 {
 	*to = (struct mor_vname)MOR_VNAME_EMPTY;
 	if (from)
-		*to = (struct mor_vname){ from->signature, from->corpus, from->root, from->path, from->language };
+		*to = (struct mor_vname){ from->signature, from->corpus, from->root, from->path,
+					  from->language };
 }
 
 static void set_any(struct mor_any *to, const Kythe__Proto__Any *from)
@@ -38,7 +39,8 @@ static void set_any(struct mor_any *to, const Kythe__Proto__Any *from)
 	if (from->json.len)
 		to->json = (struct mor_slice){ (const char *)from->json.data, from->json.len };
 	else
-		to->value = (struct mor_slice){ from->value.len ? (const char *)from->value.data : "", from->value.len };
+		to->value = (struct mor_slice){ from->value.len ? (const char *)from->value.data : "",
+						from->value.len };
 }
 
 /* `details` is the place for this input's details. */
@@ -143,7 +145,8 @@ static int unpack_unit(struct mor_slice bytes, struct mor_unit **ret, mortise_er
 		return mor_fail_memory(err);
 	loaded->unit.memory = loaded;
 	r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, bytes, &loaded->message, err);
-	if (r == 0 && (r = set_unit(loaded, (const Kythe__Proto__IndexedCompilation *)loaded->message.root)) < 0)
+	if (r == 0 &&
+	    (r = set_unit(loaded, (const Kythe__Proto__IndexedCompilation *)loaded->message.root)) < 0)
 		mor_fail_memory(err);
 	if (r < 0) {
 		mor_unit_free(&loaded->unit);
@@ -249,7 +252,8 @@ static int put_any(struct mor_buf *out, uint32_t field, const struct mor_any *an
 		mor_pb_put_bytes(&inside, 2, any->value);
 	if (any->json.ptr && parts == WIRE_ONLY)
 		return mor_fail(err, MORTISE_EUNSUPPORTED,
-				"details of the type \"%s\" are unknown here: JSON of it cannot be turned into protobuf",
+				"details of the type \"%s\" are unknown here: JSON of it cannot be turned into "
+				"protobuf",
 				any->type_url);
 	if (any->json.ptr)
 		mor_pb_put_bytes(&inside, 100, any->json);
@@ -257,7 +261,8 @@ static int put_any(struct mor_buf *out, uint32_t field, const struct mor_any *an
 	return 0;
 }
 
-static int put_input(struct mor_buf *out, const struct mor_input *input, enum any_parts parts, mortise_error *err)
+static int put_input(struct mor_buf *out, const struct mor_input *input, enum any_parts parts,
+		     mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf info = MOR_BUF_INIT;
@@ -303,7 +308,8 @@ static int put_unit(struct mor_buf *out, const struct mor_unit *unit, enum any_p
 	return r;
 }
 
-static int put_compilation(struct mor_buf *out, const struct mor_unit *unit, enum any_parts parts, mortise_error *err)
+static int put_compilation(struct mor_buf *out, const struct mor_unit *unit, enum any_parts parts,
+			   mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf index = MOR_BUF_INIT;
@@ -338,7 +344,8 @@ int mor_unit_write_json(const struct mor_unit *unit, struct mor_buf *out, mortis
 	int r = put_compilation(&bytes, unit, WITH_JSON, err);
 
 	if (r == 0)
-		r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, mor_buf_view(&bytes), &message, err);
+		r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, mor_buf_view(&bytes),
+				  &message, err);
 	if (r < 0)
 		return r;
 	mor_pb_to_json(message.root, MOR_PB_PROTO_NAMES, &w);
@@ -388,7 +395,8 @@ static void texts_json(struct mor_writer *w, const char *name, const char *const
 	mor_w_end(w);
 }
 
-void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output, struct mor_writer *w)
+void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output,
+			 struct mor_writer *w)
 {
 	mor_w_object(w);
 	mor_w_pair(w, "workingDir", working_dir);

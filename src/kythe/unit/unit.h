@@ -66,7 +66,8 @@ struct mor_unit {
 };
 
 enum mor_unit_flags {
-	MOR_UNIT_STRICT = 1 << 0 /* refuse a JSON string that holds the JSON object (some writers encode twice) */
+	/* refuse a JSON string that holds the JSON object (some writers encode twice) */
+	MOR_UNIT_STRICT = 1 << 0
 };
 
 /* Both fail with MORTISE_EINPUT (or MORTISE_ENOMEM) and a text that says where:
@@ -95,10 +96,11 @@ const char *mor_unit_title(const struct mor_unit *unit);
 
 /* ---- an AnalyzeReply and its pieces ---- */
 
-/* The whole of it: workingDir, inputs, arguments, environment, output, entryContext, outputKey, details, and `input` for
- * those who read the example and not the table (decision 4 of docs/dialects/kythe.md). The directory is what the analyzer is told, which is the
- * unit's own unless that is "". */
-void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output, struct mor_writer *w);
+/* The whole of it: workingDir, inputs, arguments, environment, output, entryContext, outputKey, details, and
+ * `input` for those who read the example and not the table (decision 4 of docs/dialects/kythe.md). The
+ * directory is what the analyzer is told, which is the unit's own unless that is "". */
+void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output,
+			 struct mor_writer *w);
 
 /* [{"name":"PATH","value":"..."},...] */
 void mor_unit_env_json(const struct mor_unit *unit, struct mor_writer *w);

@@ -48,7 +48,8 @@ static void add_input(struct sha256_ctx *sha, const struct mor_input *input)
 static int add_detail(struct sha256_ctx *sha, const struct mor_any *any, mortise_error *err)
 {
 	if (any->json.ptr)
-		return mor_fail(err, MORTISE_EUNSUPPORTED, "the details of the type \"%s\" are unknown here", any->type_url);
+		return mor_fail(err, MORTISE_EUNSUPPORTED, "the details of the type \"%s\" are unknown here",
+				any->type_url);
 	add_tag(sha, "DET\n");
 	add_text(sha, any->type_url);
 	mor_digest_add(sha, any->value.ptr, any->value.len);

@@ -8,7 +8,8 @@
 
 static int by_digest_and_path(const void *a, const void *b)
 {
-	const struct mor_input *x = *(const struct mor_input *const *)a, *y = *(const struct mor_input *const *)b;
+	const struct mor_input *x = *(const struct mor_input *const *)a,
+			       *y = *(const struct mor_input *const *)b;
 	int order = strcmp(x->digest, y->digest);
 
 	if (order == 0)
@@ -24,7 +25,8 @@ static int by_text(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct mor_unit_env *x = *(const struct mor_unit_env *const *)a, *y = *(const struct mor_unit_env *const *)b;
+	const struct mor_unit_env *x = *(const struct mor_unit_env *const *)a,
+				  *y = *(const struct mor_unit_env *const *)b;
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : (x > y) - (x < y);

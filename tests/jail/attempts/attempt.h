@@ -19,15 +19,15 @@
 
 /* What the runner has prepared; handed over as KEY=VALUE arguments, since a jail scrubs the environment. */
 struct stage {
-	const char *name;     /* of this attempt                                                        */
-	const char *dir;      /* has outside/ (secret.txt, victim.txt, host.sock), ws/, declared/, plugin/ */
-	const char *abstract; /* abstract unix socket of a listener                                     */
-	const char *shm;      /* a file in /dev/shm                                                     */
-	pid_t host;           /* the victim: same user, not in the jail                                 */
-	unsigned long address;/* of a secret in the victim's memory                                     */
-	int host_fd;          /* a descriptor of the victim, open on the secret                         */
-	int port;             /* TCP (sends the secret) and UDP on loopback                             */
-	int rounds;           /* of the races                                                           */
+	const char *name;      /* of this attempt                                                        */
+	const char *dir;       /* has outside/ (secret.txt, victim.txt, host.sock), ws/, declared/, plugin/ */
+	const char *abstract;  /* abstract unix socket of a listener                                     */
+	const char *shm;       /* a file in /dev/shm                                                     */
+	pid_t host;            /* the victim: same user, not in the jail                                 */
+	unsigned long address; /* of a secret in the victim's memory                                     */
+	int host_fd;           /* a descriptor of the victim, open on the secret                         */
+	int port;              /* TCP (sends the secret) and UDP on loopback                             */
+	int rounds;            /* of the races                                                           */
 };
 
 struct result {
@@ -37,9 +37,9 @@ struct result {
 };
 
 enum attempt_flags {
-	NEEDS_WRITE = 1,   /* makes sense only with --write                                                   */
-	NOT_BARE = 2,      /* not run unconfined: it would touch the runner or the machine                    */
-	REACHES = 4        /* "escaped" means that the kernel looked at the call, not that it succeeded       */
+	NEEDS_WRITE = 1, /* makes sense only with --write                                                   */
+	NOT_BARE = 2,    /* not run unconfined: it would touch the runner or the machine                    */
+	REACHES = 4      /* "escaped" means that the kernel looked at the call, not that it succeeded       */
 };
 
 /* Expectations: D violation and exit 9; B blocked with an errno; E either of them; M metadata; A granted (and
@@ -52,9 +52,9 @@ struct attempt {
 	struct result (*fn)(const struct stage *s);
 };
 
-extern const struct attempt read_attempts[], proc_attempts[], race_attempts[], meta_attempts[], write_attempts[],
-	grant_attempts[], spawn_attempts[], network_attempts[], ipc_attempts[], host_attempts[], kernel_attempts[],
-	mount_attempts[], broker_attempts[];
+extern const struct attempt read_attempts[], proc_attempts[], race_attempts[], meta_attempts[],
+	write_attempts[], grant_attempts[], spawn_attempts[], network_attempts[], ipc_attempts[],
+	host_attempts[], kernel_attempts[], mount_attempts[], broker_attempts[];
 
 /* ---- what the attempts share (main.c) ---- */
 

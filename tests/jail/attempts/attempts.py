@@ -16,9 +16,22 @@ S = {}  # the stage: KEY=VALUE arguments
 def attempt(cls, expect, row=84, net=None, spawn=None, write=False, bare=True):
     def keep(fn):
         name = "py_" + fn.__name__
-        TABLE[name] = (fn, dict(name=name, row=row, expect=expect, net=net or expect, spawn=spawn or expect,
-                                write=write, bare=bare, reaches=False, **{"class": cls}))
+        TABLE[name] = (
+            fn,
+            dict(
+                name=name,
+                row=row,
+                expect=expect,
+                net=net or expect,
+                spawn=spawn or expect,
+                write=write,
+                bare=bare,
+                reaches=False,
+                **{"class": cls},
+            ),
+        )
         return fn
+
     return keep
 
 
@@ -44,6 +57,7 @@ def raw(nr, *args):
 
 # ---- read
 
+
 @attempt("read", "D")
 def read_abs():
     with open(outside()) as f:
@@ -65,6 +79,7 @@ def read_link():
 @attempt("read", "D")
 def pathlib_read():
     import pathlib
+
     return has_secret(pathlib.Path(outside()).read_text())
 
 
@@ -87,6 +102,7 @@ def walk_parent():
 @attempt("read", "D")
 def getpwall():
     import pwd
+
     return len(pwd.getpwall()) > 0
 
 
@@ -94,6 +110,7 @@ def getpwall():
 def import_outside():
     sys.path.insert(0, os.path.join(S["dir"], "outside"))
     import outside_module
+
     return has_secret(outside_module.VALUE)
 
 
@@ -105,6 +122,7 @@ def dlopen_outside():
 @attempt("read", "D", write=True)
 def copyfile():
     import shutil
+
     shutil.copyfile(outside(), "copy")
     with open("copy") as f:
         return has_secret(f.read())
@@ -135,6 +153,7 @@ def inherited():
             return has_secret(os.pread(fd, 100, 0))
         except OSError:
             return False
+
     return any(holds(fd) for fd in range(3, 256))
 
 
@@ -144,6 +163,7 @@ def stat():
 
 
 # ---- write
+
 
 @attempt("write", "D")
 def write_ws():
@@ -172,6 +192,7 @@ def chmod_ws():
 @attempt("write", "D")
 def tmp_file():
     import tempfile
+
     with tempfile.NamedTemporaryFile(dir="/tmp") as f:
         return f.write(b"x") == 1
 
@@ -179,6 +200,7 @@ def tmp_file():
 @attempt("write", "D")
 def sqlite_out():
     import sqlite3
+
     db = sqlite3.connect(outside("new.db"))
     db.execute("create table t (x)")
     db.commit()
@@ -188,6 +210,7 @@ def sqlite_out():
 @attempt("write", "D")
 def shared_memory():
     from multiprocessing import shared_memory as sm
+
     block = sm.SharedMemory(create=True, size=64)
     block.close()
     block.unlink()
@@ -216,6 +239,7 @@ def hard_link():
 
 # ---- spawn
 
+
 @attempt("spawn", "D", spawn="A")
 def fork():
     pid = os.fork()
@@ -228,6 +252,7 @@ def fork():
 @attempt("spawn", "D", spawn="A")
 def subprocess_run():
     import subprocess
+
     return subprocess.run(["/bin/true"], check=True).returncode == 0
 
 
@@ -245,6 +270,7 @@ def posix_spawn():
 @attempt("spawn", "D", spawn="?")
 def multiprocess():
     import multiprocessing
+
     child = multiprocessing.get_context("fork").Process(target=int)
     child.start()
     child.join()
@@ -269,6 +295,7 @@ def execv():
 @attempt("spawn", "D", spawn="A")
 def thread_spawn():
     import threading
+
     got = []
     thread = threading.Thread(target=lambda: got.append(os.system("exit 0")))
     thread.start()
@@ -285,6 +312,7 @@ def at_exit(name):
 @attempt("spawn", "D", spawn="A")
 def atexit_spawn():
     import atexit
+
     atexit.register(at_exit, "py_atexit_spawn")
     return False
 
@@ -292,6 +320,7 @@ def atexit_spawn():
 @attempt("spawn", "D", spawn="A")
 def signal_spawn():
     import signal
+
     got = []
     signal.signal(signal.SIGALRM, lambda *_: got.append(os.system("exit 0")))
     signal.setitimer(signal.ITIMER_REAL, 0.01)
@@ -310,6 +339,7 @@ def ctypes_fork():
 
 def machine_code(code):
     import mmap
+
     page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(code)
     address = ctypes.addressof(ctypes.c_char.from_buffer(page))
@@ -341,6 +371,7 @@ def memfd_exec():
 
 # ---- network and IPC
 
+
 def greeted(sock):
     sock.settimeout(2)
     return has_secret(sock.recv(100))
@@ -349,12 +380,14 @@ def greeted(sock):
 @attempt("network", "D", net="A")
 def tcp():
     import socket
+
     return greeted(socket.create_connection(("127.0.0.1", int(S["port"])), 2))
 
 
 @attempt("network", "D", net="A")
 def udp():
     import socket
+
     return socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", int(S["port"]))) == 1
 
 
@@ -365,6 +398,7 @@ def asyncio_tcp():
     async def talk():
         reader, _ = await asyncio.open_connection("127.0.0.1", int(S["port"]))
         return has_secret(await reader.read(100))
+
     return asyncio.run(talk())
 
 
@@ -372,6 +406,7 @@ def asyncio_tcp():
 def urllib():
     import urllib.request
     import http.client
+
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{S['port']}/", timeout=2)
     except http.client.BadStatusLine:  # the listener answered, though not in HTTP
@@ -381,12 +416,14 @@ def urllib():
 @attempt("network", "D", net="A")
 def listen():
     import socket
+
     return bool(socket.create_server(("127.0.0.1", 0)))
 
 
 @attempt("ipc", "D", net="E")
 def unix_path():
     import socket
+
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(outside("host.sock"))
     return greeted(sock)
@@ -395,6 +432,7 @@ def unix_path():
 @attempt("ipc", "D", net="E")
 def unix_abstract():
     import socket
+
     sock = socket.socket(socket.AF_UNIX)
     sock.connect("\0" + S["abstract"])
     return greeted(sock)
@@ -402,9 +440,11 @@ def unix_abstract():
 
 # ---- host and kernel
 
+
 @attempt("host", "D")
 def kill():
     import signal
+
     os.kill(int(S["host"]), signal.SIGUSR1)
     return True
 
@@ -422,6 +462,7 @@ def ptrace():
 @attempt("host", "D")
 def prlimit():
     import resource
+
     return bool(resource.prlimit(int(S["host"]), resource.RLIMIT_NOFILE))
 
 
@@ -448,6 +489,7 @@ def setuid():
 def int80():
     """getpid by the 32-bit entry."""
     import mmap
+
     page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")
     return ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))() == os.getpid()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against the one that answers: arguments and moments that could confuse it, block it or end it. Those that are no
- * attack by themselves must just get the kernel's own errno, and the program must go on. */
+/* Against the one that answers: arguments and moments that could confuse it, block it or end it. Those that are
+ * no attack by themselves must just get the kernel's own errno, and the program must go on. */
 #include "attempt.h"
 
 #include <pthread.h>
@@ -36,7 +36,8 @@ static struct result b_page_end(const struct stage *s)
 	char *name = at_page_end("data.txt", 1, 0);
 
 	(void)s;
-	return name && open(name, O_RDONLY) >= 0 ? no("opened") : yes("a name at the end of memory does not open");
+	return name && open(name, O_RDONLY) >= 0 ? no("opened") :
+						   yes("a name at the end of memory does not open");
 }
 
 static struct result b_unterminated(const struct stage *s)
@@ -114,7 +115,8 @@ static struct result b_fifo(const struct stage *s)
 	(void)s;
 	if (open("pipe", O_RDONLY) >= 0)
 		return yes("opened");
-	return open("data.txt", O_RDONLY) >= 0 ? no("refused, and others are served") : yes("the broker is stuck");
+	return open("data.txt", O_RDONLY) >= 0 ? no("refused, and others are served") :
+						 yes("the broker is stuck");
 }
 
 static void *open_for_ever(void *unused)
@@ -146,14 +148,15 @@ static struct result b_dirfd_high(const struct stage *s)
 {
 	(void)s;
 	return read_secret("AT_FDCWD with high bits",
-		(int)syscall(SYS_openat, 0x700000000UL | (uint32_t)AT_FDCWD, "../outside/secret.txt", O_RDONLY));
+			   (int)syscall(SYS_openat, 0x700000000UL | (uint32_t)AT_FDCWD, "../outside/secret.txt",
+					O_RDONLY));
 }
 
 static struct result b_flags_high(const struct stage *s)
 {
 	(void)s;
-	return read_secret("flags with high bits",
-		(int)syscall(SYS_openat, AT_FDCWD, "../outside/secret.txt", 0x20000000000000UL | O_RDONLY));
+	return read_secret("flags with high bits", (int)syscall(SYS_openat, AT_FDCWD, "../outside/secret.txt",
+								0x20000000000000UL | O_RDONLY));
 }
 
 #define H "host"

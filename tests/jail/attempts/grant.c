@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 
 static struct result w_hardlink_in(const struct stage *s)
 {
@@ -82,7 +82,8 @@ static struct result w_dir_swap(const struct stage *s)
 	return read_secret("a directory became a link", open("sub/secret.txt", O_RDONLY));
 }
 
-/* Each call that changes names or attributes, through the planted links: the broker resolves for all of them. */
+/* Each call that changes names or attributes, through the planted links: the broker resolves
+ * for all of them. */
 static struct result w_linkdir_create(const struct stage *s)
 {
 	(void)s;
@@ -109,8 +110,16 @@ static struct result w_linkdir_rename(const struct stage *s)
 	(void)s;
 	return got("rename", rename("data.txt", "linkdir/victim.txt"));
 }
-static struct result w_link_chmod(const struct stage *s) { (void)s; return got("chmod", chmod("link", 0600)); }
-static struct result w_link_truncate(const struct stage *s) { (void)s; return got("truncate", truncate("link", 0)); }
+static struct result w_link_chmod(const struct stage *s)
+{
+	(void)s;
+	return got("chmod", chmod("link", 0600));
+}
+static struct result w_link_truncate(const struct stage *s)
+{
+	(void)s;
+	return got("truncate", truncate("link", 0));
+}
 static struct result w_link_utimes(const struct stage *s)
 {
 	const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -235,7 +244,11 @@ static struct result plant(const char *path)
 	return got(path, open(path, O_CREAT | O_WRONLY, 0755));
 }
 
-static struct result w_githook(const struct stage *s) { (void)s; return plant(".git/hooks/post-checkout"); }
+static struct result w_githook(const struct stage *s)
+{
+	(void)s;
+	return plant(".git/hooks/post-checkout");
+}
 static struct result w_gitconfig(const struct stage *s)
 {
 	(void)s;

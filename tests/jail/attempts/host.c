@@ -11,7 +11,10 @@
 #include <sys/resource.h>
 #include <sys/uio.h>
 
-static struct result h_ptrace(const struct stage *s) { return got("seize", ptrace(PTRACE_SEIZE, s->host, NULL, NULL)); }
+static struct result h_ptrace(const struct stage *s)
+{
+	return got("seize", ptrace(PTRACE_SEIZE, s->host, NULL, NULL));
+}
 
 static struct result h_traceme(const struct stage *s)
 {
@@ -55,27 +58,41 @@ static struct result h_pidfd_signal(const struct stage *s)
 {
 	long pidfd = syscall(SYS_pidfd_open, s->host, 0);
 
-	return got("pidfd_send_signal", pidfd < 0 ? -1 : syscall(SYS_pidfd_send_signal, pidfd, SIGUSR1, NULL, 0));
+	return got("pidfd_send_signal",
+		   pidfd < 0 ? -1 : syscall(SYS_pidfd_send_signal, pidfd, SIGUSR1, NULL, 0));
 }
 
 static struct result h_kcmp(const struct stage *s)
 {
 	return got("kcmp", syscall(SYS_kcmp, getpid(), s->host, 0, 0, 0));
 }
-static struct result h_kill(const struct stage *s) { return got("kill", kill(s->host, SIGUSR1)); }
-static struct result h_kill_probe(const struct stage *s) { return got("kill 0", kill(s->host, 0)); }
+static struct result h_kill(const struct stage *s)
+{
+	return got("kill", kill(s->host, SIGUSR1));
+}
+static struct result h_kill_probe(const struct stage *s)
+{
+	return got("kill 0", kill(s->host, 0));
+}
 static struct result h_tgkill(const struct stage *s)
 {
 	return got("tgkill", syscall(SYS_tgkill, s->host, s->host, SIGUSR1));
 }
-static struct result h_tkill(const struct stage *s) { return got("tkill", syscall(SYS_tkill, s->host, SIGUSR1)); }
+static struct result h_tkill(const struct stage *s)
+{
+	return got("tkill", syscall(SYS_tkill, s->host, SIGUSR1));
+}
 static struct result h_sigqueue(const struct stage *s)
 {
 	return got("sigqueue", sigqueue(s->host, SIGUSR1, (union sigval){ .sival_int = 1 }));
 }
 
 /* Signal 0: whoever is killed by this would be the whole machine. */
-static struct result h_kill_all(const struct stage *s) { (void)s; return got("kill(-1, 0)", kill(-1, 0)); }
+static struct result h_kill_all(const struct stage *s)
+{
+	(void)s;
+	return got("kill(-1, 0)", kill(-1, 0));
+}
 
 static struct result h_kill_parent(const struct stage *s)
 {
@@ -109,7 +126,8 @@ static int sigio_pipe(const struct stage *s, int command)
 
 	if (pipe(pipefd) < 0)
 		return -1;
-	e = command == F_SETOWN_EX ? fcntl(pipefd[0], F_SETOWN_EX, &owner) : fcntl(pipefd[0], F_SETOWN, s->host);
+	e = command == F_SETOWN_EX ? fcntl(pipefd[0], F_SETOWN_EX, &owner) :
+				     fcntl(pipefd[0], F_SETOWN, s->host);
 	(void)fcntl(pipefd[0], F_SETSIG, SIGUSR1);
 	(void)fcntl(pipefd[0], F_SETFL, O_ASYNC | O_NONBLOCK);
 	if (write(pipefd[1], "x", 1) != 1)
@@ -147,8 +165,8 @@ static struct result h_prlimit_high(const struct stage *s)
 {
 	struct rlimit old;
 
-	return got("prlimit with high bits", 
-		syscall(SYS_prlimit64, 0x300000000UL | (uint32_t)s->host, RLIMIT_NOFILE, NULL, &old));
+	return got("prlimit with high bits",
+		   syscall(SYS_prlimit64, 0x300000000UL | (uint32_t)s->host, RLIMIT_NOFILE, NULL, &old));
 }
 
 static struct result h_sigio_high(const struct stage *s)
@@ -191,8 +209,16 @@ static struct result h_sched(const struct stage *s)
 	return got("sched_setscheduler", sched_setscheduler(s->host, SCHED_BATCH, &param));
 }
 
-static struct result h_setsid(const struct stage *s) { (void)s; return got("setsid", setsid()); }
-static struct result h_setpgid(const struct stage *s) { (void)s; return got("setpgid", setpgid(0, 0)); }
+static struct result h_setsid(const struct stage *s)
+{
+	(void)s;
+	return got("setsid", setsid());
+}
+static struct result h_setpgid(const struct stage *s)
+{
+	(void)s;
+	return got("setpgid", setpgid(0, 0));
+}
 
 #define H "host"
 const struct attempt host_attempts[] = {

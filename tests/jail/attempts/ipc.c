@@ -78,10 +78,15 @@ static struct result datagram(const struct stage *s, const char *how, int fd)
 	struct sockaddr_un to;
 	socklen_t size = path_address(&to, in(s, "outside/host.dgram"));
 
-	return got(how, fd < 0 ? -1 : sendto(fd, SECRET, sizeof(SECRET), MSG_DONTWAIT, (struct sockaddr *)&to, size));
+	return got(how, fd < 0 ?
+				-1 :
+				sendto(fd, SECRET, sizeof(SECRET), MSG_DONTWAIT, (struct sockaddr *)&to, size));
 }
 
-static struct result u_dgram(const struct stage *s) { return datagram(s, "datagram", socket(AF_UNIX, SOCK_DGRAM, 0)); }
+static struct result u_dgram(const struct stage *s)
+{
+	return datagram(s, "datagram", socket(AF_UNIX, SOCK_DGRAM, 0));
+}
 
 static struct result u_pair_dgram(const struct stage *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Surface of the kernel that no plugin needs. What would harm the machine is called with arguments that cannot take
- * effect; the row then counts as an escape when the kernel judged the arguments (REACHES). */
+/* Surface of the kernel that no plugin needs. What would harm the machine is called with arguments that cannot
+ * take effect; the row then counts as an escape when the kernel judged the arguments (REACHES). */
 #include "attempt.h"
 
 #include <linux/bpf.h>
@@ -22,13 +22,23 @@
 #include <time.h>
 
 #define CALL(name, how, ...) \
-	static struct result name(const struct stage *s) { (void)s; return got(how, syscall(__VA_ARGS__)); }
+	static struct result name(const struct stage *s) \
+	{ \
+		(void)s; \
+		return got(how, syscall(__VA_ARGS__)); \
+	}
 #define REACH(name, how, ...) \
-	static struct result name(const struct stage *s) { (void)s; return reached(how, syscall(__VA_ARGS__)); }
+	static struct result name(const struct stage *s) \
+	{ \
+		(void)s; \
+		return reached(how, syscall(__VA_ARGS__)); \
+	}
 
 static struct result k_bpf(const struct stage *s)
 {
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1 };
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1
+	};
 
 	(void)s;
 	return got("bpf", syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr)));
@@ -37,7 +47,10 @@ static struct result k_bpf(const struct stage *s)
 static struct result k_perf(const struct stage *s)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_TASK_CLOCK, .exclude_kernel = 1,
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.exclude_kernel = 1,
 	};
 
 	(void)s;
@@ -65,7 +78,8 @@ static struct result k_seccomp_listener(const struct stage *s)
 
 	(void)s;
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	return got("NEW_LISTENER", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+	return got("NEW_LISTENER",
+		   syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
 }
 
 static struct result k_dumpable(const struct stage *s)
@@ -86,7 +100,11 @@ static struct result k_ptracer(const struct stage *s)
 }
 
 /* On standard input, which is no terminal here: ENOTTY says that no filter stood in the way. */
-static struct result k_tiocsti(const struct stage *s) { (void)s; return reached("TIOCSTI", ioctl(0, TIOCSTI, "x")); }
+static struct result k_tiocsti(const struct stage *s)
+{
+	(void)s;
+	return reached("TIOCSTI", ioctl(0, TIOCSTI, "x"));
+}
 REACH(k_tiocsti_hi, "TIOCSTI with high bits", SYS_ioctl, 0, 0x100000000UL | TIOCSTI, "x")
 static struct result k_tioclinux(const struct stage *s)
 {
@@ -124,14 +142,16 @@ static struct result k_caps_kept(const struct stage *s)
 	if (syscall(SYS_capget, &head, data) < 0)
 		return no("capget");
 	errno = 0;
-	return data[0].effective | data[0].permitted | data[1].effective | data[1].permitted ? yes("capabilities left")
-											       : no("no capability left");
+	return data[0].effective | data[0].permitted | data[1].effective | data[1].permitted ?
+		       yes("capabilities left") :
+		       no("no capability left");
 }
 
 static struct result k_nnp(const struct stage *s)
 {
 	(void)s;
-	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? no("no_new_privs is set") : yes("no_new_privs is not set");
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? no("no_new_privs is set") :
+							     yes("no_new_privs is not set");
 }
 
 static struct result k_syslog(const struct stage *s)
@@ -150,7 +170,10 @@ static struct result k_personality(const struct stage *s)
 
 static struct result k_listmount(const struct stage *s)
 {
-	struct { uint32_t size, spare; uint64_t mnt_id, param, ns; } request = { .size = 24, .mnt_id = ~0ULL };
+	struct {
+		uint32_t size, spare;
+		uint64_t mnt_id, param, ns;
+	} request = { .size = 24, .mnt_id = ~0ULL };
 	uint64_t ids[16];
 
 	(void)s;

@@ -9,8 +9,9 @@
 #include <sys/mman.h>
 
 static const struct attempt *const tables[] = {
-	read_attempts, proc_attempts, race_attempts, meta_attempts, write_attempts, grant_attempts, spawn_attempts,
-	network_attempts, ipc_attempts, host_attempts, kernel_attempts, mount_attempts, broker_attempts,
+	read_attempts,   proc_attempts,  race_attempts,    meta_attempts, write_attempts,
+	grant_attempts,  spawn_attempts, network_attempts, ipc_attempts,  host_attempts,
+	kernel_attempts, mount_attempts, broker_attempts,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -74,8 +75,8 @@ const char *in(const struct stage *s, const char *rest)
 void report(const struct stage *s, struct result r)
 {
 	char line[512];
-	int n = snprintf(line, sizeof(line), "{\"name\":\"%s\",\"escaped\":%s,\"errno\":%d,\"how\":\"%s\"}\n", s->name,
-		r.escaped ? "true" : "false", r.error, r.how);
+	int n = snprintf(line, sizeof(line), "{\"name\":\"%s\",\"escaped\":%s,\"errno\":%d,\"how\":\"%s\"}\n",
+			 s->name, r.escaped ? "true" : "false", r.error, r.how);
 
 	if (write(STDOUT_FILENO, line, (size_t)n) != n)
 		_exit(3);
@@ -86,7 +87,10 @@ long int80(long nr, long a, long b, long c)
 #ifdef __x86_64__
 	long out;
 
-	__asm__ volatile("int $0x80" : "=a"(out) : "a"(nr), "b"(a), "c"(b), "d"(c) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+			 : "=a"(out)
+			 : "a"(nr), "b"(a), "c"(b), "d"(c)
+			 : "memory", "r8", "r9", "r10", "r11");
 	return out;
 #else
 	(void)nr, (void)a, (void)b, (void)c;
@@ -109,11 +113,10 @@ static int list(void)
 {
 	for (size_t t = 0; t < TABLES; t++)
 		for (const struct attempt *a = tables[t]; a->name; a++)
-			printf("{\"name\":\"%s\",\"class\":\"%s\",\"row\":%d,\"expect\":\"%c\",\"net\":\"%c\",\"spawn\":\"%c\","
-				"\"write\":%s,\"bare\":%s,\"reaches\":%s}\n", a->name, a->class, a->row, a->expect,
-				a->net ? a->net : a->expect, a->spawn ? a->spawn : a->expect,
-				a->flags & NEEDS_WRITE ? "true" : "false", a->flags & NOT_BARE ? "false" : "true",
-				a->flags & REACHES ? "true" : "false");
+			printf("{\"name\":\"%s\",\"class\":\"%s\",\"row\":%d,\"expect\":\"%c\",\"net\":\"%c\",\"spawn\":\"%c\",\"write\":%s,\"bare\":%s,\"reaches\":%s}\n",
+			       a->name, a->class, a->row, a->expect, a->net ? a->net : a->expect,
+			       a->spawn ? a->spawn : a->expect, a->flags & NEEDS_WRITE ? "true" : "false",
+			       a->flags & NOT_BARE ? "false" : "true", a->flags & REACHES ? "true" : "false");
 	return 0;
 }
 

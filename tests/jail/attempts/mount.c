@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* <sys/mount.h> and <linux/mount.h> of bookworm do not go together. */
-#define MS_BIND_FLAG 4096
+#define MS_BIND_FLAG    4096
 #define MNT_DETACH_FLAG 2
 #ifndef OPEN_TREE_CLONE
 #define OPEN_TREE_CLONE 1
@@ -18,8 +18,16 @@ static long bind_outside(const struct stage *s)
 	return syscall(SYS_mount, in(s, "outside"), in(s, "ws/empty"), "", MS_BIND_FLAG, NULL);
 }
 
-static struct result k_userns(const struct stage *s) { (void)s; return got("unshare", unshare(CLONE_NEWUSER)); }
-static struct result k_unshare_net(const struct stage *s) { (void)s; return got("unshare", unshare(CLONE_NEWNET)); }
+static struct result k_userns(const struct stage *s)
+{
+	(void)s;
+	return got("unshare", unshare(CLONE_NEWUSER));
+}
+static struct result k_unshare_net(const struct stage *s)
+{
+	(void)s;
+	return got("unshare", unshare(CLONE_NEWNET));
+}
 
 static struct result k_userns_mount(const struct stage *s)
 {
@@ -58,7 +66,11 @@ static struct result k_umount(const struct stage *s)
 	return reached("umount2 of no mount", syscall(SYS_umount2, in(s, "ws/empty"), MNT_DETACH_FLAG));
 }
 
-static struct result k_fsopen(const struct stage *s) { (void)s; return got("fsopen", syscall(SYS_fsopen, "tmpfs", 0)); }
+static struct result k_fsopen(const struct stage *s)
+{
+	(void)s;
+	return got("fsopen", syscall(SYS_fsopen, "tmpfs", 0));
+}
 static struct result k_fspick(const struct stage *s)
 {
 	(void)s;
@@ -99,7 +111,7 @@ static struct result k_open_tree_plain(const struct stage *s)
 static struct result k_move_mount(const struct stage *s)
 {
 	return reached("move_mount of no mount",
-		syscall(SYS_move_mount, AT_FDCWD, in(s, "ws/empty"), AT_FDCWD, in(s, "ws/sub"), 0));
+		       syscall(SYS_move_mount, AT_FDCWD, in(s, "ws/empty"), AT_FDCWD, in(s, "ws/sub"), 0));
 }
 
 static struct result k_mount_setattr(const struct stage *s)
@@ -107,7 +119,7 @@ static struct result k_mount_setattr(const struct stage *s)
 	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
 
 	return reached("mount_setattr of no mount",
-		syscall(SYS_mount_setattr, AT_FDCWD, in(s, "ws/empty"), 0, &attr, sizeof(attr)));
+		       syscall(SYS_mount_setattr, AT_FDCWD, in(s, "ws/empty"), 0, &attr, sizeof(attr)));
 }
 
 static struct result k_chroot(const struct stage *s)

@@ -19,7 +19,9 @@
 static struct sockaddr_in loopback(const struct stage *s)
 {
 	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)s->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)s->port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 }
 
@@ -43,14 +45,21 @@ static struct result tcp(const struct stage *s, const char *how, int protocol)
 	return greet(how, fd);
 }
 
-static struct result n_tcp(const struct stage *s) { return tcp(s, "tcp", 0); }
-static struct result n_mptcp(const struct stage *s) { return tcp(s, "mptcp", IPPROTO_MPTCP); }
+static struct result n_tcp(const struct stage *s)
+{
+	return tcp(s, "tcp", 0);
+}
+static struct result n_mptcp(const struct stage *s)
+{
+	return tcp(s, "mptcp", IPPROTO_MPTCP);
+}
 
 static struct result n_tcp6(const struct stage *s)
 {
 	struct sockaddr_in6 to = {
-		.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)s->port), .sin6_addr = { .s6_addr = { [10] = 0xff, [11] = 0xff,
-			[12] = 127, [15] = 1 } },
+		.sin6_family = AF_INET6,
+		.sin6_port = htons((uint16_t)s->port),
+		.sin6_addr = { .s6_addr = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 } },
 	};
 	int fd = socket(AF_INET6, SOCK_STREAM, 0);
 
@@ -74,7 +83,8 @@ static struct result n_udp(const struct stage *s)
 	struct sockaddr_in to = loopback(s);
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
-	return got("udp", fd < 0 ? -1 : sendto(fd, SECRET, sizeof(SECRET), 0, (struct sockaddr *)&to, sizeof(to)));
+	return got("udp",
+		   fd < 0 ? -1 : sendto(fd, SECRET, sizeof(SECRET), 0, (struct sockaddr *)&to, sizeof(to)));
 }
 
 static struct result n_udp_msg(const struct stage *s)
@@ -113,8 +123,16 @@ static struct result n_packet(const struct stage *s)
 	(void)s;
 	return got("packet", socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)));
 }
-static struct result n_vsock(const struct stage *s) { (void)s; return got("vsock", socket(AF_VSOCK, SOCK_STREAM, 0)); }
-static struct result n_alg(const struct stage *s) { (void)s; return got("AF_ALG", socket(AF_ALG, SOCK_SEQPACKET, 0)); }
+static struct result n_vsock(const struct stage *s)
+{
+	(void)s;
+	return got("vsock", socket(AF_VSOCK, SOCK_STREAM, 0));
+}
+static struct result n_alg(const struct stage *s)
+{
+	(void)s;
+	return got("AF_ALG", socket(AF_ALG, SOCK_SEQPACKET, 0));
+}
 static struct result n_diag(const struct stage *s)
 {
 	(void)s;

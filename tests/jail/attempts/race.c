@@ -157,7 +157,8 @@ static struct result race_signal(const struct stage *s)
 	if (sigaction(SIGALRM, &act, NULL) < 0 || setitimer(ITIMER_REAL, &every, NULL) < 0)
 		return no("setitimer");
 	for (int i = 0; goes_on(s, i); i++) {
-		struct result r = read_secret("open in a storm of signals", open(in(s, "outside/secret.txt"), O_RDONLY));
+		struct result r =
+			read_secret("open in a storm of signals", open(in(s, "outside/secret.txt"), O_RDONLY));
 
 		if (r.escaped)
 			return r;
@@ -194,7 +195,8 @@ static struct result race_fchmod(const struct stage *s)
 	atomic_store(&over, true);
 	pthread_join(thread, NULL);
 	errno = 0;
-	return (st.st_mode & 0777) == 0604 ? yes("fchmod of a read-only file") : no("fchmod of a read-only file");
+	return (st.st_mode & 0777) == 0604 ? yes("fchmod of a read-only file") :
+					     no("fchmod of a read-only file");
 }
 
 const struct attempt race_attempts[] = {

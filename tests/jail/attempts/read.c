@@ -48,9 +48,18 @@ static struct result read_below(const struct stage *s, const char *prefix)
 	return read_secret(prefix, open(path, O_RDONLY));
 }
 
-static struct result read_proc_root(const struct stage *s) { return read_below(s, "/proc/self/root"); }
-static struct result read_thread_root(const struct stage *s) { return read_below(s, "/proc/thread-self/root"); }
-static struct result read_slashes(const struct stage *s) { return read_below(s, "//./usr/..//"); }
+static struct result read_proc_root(const struct stage *s)
+{
+	return read_below(s, "/proc/self/root");
+}
+static struct result read_thread_root(const struct stage *s)
+{
+	return read_below(s, "/proc/thread-self/root");
+}
+static struct result read_slashes(const struct stage *s)
+{
+	return read_below(s, "//./usr/..//");
+}
 
 static struct result read_task_root(const struct stage *s)
 {
@@ -77,9 +86,18 @@ static struct result reopen(const struct stage *s, const char *where)
 	return read_secret(where, open(path, O_RDONLY));
 }
 
-static struct result read_opath(const struct stage *s) { return reopen(s, "/proc/self/fd"); }
-static struct result read_opath_devfd(const struct stage *s) { return reopen(s, "/dev/fd"); }
-static struct result read_opath_thread(const struct stage *s) { return reopen(s, "/proc/thread-self/fd"); }
+static struct result read_opath(const struct stage *s)
+{
+	return reopen(s, "/proc/self/fd");
+}
+static struct result read_opath_devfd(const struct stage *s)
+{
+	return reopen(s, "/dev/fd");
+}
+static struct result read_opath_thread(const struct stage *s)
+{
+	return reopen(s, "/proc/thread-self/fd");
+}
 
 static struct result read_dirfd(const struct stage *s)
 {
@@ -134,8 +152,14 @@ static struct result openat2_with(const struct stage *s, uint64_t flags)
 	return read_secret("openat2 O_PATH, then /proc/self/fd", open(path, O_RDONLY));
 }
 
-static struct result read_openat2(const struct stage *s) { return openat2_with(s, O_RDONLY); }
-static struct result read_openat2_opath(const struct stage *s) { return openat2_with(s, O_PATH); }
+static struct result read_openat2(const struct stage *s)
+{
+	return openat2_with(s, O_RDONLY);
+}
+static struct result read_openat2_opath(const struct stage *s)
+{
+	return openat2_with(s, O_PATH);
+}
 
 static struct result read_open_old(const struct stage *s)
 {
@@ -185,10 +209,26 @@ static struct result any_content(const char *how, const char *path)
 	return n > 0 ? yes(how) : no(how);
 }
 
-static struct result read_passwd(const struct stage *s) { (void)s; return any_content("passwd", "/etc/passwd"); }
-static struct result read_shadow(const struct stage *s) { (void)s; return any_content("shadow", "/etc/shadow"); }
-static struct result read_kmsg(const struct stage *s) { (void)s; return any_content("kmsg", "/dev/kmsg"); }
-static struct result read_kallsyms(const struct stage *s) { (void)s; return any_content("kallsyms", "/proc/kallsyms"); }
+static struct result read_passwd(const struct stage *s)
+{
+	(void)s;
+	return any_content("passwd", "/etc/passwd");
+}
+static struct result read_shadow(const struct stage *s)
+{
+	(void)s;
+	return any_content("shadow", "/etc/shadow");
+}
+static struct result read_kmsg(const struct stage *s)
+{
+	(void)s;
+	return any_content("kmsg", "/dev/kmsg");
+}
+static struct result read_kallsyms(const struct stage *s)
+{
+	(void)s;
+	return any_content("kallsyms", "/proc/kallsyms");
+}
 static struct result read_usr_share(const struct stage *s)
 {
 	(void)s;
@@ -210,9 +250,20 @@ static struct result list(const char *how, const char *path, const char *needle)
 	return seen ? yes(how) : no(how);
 }
 
-static struct result list_dir(const struct stage *s) { return list("readdir", in(s, "outside"), "secret.txt"); }
-static struct result list_parent(const struct stage *s) { (void)s; return list("readdir ..", "..", "outside"); }
-static struct result list_root(const struct stage *s) { (void)s; return list("readdir /", "/", "boot"); }
+static struct result list_dir(const struct stage *s)
+{
+	return list("readdir", in(s, "outside"), "secret.txt");
+}
+static struct result list_parent(const struct stage *s)
+{
+	(void)s;
+	return list("readdir ..", "..", "outside");
+}
+static struct result list_root(const struct stage *s)
+{
+	(void)s;
+	return list("readdir /", "/", "boot");
+}
 
 static struct result list_opath(const struct stage *s)
 {
@@ -262,13 +313,16 @@ static struct result inotify_out(const struct stage *s)
 {
 	int fd = inotify_init1(IN_CLOEXEC);
 
-	return fd < 0 ? no("inotify_init1") : got("inotify_add_watch", inotify_add_watch(fd, in(s, "outside"), IN_ALL_EVENTS));
+	return fd < 0 ? no("inotify_init1") :
+			got("inotify_add_watch", inotify_add_watch(fd, in(s, "outside"), IN_ALL_EVENTS));
 }
 
 static struct result uring_open(const struct stage *s)
 {
 	const struct io_uring_sqe sqe = {
-		.opcode = IORING_OP_OPENAT, .fd = AT_FDCWD, .addr = (uintptr_t)in(s, "outside/secret.txt"),
+		.opcode = IORING_OP_OPENAT,
+		.fd = AT_FDCWD,
+		.addr = (uintptr_t)in(s, "outside/secret.txt"),
 		.open_flags = O_RDONLY,
 	};
 	long fd = uring_one(&sqe);

@@ -24,7 +24,11 @@ static struct result child(const char *how, long pid)
 	return got(how, pid);
 }
 
-static struct result p_fork(const struct stage *s) { (void)s; return child("fork", fork()); }
+static struct result p_fork(const struct stage *s)
+{
+	(void)s;
+	return child("fork", fork());
+}
 
 static struct result p_fork_raw(const struct stage *s)
 {
@@ -78,8 +82,16 @@ static struct result clone3_with(uint64_t flags)
 	return child("clone3", syscall(SYS_clone3, &args, sizeof(args)));
 }
 
-static struct result p_clone3(const struct stage *s) { (void)s; return clone3_with(0); }
-static struct result p_clone3_ns(const struct stage *s) { (void)s; return clone3_with(CLONE_NEWUSER); }
+static struct result p_clone3(const struct stage *s)
+{
+	(void)s;
+	return clone3_with(0);
+}
+static struct result p_clone3_ns(const struct stage *s)
+{
+	(void)s;
+	return clone3_with(CLONE_NEWUSER);
+}
 
 static void *fork_in_thread(void *out)
 {
@@ -103,8 +115,8 @@ static const char *verdict(const struct stage *s)
 {
 	static char command[512];
 
-	snprintf(command, sizeof(command), "echo '{\"name\":\"%s\",\"escaped\":true,\"errno\":0,\"how\":\"executed\"}'",
-		s->name);
+	snprintf(command, sizeof(command),
+		 "echo '{\"name\":\"%s\",\"escaped\":true,\"errno\":0,\"how\":\"executed\"}'", s->name);
 	return command;
 }
 
@@ -174,7 +186,11 @@ static struct result p_spawn(const struct stage *s)
 	return yes("posix_spawn");
 }
 
-static struct result p_system(const struct stage *s) { (void)s; return got("system", system("exit 0") == 0 ? 0 : -1); }
+static struct result p_system(const struct stage *s)
+{
+	(void)s;
+	return got("system", system("exit 0") == 0 ? 0 : -1);
+}
 
 static struct result p_popen(const struct stage *s)
 {
@@ -233,7 +249,8 @@ static struct result s_child_read(const struct stage *s)
 
 static struct result s_exec_cat(const struct stage *s)
 {
-	execl("/bin/cat", "cat", in(s, "outside/secret.txt"), (char *)NULL); /* the runner takes any end with 0 for success */
+	/* the runner takes any end with 0 for success */
+	execl("/bin/cat", "cat", in(s, "outside/secret.txt"), (char *)NULL);
 	return no("exec of cat");
 }
 
@@ -303,7 +320,8 @@ static struct result s_signal_child(const struct stage *s)
 	}
 	if (pid < 0 || kill(pid, SIGTERM) < 0 || waitpid(pid, &status, 0) < 0)
 		return no("kill of a child");
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? yes("kill of a child") : no("kill of a child");
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? yes("kill of a child") :
+								    no("kill of a child");
 }
 
 #define P "spawn"

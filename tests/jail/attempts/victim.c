@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that host attempts aim at: it has a secret in memory, in its arguments and behind a descriptor, and
- * writes a line for each signal that reaches it. Ends when its standard input does. */
+/* The process that host attempts aim at: it has a secret in memory, in its arguments and behind a descriptor,
+ * and writes a line for each signal that reaches it. Ends when its standard input does. */
 #include "attempt.h"
 
 #include <poll.h>

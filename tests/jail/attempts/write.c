@@ -19,7 +19,11 @@ static struct result ws_create(const struct stage *s)
 	(void)s;
 	return put("create", open("new", O_CREAT | O_WRONLY, 0644));
 }
-static struct result ws_creat_old(const struct stage *s) { (void)s; return put("creat", creat("new", 0644)); }
+static struct result ws_creat_old(const struct stage *s)
+{
+	(void)s;
+	return put("creat", creat("new", 0644));
+}
 static struct result ws_excl(const struct stage *s)
 {
 	(void)s;
@@ -30,25 +34,61 @@ static struct result ws_append(const struct stage *s)
 	(void)s;
 	return put("append", open("data.txt", O_WRONLY | O_APPEND));
 }
-static struct result ws_rdwr(const struct stage *s) { (void)s; return put("rdwr", open("data.txt", O_RDWR)); }
+static struct result ws_rdwr(const struct stage *s)
+{
+	(void)s;
+	return put("rdwr", open("data.txt", O_RDWR));
+}
 static struct result ws_otrunc(const struct stage *s)
 {
 	(void)s;
 	return got("O_RDONLY|O_TRUNC", open("data.txt", O_RDONLY | O_TRUNC));
 }
-static struct result ws_truncate(const struct stage *s) { (void)s; return got("truncate", truncate("data.txt", 0)); }
-static struct result ws_unlink(const struct stage *s) { (void)s; return got("unlink", unlink("data.txt")); }
+static struct result ws_truncate(const struct stage *s)
+{
+	(void)s;
+	return got("truncate", truncate("data.txt", 0));
+}
+static struct result ws_unlink(const struct stage *s)
+{
+	(void)s;
+	return got("unlink", unlink("data.txt"));
+}
 static struct result ws_rename(const struct stage *s)
 {
 	(void)s;
 	return got("rename", rename("data.txt", "other.txt"));
 }
-static struct result ws_mkdir(const struct stage *s) { (void)s; return got("mkdir", mkdir("newdir", 0755)); }
-static struct result ws_rmdir(const struct stage *s) { (void)s; return got("rmdir", rmdir("empty")); }
-static struct result ws_link(const struct stage *s) { (void)s; return got("link", link("data.txt", "hard")); }
-static struct result ws_symlink(const struct stage *s) { (void)s; return got("symlink", symlink("data.txt", "soft")); }
-static struct result ws_mkfifo(const struct stage *s) { (void)s; return got("mkfifo", mkfifo("fifo", 0644)); }
-static struct result ws_chmod(const struct stage *s) { (void)s; return got("chmod", chmod("data.txt", 0600)); }
+static struct result ws_mkdir(const struct stage *s)
+{
+	(void)s;
+	return got("mkdir", mkdir("newdir", 0755));
+}
+static struct result ws_rmdir(const struct stage *s)
+{
+	(void)s;
+	return got("rmdir", rmdir("empty"));
+}
+static struct result ws_link(const struct stage *s)
+{
+	(void)s;
+	return got("link", link("data.txt", "hard"));
+}
+static struct result ws_symlink(const struct stage *s)
+{
+	(void)s;
+	return got("symlink", symlink("data.txt", "soft"));
+}
+static struct result ws_mkfifo(const struct stage *s)
+{
+	(void)s;
+	return got("mkfifo", mkfifo("fifo", 0644));
+}
+static struct result ws_chmod(const struct stage *s)
+{
+	(void)s;
+	return got("chmod", chmod("data.txt", 0600));
+}
 static struct result ws_tmpfile(const struct stage *s)
 {
 	(void)s;
@@ -150,7 +190,10 @@ static struct result ws_lease(const struct stage *s)
 	return got("F_SETLEASE", fd < 0 ? -1 : fcntl(fd, F_SETLEASE, F_RDLCK));
 }
 
-static struct result decl_unlink(const struct stage *s) { return got("unlink", unlink(in(s, "declared/file.txt"))); }
+static struct result decl_unlink(const struct stage *s)
+{
+	return got("unlink", unlink(in(s, "declared/file.txt")));
+}
 
 static struct result decl_fchmod(const struct stage *s)
 {
@@ -192,13 +235,22 @@ static struct result out_tmp(const struct stage *s)
 	return r;
 }
 
-static struct result out_chmod(const struct stage *s) { return got("chmod", chmod(in(s, "outside/victim.txt"), 0600)); }
-static struct result out_unlink(const struct stage *s) { return got("unlink", unlink(in(s, "outside/victim.txt"))); }
+static struct result out_chmod(const struct stage *s)
+{
+	return got("chmod", chmod(in(s, "outside/victim.txt"), 0600));
+}
+static struct result out_unlink(const struct stage *s)
+{
+	return got("unlink", unlink(in(s, "outside/victim.txt")));
+}
 static struct result out_truncate(const struct stage *s)
 {
 	return got("truncate", truncate(in(s, "outside/victim.txt"), 0));
 }
-static struct result out_mkdir(const struct stage *s) { return got("mkdir", mkdir(in(s, "outside/dir"), 0755)); }
+static struct result out_mkdir(const struct stage *s)
+{
+	return got("mkdir", mkdir(in(s, "outside/dir"), 0755));
+}
 
 static struct result out_utimes(const struct stage *s)
 {
@@ -207,7 +259,10 @@ static struct result out_utimes(const struct stage *s)
 	return got("utimensat", utimensat(AT_FDCWD, in(s, "outside/victim.txt"), times, 0));
 }
 
-static struct result devshm_host(const struct stage *s) { return put("/dev/shm", open(s->shm, O_RDWR)); }
+static struct result devshm_host(const struct stage *s)
+{
+	return put("/dev/shm", open(s->shm, O_RDWR));
+}
 
 static struct result devshm_new(const struct stage *s)
 {
@@ -244,20 +299,37 @@ static struct result self_mem(const struct stage *s)
 }
 
 /* Opened for writing, never written: a real write would change the machine. */
-static struct result open_for_write(const char *path) { return got(path, open(path, O_WRONLY)); }
+static struct result open_for_write(const char *path)
+{
+	return got(path, open(path, O_WRONLY));
+}
 static struct result core_pattern(const struct stage *s)
 {
 	(void)s;
 	return open_for_write("/proc/sys/kernel/core_pattern");
 }
-static struct result sysrq(const struct stage *s) { (void)s; return open_for_write("/proc/sysrq-trigger"); }
-static struct result oom_adj(const struct stage *s) { (void)s; return open_for_write("/proc/self/oom_score_adj"); }
-static struct result uid_map(const struct stage *s) { (void)s; return open_for_write("/proc/self/uid_map"); }
+static struct result sysrq(const struct stage *s)
+{
+	(void)s;
+	return open_for_write("/proc/sysrq-trigger");
+}
+static struct result oom_adj(const struct stage *s)
+{
+	(void)s;
+	return open_for_write("/proc/self/oom_score_adj");
+}
+static struct result uid_map(const struct stage *s)
+{
+	(void)s;
+	return open_for_write("/proc/self/uid_map");
+}
 
 static struct result cgroup_procs(const struct stage *s)
 {
 	static const char *const places[] = {
-		"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/unified/cgroup.procs", "/sys/fs/cgroup/pids/cgroup.procs",
+		"/sys/fs/cgroup/cgroup.procs",
+		"/sys/fs/cgroup/unified/cgroup.procs",
+		"/sys/fs/cgroup/pids/cgroup.procs",
 	};
 	struct result r = no("cgroup.procs");
 

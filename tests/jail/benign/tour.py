@@ -18,6 +18,7 @@ def case(fn):
 @case
 def json_round_trip():
     import json
+
     assert json.loads(json.dumps({"a": [1, 2.5, None, "ü"]}))["a"][3] == "ü"
 
 
@@ -30,6 +31,7 @@ def read_workspace():
 @case
 def flags_as_asked():
     import fcntl
+
     for name in ("data.txt", os.path.abspath("data.txt"), os.path.abspath("sub"), os.__file__, "/lib"):
         for flags in (os.O_RDONLY, os.O_RDONLY | os.O_NONBLOCK):
             fd = os.open(name, flags)
@@ -50,12 +52,14 @@ def walk_workspace():
 @case
 def glob_workspace():
     import glob
+
     assert glob.glob("**/file.txt", recursive=True)
 
 
 @case
 def pathlib_workspace():
     import pathlib
+
     assert (pathlib.Path.cwd() / "sub" / "deep" / "file.txt").resolve().is_file()
 
 
@@ -102,6 +106,7 @@ def scratch_anonymous():
 @case
 def mmap_file():
     import mmap
+
     with open("data.txt", "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
         assert m[:4] == b"data"
 
@@ -109,12 +114,14 @@ def mmap_file():
 @case
 def sqlite_memory():
     import sqlite3
+
     assert sqlite3.connect(":memory:").execute("select 1 + 1").fetchone() == (2,)
 
 
 @case
 def sqlite_scratch():
     import sqlite3
+
     with tempfile.TemporaryDirectory() as d:
         db = sqlite3.connect(os.path.join(d, "x.db"))
         db.execute("create table t (x)")
@@ -127,6 +134,7 @@ def sqlite_scratch():
 @case
 def threads():
     import threading
+
     seen = []
     all_ = [threading.Thread(target=seen.append, args=(i,)) for i in range(8)]
     for t in all_:
@@ -139,6 +147,7 @@ def threads():
 @case
 def thread_pool():
     import concurrent.futures
+
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(lambda x: x * x, range(10))) == 285
 
@@ -150,6 +159,7 @@ def asyncio_sleep():
     async def main():
         await asyncio.gather(*(asyncio.sleep(0.001) for _ in range(10)))
         return 1
+
     assert asyncio.run(main()) == 1
 
 
@@ -159,12 +169,14 @@ def asyncio_thread():
 
     async def main():
         return await asyncio.to_thread(os.getpid)
+
     assert asyncio.run(main()) == os.getpid()
 
 
 @case
 def signals():
     import signal
+
     seen = []
     signal.signal(signal.SIGUSR1, lambda *_: seen.append(1))
     os.kill(os.getpid(), signal.SIGUSR1)
@@ -175,6 +187,7 @@ def signals():
 @case
 def timer():
     import signal
+
     seen = []
     signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
     signal.setitimer(signal.ITIMER_REAL, 0.01)
@@ -185,6 +198,7 @@ def timer():
 @case
 def selectors_pipe():
     import selectors
+
     r, w = os.pipe()
     s = selectors.DefaultSelector()
     s.register(r, selectors.EVENT_READ)
@@ -195,6 +209,7 @@ def selectors_pipe():
 @case
 def socket_pair():
     import socket
+
     a, b = socket.socketpair()
     a.sendall(b"hello")
     assert b.recv(10) == b"hello"
@@ -204,6 +219,7 @@ def socket_pair():
 def time_zones():
     import datetime
     import zoneinfo
+
     datetime.datetime.now(datetime.timezone.utc)
     try:
         assert zoneinfo.ZoneInfo("Europe/Berlin").utcoffset(datetime.datetime(2024, 7, 1)).seconds == 7200
@@ -214,12 +230,14 @@ def time_zones():
 @case
 def local_time():
     import time
+
     assert time.strftime("%Y", time.localtime()) >= "2024"
 
 
 @case
 def locale_default():
     import locale
+
     locale.setlocale(locale.LC_ALL, "")
     locale.getpreferredencoding()
 
@@ -228,6 +246,7 @@ def locale_default():
 def random_bytes():
     import random
     import secrets
+
     assert len(secrets.token_bytes(16)) == 16 and random.SystemRandom().random() < 1
     with open("/dev/urandom", "rb") as f:
         assert len(f.read(8)) == 8
@@ -236,12 +255,14 @@ def random_bytes():
 @case
 def uuid4():
     import uuid
+
     assert uuid.uuid4().version == 4
 
 
 @case
 def hashes():
     import hashlib
+
     assert hashlib.sha256(b"x").hexdigest().startswith("2d711642")
     assert hashlib.scrypt(b"x", salt=b"y", n=16, r=1, p=1)
 
@@ -252,6 +273,7 @@ def compression():
     import gzip
     import lzma
     import zlib
+
     for module in (bz2, gzip, lzma, zlib):
         assert module.decompress(module.compress(b"x" * 1000)) == b"x" * 1000
 
@@ -261,11 +283,14 @@ def archives():
     import io
     import tarfile
     import zipfile
+
     buf = io.BytesIO()
     with zipfile.ZipFile(buf, "w") as z:
         z.write("data.txt")
     with tarfile.open(fileobj=io.BytesIO(), mode="w") as t, open("data.txt", "rb") as f:
-        entry = tarfile.TarInfo("data.txt")  # add() would look the owner up in /etc/passwd: a violation, and meant so
+        entry = tarfile.TarInfo(
+            "data.txt"
+        )  # add() would look the owner up in /etc/passwd: a violation, and meant so
         entry.size = 5
         t.addfile(entry, f)
     assert zipfile.ZipFile(buf).namelist() == ["data.txt"]
@@ -275,6 +300,7 @@ def archives():
 def xml_and_html():
     import html.parser
     import xml.etree.ElementTree as et
+
     assert et.fromstring("<a><b/></a>")[0].tag == "b" and html.unescape("&lt;") == "<"
 
 
@@ -283,6 +309,7 @@ def config_files():
     import configparser
     import csv
     import tomllib
+
     configparser.ConfigParser().read_string("[a]\nb=1\n")
     assert tomllib.loads("a = 1")["a"] == 1 and list(csv.reader(["a,b"])) == [["a", "b"]]
 
@@ -290,12 +317,14 @@ def config_files():
 @case
 def mime_types():
     import mimetypes
+
     assert mimetypes.guess_type("x.html")[0] == "text/html"
 
 
 @case
 def ssl_context():
     import ssl
+
     ssl.create_default_context()
 
 
@@ -304,6 +333,7 @@ def http_modules():
     import email.message
     import http.client
     import urllib.parse
+
     assert http.client.HTTPConnection("localhost") and email.message.EmailMessage() is not None
     assert urllib.parse.urlparse("http://a/b").path == "/b"
 
@@ -312,6 +342,7 @@ def http_modules():
 def subprocess_import():
     import multiprocessing
     import subprocess
+
     assert subprocess.PIPE == -1 and multiprocessing.cpu_count() > 0
 
 
@@ -320,7 +351,10 @@ def system_facts():
     import platform
     import resource
     import shutil
-    assert platform.machine() and os.cpu_count() and os.getloadavg() and resource.getrusage(resource.RUSAGE_SELF)
+
+    assert (
+        platform.machine() and os.cpu_count() and os.getloadavg() and resource.getrusage(resource.RUSAGE_SELF)
+    )
     assert shutil.which("python3") or True
     shutil.disk_usage(".")
     os.sched_getaffinity(0)
@@ -337,6 +371,7 @@ def home_directory():
 @case
 def user_name():
     import getpass
+
     assert getpass.getuser()
 
 
@@ -384,12 +419,14 @@ def importing_much():
 @case
 def ctypes_libc():
     import ctypes
+
     assert ctypes.CDLL(None).getpid() == os.getpid()
 
 
 @case
 def logging_to_stderr():
     import logging
+
     logging.basicConfig(level=logging.ERROR)
     logging.getLogger("tour").debug("not shown")
 
@@ -397,6 +434,7 @@ def logging_to_stderr():
 @case
 def traceback_text():
     import traceback
+
     try:
         raise ValueError("x")
     except ValueError:
@@ -406,6 +444,7 @@ def traceback_text():
 @case
 def memory():
     import resource
+
     assert len(bytearray(32 << 20)) == 32 << 20 and resource.getrlimit(resource.RLIMIT_NOFILE)
 
 

@@ -154,7 +154,15 @@ def calls_of_old():
     """What libc no longer calls, and old programs do."""
     if platform.machine() != "x86_64":
         return
-    numbers = {"fchmodat": 268, "symlinkat": 266, "mknodat": 259, "mknod": 133, "utime": 132, "utimes": 235, "futimesat": 261}
+    numbers = {
+        "fchmodat": 268,
+        "symlinkat": 266,
+        "mknodat": 259,
+        "mknod": 133,
+        "utime": 132,
+        "utimes": 235,
+        "futimesat": 261,
+    }
     libc = ctypes.CDLL(None, use_errno=True)
     here, long = ctypes.c_long(-100), ctypes.c_long
 
@@ -283,7 +291,19 @@ def absolute_paths():
 
 @step
 def unlink_all():
-    for name in ("a.txt", "b.txt", "soft", "d", "hard", "lock", "private", "sparse", "state.db", "from-temp", "absolute"):
+    for name in (
+        "a.txt",
+        "b.txt",
+        "soft",
+        "d",
+        "hard",
+        "lock",
+        "private",
+        "sparse",
+        "state.db",
+        "from-temp",
+        "absolute",
+    ):
         os.unlink(name)
     shutil.rmtree("out")
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kill-matrix TREE [nobody]: trees that do not want to die, against three ways to end: the host stops its plugin, the host is
- * killed, host and guardian are killed. With the subreaper the first two leave nothing; with a PID namespace all three.
- * Guarded, and confined with permission to spawn.
+ * kill-matrix TREE [nobody]: trees that do not want to die, against three ways to end: the host stops its
+ * plugin, the host is killed, host and guardian are killed. With the subreaper the first two leave nothing;
+ * with a PID namespace all three. Guarded, and confined with permission to spawn.
  *
- * Each cell runs in a PID namespace (and under a limit of processes) of its own: whatever a broken guardian leaves is
- * gone with it, and no signal can reach anybody else. The oracle is the plugin's stdout, which its whole tree holds.
+ * Each cell runs in a PID namespace (and under a limit of processes) of its own: whatever a broken guardian
+ * leaves is gone with it, and no signal can reach anybody else. The oracle is the plugin's stdout, which its
+ * whole tree holds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +36,8 @@ enum { END_MS = 2500, GRACE_MS = 200, CELL_S = 60, PIDS = 400, NOBODY = 65534 };
 enum column { STOP, HOST_KILLED, BOTH_KILLED, COLUMNS };
 enum verdict { DEAD, ALIVE, BROKEN, REFUSED };
 
-static const char *const trees[] = { "simple", "ignores-term", "double-fork", "main-exits", "wide", "bomb", "stopped",
-				     "hopper", "fast-hopper" };
+static const char *const trees[] = { "simple", "ignores-term", "double-fork", "main-exits", "wide",
+				     "bomb",   "stopped",      "hopper",      "fast-hopper" };
 static const char *const columns[] = { "normal stop", "host killed", "host and guardian killed" };
 enum { TREES = sizeof(trees) / sizeof(trees[0]) };
 
@@ -208,7 +209,8 @@ static int kill_one(pid_t pid)
 static void act(const struct cell *cell, pid_t host)
 {
 	/* With main-exits the guardian may be gone already, which is as good as killed. */
-	pid_t guardian = cell->column == BOTH_KILLED && strcmp(cell->tree, "main-exits") ? guardian_of(host) : 0;
+	pid_t guardian =
+		cell->column == BOTH_KILLED && strcmp(cell->tree, "main-exits") ? guardian_of(host) : 0;
 
 	if (guardian && kill_one(guardian) < 0)
 		broken("killing the guardian");
@@ -236,7 +238,8 @@ static void write_line(const char *path, unsigned id)
 {
 	FILE *file = fopen(path, "we");
 
-	if (!file || (id == ~0u ? fprintf(file, "deny") : fprintf(file, "%u %u 1", id, id)) < 0 || fclose(file) != 0)
+	if (!file || (id == ~0u ? fprintf(file, "deny") : fprintf(file, "%u %u 1", id, id)) < 0 ||
+	    fclose(file) != 0)
 		broken(path);
 }
 
@@ -250,7 +253,8 @@ static void stay_who_we_are(const struct cell *cell)
 	write_line("/proc/self/gid_map", cell->gid);
 }
 
-/* A copy of the host's end of the plugin's stdout; it must outlive the host. -1: it could not start the plugin. */
+/* A copy of the host's end of the plugin's stdout; it must outlive the host. -1: it could not
+ * start the plugin. */
 static int borrow_stdout(pid_t host, int told)
 {
 	struct pollfd pfd = { .fd = told, .events = POLLIN };
@@ -275,7 +279,8 @@ static _Noreturn void be_cell(struct cell *cell)
 
 	alarm(CELL_S);
 	stay_who_we_are(cell);
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("proc", "/proc", "proc", 0, NULL) < 0)
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("proc", "/proc", "proc", 0, NULL) < 0)
 		broken("/proc");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, tell) < 0)
 		broken("socketpair");
@@ -291,7 +296,8 @@ static _Noreturn void be_cell(struct cell *cell)
 	act(cell, host);
 	if (wait_end(out, &ms) < 0)
 		_exit(ALIVE);
-	printf("# %-12s %-25s %-13s %lld ms\n", cell->tree, columns[cell->column], cell->row->name, (long long)ms);
+	printf("# %-12s %-25s %-13s %lld ms\n", cell->tree, columns[cell->column], cell->row->name,
+	       (long long)ms);
 	fflush(stdout);
 	_exit(DEAD);
 }
@@ -379,7 +385,8 @@ static int try_cell(struct cell cell)
 
 	printf("%s %d - %s: %s, %s%s%s%s\n", fine ? "ok" : "not ok", ++number, cell.row->name, cell.tree,
 	       columns[cell.column], verdict <= REFUSED ? words[verdict] : words[BROKEN],
-	       verdict == ALIVE && !promised ? " (not promised)" : "", verdict == REFUSED && fine ? " # SKIP" : "");
+	       verdict == ALIVE && !promised ? " (not promised)" : "",
+	       verdict == REFUSED && fine ? " # SKIP" : "");
 	fflush(stdout);
 	return fine ? 0 : 1;
 }
@@ -403,15 +410,18 @@ static int matrix(const char *program)
 	int failed = 0;
 
 	if (!can_contain()) {
-		puts("1..0 # SKIP no mount and PID namespace can be made here to hold what a broken guardian would leave");
+		puts("1..0 # SKIP no mount and PID namespace can be made here to hold what a broken guardian "
+		     "would leave");
 		return 0;
 	}
 	printf("1..%d\n", ROWS * COLUMNS * TREES);
 	for (int row = 0; row < ROWS; row++) {
 		for (int column = 0; column < COLUMNS; column++) {
 			for (int tree = 0; tree < TREES; tree++)
-				failed += try_cell((struct cell){ .program = program, .tree = trees[tree],
-								  .row = &rows[row], .column = (enum column)column });
+				failed += try_cell((struct cell){ .program = program,
+								  .tree = trees[tree],
+								  .row = &rows[row],
+								  .column = (enum column)column });
 		}
 	}
 	return failed != 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kill-tree KIND: makes a tree of processes that does not want to die. All of them hold stdout, so its reader sees the
- * end of the last. Says "r" there when the tree stands. Bounded: at most 128 processes at a time,
- * and after LIFE_S seconds every one of them ends by itself.
+ * kill-tree KIND: makes a tree of processes that does not want to die. All of them hold stdout, so its reader
+ * sees the end of the last. Says "r" there when the tree stands. Bounded: at most 128 processes at a time, and
+ * after LIFE_S seconds every one of them ends by itself.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -161,9 +161,15 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} kinds[] = {
-		{ "simple", simple },       { "ignores-term", ignores_term }, { "double-fork", double_fork },
-		{ "main-exits", main_exits }, { "wide", wide },               { "bomb", bomb },
-		{ "stopped", stopped },     { "hopper", hopper },             { "fast-hopper", fast_hopper },
+		{ "simple", simple },
+		{ "ignores-term", ignores_term },
+		{ "double-fork", double_fork },
+		{ "main-exits", main_exits },
+		{ "wide", wide },
+		{ "bomb", bomb },
+		{ "stopped", stopped },
+		{ "hopper", hopper },
+		{ "fast-hopper", fast_hopper },
 	};
 
 	born = time(NULL);

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Kythe analyzer without an SDK. Its units are its programs: the first source file of a record is executed as Python.
+"""A Kythe analyzer without an SDK. Its units are its programs: the first source file of a record is
+executed as Python.
 
-Usage: puppet.py [JSON]. Members: encoding (json, protobuf), types (of analyze; null: none are sent), state (a directory that
-outlives the process), begin, ready, idle (Python that is run before init, after init, before each analyze).
+Usage: puppet.py [JSON]. Members: encoding (json, protobuf), types (of analyze; null: none are sent), state
+(a directory that outlives the process), begin, ready, idle (Python that is run before init, after init,
+before each analyze).
 
-A program sees `wire` (the conversation), `unit` (the reply to analyze), `out` (the output), `attempt` (from 1; needs state),
-`state` and `done()`, which it need not call: what is left to say is said after it. Nobody sleeps: to wait for the
-test or for another puppet there are here(), may_go(), hold(), tell() and hear(), see Meeting. Longer programs are
-in units/.
+A program sees `wire` (the conversation), `unit` (the reply to analyze), `out` (the output), `attempt` (from 1;
+needs state), `state` and `done()`, which it need not call: what is left to say is said after it. Nobody sleeps:
+to wait for the test or for another puppet there are here(), may_go(), hold(), tell() and hear(), see Meeting.
+Longer programs are in units/.
 """
 import base64
 import fcntl
@@ -38,7 +40,7 @@ class Wire:
 
     def raw(self, data):
         while data:
-            data = data[os.write(1, data):]
+            data = data[os.write(1, data) :]
 
     def send(self, message):
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -68,8 +70,8 @@ class Wire:
             if not self._fill():
                 sys.exit("corrupt frame from the driver")
             rest = self.input.partition(b"\n")[2]
-        self.input = rest[int(tag):]
-        return json.loads(rest[:int(tag)])
+        self.input = rest[int(tag) :]
+        return json.loads(rest[: int(tag)])
 
     def answer(self, number):
         """The whole answer to that request; None: our input is closed."""
@@ -107,10 +109,20 @@ class Out:
         self.raw(varint(len(body)) + body)
 
     def fact(self, name, value, path="-", signature=""):
-        value = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else json.dumps(value).encode()
+        value = (
+            value
+            if isinstance(value, bytes)
+            else value.encode()
+            if isinstance(value, str)
+            else json.dumps(value).encode()
+        )
         if self.encoding == "json":
             source = {"path": path} if not signature else {"path": path, "signature": signature}
-            self.record(json.dumps({"source": source, "factName": name, "factValue": base64.b64encode(value).decode()}).encode())
+            self.record(
+                json.dumps(
+                    {"source": source, "factName": name, "factValue": base64.b64encode(value).decode()}
+                ).encode()
+            )
         else:
             self.record(field(1, vname_bytes(path, signature)) + field(4, name.encode()) + field(5, value))
 
@@ -189,6 +201,7 @@ def run(config):
             said.append(True)
             os.chdir("/")
             wire.note("done", **params)
+
         out = Out(unit["output"], config.get("encoding", "protobuf"))
         with open(unit["inputs"][0], "rb") as source:
             program = compile(source.read(), unit["inputs"][0], "exec")

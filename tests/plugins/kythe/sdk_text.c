@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C SDK's analyzer loop, as small as it gets: the text of each source as a fact "/t", and a diagnostic of each. */
+/* The C SDK's analyzer loop, as small as it gets: the text of each source as a fact "/t", and a
+ * diagnostic of each. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,5 +35,6 @@ int main(void)
 {
 	static const char *const types[] = { "/kythe/index/toy", NULL };
 
-	return tenon_analyze(&(tenon_analyzer_options){ .name = "sdk-text", .types = types, .analyze = analyze });
+	return tenon_analyze(
+		&(tenon_analyzer_options){ .name = "sdk-text", .types = types, .analyze = analyze });
 }

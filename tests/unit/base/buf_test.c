@@ -95,9 +95,11 @@ static void buf_writes_json_strings(void **state)
 	(void)state;
 	check_string((struct mor_slice){ NULL, 0 }, "\"\"");
 	check_string(MOR_SLICE("plain"), "\"plain\"");
-	check_string(MOR_SLICE("a\"b\\c\n\r\t\b\f\x01\x1f\x7f/"), "\"a\\\"b\\\\c\\n\\r\\t\\b\\f\\u0001\\u001f\x7f/\"");
+	check_string(MOR_SLICE("a\"b\\c\n\r\t\b\f\x01\x1f\x7f/"),
+		     "\"a\\\"b\\\\c\\n\\r\\t\\b\\f\\u0001\\u001f\x7f/\"");
 	check_string(MOR_SLICE("\0"), "\"\\u0000\"");
-	check_string(MOR_SLICE("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
+	check_string(MOR_SLICE("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+		     "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 	check_string(MOR_SLICE("a\xff\xc3"), "\"a\xef\xbf\xbd\xef\xbf\xbd\"");
 	check_string(MOR_SLICE("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
@@ -172,14 +174,10 @@ static void list_keeps_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(buf_appends_and_detaches),
-		MOR_TEST(buf_limit_sticks),
-		MOR_TEST(buf_refuses_absurd_sizes),
-		MOR_TEST(buf_consumes_from_the_front),
-		MOR_TEST(buf_writes_json_strings),
-		MOR_TEST(allocation_fails_from_the_nth_on),
-		MOR_TEST(buf_survives_failing_memory),
-		MOR_TEST(list_keeps_order),
+		MOR_TEST(buf_appends_and_detaches),    MOR_TEST(buf_limit_sticks),
+		MOR_TEST(buf_refuses_absurd_sizes),    MOR_TEST(buf_consumes_from_the_front),
+		MOR_TEST(buf_writes_json_strings),     MOR_TEST(allocation_fails_from_the_nth_on),
+		MOR_TEST(buf_survives_failing_memory), MOR_TEST(list_keeps_order),
 	};
 
 	return mor_run_group("base/buf", tests);

@@ -131,8 +131,8 @@ static void finds_the_users_places(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { CASE(makes_all_that_is_missing), CASE(says_why_it_cannot), CASE(opens_what_it_made),
-					    CASE(finds_the_users_places) };
+	const struct CMUnitTest tests[] = { CASE(makes_all_that_is_missing), CASE(says_why_it_cannot),
+					    CASE(opens_what_it_made), CASE(finds_the_users_places) };
 
 	umask(022);
 	return mor_run_group("base/dir", tests);

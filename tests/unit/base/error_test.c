@@ -107,12 +107,9 @@ static void strange_statuses_are_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(text_is_one_line),
-		MOR_TEST(text_is_cut_between_characters),
-		MOR_TEST(errno_is_kept_and_told),
-		MOR_TEST(prefix_and_own_text_as_argument),
-		MOR_TEST(every_status_has_a_row),
-		MOR_TEST(strange_statuses_are_unknown),
+		MOR_TEST(text_is_one_line),       MOR_TEST(text_is_cut_between_characters),
+		MOR_TEST(errno_is_kept_and_told), MOR_TEST(prefix_and_own_text_as_argument),
+		MOR_TEST(every_status_has_a_row), MOR_TEST(strange_statuses_are_unknown),
 	};
 
 	return mor_run_group("base/error", tests);

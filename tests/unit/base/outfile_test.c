@@ -132,7 +132,8 @@ static void stays_when_killed(void **state)
 	if (child == 0) {
 		struct mor_outfile file;
 
-		if (mor_outfile_open("old", 0666, &file, NULL) == 0 && mor_fd_write_all(file.fd, "half", 4) == 0)
+		if (mor_outfile_open("old", 0666, &file, NULL) == 0 &&
+		    mor_fd_write_all(file.fd, "half", 4) == 0)
 			raise(SIGKILL);
 		_exit(1);
 	}
@@ -209,7 +210,8 @@ static void writes_descriptors_in_place(void **state)
 	write_new(path, "after");
 	mor_fd_close(&fd);
 	has("log", "before after");
-	assert_int_equal(mor_outfile_open("/dev/fd/99999", 0666, &(struct mor_outfile){ 0 }, NULL), MORTISE_EINPUT);
+	assert_int_equal(mor_outfile_open("/dev/fd/99999", 0666, &(struct mor_outfile){ 0 }, NULL),
+			 MORTISE_EINPUT);
 }
 
 static void refuses(void **state)
@@ -262,8 +264,14 @@ static void every_allocation_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(appears_whole),  CASE(stays_when_dropped),    CASE(stays_when_killed),           CASE(keeps_the_mode),
-		CASE(follows_links),  CASE(writes_pipes_in_place), CASE(writes_descriptors_in_place), CASE(refuses),
+		CASE(appears_whole),
+		CASE(stays_when_dropped),
+		CASE(stays_when_killed),
+		CASE(keeps_the_mode),
+		CASE(follows_links),
+		CASE(writes_pipes_in_place),
+		CASE(writes_descriptors_in_place),
+		CASE(refuses),
 		CASE(every_allocation_fails),
 	};
 

@@ -42,9 +42,12 @@ static void rates(void **state)
 	static const struct {
 		const char *text;
 		uint32_t billionths;
-	} good[] = { { "0", 0 },	  { "1", 1000000000 },	 { "0.01", 10000000 }, { "1%", 10000000 },
-		     { "100%", 1000000000 }, { "2.5%", 25000000 }, { "0.5", 500000000 } };
-	static const char *const bad[] = { "", "%", "-0.1", "1.5", "101%", "0.1 ", "1e-3", ".5", "often", "5", "99999999999999999999" };
+	} good[] = { { "0", 0 },          { "1", 1000000000 },    { "0.01", 10000000 },
+		     { "1%", 10000000 },  { "100%", 1000000000 }, { "2.5%", 25000000 },
+		     { "0.5", 500000000 } };
+	static const char *const bad[] = {
+		"", "%", "-0.1", "1.5", "101%", "0.1 ", "1e-3", ".5", "often", "5", "99999999999999999999"
+	};
 	uint32_t rate;
 
 	(void)state;
@@ -61,12 +64,24 @@ static void durations(void **state)
 	static const struct {
 		const char *text;
 		uint32_t ms;
-	} good[] = { { "30s", 30000 },  { "500ms", 500 },     { "2m", 120000 },  { "2min", 120000 },
-		     { "1.5s", 1500 },  { "30", 30000 },      { "0", 0 },        { "0.0001s", 1 },
-		     { "1h", 3600000 }, { "0.5ms", 1 },       { "2.25", 2250 },  { "4294967295ms", UINT32_MAX },
-		     { "1.0s", 1000 },  { "0.1000000000001s", 101 } };
-	static const char *const bad[] = { "", "s", "-1s", "1 s", "1.s", ".5s", "1d", "1.2.3s", "4294967296ms", "50d",
-					   "99999999999999999999s", "4294967.296s", "1S" };
+	} good[] = { { "30s", 30000 },   { "500ms", 500 },           { "2m", 120000 },
+		     { "2min", 120000 }, { "1.5s", 1500 },           { "30", 30000 },
+		     { "0", 0 },         { "0.0001s", 1 },           { "1h", 3600000 },
+		     { "0.5ms", 1 },     { "2.25", 2250 },           { "4294967295ms", UINT32_MAX },
+		     { "1.0s", 1000 },   { "0.1000000000001s", 101 } };
+	static const char *const bad[] = { "",
+					   "s",
+					   "-1s",
+					   "1 s",
+					   "1.s",
+					   ".5s",
+					   "1d",
+					   "1.2.3s",
+					   "4294967296ms",
+					   "50d",
+					   "99999999999999999999s",
+					   "4294967.296s",
+					   "1S" };
 	uint32_t ms;
 
 	(void)state;
@@ -114,10 +129,24 @@ static void formats(void **state)
 
 static void utf8(void **state)
 {
-	static const char *const bad[] = { "\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc3", "\xe0\x9f\xbf", "\xed\xa0\x80",
-					   "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-					   "\xff", "\xe2\x82", "\xf0\x9f\x98", "\xe2\x28\xa1", "\xf0\x9f\x28\x80" };
-	static const char *const good[] = { "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+	static const char *const bad[] = { "\x80",
+					   "\xbf",
+					   "\xc0\x80",
+					   "\xc1\xbf",
+					   "\xc3",
+					   "\xe0\x9f\xbf",
+					   "\xed\xa0\x80",
+					   "\xed\xbf\xbf",
+					   "\xf0\x8f\xbf\xbf",
+					   "\xf4\x90\x80\x80",
+					   "\xf5\x80\x80\x80",
+					   "\xff",
+					   "\xe2\x82",
+					   "\xf0\x9f\x98",
+					   "\xe2\x28\xa1",
+					   "\xf0\x9f\x28\x80" };
+	static const char *const good[] = { "\x7f",         "\xc2\x80",         "\xdf\xbf",
+					    "\xe0\xa0\x80", "\xed\x9f\xbf",     "\xee\x80\x80",
 					    "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf" };
 
 	(void)state;
@@ -143,7 +172,8 @@ static void excerpts(void **state)
 	assert_string_equal(mor_excerpt(MOR_SLICE("1234567890123456"), out, sizeof(out)), "123456789012...");
 	assert_string_equal(mor_excerpt(MOR_SLICE("12345678901\xe2\x82\xac-"), out, sizeof(out)),
 			    "12345678901\xe2\x82\xac-");
-	assert_string_equal(mor_excerpt(MOR_SLICE("12345678901\xe2\x82\xac--"), out, sizeof(out)), "12345678901...");
+	assert_string_equal(mor_excerpt(MOR_SLICE("12345678901\xe2\x82\xac--"), out, sizeof(out)),
+			    "12345678901...");
 	assert_string_equal(mor_excerpt(MOR_SLICE("\xc2\x9b"), out, sizeof(out)), "\\xc2\\x9b");
 	assert_string_equal(mor_excerpt(MOR_SLICE("abcd"), tiny, sizeof(tiny)), "...");
 	assert_string_equal(mor_excerpt(MOR_SLICE("abc"), tiny, sizeof(tiny)), "abc");
@@ -166,8 +196,9 @@ static void alternatives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(numbers),  MOR_TEST(what_is_no_number), MOR_TEST(durations), MOR_TEST(rates), MOR_TEST(byte_sizes),
-		MOR_TEST(formats), MOR_TEST(utf8),              MOR_TEST(excerpts),  MOR_TEST(alternatives),
+		MOR_TEST(numbers), MOR_TEST(what_is_no_number), MOR_TEST(durations),
+		MOR_TEST(rates),   MOR_TEST(byte_sizes),        MOR_TEST(formats),
+		MOR_TEST(utf8),    MOR_TEST(excerpts),          MOR_TEST(alternatives),
 	};
 
 	return mor_run_group("base/text", tests);

@@ -42,8 +42,27 @@ static void test_token_is_not_shown(void **state)
 static void test_faults(void **state)
 {
 	static const char *const bad[] = {
-		"", "http://x", "ws:/x", "WS://x", "ws://", "ws:///x", "ws://:80", "ws://x:", "ws://x:0", "ws://x:65536", "ws://x:8a", "ws://[::1",
-		"ws://[]", "ws://[::1]x", "ws://me:pw@x", "ws://x/#y", "ws://x/a b", "ws://x\r\nY: z", "ws://x/\r\nY: z", "ws://x/\xc3\xa9", "ws://\xc3\xa9",
+		"",
+		"http://x",
+		"ws:/x",
+		"WS://x",
+		"ws://",
+		"ws:///x",
+		"ws://:80",
+		"ws://x:",
+		"ws://x:0",
+		"ws://x:65536",
+		"ws://x:8a",
+		"ws://[::1",
+		"ws://[]",
+		"ws://[::1]x",
+		"ws://me:pw@x",
+		"ws://x/#y",
+		"ws://x/a b",
+		"ws://x\r\nY: z",
+		"ws://x/\r\nY: z",
+		"ws://x/\xc3\xa9",
+		"ws://\xc3\xa9",
 	};
 	static char longest[4096];
 	struct mor_url url;
@@ -64,7 +83,8 @@ static void test_faults(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(test_parts), MOR_TEST(test_token_is_not_shown), MOR_TEST(test_faults) };
+	const struct CMUnitTest tests[] = { MOR_TEST(test_parts), MOR_TEST(test_token_is_not_shown),
+					    MOR_TEST(test_faults) };
 
 	return mor_run_group("base/url", tests);
 }

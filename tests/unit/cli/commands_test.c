@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of commands, as they are linked into each of the two programs: whatever a row says is true of the struct that it
- * fills, so that no option writes where another one lives, and the help shows all of it.
+ * The tables of commands, as they are linked into each of the two programs: whatever a row says is true of the
+ * struct that it fills, so that no option writes where another one lives, and the help shows all of it.
  */
 #include "leak.h"
 
@@ -38,7 +38,8 @@ static size_t kind_size(enum mor_opt_kind kind)
 }
 
 /* Calls `look` for each option of a command. */
-typedef void look_fn(const struct mor_cli_command *c, const struct mor_option_group *g, const struct mor_option *o, void *arg);
+typedef void look_fn(const struct mor_cli_command *c, const struct mor_option_group *g,
+		     const struct mor_option *o, void *arg);
 static void each_option(const struct mor_cli_command *c, look_fn *look, void *arg)
 {
 	for (const struct mor_option_group *g = c->options; g->title; g++)
@@ -49,7 +50,8 @@ static void each_option(const struct mor_cli_command *c, look_fn *look, void *ar
 static void commands_are_complete(void **state)
 {
 	(void)state;
-	EACH_COMMAND(c) {
+	EACH_COMMAND(c)
+	{
 		size_t len = strlen(c->name);
 
 		assert_non_null(c->run);
@@ -67,7 +69,8 @@ static void commands_are_found_by_name(void **state)
 	size_t count = 0;
 
 	(void)state;
-	EACH_COMMAND(c) {
+	EACH_COMMAND(c)
+	{
 		assert_ptr_equal(mor_cli_command_find(c->name), c); /* and so no two have one name */
 		count++;
 	}
@@ -79,11 +82,13 @@ static void commands_are_found_by_name(void **state)
 	assert_string_equal(err.text, "unknown command \"no-such-thing\"");
 }
 
-static void look_complete(const struct mor_cli_command *c, const struct mor_option_group *g, const struct mor_option *o, void *arg)
+static void look_complete(const struct mor_cli_command *c, const struct mor_option_group *g,
+			  const struct mor_option *o, void *arg)
 {
 	(void)g, (void)arg;
 	if (!o->help || !*o->help || (o->kind == MOR_OPT_FLAG) != !o->arg)
-		fail_msg("%s --%s: a flag takes no argument, all else does, and all have help", c->name, o->name);
+		fail_msg("%s --%s: a flag takes no argument, all else does, and all have help", c->name,
+			 o->name);
 	if (o->one_of && o->kind != MOR_OPT_TEXT)
 		fail_msg("%s --%s: choices are for texts", c->name, o->name);
 	if (mor_option_is_optional(o) && (o->letter || o->arg[0] != '['))
@@ -94,7 +99,7 @@ static void options_are_complete(void **state)
 {
 	(void)state;
 	EACH_COMMAND(c)
-		each_option(c, look_complete, NULL);
+	each_option(c, look_complete, NULL);
 }
 
 struct seen {
@@ -103,14 +108,17 @@ struct seen {
 	unsigned char *taken; /* a byte of the command's struct that an option fills */
 };
 
-static void look_apart(const struct mor_cli_command *c, const struct mor_option_group *g, const struct mor_option *o, void *arg)
+static void look_apart(const struct mor_cli_command *c, const struct mor_option_group *g,
+		       const struct mor_option *o, void *arg)
 {
 	struct seen *seen = arg;
 	size_t begin = g->offset + o->offset, end = begin + kind_size(o->kind);
 
 	for (size_t i = 0; i < seen->count; i++)
-		if (strcmp(seen->option[i]->name, o->name) == 0 || (o->letter && seen->option[i]->letter == o->letter))
-			fail_msg("%s: --%s and --%s have one spelling", c->name, seen->option[i]->name, o->name);
+		if (strcmp(seen->option[i]->name, o->name) == 0 ||
+		    (o->letter && seen->option[i]->letter == o->letter))
+			fail_msg("%s: --%s and --%s have one spelling", c->name, seen->option[i]->name,
+				 o->name);
 	assert_true(seen->count < sizeof(seen->option) / sizeof(seen->option[0]));
 	seen->option[seen->count++] = o;
 	if (end > c->args_size)
@@ -123,7 +131,8 @@ static void look_apart(const struct mor_cli_command *c, const struct mor_option_
 static void options_do_not_touch_each_other(void **state)
 {
 	(void)state;
-	EACH_COMMAND(c) {
+	EACH_COMMAND(c)
+	{
 		struct seen seen = { .taken = calloc(1, c->args_size) };
 
 		assert_non_null(seen.taken);
@@ -132,7 +141,8 @@ static void options_do_not_touch_each_other(void **state)
 	}
 }
 
-static void look_help(const struct mor_cli_command *c, const struct mor_option_group *g, const struct mor_option *o, void *arg)
+static void look_help(const struct mor_cli_command *c, const struct mor_option_group *g,
+		      const struct mor_option *o, void *arg)
 {
 	char spelling[80];
 
@@ -145,7 +155,8 @@ static void look_help(const struct mor_cli_command *c, const struct mor_option_g
 static void help_shows_every_option(void **state)
 {
 	(void)state;
-	EACH_COMMAND(c) {
+	EACH_COMMAND(c)
+	{
 		char *text = NULL;
 		size_t size = 0;
 		struct mor_console console = { .out = open_memstream(&text, &size) };
@@ -162,10 +173,8 @@ static void help_shows_every_option(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(commands_are_complete),
-		MOR_TEST(commands_are_found_by_name),
-		MOR_TEST(options_are_complete),
-		MOR_TEST(options_do_not_touch_each_other),
+		MOR_TEST(commands_are_complete),   MOR_TEST(commands_are_found_by_name),
+		MOR_TEST(options_are_complete),    MOR_TEST(options_do_not_touch_each_other),
 		MOR_TEST(help_shows_every_option),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of a command line through a table: what is stored, what stays a word, and what is refused with which text. */
+/* Words of a command line through a table: what is stored, what stays a word, and what is refused
+ * with which text. */
 #include "leak.h"
 
 #include <stdbool.h>
@@ -54,7 +55,7 @@ static int parse_as(bool loose, const char *const *line)
 	return mor_options_parse(groups, (char **)line, &args, &words, &err);
 }
 
-#define parse(...) parse_as(false, (const char *const[]){ __VA_ARGS__, NULL })
+#define parse(...)       parse_as(false, (const char *const[]){ __VA_ARGS__, NULL })
 #define parse_loose(...) parse_as(true, (const char *const[]){ __VA_ARGS__, NULL })
 
 static void done(void)
@@ -89,7 +90,8 @@ static void nothing_is_nothing(void **state)
 {
 	(void)state;
 	assert_int_equal(parse_as(false, (const char *const[]){ NULL }), 0);
-	assert_false(args.retries.given || args.drop.given || args.inner.loud || args.inner.names.item || args.color);
+	assert_false(args.retries.given || args.drop.given || args.inner.loud || args.inner.names.item ||
+		     args.color);
 	done();
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every table of the registry: whole, and consistent with itself. What is checked here need not be checked per dialect. */
+/* Every table of the registry: whole, and consistent with itself. What is checked here need not be
+ * checked per dialect. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +66,8 @@ static void test_texts(void **state)
 	(void)state;
 	each_row(check_texts);
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
-		if (!is_text((*d)->title) || !is_text((*d)->doc) || !is_text((*d)->spec_url) || !is_text((*d)->example))
+		if (!is_text((*d)->title) || !is_text((*d)->doc) || !is_text((*d)->spec_url) ||
+		    !is_text((*d)->example))
 			fail_msg("%s: title, doc, spec_url or example is missing", (*d)->name);
 		for (const struct mor_code *c = (*d)->codes; c && c->name; c++)
 			if (!is_text(c->name) || !is_text(c->doc))
@@ -80,14 +82,23 @@ static bool is_pointer(const char *pointer)
 	if (*pointer != '/')
 		return false;
 	for (; *pointer; pointer++)
-		if ((*pointer == '~' && pointer[1] != '0' && pointer[1] != '1') || (unsigned char)*pointer <= ' ')
+		if ((*pointer == '~' && pointer[1] != '0' && pointer[1] != '1') ||
+		    (unsigned char)*pointer <= ' ')
 			return false;
 	return true;
 }
 
 static void check_pointers(const struct mor_dialect *d, const struct mor_method *m)
 {
-	const char *const pointers[] = { mor_outcome_of(m)->ref, mor_outcome_of(m)->data, mor_outcome_of(m)->ok && *mor_outcome_of(m)->ok == '!' ? mor_outcome_of(m)->ok + 1 : mor_outcome_of(m)->ok, mor_outcome_of(m)->why, mor_outcome_of(m)->code, mor_outcome_of(m)->level, mor_outcome_of(m)->keep };
+	const char *const pointers[] = { mor_outcome_of(m)->ref,
+					 mor_outcome_of(m)->data,
+					 mor_outcome_of(m)->ok && *mor_outcome_of(m)->ok == '!' ?
+						 mor_outcome_of(m)->ok + 1 :
+						 mor_outcome_of(m)->ok,
+					 mor_outcome_of(m)->why,
+					 mor_outcome_of(m)->code,
+					 mor_outcome_of(m)->level,
+					 mor_outcome_of(m)->keep };
 
 	for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++)
 		if (pointers[i] && !is_pointer(pointers[i]))
@@ -113,7 +124,8 @@ static void test_pointers_and_quirks(void **state)
 	each_row(check_when);
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
 		const struct mor_offer *offer = (*d)->offer;
-		const char *const pointers[] = { (*d)->recoverable, (*d)->called, offer ? offer->interfaces : NULL,
+		const char *const pointers[] = { (*d)->recoverable, (*d)->called,
+						 offer ? offer->interfaces : NULL,
 						 (*d)->health ? (*d)->health->at : NULL };
 
 		for (size_t i = 0; i < sizeof(pointers) / sizeof(*pointers); i++)
@@ -143,19 +155,23 @@ static const char *action(const struct mor_method *m)
 
 static bool is_called(const struct mor_method *m)
 {
-	return m->from == MOR_FROM_HOST && (m->role == MOR_ROLE_CALL || m->role == MOR_ROLE_INPUT || m->role == MOR_ROLE_NOTE);
+	return m->from == MOR_FROM_HOST &&
+	       (m->role == MOR_ROLE_CALL || m->role == MOR_ROLE_INPUT || m->role == MOR_ROLE_NOTE);
 }
 
 /* The same quirk cannot have two values. */
-static bool exclude_each_other(const struct mor_dialect *d, const struct mor_method *a, const struct mor_method *b)
+static bool exclude_each_other(const struct mor_dialect *d, const struct mor_method *a,
+			       const struct mor_method *b)
 {
-	return a->when && b->when && quirk_of(d, a->when) == quirk_of(d, b->when) && strcmp(a->when, b->when) != 0;
+	return a->when && b->when && quirk_of(d, a->when) == quirk_of(d, b->when) &&
+	       strcmp(a->when, b->when) != 0;
 }
 
 static void check_action(const struct mor_dialect *d, const struct mor_method *m)
 {
 	for (const struct mor_method *other = m + 1; is_called(m) && other->name; other++)
-		if (is_called(other) && strcmp(action(m), action(other)) == 0 && !exclude_each_other(d, m, other))
+		if (is_called(other) && strcmp(action(m), action(other)) == 0 &&
+		    !exclude_each_other(d, m, other))
 			COMPLAIN(d, m, "another row is called \"%s\", too", action(m));
 }
 
@@ -174,13 +190,16 @@ static void check_limits(const struct mor_dialect *d, const struct mor_method *m
 
 	if (waited_for && !mor_timing_of(m)->timeout_ms)
 		COMPLAIN(d, m, "no time limit");
-	if (m->settle == MOR_BY_NOTE && m->from == MOR_FROM_HOST && mor_timing_of(m)->ack_ms > mor_timing_of(m)->timeout_ms)
+	if (m->settle == MOR_BY_NOTE && m->from == MOR_FROM_HOST &&
+	    mor_timing_of(m)->ack_ms > mor_timing_of(m)->timeout_ms)
 		COMPLAIN(d, m, "the acknowledgement may take longer than the whole");
-	if (mor_timing_of(m)->max_ms && (mor_timing_of(m)->max_ms < mor_timing_of(m)->timeout_ms || mor_timing_of(m)->clock == MOR_FROM_WRITE))
+	if (mor_timing_of(m)->max_ms && (mor_timing_of(m)->max_ms < mor_timing_of(m)->timeout_ms ||
+					 mor_timing_of(m)->clock == MOR_FROM_WRITE))
 		COMPLAIN(d, m, "max_ms can never matter");
 	if ((m->flags & MOR_M_NOTE) && m->settle != MOR_BY_WRITE)
 		COMPLAIN(d, m, "a notification that is answered");
-	if (m->from == MOR_FROM_HOST && m->settle >= MOR_BY_NOTE && m->settle <= MOR_BY_FIRST && !mor_dialect_role(d, MOR_ROLE_DONE, NULL))
+	if (m->from == MOR_FROM_HOST && m->settle >= MOR_BY_NOTE && m->settle <= MOR_BY_FIRST &&
+	    !mor_dialect_role(d, MOR_ROLE_DONE, NULL))
 		COMPLAIN(d, m, "settled by a note, and there is none");
 }
 
@@ -195,7 +214,8 @@ static void test_limits(void **state)
 			fail_msg("%s: the stop ladder's times", (*d)->name);
 		if (!(*d)->link.frame_limit || !(*d)->link.queue_limit)
 			fail_msg("%s: no limit on messages", (*d)->name);
-		if (life->shape == MOR_SHAPE_SESSION && (!life->restart.first_ms || !life->restart.intensity || !life->restart.period_ms))
+		if (life->shape == MOR_SHAPE_SESSION &&
+		    (!life->restart.first_ms || !life->restart.intensity || !life->restart.period_ms))
 			fail_msg("%s: restart", (*d)->name);
 	}
 }
@@ -215,9 +235,11 @@ static void test_parts(void **state)
 		if (!(*d)->conversation != !mor_dialect_role(*d, MOR_ROLE_INPUT, NULL))
 			fail_msg("%s: a conversation without input, or the other way round", (*d)->name);
 		if (!(*d)->serve != !mor_dialect_plugin_role(*d, MOR_ROLE_HELLO))
-			fail_msg("%s: serve without a greeting of the plugin, or the other way round", (*d)->name);
+			fail_msg("%s: serve without a greeting of the plugin, or the other way round",
+				 (*d)->name);
 		if ((take && take->settle == MOR_BY_NOTE) != !!finish)
-			fail_msg("%s: work that is taken and never finished, or the other way round", (*d)->name);
+			fail_msg("%s: work that is taken and never finished, or the other way round",
+				 (*d)->name);
 		if ((*d)->offer && !(*d)->offer->interfaces)
 			fail_msg("%s: an offer of nothing", (*d)->name);
 	}
@@ -227,7 +249,8 @@ static void test_parts(void **state)
 
 static void sample(const struct mor_field *f, struct mor_writer *w);
 
-static void sample_members(const struct mor_field *fields, const struct mor_field *without, struct mor_writer *w)
+static void sample_members(const struct mor_field *fields, const struct mor_field *without,
+			   struct mor_writer *w)
 {
 	mor_w_object(w);
 	for (const struct mor_field *f = fields; f && f->name; f++) {
@@ -344,7 +367,8 @@ static void check_field(const struct mor_dialect *d, const struct mor_method *m,
 }
 
 /* Each member left out, each with another type: found exactly there. */
-static void check_each(const struct mor_dialect *d, const struct mor_method *m, const struct mor_field *fields, const struct mor_field *f)
+static void check_each(const struct mor_dialect *d, const struct mor_method *m, const struct mor_field *fields,
+		       const struct mor_field *f)
 {
 	struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -368,7 +392,8 @@ static void check_each(const struct mor_dialect *d, const struct mor_method *m, 
 	mor_buf_fini(&json);
 }
 
-static void check_fields(const struct mor_dialect *d, const struct mor_method *m, const struct mor_field *fields)
+static void check_fields(const struct mor_dialect *d, const struct mor_method *m,
+			 const struct mor_field *fields)
 {
 	struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -407,8 +432,10 @@ static void fill(const struct mor_dialect *d, const struct mor_method *m, struct
 	static const struct {
 		const char *word, *json;
 	} words[] = {
-		{ "${params}", "{}" },	    { "${action}", "\"a\"" },  { "${extra}", "{}" }, { "${config}", "{\"k\":1}" },
-		{ "${name}", "\"n\"" },	    { "${version}", "\"1\"" }, { "${pid}", "1" },    { "${time}", "1767225600" },
+		{ "${params}", "{}" },  { "${action}", "\"a\"" },
+		{ "${extra}", "{}" },   { "${config}", "{\"k\":1}" },
+		{ "${name}", "\"n\"" }, { "${version}", "\"1\"" },
+		{ "${pid}", "1" },      { "${time}", "1767225600" },
 		{ "${id}", "1" },
 	};
 	const char *at = m->template;
@@ -425,8 +452,8 @@ static void fill(const struct mor_dialect *d, const struct mor_method *m, struct
 	}
 }
 
-/* What we send from a template of our own alone must be what its fields say; what the embedder adds is checked when it
- * is sent. */
+/* What we send from a template of our own alone must be what its fields say; what the embedder adds is checked
+ * when it is sent. */
 static void check_template(const struct mor_dialect *d, const struct mor_method *m)
 {
 	const struct mor_field *fields = m->from == MOR_FROM_HOST ? m->params : m->result;
@@ -484,8 +511,10 @@ static void test_page_is_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_texts),	   MOR_TEST(test_pointers_and_quirks), MOR_TEST(test_actions),	     MOR_TEST(test_limits), MOR_TEST(test_parts),
-		MOR_TEST(test_validation), MOR_TEST(test_templates),	       MOR_TEST(test_page_is_whole),
+		MOR_TEST(test_texts),     MOR_TEST(test_pointers_and_quirks),
+		MOR_TEST(test_actions),   MOR_TEST(test_limits),
+		MOR_TEST(test_parts),     MOR_TEST(test_validation),
+		MOR_TEST(test_templates), MOR_TEST(test_page_is_whole),
 	};
 
 	return mor_run_group("dialect/all", tests);

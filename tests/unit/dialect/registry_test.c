@@ -124,7 +124,8 @@ static void test_interfaces(void **state)
 		struct mor_doc *doc = json_of(cases[i].identity);
 		struct mor_buf out = MOR_BUF_INIT;
 
-		assert_int_equal(mor_dialect_interfaces(mor_dialect_find("yams"), mor_doc_root(doc), &out), cases[i].count);
+		assert_int_equal(mor_dialect_interfaces(mor_dialect_find("yams"), mor_doc_root(doc), &out),
+				 cases[i].count);
 		assert_true(mor_slice_is(mor_buf_view(&out), cases[i].names));
 		mor_buf_fini(&out);
 		mor_doc_free(doc);
@@ -133,7 +134,8 @@ static void test_interfaces(void **state)
 
 static void test_announces(void **state)
 {
-	struct mor_doc *listed = json_of("{\"interfaces\":[\"a\",{\"id\":\"b\"}],\"capabilities\":{\"content_extraction\":{}}}");
+	struct mor_doc *listed =
+		json_of("{\"interfaces\":[\"a\",{\"id\":\"b\"}],\"capabilities\":{\"content_extraction\":{}}}");
 	struct mor_doc *inferred = json_of("{\"capabilities\":{\"content_extraction\":{}}}");
 	const struct mor_dialect *yams = mor_dialect_find("yams");
 
@@ -150,7 +152,7 @@ static void test_announces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_find),  MOR_TEST(test_require),	 MOR_TEST(test_method),	   MOR_TEST(test_role),
+		MOR_TEST(test_find),  MOR_TEST(test_require),    MOR_TEST(test_method),    MOR_TEST(test_role),
 		MOR_TEST(test_codes), MOR_TEST(test_interfaces), MOR_TEST(test_announces),
 	};
 

@@ -16,8 +16,9 @@ static void test_yams_times(void **state)
 		const char *name;
 		uint32_t timeout_ms;
 	} cases[] = {
-		{ "handshake.manifest", 10000 }, { "plugin.init", 30000 },	 { "plugin.health", 5000 },
-		{ "plugin.shutdown", 5000 },	 { "extractor.supports", 30000 }, { "extractor.extract", 30000 },
+		{ "handshake.manifest", 10000 },  { "plugin.init", 30000 },
+		{ "plugin.health", 5000 },        { "plugin.shutdown", 5000 },
+		{ "extractor.supports", 30000 },  { "extractor.extract", 30000 },
 		{ "ghidra.getEntities", 900000 }, { "anything.else", 30000 },
 	};
 	const struct mor_dialect *yams = mor_dialect_find("yams");
@@ -63,7 +64,10 @@ static void test_yams_defaults(void **state)
 	static const struct {
 		const char *name, *def;
 	} cases[] = {
-		{ "max_functions", "100" }, { "decompile", "true" }, { "include_metadata", "true" }, { "timeout_sec", "10" },
+		{ "max_functions", "100" },
+		{ "decompile", "true" },
+		{ "include_metadata", "true" },
+		{ "timeout_sec", "10" },
 	};
 	const struct mor_field *options = field(row("extractor.extract")->params, "options")->fields;
 
@@ -75,7 +79,9 @@ static void test_yams_defaults(void **state)
 
 static void test_yams_codes(void **state)
 {
-	static const int64_t codes[] = { -32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003 };
+	static const int64_t codes[] = {
+		-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003
+	};
 	size_t count = 0;
 
 	(void)state;
@@ -142,7 +148,8 @@ static void assert_standard_codes(const char *dialect)
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		assert_string_equal(mor_dialect_code_name(mor_dialect_find(dialect), codes[i].code), codes[i].name);
+		assert_string_equal(mor_dialect_code_name(mor_dialect_find(dialect), codes[i].code),
+				    codes[i].name);
 }
 
 static void test_ayiou_codes(void **state)
@@ -171,16 +178,19 @@ static void test_plain(void **state)
 
 static void test_kythe(void **state)
 {
-	static const struct mor_code codes[] = { { -1, "ProtocolError", NULL, 0 }, { -32700, "Parse error", NULL, 0 },
-						 { -32600, "Invalid Request", NULL, 0 }, { -32601, "Method not found", NULL, 0 },
-						 { -32602, "Invalid params", NULL, 0 }, { -32603, "Internal error", NULL, 0 } };
+	static const struct mor_code codes[] = {
+		{ -1, "ProtocolError", NULL, 0 },       { -32700, "Parse error", NULL, 0 },
+		{ -32600, "Invalid Request", NULL, 0 }, { -32601, "Method not found", NULL, 0 },
+		{ -32602, "Invalid params", NULL, 0 },  { -32603, "Internal error", NULL, 0 }
+	};
 	const struct mor_dialect *kythe = mor_dialect_find("kythe");
 
 	(void)state;
 	assert_int_equal(kythe->link.framing, MOR_FRAMING_DECIMAL);
 	assert_int_equal(kythe->link.frame_limit, 256 * 1024 * 1024);
-	assert_true(kythe->life.stop.hold && kythe->life.stop.term_ms == 10000); /* R13 of docs/dialects/kythe.md */
-	assert_int_equal(kythe->life.restart.clean, 5);		       /* decision 17 */
+	/* R13 of docs/dialects/kythe.md */
+	assert_true(kythe->life.stop.hold && kythe->life.stop.term_ms == 10000);
+	assert_int_equal(kythe->life.restart.clean, 5); /* decision 17 */
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		assert_string_equal(mor_dialect_code_name(kythe, codes[i].code), codes[i].name);
 	assert_int_equal(mor_dialect_code_for(kythe, MORTISE_EPROTO, 0), -1);
@@ -256,9 +266,9 @@ static void test_sane(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_yams_times), MOR_TEST(test_yams_needs), MOR_TEST(test_yams_defaults),
-		MOR_TEST(test_yams_codes), MOR_TEST(test_ayiou_times), MOR_TEST(test_ayiou_defaults),
-		MOR_TEST(test_ayiou_codes), MOR_TEST(test_plain),     MOR_TEST(test_kythe),
+		MOR_TEST(test_yams_times),     MOR_TEST(test_yams_needs),  MOR_TEST(test_yams_defaults),
+		MOR_TEST(test_yams_codes),     MOR_TEST(test_ayiou_times), MOR_TEST(test_ayiou_defaults),
+		MOR_TEST(test_ayiou_codes),    MOR_TEST(test_plain),       MOR_TEST(test_kythe),
 		MOR_TEST(test_gassist_limits), MOR_TEST(test_sane),
 	};
 

@@ -44,7 +44,8 @@ static void test_handshake(void **state)
 	       "/name: must be string, not number\n"
 	       "/interfaces/0: must be string, not number");
 	expect(f, "null", "must be an object, not null");
-	expect(f, "{\"name\":\"a\",\"version\":\"1\",\"interfaces\":[],\"capabilities\":{\"content_extraction\":{\"formats\":[1]}}}",
+	expect(f,
+	       "{\"name\":\"a\",\"version\":\"1\",\"interfaces\":[],\"capabilities\":{\"content_extraction\":{\"formats\":[1]}}}",
 	       "/capabilities/content_extraction/formats/0: must be string, not number");
 }
 
@@ -54,10 +55,13 @@ static void test_supports(void **state)
 	expect(row("extractor.supports")->params, "{\"extension\":\".elf\"}", "");
 	expect(row("extractor.supports")->params, "{}", "!at least one of mime_type, extension is required");
 	expect(row("extractor.supports")->result, "{}", "!/supported: required (boolean) but missing");
-	expect(row("extractor.supports")->result, "{\"supported\":1}", "!/supported: must be boolean, not number");
+	expect(row("extractor.supports")->result, "{\"supported\":1}",
+	       "!/supported: must be boolean, not number");
 	expect(row("extractor.supports")->result, "{\"supported\":true,\"confidence\":1}", "");
-	expect(row("extractor.supports")->result, "{\"supported\":true,\"confidence\":1.5}", "!/confidence: 1.5 is outside 0..1");
-	expect(row("extractor.supports")->result, "{\"supported\":true,\"method\":null}", "/method: must be string, not null");
+	expect(row("extractor.supports")->result, "{\"supported\":true,\"confidence\":1.5}",
+	       "!/confidence: 1.5 is outside 0..1");
+	expect(row("extractor.supports")->result, "{\"supported\":true,\"method\":null}",
+	       "/method: must be string, not null");
 	expect(row("extractor.supports")->result, "true", "!must be an object, not boolean");
 }
 
@@ -67,14 +71,18 @@ static void test_extract_params(void **state)
 
 	(void)state;
 	expect(f, "{\"source\":{\"type\":\"path\",\"path\":\"/a\"},\"options\":{\"max_functions\":5}}", "");
-	expect(f, "{\"source\":{\"type\":\"path\",\"path\":\"/a\"},\"options\":{\"mime_type\":\"a/b\",\"own\":[]}}",
+	expect(f,
+	       "{\"source\":{\"type\":\"path\",\"path\":\"/a\"},\"options\":{\"mime_type\":\"a/b\",\"own\":[]}}",
 	       "/options/mime_type: is not in the specification\n"
-	       "/options/own: is not in the specification, which has max_functions, decompile, include_metadata, timeout_sec");
+	       "/options/own: is not in the specification, which has max_functions, decompile, "
+	       "include_metadata, timeout_sec");
 	expect(f, "{\"source\":{\"type\":\"bytes\",\"data\":\"\"}}", "");
 	expect(f, "{}", "!/source: required (object) but missing");
 	expect(f, "{\"source\":{}}", "!/source/type: required (string) but missing");
-	expect(f, "{\"source\":{\"type\":\"path\"}}", "!/source/path: required (string) with type=path but missing");
-	expect(f, "{\"source\":{\"type\":\"bytes\",\"path\":\"/a\"}}", "!/source/data: required (string) with type=bytes but missing");
+	expect(f, "{\"source\":{\"type\":\"path\"}}",
+	       "!/source/path: required (string) with type=path but missing");
+	expect(f, "{\"source\":{\"type\":\"bytes\",\"path\":\"/a\"}}",
+	       "!/source/data: required (string) with type=bytes but missing");
 	expect(f, "{\"source\":{\"type\":\"url\"}}", "!/source/type: \"url\" is none of path|bytes");
 	expect(f, "{\"source\":{\"type\":\"path\",\"path\":\"\"},\"options\":{\"max_functions\":1.5}}",
 	       "!/options/max_functions: must be integer, not fraction");
@@ -96,7 +104,8 @@ static void test_in_one_line(void **state)
 	(void)state;
 	mor_validate(row("extractor.extract")->params, mor_doc_root(doc), gather, &all);
 	text = mor_findings_text(&all);
-	assert_ptr_equal(strstr(text, "/source/type: required (string) but missing; /options/a: is not in"), text);
+	assert_ptr_equal(strstr(text, "/source/type: required (string) but missing; /options/a: is not in"),
+			 text);
 	assert_int_equal(all.count, 6);
 	assert_true(all.shown < 6);
 	assert_non_null(strstr(text, "timeout_sec; and "));
@@ -164,7 +173,8 @@ static void test_bound(void **state)
 	mor_buf_text(&json, "]}");
 	mor_buf_byte(&json, '\0');
 	doc = json_of(json.data);
-	assert_int_equal(mor_validate(row("ghidra.getEntities")->result, mor_doc_root(doc), NULL, NULL), MOR_FINDINGS_MAX);
+	assert_int_equal(mor_validate(row("ghidra.getEntities")->result, mor_doc_root(doc), NULL, NULL),
+			 MOR_FINDINGS_MAX);
 	assert_int_equal(mor_validate(NULL, mor_doc_root(doc), NULL, NULL), 0);
 	mor_doc_free(doc);
 	mor_buf_fini(&json);
@@ -184,9 +194,10 @@ static void test_field_get(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_handshake), MOR_TEST(test_supports), MOR_TEST(test_extract_params), MOR_TEST(test_in_one_line),
-		MOR_TEST(test_extract_result), MOR_TEST(test_health), MOR_TEST(test_elements),
-		MOR_TEST(test_pointers), MOR_TEST(test_bound), MOR_TEST(test_field_get),
+		MOR_TEST(test_handshake),   MOR_TEST(test_supports),       MOR_TEST(test_extract_params),
+		MOR_TEST(test_in_one_line), MOR_TEST(test_extract_result), MOR_TEST(test_health),
+		MOR_TEST(test_elements),    MOR_TEST(test_pointers),       MOR_TEST(test_bound),
+		MOR_TEST(test_field_get),
 	};
 
 	return mor_run_group("dialect/validate", tests);

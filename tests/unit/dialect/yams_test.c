@@ -36,7 +36,11 @@ static const char *on_quirk(struct mor_peer *session, const char *name)
 static struct test_session session_of(const char *config, const char *init_params)
 {
 	return (struct test_session){
-		.session = { .dialect = mor_dialect_find("yams"), .name = "t", .config = mor_slice_of(config), .warn = on_warn, .quirk = on_quirk },
+		.session = { .dialect = mor_dialect_find("yams"),
+			     .name = "t",
+			     .config = mor_slice_of(config),
+			     .warn = on_warn,
+			     .quirk = on_quirk },
 		.init_params = init_params,
 	};
 }
@@ -51,7 +55,8 @@ static void test_init_params(void **state)
 	static const struct {
 		const char *quirk, *config, *params;
 	} cases[] = {
-		{ "both", "{\"a\":1,\"b\":{\"c\":2}}", "{\"config\":{\"a\":1,\"b\":{\"c\":2}},\"a\":1,\"b\":{\"c\":2}}" },
+		{ "both", "{\"a\":1,\"b\":{\"c\":2}}",
+		  "{\"config\":{\"a\":1,\"b\":{\"c\":2}},\"a\":1,\"b\":{\"c\":2}}" },
 		{ "both", NULL, "{\"config\":{}}" },
 		{ "both", "{}", "{\"config\":{}}" },
 		{ "both", "{\"config\":{\"a\":1}}", "{\"config\":{\"a\":1}}" },
@@ -73,7 +78,8 @@ static void test_init_params(void **state)
 		struct mor_buf params = MOR_BUF_INIT;
 		char *text;
 
-		assert_int_equal(test.session.dialect->hooks->greet(&test.session, row("plugin.init"), &params), 0);
+		assert_int_equal(test.session.dialect->hooks->greet(&test.session, row("plugin.init"), &params),
+				 0);
 		text = mor_buf_detach(&params);
 		assert_string_equal(text, cases[i].params);
 		mor_free(text);
@@ -126,13 +132,14 @@ static void test_init_answer(void **state)
 		{ "{\"status\":\"initialized\"}", false, NULL, 0, "" },
 		{ "{\"status\":\"ok\"}", false, NULL, 0, "" },
 		{ "null", false, NULL, 0, "" },
-		{ "{\"status\":\"error\"}", false, NULL, MORTISE_EREMOTE, "plugin.init answered status \"error\" and gave no reason" },
+		{ "{\"status\":\"error\"}", false, NULL, MORTISE_EREMOTE,
+		  "plugin.init answered status \"error\" and gave no reason" },
 		{ "{\"status\":\"error\",\"message\":\"no\\nghidra\"}", false, NULL, MORTISE_EREMOTE,
 		  "plugin.init answered status \"error\": no\\x0aghidra" },
 		{ "{\"status\":\"error\",\"error\":{\"message\":\"deep\"}}", false, NULL, MORTISE_EREMOTE,
 		  "plugin.init answered status \"error\": deep" },
-		{ "{\"status\":\"error\",\"error\":\"first\",\"message\":\"second\"}", false, NULL, MORTISE_EREMOTE,
-		  "plugin.init answered status \"error\": first" },
+		{ "{\"status\":\"error\",\"error\":\"first\",\"message\":\"second\"}", false, NULL,
+		  MORTISE_EREMOTE, "plugin.init answered status \"error\": first" },
 	};
 
 	(void)state;
@@ -147,10 +154,14 @@ static void test_hello_answer(void **state)
 	static const struct greeting cases[] = {
 		{ "{\"name\":\"a_1\",\"version\":\"1.0.0\",\"interfaces\":[]}", true, NULL, 0, "" },
 		{ "{\"name\":\"a-b\",\"version\":\"1.0.0\"}", false, NULL, 0, "" },
-		{ "{\"name\":\"a-b\",\"version\":\"1.0.0\"}", true, NULL, MORTISE_EPROTO, "handshake.manifest: /name \"a-b\"" CHARS },
-		{ "{\"name\":\"a b\",\"version\":\"1.0.0\"}", false, NULL, 0, "handshake.manifest: /name \"a b\"" CHARS },
-		{ "{\"name\":\"a b\",\"version\":\"1.0.0\"}", true, NULL, MORTISE_EPROTO, "handshake.manifest: /name \"a b\"" CHARS },
-		{ "{\"name\":\"\",\"version\":\"1.0.0\"}", false, NULL, 0, "handshake.manifest: /name \"\"" CHARS },
+		{ "{\"name\":\"a-b\",\"version\":\"1.0.0\"}", true, NULL, MORTISE_EPROTO,
+		  "handshake.manifest: /name \"a-b\"" CHARS },
+		{ "{\"name\":\"a b\",\"version\":\"1.0.0\"}", false, NULL, 0,
+		  "handshake.manifest: /name \"a b\"" CHARS },
+		{ "{\"name\":\"a b\",\"version\":\"1.0.0\"}", true, NULL, MORTISE_EPROTO,
+		  "handshake.manifest: /name \"a b\"" CHARS },
+		{ "{\"name\":\"\",\"version\":\"1.0.0\"}", false, NULL, 0,
+		  "handshake.manifest: /name \"\"" CHARS },
 		{ "{\"status\":\"ok\"}", false, NULL, 0,
 		  "handshake.manifest: /name is missing\nhandshake.manifest: /version is missing" },
 		{ "{\"name\":\"a\",\"version\":\"1.0\"}", false, NULL, 0, "" },
@@ -172,16 +183,20 @@ static void test_disk_wins(void **state)
 {
 	static const char hello[] = "{\"name\":\"a\",\"version\":\"1.0.0\",\"interfaces\":[\"x\",\"y\"]}";
 	static const struct greeting cases[] = {
-		{ hello, false, "{\"name\":\"a\",\"version\":\"1.0.0\",\"interfaces\":[{\"id\":\"y\"},\"x\"]}", 0, "" },
+		{ hello, false, "{\"name\":\"a\",\"version\":\"1.0.0\",\"interfaces\":[{\"id\":\"y\"},\"x\"]}",
+		  0, "" },
 		{ hello, false, "{}", 0, "" },
 		{ hello, false, "{\"name\":\"b\"}", 0,
 		  "handshake.manifest: /name is \"a\", but yams-plugin.json says \"b\": the file wins" },
 		{ hello, false, "{\"version\":\"2.0.0\"}", 0,
-		  "handshake.manifest: /version is \"1.0.0\", but yams-plugin.json says \"2.0.0\": the file wins" },
+		  "handshake.manifest: /version is \"1.0.0\", but yams-plugin.json says \"2.0.0\": the file "
+		  "wins" },
 		{ hello, false, "{\"interfaces\":[\"x\"]}", 0,
-		  "handshake.manifest: /interfaces is [\"x\",\"y\"], but yams-plugin.json says [\"x\"]: the file wins" },
+		  "handshake.manifest: /interfaces is [\"x\",\"y\"], but yams-plugin.json says [\"x\"]: the "
+		  "file wins" },
 		{ hello, false, "{\"interfaces\":[\"x\",\"y\",\"z\"]}", 0,
-		  "handshake.manifest: /interfaces is [\"x\",\"y\"], but yams-plugin.json says [\"x\",\"y\",\"z\"]: the file wins" },
+		  "handshake.manifest: /interfaces is [\"x\",\"y\"], but yams-plugin.json says "
+		  "[\"x\",\"y\",\"z\"]: the file wins" },
 	};
 
 	(void)state;
@@ -192,7 +207,7 @@ static void test_disk_wins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_init_params), MOR_TEST(test_no_params),  MOR_TEST(test_init_answer),
+		MOR_TEST(test_init_params),  MOR_TEST(test_no_params), MOR_TEST(test_init_answer),
 		MOR_TEST(test_hello_answer), MOR_TEST(test_disk_wins),
 	};
 

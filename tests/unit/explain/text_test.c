@@ -26,7 +26,8 @@ static void test_explain_fits(void **state)
 			size_t len = strcspn(line, "\n");
 
 			if (len > 100 || (len && line[len - 1] == ' '))
-				fail_msg("%s: too long, or a blank at the end: %.*s", mor_dialects()[i]->name, (int)len, line);
+				fail_msg("%s: too long, or a blank at the end: %.*s", mor_dialects()[i]->name,
+					 (int)len, line);
 			line += len + 1;
 		}
 		mor_free(text);
@@ -64,7 +65,8 @@ static void test_json(void **state)
 
 	(void)state;
 	assert_string_equal(mor_json_text(mor_json_at(root, "/methods/0/name"), ""), "handshake.manifest");
-	assert_string_equal(mor_json_text(mor_json_at(root, "/methods/4/params/0/fields/1/when"), ""), "type=path");
+	assert_string_equal(mor_json_text(mor_json_at(root, "/methods/4/params/0/fields/1/when"), ""),
+			    "type=path");
 	assert_int_equal(mor_json_int(mor_json_at(root, "/methods/4/timeout_ms"), 0), 30000);
 	assert_int_equal(mor_json_int(mor_json_at(root, "/stop/term_ms"), 0), 5000);
 	assert_int_equal(mor_json_size(mor_json_at(root, "/codes")), 9);
@@ -92,10 +94,14 @@ static void test_openrpc(void **state)
 		assert_non_null(mor_json_at(it.value, "/result/schema"));
 		assert_int_equal(mor_json_size(mor_json_get(it.value, "errors")), 9);
 	}
-	assert_string_equal(mor_json_text(mor_json_at(methods, "/4/params/0/schema/properties/type/enum/1"), ""), "bytes");
+	assert_string_equal(mor_json_text(mor_json_at(methods, "/4/params/0/schema/properties/type/enum/1"),
+					  ""),
+			    "bytes");
 	assert_string_equal(mor_json_text(mor_json_at(methods, "/4/params/0/schema/required/0"), ""), "type");
 	assert_null(mor_json_at(methods, "/4/params/0/schema/required/1"));
-	assert_string_equal(mor_json_text(mor_json_at(methods, "/5/result/schema/properties/nodes/items/type"), ""), "object");
+	assert_string_equal(mor_json_text(mor_json_at(methods, "/5/result/schema/properties/nodes/items/type"),
+					  ""),
+			    "object");
 	mor_doc_free(doc);
 	mor_free(text);
 }
@@ -152,7 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_explain_fits), MOR_TEST(test_explain_tells), MOR_TEST(test_json),
-		MOR_TEST(test_openrpc),	     MOR_TEST(test_plain),	   MOR_TEST(test_failure_is_told),
+		MOR_TEST(test_openrpc),      MOR_TEST(test_plain),         MOR_TEST(test_failure_is_told),
 		MOR_TEST(test_allocations),
 	};
 

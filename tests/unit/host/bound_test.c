@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many at once: what happens to 100,000 calls together costs no more for each than what happens to one, and is done in
- * slices between which everybody else has a turn. On the virtual clock, with the script link.
+ * Many at once: what happens to 100,000 calls together costs no more for each than what happens to one, and is
+ * done in slices between which everybody else has a turn. On the virtual clock, with the script link.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -64,10 +64,14 @@ static void close_world(void)
 static void start_calls(int from, int to, uint32_t timeout_ms, uint32_t queue_ms)
 {
 	for (int i = from; i < to; i++) {
-		mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = timeout_ms, .queue_ms = queue_ms,
-					     .on_reply = on_reply, .arg = (void *)(intptr_t)i };
+		mortise_call_options opt = { .size = sizeof(opt),
+					     .timeout_ms = timeout_ms,
+					     .queue_ms = queue_ms,
+					     .on_reply = on_reply,
+					     .arg = (void *)(intptr_t)i };
 
-		assert_int_equal(mortise_call_start(world.plugin, "x", (mortise_json){ 0 }, &opt, NULL, NULL), 0);
+		assert_int_equal(mortise_call_start(world.plugin, "x", (mortise_json){ 0 }, &opt, NULL, NULL),
+				 0);
 	}
 }
 
@@ -113,7 +117,8 @@ static void many_calls_expire_one_by_one(void **state)
 	(void)state;
 	open_world(NULL);
 	for (int i = 0; i < half; i++)
-		start_calls(i, i + 1, 30000 + (uint32_t)(i * 7919 % half), 0); /* a prime: every number once, in disorder */
+		/* a prime: every number once, in disorder */
+		start_calls(i, i + 1, 30000 + (uint32_t)(i * 7919 % half), 0);
 	start_calls(half, 2 * half, 60000, 0);
 	advance(30000 + (uint32_t)half);
 	assert_int_equal(world.count, half);
@@ -143,8 +148,8 @@ static void many_queued_calls_expire_together(void **state)
 	close_world();
 }
 
-/* Calls are used again, and a timer is left as it was when its call ended: the next call of the same memory may have a
- * sooner limit, a later one, or none. */
+/* Calls are used again, and a timer is left as it was when its call ended: the next call of the same memory may
+ * have a sooner limit, a later one, or none. */
 static void limits_of_reused_calls(void **state)
 {
 	static const uint32_t limits[] = { 500, 3000, 20, 20, 7000, 0, 1000 };
@@ -191,8 +196,8 @@ static bool readable(void)
 	return poll(&pfd, 1, 0) == 1;
 }
 
-/* Until `count` are settled: nobody waits for a dispatch that settles more than a slice, and the descriptor says that there is
- * more to do. */
+/* Until `count` are settled: nobody waits for a dispatch that settles more than a slice, and the descriptor
+ * says that there is more to do. */
 static void settle_in_slices(int count)
 {
 	int most = 0, dispatches = 0;
@@ -285,7 +290,9 @@ static void release_in_callback(const mortise_reply *reply, void *arg)
 static void released_by_one_that_was_untold(void **state)
 {
 	const int many = 5000;
-	mortise_call_options opt = { .size = sizeof(opt), .on_reply = release_in_callback, .arg = (void *)3000 };
+	mortise_call_options opt = { .size = sizeof(opt),
+				     .on_reply = release_in_callback,
+				     .arg = (void *)3000 };
 
 	(void)state;
 	open_world(NULL);
@@ -294,7 +301,8 @@ static void released_by_one_that_was_untold(void **state)
 	start_calls(3001, many - 1, 30000, 0);
 	opt.on_reply = on_reply;
 	opt.arg = (void *)(intptr_t)(many - 1);
-	assert_int_equal(mortise_call_start(world.plugin, "x", (mortise_json){ 0 }, &opt, &handles[0], NULL), 0);
+	assert_int_equal(mortise_call_start(world.plugin, "x", (mortise_json){ 0 }, &opt, &handles[0], NULL),
+			 0);
 	advance(0);
 	script_end(script_now, &crash);
 	dispatch();
@@ -377,7 +385,9 @@ static void pool_gives_up_in_slices(void **state)
 	open_world(NULL);
 	assert_int_equal(mortise_pool_new(world.host, &opt, &pool_opt, &pool, NULL), 0);
 	for (int i = 0; i < many; i++) {
-		mortise_call_options call = { .size = sizeof(call), .on_reply = on_reply, .arg = (void *)(intptr_t)i };
+		mortise_call_options call = { .size = sizeof(call),
+					      .on_reply = on_reply,
+					      .arg = (void *)(intptr_t)i };
 
 		assert_int_equal(mortise_pool_call(pool, "x", (mortise_json){ 0 }, &call, NULL), 0);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Analyzers that do anything in any order, and a driver that does, too; on the virtual clock, with fixed seeds. Whatever
- * happens: one analysis at a time, every done belongs to one, no signal within 10 s of the end of stdin unless somebody said
- * "now", a -1 closes stdin, and nobody is brought back whose stdin we have closed.
+ * Analyzers that do anything in any order, and a driver that does, too; on the virtual clock, with fixed seeds.
+ * Whatever happens: one analysis at a time, every done belongs to one, no signal within 10 s of the end of
+ * stdin unless somebody said "now", a -1 closes stdin, and nobody is brought back whose stdin we have closed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,13 +68,15 @@ static void on_event(const mortise_event *event, void *arg)
 		w->dones++;
 	}
 	if (event->type != MORTISE_EVENT_STATE ||
-	    (event->state != MORTISE_STOPPED && event->state != MORTISE_BACKOFF && event->state != MORTISE_FAILED))
+	    (event->state != MORTISE_STOPPED && event->state != MORTISE_BACKOFF &&
+	     event->state != MORTISE_FAILED))
 		return;
 	w->out = false;
 	if (!w->open)
 		return;
 	check(w, !mortise_request_plugin(w->open), "the process is gone, its request is not");
-	check(w, mortise_request_reply(w->open, (mortise_json){ "1", 1 }) == MORTISE_ECLOSED, "the dead were answered");
+	check(w, mortise_request_reply(w->open, (mortise_json){ "1", 1 }) == MORTISE_ECLOSED,
+	      "the dead were answered");
 	w->open = NULL;
 }
 
@@ -98,14 +100,31 @@ static void answer(struct world *w)
 /* Mostly what would be right. */
 static void say(struct world *w)
 {
-#define CALL(id, method) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{\"protocol\":\"kythe1\"}}"
+#define CALL(id, method) \
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{\"protocol\":\"kythe1\"}}"
 #define NOTE(method) "{\"jsonrpc\":\"2.0\",\"method\":\"" method "\"}"
 	static const char *const bodies[] = {
-		CALL("1", "init"), CALL("1", "init"), CALL("2", "analyze"), CALL("2", "analyze"), NOTE("done"), NOTE("done"),
-		CALL("3", "analysis"), CALL("4", "vname"), NOTE("log"), CALL("5", "done"), CALL("6", "nope"),
-		"[" NOTE("done") "," CALL("7", "analyze") "," CALL("8", "vname") "]", "[" CALL("1", "init") "," CALL("2", "analyze") "]",
-		"[" CALL("9", "analyze") "," CALL("10", "analyze") "]", "[]", "", "{\"a\":", "7", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}",
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"init\",\"params\":{\"protocol\":\"kythe0\"}}", NOTE("init"),
+		CALL("1", "init"),
+		CALL("1", "init"),
+		CALL("2", "analyze"),
+		CALL("2", "analyze"),
+		NOTE("done"),
+		NOTE("done"),
+		CALL("3", "analysis"),
+		CALL("4", "vname"),
+		NOTE("log"),
+		CALL("5", "done"),
+		CALL("6", "nope"),
+		"[" NOTE("done") "," CALL("7", "analyze") "," CALL("8", "vname") "]",
+		"[" CALL("1", "init") "," CALL("2", "analyze") "]",
+		"[" CALL("9", "analyze") "," CALL("10", "analyze") "]",
+		"[]",
+		"",
+		"{\"a\":",
+		"7",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"init\",\"params\":{\"protocol\":\"kythe0\"}}",
+		NOTE("init"),
 	};
 	const char *body = bodies[pick(w, sizeof(bodies) / sizeof(bodies[0]))];
 	const char *right = w->out ? NOTE("done") : w->open ? CALL("4", "vname") : CALL("2", "analyze");
@@ -147,7 +166,8 @@ static void look_at_process(struct world *w)
 	if (script_starts != w->starts) { /* a new one: what became of the old one? */
 		bool brought_back = w->starts && !w->starts_asked;
 
-		check(w, !brought_back || !w->closed || w->walked_out, "brought back, although we had closed its stdin");
+		check(w, !brought_back || !w->closed || w->walked_out,
+		      "brought back, although we had closed its stdin");
 		w->restarts += brought_back;
 		w->starts = script_starts;
 		w->closed = w->walked_out = w->said_now = false;
@@ -157,7 +177,8 @@ static void look_at_process(struct world *w)
 		return;
 	w->closed = script_now->input_closed;
 	if ((script_now->terminated || script_now->killed) && !w->said_now)
-		check(w, w->closed && script_now->signalled_ms >= script_now->link.closed_ms + 10000, "a signal within the grace");
+		check(w, w->closed && script_now->signalled_ms >= script_now->link.closed_ms + 10000,
+		      "a signal within the grace");
 }
 
 static void pass_time(struct world *w)
@@ -174,7 +195,8 @@ static void step(struct world *w)
 	look_at_process(w); /* a new one may be there */
 	if (!script_now || what < 3) {
 		if (pick(w, 3) == 0)
-			w->starts_asked += mortise_plugin_start(w->plugin, NULL) == 0 && script_starts != w->starts;
+			w->starts_asked +=
+				mortise_plugin_start(w->plugin, NULL) == 0 && script_starts != w->starts;
 		else
 			pass_time(w);
 	} else if (what < 60) {
@@ -204,8 +226,12 @@ static void step(struct world *w)
 static void one_life(struct world *w)
 {
 	static const char *const argv[] = { "script", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "kythe", .arg = w,
-				       .on_event = on_event, .on_request = on_request };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .dialect = "kythe",
+				       .arg = w,
+				       .on_event = on_event,
+				       .on_request = on_request };
 
 	w->random = w->seed * 2654435761u + 1;
 	script_reset();
@@ -228,9 +254,11 @@ static void anything_goes(void **state)
 	(void)state;
 	for (w.seed = 1; w.seed <= SEEDS; w.seed++)
 		one_life(&w);
-	print_message("# %d analyses, %d done, %d breaches, %d restarts\n", w.analyses, w.dones, w.breaches, w.restarts);
+	print_message("# %d analyses, %d done, %d breaches, %d restarts\n", w.analyses, w.dones, w.breaches,
+		      w.restarts);
 	/* The lives were worth living. */
-	assert_true(w.analyses > SEEDS / 4 && w.dones > SEEDS / 10 && w.breaches > SEEDS / 10 && w.restarts > SEEDS / 10);
+	assert_true(w.analyses > SEEDS / 4 && w.dones > SEEDS / 10 && w.breaches > SEEDS / 10 &&
+		    w.restarts > SEEDS / 10);
 }
 
 int main(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A made-up protocol that uses what plain and yams do not: calls settled by notes, acknowledgements, pieces, logs,
- * cancelling on the wire, killing on a time-out, clocks that signs of life turn back, pings that kill, two goodbyes,
- * requests that the table itself answers. The coming dialects rest on these; tests/talk/demo proves them now.
+ * A made-up protocol that uses what plain and yams do not: calls settled by notes, acknowledgements, pieces,
+ * logs, cancelling on the wire, killing on a time-out, clocks that signs of life turn back, pings that kill,
+ * two goodbyes, requests that the table itself answers. The coming dialects rest on these; tests/talk/demo
+ * proves them now.
  */
 #ifndef TESTS_UNIT_HOST_DEMO_H
 #define TESTS_UNIT_HOST_DEMO_H

@@ -5,7 +5,11 @@
 
 /* The other way round from demo: the plugin greets and asks. Its one job at a time ends with the answer. */
 static const struct mor_method methods[] = {
-	{ .name = "hi", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_HELLO, .timing = MOR_TIMING(.timeout_ms = 5000), .template = "{\"host\":${version}}" },
+	{ .name = "hi",
+	  .from = MOR_FROM_PLUGIN,
+	  .role = MOR_ROLE_HELLO,
+	  .timing = MOR_TIMING(.timeout_ms = 5000),
+	  .template = "{\"host\":${version}}" },
 	{ .name = "job", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_TAKE },
 	{ .name = "note", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_NOTE, .settle = MOR_BY_WRITE },
 	{ 0 },

@@ -11,15 +11,26 @@
 static struct mor_doctor_facts healthy(void)
 {
 	return (struct mor_doctor_facts){
-		.kernel = "6.12.1", .kernel_major = 6, .kernel_minor = 12, .landlock = 6,
+		.kernel = "6.12.1",
+		.kernel_major = 6,
+		.kernel_minor = 12,
+		.landlock = 6,
 		.seccomp = { .killable = true, .add_fd_send = true, .sync_wake = true },
-		.pipe_max = 1 << 20, .pipe_pages_soft = 16384, .userns_clone = -1, .userns_max = 1000, .userns_apparmor = -1,
-		.files_soft = 1024, .files_hard = 4096, .python = "/usr/bin/python3 (Python 3.11)", .node = "/usr/bin/node (v20)",
+		.pipe_max = 1 << 20,
+		.pipe_pages_soft = 16384,
+		.userns_clone = -1,
+		.userns_max = 1000,
+		.userns_apparmor = -1,
+		.files_soft = 1024,
+		.files_hard = 4096,
+		.python = "/usr/bin/python3 (Python 3.11)",
+		.node = "/usr/bin/node (v20)",
 		.helper = "/x/mortise-jail",
 	};
 }
 
-static enum mor_doctor_finding judge(const struct mor_doctor_facts *facts, const char *name, char found[160], const char **remedy)
+static enum mor_doctor_finding judge(const struct mor_doctor_facts *facts, const char *name, char found[160],
+				     const char **remedy)
 {
 	for (const struct mor_doctor_check *check = mor_doctor_checks; check->name; check++) {
 		if (strcmp(check->name, name) != 0)
@@ -31,8 +42,8 @@ static enum mor_doctor_finding judge(const struct mor_doctor_facts *facts, const
 	return MOR_FOUND_MISSING;
 }
 
-static void expect(const struct mor_doctor_facts *facts, const char *name, enum mor_doctor_finding want, const char *found_part,
-		   const char *remedy_part)
+static void expect(const struct mor_doctor_facts *facts, const char *name, enum mor_doctor_finding want,
+		   const char *found_part, const char *remedy_part)
 {
 	char found[160] = "";
 	const char *remedy = NULL;
@@ -114,7 +125,8 @@ static void test_rest(void **state)
 	expect(&f, "files", MOR_FOUND_LIMITED, "about 51 plugins", "ulimit");
 	f.pipe_max = 65536;
 	expect(&f, "pipes", MOR_FOUND_LIMITED, "64 KiB", "pipe-max-size");
-	f.helper_error = (mortise_error){ .code = MORTISE_EJAIL, .text = "mortise-jail and the library are of different versions" };
+	f.helper_error = (mortise_error){ .code = MORTISE_EJAIL,
+					  .text = "mortise-jail and the library are of different versions" };
 	expect(&f, "helper", MOR_FOUND_MISSING, "different versions", "install");
 	f.cgroup.v2 = true;
 	f.cgroup.delegated = EACCES;
@@ -136,8 +148,8 @@ static void test_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_healthy), MOR_TEST(test_old_kernels), MOR_TEST(test_namespaces), MOR_TEST(test_rest),
-		MOR_TEST(test_version),
+		MOR_TEST(test_healthy), MOR_TEST(test_old_kernels), MOR_TEST(test_namespaces),
+		MOR_TEST(test_rest),    MOR_TEST(test_version),
 	};
 
 	return mor_run_group("host/doctor", tests);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every allocation of a whole session fails in turn: the n-th and all after it, then memory comes back and everything
- * is torn down. Whatever step that hits, the host must neither crash nor leak, every call that was accepted is
- * settled exactly once, and an error says "out of memory".
+ * Every allocation of a whole session fails in turn: the n-th and all after it, then memory comes back and
+ * everything is torn down. Whatever step that hits, the host must neither crash nor leak, every call that was
+ * accepted is settled exactly once, and an error says "out of memory".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,9 @@ static void call(struct session *s, const char *action, const char *params)
 {
 	mortise_call_options opt = { .size = sizeof(opt), .on_reply = on_reply, .arg = s };
 
-	s->accepted += mortise_call_start(s->plugin, action, (mortise_json){ params, params ? strlen(params) : 0 }, &opt, NULL, NULL) == 0;
+	s->accepted +=
+		mortise_call_start(s->plugin, action, (mortise_json){ params, params ? strlen(params) : 0 },
+				   &opt, NULL, NULL) == 0;
 	turn(s);
 }
 
@@ -69,18 +71,28 @@ static void be_asked(struct session *s)
 	say_frame(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"init\",\"params\":{\"protocol\":\"kythe1\"}}");
 	say_frame(s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"analyze\",\"params\":{\"types\":[\"/\"]}}");
 	say_frame(s, "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{\"message\":{\"message\":\"m\"}}}");
-	say_frame(s, "[{\"jsonrpc\":\"2.0\",\"method\":\"done\"},{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"analyze\"},7]");
+	say_frame(
+		s,
+		"[{\"jsonrpc\":\"2.0\",\"method\":\"done\"},{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"analyze\"},7]");
 	say_frame(s, "{\"a\":");
 	say_frame(s, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"vname\",\"params\":[]}");
-	say_frame(s, "[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"vname\"},{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"analyze\"}]");
+	say_frame(
+		s,
+		"[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"vname\"},{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"analyze\"}]");
 }
 
 /* As far as it gets. */
 static int play(struct session *s, const char *dialect)
 {
-	static const char *const argv[] = { "script", NULL }, *const set[] = { "timeouts.a=5s", "limits.in_flight=4", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = dialect, .set = set, .arg = s,
-				       .on_request = on_request, .config = { "{\"a\":1}", 7 } };
+	static const char *const argv[] = { "script", NULL }, *const set[] = { "timeouts.a=5s",
+									       "limits.in_flight=4", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .dialect = dialect,
+				       .set = set,
+				       .arg = s,
+				       .on_request = on_request,
+				       .config = { "{\"a\":1}", 7 } };
 	char *text = NULL;
 	int r = mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &s->host, NULL);
 
@@ -94,18 +106,23 @@ static int play(struct session *s, const char *dialect)
 		be_asked(s);
 	for (int i = 0; i < 6; i++)
 		call(s, "extractor.extract", "{\"source\":{\"type\":\"path\",\"path\":\"/x\"}}");
-	say(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":\"x\",\"version\":\"1\",\"interfaces\":[\"content_extractor_v1\"]}}\n");
+	say(s,
+	    "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"name\":\"x\",\"version\":\"1\",\"interfaces\":[\"content_extractor_v1\"]}}\n");
 	say(s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"status\":\"initialized\"}}\n");
 	say(s, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"status\":\"ok\"}}\n");
 	say(s, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"success\":true,\"content\":\"c\"}}\n");
-	say(s, "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"a\":1}}}\n");
-	say(s, "[{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ask\",\"params\":{}},{\"jsonrpc\":\"2.0\",\"method\":\"tell\"}]\n");
-	say(s, "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{\"level\":1,\"message\":\"m\"}}\nnoise\n{\"half\":");
+	say(s,
+	    "{\"jsonrpc\":\"2.0\",\"id\":5,\"error\":{\"code\":-32000,\"message\":\"m\",\"data\":{\"a\":1}}}\n");
+	say(s,
+	    "[{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ask\",\"params\":{}},{\"jsonrpc\":\"2.0\",\"method\":\"tell\"}]\n");
+	say(s,
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{\"level\":1,\"message\":\"m\"}}\nnoise\n{\"half\":");
 	r = mortise_plugin_describe(s->plugin, &text);
 	mortise_free(text);
 	mor_loop_advance(s->host->loop, 40000);
 	if (script_now)
-		script_end(script_now, &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
+		script_end(script_now, &(struct mor_link_end){
+					       .known = true, .status = 1, .text = "exited with status 1" });
 	turn(s);
 	mor_loop_advance(s->host->loop, 1000);
 	mortise_plugin_stop(s->plugin, MORTISE_STOP_POLITE);
@@ -129,7 +146,8 @@ static void fail_each(const char *dialect)
 		mortise_host_free(s.host);
 		mortise_plugin_unref(s.plugin);
 		if (s.settled != s.accepted)
-			fail_msg("%s: with allocation %ld failing, %d calls were accepted and %d settled", dialect, n, s.accepted, s.settled);
+			fail_msg("%s: with allocation %ld failing, %d calls were accepted and %d settled",
+				 dialect, n, s.accepted, s.settled);
 	} while (++n <= needed);
 	assert_true(n > 50);
 }
@@ -148,18 +166,24 @@ static void play_pool(struct session *s)
 		return;
 	for (int i = 0; i < 6; i++) {
 		call_opt.queue_ms = i % 3 ? 0 : 5000;
-		s->accepted += mortise_pool_call(pool, "extractor.extract", (mortise_json){ "{}", 2 }, &call_opt, NULL) == 0;
+		s->accepted += mortise_pool_call(pool, "extractor.extract", (mortise_json){ "{}", 2 },
+						 &call_opt, NULL) == 0;
 	}
 	turn(s);
 	for (int id = 1; id <= 6; id++) {
 		char line[128];
 
-		snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"name\":\"x\",\"version\":\"1\",\"status\":\"ok\"}}\n", id);
+		snprintf(line, sizeof(line),
+			 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"name\":\"x\",\"version\":\"1\",\"status\":\"ok\"}}\n",
+			 id);
 		for (uint32_t i = 0; i < 2; i++) {
 			const mortise_plugin *worker = mortise_pool_worker(pool, i);
 
 			if (worker->life.link && id == 5 && i == 0)
-				script_end(script_of(worker), &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
+				script_end(script_of(worker),
+					   &(struct mor_link_end){ .known = true,
+								   .status = 1,
+								   .text = "exited with status 1" });
 			else if (worker->life.link)
 				script_deliver(script_of(worker), mor_slice_of(line));
 		}
@@ -186,7 +210,8 @@ static void pool(void **state)
 		needed = mor_alloc_count() - before;
 		mortise_host_free(s.host);
 		if (s.settled != s.accepted)
-			fail_msg("with allocation %ld failing, %d calls were accepted and %d settled", n, s.accepted, s.settled);
+			fail_msg("with allocation %ld failing, %d calls were accepted and %d settled", n,
+				 s.accepted, s.settled);
 	} while (++n <= needed);
 	assert_true(n > 50);
 }
@@ -195,9 +220,13 @@ static void pool(void **state)
 static int play_for_real(mortise_host **host, mortise_plugin **plugin)
 {
 	static const char *const argv[] = {
-		"/bin/sh", "-c", "echo words >&2; read x; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}'; read x", NULL
+		"/bin/sh", "-c",
+		"echo words >&2; read x; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}'; read x",
+		NULL
 	};
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain", .flags = MORTISE_NO_RESTART };
+	mortise_plugin_options opt = {
+		.size = sizeof(opt), .argv = argv, .dialect = "plain", .flags = MORTISE_NO_RESTART
+	};
 	char *result = NULL;
 	int r = mortise_host_new(NULL, host, NULL);
 
@@ -262,8 +291,8 @@ static void kythe(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(plain), MOR_TEST(yams), MOR_TEST(demo), MOR_TEST(kythe), MOR_TEST(pool),
-					    MOR_TEST(for_real) };
+	const struct CMUnitTest tests[] = { MOR_TEST(plain), MOR_TEST(yams), MOR_TEST(demo),
+					    MOR_TEST(kythe), MOR_TEST(pool), MOR_TEST(for_real) };
 
 	return mor_run_group("host/fault", tests);
 }

@@ -11,8 +11,8 @@
 
 #define RUN "[plugin]\ncommand = \"./x\"\n"
 
-static int load(const char *toml, const char *set, bool confined, struct mor_policy *ret, struct mor_manifest **m,
-		mortise_error *err)
+static int load(const char *toml, const char *set, bool confined, struct mor_policy *ret,
+		struct mor_manifest **m, mortise_error *err)
 {
 	const char *const sets[] = { set, NULL };
 	struct mor_manifest_query query = { .path = "p", .config_home = "home", .set = set ? sets : NULL };
@@ -26,7 +26,9 @@ static int load(const char *toml, const char *set, bool confined, struct mor_pol
 
 static const char *warning(const struct mor_manifest *m)
 {
-	return mor_list_empty(&m->warnings) ? "" : mor_container_of(m->warnings.next, struct mor_warning, node)->text;
+	return mor_list_empty(&m->warnings) ?
+		       "" :
+		       mor_container_of(m->warnings.next, struct mor_warning, node)->text;
 }
 
 static void test_all_keys(void **state)
@@ -37,8 +39,10 @@ static void test_all_keys(void **state)
 
 	(void)state;
 	put("p/work/", "");
-	if (load(RUN "[sandbox]\nlevel = \"t1\"\nworkspace = \"work\"\nworkspace_write = true\nnetwork = true\nspawn = true\n"
-		     "read = [\"/etc\", \"/usr\"]\nprotected_paths = []\npidns = true\nview = true\nmemory = \"1GiB\"\ncpu = \"2m\"\nfiles = 9\n"
+	if (load(RUN "[sandbox]\nlevel = \"t1\"\nworkspace = \"work\"\nworkspace_write = true\nnetwork = "
+		     "true\nspawn = true\n"
+		     "read = [\"/etc\", \"/usr\"]\nprotected_paths = []\npidns = true\nview = true\nmemory = "
+		     "\"1GiB\"\ncpu = \"2m\"\nfiles = 9\n"
 		     "file_size = 4096\nwall = 1.5\nprocesses = 3\n",
 		 NULL, false, &p, &m, &err) < 0)
 		fail_msg("%s", err.text);
@@ -74,7 +78,8 @@ static void test_refused(void **state)
 {
 	(void)state;
 	refuse_policy(RUN "[sandbox]\nread = [\"/etc\",\n\"data\"]\n", NULL, MORTISE_EMANIFEST,
-		      "p/mortise.toml:4: sandbox.read is \"data\": it must be an absolute path, or one that begins with \"~/\"");
+		      "p/mortise.toml:4: sandbox.read is \"data\": it must be an absolute path, or one that "
+		      "begins with \"~/\"");
 	refuse_policy(RUN "[sandbox]\nread = \"/etc\"\n", NULL, MORTISE_EMANIFEST,
 		      "p/mortise.toml:4: sandbox.read is \"/etc\": it must be an array of strings");
 	refuse_policy(RUN "[sandbox]\nlevel = \"max\"\n", NULL, MORTISE_EMANIFEST,
@@ -85,15 +90,18 @@ static void test_refused(void **state)
 		      "p/mortise.toml:4: sandbox.files is \"0\": it must be a whole number above 0");
 	refuse_policy(RUN "[sandbox]\nworkspace_write = true\n", NULL, MORTISE_EMANIFEST,
 		      "workspace_write is true, but there is no workspace: set it");
-	refuse_policy(RUN, "sandbox.read=data", MORTISE_EINVAL,
-		      "--set: sandbox.read is \"data\": it must be an absolute path, or one that begins with \"~/\"");
+	refuse_policy(
+		RUN, "sandbox.read=data", MORTISE_EINVAL,
+		"--set: sandbox.read is \"data\": it must be an absolute path, or one that begins with \"~/\"");
 	/* Keys of the struct that are no settings. */
 	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
-		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, workspace_write, "
-		      "protected_paths, scratch, undo, read, network, spawn, quiet_tmp, pidns, view, memory, cpu, files, file_size, wall, processes");
+		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, "
+		      "workspace_write, protected_paths, scratch, undo, read, network, spawn, quiet_tmp, "
+		      "pidns, view, memory, cpu, files, file_size, wall, processes");
 }
 
-static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level, const char *warns)
+static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level,
+			 const char *warns)
 {
 	struct mor_policy p = MOR_POLICY_INIT;
 	struct mor_manifest *m;
@@ -116,9 +124,12 @@ static void test_level_and_warnings(void **state)
 	expect_level(RUN, "sandbox.level=t1", false, MOR_LEVEL_T1, "");
 	expect_level(RUN, "sandbox.memory=1GiB", false, MOR_LEVEL_GUARDED, "");
 	expect_level(RUN "[sandbox]\nnetwork = false\n", NULL, false, MOR_LEVEL_AUTO, "");
-	expect_level(RUN "[sandbox]\nnetwork = false\n", "sandbox.level=guarded", false, MOR_LEVEL_GUARDED, "not enforced");
-	expect_level(RUN, "sandbox.unconfined=true", true, MOR_LEVEL_GUARDED, "unconfined: p may do whatever this user may");
-	expect_level(RUN, "sandbox.read=/no/such/path", false, MOR_LEVEL_AUTO, "/no/such/path: there is no such path");
+	expect_level(RUN "[sandbox]\nnetwork = false\n", "sandbox.level=guarded", false, MOR_LEVEL_GUARDED,
+		     "not enforced");
+	expect_level(RUN, "sandbox.unconfined=true", true, MOR_LEVEL_GUARDED,
+		     "unconfined: p may do whatever this user may");
+	expect_level(RUN, "sandbox.read=/no/such/path", false, MOR_LEVEL_AUTO,
+		     "/no/such/path: there is no such path");
 	expect_level(RUN, "sandbox.workspace=none", false, MOR_LEVEL_AUTO, "/none does not exist");
 }
 
@@ -130,7 +141,9 @@ static void test_order(void **state)
 	mortise_error err = { 0 };
 
 	(void)state;
-	assert_int_equal(load(RUN "[sandbox]\nread = [\"/etc\"]\n", "sandbox.read=[\"/usr\",\"/var\"]", false, &p, &m, &err), 0);
+	assert_int_equal(load(RUN "[sandbox]\nread = [\"/etc\"]\n", "sandbox.read=[\"/usr\",\"/var\"]", false,
+			      &p, &m, &err),
+			 0);
 	expect_list(p.read_paths, "/usr|/var");
 	mor_policy_fini(&p);
 	mor_manifest_free(m);
@@ -138,7 +151,9 @@ static void test_order(void **state)
 
 static void test_modules(void **state)
 {
-	static const char *const script[] = { "python3", "s/x.py", NULL }, *const inline_code[] = { "python3", "-c", "1", NULL };
+	static const char *const script[] = { "python3", "s/x.py", NULL }, *const inline_code[] = { "python3",
+												    "-c", "1",
+												    NULL };
 	struct mor_policy p = { .level = MOR_LEVEL_T0 };
 	char real[PATH_MAX], path[PATH_MAX + 2];
 
@@ -251,8 +266,10 @@ static void test_environment(void **state)
 	setenv("LD_PRELOAD_NOT", "x", 1);
 	env = mor_env_jail(false, more);
 	assert_non_null(env);
-	assert_true(has(env, "A=1") && has(env, "MOR_TEST_PASSED=yes") && has(env, "LC_TIME=C") && has(env, "PATH=/opt"));
-	assert_false(has(env, "MOR_TEST_TOKEN=secret") || has(env, "LD_PRELOAD_NOT=x") || has(env, "PATH=/usr/bin:/bin"));
+	assert_true(has(env, "A=1") && has(env, "MOR_TEST_PASSED=yes") && has(env, "LC_TIME=C") &&
+		    has(env, "PATH=/opt"));
+	assert_false(has(env, "MOR_TEST_TOKEN=secret") || has(env, "LD_PRELOAD_NOT=x") ||
+		     has(env, "PATH=/usr/bin:/bin"));
 	for (char **entry = env; *entry; entry++)
 		assert_true(strncmp(*entry, "HOME=", 5) != 0 && strncmp(*entry, "MOR_TEST_ABSENT", 15) != 0);
 	mor_texts_free(env);
@@ -262,7 +279,9 @@ static void expect_grace(const char *dialect, const char *set, uint32_t term_ms,
 {
 	static const char *const argv[] = { "/bin/true", NULL };
 	const char *const sets[] = { set, NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = dialect, .set = set ? sets : NULL };
+	mortise_plugin_options opt = {
+		.size = sizeof(opt), .argv = argv, .dialect = dialect, .set = set ? sets : NULL
+	};
 	mortise_plugin *plugin = NULL;
 	mortise_host *host = NULL;
 
@@ -274,7 +293,8 @@ static void expect_grace(const char *dialect, const char *set, uint32_t term_ms,
 	mortise_host_free(host);
 }
 
-/* What the guardian is told: the dialect's times where it holds them (R13 of docs/dialects/kythe.md), else nothing. */
+/* What the guardian is told: the dialect's times where it holds them (R13 of docs/dialects/kythe.md),
+ * else nothing. */
 static void test_grace(void **state)
 {
 	(void)state;
@@ -286,9 +306,16 @@ static void test_grace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(test_all_keys), TREE_TEST(test_refused), TREE_TEST(test_level_and_warnings), TREE_TEST(test_order),
-		TREE_TEST(test_script),	  TREE_TEST(test_modules),	  TREE_TEST(test_plugin_toml_never_spawns), TREE_TEST(test_environment),
-		TREE_TEST(test_second_file_grants_nothing), TREE_TEST(test_grace),
+		TREE_TEST(test_all_keys),
+		TREE_TEST(test_refused),
+		TREE_TEST(test_level_and_warnings),
+		TREE_TEST(test_order),
+		TREE_TEST(test_script),
+		TREE_TEST(test_modules),
+		TREE_TEST(test_plugin_toml_never_spawns),
+		TREE_TEST(test_environment),
+		TREE_TEST(test_second_file_grants_nothing),
+		TREE_TEST(test_grace),
 	};
 
 	return mor_run_group("host/policy", tests);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pool may be freed at any moment, from any callback, whoever holds its workers: each call ends once, nothing dangles. */
+/* A pool may be freed at any moment, from any callback, whoever holds its workers: each call ends once,
+ * nothing dangles. */
 #include <string.h>
 
 #include "leak.h"
@@ -98,7 +99,8 @@ static void inside_a_piece(void **state)
 	assert_true(serve(&rig, 0) && serve(&rig, 0)); /* hello, extra */
 	assert_int_equal(claim(&rig, 0), -1);          /* ready */
 	id = claim(&rig, 0);
-	say(&rig, 0, "{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"params\":{\"request_id\":%lld,\"data\":1}}", (long long)id);
+	say(&rig, 0, "{\"jsonrpc\":\"2.0\",\"method\":\"stream\",\"params\":{\"request_id\":%lld,\"data\":1}}",
+	    (long long)id);
 	assert_int_equal(got.pieces, 1);
 	expect(&got, MORTISE_ECANCELED);
 	rig_close(&rig);
@@ -228,9 +230,14 @@ static void the_host_takes_its_pools_along(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(a_held_worker_ends_with_its_pool), MOR_TEST(inside_replies_of_stop), MOR_TEST(inside_a_last_reply),
-		MOR_TEST(inside_a_piece),                   MOR_TEST(inside_its_own_replies), MOR_TEST(inside_events),
-		MOR_TEST(workers_stopped_inside_events),    MOR_TEST(the_host_takes_its_pools_along),
+		MOR_TEST(a_held_worker_ends_with_its_pool),
+		MOR_TEST(inside_replies_of_stop),
+		MOR_TEST(inside_a_last_reply),
+		MOR_TEST(inside_a_piece),
+		MOR_TEST(inside_its_own_replies),
+		MOR_TEST(inside_events),
+		MOR_TEST(workers_stopped_inside_events),
+		MOR_TEST(the_host_takes_its_pools_along),
 	};
 
 	return mor_run_group("host/pool-free", tests);

@@ -12,9 +12,15 @@
 void rig_open(struct rig *rig)
 {
 	static const char *const argv[] = { "script", NULL }, *const one[] = { "limits.in_flight=1", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = rig->dialect ? rig->dialect : "plain",
-				       .set = rig->set ? rig->set : rig->dialect ? NULL : one, .flags = rig->flags,
-				       .on_event = rig->on_event, .arg = rig };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .dialect = rig->dialect ? rig->dialect : "plain",
+				       .set = rig->set     ? rig->set :
+					      rig->dialect ? NULL :
+							     one,
+				       .flags = rig->flags,
+				       .on_event = rig->on_event,
+				       .arg = rig };
 	mortise_pool_options pool = { .size = sizeof(pool), .workers = rig->workers, .retries = rig->retries };
 	mortise_error error = { 0 };
 
@@ -71,11 +77,16 @@ static void on_reply(const mortise_reply *reply, void *arg)
 
 void call_within(struct rig *rig, struct got *got, uint32_t queue_ms)
 {
-	mortise_call_options opt = { .size = sizeof(opt), .queue_ms = queue_ms, .on_reply = on_reply, .arg = got };
+	mortise_call_options opt = {
+		.size = sizeof(opt), .queue_ms = queue_ms, .on_reply = on_reply, .arg = got
+	};
 	int before = got->finals;
 
-	assert_int_equal(mortise_pool_call(rig->pool, "extractor.extract", (mortise_json){ "{\"source\":{\"type\":\"path\",\"path\":\"/x\"}}", 38 },
-					   &opt, NULL), 0);
+	assert_int_equal(mortise_pool_call(rig->pool, "extractor.extract",
+					   (mortise_json){ "{\"source\":{\"type\":\"path\",\"path\":\"/x\"}}",
+							   38 },
+					   &opt, NULL),
+			 0);
 	assert_int_equal(got->finals, before); /* "never before this function has returned" */
 }
 
@@ -150,7 +161,8 @@ bool serve(struct rig *rig, uint32_t i)
 
 void die(struct rig *rig, uint32_t i)
 {
-	script_end(process(rig, i), &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
+	script_end(process(rig, i),
+		   &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
 	turn(rig);
 }
 
@@ -170,7 +182,8 @@ void not_made(struct rig *rig, uint32_t i, int code, int os_errno)
 void expect(const struct got *got, int status)
 {
 	if (got->finals != 1 || got->status != status)
-		fail_msg("%d last callbacks, status %d (%s), wanted 1 with %d", got->finals, got->status, got->error.text, status);
+		fail_msg("%d last callbacks, status %d (%s), wanted 1 with %d", got->finals, got->status,
+			 got->error.text, status);
 }
 
 void expect_waiting(const struct got *got)

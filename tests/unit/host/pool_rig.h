@@ -8,8 +8,8 @@
 struct rig {
 	mortise_host *host;
 	mortise_pool *pool;
-	const char *dialect;     /* NULL: "plain", one call at a time per worker */
-	const char *const *set;  /* NULL: what that needs */
+	const char *dialect;    /* NULL: "plain", one call at a time per worker */
+	const char *const *set; /* NULL: what that needs */
 	uint64_t flags;
 	uint32_t workers, retries;
 	mortise_event_fn *on_event; /* its arg is the rig */

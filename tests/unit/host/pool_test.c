@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pool is driven by whatever happens to its workers: no call waits for ever, none is given to one that cannot take it. */
+/* A pool is driven by whatever happens to its workers: no call waits for ever, none is given to one that
+ * cannot take it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +9,9 @@
 #include "pool_rig.h"
 
 #define HELLO "\"result\":{\"name\":\"x\",\"version\":\"1\",\"interfaces\":[\"content_extractor_v1\"]}"
-#define INIT "\"result\":{\"status\":\"initialized\"}"
-#define REFUSAL "\"error\":{\"code\":-32603,\"message\":\"External Dependency Missing\"," \
+#define INIT  "\"result\":{\"status\":\"initialized\"}"
+#define REFUSAL \
+	"\"error\":{\"code\":-32603,\"message\":\"External Dependency Missing\"," \
 	"\"data\":{\"recoverable\":true}}"
 
 /* The workers of a plain pool, READY and idle. */
@@ -190,8 +192,8 @@ static void queue_ms_goes_on_in_the_worker(void **state)
 	rig_close(&rig);
 }
 
-/* A call that timed out keeps its slot. The next one goes elsewhere; where there is no elsewhere, it goes out as soon as the
- * late answer frees the slot. */
+/* A call that timed out keeps its slot. The next one goes elsewhere; where there is no elsewhere, it goes out
+ * as soon as the late answer frees the slot. */
 static void a_ghost_takes_a_slot(void **state)
 {
 	struct rig rig = { .workers = 2 };
@@ -239,8 +241,10 @@ static void the_queue_is_bounded(void **state)
 	call(&rig, &got[1]);
 	turn(&rig);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ params, 1000 }, &opt, NULL), 0);
-	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, &error), MORTISE_EOVERLOAD);
+		assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ params, 1000 }, &opt, NULL),
+				 0);
+	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, &error),
+			 MORTISE_EOVERLOAD);
 	assert_non_null(strstr(error.text, "limits.queue"));
 	assert_true(serve(&rig, 0));
 	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, NULL), 0);
@@ -347,7 +351,8 @@ static void what_was_not_sent_is_tried_elsewhere(void **state)
 	rig_close(&rig);
 }
 
-/* Without queue_ms its time limit runs from the last byte that the worker took; what waits behind it goes to the next process. */
+/* Without queue_ms its time limit runs from the last byte that the worker took; what waits behind it goes to
+ * the next process. */
 static void whoever_reads_nothing_is_not_waited_for(void **state)
 {
 	struct rig rig = { .workers = 1 };
@@ -377,7 +382,8 @@ static void whoever_reads_nothing_is_not_waited_for(void **state)
 	rig_close(&rig);
 }
 
-/* "retries": 0. What never left the host may be given to another; what may have been read, even in part, may not. */
+/* "retries": 0. What never left the host may be given to another; what may have been read, even in
+ * part, may not. */
 static void only_what_was_not_written_is_sent_again(void **state)
 {
 	struct rig rig = { .workers = 2 };
@@ -450,7 +456,9 @@ static void die_whenever_started(const mortise_event *event, void *arg)
 	struct rig *rig = arg;
 
 	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_GREETING)
-		script_end(script_of(event->plugin), &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
+		script_end(script_of(event->plugin), &(struct mor_link_end){ .known = true,
+									     .status = 1,
+									     .text = "exited with status 1" });
 	rig->events++;
 }
 
@@ -460,12 +468,20 @@ static void starts_in_vain_are_bounded(void **state)
 	static const struct {
 		const char *dialect;
 		uint64_t flags;
-	} kinds[] = { { "plain", 0 }, { "plain", MORTISE_NO_RESTART }, { "yams", 0 }, { "yams", MORTISE_NO_RESTART },
-		      { "demo-call", 0 }, { "demo-run", 0 }, { "demo-run", MORTISE_NO_RESTART } };
+	} kinds[] = { { "plain", 0 },
+		      { "plain", MORTISE_NO_RESTART },
+		      { "yams", 0 },
+		      { "yams", MORTISE_NO_RESTART },
+		      { "demo-call", 0 },
+		      { "demo-run", 0 },
+		      { "demo-run", MORTISE_NO_RESTART } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		struct rig rig = { .workers = 3, .dialect = kinds[i].dialect, .flags = kinds[i].flags, .on_event = die_whenever_started };
+		struct rig rig = { .workers = 3,
+				   .dialect = kinds[i].dialect,
+				   .flags = kinds[i].flags,
+				   .on_event = die_whenever_started };
 		struct got got[5] = { 0 };
 
 		rig_open(&rig);
@@ -474,13 +490,14 @@ static void starts_in_vain_are_bounded(void **state)
 		pass(&rig, 10000);
 		for (int j = 0; j < 5; j++)
 			expect(&got[j], MORTISE_ECRASHED);
-		assert_in_range(script_starts, 2, 30); /* 5 calls, each given to 1 + 3 at most; and some that nobody got */
+		/* 5 calls, each given to 1 + 3 at most; and some that nobody got */
+		assert_in_range(script_starts, 2, 30);
 		rig_close(&rig);
 	}
 }
 
-/* One cannot be started, the other has work for long: what waits, waits for that one, and nobody starts the first over and
- * over meanwhile. */
+/* One cannot be started, the other has work for long: what waits, waits for that one, and nobody starts the
+ * first over and over meanwhile. */
 static void the_working_one_is_waited_for(void **state)
 {
 	struct rig rig = { .workers = 2, .dialect = "demo-run" };
@@ -510,7 +527,8 @@ static void the_working_one_is_waited_for(void **state)
 static void lack(int times, int os_errno)
 {
 	script_trouble.times = times;
-	script_trouble.error = (mortise_error){ .code = MORTISE_ESYSTEM, .os_errno = os_errno, .text = "cannot make pipes" };
+	script_trouble.error =
+		(mortise_error){ .code = MORTISE_ESYSTEM, .os_errno = os_errno, .text = "cannot make pipes" };
 }
 
 static void a_lack_that_passes_is_not_noticed(void **state)

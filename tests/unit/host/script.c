@@ -107,7 +107,8 @@ static int script_send(struct mor_link *link, struct mor_slice body)
 		return MORTISE_ECLOSED;
 	if (limit && body.len > limit)
 		return MORTISE_ELIMIT;
-	if (s->opt->queue_limit && link->queued > link->written && link->queued - link->written + body.len > s->opt->queue_limit)
+	if (s->opt->queue_limit && link->queued > link->written &&
+	    link->queued - link->written + body.len > s->opt->queue_limit)
 		return MORTISE_EOVERLOAD;
 	mor_buf_append(&s->sent, &body.len, sizeof(body.len));
 	mor_buf_slice(&s->sent, body);
@@ -170,8 +171,8 @@ static const struct mor_link_ops ops = {
 	.free = script_free,
 };
 
-int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events,
-		    void *arg, struct mor_link **ret)
+int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt,
+		    const struct mor_link_events *events, void *arg, struct mor_link **ret)
 {
 	struct script_link *s;
 

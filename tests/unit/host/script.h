@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The script link: a plugin that exists only as what a test says it does. Used with the virtual clock. What the
- * host sends is kept until the test claims it; what the test delivers reaches the host through the same intake as
- * bytes from a pipe, from inside the loop.
+ * host sends is kept until the test claims it; what the test delivers reaches the host through the same intake
+ * as bytes from a pipe, from inside the loop.
  */
 #ifndef TESTS_UNIT_HOST_SCRIPT_H
 #define TESTS_UNIT_HOST_SCRIPT_H
@@ -17,7 +17,7 @@ struct script_link {
 	const struct mor_link_options *opt;
 	struct mor_task announce, flush, act;
 	struct mor_grave grave;
-	struct mor_buf sent;  /* bodies of messages, each behind its length */
+	struct mor_buf sent; /* bodies of messages, each behind its length */
 	bool started, input_closed, terminated, killed, freed;
 	bool stuck;           /* its pipe takes nothing: what is sent stays unwritten */
 	int64_t signalled_ms; /* when the first of the two orders came */
@@ -33,7 +33,8 @@ extern struct script_link *script_now;
 /* How many processes were started since script_reset(). */
 extern int script_starts;
 void script_reset(void);
-/* The next `times` starts fail: already in the making of the link (make: a status), or in its start (error, and errno). */
+/* The next `times` starts fail: already in the making of the link (make: a status), or in its start
+ * (error, and errno). */
 extern struct script_trouble {
 	int times, make;
 	mortise_error error;
@@ -41,8 +42,8 @@ extern struct script_trouble {
 /* Of a plugin that has a process. */
 struct script_link *script_of(const mortise_plugin *plugin);
 
-int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt, const struct mor_link_events *events,
-		    void *arg, struct mor_link **ret);
+int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt,
+		    const struct mor_link_events *events, void *arg, struct mor_link **ret);
 
 /* The oldest unclaimed message; false: there is none. The slice lives until the host sends again. */
 bool script_claim(struct script_link *script, struct mor_slice *ret_body);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A start that fails: for good where something is wrong, as a death like others where something is only lacking. */
+/* A start that fails: for good where something is wrong, as a death like others where something is
+ * only lacking. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,9 @@ struct rig {
 static void rig_open(struct rig *rig)
 {
 	static const char *const argv[] = { "script", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .flags = rig->flags,
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .flags = rig->flags,
 				       .dialect = rig->dialect ? rig->dialect : "plain" };
 
 	script_reset();
@@ -62,12 +65,15 @@ static int call(struct rig *rig)
 static void lack(int times, int os_errno)
 {
 	script_trouble.times = times;
-	script_trouble.error = (mortise_error){ .code = MORTISE_ESYSTEM, .os_errno = os_errno, .text = "cannot make pipes" };
+	script_trouble.error =
+		(mortise_error){ .code = MORTISE_ESYSTEM, .os_errno = os_errno, .text = "cannot make pipes" };
 }
 
 static void not_made(struct rig *rig, int code, int os_errno)
 {
-	struct mor_link_end end = { .start_code = code, .os_errno = os_errno, .text = "fork: no process can be made" };
+	struct mor_link_end end = { .start_code = code,
+				    .os_errno = os_errno,
+				    .text = "fork: no process can be made" };
 
 	mor_task_stop(&script_now->announce);
 	script_end(script_now, &end);
@@ -141,7 +147,8 @@ static void at_the_restart(void **state)
 	rig_open(&rig);
 	assert_int_equal(call(&rig), 0);
 	pass(&rig, 0);
-	script_end(script_now, &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
+	script_end(script_now,
+		   &(struct mor_link_end){ .known = true, .status = 1, .text = "exited with status 1" });
 	pass(&rig, 0);
 	assert_int_equal(rig.status, MORTISE_ECRASHED);
 	assert_int_equal(call(&rig), 0);
@@ -197,7 +204,8 @@ static void too_often(void **state)
 	assert_int_equal(mortise_plugin_start(rig.plugin, NULL), MORTISE_ESYSTEM);
 	pass(&rig, 1900); /* five in all: 100, 200, 400, 800 ms, each more or less a quarter */
 	lack(1, ENFILE);
-	script_trouble.error = (mortise_error){ .code = MORTISE_ESYSTEM, .os_errno = ENFILE, .text = "fresh words" };
+	script_trouble.error =
+		(mortise_error){ .code = MORTISE_ESYSTEM, .os_errno = ENFILE, .text = "fresh words" };
 	pass(&rig, 10000);
 	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_FAILED);
 	assert_int_equal(call(&rig), MORTISE_ECLOSED);
@@ -245,7 +253,9 @@ static void for_good(void **state)
 
 	(void)state;
 	rig_open(&rig);
-	script_trouble = (struct script_trouble){ 1, 0, { .code = MORTISE_ENOTFOUND, .os_errno = ENOENT, .text = "no such file" } };
+	script_trouble = (struct script_trouble){
+		1, 0, { .code = MORTISE_ENOTFOUND, .os_errno = ENOENT, .text = "no such file" }
+	};
 	assert_int_equal(mortise_plugin_start(rig.plugin, NULL), MORTISE_ENOTFOUND);
 	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_FAILED);
 	assert_int_equal(mortise_plugin_start(rig.plugin, NULL), 0);
@@ -264,13 +274,18 @@ static void the_refusal_is_kept(void **state)
 	rig_open(&rig);
 	assert_int_equal(call(&rig), 0);
 	pass(&rig, 0);
-	script_deliver(script_now, mor_slice_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"no\",\"data\":{\"a\":1}}}\n"));
+	script_deliver(
+		script_now,
+		mor_slice_of(
+			"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"no\",\"data\":{\"a\":1}}}\n"));
 	pass(&rig, 0);
 	assert_int_equal(rig.status, MORTISE_EREMOTE);
-	script_end(script_now, &(struct mor_link_end){ .known = true, .clean = true, .text = "exited with status 0" });
+	script_end(script_now,
+		   &(struct mor_link_end){ .known = true, .clean = true, .text = "exited with status 0" });
 	pass(&rig, 0);
 	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_FAILED);
-	assert_int_equal(mortise_call_sync(rig.plugin, "work", (mortise_json){ 0 }, NULL, &data, &rig.error), MORTISE_EREMOTE);
+	assert_int_equal(mortise_call_sync(rig.plugin, "work", (mortise_json){ 0 }, NULL, &data, &rig.error),
+			 MORTISE_EREMOTE);
 	assert_int_equal(rig.error.rpc_code, -32602);
 	assert_string_equal(data, "{\"a\":1}");
 	mortise_free(data);
@@ -306,11 +321,14 @@ static void ended_as_it_starts(void **state)
 	(void)state;
 	for (int how = 0; how < 5; how++) {
 		struct meddler m = { .how = how };
-		mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain", .on_event = meddle, .arg = &m };
+		mortise_plugin_options opt = {
+			.size = sizeof(opt), .argv = argv, .dialect = "plain", .on_event = meddle, .arg = &m
+		};
 		int r;
 
 		script_reset();
-		assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &m.rig.host, NULL), 0);
+		assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &m.rig.host, NULL),
+				 0);
 		assert_int_equal(mortise_plugin_new(m.rig.host, &opt, &m.rig.plugin, NULL), 0);
 		r = call(&m.rig);
 		assert_int_equal(m.rig.finals, 0); /* never before the start function has returned */
@@ -331,7 +349,8 @@ static void stop_it(const mortise_tap_frame *frame, void *arg)
 		mortise_plugin_stop(frame->plugin, MORTISE_STOP_INPUT);
 }
 
-/* Whoever taps the greeting stops the plugin, so that the greeting itself cannot go out. That is no failed greeting. */
+/* Whoever taps the greeting stops the plugin, so that the greeting itself cannot go out. That is no
+ * failed greeting. */
 static void ended_as_it_greets(void **state)
 {
 	struct rig rig = { .dialect = "demo" };
@@ -345,7 +364,8 @@ static void ended_as_it_greets(void **state)
 	assert_int_equal(rig.finals, 1);
 	assert_int_equal(rig.status, MORTISE_ECLOSED);
 	assert_string_equal(rig.error.text, "script: stopped");
-	script_end(script_now, &(struct mor_link_end){ .known = true, .clean = true, .text = "exited with status 0" });
+	script_end(script_now,
+		   &(struct mor_link_end){ .known = true, .clean = true, .text = "exited with status 0" });
 	pass(&rig, 100000);
 	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_STOPPED);
 	assert_int_equal(script_starts, 1);
@@ -355,11 +375,18 @@ static void ended_as_it_greets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(asked_for),  MOR_TEST(by_a_call), MOR_TEST(no_link),
-		MOR_TEST(at_the_restart), MOR_TEST(told_by_the_guardian), MOR_TEST(guardian_lost),
+		MOR_TEST(asked_for),
+		MOR_TEST(by_a_call),
+		MOR_TEST(no_link),
+		MOR_TEST(at_the_restart),
+		MOR_TEST(told_by_the_guardian),
+		MOR_TEST(guardian_lost),
 		MOR_TEST(too_often),
-		MOR_TEST(brought_back_by_the_next_call), MOR_TEST(for_good), MOR_TEST(the_refusal_is_kept),
-		MOR_TEST(ended_as_it_starts), MOR_TEST(ended_as_it_greets),
+		MOR_TEST(brought_back_by_the_next_call),
+		MOR_TEST(for_good),
+		MOR_TEST(the_refusal_is_kept),
+		MOR_TEST(ended_as_it_starts),
+		MOR_TEST(ended_as_it_greets),
 	};
 
 	return mor_run_group("host/start", tests);

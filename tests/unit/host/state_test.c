@@ -8,8 +8,8 @@
 
 /* Rows: from; columns: to; in the order of enum mortise_state. */
 static const char *const legal[MORTISE_STATES] = {
-	[MORTISE_STOPPED] = ".x.....",  [MORTISE_STARTING] = "x.x.xxx", [MORTISE_GREETING] = "x..xxxx",
-	[MORTISE_READY] = "x...xxx",    [MORTISE_DRAINING] = "x....xx", [MORTISE_BACKOFF] = "xx....x",
+	[MORTISE_STOPPED] = ".x.....", [MORTISE_STARTING] = "x.x.xxx", [MORTISE_GREETING] = "x..xxxx",
+	[MORTISE_READY] = "x...xxx",   [MORTISE_DRAINING] = "x....xx", [MORTISE_BACKOFF] = "xx....x",
 	[MORTISE_FAILED] = "xx.....",
 };
 

@@ -68,7 +68,8 @@ static void shared_slots(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(grows), MOR_TEST(leaves_in_any_order), MOR_TEST(shared_slots) };
+	const struct CMUnitTest tests[] = { MOR_TEST(grows), MOR_TEST(leaves_in_any_order),
+					    MOR_TEST(shared_slots) };
 
 	return mor_run_group("host/table", tests);
 }

@@ -60,15 +60,18 @@ static void act_call(struct play *play, struct mor_slice rest, unsigned line)
 		else if (mor_slice_is(word, "notify"))
 			opt.flags |= MORTISE_NOTIFY;
 		else if (word.len > 8 && !memcmp(word.ptr, "timeout=", 8))
-			value = (struct mor_slice){ word.ptr + 8, word.len - 8 }, mor_parse_duration_ms(value, &opt.timeout_ms);
+			value = (struct mor_slice){ word.ptr + 8, word.len - 8 },
+			mor_parse_duration_ms(value, &opt.timeout_ms);
 		else if (word.len > 9 && !memcmp(word.ptr, "queue_ms=", 9))
-			value = (struct mor_slice){ word.ptr + 9, word.len - 9 }, mor_parse_duration_ms(value, &opt.queue_ms);
+			value = (struct mor_slice){ word.ptr + 9, word.len - 9 },
+			mor_parse_duration_ms(value, &opt.queue_ms);
 		else if (word.len > 6 && !memcmp(word.ptr, "extra=", 6))
 			opt.extra = (mortise_json){ word.ptr + 6, word.len - 6 };
 		else
 			die(play, line, "unknown word %.*s", (int)word.len, word.ptr);
 	}
-	if (mortise_call_start(play->plugin, name, (mortise_json){ params.ptr, params.len }, &opt, &record->handle, &error) < 0) {
+	if (mortise_call_start(play->plugin, name, (mortise_json){ params.ptr, params.len }, &opt,
+			       &record->handle, &error) < 0) {
 		record->settled = true;
 		record->status = error.code;
 		record->error = mor_strdup(error.text);
@@ -128,7 +131,8 @@ static void act_fails(struct play *play, struct mor_slice rest, unsigned line)
 			die(play, line, "the text is: %s", call->error);
 		if (mor_slice_is(key, "code") && (!mor_parse_i64(value, &code) || code != call->rpc_code))
 			die(play, line, "the code is %lld", (long long)call->rpc_code);
-		if (mor_slice_is(key, "data") && (!call->data || mor_talk_match(value, mor_slice_of(call->data), &play->vars, &error) < 0))
+		if (mor_slice_is(key, "data") &&
+		    (!call->data || mor_talk_match(value, mor_slice_of(call->data), &play->vars, &error) < 0))
 			die(play, line, "the data is: %s", call->data ? call->data : "absent");
 	}
 }
@@ -165,7 +169,8 @@ static void act_request(struct play *play, struct mor_slice rest, unsigned line)
 		asked->claimed = true;
 		if (!mor_slice_is(method, asked->method))
 			die(play, line, "the plugin asked for %s", asked->method);
-		if (rest.len && (!asked->params || mor_talk_match(rest, mor_slice_of(asked->params), &play->vars, &error) < 0))
+		if (rest.len && (!asked->params ||
+				 mor_talk_match(rest, mor_slice_of(asked->params), &play->vars, &error) < 0))
 			die(play, line, "params are %s", asked->params ? asked->params : "absent");
 		return;
 	}
@@ -261,7 +266,8 @@ static void act_health(struct play *play, struct mor_slice rest, unsigned line)
 
 	settle_loop(play);
 	if (play->plugin->health.healthy != wanted)
-		die(play, line, "its health is %d (%s)", play->plugin->health.healthy, play->plugin->health.reason);
+		die(play, line, "its health is %d (%s)", play->plugin->health.healthy,
+		    play->plugin->health.reason);
 }
 
 static void act_stop(struct play *play, struct mor_slice rest, unsigned line)
@@ -289,11 +295,13 @@ static const struct {
 	const char *name;
 	void (*fn)(struct play *play, struct mor_slice rest, unsigned line);
 } acts[] = {
-	{ "start", act_start },     { "call", act_call },   { "result", act_result },   { "fails", act_fails },
-	{ "piece", act_piece },     { "cancel", act_cancel }, { "request", act_request }, { "reply", act_reply },
-	{ "refuse", act_refuse },   { "state", act_state }, { "health", act_health },   { "stop", act_stop },
-	{ "answer", act_answer },   { "gone", act_gone },   { "never", act_never },     { "quiet", act_quiet },
-	{ "set", act_before },      { "config", act_before }, { "strict", act_before },   { "manifest", act_before },
+	{ "start", act_start },     { "call", act_call },       { "result", act_result },
+	{ "fails", act_fails },     { "piece", act_piece },     { "cancel", act_cancel },
+	{ "request", act_request }, { "reply", act_reply },     { "refuse", act_refuse },
+	{ "state", act_state },     { "health", act_health },   { "stop", act_stop },
+	{ "answer", act_answer },   { "gone", act_gone },       { "never", act_never },
+	{ "quiet", act_quiet },     { "set", act_before },      { "config", act_before },
+	{ "strict", act_before },   { "manifest", act_before },
 };
 
 void do_act(struct play *play, const struct mor_talk_step *step)

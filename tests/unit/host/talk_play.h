@@ -43,7 +43,8 @@ struct play {
 	struct script_link *last;
 };
 
-_Noreturn void die(const struct play *play, unsigned line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void die(const struct play *play, unsigned line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void settle_loop(struct play *play);
 struct script_link *running(struct play *play, unsigned line);
 /* The first event that fits and is not claimed yet; NULL: there is none. */

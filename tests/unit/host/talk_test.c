@@ -31,7 +31,8 @@ void die(const struct play *play, unsigned line, const char *format, ...)
 	va_end(args);
 	print_error("%s:%u: %s\n", play->path, line, text);
 	for (int i = 0; i < play->event_count; i++)
-		print_error("    event: %s: %s\n", mortise_event_name(play->events[i].type), play->events[i].text);
+		print_error("    event: %s: %s\n", mortise_event_name(play->events[i].type),
+			    play->events[i].text);
 	fail();
 	abort();
 }
@@ -95,7 +96,8 @@ static void expect_sent(struct play *play, const struct mor_talk_step *step)
 	mortise_error error;
 
 	if (!script_claim(script, &body))
-		die(play, step->line, "the host sent nothing; expected %.*s", (int)step->text.len, step->text.ptr);
+		die(play, step->line, "the host sent nothing; expected %.*s", (int)step->text.len,
+		    step->text.ptr);
 	if (step->kind == MOR_TALK_SEND_RAW) {
 		MOR_CLEAN(mor_buf) struct mor_buf framed = MOR_BUF_INIT;
 
@@ -122,7 +124,8 @@ static void deliver(struct play *play, const struct mor_talk_step *step)
 			die(play, step->line, "%s", error.text);
 		mor_enframe(script->opt->framing, mor_buf_view(&body), &framed);
 	}
-	for (size_t at = 0, some = bytewise ? 1 : framed.len; at < framed.len && script_now == script; at += some) {
+	for (size_t at = 0, some = bytewise ? 1 : framed.len; at < framed.len && script_now == script;
+	     at += some) {
 		script_deliver(script, (struct mor_slice){ framed.data + at, some });
 		settle_loop(play);
 	}
@@ -168,7 +171,8 @@ struct event_record *find_event(struct play *play, struct mor_slice rest, unsign
 			else if (mor_slice_is(key, "method"))
 				fits = event->method && mor_slice_is(value, event->method);
 			else if (mor_slice_is(key, "params"))
-				fits = event->params && mor_talk_match(value, mor_slice_of(event->params), &play->vars, NULL) == 0;
+				fits = event->params && mor_talk_match(value, mor_slice_of(event->params),
+								       &play->vars, NULL) == 0;
 			else
 				die(play, line, "unknown key %.*s", (int)key.len, key.ptr);
 		}
@@ -250,8 +254,13 @@ static void open_plugin(struct play *play)
 	static const char *const argv[] = { "script", NULL };
 	const char *set[MANY] = { 0 };
 	char *owned[MANY] = { 0 };
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = play->talk.dialect, .set = set,
-				       .on_event = on_event, .on_request = on_request, .arg = play };
+	mortise_plugin_options opt = { .size = sizeof(opt),
+				       .argv = argv,
+				       .dialect = play->talk.dialect,
+				       .set = set,
+				       .on_event = on_event,
+				       .on_request = on_request,
+				       .arg = play };
 	mortise_error error;
 	int count = 0;
 	char framing[64];

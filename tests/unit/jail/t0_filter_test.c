@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generated filters, run by a small interpreter of their instructions and compared with the table they come from. */
+/* The generated filters, run by a small interpreter of their instructions and compared with the table
+ * they come from. */
 #include "leak.h"
 
 #include <asm/ioctls.h>
@@ -18,7 +19,7 @@
 
 #include "jail/filter/filters.h"
 
-#define SELF 4242u
+#define SELF   4242u
 #define ERR(e) (SECCOMP_RET_ERRNO | (unsigned)(e))
 
 static uint32_t interpret(const struct sock_filter *code, const unsigned short *selves, unsigned self_count,
@@ -33,14 +34,28 @@ static uint32_t interpret(const struct sock_filter *code, const unsigned short *
 			if (selves[i] == pc)
 				in.k = SELF;
 		switch (in.code) {
-		case BPF_LD | BPF_W | BPF_ABS: memcpy(&a, (const char *)data + in.k, 4); break;
-		case BPF_ALU | BPF_AND | BPF_K: a &= in.k; break;
-		case BPF_JMP | BPF_JA: pc += in.k; break;
-		case BPF_JMP | BPF_JEQ | BPF_K: pc += a == in.k ? in.jt : in.jf; break;
-		case BPF_JMP | BPF_JGE | BPF_K: pc += a >= in.k ? in.jt : in.jf; break;
-		case BPF_JMP | BPF_JSET | BPF_K: pc += a & in.k ? in.jt : in.jf; break;
-		case BPF_RET | BPF_K: return in.k;
-		default: fail_msg("instruction %u is unknown", in.code);
+		case BPF_LD | BPF_W | BPF_ABS:
+			memcpy(&a, (const char *)data + in.k, 4);
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= in.k;
+			break;
+		case BPF_JMP | BPF_JA:
+			pc += in.k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			pc += a == in.k ? in.jt : in.jf;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			pc += a >= in.k ? in.jt : in.jf;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			pc += a & in.k ? in.jt : in.jf;
+			break;
+		case BPF_RET | BPF_K:
+			return in.k;
+		default:
+			fail_msg("instruction %u is unknown", in.code);
 		}
 	}
 	fail_msg("ran off the end");
@@ -182,11 +197,31 @@ static void sockets(void **state)
 /* The guardian's own: what it needs is open, what it never does ends it. */
 static void guardian(void **state)
 {
-	static const int needs[] = { SYS_ppoll, SYS_poll, SYS_ioctl, SYS_process_vm_readv, SYS_openat2, SYS_openat, SYS_readlinkat,
-		SYS_fstat, SYS_close, SYS_kill, SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_waitid, SYS_unlinkat,
-		SYS_exit_group, SYS_rt_sigreturn, SYS_sendmsg, SYS_recvmsg, SYS_renameat2, SYS_linkat, SYS_utimensat };
-	static const int never[] = { SYS_execve, SYS_execveat, SYS_fork, SYS_clone, SYS_clone3, SYS_socket, SYS_connect,
-		SYS_mount, SYS_setns, SYS_bpf, SYS_io_uring_setup, SYS_keyctl, SYS_setuid, SYS_shmget };
+	static const int needs[] = { SYS_ppoll,
+				     SYS_poll,
+				     SYS_ioctl,
+				     SYS_process_vm_readv,
+				     SYS_openat2,
+				     SYS_openat,
+				     SYS_readlinkat,
+				     SYS_fstat,
+				     SYS_close,
+				     SYS_kill,
+				     SYS_pidfd_open,
+				     SYS_pidfd_getfd,
+				     SYS_pidfd_send_signal,
+				     SYS_waitid,
+				     SYS_unlinkat,
+				     SYS_exit_group,
+				     SYS_rt_sigreturn,
+				     SYS_sendmsg,
+				     SYS_recvmsg,
+				     SYS_renameat2,
+				     SYS_linkat,
+				     SYS_utimensat };
+	static const int never[] = { SYS_execve,         SYS_execveat, SYS_fork,   SYS_clone, SYS_clone3,
+				     SYS_socket,         SYS_connect,  SYS_mount,  SYS_setns, SYS_bpf,
+				     SYS_io_uring_setup, SYS_keyctl,   SYS_setuid, SYS_shmget };
 	struct seccomp_data data = { .arch = AUDIT_ARCH_X86_64 };
 
 	(void)state;
@@ -230,9 +265,16 @@ static void table_is_sane(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(foreign_interfaces_die), MOR_TEST(unknown_calls_do_not_exist), MOR_TEST(plain_answers),
-		MOR_TEST(opens), MOR_TEST(processes), MOR_TEST(low_halves_count), MOR_TEST(sockets), MOR_TEST(guardian),
-		MOR_TEST(every_question_is_known), MOR_TEST(table_is_sane),
+		MOR_TEST(foreign_interfaces_die),
+		MOR_TEST(unknown_calls_do_not_exist),
+		MOR_TEST(plain_answers),
+		MOR_TEST(opens),
+		MOR_TEST(processes),
+		MOR_TEST(low_halves_count),
+		MOR_TEST(sockets),
+		MOR_TEST(guardian),
+		MOR_TEST(every_question_is_known),
+		MOR_TEST(table_is_sane),
 	};
 
 	return mor_run_group("jail/t0_filter", tests);

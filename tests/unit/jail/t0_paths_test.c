@@ -73,7 +73,7 @@ static void expect(struct mor_ruling ruling, enum mor_ruling_kind kind, int erro
 		assert_string_equal(ruling.rule, rule);
 }
 
-#define YES MOR_RULING_PERFORM, 0, NULL
+#define YES      MOR_RULING_PERFORM, 0, NULL
 #define QUIET(e) MOR_RULING_QUIET, e, NULL
 #define NO(rule) MOR_RULING_VIOLATION, 0, rule
 
@@ -125,7 +125,8 @@ static void of_the_network(void **state)
 	build(&paths, MOR_MAY_READ);
 	expect(mor_paths_read(&paths, "/etc/host.conf"), NO(MOR_RULE_NETWORK));
 	expect(mor_paths_read(&paths, "/etc/hosts"), NO(MOR_RULE_NETWORK));
-	expect(mor_paths_read(&paths, "/etc/../etc/hosts"), NO(MOR_RULE_NETWORK)); /* another name of the same file */
+	/* another name of the same file */
+	expect(mor_paths_read(&paths, "/etc/../etc/hosts"), NO(MOR_RULE_NETWORK));
 	expect(mor_paths_read(&paths, "/etc/hostname"), NO(MOR_RULE_READ));
 	expect(mor_paths_read(&paths, "/etc/passwd"), NO(MOR_RULE_READ));
 	expect(mor_paths_read(&paths, "/etc/nsswitch.conf"), YES);
@@ -203,8 +204,10 @@ static void protected_names(void **state)
 
 	(void)state;
 	build(&paths, MOR_MAY_READ | MOR_MAY_WRITE);
-	expect(mor_paths_write(&paths, at("ws/.git/hooks/pre-commit"), MOR_WRITE_PLACE), NO("no write to a protected path"));
-	expect(mor_paths_write(&paths, at("ws/.git/config"), MOR_WRITE_PLACE), NO(NULL)); /* it does not exist yet */
+	expect(mor_paths_write(&paths, at("ws/.git/hooks/pre-commit"), MOR_WRITE_PLACE),
+	       NO("no write to a protected path"));
+	/* it does not exist yet */
+	expect(mor_paths_write(&paths, at("ws/.git/config"), MOR_WRITE_PLACE), NO(NULL));
 	expect(mor_paths_write(&paths, at("ws/.git/config.lock"), MOR_WRITE_PLACE), YES);
 	expect(mor_paths_write(&paths, at("ws/.git/HEAD"), MOR_WRITE_CONTENT), YES);
 	/* Neither moved away, nor put in place as a link or a file that leads elsewhere. */
@@ -231,8 +234,8 @@ static void executing(void **state)
 	mor_paths_fini(&paths);
 }
 
-/* Rules that come and go with a view: they win over one on the same name, lose against a longer one, and answer a write as
- * a read-only file system does. */
+/* Rules that come and go with a view: they win over one on the same name, lose against a longer one, and answer
+ * a write as a read-only file system does. */
 static void a_view(void **state)
 {
 	struct mor_paths paths = { 0 };
@@ -263,8 +266,9 @@ static void a_view(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(reading), MOR_TEST(inert), MOR_TEST(of_the_network), MOR_TEST(own_proc), MOR_TEST(quiet_names), MOR_TEST(writing),
-		MOR_TEST(protected_names), MOR_TEST(executing), MOR_TEST(a_view),
+		MOR_TEST(reading),         MOR_TEST(inert),       MOR_TEST(of_the_network),
+		MOR_TEST(own_proc),        MOR_TEST(quiet_names), MOR_TEST(writing),
+		MOR_TEST(protected_names), MOR_TEST(executing),   MOR_TEST(a_view),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

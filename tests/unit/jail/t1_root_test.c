@@ -56,8 +56,10 @@ static int make_stage(void **state)
 
 static int drop_stage(void **state)
 {
-	static const char *const names[] = { "ws/.git/config", "ws/.git/hooks", "ws/.git", "ws/sub", "ws/new", "ws",
-		"declared/deep/new", "declared/deep", "declared", "secret", "link" };
+	static const char *const names[] = {
+		"ws/.git/config",    "ws/.git/hooks", "ws/.git",  "ws/sub", "ws/new", "ws",
+		"declared/deep/new", "declared/deep", "declared", "secret", "link"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -110,10 +112,13 @@ static int apart(int (*fn)(void))
 static int add(struct mor_paths *paths)
 {
 	return mor_paths_add_defaults(paths, false, false) == 0 &&
-			       mor_paths_add(paths, at("link"), MOR_MAY_READ | MOR_MAY_WRITE, MOR_PATH_WORKSPACE) == 0 &&
+			       mor_paths_add(paths, at("link"), MOR_MAY_READ | MOR_MAY_WRITE,
+					     MOR_PATH_WORKSPACE) == 0 &&
 			       mor_paths_add(paths, at("declared"), MOR_MAY_READ, MOR_PATH_ASKED) == 0 &&
-			       mor_paths_add(paths, at("declared/deep"), MOR_MAY_READ | MOR_MAY_WRITE, MOR_PATH_ASKED) == 0
-		       ? 0 : -1;
+			       mor_paths_add(paths, at("declared/deep"), MOR_MAY_READ | MOR_MAY_WRITE,
+					     MOR_PATH_ASKED) == 0 ?
+		       0 :
+		       -1;
 }
 
 static int make(void)
@@ -159,13 +164,16 @@ static int look(void)
 
 	if (enter() < 0)
 		return 1;
-	if (stat(at("secret"), &st) == 0 || errno != ENOENT || stat("/etc/passwd", &st) == 0 || stat("/root", &st) == 0)
+	if (stat(at("secret"), &st) == 0 || errno != ENOENT || stat("/etc/passwd", &st) == 0 ||
+	    stat("/root", &st) == 0)
 		return 2;
-	if (stat(at("ws/sub"), &st) < 0 || stat(at("link/sub"), &st) < 0 || lstat(at("link"), &st) < 0 || !S_ISLNK(st.st_mode))
+	if (stat(at("ws/sub"), &st) < 0 || stat(at("link/sub"), &st) < 0 || lstat(at("link"), &st) < 0 ||
+	    !S_ISLNK(st.st_mode))
 		return 3;
 	if (made(at("ws/new")) != 0 || made(at("declared/new")) != EROFS || made(at("declared/deep/new")) != 0)
 		return 4;
-	if (made(at("ws/.git/hooks/x")) != EROFS || open(at("ws/.git/config"), O_WRONLY | O_CLOEXEC) >= 0 || errno != EROFS)
+	if (made(at("ws/.git/hooks/x")) != EROFS || open(at("ws/.git/config"), O_WRONLY | O_CLOEXEC) >= 0 ||
+	    errno != EROFS)
 		return 5;
 	if (made(at("new")) != EROFS || made("/new") != EROFS)
 		return 6;
@@ -174,7 +182,8 @@ static int look(void)
 	if (write_text("/dev/null", "x") < 0 || stat("/dev/sda", &st) == 0 || stat("/dev/kmsg", &st) == 0)
 		return 8;
 	if (stat("/usr/lib", &st) < 0 || stat("/lib", &st) < 0 || stat("/lib64/ld-linux-x86-64.so.2", &st) < 0)
-		return errno == ENOENT && access("/lib64", F_OK) < 0 ? 0 : 9; /* only where the machine has them */
+		/* only where the machine has them */
+		return errno == ENOENT && access("/lib64", F_OK) < 0 ? 0 : 9;
 	return 0;
 }
 
@@ -210,7 +219,10 @@ static int climb(void)
 	for (int i = 0; i < 16; i++)
 		if (chdir("..") < 0)
 			return 2;
-	return stat(".", &st) == 0 && st.st_ino == root.st_ino && st.st_dev == root.st_dev && stat("home", &st) < 0 ? 0 : 3;
+	return stat(".", &st) == 0 && st.st_ino == root.st_ino && st.st_dev == root.st_dev &&
+			       stat("home", &st) < 0 ?
+		       0 :
+		       3;
 }
 
 static void expect(int (*fn)(void))
@@ -243,7 +255,8 @@ static void test_see_the_host_go(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(test_tree), MOR_TEST(test_climb), MOR_TEST(test_see_the_host_go) };
+	const struct CMUnitTest tests[] = { MOR_TEST(test_tree), MOR_TEST(test_climb),
+					    MOR_TEST(test_see_the_host_go) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("jail/t1_root", tests, make_stage, drop_stage);

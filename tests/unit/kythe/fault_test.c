@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every allocation failed in turn: an error, nothing leaked (ASan looks), and the same result once memory is back. */
+/* Every allocation failed in turn: an error, nothing leaked (ASan looks), and the same result once
+ * memory is back. */
 #include "leak.h"
 
 #include <stdio.h>
@@ -9,9 +10,9 @@
 
 #include "base/alloc.h"
 #include "kythe/archive/depends.h"
-#include "kythe/entries/entries.h"
 #include "kythe/archive/kzip.h"
 #include "kythe/archive/vnames.h"
+#include "kythe/entries/entries.h"
 #include "kythe/unit/units.h"
 
 #define MANY 20000
@@ -63,7 +64,8 @@ static void test_unit(void **state)
 
 static int names_piece(void)
 {
-	static const char rules_json[] = "[{\"pattern\":\"(?P<a>x)(y)?\",\"vname\":{\"corpus\":\"@a@\",\"path\":\"@1@@2@\"}}]";
+	static const char rules_json[] =
+		"[{\"pattern\":\"(?P<a>x)(y)?\",\"vname\":{\"corpus\":\"@a@\",\"path\":\"@1@@2@\"}}]";
 	MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules = NULL;
 	MOR_CLEAN(mor_namer) struct mor_namer *namer = NULL;
@@ -109,8 +111,11 @@ static int collect(const void *bytes, size_t len, void *arg)
 static int entries_piece(void)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-	struct mor_slice text = MOR_SLICE("{\"source\":{\"path\":\"p\"},\"fact_name\":\"/f\",\"fact_value\":\"AAAA\"}\n");
-	struct mor_entries entries = { .records = { .read = read_all_at_once, .arg = &text, .format = MOR_STREAM_LINES } };
+	struct mor_slice text =
+		MOR_SLICE("{\"source\":{\"path\":\"p\"},\"fact_name\":\"/f\",\"fact_value\":\"AAAA\"}\n");
+	struct mor_entries entries = {
+		.records = { .read = read_all_at_once, .arg = &text, .format = MOR_STREAM_LINES }
+	};
 	mortise_error err = { 0 };
 	int r = mor_entries_convert(&entries, MOR_STREAM_JSON, collect, &out, NULL, &err);
 
@@ -190,7 +195,8 @@ static void test_kzip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_unit), MOR_TEST(test_names), MOR_TEST(test_entries), MOR_TEST(test_depends), MOR_TEST(test_kzip),
+		MOR_TEST(test_unit),    MOR_TEST(test_names), MOR_TEST(test_entries),
+		MOR_TEST(test_depends), MOR_TEST(test_kzip),
 	};
 
 	return mor_run_group("kythe/fault", tests);

@@ -9,7 +9,8 @@
 #include "leak.h"
 #include "loop/loop.h"
 
-static inline void pipe_open(struct mor_loop *loop, struct mor_watch *watch, int ends[2], unsigned events, mor_watch_fn *fn)
+static inline void pipe_open(struct mor_loop *loop, struct mor_watch *watch, int ends[2], unsigned events,
+			     mor_watch_fn *fn)
 {
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 	assert_int_equal(mor_watch_start(loop, watch, ends[0], events, fn), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No part of a dispatch is long, nothing is lost between two of them, and the clock's promise holds all the same. Steps are
- * counted on the virtual clock, where time cuts nothing short. */
+/* No part of a dispatch is long, nothing is lost between two of them, and the clock's promise holds all the
+ * same. Steps are counted on the virtual clock, where time cuts nothing short. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -287,7 +287,8 @@ static void many_timers_in_slices(void **state)
 	lines_close(1);
 }
 
-/* Judged by the reading that the promise is about, however many dispatches later. What came in the meantime counts. */
+/* Judged by the reading that the promise is about, however many dispatches later. What came in the
+ * meantime counts. */
 static void judged_by_one_reading(void **state)
 {
 	(void)state;

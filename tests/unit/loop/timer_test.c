@@ -265,7 +265,8 @@ static void test_lazy_timerfd(void **state)
 	mor_loop_free(loop);
 }
 
-/* A wait needs no clock and no time-out of its own: the timerfd ends it, armed once for each deadline reached. */
+/* A wait needs no clock and no time-out of its own: the timerfd ends it, armed once for each
+ * deadline reached. */
 static void test_wait_is_ended_by_the_timerfd(void **state)
 {
 	struct mor_loop *loop = fresh(0);

@@ -45,7 +45,8 @@ static void test_stopped_by_earlier_callback(void **state)
 	mor_loop_free(loop);
 }
 
-/* The victim's memory is handed to a new watch on another descriptor while its event still waits in the batch. */
+/* The victim's memory is handed to a new watch on another descriptor while its event still waits
+ * in the batch. */
 struct reuse {
 	struct line first, second;
 	int other[2];
@@ -196,14 +197,10 @@ static void test_start_failure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_reads_and_counts),
-		MOR_TEST(test_stopped_by_earlier_callback),
-		MOR_TEST(test_memory_reused_in_batch),
-		MOR_TEST(test_change_and_hangup),
-		MOR_TEST(test_change_that_is_none),
-		MOR_TEST(test_writable_and_reader_gone),
-		MOR_TEST(test_more_than_a_batch),
-		MOR_TEST(test_start_failure),
+		MOR_TEST(test_reads_and_counts),       MOR_TEST(test_stopped_by_earlier_callback),
+		MOR_TEST(test_memory_reused_in_batch), MOR_TEST(test_change_and_hangup),
+		MOR_TEST(test_change_that_is_none),    MOR_TEST(test_writable_and_reader_gone),
+		MOR_TEST(test_more_than_a_batch),      MOR_TEST(test_start_failure),
 	};
 
 	return mor_run_group("loop/watch", tests);

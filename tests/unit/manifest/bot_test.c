@@ -5,7 +5,7 @@
 #include "manifest/bot.h"
 
 #define HEAD "[external-plugin-bridge]\nenabled = true\n"
-#define ONE HEAD "[external-plugin-bridge.plugins.a]\n"
+#define ONE  HEAD "[external-plugin-bridge.plugins.a]\n"
 
 static struct mor_botfile *load_bot(const char *text)
 {
@@ -42,10 +42,13 @@ static void expect_warning(const char *text, const char *wanted)
 /* As the bridge's own documentation prints it. */
 static void test_all_keys(void **state)
 {
-	struct mor_botfile *bot = load_bot("[bot]\nname = \"x\"\n[other]\nanything = 1\n" HEAD
-				       "[external-plugin-bridge.plugins.weather]\ncommand = \"python3\"\nargs = [\"-u\", \"weather.py\"]\n"
-				       "cwd = \"plugins\"\nenv = { KEY = \"a b\", EMPTY = \"\" }\nauto_restart = true\nmax_restarts = 7\n"
-				       "priority = -5\ntimeout = \"90s\"\nprefilter = true\n");
+	struct mor_botfile *bot = load_bot(
+		"[bot]\nname = \"x\"\n[other]\nanything = 1\n" HEAD
+		"[external-plugin-bridge.plugins.weather]\ncommand = \"python3\"\nargs = [\"-u\", "
+		"\"weather.py\"]\n"
+		"cwd = \"plugins\"\nenv = { KEY = \"a b\", EMPTY = \"\" }\nauto_restart = true\nmax_restarts = "
+		"7\n"
+		"priority = -5\ntimeout = \"90s\"\nprefilter = true\n");
 
 	(void)state;
 	assert_null(bot->warnings);
@@ -99,10 +102,11 @@ static void test_paths(void **state)
 /* By priority, then in the order of the file, whatever the names are. */
 static void test_order(void **state)
 {
-	struct mor_botfile *bot = load_bot(HEAD "[external-plugin-bridge.plugins]\n"
-					    "z = { command = \"z\" }\nb = { command = \"b\", priority = 200 }\n"
-					    "a = { command = \"a\" }\nfirst = { command = \"f\", priority = 1 }\n"
-					    "[external-plugin-bridge.plugins.m]\ncommand = \"m\"\npriority = 100\n");
+	struct mor_botfile *bot =
+		load_bot(HEAD "[external-plugin-bridge.plugins]\n"
+			      "z = { command = \"z\" }\nb = { command = \"b\", priority = 200 }\n"
+			      "a = { command = \"a\" }\nfirst = { command = \"f\", priority = 1 }\n"
+			      "[external-plugin-bridge.plugins.m]\ncommand = \"m\"\npriority = 100\n");
 	static const char *const wanted[] = { "first", "z", "a", "m", "b" };
 
 	(void)state;
@@ -129,15 +133,18 @@ static void test_warnings(void **state)
 {
 	(void)state;
 	expect_warning("[external-plugin-bridge]\nplugins.a.command = \"x\"\n",
-		       "bot.toml:1:2: external-plugin-bridge.enabled is missing: here that means true, in Ayiou itself false: "
-		       "write enabled = true");
-	expect_warning(ONE "command = \"x\"\nautorestart = true\n",
-		       "bot.toml:5:1: external-plugin-bridge.plugins.a.autorestart is not known and ignored: did you mean \"auto_restart\"?");
+		       "bot.toml:1:2: external-plugin-bridge.enabled is missing: here that means true, in "
+		       "Ayiou itself false: write enabled = true");
+	expect_warning(
+		ONE "command = \"x\"\nautorestart = true\n",
+		"bot.toml:5:1: external-plugin-bridge.plugins.a.autorestart is not known and ignored: did you "
+		"mean \"auto_restart\"?");
 	expect_warning(HEAD "hot_reload = 1\nplugins.a.command = \"x\"\n",
 		       "bot.toml:3:1: external-plugin-bridge.hot_reload is not known and ignored");
 	expect_warning(ONE "command = \"x\"\n[bot]\nws_uri = \"ws://x\"\n",
 		       "bot.toml:6:1: bot.ws_uri is not known and ignored: did you mean \"ws_url\"?");
-	expect_warning(ONE "command = \"x\"\n[bot]\nadmins = [1]\n", "bot.toml:6:1: bot.admins is not known and ignored");
+	expect_warning(ONE "command = \"x\"\n[bot]\nadmins = [1]\n",
+		       "bot.toml:6:1: bot.admins is not known and ignored");
 }
 
 static void test_faults(void **state)
@@ -148,40 +155,61 @@ static void test_faults(void **state)
 		{ "", "bot.toml:1:1: [external-plugin-bridge] is missing: write it with its plugins, "
 		      "[external-plugin-bridge.plugins.NAME] command = \"…\"" },
 		{ "[external-plugin-bridge]\nenabled = false\n",
-		  "bot.toml:2:1: external-plugin-bridge.enabled is false, so no plugin will run: write enabled = true" },
-		{ "[external-plugin-bridge]\n enabled = 1\n", "bot.toml:2:2: external-plugin-bridge.enabled must be true or false" },
-		{ HEAD, "bot.toml:1:2: external-plugin-bridge names no plugin: add [external-plugin-bridge.plugins.NAME] with a command" },
-		{ HEAD "plugins = 1\n", "bot.toml:3:1: external-plugin-bridge.plugins must be a table of plugins: "
-					"[external-plugin-bridge.plugins.NAME]" },
-		{ HEAD "plugins.a = 1\n", "bot.toml:3:9: external-plugin-bridge.plugins.a must be a table with a name: "
-					  "[external-plugin-bridge.plugins.NAME]" },
-		{ ONE, "bot.toml:3:33: external-plugin-bridge.plugins.a.command is missing: name the program to run" },
-		{ ONE "comand = \"x\"\n", "bot.toml:3:33: external-plugin-bridge.plugins.a.command is missing: name the program to run "
-					  "(there is \"comand\", which is not known)" },
-		{ ONE "command = [\"x\"]\n", "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
-					     "without its arguments" },
-		{ ONE "command = \"\"\n", "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
-					  "without its arguments" },
-		{ ONE "command = \"a\\u0000\"\n", "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
-						  "without its arguments" },
-		{ ONE "command = \"x\"\nargs = \"y\"\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.args must be an array of strings" },
-		{ ONE "command = \"x\"\nargs = [1]\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.args must be an array of strings" },
-		{ ONE "command = \"x\"\ncwd = 1\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.cwd must be a string: a directory" },
-		{ ONE "command = \"x\"\nenv = { N = 1 }\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.env must be a table from names "
-							    "to strings: { NAME = \"value\" }" },
-		{ ONE "command = \"x\"\nauto_restart = \"yes\"\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.auto_restart must be "
-								   "true or false" },
-		{ ONE "command = \"x\"\nmax_restarts = -1\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.max_restarts must be a whole "
-							      "number from 0 to 64" },
-		{ ONE "command = \"x\"\nmax_restarts = 65\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.max_restarts must be a whole "
-							      "number from 0 to 64" },
-		{ ONE "command = \"x\"\npriority = 1.5\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.priority must be a whole number; "
-							   "smaller is earlier" },
-		{ ONE "command = \"x\"\ntimeout = \"soon\"\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.timeout must be a duration "
-							       "such as \"60s\", or { handle = \"60s\", matches = \"5s\" }" },
-		{ ONE "command = \"x\"\ntimeout = { ping = 1 }\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.timeout must be a table "
-								   "whose keys are handle, matches, lifecycle or metadata" },
-		{ ONE "command = \"x\"\nprefilter = 1\n", "bot.toml:5:1: external-plugin-bridge.plugins.a.prefilter must be true or false" },
+		  "bot.toml:2:1: external-plugin-bridge.enabled is false, so no plugin will run: write enabled "
+		  "= true" },
+		{ "[external-plugin-bridge]\n enabled = 1\n",
+		  "bot.toml:2:2: external-plugin-bridge.enabled must be true or false" },
+		{ HEAD, "bot.toml:1:2: external-plugin-bridge names no plugin: add "
+			"[external-plugin-bridge.plugins.NAME] with a command" },
+		{ HEAD "plugins = 1\n",
+		  "bot.toml:3:1: external-plugin-bridge.plugins must be a table of plugins: "
+		  "[external-plugin-bridge.plugins.NAME]" },
+		{ HEAD "plugins.a = 1\n",
+		  "bot.toml:3:9: external-plugin-bridge.plugins.a must be a table with a name: "
+		  "[external-plugin-bridge.plugins.NAME]" },
+		{ ONE,
+		  "bot.toml:3:33: external-plugin-bridge.plugins.a.command is missing: name the program to "
+		  "run" },
+		{ ONE "comand = \"x\"\n",
+		  "bot.toml:3:33: external-plugin-bridge.plugins.a.command is missing: name the program to run "
+		  "(there is \"comand\", which is not known)" },
+		{ ONE "command = [\"x\"]\n",
+		  "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
+		  "without its arguments" },
+		{ ONE "command = \"\"\n",
+		  "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
+		  "without its arguments" },
+		{ ONE "command = \"a\\u0000\"\n",
+		  "bot.toml:4:1: external-plugin-bridge.plugins.a.command must be a string: the program, "
+		  "without its arguments" },
+		{ ONE "command = \"x\"\nargs = \"y\"\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.args must be an array of strings" },
+		{ ONE "command = \"x\"\nargs = [1]\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.args must be an array of strings" },
+		{ ONE "command = \"x\"\ncwd = 1\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.cwd must be a string: a directory" },
+		{ ONE "command = \"x\"\nenv = { N = 1 }\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.env must be a table from names to strings: { "
+		  "NAME = \"value\" }" },
+		{ ONE "command = \"x\"\nauto_restart = \"yes\"\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.auto_restart must be true or false" },
+		{ ONE "command = \"x\"\nmax_restarts = -1\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.max_restarts must be a whole number from 0 "
+		  "to 64" },
+		{ ONE "command = \"x\"\nmax_restarts = 65\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.max_restarts must be a whole number from 0 "
+		  "to 64" },
+		{ ONE "command = \"x\"\npriority = 1.5\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.priority must be a whole number; smaller is "
+		  "earlier" },
+		{ ONE "command = \"x\"\ntimeout = \"soon\"\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.timeout must be a duration such as \"60s\", "
+		  "or { handle = \"60s\", matches = \"5s\" }" },
+		{ ONE "command = \"x\"\ntimeout = { ping = 1 }\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.timeout must be a table whose keys are "
+		  "handle, matches, lifecycle or metadata" },
+		{ ONE "command = \"x\"\nprefilter = 1\n",
+		  "bot.toml:5:1: external-plugin-bridge.plugins.a.prefilter must be true or false" },
 	};
 
 	(void)state;
@@ -202,8 +230,10 @@ static void test_network(void **state)
 	assert_null(bot->network.access_token);
 	assert_int_equal(bot->network.api_ms, 30000);
 	assert_int_equal(bot->network.ping_ms, 30000);
-	other = load_bot(BOT "name = \"n\"\nws_url = \"wss://h/p?q\"\naccess_token = \"t\"\nlisten = \"wss://[::]:1\"\nca_file = \"ca.pem\"\n"
-			     "cert_file = \"/c.pem\"\nkey_file = \"k/k.pem\"\napi_timeout = \"500ms\"\nping = 2\n");
+	other = load_bot(BOT
+			 "name = \"n\"\nws_url = \"wss://h/p?q\"\naccess_token = \"t\"\nlisten = "
+			 "\"wss://[::]:1\"\nca_file = \"ca.pem\"\n"
+			 "cert_file = \"/c.pem\"\nkey_file = \"k/k.pem\"\napi_timeout = \"500ms\"\nping = 2\n");
 	assert_null(other->warnings);
 	assert_string_equal(other->network.name, "n");
 	assert_string_equal(other->network.connect->host, "h");
@@ -230,15 +260,22 @@ static void test_network_faults(void **state)
 		const char *toml, *text;
 	} cases[] = {
 		{ "bot = 1\n" ONE "command = \"x\"\n", "bot.toml:1:1: bot must be a table: [bot]" },
-		{ BOT "ws_url = 1\n", "bot.toml:6:1: bot.ws_url must be a string: \"ws://HOST:PORT/\", or \"wss://…\"" },
+		{ BOT "ws_url = 1\n",
+		  "bot.toml:6:1: bot.ws_url must be a string: \"ws://HOST:PORT/\", or \"wss://…\"" },
 		{ BOT "ws_url = \"http://x\"\n", "bot.toml:6:1: bot.ws_url must begin with ws:// or wss://" },
-		{ BOT "access_token = \"a b\"\n", "bot.toml:6:1: bot.access_token must be a string of letters, digits and signs without blanks" },
-		{ BOT "listen = \"wss://x\"\n", "bot.toml:6:1: bot.listen is wss, which needs cert_file and key_file" },
+		{ BOT "access_token = \"a b\"\n",
+		  "bot.toml:6:1: bot.access_token must be a string of letters, digits and signs without "
+		  "blanks" },
+		{ BOT "listen = \"wss://x\"\n",
+		  "bot.toml:6:1: bot.listen is wss, which needs cert_file and key_file" },
 		{ BOT "key_file = \"x\"\n", "bot.toml:6:1: bot.key_file is only for listen = \"wss://…\"" },
-		{ BOT "listen = \"ws://x/?y\"\n", "bot.toml:6:1: bot.listen has a part after \"?\": use access_token" },
-		{ BOT "ca_file = \"\"\n", "bot.toml:6:1: bot.ca_file must be a string: a file with certificates (PEM)" },
+		{ BOT "listen = \"ws://x/?y\"\n",
+		  "bot.toml:6:1: bot.listen has a part after \"?\": use access_token" },
+		{ BOT "ca_file = \"\"\n",
+		  "bot.toml:6:1: bot.ca_file must be a string: a file with certificates (PEM)" },
 		{ BOT "ping = \"0s\"\n", "bot.toml:6:1: bot.ping must be a duration such as \"30s\"" },
-		{ BOT "api_timeout = true\n", "bot.toml:6:1: bot.api_timeout must be a duration such as \"30s\"" },
+		{ BOT "api_timeout = true\n",
+		  "bot.toml:6:1: bot.api_timeout must be a duration such as \"30s\"" },
 	};
 
 	(void)state;
@@ -303,9 +340,10 @@ static void test_allocations(void **state)
 	int r = MORTISE_ENOMEM;
 
 	(void)state;
-	put("bot.toml", ONE "command = \"x\"\nargs = [\"1\", \"2\"]\nenv = { A = \"b\" }\ntimeout = \"1s\"\nodd = 1\n"
-			    "[external-plugin-bridge.plugins.b]\ncommand = \"y\"\n[bot]\nname = \"n\"\nws_url = \"ws://x\"\n"
-			    "listen = \"ws://y\"\nca_file = \"c\"\naccess_token = \"t\"\nodd = 1\n");
+	put("bot.toml", ONE
+	    "command = \"x\"\nargs = [\"1\", \"2\"]\nenv = { A = \"b\" }\ntimeout = \"1s\"\nodd = 1\n"
+	    "[external-plugin-bridge.plugins.b]\ncommand = \"y\"\n[bot]\nname = \"n\"\nws_url = \"ws://x\"\n"
+	    "listen = \"ws://y\"\nca_file = \"c\"\naccess_token = \"t\"\nodd = 1\n");
 	for (long n = 0; r == MORTISE_ENOMEM; n++) {
 		assert_true(n < 2000);
 		mor_alloc_fail_after(n);
@@ -319,9 +357,10 @@ static void test_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(test_all_keys), TREE_TEST(test_defaults), TREE_TEST(test_paths),   TREE_TEST(test_order),
-		TREE_TEST(test_timeouts), TREE_TEST(test_warnings), TREE_TEST(test_faults),  TREE_TEST(test_no_toml),
-		TREE_TEST(test_network),  TREE_TEST(test_network_faults), TREE_TEST(test_same), TREE_TEST(test_allocations),
+		TREE_TEST(test_all_keys),       TREE_TEST(test_defaults), TREE_TEST(test_paths),
+		TREE_TEST(test_order),          TREE_TEST(test_timeouts), TREE_TEST(test_warnings),
+		TREE_TEST(test_faults),         TREE_TEST(test_no_toml),  TREE_TEST(test_network),
+		TREE_TEST(test_network_faults), TREE_TEST(test_same),     TREE_TEST(test_allocations),
 	};
 
 	return mor_run_group("manifest/bot", tests);

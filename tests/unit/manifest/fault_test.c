@@ -31,8 +31,8 @@ static void fail_each(struct mor_manifest_query query)
 
 static void put_everything(void)
 {
-	put("p/yams-plugin.json", "{\"name\":\"demo\",\"version\":\"1\",\"entry\":{\"binary\":{\"linux\":\"no\"},"
-				  "\"cmd\":[\"python3\",\"${plugin_dir}/main.py\"],\"env\":{\"B\":\"${plugin_dir}\"}}}");
+	put("p/yams-plugin.json",
+	    "{\"name\":\"demo\",\"version\":\"1\",\"entry\":{\"binary\":{\"linux\":\"no\"},\"cmd\":[\"python3\",\"${plugin_dir}/main.py\"],\"env\":{\"B\":\"${plugin_dir}\"}}}");
 	put("p/main.py", "");
 	put("p/mortise.toml", "[timeouts]\nx.y = 1\n[env]\nC = 5\n[config]\nz = {q = 1}\n");
 	put("home/mortise/plugins/demo.toml", "[plugin]\nargs = [\"-v\"]\n");
@@ -43,23 +43,24 @@ static void test_directory(void **state)
 {
 	(void)state;
 	put_everything();
-	fail_each((struct mor_manifest_query){ .path = "p", .set = set, .env = env, .argv = more, .config = { "{\"c\":1}", 7 } });
+	fail_each((struct mor_manifest_query){
+		.path = "p", .set = set, .env = env, .argv = more, .config = { "{\"c\":1}", 7 } });
 	fail_each((struct mor_manifest_query){ .path = "own", .set = set });
 }
 
 static void test_formats(void **state)
 {
 	(void)state;
-	put("g/manifest.json", "{\"protocol_version\":\"2.0\",\"executable\":\"x.bat\",\"zzz\":1,\"name\":\"h\",\"passthrough\":true,"
-	    "\"functions\":[{\"name\":\"a\",\"description\":\"b\"},{\"name\":\"c\",\"description\":\"d\"}],"
-	    "\"tether_config\":{\"onboarding_timeout\":60}}");
+	put("g/manifest.json",
+	    "{\"protocol_version\":\"2.0\",\"executable\":\"x.bat\",\"zzz\":1,\"name\":\"h\",\"passthrough\":true,\"functions\":[{\"name\":\"a\",\"description\":\"b\"},{\"name\":\"c\",\"description\":\"d\"}],\"tether_config\":{\"onboarding_timeout\":60}}");
 	put("g/plugin.py", "");
 	put("g/libs/", "");
-	put("t/plugin.toml", "[plugin]\nname = \"t\"\nversion = \"1\"\nentry = \"p\"\nx = 1\n[permissions]\nnetwork = true\n"
+	put("t/plugin.toml",
+	    "[plugin]\nname = \"t\"\nversion = \"1\"\nentry = \"p\"\nx = 1\n[permissions]\nnetwork = true\n"
 	    "declared_paths = [\"/a\"]\n[commands.scaffold]\ni = \"I\"\n[commands.app]\nj = \"J\"\n");
 	put("t/p", "");
-	put("j/sunscreen-plugin.json", "{\"name\":\"j\",\"version\":\"1.0.0\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"./p\",\"q\"],"
-	    "\"capabilities\":{\"network\":true,\"filesystem\":[]},\"commands\":[{\"name\":\"n\",\"kind\":\"app\"}],\"hooks\":[\"h\"]}");
+	put("j/sunscreen-plugin.json",
+	    "{\"name\":\"j\",\"version\":\"1.0.0\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"./p\",\"q\"],\"capabilities\":{\"network\":true,\"filesystem\":[]},\"commands\":[{\"name\":\"n\",\"kind\":\"app\"}],\"hooks\":[\"h\"]}");
 	fail_each((struct mor_manifest_query){ .path = "g" });
 	fail_each((struct mor_manifest_query){ .path = "g/plugin.py" });
 	fail_each((struct mor_manifest_query){ .path = "t" });
@@ -86,7 +87,8 @@ static void test_command(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TREE_TEST(test_directory), TREE_TEST(test_formats), TREE_TEST(test_file), TREE_TEST(test_command) };
+	const struct CMUnitTest tests[] = { TREE_TEST(test_directory), TREE_TEST(test_formats),
+					    TREE_TEST(test_file), TREE_TEST(test_command) };
 
 	return mor_run_group("manifest/fault", tests);
 }

@@ -7,12 +7,12 @@ static void test_no_manifest(void **state)
 	(void)state;
 	put("empty/", "");
 	refuse("empty", MORTISE_EMANIFEST,
-	       "empty: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of G-Assist, "
-	       "mortise.toml): add one, or name the plugin's program");
+	       "empty: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, "
+	       "manifest.json of G-Assist, mortise.toml): add one, or name the plugin's program");
 	put("empty/plugin.py", "");
 	refuse("empty/", MORTISE_EMANIFEST,
-	       "empty/: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, manifest.json of G-Assist, "
-	       "mortise.toml): add one, or name the plugin's program");
+	       "empty/: no manifest here (looked for yams-plugin.json, plugin.toml, sunscreen-plugin.json, "
+	       "manifest.json of G-Assist, mortise.toml): add one, or name the plugin's program");
 }
 
 /* Two manifests in one directory: the first in our order, and a word about the other. Naming one settles it. */
@@ -22,7 +22,8 @@ static void test_two_manifests(void **state)
 
 	(void)state;
 	put("a/plugin.toml", "[plugin]\nname = \"t\"\nversion = \"1\"\nentry = \"p\"\n");
-	put("a/sunscreen-plugin.json", "{\"name\":\"j\",\"version\":\"1.0.0\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"./p\"]}");
+	put("a/sunscreen-plugin.json",
+	    "{\"name\":\"j\",\"version\":\"1.0.0\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"./p\"]}");
 	put("a/p", "");
 	m = load_path("a");
 	assert_string_equal(m->name, "t");
@@ -50,7 +51,8 @@ static void test_no_path(void **state)
 	refuse(NULL, MORTISE_EINVAL, text);
 	refuse_query((struct mor_manifest_query){ .argv = none }, MORTISE_EINVAL, text);
 	refuse_query((struct mor_manifest_query){ .argv = blank }, MORTISE_EINVAL, text);
-	refuse("/dev/null", MORTISE_EMANIFEST, "/dev/null: neither a directory nor a regular file: it cannot be a plugin");
+	refuse("/dev/null", MORTISE_EMANIFEST,
+	       "/dev/null: neither a directory nor a regular file: it cannot be a plugin");
 }
 
 static void test_bare_file(void **state)
@@ -132,7 +134,8 @@ static void test_command_line_wins(void **state)
 	struct mor_manifest *m;
 
 	(void)state;
-	put("home/mortise/plugins/tool.toml", "[plugin]\ncommand = \"/bin/other\"\nargs = [\"no\"]\n[limits]\nin_flight = 3\n");
+	put("home/mortise/plugins/tool.toml",
+	    "[plugin]\ncommand = \"/bin/other\"\nargs = [\"no\"]\n[limits]\nin_flight = 3\n");
 	m = load_query((struct mor_manifest_query){ .argv = argv });
 	expect_list(m->argv, "./tool|-x");
 	assert_non_null(mor_manifest_setting(m, "limits", "in_flight"));
@@ -152,12 +155,15 @@ static void test_environment(void **state)
 
 	(void)state;
 	setenv("PASSED", "through", 1);
-	put("p/mortise.toml", "[plugin]\ncommand = \"./x\"\n[env]\nA = \"toml\"\nB = \"toml\"\nPORT = 8080\nON = true\n");
+	put("p/mortise.toml",
+	    "[plugin]\ncommand = \"./x\"\n[env]\nA = \"toml\"\nB = \"toml\"\nPORT = 8080\nON = true\n");
 	m = load_query((struct mor_manifest_query){ .path = "p", .env = env, .set = set });
 	expect_list(m->env, "A=toml|B=query|ON=true|PORT=8080|D=1.50|PASSED=through|EMPTY=|C=a=b");
 	assert_false(mor_list_empty(&m->warnings));
 	warning = mor_container_of(m->warnings.next, struct mor_warning, node);
-	assert_string_equal(warning->text, "--env NOT_SET_ANYWHERE: this variable is not set here, so the plugin does not get it");
+	assert_string_equal(
+		warning->text,
+		"--env NOT_SET_ANYWHERE: this variable is not set here, so the plugin does not get it");
 	mor_manifest_free(m);
 	refuse_query((struct mor_manifest_query){ .path = "p", .env = bad }, MORTISE_EINVAL,
 		     "--env \"=x\": write it as NAME or NAME=VALUE");
@@ -171,7 +177,9 @@ static void test_config(void **state)
 	struct mor_manifest *m;
 
 	(void)state;
-	put("p/mortise.toml", "[plugin]\nname = \"p\"\ncommand = \"./x\"\n[config]\na = 1\n[config.b]\nx = 1\ny = 2\n[config.c]\nz = 3\n");
+	put("p/mortise.toml",
+	    "[plugin]\nname = \"p\"\ncommand = \"./x\"\n[config]\na = 1\n[config.b]\nx = 1\ny = "
+	    "2\n[config.c]\nz = 3\n");
 	m = load_path("p");
 	assert_string_equal(m->config, "{\"a\":1,\"b\":{\"x\":1,\"y\":2},\"c\":{\"z\":3}}");
 	mor_manifest_free(m);
@@ -181,7 +189,9 @@ static void test_config(void **state)
 	put("home/mortise/plugins/p.toml", "[config.b]\nx = \"user\"\n");
 	query.set = set;
 	m = load_query(query);
-	assert_string_equal(m->config, "{\"a\":1,\"b\":{\"x\":\"user\",\"y\":9},\"c\":{\"only\":1},\"new\":{\"deep\":\"text\"}}");
+	assert_string_equal(
+		m->config,
+		"{\"a\":1,\"b\":{\"x\":\"user\",\"y\":9},\"c\":{\"only\":1},\"new\":{\"deep\":\"text\"}}");
 	mor_manifest_free(m);
 	query.config = (mortise_json){ "[1]", 3 };
 	refuse_query(query, MORTISE_EINVAL, "config: must be a JSON object, not array");
@@ -190,9 +200,9 @@ static void test_config(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(test_no_manifest), TREE_TEST(test_two_manifests), TREE_TEST(test_no_path),
-		TREE_TEST(test_bare_file),   TREE_TEST(test_link_is_kept),   TREE_TEST(test_command_line),
-		TREE_TEST(test_command_line_wins), TREE_TEST(test_environment), TREE_TEST(test_config),
+		TREE_TEST(test_no_manifest),       TREE_TEST(test_two_manifests), TREE_TEST(test_no_path),
+		TREE_TEST(test_bare_file),         TREE_TEST(test_link_is_kept),  TREE_TEST(test_command_line),
+		TREE_TEST(test_command_line_wins), TREE_TEST(test_environment),   TREE_TEST(test_config),
 	};
 
 	return mor_run_group("manifest/load", tests);

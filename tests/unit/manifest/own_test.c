@@ -9,8 +9,9 @@ static void test_plugin_section(void **state)
 	struct mor_manifest *m;
 
 	(void)state;
-	put("p/mortise.toml", "[plugin]\nname = \"n\"\ndialect = \"plain\"\ncommand = [\"./bin/tool\", \"./a\"]\n"
-			      "args = [\"-b\"]\ncwd = \"work\"\nframing = \"headers\"\nversion = \"1\"\ndescription = \"d\"\n");
+	put("p/mortise.toml",
+	    "[plugin]\nname = \"n\"\ndialect = \"plain\"\ncommand = [\"./bin/tool\", \"./a\"]\n"
+	    "args = [\"-b\"]\ncwd = \"work\"\nframing = \"headers\"\nversion = \"1\"\ndescription = \"d\"\n");
 	m = load_path("p");
 	assert_string_equal(m->name, "n");
 	assert_string_equal(m->dialect, "plain");
@@ -28,8 +29,12 @@ static void test_command_forms(void **state)
 	static const struct {
 		const char *command, *argv;
 	} cases[] = {
-		{ "\"./x\"", "@/p/x" },		 { "\"bin/x\"", "@/p/bin/x" }, { "\"/abs/x\"", "/abs/x" },
-		{ "\"in-path\"", "in-path" },	 { "\"../x\"", "@/p/../x" },   { "[\"python3\", \"x.py\"]", "python3|x.py" },
+		{ "\"./x\"", "@/p/x" },
+		{ "\"bin/x\"", "@/p/bin/x" },
+		{ "\"/abs/x\"", "/abs/x" },
+		{ "\"in-path\"", "in-path" },
+		{ "\"../x\"", "@/p/../x" },
+		{ "[\"python3\", \"x.py\"]", "python3|x.py" },
 		{ "[\"a/b\", \"c/d\"]", "@/p/a/b|c/d" },
 	};
 
@@ -53,31 +58,45 @@ static void test_refused(void **state)
 	static const struct {
 		const char *toml, *text;
 	} cases[] = {
-		{ "[plugin]\nname = \"n\"\n", "p/mortise.toml: nothing to run: add command = \"./program\" below [plugin]" },
-		{ "[plugin]\ncomand = \"x\"\n", "p/mortise.toml:2: [plugin] has no key \"comand\": did you mean \"command\"?" },
+		{ "[plugin]\nname = \"n\"\n",
+		  "p/mortise.toml: nothing to run: add command = \"./program\" below [plugin]" },
+		{ "[plugin]\ncomand = \"x\"\n",
+		  "p/mortise.toml:2: [plugin] has no key \"comand\": did you mean \"command\"?" },
 		{ "[plugin]\nzzzzzz = \"x\"\n",
-		  "p/mortise.toml:2: [plugin] has no key \"zzzzzz\": use one of name, dialect, command, args, cwd, framing, version, description" },
-		{ "[timeout]\nx = \"1s\"\n", "p/mortise.toml:1: no section \"timeout\": did you mean \"timeouts\"?" },
+		  "p/mortise.toml:2: [plugin] has no key \"zzzzzz\": use one of name, dialect, command, args, "
+		  "cwd, framing, version, description" },
+		{ "[timeout]\nx = \"1s\"\n",
+		  "p/mortise.toml:1: no section \"timeout\": did you mean \"timeouts\"?" },
 		{ "[qqqqqqq]\n",
-		  "p/mortise.toml:1: no section \"qqqqqqq\": use one of plugin, env, timeouts, restart, stop, health, limits, sandbox, quirks, config" },
+		  "p/mortise.toml:1: no section \"qqqqqqq\": use one of plugin, env, timeouts, restart, stop, "
+		  "health, limits, sandbox, quirks, config" },
 		{ "name = \"x\"\n", "p/mortise.toml:1: \"name\" is in no section: write it below [plugin]" },
 		{ "plugin = 5\n", "p/mortise.toml:1: plugin is a section: write its keys below [plugin]" },
 		{ "[plugin]\nname = 5\n", "p/mortise.toml:2: plugin.name is 5: it must be a string" },
 		{ "[plugin]\ncommand = []\n",
-		  "p/mortise.toml:2: plugin.command is []: it must be a program, or an array with a program and its arguments" },
+		  "p/mortise.toml:2: plugin.command is []: it must be a program, or an array with a program "
+		  "and its arguments" },
 		{ "[plugin]\ncommand = [\"./a\", 1]\n",
-		  "p/mortise.toml:2: plugin.command is [\"./a\",1]: it must be a program, or an array with a program and its arguments" },
+		  "p/mortise.toml:2: plugin.command is [\"./a\",1]: it must be a program, or an array with a "
+		  "program and its arguments" },
 		{ "[plugin]\ncommand = \"\"\n",
-		  "p/mortise.toml:2: plugin.command is \"\": it must be a program, or an array with a program and its arguments" },
-		{ "[plugin]\nargs = \"-x\"\n", "p/mortise.toml:2: plugin.args is \"-x\": it must be an array of strings" },
+		  "p/mortise.toml:2: plugin.command is \"\": it must be a program, or an array with a program "
+		  "and its arguments" },
+		{ "[plugin]\nargs = \"-x\"\n",
+		  "p/mortise.toml:2: plugin.args is \"-x\": it must be an array of strings" },
 		{ "\n\n[timeouts]\n\"a.b\" = \"soon\"\n",
-		  "p/mortise.toml:4: timeouts.a.b is \"soon\": it must be a time such as \"30s\", \"500ms\" or \"2m\"" },
+		  "p/mortise.toml:4: timeouts.a.b is \"soon\": it must be a time such as \"30s\", \"500ms\" or "
+		  "\"2m\"" },
 		{ "[limits]\nframe = \"10 parsecs\"\n",
-		  "p/mortise.toml:2: limits.frame is \"10 parsecs\": it must be a size such as 4096, \"64KiB\" or \"10MiB\"" },
-		{ "[limits]\nin_flight = -1\n", "p/mortise.toml:2: limits.in_flight is -1: it must be a whole number that is not negative" },
-		{ "[restart]\nenabled = \"yes\"\n", "p/mortise.toml:2: restart.enabled is \"yes\": it must be true or false" },
+		  "p/mortise.toml:2: limits.frame is \"10 parsecs\": it must be a size such as 4096, \"64KiB\" "
+		  "or \"10MiB\"" },
+		{ "[limits]\nin_flight = -1\n",
+		  "p/mortise.toml:2: limits.in_flight is -1: it must be a whole number that is not negative" },
+		{ "[restart]\nenabled = \"yes\"\n",
+		  "p/mortise.toml:2: restart.enabled is \"yes\": it must be true or false" },
 		{ "[env]\nA = [1]\n", "p/mortise.toml:2: env.A is [1]: it must be a string" },
-		{ "[plugin]\nname = \"x\n", "p/mortise.toml:2:10: Error while parsing string: encountered end-of-line" },
+		{ "[plugin]\nname = \"x\n",
+		  "p/mortise.toml:2:10: Error while parsing string: encountered end-of-line" },
 	};
 
 	(void)state;
@@ -105,7 +124,8 @@ static void test_timeouts(void **state)
 	uint32_t ms = 7;
 
 	(void)state;
-	put("p/mortise.toml", RUN "[timeouts]\nextractor.extract = \"300s\"\n\"plugin.init\" = 1.5\nx = 2\n\"*\" = \"500ms\"\n");
+	put("p/mortise.toml",
+	    RUN "[timeouts]\nextractor.extract = \"300s\"\n\"plugin.init\" = 1.5\nx = 2\n\"*\" = \"500ms\"\n");
 	m = load_path("p");
 	assert_int_equal(mor_manifest_duration(m, "timeouts", "extractor.extract", &ms, &err), 1);
 	assert_int_equal(ms, 300000);
@@ -117,7 +137,8 @@ static void test_timeouts(void **state)
 	assert_int_equal(ms, 500);
 	assert_int_equal(mor_manifest_duration(m, "timeouts", "y", &ms, &err), 0);
 	assert_int_equal(ms, 500);
-	assert_string_equal(mor_manifest_setting(m, "timeouts", "extractor.extract")->origin, "p/mortise.toml:4");
+	assert_string_equal(mor_manifest_setting(m, "timeouts", "extractor.extract")->origin,
+			    "p/mortise.toml:4");
 	mor_manifest_free(m);
 }
 
@@ -130,8 +151,9 @@ static void test_typed(void **state)
 	bool on = true;
 
 	(void)state;
-	put("p/mortise.toml", RUN "[restart]\nenabled = false\nintensity = 3\n[limits]\nframe = \"10MiB\"\nqueue = 4096\n"
-				  "[quirks]\ninit_params = \"raw\"\nbroken = \"x\"\n[sandbox]\nread = [\"/etc\"]\n");
+	put("p/mortise.toml",
+	    RUN "[restart]\nenabled = false\nintensity = 3\n[limits]\nframe = \"10MiB\"\nqueue = 4096\n"
+		"[quirks]\ninit_params = \"raw\"\nbroken = \"x\"\n[sandbox]\nread = [\"/etc\"]\n");
 	m = load_path("p");
 	assert_int_equal(mor_manifest_bool(m, "restart", "enabled", &on, &err), 1);
 	assert_false(on);
@@ -147,7 +169,9 @@ static void test_typed(void **state)
 	assert_string_equal(mor_manifest_setting(m, "sandbox", "read")->json, "[\"/etc\"]");
 	/* Quirks are free, so their types are judged when somebody reads them. */
 	assert_int_equal(mor_manifest_uint(m, "quirks", "broken", &number, &err), MORTISE_EMANIFEST);
-	assert_string_equal(err.text, "p/mortise.toml:11: quirks.broken is \"x\": it must be a whole number that is not negative");
+	assert_string_equal(
+		err.text,
+		"p/mortise.toml:11: quirks.broken is \"x\": it must be a whole number that is not negative");
 	assert_int_equal(mor_manifest_bool(m, "quirks", "broken", &on, &err), MORTISE_EMANIFEST);
 	assert_int_equal(mor_manifest_bytes(m, "quirks", "broken", &size, &err), MORTISE_EMANIFEST);
 	assert_int_equal(mor_manifest_duration(m, "quirks", "broken", &number, &err), MORTISE_EMANIFEST);
@@ -178,14 +202,16 @@ static void test_order(void **state)
 	put("home/mortise/plugins/demo.toml", "[plugin]\nversion = \"3\"\n[timeouts]\nx = 1\n");
 	m = load_path("p");
 	assert_string_equal(m->version, "3");
-	assert_string_equal(mor_manifest_setting(m, "timeouts", "x")->origin, "home/mortise/plugins/demo.toml:4");
+	assert_string_equal(mor_manifest_setting(m, "timeouts", "x")->origin,
+			    "home/mortise/plugins/demo.toml:4");
 	mor_manifest_free(m);
 	query.set = set;
 	m = load_query(query);
 	assert_string_equal(m->version, "4");
 	mor_manifest_free(m);
 	put("home/mortise/plugins/demo.toml", "[plugn]\n");
-	refuse("p", MORTISE_EMANIFEST, "home/mortise/plugins/demo.toml:1: no section \"plugn\": did you mean \"plugin\"?");
+	refuse("p", MORTISE_EMANIFEST,
+	       "home/mortise/plugins/demo.toml:1: no section \"plugn\": did you mean \"plugin\"?");
 }
 
 static void test_config_home(void **state)
@@ -229,7 +255,8 @@ static void test_beside_file(void **state)
 	(void)state;
 	put("p/x.py", "");
 	put("p/y.py", "");
-	put("p/mortise.toml", "[plugin]\nname = \"ex\"\ndialect = \"yams\"\ncommand = [\"python3\", \"-O\", \"x.py\"]\n");
+	put("p/mortise.toml",
+	    "[plugin]\nname = \"ex\"\ndialect = \"yams\"\ncommand = [\"python3\", \"-O\", \"x.py\"]\n");
 	m = load_path("p/x.py");
 	assert_string_equal(m->name, "ex");
 	assert_string_equal(m->dialect, "yams");
@@ -255,8 +282,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(test_plugin_section), TREE_TEST(test_command_forms), TREE_TEST(test_refused),
-		TREE_TEST(test_timeouts),	TREE_TEST(test_typed),	       TREE_TEST(test_order),
-		TREE_TEST(test_config_home),	TREE_TEST(test_beside_file),
+		TREE_TEST(test_timeouts),       TREE_TEST(test_typed),         TREE_TEST(test_order),
+		TREE_TEST(test_config_home),    TREE_TEST(test_beside_file),
 	};
 
 	return mor_run_group("manifest/own", tests);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "policy/policy.h"
 #include "manifest/internal.h"
+#include "policy/policy.h"
 
 enum form { PERMISSIONS, CAPABILITIES };
 
@@ -88,18 +88,22 @@ static void test_permissions_refused(void **state)
 {
 	(void)state;
 	refuse(PERMISSIONS, "{\"declared_paths\":[\"/a\",\"data\"]}", "{\"permissions.declared_paths\":[9,1]}",
-	       "plugin.toml:9:1: permissions.declared_paths is \"data\": it must be an absolute path, or one that begins with \"~/\"");
+	       "plugin.toml:9:1: permissions.declared_paths is \"data\": it must be an absolute path, or one "
+	       "that begins with \"~/\"");
 	refuse(PERMISSIONS, "{\"declared_paths\":[\"~root/x\"]}", NULL,
-	       "plugin.toml:1:1: permissions.declared_paths is \"~root/x\": it must be an absolute path, or one that begins with \"~/\"");
+	       "plugin.toml:1:1: permissions.declared_paths is \"~root/x\": it must be an absolute path, or "
+	       "one that begins with \"~/\"");
 	refuse(PERMISSIONS, "{\"declared_paths\":\"/a\"}", NULL,
 	       "plugin.toml:1:1: permissions.declared_paths is \"/a\": it must be an array of paths");
 	refuse(PERMISSIONS, "{\"declared_paths\":[1]}", NULL,
-	       "plugin.toml:1:1: permissions.declared_paths is 1: it must be an absolute path, or one that begins with \"~/\"");
+	       "plugin.toml:1:1: permissions.declared_paths is 1: it must be an absolute path, or one that "
+	       "begins with \"~/\"");
 	refuse(PERMISSIONS, "{\"network\":\"no\"}", "{\"permissions.network\":[3,5]}",
 	       "plugin.toml:3:5: permissions.network is \"no\": it must be true or false");
 	/* What cannot be toggled is no permission. */
 	refuse(PERMISSIONS, "{\"spawn\":true}", NULL,
-	       "plugin.toml:1:1: permissions.spawn is not known: use one of workspace_write, network, declared_paths");
+	       "plugin.toml:1:1: permissions.spawn is not known: use one of workspace_write, network, "
+	       "declared_paths");
 	refuse(PERMISSIONS, "[]", NULL, "plugin.toml:1:1: permissions must be a table, not array");
 }
 
@@ -107,21 +111,27 @@ static void test_capabilities(void **state)
 {
 	(void)state;
 	expect(CAPABILITIES, NULL, "workspace_write=true spawn=true quiet_tmp=true");
-	expect(CAPABILITIES, "{\"network\":true}", "network=true workspace_write=true spawn=true quiet_tmp=true");
-	expect(CAPABILITIES, "{\"filesystem\":[\"scratch\",\"workspace\"]}", "workspace_write=true spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"network\":true}",
+	       "network=true workspace_write=true spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"filesystem\":[\"scratch\",\"workspace\"]}",
+	       "workspace_write=true spawn=true quiet_tmp=true");
 	expect(CAPABILITIES, "{\"network\":false,\"filesystem\":[\"scratch\"]}",
 	       "network=false workspace_write=false workspace=\"\" spawn=true quiet_tmp=true");
-	expect(CAPABILITIES, "{\"filesystem\":[]}", "workspace_write=false workspace=\"\" spawn=true quiet_tmp=true");
+	expect(CAPABILITIES, "{\"filesystem\":[]}",
+	       "workspace_write=false workspace=\"\" spawn=true quiet_tmp=true");
 }
 
 static void test_capabilities_refused(void **state)
 {
 	(void)state;
 	refuse(CAPABILITIES, "{\"filesystem\":[\"home\"]}", NULL,
-	       "sunscreen-plugin.json:2:19: /capabilities/filesystem is \"home\": it must be \"workspace\" or \"scratch\"");
+	       "sunscreen-plugin.json:2:19: /capabilities/filesystem is \"home\": it must be \"workspace\" or "
+	       "\"scratch\"");
 	refuse(CAPABILITIES, "{\"filesystem\":\"workspace\"}", NULL,
-	       "sunscreen-plugin.json:2:19: /capabilities/filesystem is \"workspace\": it must be an array of \"workspace\" and \"scratch\"");
-	refuse(CAPABILITIES, "{\"network\":1}", NULL, "sunscreen-plugin.json:2:19: /capabilities/network is 1: it must be true or false");
+	       "sunscreen-plugin.json:2:19: /capabilities/filesystem is \"workspace\": it must be an array of "
+	       "\"workspace\" and \"scratch\"");
+	refuse(CAPABILITIES, "{\"network\":1}", NULL,
+	       "sunscreen-plugin.json:2:19: /capabilities/network is 1: it must be true or false");
 	refuse(CAPABILITIES, "{\"spwan\":true}", NULL,
 	       "sunscreen-plugin.json:2:19: /capabilities/spwan is not known: use one of network, filesystem");
 }
@@ -135,7 +145,8 @@ static void test_same_keys(void **state)
 	mortise_error err = { 0 };
 
 	(void)state;
-	assert_int_equal(mor_key_find("x", MORTISE_EMANIFEST, "sandbox", "zzzzzzzzzzzz", &type, &err), MORTISE_EMANIFEST);
+	assert_int_equal(mor_key_find("x", MORTISE_EMANIFEST, "sandbox", "zzzzzzzzzzzz", &type, &err),
+			 MORTISE_EMANIFEST);
 	snprintf(all, sizeof(all), "%s,", strstr(err.text, "use one of ") + strlen("use one of"));
 	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
 		char name[40];
@@ -155,8 +166,9 @@ static void test_same_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_permissions),  MOR_TEST(test_permissions_refused),  MOR_TEST(test_capabilities),
-		MOR_TEST(test_capabilities_refused), MOR_TEST(test_same_keys),
+		MOR_TEST(test_permissions),  MOR_TEST(test_permissions_refused),
+		MOR_TEST(test_capabilities), MOR_TEST(test_capabilities_refused),
+		MOR_TEST(test_same_keys),
 	};
 
 	return mor_run_group("manifest/policy_map", tests);

@@ -56,10 +56,8 @@ static void test_config(void **state)
 	static const struct {
 		const char *set, *config;
 	} cases[] = {
-		{ "config.a=1", "{\"a\":1}" },
-		{ "config.a.b.c=x", "{\"a\":{\"b\":{\"c\":\"x\"}}}" },
-		{ "config.a=null", "{\"a\":null}" },
-		{ "config.a:={\"b\":[1]}", "{\"a\":{\"b\":[1]}}" },
+		{ "config.a=1", "{\"a\":1}" },         { "config.a.b.c=x", "{\"a\":{\"b\":{\"c\":\"x\"}}}" },
+		{ "config.a=null", "{\"a\":null}" },   { "config.a:={\"b\":[1]}", "{\"a\":{\"b\":[1]}}" },
 		{ "config.a=\"q\"", "{\"a\":\"q\"}" },
 	};
 
@@ -99,8 +97,10 @@ static void test_refused(void **state)
 		{ "a=b.c", "--set \"a=b.c\": write it as section.key=value" },
 		{ "timeout.x=1s", "--set: no section \"timeout\": did you mean \"timeouts\"?" },
 		{ "plugin.nmae=x", "--set: [plugin] has no key \"nmae\": did you mean \"name\"?" },
-		{ "timeouts.x=soon", "--set: timeouts.x is \"soon\": it must be a time such as \"30s\", \"500ms\" or \"2m\"" },
-		{ "limits.frame=x", "--set: limits.frame is \"x\": it must be a size such as 4096, \"64KiB\" or \"10MiB\"" },
+		{ "timeouts.x=soon",
+		  "--set: timeouts.x is \"soon\": it must be a time such as \"30s\", \"500ms\" or \"2m\"" },
+		{ "limits.frame=x",
+		  "--set: limits.frame is \"x\": it must be a size such as 4096, \"64KiB\" or \"10MiB\"" },
 		{ "config.a..b=1", "--set config.a..b: a name between the dots is missing" },
 		{ "config.a.=1", "--set config.a.: a name between the dots is missing" },
 		{ "plugin.args=x", "--set: plugin.args is \"x\": it must be an array of strings" },
@@ -110,7 +110,8 @@ static void test_refused(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *const set[] = { cases[i].set, NULL };
 
-		refuse_query((struct mor_manifest_query){ .path = "p", .set = set }, MORTISE_EINVAL, cases[i].text);
+		refuse_query((struct mor_manifest_query){ .path = "p", .set = set }, MORTISE_EINVAL,
+			     cases[i].text);
 	}
 }
 
@@ -138,7 +139,8 @@ static void test_deep_config(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SET_TEST(test_values), SET_TEST(test_config), SET_TEST(test_paths), SET_TEST(test_refused), SET_TEST(test_deep_config),
+		SET_TEST(test_values),  SET_TEST(test_config),      SET_TEST(test_paths),
+		SET_TEST(test_refused), SET_TEST(test_deep_config),
 	};
 
 	return mor_run_group("manifest/set", tests);

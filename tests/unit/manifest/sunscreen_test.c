@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sunscreen's two manifests: plugin.toml and sunscreen-plugin.json. Names of rules: docs/reference/manifests.md. */
+/* Sunscreen's two manifests: plugin.toml and sunscreen-plugin.json. Names of rules:
+ * docs/reference/manifests.md. */
 #include "tree.h"
 
 /* As the specification prints it. */
-static const char printed[] =
-	"[plugin]\n"
-	"name = \"yellowstone-indexer\"\n"
-	"version = \"0.3.0\"\n"
-	"description = \"Scaffold a Yellowstone gRPC indexer slice.\"\n"
-	"entry = \"./bin/plugin\"\n"
-	"\n"
-	"[permissions]\n"
-	"workspace_write = true       # default: false\n"
-	"network = false              # if true, prompts user at install time\n"
-	"declared_paths = []          # extra read-only paths outside workspace\n"
-	"\n"
-	"[commands.scaffold]\n"
-	"indexer = \"Scaffold a Yellowstone indexer slice\"\n"
-	"listener = \"Scaffold an event listener\"\n"
-	"\n"
-	"[commands.hook]\n"
-	"after_build = \"Update indexer config when IDL changes\"\n";
+static const char printed[] = "[plugin]\n"
+			      "name = \"yellowstone-indexer\"\n"
+			      "version = \"0.3.0\"\n"
+			      "description = \"Scaffold a Yellowstone gRPC indexer slice.\"\n"
+			      "entry = \"./bin/plugin\"\n"
+			      "\n"
+			      "[permissions]\n"
+			      "workspace_write = true       # default: false\n"
+			      "network = false              # if true, prompts user at install time\n"
+			      "declared_paths = []          # extra read-only paths outside workspace\n"
+			      "\n"
+			      "[commands.scaffold]\n"
+			      "indexer = \"Scaffold a Yellowstone indexer slice\"\n"
+			      "listener = \"Scaffold an event listener\"\n"
+			      "\n"
+			      "[commands.hook]\n"
+			      "after_build = \"Update indexer config when IDL changes\"\n";
 
 static void expect_setting(const struct mor_manifest *m, const char *section, const char *key, const char *json,
 			   const char *origin)
@@ -79,9 +79,14 @@ static void test_printed(void **state)
 	assert_null(mor_manifest_setting(m, "sandbox", "spawn"));
 	assert_string_equal(mor_json_text(mor_json_at(mor_doc_root(m->doc), "/commands/scaffold/indexer"), ""),
 			    "Scaffold a Yellowstone indexer slice");
-	expect_actions(m, "[{\"name\":\"hook:after_build\",\"kind\":\"hook\",\"description\":\"Update indexer config when IDL changes\"},"
-			  "{\"name\":\"scaffold:indexer\",\"kind\":\"scaffold\",\"description\":\"Scaffold a Yellowstone indexer slice\"},"
-			  "{\"name\":\"scaffold:listener\",\"kind\":\"scaffold\",\"description\":\"Scaffold an event listener\"}]");
+	expect_actions(
+		m,
+		"[{\"name\":\"hook:after_build\",\"kind\":\"hook\",\"description\":\"Update indexer config "
+		"when IDL "
+		"changes\"},{\"name\":\"scaffold:indexer\",\"kind\":\"scaffold\",\"description\":\"Scaffold a "
+		"Yellowstone indexer "
+		"slice\"},{\"name\":\"scaffold:listener\",\"kind\":\"scaffold\",\"description\":\"Scaffold an "
+		"event listener\"}]");
 	mor_manifest_free(m);
 	m = load_path("y/plugin.toml");
 	assert_string_equal(m->name, "yellowstone-indexer");
@@ -104,33 +109,49 @@ static void test_toml_refused(void **state)
 		{ "", "p/plugin.toml:1:1: plugin is missing: it must be a table" },
 		{ "[plugin\n", "p/plugin.toml:1:8: Error while parsing table header: expected ']', saw '\\n'" },
 		{ "plugin = 1\n", "p/plugin.toml:1:1: plugin is of type number: it must be a table" },
-		{ "[plugin]\nversion = \"1\"\nentry = \"run\"\n", "p/plugin.toml:1:2: plugin.name is missing: it must be a string" },
-		{ "[plugin]\nname = \"p\"\nentry = \"run\"\n", "p/plugin.toml:1:2: plugin.version is missing: it must be a string" },
-		{ "[plugin]\nname = \"p\"\nversion = \"1\"\n", "p/plugin.toml:1:2: plugin.entry is missing: it must be a program in the "
-		  "plugin's directory, such as \"./bin/plugin\"" },
-		{ "[plugin]\nname = \"p\"\n  version = 1\n", "p/plugin.toml:3:3: plugin.version is of type number: it must be a string" },
+		{ "[plugin]\nversion = \"1\"\nentry = \"run\"\n",
+		  "p/plugin.toml:1:2: plugin.name is missing: it must be a string" },
+		{ "[plugin]\nname = \"p\"\nentry = \"run\"\n",
+		  "p/plugin.toml:1:2: plugin.version is missing: it must be a string" },
+		{ "[plugin]\nname = \"p\"\nversion = \"1\"\n",
+		  "p/plugin.toml:1:2: plugin.entry is missing: it must be a program in the plugin's directory, "
+		  "such as \"./bin/plugin\"" },
+		{ "[plugin]\nname = \"p\"\n  version = 1\n",
+		  "p/plugin.toml:3:3: plugin.version is of type number: it must be a string" },
 		{ "[plugin]\nname = \"../p\"\nversion = \"1\"\nentry = \"run\"\n",
-		  "p/plugin.toml:2:1: plugin.name is \"../p\": use letters, digits and \"._+-\", a letter or digit first" },
+		  "p/plugin.toml:2:1: plugin.name is \"../p\": use letters, digits and \"._+-\", a letter or "
+		  "digit first" },
 		{ "[plugin]\nname = \"\"\nversion = \"1\"\nentry = \"run\"\n",
-		  "p/plugin.toml:2:1: plugin.name is \"\": use letters, digits and \"._+-\", a letter or digit first" },
+		  "p/plugin.toml:2:1: plugin.name is \"\": use letters, digits and \"._+-\", a letter or digit "
+		  "first" },
 		{ "[plugin]\nname = \"p\"\nversion = \"1/2\"\nentry = \"run\"\n",
-		  "p/plugin.toml:3:1: plugin.version is \"1/2\": use letters, digits and \"._+-\", a letter or digit first" },
+		  "p/plugin.toml:3:1: plugin.version is \"1/2\": use letters, digits and \"._+-\", a letter or "
+		  "digit first" },
 		{ "[plugin]\nname = \"p\"\nversion = \".1\"\nentry = \"run\"\n",
-		  "p/plugin.toml:3:1: plugin.version is \".1\": use letters, digits and \"._+-\", a letter or digit first" },
-		{ "[plugin]\nname = \"p\"\nversion = \"1\"\nentry = \"\"\n", "p/plugin.toml:4:1: plugin.entry is empty: name the program" },
+		  "p/plugin.toml:3:1: plugin.version is \".1\": use letters, digits and \"._+-\", a letter or "
+		  "digit first" },
+		{ "[plugin]\nname = \"p\"\nversion = \"1\"\nentry = \"\"\n",
+		  "p/plugin.toml:4:1: plugin.entry is empty: name the program" },
 		{ "[plugin]\nname = \"p\"\nversion = \"1\"\nentry = \"a\\u0000b\"\n",
 		  "p/plugin.toml:4:1: plugin.entry holds a NUL character: name the program" },
-		{ PLUGIN "[permissions]\nnetwork = \"yes\"\n", "p/plugin.toml:6:1: permissions.network is \"yes\": it must be true or false" },
+		{ PLUGIN "[permissions]\nnetwork = \"yes\"\n",
+		  "p/plugin.toml:6:1: permissions.network is \"yes\": it must be true or false" },
 		{ PLUGIN "[permissions]\nspawn = true\n",
-		  "p/plugin.toml:6:1: permissions.spawn is not known: use one of workspace_write, network, declared_paths" },
-		{ PLUGIN "[permissions]\ndeclared_paths = [\"data\"]\n", "p/plugin.toml:6:1: permissions.declared_paths is \"data\": it must be "
-		  "an absolute path, or one that begins with \"~/\"" },
+		  "p/plugin.toml:6:1: permissions.spawn is not known: use one of workspace_write, network, "
+		  "declared_paths" },
+		{ PLUGIN "[permissions]\ndeclared_paths = [\"data\"]\n",
+		  "p/plugin.toml:6:1: permissions.declared_paths is \"data\": it must be an absolute path, or "
+		  "one that begins with \"~/\"" },
 		{ PLUGIN "[commands]\nscaffold = \"x\"\n",
 		  "p/plugin.toml:6:1: commands.scaffold must be a table of commands and their descriptions" },
-		{ PLUGIN "[commands.scaffold]\nx = 1\n", "p/plugin.toml:6:1: commands.scaffold.x must be a string that describes the command" },
-		{ PLUGIN "[commands.hook]\n\"a:b\" = \"x\"\n", "p/plugin.toml:6:1: commands.hook.a:b is not a valid command name: use letters, "
-		  "digits and \"._+-\", a letter or digit first" },
-		{ PLUGIN, "p/plugin.toml:4:1: plugin.entry is \"run\", which does not exist: build it, or correct the path" },
+		{ PLUGIN "[commands.scaffold]\nx = 1\n",
+		  "p/plugin.toml:6:1: commands.scaffold.x must be a string that describes the command" },
+		{ PLUGIN "[commands.hook]\n\"a:b\" = \"x\"\n",
+		  "p/plugin.toml:6:1: commands.hook.a:b is not a valid command name: use letters, digits and "
+		  "\"._+-\", a letter or digit first" },
+		{ PLUGIN,
+		  "p/plugin.toml:4:1: plugin.entry is \"run\", which does not exist: build it, or correct the "
+		  "path" },
 	};
 
 	(void)state;
@@ -144,8 +165,11 @@ static void test_entry_stays_inside(void **state)
 	static const struct {
 		const char *entry, *why;
 	} cases[] = {
-		{ "/bin/sh", "is absolute" },	       { "../run", "has a \\\"..\\\"" }, { "bin/../../run", "has a \\\"..\\\"" },
-		{ "..", "has a \\\"..\\\"" },	       { "link", "is a link to a file elsewhere" },
+		{ "/bin/sh", "is absolute" },
+		{ "../run", "has a \\\"..\\\"" },
+		{ "bin/../../run", "has a \\\"..\\\"" },
+		{ "..", "has a \\\"..\\\"" },
+		{ "link", "is a link to a file elsewhere" },
 		{ "dir/run", "is a link to a file elsewhere" },
 	};
 	struct mor_manifest *m;
@@ -163,9 +187,12 @@ static void test_entry_stays_inside(void **state)
 			if (*from != '\\')
 				*c++ = *from;
 		*c = '\0';
-		snprintf(toml, sizeof(toml), "[plugin]\nname = \"p\"\nversion = \"1\"\nentry = \"%s\"\n", cases[i].entry);
-		snprintf(text, sizeof(text), "p/plugin.toml:4:1: plugin.entry is \"%s\", which %s: it must be a file inside the plugin's "
-			 "directory", cases[i].entry, why);
+		snprintf(toml, sizeof(toml), "[plugin]\nname = \"p\"\nversion = \"1\"\nentry = \"%s\"\n",
+			 cases[i].entry);
+		snprintf(text, sizeof(text),
+			 "p/plugin.toml:4:1: plugin.entry is \"%s\", which %s: it must be a file inside the "
+			 "plugin's directory",
+			 cases[i].entry, why);
 		toml_refused(toml, MORTISE_EVIOLATION, text);
 	}
 	assert_int_equal(mortise_status_exit_code(MORTISE_EVIOLATION), 9);
@@ -186,11 +213,13 @@ static void test_toml_warnings(void **state)
 	static const struct {
 		const char *toml, *text;
 	} cases[] = {
-		{ PLUGIN "author = \"me\"\n", "p/plugin.toml:5:1: plugin.author is not known and has no effect" },
+		{ PLUGIN "author = \"me\"\n",
+		  "p/plugin.toml:5:1: plugin.author is not known and has no effect" },
 		{ PLUGIN "[command.scaffold]\nx = \"y\"\n",
 		  "p/plugin.toml:5:2: command is not known and has no effect: did you mean \"commands\"?" },
 		{ PLUGIN "[commands.app]\nx = \"y\"\n",
-		  "p/plugin.toml:5:11: commands.app is not a kind of command in Sunscreen: use scaffold or hook" },
+		  "p/plugin.toml:5:11: commands.app is not a kind of command in Sunscreen: use scaffold or "
+		  "hook" },
 		{ PLUGIN "[permissions]\n[commands]\n", NULL },
 	};
 
@@ -215,8 +244,9 @@ static void test_dialect_is_fixed(void **state)
 	put("p/run", "");
 	put("p/plugin.toml", PLUGIN);
 	put("p/mortise.toml", "[timeouts]\n\"*\" = 5\n[plugin]\ndialect = \"plain\"\n");
-	refuse("p", MORTISE_EMANIFEST, "p/mortise.toml:4: plugin.dialect: plugin.toml beside it decides the protocol and the sandbox; to "
-	       "change that, use --dialect or your own configuration");
+	refuse("p", MORTISE_EMANIFEST,
+	       "p/mortise.toml:4: plugin.dialect: plugin.toml beside it decides the protocol and the sandbox; "
+	       "to change that, use --dialect or your own configuration");
 	put("p/mortise.toml", "[timeouts]\n\"*\" = 5\n");
 	put("home/mortise/plugins/p.toml", "[plugin]\ndialect = \"plain\"\n");
 	m = load_path("p");
@@ -226,9 +256,9 @@ static void test_dialect_is_fixed(void **state)
 
 /* ---- sunscreen-plugin.json ---- */
 
-#define ID "\"name\":\"hello\",\"version\":\"1.0.0\""
+#define ID    "\"name\":\"hello\",\"version\":\"1.0.0\""
 #define STDIO ID ",\"transport\":\"stdio-jsonrpc\""
-#define RUN STDIO ",\"entrypoint\":[\"./plugin.sh\"]"
+#define RUN   STDIO ",\"entrypoint\":[\"./plugin.sh\"]"
 
 static void test_json(void **state)
 {
@@ -236,7 +266,8 @@ static void test_json(void **state)
 
 	(void)state;
 	put("h/sunscreen-plugin.json",
-	    "{\n" STDIO ",\n\"description\":\"Says hello\",\n\"entrypoint\":[\"./plugin.sh\",\"--serve\",\"x/y\"],\n"
+	    "{\n" STDIO
+	    ",\n\"description\":\"Says hello\",\n\"entrypoint\":[\"./plugin.sh\",\"--serve\",\"x/y\"],\n"
 	    "\"capabilities\":{\n\"network\":true,\n\"filesystem\":[\"workspace\",\"scratch\"]},\n"
 	    "\"commands\":[{\"name\":\"hello\",\"kind\":\"app\",\"summary\":\"Greets\"},{\"name\":\"indexer\",\"kind\":\"scaffold\"}],\n"
 	    "\"hooks\":[\"post-codama\"],\"engines\":{\"sunscreen\":\">=0.1\"}}");
@@ -299,38 +330,52 @@ static void test_json_refused(void **state)
 		{ "{\"name\":\"x\"}", ":1:1: /version is missing: it must be a version such as \"1.2.0\"" },
 		{ "{" ID "}", ":1:1: /transport is missing: it must be \"stdio-jsonrpc\" or \"grpc\"" },
 		{ "{" STDIO "}", ":1:1: /entrypoint names no program: write it as [\"./plugin\"]" },
-		{ "{" STDIO ",\"entrypoint\":[]}", ":1:63: /entrypoint names no program: write it as [\"./plugin\"]" },
-		{ "{" STDIO ",\"entrypoint\":[1]}", ":1:63: /entrypoint holds something that is not a string: it must be an array with a "
-		  "program and its arguments" },
+		{ "{" STDIO ",\"entrypoint\":[]}",
+		  ":1:63: /entrypoint names no program: write it as [\"./plugin\"]" },
+		{ "{" STDIO ",\"entrypoint\":[1]}",
+		  ":1:63: /entrypoint holds something that is not a string: it must be an array with a program "
+		  "and its arguments" },
 		{ "{" RUN ",\n\"hook\":[]}", ":2:1: /hook is not known: did you mean \"hooks\"?" },
-		{ "{" RUN ",\n\"zzz\":[]}", ":2:1: /zzz is not known: use one of name version description transport entrypoint capabilities "
-		  "commands hooks engines" },
-		{ "{" RUN ",\n\"engines\":{\"node\":\"1\"}}", ":2:12: /engines/node is not known: use one of sunscreen" },
-		{ "{" RUN ",\n\"engines\":{\"sunscreen\":1}}", ":2:12: /engines/sunscreen is of type number: it must be a string" },
-		{ "{" RUN ",\n\"capabilities\":{\"spawn\":true}}", ":2:17: /capabilities/spawn is not known: use one of network, filesystem" },
+		{ "{" RUN ",\n\"zzz\":[]}",
+		  ":2:1: /zzz is not known: use one of name version description transport entrypoint "
+		  "capabilities commands hooks engines" },
+		{ "{" RUN ",\n\"engines\":{\"node\":\"1\"}}",
+		  ":2:12: /engines/node is not known: use one of sunscreen" },
+		{ "{" RUN ",\n\"engines\":{\"sunscreen\":1}}",
+		  ":2:12: /engines/sunscreen is of type number: it must be a string" },
+		{ "{" RUN ",\n\"capabilities\":{\"spawn\":true}}",
+		  ":2:17: /capabilities/spawn is not known: use one of network, filesystem" },
 		{ "{" RUN ",\n\"capabilities\":{\"filesystem\":[\"home\"]}}",
 		  ":2:17: /capabilities/filesystem is \"home\": it must be \"workspace\" or \"scratch\"" },
 		{ "{" RUN ",\n\"commands\":[{\"name\":\"a\",\"kind\":\"app\",\"summry\":\"\"}]}",
 		  ":2:38: /commands/0/summry is not known: did you mean \"summary\"?" },
-		{ "{" RUN ",\n\"commands\":[{\"name\":\"a\"}]}", ":2:13: /commands/0/kind is missing: it must be a string" },
-		{ "{" RUN ",\n\"commands\":[{\"kind\":\"app\"}]}", ":2:13: /commands/0/name is missing: it must be a string" },
+		{ "{" RUN ",\n\"commands\":[{\"name\":\"a\"}]}",
+		  ":2:13: /commands/0/kind is missing: it must be a string" },
+		{ "{" RUN ",\n\"commands\":[{\"kind\":\"app\"}]}",
+		  ":2:13: /commands/0/name is missing: it must be a string" },
 		{ "{" RUN ",\n\"commands\":[{\"name\":\"a\",\"kind\":\"tool\"}]}",
 		  ":2:25: /commands/0/kind is \"tool\": use \"app\" or \"scaffold\"" },
 		{ "{" RUN ",\n\"commands\":[{\"name\":\"a\",\"kind\":\"app\",\"summary\":1}]}",
 		  ":2:38: /commands/0/summary is of type number: it must be a string" },
 		{ "{" RUN ",\n\"commands\":[{\"name\":\"a/b\",\"kind\":\"app\"}]}",
-		  ":2:14: /commands/0/name is \"a/b\": use letters, digits and \"._+-\", a letter or digit first" },
-		{ "{" RUN ",\n\"commands\":[1]}", ":2:13: /commands/0 is of type number: it must be an object with name and kind" },
-		{ "{" RUN ",\n\"hooks\":[1]}", ":2:1: /hooks holds something that is not a string: it must be an array of strings" },
-		{ "{" RUN ",\n\"hooks\":[\"a:b\"]}", ":2:10: /hooks/0 is \"a:b\": use letters, digits and \"._+-\", a letter or digit first" },
+		  ":2:14: /commands/0/name is \"a/b\": use letters, digits and \"._+-\", a letter or digit "
+		  "first" },
+		{ "{" RUN ",\n\"commands\":[1]}",
+		  ":2:13: /commands/0 is of type number: it must be an object with name and kind" },
+		{ "{" RUN ",\n\"hooks\":[1]}",
+		  ":2:1: /hooks holds something that is not a string: it must be an array of strings" },
+		{ "{" RUN ",\n\"hooks\":[\"a:b\"]}",
+		  ":2:10: /hooks/0 is \"a:b\": use letters, digits and \"._+-\", a letter or digit first" },
 		{ "{\"name\":\"../../../T\",\"version\":\"1.0.0\",\"transport\":\"grpc\"}",
 		  ":1:2: /name is \"../../../T\": use letters, digits and \"._+-\", a letter or digit first" },
-		{ "{\"name\":\"x\",\"version\":\"1\",\"transport\":\"grpc\"}", ":1:13: /version is \"1\": write it as MAJOR.MINOR.PATCH" },
+		{ "{\"name\":\"x\",\"version\":\"1\",\"transport\":\"grpc\"}",
+		  ":1:13: /version is \"1\": write it as MAJOR.MINOR.PATCH" },
 		{ "{\"name\":\"x\",\"version\":\"vv1.0.0\",\"transport\":\"grpc\"}",
 		  ":1:13: /version is \"vv1.0.0\": write it as MAJOR.MINOR.PATCH" },
 		{ "{\"name\":\"x\",\"version\":\"1.0.0-\",\"transport\":\"grpc\"}",
 		  ":1:13: /version is \"1.0.0-\": write it as MAJOR.MINOR.PATCH" },
-		{ "{" ID ",\"transport\":\"tcp\"}", ":1:35: /transport is \"tcp\": use \"stdio-jsonrpc\" or \"grpc\"" },
+		{ "{" ID ",\"transport\":\"tcp\"}",
+		  ":1:35: /transport is \"tcp\": use \"stdio-jsonrpc\" or \"grpc\"" },
 	};
 
 	(void)state;
@@ -353,7 +398,9 @@ static void test_json_versions(void **state)
 		struct mor_manifest *m;
 		char json[200];
 
-		snprintf(json, sizeof(json), "{\"name\":\"x\",\"version\":\"%s\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"x\"]}", fine[i]);
+		snprintf(json, sizeof(json),
+			 "{\"name\":\"x\",\"version\":\"%s\",\"transport\":\"stdio-jsonrpc\",\"entrypoint\":[\"x\"]}",
+			 fine[i]);
 		put("h/sunscreen-plugin.json", json);
 		m = load_path("h");
 		assert_string_equal(m->version, fine[i]);
@@ -366,15 +413,17 @@ static void test_grpc(void **state)
 {
 	(void)state;
 	put("h/sunscreen-plugin.json", "{" ID ",\n\"transport\":\"grpc\",\"entrypoint\":[\"./x\"]}");
-	refuse("h", MORTISE_ETRANSPORT, "h/sunscreen-plugin.json:2:1: /transport is \"grpc\": this version of Mortise does not speak gRPC yet; "
-	       "plugins with \"stdio-jsonrpc\" run");
+	refuse("h", MORTISE_ETRANSPORT,
+	       "h/sunscreen-plugin.json:2:1: /transport is \"grpc\": this version of Mortise does not speak "
+	       "gRPC yet; plugins with \"stdio-jsonrpc\" run");
 	assert_int_equal(mortise_status_exit_code(MORTISE_ETRANSPORT), 9);
 	assert_string_equal(mortise_status_kind(MORTISE_ETRANSPORT), "transport");
 }
 
 static void test_entrypoint_stays_inside(void **state)
 {
-	static const char *const lists[] = { "[\"../x\"]", "[\"./a/../../x\"]", "[\"sh\",\"..\"]", "[\"sh\",\"a/..\"]" };
+	static const char *const lists[] = { "[\"../x\"]", "[\"./a/../../x\"]", "[\"sh\",\"..\"]",
+					     "[\"sh\",\"a/..\"]" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
@@ -384,20 +433,30 @@ static void test_entrypoint_stays_inside(void **state)
 
 		snprintf(json, sizeof(json), "{" STDIO ",\"entrypoint\":%s}", lists[i]);
 		put("h/sunscreen-plugin.json", json);
-		assert_int_equal(mor_manifest_load(&(struct mor_manifest_query){ .path = "h" }, &m, &err), MORTISE_EVIOLATION);
-		assert_non_null(strstr(err.text, "which has a \"..\": a plugin runs what is in its own directory"));
+		assert_int_equal(mor_manifest_load(&(struct mor_manifest_query){ .path = "h" }, &m, &err),
+				 MORTISE_EVIOLATION);
+		assert_non_null(
+			strstr(err.text, "which has a \"..\": a plugin runs what is in its own directory"));
 	}
 	put("h/sunscreen-plugin.json", "{" STDIO ",\"entrypoint\":[\"sh\",\n\"../x\"]}");
-	refuse("h", MORTISE_EVIOLATION, "h/sunscreen-plugin.json:2:1: /entrypoint/1 is \"../x\", which has a \"..\": a plugin runs what is in its "
-	       "own directory");
+	refuse("h", MORTISE_EVIOLATION,
+	       "h/sunscreen-plugin.json:2:1: /entrypoint/1 is \"../x\", which has a \"..\": a plugin runs what "
+	       "is in its own directory");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(test_printed),       TREE_TEST(test_toml_refused), TREE_TEST(test_entry_stays_inside),
-		TREE_TEST(test_toml_warnings), TREE_TEST(test_dialect_is_fixed), TREE_TEST(test_json),  TREE_TEST(test_json_launch),
-		TREE_TEST(test_json_refused),  TREE_TEST(test_json_versions), TREE_TEST(test_grpc),
+		TREE_TEST(test_printed),
+		TREE_TEST(test_toml_refused),
+		TREE_TEST(test_entry_stays_inside),
+		TREE_TEST(test_toml_warnings),
+		TREE_TEST(test_dialect_is_fixed),
+		TREE_TEST(test_json),
+		TREE_TEST(test_json_launch),
+		TREE_TEST(test_json_refused),
+		TREE_TEST(test_json_versions),
+		TREE_TEST(test_grpc),
 		TREE_TEST(test_entrypoint_stays_inside),
 	};
 

@@ -61,7 +61,9 @@ static void test_faults(void **state)
 		{ "a = ", "dir/f.toml:1:" },
 		{ "a = 1\na = 2\n", "dir/f.toml:2:" },
 		{ "[x\n", "dir/f.toml:1:" },
-		{ "[!x]\n", "dir/f.toml:1:2: Error while parsing key: expected bare key starting character or string delimiter, saw '!'" },
+		{ "[!x]\n",
+		  "dir/f.toml:1:2: Error while parsing key: expected bare key starting character or string "
+		  "delimiter, saw '!'" },
 		{ "a = nan", "dir/f.toml:1:5: nan and inf have no meaning here" },
 		{ "\n a = -inf", "dir/f.toml:2:6: nan and inf have no meaning here" },
 		{ "a = \"\xff\"", "dir/f.toml:1:" },
@@ -116,7 +118,10 @@ static void test_depth_of_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_values), MOR_TEST(test_faults), MOR_TEST(test_depth), MOR_TEST(test_depth_of_tables),
+		MOR_TEST(test_values),
+		MOR_TEST(test_faults),
+		MOR_TEST(test_depth),
+		MOR_TEST(test_depth_of_tables),
 	};
 
 	return mor_run_group("manifest/toml", tests);

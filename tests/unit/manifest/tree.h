@@ -117,7 +117,8 @@ static inline void expect_list(char **list, const char *wanted)
 	for (size_t i = 0; list && list[i]; i++) {
 		bool inside = strncmp(list[i], tree, strlen(tree)) == 0;
 
-		mor_buf_printf(&out, "%s%s%s", i ? "|" : "", inside ? "@" : "", inside ? list[i] + strlen(tree) : list[i]);
+		mor_buf_printf(&out, "%s%s%s", i ? "|" : "", inside ? "@" : "",
+			       inside ? list[i] + strlen(tree) : list[i]);
 	}
 	text = mor_buf_detach(&out);
 	assert_string_equal(text, wanted);

@@ -45,7 +45,8 @@ static void test_documents(void **state)
 	expect("# nothing\n", "{}");
 	expect("---\n...\n", "{}");
 	expect("\xef\xbb\xbfname: x\n", "{\"name\":\"x\"}");
-	expect("version: 1\nproject:\n  name: my-app\n  tags: [a, 'b', \"c\\n\"]\nprograms:\n- path: x\n  id: ~\n- ~\n",
+	expect("version: 1\nproject:\n  name: my-app\n  tags: [a, 'b', \"c\\n\"]\nprograms:\n- path: x\n  id: "
+	       "~\n- ~\n",
 	       "{\"version\":1,\"project\":{\"name\":\"my-app\",\"tags\":[\"a\",\"b\",\"c\\n\"]},\"programs\":[{\"path\":\"x\",\"id\":null},null]}");
 	expect("{\"a\": 1, \"b\": [true]}", "{\"a\":1,\"b\":[true]}");
 	expect("a: |\n  one\n  two\nb: >\n  one\n  two\n", "{\"a\":\"one\\ntwo\\n\",\"b\":\"one two\\n\"}");
@@ -58,25 +59,59 @@ static void test_types(void **state)
 	static const struct {
 		const char *yaml, *json;
 	} cases[] = {
-		{ "null", "null" },	 { "~", "null" },	 { "", "null" },	 { "NULL", "null" },
-		{ "nULL", "\"nULL\"" },	 { "true", "true" },	 { "False", "false" },	 { "yes", "\"yes\"" },
-		{ "on", "\"on\"" },	 { "y", "\"y\"" },	 { "0", "0" },		 { "-0", "-0" },
-		{ "+12", "12" },	 { "007", "7" },	 { "-08", "-8" },	 { "0o17", "15" },
-		{ "0x1F", "31" },	 { "0xffffffffffffffff", "18446744073709551615" }, { "0x10000000000000000", "\"0x10000000000000000\"" },
-		{ "0b1", "\"0b1\"" },	 { "0x", "\"0x\"" },	 { "0o8", "\"0o8\"" },	 { "1_000", "\"1_000\"" },
-		{ "9007199254740993", "9007199254740993" },	 { "123456789012345678901234567890", "123456789012345678901234567890" },
-		{ "1.5", "1.5" },	 { ".5", "0.5" },	 { "1.", "1.0" },	 { "-1e3", "-1e3" },
-		{ "1E+3", "1E+3" },	 { "1e", "\"1e\"" },	 { ".", "\".\"" },	 { "-", "[null]" },
-		{ "+", "\"+\"" },	 { "-.5", "-0.5" },	 { "1.2.3", "\"1.2.3\"" }, { "12:30", "\"12:30\"" },
-		{ "2026-01-02", "\"2026-01-02\"" }, { "'1'", "\"1\"" }, { "\"true\"", "\"true\"" }, { "!!str 1", "\"1\"" },
-		{ "!!int '1'", "1" },	 { "! 1", "\"1\"" },	 { "!mine 1", "\"1\"" }, { "v1", "\"v1\"" },
+		{ "null", "null" },
+		{ "~", "null" },
+		{ "", "null" },
+		{ "NULL", "null" },
+		{ "nULL", "\"nULL\"" },
+		{ "true", "true" },
+		{ "False", "false" },
+		{ "yes", "\"yes\"" },
+		{ "on", "\"on\"" },
+		{ "y", "\"y\"" },
+		{ "0", "0" },
+		{ "-0", "-0" },
+		{ "+12", "12" },
+		{ "007", "7" },
+		{ "-08", "-8" },
+		{ "0o17", "15" },
+		{ "0x1F", "31" },
+		{ "0xffffffffffffffff", "18446744073709551615" },
+		{ "0x10000000000000000", "\"0x10000000000000000\"" },
+		{ "0b1", "\"0b1\"" },
+		{ "0x", "\"0x\"" },
+		{ "0o8", "\"0o8\"" },
+		{ "1_000", "\"1_000\"" },
+		{ "9007199254740993", "9007199254740993" },
+		{ "123456789012345678901234567890", "123456789012345678901234567890" },
+		{ "1.5", "1.5" },
+		{ ".5", "0.5" },
+		{ "1.", "1.0" },
+		{ "-1e3", "-1e3" },
+		{ "1E+3", "1E+3" },
+		{ "1e", "\"1e\"" },
+		{ ".", "\".\"" },
+		{ "-", "[null]" },
+		{ "+", "\"+\"" },
+		{ "-.5", "-0.5" },
+		{ "1.2.3", "\"1.2.3\"" },
+		{ "12:30", "\"12:30\"" },
+		{ "2026-01-02", "\"2026-01-02\"" },
+		{ "'1'", "\"1\"" },
+		{ "\"true\"", "\"true\"" },
+		{ "!!str 1", "\"1\"" },
+		{ "!!int '1'", "1" },
+		{ "! 1", "\"1\"" },
+		{ "!mine 1", "\"1\"" },
+		{ "v1", "\"v1\"" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char yaml[100], json[100];
 
-		snprintf(yaml, sizeof(yaml), strcmp(cases[i].yaml, "-") == 0 ? "a:\n %s\n" : "a: %s\n", cases[i].yaml);
+		snprintf(yaml, sizeof(yaml), strcmp(cases[i].yaml, "-") == 0 ? "a:\n %s\n" : "a: %s\n",
+			 cases[i].yaml);
 		snprintf(json, sizeof(json), "{\"a\":%s}", cases[i].json);
 		expect(yaml, json);
 	}
@@ -86,7 +121,8 @@ static void test_types(void **state)
 static void test_aliases(void **state)
 {
 	(void)state;
-	expect("a: &x {k: [1]}\nb: *x\nc: [*x, *x]\n", "{\"a\":{\"k\":[1]},\"b\":{\"k\":[1]},\"c\":[{\"k\":[1]},{\"k\":[1]}]}");
+	expect("a: &x {k: [1]}\nb: *x\nc: [*x, *x]\n",
+	       "{\"a\":{\"k\":[1]},\"b\":{\"k\":[1]},\"c\":[{\"k\":[1]},{\"k\":[1]}]}");
 	expect("a: &x name\n*x : 1\n", "{\"a\":\"name\",\"name\":1}");
 	expect("a: &x {k: 1}\nb:\n  <<: *x\n", "{\"a\":{\"k\":1},\"b\":{\"<<\":{\"k\":1}}}");
 	refuse("a: 1\nb: *nope\n", "s.yml:2:5: this alias has no anchor: define its anchor before it");
@@ -115,11 +151,12 @@ static void test_refused(void **state)
 /* Ten levels of ten aliases each would be ten thousand million. */
 static void test_bounds(void **state)
 {
-	static const char bomb[] = "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
-				   "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
-				   "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
-				   "g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g]\n"
-				   "i: &i [*h,*h,*h,*h,*h,*h,*h,*h,*h,*h]\nj: &j [*i,*i,*i,*i,*i,*i,*i,*i,*i,*i]\n";
+	static const char bomb[] =
+		"a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+		"c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+		"e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
+		"g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g]\n"
+		"i: &i [*h,*h,*h,*h,*h,*h,*h,*h,*h,*h]\nj: &j [*i,*i,*i,*i,*i,*i,*i,*i,*i,*i]\n";
 	char *big = calloc(1, MOR_MANIFEST_LIMIT + 2), deep[200] = "a: ";
 	struct mor_buf json = MOR_BUF_INIT;
 	mortise_error err = { 0 };
@@ -146,8 +183,9 @@ static void test_bounds(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(test_documents), MOR_TEST(test_types), MOR_TEST(test_aliases),
-					    MOR_TEST(test_refused), MOR_TEST(test_bounds) };
+	const struct CMUnitTest tests[] = { MOR_TEST(test_documents), MOR_TEST(test_types),
+					    MOR_TEST(test_aliases), MOR_TEST(test_refused),
+					    MOR_TEST(test_bounds) };
 
 	return mor_run_group("manifest/yaml", tests);
 }

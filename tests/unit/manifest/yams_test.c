@@ -9,8 +9,9 @@ static void test_identity(void **state)
 	struct mor_manifest *m;
 
 	(void)state;
-	put("p/yams-plugin.json", "\xef\xbb\xbf{" ID ",\"description\":\"d\",\"transport\":\"external\",\"unknown\":[1],"
-				  "\"entry\":{\"env\":{\"DIR\":\"${plugin_dir}/x:${plugin_dir}\"}}}\n");
+	put("p/yams-plugin.json",
+	    "\xef\xbb\xbf{" ID
+	    ",\"description\":\"d\",\"transport\":\"external\",\"unknown\":[1],\"entry\":{\"env\":{\"DIR\":\"${plugin_dir}/x:${plugin_dir}\"}}}\n");
 	put("p/plugin.py", "");
 	m = load_path("p");
 	assert_string_equal(m->name, "demo");
@@ -20,7 +21,8 @@ static void test_identity(void **state)
 	expect_list(m->argv, "@/p/plugin.py");
 	expect_path(m->cwd, "@/p");
 	expect_path(m->file, "@/p/yams-plugin.json");
-	assert_string_equal(mor_json_text(mor_json_at(mor_doc_root(m->doc), "/interfaces/0"), ""), "content_extractor_v1");
+	assert_string_equal(mor_json_text(mor_json_at(mor_doc_root(m->doc), "/interfaces/0"), ""),
+			    "content_extractor_v1");
 	assert_int_equal(strncmp(m->env[0], "DIR=/tmp/mortise-manifest-", 26), 0);
 	assert_non_null(strstr(m->env[0], "/p/x:/tmp/"));
 	mor_manifest_free(m);
@@ -47,9 +49,9 @@ static void test_launch_order(void **state)
 	};
 
 	(void)state;
-	put("p/yams-plugin.json", "{" ID ",\"entry\":{\"binary\":{\"linux\":\"bin/tool\",\"windows\":\"no.exe\"},"
-				  "\"args\":[\"--dir\",\"${plugin_dir}\"],"
-				  "\"fallback_cmd\":[\"python\",\"-u\",\"${plugin_dir}/fallback.py\"],\"cmd\":[\"./run.sh\",\"x\"]}}");
+	put("p/yams-plugin.json",
+	    "{" ID
+	    ",\"entry\":{\"binary\":{\"linux\":\"bin/tool\",\"windows\":\"no.exe\"},\"args\":[\"--dir\",\"${plugin_dir}\"],\"fallback_cmd\":[\"python\",\"-u\",\"${plugin_dir}/fallback.py\"],\"cmd\":[\"./run.sh\",\"x\"]}}");
 	put("p/bin/tool", "");
 	put("p/plugin", "");
 	put("p/fallback.py", "");
@@ -97,17 +99,22 @@ static void test_missing_files(void **state)
 
 	(void)state;
 	put("p/yams-plugin.json", "{\"entry\":{\"binary\":{\"linux\":\"bin/elf-text\"}}}");
-	snprintf(text, sizeof(text), "p/yams-plugin.json: entry.binary.linux names \"%s/p/bin/elf-text\", which does not exist; "
-		 "nor is there a ./plugin or plugin.py: build it, or correct the entry", tree);
+	snprintf(text, sizeof(text),
+		 "p/yams-plugin.json: entry.binary.linux names \"%s/p/bin/elf-text\", which does not exist; "
+		 "nor is there a ./plugin or plugin.py: build it, or correct the entry",
+		 tree);
 	refuse("p", MORTISE_EMANIFEST, text);
 	put("p/plugin/", ""); /* a directory is no program */
 	put("p/yams-plugin.json", "{\"entry\":{\"cmd\":[\"python3\",\"gone.py\"]}}");
-	snprintf(text, sizeof(text), "p/yams-plugin.json: entry.cmd names \"%s/p/gone.py\", which does not exist; "
-		 "nor is there a ./plugin or plugin.py: build it, or correct the entry", tree);
+	snprintf(text, sizeof(text),
+		 "p/yams-plugin.json: entry.cmd names \"%s/p/gone.py\", which does not exist; nor is there a "
+		 "./plugin or plugin.py: build it, or correct the entry",
+		 tree);
 	refuse("p", MORTISE_EMANIFEST, text);
 	put("p/yams-plugin.json", "{}");
 	refuse("p", MORTISE_EMANIFEST,
-	       "p/yams-plugin.json: nothing to run: name it in entry.binary.linux or entry.cmd, or add ./plugin or plugin.py");
+	       "p/yams-plugin.json: nothing to run: name it in entry.binary.linux or entry.cmd, or add "
+	       "./plugin or plugin.py");
 	/* Whoever gives a command needs none from the manifest. */
 	put("p/mortise.toml", "[plugin]\ncommand = \"./mine\"\n");
 	mor_manifest_free(load_path("p"));
@@ -119,21 +126,30 @@ static void test_broken(void **state)
 		const char *json, *text;
 	} cases[] = {
 		{ "{\n  \"name\": \"x\",\n  \"version\" \"1\"\n}",
-		  "p/yams-plugin.json:3:13: unexpected character, expected a colon after object key: correct the JSON there" },
+		  "p/yams-plugin.json:3:13: unexpected character, expected a colon after object key: correct "
+		  "the JSON there" },
 		{ "", "p/yams-plugin.json:1:1: empty text: correct the JSON there" },
 		{ "[]", "p/yams-plugin.json:1:1: must hold an object, not array" },
 		{ "{\"name\":5}", "p/yams-plugin.json:1:2: /name is of type number: it must be a string" },
-		{ "{\"interfaces\":\"x\"}", "p/yams-plugin.json:1:2: /interfaces is of type string: it must be an array of interface names" },
+		{ "{\"interfaces\":\"x\"}",
+		  "p/yams-plugin.json:1:2: /interfaces is of type string: it must be an array of interface "
+		  "names" },
 		{ "{\"entry\":[]}", "p/yams-plugin.json:1:2: /entry is of type array: it must be an object" },
-		{ "{\"entry\":{\"cmd\":\"x\"}}", "p/yams-plugin.json:1:11: /entry/cmd is of type string: it must be an array of strings" },
+		{ "{\"entry\":{\"cmd\":\"x\"}}",
+		  "p/yams-plugin.json:1:11: /entry/cmd is of type string: it must be an array of strings" },
 		{ "{\"entry\":{\"cmd\":[\"x\",1]}}",
-		  "p/yams-plugin.json:1:11: /entry/cmd holds something that is not a string: it must be an array of strings" },
+		  "p/yams-plugin.json:1:11: /entry/cmd holds something that is not a string: it must be an "
+		  "array of strings" },
 		{ "{\"entry\":{\"env\":{\"A\":1}}}",
-		  "p/yams-plugin.json:1:11: /entry/env holds something that is not a string: it must be an object of strings" },
-		{ "{\"entry\":{\"env\":{\"A=B\":\"1\"}}}", "p/yams-plugin.json:1: env.A=B is \"1\": it must be set under a name without \"=\"" },
-		{ "{\"name\":\"a\\u0000b\"}", "p/yams-plugin.json:1: plugin.name is \"a\\u0000b\": it must be free of NUL characters" },
+		  "p/yams-plugin.json:1:11: /entry/env holds something that is not a string: it must be an "
+		  "object of strings" },
+		{ "{\"entry\":{\"env\":{\"A=B\":\"1\"}}}",
+		  "p/yams-plugin.json:1: env.A=B is \"1\": it must be set under a name without \"=\"" },
+		{ "{\"name\":\"a\\u0000b\"}",
+		  "p/yams-plugin.json:1: plugin.name is \"a\\u0000b\": it must be free of NUL characters" },
 		{ "{\"transport\":\"abi\"}",
-		  "p/yams-plugin.json:1:2: /transport is \"abi\": only \"external\" plugins are programs that can be hosted" },
+		  "p/yams-plugin.json:1:2: /transport is \"abi\": only \"external\" plugins are programs that "
+		  "can be hosted" },
 	};
 
 	(void)state;
@@ -175,7 +191,8 @@ static void test_named_file(void **state)
 	struct mor_manifest *m;
 
 	(void)state;
-	put("p/yams-plugin.json", "{" ID ",\"entry\":{\"cmd\":[\"python3\",\"-u\",\"${plugin_dir}/main.py\",\"--serve\"]}}");
+	put("p/yams-plugin.json",
+	    "{" ID ",\"entry\":{\"cmd\":[\"python3\",\"-u\",\"${plugin_dir}/main.py\",\"--serve\"]}}");
 	put("p/main.py", "");
 	put("p/other.py", "");
 	m = load_path("p/main.py");
@@ -193,7 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(test_identity),      TREE_TEST(test_launch_order), TREE_TEST(test_commands),
-		TREE_TEST(test_missing_files), TREE_TEST(test_broken),	     TREE_TEST(test_limits),
+		TREE_TEST(test_missing_files), TREE_TEST(test_broken),       TREE_TEST(test_limits),
 		TREE_TEST(test_named_file),
 	};
 

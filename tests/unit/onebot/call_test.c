@@ -13,16 +13,19 @@ static void expect(struct mor_buf *out, const char *wanted)
 
 static void test_text(void **state)
 {
-	struct mor_onebot_target person = { false, "9007199254740993" }, group = { true, "9223372036854775807" };
+	struct mor_onebot_target person = { false, "9007199254740993" },
+				 group = { true, "9223372036854775807" };
 	struct mor_buf out = MOR_BUF_INIT;
 
 	(void)state;
 	assert_int_equal(mor_onebot_send_text(person, MOR_SLICE("晴，25°C"), NULL, &out), 0);
 	expect(&out, "{\"action\":\"send_private_msg\",\"params\":{\"user_id\":9007199254740993,\"message\":"
 		     "[{\"type\":\"text\",\"data\":{\"text\":\"晴，25°C\"}}]}}");
-	assert_int_equal(mor_onebot_send_text(group, MOR_SLICE("[CQ:at,qq=all] &#91;\n\""), "weather/1", &out), 0);
-	expect(&out, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":9223372036854775807,\"message\":"
-		     "[{\"type\":\"text\",\"data\":{\"text\":\"[CQ:at,qq=all] &#91;\\n\\\"\"}}]},\"echo\":\"weather/1\"}");
+	assert_int_equal(mor_onebot_send_text(group, MOR_SLICE("[CQ:at,qq=all] &#91;\n\""), "weather/1", &out),
+			 0);
+	expect(&out,
+	       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":9223372036854775807,\"message\":[{\"type\":\"text\",\"data\":{\"text\":\"[CQ:at,qq=all] "
+	       "&#91;\\n\\\"\"}}]},\"echo\":\"weather/1\"}");
 }
 
 static void test_image(void **state)
@@ -30,7 +33,9 @@ static void test_image(void **state)
 	struct mor_buf out = MOR_BUF_INIT;
 
 	(void)state;
-	assert_int_equal(mor_onebot_send_image((struct mor_onebot_target){ true, "1" }, MOR_SLICE("https://example.com/a.png?x=1,2"), NULL, &out), 0);
+	assert_int_equal(mor_onebot_send_image((struct mor_onebot_target){ true, "1" },
+					       MOR_SLICE("https://example.com/a.png?x=1,2"), NULL, &out),
+			 0);
 	expect(&out, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":1,\"message\":"
 		     "[{\"type\":\"image\",\"data\":{\"file\":\"https://example.com/a.png?x=1,2\"}}]}}");
 }
@@ -40,7 +45,9 @@ static void test_origin(void **state)
 	struct mor_onebot_event event;
 
 	(void)state;
-	assert_int_equal(mor_onebot_read(MOR_SLICE("{\"text\":\"x\",\"user_id\":1,\"group_id\":2}"), &event, NULL), 0);
+	assert_int_equal(mor_onebot_read(MOR_SLICE("{\"text\":\"x\",\"user_id\":1,\"group_id\":2}"), &event,
+					 NULL),
+			 0);
 	assert_true(mor_onebot_origin(&event).group);
 	assert_string_equal(mor_onebot_origin(&event).id, "2");
 	mor_onebot_event_fini(&event);
@@ -55,10 +62,21 @@ static void test_id(void **state)
 	static const struct {
 		const char *json, *digits; /* NULL: none */
 	} cases[] = {
-		{ "0", "0" }, { "-1", "-1" }, { "9223372036854775807", "9223372036854775807" }, { "\"42\"", "42" },
-		{ "\"-9223372036854775808\"", "-9223372036854775808" }, { "1.0", NULL }, { "1e3", NULL }, { "\"\"", NULL },
-		{ "\"01\"", NULL }, { "\"-01\"", NULL }, { "\"1 \"", NULL }, { "9223372036854775808", NULL }, { "null", NULL },
-		{ "true", NULL }, { "\"0\"", "0" },
+		{ "0", "0" },
+		{ "-1", "-1" },
+		{ "9223372036854775807", "9223372036854775807" },
+		{ "\"42\"", "42" },
+		{ "\"-9223372036854775808\"", "-9223372036854775808" },
+		{ "1.0", NULL },
+		{ "1e3", NULL },
+		{ "\"\"", NULL },
+		{ "\"01\"", NULL },
+		{ "\"-01\"", NULL },
+		{ "\"1 \"", NULL },
+		{ "9223372036854775808", NULL },
+		{ "null", NULL },
+		{ "true", NULL },
+		{ "\"0\"", "0" },
 	};
 
 	(void)state;
@@ -78,7 +96,10 @@ static void test_id(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_text), MOR_TEST(test_image), MOR_TEST(test_origin), MOR_TEST(test_id),
+		MOR_TEST(test_text),
+		MOR_TEST(test_image),
+		MOR_TEST(test_origin),
+		MOR_TEST(test_id),
 	};
 
 	return mor_run_group("onebot/call", tests);

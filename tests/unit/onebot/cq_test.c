@@ -43,7 +43,8 @@ static void expect_parts(const char *text, const char *wanted)
 		total += part.text.len;
 		mor_buf_text(&out, out.len ? "/" : "");
 		if (part.is_code)
-			mor_buf_printf(&out, "c%.*s|%.*s", (int)part.type.len, part.type.ptr, (int)part.params.len, part.params.ptr);
+			mor_buf_printf(&out, "c%.*s|%.*s", (int)part.type.len, part.type.ptr,
+				       (int)part.params.len, part.params.ptr);
 		else
 			mor_buf_printf(&out, "t%.*s", (int)part.text.len, part.text.ptr);
 	}
@@ -79,8 +80,8 @@ static void test_params(void **state)
 
 	(void)state;
 	while (mor_cq_param(&params, &name, &value))
-		used += (size_t)snprintf(seen + used, sizeof(seen) - used, "(%.*s)(%.*s)", (int)name.len, name.ptr,
-					 (int)value.len, value.ptr);
+		used += (size_t)snprintf(seen + used, sizeof(seen) - used, "(%.*s)(%.*s)", (int)name.len,
+					 name.ptr, (int)value.len, value.ptr);
 	assert_string_equal(seen, "(qq)(1)(name)(a=b)()()(flag)()");
 }
 
@@ -100,8 +101,9 @@ static void test_plain(void **state)
 		{ "\"hello\"", "hello" },
 		{ "\"[CQ:at,qq=1] /echo a &amp;&#91;b&#93;\"", " /echo a &[b]" },
 		{ "\"&#91;CQ:at,qq=1&#93;\"", "[CQ:at,qq=1]" },
-		{ "[{\"type\":\"at\",\"data\":{\"qq\":\"1\"}},{\"type\":\"text\",\"data\":{\"text\":\" /echo \"}},"
-		  "{\"type\":\"face\",\"data\":{\"id\":\"178\"}},{\"type\":\"text\",\"data\":{\"text\":\"&amp; [x]\"}}]",
+		{ "[{\"type\":\"at\",\"data\":{\"qq\":\"1\"}},{\"type\":\"text\",\"data\":{\"text\":\" /echo "
+		  "\"}},{\"type\":\"face\",\"data\":{\"id\":\"178\"}},{\"type\":\"text\",\"data\":{\"text\":\"&amp; "
+		  "[x]\"}}]",
 		  " /echo &amp; [x]" },
 		{ "[]", "" },
 		{ "[1,{},{\"type\":\"text\"},{\"type\":\"text\",\"data\":{\"text\":5}},\"x\"]", "" },
@@ -122,9 +124,9 @@ static void test_plain(void **state)
 
 static void test_write(void **state)
 {
-	struct mor_doc *doc = parse("[{\"type\":\"text\",\"data\":{\"text\":\"a [b], c\"}},{\"type\":\"image\",\"data\":"
-				    "{\"file\":\"x,y&z\",\"n\":9007199254740993,\"no\":null}},{\"type\":\"a]b\",\"data\":{}},"
-				    "{\"type\":\"shake\"}]");
+	struct mor_doc *doc = parse(
+		"[{\"type\":\"text\",\"data\":{\"text\":\"a [b], "
+		"c\"}},{\"type\":\"image\",\"data\":{\"file\":\"x,y&z\",\"n\":9007199254740993,\"no\":null}},{\"type\":\"a]b\",\"data\":{}},{\"type\":\"shake\"}]");
 	struct mor_buf out = MOR_BUF_INIT;
 
 	(void)state;
@@ -138,8 +140,15 @@ static void test_trim(void **state)
 	static const struct {
 		const char *text, *trimmed;
 	} cases[] = {
-		{ "", "" },	       { "  ", "" },	     { " \t\r\n/ping\v\f ", "/ping" },
-		{ "　/天气　", "/天气" }, { "\xc2\xa0 a b \xe2\x80\xa9", "a b" }, { "\xe2\x80\x8b" "a", "\xe2\x80\x8b" "a" },
+		{ "", "" },
+		{ "  ", "" },
+		{ " \t\r\n/ping\v\f ", "/ping" },
+		{ "　/天气　", "/天气" },
+		{ "\xc2\xa0 a b \xe2\x80\xa9", "a b" },
+		{ "\xe2\x80\x8b"
+		  "a",
+		  "\xe2\x80\x8b"
+		  "a" },
 		{ "天", "天" },
 	};
 

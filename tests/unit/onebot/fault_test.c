@@ -24,9 +24,9 @@ static int read_and_write(const char *line)
 static void test_allocations(void **state)
 {
 	static const char *const lines[] = {
-		"{\"post_type\":\"message\",\"message_type\":\"group\",\"user_id\":1,\"group_id\":2,\"self_id\":3,\"message\":"
-		"[{\"type\":\"text\",\"data\":{\"text\":\"some text that is long enough to need more than one block of memory\"}},"
-		"{\"type\":\"image\",\"data\":{\"file\":\"x\",\"n\":1}}]}",
+		"{\"post_type\":\"message\",\"message_type\":\"group\",\"user_id\":1,\"group_id\":2,\"self_id\":3,\"message\":[{\"type\":\"text\",\"data\":{\"text\":\"some "
+		"text that is long enough to need more than one block of "
+		"memory\"}},{\"type\":\"image\",\"data\":{\"file\":\"x\",\"n\":1}}]}",
 		"{\"text\":\"x\"}",
 		"{\"post_type\":\"meta_event\",\"meta_event_type\":\"lifecycle\",\"sub_type\":\"connect\",\"self_id\":1}",
 		"{\"status\":\"failed\",\"retcode\":1,\"echo\":\"e\"}",

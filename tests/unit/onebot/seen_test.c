@@ -12,7 +12,10 @@ static struct mor_seen seen;
 static bool before(const char *self_id, const char *group_id, const char *user_id, long message_id)
 {
 	char digits[24];
-	struct mor_onebot_event event = { .self_id = (char *)self_id, .group_id = (char *)group_id, .user_id = (char *)user_id, .message_id = digits };
+	struct mor_onebot_event event = { .self_id = (char *)self_id,
+					  .group_id = (char *)group_id,
+					  .user_id = (char *)user_id,
+					  .message_id = digits };
 
 	snprintf(digits, sizeof(digits), "%ld", message_id);
 	return mor_seen_before(&seen, &event);
@@ -62,7 +65,8 @@ static void test_the_last_ones(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { MOR_TEST(test_what_counts), MOR_TEST(test_without_an_id), MOR_TEST(test_the_last_ones) };
+	const struct CMUnitTest tests[] = { MOR_TEST(test_what_counts), MOR_TEST(test_without_an_id),
+					    MOR_TEST(test_the_last_ones) };
 
 	return mor_run_group("onebot/seen", tests);
 }

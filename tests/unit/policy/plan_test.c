@@ -7,13 +7,15 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "leak.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
-#include "leak.h"
 
 static const char *const argv_given[] = { "/bin/echo", "", "two words", NULL };
 static const char *const env_given[] = { "A=b", "C=", NULL };
-static const struct mor_plan_command command = { .argv = argv_given, .env = env_given, .cwd = "/tmp", .host = 42 };
+static const struct mor_plan_command command = {
+	.argv = argv_given, .env = env_given, .cwd = "/tmp", .host = 42
+};
 
 /* A copy that may be written to, as mortise-jail has it. */
 static void *copy_of(const struct mor_buf *plan)
@@ -58,8 +60,11 @@ static void test_guarded(void **state)
 static void confined_plan(struct mor_buf *buf)
 {
 	char workspace[] = "/w", read_a[] = "/data", *reads[] = { read_a, NULL };
-	struct mor_policy policy = { .level = MOR_LEVEL_T0, .workspace = workspace, .workspace_write = true,
-				     .read_paths = reads, .grace = { 10000, 2000 } };
+	struct mor_policy policy = { .level = MOR_LEVEL_T0,
+				     .workspace = workspace,
+				     .workspace_write = true,
+				     .read_paths = reads,
+				     .grace = { 10000, 2000 } };
 
 	policy.limits.open_files = 77;
 	policy.limits.wall_ms = 5000;
@@ -145,7 +150,8 @@ static void test_damaged(void **state)
 		copy[at / sizeof(damage)] = damage[at % sizeof(damage)];
 		if (mor_plan_read(copy, buf.len, &plan) == MOR_PLAN_OK) {
 			for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(&plan, MOR_OP_PATH, op));)
-				assert_true(strlen(((const struct mor_op_path *)mor_plan_payload(op))->path) < buf.len);
+				assert_true(strlen(((const struct mor_op_path *)mor_plan_payload(op))->path) <
+					    buf.len);
 		}
 		mor_plan_fini(&plan);
 		mor_free(copy);
@@ -220,8 +226,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_guarded),	      MOR_TEST(test_confined),	      MOR_TEST(test_cut),
-		MOR_TEST(test_damaged),	      MOR_TEST(test_other_version),   MOR_TEST(test_unknown_operation),
+		MOR_TEST(test_guarded),         MOR_TEST(test_confined),      MOR_TEST(test_cut),
+		MOR_TEST(test_damaged),         MOR_TEST(test_other_version), MOR_TEST(test_unknown_operation),
 		MOR_TEST(test_memfd_is_sealed), MOR_TEST(test_no_memory),
 	};
 

@@ -77,14 +77,22 @@ static void test_refused(void **state)
 	} cases[] = {
 		{ "level", "t2", "level is \"t2\": it must be one of guarded, auto, t0, t1" },
 		{ "network", "yes", "network is \"yes\": it must be true or false" },
-		{ "read", "etc", "read is \"etc\": it must be an absolute path, or one that begins with \"~/\"" },
-		{ "read", "./etc", "read is \"./etc\": it must be an absolute path, or one that begins with \"~/\"" },
-		{ "read", "~bob/x", "read is \"~bob/x\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "read", "etc",
+		  "read is \"etc\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "read", "./etc",
+		  "read is \"./etc\": it must be an absolute path, or one that begins with \"~/\"" },
+		{ "read", "~bob/x",
+		  "read is \"~bob/x\": it must be an absolute path, or one that begins with \"~/\"" },
 		{ "read", "", "read is \"\": it must be an absolute path, or one that begins with \"~/\"" },
-		{ "protected_paths", "/etc", "protected_paths is \"/etc\": it must be relative to the workspace, without \".\" and \"..\"" },
-		{ "protected_paths", "a/../b", "protected_paths is \"a/../b\": it must be relative to the workspace, without \".\" and \"..\"" },
+		{ "protected_paths", "/etc",
+		  "protected_paths is \"/etc\": it must be relative to the workspace, without \".\" and "
+		  "\"..\"" },
+		{ "protected_paths", "a/../b",
+		  "protected_paths is \"a/../b\": it must be relative to the workspace, without \".\" and "
+		  "\"..\"" },
 		{ "memory", "0", "memory is \"0\": it must be a size above 0, such as 4096, 64KiB or 10MiB" },
-		{ "memory", "lots", "memory is \"lots\": it must be a size above 0, such as 4096, 64KiB or 10MiB" },
+		{ "memory", "lots",
+		  "memory is \"lots\": it must be a size above 0, such as 4096, 64KiB or 10MiB" },
 		{ "cpu", "0s", "cpu is \"0s\": it must be a time above 0, such as 500ms, 30s or 2m" },
 		{ "files", "-1", "files is \"-1\": it must be a whole number above 0" },
 		{ "processes", "0", "processes is \"0\": it must be a whole number above 0" },
@@ -142,11 +150,16 @@ static void test_level(void **state)
 		bool confined;
 		enum mor_level level;
 	} cases[] = {
-		{ NULL, NULL, false, MOR_LEVEL_GUARDED },  { NULL, NULL, true, MOR_LEVEL_AUTO },
-		{ "level", "t0", false, MOR_LEVEL_T0 },    { "level", "guarded", true, MOR_LEVEL_GUARDED },
-		{ "network", "false", false, MOR_LEVEL_AUTO }, { "read", "/etc", false, MOR_LEVEL_AUTO },
-		{ "memory", "1MiB", false, MOR_LEVEL_GUARDED }, { "pidns", "true", false, MOR_LEVEL_GUARDED },
-		{ "unconfined", "true", true, MOR_LEVEL_GUARDED }, { "unconfined", "false", true, MOR_LEVEL_AUTO },
+		{ NULL, NULL, false, MOR_LEVEL_GUARDED },
+		{ NULL, NULL, true, MOR_LEVEL_AUTO },
+		{ "level", "t0", false, MOR_LEVEL_T0 },
+		{ "level", "guarded", true, MOR_LEVEL_GUARDED },
+		{ "network", "false", false, MOR_LEVEL_AUTO },
+		{ "read", "/etc", false, MOR_LEVEL_AUTO },
+		{ "memory", "1MiB", false, MOR_LEVEL_GUARDED },
+		{ "pidns", "true", false, MOR_LEVEL_GUARDED },
+		{ "unconfined", "true", true, MOR_LEVEL_GUARDED },
+		{ "unconfined", "false", true, MOR_LEVEL_AUTO },
 	};
 
 	(void)state;
@@ -192,7 +205,10 @@ static void test_view(void **state)
 	}
 	set(&p, "level", "t0");
 	assert_int_equal(mor_policy_finish(&p, false, &err), MORTISE_EMANIFEST);
-	assert_string_equal(err.text, "view is true, but level t0 cannot switch mounts (Landlock forbids them): use guarded, auto or t1");
+	assert_string_equal(
+		err.text,
+		"view is true, but level t0 cannot switch mounts (Landlock forbids them): use guarded, auto or "
+		"t1");
 	mor_policy_fini(&p);
 }
 
@@ -296,14 +312,12 @@ static void test_json(void **state)
 	json = json_of(&p);
 	assert_string_equal(
 		json,
-		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,"
-		"\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a \\\"b\\\"\"],\"network\":false,"
-		"\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,"
-		"\"processes\":null,"
-		"\"text\":[\"confined (t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\","
-		"\"has no workspace\",\"may write its own scratch directory, which is removed at the end\","
-		"\"may read, with everything below: /a \\\"b\\\"\",\"may not use the network\","
-		"\"may not start programs\",\"runs in its own PID namespace\",\"open files: at most 256\"]}");
+		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a "
+		"\\\"b\\\"\"],\"network\":false,\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,\"processes\":null,\"text\":[\"confined "
+		"(t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\",\"has no "
+		"workspace\",\"may write its own scratch directory, which is removed at the end\",\"may read, "
+		"with everything below: /a \\\"b\\\"\",\"may not use the network\",\"may not start "
+		"programs\",\"runs in its own PID namespace\",\"open files: at most 256\"]}");
 	mor_free(json);
 	mor_policy_fini(&p);
 }
@@ -321,7 +335,8 @@ static void expect_violation(const struct mor_violation *v, const char *text)
 
 static void test_violation(void **state)
 {
-	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", MOR_RULE_READ, MOR_POLICY_OF_PLUGIN_TOML };
+	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", MOR_RULE_READ,
+				   MOR_POLICY_OF_PLUGIN_TOML };
 	struct mor_buf out = MOR_BUF_INIT;
 	char *json;
 
@@ -330,8 +345,10 @@ static void test_violation(void **state)
 			     "add \"/home/u/id.json\" to declared_paths in its plugin.toml");
 	assert_int_equal(mor_violation_json(&v, &out), 0);
 	json = mor_buf_detach(&out);
-	assert_string_equal(json, "{\"event\":\"sandbox_violation\",\"plugin\":\"indexer\",\"syscall\":\"openat\","
-				  "\"path\":\"/home/u/id.json\",\"rule\":\"not in declared_paths\"}");
+	assert_string_equal(
+		json,
+		"{\"event\":\"sandbox_violation\",\"plugin\":\"indexer\",\"syscall\":\"openat\",\"path\":\"/home/u/id.json\",\"rule\":\"not "
+		"in declared_paths\"}");
 	mor_free(json);
 }
 
@@ -342,47 +359,53 @@ static void test_violation_words(void **state)
 		struct mor_violation what;
 		const char *text;
 	} cases[] = {
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS }, 
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS },
 		  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND }, 
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND },
 		  "x tried to read /p: no --read names it; to allow it, add --read /p" },
 		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON },
-		  "x tried to read /p: not in what capabilities.filesystem grants; to allow it, run it with --set sandbox.read=/p" },
+		  "x tried to read /p: not in what capabilities.filesystem grants; to allow it, run it with "
+		  "--set sandbox.read=/p" },
 		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML },
-		  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = true under [permissions] in "
-		  "its plugin.toml" },
+		  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = "
+		  "true under [permissions] in its plugin.toml" },
 		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_COMMAND },
 		  "x tried to write /w/p: the workspace may only be read; to allow it, add --write" },
 		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_COMMAND },
-		  "x tried to write /p: outside what it may write; to allow it, name the directory with --workspace and add --write" },
-		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML }, "x tried to write /p: outside what it may write" },
+		  "x tried to write /p: outside what it may write; to allow it, name the directory with "
+		  "--workspace and add --write" },
+		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML },
+		  "x tried to write /p: outside what it may write" },
 		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_PLUGIN_TOML },
-		  "x tried to use the network: network is not granted; to allow it, set network = true under [permissions] in its "
-		  "plugin.toml, and agree when mortise run asks" },
+		  "x tried to use the network: network is not granted; to allow it, set network = true under "
+		  "[permissions] in its plugin.toml, and agree when mortise run asks" },
 		{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_POLICY_OF_SETTINGS },
-		  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not granted; to allow it, set "
-		  "sandbox.network = true" },
+		  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not "
+		  "granted; to allow it, set sandbox.network = true" },
 		{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_POLICY_OF_SUNSCREEN_JSON },
-		  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network is not granted; to allow "
-		  "it, set it to true in its sunscreen-plugin.json, and agree when mortise run asks" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_COMMAND }, 
+		  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network "
+		  "is not granted; to allow it, set it to true in its sunscreen-plugin.json, and agree when "
+		  "mortise run asks" },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_COMMAND },
 		  "x tried to use the network: it has no network; to allow it, add --network" },
 		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_POLICY_OF_COMMAND },
 		  "x tried to connect to /run/docker.sock: no sockets of other programs" },
 		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_POLICY_OF_PLUGIN_TOML },
 		  "x tried to run /bin/sh: plugins with a plugin.toml may not start programs" },
-		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_COMMAND }, 
+		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_COMMAND },
 		  "x tried to start a process: it may not start programs; to allow it, add --spawn" },
 		{ { "x", "kill", "process 7", "signals only to itself", MOR_POLICY_OF_COMMAND },
 		  "x tried to signal process 7: signals only to itself" },
-		{ { "x", "capset", "", "it stays who it is", MOR_POLICY_OF_COMMAND }, "x tried to change its privileges: it stays who it is" },
+		{ { "x", "capset", "", "it stays who it is", MOR_POLICY_OF_COMMAND },
+		  "x tried to change its privileges: it stays who it is" },
 		{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_POLICY_OF_COMMAND },
 		  "x tried to use the kernel's keyring: the keyring is out of bounds" },
 		{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_POLICY_OF_COMMAND },
 		  "x tried to make a system call of another architecture: only the machine's own" },
 		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_POLICY_OF_COMMAND },
 		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
-		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_POLICY_OF_COMMAND }, "x tried to write /t/\\x1b[2Jx: write outside" },
+		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_POLICY_OF_COMMAND },
+		  "x tried to write /t/\\x1b[2Jx: write outside" },
 	};
 
 	(void)state;
@@ -431,12 +454,22 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_values),	   MOR_TEST(test_refused),     MOR_TEST(test_no_home),
-		MOR_TEST(test_spawn_never), MOR_TEST(test_level),      MOR_TEST(test_write_needs_workspace),
-		MOR_TEST(test_limits),	   MOR_TEST(test_empty_list),  MOR_TEST(test_text),
-		MOR_TEST(test_guarded_promises_nothing),	       MOR_TEST(test_json),
-		MOR_TEST(test_violation), MOR_TEST(test_violation_words),
-		MOR_TEST(test_violation_of_a_long_path), MOR_TEST(test_memory), MOR_TEST(test_view),
+		MOR_TEST(test_values),
+		MOR_TEST(test_refused),
+		MOR_TEST(test_no_home),
+		MOR_TEST(test_spawn_never),
+		MOR_TEST(test_level),
+		MOR_TEST(test_write_needs_workspace),
+		MOR_TEST(test_limits),
+		MOR_TEST(test_empty_list),
+		MOR_TEST(test_text),
+		MOR_TEST(test_guarded_promises_nothing),
+		MOR_TEST(test_json),
+		MOR_TEST(test_violation),
+		MOR_TEST(test_violation_words),
+		MOR_TEST(test_violation_of_a_long_path),
+		MOR_TEST(test_memory),
+		MOR_TEST(test_view),
 	};
 
 	return mor_run_group("policy/policy", tests);

@@ -115,7 +115,7 @@ static void test_sysctl(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_landlock),   MOR_TEST(test_seccomp), MOR_TEST(test_namespaces),
+		MOR_TEST(test_landlock),           MOR_TEST(test_seccomp), MOR_TEST(test_namespaces),
 		MOR_TEST(test_refused_namespaces), MOR_TEST(test_cgroup),  MOR_TEST(test_sysctl),
 	};
 

@@ -169,7 +169,8 @@ static void test_sigchld_ignored(void **state)
 	mor_proc_close_in(run.proc);
 	run_until(&run, 'x');
 	assert_string_equal(run.journal, "sx");
-	assert_int_equal(run.exit.how.known, !run_direct()); /* the guardian's record does not need our wait() */
+	/* the guardian's record does not need our wait() */
+	assert_int_equal(run.exit.how.known, !run_direct());
 	assert_string_equal(run.exit.text, run_direct() ? "ended, status unknown" : "exited with status 4");
 	run_end(&run);
 	RUN_SH(&other, "read x");

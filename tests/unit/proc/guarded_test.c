@@ -315,7 +315,8 @@ static void test_pidns_cannot_start(void **state)
 	run_start(&run, &(struct mor_command){ .argv = argv, .policy = &pidns });
 	run_until(&run, 'f');
 	unlink(path);
-	snprintf(want, sizeof(want), "%s: is no program, and its first line names no interpreter (#!/usr/bin/env ...)", path);
+	snprintf(want, sizeof(want),
+		 "%s: is no program, and its first line names no interpreter (#!/usr/bin/env ...)", path);
 	assert_string_equal(run.failure.text, want);
 	assert_int_equal(run.failure.code, MORTISE_EEXEC);
 	run_end(&run);
@@ -333,8 +334,10 @@ static void test_no_helper(void **state)
 	(void)state;
 	assert_int_equal(mor_loop_new(0, &run.loop), 0);
 	assert_int_equal(run_try(&run, &command, &failure), MORTISE_EJAIL);
-	assert_string_equal(failure.text, "/nonexistent/mortise-jail: the helper that guards plugins cannot be run: No such "
-					  "file or directory");
+	assert_string_equal(
+		failure.text,
+		"/nonexistent/mortise-jail: the helper that guards plugins cannot be run: No such file or "
+		"directory");
 	run_end(&run);
 }
 

@@ -238,8 +238,9 @@ static void test_round_trip_costs_one_wait(void **state)
 	(void)state;
 	run_start(&run, &(struct mor_command){ .argv = argv });
 	run_until(&run, 's');
-	assert_int_equal(
-		mor_watch_start(run.loop, &trip.watch, mor_proc_out(run.proc), MOR_READABLE, on_answer), 0);
+	assert_int_equal(mor_watch_start(run.loop, &trip.watch, mor_proc_out(run.proc), MOR_READABLE,
+					 on_answer),
+			 0);
 	mor_loop_hold(run.loop, true);
 	before = mor_loop_counts(run.loop);
 	for (int i = 0; i < 1000; i++) {

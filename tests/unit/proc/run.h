@@ -105,8 +105,8 @@ static inline void run_start(struct run *run, const struct mor_command *command)
 		fail_msg("%s", failure.text);
 }
 
-#define RUN_SH(run, script)                                                                                    \
-	run_start((run),                                                                                       \
+#define RUN_SH(run, script) \
+	run_start((run), \
 		  &(struct mor_command){ .argv = (const char *const[]){ "/bin/sh", "-c", (script), NULL } })
 
 static inline bool run_heard(const struct run *run, char what)

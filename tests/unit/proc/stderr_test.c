@@ -75,7 +75,8 @@ static void rest_until_over(struct rest *rest)
 	mor_loop_free(rest->loop);
 }
 
-/* What the pipe holds at the end is told, the unfinished line too, although somebody still has the other end. */
+/* What the pipe holds at the end is told, the unfinished line too, although somebody still has
+ * the other end. */
 static void test_finish_reads_the_rest(void **state)
 {
 	struct rest rest;
@@ -89,7 +90,8 @@ static void test_finish_reads_the_rest(void **state)
 	assert_string_equal(told_last, "thr");
 }
 
-/* So much of it that one dispatch does not take it all: nothing is lost, and what came later is not waited for. */
+/* So much of it that one dispatch does not take it all: nothing is lost, and what came later is
+ * not waited for. */
 static void test_finish_in_slices(void **state)
 {
 	static const char line[] = "a line of some length that is told many times over\n";

@@ -103,7 +103,7 @@ static void test_groups(void **state)
 		gid_t group;
 		bool fine;
 	} rows[] = {
-		{ DAEMON, DAEMON, true },  { DAEMON, STAFF, false },	{ 0, STAFF, false },
+		{ DAEMON, DAEMON, true },  { DAEMON, STAFF, false },    { 0, STAFF, false },
 		{ NOBODY, NOBODY, false }, { 4000000, 4000000, false }, /* nobody knows them */
 	};
 

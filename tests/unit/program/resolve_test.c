@@ -69,7 +69,8 @@ static void check_refused(const struct mor_command *command, int code, const cha
 	char want[320];
 
 	assert_int_equal(mor_loop_new(0, &run.loop), 0);
-	if (run_try(&run, command, &failure) == 0) { /* what only exec can tell comes later, in the same words */
+	if (run_try(&run, command, &failure) ==
+	    0) { /* what only exec can tell comes later, in the same words */
 		assert_false(run_direct());
 		run.free_at = 'f';
 		run_until(&run, 'f');
@@ -273,7 +274,8 @@ static void test_diagnoses(void **state)
 	put_text("plain", 0755, "#!/bin/sh\n");
 	diagnosed("/dev/null", EACCES, MORTISE_EEXEC, "/dev/null: is not a regular file");
 	if (statvfs("/proc/version", &fs) == 0 && (fs.f_flag & ST_NOEXEC)) /* as it mostly is */
-		diagnosed("/proc/version", EACCES, MORTISE_EEXEC, "/proc/version: is on a file system mounted noexec");
+		diagnosed("/proc/version", EACCES, MORTISE_EEXEC,
+			  "/proc/version: is on a file system mounted noexec");
 	diagnosed(in_dir("plain"), EACCES, MORTISE_EEXEC, "plain: permission denied (mode 0755)");
 	diagnosed(in_dir("plain"), ETXTBSY, MORTISE_EEXEC, "plain: is being written to by another process");
 	diagnosed(in_dir("plain"), EIO, MORTISE_EEXEC, "plain: Input/output error");
@@ -331,7 +333,8 @@ static void test_source_not_readable(void **state)
 	if (root)
 		assert_int_equal(seteuid(0), 0);
 	assert_int_equal(r, MORTISE_EEXEC);
-	assert_non_null(strstr(failure.text, root ? "a.py: not readable (mode 0600)" : "a.py: not readable (mode 0200)"));
+	assert_non_null(strstr(failure.text,
+			       root ? "a.py: not readable (mode 0600)" : "a.py: not readable (mode 0200)"));
 }
 
 /* ---- what is run ---- */

@@ -25,8 +25,12 @@ static void put(const char *path, const char *text)
 
 static struct mor_approval subject(void)
 {
-	return (struct mor_approval){ .directory = "/plugins/p", .name = "p", .version = "1", .manifest = manifest,
-				      .permission = "network", .state_home = dir };
+	return (struct mor_approval){ .directory = "/plugins/p",
+				      .name = "p",
+				      .version = "1",
+				      .manifest = manifest,
+				      .permission = "network",
+				      .state_home = dir };
 }
 
 static int setup(void **state)
@@ -145,7 +149,10 @@ static void memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(kept_and_found), TEST(anything_else_is_another), TEST(for_this_user_only), TEST(failures_name_the_place),
+		TEST(kept_and_found),
+		TEST(anything_else_is_another),
+		TEST(for_this_user_only),
+		TEST(failures_name_the_place),
 		TEST(memory),
 	};
 

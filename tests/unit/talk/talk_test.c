@@ -137,7 +137,8 @@ static void differs(struct mor_talk_vars *vars, const char *pattern, const char 
 {
 	mortise_error err = { 0 };
 
-	assert_int_equal(mor_talk_match(mor_slice_of(pattern), mor_slice_of(actual), vars, &err), MORTISE_EPROTO);
+	assert_int_equal(mor_talk_match(mor_slice_of(pattern), mor_slice_of(actual), vars, &err),
+			 MORTISE_EPROTO);
 	if (strcmp(err.text, expected) != 0)
 		fail_msg("%s: \"%s\" instead of \"%s\"", pattern, err.text, expected);
 }
@@ -149,7 +150,8 @@ static void values_compare_as_values(void **state)
 	(void)state;
 	matches(&vars, "{\"a\":1,\"b\":[true,null]}", "{\"b\":[true,null],\"a\":1.0}");
 	matches(&vars, "9007199254740993", "9007199254740993");
-	differs(&vars, "9007199254740993", "9007199254740992", "message: expected 9007199254740993, got 9007199254740992");
+	differs(&vars, "9007199254740993", "9007199254740992",
+		"message: expected 9007199254740993, got 9007199254740992");
 	differs(&vars, "{\"params\":{\"x\":1}}", "{\"params\":{\"x\":2}}", "/params/x: expected 1, got 2");
 	differs(&vars, "{\"params\":{\"x\":1}}", "{\"params\":{}}", "/params/x: missing");
 	differs(&vars, "{\"a/b\":{\"~\":1}}", "{\"a/b\":{\"~\":1,\"c\":2}}", "/a~1b/c: not expected");
@@ -196,7 +198,8 @@ static void names_bind_once(void **state)
 	assert_true(mor_slice_is(mor_talk_var_get(&vars, MOR_SLICE("b_2")), "{\"k\":[1]}"));
 	assert_null(mor_talk_var_get(&vars, MOR_SLICE("b")).ptr);
 	matches(&vars, "[$a,$b_2]", "[12345678901234567890,{\"k\":[1.0]}]");
-	differs(&vars, "$a", "12345678901234567891", "message: expected 12345678901234567890, got 12345678901234567891");
+	differs(&vars, "$a", "12345678901234567891",
+		"message: expected 12345678901234567890, got 12345678901234567891");
 	differs(&vars, "{\"q\":$b_2}", "{\"q\":{\"k\":[2]}}", "/q: expected {\"k\":[1]}, got {\"k\":[2]}");
 	differs(&vars, "[$c,$c]", "[1,2]", "/1: expected 1, got 2");
 	assert_null(mor_talk_var_get(&vars, MOR_SLICE("c")).ptr);
@@ -210,13 +213,27 @@ static void names_bind_once(void **state)
 static void bad_patterns_and_texts(void **state)
 {
 	struct mor_talk_vars vars = { NULL };
-	static const char *const bad[] = { "", "{", "{$a:1}", "{... :1}", "$", "[..]", "[....]", "$a$b", "{\"a\":1,...,\"b\":2}", "{...,}",
-					   "[\"\\u0001x\"]", "... ...", "{\"a\" ...}", "\"open", "$a.b" };
+	static const char *const bad[] = { "",
+					   "{",
+					   "{$a:1}",
+					   "{... :1}",
+					   "$",
+					   "[..]",
+					   "[....]",
+					   "$a$b",
+					   "{\"a\":1,...,\"b\":2}",
+					   "{...,}",
+					   "[\"\\u0001x\"]",
+					   "... ...",
+					   "{\"a\" ...}",
+					   "\"open",
+					   "$a.b" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(mor_talk_check(mor_slice_of(bad[i]), NULL), MORTISE_EPROTO);
-		assert_int_equal(mor_talk_match(mor_slice_of(bad[i]), MOR_SLICE("1"), &vars, NULL), MORTISE_EPROTO);
+		assert_int_equal(mor_talk_match(mor_slice_of(bad[i]), MOR_SLICE("1"), &vars, NULL),
+				 MORTISE_EPROTO);
 	}
 	assert_int_equal(mor_talk_match(MOR_SLICE("$a"), MOR_SLICE("{"), &vars, NULL), MORTISE_EPROTO);
 	assert_null(vars.first);
@@ -261,10 +278,14 @@ static void written_scripts_read_back(void **state)
 	static const struct {
 		enum mor_talk_step_kind kind;
 		struct mor_slice text;
-	} rows[] = { { MOR_TALK_SEND, MOR_SLICE("{\"a\": 1}") },  { MOR_TALK_RECEIVE_RAW, MOR_SLICE(" \0\\\n\xff\x7f\t ") },
-		     { MOR_TALK_STDERR, MOR_SLICE(" text") },     { MOR_TALK_WAIT, MOR_SLICE("30000ms") },
-		     { MOR_TALK_SEND_END, MOR_SLICE("") },        { MOR_TALK_EXIT, MOR_SLICE("exit 0") },
-		     { MOR_TALK_SEND_RAW, MOR_SLICE("") },        { MOR_TALK_EVENT, MOR_SLICE("noise count=3") } };
+	} rows[] = { { MOR_TALK_SEND, MOR_SLICE("{\"a\": 1}") },
+		     { MOR_TALK_RECEIVE_RAW, MOR_SLICE(" \0\\\n\xff\x7f\t ") },
+		     { MOR_TALK_STDERR, MOR_SLICE(" text") },
+		     { MOR_TALK_WAIT, MOR_SLICE("30000ms") },
+		     { MOR_TALK_SEND_END, MOR_SLICE("") },
+		     { MOR_TALK_EXIT, MOR_SLICE("exit 0") },
+		     { MOR_TALK_SEND_RAW, MOR_SLICE("") },
+		     { MOR_TALK_EVENT, MOR_SLICE("noise count=3") } };
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	struct mor_talk talk;
 
@@ -296,8 +317,9 @@ static void a_greeting_is_written_once(void **state)
 	static const struct {
 		unsigned line;
 		const char *text;
-	} rows[] = { { 2, "start" }, { 2, "{\"id\":$a}" }, { 2, "{\"id\":$a}" }, { 2, "state ready" }, { 3, "exit 0" },
-		     { 4, "call x" }, { 5, "{\"id\":$a}" }, { 5, "{\"id\":$a}" }, { 6, "result" } };
+	} rows[] = { { 2, "start" },       { 2, "{\"id\":$a}" }, { 2, "{\"id\":$a}" },
+		     { 2, "state ready" }, { 3, "exit 0" },      { 4, "call x" },
+		     { 5, "{\"id\":$a}" }, { 5, "{\"id\":$a}" }, { 6, "result" } };
 	struct mor_talk talk, greeting;
 
 	(void)state;
@@ -321,7 +343,8 @@ static void a_greeting_is_written_once(void **state)
 static void a_greeting_that_does_not_fit(void **state)
 {
 	static const char *const rows[][2] = {
-		{ "talk 1 kythe\n* greets", "line 2: the greeting is one of kythe, and this script is in yams" },
+		{ "talk 1 kythe\n* greets",
+		  "line 2: the greeting is one of kythe, and this script is in yams" },
 		{ "talk 1 yams\n\n* greets", "the greeting greets in line 3: it must be spelled out" },
 	};
 

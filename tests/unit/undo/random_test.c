@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any changes in any order, and all is as it was: random sequences over a few names, so that they meet often. A seed that
- * fails is printed; MORTISE_SEED runs it alone.
+ * Any changes in any order, and all is as it was: random sequences over a few names, so that they meet often. A
+ * seed that fails is printed; MORTISE_SEED runs it alone.
  */
 #include "stage.h"
 
@@ -134,7 +134,8 @@ static void any_order(void **state)
 	const char *given = getenv("MORTISE_SEED");
 
 	(void)state;
-	for (unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : 1; seed <= (given ? seed : SEEDS); seed++) {
+	for (unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : 1; seed <= (given ? seed : SEEDS);
+	     seed++) {
 		run(seed);
 		if (given)
 			break;

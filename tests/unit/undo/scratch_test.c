@@ -111,8 +111,9 @@ static void sweeping(void **state)
 {
 	static const char *const left[] = { "mortise-jail-0000000000000001", "mortise-jail-fedcba9876543210" };
 	static const char *const others[] = {
-		"mortise-jail-000000000000000", "mortise-jail-00000000000000001", "mortise-jail-000000000000000G",
-		"mortise-0000000000000001", "mortise-jail-0000000000000002",
+		"mortise-jail-000000000000000",  "mortise-jail-00000000000000001",
+		"mortise-jail-000000000000000G", "mortise-0000000000000001",
+		"mortise-jail-0000000000000002",
 	};
 	struct mor_scratch alive = MOR_SCRATCH_INIT;
 
@@ -218,8 +219,12 @@ static void sweeping_races(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(removing), MOR_TEST(sweeping), MOR_TEST(sweeping_leaves_other_users),
-		MOR_TEST(sweeping_is_bounded), MOR_TEST(sweeping_leaves_the_young), MOR_TEST(sweeping_races),
+		MOR_TEST(removing),
+		MOR_TEST(sweeping),
+		MOR_TEST(sweeping_leaves_other_users),
+		MOR_TEST(sweeping_is_bounded),
+		MOR_TEST(sweeping_leaves_the_young),
+		MOR_TEST(sweeping_races),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

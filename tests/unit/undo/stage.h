@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of undoing share: a workspace, a store, and the broker's part, note by note. Whoever writes without a note
- * is somebody else. For one test program, hence static.
+ * What the tests of undoing share: a workspace, a store, and the broker's part, note by note. Whoever writes
+ * without a note is somebody else. For one test program, hence static.
  */
 #ifndef TESTS_UNIT_JAIL_UNDO_STAGE_H
 #define TESTS_UNIT_JAIL_UNDO_STAGE_H
@@ -75,11 +75,14 @@ static void describe(const char *dir, char *out, size_t size)
 		size_t len = strlen(out);
 
 		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
-		if (strcmp(list[i]->d_name, ".") != 0 && strcmp(list[i]->d_name, "..") != 0 && lstat(path, &st) == 0) {
+		if (strcmp(list[i]->d_name, ".") != 0 && strcmp(list[i]->d_name, "..") != 0 &&
+		    lstat(path, &st) == 0) {
 			if (S_ISLNK(st.st_mode) && readlink(path, text, sizeof(text) - 1) < 0)
 				text[0] = '?';
-			snprintf(out + len, size - len, "%s %o %s %ld.%09ld\n", path, st.st_mode, S_ISREG(st.st_mode) ? get(path) : text,
-				 S_ISDIR(st.st_mode) ? 0L : (long)st.st_mtim.tv_sec, S_ISDIR(st.st_mode) ? 0L : st.st_mtim.tv_nsec);
+			snprintf(out + len, size - len, "%s %o %s %ld.%09ld\n", path, st.st_mode,
+				 S_ISREG(st.st_mode) ? get(path) : text,
+				 S_ISDIR(st.st_mode) ? 0L : (long)st.st_mtim.tv_sec,
+				 S_ISDIR(st.st_mode) ? 0L : st.st_mtim.tv_nsec);
 			if (S_ISDIR(st.st_mode))
 				describe(path, out, size);
 		}

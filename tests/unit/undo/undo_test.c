@@ -403,7 +403,10 @@ static void without_an_end(void **state)
 	plugin_writes("a", "changed");
 	assert_int_equal(plugin_removes("b", 0), 0);
 	assert_int_equal(mor_undo_play(&host, &player, &result), 0);
-	assert_string_equal(left, "a|its state at the plugin's end is not known|first\nb|its state at the plugin's end is not known|second\n");
+	assert_string_equal(
+		left,
+		"a|its state at the plugin's end is not known|first\nb|its state at the plugin's end is not "
+		"known|second\n");
 	assert_string_equal(get(at("a")), "changed");
 	left[0] = 0;
 	assert_int_equal(play().left, 0);
@@ -412,7 +415,8 @@ static void without_an_end(void **state)
 	close_all();
 }
 
-/* Cut anywhere, or with any byte changed, the journal ends there: what comes before is undone, and nothing else happens. */
+/* Cut anywhere, or with any byte changed, the journal ends there: what comes before is undone, and nothing
+ * else happens. */
 static void damaged(void **state)
 {
 	struct mor_undo_list list;
@@ -465,7 +469,8 @@ static void foreign_stores(void **state)
 	mor_undo_store_fini(&host);
 }
 
-/* Each allocation fails once, and from then on: an error, no crash, no leak, and what was noted can be undone. */
+/* Each allocation fails once, and from then on: an error, no crash, no leak, and what was noted
+ * can be undone. */
 static void no_memory(void **state)
 {
 	(void)state;
@@ -513,11 +518,30 @@ static void identities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STAGED(contents), STAGED(names), STAGED(replaced), STAGED(second_names), STAGED(unknown_second_name), STAGED(modes), STAGED(taken_back),
-		STAGED(restarted), STAGED(others_in_place), STAGED(others_after_the_end), STAGED(others_by_name), STAGED(mapped),
-		STAGED(readers), STAGED(links_on_the_way), STAGED(moved_workspace), STAGED(too_large), STAGED(too_many),
-		STAGED(outside_is_nobodys_business), STAGED(alone), STAGED(without_an_end), STAGED(damaged), STAGED(foreign_stores),
-		STAGED(no_memory), MOR_TEST(identities),
+		STAGED(contents),
+		STAGED(names),
+		STAGED(replaced),
+		STAGED(second_names),
+		STAGED(unknown_second_name),
+		STAGED(modes),
+		STAGED(taken_back),
+		STAGED(restarted),
+		STAGED(others_in_place),
+		STAGED(others_after_the_end),
+		STAGED(others_by_name),
+		STAGED(mapped),
+		STAGED(readers),
+		STAGED(links_on_the_way),
+		STAGED(moved_workspace),
+		STAGED(too_large),
+		STAGED(too_many),
+		STAGED(outside_is_nobodys_business),
+		STAGED(alone),
+		STAGED(without_an_end),
+		STAGED(damaged),
+		STAGED(foreign_stores),
+		STAGED(no_memory),
+		MOR_TEST(identities),
 	};
 
 	return mor_run_group("undo/undo", tests);

@@ -9,7 +9,7 @@
 #include "wire/json.h"
 
 #define ANY (MOR_ENV_JSONRPC_OPTIONAL | MOR_ENV_ERROR_NULL_OK | MOR_ENV_NAN | MOR_ENV_RESULT_OPTIONAL)
-#define V "\"jsonrpc\":\"2.0\","
+#define V   "\"jsonrpc\":\"2.0\","
 
 static struct mor_message accept(const char *text, unsigned flags, enum mor_message_kind kind)
 {
@@ -35,7 +35,8 @@ static struct mor_message refuse(const char *text, unsigned flags, const char *e
 
 static void members_are_slices_of_the_frame(void **state)
 {
-	static const char text[] = " \t{ " V " \"params\" : {\"id\":9,\"method\":[]} , \"method\":\"a.b\",\"id\" : 12 } \r\n";
+	static const char text[] =
+		" \t{ " V " \"params\" : {\"id\":9,\"method\":[]} , \"method\":\"a.b\",\"id\" : 12 } \r\n";
 	struct mor_message m = accept(text, 0, MOR_MSG_REQUEST);
 
 	(void)state;
@@ -77,9 +78,16 @@ static void ids_stay_as_they_are(void **state)
 	static const struct {
 		const char *text;
 		int64_t number;
-	} rows[] = { { "0", 0 }, { "-5", -5 }, { "9223372036854775807", INT64_MAX }, { "9223372036854775808", -1 },
-		     { "1.0", -1 }, { "1e2", -1 }, { "123456789012345678901234567890", -1 }, { "-0", 0 },
-		     { "\"a\\u00e9\"", -1 }, { "\"\"", -1 } };
+	} rows[] = { { "0", 0 },
+		     { "-5", -5 },
+		     { "9223372036854775807", INT64_MAX },
+		     { "9223372036854775808", -1 },
+		     { "1.0", -1 },
+		     { "1e2", -1 },
+		     { "123456789012345678901234567890", -1 },
+		     { "-0", 0 },
+		     { "\"a\\u00e9\"", -1 },
+		     { "\"\"", -1 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -140,7 +148,9 @@ static void keys_with_escapes(void **state)
 					continue;
 				used += (size_t)sprintf(text + used, "%c\"", used ? ',' : '{');
 				for (size_t c = 0; names[i][c]; c++)
-					used += (size_t)sprintf(text + used, c == escaped || escaped == 7 ? "\\u%04x" : "%c", names[i][c]);
+					used += (size_t)sprintf(text + used,
+								c == escaped || escaped == 7 ? "\\u%04x" : "%c",
+								names[i][c]);
 				used += (size_t)sprintf(text + used, "\":%s", values[i]);
 			}
 			strcat(text, "}");
@@ -155,8 +165,9 @@ static void keys_with_escapes(void **state)
 	refuse("{" V "\"id\\u0000\":1,\"result\":0}", 0, "/id: missing in a reply");
 	refuse("{" V "\"\\u0049d\":1,\"result\":0}", 0, "/id: missing in a reply");
 	/* One that is too long to be ours, and whose beginning is. */
-	refuse("{" V "\"\\u0069daaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\":1,\"result\":0}", 0,
-	       "/id: missing in a reply");
+	refuse("{" V
+	       "\"\\u0069daaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\":1,\"result\":0}",
+	       0, "/id: missing in a reply");
 	accept("{\"jsonrpc\":\"2\\u002e0\",\"method\":\"x\"}", 0, MOR_MSG_NOTE);
 	refuse("{\"jsonrpc\":\"2\\u002e1\",\"method\":\"x\"}", 0, "/jsonrpc: not \"2.0\"");
 }
@@ -205,12 +216,15 @@ static void tolerance_by_flag(void **state)
 
 	(void)state;
 	assert_true(accept("{\"id\":1,\"result\":1}", MOR_ENV_JSONRPC_OPTIONAL, MOR_MSG_RESULT).lax);
-	assert_true(accept("{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":1}", MOR_ENV_JSONRPC_OPTIONAL, MOR_MSG_RESULT).lax);
+	assert_true(
+		accept("{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":1}", MOR_ENV_JSONRPC_OPTIONAL, MOR_MSG_RESULT)
+			.lax);
 	assert_false(accept("{" V "\"id\":1,\"result\":1}", MOR_ENV_JSONRPC_OPTIONAL, MOR_MSG_RESULT).lax);
 	refuse("{" V "\"id\":1,\"result\":1,\"error\":null}", 0, "/error: beside a result");
 	m = accept("{" V "\"id\":1,\"result\":1,\"error\":null}", MOR_ENV_ERROR_NULL_OK, MOR_MSG_RESULT);
 	assert_null(m.error.ptr);
-	m = accept("{" V "\"id\":1,\"result\":null,\"error\":{\"code\":1}}", MOR_ENV_ERROR_NULL_OK, MOR_MSG_ERROR);
+	m = accept("{" V "\"id\":1,\"result\":null,\"error\":{\"code\":1}}", MOR_ENV_ERROR_NULL_OK,
+		   MOR_MSG_ERROR);
 	assert_null(m.result.ptr);
 	m = accept("{" V "\"id\":1,\"result\":null,\"error\":null}", MOR_ENV_ERROR_NULL_OK, MOR_MSG_RESULT);
 	assert_true(mor_slice_is(m.result, "null"));
@@ -218,7 +232,8 @@ static void tolerance_by_flag(void **state)
 	refuse("{" V "\"id\":1}", 0, "neither method nor result nor error");
 	m = accept("{" V "\"id\":1}", MOR_ENV_RESULT_OPTIONAL, MOR_MSG_RESULT);
 	assert_true(mor_slice_is(m.result, "null"));
-	accept("{" V "\"id\":1,\"error\":null}", MOR_ENV_RESULT_OPTIONAL | MOR_ENV_ERROR_NULL_OK, MOR_MSG_RESULT);
+	accept("{" V "\"id\":1,\"error\":null}", MOR_ENV_RESULT_OPTIONAL | MOR_ENV_ERROR_NULL_OK,
+	       MOR_MSG_RESULT);
 	refuse("{" V "\"id\":1,\"result\":NaN}", 0, "byte 33: unexpected 'N'");
 	accept("{" V "\"id\":1,\"result\":[NaN,-Infinity]}", MOR_ENV_NAN, MOR_MSG_RESULT);
 	assert_null(accept("{" V "\"method\":\"x\",\"params\":null}", 0, MOR_MSG_NOTE).params.ptr);
@@ -331,7 +346,8 @@ static void scanning_allocates_nothing(void **state)
 	long before = mor_alloc_count();
 
 	(void)state;
-	mor_envelope_scan(MOR_SLICE("{" V "\"id\":1,\"result\":{\"a\":[1,2,{\"b\":\"\xc3\xa9\\n\"}]}}"), 0, 0, &m, NULL);
+	mor_envelope_scan(MOR_SLICE("{" V "\"id\":1,\"result\":{\"a\":[1,2,{\"b\":\"\xc3\xa9\\n\"}]}}"), 0, 0,
+			  &m, NULL);
 	assert_int_equal(mor_alloc_count(), before);
 }
 

@@ -41,7 +41,8 @@ static void tell(struct story *story, enum mor_item_kind kind, const struct mor_
 }
 
 /* Reads what the window holds; returns the bytes used. The copy has no byte behind its end (ASan). */
-static size_t read_window(struct mor_deframer *d, const char *window, size_t len, bool at_eof, struct story *story)
+static size_t read_window(struct mor_deframer *d, const char *window, size_t len, bool at_eof,
+			  struct story *story)
 {
 	char *copy = mor_alloc(len);
 	size_t used = 0;
@@ -133,7 +134,8 @@ static const struct stream line_streams[] = {
 	LINES(4, 0, "[12]\r\r\n{}\n", "T0:5 S2 F({})3 "),
 	LINES(4, 0, "[123456789", "T0:5 S5 "),
 	LINES(4, 0, "[1234567\n", "T0:5 S4 "),
-	LINES(4, 0, "noise is not judged by the limit\n[1]\n", "N(noise is not judged by the limit)33 F([1])4 "),
+	LINES(4, 0, "noise is not judged by the limit\n[1]\n",
+	      "N(noise is not judged by the limit)33 F([1])4 "),
 	LINES(0, 0, "\xef\xbb\xbf{}\n", "N(\xef\xbb\xbf{})6 "),
 	LINES(SIZE_MAX, 0, "{}\n", "F({})3 "),
 };
@@ -157,10 +159,12 @@ static const struct stream decimal_streams[] = {
 	DECIMAL(0, STRICT, "5\nabc", "C(truncated) "),
 	DECIMAL(0, STRICT, "12", "C(truncated) "),
 	DECIMAL(3, 0, "3\nabc4\nabcd1\nx", "F(abc)5 T4:2 S4 F(x)3 "),
-	DECIMAL(3, STRICT, "3\nabc4\nabcd1\nx", "F(abc)5 C(announces a message over the limit (limits.frame)) "),
+	DECIMAL(3, STRICT, "3\nabc4\nabcd1\nx",
+		"F(abc)5 C(announces a message over the limit (limits.frame)) "),
 	DECIMAL(300, STRICT, "12345x", "C(announces a message over the limit (limits.frame)) "),
 	DECIMAL(3, 0, "9223372036854775807\nabc", "T9223372036854775807:20 S3 "),
-	DECIMAL(3, STRICT | MOR_DEFRAME_LEADING_ZEROS, "00000000000000000003", "C(length tag is no minimum-width decimal number) "),
+	DECIMAL(3, STRICT | MOR_DEFRAME_LEADING_ZEROS, "00000000000000000003",
+		"C(length tag is no minimum-width decimal number) "),
 	DECIMAL(0, 0, "warning: x\n2\nab\n\n12x\n1\ny", "N(warning: x)11 F(ab)4 B1 B1 N(12x)4 F(y)3 "),
 	DECIMAL(0, 0, "012\n1\nz", "N(012)4 F(z)3 "),
 	DECIMAL(0, 0, "oops", "N(oops)4 "),
@@ -179,7 +183,8 @@ static const struct stream be32_streams[] = {
 	BE32(4, 0, "\0\0\0\5x1234\0\0\0\2{}", "N()9 F({})6 "),
 	BE32(4, 0, "\0\0\0\5{12", "T5:4 S3 "),
 	BE32(0, 0, "\1\0\0\0{", "C(truncated) "),
-	/* Over the limit: skipped by its exact length where the body begins like JSON, whatever the first byte. */
+	/* Over the limit: skipped by its exact length where the body begins like JSON, whatever
+	 * the first byte. */
 	BE32(4, 0, "\0\0\0\6[12345\0\0\0\2{}", "T6:4 S6 F({})6 "),
 	BE32(4, 0, "\0\0\0\5 1234\0\0\0\2{}", "N()9 F({})6 "),
 	BE32(4, 0, "\4\0\0\0{\"a\":1}", "T67108864:4 S7 "),
@@ -209,9 +214,11 @@ static const struct stream header_streams[] = {
 	HEADERS(0, 0, "a print\nContent-Length: 2\r\n\r\n{}", "N(a print)8 F({})23 "),
 	HEADERS(0, 0, "{\"bare\":1}\nContent-Length: 2\r\n\r\n{}", "N({\"bare\":1})11 F({})23 "),
 	HEADERS(0, 0, "X: 1\r\n\r\nContent-Length: 2\r\n\r\n{}", "N(X: 1\r\n)8 F({})23 "),
-	HEADERS(0, 0, "Content-Length: x\r\n\r\nContent-Length: 1\r\n\r\n7", "N(Content-Length: x\r\n)21 F(7)22 "),
+	HEADERS(0, 0, "Content-Length: x\r\n\r\nContent-Length: 1\r\n\r\n7",
+		"N(Content-Length: x\r\n)21 F(7)22 "),
 	HEADERS(0, 0, "Content-Length: -1\n\n", "N(Content-Length: -1\n)20 "),
-	HEADERS(0, 0, "Content-Length: 1\nContent-Length: 2\n\n", "N(Content-Length: 1\nContent-Length: 2\n)37 "),
+	HEADERS(0, 0, "Content-Length: 1\nContent-Length: 2\n\n",
+		"N(Content-Length: 1\nContent-Length: 2\n)37 "),
 	HEADERS(0, 0, "Content-Length: 1\nContent-Length: 1\n\n5", "F(5)38 "),
 	HEADERS(0, 0, "INFO: up\nContent-Length: 1\n\n5", "F(5)29 "),
 	HEADERS(0, 0, "INFO: up\nplain text\nContent-Length: 1\n\n5", "N(INFO: up\nplain text)20 F(5)20 "),
@@ -233,11 +240,13 @@ static const struct stream header_streams[] = {
 /* clang-format on */
 
 static const struct stream mixed_streams[] = {
-	READS(MOR_FRAMING_LINES, "{}\nContent-Length: 2\r\n\r\n[]{}\n", "F({})3 F([])23 F({})3 ", 1 << MOR_FRAMING_HEADERS),
+	READS(MOR_FRAMING_LINES, "{}\nContent-Length: 2\r\n\r\n[]{}\n", "F({})3 F([])23 F({})3 ",
+	      1 << MOR_FRAMING_HEADERS),
 	READS(MOR_FRAMING_LINES, "log\ncontent-length: 2\n\n[]", "N(log)4 F([])21 ", 1 << MOR_FRAMING_HEADERS),
 	READS(MOR_FRAMING_LINES, "Cont", "N(Cont)4 ", 1 << MOR_FRAMING_HEADERS),
 	READS(MOR_FRAMING_LINES, "Contents: 5\n{}\n", "N(Contents: 5)12 F({})3 ", 1 << MOR_FRAMING_HEADERS),
-	READS(MOR_FRAMING_HEADERS, "Content-Length: 2\r\n\r\n[]{}\n \t{}\n", "F([])23 F({})3 F( \t{})5 ", 1 << MOR_FRAMING_LINES),
+	READS(MOR_FRAMING_HEADERS, "Content-Length: 2\r\n\r\n[]{}\n \t{}\n", "F([])23 F({})3 F( \t{})5 ",
+	      1 << MOR_FRAMING_LINES),
 	READS(MOR_FRAMING_HEADERS, "info: up\n{}\n", "N(info: up)9 F({})3 ", 1 << MOR_FRAMING_LINES),
 	READS(MOR_FRAMING_HEADERS, "  ", "N(  )2 ", 1 << MOR_FRAMING_LINES),
 	READS(MOR_FRAMING_LINES, "2\n[]{}\n", "F([])4 F({})3 ", 1 << MOR_FRAMING_DECIMAL),
@@ -296,7 +305,8 @@ static void mixed(void **state)
 /* Noise without end comes in pieces of a fixed size, whatever the reads were. */
 static void endless_noise(void **state)
 {
-	static const size_t lengths[] = { MOR_NOISE_MAX - 1, MOR_NOISE_MAX, MOR_NOISE_MAX + 1, 2 * MOR_NOISE_MAX + 7 };
+	static const size_t lengths[] = { MOR_NOISE_MAX - 1, MOR_NOISE_MAX, MOR_NOISE_MAX + 1,
+					  2 * MOR_NOISE_MAX + 7 };
 
 	(void)state;
 	for (int framing = 0; framing < MOR_FRAMINGS; framing++) {

@@ -20,8 +20,9 @@ static struct mor_doc *parse(const char *text)
 
 static void accessors(void **state)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc =
-		parse("{\"s\":\"a\\u0000b\",\"n\":-5,\"d\":2.5,\"t\":true,\"z\":null,\"l\":[1,{\"~/\":7}],\"\":0}");
+	MOR_CLEAN(mor_doc)
+	struct mor_doc *doc = parse(
+		"{\"s\":\"a\\u0000b\",\"n\":-5,\"d\":2.5,\"t\":true,\"z\":null,\"l\":[1,{\"~/\":7}],\"\":0}");
 	const struct mor_value *root = mor_doc_root(doc);
 	struct mor_slice s = mor_json_string(mor_json_get(root, "s"));
 
@@ -69,7 +70,8 @@ static void missing_is_harmless(void **state)
 
 static void iteration(void **state)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = parse("{\"a\":[1,[2,[3]],{\"x\":{}},\"s\"],\"b\":{\"c\":1},\"d\":[]}");
+	MOR_CLEAN(mor_doc)
+	struct mor_doc *doc = parse("{\"a\":[1,[2,[3]],{\"x\":{}},\"s\"],\"b\":{\"c\":1},\"d\":[]}");
 	struct mor_json_iter it = mor_json_iter(mor_doc_root(doc));
 	char seen[64] = "";
 	size_t used = 0;

@@ -21,32 +21,137 @@ static const struct verdict {
 	bool ok;
 } verdicts[] = {
 	/* Numbers. */
-	YES("0"), YES("-0"), YES("-0.0"), YES("1e400"), YES("-1e-400"), YES("123456789012345678901234567890"),
-	YES("0.1E+2"), YES("[1e1,1E-1]"), YES(" 7 \r\n\t"),
-	NO("01"), NO("-"), NO("+1"), NO(".5"), NO("1."), NO("1.e1"), NO("1e"), NO("1e+"), NO("-01"), NO("0x1"),
-	NO("1_000"), NO("- 1"), NO("NaN"), NO("Infinity"), NO("-Infinity"), NO("nan"), NO("1 2"), NO("--1"),
+	YES("0"),
+	YES("-0"),
+	YES("-0.0"),
+	YES("1e400"),
+	YES("-1e-400"),
+	YES("123456789012345678901234567890"),
+	YES("0.1E+2"),
+	YES("[1e1,1E-1]"),
+	YES(" 7 \r\n\t"),
+	NO("01"),
+	NO("-"),
+	NO("+1"),
+	NO(".5"),
+	NO("1."),
+	NO("1.e1"),
+	NO("1e"),
+	NO("1e+"),
+	NO("-01"),
+	NO("0x1"),
+	NO("1_000"),
+	NO("- 1"),
+	NO("NaN"),
+	NO("Infinity"),
+	NO("-Infinity"),
+	NO("nan"),
+	NO("1 2"),
+	NO("--1"),
 	NO("\xef\xbc\x91"), /* a full-width digit */
 	/* Words. */
-	YES("true"), YES("false"), YES("null"), NO("True"), NO("nul"), NO("nulll"), NO("tru"), NO("undefined"), NO("'a'"),
+	YES("true"),
+	YES("false"),
+	YES("null"),
+	NO("True"),
+	NO("nul"),
+	NO("nulll"),
+	NO("tru"),
+	NO("undefined"),
+	NO("'a'"),
 	/* Strings. */
-	YES("\"\""), YES("\"\x7f\""), YES("\"\\u0000\""), YES("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""), YES("\"\xf4\x8f\xbf\xbf\""),
-	YES("\"\\uD83D\\uDE00\""), YES("\"\xef\xbf\xbf\""), YES("\"\xe2\x80\xa8\""), YES("\"\\uFFFF\""),
-	NO("\"\\ud800\""), NO("\"\\udc00\""), NO("\"\\ud800\\u0041\""), NO("\"\\ud800x\""), NO("\"\\udc00\\ud800\""),
-	NO("\"\\ud800\\ud800\\udc00\""), NO("\"\\x41\""), NO("\"\\u12\""), NO("\"\\u123g\""), NO("\"\\\""), NO("\"a"),
-	NO("\""), NO("\"\n\""), NO("\"\0\""), NO("\"\x1f\""), NO("\"\\a\""), NO("\"\\U0041\""), NO("\"\\"),
+	YES("\"\""),
+	YES("\"\x7f\""),
+	YES("\"\\u0000\""),
+	YES("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""),
+	YES("\"\xf4\x8f\xbf\xbf\""),
+	YES("\"\\uD83D\\uDE00\""),
+	YES("\"\xef\xbf\xbf\""),
+	YES("\"\xe2\x80\xa8\""),
+	YES("\"\\uFFFF\""),
+	NO("\"\\ud800\""),
+	NO("\"\\udc00\""),
+	NO("\"\\ud800\\u0041\""),
+	NO("\"\\ud800x\""),
+	NO("\"\\udc00\\ud800\""),
+	NO("\"\\ud800\\ud800\\udc00\""),
+	NO("\"\\x41\""),
+	NO("\"\\u12\""),
+	NO("\"\\u123g\""),
+	NO("\"\\\""),
+	NO("\"a"),
+	NO("\""),
+	NO("\"\n\""),
+	NO("\"\0\""),
+	NO("\"\x1f\""),
+	NO("\"\\a\""),
+	NO("\"\\U0041\""),
+	NO("\"\\"),
 	/* UTF-8. */
-	NO("\"\xff\""), NO("\"\xc0\x80\""), NO("\"\xed\xa0\x80\""), NO("\"\xf4\x90\x80\x80\""), NO("\"\xc3\""),
-	NO("\"\xe2\x82"), NO("\"\x80\""), NO("\"aaaaaaaaaaaaaaaaaaaaaaa\xff\""),
+	NO("\"\xff\""),
+	NO("\"\xc0\x80\""),
+	NO("\"\xed\xa0\x80\""),
+	NO("\"\xf4\x90\x80\x80\""),
+	NO("\"\xc3\""),
+	NO("\"\xe2\x82"),
+	NO("\"\x80\""),
+	NO("\"aaaaaaaaaaaaaaaaaaaaaaa\xff\""),
 	/* Structure. */
-	YES("[]"), YES("{}"), YES("[ ]"), YES("{ }"), YES("[[],{}]"), YES("{\"a\":{\"b\":[{}]}}"), YES("{\"a\":1,\"a\":2}"),
-	YES("{\"\":0}"), YES("\t[\r1\n, 2 ] "),
-	NO("["), NO("]"), NO("{"), NO("}"), NO("[1"), NO("[1,"), NO("[1,]"), NO("[,1]"), NO("[1 2]"), NO("[1}"), NO("{]"),
-	NO("{\"a\"}"), NO("{\"a\":}"), NO("{\"a\":1,}"), NO("{a:1}"), NO("{1:1}"), NO("{\"a\" 1}"), NO("{\"a\":1 \"b\":2}"),
-	NO("{\"a\"::1}"), NO("{,}"), NO("[]]"), NO("{}}"), NO("[][]"), NO("{} x"), NO("{\"a\":1"), NO("{\"a\""), NO("{\"a"),
-	NO("[\"a\","), NO("[:]"), NO("[,]"),
+	YES("[]"),
+	YES("{}"),
+	YES("[ ]"),
+	YES("{ }"),
+	YES("[[],{}]"),
+	YES("{\"a\":{\"b\":[{}]}}"),
+	YES("{\"a\":1,\"a\":2}"),
+	YES("{\"\":0}"),
+	YES("\t[\r1\n, 2 ] "),
+	NO("["),
+	NO("]"),
+	NO("{"),
+	NO("}"),
+	NO("[1"),
+	NO("[1,"),
+	NO("[1,]"),
+	NO("[,1]"),
+	NO("[1 2]"),
+	NO("[1}"),
+	NO("{]"),
+	NO("{\"a\"}"),
+	NO("{\"a\":}"),
+	NO("{\"a\":1,}"),
+	NO("{a:1}"),
+	NO("{1:1}"),
+	NO("{\"a\" 1}"),
+	NO("{\"a\":1 \"b\":2}"),
+	NO("{\"a\"::1}"),
+	NO("{,}"),
+	NO("[]]"),
+	NO("{}}"),
+	NO("[][]"),
+	NO("{} x"),
+	NO("{\"a\":1"),
+	NO("{\"a\""),
+	NO("{\"a"),
+	NO("[\"a\","),
+	NO("[:]"),
+	NO("[,]"),
 	/* Around it. */
-	NO(""), NO(" "), NO("\n"), NO("\xef\xbb\xbf{}"), NO("{}\0"), NO("\0"), NO("\0{}"), NO("[1\0]"), NO("/*c*/[]"),
-	NO("[]//c"), NO("\f[]"), NO("\xc2\xa0[]"), NO("[\x0b]"), NO("[#\n1]"), NO("\xff\xfe[\0]\0"),
+	NO(""),
+	NO(" "),
+	NO("\n"),
+	NO("\xef\xbb\xbf{}"),
+	NO("{}\0"),
+	NO("\0"),
+	NO("\0{}"),
+	NO("[1\0]"),
+	NO("/*c*/[]"),
+	NO("[]//c"),
+	NO("\f[]"),
+	NO("\xc2\xa0[]"),
+	NO("[\x0b]"),
+	NO("[#\n1]"),
+	NO("\xff\xfe[\0]\0"),
 };
 
 static bool parses(struct mor_slice text, unsigned flags, unsigned depth)
@@ -91,7 +196,8 @@ static void table_at_every_alignment(void **state)
 			size_t len = text.len + 2 + pad;
 			char *copy = mor_alloc(len);
 
-			if (text.len == 0 || text.ptr[0] == ']' || memchr(text.ptr, ',', text.len) == text.ptr) {
+			if (text.len == 0 || text.ptr[0] == ']' ||
+			    memchr(text.ptr, ',', text.len) == text.ptr) {
 				mor_free(copy);
 				break;
 			}
@@ -112,7 +218,8 @@ static void table_at_every_alignment(void **state)
 /* Every proper prefix of a text that ends in its only closing bracket is refused. */
 static void truncation(void **state)
 {
-	static const char text[] = "{\"jsonrpc\":\"2.0\",\"a\":[1.5e3,-2,\"\\u00e9\\ud83d\\ude00\xc3\xa9\",true,null,{\"b\":[]}]}";
+	static const char text[] =
+		"{\"jsonrpc\":\"2.0\",\"a\":[1.5e3,-2,\"\\u00e9\\ud83d\\ude00\xc3\xa9\",true,null,{\"b\":[]}]}";
 
 	(void)state;
 	for (size_t n = 0; n < sizeof(text) - 1; n++) {
@@ -190,9 +297,12 @@ static void depth_ignores_strings(void **state)
 
 static void nan_only_when_asked(void **state)
 {
-	static const struct verdict some[] = { YES("NaN"), YES("Infinity"), YES("-Infinity"), YES("[NaN,{\"a\":-Infinity}]"),
-					       NO("nan"), NO("Inf"), NO("-NaN"), NO("inf"), NO("infinity"), NO("NAN"), NO("Na"),
-					       NO("Infinit"), NO("+Infinity"), NO("-I"), NO("NaNN"), NO("-inf") };
+	static const struct verdict some[] = {
+		YES("NaN"),      YES("Infinity"), YES("-Infinity"), YES("[NaN,{\"a\":-Infinity}]"),
+		NO("nan"),       NO("Inf"),       NO("-NaN"),       NO("inf"),
+		NO("infinity"),  NO("NAN"),       NO("Na"),         NO("Infinit"),
+		NO("+Infinity"), NO("-I"),        NO("NaNN"),       NO("-inf")
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
@@ -206,8 +316,12 @@ static void nan_only_when_asked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(table),   MOR_TEST(table_at_every_alignment), MOR_TEST(truncation),
-		MOR_TEST(nesting), MOR_TEST(nesting_without_end),      MOR_TEST(depth_ignores_strings),
+		MOR_TEST(table),
+		MOR_TEST(table_at_every_alignment),
+		MOR_TEST(truncation),
+		MOR_TEST(nesting),
+		MOR_TEST(nesting_without_end),
+		MOR_TEST(depth_ignores_strings),
 		MOR_TEST(nan_only_when_asked),
 	};
 

@@ -86,8 +86,10 @@ static void sixty_four_levels_and_no_more(void **state)
 
 static void doubles_read_back_the_same(void **state)
 {
-	static const double rows[] = { 0,    -0.0,   1,       1.5,   0.1,   1e100, 5e-324, 1.7976931348623157e308,
-				       1e21, 123456, 1.0 / 3, -2e-7, 1e-10, 3.0e15 };
+	static const double rows[] = { 0,     -0.0,   1,       1.5,
+				       0.1,   1e100,  5e-324,  1.7976931348623157e308,
+				       1e21,  123456, 1.0 / 3, -2e-7,
+				       1e-10, 3.0e15 };
 	char text[MOR_JSON_DOUBLE];
 
 	(void)state;
@@ -141,8 +143,13 @@ static void one_line(void **state)
 static void base64_vectors(void **state)
 {
 	/* RFC 4648, section 10 */
-	static const char *const rows[][2] = { { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" },
-					       { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" }, { "foobar", "Zm9vYmFy" } };
+	static const char *const rows[][2] = { { "", "" },
+					       { "f", "Zg==" },
+					       { "fo", "Zm8=" },
+					       { "foo", "Zm9v" },
+					       { "foob", "Zm9vYg==" },
+					       { "fooba", "Zm9vYmE=" },
+					       { "foobar", "Zm9vYmFy" } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -177,8 +184,8 @@ static void base64_of_every_byte(void **state)
 
 static void base64_refuses(void **state)
 {
-	static const char *const bad[] = { "Z", "Zg", "Zg=", "Zg==Zg==", "Z===", "====", "Zm9v\n", "Zm 9", "Zh==", "Zm9=",
-					   "Zm-_", "Zg=a", "Z\xc3\xa9g" };
+	static const char *const bad[] = { "Z",    "Zg",   "Zg=",  "Zg==Zg==", "Z===", "====",      "Zm9v\n",
+					   "Zm 9", "Zh==", "Zm9=", "Zm-_",     "Zg=a", "Z\xc3\xa9g" };
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 
 	(void)state;

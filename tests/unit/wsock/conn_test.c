@@ -24,7 +24,7 @@ static struct {
 	struct mor_url url;
 	struct end client, guest;
 	char refused[256];
-	int verdict;      /* of judge */
+	int verdict; /* of judge */
 	bool free_in_message;
 } t;
 
@@ -93,7 +93,13 @@ static void set_up(uint32_t ping_ms)
 {
 	struct mor_url url;
 	struct mor_ws_server_options options = {
-		.url = &url, .most = 4, .connection = OPTIONS(NULL, ping_ms), .judge = judge, .accepted = on_accepted, .refused = on_refused, .arg = &t,
+		.url = &url,
+		.most = 4,
+		.connection = OPTIONS(NULL, ping_ms),
+		.judge = judge,
+		.accepted = on_accepted,
+		.refused = on_refused,
+		.arg = &t,
 	};
 	mortise_error err = { 0 };
 
@@ -237,7 +243,9 @@ static void test_by_name(void **state)
 
 static int raw_connect(void)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(t.url.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(t.url.port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -398,9 +406,19 @@ static void test_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_talk), MOR_TEST(test_much), MOR_TEST(test_freed_in_a_callback), MOR_TEST(test_refused), MOR_TEST(test_nobody_there),
-		MOR_TEST(test_no_such_name), MOR_TEST(test_by_name), MOR_TEST(test_in_pieces), MOR_TEST(test_nothing_is_lost_at_the_end),
-		MOR_TEST(test_rubbish), MOR_TEST(test_silence), MOR_TEST(test_many_young), MOR_TEST(test_allocations),
+		MOR_TEST(test_talk),
+		MOR_TEST(test_much),
+		MOR_TEST(test_freed_in_a_callback),
+		MOR_TEST(test_refused),
+		MOR_TEST(test_nobody_there),
+		MOR_TEST(test_no_such_name),
+		MOR_TEST(test_by_name),
+		MOR_TEST(test_in_pieces),
+		MOR_TEST(test_nothing_is_lost_at_the_end),
+		MOR_TEST(test_rubbish),
+		MOR_TEST(test_silence),
+		MOR_TEST(test_many_young),
+		MOR_TEST(test_allocations),
 	};
 
 	return mor_run_group("wsock/conn", tests);

@@ -49,7 +49,11 @@ static void carry(struct end *from, struct end *to, size_t step)
 		mor_buf_reset(&wire, 100000);
 		assert_int_equal(mor_frames_write(from->frames, &wire, 4096), 0);
 		for (size_t at = 0; at < wire.len; at += step)
-			assert_int_equal(mor_frames_feed(to->frames, (struct mor_slice){ wire.data + at, wire.len - at < step ? wire.len - at : step }), 0);
+			assert_int_equal(mor_frames_feed(to->frames, (struct mor_slice){ wire.data + at,
+											 wire.len - at < step ?
+												 wire.len - at :
+												 step }),
+					 0);
 	} while (wire.len);
 	mor_buf_fini(&wire);
 }
@@ -96,7 +100,8 @@ static void test_good_bye(void **state)
 	assert_int_equal(mor_frames_send(server.frames, MOR_SLICE("x")), MORTISE_ECLOSED);
 	carry(&server, &client, 100);
 	assert_true(mor_frames_closed_by_peer(client.frames));
-	assert_string_equal(mor_frames_why(client.frames, why, sizeof(why)), "it closed the connection (1001 going away: so long)");
+	assert_string_equal(mor_frames_why(client.frames, why, sizeof(why)),
+			    "it closed the connection (1001 going away: so long)");
 	carry(&client, &server, 100);
 	assert_true(mor_frames_ending(server.frames));
 	close_end(&client);
@@ -132,19 +137,50 @@ static void expect_end(const char *bytes, size_t len, const char *got, const cha
 static void test_peers_without_rules(void **state)
 {
 	(void)state;
-	expect_end(BYTES("\x81\x01""a\x82\x02""bc\x81\x01""d"), "a|<2>|d|", NULL);
-	expect_end(BYTES("\x01\x01""a\x89\x00\x00\x01""b\x80\x01""c"), "abc|", NULL);     /* a ping between fragments */
-	expect_end(BYTES("\x01\x00\x00\x00\x00\x00\x80\x00"), "|", NULL);		     /* nothing, in four pieces  */
-	expect_end(BYTES("\x81\x81""mask" "a"), "", "1002");			     /* a server does not mask   */
-	expect_end(BYTES("\xc1\x01""a"), "", "1002");				     /* an extension             */
-	expect_end(BYTES("\x83\x01""a"), "", "1002");				     /* an opcode that is none   */
-	expect_end(BYTES("\x80\x01""a"), "", "1002");				     /* the end of nothing       */
-	expect_end(BYTES("\x01\x01""a\x81\x01""b"), "", "1002");		     /* two at a time            */
-	expect_end(BYTES("\x09\x00"), "", "1002");				     /* a ping in pieces         */
-	expect_end(BYTES("\x81\x02\xc3\x28"), "", "1007");			     /* no UTF-8                 */
-	expect_end(BYTES("\x81\x7e\x03\xe9""a"), "", "1009");			     /* 1,001 bytes              */
-	expect_end(BYTES("\x81\x7f\x7f\xff\xff\xff\xff\xff\xff\xff""a"), "", "1009");    /* nearly all there are     */
-	expect_end(BYTES("\x88\x02\x03\xe8\x81\x01""a"), "", "it closed the connection (1000 normal)");
+	expect_end(BYTES("\x81\x01"
+			 "a\x82\x02"
+			 "bc\x81\x01"
+			 "d"),
+		   "a|<2>|d|", NULL);
+	/* a ping between fragments */
+	expect_end(BYTES("\x01\x01"
+			 "a\x89\x00\x00\x01"
+			 "b\x80\x01"
+			 "c"),
+		   "abc|", NULL);
+	/* nothing, in four pieces */
+	expect_end(BYTES("\x01\x00\x00\x00\x00\x00\x80\x00"), "|", NULL);
+	/* a server does not mask */
+	expect_end(BYTES("\x81\x81"
+			 "mask"
+			 "a"),
+		   "", "1002");
+	expect_end(BYTES("\xc1\x01"
+			 "a"),
+		   "", "1002"); /* an extension */
+	/* an opcode that is none */
+	expect_end(BYTES("\x83\x01"
+			 "a"),
+		   "", "1002");
+	expect_end(BYTES("\x80\x01"
+			 "a"),
+		   "", "1002"); /* the end of nothing */
+	expect_end(BYTES("\x01\x01"
+			 "a\x81\x01"
+			 "b"),
+		   "", "1002");                            /* two at a time */
+	expect_end(BYTES("\x09\x00"), "", "1002");         /* a ping in pieces */
+	expect_end(BYTES("\x81\x02\xc3\x28"), "", "1007"); /* no UTF-8 */
+	expect_end(BYTES("\x81\x7e\x03\xe9"
+			 "a"),
+		   "", "1009"); /* 1,001 bytes */
+	/* nearly all there are */
+	expect_end(BYTES("\x81\x7f\x7f\xff\xff\xff\xff\xff\xff\xff"
+			 "a"),
+		   "", "1009");
+	expect_end(BYTES("\x88\x02\x03\xe8\x81\x01"
+			 "a"),
+		   "", "it closed the connection (1000 normal)");
 	expect_end(BYTES("\x88\x00"), "", "it closed the connection");
 }
 
@@ -154,11 +190,20 @@ static void test_long_in_pieces(void **state)
 	struct mor_buf bytes = MOR_BUF_INIT;
 
 	(void)state;
-	mor_buf_append(&bytes, "\x01\x01""a", 3);
+	mor_buf_append(&bytes,
+		       "\x01\x01"
+		       "a",
+		       3);
 	for (int i = 1; i < LIMIT; i++)
-		mor_buf_append(&bytes, "\x00\x01""a", 3);
+		mor_buf_append(&bytes,
+			       "\x00\x01"
+			       "a",
+			       3);
 	expect_end(bytes.data, bytes.len, "", NULL);
-	mor_buf_append(&bytes, "\x00\x01""a", 3);
+	mor_buf_append(&bytes,
+		       "\x00\x01"
+		       "a",
+		       3);
 	expect_end(bytes.data, bytes.len, "", "1009");
 	mor_buf_fini(&bytes);
 }
@@ -188,8 +233,8 @@ static void test_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_both_ways), MOR_TEST(test_good_bye), MOR_TEST(test_peers_without_rules), MOR_TEST(test_long_in_pieces),
-		MOR_TEST(test_waiting),
+		MOR_TEST(test_both_ways),      MOR_TEST(test_good_bye), MOR_TEST(test_peers_without_rules),
+		MOR_TEST(test_long_in_pieces), MOR_TEST(test_waiting),
 	};
 
 	return mor_run_group("wsock/frames", tests);

@@ -6,7 +6,8 @@
 
 #include "wsock/inside.h"
 
-#define GOOD_HEADERS "Host: x\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n" \
+#define GOOD_HEADERS \
+	"Host: x\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n" \
 	"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
 
 /* The example of RFC 6455. */
@@ -33,7 +34,11 @@ static void test_request(void **state)
 	const char *wrong;
 
 	(void)state;
-	assert_null(mor_http_parse_request(MOR_SLICE("GET /onebot/v11/ws?access_token=a%20b HTTP/1.1\r\n" GOOD_HEADERS "X-Self-ID:  10001 \r\n\r\n"), &http));
+	assert_null(
+		mor_http_parse_request(MOR_SLICE(
+					       "GET /onebot/v11/ws?access_token=a%20b HTTP/1.1\r\n" GOOD_HEADERS
+					       "X-Self-ID:  10001 \r\n\r\n"),
+				       &http));
 	assert_true(mor_slice_is(mor_http_path(&http), "/onebot/v11/ws"));
 	assert_true(mor_slice_is(mor_http_query(&http), "access_token=a%20b"));
 	assert_true(mor_slice_is(mor_http_header(&http, "x-self-id"), "10001"));
@@ -50,12 +55,24 @@ static void test_requests_that_are_refused(void **state)
 		{ "POST / HTTP/1.1\r\n" GOOD_HEADERS "\r\n", 405 },
 		{ "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 426 },
 		{ "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: close\r\n\r\n", 426 },
-		{ "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 8\r\n\r\n", 426 },
-		{ "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: short\r\n\r\n", 400 },
+		{ "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: "
+		  "8\r\n\r\n",
+		  426 },
+		{ "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: "
+		  "13\r\nSec-WebSocket-Key: short\r\n\r\n",
+		  400 },
 	};
 	static const char *const broken[] = {
-		"\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", "GET  HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-		"GET / HTTP/1.1\r\n: x\r\n\r\n", "GET / HTTP/1.1\r\na b: x\r\n\r\n", "GET / HTTP/1.1\r\nA: x\x01\r\n\r\n", "GET /\x7f HTTP/1.1\r\n\r\n",
+		"\r\n\r\n",
+		"GET\r\n\r\n",
+		"GET /\r\n\r\n",
+		"GET / HTTP/1.0\r\n\r\n",
+		"GET  HTTP/1.1\r\n\r\n",
+		"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+		"GET / HTTP/1.1\r\n: x\r\n\r\n",
+		"GET / HTTP/1.1\r\na b: x\r\n\r\n",
+		"GET / HTTP/1.1\r\nA: x\x01\r\n\r\n",
+		"GET /\x7f HTTP/1.1\r\n\r\n",
 		"GET / HTTP/1.1\r\n folded: x\r\n\r\n",
 	};
 	struct mor_http http;
@@ -120,7 +137,8 @@ static void expect_response(const char *text, const char *wanted)
 		fail_msg("%s: %s, not %s", text, wrong ? wrong : "taken", wanted);
 }
 
-#define AGREES "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+#define AGREES \
+	"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
 	"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 
 static void test_responses(void **state)
@@ -134,15 +152,18 @@ static void test_responses(void **state)
 	expect_response("HTTP/1.1 404 Not Found\r\n\r\n", "no such path");
 	expect_response("HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n", "redirect");
 	expect_response("HTTP/1.1 200 OK\r\n\r\n", "as a web server");
-	expect_response("HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", "not that of a WebSocket");
+	expect_response("HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+			"not that of a WebSocket");
 	expect_response(AGREES "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n", "extension");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_accept), MOR_TEST(test_end), MOR_TEST(test_request), MOR_TEST(test_requests_that_are_refused),
-		MOR_TEST(test_too_many_headers), MOR_TEST(test_both_sides), MOR_TEST(test_responses),
+		MOR_TEST(test_accept),           MOR_TEST(test_end),
+		MOR_TEST(test_request),          MOR_TEST(test_requests_that_are_refused),
+		MOR_TEST(test_too_many_headers), MOR_TEST(test_both_sides),
+		MOR_TEST(test_responses),
 	};
 
 	return mor_run_group("wsock/http", tests);

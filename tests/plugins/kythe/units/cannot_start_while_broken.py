@@ -2,5 +2,6 @@
 # Before init: ends while there is the file broken.
 import os
 import sys
+
 if os.path.exists(state + "/broken"):
     sys.exit(5)

@@ -2,6 +2,7 @@
 # how: in which way.
 import os
 import sys
+
 out.fact("/lost", "x")
 if attempt < 3:
     exec(how)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
 import signal
+
 os.close(1)
 while True:
     signal.pause()

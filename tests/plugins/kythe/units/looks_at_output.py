@@ -3,6 +3,7 @@
 import os
 import stat
 import sys
+
 st = os.stat(unit["output"])
 with open(state + "/outputs", "a") as file:
     file.write(unit["output"] + "\n")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Of the record, as far as it can.
 import os
+
 try:
     with open("h", "r+") as file:
         file.write("spoilt!!")

@@ -2,6 +2,7 @@
 # After done: a change of the mounts is told by the list of them.
 import os
 import select
+
 assert os.path.exists("/src/zz.h")
 mounts = select.poll()
 with open("/proc/self/mountinfo", "rb") as file:

@@ -12,8 +12,16 @@ def attempt_to(what, *args):
         return errno.errorcode[error.errno]
 
 
-tries = [attempt_to(open, "/src/h", "w"), attempt_to(open, "/src/new", "w"), attempt_to(os.unlink, "/src/h"),
-         attempt_to(os.rename, "/src/h", "/src/i"), attempt_to(os.chmod, "/src/h", 0o666), attempt_to(os.utime, "/src/h"),
-         attempt_to(os.truncate, "/src/h", 0), attempt_to(os.mkdir, "/src/dir"), attempt_to(os.link, "/src/h", "/src/j"),
-         attempt_to(os.symlink, "x", "/src/s")]
+tries = [
+    attempt_to(open, "/src/h", "w"),
+    attempt_to(open, "/src/new", "w"),
+    attempt_to(os.unlink, "/src/h"),
+    attempt_to(os.rename, "/src/h", "/src/i"),
+    attempt_to(os.chmod, "/src/h", 0o666),
+    attempt_to(os.utime, "/src/h"),
+    attempt_to(os.truncate, "/src/h", 0),
+    attempt_to(os.mkdir, "/src/dir"),
+    attempt_to(os.link, "/src/h", "/src/j"),
+    attempt_to(os.symlink, "x", "/src/s"),
+]
 out.fact("/tries", tries)

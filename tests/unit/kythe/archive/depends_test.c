@@ -24,9 +24,15 @@ static void test_shell_split(void **state)
 	static const struct {
 		const char *command, *want;
 	} cases[] = {
-		{ "", "" }, { "  cc \t-c\n a.c ", "cc|-c|a.c" }, { "cc '-DX=\"a b\"' x", "cc|-DX=\"a b\"|x" },
-		{ "cc -DX=\\\"a\\ b\\\"", "cc|-DX=\"a b\"" }, { "cc \"a\\\"b\\\\c\\n$d\"", "cc|a\"b\\c\\n$d" },
-		{ "a''b '' \"\"", "ab||" }, { "a\\", "a\\" }, { "'a\\'b", "a\\b" }, { "$X *.c #x", "$X|*.c|#x" },
+		{ "", "" },
+		{ "  cc \t-c\n a.c ", "cc|-c|a.c" },
+		{ "cc '-DX=\"a b\"' x", "cc|-DX=\"a b\"|x" },
+		{ "cc -DX=\\\"a\\ b\\\"", "cc|-DX=\"a b\"" },
+		{ "cc \"a\\\"b\\\\c\\n$d\"", "cc|a\"b\\c\\n$d" },
+		{ "a''b '' \"\"", "ab||" },
+		{ "a\\", "a\\" },
+		{ "'a\\'b", "a\\b" },
+		{ "$X *.c #x", "$X|*.c|#x" },
 	};
 
 	(void)state;
@@ -86,7 +92,8 @@ static void test_rule(void **state)
 	} cases[] = {
 		{ "mortise: a.c\n", "a.c" },
 		{ "mortise: a.c /usr/include/stdio.h \\\n b.h \\\n\tc.h", "a.c|/usr/include/stdio.h|b.h|c.h" },
-		{ "mortise: with\\ blank.c a\\\\\\ b.h dollar$$.h hash\\#.h", "with blank.c|a\\ b.h|dollar$.h|hash#.h" },
+		{ "mortise: with\\ blank.c a\\\\\\ b.h dollar$$.h hash\\#.h",
+		  "with blank.c|a\\ b.h|dollar$.h|hash#.h" },
 		{ "mortise: a\\b.h x\\\\ y", "a\\b.h|x\\|y" },
 		{ "mortise: a.c\\\r\n", "a.c\\" },
 		{ "mortise: C:/x.c $x", "C:/x.c|$x" },
@@ -103,7 +110,10 @@ static void test_rule(void **state)
 
 static void test_no_rule(void **state)
 {
-	static const struct mor_slice rules[] = { { "", 0 }, { "a.o: a.c", 8 }, { "mortise:", 8 }, { "mortise: \\\n", 11 },
+	static const struct mor_slice rules[] = { { "", 0 },
+						  { "a.o: a.c", 8 },
+						  { "mortise:", 8 },
+						  { "mortise: \\\n", 11 },
 						  { "mortise: a\0b", 12 } };
 
 	(void)state;
@@ -130,7 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_shell_split), MOR_TEST(test_unclosed_quote), MOR_TEST(test_command),
-		MOR_TEST(test_rule),	    MOR_TEST(test_no_rule),	   MOR_TEST(test_language),
+		MOR_TEST(test_rule),        MOR_TEST(test_no_rule),        MOR_TEST(test_language),
 	};
 
 	return mor_run_group("kythe/archive/depends", tests);

@@ -53,7 +53,8 @@ static const char *make_zip(const struct entry *entries)
 			continue;
 		}
 		assert_true(zip_file_add(zip, entries->name,
-					 zip_source_buffer(zip, entries->content, strlen(entries->content), 0), 0) >= 0);
+					 zip_source_buffer(zip, entries->content, strlen(entries->content), 0),
+					 0) >= 0);
 	}
 	assert_int_equal(zip_close(zip), 0);
 	return path;
@@ -116,10 +117,12 @@ static void test_not_a_kzip(void **state)
 	fclose(f);
 	assert_int_equal(mor_kzip_open(in_dir("x"), NULL, &kzip, &err), MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, "not a kzip: Not a zip archive"));
-	expect_refused(ENTRIES({ "units/", NULL }, { "files/", NULL }), "entry \"files/\" lies outside the root directory");
+	expect_refused(ENTRIES({ "units/", NULL }, { "files/", NULL }),
+		       "entry \"files/\" lies outside the root directory");
 	expect_refused(ENTRIES({ "root/files/" EMPTY, "" }),
 		       "entry \"root/files/" EMPTY "\" comes first, where a kzip has its root directory");
-	expect_refused(ENTRIES({ "a/b/", NULL }), "entry \"a/b/\" comes first, where a kzip has its root directory");
+	expect_refused(ENTRIES({ "a/b/", NULL }),
+		       "entry \"a/b/\" comes first, where a kzip has its root directory");
 	expect_refused(ENTRIES({ "/", NULL }), "entry \"/\" comes first, where a kzip has its root directory");
 }
 
@@ -131,8 +134,10 @@ static void test_names(void **state)
 	(void)state;
 	expect_refused(ENTRIES({ "root/", NULL }, { "../../etc/passwd", "x" }),
 		       "entry \"../../etc/passwd\" lies outside the root directory");
-	expect_refused(ENTRIES({ "root/", NULL }, { "/root/x", "x" }), "entry \"/root/x\" lies outside the root directory");
-	expect_refused(ENTRIES({ "root/", NULL }, { "rootfiles", "x" }), "entry \"rootfiles\" lies outside the root directory");
+	expect_refused(ENTRIES({ "root/", NULL }, { "/root/x", "x" }),
+		       "entry \"/root/x\" lies outside the root directory");
+	expect_refused(ENTRIES({ "root/", NULL }, { "rootfiles", "x" }),
+		       "entry \"rootfiles\" lies outside the root directory");
 	expect_refused(ENTRIES({ "root/", NULL }, { "root/files/../x", "x" }),
 		       "entry \"root/files/../x\" is not named by a SHA-256 digest");
 	expect_refused(ENTRIES({ "root/", NULL }, { "root/units/README", "x" }),
@@ -140,7 +145,8 @@ static void test_names(void **state)
 	expect_refused(ENTRIES({ "root/", NULL }, { "root/files/" EMPTY "/", NULL }),
 		       "entry \"root/files/" EMPTY "/\" is not named by a SHA-256 digest");
 	/* Whatever else lies below the root is nobody's business. */
-	kzip = open_with(make_zip(ENTRIES({ "any name/", NULL }, { "any name/../../x", "x" }, { "any name/notes", "x" })),
+	kzip = open_with(make_zip(ENTRIES({ "any name/", NULL }, { "any name/../../x", "x" },
+					  { "any name/notes", "x" })),
 			 (struct mor_kzip_options){ 0 });
 	assert_string_equal(mor_kzip_root(kzip), "any name");
 	assert_int_equal(mor_kzip_unit_count(kzip), 0);
@@ -150,18 +156,26 @@ static void test_names(void **state)
 /* missing-unit.kzip, missing-pbunit.kzip: the two sets of units must be equal. */
 static void test_both_encodings(void **state)
 {
-	static const char proto_foo[] = "\n\x15\n\n\x12\x03" "foo*\x03" "bar2\x07" "blodgit\x12\t\n\x01" "a\n\x01" "b\n\x01" "c";
+	static const char proto_foo[] = "\n\x15\n\n\x12\x03"
+					"foo*\x03"
+					"bar2\x07"
+					"blodgit\x12\t\n\x01"
+					"a\n\x01"
+					"b\n\x01"
+					"c";
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
 	MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 	struct heard heard = { 0 };
 
 	(void)state;
-	expect_refused(ENTRIES({ "root/", NULL }, { "root/pbunits/", NULL }, { "root/pbunits/" UNIT_FOO_DIGEST, proto_foo },
+	expect_refused(ENTRIES({ "root/", NULL }, { "root/pbunits/", NULL },
+			       { "root/pbunits/" UNIT_FOO_DIGEST, proto_foo },
 			       { "root/pbunits/" UNIT_BAR_DIGEST, proto_foo }, { "root/units/", NULL },
 			       { "root/units/" UNIT_FOO_DIGEST, UNIT_FOO }),
 		       "pbunits/" UNIT_BAR_DIGEST " is missing in units/: both must hold the same units");
 	expect_refused(ENTRIES({ "root/", NULL }, { "root/pbunits/" UNIT_FOO_DIGEST, proto_foo },
-			       { "root/units/" UNIT_FOO_DIGEST, UNIT_FOO }, { "root/units/" UNIT_BAR_DIGEST, UNIT_BAR }),
+			       { "root/units/" UNIT_FOO_DIGEST, UNIT_FOO },
+			       { "root/units/" UNIT_BAR_DIGEST, UNIT_BAR }),
 		       "units/" UNIT_BAR_DIGEST " is missing in pbunits/: both must hold the same units");
 	/* Where both are there, the protobuf one is read. */
 	kzip = open_with(make_zip(ENTRIES({ "root/", NULL }, { "root/pbunits/" UNIT_FOO_DIGEST, proto_foo },
@@ -185,7 +199,8 @@ static void test_units(void **state)
 
 	(void)state;
 	kzip = open_with(make_zip(ENTRIES({ "root/", NULL }, { "root/units/" UNIT_FOO_DIGEST, UNIT_FOO },
-					  { "root/units/" UNIT_BAR_DIGEST, UNIT_BAR }, { "root/units/" EMPTY, UNIT_JAVA_EMPTY },
+					  { "root/units/" UNIT_BAR_DIGEST, UNIT_BAR },
+					  { "root/units/" EMPTY, UNIT_JAVA_EMPTY },
 					  { "root/units/" HELLO, "{\"cos\":1}" })),
 			 (struct mor_kzip_options){ .on_warning = on_warning, .arg = &heard });
 	assert_int_equal(mor_kzip_encoding(kzip), MOR_KZIP_JSON);
@@ -210,10 +225,12 @@ static void test_units(void **state)
 /* files/<hex> is the SHA-256 of the content; the empty file reads as 0 bytes. */
 static void test_files(void **state)
 {
-	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = open_with(
-		make_zip(ENTRIES({ "root/", NULL }, { "root/files/" HELLO, "hello" }, { "root/files/" EMPTY, "" },
-				 { "root/files/" UNIT_FOO_DIGEST, "not what it says" })),
-		(struct mor_kzip_options){ 0 });
+	MOR_CLEAN(mor_kzip)
+	struct mor_kzip *kzip =
+		open_with(make_zip(ENTRIES({ "root/", NULL }, { "root/files/" HELLO, "hello" },
+					   { "root/files/" EMPTY, "" },
+					   { "root/files/" UNIT_FOO_DIGEST, "not what it says" })),
+			  (struct mor_kzip_options){ 0 });
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	mortise_error err = { 0 };
 	size_t number;
@@ -244,7 +261,8 @@ static void test_limits(void **state)
 	mortise_error err = { 0 };
 
 	(void)state;
-	assert_int_equal(mor_kzip_open(path, &(struct mor_kzip_options){ .max_entries = 2 }, &kzip, &err), MORTISE_EINPUT);
+	assert_int_equal(mor_kzip_open(path, &(struct mor_kzip_options){ .max_entries = 2 }, &kzip, &err),
+			 MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, "3 entries are over the limit of 2"));
 	kzip = open_with(path, (struct mor_kzip_options){ .max_file_bytes = 4, .max_unit_bytes = 20 });
 	assert_int_equal(mor_kzip_file_load(kzip, HELLO, &out, &err), MORTISE_EINPUT);
@@ -322,12 +340,16 @@ static void write_sample(const char *path, enum mor_kzip_encoding encoding, bool
 	char digest[65];
 
 	assert_int_equal(mor_kzip_writer_new(path, encoding, &writer, NULL), 0);
-	assert_int_equal(mor_kzip_writer_add_bytes(writer, backwards ? MOR_SLICE("") : MOR_SLICE("hello"), digest, NULL), 0);
+	assert_int_equal(mor_kzip_writer_add_bytes(writer, backwards ? MOR_SLICE("") : MOR_SLICE("hello"),
+						   digest, NULL),
+			 0);
 	assert_string_equal(digest, backwards ? EMPTY : HELLO);
 	assert_int_equal(mor_kzip_writer_add_unit(writer, backwards ? foo : bar, NULL, &added, NULL), 0);
 	assert_true(added);
 	assert_int_equal(mor_kzip_writer_add_unit(writer, backwards ? bar : foo, NULL, &added, NULL), 0);
-	assert_int_equal(mor_kzip_writer_add_bytes(writer, backwards ? MOR_SLICE("hello") : MOR_SLICE(""), NULL, NULL), 0);
+	assert_int_equal(mor_kzip_writer_add_bytes(writer, backwards ? MOR_SLICE("hello") : MOR_SLICE(""), NULL,
+						   NULL),
+			 0);
 	assert_int_equal(mor_kzip_writer_add_bytes(writer, MOR_SLICE("hello"), NULL, NULL), 0);
 	assert_int_equal(mor_kzip_writer_add_unit(writer, foo, NULL, &added, NULL), 0);
 	assert_false(added);
@@ -360,14 +382,16 @@ static void test_written_is_read(void **state)
 		write_sample(in_dir("b.kzip"), (enum mor_kzip_encoding)encoding, true);
 		setenv("TZ", "UTC", 1);
 		expect_same_file(in_dir("a.kzip"), in_dir("b.kzip"));
-		kzip = open_with(in_dir("a.kzip"), (struct mor_kzip_options){ .on_warning = on_warning, .arg = &heard });
+		kzip = open_with(in_dir("a.kzip"),
+				 (struct mor_kzip_options){ .on_warning = on_warning, .arg = &heard });
 		assert_int_equal(mor_kzip_encoding(kzip), encoding);
 		assert_int_equal(mor_kzip_unit_count(kzip), 2);
 		for (size_t i = 0; i < 2; i++) {
 			MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 
 			/* By their sources; the digests would have them the other way round. */
-			assert_string_equal(mor_kzip_unit_digest(kzip, i), i ? UNIT_BAR_DIGEST : UNIT_FOO_DIGEST);
+			assert_string_equal(mor_kzip_unit_digest(kzip, i),
+					    i ? UNIT_BAR_DIGEST : UNIT_FOO_DIGEST);
 			assert_int_equal(mor_kzip_unit_read(kzip, i, &unit, NULL), 0);
 			assert_int_equal(unit->revision_count, 3);
 		}
@@ -393,7 +417,8 @@ static void test_what_kythe_writes(void **state)
 		zip_uint8_t system = 0;
 		zip_uint32_t mode = 0;
 		zip_uint16_t len = 0;
-		const zip_uint8_t *extra = zip_file_extra_field_get_by_id(zip, i, 0x5455, 0, &len, ZIP_FL_CENTRAL);
+		const zip_uint8_t *extra =
+			zip_file_extra_field_get_by_id(zip, i, 0x5455, 0, &len, ZIP_FL_CENTRAL);
 
 		assert_int_equal(zip_file_get_external_attributes(zip, i, 0, &system, &mode), 0);
 		assert_int_equal(mode >> 16, S_IFREG | 0600);
@@ -412,9 +437,11 @@ static void test_writer_errors(void **state)
 	char digest[65];
 
 	(void)state;
-	assert_int_equal(mor_kzip_writer_new(in_dir("no/such/x.kzip"), MOR_KZIP_JSON, &writer, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_kzip_writer_new(in_dir("no/such/x.kzip"), MOR_KZIP_JSON, &writer, &err),
+			 MORTISE_ENOTFOUND);
 	assert_int_equal(mor_kzip_writer_new(in_dir("gone.kzip"), MOR_KZIP_JSON, &writer, &err), 0);
-	assert_int_equal(mor_kzip_writer_add_path(writer, in_dir("not-there"), digest, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_kzip_writer_add_path(writer, in_dir("not-there"), digest, &err),
+			 MORTISE_ENOTFOUND);
 	assert_int_equal(mor_kzip_writer_add_path(writer, dir, digest, &err), MORTISE_EINPUT);
 	assert_int_equal(mor_kzip_writer_add_path(writer, "/dev/null", digest, &err), MORTISE_EINPUT);
 	writer = mor_kzip_writer_free(writer);
@@ -425,21 +452,28 @@ static void test_writer_errors(void **state)
 /* Details of a type that is not known: JSON goes through under its old name, protobuf is refused. */
 static void test_unknown_details(void **state)
 {
-	MOR_CLEAN(mor_unit) struct mor_unit *unit = unit_of("{\"unit\":{\"details\":[{\"@type\":\"a/b\",\"c\":1}]}}");
+	MOR_CLEAN(mor_unit)
+	struct mor_unit *unit = unit_of("{\"unit\":{\"details\":[{\"@type\":\"a/b\",\"c\":1}]}}");
 
 	(void)state;
 	for (int encoding = MOR_KZIP_JSON; encoding <= MOR_KZIP_ALL; encoding++) {
 		MOR_CLEAN(mor_kzip_writer) struct mor_kzip_writer *writer = NULL;
 		bool json = encoding == MOR_KZIP_JSON;
 
-		assert_int_equal(mor_kzip_writer_new(in_dir("d.kzip"), (enum mor_kzip_encoding)encoding, &writer, NULL), 0);
-		assert_int_equal(mor_kzip_writer_add_unit(writer, unit, NULL, NULL, NULL), MORTISE_EUNSUPPORTED);
-		assert_int_equal(mor_kzip_writer_add_unit(writer, unit, HELLO, NULL, NULL), json ? 0 : MORTISE_EUNSUPPORTED);
+		assert_int_equal(mor_kzip_writer_new(in_dir("d.kzip"), (enum mor_kzip_encoding)encoding,
+						     &writer, NULL),
+				 0);
+		assert_int_equal(mor_kzip_writer_add_unit(writer, unit, NULL, NULL, NULL),
+				 MORTISE_EUNSUPPORTED);
+		assert_int_equal(mor_kzip_writer_add_unit(writer, unit, HELLO, NULL, NULL),
+				 json ? 0 : MORTISE_EUNSUPPORTED);
 		assert_int_equal(mor_kzip_writer_units(writer), json);
 	}
 }
 
-#define REQUIRES(digest) "{\"unit\":{\"output_key\":\"" digest "\",\"required_input\":[{\"info\":{\"path\":\"p\",\"digest\":\"" digest "\"}}]}}"
+#define REQUIRES(digest) \
+	"{\"unit\":{\"output_key\":\"" digest \
+	"\",\"required_input\":[{\"info\":{\"path\":\"p\",\"digest\":\"" digest "\"}}]}}"
 
 static void test_merge(void **state)
 {
@@ -449,7 +483,8 @@ static void test_merge(void **state)
 
 	(void)state;
 	one = open_with(make_zip(ENTRIES({ "root/", NULL }, { "root/units/" UNIT_FOO_DIGEST, REQUIRES(HELLO) },
-					 { "root/files/" HELLO, "hello" }, { "root/files/" UNIT_BAR_DIGEST, "nobody needs it" })),
+					 { "root/files/" HELLO, "hello" },
+					 { "root/files/" UNIT_BAR_DIGEST, "nobody needs it" })),
 			(struct mor_kzip_options){ 0 });
 	assert_int_equal(rename(in_dir("made.kzip"), in_dir("one.kzip")), 0);
 	two = open_with(make_zip(ENTRIES({ "x/", NULL }, { "x/units/" UNIT_BAR_DIGEST, REQUIRES(HELLO) },
@@ -457,7 +492,8 @@ static void test_merge(void **state)
 					 { "x/files/" EMPTY, "" })),
 			(struct mor_kzip_options){ 0 });
 	assert_int_equal(rename(in_dir("made.kzip"), in_dir("two.kzip")), 0);
-	lacks = open_with(make_zip(ENTRIES({ "x/", NULL }, { "x/units/" EMPTY, REQUIRES("0") })), (struct mor_kzip_options){ 0 });
+	lacks = open_with(make_zip(ENTRIES({ "x/", NULL }, { "x/units/" EMPTY, REQUIRES("0") })),
+			  (struct mor_kzip_options){ 0 });
 	assert_int_equal(mor_kzip_writer_new(in_dir("m.kzip"), MOR_KZIP_PROTO, &writer, &err), 0);
 	assert_int_equal(mor_kzip_writer_add_kzip(writer, one, &err), 0);
 	assert_int_equal(mor_kzip_writer_add_kzip(writer, two, &err), 0);
@@ -490,7 +526,8 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-	static const char *const names[] = { "made.kzip", "x", "a.kzip", "b.kzip", "d.kzip", "m.kzip", "one.kzip", "two.kzip" };
+	static const char *const names[] = { "made.kzip", "x",      "a.kzip",   "b.kzip",
+					     "d.kzip",    "m.kzip", "one.kzip", "two.kzip" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -501,11 +538,13 @@ static int remove_dir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_not_a_kzip),	  MOR_TEST(test_names),		MOR_TEST(test_both_encodings),
-		MOR_TEST(test_units),		  MOR_TEST(test_files),		MOR_TEST(test_limits),
-		MOR_TEST(test_ratio),		  MOR_TEST(test_damage),	MOR_TEST(test_written_is_read),
-		MOR_TEST(test_what_kythe_writes), MOR_TEST(test_writer_errors), MOR_TEST(test_unknown_details),
-		MOR_TEST(test_merge),		  MOR_TEST(test_encoding_names),
+		MOR_TEST(test_not_a_kzip),      MOR_TEST(test_names),
+		MOR_TEST(test_both_encodings),  MOR_TEST(test_units),
+		MOR_TEST(test_files),           MOR_TEST(test_limits),
+		MOR_TEST(test_ratio),           MOR_TEST(test_damage),
+		MOR_TEST(test_written_is_read), MOR_TEST(test_what_kythe_writes),
+		MOR_TEST(test_writer_errors),   MOR_TEST(test_unknown_details),
+		MOR_TEST(test_merge),           MOR_TEST(test_encoding_names),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

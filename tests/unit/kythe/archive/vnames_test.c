@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kythe/unit/unit.h"
 #include "kythe/archive/vnames.h"
+#include "kythe/unit/unit.h"
 
 static struct mor_vname_rules *rules_of(const char *json)
 {
@@ -34,7 +34,8 @@ static void expect(const struct mor_vname_rules *rules, const char *path, const 
 	assert_int_equal(r, want != NULL);
 	if (!want)
 		return;
-	snprintf(text, sizeof(text), "%s|%s|%s|%s", got.vname.corpus, got.vname.root, got.vname.path, got.vname.signature);
+	snprintf(text, sizeof(text), "%s|%s|%s|%s", got.vname.corpus, got.vname.root, got.vname.path,
+		 got.vname.signature);
 	assert_string_equal(text, want);
 	assert_string_equal(got.vname.language, "");
 }
@@ -98,27 +99,37 @@ static void test_refused(void **state)
 		{ "[{\"vname\":{}}]", "rule 1: \"pattern\" is missing or empty" },
 		{ "[" RULE("", "") "]", "rule 1: \"pattern\" is missing or empty" },
 		{ "[" RULE("a", "") ",{\"pattern\":\"b\"}]", "rule 2: \"vname\" must be an object" },
-		{ "[{\"pattern\":\"a\",\"vname\":{},\"x\":1}]", "rule 1: it has no member \"x\": use pattern and vname" },
+		{ "[{\"pattern\":\"a\",\"vname\":{},\"x\":1}]",
+		  "rule 1: it has no member \"x\": use pattern and vname" },
 		{ "[" RULE("a", "\"corpse\":\"\"") "]",
 		  "rule 1: \"vname\" has no member \"corpse\": use corpus, root, path or signature" },
 		{ "[" RULE("a", "\"corpus\":1") "]", "rule 1: \"corpus\" must be a string" },
 		{ "[" RULE("(a", "") "]", "rule 1: \"(a\": missing closing parenthesis at character 3" },
-		{ "[" RULE("(a)\\\\1", "") "]", "rule 1: \"(a)\\\\1\": back-references are not allowed at character 4" },
-		{ "[" RULE("(?P<x>a)(?P=x)", "") "]", "rule 1: \"(?P<x>a)(?P=x)\": back-references are not allowed at character 9" },
-		{ "[" RULE("(?<x>a)\\\\k<x>", "") "]", "rule 1: \"(?<x>a)\\\\k<x>\": back-references are not allowed at character 8" },
-		{ "[" RULE("a(?=b)b", "") "]", "rule 1: \"a(?=b)b\": look-around is not allowed at character 2" },
+		{ "[" RULE("(a)\\\\1", "") "]",
+		  "rule 1: \"(a)\\\\1\": back-references are not allowed at character 4" },
+		{ "[" RULE("(?P<x>a)(?P=x)", "") "]",
+		  "rule 1: \"(?P<x>a)(?P=x)\": back-references are not allowed at character 9" },
+		{ "[" RULE("(?<x>a)\\\\k<x>", "") "]",
+		  "rule 1: \"(?<x>a)\\\\k<x>\": back-references are not allowed at character 8" },
+		{ "[" RULE("a(?=b)b", "") "]",
+		  "rule 1: \"a(?=b)b\": look-around is not allowed at character 2" },
 		{ "[" RULE("a(?!b)", "") "]", "rule 1: \"a(?!b)\": look-around is not allowed at character 2" },
 		{ "[" RULE("(?<=b)", "") "]", "rule 1: \"(?<=b)\": look-around is not allowed at character 1" },
 		{ "[" RULE("(?<!b)", "") "]", "rule 1: \"(?<!b)\": look-around is not allowed at character 1" },
-		{ "[" RULE("(?>b)", "") "]", "rule 1: \"(?>b)\": this kind of group is not allowed at character 1" },
-		{ "[" RULE("(?R)", "") "]", "rule 1: \"(?R)\": this kind of group is not allowed at character 1" },
+		{ "[" RULE("(?>b)", "") "]",
+		  "rule 1: \"(?>b)\": this kind of group is not allowed at character 1" },
+		{ "[" RULE("(?R)", "") "]",
+		  "rule 1: \"(?R)\": this kind of group is not allowed at character 1" },
 		{ "[" RULE("(*UCP)a", "") "]", "rule 1: \"(*UCP)a\": verbs are not allowed at character 1" },
-		{ "[" RULE("a++", "") "]", "rule 1: \"a++\": possessive repetition is not allowed at character 2" },
+		{ "[" RULE("a++", "") "]",
+		  "rule 1: \"a++\": possessive repetition is not allowed at character 2" },
 		{ "[" RULE("a\\\\K", "") "]", "rule 1: \"a\\\\K\": this escape is not allowed at character 2" },
 		{ "[" RULE("[a", "") "]", "rule 1: \"[a\": [ without ] at character 1" },
 		{ "[" RULE("a", "\"path\":\"@1@\"") "]", "rule 1: @1@ in \"path\" is no group of the pattern" },
-		{ "[" RULE("(a)", "\"path\":\"@0@\"") "]", "rule 1: @0@ in \"path\" is no group of the pattern" },
-		{ "[" RULE("(a)", "\"root\":\"@x@\"") "]", "rule 1: @x@ in \"root\" is no group of the pattern" },
+		{ "[" RULE("(a)", "\"path\":\"@0@\"") "]",
+		  "rule 1: @0@ in \"path\" is no group of the pattern" },
+		{ "[" RULE("(a)", "\"root\":\"@x@\"") "]",
+		  "rule 1: @x@ in \"root\" is no group of the pattern" },
 	};
 
 	(void)state;
@@ -128,7 +139,9 @@ static void test_refused(void **state)
 		char want[400];
 
 		snprintf(want, sizeof(want), "vnames.json: %s", cases[i].text);
-		assert_int_equal(mor_vname_rules_parse("vnames.json", mor_slice_of(cases[i].json), &rules, &err), MORTISE_EINPUT);
+		assert_int_equal(mor_vname_rules_parse("vnames.json", mor_slice_of(cases[i].json), &rules,
+						       &err),
+				 MORTISE_EINPUT);
 		assert_string_equal(err.text, want);
 		assert_null(rules);
 	}
@@ -137,13 +150,16 @@ static void test_refused(void **state)
 /* RE2 is linear, PCRE2 is not: a pattern that runs away is stopped and named. */
 static void test_match_limit(void **state)
 {
-	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules =
+	MOR_CLEAN(mor_vname_rules)
+	struct mor_vname_rules *rules =
 		rules_of("[" RULE("x", "") "," RULE("(a+)+(b|c)", "\"corpus\":\"c\"") "]");
 	struct mor_vname_own got = { 0 };
 	mortise_error err = { 0 };
 
 	(void)state;
-	assert_int_equal(mor_vname_rules_apply(rules, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad", &got, &err), MORTISE_ELIMIT);
+	assert_int_equal(mor_vname_rules_apply(rules, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad", &got,
+					       &err),
+			 MORTISE_ELIMIT);
 	assert_string_equal(err.text, "vnames.json: rule 2: match limit exceeded");
 }
 
@@ -173,17 +189,18 @@ static void ask(const struct mor_namer *namer, const char *path, const char *sig
 	char text[500];
 
 	assert_int_equal(mor_namer_ask(namer, path, signature, &got, NULL), 0);
-	snprintf(text, sizeof(text), "%s|%s|%s|%s|%s", got.vname.signature, got.vname.corpus, got.vname.root, got.vname.path,
-		 got.vname.language);
+	snprintf(text, sizeof(text), "%s|%s|%s|%s|%s", got.vname.signature, got.vname.corpus, got.vname.root,
+		 got.vname.path, got.vname.language);
 	assert_string_equal(text, want);
 }
 
 static void test_method(void **state)
 {
 	MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
-	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules =
-		rules_of("[" RULE("gen/(.*)", "\"corpus\":\"gen\",\"path\":\"@1@\",\"signature\":\"never\"") ","
-			 RULE("rooted/.*", "\"root\":\"only\"") "]");
+	MOR_CLEAN(mor_vname_rules)
+	struct mor_vname_rules *rules = rules_of(
+		"[" RULE("gen/(.*)", "\"corpus\":\"gen\",\"path\":\"@1@\",\"signature\":\"never\"") "," RULE(
+			"rooted/.*", "\"root\":\"only\"") "]");
 	MOR_CLEAN(mor_namer) struct mor_namer *namer = NULL, *moved = NULL;
 
 	(void)state;
@@ -212,7 +229,8 @@ static void test_method(void **state)
 /* Decision 19 of docs/dialects/kythe.md: nothing pending: rules if there are any, else an error. */
 static void test_without_unit(void **state)
 {
-	MOR_CLEAN(mor_vname_rules) struct mor_vname_rules *rules = rules_of("[" RULE("a", "\"corpus\":\"c\"") "]");
+	MOR_CLEAN(mor_vname_rules)
+	struct mor_vname_rules *rules = rules_of("[" RULE("a", "\"corpus\":\"c\"") "]");
 	MOR_CLEAN(mor_vname_own) struct mor_vname_own got = { 0 };
 	mortise_error err = { 0 };
 
@@ -239,8 +257,9 @@ static void test_reply(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_rules),  MOR_TEST(test_whole_path), MOR_TEST(test_refused),      MOR_TEST(test_match_limit),
-		MOR_TEST(test_load),   MOR_TEST(test_method),	  MOR_TEST(test_without_unit), MOR_TEST(test_reply),
+		MOR_TEST(test_rules),        MOR_TEST(test_whole_path), MOR_TEST(test_refused),
+		MOR_TEST(test_match_limit),  MOR_TEST(test_load),       MOR_TEST(test_method),
+		MOR_TEST(test_without_unit), MOR_TEST(test_reply),
 	};
 
 	return mor_run_group("kythe/archive/vnames", tests);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grammar of analysis types (R36 of docs/dialects/kythe.md), the slips of the specification's own examples, and what
- * is offered for what is asked. */
+/* The grammar of analysis types (R36 of docs/dialects/kythe.md), the slips of the specification's own examples,
+ * and what is offered for what is asked. */
 #include "leak.h"
 
 #include <string.h>
@@ -37,7 +37,8 @@ static void test_r36_ascii(void **state)
 /* Every byte of ASCII, alone in a word. */
 static void test_r36_every_byte(void **state)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.@#$%&_+:()";
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.@#$%&_+:()";
 
 	(void)state;
 	for (int c = 0; c < 256; c++) {
@@ -52,15 +53,15 @@ static void test_r36_every_byte(void **state)
 static void test_r36_categories(void **state)
 {
 	(void)state;
-	VALID("/\xc3\x84");         /* Lu: A with diaeresis */
-	VALID("/\xc3\xbc");         /* Ll */
-	VALID("/\xc7\x85");         /* Lt: Dz with caron */
-	VALID("/\xca\xb0");         /* Lm: modifier letter small h */
-	VALID("/\xe6\x97\xa5");     /* Lo: CJK */
-	VALID("/\xd7\x90");         /* Lo: alef */
-	VALID("/\xd9\xa3");         /* Nd: Arabic-Indic 3 */
-	VALID("/\xf0\x9d\x9f\x98"); /* Nd: mathematical 0 */
-	VALID("/\xf0\x90\x8c\xb0"); /* Lo: Gothic */
+	VALID("/\xc3\x84");           /* Lu: A with diaeresis */
+	VALID("/\xc3\xbc");           /* Ll */
+	VALID("/\xc7\x85");           /* Lt: Dz with caron */
+	VALID("/\xca\xb0");           /* Lm: modifier letter small h */
+	VALID("/\xe6\x97\xa5");       /* Lo: CJK */
+	VALID("/\xd7\x90");           /* Lo: alef */
+	VALID("/\xd9\xa3");           /* Nd: Arabic-Indic 3 */
+	VALID("/\xf0\x9d\x9f\x98");   /* Nd: mathematical 0 */
+	VALID("/\xf0\x90\x8c\xb0");   /* Lo: Gothic */
 	INVALID("/\xc2\xb2");         /* No: superscript 2 */
 	INVALID("/\xe2\x85\xa7");     /* Nl: Roman 8 */
 	INVALID("/a\xcc\x88");        /* Mn: combining diaeresis */
@@ -91,10 +92,15 @@ static void test_normal(void **state)
 	static const struct {
 		const char *from, *to;
 	} cases[] = {
-		{ "/kythe/index/c", "/kythe/index/c" },       { "kythe/index/c", "/kythe/index/c" },
-		{ "/kythe/indexer/c", "/kythe/index/c" },     { "kythe/indexer/c", "/kythe/index/c" },
-		{ "/kythe/indexer", "/kythe/indexer" },       { "/kythe/indexers/c", "/kythe/indexers/c" },
-		{ "/team/kythe/indexer/c", "/team/kythe/indexer/c" }, { "", "/" }, { "/", "/" },
+		{ "/kythe/index/c", "/kythe/index/c" },
+		{ "kythe/index/c", "/kythe/index/c" },
+		{ "/kythe/indexer/c", "/kythe/index/c" },
+		{ "kythe/indexer/c", "/kythe/index/c" },
+		{ "/kythe/indexer", "/kythe/indexer" },
+		{ "/kythe/indexers/c", "/kythe/indexers/c" },
+		{ "/team/kythe/indexer/c", "/team/kythe/indexer/c" },
+		{ "", "/" },
+		{ "/", "/" },
 	};
 
 	(void)state;
@@ -126,7 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_r36_ascii), MOR_TEST(test_r36_every_byte), MOR_TEST(test_r36_categories),
-		MOR_TEST(test_not_utf8), MOR_TEST(test_normal), MOR_TEST(test_matches),
+		MOR_TEST(test_not_utf8),  MOR_TEST(test_normal),         MOR_TEST(test_matches),
 	};
 
 	return mor_run_group("kythe/drive/atype", tests);

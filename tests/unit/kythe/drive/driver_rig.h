@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests of the driver: it has one worker, whose analyzer is a script (tests/unit/host/script.h) and whose clock
- * is virtual. With real analyzers: tests/e2e/test_index*.py.
+ * For tests of the driver: it has one worker, whose analyzer is a script (tests/unit/host/script.h) and whose
+ * clock is virtual. With real analyzers: tests/e2e/test_index*.py.
  */
 #ifndef MOR_TEST_DRIVER_RIG_H
 #define MOR_TEST_DRIVER_RIG_H
@@ -12,10 +12,10 @@
 #include "kythe/drive/inside.h"
 
 #define MANY 8
-#define EXITED(number)                                                                                         \
-	{                                                                                                      \
-		.known = true, .status = (number), .clean = (number) == 0,                                     \
-		.text = "exited with status " #number                                                          \
+#define EXITED(number) \
+	{ \
+		.known = true, .status = (number), .clean = (number) == 0, \
+		.text = "exited with status " #number \
 	}
 
 struct told {
@@ -57,8 +57,8 @@ void turn(struct rig *rig, uint32_t ms); /* so much time passes for the host */
 void says(struct rig *rig, const char *json);
 const char *hears(void); /* the next message that it was sent; "": none */
 void greets(struct rig *rig);
-void asks(struct rig *rig);			    /* for anything */
-void gets(struct rig *rig, const char *title);	    /* its request is answered with this unit */
+void asks(struct rig *rig);                         /* for anything */
+void gets(struct rig *rig, const char *title);      /* its request is answered with this unit */
 #define AN_ENTRY MOR_SLICE("\x05\x0a\x00\x22\x01/") /* an empty source, fact "/" */
 
 void writes(const struct rig *rig, struct mor_slice bytes); /* to its output */

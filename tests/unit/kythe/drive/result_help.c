@@ -91,8 +91,8 @@ struct mor_result *open_with(struct mor_result_options opt)
 	return result;
 }
 
-int put(struct mor_result *result, size_t unit, struct mor_slice bytes, uint64_t size, enum mor_stream_format form,
-	uint64_t *ret_records, mortise_error *err)
+int put(struct mor_result *result, size_t unit, struct mor_slice bytes, uint64_t size,
+	enum mor_stream_format form, uint64_t *ret_records, mortise_error *err)
 {
 	struct mor_unit_output output = { .size = size, .form = form };
 	int r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the result share: a directory, and a run of five units. Unit 2 fails, unit 3 has no bytes. */
+/* What the tests of the result share: a directory, and a run of five units. Unit 2 fails, unit 3
+ * has no bytes. */
 #ifndef MOR_TEST_RESULT_HELP_H
 #define MOR_TEST_RESULT_HELP_H
 
@@ -8,7 +9,7 @@
 #include "kythe/drive/result.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define UNITS	 5
+#define UNITS    5
 
 extern char dir[];
 const char *in_dir(const char *name);

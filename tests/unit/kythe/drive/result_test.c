@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result: order of the input, each unit once and whole, and what goes wrong. What a killed run leaves: resume_test.c. */
+/* The result: order of the input, each unit once and whole, and what goes wrong. What a killed run leaves:
+ * resume_test.c. */
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -13,7 +14,9 @@
 
 static void test_order_is_the_inputs(void **state)
 {
-	static const size_t orders[][UNITS] = { { 0, 1, 2, 3, 4 }, { 4, 3, 2, 1, 0 }, { 2, 0, 4, 1, 3 }, { 1, 4, 0, 3, 2 } };
+	static const size_t orders[][UNITS] = {
+		{ 0, 1, 2, 3, 4 }, { 4, 3, 2, 1, 0 }, { 2, 0, 4, 1, 3 }, { 1, 4, 0, 3, 2 }
+	};
 	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
 
 	(void)state;
@@ -57,13 +60,17 @@ static void test_formats(void **state)
 	for (int i = 0; i < 2; i++)
 		for (int to = MOR_RESULT_ENTRIES; to <= MOR_RESULT_RAW; to++) {
 			MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
-			struct mor_result *result = open_with((struct mor_result_options){ .format = (enum mor_result_format)to });
+			struct mor_result *result =
+				open_with((struct mor_result_options){ .format = (enum mor_result_format)to });
 
 			for (size_t k = 0; k < UNITS; k++)
 				done(result, k, from[i]);
 			finish(result);
 			for (size_t k = 0; k < UNITS; k++)
-				unit_bytes(k, to == MOR_RESULT_RAW ? from[i] : to == MOR_RESULT_JSON ? MOR_STREAM_LINES : MOR_STREAM_PROTOBUF,
+				unit_bytes(k,
+					   to == MOR_RESULT_RAW  ? from[i] :
+					   to == MOR_RESULT_JSON ? MOR_STREAM_LINES :
+								   MOR_STREAM_PROTOBUF,
 					   &want);
 			expect_file("out", mor_buf_view(&want));
 		}
@@ -71,7 +78,10 @@ static void test_formats(void **state)
 
 static void test_to_a_descriptor(void **state)
 {
-	struct mor_result_options opt = { .units = UNITS, .identity = IDENTITY, .spool_dir = dir, .fd = open(in_dir("fd"), O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
+	struct mor_result_options opt = { .units = UNITS,
+					  .identity = IDENTITY,
+					  .spool_dir = dir,
+					  .fd = open(in_dir("fd"), O_RDWR | O_CREAT | O_CLOEXEC, 0600) };
 	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
 	struct mor_result *result = NULL;
 	mortise_error err = { 0 };
@@ -120,7 +130,8 @@ static void test_disk_full(void **state)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	little = (struct rlimit){ mor_result_stats(result).bytes + 10, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-	assert_int_equal(put(result, 1, mor_buf_view(&one), one.len, MOR_STREAM_PROTOBUF, &records, &err), MORTISE_ESYSTEM);
+	assert_int_equal(put(result, 1, mor_buf_view(&one), one.len, MOR_STREAM_PROTOBUF, &records, &err),
+			 MORTISE_ESYSTEM);
 	assert_string_equal(err.text, "writing the result: File too large");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	signal(SIGXFSZ, SIG_DFL);
@@ -138,16 +149,22 @@ static void test_disk_full(void **state)
 
 static int starved_piece(void)
 {
-	struct mor_result_options opt = { .path = in_dir("out"), .units = 2, .identity = IDENTITY, .format = MOR_RESULT_JSON, .spool_dir = dir };
+	struct mor_result_options opt = { .path = in_dir("out"),
+					  .units = 2,
+					  .identity = IDENTITY,
+					  .format = MOR_RESULT_JSON,
+					  .spool_dir = dir };
 	struct mor_result *result = NULL;
 	mortise_error err = { 0 };
 	uint64_t records;
 	int r = mor_result_open(&opt, &result, &err);
 
 	if (r == 0)
-		r = mor_result_failed(result, 1, &(mortise_error){ .code = MORTISE_EPROTO, .text = "because" }, &err);
+		r = mor_result_failed(result, 1, &(mortise_error){ .code = MORTISE_EPROTO, .text = "because" },
+				      &err);
 	if (r == 0)
-		r = put(result, 0, MOR_SLICE("\x05\x0a\x00\x22\x01/"), 6, MOR_STREAM_PROTOBUF, &records, &err); /* an empty source, fact "/" */
+		/* an empty source, fact "/" */
+		r = put(result, 0, MOR_SLICE("\x05\x0a\x00\x22\x01/"), 6, MOR_STREAM_PROTOBUF, &records, &err);
 	mor_result_free(result);
 	return r;
 }
@@ -170,9 +187,10 @@ static void test_starved(void **state)
 
 /* ---- only what is whole ---- */
 
-/* How many records it has, or the error: then nothing is kept, and the unit is open as before. Unit 0 has its turn, unit 1 has
- * not. */
-static int check(struct mor_slice bytes, uint64_t size, enum mor_stream_format form, enum mor_result_format format, size_t unit)
+/* How many records it has, or the error: then nothing is kept, and the unit is open as before. Unit 0 has its
+ * turn, unit 1 has not. */
+static int check(struct mor_slice bytes, uint64_t size, enum mor_stream_format form,
+		 enum mor_result_format format, size_t unit)
 {
 	struct mor_result *result = open_with((struct mor_result_options){ .format = format });
 	mortise_error err = { 0 };
@@ -214,8 +232,12 @@ static void test_truncated(void **state)
 			first = 1 + (size_t)(unsigned char)bytes.data[0];
 			assert_true(first < 128);
 			for (size_t size = 0; size <= bytes.len; size++)
-				assert_int_equal(check(mor_buf_view(&bytes), size, forms[f], (enum mor_result_format)format, size % 2),
-						 size == 0 ? 0 : size == first ? 1 : size == bytes.len ? 2 : MORTISE_EINPUT);
+				assert_int_equal(check(mor_buf_view(&bytes), size, forms[f],
+						       (enum mor_result_format)format, size % 2),
+						 size == 0         ? 0 :
+						 size == first     ? 1 :
+						 size == bytes.len ? 2 :
+								     MORTISE_EINPUT);
 		}
 }
 
@@ -224,22 +246,41 @@ static void test_content(void **state)
 	(void)state;
 	for (size_t unit = 0; unit < 2; unit++) {
 		/* R35: another type's records are looked at for their lengths alone. */
-		assert_int_equal(check(MOR_SLICE("\x03" "abc" "\x00" "\x01x"), 7, MOR_STREAM_PROTOBUF, MOR_RESULT_RAW, unit), 3);
-		assert_int_equal(check(MOR_SLICE("\x03" "abc"), 4, MOR_STREAM_PROTOBUF, MOR_RESULT_ENTRIES, unit), MORTISE_EINPUT);
-		assert_int_equal(check(MOR_SLICE("\x03" "abc"), 4, MOR_STREAM_PROTOBUF, MOR_RESULT_JSON, unit), MORTISE_EINPUT);
-		assert_int_equal(check(MOR_SLICE("\x02{}"), 3, MOR_STREAM_JSON, MOR_RESULT_ENTRIES, unit), MORTISE_EINPUT);
+		assert_int_equal(check(MOR_SLICE("\x03"
+						 "abc"
+						 "\x00"
+						 "\x01x"),
+				       7, MOR_STREAM_PROTOBUF, MOR_RESULT_RAW, unit),
+				 3);
+		assert_int_equal(check(MOR_SLICE("\x03"
+						 "abc"),
+				       4, MOR_STREAM_PROTOBUF, MOR_RESULT_ENTRIES, unit),
+				 MORTISE_EINPUT);
+		assert_int_equal(check(MOR_SLICE("\x03"
+						 "abc"),
+				       4, MOR_STREAM_PROTOBUF, MOR_RESULT_JSON, unit),
+				 MORTISE_EINPUT);
+		assert_int_equal(check(MOR_SLICE("\x02{}"), 3, MOR_STREAM_JSON, MOR_RESULT_ENTRIES, unit),
+				 MORTISE_EINPUT);
 		assert_int_equal(check(MOR_SLICE("\x02{}"), 3, MOR_STREAM_JSON, MOR_RESULT_RAW, unit), 1);
 		/* The file is shorter than it was when `done` came. */
-		assert_int_equal(check(MOR_SLICE("\x01x"), 4, MOR_STREAM_PROTOBUF, MOR_RESULT_RAW, unit), MORTISE_EINPUT);
+		assert_int_equal(check(MOR_SLICE("\x01x"), 4, MOR_STREAM_PROTOBUF, MOR_RESULT_RAW, unit),
+				 MORTISE_EINPUT);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_order_is_the_inputs), MOR_TEST(test_gap), MOR_TEST(test_formats),
-		MOR_TEST(test_to_a_descriptor), MOR_TEST(test_to_a_device), MOR_TEST(test_disk_full),
-		MOR_TEST(test_starved), MOR_TEST(test_truncated), MOR_TEST(test_content),
+		MOR_TEST(test_order_is_the_inputs),
+		MOR_TEST(test_gap),
+		MOR_TEST(test_formats),
+		MOR_TEST(test_to_a_descriptor),
+		MOR_TEST(test_to_a_device),
+		MOR_TEST(test_disk_full),
+		MOR_TEST(test_starved),
+		MOR_TEST(test_truncated),
+		MOR_TEST(test_content),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

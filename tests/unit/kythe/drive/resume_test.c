@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result and its journal: what a killed run leaves at every byte of it, what is damaged there, and who else writes. */
+/* The result and its journal: what a killed run leaves at every byte of it, what is damaged there, and
+ * who else writes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +32,11 @@ static void test_journal_text(void **state)
 	mor_buf_printf(&want, "%016" PRIx64 "\n", check);
 	for (int i = 0; i < 3; i++) {
 		mor_buf_reset(&said, SIZE_MAX);
-		mor_buf_printf(&said, "%s %d %zu %016" PRIx64 "%s", i < 2 ? "done" : "failed", i, i ? a.len + b.len : a.len,
-			       i == 0 ? mor_sum(a.data, a.len, 0) : i == 1 ? mor_sum(b.data, b.len, 0) : mor_sum("", 0, 0),
+		mor_buf_printf(&said, "%s %d %zu %016" PRIx64 "%s", i < 2 ? "done" : "failed", i,
+			       i ? a.len + b.len : a.len,
+			       i == 0 ? mor_sum(a.data, a.len, 0) :
+			       i == 1 ? mor_sum(b.data, b.len, 0) :
+					mor_sum("", 0, 0),
 			       i < 2 ? "" : " 6 crashed: it\\x0afell over");
 		check = mor_sum(said.data, said.len, check);
 		mor_buf_printf(&want, "%016" PRIx64 " %.*s\n", check, (int)said.len, said.data);
@@ -64,7 +68,8 @@ static size_t lines_in(const char *text, size_t len)
 	return count;
 }
 
-/* Goes on from what lies there, does what is left, and has the whole output in the end. How many units were kept. */
+/* Goes on from what lies there, does what is left, and has the whole output in the end. How many
+ * units were kept. */
 static size_t go_on(struct mor_slice want, size_t *ret_dropped, char damage[300])
 {
 	struct mor_result *result = open_with((struct mor_result_options){ .resume = true });
@@ -75,12 +80,15 @@ static size_t go_on(struct mor_slice want, size_t *ret_dropped, char damage[300]
 	*ret_dropped = found.dropped;
 	assert_int_equal(found.done + found.failed, found.kept);
 	for (size_t unit = 0; unit < UNITS; unit++) {
-		enum mor_unit_state state = unit >= found.kept ? MOR_UNIT_OPEN : unit == 2 ? MOR_UNIT_FAILED : MOR_UNIT_DONE;
+		enum mor_unit_state state = unit >= found.kept ? MOR_UNIT_OPEN :
+					    unit == 2          ? MOR_UNIT_FAILED :
+								 MOR_UNIT_DONE;
 
 		assert_int_equal(mor_result_state(result, unit, &reason), state);
 		if (state == MOR_UNIT_FAILED)
 			assert_string_equal(reason, "crashed: it\\x0afell over");
-		assert_int_equal(mor_result_code(result, unit), state == MOR_UNIT_FAILED ? MORTISE_ECRASHED : 0);
+		assert_int_equal(mor_result_code(result, unit),
+				 state == MOR_UNIT_FAILED ? MORTISE_ECRASHED : 0);
 		if (state == MOR_UNIT_OPEN)
 			settle(result, unit);
 	}
@@ -94,7 +102,8 @@ static size_t go_on(struct mor_slice want, size_t *ret_dropped, char damage[300]
 	return found.kept;
 }
 
-/* Killed at any byte of the journal, with anything behind what the journal knows of the output: nothing lost, nothing twice. */
+/* Killed at any byte of the journal, with anything behind what the journal knows of the output: nothing lost,
+ * nothing twice. */
 static void test_resume_at_every_byte(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
@@ -107,7 +116,8 @@ static void test_resume_at_every_byte(void **state)
 		char damage[300];
 
 		put_file("out.journal", (struct mor_slice){ journal.data, cut });
-		put_file("out.partial", mor_buf_view(&out)); /* bytes are written before their line: never fewer than it says */
+		/* bytes are written before their line: never fewer than it says */
+		put_file("out.partial", mor_buf_view(&out));
 		put_file("out", MOR_SLICE("older"));
 		assert_int_equal(go_on(mor_buf_view(&out), &dropped, damage), known ? known - 1 : 0);
 		assert_string_equal(damage, "");
@@ -137,8 +147,8 @@ static void test_resume_with_torn_output(void **state)
 	}
 }
 
-/* Every bit of the journal: noticed, and gone back to the last good line; or refused, where the line says what the file is. Only
- * a last line that has lost its newline looks like one that was being written. */
+/* Every bit of the journal: noticed, and gone back to the last good line; or refused, where the line says what
+ * the file is. Only a last line that has lost its newline looks like one that was being written. */
 static void test_every_bit_of_the_journal(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
@@ -149,7 +159,9 @@ static void test_every_bit_of_the_journal(void **state)
 	full_run(&out, &journal);
 	for (size_t bit = 0; bit < 8 * journal.len; bit++) {
 		size_t at = bit / 8, lines = lines_in(journal.data, at), kept;
-		struct mor_result_options opt = { .path = in_dir("out"), .units = UNITS, .identity = IDENTITY, .resume = true };
+		struct mor_result_options opt = {
+			.path = in_dir("out"), .units = UNITS, .identity = IDENTITY, .resume = true
+		};
 		struct mor_result *result = NULL;
 		mortise_error err = { 0 };
 		char damage[300];
@@ -223,7 +235,9 @@ static void test_output_shorter(void **state)
 
 static void expect_refused(const char *text)
 {
-	struct mor_result_options opt = { .path = in_dir("out"), .units = UNITS, .identity = IDENTITY, .resume = true };
+	struct mor_result_options opt = {
+		.path = in_dir("out"), .units = UNITS, .identity = IDENTITY, .resume = true
+	};
 	MOR_CLEAN(mor_buf) struct mor_buf before = MOR_BUF_INIT;
 	struct mor_result *result = NULL;
 	mortise_error err = { 0 };
@@ -273,7 +287,8 @@ static void test_journal_refused(void **state)
 static void test_lines_that_do_not_follow(void **state)
 {
 	static const struct mor_journal_line bad[] = {
-		{ .unit = 1 }, { .unit = 0, .bytes = 10 }, { .unit = UNITS }, { .unit = UINT64_MAX }, { .unit = 0, .bytes = UINT64_MAX },
+		{ .unit = 1 },          { .unit = 0, .bytes = 10 },         { .unit = UNITS },
+		{ .unit = UINT64_MAX }, { .unit = 0, .bytes = UINT64_MAX },
 	};
 	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
 
@@ -359,12 +374,18 @@ static void test_leaves_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_journal_text), MOR_TEST(test_resume_at_every_byte),
-		MOR_TEST(test_resume_with_torn_output), MOR_TEST(test_every_bit_of_the_journal),
-		MOR_TEST(test_every_bit_of_the_output), MOR_TEST(test_output_shorter),
-		MOR_TEST(test_journal_refused), MOR_TEST(test_lines_that_do_not_follow),
-		MOR_TEST(test_without_resume_anew), MOR_TEST(test_two_at_once),
-		MOR_TEST(test_in_its_place), MOR_TEST(test_leaves_nothing),
+		MOR_TEST(test_journal_text),
+		MOR_TEST(test_resume_at_every_byte),
+		MOR_TEST(test_resume_with_torn_output),
+		MOR_TEST(test_every_bit_of_the_journal),
+		MOR_TEST(test_every_bit_of_the_output),
+		MOR_TEST(test_output_shorter),
+		MOR_TEST(test_journal_refused),
+		MOR_TEST(test_lines_that_do_not_follow),
+		MOR_TEST(test_without_resume_anew),
+		MOR_TEST(test_two_at_once),
+		MOR_TEST(test_in_its_place),
+		MOR_TEST(test_leaves_nothing),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

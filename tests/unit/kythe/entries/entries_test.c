@@ -15,10 +15,14 @@
 #include "wire/json.h"
 
 /* A fact and an edge, as Kythe's own streams have them: fields 1,4,5 and 1,2,3,4. */
-#define FACT "\x0a\x06\x0a\x01s\x12\x01" "c\x22\x02/f\x2a\x02\x00\xff"
+#define FACT \
+	"\x0a\x06\x0a\x01s\x12\x01" \
+	"c\x22\x02/f\x2a\x02\x00\xff"
 #define EDGE "\x0a\x03\x0a\x01s\x12\x02/e\x1a\x03\x22\x01p\x22\x01/"
-#define FACT_JSON "{\"source\":{\"signature\":\"s\",\"corpus\":\"c\"},\"fact_name\":\"/f\",\"fact_value\":\"AP8=\"}"
-#define EDGE_JSON "{\"source\":{\"signature\":\"s\"},\"edge_kind\":\"/e\",\"target\":{\"path\":\"p\"},\"fact_name\":\"/\"}"
+#define FACT_JSON \
+	"{\"source\":{\"signature\":\"s\",\"corpus\":\"c\"},\"fact_name\":\"/f\",\"fact_value\":\"AP8=\"}"
+#define EDGE_JSON \
+	"{\"source\":{\"signature\":\"s\"},\"edge_kind\":\"/e\",\"target\":{\"path\":\"p\"},\"fact_name\":\"/\"}"
 
 /* Hands out a memory in pieces of at most `step`. */
 struct memory {
@@ -48,11 +52,14 @@ static int collect(const void *bytes, size_t len, void *arg)
 	return mor_buf_append(arg, bytes, len);
 }
 
-static int convert_bytes(const char *bytes, size_t len, size_t step, enum mor_stream_format from, enum mor_stream_format to,
-			 size_t limit, struct mor_buf *out, struct mor_convert_stats *stats, mortise_error *err)
+static int convert_bytes(const char *bytes, size_t len, size_t step, enum mor_stream_format from,
+			 enum mor_stream_format to, size_t limit, struct mor_buf *out,
+			 struct mor_convert_stats *stats, mortise_error *err)
 {
 	struct memory memory = { .bytes = bytes, .len = len, .step = step };
-	struct mor_entries entries = { .records = { .read = read_memory, .arg = &memory, .format = from, .limit = limit } };
+	struct mor_entries entries = {
+		.records = { .read = read_memory, .arg = &memory, .format = from, .limit = limit }
+	};
 	int r = mor_entries_convert(&entries, to, collect, out, stats, err);
 
 	mor_entries_fini(&entries);
@@ -89,10 +96,12 @@ static void test_every_pair_of_formats(void **state)
 	(void)state;
 	for (unsigned from = 0; from < 3; from++)
 		for (unsigned to = 0; to < 3; to++)
-			expect_converted(streams[from], (enum mor_stream_format)from, streams[to], (enum mor_stream_format)to);
+			expect_converted(streams[from], (enum mor_stream_format)from, streams[to],
+					 (enum mor_stream_format)to);
 }
 
-static int convert_error(const char *bytes, size_t len, enum mor_stream_format from, size_t limit, mortise_error *err)
+static int convert_error(const char *bytes, size_t len, enum mor_stream_format from, size_t limit,
+			 mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 
@@ -117,8 +126,9 @@ static void test_truncated(void **state)
 
 		assert_int_equal(r, whole ? 0 : MORTISE_EINPUT);
 		if (!whole)
-			assert_string_equal(err.text, len < sizeof(FACT) ? "record 1 at byte 0: the stream ends inside it" :
-									   "record 2 at byte 17: the stream ends inside it");
+			assert_string_equal(err.text, len < sizeof(FACT) ?
+							      "record 1 at byte 0: the stream ends inside it" :
+							      "record 2 at byte 17: the stream ends inside it");
 	}
 	REFUSED("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
 		"record 1 at byte 0: its length is no varint");
@@ -130,41 +140,57 @@ static void test_limit(void **state)
 	mortise_error err = { 0 };
 
 	(void)state;
-	assert_int_equal(convert_error(delimited, sizeof(delimited) - 1, MOR_STREAM_PROTOBUF, 16, &err), MORTISE_ELIMIT);
+	assert_int_equal(convert_error(delimited, sizeof(delimited) - 1, MOR_STREAM_PROTOBUF, 16, &err),
+			 MORTISE_ELIMIT);
 	assert_string_equal(err.text, "record 2 at byte 17: its 17 bytes are over the limit of 16 bytes");
-	assert_int_equal(convert_error(json_lines, sizeof(json_lines) - 1, MOR_STREAM_LINES, 70, &err), MORTISE_ELIMIT);
+	assert_int_equal(convert_error(json_lines, sizeof(json_lines) - 1, MOR_STREAM_LINES, 70, &err),
+			 MORTISE_ELIMIT);
 	/* A length that is only claimed costs no memory. */
-	assert_int_equal(convert_error("\xff\xff\xff\xff\x7f", 5, MOR_STREAM_PROTOBUF, 0, &err), MORTISE_ELIMIT);
+	assert_int_equal(convert_error("\xff\xff\xff\xff\x7f", 5, MOR_STREAM_PROTOBUF, 0, &err),
+			 MORTISE_ELIMIT);
 }
 
 /* 3.4, ValidEntry: source set; fact_name non-empty; edge_kind empty <=> target unset. */
 static void test_valid_entry(void **state)
 {
 	(void)state;
-	REFUSED("\x04\x22\x02/f", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: an entry without source");
-	REFUSED("\x02\x0a\x00", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: an entry without fact name");
-	REFUSED("\x09\x0a\x00\x12\x02/e\x22\x01/", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: an edge without target");
+	REFUSED("\x04\x22\x02/f", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
+		"record 1 at byte 0: an entry without source");
+	REFUSED("\x02\x0a\x00", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
+		"record 1 at byte 0: an entry without fact name");
+	REFUSED("\x09\x0a\x00\x12\x02/e\x22\x01/", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
+		"record 1 at byte 0: an edge without target");
 	REFUSED("\x07\x0a\x00\x1a\x00\x22\x01/", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
 		"record 1 at byte 0: a target without edge kind");
-	REFUSED("{\"source\":{}}\n", MOR_STREAM_LINES, MORTISE_EINPUT, "record 1 at byte 0: an entry without fact name");
+	REFUSED("{\"source\":{}}\n", MOR_STREAM_LINES, MORTISE_EINPUT,
+		"record 1 at byte 0: an entry without fact name");
 	REFUSED("\x00", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: an entry without source");
 }
 
 static void test_bad_records(void **state)
 {
 	(void)state;
-	REFUSED("\x02\x0a\x05", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: not a kythe.proto.Entry");
-	REFUSED("\x02\x08\x01", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: not a kythe.proto.Entry");
-	REFUSED("\x04\x22\x02\xc3\x28", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: fact_name is not UTF-8");
-	REFUSED("\x05\x0a\x03\x0a\x01\xff", MOR_STREAM_PROTOBUF, MORTISE_EINPUT, "record 1 at byte 0: signature is not UTF-8");
+	REFUSED("\x02\x0a\x05", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
+		"record 1 at byte 0: not a kythe.proto.Entry");
+	REFUSED("\x02\x08\x01", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
+		"record 1 at byte 0: not a kythe.proto.Entry");
+	REFUSED("\x04\x22\x02\xc3\x28", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
+		"record 1 at byte 0: fact_name is not UTF-8");
+	REFUSED("\x05\x0a\x03\x0a\x01\xff", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
+		"record 1 at byte 0: signature is not UTF-8");
 	REFUSED("\x02[]", MOR_STREAM_JSON, MORTISE_EINPUT, "record 1 at byte 0: not a JSON object");
-	REFUSED("\n{\"sauce\":1}", MOR_STREAM_LINES, MORTISE_EINPUT, "record 1 at byte 0: sauce: unknown field of an Entry");
+	REFUSED("\n{\"sauce\":1}", MOR_STREAM_LINES, MORTISE_EINPUT,
+		"record 1 at byte 0: sauce: unknown field of an Entry");
 	REFUSED("{\"source\":{\"corpse\":\"\"}}", MOR_STREAM_LINES, MORTISE_EINPUT,
 		"record 1 at byte 0: corpse: unknown field of a VName");
-	REFUSED("{\"source\":1}", MOR_STREAM_LINES, MORTISE_EINPUT, "record 1 at byte 0: source: expected an object");
-	REFUSED("{\"source\":{\"path\":1}}", MOR_STREAM_LINES, MORTISE_EINPUT, "record 1 at byte 0: path: expected a string");
-	REFUSED("{\"factValue\":\"=\"}", MOR_STREAM_LINES, MORTISE_EINPUT, "record 1 at byte 0: factValue: not base64");
-	REFUSED("{\"source\":{},\"source\":{}}", MOR_STREAM_LINES, MORTISE_EINPUT, "record 1 at byte 0: source: given twice");
+	REFUSED("{\"source\":1}", MOR_STREAM_LINES, MORTISE_EINPUT,
+		"record 1 at byte 0: source: expected an object");
+	REFUSED("{\"source\":{\"path\":1}}", MOR_STREAM_LINES, MORTISE_EINPUT,
+		"record 1 at byte 0: path: expected a string");
+	REFUSED("{\"factValue\":\"=\"}", MOR_STREAM_LINES, MORTISE_EINPUT,
+		"record 1 at byte 0: factValue: not base64");
+	REFUSED("{\"source\":{},\"source\":{}}", MOR_STREAM_LINES, MORTISE_EINPUT,
+		"record 1 at byte 0: source: given twice");
 }
 
 /* Decision 22: camelCase and snake_case names, base64 standard or URL, padded or not. */
@@ -173,7 +199,8 @@ static void test_json_spellings(void **state)
 	static const char *const records[] = {
 		"{\"source\":{\"signature\":\"s\",\"corpus\":\"c\"},\"factName\":\"/f\",\"factValue\":\"AP8\"}",
 		"{\"fact_value\":\"AP8=\",\"source\":{\"corpus\":\"c\",\"signature\":\"s\",\"root\":null},\"target\":null,\"fact_name\":\"/f\",\"edgeKind\":\"\"}",
-		" {\"fact_value\":\"AAAA\",\"fact_value\":\"AP8=\",\"source\":{\"corpus\":\"c\",\"signature\":\"s\"},\"fact_name\":\"/f\"} ",
+		" "
+		"{\"fact_value\":\"AAAA\",\"fact_value\":\"AP8=\",\"source\":{\"corpus\":\"c\",\"signature\":\"s\"},\"fact_name\":\"/f\"} ",
 	};
 
 	(void)state;
@@ -181,7 +208,8 @@ static void test_json_spellings(void **state)
 		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 		mortise_error err = { 0 };
 
-		if (convert_bytes(records[i], strlen(records[i]), 0, MOR_STREAM_LINES, MOR_STREAM_PROTOBUF, 0, &out, NULL, &err) < 0)
+		if (convert_bytes(records[i], strlen(records[i]), 0, MOR_STREAM_LINES, MOR_STREAM_PROTOBUF, 0,
+				  &out, NULL, &err) < 0)
 			fail_msg("%s", err.text);
 		assert_true(mor_slice_eq(mor_buf_view(&out), (struct mor_slice){ delimited, 17 }));
 	}
@@ -190,7 +218,10 @@ static void test_json_spellings(void **state)
 /* R35: other analyses' records pass without being looked into. */
 static void test_records_of_any_kind(void **state)
 {
-	struct memory memory = { .bytes = "\x03" "abc\x00\x01z", .len = 7, .step = 2 };
+	struct memory memory = { .bytes = "\x03"
+					  "abc\x00\x01z",
+				 .len = 7,
+				 .step = 2 };
 	struct mor_records records = { .read = read_memory, .arg = &memory, .format = MOR_STREAM_PROTOBUF };
 	struct mor_slice record;
 
@@ -210,7 +241,10 @@ static void test_records_of_any_kind(void **state)
 
 static void test_read_error(void **state)
 {
-	struct memory memory = { .bytes = "\x03" "ab", .len = 3, .fails_with = EIO };
+	struct memory memory = { .bytes = "\x03"
+					  "ab",
+				 .len = 3,
+				 .fails_with = EIO };
 	struct mor_records records = { .read = read_memory, .arg = &memory };
 	struct mor_slice record;
 	mortise_error err = { 0 };
@@ -250,8 +284,10 @@ static void expect_same_judgement(const char *bytes, size_t len, size_t step)
 	struct mor_entry entry;
 	int r, skip;
 
-	while ((r = mor_entries_next(&entries, &entry, &first)) > 0) {}
-	while ((skip = mor_entries_skip(&again, &second)) > 0) {}
+	while ((r = mor_entries_next(&entries, &entry, &first)) > 0) {
+	}
+	while ((skip = mor_entries_skip(&again, &second)) > 0) {
+	}
 	assert_int_equal(skip, r);
 	assert_string_equal(second.text, first.text);
 	assert_int_equal(again.records.count, entries.records.count);
@@ -261,15 +297,21 @@ static void expect_same_judgement(const char *bytes, size_t len, size_t step)
 }
 
 #define FORTY "1234567890123456789012345678901234567890"
-#define SOURCE "\x0a\x1d\x0a\x12signature-of-thing\x12\x02" "co\x2a\x03" "c++"
+#define SOURCE \
+	"\x0a\x1d\x0a\x12signature-of-thing\x12\x02" \
+	"co\x2a\x03" \
+	"c++"
 /* The same source twice, texts around the 16 bytes that are looked at in one go, a length of two bytes. */
-static const char plain[] = "\x2b" SOURCE "\x22\x05/fact\x2a\x03" "a\xff\x00"
-			    "\x26" SOURCE "\x22\x05/fact"
-			    "\x44" SOURCE "\x12\x0a/edge/kind\x1a\x14\x0a\x0csome-target/\x22\x04path\x22\x01/"
-			    "\x82\x01" SOURCE "\x22\x0f/fifteen-bytes/\x2a\x50"
-			    "12345678901234567890123456789012345678901234567890123456789012345678901234567890"
-			    "\xa8\x01\x0a\x88\x01\x0a\x82\x01" FORTY FORTY FORTY "0123456789\x12\x01k\x12\x05/edge\x1a\x03\x0a\x01t"
-			    "\x22\x01/\x2a\x0c" "x\xff" "0123456789";
+static const char plain[] =
+	"\x2b" SOURCE "\x22\x05/fact\x2a\x03"
+	"a\xff\x00"
+	"\x26" SOURCE "\x22\x05/fact"
+	"\x44" SOURCE "\x12\x0a/edge/kind\x1a\x14\x0a\x0csome-target/\x22\x04path\x22\x01/"
+	"\x82\x01" SOURCE "\x22\x0f/fifteen-bytes/\x2a\x50"
+	"12345678901234567890123456789012345678901234567890123456789012345678901234567890\xa8\x01\x0a\x88\x01\x0a\x82\x01" FORTY
+		FORTY FORTY "0123456789\x12\x01k\x12\x05/edge\x1a\x03\x0a\x01t\x22\x01/\x2a\x0c"
+	"x\xff"
+	"0123456789";
 
 static void test_quick_and_careful_agree(void **state)
 {
@@ -313,14 +355,16 @@ static size_t put_record(char *to, unsigned path_len, unsigned name_len)
 	return (size_t)(at + name_len - to);
 }
 
-/* Texts of every length, with a byte in every place that is no ASCII; the second record has the source of the first. */
+/* Texts of every length, with a byte in every place that is no ASCII; the second record has the source
+ * of the first. */
 static void test_quick_lengths(void **state)
 {
 	char bytes[600];
 
 	(void)state;
 	for (unsigned len = 1; len < 126; len++) {
-		size_t first = put_record(bytes, len, 126 - len), all = first + put_record(bytes + first, len, 2);
+		size_t first = put_record(bytes, len, 126 - len),
+		       all = first + put_record(bytes + first, len, 2);
 		uint64_t count = 0;
 
 		assert_int_equal(mor_entries_quick((struct mor_slice){ bytes, all }, &count), all);
@@ -348,13 +392,15 @@ static void test_sink_that_refuses(void **state)
 	struct mor_entries entries = { .records = { .read = read_memory, .arg = &memory } };
 
 	(void)state;
-	assert_int_equal(mor_entries_convert(&entries, MOR_STREAM_LINES, refuse_all, NULL, NULL, NULL), MORTISE_ECANCELED);
+	assert_int_equal(mor_entries_convert(&entries, MOR_STREAM_LINES, refuse_all, NULL, NULL, NULL),
+			 MORTISE_ECANCELED);
 	mor_entries_fini(&entries);
 }
 
 static void test_varints(void **state)
 {
-	static const uint64_t numbers[] = { 0, 1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX >> 1, UINT64_MAX };
+	static const uint64_t numbers[] = { 0,         1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX >> 1,
+					    UINT64_MAX };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
@@ -371,12 +417,18 @@ static void test_varints(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_every_pair_of_formats), MOR_TEST(test_truncated),
-		MOR_TEST(test_limit),		      MOR_TEST(test_valid_entry),
-		MOR_TEST(test_bad_records),	      MOR_TEST(test_json_spellings),
+		MOR_TEST(test_every_pair_of_formats),
+		MOR_TEST(test_truncated),
+		MOR_TEST(test_limit),
+		MOR_TEST(test_valid_entry),
+		MOR_TEST(test_bad_records),
+		MOR_TEST(test_json_spellings),
 		MOR_TEST(test_records_of_any_kind),
-		MOR_TEST(test_read_error),	      MOR_TEST(test_descriptor_up_to_an_end),
-		MOR_TEST(test_quick_lengths), MOR_TEST(test_sink_that_refuses),     MOR_TEST(test_varints),
+		MOR_TEST(test_read_error),
+		MOR_TEST(test_descriptor_up_to_an_end),
+		MOR_TEST(test_quick_lengths),
+		MOR_TEST(test_sink_that_refuses),
+		MOR_TEST(test_varints),
 		MOR_TEST(test_quick_and_careful_agree),
 	};
 

@@ -22,20 +22,25 @@ struct world {
 
 static struct mor_entry_vname vname(const char *signature, const char *path, const char *language)
 {
-	return (struct mor_entry_vname){ true, { mor_slice_of(signature), MOR_SLICE("c"), MOR_SLICE(""),
-						 mor_slice_of(path), mor_slice_of(language) } };
+	return (struct mor_entry_vname){ true,
+					 { mor_slice_of(signature), MOR_SLICE("c"), MOR_SLICE(""),
+					   mor_slice_of(path), mor_slice_of(language) } };
 }
 
 static void fact(struct world *w, struct mor_entry_vname source_name, const char *name, const char *value)
 {
-	struct mor_entry entry = { .source = source_name, .fact_name = mor_slice_of(name), .fact_value = mor_slice_of(value) };
+	struct mor_entry entry = { .source = source_name,
+				   .fact_name = mor_slice_of(name),
+				   .fact_value = mor_slice_of(value) };
 
 	assert_int_equal(mor_graph_add(w->graph, &entry), 0);
 }
 
 static void edge(struct world *w, struct mor_entry_vname from, const char *kind, struct mor_entry_vname to)
 {
-	struct mor_entry entry = { .source = from, .target = to, .edge_kind = mor_slice_of(kind), .fact_name = MOR_SLICE("/") };
+	struct mor_entry entry = {
+		.source = from, .target = to, .edge_kind = mor_slice_of(kind), .fact_name = MOR_SLICE("/")
+	};
 
 	assert_int_equal(mor_graph_add(w->graph, &entry), 0);
 }
@@ -88,7 +93,8 @@ static void note(const struct mor_verify_finding *finding, void *arg)
 		w->failed++;
 	else
 		w->shown++;
-	snprintf(w->last, sizeof(w->last), "%s:%u:%u: %s", finding->file, finding->line, finding->column, finding->text);
+	snprintf(w->last, sizeof(w->last), "%s:%u:%u: %s", finding->file, finding->line, finding->column,
+		 finding->text);
 }
 
 static int verify_with(struct world *w, const char *goals, const struct mor_verify_options *opt)
@@ -122,15 +128,17 @@ static void test_goals_that_hold(void **state)
 {
 	static const char *const cases[] = {
 		"//- @foo defines/binding F\n//- F.node/kind function\n",
-		"//- F.node/kind function @foo defines/binding F\n",            /* two on a line, the fact first */
-		"//- @foo defines/binding F\n//- F.complete definition\n//- F param.0 X\n//- @#0x defines/binding X\n",
+		"//- F.node/kind function @foo defines/binding F\n", /* two on a line, the fact first */
+		"//- @foo defines/binding F\n//- F.complete definition\n//- F param.0 X\n//- @#0x "
+		"defines/binding X\n",
 		"//- @foo defines/binding _\n",
 		"//- @foo defines/binding _Single\n",
 		"//- @foo defines/binding vname(\"foo#f\", \"c\", \"\", \"a.c\", \"c++\")\n",
-		"//- @foo defines/binding vname(_, c, _, Path, _)\n//- vname(\"\", _, _, Path, \"\").node/kind file\n",
+		"//- @foo defines/binding vname(_, c, _, Path, _)\n//- vname(\"\", _, _, Path, \"\").node/kind "
+		"file\n",
 		"//- @foo.loc/start @^foo\n//- @foo.loc/end @$foo\n",
 		"//- @#1x ref X\n//- @#0x defines/binding X\n",
-		"//- @#1x ref/other _\n",                                       /* anchors of one place are one */
+		"//- @#1x ref/other _\n", /* anchors of one place are one */
 		"//- @#1x /kythe/edge/ref _\n",
 		"//- @+1foo defines/binding _\n",
 		"//- @:2foo defines/binding _\n",
@@ -139,18 +147,22 @@ static void test_goals_that_hold(void **state)
 		"//- { @foo defines/binding F\n//-   F.node/kind function }\n",
 		"//- @foo defines/binding F\n//- !{ F.node/kind variable }\n",
 		"//- !{ @foo ref _ }\n",
-		"//- !{ @\"return\" ref _ }\n",                                  /* no anchor at all */
+		"//- !{ @\"return\" ref _ }\n", /* no anchor at all */
 		"  \t//-@foo defines/binding _\n",
 		"///- @foo defines/binding F\n//- F.node/kind function\n",
 		"\t///-@foo defines/binding _\n",
 		/* = names what stands there, wherever an expression may stand */
-		"//- V=vname(\"foo#f\", c, \"\", \"a.c\", \"c++\").node/kind function\n//- @foo defines/binding V\n",
-		"//- V = vname(\"foo#f\", _, _, _, _) param.0 X\n//- @#0x defines/binding X\n//- V.complete definition\n",
+		"//- V=vname(\"foo#f\", c, \"\", \"a.c\", \"c++\").node/kind function\n//- @foo "
+		"defines/binding V\n",
+		"//- V = vname(\"foo#f\", _, _, _, _) param.0 X\n//- @#0x defines/binding X\n//- V.complete "
+		"definition\n",
 		"//- @foo defines/binding F = vname(_, _, _, \"a.c\", _)\n//- F.node/kind function\n",
 		"//- AnchorX=@foo.node/kind anchor\n//- AnchorX.loc/start @^foo\n//- AnchorX.loc/end @$foo\n",
-		"//- A=@foo defines/binding F=G=vname(\"foo#f\", _, _, _, _)\n//- G.node/kind function\n//- F param.0 _\n//- A.loc/start _\n",
+		"//- A=@foo defines/binding F=G=vname(\"foo#f\", _, _, _, _)\n//- G.node/kind function\n//- F "
+		"param.0 _\n//- A.loc/start _\n",
 		"//- @foo defines/binding _ = vname(\"foo#f\", _, _, _, _)\n",
-		"//- @foo defines/binding vname(S = \"foo#f\", _, _, _, _)\n//- vname(S, _, _, _, _).node/kind function\n",
+		"//- @foo defines/binding vname(S = \"foo#f\", _, _, _, _)\n//- vname(S, _, _, _, _).node/kind "
+		"function\n",
 		"//- A = B\n//- B = vname(\"foo#f\", _, _, _, _)\n//- @foo defines/binding A\n",
 		/* blanks do not count, nor do line ends */
 		"//- @ # 1 x ref X @#0x defines/binding X\n",
@@ -189,18 +201,23 @@ static void test_goals_that_do_not_hold(void **state)
 	} cases[] = {
 		{ "//- @foo ref _\n", "a.c:1:5: not met: @foo ref _" },
 		{ "//- @foo ref _\n", "what it has: " },
-		{ "//- @foo defines/binding F\n//- F.node/kind variable\n", "a.c:2:5: not met: F.node/kind variable; F is vname(\"foo#f\"" },
+		{ "//- @foo defines/binding F\n//- F.node/kind variable\n",
+		  "a.c:2:5: not met: F.node/kind variable; F is vname(\"foo#f\"" },
 		{ "//- @\"return\" ref _\n", "there is no anchor for @\"return\", at line 2, column 18" },
 		{ "//- @foo defines/binding F\n//- F param.1 _\n", "not met: F param.1 _" },
 		{ "//- @foo defines/binding F\n//- @#0x defines/binding F\n", "a.c:2:5: not met" },
 		{ "//- @foo defines/binding F\n//- !{ F.node/kind function }\n", "met, but must not be" },
 		{ "//- @foo.loc/start 1\n", "not met" },
-		{ "//- V=vname(\"foo#f\", _, _, _, _).node/kind variable\n//- @foo defines/binding V\n", "not met" },
-		{ "//- @foo defines/binding F = vname(\"x#v\", _, _, _, _)\n//- F.node/kind function\n", "not met" },
+		{ "//- V=vname(\"foo#f\", _, _, _, _).node/kind variable\n//- @foo defines/binding V\n",
+		  "not met" },
+		{ "//- @foo defines/binding F = vname(\"x#v\", _, _, _, _)\n//- F.node/kind function\n",
+		  "not met" },
 		{ "//- @foo defines/binding _ = vname(\"x#v\", _, _, _, _)\n", "not met" },
 		{ "//- @foo defines/binding A=B=vname(\"x#v\", _, _, _, _)\n//- !{ A ref B }\n", "not met" },
-		{ "//- @foo defines/binding F\n//- F param.N _\n//- N = 1\n", "a.c:3:5: not met: N = 1; N is \"0\"" },
-		{ "//- @foo defines/binding F\n//- F nosuch.N _\n//- !{ F nosuch.N _ }\n", "not met: F nosuch.N _" },
+		{ "//- @foo defines/binding F\n//- F param.N _\n//- N = 1\n",
+		  "a.c:3:5: not met: N = 1; N is \"0\"" },
+		{ "//- @foo defines/binding F\n//- F nosuch.N _\n//- !{ F nosuch.N _ }\n",
+		  "not met: F nosuch.N _" },
 		{ "//- @foo defines/binding A\n//- @#0x defines/binding B\n//- A = B\n", "not met: A = B" },
 	};
 
@@ -220,7 +237,9 @@ static void test_islands(void **state)
 	struct world w;
 
 	(void)state;
-	assert_int_equal(verify(&w, "//- @foo ref _\n//- @#1x ref X\n//- X.node/kind variable\n//- @#0x ref _\n"), 1);
+	assert_int_equal(verify(&w,
+				"//- @foo ref _\n//- @#1x ref X\n//- X.node/kind variable\n//- @#0x ref _\n"),
+			 1);
 	assert_int_equal(w.failed, 2);
 }
 
@@ -238,9 +257,11 @@ static void test_what_cannot_be_read(void **state)
 		{ "//-\n//- @:2foo ref _\n", "an anchor looks at a line below its goal" },
 		{ "//- @:1foo ref _\n", "an anchor looks at a line below its goal" },
 		{ "//- @+1\"defines\" ref _\n//- @foo defines/binding _\n", "holds goals, and no code" },
-		{ "//- fact(_, _, _, _, _) ref _\n", "a.c:1:9: fact(...) is not supported: only vname(...) is" },
+		{ "//- fact(_, _, _, _, _) ref _\n",
+		  "a.c:1:9: fact(...) is not supported: only vname(...) is" },
 		{ "//- @foo ref Foo(_)\n", "Foo(...) is not supported" },
-		{ "//- { @foo defines/binding _ !{ @foo ref _ } }\n", "a group inside a group is not supported" },
+		{ "//- { @foo defines/binding _ !{ @foo ref _ } }\n",
+		  "a group inside a group is not supported" },
 		{ "//- { { @foo defines/binding _ } }\n", "a group inside a group is not supported" },
 		{ "//- !{ }\n", "a.c:1:5: a group without a goal" },
 		{ "//- @foo ref \"a\\q\"\n", "no such escape in a string" },
@@ -278,14 +299,26 @@ static void test_options(void **state)
 	struct world w;
 
 	(void)state;
-	assert_int_equal(verify_with(&w, "//- @foo defines/binding F\n", &(struct mor_verify_options){ .singletons = true }), 0);
+	assert_int_equal(verify_with(&w, "//- @foo defines/binding F\n",
+				     &(struct mor_verify_options){ .singletons = true }),
+			 0);
 	assert_int_equal(verify_with(&w, "#! @foo ref _\n", &(struct mor_verify_options){ .prefix = "#!" }), 1);
-	assert_int_equal(verify_with(&w, "///- nonsense\n//- @foo defines/binding _\n", &(struct mor_verify_options){ .prefix = "//-" }), 0);
-	assert_int_equal(verify_with(&w, "//- nonsense ~\n///- @foo defines/binding _\n", &(struct mor_verify_options){ .prefix = "///-" }), 0);
+	assert_int_equal(verify_with(&w, "///- nonsense\n//- @foo defines/binding _\n",
+				     &(struct mor_verify_options){ .prefix = "//-" }),
+			 0);
+	assert_int_equal(verify_with(&w, "//- nonsense ~\n///- @foo defines/binding _\n",
+				     &(struct mor_verify_options){ .prefix = "///-" }),
+			 0);
 	/* The goals are what is in the group, to its end. */
-	assert_int_equal(verify_with(&w, " /* GOAL @foo defines/binding _ */\n", &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }), 0);
-	assert_int_equal(verify_with(&w, " /* GOAL @foo ref _ */\n", &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }), 1);
-	assert_int_equal(verify_with(&w, "x /* GOAL ~ */\n", &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }), 0);
+	assert_int_equal(verify_with(&w, " /* GOAL @foo defines/binding _ */\n",
+				     &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }),
+			 0);
+	assert_int_equal(verify_with(&w, " /* GOAL @foo ref _ */\n",
+				     &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }),
+			 1);
+	assert_int_equal(verify_with(&w, "x /* GOAL ~ */\n",
+				     &(struct mor_verify_options){ .regex = "\\s*/\\* GOAL (.*) \\*/" }),
+			 0);
 	assert_int_equal(verify_with(&w, "//- A.node/kind _\n//- B.node/kind _\n//- A = B\n//- A ref B\n",
 				     &(struct mor_verify_options){ .steps = 3 }),
 			 MORTISE_ELIMIT);
@@ -332,7 +365,8 @@ static void test_unknown_file(void **state)
 	(void)state;
 	make_graph(&w, "");
 	assert_int_equal(mor_verifier_new(w.graph, NULL, &verifier, NULL), 0);
-	assert_int_equal(mor_verifier_add(verifier, "b.c", MOR_SLICE("//- @b ref _\nb\n"), &w.err), MORTISE_EINPUT);
+	assert_int_equal(mor_verifier_add(verifier, "b.c", MOR_SLICE("//- @b ref _\nb\n"), &w.err),
+			 MORTISE_EINPUT);
 	says(w.err.text, "b.c:1:5: no file node in the stream has this text");
 	mor_verifier_free(verifier);
 	mor_graph_free(w.graph);
@@ -345,9 +379,11 @@ static void test_no_memory(void **state)
 	for (long n = 0;; n++) {
 		struct mor_graph *graph = NULL;
 		struct mor_verifier *verifier = NULL;
-		struct mor_entry entry = { .source = vname("", "a.c", ""), .fact_name = MOR_SLICE("/kythe/node/kind"),
+		struct mor_entry entry = { .source = vname("", "a.c", ""),
+					   .fact_name = MOR_SLICE("/kythe/node/kind"),
 					   .fact_value = MOR_SLICE("file") };
-		struct mor_entry text = { .source = vname("", "a.c", ""), .fact_name = MOR_SLICE("/kythe/text"),
+		struct mor_entry text = { .source = vname("", "a.c", ""),
+					  .fact_name = MOR_SLICE("/kythe/text"),
 					  .fact_value = MOR_SLICE("//- F.node/kind file\n//- F.text _\n") };
 		struct world w = { 0 };
 		int r;
@@ -373,10 +409,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_goals_that_hold), MOR_TEST(test_goals_that_do_not_hold),
-		MOR_TEST(test_islands),	     MOR_TEST(test_what_cannot_be_read),
-		MOR_TEST(test_options),	     MOR_TEST(test_shown),
-		MOR_TEST(test_regex_refused),
-		MOR_TEST(test_unknown_file),    MOR_TEST(test_no_memory),
+		MOR_TEST(test_islands),         MOR_TEST(test_what_cannot_be_read),
+		MOR_TEST(test_options),         MOR_TEST(test_shown),
+		MOR_TEST(test_regex_refused),   MOR_TEST(test_unknown_file),
+		MOR_TEST(test_no_memory),
 	};
 
 	return mor_run_group("kythe/entries/verify", tests);

@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "kythe/stage/own.h"
 #include "help.h"
+#include "kythe/stage/own.h"
 
 /* ---- the cache ---- */
 
 static void test_second_staging_writes_nothing(void **state)
 {
-	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("a", 1), INPUT("b", 2), INPUT("c", 1), INPUT("empty", 0)));
+	struct mor_unit unit =
+		unit_of("/w", INPUTS(INPUT("a", 1), INPUT("b", 2), INPUT("c", 1), INPUT("empty", 0)));
 	struct mor_stager_stats stats;
 
 	(void)state;
@@ -68,7 +69,8 @@ static void test_touched_in_a_run(void **state)
 	mor_stage_drop(stager, &stage);
 }
 
-/* Mode, time and size are ours: a blob that has others was touched, and is written anew; and so is one with other bytes. */
+/* Mode, time and size are ours: a blob that has others was touched, and is written anew; and so is one
+ * with other bytes. */
 static void test_tampered_blob(void **state)
 {
 	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("a", 1)));
@@ -88,7 +90,9 @@ static void test_tampered_blob(void **state)
 		if (way == 3) {
 			assert_int_equal(chmod(blob, 0644), 0);
 			assert_int_equal(truncate(blob, 1), 0);
-			assert_int_equal(utimensat(AT_FDCWD, blob, (struct timespec[2]){ { 1, 0 }, { 1, 0 } }, 0), 0);
+			assert_int_equal(utimensat(AT_FDCWD, blob, (struct timespec[2]){ { 1, 0 }, { 1, 0 } },
+						   0),
+					 0);
 			assert_int_equal(chmod(blob, 0444), 0);
 		}
 		if (way == 4) {
@@ -107,7 +111,8 @@ static void test_tampered_blob(void **state)
 	}
 }
 
-/* Stages of runs that were killed go when the next one begins; those of the living stay, whatever they are called. */
+/* Stages of runs that were killed go when the next one begins; those of the living stay, whatever
+ * they are called. */
 static void test_orphans(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *living = new_stager("orphans"), *next = NULL;
@@ -178,7 +183,8 @@ static void test_cache_refused(void **state)
 	assert_non_null(strstr(err.text, "file/cache: Not a directory"));
 	assert_int_equal(mkdir(in_dir("linked"), 0700), 0);
 	assert_int_equal(symlink("/tmp", in_dir("linked/blobs")), 0);
-	assert_int_equal(mor_stager_new(in_dir("linked"), &stager, &err), MORTISE_ESYSTEM); /* no links inside it */
+	/* no links inside it */
+	assert_int_equal(mor_stager_new(in_dir("linked"), &stager, &err), MORTISE_ESYSTEM);
 	assert_null(stager);
 }
 
@@ -193,8 +199,8 @@ static void wanted_tree(const struct mor_unit *unit, struct mor_buf *out)
 	mor_remove_tree_at(AT_FDCWD, model);
 	mor_buf_printf(&script, "mkdir -p %s%s", model, unit->working_directory);
 	for (size_t i = 0; i < unit->input_count; i++)
-		mor_buf_printf(&script, " && mkdir -p $(dirname %s%s) && touch %s%s", model, unit->inputs[i].path, model,
-			       unit->inputs[i].path);
+		mor_buf_printf(&script, " && mkdir -p $(dirname %s%s) && touch %s%s", model,
+			       unit->inputs[i].path, model, unit->inputs[i].path);
 	mor_buf_byte(&script, '\0');
 	assert_int_equal(system(script.data), 0);
 	list_tree(model, out);
@@ -206,12 +212,13 @@ static uint32_t next_random(uint32_t *seed)
 	return *seed >> 8;
 }
 
-/* After any sequence of units the tree is exactly that of the last one (R28 of docs/dialects/kythe.md). Some units
- * contradict themselves: then the stage is empty, and the next one starts anew. */
+/* After any sequence of units the tree is exactly that of the last one (R28 of docs/dialects/kythe.md). Some
+ * units contradict themselves: then the stage is empty, and the next one starts anew. */
 static void test_random_sequences(void **state)
 {
-	static const char *const names[] = { "/a", "/b", "/a/b", "/a/b/c", "/a/x", "/b/a/a", "/w/a", "/w/b/c", "/w/b", "/c/d/e/f",
-					     "/c/d", "/w/v/u", "/a/q/../x", "/c/d/../y" };
+	static const char *const names[] = { "/a",     "/b",     "/a/b",      "/a/b/c",   "/a/x",
+					     "/b/a/a", "/w/a",   "/w/b/c",    "/w/b",     "/c/d/e/f",
+					     "/c/d",   "/w/v/u", "/a/q/../x", "/c/d/../y" };
 	static const char *const dirs[] = { "/", "/w", "/w/b", "/a", "/nowhere/at/all", "/c/d" };
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("random");
 	struct mor_stage stage = { 0 };
@@ -227,7 +234,8 @@ static void test_random_sequences(void **state)
 		int r;
 
 		for (size_t i = 0; i < unit.input_count; i++)
-			inputs[i] = (struct mor_input)INPUT(names[next_random(&seed) % 14], next_random(&seed) % CONTENTS);
+			inputs[i] = (struct mor_input)INPUT(names[next_random(&seed) % 14],
+							    next_random(&seed) % CONTENTS);
 		r = mor_stage_fit(stager, kzip, &unit, MOR_STAGE_ROOT, &stage, &err);
 		if (r < 0) {
 			if (r != MORTISE_EINPUT)
@@ -253,7 +261,8 @@ static void test_squatters(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("squatters");
 	struct mor_unit first = unit_of("/", INPUTS(INPUT("a/b/c", 1), INPUT("a/d/e", 2), INPUT("f", 3)));
-	struct mor_unit none = unit_of("/", INPUTS(INPUT("f", 3))), second = unit_of("/", INPUTS(INPUT("g/h/i", 1), INPUT("g/j", 2), INPUT("f", 3)));
+	struct mor_unit none = unit_of("/", INPUTS(INPUT("f", 3))),
+			second = unit_of("/", INPUTS(INPUT("g/h/i", 1), INPUT("g/j", 2), INPUT("f", 3)));
 	struct mor_stage stage = { 0 };
 	int root;
 
@@ -270,12 +279,14 @@ static void test_squatters(void **state)
 	mor_stage_drop(stager, &stage);
 }
 
-/* Of several stages the nearest is changed, but never the one that is shown; a record that fails spoils none. */
+/* Of several stages the nearest is changed, but never the one that is shown; a record that
+ * fails spoils none. */
 static void test_nearest(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("nearest");
 	struct mor_input many[100], others[100];
-	struct mor_unit a = unit_of("/w", many, 100), b = unit_of("/w", others, 100), half = unit_of("/w", many, 90);
+	struct mor_unit a = unit_of("/w", many, 100), b = unit_of("/w", others, 100),
+			half = unit_of("/w", many, 90);
 	struct mor_unit less = unit_of("/w", many, 89);
 	struct mor_kzip *lacking = make_kzip("lacking.kzip", 1);
 	struct mor_unit bad = unit_of("/w", INPUTS(INPUT("x", 1), INPUT("x", 2)));
@@ -292,24 +303,35 @@ static void test_nearest(void **state)
 		others[i] = (struct mor_input)INPUT(names[1][i], 2);
 	}
 	for (int round = 0; round < 3; round++) {
-		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &a, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &a, MOR_STAGE_ROOT, stages, 3, &shown,
+						       &err),
+				 0);
 		expect_content(&stages[shown], "w/a/99", 1);
 		assert_int_equal(shown, 1);
-		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &b, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &b, MOR_STAGE_ROOT, stages, 3, &shown,
+						       &err),
+				 0);
 		expect_content(&stages[shown], "w/b/99", 2);
 		assert_int_equal(shown, 0);
-		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &bad, MOR_STAGE_ROOT, stages, 3, &shown, &err), MORTISE_EINPUT);
+		assert_int_equal(mor_stage_fit_nearest(stager, kzip, &bad, MOR_STAGE_ROOT, stages, 3, &shown,
+						       &err),
+				 MORTISE_EINPUT);
 		assert_int_equal(shown, 0);
 	}
 	assert_int_equal(mor_stager_stats(stager).linked, 200);
-	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &half, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &half, MOR_STAGE_ROOT, stages, 3, &shown, &err),
+			 0);
 	assert_int_equal(shown, 1);
 	assert_int_equal(mor_stager_stats(stager).linked, 200);
-	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &half, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
+	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &half, MOR_STAGE_ROOT, stages, 3, &shown, &err),
+			 0);
 	assert_int_equal(shown, 1); /* it fits as it is */
-	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &less, MOR_STAGE_ROOT, stages, 3, &shown, &err), 0);
-	assert_int_equal(shown, 2); /* though the other one is nearer: it is shown, and would have to be changed */
-	assert_int_equal(mor_stage_fit_nearest(stager, lacking, &less, MOR_STAGE_ROOT, stages, 3, &shown, &err), MORTISE_EINPUT);
+	assert_int_equal(mor_stage_fit_nearest(stager, kzip, &less, MOR_STAGE_ROOT, stages, 3, &shown, &err),
+			 0);
+	/* though the other one is nearer: it is shown, and would have to be changed */
+	assert_int_equal(shown, 2);
+	assert_int_equal(mor_stage_fit_nearest(stager, lacking, &less, MOR_STAGE_ROOT, stages, 3, &shown, &err),
+			 MORTISE_EINPUT);
 	mor_kzip_free(lacking);
 	for (unsigned i = 0; i < 3; i++)
 		mor_stage_drop(stager, &stages[i]);
@@ -338,7 +360,8 @@ static void test_only_what_differs(void **state)
 static void test_starved(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
-	struct mor_unit first = unit_of("", INPUTS(INPUT("a", 1), INPUT("../b", 2))), second = unit_of("/w", INPUTS(INPUT("a", 1), INPUT("c", 3)));
+	struct mor_unit first = unit_of("", INPUTS(INPUT("a", 1), INPUT("../b", 2))),
+			second = unit_of("/w", INPUTS(INPUT("a", 1), INPUT("c", 3)));
 	struct mor_stage stage = { 0 };
 	int r = MORTISE_ENOMEM, failures = 0;
 
@@ -365,10 +388,17 @@ static void test_starved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_second_staging_writes_nothing), MOR_TEST(test_tampered_blob), MOR_TEST(test_touched_in_a_run),
-		MOR_TEST(test_orphans), MOR_TEST(test_output_dir), MOR_TEST(test_cache_refused),
-		MOR_TEST(test_random_sequences), MOR_TEST(test_squatters), MOR_TEST(test_nearest),
-		MOR_TEST(test_only_what_differs), MOR_TEST(test_starved),
+		MOR_TEST(test_second_staging_writes_nothing),
+		MOR_TEST(test_tampered_blob),
+		MOR_TEST(test_touched_in_a_run),
+		MOR_TEST(test_orphans),
+		MOR_TEST(test_output_dir),
+		MOR_TEST(test_cache_refused),
+		MOR_TEST(test_random_sequences),
+		MOR_TEST(test_squatters),
+		MOR_TEST(test_nearest),
+		MOR_TEST(test_only_what_differs),
+		MOR_TEST(test_starved),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -29,7 +29,9 @@ const char *in_dir(const char *name)
 
 const char *content_of(unsigned number)
 {
-	static const char *const contents[CONTENTS] = { "", "one\n", "two, longer\n", "int main(void);\n", "4", "five 5 five\n" };
+	static const char *const contents[CONTENTS] = {
+		"", "one\n", "two, longer\n", "int main(void);\n", "4", "five 5 five\n"
+	};
 
 	return contents[number];
 }
@@ -43,7 +45,8 @@ struct mor_kzip *make_kzip(const char *name, unsigned contents)
 
 	assert_int_equal(mor_kzip_writer_new(in_dir(name), MOR_KZIP_JSON, &writer, &err), 0);
 	for (unsigned i = 0; i < contents; i++) {
-		assert_int_equal(mor_kzip_writer_add_bytes(writer, mor_slice_of(content_of(i)), digest, &err), 0);
+		assert_int_equal(mor_kzip_writer_add_bytes(writer, mor_slice_of(content_of(i)), digest, &err),
+				 0);
 		memcpy(digests[i], digest, sizeof(digest));
 	}
 	assert_int_equal(mor_kzip_writer_finish(writer, &err), 0);
@@ -69,8 +72,12 @@ int group_teardown(void **state)
 
 struct mor_unit unit_of(const char *working_dir, struct mor_input *inputs, size_t count)
 {
-	return (struct mor_unit){ .vname = MOR_VNAME_EMPTY, .inputs = inputs, .input_count = count, .output_key = "",
-				  .working_directory = working_dir, .entry_context = "" };
+	return (struct mor_unit){ .vname = MOR_VNAME_EMPTY,
+				  .inputs = inputs,
+				  .input_count = count,
+				  .output_key = "",
+				  .working_directory = working_dir,
+				  .entry_context = "" };
 }
 
 struct mor_stager *new_stager(const char *cache)
@@ -83,7 +90,8 @@ struct mor_stager *new_stager(const char *cache)
 	return stager;
 }
 
-void fit(struct mor_stager *stager, const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage *stage)
+void fit(struct mor_stager *stager, const struct mor_unit *unit, enum mor_stage_mode mode,
+	 struct mor_stage *stage)
 {
 	mortise_error err = { 0 };
 
@@ -113,7 +121,8 @@ void expect_refused(const struct mor_unit *unit, enum mor_stage_mode mode, const
 
 void expect_content(const struct mor_stage *stage, const char *path, unsigned number)
 {
-	int root = open(stage->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int root = open(stage->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    fd = openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char text[100];
 	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	struct stat st;
@@ -136,7 +145,10 @@ void list_tree(const char *root, struct mor_buf *out)
 	size_t n;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "cd '%s' && find . -mindepth 1 \\( -type d -printf '%%P/\\n' -o -printf '%%P\\n' \\) | LC_ALL=C sort", root);
+	snprintf(command, sizeof(command),
+		 "cd '%s' && find . -mindepth 1 \\( -type d -printf '%%P/\\n' -o -printf '%%P\\n' \\) | "
+		 "LC_ALL=C sort",
+		 root);
 	f = popen(command, "re");
 	assert_non_null(f);
 	while ((n = fread(buffer, 1, sizeof(buffer), f)) > 0)
@@ -153,7 +165,8 @@ static bool leads_to_listed(const struct mor_stage *stage, const char *path, siz
 	return false;
 }
 
-/* The stage tells its directories: all of them are on the way to one that is listed, and each that is listed is there. */
+/* The stage tells its directories: all of them are on the way to one that is listed, and each that is
+ * listed is there. */
 static void expect_directories(const struct mor_stage *stage, const char *tree)
 {
 	char path[2 * PATH_MAX];

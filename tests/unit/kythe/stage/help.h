@@ -8,7 +8,7 @@
 #include "kythe/stage/stage.h"
 
 #define CONTENTS 6
-#define MISSING "0000000000000000000000000000000000000000000000000000000000000000"
+#define MISSING  "0000000000000000000000000000000000000000000000000000000000000000"
 
 extern char digests[CONTENTS][65];
 extern struct mor_kzip *kzip;
@@ -16,7 +16,9 @@ extern struct mor_kzip *kzip;
 /* clang-format off */
 #define INPUT(path, number) { MOR_VNAME_EMPTY, path, digests[number], NULL, 0 }
 /* clang-format on */
-#define INPUTS(...) ((struct mor_input[]){ __VA_ARGS__ }), sizeof((struct mor_input[]){ __VA_ARGS__ }) / sizeof(struct mor_input)
+#define INPUTS(...) \
+	((struct mor_input[]){ __VA_ARGS__ }), \
+		sizeof((struct mor_input[]){ __VA_ARGS__ }) / sizeof(struct mor_input)
 
 const char *in_dir(const char *name);
 const char *content_of(unsigned number);
@@ -25,7 +27,8 @@ int group_setup(void **state);
 int group_teardown(void **state);
 struct mor_unit unit_of(const char *working_dir, struct mor_input *inputs, size_t count);
 struct mor_stager *new_stager(const char *cache);
-void fit(struct mor_stager *stager, const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage *stage);
+void fit(struct mor_stager *stager, const struct mor_unit *unit, enum mor_stage_mode mode,
+	 struct mor_stage *stage);
 /* Afterwards the stage is empty, and says so. */
 void expect_refused(const struct mor_unit *unit, enum mor_stage_mode mode, const char *text);
 void expect_content(const struct mor_stage *stage, const char *path, unsigned number);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staging of one unit: R26 to R28 of docs/dialects/kythe.md, and what cannot be shown (hostile paths, one path twice, a file that is also a directory). */
+/* Staging of one unit: R26 to R28 of docs/dialects/kythe.md, and what cannot be shown (hostile paths, one path
+ * twice, a file that is also a directory). */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,12 +20,12 @@ static void test_working_dir(void **state)
 	static const struct {
 		const char *working_dir, *path, *want;
 	} cases[] = {
-		{ "", "a.c", "/kythe-unit" },          { "/w", "../../a.c", "/w" },
-		{ "/w/../v/./", "a.c", "/v" },         { "/", "a.c", "/" },
-		{ "", "../a.c", "/kythe-unit/d" },     { "", "x/../../../a.c", "/kythe-unit/d/d" },
-		{ "sub", "a.c", "/kythe-unit/sub" },   { "../sub", "a.c", "/kythe-unit/sub" },
-		{ "../..", "../a.c", "/kythe-unit" },  { "", "/usr/../../a.c", "/kythe-unit" },
-		{ "", "..", "/kythe-unit/d" },         { "/..", "a", "/" },
+		{ "", "a.c", "/kythe-unit" },         { "/w", "../../a.c", "/w" },
+		{ "/w/../v/./", "a.c", "/v" },        { "/", "a.c", "/" },
+		{ "", "../a.c", "/kythe-unit/d" },    { "", "x/../../../a.c", "/kythe-unit/d/d" },
+		{ "sub", "a.c", "/kythe-unit/sub" },  { "../sub", "a.c", "/kythe-unit/sub" },
+		{ "../..", "../a.c", "/kythe-unit" }, { "", "/usr/../../a.c", "/kythe-unit" },
+		{ "", "..", "/kythe-unit/d" },        { "/..", "a", "/" },
 	};
 
 	(void)state;
@@ -43,14 +44,17 @@ static void test_working_dir(void **state)
 static void test_root(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
-	struct mor_unit unit = unit_of("/w/d", INPUTS(INPUT("a.c", 1), INPUT("./x//y/../z.h", 2), INPUT("../up.h", 3),
-						      INPUT("/usr/include/q.h", 4), INPUT("../../../../../etc/shadow", 5)));
+	struct mor_unit unit =
+		unit_of("/w/d", INPUTS(INPUT("a.c", 1), INPUT("./x//y/../z.h", 2), INPUT("../up.h", 3),
+				       INPUT("/usr/include/q.h", 4), INPUT("../../../../../etc/shadow", 5)));
 	struct mor_stage stage = { 0 };
 
 	(void)state;
 	fit(stager, &unit, MOR_STAGE_ROOT, &stage);
 	assert_string_equal(stage.working_dir, "/w/d");
-	expect_tree(&stage, "etc/\netc/shadow\nusr/\nusr/include/\nusr/include/q.h\nw/\nw/d/\nw/d/a.c\nw/d/x/\nw/d/x/y/\nw/d/x/z.h\nw/up.h\n");
+	expect_tree(
+		&stage,
+		"etc/\netc/shadow\nusr/\nusr/include/\nusr/include/q.h\nw/\nw/d/\nw/d/a.c\nw/d/x/\nw/d/x/y/\nw/d/x/z.h\nw/up.h\n");
 	expect_content(&stage, "w/d/a.c", 1);
 	expect_content(&stage, "w/d/x/z.h", 2);
 	expect_content(&stage, "w/up.h", 3);
@@ -63,7 +67,8 @@ static void test_root(void **state)
 static void test_empty_working_dir(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
-	struct mor_unit none = unit_of("/deep/work", NULL, 0), other = unit_of("/w/d", INPUTS(INPUT("/x/a", 0)));
+	struct mor_unit none = unit_of("/deep/work", NULL, 0),
+			other = unit_of("/w/d", INPUTS(INPUT("/x/a", 0)));
 	struct mor_stage stage = { 0 };
 
 	(void)state;
@@ -84,7 +89,8 @@ static void test_own_working_dir(void **state)
 	(void)state;
 	fit(stager, &unit, MOR_STAGE_ROOT, &stage);
 	assert_string_equal(stage.working_dir, "/kythe-unit/d/d");
-	expect_tree(&stage, "c.h\nkythe-unit/\nkythe-unit/b.h\nkythe-unit/d/\nkythe-unit/d/d/\nkythe-unit/d/d/a.c\n");
+	expect_tree(&stage,
+		    "c.h\nkythe-unit/\nkythe-unit/b.h\nkythe-unit/d/\nkythe-unit/d/d/\nkythe-unit/d/d/a.c\n");
 	assert_string_equal(stage.directories[0], "kythe-unit/d/d"); /* none above it */
 	mor_stage_drop(stager, &stage);
 }
@@ -107,12 +113,17 @@ static void test_many_steps_up(void **state)
 	mor_stage_drop(stager, &stage);
 }
 
-/* What the arguments pass on their way must be there; where an input says otherwise, or the mode cannot show it, it is not. */
+/* What the arguments pass on their way must be there; where an input says otherwise, or the mode cannot show
+ * it, it is not. */
 static void test_detours_of_arguments(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
-	const char *arguments[] = { "cc", "-I/opt/lib/pkgconfig/../../include", "-Igen/../inc", "-isystem", "sys/../inc", "--sysroot=r/../r2",
-				    "-Ia.c/../inc", "-Ia.c/deep/../../inc", "-DX=1/../2", "-I../../..", "-o", "/../x" };
+	const char *arguments[] = { "cc",           "-I/opt/lib/pkgconfig/../../include",
+				    "-Igen/../inc", "-isystem",
+				    "sys/../inc",   "--sysroot=r/../r2",
+				    "-Ia.c/../inc", "-Ia.c/deep/../../inc",
+				    "-DX=1/../2",   "-I../../..",
+				    "-o",           "/../x" };
 	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("a.c", 1), INPUT("/opt/include/b.h", 2)));
 	struct mor_stage stage = { 0 };
 
@@ -120,7 +131,9 @@ static void test_detours_of_arguments(void **state)
 	unit.arguments = arguments;
 	unit.argument_count = sizeof(arguments) / sizeof(*arguments);
 	fit(stager, &unit, MOR_STAGE_ROOT, &stage);
-	expect_tree(&stage, "opt/\nopt/include/\nopt/include/b.h\nopt/lib/\nopt/lib/pkgconfig/\nw/\nw/1/\nw/a.c\nw/gen/\nw/r/\nw/sys/\n");
+	expect_tree(
+		&stage,
+		"opt/\nopt/include/\nopt/include/b.h\nopt/lib/\nopt/lib/pkgconfig/\nw/\nw/1/\nw/a.c\nw/gen/\nw/r/\nw/sys/\n");
 	unit.input_count = 1;
 	fit(stager, &unit, MOR_STAGE_DIR, &stage);
 	expect_tree(&stage, "1/\na.c\ngen/\nr/\nsys/\n");
@@ -153,7 +166,8 @@ static void test_dir_mode_refuses(void **state)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct mor_unit unit = unit_of("/w", INPUTS(INPUT("ok.c", 1), INPUT(paths[i], 2)));
 
-		expect_refused(&unit, MOR_STAGE_DIR, "cannot be shown without namespaces: the path is absolute");
+		expect_refused(&unit, MOR_STAGE_DIR,
+			       "cannot be shown without namespaces: the path is absolute");
 	}
 }
 
@@ -164,7 +178,8 @@ static void test_dir_mode_steps_up(void **state)
 		const char *working_dir, *path, *below, *tree;
 	} cases[] = {
 		{ "/home/x/build", "../src/a.c", "/build", "build/\nbuild/ok.c\nsrc/\nsrc/a.c\n" },
-		{ "/home/x/build", "a/../../../y.h", "/x/build", "x/\nx/build/\nx/build/a/\nx/build/ok.c\ny.h\n" },
+		{ "/home/x/build", "a/../../../y.h", "/x/build",
+		  "x/\nx/build/\nx/build/a/\nx/build/ok.c\ny.h\n" },
 		{ "/w", "../../x.h", "/w", "w/\nw/ok.c\nx.h\n" },
 		{ "", "../x.h", "/d", "d/\nd/ok.c\nx.h\n" },
 		{ "/", "../x.h", "", "ok.c\nx.h\n" },
@@ -174,7 +189,8 @@ static void test_dir_mode_steps_up(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct mor_unit unit = unit_of(cases[i].working_dir, INPUTS(INPUT("ok.c", 1), INPUT(cases[i].path, 2)));
+		struct mor_unit unit =
+			unit_of(cases[i].working_dir, INPUTS(INPUT("ok.c", 1), INPUT(cases[i].path, 2)));
 
 		fit(stager, &unit, MOR_STAGE_DIR, &stage);
 		expect_tree(&stage, cases[i].tree);
@@ -228,14 +244,16 @@ static void test_contradictions(void **state)
 	(void)state;
 	expect_refused(&twice, MOR_STAGE_ROOT, "one path with two contents");
 	expect_refused(&below, MOR_STAGE_ROOT, "a/b/c: its directory is also a file of the record (a)");
-	expect_refused(&cwd, MOR_STAGE_ROOT, "the working directory /w/d is a file of the record, or lies below one");
+	expect_refused(&cwd, MOR_STAGE_ROOT,
+		       "the working directory /w/d is a file of the record, or lies below one");
 	expect_refused(&cwd_itself, MOR_STAGE_ROOT, "the working directory /w is a file of the record");
 }
 
 static void test_same_path_same_content(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
-	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("a", 1), INPUT("./a", 1), INPUT("../w/a", 1), INPUT("b", 1)));
+	struct mor_unit unit =
+		unit_of("/w", INPUTS(INPUT("a", 1), INPUT("./a", 1), INPUT("../w/a", 1), INPUT("b", 1)));
 	struct mor_stage stage = { 0 };
 	struct stat a, b;
 	char path[PATH_MAX];
@@ -267,8 +285,10 @@ static char *long_path(size_t elements, size_t each)
 static void test_long_names(void **state)
 {
 	char *name = long_path(1, 256), *path = long_path(17, 250);
-	struct mor_unit long_name = unit_of("/w", INPUTS(INPUT(name, 1))), long_file = unit_of("/w", INPUTS(INPUT("a", 1)));
-	struct mor_unit whole = unit_of("/w", INPUTS(INPUT(path, 1))), cwd = unit_of("/", INPUTS(INPUT("a", 1)));
+	struct mor_unit long_name = unit_of("/w", INPUTS(INPUT(name, 1))),
+			long_file = unit_of("/w", INPUTS(INPUT("a", 1)));
+	struct mor_unit whole = unit_of("/w", INPUTS(INPUT(path, 1))),
+			cwd = unit_of("/", INPUTS(INPUT("a", 1)));
 	char leaf[300] = "", deep_cwd[5000] = "";
 
 	(void)state;
@@ -292,7 +312,8 @@ static void test_deep(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
 	char *path = long_path(2040, 1), tree[PATH_MAX];
-	struct mor_unit deep = unit_of("/", INPUTS(INPUT(path, 1))), flat = unit_of("/", INPUTS(INPUT("deep.0/x", 2), INPUT("deep.1", 2)));
+	struct mor_unit deep = unit_of("/", INPUTS(INPUT(path, 1))),
+			flat = unit_of("/", INPUTS(INPUT("deep.0/x", 2), INPUT("deep.1", 2)));
 	struct rlimit before, few;
 	struct mor_stage stage = { 0 };
 
@@ -351,7 +372,8 @@ static void test_wrong_digest(void **state)
 	assert_string_equal(left.data, "");
 }
 
-/* A record does not depend on what lies there from the one before: its own archive has its contents, or it fails. */
+/* A record does not depend on what lies there from the one before: its own archive has its
+ * contents, or it fails. */
 static void test_other_archive_lacks_it(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
@@ -370,12 +392,24 @@ static void test_other_archive_lacks_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_working_dir), MOR_TEST(test_root), MOR_TEST(test_empty_working_dir),
-		MOR_TEST(test_own_working_dir), MOR_TEST(test_many_steps_up), MOR_TEST(test_detours_of_arguments), MOR_TEST(test_dir_mode),
-		MOR_TEST(test_dir_mode_refuses), MOR_TEST(test_dir_mode_counts_on_the_machine), MOR_TEST(test_dir_mode_steps_up),
-		MOR_TEST(test_no_path), MOR_TEST(test_contradictions),
-		MOR_TEST(test_same_path_same_content), MOR_TEST(test_long_names), MOR_TEST(test_deep),
-		MOR_TEST(test_lacking), MOR_TEST(test_wrong_digest), MOR_TEST(test_other_archive_lacks_it),
+		MOR_TEST(test_working_dir),
+		MOR_TEST(test_root),
+		MOR_TEST(test_empty_working_dir),
+		MOR_TEST(test_own_working_dir),
+		MOR_TEST(test_many_steps_up),
+		MOR_TEST(test_detours_of_arguments),
+		MOR_TEST(test_dir_mode),
+		MOR_TEST(test_dir_mode_refuses),
+		MOR_TEST(test_dir_mode_counts_on_the_machine),
+		MOR_TEST(test_dir_mode_steps_up),
+		MOR_TEST(test_no_path),
+		MOR_TEST(test_contradictions),
+		MOR_TEST(test_same_path_same_content),
+		MOR_TEST(test_long_names),
+		MOR_TEST(test_deep),
+		MOR_TEST(test_lacking),
+		MOR_TEST(test_wrong_digest),
+		MOR_TEST(test_other_archive_lacks_it),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -91,10 +91,9 @@ static void test_empty(void **state)
 static void test_camel_case(void **state)
 {
 	(void)state;
-	expect_round_trip("{\"unit\":{\"vName\":{\"corpus\":\"c\"},\"requiredInput\":[{\"vName\":{\"path\":\"p\"},\"info\":{\"path\":\"p\"}}],"
-			  "\"sourceFile\":[\"p\"],\"hasCompileErrors\":true,\"outputKey\":\"o\",\"workingDirectory\":\"/w\",\"entryContext\":\"e\"}}",
-			  "{\"unit\":{\"v_name\":{\"corpus\":\"c\"},\"required_input\":[{\"v_name\":{\"path\":\"p\"},\"info\":{\"path\":\"p\"}}],"
-			  "\"has_compile_errors\":true,\"source_file\":[\"p\"],\"output_key\":\"o\",\"working_directory\":\"/w\",\"entry_context\":\"e\"}}");
+	expect_round_trip(
+		"{\"unit\":{\"vName\":{\"corpus\":\"c\"},\"requiredInput\":[{\"vName\":{\"path\":\"p\"},\"info\":{\"path\":\"p\"}}],\"sourceFile\":[\"p\"],\"hasCompileErrors\":true,\"outputKey\":\"o\",\"workingDirectory\":\"/w\",\"entryContext\":\"e\"}}",
+		"{\"unit\":{\"v_name\":{\"corpus\":\"c\"},\"required_input\":[{\"v_name\":{\"path\":\"p\"},\"info\":{\"path\":\"p\"}}],\"has_compile_errors\":true,\"source_file\":[\"p\"],\"output_key\":\"o\",\"working_directory\":\"/w\",\"entry_context\":\"e\"}}");
 }
 
 /* 3.1: unknown JSON fields are an error (garbage_unit.kzip: "cos"); the doc's "revision" is wrong. */
@@ -106,15 +105,18 @@ static void test_refused(void **state)
 	expect_refused("{\"index\":{\"revision\":[\"a\"]}}", 0, "index.revision: unknown field");
 	expect_refused("{\"unit\":{\"required_input\":[{},{\"info\":{\"pth\":\"\"}}]}}", 0,
 		       "unit.required_input[1].info.pth: unknown field");
-	expect_refused("{\"unit\":{\"details\":[{\"@type\":\"x/kythe.proto.GoDetails\",\"gos\":\"linux\"}]}}", 0,
-		       "unit.details[0].gos: unknown field");
-	expect_refused("{\"unit\":{\"details\":[{\"goos\":\"linux\"}]}}", 0, "unit.details[0]: \"@type\" is missing");
+	expect_refused("{\"unit\":{\"details\":[{\"@type\":\"x/kythe.proto.GoDetails\",\"gos\":\"linux\"}]}}",
+		       0, "unit.details[0].gos: unknown field");
+	expect_refused("{\"unit\":{\"details\":[{\"goos\":\"linux\"}]}}", 0,
+		       "unit.details[0]: \"@type\" is missing");
 	expect_refused("{\"unit\":{\"argument\":\"x\"}}", 0, "unit.argument: expected an array, not string");
 	expect_refused("{\"unit\":{\"argument\":[null]}}", 0, "unit.argument[0]: expected a string, not null");
-	expect_refused("{\"unit\":{\"has_compile_errors\":1}}", 0, "unit.has_compile_errors: expected true or false, not number");
+	expect_refused("{\"unit\":{\"has_compile_errors\":1}}", 0,
+		       "unit.has_compile_errors: expected true or false, not number");
 	expect_refused("{\"unit\":{\"v_name\":[]}}", 0, "unit.v_name: expected an object, not array");
 	expect_refused("{\"unit\":{\"v_name\":{},\"vName\":{}}}", 0, "unit.vName: given twice");
-	expect_refused("{\"unit\":{\"output_key\":\"a\\u0000b\"}}", 0, "unit.output_key: the text holds a NUL character");
+	expect_refused("{\"unit\":{\"output_key\":\"a\\u0000b\"}}", 0,
+		       "unit.output_key: the text holds a NUL character");
 	expect_refused("[]", 0, "expected an object, not array");
 	expect_refused("{", 0, "not JSON: unexpected end of data at byte 1 (line 1, column 2)");
 }
@@ -122,7 +124,8 @@ static void test_refused(void **state)
 /* 3.1: one level of string unwrapping (strict: reject). */
 static void test_double_encoded(void **state)
 {
-	MOR_CLEAN(mor_unit) struct mor_unit *unit = read_json("\"{\\\"unit\\\":{\\\"output_key\\\":\\\"o\\\"}}\"");
+	MOR_CLEAN(mor_unit)
+	struct mor_unit *unit = read_json("\"{\\\"unit\\\":{\\\"output_key\\\":\\\"o\\\"}}\"");
 
 	(void)state;
 	assert_string_equal(unit->output_key, "o");
@@ -153,7 +156,8 @@ static void test_digest_of_real_units(void **state)
 	expect_digest(UNIT_BAR, UNIT_BAR_DIGEST);
 }
 
-/* Inputs by (digest, path) without doubles, sources and environment by name, details by type; order in the record is free. */
+/* Inputs by (digest, path) without doubles, sources and environment by name, details by type; order in the
+ * record is free. */
 static void test_digest_order(void **state)
 {
 #define INPUT(path, digest) "{\"info\":{\"path\":\"" path "\",\"digest\":\"" digest "\"}}"
@@ -204,44 +208,47 @@ static void expect_details(const char *detail, const char *want)
 static void test_known_details(void **state)
 {
 	(void)state;
-	expect_details("{\"@type\":\"kythe.io/proto/kythe.proto.GoDetails\",\"goos\":\"linux\",\"build_tags\":[\"a\"],\"cgo_enabled\":true}",
-		       "[{\"@type\":\"kythe.io/proto/kythe.proto.GoDetails\",\"goos\":\"linux\",\"buildTags\":[\"a\"],\"cgoEnabled\":true}]");
-	expect_details("{\"@type\":\"kythe.io/proto/kythe.proto.JavaDetails\",\"classpath\":[\"!jar!\"],\"extra_javacopts\":[\"-g\"]}",
-		       "[{\"@type\":\"kythe.io/proto/kythe.proto.JavaDetails\",\"classpath\":[\"!jar!\"],\"extraJavacopts\":[\"-g\"]}]");
+	expect_details(
+		"{\"@type\":\"kythe.io/proto/kythe.proto.GoDetails\",\"goos\":\"linux\",\"build_tags\":[\"a\"],\"cgo_enabled\":true}",
+		"[{\"@type\":\"kythe.io/proto/kythe.proto.GoDetails\",\"goos\":\"linux\",\"buildTags\":[\"a\"],\"cgoEnabled\":true}]");
+	expect_details(
+		"{\"@type\":\"kythe.io/proto/kythe.proto.JavaDetails\",\"classpath\":[\"!jar!\"],\"extra_javacopts\":[\"-g\"]}",
+		"[{\"@type\":\"kythe.io/proto/kythe.proto.JavaDetails\",\"classpath\":[\"!jar!\"],\"extraJavacopts\":[\"-g\"]}]");
 	expect_details("{\"@type\":\"kythe.io/proto/kythe.proto.JavaDetails\"}",
 		       "[{\"@type\":\"kythe.io/proto/kythe.proto.JavaDetails\"}]");
-	expect_details("{\"@type\":\"kythe.proto.BuildDetails\",\"build_target\":\"//a:b\",\"rule_type\":\"r\",\"build_config\":\"c\"}",
-		       "[{\"@type\":\"kythe.proto.BuildDetails\",\"buildTarget\":\"//a:b\",\"ruleType\":\"r\",\"buildConfig\":\"c\"}]");
-	expect_details("{\"@type\":\"x/kythe.proto.CxxCompilationUnitDetails\",\"header_search_info\":{\"first_angled_dir\":1,"
-		       "\"first_system_dir\":\"2\",\"dir\":[{\"path\":\"i\",\"characteristic_kind\":-1,\"is_framework\":true}]},"
-		       "\"system_header_prefix\":[{\"prefix\":\"p\",\"is_system_header\":true}]}",
-		       "[{\"@type\":\"x/kythe.proto.CxxCompilationUnitDetails\",\"headerSearchInfo\":{\"firstAngledDir\":1,"
-		       "\"firstSystemDir\":2,\"dir\":[{\"path\":\"i\",\"characteristicKind\":-1,\"isFramework\":true}]},"
-		       "\"systemHeaderPrefix\":[{\"prefix\":\"p\",\"isSystemHeader\":true}]}]");
-	expect_details("{\"@type\":\"type.googleapis.com/kythe.proto.ContextDependentVersion\",\"row\":[{\"source_context\":\"h\","
-		       "\"column\":[{\"offset\":7,\"linked_context\":\"l\"}],\"always_process\":true}]}",
-		       "[{\"@type\":\"type.googleapis.com/kythe.proto.ContextDependentVersion\",\"row\":[{\"sourceContext\":\"h\","
-		       "\"column\":[{\"offset\":7,\"linkedContext\":\"l\"}],\"alwaysProcess\":true}]}]");
+	expect_details(
+		"{\"@type\":\"kythe.proto.BuildDetails\",\"build_target\":\"//a:b\",\"rule_type\":\"r\",\"build_config\":\"c\"}",
+		"[{\"@type\":\"kythe.proto.BuildDetails\",\"buildTarget\":\"//a:b\",\"ruleType\":\"r\",\"buildConfig\":\"c\"}]");
+	expect_details(
+		"{\"@type\":\"x/kythe.proto.CxxCompilationUnitDetails\",\"header_search_info\":{\"first_angled_dir\":1,\"first_system_dir\":\"2\",\"dir\":[{\"path\":\"i\",\"characteristic_kind\":-1,\"is_framework\":true}]},\"system_header_prefix\":[{\"prefix\":\"p\",\"is_system_header\":true}]}",
+		"[{\"@type\":\"x/kythe.proto.CxxCompilationUnitDetails\",\"headerSearchInfo\":{\"firstAngledDir\":1,\"firstSystemDir\":2,\"dir\":[{\"path\":\"i\",\"characteristicKind\":-1,\"isFramework\":true}]},\"systemHeaderPrefix\":[{\"prefix\":\"p\",\"isSystemHeader\":true}]}]");
+	expect_details(
+		"{\"@type\":\"type.googleapis.com/kythe.proto.ContextDependentVersion\",\"row\":[{\"source_context\":\"h\",\"column\":[{\"offset\":7,\"linked_context\":\"l\"}],\"always_process\":true}]}",
+		"[{\"@type\":\"type.googleapis.com/kythe.proto.ContextDependentVersion\",\"row\":[{\"sourceContext\":\"h\",\"column\":[{\"offset\":7,\"linkedContext\":\"l\"}],\"alwaysProcess\":true}]}]");
 	expect_details("{\"@type\":\"kythe.proto.JarDetails\",\"jar\":[{\"v_name\":{\"corpus\":\"c\"}}]}",
 		       "[{\"@type\":\"kythe.proto.JarDetails\",\"jar\":[{\"vName\":{\"corpus\":\"c\"}}]}]");
 }
 
-/* 3.2: types that are not known are base64; JSON of them is kept as it is, but has no wire form and no digest. */
+/* 3.2: types that are not known are base64; JSON of them is kept as it is, but has no wire form
+ * and no digest. */
 static void test_unknown_details(void **state)
 {
-	MOR_CLEAN(mor_unit) struct mor_unit *unit =
+	MOR_CLEAN(mor_unit)
+	struct mor_unit *unit =
 		read_json("{\"unit\":{\"details\":[{\"@type\":\"x/team.Other\",\"deep\":{\"a\":[1]}}]}}");
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	mortise_error err = { 0 };
 	char hex[65];
 
 	(void)state;
-	expect_details("{\"@type\":\"x/team.Other\",\"value\":\"AAH_\"}", "[{\"@type\":\"x/team.Other\",\"value\":\"AAH/\"}]");
+	expect_details("{\"@type\":\"x/team.Other\",\"value\":\"AAH_\"}",
+		       "[{\"@type\":\"x/team.Other\",\"value\":\"AAH/\"}]");
 	assert_false(mor_any_known("x/team.Other"));
 	assert_true(mor_any_known("anything/kythe.proto.GoDetails"));
 	assert_int_equal(mor_unit_write_json(unit, &out, &err), 0);
 	mor_buf_byte(&out, '\0');
-	assert_string_equal(out.data, "{\"unit\":{\"details\":[{\"@type\":\"x/team.Other\",\"deep\":{\"a\":[1]}}]}}");
+	assert_string_equal(out.data,
+			    "{\"unit\":{\"details\":[{\"@type\":\"x/team.Other\",\"deep\":{\"a\":[1]}}]}}");
 	assert_int_equal(mor_unit_write_wire(unit, &out, &err), MORTISE_EUNSUPPORTED);
 	assert_non_null(strstr(err.text, "x/team.Other"));
 	assert_int_equal(mor_unit_digest(unit, hex, &err), MORTISE_EUNSUPPORTED);
@@ -262,14 +269,18 @@ static void test_lying_details(void **state)
 	assert_string_equal(out.data, "[{\"@type\":\"kythe.proto.GoDetails\",\"value\":\"CgV4\"}]");
 }
 
-/* Bytes of a known type that would not come back as they are stay bytes in an archive: the unit keeps its digest. */
+/* Bytes of a known type that would not come back as they are stay bytes in an archive: the unit
+ * keeps its digest. */
 static void test_details_keep_their_bytes(void **state)
 {
 	static const struct mor_slice units[] = {
-		MOR_SLICE("\x0a\x1e\x5a\x1c\x0a\x15kythe.proto.GoDetails\x12\x03\x0a\x05x"),     /* cut short */
-		MOR_SLICE("\x0a\x1e\x5a\x1c\x0a\x15kythe.proto.GoDetails\x12\x03\xfa\x01\x00"), /* a field that we do not know */
-		MOR_SLICE("\x0a\x21\x5a\x1f\x0a\x15kythe.proto.GoDetails\x12\x06\x12\x01z\x0a\x01y"), /* another order */
-		MOR_SLICE("\x0a\x21\x5a\x1f\x0a\x16kythe.proto.JarDetails\x12\x05\x0a\x03\xfa\x01\x00"), /* deep inside */
+		MOR_SLICE("\x0a\x1e\x5a\x1c\x0a\x15kythe.proto.GoDetails\x12\x03\x0a\x05x"), /* cut short */
+		/* a field that we do not know */
+		MOR_SLICE("\x0a\x1e\x5a\x1c\x0a\x15kythe.proto.GoDetails\x12\x03\xfa\x01\x00"),
+		/* another order */
+		MOR_SLICE("\x0a\x21\x5a\x1f\x0a\x15kythe.proto.GoDetails\x12\x06\x12\x01z\x0a\x01y"),
+		/* deep inside */
+		MOR_SLICE("\x0a\x21\x5a\x1f\x0a\x16kythe.proto.JarDetails\x12\x05\x0a\x03\xfa\x01\x00"),
 	};
 
 	(void)state;
@@ -306,12 +317,16 @@ static void test_bad_wire(void **state)
 	BAD_WIRE("\x0a", "IndexedCompilation is not a protocol buffer, or it is cut short");
 	BAD_WIRE("\x0a\x05\x3a", "IndexedCompilation is not a protocol buffer, or it is cut short");
 	BAD_WIRE("\x0a\x03\x3a\x05x", "CompilationUnit is not a protocol buffer, or it is cut short");
-	BAD_WIRE("\x0a\x05\x3a\x03" "a\0b", "CompilationUnit.output_key holds a NUL byte");
+	BAD_WIRE("\x0a\x05\x3a\x03"
+		 "a\0b",
+		 "CompilationUnit.output_key holds a NUL byte");
 	BAD_WIRE("\x0a\x04\x3a\x02\xc3\x28", "CompilationUnit.output_key is not UTF-8");
 	BAD_WIRE("\x08\x01", "IndexedCompilation.unit has the wrong wire type");
 	BAD_WIRE("\x0b", "IndexedCompilation is not a protocol buffer, or it is cut short");
 	/* Unknown fields are skipped, and our own field for JSON is nothing that others may set. */
-	assert_int_equal(mor_unit_read_wire(MOR_SLICE("\x0a\x0a\x5a\x08\x0a\x01x\xa2\x06\x02no\x7a\x01y"), &unit, NULL), 0);
+	assert_int_equal(mor_unit_read_wire(MOR_SLICE("\x0a\x0a\x5a\x08\x0a\x01x\xa2\x06\x02no\x7a\x01y"),
+					    &unit, NULL),
+			 0);
 	assert_null(unit->details[0].json.ptr);
 	assert_non_null(unit->details[0].value.ptr);
 }
@@ -325,12 +340,15 @@ static void test_environment(void **state)
 	(void)state;
 	mor_unit_env_json(unit, &w);
 	mor_buf_byte(&out, '\0');
-	assert_string_equal(out.data, "[{\"name\":\"PATH\",\"value\":\"/bin\"},{\"name\":\"EMPTY\",\"value\":\"\"}]");
+	assert_string_equal(out.data,
+			    "[{\"name\":\"PATH\",\"value\":\"/bin\"},{\"name\":\"EMPTY\",\"value\":\"\"}]");
 	mor_buf_reset(&out, 0);
 	w = (struct mor_writer){ .out = &out };
 	mor_vname_json(&unit->vname, &w);
 	mor_buf_byte(&out, '\0');
-	assert_string_equal(out.data, "{\"signature\":\"s\",\"corpus\":\"c\",\"root\":\"r\",\"path\":\"p\",\"language\":\"c++\"}");
+	assert_string_equal(
+		out.data,
+		"{\"signature\":\"s\",\"corpus\":\"c\",\"root\":\"r\",\"path\":\"p\",\"language\":\"c++\"}");
 }
 
 static void expect_reply(const char *json, const char *want)
@@ -349,12 +367,12 @@ static void expect_reply(const char *json, const char *want)
 static void test_reply(void **state)
 {
 	(void)state;
-	expect_reply(UNIT_FULL, "{\"workingDir\":\"/w\",\"inputs\":[\"a.c\"],\"input\":\"a.c\",\"arguments\":[\"cc\",\"\",\"a.c\"],"
-				"\"environment\":[{\"name\":\"PATH\",\"value\":\"/bin\"},{\"name\":\"EMPTY\",\"value\":\"\"}],"
-				"\"output\":\"/tmp/out\",\"entryContext\":\"hash0\",\"outputKey\":\"a.o\","
-				"\"details\":[{\"@type\":\"kythe.io/proto/kythe.proto.BuildDetails\",\"buildTarget\":\"//a:b\"}]}");
-	expect_reply("{}", "{\"workingDir\":\"/w\",\"inputs\":[],\"arguments\":[],\"environment\":[],\"output\":\"/tmp/out\","
-			   "\"entryContext\":\"\",\"outputKey\":\"\",\"details\":[]}");
+	expect_reply(
+		UNIT_FULL,
+		"{\"workingDir\":\"/w\",\"inputs\":[\"a.c\"],\"input\":\"a.c\",\"arguments\":[\"cc\",\"\",\"a.c\"],\"environment\":[{\"name\":\"PATH\",\"value\":\"/bin\"},{\"name\":\"EMPTY\",\"value\":\"\"}],\"output\":\"/tmp/out\",\"entryContext\":\"hash0\",\"outputKey\":\"a.o\",\"details\":[{\"@type\":\"kythe.io/proto/kythe.proto.BuildDetails\",\"buildTarget\":\"//a:b\"}]}");
+	expect_reply(
+		"{}",
+		"{\"workingDir\":\"/w\",\"inputs\":[],\"arguments\":[],\"environment\":[],\"output\":\"/tmp/out\",\"entryContext\":\"\",\"outputKey\":\"\",\"details\":[]}");
 }
 
 static void test_base64(void **state)
@@ -362,9 +380,22 @@ static void test_base64(void **state)
 	static const struct {
 		const char *text, *want; /* NULL: refused */
 	} cases[] = {
-		{ "", "" },	{ "YQ==", "a" }, { "YQ", "a" },	  { "YWI=", "ab" }, { "YWI", "ab" }, { "YWJj", "abc" },
-		{ "_-_-", "\xff\xef\xfe" }, { "/+/+", "\xff\xef\xfe" }, { "Y", NULL }, { "Y===", NULL }, { "YQ=", NULL },
-		{ "=", NULL },	{ "====", NULL }, { "YR", NULL }, { "Y Q=", NULL }, { "YQ==YQ==", NULL },
+		{ "", "" },
+		{ "YQ==", "a" },
+		{ "YQ", "a" },
+		{ "YWI=", "ab" },
+		{ "YWI", "ab" },
+		{ "YWJj", "abc" },
+		{ "_-_-", "\xff\xef\xfe" },
+		{ "/+/+", "\xff\xef\xfe" },
+		{ "Y", NULL },
+		{ "Y===", NULL },
+		{ "YQ=", NULL },
+		{ "=", NULL },
+		{ "====", NULL },
+		{ "YR", NULL },
+		{ "Y Q=", NULL },
+		{ "YQ==YQ==", NULL },
 	};
 
 	(void)state;
@@ -381,11 +412,21 @@ static void test_base64(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_every_field),  MOR_TEST(test_empty),	    MOR_TEST(test_camel_case),
-		MOR_TEST(test_refused),	     MOR_TEST(test_double_encoded), MOR_TEST(test_digest_of_real_units),
-		MOR_TEST(test_digest_order), MOR_TEST(test_known_details),  MOR_TEST(test_unknown_details),
-		MOR_TEST(test_lying_details), MOR_TEST(test_bad_wire),	    MOR_TEST(test_environment),
-		MOR_TEST(test_base64),	    MOR_TEST(test_reply),	     MOR_TEST(test_details_keep_their_bytes),
+		MOR_TEST(test_every_field),
+		MOR_TEST(test_empty),
+		MOR_TEST(test_camel_case),
+		MOR_TEST(test_refused),
+		MOR_TEST(test_double_encoded),
+		MOR_TEST(test_digest_of_real_units),
+		MOR_TEST(test_digest_order),
+		MOR_TEST(test_known_details),
+		MOR_TEST(test_unknown_details),
+		MOR_TEST(test_lying_details),
+		MOR_TEST(test_bad_wire),
+		MOR_TEST(test_environment),
+		MOR_TEST(test_base64),
+		MOR_TEST(test_reply),
+		MOR_TEST(test_details_keep_their_bytes),
 	};
 
 	return mor_run_group("kythe/unit/unit", tests);
