@@ -29,6 +29,7 @@ GASSIST_PLUGIN = PLUGINS / "gassist.py"
 # Tests that a shell has started in the background ignore Ctrl-C, and what they start would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup
 
 KINDS = (
     "usage timeout crashed plugin_error protocol cancelled overloaded manifest not_found start input "
