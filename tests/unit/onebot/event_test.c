@@ -120,7 +120,7 @@ static void test_chinese(void **state)
 		      "北京\",\"raw_message\":\"/天气 北京\"}");
 	expect_handle("{\"text\":\"\\u3000/\\u5929\\u6c14 \\ud83c\\udf24\"}",
 		      "{\"message_type\":\"private\",\"user_id\":0,\"group_id\":null,\"text\":\"/天气 "
-		      "🌤\",\"raw_message\":\"/天气 🌤\"}");
+		      "🌤\",\"raw_message\":\"\u3000/天气 🌤\"}");
 	expect_handle(
 		"{\"text\":\"a\\u0000b\\n\"}",
 		"{\"message_type\":\"private\",\"user_id\":0,\"group_id\":null,\"text\":\"a\\u0000b\",\"raw_message\":\"a\\u0000b\\n\"}");
