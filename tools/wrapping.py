@@ -241,7 +241,7 @@ def rebreak_strings(text, breaks):
 def broken(piece, width, behind):
     """At blanks, which stay at the ends of the parts; the last part leaves room for what is behind it."""
     parts = [""]
-    words = re.findall(r"\S* ?", piece)[:-1]
+    words = re.findall(r"[^ ]* ?", piece)[:-1]  # every byte of a text counts: only ASCII's blank parts words
     for i, word in enumerate(words):
         room = width - (behind if i == len(words) - 1 else 0)
         if parts[-1] and len(parts[-1]) + len(word) > room:
