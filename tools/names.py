@@ -5,8 +5,8 @@ names:
 - a tag (struct, enum, union, typedef) is defined in one file; so is a constant MOR_*
 - functions mor_WORD_* and constants MOR_WORD_* of headers are of one room (the parts of kythe
   are one room here)
-- a name without a noun (one word) is given to static functions of at most FILES_MAX files, and so is a macro
-  or enumerator that is a file's own
+- a name without a noun (one word) is given to a static function of one file; a macro or enumerator that is a
+  file's own, to those of at most FILES_MAX files
 
 flags: an enumerator of a header that is a bit of a set is tested somewhere, not only set, listed or explained.
 """
@@ -14,15 +14,6 @@ import collections
 import re
 
 FILES_MAX = 3
-# What is left to rename; this must shrink to nothing.
-NAMES_TO_DO = (
-    set(
-        """
-    mor_dialect_ mor_kzip_ mor_watch_ prepare run
-""".split()
-    )
-    | {"struct run"}
-)
 
 QUIET_PARTS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 TAG = re.compile(r"\b(struct|enum|union)\s+(\w+)\s*(?:__attribute__\(\([^{;]*\)\)\s*)?\{")
@@ -112,15 +103,12 @@ def name_faults(files):
             first, *others = sorted(rooms.values())
             faults[prefix] = f"{first}:1: names begin with {prefix} here and in {', '.join(others)}"
     statics = gather(files, lambda text: set(STATIC.findall(text)))
-    return faults | crowded(statics, FILES_MAX, "{name}() needs a noun: there is a static one")
+    return faults | crowded(statics, 1, "{name}() needs a noun: there is a static one")
 
 
 def check_names(root):
     faults = name_faults(read(root))
-    over = sorted(NAMES_TO_DO - faults.keys()) if (root / "tools/names.py").exists() else []
-    return [faults[name] for name in sorted(faults.keys() - NAMES_TO_DO)] + [
-        f"tools/names.py:1: NAMES_TO_DO has {name}, which is done" for name in over
-    ]
+    return [faults[name] for name in sorted(faults)]
 
 
 # ---- flags

@@ -16,4 +16,10 @@ static inline int64_t mor_clock_ms(void)
 	return mor_clock_ns() / 1000000;
 }
 
+/* The shorter of two waits in milliseconds, where -1 is one without end. */
+static inline int mor_clock_sooner(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
 #endif

@@ -8,7 +8,7 @@
 
 #define WORD_MAX_LEN 40 /* so that one row of the table below fits on the stack */
 
-static size_t least(size_t a, size_t b, size_t c)
+static size_t least_of(size_t a, size_t b, size_t c)
 {
 	size_t ab = a < b ? a : b;
 
@@ -38,7 +38,7 @@ static size_t distance(const char *a, const char *b)
 		for (size_t j = 1; j <= lb; j++) {
 			size_t above = row[j];
 
-			row[j] = least(above + 1, row[j - 1] + 1, diagonal + !same(a[i - 1], b[j - 1]));
+			row[j] = least_of(above + 1, row[j - 1] + 1, diagonal + !same(a[i - 1], b[j - 1]));
 			diagonal = above;
 		}
 	}

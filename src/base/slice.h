@@ -29,4 +29,16 @@ static inline bool mor_slice_is(struct mor_slice a, const char *text)
 	return mor_slice_eq(a, mor_slice_of(text));
 }
 
+/* Without the bytes of `blanks` at both ends. */
+static inline struct mor_slice mor_slice_trim(struct mor_slice text, const char *blanks)
+{
+	size_t count = strlen(blanks);
+
+	while (text.len && memchr(blanks, text.ptr[0], count))
+		text = (struct mor_slice){ text.ptr + 1, text.len - 1 };
+	while (text.len && memchr(blanks, text.ptr[text.len - 1], count))
+		text.len--;
+	return text;
+}
+
 #endif

@@ -229,7 +229,7 @@ bool mor_utf8_valid(struct mor_slice text)
 
 /* The number of bytes at p that may be shown unchanged: 0 for control characters, also U+0080..U+009F (which
  * terminals obey) and the line separators U+2028 and U+2029. */
-static size_t printable(const char *p, size_t len)
+static size_t printable_len(const char *p, size_t len)
 {
 	size_t n = mor_utf8_sequence(p, len);
 	unsigned char c = (unsigned char)p[0];
@@ -251,7 +251,7 @@ static const char *show_bytes(struct mor_slice bytes, bool for_quotes, char *out
 		return out;
 	while (i < bytes.len) {
 		char piece[5];
-		size_t n = printable(bytes.ptr + i, bytes.len - i), width = n;
+		size_t n = printable_len(bytes.ptr + i, bytes.len - i), width = n;
 		bool quote = for_quotes && (bytes.ptr[i] == '"' || bytes.ptr[i] == '\\');
 
 		if (quote)

@@ -100,12 +100,6 @@ static bool run_is_idle(const struct mor_bot_run *run)
 	return mor_list_empty(&run->walks);
 }
 
-/* The shorter of two waits; -1 means no limit. */
-static int sooner(int a, int b)
-{
-	return a < 0 ? b : b < 0 || a < b ? a : b;
-}
-
 /* A signal between the check of the count and the wait is not lost: its handler has made the host's
  * descriptor readable. An event that we hold back causes no new wake-up, so we wait with a limit. If a
  * network is used, stdin is watched only for the end of a terminal. */
@@ -125,7 +119,7 @@ static void wait_for_input(struct mor_bot_run *run, struct mor_bot_lines *in)
 	};
 
 	if (run->net.link)
-		ms = sooner(ms, mor_bot_api_wait_ms(run));
+		ms = mor_clock_sooner(ms, mor_bot_api_wait_ms(run));
 	if (poll(fds, sizeof(fds) / sizeof(fds[0]), ms) > 0) {
 		if (fds[1].revents)
 			mor_bot_watch_look(run);

@@ -29,7 +29,7 @@ struct job {
 	struct mor_capture_asking asking;
 };
 
-struct run {
+struct compdb_run {
 	struct mor_capture *capture;
 	const char *path;
 	char *base; /* directory of the file: relative paths are relative to it */
@@ -45,14 +45,15 @@ static void job_fini(struct job *job)
 	*job = (struct job){ .asking = { .out = -1, .err = -1 } };
 }
 
-static int wrong_entry(const struct run *run, const char *why, mortise_error *err)
+static int wrong_entry(const struct compdb_run *run, const char *why, mortise_error *err)
 {
 	return mor_fail(err, MORTISE_EINPUT, "%s: command %zu %s", run->path, run->number, why);
 }
 
 /* ---- reading an entry ---- */
 
-static int read_words(const struct run *run, const struct mor_value *entry, struct job *job, mortise_error *err)
+static int read_words(const struct compdb_run *run, const struct mor_value *entry, struct job *job,
+		      mortise_error *err)
 {
 	const struct mor_value *list = mor_json_get(entry, "arguments");
 	struct mor_slice command = mor_json_string(mor_json_get(entry, "command"));
@@ -75,7 +76,8 @@ static int read_words(const struct run *run, const struct mor_value *entry, stru
 	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
-static int read_entry(const struct run *run, const struct mor_value *entry, struct job *job, mortise_error *err)
+static int read_entry(const struct compdb_run *run, const struct mor_value *entry, struct job *job,
+		      mortise_error *err)
 {
 	const char *directory = mor_json_text(mor_json_get(entry, "directory"), NULL);
 	MOR_CLEAN(mor_buf) struct mor_buf whole = MOR_BUF_INIT;
@@ -100,14 +102,14 @@ static int read_entry(const struct run *run, const struct mor_value *entry, stru
 /* ---- running ---- */
 
 /* A command that fails is reported by its name, and the others go on. */
-static void told_failure(struct run *run, const struct job *job, const mortise_error *err)
+static void told_failure(struct compdb_run *run, const struct job *job, const mortise_error *err)
 {
 	run->failed++;
 	run->capture->console->progress.failed++;
 	mor_report_line(run->capture->console, &(struct mor_report){ .error = err, .subject = job->file });
 }
 
-static int record_job(struct run *run, const struct job *job, const struct mor_strings *files,
+static int record_job(struct compdb_run *run, const struct job *job, const struct mor_strings *files,
 		      mortise_error *err)
 {
 	const char *source = mor_capture_asked_source(files, job->directory, job->file);
@@ -127,7 +129,7 @@ static int record_job(struct run *run, const struct job *job, const struct mor_s
 	return mor_capture_unit(run->capture, &what, err);
 }
 
-static void settle_job(struct run *run, struct job *job, int status)
+static void settle_job(struct compdb_run *run, struct job *job, int status)
 {
 	MOR_CLEAN(mor_strings) struct mor_strings files = { 0 };
 	mortise_error err = { 0 };
@@ -145,7 +147,7 @@ static void settle_job(struct run *run, struct job *job, int status)
 
 /* All our children are compilers that were started here. After a signal we return to the caller, who checks
  * for it. */
-static void wait_for_one(struct run *run)
+static void wait_for_one(struct compdb_run *run)
 {
 	int status = 0;
 	pid_t pid = waitpid(-1, &status, 0);
@@ -158,7 +160,7 @@ static void wait_for_one(struct run *run)
 	}
 }
 
-static void start_job(struct run *run, const struct mor_value *entry)
+static void start_job(struct compdb_run *run, const struct mor_value *entry)
 {
 	struct job *job = run->jobs;
 	mortise_error err = { 0 };
@@ -181,7 +183,7 @@ static void start_job(struct run *run, const struct mor_value *entry)
 	job_fini(job);
 }
 
-static void work_jobs(struct run *run, const struct mor_value *root)
+static void work_jobs(struct compdb_run *run, const struct mor_value *root)
 {
 	struct mor_json_iter it = mor_json_iter(root);
 
@@ -217,7 +219,7 @@ static char *directory_of(const struct mor_capture *capture, const char *path)
 	return copy;
 }
 
-static int run_all(struct run *run, const struct mor_value *root, mortise_error *err)
+static int run_all(struct compdb_run *run, const struct mor_value *root, mortise_error *err)
 {
 	struct mor_console *console = run->capture->console;
 
@@ -243,7 +245,7 @@ int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t j
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	struct run run = { .capture = capture, .path = path, .limit = jobs };
+	struct compdb_run run = { .capture = capture, .path = path, .limit = jobs };
 	int r = mor_args_read(run.path, MOR_ARGS_LIMIT, &text, err);
 
 	if (r < 0)

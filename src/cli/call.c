@@ -37,7 +37,7 @@ static const struct mor_option_group groups[] = {
 };
 
 /* One run of the command. With --pages it makes several calls, one after the other, to one process. */
-struct run {
+struct call_command {
 	struct mor_cli *cli;
 	const struct call_args *args;
 	const char *typed; /* the plugin as the user typed it, or NULL */
@@ -63,7 +63,7 @@ static bool is_whole_json(const char *word)
 }
 
 /* The JSON is sent as it was typed, unless KEY=VALUE words are added to it. */
-static int take_whole(struct run *run, const char *word, bool keys_follow, mortise_error *err)
+static int take_whole(struct call_command *run, const char *word, bool keys_follow, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	enum mor_json_type type;
@@ -86,7 +86,7 @@ static int take_whole(struct run *run, const char *word, bool keys_follow, morti
 #define EXPECTED "expected KEY=VALUE or a JSON object"
 
 /* The user may have meant the earlier words differently, so the error shows how they were read. */
-static int no_argument(const struct run *run, const char *word, mortise_error *err)
+static int no_argument(const struct call_command *run, const char *word, mortise_error *err)
 {
 	char shown[100], plugin[100], method[100];
 
@@ -103,7 +103,7 @@ static int no_argument(const struct run *run, const char *word, mortise_error *e
 }
 
 /* No arguments means no "params" at all, not {}: some methods take no params. */
-static int take_arguments(struct run *run, mortise_error *err)
+static int take_arguments(struct call_command *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 	size_t i = 0;
@@ -127,7 +127,7 @@ static int take_arguments(struct run *run, mortise_error *err)
 
 /* ---- answers ---- */
 
-static void print_result(struct run *run, struct mor_slice result, bool more)
+static void print_result(struct call_command *run, struct mor_slice result, bool more)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -156,7 +156,7 @@ static void print_result(struct run *run, struct mor_slice result, bool more)
 }
 
 /* A plugin whose pages form a circle must not keep us busy for ever: no page is asked for twice. */
-static bool was_asked(struct run *run, struct mor_slice next)
+static bool was_asked(struct call_command *run, struct mor_slice next)
 {
 	struct mor_slice rest = mor_buf_view(&run->asked);
 
@@ -171,7 +171,7 @@ static bool was_asked(struct run *run, struct mor_slice next)
 	return false;
 }
 
-static void note_page(struct run *run, struct mor_slice next)
+static void note_page(struct call_command *run, struct mor_slice next)
 {
 	mortise_error err = { 0 };
 
@@ -192,7 +192,7 @@ static void note_page(struct run *run, struct mor_slice next)
 /* The answer is printed piece by piece, so that the user sees a long answer while it arrives. */
 static void on_reply(const mortise_reply *reply, void *arg)
 {
-	struct run *run = arg;
+	struct call_command *run = arg;
 	struct mor_slice result = { reply->result.text, reply->result.len };
 
 	if (!reply->more)
@@ -216,15 +216,15 @@ static void on_reply(const mortise_reply *reply, void *arg)
 /* ---- the run ---- */
 
 /* Nobody reads our output any more, so the rest of the answer is useless. */
-static bool settled(void *arg)
+static bool call_settled(void *arg)
 {
-	struct run *run = arg;
+	struct call_command *run = arg;
 
 	return !run->call || mor_out_broken(run->cli->console);
 }
 
 /* on_reply has reported any error of the call itself. An error here is our own. */
-static int call_once(struct run *run, mortise_error *err)
+static int call_once(struct call_command *run, mortise_error *err)
 {
 	mortise_call_options opt = {
 		.size = sizeof(opt),
@@ -241,7 +241,7 @@ static int call_once(struct run *run, mortise_error *err)
 	r = mortise_call_start(run->plugin, run->method, params, &opt, &run->call, err);
 	if (r < 0)
 		return r;
-	r = mor_runner_run(&run->runner, settled, run);
+	r = mor_runner_run(&run->runner, call_settled, run);
 	if (run->call) {
 		run->cancelled = true;
 		mortise_call_cancel(run->call);
@@ -250,7 +250,7 @@ static int call_once(struct run *run, mortise_error *err)
 }
 
 /* The other params of the caller stay unchanged. */
-static int next_page(struct run *run, mortise_error *err)
+static int next_page(struct call_command *run, mortise_error *err)
 {
 	struct mor_slice next = { run->asked.data + run->asked.len - 1 - run->next, run->next };
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -265,7 +265,7 @@ static int next_page(struct run *run, mortise_error *err)
 	return r < 0 ? mor_fail_memory(err) : call_once(run, err);
 }
 
-static int call_and_stop(struct run *run, mortise_error *err)
+static int call_and_stop(struct call_command *run, mortise_error *err)
 {
 	int r = call_once(run, err);
 
@@ -277,7 +277,7 @@ static int call_and_stop(struct run *run, mortise_error *err)
 
 /* All words are checked before anything runs. NO_RESTART: the user wants one call. If the plugin dies of it,
  * a restart after the error would be of no use. */
-static int prepare(struct run *run, mortise_error *err)
+static int prepare_call(struct call_command *run, mortise_error *err)
 {
 	struct mor_words *words = &run->cli->words;
 	mortise_plugin_options opt;
@@ -305,9 +305,9 @@ static int prepare(struct run *run, mortise_error *err)
 
 static int call_run(struct mor_cli *cli)
 {
-	struct run run = { .cli = cli, .args = cli->args };
+	struct call_command run = { .cli = cli, .args = cli->args };
 	mortise_error err = { 0 };
-	int r = prepare(&run, &err);
+	int r = prepare_call(&run, &err);
 
 	if (r == 0)
 		r = call_and_stop(&run, &err);

@@ -36,7 +36,7 @@ static void choices(struct mor_buf *out, const char *list)
 static void candidates(struct mor_buf *out, const char *what)
 {
 	if (strcmp(what, "dialect") == 0 || strcmp(what, "DIALECT") == 0) {
-		mor_dialect_names(" ", out);
+		mor_runner_dialect_names(" ", out);
 	} else if (strcmp(what, "command") == 0) {
 		for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 			mor_buf_printf(out, "%s%s", c == mor_cli_commands ? "" : " ", (*c)->name);

@@ -21,15 +21,9 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-static const char *member(const struct mor_value *object, const char *name)
+static const char *member_text(const struct mor_value *object, const char *name)
 {
 	return mor_json_text(mor_json_get(object, name), "");
-}
-
-static void title(struct mor_cli *cli, const char *text)
-{
-	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text,
-		 mor_style_end(cli->console));
 }
 
 /* ---- the verdict ---- */
@@ -47,17 +41,17 @@ static void levels(struct mor_cli *cli, const struct mor_value *doctor)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(doctor, "levels"));
 
-	title(cli, "Levels");
+	mor_out_title(cli->console, "Levels");
 	while (mor_json_next(&it)) {
 		bool works = mor_json_bool(mor_json_get(it.value, "available"), false);
 
-		mor_outf(cli->console, "  %-8s %s%s%s%s%s\n", member(it.value, "level"),
+		mor_outf(cli->console, "  %-8s %s%s%s%s%s\n", member_text(it.value, "level"),
 			 mor_style(cli->console, works ? MOR_STYLE_GOOD : MOR_STYLE_BAD),
 			 works ? "works" : "does not work", mor_style_end(cli->console),
-			 works ? rung_text(member(it.value, "rung")) : ": ", member(it.value, "why"));
+			 works ? rung_text(member_text(it.value, "rung")) : ": ", member_text(it.value, "why"));
 	}
-	if (*member(doctor, "auto"))
-		mor_outf(cli->console, "  Confined plugins run at %s.\n", member(doctor, "auto"));
+	if (*member_text(doctor, "auto"))
+		mor_outf(cli->console, "  Confined plugins run at %s.\n", member_text(doctor, "auto"));
 	else
 		mor_out_text(cli->console,
 			     "  Nothing can be confined here: a plugin that must be confined is not "
@@ -110,7 +104,7 @@ static void checks(struct mor_cli *cli, const struct mor_value *list)
 	struct libscols_table *table = new_table(columns, 4);
 	struct mor_json_iter it = mor_json_iter(list);
 
-	title(cli, "This machine");
+	mor_out_title(cli->console, "This machine");
 	if (!table)
 		return;
 	scols_table_enable_colors(table, cli->console->out_color);
@@ -118,9 +112,9 @@ static void checks(struct mor_cli *cli, const struct mor_value *list)
 		struct libscols_line *line = scols_table_new_line(table, NULL);
 
 		for (size_t i = 0; line && i < 4; i++)
-			scols_line_set_data(line, i, member(it.value, members[i]));
+			scols_line_set_data(line, i, member_text(it.value, members[i]));
 		if (line)
-			color_cell(cli, line, 1, member(it.value, "state"));
+			color_cell(cli, line, 1, member_text(it.value, "state"));
 	}
 	print_table(cli, table);
 }
@@ -132,7 +126,7 @@ static void landlock(struct mor_cli *cli, const struct mor_value *list)
 	struct libscols_table *table = new_table(columns, 5);
 	struct mor_json_iter it = mor_json_iter(list);
 
-	title(cli, "What Landlock adds");
+	mor_out_title(cli->console, "What Landlock adds");
 	while (table && mor_json_next(&it)) {
 		struct libscols_line *line = scols_table_new_line(table, NULL);
 		bool present = mor_json_bool(mor_json_get(it.value, "present"), false);
@@ -142,10 +136,10 @@ static void landlock(struct mor_cli *cli, const struct mor_value *list)
 			break;
 		snprintf(abi, sizeof(abi), "%lld", (long long)mor_json_int(mor_json_get(it.value, "abi"), 0));
 		scols_line_set_data(line, 0, abi);
-		scols_line_set_data(line, 1, member(it.value, "since"));
+		scols_line_set_data(line, 1, member_text(it.value, "since"));
 		scols_line_set_data(line, 2, present ? "yes" : "no");
-		scols_line_set_data(line, 3, member(it.value, "adds"));
-		scols_line_set_data(line, 4, member(it.value, "otherwise"));
+		scols_line_set_data(line, 3, member_text(it.value, "adds"));
+		scols_line_set_data(line, 4, member_text(it.value, "otherwise"));
 	}
 	if (table)
 		print_table(cli, table);
@@ -159,16 +153,17 @@ static void remedies(struct mor_cli *cli, const struct mor_value *list)
 	bool first = true;
 
 	while (mor_json_next(&it)) {
-		if (strcmp(member(it.value, "state"), "ok") == 0)
+		if (strcmp(member_text(it.value, "state"), "ok") == 0)
 			continue;
 		if (first)
-			title(cli, "What could be better");
+			mor_out_title(cli->console, "What could be better");
 		first = false;
 		mor_outf(cli->console, "  %s%s%s: %s\n    without it: %s\n",
-			 mor_style(cli->console, MOR_STYLE_WARN), member(it.value, "title"),
-			 mor_style_end(cli->console), member(it.value, "found"), member(it.value, "without"));
-		if (*member(it.value, "change"))
-			mor_outf(cli->console, "    to change:  %s\n", member(it.value, "change"));
+			 mor_style(cli->console, MOR_STYLE_WARN), member_text(it.value, "title"),
+			 mor_style_end(cli->console), member_text(it.value, "found"),
+			 member_text(it.value, "without"));
+		if (*member_text(it.value, "change"))
+			mor_outf(cli->console, "    to change:  %s\n", member_text(it.value, "change"));
 	}
 }
 
@@ -177,7 +172,7 @@ static void single(struct mor_cli *cli, const struct mor_value *list)
 	struct mor_json_iter it = mor_json_iter(list);
 	bool none = true;
 
-	title(cli, "Enforced by one layer only");
+	mor_out_title(cli->console, "Enforced by one layer only");
 	while (mor_json_next(&it)) {
 		mor_outf(cli->console, "  %s\n", mor_json_text(it.value, ""));
 		none = false;
@@ -186,11 +181,12 @@ static void single(struct mor_cli *cli, const struct mor_value *list)
 		mor_out_text(cli->console, "  nothing, at level t1\n");
 }
 
-static void page(struct mor_cli *cli, const struct mor_value *doctor)
+static void print_page(struct mor_cli *cli, const struct mor_value *doctor)
 {
 	const struct mor_value *list = mor_json_get(doctor, "checks");
 
-	mor_outf(cli->console, "mortise %s on Linux %s\n", member(doctor, "version"), member(doctor, "kernel"));
+	mor_outf(cli->console, "mortise %s on Linux %s\n", member_text(doctor, "version"),
+		 member_text(doctor, "kernel"));
 	levels(cli, doctor);
 	checks(cli, list);
 	remedies(cli, list);
@@ -198,7 +194,7 @@ static void page(struct mor_cli *cli, const struct mor_value *doctor)
 	single(cli, mor_json_get(doctor, "one_layer_only"));
 }
 
-static int run(struct mor_cli *cli)
+static int doctor_run(struct mor_cli *cli)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	mortise_error err = { 0 };
@@ -220,9 +216,9 @@ static int run(struct mor_cli *cli)
 	if (r < 0)
 		return mor_report_error(cli->console, &err);
 	if (!cli->console->json)
-		page(cli, mor_doc_root(doc));
+		print_page(cli, mor_doc_root(doc));
 	/* Scripts use the exit status to ask whether plugins can be confined here. */
-	return *member(mor_doc_root(doc), "auto") ? 0 : mortise_status_exit_code(MORTISE_EJAIL);
+	return *member_text(mor_doc_root(doc), "auto") ? 0 : mortise_status_exit_code(MORTISE_EJAIL);
 }
 
 const struct mor_cli_command mor_cli_command_doctor = {
@@ -241,5 +237,5 @@ const struct mor_cli_command mor_cli_command_doctor = {
 	.options = groups,
 	.args_size = sizeof(struct doctor_args),
 	.common = offsetof(struct doctor_args, common),
-	.run = run,
+	.run = doctor_run,
 };

@@ -24,7 +24,7 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-static int show(struct mor_cli *cli, const char *dialect, const char *format, bool json)
+static int show_dialect(struct mor_cli *cli, const char *dialect, const char *format, bool json)
 {
 	mortise_error err = { 0 };
 	char *text = NULL;
@@ -47,7 +47,7 @@ static int show(struct mor_cli *cli, const char *dialect, const char *format, bo
 	return 0;
 }
 
-static int run(struct mor_cli *cli)
+static int explain_run(struct mor_cli *cli)
 {
 	const struct explain_args *args = cli->args;
 	const char *dialect = cli->words.count ? cli->words.item[0] : NULL;
@@ -61,13 +61,13 @@ static int run(struct mor_cli *cli)
 		mor_fail(&err, MORTISE_EINVAL, "--openrpc needs a DIALECT");
 		return mor_report_usage(cli->console, &err);
 	}
-	if (dialect && !mor_dialect_exists(dialect)) {
-		mor_dialect_unknown(dialect, &err);
+	if (dialect && !mor_runner_dialect_exists(dialect)) {
+		mor_runner_dialect_unknown(dialect, &err);
 		return mor_report_error(cli->console, &err);
 	}
 	if (args->openrpc)
-		return show(cli, dialect, "openrpc", true);
-	return show(cli, dialect, cli->console->json ? "json" : "text", cli->console->json);
+		return show_dialect(cli, dialect, "openrpc", true);
+	return show_dialect(cli, dialect, cli->console->json ? "json" : "text", cli->console->json);
 }
 
 const struct mor_cli_command mor_cli_command_explain = {
@@ -81,5 +81,5 @@ const struct mor_cli_command mor_cli_command_explain = {
 	.options = groups,
 	.args_size = sizeof(struct explain_args),
 	.common = offsetof(struct explain_args, common),
-	.run = run,
+	.run = explain_run,
 };

@@ -9,12 +9,6 @@
 
 #define COLUMN 30 /* where the descriptions begin */
 
-static void title(struct mor_cli *cli, const char *text)
-{
-	mor_outf(cli->console, "\n%s%s%s\n", mor_style(cli->console, MOR_STYLE_TITLE), text,
-		 mor_style_end(cli->console));
-}
-
 /* Every line of `text`, after `indent`. */
 static void lines(struct mor_cli *cli, const char *indent, const char *text)
 {
@@ -47,18 +41,18 @@ void mor_help_command(struct mor_cli *cli, const struct mor_cli_command *command
 {
 	mor_outf(cli->console, "%smortise %s%s: %s\n", mor_style(cli->console, MOR_STYLE_TITLE), command->name,
 		 mor_style_end(cli->console), command->summary);
-	title(cli, "Usage:");
+	mor_out_title(cli->console, "Usage:");
 	lines(cli, "  mortise ", command->usage);
 	if (command->description) {
 		mor_out_text(cli->console, "\n");
 		lines(cli, "", command->description);
 	}
 	for (const struct mor_option_group *g = command->options; g->title; g++) {
-		title(cli, g->title);
+		mor_out_title(cli->console, g->title);
 		for (const struct mor_option *o = g->options; o->name; o++)
 			option_line(cli, o);
 	}
-	title(cli, "Examples:");
+	mor_out_title(cli->console, "Examples:");
 	lines(cli, "  ", command->examples);
 }
 
@@ -70,21 +64,21 @@ void mor_help_all(struct mor_cli *cli)
 	mor_outf(cli->console,
 		 "%smortise%s hosts plugins that run as separate processes and speak JSON-RPC over stdio.\n",
 		 mor_style(cli->console, MOR_STYLE_TITLE), mor_style_end(cli->console));
-	title(cli, "Usage:");
+	mor_out_title(cli->console, "Usage:");
 	lines(cli, "  ", "mortise COMMAND [ARGUMENT…] [OPTION…]\nmortise COMMAND --help\nmortise --version\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
 		if (!group || strcmp(group, (*c)->group) != 0)
-			title(cli, (*c)->group);
+			mor_out_title(cli->console, (*c)->group);
 		group = (*c)->group;
 		mor_outf(cli->console, "  %s%-14s%s %s\n", mor_style(cli->console, MOR_STYLE_LABEL), (*c)->name,
 			 mor_style_end(cli->console), (*c)->summary);
 	}
-	title(cli, "A plugin is");
+	mor_out_title(cli->console, "A plugin is");
 	lines(cli, "  ",
 	      "a directory with a manifest (yams-plugin.json, manifest.json, plugin.toml, "
 	      "sunscreen-plugin.json,\n"
 	      "mortise.toml), a file (plugin.py), or a command at the end of the line: -- COMMAND ARG…\n");
-	title(cli, "Exit codes:");
+	mor_out_title(cli->console, "Exit codes:");
 	lines(cli, "  ",
 	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or "
 	      "configuration\n"

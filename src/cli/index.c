@@ -22,7 +22,7 @@
 #include "console/signals.h"
 #include "kythe/drive/atype.h"
 #include "runner/runner.h"
-#include "runner/watch.h"
+#include "runner/show.h"
 
 #define REDRAW_MS       100
 #define DEFAULT_UNIT_MS (10u * 60 * 1000)
@@ -120,7 +120,7 @@ static void on_log(const struct mor_unit_log *log, void *arg)
 
 static void on_event(const mortise_event *event, void *arg)
 {
-	mor_watch_event(event, ((struct mor_index *)arg)->cli->console);
+	mor_show_event(event, ((struct mor_index *)arg)->cli->console);
 }
 
 /* ---- records ---- */
@@ -290,7 +290,7 @@ static int open_log(struct mor_index *x, mortise_error *err)
 }
 
 /* The result is opened last: a mistake in the options must not empty a file. */
-static int prepare(struct mor_index *x, mortise_error *err)
+static int prepare_index(struct mor_index *x, mortise_error *err)
 {
 	static const char *const strict[] = { NULL };
 	static const char *const lenient[] = { "quirks.leading_zeros=true", NULL };
@@ -335,11 +335,6 @@ static void tell_resumed(struct mor_index *x)
 			 found.dropped ? ", the units after them are done again" : "");
 }
 
-static int least(int a, int b)
-{
-	return a < 0 ? b : b < 0 ? a : a < b ? a : b;
-}
-
 /* First Ctrl-C: analyzers get the 10 s that their protocol promises. Second Ctrl-C: they are killed at once. */
 static void mind_signals(struct mor_index *x)
 {
@@ -365,7 +360,8 @@ static void work(struct mor_index *x)
 		mor_progress_draw(&x->cli->console->progress);
 		if (!mor_driver_finished(x->driver))
 			mortise_host_wait(x->runner.host,
-					  least(wait, x->cli->console->progress.on ? REDRAW_MS : -1));
+					  mor_clock_sooner(wait,
+							   x->cli->console->progress.on ? REDRAW_MS : -1));
 	}
 }
 
@@ -393,7 +389,7 @@ static int index_run(struct mor_cli *cli)
 	int r, exit_code;
 
 	args->format = args->format ? args->format : "entries";
-	r = prepare(&x, &err);
+	r = prepare_index(&x, &err);
 	if (r == 0) {
 		tell_resumed(&x);
 		mor_progress_start(&cli->console->progress, cli->console->err_terminal, x.ref_count);

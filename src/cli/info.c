@@ -12,7 +12,7 @@
 #include "console/report.h"
 #include "console/signals.h"
 #include "runner/runner.h"
-#include "runner/watch.h"
+#include "runner/show.h"
 #include "wire/json.h"
 
 struct info_args {
@@ -34,7 +34,7 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-struct run {
+struct info_command {
 	struct mor_cli *cli;
 	const struct info_args *args;
 	const char *typed;
@@ -62,7 +62,7 @@ static const char *ping_method(const struct mor_value *table)
 	return NULL;
 }
 
-static bool listed(const struct mor_value *words, struct mor_slice word)
+static bool lists_word(const struct mor_value *words, struct mor_slice word)
 {
 	struct mor_json_iter it = mor_json_iter(words);
 
@@ -89,15 +89,15 @@ static void judge(struct mor_info_health *health, const struct mor_value *rule)
 	if (!word.ptr)
 		return;
 	mor_excerpt(word, health->status, sizeof(health->status));
-	if (listed(mor_json_get(rule, "bad"), word))
+	if (lists_word(mor_json_get(rule, "bad"), word))
 		health->healthy = 0;
-	else if (listed(mor_json_get(rule, "good"), word) || listed(mor_json_get(rule, "fair"), word))
+	else if (lists_word(mor_json_get(rule, "good"), word) || lists_word(mor_json_get(rule, "fair"), word))
 		health->healthy = 1;
 }
 
 static void on_health(const mortise_reply *reply, void *arg)
 {
-	struct run *run = arg;
+	struct info_command *run = arg;
 
 	if (reply->more)
 		return;
@@ -116,18 +116,18 @@ static void on_health(const mortise_reply *reply, void *arg)
  * start as a state, not as an error. */
 static void on_event(const mortise_event *event, void *arg)
 {
-	struct run *run = arg;
+	struct info_command *run = arg;
 
 	if (event->type == MORTISE_EVENT_STATE && event->code)
 		run->cause = event->code;
 	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_READY)
 		run->asked_ms = mor_clock_ms();
-	mor_watch_event(event, run->cli->console);
+	mor_show_event(event, run->cli->console);
 }
 
 static bool health_done(void *arg)
 {
-	struct run *run = arg;
+	struct info_command *run = arg;
 
 	return run->settled;
 }
@@ -135,7 +135,7 @@ static bool health_done(void *arg)
 /* The call starts and greets the plugin. If that fails, the error arrives as the call's error, with its
  * kind.
  * RAW: the method's name comes from the dialect's own table. Without params the host sends its defaults. */
-static int ask_health(struct run *run, const char *method)
+static int ask_health(struct info_command *run, const char *method)
 {
 	mortise_call_options opt = {
 		.size = sizeof(opt), .flags = MORTISE_RAW, .on_reply = on_health, .arg = run
@@ -151,7 +151,7 @@ static int ask_health(struct run *run, const char *method)
 
 /* ---- start without a health method ---- */
 
-static int describe(const struct run *run, struct mor_doc **ret, mortise_error *err)
+static int describe(const struct info_command *run, struct mor_doc **ret, mortise_error *err)
 {
 	char *json = NULL;
 	int r = mortise_plugin_describe(run->plugin, &json);
@@ -166,21 +166,21 @@ static int describe(const struct run *run, struct mor_doc **ret, mortise_error *
 /* The plugin is ready, or its start has failed for good. Only then the reason is known. */
 static bool started(void *arg)
 {
-	struct run *run = arg;
+	struct info_command *run = arg;
 	int state = mortise_plugin_state(run->plugin);
 
 	return state != MORTISE_STARTING && state != MORTISE_GREETING && state != MORTISE_DRAINING;
 }
 
 /* A plugin in state FAILED gives the reason and its kind to the next call. */
-static int why(struct run *run, mortise_error *err)
+static int why(struct info_command *run, mortise_error *err)
 {
 	mortise_call_options opt = { .size = sizeof(opt), .flags = MORTISE_RAW };
 
 	return mortise_call_start(run->plugin, "why", (mortise_json){ 0 }, &opt, NULL, err);
 }
 
-static int did_not_start(struct run *run)
+static int did_not_start(struct info_command *run)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *about = NULL;
 	int status = run->cause ? run->cause : MORTISE_ECRASHED;
@@ -191,7 +191,7 @@ static int did_not_start(struct run *run)
 			mor_json_text(mor_json_get(mor_doc_root(about), "last_error"), "it did not start"));
 }
 
-static int just_start(struct run *run)
+static int just_start(struct info_command *run)
 {
 	int r = mortise_plugin_start(run->plugin, &run->err), state;
 
@@ -207,9 +207,10 @@ static int just_start(struct run *run)
 	return did_not_start(run);
 }
 
-static int start(struct run *run)
+static int start(struct info_command *run)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_dialect_table(mortise_plugin_dialect(run->plugin));
+	MOR_CLEAN(mor_doc)
+	struct mor_doc *table = mor_runner_dialect_table(mortise_plugin_dialect(run->plugin));
 	const char *method = ping_method(mor_doc_root(table));
 	int r = method ? ask_health(run, method) : just_start(run);
 
@@ -245,7 +246,7 @@ static void write_health(struct mor_writer *w, const struct mor_info_health *hea
 }
 
 /* The library's description, with the health that we have just asked for. */
-static void show_json(struct run *run, const struct mor_value *describe)
+static void show_json(struct info_command *run, const struct mor_value *describe)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -263,7 +264,7 @@ static void show_json(struct run *run, const struct mor_value *describe)
 	mor_out_json(run->cli->console, mor_buf_view(&json));
 }
 
-static int show(struct run *run)
+static int show_plugin(struct info_command *run)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	mortise_error err = { 0 };
@@ -278,7 +279,7 @@ static int show(struct run *run)
 }
 
 /* NO_RESTART: if the plugin dies while it starts, that is what we report. */
-static int prepare(struct run *run)
+static int prepare_info(struct info_command *run)
 {
 	mortise_plugin_options opt;
 	const char *const *argv = NULL;
@@ -302,7 +303,7 @@ static int prepare(struct run *run)
 
 /* Reports what the plugin did wrong between its answer and its end. The page is already printed, so one line
  * on stderr reports it, with --json too. */
-static int judge_end(struct run *run, int exit_code)
+static int judge_end(struct info_command *run, int exit_code)
 {
 	mortise_error err = { 0 };
 
@@ -313,12 +314,12 @@ static int judge_end(struct run *run, int exit_code)
 }
 
 /* The page is printed even if the plugin did not start. The error follows it. */
-static int start_and_show(struct run *run)
+static int start_and_show(struct info_command *run)
 {
 	int r = run->args->no_start ? 0 : start(run), exit_code = 0;
 
 	if (mor_signals_count() == 0 && (r == 0 || !run->cli->console->json))
-		exit_code = show(run);
+		exit_code = show_plugin(run);
 	if (!run->args->no_start)
 		mor_runner_stop_plugin(&run->runner, run->plugin);
 	if (mor_signals_count())
@@ -334,8 +335,8 @@ static int start_and_show(struct run *run)
 
 static int info_run(struct mor_cli *cli)
 {
-	struct run run = { .cli = cli, .args = cli->args, .health.healthy = -1 };
-	int exit_code, r = prepare(&run);
+	struct info_command run = { .cli = cli, .args = cli->args, .health.healthy = -1 };
+	int exit_code, r = prepare_info(&run);
 
 	if (r == 0)
 		exit_code = start_and_show(&run);

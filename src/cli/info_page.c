@@ -14,7 +14,7 @@
 
 /* ---- values as one printable line ---- */
 
-static const char *shown(const struct mor_value *value, char *out, size_t size)
+static const char *value_line(const struct mor_value *value, char *out, size_t size)
 {
 	return mor_printable_value(value, out, size);
 }
@@ -28,7 +28,7 @@ static bool absent(const struct mor_value *value)
 	       ((type == MOR_JSON_OBJECT || type == MOR_JSON_ARRAY) && mor_json_size(value) == 0);
 }
 
-static void row(struct mor_cli *cli, const char *label, const char *text)
+static void print_row(struct mor_cli *cli, const char *label, const char *text)
 {
 	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_LABEL), label,
 		 mor_style_end(cli->console));
@@ -42,7 +42,7 @@ static void value_row(struct mor_cli *cli, const char *label, const struct mor_v
 	char text[600];
 
 	if (!absent(value))
-		row(cli, label, shown(value, text, sizeof(text)));
+		print_row(cli, label, value_line(value, text, sizeof(text)));
 }
 
 /* Elements of an array, joined. */
@@ -56,11 +56,11 @@ static void list_row(struct mor_cli *cli, const char *label, const struct mor_va
 	while (mor_json_next(&it)) {
 		if (line.len)
 			mor_buf_text(&line, separator);
-		mor_buf_text(&line, shown(it.value, text, sizeof(text)));
+		mor_buf_text(&line, value_line(it.value, text, sizeof(text)));
 	}
 	mor_buf_byte(&line, '\0');
 	if (line.len > 1 && !mor_buf_failed(&line))
-		row(cli, label, line.data);
+		print_row(cli, label, line.data);
 }
 
 /* ---- tables ---- */
@@ -122,8 +122,8 @@ static void config_row(struct libscols_table *table, struct mor_slice name, cons
 
 	mor_printable(name, key, sizeof(key));
 	add_row(table,
-		(const char *const[]){ key, given ? shown(given, left, sizeof(left)) : "-",
-				       applied ? shown(applied, right, sizeof(right)) : "-",
+		(const char *const[]){ key, given ? value_line(given, left, sizeof(left)) : "-",
+				       applied ? value_line(applied, right, sizeof(right)) : "-",
 				       verdict(given, applied) },
 		4);
 }
@@ -137,7 +137,7 @@ static void config(struct mor_cli *cli, const struct mor_value *given, const str
 
 	if (absent(given) && absent(applied))
 		return;
-	row(cli, "config", absent(applied) ? "(the plugin does not say what it applied)" : "");
+	print_row(cli, "config", absent(applied) ? "(the plugin does not say what it applied)" : "");
 	table = new_table(columns, absent(applied) ? 2 : 4);
 	if (!table)
 		return;
@@ -160,7 +160,7 @@ static void timeouts(struct mor_cli *cli, const struct mor_value *object)
 
 	if (absent(object))
 		return;
-	row(cli, "time limits", "");
+	print_row(cli, "time limits", "");
 	table = new_table(columns, 2);
 	if (!table)
 		return;
@@ -183,9 +183,9 @@ static void identity(struct mor_cli *cli, const struct mor_value *d)
 	const struct mor_value *hello = mor_json_get(d, "identity");
 
 	mor_outf(cli->console, "%s%s%s", mor_style(cli->console, MOR_STYLE_TITLE),
-		 shown(mor_json_get(d, "name"), name, sizeof(name)), mor_style_end(cli->console));
+		 value_line(mor_json_get(d, "name"), name, sizeof(name)), mor_style_end(cli->console));
 	if (!absent(mor_json_get(d, "version")))
-		mor_outf(cli->console, " %s", shown(mor_json_get(d, "version"), version, sizeof(version)));
+		mor_outf(cli->console, " %s", value_line(mor_json_get(d, "version"), version, sizeof(version)));
 	mor_out_text(cli->console, "\n");
 	value_row(cli, "description", mor_json_get(d, "description"));
 	value_row(cli, "author", mor_json_get(hello, "author"));
@@ -208,17 +208,17 @@ static void capabilities(struct mor_cli *cli, const struct mor_value *object)
 		list_row(cli, "capabilities", object, ", ");
 		return;
 	}
-	row(cli, "capabilities", "");
+	print_row(cli, "capabilities", "");
 	while (mor_json_next(&it)) {
 		struct mor_json_iter member = mor_json_iter(it.value);
 
 		mor_outf(cli->console, "  %s", mor_printable(it.name, name, sizeof(name)));
 		if (mor_json_type(it.value) != MOR_JSON_OBJECT)
-			mor_outf(cli->console, ": %s", shown(it.value, text, sizeof(text)));
+			mor_outf(cli->console, ": %s", value_line(it.value, text, sizeof(text)));
 		mor_out_text(cli->console, "\n");
 		while (mor_json_type(it.value) == MOR_JSON_OBJECT && mor_json_next(&member)) {
 			mor_outf(cli->console, "    %s: ", mor_printable(member.name, name, sizeof(name)));
-			mor_outf(cli->console, "%s\n", shown(member.value, text, sizeof(text)));
+			mor_outf(cli->console, "%s\n", value_line(member.value, text, sizeof(text)));
 		}
 	}
 }
@@ -238,9 +238,9 @@ static void parameters(struct mor_cli *cli, const struct mor_value *schema)
 		while (mor_json_next(&required))
 			must = must || mor_slice_eq(mor_json_string(required.value), it.name);
 		mor_outf(cli->console, "    %s (%s%s)", mor_printable(it.name, name, sizeof(name)),
-			 absent(type) ? "any" : shown(type, text, sizeof(text)), must ? ", required" : "");
+			 absent(type) ? "any" : value_line(type, text, sizeof(text)), must ? ", required" : "");
 		if (mor_json_string(doc).len)
-			mor_outf(cli->console, ": %s", shown(doc, text, sizeof(text)));
+			mor_outf(cli->console, ": %s", value_line(doc, text, sizeof(text)));
 		mor_out_text(cli->console, "\n");
 	}
 }
@@ -253,13 +253,13 @@ static void actions(struct mor_cli *cli, const struct mor_value *list)
 
 	if (absent(list))
 		return;
-	row(cli, "actions", "");
+	print_row(cli, "actions", "");
 	while (mor_json_next(&it)) {
 		const struct mor_value *doc = mor_json_get(it.value, "description");
 
-		mor_outf(cli->console, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
+		mor_outf(cli->console, "  %s", value_line(mor_json_get(it.value, "name"), text, sizeof(text)));
 		if (!absent(doc))
-			mor_outf(cli->console, ": %s", shown(doc, text, sizeof(text)));
+			mor_outf(cli->console, ": %s", value_line(doc, text, sizeof(text)));
 		mor_out_text(cli->console, "\n");
 		parameters(cli, mor_json_get(it.value, "parameters"));
 	}
@@ -273,7 +273,7 @@ static void commands(struct mor_cli *cli, const struct mor_value *list)
 
 	if (mor_json_type(list) != MOR_JSON_ARRAY || absent(list))
 		return;
-	row(cli, "commands", "");
+	print_row(cli, "commands", "");
 	while (mor_json_next(&it)) {
 		const struct mor_value *doc = mor_json_get(it.value, "description");
 		struct mor_json_iter alias = mor_json_iter(mor_json_get(it.value, "aliases"));
@@ -281,12 +281,12 @@ static void commands(struct mor_cli *cli, const struct mor_value *list)
 
 		if (absent(mor_json_get(it.value, "name")))
 			continue;
-		mor_outf(cli->console, "  %s", shown(mor_json_get(it.value, "name"), text, sizeof(text)));
+		mor_outf(cli->console, "  %s", value_line(mor_json_get(it.value, "name"), text, sizeof(text)));
 		for (; mor_json_next(&alias); before = ", ")
-			mor_outf(cli->console, "%s%s", before, shown(alias.value, text, sizeof(text)));
+			mor_outf(cli->console, "%s%s", before, value_line(alias.value, text, sizeof(text)));
 		mor_out_text(cli->console, *before == ',' ? ")" : "");
 		if (mor_json_string(doc).len)
-			mor_outf(cli->console, ": %s", shown(doc, text, sizeof(text)));
+			mor_outf(cli->console, ": %s", value_line(doc, text, sizeof(text)));
 		mor_out_text(cli->console, "\n");
 	}
 }
@@ -304,7 +304,7 @@ static void state(struct mor_cli *cli, const struct mor_value *d)
 		mor_buf_printf(&line, " (process %lld)", (long long)pid);
 	mor_buf_byte(&line, '\0');
 	if (!mor_buf_failed(&line))
-		row(cli, "state", line.data);
+		print_row(cli, "state", line.data);
 	value_row(cli, "last error", mor_json_get(d, "last_error"));
 }
 
@@ -325,7 +325,7 @@ static void health_result(struct mor_buf *line, const char *result)
 		if (mor_slice_is(it.name, "status"))
 			continue;
 		mor_buf_printf(line, "%s%s: ", before, mor_printable(it.name, name, sizeof(name)));
-		mor_buf_text(line, shown(it.value, text, sizeof(text)));
+		mor_buf_text(line, value_line(it.value, text, sizeof(text)));
 		before = ", ";
 	}
 	if (*before == ',')
@@ -351,7 +351,7 @@ static void health(struct mor_cli *cli, const struct mor_value *told, const stru
 	if (*asked->status)
 		mor_buf_printf(&line, "%s\"%s\"", line.len ? ": " : "", asked->status);
 	if (!answered && !absent(mor_json_get(told, "reason")))
-		mor_buf_printf(&line, ": %s", shown(mor_json_get(told, "reason"), reason, sizeof(reason)));
+		mor_buf_printf(&line, ": %s", value_line(mor_json_get(told, "reason"), reason, sizeof(reason)));
 	if (asked->result)
 		health_result(&line, asked->result);
 	if (asked->error)
@@ -360,7 +360,7 @@ static void health(struct mor_cli *cli, const struct mor_value *told, const stru
 		mor_buf_printf(&line, ", answered in %lld ms", (long long)asked->time_ms);
 	mor_buf_byte(&line, '\0');
 	if (!mor_buf_failed(&line))
-		row(cli, "health", line.data);
+		print_row(cli, "health", line.data);
 }
 
 /* The level in force, then one line per permission. The first permission repeats the level, so it is left
@@ -376,7 +376,7 @@ static void confinement(struct mor_cli *cli, const struct mor_value *told)
 		mor_outf(cli->console, "%14s%sas asked: --unconfined or sandbox.unconfined%s\n", "",
 			 mor_style(cli->console, MOR_STYLE_WARN), mor_style_end(cli->console));
 	for (mor_json_next(&it); mor_json_next(&it);)
-		mor_outf(cli->console, "%14s%s\n", "", shown(it.value, text, sizeof(text)));
+		mor_outf(cli->console, "%14s%s\n", "", value_line(it.value, text, sizeof(text)));
 }
 
 /* The few counters that people look for; --json has all of them. */
@@ -393,7 +393,7 @@ static void counters(struct mor_cli *cli, const struct mor_value *c)
 		 (long long)mor_json_int(mor_json_get(c, "timeouts"), 0),
 		 (long long)mor_json_int(mor_json_get(c, "restarts"), 0),
 		 (long long)mor_json_int(mor_json_get(c, "noise_bytes"), 0));
-	row(cli, "counters", text);
+	print_row(cli, "counters", text);
 }
 
 static void warnings(struct mor_cli *cli, const struct mor_value *list)
@@ -403,7 +403,7 @@ static void warnings(struct mor_cli *cli, const struct mor_value *list)
 
 	while (mor_json_next(&it))
 		mor_outf(cli->console, "%s%-13s%s %s\n", mor_style(cli->console, MOR_STYLE_WARN), "warning",
-			 mor_style_end(cli->console), shown(it.value, text, sizeof(text)));
+			 mor_style_end(cli->console), value_line(it.value, text, sizeof(text)));
 }
 
 /* First what the plugin is, then how it works, and the warnings last, where people see them. */

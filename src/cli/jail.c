@@ -68,7 +68,7 @@ static void pairs_fini(struct pairs *pairs)
 	mor_free(pairs->list.item);
 }
 
-static int add(struct pairs *pairs, const char *key, const char *value)
+static int add_pair(struct pairs *pairs, const char *key, const char *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	char *pair;
@@ -91,12 +91,12 @@ static int add_path(struct pairs *pairs, const char *option, const char *key, co
 		return 0;
 	if (!realpath(path, real))
 		return mor_fail_errno(pairs->err, MORTISE_ENOTFOUND, errno, "--%s %s", option, path);
-	return add(pairs, key, real);
+	return add_pair(pairs, key, real);
 }
 
 static int add_flag(struct pairs *pairs, const char *key, bool on)
 {
-	return on ? add(pairs, key, "true") : 0;
+	return on ? add_pair(pairs, key, "true") : 0;
 }
 
 static int add_limit(struct pairs *pairs, const char *word)
@@ -112,7 +112,7 @@ static int add_limit(struct pairs *pairs, const char *word)
 				"--limit \"%s\": expected NAME=VALUE with memory, cpu, files, file_size, wall "
 				"or processes",
 				word);
-	return add(pairs, key->name, equals + 1);
+	return add_pair(pairs, key->name, equals + 1);
 }
 
 static int make_policy(const struct jail_args *args, struct pairs *pairs)
@@ -123,7 +123,7 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 		return mor_fail(pairs->err, MORTISE_EINVAL, "--write needs --workspace DIR");
 	if (args->undo && !args->write)
 		return mor_fail(pairs->err, MORTISE_EINVAL, "--undo needs --workspace DIR and --write");
-	if ((r = add(pairs, "level", args->level ? args->level : "auto")) < 0 ||
+	if ((r = add_pair(pairs, "level", args->level ? args->level : "auto")) < 0 ||
 	    (r = add_path(pairs, "workspace", "workspace", args->workspace)) < 0 ||
 	    (r = add_path(pairs, "plugin-dir", "plugin_dir", args->plugin_dir)) < 0 ||
 	    (r = add_path(pairs, "scratch", "scratch", args->scratch)) < 0 ||
@@ -209,7 +209,7 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_works
 	*undoing =
 		(struct mor_workspace_undoing){ .console = cli->console, .without = "run it without --undo" };
 	r = mor_workspace_undoing_begin(undoing, real, name, pairs->err);
-	return r < 0 ? r : add(pairs, "undo", mortise_undo_store(undoing->undo));
+	return r < 0 ? r : add_pair(pairs, "undo", mortise_undo_store(undoing->undo));
 }
 
 static int jail_run(struct mor_cli *cli)

@@ -13,7 +13,7 @@
 #include "console/report.h"
 #include "console/signals.h"
 
-#define FIELD(name) offsetof(struct mor_kzip_args, name)
+#define FIELD(name) offsetof(struct mor_cli_kzip_args, name)
 static const struct mor_option kzip_options[] = {
 	{ "output", 'o', "FILE", "create, merge: the archive to write; -: stdout", MOR_OPT_TEXT, FIELD(output),
 	  NULL },
@@ -46,20 +46,20 @@ static const struct mor_option_group groups[] = {
 
 static void on_warning(const char *text, void *arg)
 {
-	const struct mor_kzip_warned *warned = arg;
+	const struct mor_cli_kzip_warned *warned = arg;
 
 	mor_note(warned->cli->console, "warning: %s: %s", warned->path, text);
 }
 
-int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_warned *warned,
+int mor_cli_kzip_open(struct mor_cli *cli, const char *path, struct mor_cli_kzip_warned *warned,
 		      struct mor_kzip **ret, mortise_error *err)
 {
-	*warned = (struct mor_kzip_warned){ cli, path };
+	*warned = (struct mor_cli_kzip_warned){ cli, path };
 	return mor_kzip_open(path, &(struct mor_kzip_options){ .on_warning = on_warning, .arg = warned }, ret,
 			     err);
 }
 
-int mor_kzip_encoding_cli(const struct mor_kzip_args *args, enum mor_kzip_encoding *ret, mortise_error *err)
+int mor_cli_kzip_encoding(const struct mor_cli_kzip_args *args, enum mor_kzip_encoding *ret, mortise_error *err)
 {
 	const char *set = getenv("KYTHE_KZIP_ENCODING"), *name = args->encoding ? args->encoding :
 								 set && *set    ? set :
@@ -71,9 +71,9 @@ int mor_kzip_encoding_cli(const struct mor_kzip_args *args, enum mor_kzip_encodi
 			name);
 }
 
-void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, size_t failed)
+void mor_cli_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, size_t failed)
 {
-	const struct mor_kzip_args *args = cli->args;
+	const struct mor_cli_kzip_args *args = cli->args;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 	size_t units = mor_kzip_writer_units(writer), files = mor_kzip_writer_files(writer);
@@ -109,15 +109,15 @@ static int add_archive(struct mor_cli *cli, struct mor_kzip_writer *writer, cons
 		       mortise_error *err)
 {
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
-	struct mor_kzip_warned warned;
-	int r = mor_kzip_open_cli(cli, path, &warned, &kzip, err);
+	struct mor_cli_kzip_warned warned;
+	int r = mor_cli_kzip_open(cli, path, &warned, &kzip, err);
 
 	return r < 0 ? r : mor_kzip_writer_add_kzip(writer, kzip, err);
 }
 
 static int merge(struct mor_cli *cli, mortise_error *err)
 {
-	const struct mor_kzip_args *args = cli->args;
+	const struct mor_cli_kzip_args *args = cli->args;
 	MOR_CLEAN(mor_kzip_writer) struct mor_kzip_writer *writer = NULL;
 	enum mor_kzip_encoding encoding = MOR_KZIP_PROTO;
 	int r;
@@ -126,7 +126,7 @@ static int merge(struct mor_cli *cli, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "name the archive to write: -o OUT.kzip");
 	if (cli->words.count < 2)
 		return mor_fail(err, MORTISE_EINVAL, "merge takes one FILE.kzip or more");
-	r = mor_kzip_encoding_cli(args, &encoding, err);
+	r = mor_cli_kzip_encoding(args, &encoding, err);
 	if (r == 0)
 		r = mor_kzip_writer_new(args->output, encoding, &writer, err);
 	for (size_t i = 1; r == 0 && i < cli->words.count; i++) {
@@ -137,7 +137,7 @@ static int merge(struct mor_cli *cli, mortise_error *err)
 	if (r == 0)
 		r = mor_kzip_writer_finish(writer, err);
 	if (r == 0)
-		mor_kzip_told(cli, writer, 0);
+		mor_cli_kzip_told(cli, writer, 0);
 	else if (r == MORTISE_EUNSUPPORTED)
 		mor_fail(err, r, "%s; use --encoding json", err->text);
 	return r;
@@ -285,9 +285,9 @@ static int cat_of_unit(struct cat *cat, const char *unit, const char *path)
 
 static int cat(struct mor_cli *cli, mortise_error *err)
 {
-	const struct mor_kzip_args *args = cli->args;
+	const struct mor_cli_kzip_args *args = cli->args;
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
-	struct mor_kzip_warned warned;
+	struct mor_cli_kzip_warned warned;
 	struct cat cat = { .cli = cli, .err = err };
 	const char *word = cli->words.count == 3 ? cli->words.item[2] : NULL;
 	int r;
@@ -295,7 +295,7 @@ static int cat(struct mor_cli *cli, mortise_error *err)
 	if (cli->words.count < 2 || cli->words.count > 3 || (!word && !args->unit))
 		return mor_fail(err, MORTISE_EINVAL,
 				"cat takes FILE.kzip and a DIGEST or PATH, or --unit DIGEST");
-	r = mor_kzip_open_cli(cli, cli->words.item[1], &warned, &kzip, err);
+	r = mor_cli_kzip_open(cli, cli->words.item[1], &warned, &kzip, err);
 	if (r < 0)
 		return r;
 	cat.kzip = kzip;
@@ -310,7 +310,9 @@ static int cat(struct mor_cli *cli, mortise_error *err)
 static const struct {
 	const char *name;
 	int (*run)(struct mor_cli *cli, mortise_error *err);
-} actions[] = { { "create", mor_kzip_create }, { "info", mor_kzip_info }, { "cat", cat }, { "merge", merge } };
+} actions[] = {
+	{ "create", mor_cli_kzip_create }, { "info", mor_cli_kzip_info }, { "cat", cat }, { "merge", merge }
+};
 
 static int unknown_action(const char *typed, mortise_error *err)
 {
@@ -374,7 +376,7 @@ const struct mor_cli_command mor_cli_command_kzip = {
 		    "mortise kzip cat project.kzip src/a.c\n"
 		    "mortise kzip merge -o all.kzip a.kzip b.kzip",
 	.options = groups,
-	.args_size = sizeof(struct mor_kzip_args),
+	.args_size = sizeof(struct mor_cli_kzip_args),
 	.common = FIELD(common),
 	.run = kzip_run,
 };

@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "kythe/archive/kzip.h"
 
-struct mor_kzip_args {
+struct mor_cli_kzip_args {
 	const char *output, *language, *corpus, *vnames, *compile_commands, *encoding, *unit;
 	struct mor_text_list sources, inputs;
 	uint32_t jobs;
@@ -22,20 +22,21 @@ struct mor_kzip_args {
 
 /* Each function gets the words after the action. It returns 0, a status with *err set, or a positive exit
  * code if it has reported everything itself. MORTISE_EINVAL is a usage error. */
-int mor_kzip_create(struct mor_cli *cli, mortise_error *err);
-int mor_kzip_info(struct mor_cli *cli, mortise_error *err);
+int mor_cli_kzip_create(struct mor_cli *cli, mortise_error *err);
+int mor_cli_kzip_info(struct mor_cli *cli, mortise_error *err);
 
 /* Opens the archive for reading. Warnings go to stderr, each after the archive's name. `warned` must live as
  * long as the archive. */
-struct mor_kzip_warned {
+struct mor_cli_kzip_warned {
 	struct mor_cli *cli;
 	const char *path;
 };
-int mor_kzip_open_cli(struct mor_cli *cli, const char *path, struct mor_kzip_warned *warned,
+int mor_cli_kzip_open(struct mor_cli *cli, const char *path, struct mor_cli_kzip_warned *warned,
 		      struct mor_kzip **ret, mortise_error *err);
 /* --encoding, else KYTHE_KZIP_ENCODING, else protobuf. */
-int mor_kzip_encoding_cli(const struct mor_kzip_args *args, enum mor_kzip_encoding *ret, mortise_error *err);
+int mor_cli_kzip_encoding(const struct mor_cli_kzip_args *args, enum mor_kzip_encoding *ret,
+			  mortise_error *err);
 /* Prints on stdout what was written. */
-void mor_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, size_t failed);
+void mor_cli_kzip_told(struct mor_cli *cli, const struct mor_kzip_writer *writer, size_t failed);
 
 #endif

@@ -15,7 +15,7 @@
 
 struct creating {
 	struct mor_cli *cli;
-	const struct mor_kzip_args *args;
+	const struct mor_cli_kzip_args *args;
 	struct mor_capture capture;
 };
 
@@ -28,7 +28,7 @@ static size_t tail_count(const char *const *tail)
 	return count;
 }
 
-static int check_words(const struct mor_cli *cli, const struct mor_kzip_args *args, mortise_error *err)
+static int check_words(const struct mor_cli *cli, const struct mor_cli_kzip_args *args, mortise_error *err)
 {
 	bool explicit_files = args->sources.count || args->inputs.count;
 
@@ -54,7 +54,7 @@ static int check_words(const struct mor_cli *cli, const struct mor_kzip_args *ar
 /* Only the named files are recorded. Nothing is run, so any language works. */
 static int record_named(struct creating *c, mortise_error *err)
 {
-	const struct mor_kzip_args *args = c->args;
+	const struct mor_cli_kzip_args *args = c->args;
 	const char *const *tail = c->cli->words.tail;
 
 	return mor_capture_unit(&c->capture,
@@ -85,7 +85,7 @@ static int ask_one(const char *directory, const char *const *arguments, size_t c
 }
 
 /* Files that only an analyzer reads. The compiler does not know them. */
-static int add_named_inputs(const struct mor_kzip_args *args, struct mor_strings *files, mortise_error *err)
+static int add_named_inputs(const struct mor_cli_kzip_args *args, struct mor_strings *files, mortise_error *err)
 {
 	for (size_t i = 0; i < args->inputs.count; i++)
 		if (mor_strings_add(files, mor_slice_of(args->inputs.item[i])) < 0)
@@ -126,12 +126,12 @@ static int record_all(struct creating *c, size_t *ret_failed, mortise_error *err
 
 static int prepare_create(struct creating *c, mortise_error *err)
 {
-	const struct mor_kzip_args *args = c->args;
+	const struct mor_cli_kzip_args *args = c->args;
 	enum mor_kzip_encoding encoding = MOR_KZIP_PROTO;
 	int r = check_words(c->cli, args, err);
 
 	if (r == 0)
-		r = mor_kzip_encoding_cli(args, &encoding, err);
+		r = mor_cli_kzip_encoding(args, &encoding, err);
 	if (r == 0 && args->vnames)
 		r = mor_vname_rules_load(args->vnames, &c->capture.rules, err);
 	if (r < 0)
@@ -155,13 +155,13 @@ static int finish_create(struct creating *c, size_t failed, mortise_error *err)
 	r = mor_kzip_writer_finish(c->capture.writer, err);
 	if (r < 0)
 		return r;
-	mor_kzip_told(c->cli, c->capture.writer, failed);
+	mor_cli_kzip_told(c->cli, c->capture.writer, failed);
 	return failed ? 1 : 0;
 }
 
-int mor_kzip_create(struct mor_cli *cli, mortise_error *err)
+int mor_cli_kzip_create(struct mor_cli *cli, mortise_error *err)
 {
-	const struct mor_kzip_args *args = cli->args;
+	const struct mor_cli_kzip_args *args = cli->args;
 	struct creating c = {
 		.cli = cli,
 		.args = args,

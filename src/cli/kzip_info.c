@@ -151,7 +151,7 @@ static uint64_t all_bytes(const struct mor_kzip *kzip)
 	return bytes;
 }
 
-static int nowhere(const void *bytes, size_t len, void *arg)
+static int drop_bytes(const void *bytes, size_t len, void *arg)
 {
 	(void)bytes;
 	(void)len;
@@ -164,8 +164,8 @@ static void verify_files(struct info *info)
 	mortise_error err = { 0 };
 
 	for (size_t i = 0; i < mor_kzip_file_count(info->kzip) && !mor_signals_count(); i++)
-		if (mor_kzip_file_read(info->kzip, mor_kzip_file_digest(info->kzip, i), nowhere, NULL, &err) <
-		    0)
+		if (mor_kzip_file_read(info->kzip, mor_kzip_file_digest(info->kzip, i), drop_bytes, NULL,
+				       &err) < 0)
 			told(info, &err);
 }
 
@@ -201,7 +201,7 @@ static void show_page(struct info *info)
 	free(text);
 }
 
-static int page(struct info *info, mortise_error *err)
+static int print_page(struct info *info, mortise_error *err)
 {
 	info->table = new_table();
 	if (!info->table)
@@ -236,24 +236,24 @@ static int page_json(struct info *info, mortise_error *err)
 }
 
 /* Each broken part has been reported already. Only the exit code is left. */
-int mor_kzip_info(struct mor_cli *cli, mortise_error *err)
+int mor_cli_kzip_info(struct mor_cli *cli, mortise_error *err)
 {
-	const struct mor_kzip_args *args = cli->args;
+	const struct mor_cli_kzip_args *args = cli->args;
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_kzip_warned warned;
+	struct mor_cli_kzip_warned warned;
 	struct info info = { .cli = cli, .w = { .out = cli->console->json ? &json : NULL } };
 	int r;
 
 	if (cli->words.count != 2)
 		return mor_fail(err, MORTISE_EINVAL, "info takes one FILE.kzip");
-	r = mor_kzip_open_cli(cli, cli->words.item[1], &warned, &kzip, err);
+	r = mor_cli_kzip_open(cli, cli->words.item[1], &warned, &kzip, err);
 	if (r < 0)
 		return r;
 	info.kzip = kzip;
 	if (args->verify)
 		verify_files(&info);
-	r = cli->console->json ? page_json(&info, err) : page(&info, err);
+	r = cli->console->json ? page_json(&info, err) : print_page(&info, err);
 	if (r < 0)
 		return r;
 	if (mor_signals_count())

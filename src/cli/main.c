@@ -85,7 +85,7 @@ static int run_other(struct mor_cli *cli, const char *word)
 	return mor_report_usage(cli->console, &err);
 }
 
-static int run(struct mor_cli *cli, char **argv)
+static int run_words(struct mor_cli *cli, char **argv)
 {
 	cli->command = argv[0] ? mor_cli_command_find(argv[0]) : NULL;
 	cli->console->command = cli->command ? cli->command->name : NULL;
@@ -151,5 +151,5 @@ int main(int argc, char **argv)
 	mor_signals_init();
 	mor_out_init(&console);
 	console.json = wants_json(words);
-	return mor_out_finish(&console, err.code ? mor_report_error(&console, &err) : run(&cli, words));
+	return mor_out_finish(&console, err.code ? mor_report_error(&console, &err) : run_words(&cli, words));
 }

@@ -104,8 +104,8 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 			return mor_options_refuse(groups, words->unknown, err);
 		return rows[i].run(run, exit_code, err);
 	}
-	if (!mor_dialect_exists(run->manifest->dialect)) {
-		mor_dialect_unknown(run->manifest->dialect, err);
+	if (!mor_runner_dialect_exists(run->manifest->dialect)) {
+		mor_runner_dialect_unknown(run->manifest->dialect, err);
 		err->code = MORTISE_EMANIFEST;
 		return mor_fail_prefix(err, run->manifest->name);
 	}
@@ -114,7 +114,7 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 			run->manifest->dialect, strcmp(run->manifest->dialect, "plain") == 0 ? guessed : "");
 }
 
-static int prepare(struct mor_run *run, mortise_error *err)
+static int prepare_run(struct mor_run *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 
@@ -144,7 +144,7 @@ static int run_run(struct mor_cli *cli)
 	args->sunscreen.unknown = cli->words.unknown;
 	args->sunscreen.line = (const char *const *)cli->argv;
 	args->sunscreen.plugin = &args->plugin;
-	r = prepare(&run, &err);
+	r = prepare_run(&run, &err);
 	if (r == 0)
 		r = dispatch(&run, &exit_code, &err);
 	if (mor_signals_count())

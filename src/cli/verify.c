@@ -109,7 +109,7 @@ struct telling {
 	unsigned failed;
 };
 
-static void tell(const struct mor_verify_finding *finding, void *arg)
+static void tell_finding(const struct mor_verify_finding *finding, void *arg)
 {
 	struct telling *telling = arg;
 	struct mor_cli *cli = telling->cli;
@@ -131,7 +131,8 @@ static void tell(const struct mor_verify_finding *finding, void *arg)
 	mor_w_end(telling->w);
 }
 
-static int load(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier, mortise_error *err)
+static int load_goals(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier,
+		      mortise_error *err)
 {
 	const struct verify_args *args = cli->args;
 	int r = read_graph(cli->words.item[0], stream_format(args->format), graph, err);
@@ -147,8 +148,8 @@ static int load(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifie
 	return r;
 }
 
-static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier,
-		 mortise_error *err)
+static int solve_goals(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifier *verifier,
+		       mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -158,7 +159,7 @@ static int solve(struct mor_cli *cli, struct mor_graph *graph, struct mor_verifi
 	mor_w_object(&w);
 	mor_w_key(&w, "findings");
 	mor_w_array(&w);
-	r = mor_verifier_run(verifier, tell, &telling, err);
+	r = mor_verifier_run(verifier, tell_finding, &telling, err);
 	if (r < 0)
 		return r;
 	mor_w_end(&w);
@@ -187,7 +188,7 @@ static int check_words(const struct mor_cli *cli, mortise_error *err)
 	return 0;
 }
 
-static int run(struct mor_cli *cli)
+static int verify_run(struct mor_cli *cli)
 {
 	const struct verify_args *args = cli->args;
 	struct mor_verify_options opt = { .prefix = args->goal_prefix,
@@ -204,9 +205,9 @@ static int run(struct mor_cli *cli)
 	if (r == 0)
 		r = mor_verifier_new(graph, &opt, &verifier, &err);
 	if (r == 0)
-		r = load(cli, graph, verifier, &err);
+		r = load_goals(cli, graph, verifier, &err);
 	if (r == 0)
-		r = solve(cli, graph, verifier, &err);
+		r = solve_goals(cli, graph, verifier, &err);
 	if (r == MORTISE_ENOMEM)
 		mor_fail_memory(&err);
 	if (r == MORTISE_EINVAL)
@@ -235,5 +236,5 @@ const struct mor_cli_command mor_cli_command_verify_entries = {
 	.options = groups,
 	.args_size = sizeof(struct verify_args),
 	.common = offsetof(struct verify_args, common),
-	.run = run,
+	.run = verify_run,
 };

@@ -50,6 +50,8 @@ const char *mor_style_err_end(const struct mor_console *console);
 void mor_out(struct mor_console *console, struct mor_slice bytes);
 void mor_out_text(struct mor_console *console, const char *text);
 void mor_outf(struct mor_console *console, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* An empty line, and the title of what follows. */
+void mor_out_title(struct mor_console *console, const char *text);
 /* A JSON text and a newline: indented on a terminal, else on one line. */
 void mor_out_json(struct mor_console *console, struct mor_slice json);
 /* The same, always on one line: NDJSON. */

@@ -107,6 +107,11 @@ void mor_outf(struct mor_console *console, const char *format, ...)
 	remember_failure(console);
 }
 
+void mor_out_title(struct mor_console *console, const char *text)
+{
+	mor_outf(console, "\n%s%s%s\n", mor_style(console, MOR_STYLE_TITLE), text, mor_style_end(console));
+}
+
 /* Written again with our own blanks. If the text does not parse (it is deeper than our limit), it is printed
  * as it came. */
 static void out_json(struct mor_console *console, struct mor_slice json, bool pretty)

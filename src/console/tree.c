@@ -56,7 +56,7 @@ static struct mor_tree *add_kid(struct mor_tree *tree, struct mor_slice name)
 }
 
 /* Finds the member of that name, or makes it. A scalar becomes an object. */
-static struct mor_tree *member(struct mor_tree *tree, struct mor_slice name)
+static struct mor_tree *tree_member(struct mor_tree *tree, struct mor_slice name)
 {
 	if (tree->json)
 		drop_value(tree);
@@ -89,7 +89,7 @@ int mor_tree_merge(struct mor_tree *tree, const struct mor_value *object)
 	struct mor_json_iter it = mor_json_iter(object);
 
 	while (mor_json_next(&it)) {
-		struct mor_tree *kid = member(tree, it.name);
+		struct mor_tree *kid = tree_member(tree, it.name);
 		int r = kid ? set_leaf(kid, it.value) : MORTISE_ENOMEM;
 
 		if (r < 0)
@@ -126,7 +126,7 @@ int mor_tree_set(struct mor_tree *tree, struct mor_slice path, struct mor_slice 
 		r = next_part(&path, &part);
 		if (r < 0)
 			return r;
-		tree = member(tree, part.len ? mor_buf_view(&part) : MOR_SLICE(""));
+		tree = tree_member(tree, part.len ? mor_buf_view(&part) : MOR_SLICE(""));
 		if (!tree)
 			return MORTISE_ENOMEM;
 	}

@@ -143,7 +143,7 @@ static const char *name_of(const struct mor_value *function, char out[80])
 	return mor_excerpt(mor_json_string(mor_json_get(function, "name")), out, 80);
 }
 
-static int unknown(const struct mor_value *function, struct mor_slice given, mortise_error *err)
+static int unknown_argument(const struct mor_value *function, struct mor_slice given, mortise_error *err)
 {
 	struct mor_json_iter it = mor_json_iter(properties_of(function));
 	char word[80], name[80];
@@ -265,7 +265,7 @@ int mor_converse_function_check(const struct mor_value *function, const struct m
 		const struct mor_value *schema = mor_json_get_slice(properties, it.name);
 
 		r = schema ? check_value(function, it.name, schema, it.value, err) :
-			     unknown(function, it.name, err);
+			     unknown_argument(function, it.name, err);
 		if (r < 0)
 			return r;
 	}

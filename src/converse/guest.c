@@ -69,8 +69,8 @@ static int pick_one(struct mor_converse *chat, bool (*own)(const struct mor_conv
 	return only != NULL;
 }
 
-static int unknown(const struct mor_converse *chat, const struct mor_converse_guest *only, const char *word,
-		   mortise_error *err)
+static int unknown_word(const struct mor_converse *chat, const struct mor_converse_guest *only,
+			const char *word, mortise_error *err)
 {
 	struct mor_nearest near = { .word = word };
 	const char *best;
@@ -100,7 +100,7 @@ static int pick_dotted(struct mor_converse *chat, const char *word, struct mor_c
 		*ret = (struct mor_converse_pick){ guest, word + len + 1,
 						   mor_converse_function_find(mor_converse_guest_about(guest),
 									      word + len + 1) };
-		return ret->listed || may_have(guest, word) ? 1 : unknown(chat, guest, ret->name, err);
+		return ret->listed || may_have(guest, word) ? 1 : unknown_word(chat, guest, ret->name, err);
 	}
 	return 0;
 }
@@ -115,7 +115,7 @@ int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct
 	if (r == 0)
 		r = pick_one(chat, may_have, word, ret, err);
 	if (r == 0)
-		r = unknown(chat, NULL, word, err);
+		r = unknown_word(chat, NULL, word, err);
 	return r < 0 ? r : 0;
 }
 

@@ -18,7 +18,7 @@
 #include "converse/functions.h"
 #include "converse/once.h"
 #include "converse/words.h"
-#include "runner/watch.h"
+#include "runner/show.h"
 
 /* ---- what happens meanwhile ---- */
 
@@ -36,10 +36,10 @@ static void on_event(const mortise_event *event, void *arg)
 	/* the failure of its request has reported it */
 	told = told && strcmp(event->text, guest->turn.failure.text) != 0;
 	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
-	if (!told && !mor_watch_shows(chat->console, event))
+	if (!told && !mor_show_prints(chat->console, event))
 		return;
 	mor_converse_lines_make_room(chat->lines);
-	mor_watch_event(event, chat->console);
+	mor_show_event(event, chat->console);
 	if (told && !chat->console->verbose)
 		mor_note(chat->console, "%s", mor_printable(mor_slice_of(event->text), shown, sizeof(shown)));
 	mor_converse_lines_redraw(chat->lines);
@@ -410,7 +410,7 @@ static int start_guests(struct mor_converse *chat, mortise_error *err)
 static int refuse_one_shot(struct mor_converse_guest *guest, mortise_error *err)
 {
 	const char *dialect = mortise_plugin_dialect(guest->turn.plugin);
-	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_dialect_table(dialect);
+	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(dialect);
 
 	if (strcmp(mor_json_text(mor_json_get(mor_doc_root(table), "shape"), "session"), "session") == 0)
 		return 0;

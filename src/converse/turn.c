@@ -96,7 +96,7 @@ static void print_json(struct mor_converse_turn *turn, const struct mor_value *d
 	mor_out_json_line(turn->runner->console, mor_buf_view(&json));
 }
 
-static void show(struct mor_converse_turn *turn, const struct mor_value *data, bool more)
+static void show_data(struct mor_converse_turn *turn, const struct mor_value *data, bool more)
 {
 	if (turn->runner->console->json) {
 		print_json(turn, data, more);
@@ -136,11 +136,11 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	root = mor_doc_root(doc);
 	if (!reply->more)
 		turn->keep = mor_json_bool(mor_json_get(root, "keep_session"), false);
-	show(turn, reply->more ? root : data_of(root), reply->more);
+	show_data(turn, reply->more ? root : data_of(root), reply->more);
 }
 
 /* Nobody reads any more: the rest of the answer is of no use. */
-static bool settled(void *arg)
+static bool turn_settled(void *arg)
 {
 	const struct mor_converse_turn *turn = arg;
 
@@ -179,7 +179,7 @@ int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mo
 	r = mortise_call_start(turn->plugin, action, params, &opt, &turn->call, err);
 	if (r < 0)
 		return r;
-	r = mor_runner_run(turn->runner, settled, turn);
+	r = mor_runner_run(turn->runner, turn_settled, turn);
 	if (turn->call)
 		cancel(turn);
 	end_line(turn);

@@ -171,7 +171,8 @@ struct mor_slice mor_interface_id(const struct mor_value *element)
 
 /* What the plugin itself lists: an array of ids, or an object with ids as keys. NULL: no list, so the
  * capabilities decide. */
-static const struct mor_value *listed(const struct mor_dialect *dialect, const struct mor_value *identity)
+static const struct mor_value *listed_interfaces(const struct mor_dialect *dialect,
+						 const struct mor_value *identity)
 {
 	const struct mor_value *list =
 		dialect->offer ? mor_json_at(identity, dialect->offer->interfaces) : NULL;
@@ -185,7 +186,7 @@ typedef void interface_fn(struct mor_slice id, void *arg);
 static void each_interface(const struct mor_dialect *dialect, const struct mor_value *identity,
 			   interface_fn *each, void *arg)
 {
-	const struct mor_value *list = listed(dialect, identity);
+	const struct mor_value *list = listed_interfaces(dialect, identity);
 	const struct mor_inferred *inferred = dialect->offer ? dialect->offer->inferred : NULL;
 	struct mor_json_iter it = mor_json_iter(list);
 

@@ -94,7 +94,8 @@ static int unknown_action(const struct mor_peer *peer, const char *action, morti
 
 /* "scaffold:indexer", or "indexer" if only one kind has it. If the manifest lists nothing, any name is
  * accepted. */
-static int resolve(const struct mor_peer *peer, const char *action, struct meant *ret, mortise_error *err)
+static int resolve_action(const struct mor_peer *peer, const char *action, struct meant *ret,
+			  mortise_error *err)
 {
 	const char *colon = strchr(action, ':');
 	struct listing l = { .wanted = mor_slice_of(colon ? colon + 1 : action) };
@@ -125,7 +126,7 @@ static bool is_hook(const struct meant *meant)
 	return strcmp(meant->kind, "hook") == 0;
 }
 
-static const struct mor_method *row(const struct mor_peer *peer, const char *name)
+static const struct mor_method *row_of(const struct mor_peer *peer, const char *name)
 {
 	return mor_dialect_method(peer->dialect, MOR_FROM_HOST, mor_slice_of(name));
 }
@@ -146,7 +147,7 @@ static void write_rest(struct mor_writer *w, const struct mor_value *params, con
 /* The method's own name, for callers that bring all its params. */
 static bool is_method(const struct mor_peer *peer, const char *action)
 {
-	const struct mor_method *found = row(peer, action);
+	const struct mor_method *found = row_of(peer, action);
 
 	return found && found->role == MOR_ROLE_CALL && strcmp(found->name, action) == 0;
 }
@@ -179,13 +180,13 @@ static int spell(struct mor_peer *peer, const char *action, struct mor_slice par
 	int r;
 
 	if (is_method(peer, action) && !offers(peer, action)) {
-		*ret_method = row(peer, action);
+		*ret_method = row_of(peer, action);
 		return 0;
 	}
-	if ((r = resolve(peer, action, &meant, err)) < 0 ||
+	if ((r = resolve_action(peer, action, &meant, err)) < 0 ||
 	    (r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0) < 0)
 		return r;
-	*ret_method = row(peer, is_hook(&meant) ? spelling->hook : spelling->command);
+	*ret_method = row_of(peer, is_hook(&meant) ? spelling->hook : spelling->command);
 	mor_w_object(&w);
 	spelling->write(peer, &meant, mor_doc_root(doc), &w);
 	mor_w_end(&w);
@@ -219,8 +220,8 @@ static int shape_call(struct mor_peer *peer, const char *action, struct mor_slic
 }
 
 /* People have read the file on disk, but the running plugin decides. So a difference is reported. */
-static int greeted(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
-		   mortise_error *err)
+static int commands_greeted(struct mor_peer *peer, const struct mor_method *method,
+			    const struct mor_value *result, mortise_error *err)
 {
 	const struct mor_value *listed = mor_json_get(peer->manifest, "commands");
 	struct listing ours = { .other = result }, theirs = { .other = listed };
@@ -243,7 +244,7 @@ static int greeted(struct mor_peer *peer, const struct mor_method *method, const
 	return 0;
 }
 
-const struct mor_hooks mor_sunscreen_hooks = { .shape_call = shape_call, .greeted = greeted };
+const struct mor_hooks mor_sunscreen_hooks = { .shape_call = shape_call, .greeted = commands_greeted };
 
 /* ---- hooks: sunscreen-plugin.json ---- */
 

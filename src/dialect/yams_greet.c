@@ -39,7 +39,7 @@ static void write_both(const struct mor_value *config, struct mor_writer *w)
 
 /* Only plugin.init has params. The others must not even send {} (a plugin may refuse arguments). With
  * --strict the quirk is ignored. */
-static int greet(struct mor_peer *peer, const struct mor_method *method, struct mor_buf *params)
+static int yams_greet(struct mor_peer *peer, const struct mor_method *method, struct mor_buf *params)
 {
 	const char *shape = peer->strict ? "spec" : peer->quirk ? peer->quirk(peer, "init_params") : NULL;
 	bool raw = shape && strcmp(shape, "raw") == 0, spec = shape && strcmp(shape, "spec") == 0;
@@ -230,8 +230,8 @@ static int hello_answered(struct mor_peer *peer, const struct mor_value *result,
 	return 0;
 }
 
-static int greeted(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
-		   mortise_error *err)
+static int yams_greeted(struct mor_peer *peer, const struct mor_method *method, const struct mor_value *result,
+			mortise_error *err)
 {
 	if (is_init(method))
 		return init_answered(result, err);
@@ -241,6 +241,6 @@ static int greeted(struct mor_peer *peer, const struct mor_method *method, const
 }
 
 const struct mor_hooks mor_yams_hooks = {
-	.greet = greet,
-	.greeted = greeted,
+	.greet = yams_greet,
+	.greeted = yams_greeted,
 };

@@ -10,7 +10,7 @@
 
 /* ---- words ---- */
 
-static void pad(struct mor_buf *out, unsigned count)
+static void pad_line(struct mor_buf *out, unsigned count)
 {
 	mor_buf_printf(out, "%*s", (int)count, "");
 }
@@ -21,7 +21,7 @@ void mor_explain_wrap(struct mor_buf *out, unsigned at, unsigned indent, const c
 	bool fresh = true;
 
 	if (at < indent) {
-		pad(out, indent - at);
+		pad_line(out, indent - at);
 		column = indent;
 	}
 	while (*text) {
@@ -29,7 +29,7 @@ void mor_explain_wrap(struct mor_buf *out, unsigned at, unsigned indent, const c
 
 		if (!fresh && column + 1 + len > COLUMNS) {
 			mor_buf_byte(out, '\n');
-			pad(out, indent);
+			pad_line(out, indent);
 			column = indent;
 			fresh = true;
 		}
@@ -299,7 +299,7 @@ static void verdicts(const struct mor_health *h, struct mor_buf *out)
 	line(out, "Bad", text);
 }
 
-static void watchdog(const struct mor_watchdog *w, struct mor_buf *out)
+static void show_watchdog(const struct mor_watchdog *w, struct mor_buf *out)
 {
 	char text[160], every[32];
 
@@ -328,7 +328,7 @@ static void explain_health(const struct mor_dialect *d, struct mor_buf *out)
 		verdicts(d->health, out);
 	}
 	if (d->watchdog)
-		watchdog(d->watchdog, out);
+		show_watchdog(d->watchdog, out);
 }
 
 static void restart(const struct mor_dialect *d, struct mor_buf *out)
@@ -373,7 +373,7 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "Given up", text);
 }
 
-static void codes(const struct mor_dialect *d, struct mor_buf *out)
+static void show_codes(const struct mor_dialect *d, struct mor_buf *out)
 {
 	if (!d->codes)
 		return;
@@ -435,7 +435,7 @@ int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out)
 	time_limits(dialect, out);
 	explain_health(dialect, out);
 	restart(dialect, out);
-	codes(dialect, out);
+	show_codes(dialect, out);
 	configuration(dialect, out);
 	if (dialect->example) {
 		mor_explain_heading(out, "Example");

@@ -222,7 +222,7 @@ static void errors(struct mor_writer *w, const struct mor_code *codes)
 	mor_w_end(w);
 }
 
-static void method(struct mor_writer *w, const struct mor_dialect *d, const struct mor_method *m)
+static void write_openrpc_method(struct mor_writer *w, const struct mor_dialect *d, const struct mor_method *m)
 {
 	mor_w_object(w);
 	mor_w_pair(w, "name", m->name);
@@ -267,7 +267,7 @@ int mor_explain_openrpc(const struct mor_dialect *dialect, struct mor_buf *out)
 	/* "*" is not a method: a document lists the names that it knows, each once. */
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
 		if (strcmp(m->name, "*") != 0 && mor_dialect_is_first(dialect, m))
-			method(&w, dialect, m);
+			write_openrpc_method(&w, dialect, m);
 	mor_w_end(&w);
 	mor_w_end(&w);
 	return out->status;

@@ -124,7 +124,7 @@ static unsigned draw_role(const struct mor_dialect *d, enum mor_side from, enum 
 	return count;
 }
 
-static bool has(const struct mor_dialect *d, enum mor_side from, enum mor_role role)
+static bool has_role(const struct mor_dialect *d, enum mor_side from, enum mor_role role)
 {
 	const struct mor_method *m = NULL;
 
@@ -166,7 +166,7 @@ static void conversation(const struct mor_dialect *d, struct mor_buf *out)
 {
 	char text[LANE];
 
-	if (!has(d, MOR_FROM_HOST, MOR_ROLE_INPUT))
+	if (!has_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT))
 		return;
 	if (keep_pointer(d)) {
 		snprintf(text, sizeof(text), "while %s is true:", keep_pointer(d));
@@ -195,7 +195,7 @@ static void at_any_time(const struct mor_dialect *d, struct mor_buf *out)
 	char text[LANE], every[32];
 	bool any = false;
 
-	if (asked_ms(d) && has(d, MOR_FROM_HOST, MOR_ROLE_PING)) {
+	if (asked_ms(d) && has_role(d, MOR_FROM_HOST, MOR_ROLE_PING)) {
 		snprintf(text, sizeof(text), "every %s%s:", mor_format_ms(asked_ms(d), every),
 			 d->watchdog && d->watchdog->beside_calls ? "" : " while idle");
 		lane(out, text);
@@ -228,7 +228,7 @@ static void stop(const struct mor_dialect *d, struct mor_buf *out)
 
 /* ---- the three shapes ---- */
 
-static void begin(const char *title, struct mor_buf *out)
+static void begin_drawing(const char *title, struct mor_buf *out)
 {
 	mor_explain_heading(out, title);
 	mor_buf_printf(out, "  host%*splugin\n", LANE - 4, "");
@@ -236,7 +236,7 @@ static void begin(const char *title, struct mor_buf *out)
 
 static void draw_session(const struct mor_dialect *d, struct mor_buf *out)
 {
-	begin("A session", out);
+	begin_drawing("A session", out);
 	greeting(d, out);
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, NULL, false, out);
 	conversation(d, out);
@@ -251,7 +251,7 @@ static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL), *other = m;
 	char text[LANE];
 
-	begin("A call, in a process of its own", out);
+	begin_drawing("A call, in a process of its own", out);
 	greeting(d, out);
 	draw_begin(d, m, NULL, out);
 	while ((other = mor_dialect_role(d, MOR_ROLE_CALL, other))) {
@@ -270,7 +270,7 @@ static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_
 
 void mor_explain_session(const struct mor_dialect *dialect, struct mor_buf *out)
 {
-	if (dialect->life.shape == MOR_SHAPE_SESSION || !has(dialect, MOR_FROM_HOST, MOR_ROLE_CALL))
+	if (dialect->life.shape == MOR_SHAPE_SESSION || !has_role(dialect, MOR_FROM_HOST, MOR_ROLE_CALL))
 		draw_session(dialect, out);
 	else
 		draw_one(dialect, dialect->life.shape == MOR_SHAPE_ONE_CALL, out);

@@ -182,7 +182,7 @@ static void outcome(struct mor_writer *w, const struct mor_outcome *o)
 	mor_w_end(w);
 }
 
-static void method(struct mor_writer *w, const struct mor_method *m)
+static void write_method(struct mor_writer *w, const struct mor_method *m)
 {
 	mor_w_object(w);
 	mor_w_pair(w, "name", m->name);
@@ -237,7 +237,7 @@ static void write_health(struct mor_writer *w, const struct mor_health *h)
 	mor_w_end(w);
 }
 
-static void watchdog(struct mor_writer *w, const struct mor_watchdog *dog)
+static void write_watchdog(struct mor_writer *w, const struct mor_watchdog *dog)
 {
 	mor_w_key(w, "watchdog");
 	mor_w_object(w);
@@ -276,7 +276,7 @@ static void parts(struct mor_writer *w, const struct mor_dialect *d)
 	if (d->health)
 		write_health(w, d->health);
 	if (d->watchdog)
-		watchdog(w, d->watchdog);
+		write_watchdog(w, d->watchdog);
 	if (d->conversation) {
 		mor_w_key(w, "conversation");
 		mor_w_object(w);
@@ -289,7 +289,7 @@ static void parts(struct mor_writer *w, const struct mor_dialect *d)
 		offer(w, d->offer);
 }
 
-static void codes(struct mor_writer *w, const struct mor_code *c)
+static void write_codes(struct mor_writer *w, const struct mor_code *c)
 {
 	mor_w_key(w, "codes");
 	mor_w_array(w);
@@ -363,9 +363,9 @@ int mor_explain_json(const struct mor_dialect *dialect, struct mor_buf *out)
 	mor_w_key(&w, "methods");
 	mor_w_array(&w);
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
-		method(&w, m);
+		write_method(&w, m);
 	mor_w_end(&w);
-	codes(&w, dialect->codes);
+	write_codes(&w, dialect->codes);
 	quirks(&w, dialect->quirks);
 	text(&w, "example", dialect->example);
 	mor_w_end(&w);

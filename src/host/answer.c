@@ -25,7 +25,7 @@ static void on_finding(const struct mor_finding *finding, void *arg)
 	struct judgement *j = arg;
 	mortise_plugin *plugin = j->call->plugin;
 
-	if (plugin->session.strict)
+	if (plugin->peer.strict)
 		mor_findings_add(&j->findings, finding);
 	else if (finding->fatal)
 		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "answer to \"%s\": %s", j->call->name,
@@ -63,10 +63,10 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 	else if (mor_json_type(why) > MOR_JSON_NULL)
 		mor_json_write(why, false, &text);
 	if (text.len)
-		return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->session.name, (int)text.len,
+		return mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", call->plugin->peer.name, (int)text.len,
 				text.data);
 	return mor_fail(error, MORTISE_EREMOTE, "%s: the answer to \"%s\" says that it did not succeed",
-			call->plugin->session.name, call->name);
+			call->plugin->peer.name, call->name);
 }
 
 /* Only rows that say something of their result cost a parse. */
@@ -133,7 +133,7 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 		find_next_page(call, mor_doc_root(doc), next);
 	mor_doc_free(doc);
 	if (judgement.findings.count)
-		r = mor_fail(error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", call->plugin->session.name,
+		r = mor_fail(error, MORTISE_EPROTO, "%s: answer to \"%s\": %s", call->plugin->peer.name,
 			     call->name, mor_findings_text(&judgement.findings));
 	return r;
 }
@@ -149,7 +149,7 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 	mor_envelope_error(message->error, &remote);
 	name = mor_dialect_code_name(plugin->dialect, remote.code);
 	/* The embedder knows what it called, but not what the greeting consists of. */
-	mor_fail(&error, MORTISE_EREMOTE, "%s: %s%s%s%s (code %lld%s%s)", plugin->session.name,
+	mor_fail(&error, MORTISE_EREMOTE, "%s: %s%s%s%s (code %lld%s%s)", plugin->peer.name,
 		 call->purpose == MOR_FOR_GREETING ? "refused \"" : "",
 		 call->purpose == MOR_FOR_GREETING ? call->name : "",
 		 call->purpose == MOR_FOR_GREETING ? "\": " : "",

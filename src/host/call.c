@@ -75,12 +75,12 @@ static int check_params(mortise_plugin *plugin, const char *action, struct mor_s
 		return 0;
 	if (!mor_json_valid(params, 0, 0, &at))
 		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)",
-				plugin->session.name, action, at);
+				plugin->peer.name, action, at);
 	while (*params.ptr == ' ' || *params.ptr == '\t' || *params.ptr == '\r' || *params.ptr == '\n')
 		params.ptr++; /* valid JSON has more than blanks */
 	if (*params.ptr != '{' && *params.ptr != '[')
 		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" must be an object or an array",
-				plugin->session.name, action);
+				plugin->peer.name, action);
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static int check_extra(mortise_plugin *plugin, const char *action, struct mor_sl
 	if (extra.ptr && (!extra.len || *extra.ptr != '{' || !mor_json_valid(extra, 0, 0, NULL)))
 		return mor_fail(err, MORTISE_EINVAL,
 				"%s: what goes beside the params of \"%s\" must be a JSON object",
-				plugin->session.name, action);
+				plugin->peer.name, action);
 	return 0;
 }
 
@@ -125,7 +125,7 @@ static int fill_template(mortise_plugin *plugin, struct started *call, const str
 {
 	int r = mor_template_fill(plugin, call->row->template, words, &call->shaped);
 
-	return r < 0 ? mor_fail(err, r, "%s: params of \"%s\": %s", plugin->session.name, call->name,
+	return r < 0 ? mor_fail(err, r, "%s: params of \"%s\": %s", plugin->peer.name, call->name,
 				mortise_status_text(r)) :
 		       0;
 }
@@ -160,7 +160,7 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	if (!call->row && plugin->dialect->serve)
 		return mor_fail(err, MORTISE_EINVAL,
 				"%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
-				plugin->session.name, action, plugin->dialect->name);
+				plugin->peer.name, action, plugin->dialect->name);
 	if (!call->row)
 		call->row = &any_method;
 	if (opt->flags & MORTISE_RAW)
@@ -168,7 +168,7 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	if (call->row->action)
 		call->name = call->row->name;
 	if (hooks && hooks->shape_call) {
-		r = hooks->shape_call(&plugin->session, action, call->params, &call->row, &call->shaped, err);
+		r = hooks->shape_call(&plugin->peer, action, call->params, &call->row, &call->shaped, err);
 		call->name = call->row->name;
 	} else if (call->row->template &&
 		   (call->row->role == MOR_ROLE_CALL || call->row->role == MOR_ROLE_INPUT)) {
@@ -197,7 +197,7 @@ static void on_params_finding(const struct mor_finding *finding, void *arg)
 {
 	struct params_check *check = arg;
 
-	if (check->plugin->session.strict)
+	if (check->plugin->peer.strict)
 		mor_findings_add(&check->findings, finding);
 	else if (finding->fatal)
 		mor_event_printf(check->plugin, MORTISE_EVENT_WARNING, "params of \"%s\": %s", check->name,
@@ -218,7 +218,7 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 	mor_doc_free(doc);
 	if (check.findings.count)
 		return mor_fail(err, MORTISE_EINPUT, "%s: params of \"%s\" break the specification: %s",
-				plugin->session.name, call->name, mor_findings_text(&check.findings));
+				plugin->peer.name, call->name, mor_findings_text(&check.findings));
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static int start_call(mortise_plugin *plugin, const struct started *started, con
 	int r;
 
 	if (!call)
-		return mor_fail_memory_of(err, plugin->session.name);
+		return mor_fail_memory_of(err, plugin->peer.name);
 	call->flags = opt->flags | (started->row->flags & MOR_M_NOTE ? MORTISE_NOTIFY : 0);
 	call->queue_ms = opt->queue_ms;
 	call->timeout_ms = opt->timeout_ms ? opt->timeout_ms : call->timeout_ms;
@@ -253,7 +253,7 @@ int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json para
 	int r;
 
 	if (!action || !*action)
-		return mor_fail(err, MORTISE_EINVAL, "%s: no method given", plugin->session.name);
+		return mor_fail(err, MORTISE_EINVAL, "%s: no method given", plugin->peer.name);
 	MOR_HOLD(plugin);
 	r = plugin->state == MORTISE_READY ? 0 : mor_call_check_running(plugin, err);
 	if (r == 0)
@@ -282,7 +282,7 @@ int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum
 	int r;
 
 	if (!call)
-		return mor_fail_memory_of(err, plugin->session.name);
+		return mor_fail_memory_of(err, plugin->peer.name);
 	call->purpose = purpose;
 	call->no_slot = purpose == MOR_FOR_PING && (plugin->health.asks & MOR_ASK_BUSY);
 	if (row->flags & MOR_M_NOTE)
@@ -322,9 +322,9 @@ static void on_cancel(struct mor_task *task)
 	mortise_error error, killed;
 
 	MOR_HOLD(plugin);
-	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", plugin->session.name, call->name);
+	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", plugin->peer.name, call->name);
 	/* The others that it works on were not cancelled by anybody. */
-	mor_fail(&killed, MORTISE_ECLOSED, "%s: killed, because \"%s\" was cancelled", plugin->session.name,
+	mor_fail(&killed, MORTISE_ECLOSED, "%s: killed, because \"%s\" was cancelled", plugin->peer.name,
 		 call->name);
 	call->in_hand = true;
 	mor_call_send_cancel(call);

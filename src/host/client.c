@@ -59,7 +59,7 @@ static void on_silence(struct mor_timer *timer)
 	mor_fail(&error, MORTISE_ETIMEOUT,
 		 "%s: no \"%s\" within %s of its start (--timeout %s=DURATION or [timeouts] in mortise.toml "
 		 "gives it longer)%s",
-		 plugin->session.name, row->name, mor_format_ms(ms, limit), row->name,
+		 plugin->peer.name, row->name, mor_format_ms(ms, limit), row->name,
 		 mor_plugin_mute(plugin, mute));
 	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error.code, .error = &error }, true);
 }
@@ -105,7 +105,7 @@ void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, st
 	plugin->life.hello = NULL;
 	/* Without memory, describe will not show it. There is no other harm. */
 	(void)mor_doc_parse(answer, 0, 0, &plugin->life.hello, NULL);
-	plugin->session.hello = plugin->life.hello ? mor_doc_root(plugin->life.hello) : NULL;
+	plugin->peer.hello = plugin->life.hello ? mor_doc_root(plugin->life.hello) : NULL;
 	mor_event_full(plugin, &event);
 	if (plugin->state == MORTISE_GREETING && plugin->life.link)
 		mor_supervise_ready(plugin);
@@ -156,7 +156,7 @@ bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *messa
 		return true;
 	}
 	mor_excerpt(message->method, name, sizeof(name));
-	if (plugin->session.strict)
+	if (plugin->peer.strict)
 		breach(plugin, message, NULL, "\"%s\" with nothing under way", name);
 	else
 		mor_event_printf(plugin, MORTISE_EVENT_WARNING, "\"%s\" with nothing under way: ignored", name);
@@ -181,7 +181,7 @@ enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_erro
 		mor_fail(failure, MORTISE_ECLOSED,
 			 "%s: ended by itself %u times in a row without finishing anything and is not started "
 			 "again (restart.clean)",
-			 plugin->session.name, plugin->clean_exits);
+			 plugin->peer.name, plugin->clean_exits);
 		return MORTISE_FAILED;
 	}
 	plugin->life.restart_ms = 0;

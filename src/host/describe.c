@@ -26,9 +26,9 @@ static void pair_text(struct mor_writer *w, const char *name, const char *text)
 /* The manifest on disk wins over what the plugin says about itself. */
 static const struct mor_value *fact_of(const mortise_plugin *plugin, const char *name)
 {
-	const struct mor_value *value = mor_json_get(plugin->session.manifest, name);
+	const struct mor_value *value = mor_json_get(plugin->peer.manifest, name);
 
-	return value ? value : mor_json_get(plugin->session.hello, name);
+	return value ? value : mor_json_get(plugin->peer.hello, name);
 }
 
 static void write_interfaces(const mortise_plugin *plugin, struct mor_writer *w)
@@ -45,7 +45,7 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	const struct mor_manifest *m = plugin->manifest;
 
-	mor_w_pair(w, "name", plugin->session.name);
+	mor_w_pair(w, "name", plugin->peer.name);
 	pair_text(w, "version", m->version ? m->version : mor_json_text(fact_of(plugin, "version"), NULL));
 	pair_text(w, "description",
 		  m->description ? m->description : mor_json_text(fact_of(plugin, "description"), NULL));
@@ -64,7 +64,7 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 	mor_w_pair(w, "cwd", m->cwd);
 	mor_w_pair(w, "manifest", m->file);
-	pair_value(w, "identity", plugin->session.hello);
+	pair_value(w, "identity", plugin->peer.hello);
 	write_interfaces(plugin, w);
 	pair_value(w, "actions", m->actions ? mor_doc_root(m->actions) : NULL);
 	mor_w_pair_bool(w, "more_actions", m->more_actions);
@@ -95,12 +95,12 @@ static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
 static void write_configuration(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	mor_w_key(w, "config");
-	if (plugin->session.config.ptr)
-		mor_w_raw(w, plugin->session.config);
+	if (plugin->peer.config.ptr)
+		mor_w_raw(w, plugin->peer.config);
 	else
 		mor_w_null(w);
-	pair_value(w, "config_applied", mor_json_get(plugin->session.init, "config_applied"));
-	pair_value(w, "init", plugin->session.init);
+	pair_value(w, "config_applied", mor_json_get(plugin->peer.init, "config_applied"));
+	pair_value(w, "init", plugin->peer.init);
 	mor_w_key(w, "timeouts");
 	mor_w_object(w);
 	for (const struct mor_method *row = plugin->dialect->methods; row && row->name; row++) {

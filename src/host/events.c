@@ -72,7 +72,7 @@ static void trace_frame(const mortise_tap_frame *frame)
 	char text[600];
 
 	mor_printable((struct mor_slice){ frame->body.text, frame->body.len }, text, sizeof(text));
-	mor_trace_write(MOR_TRACE_WIRE, "%s %c %s", frame->plugin->session.name,
+	mor_trace_write(MOR_TRACE_WIRE, "%s %c %s", frame->plugin->peer.name,
 			frame->direction == MORTISE_TO_PLUGIN ? '>' : '<', text);
 }
 

@@ -38,7 +38,7 @@ static int greeting_params(mortise_plugin *plugin, const struct mor_method *row,
 	if (row->template)
 		return mor_template_fill(plugin, row->template, NULL, params);
 	if (hooks && hooks->greet)
-		return hooks->greet(&plugin->session, row, params);
+		return hooks->greet(&plugin->peer, row, params);
 	return 0;
 }
 
@@ -58,7 +58,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 	}
 	r = greeting_params(plugin, row, &params);
 	if (r < 0)
-		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->session.name, row->name,
+		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->peer.name, row->name,
 			 mortise_status_text(r));
 	else
 		r = mor_call_internal(plugin, row, MOR_FOR_GREETING,
@@ -78,14 +78,14 @@ static void take_name(mortise_plugin *plugin)
 {
 	const char *at = plugin->dialect->called;
 	struct mor_slice said =
-		at ? mor_json_string(mor_json_at(plugin->session.hello, at)) : (struct mor_slice){ 0 };
+		at ? mor_json_string(mor_json_at(plugin->peer.hello, at)) : (struct mor_slice){ 0 };
 	char shown[100];
 
 	if (plugin->manifest->named || plugin->said_name || !said.len)
 		return;
 	plugin->said_name = mor_strdup(mor_printable(said, shown, sizeof(shown)));
 	if (plugin->said_name)
-		plugin->session.name = plugin->said_name;
+		plugin->peer.name = plugin->said_name;
 }
 
 /* Keeps the result: describe and later hooks read it. */
@@ -105,15 +105,15 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 	mor_doc_free(*place);
 	*place = doc;
 	if (row->role == MOR_ROLE_HELLO)
-		plugin->session.hello = mor_doc_root(doc);
+		plugin->peer.hello = mor_doc_root(doc);
 	else
-		plugin->session.init = mor_doc_root(doc);
+		plugin->peer.init = mor_doc_root(doc);
 	if (row->role == MOR_ROLE_HELLO)
 		take_name(plugin);
 	if (!hooks || !hooks->greeted)
 		return 0;
-	r = hooks->greeted(&plugin->session, row, mor_doc_root(doc), err);
-	return r < 0 ? mor_fail_prefix(err, plugin->session.name) : 0;
+	r = hooks->greeted(&plugin->peer, row, mor_doc_root(doc), err);
+	return r < 0 ? mor_fail_prefix(err, plugin->peer.name) : 0;
 }
 
 /* A plugin that says no has understood: only answers of a plugin that does not know the method are
@@ -123,7 +123,7 @@ static bool tolerable(const mortise_plugin *plugin, const struct mor_method *row
 {
 	if (verdict->said)
 		return false;
-	if (plugin->session.strict && !(row->flags & MOR_M_TOLERANT))
+	if (plugin->peer.strict && !(row->flags & MOR_M_TOLERANT))
 		return false; /* no specification allows a missing INIT */
 	if (row->flags & MOR_M_TOLERANT)
 		return verdict->status == MORTISE_EREMOTE || verdict->status == MORTISE_ETIMEOUT ||

@@ -240,7 +240,7 @@ static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 		snprintf(hint, sizeof(hint), " (quirks.%s = \"off\" leaves it alone)", quirk->name);
 	mor_fail(error, MORTISE_ETIMEOUT,
 		 "%s: killed as frozen: %u pings in a row were not answered within %u ms each%s%s",
-		 plugin->session.name, plugin->life.health.misses,
+		 plugin->peer.name, plugin->life.health.misses,
 		 mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
@@ -295,7 +295,7 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 	} else if (verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601) {
 		plugin->health.unimplemented = true;
 		mark_health(plugin, -1, "", "the plugin does not implement a health check", NULL);
-		if (plugin->session.strict)
+		if (plugin->peer.strict)
 			mor_event_printf(plugin, MORTISE_EVENT_WARNING,
 					 "\"%s\" is not implemented, and the specification requires it",
 					 call->method->name);

@@ -60,7 +60,7 @@ static void session_time_is_up(mortise_plugin *plugin)
 	mor_fail(&error, MORTISE_ETIMEOUT,
 		 "%s: killed: its session has lasted %s, which is all it may (limits.session gives it longer; "
 		 "0: no limit)",
-		 plugin->session.name, mor_format_ms(plugin->keep.total_ms, total));
+		 plugin->peer.name, mor_format_ms(plugin->keep.total_ms, total));
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	plugin->counters.timeouts++;
 	mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
@@ -119,5 +119,5 @@ int mor_keep_check(const mortise_call *call, mortise_error *err)
 		return 0;
 	return mor_fail(err, MORTISE_EINPUT,
 			"%s: \"%s\" refused: no session is open, the plugin has not asked for further input",
-			call->plugin->session.name, call->name);
+			call->plugin->peer.name, call->name);
 }

@@ -14,7 +14,7 @@ void mor_life_begin(mortise_plugin *plugin)
 {
 	mor_life_fini(&plugin->life);
 	plugin->life = (struct mor_life){ .unproven = true, .restart_ms = -1 };
-	plugin->session.hello = plugin->session.init = NULL;
+	plugin->peer.hello = plugin->peer.init = NULL;
 }
 
 enum mortise_state mor_drain_leads_to(enum mor_drain drain)

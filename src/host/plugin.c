@@ -28,16 +28,15 @@ int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 	if (!mor_owner_is_us(plugin->owner)) /* first: whatever else there is to look at may be changing */
 		return mor_host_fail_thread(err);
 	if (plugin->gone)
-		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
+		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->peer.name);
 	return 0;
 }
 
-static void session_warn(struct mor_peer *session, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static void peer_warn(struct mor_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void session_warn(struct mor_peer *session, const char *format, ...)
+static void peer_warn(struct mor_peer *peer, const char *format, ...)
 {
-	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
+	mortise_plugin *plugin = mor_container_of(peer, mortise_plugin, peer);
 	char text[512];
 	va_list args;
 
@@ -47,9 +46,9 @@ static void session_warn(struct mor_peer *session, const char *format, ...)
 	mor_event(plugin, MORTISE_EVENT_WARNING, text);
 }
 
-static const char *session_quirk(struct mor_peer *session, const char *name)
+static const char *peer_quirk(struct mor_peer *peer, const char *name)
 {
-	mortise_plugin *plugin = mor_container_of(session, mortise_plugin, session);
+	mortise_plugin *plugin = mor_container_of(peer, mortise_plugin, peer);
 	const struct mor_setting *setting = mor_manifest_setting(plugin->manifest, "quirks", name);
 	/* true may stand without quotes */
 	const char *value = !setting ? NULL : setting->text ? setting->text : setting->json;
@@ -82,14 +81,14 @@ static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *o
 		r = mor_dialect_require(plugin->manifest->dialect, &plugin->dialect, err);
 	if (r < 0)
 		return mor_fail_prefix(err, plugin->manifest->name);
-	plugin->session = (struct mor_peer){
+	plugin->peer = (struct mor_peer){
 		.dialect = plugin->dialect,
 		.name = plugin->manifest->name,
 		.strict = opt->flags & MORTISE_STRICT,
 		.config = mor_slice_of(plugin->manifest->config),
 		.manifest = plugin->manifest->doc ? mor_doc_root(plugin->manifest->doc) : NULL,
-		.warn = session_warn,
-		.quirk = session_quirk,
+		.warn = peer_warn,
+		.quirk = peer_quirk,
 	};
 	r = mor_plugin_read_settings(plugin, err);
 	if (r == 0)
@@ -159,7 +158,7 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 		return r;
 	plugin->env = mor_env_build(plugin);
 	if (!plugin->env)
-		return mor_fail_memory_of(err, plugin->session.name);
+		return mor_fail_memory_of(err, plugin->peer.name);
 	plugin->on_event = opt->on_event;
 	plugin->on_request = opt->on_request;
 	plugin->arg = opt->arg;
@@ -232,7 +231,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	if (plugin->life.link)
 		plugin->life.link->ops->free(plugin->life.link);
 	plugin->life.link = NULL;
-	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->session.name);
+	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->peer.name);
 	mor_task_stop(&plugin->pump);
 	mor_call_take(plugin, &taken, true);
 	mor_plugin_view_take(plugin, &views);
@@ -284,7 +283,7 @@ int mortise_plugin_pause(mortise_plugin *plugin, int on)
 
 const char *mortise_plugin_name(mortise_plugin *plugin)
 {
-	return plugin && mor_owner_is_us(plugin->owner) ? plugin->session.name : "";
+	return plugin && mor_owner_is_us(plugin->owner) ? plugin->peer.name : "";
 }
 
 const char *mortise_plugin_dialect(mortise_plugin *plugin)
@@ -301,7 +300,7 @@ int mortise_plugin_state(mortise_plugin *plugin)
 
 const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin)
 {
-	const struct mor_value *const candidates[] = { plugin->session.manifest, plugin->session.hello };
+	const struct mor_value *const candidates[] = { plugin->peer.manifest, plugin->peer.hello };
 
 	for (size_t i = 0; i < 2; i++) {
 		MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;

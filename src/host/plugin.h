@@ -39,7 +39,7 @@ struct mor_timeout {
 #define MOR_DEATHS 64 /* the highest restart intensity */
 
 struct mortise_plugin {
-	struct mor_peer session; /* what the dialect's hooks see */
+	struct mor_peer peer; /* what the dialect's hooks see */
 	mortise_host *host;
 	struct mor_owner *owner; /* the host's; it may be gone */
 	struct mor_list node;

@@ -102,7 +102,7 @@ static void on_queue_timer(struct mor_timer *timer)
 
 	MOR_HOLD_POOL(job->pool);
 	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: no worker was free",
-		 any->session.name, job->action, job->opt.queue_ms);
+		 any->peer.name, job->action, job->opt.queue_ms);
 	error.rpc_code = mor_dialect_code_for(any->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_pool_job_fail(mor_pool_job_take(job), &error, (struct mor_slice){ 0 });
 }
@@ -155,7 +155,7 @@ static void requeue_job(struct mor_pool_job *job)
 		job->pool->last_back = job;
 		return;
 	}
-	mor_fail_memory_of(&error, job->worker->session.name);
+	mor_fail_memory_of(&error, job->worker->peer.name);
 	mor_pool_job_fail(job, &error, (struct mor_slice){ 0 });
 }
 

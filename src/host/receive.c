@@ -145,7 +145,7 @@ static int describe_failure(const struct note *note, const struct mor_value *why
 		mor_buf_text(&text, "the call failed");
 	if (note->says->code)
 		mor_buf_printf(&text, " (code %lld%s%s)", (long long)code, name ? ", " : "", name ? name : "");
-	mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", note->plugin->session.name, (int)text.len,
+	mor_fail(error, MORTISE_EREMOTE, "%s: %.*s", note->plugin->peer.name, (int)text.len,
 		 text.data ? text.data : "");
 	error->rpc_code = code;
 	return MORTISE_EREMOTE;
@@ -155,8 +155,8 @@ static void fail_for_memory(mortise_call *call)
 {
 	mortise_error error;
 
-	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory for the answer to \"%s\"",
-		 call->plugin->session.name, call->name);
+	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory for the answer to \"%s\"", call->plugin->peer.name,
+		 call->name);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, false);
 }
 
@@ -291,7 +291,7 @@ static void note_finding(const struct mor_finding *finding, void *arg)
 {
 	const struct note *note = arg;
 
-	if (finding->fatal || note->plugin->session.strict)
+	if (finding->fatal || note->plugin->peer.strict)
 		mor_event_printf(note->plugin, MORTISE_EVENT_WARNING, "\"%s\": params: %s", note->row->name,
 				 finding->text);
 }
@@ -385,7 +385,7 @@ static void fail_one(mortise_plugin *plugin, const struct mor_message *message, 
 		mor_call_release(call);
 		return;
 	}
-	mor_fail(&error, code, "%s: answer to \"%s\": %s", plugin->session.name, call->name, text);
+	mor_fail(&error, code, "%s: answer to \"%s\": %s", plugin->peer.name, call->name, text);
 	mor_call_fail(call, &error);
 }
 
@@ -410,7 +410,7 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 		fail_one(plugin, message, MORTISE_ELIMIT, text);
 		break;
 	case MOR_FAULT_CORRUPT:
-		mor_fail(&error, MORTISE_EPROTO, "%s: %s", plugin->session.name, text);
+		mor_fail(&error, MORTISE_EPROTO, "%s: %s", plugin->peer.name, text);
 		mor_supervise_breach(plugin, &error, MOR_RUNG_INPUT);
 		break;
 	case MOR_FAULT_TRUNCATED:

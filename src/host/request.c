@@ -35,7 +35,7 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 		plugin->counters.bytes_out += body.len;
 	if (r == MORTISE_EOVERLOAD) {
 		/* It asks and does not read the answers: that can only grow. */
-		mor_fail(&error, r, "%s: does not read the answers to its requests", plugin->session.name);
+		mor_fail(&error, r, "%s: does not read the answers to its requests", plugin->peer.name);
 		mor_supervise_breach(plugin, &error, MOR_RUNG_TERM);
 	}
 	return r;
@@ -253,7 +253,7 @@ void mor_request_error(mortise_plugin *plugin, const struct mor_message *message
 	/* Its stdin is about to be closed; an element that is not answered yet never will be. */
 	if (batch)
 		batch_send(plugin, batch);
-	mor_fail_prefix(error, plugin->session.name);
+	mor_fail_prefix(error, plugin->peer.name);
 	mor_supervise_breach(plugin, error, MOR_RUNG_INPUT);
 }
 
@@ -324,7 +324,7 @@ static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, con
 	else if (row && (row->role == MOR_ROLE_SERVE || row->role == MOR_ROLE_TAKE) && row->params)
 		r = check_params(row, mor_doc_root(doc), &error);
 	if (r == 0 && row && hooks && hooks->on_request)
-		r = hooks->on_request(&plugin->session, row, mor_doc_root(doc), &result, &error);
+		r = hooks->on_request(&plugin->peer, row, mor_doc_root(doc), &result, &error);
 	mor_doc_free(doc);
 	if (r < 0) {
 		error.code = r;

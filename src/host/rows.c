@@ -17,7 +17,7 @@ static bool is_met(mortise_plugin *plugin, const char *when)
 		return true;
 	memcpy(quirk, when, (size_t)(equals - when));
 	quirk[equals - when] = '\0';
-	value = plugin->session.quirk(&plugin->session, quirk);
+	value = plugin->peer.quirk(&plugin->peer, quirk);
 	return value && strcmp(value, equals + 1) == 0;
 }
 
@@ -43,7 +43,7 @@ int mor_rows_choose(mortise_plugin *plugin, mortise_error *err)
 			rows[kept++] = all->methods[i];
 	*plugin->own_dialect = *all;
 	plugin->own_dialect->methods = rows;
-	plugin->dialect = plugin->session.dialect = plugin->own_dialect;
+	plugin->dialect = plugin->peer.dialect = plugin->own_dialect;
 	return 0;
 }
 

@@ -73,19 +73,19 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 
 	if (r == MORTISE_EOVERLOAD)
 		return mor_fail(err, r, "%s: \"%s\" not sent: %s wait already for a plugin that does not read",
-				plugin->session.name, call->name,
+				plugin->peer.name, call->name,
 				mor_format_bytes(plugin->life.link->queued - plugin->life.link->written,
 						 limit));
 	if (r == MORTISE_ELIMIT)
 		return mor_fail(err, r,
 				"%s: \"%s\" not sent: larger than the limit of %s for one message "
 				"(limits.send)",
-				plugin->session.name, call->name,
+				plugin->peer.name, call->name,
 				mor_format_bytes(plugin->link_options.send_limit ?
 							 plugin->link_options.send_limit :
 							 plugin->link_options.frame_limit,
 						 limit));
-	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->session.name, call->name,
+	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->peer.name, call->name,
 			mortise_status_text(r));
 }
 
@@ -181,7 +181,7 @@ static int check_interface(mortise_call *call, mortise_error *err)
 	mor_dialect_interfaces(plugin->dialect, identity, &has);
 	return mor_fail(err, MORTISE_EUNSUPPORTED,
 			"%s: \"%s\" needs the interface %s, which this plugin does not offer (it has %.*s)",
-			plugin->session.name, call->name, needs, (int)has.len, has.data ? has.data : "");
+			plugin->peer.name, call->name, needs, (int)has.len, has.data ? has.data : "");
 }
 
 /* Checked at the start and again when its turn comes: an earlier call may have ended the session, and before
@@ -200,14 +200,14 @@ static int may_go(mortise_call *call, mortise_error *err)
 int mor_call_check_running(mortise_plugin *plugin, mortise_error *err)
 {
 	if (plugin->gone)
-		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->session.name);
+		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->peer.name);
 	if (plugin->state == MORTISE_FAILED) {
 		if (err)
 			*err = plugin->failure;
 		return plugin->failure.code;
 	}
 	if (plugin->state == MORTISE_DRAINING && !mor_drain_lets_wait(plugin->life.drain))
-		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
+		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->peer.name);
 	return 0;
 }
 
@@ -221,14 +221,14 @@ static int check_queue(const mortise_call *call, size_t bytes, mortise_error *er
 	if (plugin->waiting >= most)
 		return mor_fail(err, MORTISE_EOVERLOAD,
 				"%s: \"%s\" refused: %u calls wait already, which is the limit",
-				plugin->session.name, call->name, most);
+				plugin->peer.name, call->name, most);
 	/* One call may always wait, of any size; the limit is for later ones. */
 	if (limit && plugin->waiting_bytes && plugin->waiting_bytes + bytes > limit)
 		return mor_fail(err, MORTISE_EOVERLOAD,
 				"%s: \"%s\" refused: calls with %s of params wait already, and with this one "
 				"they would be over the limit of %s (limits.queue)",
-				plugin->session.name, call->name,
-				mor_format_bytes(plugin->waiting_bytes, waiting), mor_format_bytes(limit, all));
+				plugin->peer.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting),
+				mor_format_bytes(limit, all));
 	return 0;
 }
 
@@ -241,7 +241,7 @@ static int queue_call(mortise_call *call, struct mor_slice params, mortise_error
 		return r;
 	r = mor_buf_slice(&call->params, params);
 	if (r < 0)
-		return mor_fail(err, r, "%s: %s", plugin->session.name, mortise_status_text(r));
+		return mor_fail(err, r, "%s: %s", plugin->peer.name, mortise_status_text(r));
 	/* Done before it waits: a start that fails at once fails all waiting calls, but this call is told by
 	 * our return value. */
 	if (plugin->state == MORTISE_STOPPED && (r = mor_supervise_start(plugin, err)) < 0)

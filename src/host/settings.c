@@ -181,7 +181,7 @@ static int read_quirks(mortise_plugin *plugin, mortise_error *err)
 			return mor_fail(err, MORTISE_EMANIFEST,
 					"%s: unknown quirk \"%s\" (mortise explain %s lists them)",
 					setting->origin, setting->key, plugin->dialect->name);
-		value = plugin->session.quirk(&plugin->session, setting->key);
+		value = plugin->peer.quirk(&plugin->peer, setting->key);
 		value = value ? value : "";
 		if (quirk->one_of && !mor_text_in(mor_slice_of(value), quirk->one_of))
 			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s",

@@ -317,10 +317,10 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->life.last_stderr);
 	if (owes_ack(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s",
-			 plugin->session.name, call->name, ms, more);
+			 plugin->peer.name, call->name, ms, more);
 	else if (total_ms(call) && took >= total_ms(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s",
-			 plugin->session.name, call->name, total_ms(call),
+			 plugin->peer.name, call->name, total_ms(call),
 			 total_ms(call) == plugin->keep.total_ms ?
 				 " (limits.session gives it longer; 0: no limit)" :
 				 "",
@@ -329,7 +329,7 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 		mor_fail(error, MORTISE_ETIMEOUT,
 			 "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it "
 			 "longer)%s%s",
-			 plugin->session.name,
+			 plugin->peer.name,
 			 plugin->life.held.len ? "did not exit after it had answered" : "no reply to",
 			 call->name, ms, call->name, mor_plugin_mute(plugin, mute), more);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
@@ -344,7 +344,7 @@ static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error 
 	mor_fail(error, MORTISE_ETIMEOUT,
 		 "%s: \"%s\" could not be written: the plugin has read nothing for %u ms (--timeout "
 		 "%s=DURATION or [timeouts] in mortise.toml gives it longer)",
-		 plugin->session.name, call->name, ms, call->name);
+		 plugin->peer.name, call->name, ms, call->name);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
@@ -376,7 +376,7 @@ static void queue_timed_out(mortise_call *call)
 
 	plugin->counters.timeouts++;
 	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s",
-		 plugin->session.name, call->name, call->queue_ms,
+		 plugin->peer.name, call->name, call->queue_ms,
 		 started ? "does not read its input" : "is busy or not ready");
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
@@ -413,7 +413,7 @@ static int64_t deadline_of(const mortise_call *call)
 	const struct mor_timing *timing = mor_timing_of(call->method);
 	int64_t from = call->sent_ms, due;
 
-	if (timing->clock == MOR_FROM_SIGN && !call->plugin->session.strict &&
+	if (timing->clock == MOR_FROM_SIGN && !call->plugin->peer.strict &&
 	    call->plugin->life.last_word_ms > from)
 		from = call->plugin->life.last_word_ms;
 	if (timing->clock == MOR_FROM_PIECE && call->piece_ms > from)

@@ -50,7 +50,7 @@ static void describe_silence(const mortise_plugin *plugin, const struct mor_link
 {
 	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->life.spent)
 		return;
-	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->session.name, how->text,
+	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->peer.name, how->text,
 		 plugin->life.truncated[0] ? "; " : "", plugin->life.truncated,
 		 plugin->counters.noise_bytes ? "; what it wrote to stdout is no message: " : "",
 		 plugin->counters.noise_bytes ? "--verbose shows it" : "");

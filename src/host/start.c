@@ -46,7 +46,7 @@ enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_err
 		mor_fail(failure, MORTISE_ECLOSED,
 			 "%s: ended %u times in %s and is not started again (restart.intensity, "
 			 "restart.period); the last time: %s",
-			 plugin->session.name, recent, mor_format_ms(restart->period_ms, period), text);
+			 plugin->peer.name, recent, mor_format_ms(restart->period_ms, period), text);
 		return MORTISE_FAILED;
 	}
 	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
@@ -104,7 +104,7 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 	if (plugin->life.link)
 		plugin->life.link->ops->free(plugin->life.link);
 	plugin->life.link = NULL;
-	mor_fail_prefix(error, plugin->session.name);
+	mor_fail_prefix(error, plugin->peer.name);
 	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
 	plugin->life.cause = error->code;
 	failure = *error;
@@ -133,7 +133,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	int r;
 
 	if (plugin->state == MORTISE_DRAINING)
-		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->session.name);
+		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->peer.name);
 	if (plugin->life.link || plugin->state == MORTISE_STARTING)
 		return 0;
 	mor_timer_stop(&plugin->restart_timer);
@@ -142,7 +142,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	/* The callback may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started",
-				plugin->session.name);
+				plugin->peer.name);
 	if (plugin->life.link)
 		return 0;
 	r = make_process(plugin, &error);

@@ -53,7 +53,7 @@ void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *wh
 	};
 
 	assert(mor_state_may(plugin->state, to));
-	mor_trace(MOR_TRACE_HOST, "%s: %s -> %s after %lld ms: %s", plugin->session.name, names[plugin->state],
+	mor_trace(MOR_TRACE_HOST, "%s: %s -> %s after %lld ms: %s", plugin->peer.name, names[plugin->state],
 		  names[to], (long long)(now - plugin->state_ms), why);
 	plugin->state = to;
 	plugin->state_ms = now;

@@ -63,19 +63,19 @@ void mor_supervise_ready(mortise_plugin *plugin)
 /* The two ends that are not a crash: it never ran, or its jail ended it. true: described. */
 static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule,
+	struct mor_violation what = { plugin->peer.name, how->syscall, how->path, how->rule,
 				      plugin->policy.source };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
 	if (how->start_code) {
-		mor_fail(error, how->start_code, "%s: %s", plugin->session.name, how->text);
+		mor_fail(error, how->start_code, "%s: %s", plugin->peer.name, how->text);
 		error->os_errno = how->os_errno;
 		return true;
 	}
 	if (!how->violation)
 		return false;
 	if (mor_violation_text(&what, &text) < 0 || mor_buf_byte(&text, '\0') < 0)
-		mor_fail(error, MORTISE_EVIOLATION, "%s: broke its sandbox (%s)", plugin->session.name,
+		mor_fail(error, MORTISE_EVIOLATION, "%s: broke its sandbox (%s)", plugin->peer.name,
 			 how->syscall);
 	else
 		mor_fail(error, MORTISE_EVIOLATION, "%s", text.data);
@@ -128,7 +128,7 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 		snprintf(cut, sizeof(cut), "; %s", plugin->life.truncated);
 	if (!asked)
 		describe_limits(plugin, how, limits, sizeof(limits));
-	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->session.name,
+	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->peer.name,
 		 how->text, limits, asked ? ", as it was told to" : when, cut, last);
 }
 
@@ -188,7 +188,7 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 /* The record of a violation, for machines: the data of every call that it ended. Empty if there was none. */
 static void write_record(const mortise_plugin *plugin, const struct mor_link_end *how, struct mor_buf *out)
 {
-	struct mor_violation what = { plugin->session.name, how->syscall, how->path, how->rule,
+	struct mor_violation what = { plugin->peer.name, how->syscall, how->path, how->rule,
 				      plugin->policy.source };
 
 	if (how->violation && mor_violation_json(&what, out) < 0)
@@ -291,7 +291,7 @@ static void stop_process(mortise_plugin *plugin, enum mor_rung rung, enum mor_dr
 	struct news news;
 	mortise_error error;
 
-	mor_fail(&error, MORTISE_ECLOSED, "%s: %s", plugin->session.name, why);
+	mor_fail(&error, MORTISE_ECLOSED, "%s: %s", plugin->peer.name, why);
 	if (!plugin->life.link) {
 		mor_timer_stop(&plugin->restart_timer);
 		if (plugin->state != MORTISE_STOPPED)
@@ -336,7 +336,7 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 	if ((unsigned)how > MORTISE_STOP_NOW)
 		return MORTISE_EINVAL;
 	MOR_HOLD(plugin);
-	mor_fail(&error, MORTISE_ECLOSED, "%s: stopped", plugin->session.name);
+	mor_fail(&error, MORTISE_ECLOSED, "%s: stopped", plugin->peer.name);
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_stop(plugin, rungs[how], MOR_DRAIN_ASKED, "stopped");
 	return 0;
@@ -402,8 +402,8 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again",
-		 plugin->session.name, why);
+	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again", plugin->peer.name,
+		 why);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
 	/* Waiting calls can wait for the next process. What a pool gave it, another worker may take sooner. */
 	fail_and_stop(plugin, &error, MOR_RUNG_TERM, plugin->pool != NULL);
@@ -438,7 +438,7 @@ static void on_broken_timer(struct mor_timer *timer)
 		return;
 	if (plugin->life.last_stderr[0])
 		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->life.last_stderr);
-	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->session.name,
+	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->peer.name,
 		 plugin->life.broken, last);
 	/* If clean ends are allowed, a closed stdout may be the beginning of one: the exit will show. */
 	if (plugin->restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {

@@ -28,9 +28,9 @@ static bool put_word(mortise_plugin *plugin, struct mor_slice word, const struct
 	else if (mor_slice_is(word, "id"))
 		mor_buf_printf(out, "%lld", (long long)words->id);
 	else if (mor_slice_is(word, "config"))
-		mor_buf_slice(out, plugin->session.config.ptr ? plugin->session.config : MOR_SLICE("{}"));
+		mor_buf_slice(out, plugin->peer.config.ptr ? plugin->peer.config : MOR_SLICE("{}"));
 	else if (mor_slice_is(word, "name"))
-		put_string(out, plugin->session.name);
+		put_string(out, plugin->peer.name);
 	else if (mor_slice_is(word, "version"))
 		put_string(out, MORTISE_VERSION);
 	else if (mor_slice_is(word, "pid"))

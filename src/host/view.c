@@ -37,7 +37,7 @@ static int add_path(mortise_plugin *plugin, struct mor_buf *texts, const char *w
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
 		return mor_fail(err, MORTISE_EINVAL,
 				"%s: the %s of a view must be an absolute path of less than %d bytes: %.200s",
-				plugin->session.name, what, PATH_MAX, path);
+				plugin->peer.name, what, PATH_MAX, path);
 	return mor_buf_append(texts, path, strlen(path) + 1);
 }
 
@@ -50,7 +50,7 @@ static int add_writable(mortise_plugin *plugin, struct mor_buf *texts, const cha
 	if (path[0] == '/' && !realpath(path, real)) {
 		r = errno;
 		mor_fail(err, r == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINVAL,
-			 "%s: writable directory of its view: %.300s: %s", plugin->session.name, path,
+			 "%s: writable directory of its view: %.300s: %s", plugin->peer.name, path,
 			 strerrordesc_np(r));
 		if (err)
 			err->os_errno = r;
@@ -85,14 +85,14 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 		return r < 0 ? mor_fail_memory(err) : 0;
 	}
 	if (!view->stage)
-		return mor_fail(err, MORTISE_EINVAL, "%s: a view needs a stage", plugin->session.name);
+		return mor_fail(err, MORTISE_EINVAL, "%s: a view needs a stage", plugin->peer.name);
 	r = add_path(plugin, texts, "stage", view->stage, err);
 	for (const char *const *path = view->writable; r == 0 && path && *path; path++, count++)
 		r = add_writable(plugin, texts, *path, err);
 	if (r == 0 && (count > MOR_PLAN_VIEW_WRITABLE || texts->len > MOR_PROC_VIEW_TEXTS))
 		r = mor_fail(err, MORTISE_EINVAL,
 			     "%s: a view has at most %d writable directories, of %d bytes in all",
-			     plugin->session.name, MOR_PLAN_VIEW_WRITABLE, MOR_PROC_VIEW_TEXTS);
+			     plugin->peer.name, MOR_PLAN_VIEW_WRITABLE, MOR_PROC_VIEW_TEXTS);
 	if (r == 0)
 		add_directories(view, texts);
 	if (mor_buf_failed(texts))
@@ -102,7 +102,7 @@ static int write_order(mortise_plugin *plugin, const mortise_view *view, struct 
 
 static int check_view(mortise_plugin *plugin, mortise_error *err)
 {
-	const char *name = plugin->session.name;
+	const char *name = plugin->peer.name;
 
 	if (!plugin->policy.view)
 		return mor_fail(err, MORTISE_EINVAL,
@@ -125,7 +125,7 @@ static int send_first(mortise_plugin *plugin, mortise_error *err)
 		return 0;
 	wait->sent = true;
 	r = plugin->life.link->ops->set_view(plugin->life.link, mor_buf_view(&wait->texts));
-	return r < 0 ? mor_fail(err, r, "%s: its view cannot be set: %s", plugin->session.name,
+	return r < 0 ? mor_fail(err, r, "%s: its view cannot be set: %s", plugin->peer.name,
 				mortise_status_text(r)) :
 		       0;
 }
@@ -180,7 +180,7 @@ void mor_plugin_view_answered(void *arg, const mortise_error *error)
 	if (!node)
 		return;
 	if (error) {
-		mor_fail(&named, error->code, "%s: %s", plugin->session.name, error->text);
+		mor_fail(&named, error->code, "%s: %s", plugin->peer.name, error->text);
 		named.os_errno = error->os_errno;
 	}
 	tell_wait(plugin, mor_container_of(node, struct view_wait, node), error ? &named : NULL);

@@ -150,7 +150,7 @@ static int make_file(struct mor_syscall *call, const struct mor_found *found, ui
 }
 
 /* Makes the file in a directory that we hold. O_NONBLOCK in case somebody puts a FIFO there meanwhile. */
-static int create(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
+static int create_found(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
 {
 	int fd, status;
 
@@ -184,7 +184,7 @@ static int open_absent(struct mor_syscall *call, int base, bool own_base, const 
 		return mor_find_failed(call, want->dirfd, want->path, true, status);
 	len = readlinkat(found.parent, found.name, next.path, sizeof(next.path) - 1);
 	if (len < 0) {
-		status = create(call, &found, want->flags, want->mode);
+		status = create_found(call, &found, want->flags, want->mode);
 	} else if (want->flags & (O_NOFOLLOW | O_EXCL)) {
 		status = want->flags & O_EXCL ? -EEXIST : -ELOOP;
 	} else if (depth == DEPTH_MAX) {

@@ -87,7 +87,7 @@ bool mor_t1_sensible(const struct mor_plan *plan, struct mor_setup_failure *fail
 
 /* ---- the steps ---- */
 
-static int refused(struct mor_setup_failure *failure, int status, const char *step)
+static int refused_step(struct mor_setup_failure *failure, int status, const char *step)
 {
 	return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "level t1: the kernel refuses %s", step);
 }
@@ -117,7 +117,7 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno,
 				      "level t1: the host name cannot be set");
 	status = mor_root_make(&mor_t0.paths, plan, &step);
-	return status < 0 ? refused(failure, status, step) : 0;
+	return status < 0 ? refused_step(failure, status, step) : 0;
 }
 
 int mor_t1_leave(struct mor_setup_failure *failure)
@@ -125,5 +125,5 @@ int mor_t1_leave(struct mor_setup_failure *failure)
 	const char *step = "";
 	int status = mor_root_leave(&step);
 
-	return status < 0 ? refused(failure, status, step) : 0;
+	return status < 0 ? refused_step(failure, status, step) : 0;
 }

@@ -78,7 +78,7 @@ static bool is_env(const char *path)
 }
 
 /* Splits the line into words, in place: the interpreter, and its one argument; with env -S every word. */
-static size_t split(char *line, char *words[8])
+static size_t split_line(char *line, char *words[8])
 {
 	size_t count = 0;
 	bool all = false;
@@ -128,7 +128,7 @@ static int put_before(struct mor_plan *plan, char **words, size_t count)
 static int use_script(struct mor_plan *plan, char *line)
 {
 	char *words[8];
-	size_t count = split(line, words), first = 0;
+	size_t count = split_line(line, words), first = 0;
 	int status;
 
 	if (count == 0)

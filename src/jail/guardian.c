@@ -133,7 +133,7 @@ static int watch_host(struct guard *guard, struct mor_setup_failure *failure)
 }
 
 /* Whoever cannot be told must see it end. */
-static void tell(struct guard *guard, struct mor_record *record)
+static void tell_record(struct guard *guard, struct mor_record *record)
 {
 	if (mor_record_send(record) < 0)
 		guard->kill = guard->mute = true;
@@ -149,7 +149,7 @@ static void tell_started(struct guard *guard)
 	record.rung = (uint8_t)guard->child.rung;
 	if (guard->confined)
 		snprintf(record.text, sizeof(record.text), "%s", mor_confine_scratch());
-	tell(guard, &record);
+	tell_record(guard, &record);
 }
 
 static void start_plugin(struct guard *guard)
@@ -222,7 +222,7 @@ static void refuse_view(struct guard *guard, int error, const char *text)
 	record.step = failure.step;
 	record.error = error;
 	memcpy(record.text, failure.text, sizeof(record.text));
-	tell(guard, &record);
+	tell_record(guard, &record);
 }
 
 static void on_view_order(struct guard *guard, const struct mor_guard_order *order, size_t size)
@@ -253,7 +253,7 @@ static void on_view(struct guard *guard)
 	record.step = answer.failure.step;
 	record.error = answer.failure.step ? answer.failure.error : 0;
 	memcpy(record.text, answer.failure.text, sizeof(record.text));
-	tell(guard, &record);
+	tell_record(guard, &record);
 }
 
 static void on_order(struct guard *guard)

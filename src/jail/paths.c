@@ -112,7 +112,7 @@ static struct mor_path_rule *find_rule(const struct mor_paths *paths, const char
 	return NULL;
 }
 
-static int append(struct mor_paths *paths, const struct mor_path_rule *rule)
+static int append_rule(struct mor_paths *paths, const struct mor_path_rule *rule)
 {
 	if (mor_grow(&paths->rules, paths->count, &paths->room, sizeof(*paths->rules)) < 0)
 		return -ENOMEM;
@@ -179,7 +179,7 @@ static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigne
 		rule.device = st.st_dev;
 		rule.inode = st.st_ino;
 		rule.path = mor_strndup(name, rule.len);
-		status = rule.path ? append(paths, &rule) : -ENOMEM;
+		status = rule.path ? append_rule(paths, &rule) : -ENOMEM;
 	}
 	if (status < 0) {
 		mor_free(rule.path);
@@ -338,7 +338,7 @@ int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned acces
 	int status;
 
 	rule.path = mor_strndup(path, rule.len);
-	status = rule.path ? append(paths, &rule) : -ENOMEM;
+	status = rule.path ? append_rule(paths, &rule) : -ENOMEM;
 	if (status < 0) {
 		mor_free(rule.path);
 		return status;

@@ -168,7 +168,7 @@ static int hand_over(const int namespaces[MOR_VIEW_NAMESPACES])
 
 /* What the host mounts later appears in the copy of its tree, but nothing goes back (slave). It goes no
  * further, because the plugin's root is made private first. */
-static int split(int namespaces[MOR_VIEW_NAMESPACES])
+static int split_namespaces(int namespaces[MOR_VIEW_NAMESPACES])
 {
 	namespaces[MOR_VIEW_USER] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
 	namespaces[MOR_VIEW_HOST] = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
@@ -185,7 +185,7 @@ int mor_view_split(const struct mor_plan *plan, struct mor_setup_failure *failur
 
 	if (!(plan->level.flags & MOR_JAIL_VIEW))
 		return 0;
-	status = split(namespaces);
+	status = split_namespaces(namespaces);
 	for (int i = 0; i < MOR_VIEW_NAMESPACES; i++)
 		if (namespaces[i] >= 0)
 			close(namespaces[i]);

@@ -52,7 +52,7 @@ static struct {
 		  .writer = -1 },
 };
 
-static int refused(const struct order *order, const char *what)
+static int refused_order(const struct order *order, const char *what)
 {
 	return mor_setup_fail(order->failure, MOR_AT_NAMESPACE, errno, "the kernel refuses %s", what);
 }
@@ -80,8 +80,9 @@ static int enter_namespace(const struct order *order, enum mor_view_namespace wh
 {
 	int kind = which == MOR_VIEW_USER ? CLONE_NEWUSER : CLONE_NEWNS;
 
-	return setns(order->namespaces[which], kind) < 0 ? refused(order, "to enter the plugin's namespaces") :
-							   0;
+	return setns(order->namespaces[which], kind) < 0 ?
+		       refused_order(order, "to enter the plugin's namespaces") :
+		       0;
 }
 
 /* /proc must show our process: the plugin's may belong to another PID namespace. */
@@ -93,7 +94,7 @@ static int open_handles(const struct order *order)
 		shop->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (shop->self < 0)
 		shop->self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return shop->own_fds < 0 || shop->self < 0 ? refused(order, "/proc") : 0;
+	return shop->own_fds < 0 || shop->self < 0 ? refused_order(order, "/proc") : 0;
 }
 
 /* The plugin's root is read-only for everybody. Through this mount of it, which only we have, names can be
@@ -104,7 +105,7 @@ static int open_writer(const struct order *order)
 	int writer = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (writer < 0 || mount_setattr(writer, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0) {
-		refused(order, "a copy of the plugin's root");
+		refused_order(order, "a copy of the plugin's root");
 		mor_shop_close(&writer, 1);
 		return -1;
 	}
@@ -125,7 +126,7 @@ static int move_in(const struct order *order)
 		return -1;
 	maker.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (maker.root < 0)
-		return refused(order, "the plugin's root");
+		return refused_order(order, "the plugin's root");
 	return enter_namespace(order, MOR_VIEW_HOST);
 }
 
@@ -182,12 +183,12 @@ static int detach_all(const struct order *order)
 	for (const char *place = NULL; (place = mor_view_next(&maker.places, place));) {
 		memcpy(path + 1, place + 1, strlen(place + 1) + 1);
 		if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
-			return refused(order, "to take the view away");
+			return refused_order(order, "to take the view away");
 	}
 	return 0;
 }
 
-static bool has(const struct mor_view_texts *places, const char *name)
+static bool has_place(const struct mor_view_texts *places, const char *name)
 {
 	for (const char *place = NULL; (place = mor_view_next(places, place));)
 		if (strcmp(place + 1, name) == 0)
@@ -201,7 +202,7 @@ static void remove_made(const struct mor_view_texts *places, const struct mor_vi
 	int writer = maker.shop.writer;
 
 	for (const char *place = NULL; (place = mor_view_next(places, place));) {
-		if (place[0] != MOR_PLACE_MADE || has(but, place + 1))
+		if (place[0] != MOR_PLACE_MADE || has_place(but, place + 1))
 			continue;
 		if (unlinkat(writer, place + 1, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
 			(void)unlinkat(writer, place + 1, 0);
@@ -226,7 +227,7 @@ static int open_shop(const struct order *order)
 	if (enter_namespace(order, MOR_VIEW_PLUGIN) < 0)
 		return -1;
 	if (unshare(CLONE_NEWNS) < 0)
-		return refused(order, "one more mount namespace; see user.max_mnt_namespaces");
+		return refused_order(order, "one more mount namespace; see user.max_mnt_namespaces");
 	return detach_all(order) < 0 ? -1 : mor_shop_open(&maker.shop);
 }
 
@@ -235,7 +236,7 @@ static int enter_shop(const struct order *order)
 	const struct mor_view_shop *shop = &maker.shop;
 
 	if (setns(shop->namespace, CLONE_NEWNS) < 0 || fchdir(shop->self) < 0)
-		return refused(order, "to enter the shop");
+		return refused_order(order, "to enter the shop");
 	return 0;
 }
 
@@ -310,7 +311,7 @@ static int attach_all(const struct order *order)
 
 	for (const char *place = NULL; (place = mor_view_next(&shop->touched, place)); i++) {
 		if (move_mount(shop->ready[i], "", maker.root, place + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-			return refused(order, "to mount the view");
+			return refused_order(order, "to mount the view");
 		if (mor_view_add(&maker.places, place[0], place + 1) < 0)
 			return mor_setup_fail(order->failure, MOR_AT_STAGE, E2BIG, "too many names");
 	}

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "loop/inside.h"
 
-static bool sooner(const struct mor_timer *a, const struct mor_timer *b)
+static bool is_sooner(const struct mor_timer *a, const struct mor_timer *b)
 {
 	return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
 }
@@ -23,7 +23,7 @@ static size_t sift_up(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 	while (at > 0) {
 		size_t parent = (at - 1) / 2;
 
-		if (!sooner(timer, loop->heap[parent]))
+		if (!is_sooner(timer, loop->heap[parent]))
 			break;
 		put_timer(loop, at, loop->heap[parent]);
 		at = parent;
@@ -38,9 +38,9 @@ static size_t sift_down(struct mor_loop *loop, size_t at, struct mor_timer *time
 
 		if (child >= loop->timers)
 			return at;
-		if (child + 1 < loop->timers && sooner(loop->heap[child + 1], loop->heap[child]))
+		if (child + 1 < loop->timers && is_sooner(loop->heap[child + 1], loop->heap[child]))
 			child++;
-		if (!sooner(loop->heap[child], timer))
+		if (!is_sooner(loop->heap[child], timer))
 			return at;
 		put_timer(loop, at, loop->heap[child]);
 		at = child;

@@ -67,15 +67,15 @@ int mor_botfile_no_memory(const struct mor_botfile_reading *r)
 }
 
 /* Takes `text`; NULL is a failed allocation. */
-static int push(const struct mor_botfile_reading *r, char ***list, char *text)
+static int push_text(const struct mor_botfile_reading *r, char ***list, char *text)
 {
 	return mor_texts_push(list, text) < 0 ? mor_botfile_no_memory(r) : 0;
 }
 
-static int pushf(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
+static int push_format(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int pushf(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
+static int push_format(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	va_list args;
@@ -83,7 +83,7 @@ static int pushf(const struct mor_botfile_reading *r, char ***list, const char *
 	va_start(args, format);
 	mor_buf_vprintf(&text, format, args);
 	va_end(args);
-	return push(r, list, mor_buf_detach(&text));
+	return push_text(r, list, mor_buf_detach(&text));
 }
 
 /* ---- where something stands ---- */
@@ -143,9 +143,9 @@ static int warn_unknown(struct mor_botfile_reading *r, const struct mor_botfile_
 	for (; keys->name; keys++)
 		mor_nearest_offer(&near, keys->name);
 	if (mor_nearest_best(&near))
-		return pushf(r, &r->bot->warnings, "%s is not known and ignored: did you mean \"%s\"?",
-			     place.shown, mor_nearest_best(&near));
-	return pushf(r, &r->bot->warnings, "%s is not known and ignored", place.shown);
+		return push_format(r, &r->bot->warnings, "%s is not known and ignored: did you mean \"%s\"?",
+				   place.shown, mor_nearest_best(&near));
+	return push_format(r, &r->bot->warnings, "%s is not known and ignored", place.shown);
 }
 
 int mor_botfile_wrong(const struct mor_botfile_reading *r, const char *path, const char *under, const char *key,
@@ -225,12 +225,12 @@ static int read_command(const struct mor_botfile_reading *r, const struct mor_va
 		return no_command(r, table, plugin->name);
 	if (!command || !*command)
 		return wrong_key(r, plugin->name, "command", wanted_of("command"));
-	status = push(r, &plugin->argv,
-		      strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
+	status = push_text(r, &plugin->argv,
+			   strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
 	while (status == 0 && mor_json_next(&it)) {
 		if (!mor_botfile_word(it.value))
 			return wrong_key(r, plugin->name, "args", wanted_of("args"));
-		status = push(r, &plugin->argv, mor_strdup(mor_botfile_word(it.value)));
+		status = push_text(r, &plugin->argv, mor_strdup(mor_botfile_word(it.value)));
 	}
 	return status;
 }
@@ -245,7 +245,7 @@ static int read_env(const struct mor_botfile_reading *r, const struct mor_value 
 		if (!mor_botfile_word(it.value) || !it.name.len || memchr(it.name.ptr, '=', it.name.len))
 			return wrong_key(r, plugin->name, "env",
 					 "a table from names to strings: { NAME = \"value\" }");
-		status = pushf(r, &plugin->env, "%s=%s", it.name.ptr, mor_botfile_word(it.value));
+		status = push_format(r, &plugin->env, "%s=%s", it.name.ptr, mor_botfile_word(it.value));
 	}
 	return status;
 }
@@ -260,7 +260,7 @@ static int push_timeout(const struct mor_botfile_reading *r, struct mor_botfile_
 
 	if (!text.ptr || !mor_parse_duration_ms(text, &ms) || ms == 0)
 		return wrong_key(r, plugin->name, "timeout", wanted_of("timeout"));
-	return pushf(r, &plugin->set, "timeouts.%s=%ums", method, ms);
+	return push_format(r, &plugin->set, "timeouts.%s=%ums", method, ms);
 }
 
 static int read_timeout(const struct mor_botfile_reading *r, const struct mor_value *table,
@@ -298,7 +298,7 @@ static int read_numbers(const struct mor_botfile_reading *r, const struct mor_va
 	plugin->auto_restart = mor_json_bool(mor_json_get(table, "auto_restart"), false);
 	plugin->prefilter = mor_json_bool(mor_json_get(table, "prefilter"), false);
 	plugin->enabled = mor_json_bool(mor_json_get(table, "enabled"), true);
-	return pushf(r, &plugin->set, "restart.intensity=%lld", (long long)most);
+	return push_format(r, &plugin->set, "restart.intensity=%lld", (long long)most);
 }
 
 static int push_cwd(const struct mor_botfile_reading *r, struct mor_botfile_plugin *plugin)
@@ -307,7 +307,7 @@ static int push_cwd(const struct mor_botfile_reading *r, struct mor_botfile_plug
 
 	mor_buf_text(&json, "plugin.cwd:=");
 	mor_buf_json_string(&json, mor_slice_of(plugin->cwd));
-	return push(r, &plugin->set, mor_buf_detach(&json));
+	return push_text(r, &plugin->set, mor_buf_detach(&json));
 }
 
 static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, const struct mor_value *table)
@@ -339,7 +339,7 @@ static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, con
 	    (status = push_cwd(r, plugin)) < 0 || (status = read_timeout(r, table, plugin)) < 0 ||
 	    (status = read_numbers(r, table, plugin)) < 0)
 		return status;
-	return plugin->auto_restart ? 0 : pushf(r, &plugin->set, "restart.enabled=false");
+	return plugin->auto_restart ? 0 : push_format(r, &plugin->set, "restart.enabled=false");
 }
 
 /* ---- the section ---- */
@@ -364,9 +364,10 @@ static int check_enabled(struct mor_botfile_reading *r, const struct mor_value *
 	struct mor_botfile_place place = mor_botfile_place(r, SECTION, NULL, "enabled");
 
 	if (!enabled)
-		return pushf(r, &r->bot->warnings,
-			     "%s is missing: here that means true, in Ayiou itself false: write enabled = true",
-			     place.shown);
+		return push_format(
+			r, &r->bot->warnings,
+			"%s is missing: here that means true, in Ayiou itself false: write enabled = true",
+			place.shown);
 	if (!mor_json_bool(enabled, true))
 		return mor_fail(r->err, MORTISE_EMANIFEST,
 				"%s is false, so no plugin will run: write enabled = true", place.shown);

@@ -72,7 +72,7 @@ bool mor_key_is_nested(const char *section)
 }
 
 /* The nearest name among the keys of `section`, or among the sections if it is NULL. */
-static const char *nearest(const char *section, const char *word)
+static const char *nearest_key(const char *section, const char *word)
 {
 	struct mor_nearest near = { .word = word };
 
@@ -101,7 +101,7 @@ static void list_names(const char *section, struct mor_buf *out)
 static int unknown_key(const char *origin, int code, const char *section, const char *word, mortise_error *err)
 {
 	struct mor_buf names = MOR_BUF_INIT;
-	const char *near = nearest(section, word);
+	const char *near = nearest_key(section, word);
 	char quoted[64], what[64] = "no section";
 
 	mor_excerpt(mor_slice_of(word), quoted, sizeof(quoted));

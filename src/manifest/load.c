@@ -286,7 +286,7 @@ static int read_sources(struct mor_load *load)
 
 /* ---- the struct, from the settings that won ---- */
 
-static int push(struct mor_load *load, char ***list, char *text)
+static int push_setting(struct mor_load *load, char ***list, char *text)
 {
 	return mor_texts_push(list, text) < 0 ? no_memory(load) : 0;
 }
@@ -301,13 +301,13 @@ static int push_json(struct mor_load *load, const struct mor_setting *setting)
 	if (!setting)
 		return 0;
 	if (setting->text)
-		return push(load, &load->m->argv, mor_strdup(setting->text));
+		return push_setting(load, &load->m->argv, mor_strdup(setting->text));
 	r = mor_doc_parse(mor_slice_of(setting->json), 0, 0, &doc, NULL);
 	if (r < 0)
 		return no_memory(load);
 	it = mor_json_iter(mor_doc_root(doc));
 	while (r == 0 && mor_json_next(&it))
-		r = push(load, &load->m->argv, mor_strdup(mor_json_text(it.value, "")));
+		r = push_setting(load, &load->m->argv, mor_strdup(mor_json_text(it.value, "")));
 	return r;
 }
 
@@ -317,7 +317,7 @@ static int push_query(struct mor_load *load)
 	int r = 0;
 
 	for (; r == 0 && argv && *argv; argv++)
-		r = push(load, &load->m->argv, mor_strdup(*argv));
+		r = push_setting(load, &load->m->argv, mor_strdup(*argv));
 	return r;
 }
 
@@ -378,7 +378,7 @@ static int put_env(struct mor_load *load, const char *name, size_t len, const ch
 		*env = text;
 		return 0;
 	}
-	return push(load, &load->m->env, text);
+	return push_setting(load, &load->m->env, text);
 }
 
 /* NAME alone passes our value on. If it is not set, that is a warning, not an error. */

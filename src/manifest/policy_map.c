@@ -37,8 +37,8 @@ static int wrong_member(const struct policy_map *map, const char *key, const str
 			      mor_printable(mor_buf_view(&json), shown, sizeof(shown)), wanted);
 }
 
-static int add(const struct policy_map *map, const char *key, const struct mor_value *value,
-	       const char *setting)
+static int add_setting(const struct policy_map *map, const char *key, const struct mor_value *value,
+		       const char *setting)
 {
 	char at[100], from[MOR_WHERE];
 
@@ -51,7 +51,7 @@ static int add_bool(const struct policy_map *map, const char *key, const struct 
 {
 	if (mor_json_type(value) != MOR_JSON_BOOL)
 		return wrong_member(map, key, value, "true or false");
-	return add(map, key, value, setting);
+	return add_setting(map, key, value, setting);
 }
 
 /* The settings list takes JSON, and "true" and "false" are JSON. */
@@ -62,7 +62,7 @@ static int add_fixed(const struct policy_map *map, const char *key, const char *
 
 	if (r < 0)
 		return mor_fail_memory_of(map->load->err, map->load->source.shown);
-	return add(map, key, mor_doc_root(doc), setting);
+	return add_setting(map, key, mor_doc_root(doc), setting);
 }
 
 static int add_paths(const struct policy_map *map, const char *key, const struct mor_value *list,
@@ -79,7 +79,7 @@ static int add_paths(const struct policy_map *map, const char *key, const struct
 			return wrong_member(map, key, it.value,
 					    "an absolute path, or one that begins with \"~/\"");
 	}
-	return add(map, key, list, setting);
+	return add_setting(map, key, list, setting);
 }
 
 static int unknown_member(const struct policy_map *map, const char *key, const char *known)

@@ -20,7 +20,7 @@ static void assignment_fini(struct assignment *a)
 	mor_free(a->key);
 }
 
-static int split(const char *text, struct assignment *ret, mortise_error *err)
+static int split_assignment(const char *text, struct assignment *ret, mortise_error *err)
 {
 	const char *equals = strchr(text, '='), *dot = strchr(text, '.'), *end = equals;
 	char quoted[80];
@@ -144,7 +144,7 @@ int mor_set_apply(struct mor_load *load, const char *text)
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	enum mor_key_type type = MOR_KEY_ANY;
 	const struct mor_value *value;
-	int r = split(text, &a, load->err);
+	int r = split_assignment(text, &a, load->err);
 
 	if (r < 0)
 		return r;

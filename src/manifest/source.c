@@ -80,7 +80,7 @@ static void drop_bom(struct mor_source *source)
 
 /* ---- one format, all formats ---- */
 
-static int forget(struct mor_load *load)
+static int forget_source(struct mor_load *load)
 {
 	mor_source_fini(&load->source);
 	load->m->doc = mor_doc_free(load->m->doc);
@@ -98,7 +98,7 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 		return mor_fail_memory_of(load->err, load->shown);
 	r = mor_manifest_read_file(path, source->shown, &source->text, &source->len, load->err);
 	if (r <= 0)
-		return r < 0 ? r : forget(load);
+		return r < 0 ? r : forget_source(load);
 	drop_bom(source);
 	r = format->convert ?
 		    parse_converted(load, format) :
@@ -106,7 +106,7 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 	if (r < 0)
 		return r;
 	if (format->is_ours && !load->only && !format->is_ours(mor_doc_root(load->m->doc)))
-		return forget(load);
+		return forget_source(load);
 	load->format = format;
 	load->m->file = mor_take(&path);
 	r = format->read(load);

@@ -282,7 +282,7 @@ int mor_expect(struct mor_load *load, const struct mor_expected *expected)
 }
 
 /* The word of "a|b|c" nearest to `key`, copied into out; "" if none is near. */
-static const char *nearest(const char *known, const char *key, char out[64])
+static const char *nearest_of(const char *known, const char *key, char out[64])
 {
 	char words[32][64];
 	struct mor_nearest near = { .word = key };
@@ -310,7 +310,7 @@ static int unknown_key(struct mor_load *load, const char *pointer, const char *k
 	for (char *c = list; *c; c++)
 		if (*c == '|')
 			*c = ' ';
-	if (*nearest(known, key, near))
+	if (*nearest_of(known, key, near))
 		snprintf(meant, sizeof(meant), "did you mean \"%s\"?", near);
 	if (refuse)
 		return mor_where_fail(load, at, "is not known: %s%s", *meant ? meant : "use one of ",

@@ -169,7 +169,7 @@ static struct mor_slice scalar(struct fy_node *node)
 
 static int write_node(struct yaml *y, struct fy_node *node, unsigned depth);
 
-static int resolve(struct yaml *y, struct fy_node **node)
+static int resolve_alias(struct yaml *y, struct fy_node **node)
 {
 	struct fy_node *target = *node && fy_node_is_alias(*node) ? fy_node_resolve_alias(*node) : *node;
 
@@ -182,7 +182,7 @@ static int resolve(struct yaml *y, struct fy_node **node)
 static int write_pair(struct yaml *y, struct fy_node_pair *pair, unsigned depth)
 {
 	struct fy_node *key = fy_node_pair_key(pair);
-	int r = resolve(y, &key);
+	int r = resolve_alias(y, &key);
 
 	if (r < 0)
 		return r;
@@ -222,7 +222,7 @@ static int write_elements(struct yaml *y, struct fy_node *node, unsigned depth)
 static int write_node(struct yaml *y, struct fy_node *node, unsigned depth)
 {
 	struct fy_node *here = node;
-	int r = resolve(y, &node);
+	int r = resolve_alias(y, &node);
 
 	if (r < 0 || !node) {
 		mor_w_null(&y->w);

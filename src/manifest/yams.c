@@ -121,7 +121,7 @@ static void launch_fini(struct launch *l)
 }
 
 /* Takes `word`; NULL is a failed allocation. */
-static void push(struct launch *l, char *word)
+static void push_word(struct launch *l, char *word)
 {
 	if (mor_texts_push(&l->argv, word) < 0)
 		l->failed = true;
@@ -134,7 +134,7 @@ static void push_list(struct launch *l, const struct mor_value *list)
 	struct mor_json_iter it = mor_json_iter(list);
 
 	while (mor_json_next(&it))
-		push(l, substitute(mor_json_text(it.value, ""), l->load->dir));
+		push_word(l, substitute(mor_json_text(it.value, ""), l->load->dir));
 }
 
 static void missing(struct launch *l, const char *key, const char *path)
@@ -154,7 +154,7 @@ static bool try_file(struct launch *l, const char *name, const char *key)
 		return false;
 	}
 	if (mor_path_is_file(path)) {
-		push(l, path);
+		push_word(l, path);
 		return !l->failed;
 	}
 	if (key)

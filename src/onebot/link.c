@@ -24,10 +24,10 @@
 
 /* ---- peers ---- */
 
-static void note(struct mor_onebot_link *link, const char *what, const char *format, ...)
+static void note_link(struct mor_onebot_link *link, const char *what, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void note(struct mor_onebot_link *link, const char *what, const char *format, ...)
+static void note_link(struct mor_onebot_link *link, const char *what, const char *format, ...)
 {
 	char text[800];
 	va_list args;
@@ -100,8 +100,8 @@ static void take_heartbeat(struct mor_onebot_peer *peer, const struct mor_onebot
 
 	peer->interval_ms = event->interval_ms;
 	if (event->offline != peer->offline)
-		note(peer->link, "warning", "%s: the account is %s in the chat network",
-		     show_peer(peer, shown, sizeof(shown)), event->offline ? "not" : "again");
+		note_link(peer->link, "warning", "%s: the account is %s in the chat network",
+			  show_peer(peer, shown, sizeof(shown)), event->offline ? "not" : "again");
 	peer->offline = event->offline;
 }
 
@@ -116,8 +116,8 @@ static void take_rubbish(struct mor_onebot_peer *peer, const char *why)
 	char shown[800];
 
 	if (is_worth_telling(++peer->link->rubbish))
-		note(peer->link, "input", "%s: %s%s", show_peer(peer, shown, sizeof(shown)), why,
-		     peer->link->rubbish > 1 ? "; earlier messages were not events either" : "");
+		note_link(peer->link, "input", "%s: %s%s", show_peer(peer, shown, sizeof(shown)), why,
+			  peer->link->rubbish > 1 ? "; earlier messages were not events either" : "");
 	if (++peer->rubbish < MOST_RUBBISH)
 		return;
 	snprintf(peer->why, sizeof(peer->why), "it does not send OneBot messages");
@@ -146,7 +146,7 @@ static void take_event(struct mor_onebot_peer *peer, struct mor_onebot_event *ev
 	if (event->kind == MOR_ONEBOT_OTHER || event->kind == MOR_ONEBOT_HEARTBEAT)
 		return;
 	if (event->kind != MOR_ONEBOT_RESPONSE && !settle_account(peer, event))
-		note(link, "input", "out of memory: an event is lost");
+		note_link(link, "input", "out of memory: an event is lost");
 	else if (event->kind != MOR_ONEBOT_MESSAGE || !mor_seen_before(&link->seen, event))
 		link->options.handler->event(link->options.arg, event);
 }
@@ -185,7 +185,7 @@ static void on_opened(struct mor_ws *ws)
 	struct mor_onebot_peer *peer = mor_ws_arg(ws);
 	char shown[800];
 
-	note(peer->link, "connected", "%s%s", show_peer(peer, shown, sizeof(shown)), roles[peer->role]);
+	note_link(peer->link, "connected", "%s%s", show_peer(peer, shown, sizeof(shown)), roles[peer->role]);
 	mor_ws_pause(ws, peer->link->paused);
 	peer->is_open = true;
 	peer->link->options.handler->opened(peer->link->options.arg);
@@ -217,7 +217,7 @@ static uint32_t retry_later(struct mor_onebot_link *link)
 
 	link->failures++;
 	if (mor_timer_set(link->loop, &link->retry, ms, on_retry) < 0)
-		note(link, "warning", "out of memory: no further connection is tried");
+		note_link(link, "warning", "out of memory: no further connection is tried");
 	return ms;
 }
 
@@ -231,8 +231,8 @@ static void on_closed(struct mor_ws *ws, const char *why)
 	if (again)
 		mor_format_ms((retry_later(link) + 500) / 1000 * 1000, delay);
 	if (peer->is_open || again)
-		note(link, "disconnected", "%s: %s%s%s", show_peer(peer, shown, sizeof(shown)),
-		     *peer->why ? peer->why : why, again ? "; trying again in about " : "", delay);
+		note_link(link, "disconnected", "%s: %s%s%s", show_peer(peer, shown, sizeof(shown)),
+			  *peer->why ? peer->why : why, again ? "; trying again in about " : "", delay);
 	if (peer->is_open)
 		link->options.handler->lost(link->options.arg, peer->id);
 	free_peer(peer);
@@ -267,7 +267,7 @@ static void connect_forward(struct mor_onebot_link *link)
 		return;
 	}
 	mor_free(peer);
-	note(link, "warning", "out of memory: the connection is tried again");
+	note_link(link, "warning", "out of memory: the connection is tried again");
 	retry_later(link);
 }
 
@@ -413,8 +413,8 @@ static void on_refused(struct mor_ws_server *server, const char *from, const cha
 	struct mor_onebot_link *link = mor_ws_server_arg(server);
 
 	if (is_worth_telling(++link->refusals))
-		note(link, "refused", "%s: %s%s", from, why,
-		     link->refusals > 1 ? "; earlier ones were refused too" : "");
+		note_link(link, "refused", "%s: %s%s", from, why,
+			  link->refusals > 1 ? "; earlier ones were refused too" : "");
 }
 
 /* ---- calls ---- */
@@ -485,12 +485,12 @@ static int listen_reverse(struct mor_onebot_link *link, mortise_error *err)
 
 	if (r < 0)
 		return r;
-	note(link, "listening", "%s", mor_url_show(link->options.listen, shown));
+	note_link(link, "listening", "%s", mor_url_show(link->options.listen, shown));
 	if (!link->options.token && !is_loopback(link->options.listen->host))
-		note(link, "warning",
-		     "other machines can reach %s, and there is no access_token: anybody can act as the chat "
-		     "network",
-		     shown);
+		note_link(link, "warning",
+			  "other machines can reach %s, and there is no access_token: anybody can act as the "
+			  "chat network",
+			  shown);
 	return 0;
 }
 

@@ -40,7 +40,7 @@ static size_t find_hash(const struct mor_seen *seen, uint64_t hash)
 }
 
 /* Later entries that a probe would no longer find are moved up. */
-static void forget(struct mor_seen *seen, uint64_t hash)
+static void forget_hash(struct mor_seen *seen, uint64_t hash)
 {
 	size_t hole = find_hash(seen, hash);
 
@@ -67,7 +67,7 @@ bool mor_seen_before(struct mor_seen *seen, const struct mor_onebot_event *event
 	if (seen->table[at])
 		return true;
 	if (seen->count == MOR_SEEN) {
-		forget(seen, seen->ring[seen->next]);
+		forget_hash(seen, seen->ring[seen->next]);
 		at = find_hash(seen, hash);
 	}
 	seen->table[at] = hash;

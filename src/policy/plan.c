@@ -17,7 +17,7 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-static int pad(struct mor_buf *plan)
+static int pad_op(struct mor_buf *plan)
 {
 	static const char zeros[8];
 
@@ -45,7 +45,7 @@ static int close_op(struct mor_buf *plan, size_t from)
 	struct mor_plan_head *head;
 	uint32_t size = (uint32_t)(plan->len - from);
 
-	pad(plan);
+	pad_op(plan);
 	if (mor_buf_failed(plan))
 		return plan->status;
 	memcpy(plan->data + from - sizeof(size), &size, sizeof(size));

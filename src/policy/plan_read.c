@@ -24,7 +24,7 @@ static const struct mor_plan_op *op_at(const char *at, const char *end)
 	return op;
 }
 
-static const char *behind(const struct mor_plan_op *op)
+static const char *behind_op(const struct mor_plan_op *op)
 {
 	return (const char *)(op + 1) + padded(op->size);
 }
@@ -139,7 +139,7 @@ enum mor_plan_fault mor_plan_read(void *bytes, size_t size, struct mor_plan *ret
 
 		fault = op ? read_op(op, ret) : MOR_PLAN_DAMAGED;
 		if (op)
-			at = (char *)behind(op);
+			at = (char *)behind_op(op);
 	}
 	if (!fault && (at != end || !ret->argv || !ret->argc || !ret->env || ret->host < 1))
 		return MOR_PLAN_DAMAGED;
@@ -156,9 +156,9 @@ void mor_plan_fini(struct mor_plan *plan)
 const struct mor_plan_op *mor_plan_next(const struct mor_plan *plan, enum mor_plan_kind kind,
 					const struct mor_plan_op *after)
 {
-	const struct mor_plan_op *op = after ? (const void *)behind(after) : plan->ops;
+	const struct mor_plan_op *op = after ? (const void *)behind_op(after) : plan->ops;
 
-	for (; op < plan->end; op = (const void *)behind(op)) {
+	for (; op < plan->end; op = (const void *)behind_op(op)) {
 		if (op->kind == (uint32_t)kind)
 			return op;
 	}

@@ -109,7 +109,7 @@ static bool has_dots(const char *path)
 }
 
 /* "~/x" is below $HOME, because manifests are written for any user. */
-static int expand(const struct mor_policy_key *key, const char *value, char **ret, mortise_error *err)
+static int expand_home(const struct mor_policy_key *key, const char *value, char **ret, mortise_error *err)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 	const char *home = getenv("HOME");
@@ -132,7 +132,7 @@ static int expand(const struct mor_policy_key *key, const char *value, char **re
 static int set_path(const struct mor_policy_key *key, const char *value, char **field, mortise_error *err)
 {
 	char *path = NULL;
-	int r = *value ? expand(key, value, &path, err) : 0; /* "": none */
+	int r = *value ? expand_home(key, value, &path, err) : 0; /* "": none */
 
 	if (r < 0)
 		return r;
@@ -164,7 +164,7 @@ static int make_empty(const struct mor_policy_key *key, char ***list, mortise_er
 static int add_path(const struct mor_policy_key *key, const char *value, char ***list, mortise_error *err)
 {
 	char *path = NULL;
-	int r = expand(key, value, &path, err);
+	int r = expand_home(key, value, &path, err);
 
 	return r < 0 ? r : add_text(list, path, err);
 }

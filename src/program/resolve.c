@@ -171,7 +171,7 @@ static ssize_t read_head(const char *path, char *out, size_t room)
 	return n;
 }
 
-static size_t trim(const char *text, size_t len)
+static size_t trimmed_len(const char *text, size_t len)
 {
 	while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
 		len--;
@@ -195,7 +195,7 @@ bool mor_shebang_read(const char *path, struct mor_shebang *ret)
 	argument = name + len + strspn(name + len, " \t");
 	*ret = (struct mor_shebang){ 0 };
 	memcpy(ret->interpreter, name, len);
-	memcpy(ret->argument, argument, trim(argument, strlen(argument)));
+	memcpy(ret->argument, argument, trimmed_len(argument, strlen(argument)));
 	return true;
 }
 
@@ -350,8 +350,8 @@ static int check_source(const struct mor_command *command, const char *program, 
 }
 
 /* Fills prefix with the words before the rest of argv. Its strings are `interpreter` and `program`. */
-static int choose(const struct mor_command *command, char interpreter[PATH_MAX], const char *program,
-		  const char *prefix[4], struct mor_exec_failure *failure)
+static int choose_interpreter(const struct mor_command *command, char interpreter[PATH_MAX],
+			      const char *program, const char *prefix[4], struct mor_exec_failure *failure)
 {
 	enum language language = language_of(program);
 	char seen[PATH_MAX];
@@ -394,7 +394,7 @@ int mor_program_resolve(const struct mor_command *command, char ***ret_argv,
 	if (r == 0)
 		r = find_program(command, program, ret_failure);
 	if (r == 0)
-		r = choose(command, interpreter, program, prefix, ret_failure);
+		r = choose_interpreter(command, interpreter, program, prefix, ret_failure);
 	if (r < 0)
 		return r;
 	argv = join_argv(prefix, command->argv + 1);

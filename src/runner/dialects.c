@@ -16,7 +16,7 @@ static const char *name_of(const struct mor_value *entry)
 	return name ? name : mor_json_text(mor_json_get(entry, "name"), "");
 }
 
-struct mor_doc *mor_dialect_table(const char *name)
+struct mor_doc *mor_runner_dialect_table(const char *name)
 {
 	struct mor_doc *doc = NULL;
 	char *text = NULL;
@@ -31,10 +31,10 @@ struct mor_doc *mor_dialect_table(const char *name)
 /* NULL if the library cannot list them. Then every name is unknown, and the error says so. */
 static struct mor_doc *load_list(void)
 {
-	return mor_dialect_table(NULL);
+	return mor_runner_dialect_table(NULL);
 }
 
-bool mor_dialect_exists(const char *name)
+bool mor_runner_dialect_exists(const char *name)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *list = load_list();
 	struct mor_json_iter it = mor_json_iter(mor_doc_root(list));
@@ -45,7 +45,7 @@ bool mor_dialect_exists(const char *name)
 	return false;
 }
 
-int mor_dialect_names(const char *separator, struct mor_buf *out)
+int mor_runner_dialect_names(const char *separator, struct mor_buf *out)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *list = load_list();
 	struct mor_json_iter it = mor_json_iter(mor_doc_root(list));
@@ -59,7 +59,7 @@ int mor_dialect_names(const char *separator, struct mor_buf *out)
 	return out->status;
 }
 
-int mor_dialect_unknown(const char *name, mortise_error *err)
+int mor_runner_dialect_unknown(const char *name, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *list = load_list();
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
@@ -70,7 +70,7 @@ int mor_dialect_unknown(const char *name, mortise_error *err)
 	while (mor_json_next(&it))
 		mor_nearest_offer(&nearest, name_of(it.value));
 	best = mor_nearest_best(&nearest);
-	mor_dialect_names(", ", &names);
+	mor_runner_dialect_names(", ", &names);
 	return mor_fail(err, MORTISE_ENOTFOUND, "no dialect \"%s\"%s%s%s %.*s", name,
 			best ? "; did you mean " : "", best ? best : "",
 			best ? "? There are:" : "; there are:", (int)names.len, names.data ? names.data : "");

@@ -15,7 +15,7 @@
 #include "console/console.h"
 #include "console/signals.h"
 #include "runner/network.h"
-#include "runner/watch.h"
+#include "runner/show.h"
 
 /* ---- from options to settings ---- */
 
@@ -123,8 +123,8 @@ static int check_env(const struct mor_plugin_args *args, mortise_error *err)
 					args->env.item[i]);
 	if (args->confine && args->level && strcmp(args->level, "guarded") == 0)
 		return mor_fail(err, MORTISE_EINVAL, "--confine and --level guarded cannot be used together");
-	if (args->dialect && !mor_dialect_exists(args->dialect))
-		return mor_dialect_unknown(args->dialect, err);
+	if (args->dialect && !mor_runner_dialect_exists(args->dialect))
+		return mor_runner_dialect_unknown(args->dialect, err);
 	return 0;
 }
 
@@ -133,7 +133,7 @@ static int check_env(const struct mor_plugin_args *args, mortise_error *err)
 int mor_runner_open(struct mor_runner *runner, struct mor_console *console, const struct mor_plugin_args *args,
 		    const char *const *defaults, mortise_error *err)
 {
-	mortise_host_options opt = { .size = sizeof(opt), .on_event = mor_watch_event, .arg = console };
+	mortise_host_options opt = { .size = sizeof(opt), .on_event = mor_show_event, .arg = console };
 	int r;
 
 	*runner = (struct mor_runner){ .console = console, .args = args };
@@ -150,7 +150,7 @@ int mor_runner_open(struct mor_runner *runner, struct mor_console *console, cons
 	if (r < 0)
 		return r;
 	if (args->show_wire)
-		mortise_host_set_tap(runner->host, mor_watch_frame, console);
+		mortise_host_set_tap(runner->host, mor_show_frame, console);
 	mor_signals_host(runner->host);
 	return 0;
 }
@@ -216,7 +216,7 @@ void mor_runner_plugin_options(struct mor_runner *runner, const char *path, cons
 		.env = args->env.item,
 		.set = runner->set.item,
 		.config = { runner->config, runner->config ? strlen(runner->config) : 0 },
-		.on_event = mor_watch_event,
+		.on_event = mor_show_event,
 		.arg = runner->console,
 		.flags = (args->strict ? MORTISE_STRICT : 0) | (args->clean_env ? MORTISE_CLEAN_ENV : 0) |
 			 (args->inherit_env ? MORTISE_INHERIT_ENV : 0),

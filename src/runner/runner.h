@@ -59,11 +59,11 @@ void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin);
 void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool);
 
 /* The text names the nearest dialect that exists. */
-int mor_dialect_unknown(const char *name, mortise_error *err);
-bool mor_dialect_exists(const char *name);
+int mor_runner_dialect_unknown(const char *name, mortise_error *err);
+bool mor_runner_dialect_exists(const char *name);
 /* The output of explain --json, to be freed. NULL name: the list. NULL if the library cannot tell. */
-struct mor_doc *mor_dialect_table(const char *name);
+struct mor_doc *mor_runner_dialect_table(const char *name);
 /* All their names. */
-int mor_dialect_names(const char *separator, struct mor_buf *out);
+int mor_runner_dialect_names(const char *separator, struct mor_buf *out);
 
 #endif

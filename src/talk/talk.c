@@ -27,24 +27,17 @@ static const struct mark {
 
 #define MARKS (sizeof(marks) / sizeof(marks[0]))
 
+#define BLANKS " \t\r"
+
 static bool is_blank(char c)
 {
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct mor_slice trim(struct mor_slice text)
-{
-	while (text.len && is_blank(text.ptr[0]))
-		text = (struct mor_slice){ text.ptr + 1, text.len - 1 };
-	while (text.len && is_blank(text.ptr[text.len - 1]))
-		text.len--;
-	return text;
+	return memchr(BLANKS, c, sizeof(BLANKS) - 1);
 }
 
 /* The next word of *text, which moves past it. */
 static struct mor_slice take_word(struct mor_slice *text)
 {
-	struct mor_slice word = trim(*text);
+	struct mor_slice word = mor_slice_trim(*text, BLANKS);
 	size_t n = 0;
 
 	while (n < word.len && !is_blank(word.ptr[n]))
@@ -194,7 +187,7 @@ static int parse_exit(struct talk_parser *parser, struct mor_talk_step *step)
 		step->exit_code = (int)code;
 	else if (mor_slice_is(how, "signal"))
 		step->signal = signal_by_name(what);
-	if ((step->exit_code < 0 && step->signal < 0) || trim(rest).len)
+	if ((step->exit_code < 0 && step->signal < 0) || mor_slice_trim(rest, BLANKS).len)
 		return bad_line(parser, "expected \"exit CODE\" or \"signal NAME\"");
 	return 0;
 }
@@ -215,7 +208,7 @@ static int parse_rest(struct talk_parser *parser, struct mor_talk_step *step)
 	switch (step->kind) {
 	case MOR_TALK_SEND:
 	case MOR_TALK_RECEIVE:
-		step->text = trim(step->text);
+		step->text = mor_slice_trim(step->text, BLANKS);
 		return parse_json(parser, step);
 	case MOR_TALK_SEND_RAW:
 	case MOR_TALK_RECEIVE_RAW:
@@ -223,17 +216,18 @@ static int parse_rest(struct talk_parser *parser, struct mor_talk_step *step)
 			return bad_line(parser, "bad escape");
 		return 0;
 	case MOR_TALK_WAIT:
-		step->text = trim(step->text);
+		step->text = mor_slice_trim(step->text, BLANKS);
 		if (!mor_parse_duration_ms(step->text, &step->ms))
 			return bad_line(parser, "expected a duration such as 500ms or 30s");
 		return 0;
 	case MOR_TALK_EVENT:
 	case MOR_TALK_ACT:
-		step->text = trim(step->text);
+		step->text = mor_slice_trim(step->text, BLANKS);
 		return step->text.len ? 0 : bad_line(parser, "nothing behind the mark");
 	case MOR_TALK_SEND_END:
 	case MOR_TALK_RECEIVE_END:
-		return trim(step->text).len ? bad_line(parser, "something behind the mark") : 0;
+		return mor_slice_trim(step->text, BLANKS).len ? bad_line(parser, "something behind the mark") :
+								0;
 	case MOR_TALK_EXIT:
 		return parse_exit(parser, step);
 	case MOR_TALK_STDERR:
@@ -283,7 +277,7 @@ static int parse_line(struct talk_parser *parser, struct mor_slice line)
 		line.len--;
 	if (parser->line == 1)
 		return parse_head(parser, line);
-	if (trim(line).len == 0 || line.ptr[0] == '#')
+	if (mor_slice_trim(line, BLANKS).len == 0 || line.ptr[0] == '#')
 		return 0;
 	return parse_step(parser, line);
 }

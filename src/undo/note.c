@@ -56,7 +56,7 @@ static struct mor_undo_known *find_known(struct mor_undo *undo, const struct mor
 }
 
 /* NULL: no memory. */
-static struct mor_undo_known *know(struct mor_undo *undo, const struct mor_undo_id *id, const char *path)
+static struct mor_undo_known *know_file(struct mor_undo *undo, const struct mor_undo_id *id, const char *path)
 {
 	struct mor_undo_known *known = find_known(undo, id);
 	char *copy;
@@ -145,7 +145,7 @@ struct draft {
 	struct mor_undo_entry entry; /* without the texts */
 };
 
-static int append(struct mor_undo *undo, struct draft *draft)
+static int append_draft(struct mor_undo *undo, struct draft *draft)
 {
 	int status = mor_undo_store_add(&undo->store, &undo->journal_end, &draft->entry, draft->path,
 					draft->other ? draft->other : "");
@@ -161,7 +161,7 @@ static int refuse_change(struct mor_undo *undo, const char *where, int error)
 			       .entry = { .kind = MOR_UNDO_REFUSED, .error = error } };
 
 	if (!undo->refused && error != EINTR)
-		undo->refused = append(undo, &draft) == 0;
+		undo->refused = append_draft(undo, &draft) == 0;
 	return -error;
 }
 
@@ -173,13 +173,13 @@ static int have_room(struct mor_undo *undo, const char *where)
 		       refuse_change(undo, where, EDQUOT);
 }
 
-static int note(struct mor_undo *undo, const char *where, struct draft *draft)
+static int note_draft(struct mor_undo *undo, const char *where, struct draft *draft)
 {
 	int status = have_room(undo, where);
 
 	if (status == 0) {
 		draft->path = below_workspace(undo, where);
-		status = append(undo, draft);
+		status = append_draft(undo, draft);
 	}
 	return status;
 }
@@ -286,7 +286,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 	status = mor_undo_look(fd, "", &look);
 	if (status < 0 || !S_ISREG(look.mode) || !look.links)
 		return status;
-	known = know(undo, &look.id, below_workspace(undo, where));
+	known = know_file(undo, &look.id, below_workspace(undo, where));
 	if (!known)
 		return -ENOMEM;
 	if (known->ours || known->saved)
@@ -299,7 +299,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 	watch(undo, known, fd);
 	describe_entry(undo, &draft.entry, MOR_UNDO_CHANGED, &look);
 	draft.entry.copy = known->copy;
-	status = note(undo, where, &draft);
+	status = note_draft(undo, where, &draft);
 	known->saved = status == 0;
 	return status;
 }
@@ -316,10 +316,10 @@ int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd)
 	status = mor_undo_look(fd, "", &look);
 	if (status < 0 || !look.links)
 		return status;
-	if (!know(undo, &look.id, below_workspace(undo, where))) /* to know the mode at the end */
+	if (!know_file(undo, &look.id, below_workspace(undo, where))) /* to know the mode at the end */
 		return -ENOMEM;
 	describe_entry(undo, &draft.entry, MOR_UNDO_ATTRS, &look);
-	return note(undo, where, &draft);
+	return note_draft(undo, where, &draft);
 }
 
 static int read_link(int parent, const char *name, char text[PATH_MAX])
@@ -336,7 +336,7 @@ static int read_link(int parent, const char *name, char text[PATH_MAX])
 static int keep_content(struct mor_undo *undo, const char *where, int parent, const char *name,
 			const struct mor_undo_look *look, struct mor_undo_entry *entry)
 {
-	struct mor_undo_known *known = know(undo, &look->id, below_workspace(undo, where));
+	struct mor_undo_known *known = know_file(undo, &look->id, below_workspace(undo, where));
 	int fd, status = 0;
 
 	if (!known)
@@ -382,7 +382,7 @@ static int note_removal(struct mor_undo *undo, const char *where, int parent, co
 	else if (S_ISLNK(look->mode))
 		status = read_link(parent, name, text);
 	draft.other = S_ISLNK(look->mode) ? text : NULL;
-	return status < 0 ? status : note(undo, where, &draft);
+	return status < 0 ? status : note_draft(undo, where, &draft);
 }
 
 int mor_undo_before_remove(struct mor_undo *undo, const char *where, int parent, const char *name)
@@ -418,7 +418,7 @@ int mor_undo_before_move(struct mor_undo *undo, const struct mor_undo_name *from
 	describe_entry(undo, &draft.entry, swap ? MOR_UNDO_SWAPPED : MOR_UNDO_MOVED, &moved);
 	draft.entry.id2 = there.id;
 	draft.other = below_workspace(undo, to->where);
-	return status < 0 ? status : note(undo, from->where, &draft);
+	return status < 0 ? status : note_draft(undo, from->where, &draft);
 }
 
 int mor_undo_before_make(struct mor_undo *undo, const char *where)
@@ -450,7 +450,7 @@ int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const ch
 	if (status < 0)
 		return status;
 	describe_entry(undo, &draft.entry, MOR_UNDO_MADE, &look);
-	known = know(undo, &look.id, below_workspace(undo, where));
+	known = know_file(undo, &look.id, below_workspace(undo, where));
 	if (!known)
 		return -ENOMEM;
 	if (look.links == 1 || !S_ISREG(look.mode))
@@ -459,7 +459,7 @@ int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const ch
 		rename_to(known, below_workspace(undo, where));
 	if (source && mor_undo_covers(undo, source) && look.links > 1)
 		draft.other = below_workspace(undo, source);
-	return note(undo, where, &draft);
+	return note_draft(undo, where, &draft);
 }
 
 void mor_undo_removed(struct mor_undo *undo, const struct mor_undo_id *id, const char *where)
@@ -505,7 +505,7 @@ void mor_undo_opened(struct mor_undo *undo, const char *where, int fd, bool unna
 
 	if (!mor_undo_covers(undo, where) || mor_undo_look(fd, "", &look) < 0)
 		return;
-	known = unnamed ? know(undo, &look.id, "") : find_known(undo, &look.id);
+	known = unnamed ? know_file(undo, &look.id, "") : find_known(undo, &look.id);
 	if (!known)
 		return;
 	if (unnamed) {
@@ -550,7 +550,7 @@ static int note_left(struct mor_undo *undo, const struct mor_undo_known *known)
 		return 0; /* then undoing finds that it does not exist */
 	describe_entry(undo, &draft.entry, MOR_UNDO_LEFT, &look);
 	draft.entry.foreign = !undo->blind && known->watch >= 0 && undo->closes[known->watch] > known->opens;
-	return append(undo, &draft);
+	return append_draft(undo, &draft);
 }
 
 int mor_undo_end(struct mor_undo *undo)
@@ -563,7 +563,7 @@ int mor_undo_end(struct mor_undo *undo)
 	mor_undo_hear(undo);
 	for (size_t i = 0; status == 0 && i < undo->count; i++)
 		status = note_left(undo, &undo->known[i]);
-	return status < 0 ? status : append(undo, &end);
+	return status < 0 ? status : append_draft(undo, &end);
 }
 
 /* ---- the host is dead ---- */
@@ -577,7 +577,7 @@ static void tell_changes(struct undo_telling *telling)
 {
 	struct draft draft = { .path = telling->text, .entry = { .kind = MOR_UNDO_TOLD } };
 
-	(void)append(telling->undo, &draft);
+	(void)append_draft(telling->undo, &draft);
 }
 
 static void tell_left(void *arg, const char *path, const char *why, const char *copy)

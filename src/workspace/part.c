@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/console.h"
-#include "runner/watch.h"
+#include "runner/show.h"
 #include "workspace/place.h"
 #include "workspace/workspace.h"
 
@@ -122,7 +122,7 @@ static void on_event(const mortise_event *event, void *arg)
 
 	mor_printable(mor_slice_of(event->text ? event->text : ""), shown, sizeof(shown));
 	if (console->verbose)
-		mor_watch_event(event, console);
+		mor_show_event(event, console);
 	else if (event->type == MORTISE_EVENT_WARNING)
 		mor_note(console, "%swarning%s: %s: %s", mor_style_err(console, MOR_STYLE_WARN),
 			 mor_style_err_end(console), p->manifest->name, shown);

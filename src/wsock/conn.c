@@ -302,7 +302,7 @@ static void ask(struct mor_ws *ws)
 		mor_loop_post(ws->loop, &ws->again, on_again);
 }
 
-static void secure(struct mor_ws *ws)
+static void go_on_securing(struct mor_ws *ws)
 {
 	int done = mor_tls_handshake(&ws->stream);
 
@@ -332,7 +332,7 @@ static void look_for_end(struct mor_ws *ws)
 void mor_ws_turn(struct mor_ws *ws)
 {
 	if (ws->state == MOR_WS_SECURING)
-		secure(ws);
+		go_on_securing(ws);
 	if (ws->state == MOR_WS_UPGRADING)
 		mor_ws_upgrade(ws);
 	else if ((ws->state == MOR_WS_OPEN || ws->state == MOR_WS_CLOSING) && may_read(ws))

@@ -52,7 +52,7 @@ void mor_ws_try_next(struct mor_ws *ws)
 		mor_ws_fail(ws, "the connection cannot be watched");
 }
 
-static void secure(struct mor_ws *ws)
+static void begin_securing(struct mor_ws *ws)
 {
 	ws->state = MOR_WS_SECURING;
 	if (!mor_tls_begin(&ws->stream, ws->tls, ws->came ? NULL : ws->url.host))
@@ -73,7 +73,7 @@ void mor_ws_on_connected(struct mor_ws *ws)
 	} else if (error)
 		mor_ws_fail(ws, "%s", strerrordesc_np(error));
 	else if (ws->tls)
-		secure(ws);
+		begin_securing(ws);
 	else {
 		ws->state = MOR_WS_UPGRADING;
 		mor_ws_begin_upgrade(ws);

@@ -41,17 +41,6 @@ static struct mor_slice take_word(struct mor_slice *line)
 	return word;
 }
 
-static struct mor_slice trim(struct mor_slice text)
-{
-	while (text.len && (*text.ptr == ' ' || *text.ptr == '\t')) {
-		text.ptr++;
-		text.len--;
-	}
-	while (text.len && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t'))
-		text.len--;
-	return text;
-}
-
 /* Control bytes would get into texts and comparisons. Nobody sends NUL or a single CR by mistake. */
 static bool is_clean(struct mor_slice text)
 {
@@ -77,7 +66,7 @@ static const char *parse_headers(struct mor_slice rest, struct mor_http *head)
 			return "it has too many headers";
 		head->headers[head->count].name = name;
 		head->headers[head->count++].value =
-			trim((struct mor_slice){ colon + 1, line.len - name.len - 1 });
+			mor_slice_trim((struct mor_slice){ colon + 1, line.len - name.len - 1 }, " \t");
 	}
 	return NULL;
 }
@@ -139,7 +128,9 @@ static bool lists(struct mor_slice value, const char *word)
 	while (value.len) {
 		const char *comma = memchr(value.ptr, ',', value.len);
 		struct mor_slice one =
-			trim((struct mor_slice){ value.ptr, comma ? (size_t)(comma - value.ptr) : value.len });
+			mor_slice_trim((struct mor_slice){ value.ptr,
+							   comma ? (size_t)(comma - value.ptr) : value.len },
+				       " \t");
 		size_t used = comma ? (size_t)(comma - value.ptr) + 1 : value.len;
 
 		if (one.len == len && strncasecmp(one.ptr, word, len) == 0)

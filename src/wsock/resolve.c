@@ -121,7 +121,7 @@ static bool is_known(struct lookup *lookup)
 	return getaddrinfo(lookup->host, lookup->port, &hints, &lookup->request.ar_result) == 0;
 }
 
-static void begin(struct mor_resolve *resolve)
+static void begin_lookup(struct mor_resolve *resolve)
 {
 	struct lookup *lookup = resolve->lookup;
 	struct gaicb *list[] = { &lookup->request };
@@ -154,7 +154,7 @@ struct mor_resolve *mor_resolve(struct mor_loop *loop, const char *host, uint16_
 	if (is_known(resolve->lookup))
 		mor_loop_post(loop, &resolve->task, on_known);
 	else
-		begin(resolve);
+		begin_lookup(resolve);
 	return resolve;
 }
 

@@ -219,7 +219,7 @@ static int number_units(struct mor_kzip *kzip)
 	return 0;
 }
 
-static void warn(const struct mor_kzip *kzip, const char *text)
+static void warn_of(const struct mor_kzip *kzip, const char *text)
 {
 	if (kzip->opt.on_warning)
 		kzip->opt.on_warning(text, kzip->opt.arg);
@@ -243,7 +243,7 @@ static int judge_contents(struct mor_kzip *kzip, mortise_error *err)
 	if (r == 0 && number_units(kzip) < 0)
 		r = mor_fail_memory(err);
 	if (r == 0 && !kzip->encoding)
-		warn(kzip, "there is no unit in it");
+		warn_of(kzip, "there is no unit in it");
 	return r;
 }
 
@@ -525,7 +525,7 @@ static void check_name(const struct mor_kzip *kzip, const struct zipped *item, s
 			 is_named_by_text(item, content) ? "; it is named by that of its text" : "");
 	else
 		return;
-	warn(kzip, text);
+	warn_of(kzip, text);
 }
 
 int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **ret, mortise_error *err)

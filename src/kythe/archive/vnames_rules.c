@@ -381,8 +381,8 @@ size_t mor_vname_rules_count(const struct mor_vname_rules *rules)
 
 /* ---- applying ---- */
 
-static void expand(const struct rule *rule, const char *template, const char *path, const PCRE2_SIZE *ends,
-		   uint32_t pairs, struct mor_buf *out)
+static void expand_template(const struct rule *rule, const char *template, const char *path,
+			    const PCRE2_SIZE *ends, uint32_t pairs, struct mor_buf *out)
 {
 	for (const char *p = template; *p; p++) {
 		struct mor_slice word = group_at(p);
@@ -409,7 +409,7 @@ static int expand_all(const struct rule *rule, const char *path, pcre2_match_dat
 	int r = 0;
 
 	for (int i = 0; i < TEXTS; i++) {
-		expand(rule, rule->text[i], path, ends, pcre2_get_ovector_count(match), &texts[i]);
+		expand_template(rule, rule->text[i], path, ends, pcre2_get_ovector_count(match), &texts[i]);
 		r = r ? r : texts[i].status;
 	}
 	if (r == 0)

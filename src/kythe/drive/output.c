@@ -81,7 +81,7 @@ void mor_output_drop_last(struct worker *worker)
 	worker->last_path = NULL;
 }
 
-static int create(struct worker *worker, mortise_error *err)
+static int create_output(struct worker *worker, mortise_error *err)
 {
 	int fd = open(worker->output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct stat st;
@@ -106,7 +106,7 @@ int mor_output_make(struct worker *worker, mortise_error *err)
 	mor_fd_close(&worker->last_output); /* the signal would go to another thread */
 	again = use_again(worker);
 	mor_output_drop_last(worker);
-	return again ? 0 : create(worker, err);
+	return again ? 0 : create_output(worker, err);
 }
 
 void mor_output_forget(struct worker *worker)

@@ -243,7 +243,7 @@ static int check_broken(const struct mor_result *result, mortise_error *err)
 }
 
 /* The unit's bytes are in the output: writes its journal line. */
-static int note(struct mor_result *result, const struct ended *unit, mortise_error *err)
+static int note_unit(struct mor_result *result, const struct ended *unit, mortise_error *err)
 {
 	struct mor_journal_line line = { .failed = unit->state == MOR_UNIT_FAILED,
 					 .unit = result->next,
@@ -256,7 +256,7 @@ static int note(struct mor_result *result, const struct ended *unit, mortise_err
 }
 
 /* Writes every unit whose turn has come. */
-static int flush(struct mor_result *result, mortise_error *err)
+static int flush_units(struct mor_result *result, mortise_error *err)
 {
 	int r = check_broken(result, err);
 
@@ -269,7 +269,7 @@ static int flush(struct mor_result *result, mortise_error *err)
 			r = copy_out(result, unit, err);
 		if (r < 0)
 			break;
-		r = note(result, unit, err);
+		r = note_unit(result, unit, err);
 		result->next++;
 	}
 	if (r < 0)
@@ -289,7 +289,7 @@ int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_outp
 	result->stats.done++;
 	result->units[unit].empty = output->bytes == 0;
 	result->stats.empty += output->bytes == 0;
-	return flush(result, err);
+	return flush_units(result, err);
 }
 
 int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err)
@@ -301,5 +301,5 @@ int mor_result_failed(struct mor_result *result, size_t unit, const mortise_erro
 	result->units[unit].reason = mor_strdup(mor_printable(mor_slice_of(why->text), line, sizeof(line)));
 	result->units[unit].state = MOR_UNIT_FAILED;
 	result->stats.failed++;
-	return flush(result, err);
+	return flush_units(result, err);
 }

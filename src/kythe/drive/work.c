@@ -145,7 +145,7 @@ static bool fits_unit(struct worker *worker, size_t number)
 }
 
 /* The first record that waits. One that has failed before goes only to a process that has done nothing yet. */
-static size_t choose(struct worker *worker)
+static size_t choose_record(struct worker *worker)
 {
 	struct mor_driver *driver = worker->driver;
 
@@ -211,7 +211,7 @@ static void refuse_unit(struct worker *worker, const mortise_error *why)
 	worker->asked = asked;
 }
 
-static void shown(mortise_plugin *plugin, int status, const mortise_error *error, void *arg)
+static void view_shown(mortise_plugin *plugin, int status, const mortise_error *error, void *arg)
 {
 	struct showing showing = *(struct showing *)arg;
 	struct worker *worker = showing.worker;
@@ -250,7 +250,7 @@ static int show_stage(struct worker *worker, mortise_error *err)
 	worker->state = WORKER_SHOWS;
 	worker->shown = true;
 	worker->shows_stage = false;
-	r = mortise_plugin_set_view(worker->plugin, &view, shown, showing, err);
+	r = mortise_plugin_set_view(worker->plugin, &view, view_shown, showing, err);
 	if (r < 0)
 		mor_free(showing);
 	return r;
@@ -284,7 +284,7 @@ void mor_work_offer(struct worker *worker)
 	size_t number;
 
 	while (worker->request && worker->state == WORKER_WAITS && !driver->stopping) {
-		number = choose(worker);
+		number = choose_record(worker);
 		if (number == NO_ITEM || give(worker, number))
 			break;
 	}

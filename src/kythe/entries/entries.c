@@ -368,7 +368,8 @@ int mor_entry_write(const struct mor_entry *entry, enum mor_stream_format format
 
 #define BATCH ((size_t)128 << 10)
 
-static int flush(struct mor_buf *out, mor_entries_sink_fn *sink, void *arg, struct mor_convert_stats *stats)
+static int flush_batch(struct mor_buf *out, mor_entries_sink_fn *sink, void *arg,
+		       struct mor_convert_stats *stats)
 {
 	int r = out->len ? sink(out->data, out->len, arg) : 0;
 
@@ -389,12 +390,12 @@ int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor
 		r = mor_entry_write(&entry, to, &out);
 		if (r < 0)
 			return mor_fail_memory(err);
-		if (out.len >= BATCH && (r = flush(&out, sink, arg, &stats)) < 0)
+		if (out.len >= BATCH && (r = flush_batch(&out, sink, arg, &stats)) < 0)
 			return r;
 		stats.records++;
 	}
 	if (r == 0)
-		r = flush(&out, sink, arg, &stats);
+		r = flush_batch(&out, sink, arg, &stats);
 	stats.bytes_in = from->records.offset;
 	if (r == 0 && ret)
 		*ret = stats;

@@ -59,7 +59,7 @@ enum {
 };
 
 /* The end of the field with this tag at `at`; NULL: there is none, or it is too long. */
-static inline const unsigned char *behind(const unsigned char *at, const unsigned char *end, unsigned tag)
+static inline const unsigned char *behind_field(const unsigned char *at, const unsigned char *end, unsigned tag)
 {
 	if (end - at < 2 || at[0] != tag || end - at - 2 < at[1])
 		return NULL;
@@ -108,7 +108,7 @@ struct source {
 
 static inline bool is_entry(const unsigned char *at, const unsigned char *end, struct source *source)
 {
-	const unsigned char *rest = behind(at, end, TAG_1), *target, *name;
+	const unsigned char *rest = behind_field(at, end, TAG_1), *target, *name;
 
 	if (!rest)
 		return false;
@@ -118,12 +118,12 @@ static inline bool is_entry(const unsigned char *at, const unsigned char *end, s
 	*source = (struct source){ at, (size_t)(rest - at) };
 	name = rest;
 	if (rest < end && *rest == TAG_2) {
-		target = behind(rest, end, TAG_2);
-		name = target && rest[1] ? behind(target, end, TAG_3) : NULL;
+		target = behind_field(rest, end, TAG_2);
+		name = target && rest[1] ? behind_field(target, end, TAG_3) : NULL;
 		if (!name || !is_vname(target + 2, name))
 			return false;
 	}
-	at = behind(name, end, TAG_4);
+	at = behind_field(name, end, TAG_4);
 	return at && name[1] && is_ascii(rest, at) && (at == end || is_value(at, end));
 }
 

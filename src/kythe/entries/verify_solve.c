@@ -34,7 +34,7 @@ struct search {
 	uint32_t stuck;
 };
 
-static void forget(struct search *s, size_t mark)
+static void unbind_to(struct search *s, size_t mark)
 {
 	while (s->trail_len > mark)
 		s->v->variables[s->trail[--s->trail_len]].value = 0;
@@ -147,7 +147,7 @@ static bool advance(struct search *s, size_t depth)
 
 		frame->tried = true;
 		s->steps++;
-		forget(s, frame->trail);
+		unbind_to(s, frame->trail);
 		return !again && equals(s, goal);
 	}
 	do {
@@ -155,7 +155,7 @@ static bool advance(struct search *s, size_t depth)
 			const struct mor_triple *triple = frame->left.at++;
 
 			s->steps++;
-			forget(s, frame->trail);
+			unbind_to(s, frame->trail);
 			if (fits_triple(s, goal, frame, triple))
 				return true;
 		}
@@ -184,7 +184,7 @@ static void explain(struct search *s, size_t depth);
 typedef bool accept_fn(struct search *s, void *arg);
 
 /* 1: met, variables are bound; 0: cannot be met; MORTISE_ELIMIT. */
-static int solve(struct search *s, accept_fn *accept, void *arg)
+static int solve_search(struct search *s, accept_fn *accept, void *arg)
 {
 	size_t depth = 0, base = s->trail_len;
 
@@ -201,13 +201,13 @@ static int solve(struct search *s, accept_fn *accept, void *arg)
 				return 1;
 			continue;
 		}
-		forget(s, s->frames[depth].trail);
+		unbind_to(s, s->frames[depth].trail);
 		if (accept && depth + 1 > s->deepest)
 			explain(s, depth);
 		if (depth-- == 0)
 			break;
 	}
-	forget(s, base);
+	unbind_to(s, base);
 	return 0;
 }
 
@@ -243,7 +243,7 @@ static void describe_neighbours(const struct search *s, mor_atom subject, struct
 		mor_buf_text(out, ", ...");
 }
 
-static const struct expr *nowhere(const struct goal *goal)
+static const struct expr *nowhere_in(const struct goal *goal)
 {
 	return goal->subject.kind == EXPR_NOWHERE ? &goal->subject :
 	       goal->object.kind == EXPR_NOWHERE  ? &goal->object :
@@ -253,7 +253,7 @@ static const struct expr *nowhere(const struct goal *goal)
 static void explain(struct search *s, size_t depth)
 {
 	const struct goal *goal = &s->v->goals[s->goals[depth]];
-	const struct expr *missing = nowhere(goal);
+	const struct expr *missing = nowhere_in(goal);
 	mor_atom subject = value_of(s->v, &goal->subject);
 
 	s->deepest = depth + 1;
@@ -385,8 +385,8 @@ static int group_is_met(struct search *s, struct denial *denial, uint32_t group)
 	for (size_t i = 0; i < denial->island->negated_count; i++)
 		if (s->v->goals[denial->island->negated[i]].group == group)
 			denial->goals[inner.goal_count++] = denial->island->negated[i];
-	r = solve(&inner, NULL, NULL);
-	forget(&inner, s->trail_len);
+	r = solve_search(&inner, NULL, NULL);
+	unbind_to(&inner, s->trail_len);
 	s->steps = inner.steps;
 	return r;
 }
@@ -468,7 +468,7 @@ static int solve_island(struct solving *run)
 	s->steps = 0;
 	s->deepest = 0;
 	run->denial.status = 0;
-	r = solve(s, nothing_denied, &run->denial);
+	r = solve_search(s, nothing_denied, &run->denial);
 	if (run->denial.status < 0)
 		return run->denial.status;
 	for (size_t i = 0; r == 1 && i < run->island.goal_count; i++) {

@@ -41,7 +41,7 @@ static bool is_known(const struct mor_blobs *blobs, const char *digest)
 }
 
 /* At most half full. Without memory a blob is only hashed again. */
-static void know(struct mor_blobs *blobs, const char *digest)
+static void know_digest(struct mor_blobs *blobs, const char *digest)
 {
 	uint64_t key = key_of(digest);
 	size_t slot;
@@ -108,7 +108,7 @@ static enum look look_at(struct mor_blobs *blobs, const char *digest, uint64_t s
 		return GOOD;
 	if (!has_digest(blobs, digest, size))
 		return ALTERED;
-	know(blobs, digest);
+	know_digest(blobs, digest);
 	return GOOD;
 }
 
@@ -145,7 +145,7 @@ static int write_blob(struct mor_blobs *blobs, struct mor_kzip *kzip, const char
 	}
 	blobs->written++;
 	blobs->written_bytes += (uint64_t)st.st_size;
-	know(blobs, digest); /* reading it from the archive has hashed it */
+	know_digest(blobs, digest); /* reading it from the archive has hashed it */
 	return 0;
 }
 

@@ -8,15 +8,15 @@
 #include "dialect/dialect.h"
 #include "json_of.h"
 
-struct test_session {
-	struct mor_peer session; /* first: the hooks get a pointer to it */
+struct test_peer {
+	struct mor_peer peer; /* first: the hooks get a pointer to it */
 	const char *init_params;
 	char warnings[1024];
 };
 
-__attribute__((format(printf, 2, 3))) static void on_warn(struct mor_peer *session, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void on_warn(struct mor_peer *peer, const char *format, ...)
 {
-	struct test_session *test = (struct test_session *)session;
+	struct test_peer *test = (struct test_peer *)peer;
 	size_t used = strlen(test->warnings);
 	va_list args;
 
@@ -27,20 +27,20 @@ __attribute__((format(printf, 2, 3))) static void on_warn(struct mor_peer *sessi
 	va_end(args);
 }
 
-static const char *on_quirk(struct mor_peer *session, const char *name)
+static const char *on_quirk(struct mor_peer *peer, const char *name)
 {
 	assert_string_equal(name, "init_params");
-	return ((struct test_session *)session)->init_params;
+	return ((struct test_peer *)peer)->init_params;
 }
 
-static struct test_session session_of(const char *config, const char *init_params)
+static struct test_peer peer_of(const char *config, const char *init_params)
 {
-	return (struct test_session){
-		.session = { .dialect = mor_dialect_find("yams"),
-			     .name = "t",
-			     .config = mor_slice_of(config),
-			     .warn = on_warn,
-			     .quirk = on_quirk },
+	return (struct test_peer){
+		.peer = { .dialect = mor_dialect_find("yams"),
+			  .name = "t",
+			  .config = mor_slice_of(config),
+			  .warn = on_warn,
+			  .quirk = on_quirk },
 		.init_params = init_params,
 	};
 }
@@ -74,12 +74,11 @@ static void test_init_params(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct test_session test = session_of(cases[i].config, cases[i].quirk);
+		struct test_peer test = peer_of(cases[i].config, cases[i].quirk);
 		struct mor_buf params = MOR_BUF_INIT;
 		char *text;
 
-		assert_int_equal(test.session.dialect->hooks->greet(&test.session, row("plugin.init"), &params),
-				 0);
+		assert_int_equal(test.peer.dialect->hooks->greet(&test.peer, row("plugin.init"), &params), 0);
 		text = mor_buf_detach(&params);
 		assert_string_equal(text, cases[i].params);
 		mor_free(text);
@@ -92,10 +91,10 @@ static void test_no_params(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		struct test_session test = session_of("{\"a\":1}", "both");
+		struct test_peer test = peer_of("{\"a\":1}", "both");
 		struct mor_buf params = MOR_BUF_INIT;
 
-		assert_int_equal(test.session.dialect->hooks->greet(&test.session, row(names[i]), &params), 0);
+		assert_int_equal(test.peer.dialect->hooks->greet(&test.peer, row(names[i]), &params), 0);
 		assert_int_equal(params.len, 0);
 		mor_buf_fini(&params);
 	}
@@ -111,14 +110,14 @@ struct greeting {
 
 static void check_greeting(const char *method, const struct greeting *g)
 {
-	struct test_session test = session_of(NULL, "both");
+	struct test_peer test = peer_of(NULL, "both");
 	struct mor_doc *answer = json_of(g->answer), *manifest = g->manifest ? json_of(g->manifest) : NULL;
 	mortise_error err = { 0 };
 	int r;
 
-	test.session.strict = g->strict;
-	test.session.manifest = manifest ? mor_doc_root(manifest) : NULL;
-	r = test.session.dialect->hooks->greeted(&test.session, row(method), mor_doc_root(answer), &err);
+	test.peer.strict = g->strict;
+	test.peer.manifest = manifest ? mor_doc_root(manifest) : NULL;
+	r = test.peer.dialect->hooks->greeted(&test.peer, row(method), mor_doc_root(answer), &err);
 	if (r != g->status)
 		fail_msg("%s: %d, not %d: %s", g->answer, r, g->status, err.text);
 	assert_string_equal(r < 0 ? err.text : test.warnings, g->text);

@@ -244,7 +244,7 @@ static void give_manifest(struct play *play)
 			continue;
 		if (mor_doc_parse(rest, 0, 0, &play->plugin->manifest->doc, NULL) < 0)
 			die(play, play->talk.steps[i].line, "the manifest is not JSON");
-		play->plugin->session.manifest = mor_doc_root(play->plugin->manifest->doc);
+		play->plugin->peer.manifest = mor_doc_root(play->plugin->manifest->doc);
 		return;
 	}
 }

@@ -3,7 +3,7 @@
  * Prints what happens for people who want to see it. Without --verbose and --show-wire a run without errors
  * is silent. Everything from a plugin is made printable first.
  */
-#include "runner/watch.h"
+#include "runner/show.h"
 
 #include "base/alloc.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 
 #define WIRE_SHOWN 4096 /* bytes shown of a message without --verbose: a message can hold whole files */
 
-static const char *printable(const char *text, char *out, size_t size)
+static const char *print_text(const char *text, char *out, size_t size)
 {
 	return mor_printable(mor_slice_of(text ? text : ""), out, size);
 }
@@ -28,14 +28,14 @@ static void tell_state(struct mor_console *console, const char *name, const mort
 {
 	char why[400];
 
-	printable(event->text, why, sizeof(why));
+	print_text(event->text, why, sizeof(why));
 	mor_note(console, "%s: %s -> %s%s%s%s", name, mortise_state_name(event->previous),
 		 mortise_state_name(event->state), *why ? " (" : "", why, *why ? ")" : "");
 }
 
 /* Without --verbose we show what a plugin reports about its own errors. With --strict we also show breaches
  * of the protocol. */
-bool mor_watch_shows(const struct mor_console *console, const mortise_event *event)
+bool mor_show_prints(const struct mor_console *console, const mortise_event *event)
 {
 	if (console->verbose)
 		return true;
@@ -61,11 +61,11 @@ static bool is_told(struct mor_console *console, const char *name, const char *t
 	return false;
 }
 
-static void warn(struct mor_console *console, const char *name, const mortise_event *event)
+static void tell_warning(struct mor_console *console, const char *name, const mortise_event *event)
 {
 	char shown[800];
 
-	printable(event->text, shown, sizeof(shown));
+	print_text(event->text, shown, sizeof(shown));
 	if (!is_told(console, name, shown))
 		mor_note(console, "%swarning%s: %s: %s%s", mor_style_err(console, MOR_STYLE_WARN),
 			 mor_style_err_end(console), name,
@@ -73,14 +73,14 @@ static void warn(struct mor_console *console, const char *name, const mortise_ev
 }
 
 /* A bar, not a colon, stands before the plugin's own stderr: those words are not ours. */
-void mor_watch_event(const mortise_event *event, void *arg)
+void mor_show_event(const mortise_event *event, void *arg)
 {
 	struct mor_console *console = arg;
 	const char *name = event->plugin ? mortise_plugin_name(event->plugin) : "mortise";
 	char shown[2000];
 
-	if (!console->verbose && mor_watch_shows(console, event))
-		warn(console, name, event);
+	if (!console->verbose && mor_show_prints(console, event))
+		tell_warning(console, name, event);
 	if (!console->verbose)
 		return;
 	switch (event->type) {
@@ -94,16 +94,16 @@ void mor_watch_event(const mortise_event *event, void *arg)
 		mor_note(console, "%s: %.*s", name, (int)event->params.len, event->params.text);
 		break;
 	case MORTISE_EVENT_STDERR:
-		mor_note(console, "%s| %s", name, printable(event->text, shown, sizeof(shown)));
+		mor_note(console, "%s| %s", name, print_text(event->text, shown, sizeof(shown)));
 		break;
 	default:
 		mor_note(console, "%s: %s%s%s: %s", name, mortise_event_name(event->type),
 			 event->level ? " " : "", event->level ? event->level : "",
-			 printable(event->text, shown, sizeof(shown)));
+			 print_text(event->text, shown, sizeof(shown)));
 	}
 }
 
-void mor_watch_frame(const mortise_tap_frame *frame, void *arg)
+void mor_show_frame(const mortise_tap_frame *frame, void *arg)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 	struct mor_console *console = arg;
