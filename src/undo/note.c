@@ -2,10 +2,7 @@
 /*
  * Notes what the broker will do. See undo.h.
  *
- * To know who wrote a file, we count: inotify reports every close of a descriptor that could write. We
- * opened the plugin's descriptors ourselves. So when it is dead, there must be no more closes than that.
- * Everything except the counting runs in the broker's only thread and, after its end, in the guardian's
- * first thread, which counts.
+ * Everything runs in the broker's only thread and, after its end, in the guardian's first thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,21 +15,11 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "undo/known.h"
 #include "undo/undo.h"
 
 #define ALIGNED(at) (((at) + 4095) & ~(uint64_t)4095) /* blocks that a file system can share */
-#define NONE        UINT32_MAX
 #define OVERFLOW_ID 65534u
-
-struct mor_undo_known {
-	struct mor_undo_id id;
-	char *path;           /* its present name; NULL: it is gone, or has no name */
-	uint64_t copy, bytes; /* saved: its first content, and since when */
-	int64_t atime_ns, mtime_ns;
-	uint32_t opens;   /* opened by us for writing */
-	int32_t watch;    /* -1: none                                */
-	bool ours, saved; /* made by the plugin; its content is in the journal */
-};
 
 bool mor_undo_covers(const struct mor_undo *undo, const char *where)
 {
@@ -44,98 +31,6 @@ bool mor_undo_covers(const struct mor_undo *undo, const char *where)
 static const char *below_workspace(const struct mor_undo *undo, const char *where)
 {
 	return where[undo->root_len] ? where + undo->root_len + 1 : "";
-}
-
-/* ---- what is known ---- */
-
-static struct mor_undo_known *find_known(struct mor_undo *undo, const struct mor_undo_id *id)
-{
-	uint32_t at = mor_undo_map_get(&undo->index, id);
-
-	return at == NONE ? NULL : &undo->known[at];
-}
-
-/* NULL: no memory. */
-static struct mor_undo_known *know_file(struct mor_undo *undo, const struct mor_undo_id *id, const char *path)
-{
-	struct mor_undo_known *known = find_known(undo, id);
-	char *copy;
-
-	if (known && known->path)
-		return known;
-	copy = mor_strdup(path);
-	if (known && copy) { /* an unnamed file has got a name */
-		known->path = copy;
-		return known;
-	}
-	if (!copy || mor_grow(&undo->known, undo->count, &undo->room, sizeof(*undo->known)) < 0 ||
-	    mor_undo_map_put(&undo->index, id, (uint32_t)undo->count) < 0) {
-		mor_free(copy);
-		return NULL;
-	}
-	known = &undo->known[undo->count++];
-	*known = (struct mor_undo_known){ .id = *id, .path = copy, .watch = -1 };
-	return known;
-}
-
-static void count_event(struct mor_undo *undo, const struct inotify_event *event)
-{
-	if (event->mask & IN_Q_OVERFLOW)
-		undo->blind = true;
-	else if (event->mask & IN_CLOSE_WRITE && event->wd >= 0 && (size_t)event->wd < undo->watch_room)
-		undo->closes[event->wd]++;
-}
-
-void mor_undo_hear(struct mor_undo *undo)
-{
-	char events[4096] __attribute__((aligned(8)));
-	ssize_t got;
-
-	pthread_mutex_lock(&undo->watch_gate);
-	while (undo->watch >= 0 && (got = read(undo->watch, events, sizeof(events))) > 0) {
-		for (ssize_t at = 0; at < got;) {
-			const struct inotify_event *event = (const void *)(events + at);
-
-			count_event(undo, event);
-			at += (ssize_t)(sizeof(*event) + event->len);
-		}
-	}
-	pthread_mutex_unlock(&undo->watch_gate);
-}
-
-static int make_counter(struct mor_undo *undo, size_t watch)
-{
-	size_t room = undo->watch_room ? undo->watch_room : 64;
-	uint32_t *larger;
-
-	while (room <= watch)
-		room *= 2;
-	if (room == undo->watch_room)
-		return 0;
-	larger = mor_realloc(undo->closes, room * sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	memset(larger + undo->watch_room, 0, (room - undo->watch_room) * sizeof(*larger));
-	undo->closes = larger;
-	undo->watch_room = room;
-	return 0;
-}
-
-/* IN_OPEN only prevents that two closes become one event. Without a watch, we notice only what is written
- * after the plugin's end. */
-static void watch(struct mor_undo *undo, struct mor_undo_known *known, int fd)
-{
-	char name[32];
-	int got;
-
-	if (known->watch >= 0 || undo->watch < 0)
-		return;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	pthread_mutex_lock(&undo->watch_gate);
-	got = inotify_add_watch(undo->watch, name, IN_OPEN | IN_CLOSE_WRITE);
-	if (got >= 0 && make_counter(undo, (size_t)got) == 0)
-		known->watch = got;
-	pthread_mutex_unlock(&undo->watch_gate);
 }
 
 /* ---- the journal ---- */
@@ -286,7 +181,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 	status = mor_undo_look(fd, "", &look);
 	if (status < 0 || !S_ISREG(look.mode) || !look.links)
 		return status;
-	known = know_file(undo, &look.id, below_workspace(undo, where));
+	known = mor_undo_known_add(undo, &look.id, below_workspace(undo, where));
 	if (!known)
 		return -ENOMEM;
 	if (known->ours || known->saved)
@@ -296,7 +191,7 @@ int mor_undo_before_write(struct mor_undo *undo, const char *where, int fd)
 		status = save(undo, where, fd, &look, known);
 	if (status < 0)
 		return status;
-	watch(undo, known, fd);
+	mor_undo_known_watch(undo, known, fd);
 	describe_entry(undo, &draft.entry, MOR_UNDO_CHANGED, &look);
 	draft.entry.copy = known->copy;
 	status = note_draft(undo, where, &draft);
@@ -316,7 +211,7 @@ int mor_undo_before_attrs(struct mor_undo *undo, const char *where, int fd)
 	status = mor_undo_look(fd, "", &look);
 	if (status < 0 || !look.links)
 		return status;
-	if (!know_file(undo, &look.id, below_workspace(undo, where))) /* to know the mode at the end */
+	if (!mor_undo_known_add(undo, &look.id, below_workspace(undo, where))) /* to know the mode at the end */
 		return -ENOMEM;
 	describe_entry(undo, &draft.entry, MOR_UNDO_ATTRS, &look);
 	return note_draft(undo, where, &draft);
@@ -336,7 +231,7 @@ static int read_link(int parent, const char *name, char text[PATH_MAX])
 static int keep_content(struct mor_undo *undo, const char *where, int parent, const char *name,
 			const struct mor_undo_look *look, struct mor_undo_entry *entry)
 {
-	struct mor_undo_known *known = know_file(undo, &look->id, below_workspace(undo, where));
+	struct mor_undo_known *known = mor_undo_known_add(undo, &look->id, below_workspace(undo, where));
 	int fd, status = 0;
 
 	if (!known)
@@ -355,7 +250,7 @@ static int keep_content(struct mor_undo *undo, const char *where, int parent, co
 
 static bool is_ours(struct mor_undo *undo, const struct mor_undo_id *id)
 {
-	const struct mor_undo_known *known = find_known(undo, id);
+	const struct mor_undo_known *known = mor_undo_known_find(undo, id);
 
 	return known && known->ours;
 }
@@ -450,7 +345,7 @@ int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const ch
 	if (status < 0)
 		return status;
 	describe_entry(undo, &draft.entry, MOR_UNDO_MADE, &look);
-	known = know_file(undo, &look.id, below_workspace(undo, where));
+	known = mor_undo_known_add(undo, &look.id, below_workspace(undo, where));
 	if (!known)
 		return -ENOMEM;
 	if (look.links == 1 || !S_ISREG(look.mode))
@@ -464,7 +359,7 @@ int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const ch
 
 void mor_undo_removed(struct mor_undo *undo, const struct mor_undo_id *id, const char *where)
 {
-	struct mor_undo_known *known = mor_undo_covers(undo, where) ? find_known(undo, id) : NULL;
+	struct mor_undo_known *known = mor_undo_covers(undo, where) ? mor_undo_known_find(undo, id) : NULL;
 
 	if (!known || !known->path || strcmp(known->path, below_workspace(undo, where)) != 0)
 		return;
@@ -505,7 +400,7 @@ void mor_undo_opened(struct mor_undo *undo, const char *where, int fd, bool unna
 
 	if (!mor_undo_covers(undo, where) || mor_undo_look(fd, "", &look) < 0)
 		return;
-	known = unnamed ? know_file(undo, &look.id, "") : find_known(undo, &look.id);
+	known = unnamed ? mor_undo_known_add(undo, &look.id, "") : mor_undo_known_find(undo, &look.id);
 	if (!known)
 		return;
 	if (unnamed) {
@@ -514,7 +409,7 @@ void mor_undo_opened(struct mor_undo *undo, const char *where, int fd, bool unna
 		known->path = NULL;
 	}
 	known->opens++;
-	watch(undo, known, fd);
+	mor_undo_known_watch(undo, known, fd);
 }
 
 /* ---- beginning and end ---- */
