@@ -130,17 +130,53 @@ bool mor_parse_rate(struct mor_slice text, uint32_t *ret_billionths)
 	return true;
 }
 
+/* As people write them, in any case. "M" and "MiB" are 1024 * 1024; "MB" is a million, as on a disk's box. */
+static uint64_t size_unit(struct mor_slice unit)
+{
+	static const struct {
+		const char *names;
+		uint64_t bytes;
+	} units[] = { { "b", 1 },
+		      { "k|kib", 1ULL << 10 },
+		      { "m|mib", 1ULL << 20 },
+		      { "g|gib", 1ULL << 30 },
+		      { "t|tib", 1ULL << 40 },
+		      { "kb", 1000ULL },
+		      { "mb", 1000000ULL },
+		      { "gb", 1000000000ULL },
+		      { "tb", 1000000000000ULL } };
+	char lower[4];
+
+	if (unit.len == 0)
+		return 1;
+	if (unit.len >= sizeof(lower))
+		return 0;
+	for (size_t i = 0; i < unit.len; i++)
+		lower[i] = (char)(unit.ptr[i] >= 'A' && unit.ptr[i] <= 'Z' ? unit.ptr[i] | 0x20 : unit.ptr[i]);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (mor_text_in((struct mor_slice){ lower, unit.len }, units[i].names))
+			return units[i].bytes;
+	return 0;
+}
+
+/* A part of a unit is rounded up: nine decimals of a tebibyte need 70 bits, so the unit is cut first. */
+static uint64_t part_of_unit(uint64_t billionths, uint64_t unit)
+{
+	return unit / 1000000000 * billionths + (unit % 1000000000 * billionths + 999999999) / 1000000000;
+}
+
 bool mor_parse_bytes(struct mor_slice text, uint64_t *ret)
 {
-	static const char *const units[] = { "", "KiB", "MiB", "GiB" };
-	uint64_t value;
+	uint64_t whole, fraction, unit, size;
 
-	if (!take_digits(&text, &value))
+	if (!take_digits(&text, &whole) || !take_fraction(&text, &fraction))
 		return false;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (mor_slice_is(text, units[i]))
-			return value <= UINT64_MAX >> 10 * i && (*ret = value << 10 * i, true);
-	return false;
+	unit = size_unit(text);
+	if (!unit || __builtin_mul_overflow(whole, unit, &size) ||
+	    __builtin_add_overflow(size, part_of_unit(fraction, unit), &size))
+		return false;
+	*ret = size;
+	return true;
 }
 
 const char *mor_format_ms(uint64_t ms, char out[32])

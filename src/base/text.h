@@ -15,7 +15,7 @@ bool mor_parse_i64(struct mor_slice text, int64_t *ret);
 bool mor_parse_u32(struct mor_slice text, uint32_t *ret);
 /* "30s", "500ms", "2m", "1.5s", or a bare number of seconds. At most about 49 days. */
 bool mor_parse_duration_ms(struct mor_slice text, uint32_t *ret_ms);
-/* "64KiB", "10MiB", "1GiB", "4096" */
+/* "4096", "64K", "64KiB" (65,536 bytes), "64KB" (64,000 bytes), "1.5G": K, M, G, T, in any case. */
 bool mor_parse_bytes(struct mor_slice text, uint64_t *ret);
 /* "0.01", "1", "2.5%": from 0 to 1, in billionths. */
 bool mor_parse_rate(struct mor_slice text, uint32_t *ret_billionths);

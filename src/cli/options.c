@@ -78,7 +78,7 @@ static int store_value(struct parser *p, const struct mor_option *option, size_t
 	case MOR_OPT_BYTES:
 		if (!mor_parse_bytes(mor_slice_of(value), where))
 			return mor_fail(p->err, MORTISE_EINVAL,
-					"--%s wants a size such as 64KiB or 10MiB, not \"%s\"", option->name,
+					"--%s wants a size such as 64K or 10M, not \"%s\"", option->name,
 					value);
 		return 0;
 	case MOR_OPT_RATE:

@@ -45,7 +45,7 @@ static int wrong_setting(const struct mor_setting *s, int code, const char *want
 }
 
 #define WANT_DURATION "a time such as \"30s\", \"500ms\" or \"2m\""
-#define WANT_BYTES    "a size such as 4096, \"64KiB\" or \"10MiB\""
+#define WANT_BYTES    "a size such as 4096, \"64K\" or \"10M\""
 #define WANT_UINT     "a whole number that is not negative"
 #define WANT_BOOL     "true or false"
 

@@ -218,7 +218,7 @@ static int set_number(const struct mor_policy_key *key, const char *value, void 
 	switch (key->type) {
 	case MOR_POLICY_BYTES:
 		if (!mor_parse_bytes(text, &size) || size == 0)
-			return wrong_value(key, value, "a size above 0, such as 4096, 64KiB or 10MiB", err);
+			return wrong_value(key, value, "a size above 0, such as 4096, 64K or 10M", err);
 		*(uint64_t *)field = size;
 		return 0;
 	case MOR_POLICY_COUNT:

@@ -112,7 +112,7 @@ class WrongWords(Case):
         self.assertIn("at least 1", self.fails(2, "usage", "extract", "-j0", "x").err)
         self.assertIn("bytes|path", self.fails(2, "usage", "extract", "--source", "smoke", "x").err)
         self.assertIn("lines|headers", self.fails(2, "usage", "call", "--framing", "smoke", "x").err)
-        self.assertIn("64KiB", self.fails(2, "usage", "extract", "--max-size", "big", "x").err)
+        self.assertIn("64K or 10M", self.fails(2, "usage", "extract", "--max-size", "big", "x").err)
 
     def test_missing_words(self):
         self.assertIn("PLUGIN", self.fails(2, "usage", "call").err)

@@ -95,17 +95,61 @@ static void durations(void **state)
 
 static void byte_sizes(void **state)
 {
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = { { "4096", 4096 },
+		     { "0", 0 },
+		     { "4096B", 4096 },
+		     { "64KiB", 65536 },
+		     { "64K", 65536 },
+		     { "64k", 65536 },
+		     { "64KB", 64000 },
+		     { "64M", 64ULL << 20 },
+		     { "64m", 64ULL << 20 },
+		     { "64MiB", 64ULL << 20 },
+		     { "64mib", 64ULL << 20 },
+		     { "64MB", 64000000 },
+		     { "64mb", 64000000 },
+		     { "1G", 1ULL << 30 },
+		     { "1GiB", 1ULL << 30 },
+		     { "1GB", 1000000000 },
+		     { "2T", 2ULL << 40 },
+		     { "2TB", 2000000000000 },
+		     { "1.5G", 3ULL << 29 },
+		     { "0.5K", 512 },
+		     { "1.5MB", 1500000 },
+		     { "0.1", 1 },
+		     { "0.000000001T", 1100 },
+		     { "0.999999999T", (1ULL << 40) - 1099 },
+		     { "18446744073709551615", UINT64_MAX } };
+	static const char *const bad[] = { "",
+					   "KiB",
+					   "1 KiB",
+					   "1Ki",
+					   "1X",
+					   "1KBs",
+					   "-1K",
+					   "1.K",
+					   ".5K",
+					   "1.2.3K",
+					   "1e3",
+					   "M",
+					   "1 M",
+					   "18446744073709551615K",
+					   "16777216T",
+					   "18446744073709551615.5",
+					   "99999999999999999999" };
 	uint64_t n;
 
 	(void)state;
-	assert_true(mor_parse_bytes(MOR_SLICE("4096"), &n) && n == 4096);
-	assert_true(mor_parse_bytes(MOR_SLICE("64KiB"), &n) && n == 65536);
-	assert_true(mor_parse_bytes(MOR_SLICE("10MiB"), &n) && n == 10 << 20);
-	assert_true(mor_parse_bytes(MOR_SLICE("1GiB"), &n) && n == 1 << 30);
-	assert_false(mor_parse_bytes(MOR_SLICE("1KB"), &n));
-	assert_false(mor_parse_bytes(MOR_SLICE("KiB"), &n));
-	assert_false(mor_parse_bytes(MOR_SLICE("1 KiB"), &n));
-	assert_false(mor_parse_bytes(MOR_SLICE("18446744073709551615KiB"), &n));
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		n = 1;
+		assert_true(mor_parse_bytes(mor_slice_of(good[i].text), &n));
+		assert_int_equal(n, good[i].bytes);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(mor_parse_bytes(mor_slice_of(bad[i]), &n));
 }
 
 static void formats(void **state)

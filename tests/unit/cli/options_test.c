@@ -173,7 +173,7 @@ static void refusals_name_the_offender(void **state)
 	refused(parse("--jobs", "0"), "--jobs must be at least 1");
 	refused(parse("--jobs", "-1"), "--jobs wants a whole number, not \"-1\"");
 	refused(parse("--retries", "4294967296"), "--retries wants a whole number, not \"4294967296\"");
-	refused(parse("--size", "much"), "--size wants a size such as 64KiB or 10MiB, not \"much\"");
+	refused(parse("--size", "much"), "--size wants a size such as 64K or 10M, not \"much\"");
 	refused(parse("--drop=2"), "--drop wants a rate from 0 to 1, such as 0.01 or 1%, not \"2\"");
 	refused(parse("--job", "1"), "unknown option --job; did you mean --jobs?"); /* none is abbreviated */
 }

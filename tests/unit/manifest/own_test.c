@@ -88,8 +88,8 @@ static void test_refused(void **state)
 		  "p/mortise.toml:4: timeouts.a.b is \"soon\": it must be a time such as \"30s\", \"500ms\" or "
 		  "\"2m\"" },
 		{ "[limits]\nframe = \"10 parsecs\"\n",
-		  "p/mortise.toml:2: limits.frame is \"10 parsecs\": it must be a size such as 4096, \"64KiB\" "
-		  "or \"10MiB\"" },
+		  "p/mortise.toml:2: limits.frame is \"10 parsecs\": it must be a size such as 4096, \"64K\" "
+		  "or \"10M\"" },
 		{ "[limits]\nin_flight = -1\n",
 		  "p/mortise.toml:2: limits.in_flight is -1: it must be a whole number that is not negative" },
 		{ "[restart]\nenabled = \"yes\"\n",

@@ -100,7 +100,7 @@ static void test_refused(void **state)
 		{ "timeouts.x=soon",
 		  "--set: timeouts.x is \"soon\": it must be a time such as \"30s\", \"500ms\" or \"2m\"" },
 		{ "limits.frame=x",
-		  "--set: limits.frame is \"x\": it must be a size such as 4096, \"64KiB\" or \"10MiB\"" },
+		  "--set: limits.frame is \"x\": it must be a size such as 4096, \"64K\" or \"10M\"" },
 		{ "config.a..b=1", "--set config.a..b: a name between the dots is missing" },
 		{ "config.a.=1", "--set config.a.: a name between the dots is missing" },
 		{ "plugin.args=x", "--set: plugin.args is \"x\": it must be an array of strings" },

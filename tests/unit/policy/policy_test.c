@@ -90,9 +90,8 @@ static void test_refused(void **state)
 		{ "protected_paths", "a/../b",
 		  "protected_paths is \"a/../b\": it must be relative to the workspace, without \".\" and "
 		  "\"..\"" },
-		{ "memory", "0", "memory is \"0\": it must be a size above 0, such as 4096, 64KiB or 10MiB" },
-		{ "memory", "lots",
-		  "memory is \"lots\": it must be a size above 0, such as 4096, 64KiB or 10MiB" },
+		{ "memory", "0", "memory is \"0\": it must be a size above 0, such as 4096, 64K or 10M" },
+		{ "memory", "lots", "memory is \"lots\": it must be a size above 0, such as 4096, 64K or 10M" },
 		{ "cpu", "0s", "cpu is \"0s\": it must be a time above 0, such as 500ms, 30s or 2m" },
 		{ "files", "-1", "files is \"-1\": it must be a whole number above 0" },
 		{ "processes", "0", "processes is \"0\": it must be a whole number above 0" },
