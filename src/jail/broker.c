@@ -160,38 +160,52 @@ int mor_syscall_proc(const struct mor_syscall *call, const char *what, int flags
 	return fd < 0 ? -errno : fd;
 }
 
-/* The text after a key in the caller's status file; NULL: there is none. */
-static char *find_status(const struct mor_syscall *call, const char *key, char text[STATUS_SIZE])
+/* What follows a key in the caller's status file, to the end of its line. Users can be in thousands of groups,
+ * and these stand before the numbers in PID namespaces: the file is read piece by piece. */
+static bool find_status(const struct mor_syscall *call, const char *key, char line[STATUS_SIZE])
 {
 	int fd = mor_syscall_proc(call, "status", O_RDONLY);
+	size_t kept = 0, len = strlen(key);
+	char *at = NULL, *end = NULL;
 	ssize_t got;
-	char *at;
 
 	if (fd < 0)
-		return NULL;
-	got = read(fd, text, STATUS_SIZE - 1);
+		return false;
+	while (!end && (got = read(fd, line + kept, STATUS_SIZE - 1 - kept)) > 0) {
+		kept += (size_t)got;
+		line[kept] = 0;
+		at = strstr(line, key);
+		end = at ? strchr(at + len, '\n') : NULL;
+		if (!at) /* the key may be cut by the end of this piece */
+			at = line + (kept > len ? kept - len : 0);
+		kept -= (size_t)(at - line);
+		memmove(line, at, kept + 1);
+	}
 	close(fd);
-	text[got > 0 ? got : 0] = 0;
-	at = strstr(text, key);
-	return at ? at + strlen(key) : NULL;
+	if (end)
+		memmove(line, line + len, kept - len + 1);
+	return end;
 }
 
 bool mor_syscall_status(const struct mor_syscall *call, const char *key, int base, long *ret)
 {
-	char text[STATUS_SIZE], *at = find_status(call, key, text);
+	char line[STATUS_SIZE];
+	bool found = find_status(call, key, line);
 
-	if (at)
-		*ret = strtol(at, NULL, base);
-	return at != NULL;
+	if (found)
+		*ret = strtol(line, NULL, base);
+	return found;
 }
 
 /* The last number of the line belongs to the innermost namespace. */
 pid_t mor_syscall_inner(const struct mor_syscall *call, const char *key)
 {
-	char text[STATUS_SIZE], *end;
+	char line[STATUS_SIZE], *end;
 	long pid = call->tid;
 
-	for (char *at = find_status(call, key, text); at && *at == '\t'; at = end) {
+	if (!find_status(call, key, line))
+		return (pid_t)pid;
+	for (char *at = line; *at == '\t'; at = end) {
 		pid = 0;
 		for (end = at + 1; *end >= '0' && *end <= '9'; end++)
 			pid = pid * 10 + *end - '0';

@@ -40,6 +40,7 @@ struct within {
 	uid_t uid;
 	gid_t gid;
 	pid_t keeper, plugin;
+	bool locked;    /* the guardian is */
 	int talk[2];    /* between guardian and keeper  */
 	int channel[2]; /* between guardian and launcher */
 	int spaces[KINDS], proc;
@@ -193,7 +194,7 @@ static _Noreturn void join_namespaces(struct within *within)
 {
 	for (int i = 0; i < KINDS; i++) {
 		if (within->spaces[i] >= 0 && setns(within->spaces[i], (int)kinds[i].flag) < 0) {
-			refuse_within(within, errno, "the kernel refuses to join the new namespaces");
+			refuse_within(within, errno, "the kernel refuses to join the new namespaces (setns)");
 			_exit(127);
 		}
 	}
@@ -232,10 +233,15 @@ static void let_go(struct within *within)
 	mor_fd_close(&within->proc);
 }
 
-/* A failure leaves no process behind: another level may be tried. */
+/* A failure leaves no process behind: another level may be tried. But not after the lock: it cannot be undone,
+ * and a second one inside of it would leave nothing open. Then the failure is final. */
 static void dismiss(struct within *within)
 {
+	struct mor_setup_failure *failure = &within->launch->failure;
 	struct mor_ended ended;
+
+	if (within->locked && failure->step == MOR_AT_NAMESPACE)
+		failure->step = MOR_AT_CONFINE;
 
 	if (within->keeper > 0 && kill(within->keeper, SIGKILL) == 0)
 		mor_wait_child(within->keeper, 0, &ended);
@@ -270,6 +276,7 @@ int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_lau
 		status = wait_until_alone(&within);
 	if (status == 0)
 		status = mor_confine_lock(plan, &ret->launch->failure);
+	within.locked = status == 0;
 	mor_fd_close(&within.talk[0]);
 	if (status == 0)
 		status = start_plugin(&within);
