@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An answer has come: is it success by the row's rules? And the call that waits for it, synchronously. */
+/* Judges an answer by the rules of its row: success or failure? Also mortise_call_sync(). */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 
 struct judgement {
 	mortise_call *call;
-	struct mor_findings findings; /* of STRICT */
+	struct mor_findings findings; /* only under STRICT */
 };
 
 static void on_finding(const struct mor_finding *finding, void *arg)
@@ -69,7 +69,7 @@ static int fail_as_said(mortise_call *call, const struct mor_value *why, mortise
 			call->plugin->peer.name, call->name);
 }
 
-/* Only rows that say something of their result cost a parse. */
+/* True: no rule needs the result, so it is not parsed. */
 static bool says_nothing(const mortise_call *call)
 {
 	const struct mor_outcome *says = call->method->outcome;
@@ -148,7 +148,7 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 
 	mor_envelope_error(message->error, &remote);
 	name = mor_dialect_code_name(plugin->dialect, remote.code);
-	/* The embedder knows what it called, but not what the greeting consists of. */
+	/* The embedder knows which method it called, but not those of the greeting. */
 	mor_fail(&error, MORTISE_EREMOTE, "%s: %s%s%s%s (code %lld%s%s)", plugin->peer.name,
 		 call->purpose == MOR_FOR_GREETING ? "refused \"" : "",
 		 call->purpose == MOR_FOR_GREETING ? call->name : "",
@@ -168,7 +168,7 @@ __attribute__((noinline)) static void settle_judged(mortise_call *call, struct m
 	struct mor_verdict verdict = { .result = result };
 	mortise_error error;
 
-	call->in_hand = true; /* whoever is warned of it may release the plugin */
+	call->in_hand = true; /* the callback of a warning may release the plugin */
 	verdict.status = judge_result(call, result, &verdict, &next, &error);
 	if (mor_buf_failed(&next)) /* without it the result would look like the last page */
 		verdict.status = mor_fail_memory(&error);
@@ -177,7 +177,7 @@ __attribute__((noinline)) static void settle_judged(mortise_call *call, struct m
 		verdict.keep = false;
 		verdict.error = &error;
 		verdict.result = (struct mor_slice){ 0 };
-		/* A failure that stands in the result: the result itself is what there is to look at. */
+		/* The result itself reports the failure: it becomes the error's data. */
 		verdict.said = verdict.status == MORTISE_EREMOTE;
 		if (verdict.said)
 			verdict.error_data = result;
@@ -193,7 +193,7 @@ static void settle_result(mortise_call *call, struct mor_slice result)
 		settle_judged(call, result);
 }
 
-/* A response that only has to acknowledge, but tells already how it went. */
+/* True: the response should only acknowledge, but already says how the call ended. */
 static bool is_whole_answer(const mortise_call *call, struct mor_slice result)
 {
 	const char *ok = mor_outcome_of(call->method)->ok;
@@ -269,7 +269,7 @@ static int run_until_done(mortise_host *host, mortise_call *call, struct sync *s
 		r = mor_loop_wait(host->loop, -1);
 	if (sync->done)
 		return sync->status;
-	call->on_reply = NULL; /* the loop itself broke: nobody may write to our stack later */
+	call->on_reply = NULL; /* the loop failed: a late reply must not write to our stack */
 	return mor_fail(&sync->error, r, "the event loop failed");
 }
 
@@ -299,7 +299,7 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 		if (r < 0 && err)
 			*err = sync.error;
 	} else if (r == MORTISE_EREMOTE &&
-		   plugin->failure_data.len) { /* its greeting's, of which the data are kept */
+		   plugin->failure_data.len) { /* the error of its greeting, whose data was kept */
 		sync.text = mor_strndup(plugin->failure_data.data, plugin->failure_data.len);
 	}
 	mor_loop_hold(plugin->host->loop, false);

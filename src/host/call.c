@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedder asks for becomes a call: row, wire name, wire params; then it is sent or
+/* Makes a call (row, wire name, wire params) from what the embedder asks for. Then it is sent or
  * waits. See call.h. */
 #include <stddef.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "host/supervise.h"
 #include "host/template.h"
 
-/* Rows that no dialect needs to write down. */
+/* The row of methods that the dialect does not list. */
 static const struct mor_method any_method = {
 	.name = "*", .from = MOR_FROM_HOST, .role = MOR_ROLE_CALL, .timing = MOR_TIMING(.timeout_ms = 30000)
 };
@@ -90,7 +90,7 @@ static int check_extra(mortise_plugin *plugin, const char *action, struct mor_sl
 		extra.ptr++, extra.len--;
 	if (extra.ptr && (!extra.len || *extra.ptr != '{' || !mor_json_valid(extra, 0, 0, NULL)))
 		return mor_fail(err, MORTISE_EINVAL,
-				"%s: what goes beside the params of \"%s\" must be a JSON object",
+				"%s: the members beside the params of \"%s\" must be given as a JSON object",
 				plugin->peer.name, action);
 	return 0;
 }
@@ -104,7 +104,7 @@ struct started {
 
 static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err);
 
-/* Embedders mostly call one thing over and over: the last answer is remembered. */
+/* Embedders mostly call one method over and over, so the last row found is kept. */
 static const struct mor_method *find_action(mortise_plugin *plugin, const char *action)
 {
 	size_t len;
@@ -130,7 +130,7 @@ static int fill_template(mortise_plugin *plugin, struct started *call, const str
 		       0;
 }
 
-/* Whoever asks for the health without params asks as the host does: plugins may count on its params. */
+/* A health call without params gets the params of the host's own pings: plugins may rely on them. */
 static int own_params(mortise_plugin *plugin, struct started *call, mortise_error *err)
 {
 	int r = 0;
@@ -159,7 +159,8 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 			    find_action(plugin, action);
 	if (!call->row && plugin->dialect->serve)
 		return mor_fail(err, MORTISE_EINVAL,
-				"%s: \"%s\" cannot be called: plugins of the dialect %s call, the host answers",
+				"%s: \"%s\" cannot be called: in the dialect %s only plugins call, and the "
+				"host answers",
 				plugin->peer.name, action, plugin->dialect->name);
 	if (!call->row)
 		call->row = &any_method;
@@ -190,7 +191,7 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 struct params_check {
 	mortise_plugin *plugin;
 	const char *name;
-	struct mor_findings findings; /* of STRICT */
+	struct mor_findings findings; /* only under STRICT */
 };
 
 static void on_params_finding(const struct mor_finding *finding, void *arg)
@@ -204,7 +205,8 @@ static void on_params_finding(const struct mor_finding *finding, void *arg)
 				 finding->text);
 }
 
-/* What the specification says of our own params: told, and under STRICT refused before anything is sent. */
+/* Checks our own params against the specification. Faults are warnings; under STRICT the call is refused before
+ * anything is sent. */
 static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err)
 {
 	struct params_check check = { .plugin = plugin, .name = call->name };
@@ -309,7 +311,7 @@ void mor_call_send_cancel(mortise_call *call)
 
 	if (!row || !row->template || !call->id || (late != MOR_LATE_CANCEL && late != MOR_LATE_FORGET))
 		return;
-	/* Best effort: a plugin that cannot be told is dealt with by its time limits. */
+	/* Best effort: if this cannot be sent, the time limits still apply. */
 	if (mor_template_fill(plugin, row->template, &words, &params) == 0)
 		(void)mor_call_internal(plugin, row, MOR_FOR_CANCEL, mor_buf_view(&params), NULL);
 }
@@ -323,7 +325,7 @@ static void on_cancel(struct mor_task *task)
 
 	MOR_HOLD(plugin);
 	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", plugin->peer.name, call->name);
-	/* The others that it works on were not cancelled by anybody. */
+	/* Nobody cancelled its other calls. */
 	mor_fail(&killed, MORTISE_ECLOSED, "%s: killed, because \"%s\" was cancelled", plugin->peer.name,
 		 call->name);
 	call->in_hand = true;

@@ -10,7 +10,7 @@
  *	send.c    into the queue and into the link             doom.c    calls that end together
  *	answer.c  is this answer a success? synchronous calls
  *
- * Greetings, pings and goodbyes are calls, too: with another purpose, and past the queue.
+ * Greetings, pings and goodbyes are calls too. They have another purpose and skip the queue.
  */
 #ifndef MOR_HOST_CALL_H
 #define MOR_HOST_CALL_H
@@ -60,7 +60,7 @@ struct mortise_call {
 	bool acked, no_slot; /* no_slot: a ping that may be sent beside a call */
 	/* a function up the stack is about to end it: code that ends the plugin leaves it to that function */
 	bool in_hand;
-	/* the plugin may have seen some of it; while it is written: known at its end */
+	/* the plugin may have seen some of it; not known before the writing has ended */
 	bool reached;
 	int64_t due_ms; /* when the time of its state is over; 0: never */
 	struct mor_task cancel_task;
@@ -111,7 +111,7 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total);
 
 /* An answer arrived: result or error. The row judges it (ok, why, fields) before it is settled. */
 void mor_call_answer(mortise_call *call, const struct mor_message *message);
-/* The rule behind mor_method.ok. */
+/* The rule behind mor_outcome.ok. */
 bool mor_says_failure(const char *ok, const struct mor_value *value);
 
 /* ---- settle.c: ending ---- */
@@ -131,8 +131,9 @@ mortise_call *mor_call_only(mortise_plugin *plugin);
 uint32_t mor_call_limit_ms(const mortise_call *call);
 /* The call's time is over in `in_ms` from now (0: no limit). */
 void mor_call_set_due(mortise_call *call, uint32_t in_ms);
-/* The first call that is not written to its end: where it has no queue_ms, its time limit runs from the last
- * byte that the plugin took. Else one that reads nothing would be waited for without end. */
+/* Sets the time limit of the first call that is not completely written, unless it has a queue_ms. The
+ * limit runs from the last byte that the plugin took, so that we do not wait for ever for a plugin that
+ * reads nothing. */
 void mor_call_watch_writing(mortise_plugin *plugin);
 /* Removes it from its list, its slot and the id table. After that only the caller's pointer knows it. */
 void mor_call_unlink(mortise_call *call);
@@ -151,7 +152,7 @@ void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queu
 void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const struct mor_verdict *verdict);
 /* Fails the calls that wait. */
 void mor_call_fail_queued(mortise_plugin *plugin, const struct mor_verdict *verdict);
-/* Calls the callbacks at once that were left for later. */
+/* Calls at once all callbacks that were left for later. */
 void mor_call_end_dooms(mortise_plugin *plugin);
 
 #endif

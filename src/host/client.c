@@ -25,7 +25,7 @@ static bool greets(const mortise_plugin *plugin)
 	return plugin->dialect->serve;
 }
 
-/* Answered if somebody can get the answer; then the session is over. */
+/* Sends the error if the message has an id, then ends the session. */
 __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
 							 const struct mor_message *message,
 							 struct mor_batch *batch, const char *format, ...)
@@ -83,7 +83,7 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 		return true;
 	mor_excerpt(message->method, name, sizeof(name));
 	if (hello && message->kind == MOR_MSG_NOTE)
-		breach(plugin, message, batch, "\"%s\" without an id: there is nobody to answer", name);
+		breach(plugin, message, batch, "\"%s\" without an id, so it cannot be answered", name);
 	else if (hello && plugin->life.was_ready)
 		breach(plugin, message, batch, "\"%s\" for the second time", name);
 	else if (!hello && !plugin->life.was_ready)

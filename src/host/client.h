@@ -24,12 +24,13 @@ void mor_client_await_hello(mortise_plugin *plugin);
 bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
 		       struct mor_batch *batch);
 void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer);
-/* Like mor_client_admits(), for the one place for such requests; asked() takes it. */
+/* Like mor_client_admits(), for requests of which only one may be open (TAKE): is there none yet?
+ * mor_client_asked() counts it as open. */
 bool mor_client_has_place(mortise_plugin *plugin, const struct mor_method *row,
 			  const struct mor_message *message, struct mor_batch *batch);
 void mor_client_asked(mortise_plugin *plugin, const struct mor_method *row);
 void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, bool success);
-/* DONE came. true: it ended something, tell the embedder. */
+/* FINISH came. true: some work has ended; tell the embedder. */
 bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *message);
 /* An end that does not count as a death (restart.clean), and the plugin's next state. */
 bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how);

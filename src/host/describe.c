@@ -147,11 +147,11 @@ static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-/* In the words of the level in force: a rule that is not enforced is null. */
+/* The permissions at the level in force: a rule that is not enforced is null. */
 static void permissions(const mortise_plugin *plugin, const char *level, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_policy shown = plugin->policy; /* borrows */
+	struct mor_policy shown = plugin->policy; /* its texts are borrowed */
 
 	for (int i = MOR_LEVEL_GUARDED; i <= MOR_LEVEL_T1; i++)
 		if (strcmp(level, mor_level_name((enum mor_level)i)) == 0)
@@ -169,13 +169,15 @@ static void write_confinement(const mortise_plugin *plugin, struct mor_writer *w
 		const char *level, *text;
 	} texts[] = {
 		{ "guarded",
-		  "guarded, not confined: it may do whatever this user may, but gains no privileges, and all "
-		  "that it starts dies with it" },
-		{ "t0", "confined by Landlock and seccomp: files, network, processes and the kernel by its "
-			"permissions alone" },
+		  "guarded, not confined: it may do whatever this user may, but gains no privileges; all its "
+		  "processes are killed with it" },
+		{ "t0",
+		  "confined by Landlock and seccomp: it can use files, network, processes and the kernel only "
+		  "as its permissions allow" },
 		{ "t1",
-		  "confined by Landlock and seccomp, in namespaces of its own that show it nothing else" },
-		{ "auto", "confined when it runs, in namespaces of its own where the kernel allows them" },
+		  "confined by Landlock and seccomp, in its own namespaces: it sees only what its permissions "
+		  "allow" },
+		{ "auto", "confined when it runs, in its own namespaces if the kernel allows them" },
 		{ "direct",
 		  "not confined: it may do whatever this user may; its process group is killed with it" },
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mortise_doctor(): facts, judged by the table, and each level tried with a program that does nothing. */
+/* mortise_doctor(): finds facts, judges them by the table, and tries each level with a program that
+ * does nothing. */
 #include "host/doctor.h"
 
 #include <errno.h>
@@ -128,7 +129,7 @@ static bool try_level(const char *level, char rung[12], mortise_error *err)
 		return false;
 	memcpy(rung, result.rung, sizeof(result.rung));
 	if (result.exit_code != 0)
-		mor_fail(err, MORTISE_EJAIL, "/bin/true ended with %d in it", result.exit_code);
+		mor_fail(err, MORTISE_EJAIL, "/bin/true ended with status %d at this level", result.exit_code);
 	return result.exit_code == 0;
 }
 

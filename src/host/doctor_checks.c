@@ -48,8 +48,9 @@ static judged judge_seccomp(const struct mor_doctor_facts *f, char found[FOUND],
 	if (s->filter) {
 		snprintf(found, FOUND, "refused: %s", strerror(s->filter));
 		if (s->filter == EBUSY)
-			*remedy = "something above this process listens already (another sandbox, a container "
-				  "manager): run outside it";
+			*remedy =
+				"another program around this process (a sandbox, a container manager) already "
+				"listens: run outside it";
 		return MOR_FOUND_MISSING;
 	}
 	snprintf(found, FOUND, "works%s%s%s", s->add_fd_send ? "" : ", but passes no descriptors",
@@ -171,19 +172,20 @@ static judged judge_helper(const struct mor_doctor_facts *f, char found[FOUND], 
 
 const struct mor_doctor_check mor_doctor_checks[] = {
 	{ "kernel", "kernel", "everything: this is developed for Linux 6.1 and newer",
-	  "what is older was never tried", "a kernel of 6.1 or newer", judge_kernel },
-	{ "helper", "mortise-jail", "every plugin: it starts them, guards them and kills all of them",
+	  "older kernels were never tested", "a kernel of 6.1 or newer", judge_kernel },
+	{ "helper", "mortise-jail", "every plugin: it starts them, guards them and kills all their processes",
 	  "no plugin can be started", "install it beside the library, or build the tree as a whole",
 	  judge_helper },
 	{ "landlock", "Landlock",
-	  "t0, t1: the kernel itself refuses files outside the permissions, whatever the broker believes",
+	  "t0, t1: the kernel itself refuses files outside the permissions, even if the broker is wrong",
 	  "no confinement: t0 and t1 are refused",
 	  "Linux 5.19 or newer with CONFIG_SECURITY_LANDLOCK; 6.12 for all of it", judge_landlock },
 	{ "seccomp", "seccomp notify",
-	  "t0, t1: violations are noticed (exit 9), not only refused; no network, no programs",
+	  "t0, t1: violations are reported (exit 9), not only refused; no network, no programs",
 	  "no confinement: t0 and t1 are refused",
 	  "Linux 5.14 or newer with CONFIG_SECCOMP_FILTER; 6.6 for faster opens", judge_seccomp },
-	{ "userns", "user namespace", "t1, --pidns: all other namespaces for a user without privileges",
+	{ "userns", "user namespace",
+	  "t1, --pidns: a user without privileges needs it for all other namespaces",
 	  "t0 at most: names, sizes and dates of files outside can be seen, and see PID namespace", NULL,
 	  judge_user },
 	{ "pidns", "PID namespace",
@@ -192,14 +194,14 @@ const struct mor_doctor_check mor_doctor_checks[] = {
 	  "live on",
 	  NULL, judge_pid },
 	{ "mountns", "mount namespace",
-	  "t1: what is not permitted does not even exist; protected paths are read-only mounts",
-	  "t0 at most: protected paths rest on the broker alone", NULL, judge_mount },
+	  "t1: a plugin does not even see what it may not use; protected paths are read-only mounts",
+	  "t0 at most: only the broker guards protected paths", NULL, judge_mount },
 	{ "netns", "network namespace", "t1: no network even if the filter were wrong",
-	  "t0 at most: that there is no network rests on the filter and, for TCP, Landlock", NULL, judge_net },
+	  "t0 at most: only the filter and, for TCP, Landlock refuse the network", NULL, judge_net },
 	{ "ipcns", "IPC, UTS namespace", "t1: no shared memory or queues of others, no host name",
 	  "t0 at most: the filter alone refuses System V IPC and POSIX queues", NULL, judge_ipc },
 	{ "cgroup", "cgroup v2",
-	  "nothing: kill and limits do without (memory and cpu hold for each process by itself)",
+	  "nothing: killing and limits work without it (memory and cpu limits are per process)",
 	  "nothing is lost",
 	  "for limits on a whole tree: systemd-run --user --scope -p MemoryMax=1G mortise ...", judge_cgroup },
 	{ "pipes", "pipes", "large messages in few steps", "large messages take more system calls",

@@ -146,7 +146,7 @@ void mor_call_fail_taken(mortise_plugin *plugin, struct mor_list *taken, const s
 {
 	if (end_some(plugin->host, taken, verdict))
 		return;
-	/* For a plugin that is gone there is no later time. Without memory they also come at once, however
+	/* A plugin that is gone gets no later dispatch. Without memory they also come at once, however
 	 * long it takes. */
 	if (plugin->gone || doom(plugin, taken, verdict) < 0)
 		end_all(plugin->host, taken, verdict);

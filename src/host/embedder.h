@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every call into the embedder's code. A callback may do anything that its manual allows: call, stop or
- * release, also the plugin that it is told about. So who calls back
+ * release, also the plugin that it is told about. So code that calls back
  *
- *	- has brought its own state in order before (the state of a plugin moves before anybody is told);
+ *	- first puts its own state in order (a plugin's state changes before anybody is told);
  *	- holds what it looks at afterwards (MOR_HOLD);
  *	- enters through MOR_EMBEDDER(), for as long as the callback runs.
  */
@@ -37,10 +37,10 @@ void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char 
 void mor_event_full(mortise_plugin *plugin, mortise_event *event);
 void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* A tap that sees nothing: in the place of none while messages are traced, so that they go through
+/* A tap that does nothing. It is set while messages are traced and nobody taps, so that they go through
  * mor_event_show(). */
 mortise_tap_fn mor_event_untapped;
-/* Shows a message to whoever taps, and traces it. */
+/* Shows a message to the tap, and traces it. */
 void mor_event_show(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body);
 static inline void mor_event_tap(mortise_plugin *plugin, enum mortise_tap_direction direction,
 				 struct mor_slice body)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for whoever is confined:
- * fewer still, so that no path, token or loader variable of ours gets in; HOME and TMPDIR are added by
- * mortise-jail, which makes the directory that they name. BARE: PATH and NO_COLOR. On top of each but BARE come
- * MORTISE_DIALECT (tells an SDK what is spoken), the manifest's, and the user's; later wins.
+ * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for confined plugins:
+ * even fewer, so that they get no path, token or loader variable of ours; mortise-jail adds HOME and TMPDIR and
+ * makes their directory. BARE: PATH and NO_COLOR. Then come MORTISE_DIALECT (tells an SDK which dialect to
+ * speak; not with BARE), the manifest's variables, and the user's. A later one wins.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static bool is_named(const char *const *names, const char *entry)
 	return false;
 }
 
-/* Where Python may not read the directory of its script it must not look for modules there: the jail
+/* If Python may not read the directory of its script, it must not look for modules there: the jail
  * would end it. */
 #define SAFE_PATH "PYTHONSAFEPATH=1"
 
@@ -101,7 +101,7 @@ static bool passes_base(enum base base, const char *entry)
 	return base == INHERIT || is_named(clean_names, entry);
 }
 
-/* Without these a confined program looks into /etc/passwd to learn who it is, and the jail ends it. */
+/* Without these a confined program looks up its user in /etc/passwd, and the jail ends it. */
 static void put_user(struct env *env)
 {
 	char memory[1024], entry[300];
@@ -111,7 +111,7 @@ static void put_user(struct env *env)
 	if (!name || !*name)
 		name = getenv("LOGNAME");
 	if ((!name || !*name) && geteuid() == 0)
-		name = "root"; /* who it is need not be looked up, which takes longer than all the rest here */
+		name = "root"; /* no look-up, which would take longer than everything else here */
 	if ((!name || !*name) && getpwuid_r(geteuid(), &user, memory, sizeof(memory), &found) == 0 && found)
 		name = found->pw_name;
 	if (!name || !*name)
@@ -122,7 +122,7 @@ static void put_user(struct env *env)
 	put_entry(env, entry);
 }
 
-/* Confined, it finds what it may start in the system's own directories only. */
+/* A confined program gets a PATH of the system's own directories only. */
 static void put_bare(struct env *env, bool confined)
 {
 	const char *path = getenv("PATH");
@@ -158,7 +158,7 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 		size_t len = name_len(*more);
 		const char *const *entry = NULL;
 
-		/* NAME alone: ours, if we have it. */
+		/* NAME alone: our value, if there is one. */
 		for (char **ours = environ; !(*more)[len] && ours && *ours; ours++)
 			if (name_len(*ours) == len && !memcmp(*ours, *more, len))
 				entry = (const char *const *)ours;
@@ -171,7 +171,7 @@ char **mor_env_jail(bool safe_path, const char *const *more)
 	return NULL;
 }
 
-/* NAME=DIR before what is there under NAME: PYTHONPATH. Nothing of ours is there for whoever is confined. */
+/* Puts DIR before the value that NAME has already (PYTHONPATH). If confined, NAME has no value of ours. */
 static void put_front(struct env *env, const char *entry)
 {
 	size_t len = name_len(entry);
@@ -189,8 +189,8 @@ static void put_front(struct env *env, const char *entry)
 		put_entry(env, text.data);
 }
 
-/* A directory that we would make for it is out of reach for whoever is confined: its scratch
- * takes that place. */
+/* A confined plugin cannot reach a directory that we would make for it: it gets its scratch
+ * directory instead. */
 static void put_manifest(struct env *env, const mortise_plugin *plugin, const char *entry)
 {
 	size_t len = name_len(entry);

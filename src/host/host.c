@@ -35,7 +35,7 @@ int mor_host_check_leaving(mortise_host *host)
 		return mor_owner_is_us(host->owner) ? 0 : MORTISE_ETHREAD;
 	if (host->is_copy)
 		return 0;
-	/* Frozen in the middle of something: it cannot be taken apart. */
+	/* Forked in the middle of a callback or dispatch: such a copy cannot be freed. */
 	if (host->in_callback || mor_loop_dispatching(host->loop))
 		return MORTISE_ECALLBACK;
 	host->is_copy = true;
@@ -131,13 +131,13 @@ mortise_host *mortise_host_free(mortise_host *host)
 
 	if (!host || mor_host_check_leaving(host) < 0 || host->in_callback || mor_loop_dispatching(host->loop))
 		return host;
-	/* From here on callbacks run (the last ones of every call), but must not run the loop. It ends
-	 * with the host. */
+	/* From here on the last callbacks of every call run, but must not run the loop. There is no matching
+	 * leave: the host ends. */
 	mor_embedder_enter(host);
 	mor_list_init(&closed);
 	while (!mor_list_empty(&host->pools) || !mor_list_empty(&host->plugins)) {
-		/* Pools first: their workers are among the plugins. And again: the callbacks may make new
-		 * ones. They may also try a pool that is closed already; so its memory stays until no
+		/* Pools first: their workers are among the plugins. In a loop: callbacks may make new
+		 * ones. They may also use a pool that is closed already, so its memory stays until no
 		 * callback can come. */
 		if (!mor_list_empty(&host->pools))
 			mor_pool_close(mor_container_of(host->pools.next, mortise_pool, node), &closed);

@@ -59,8 +59,8 @@ int mor_host_check_thread(const mortise_host *host, mortise_error *err);
 int mor_host_fail_thread(mortise_error *err);
 /* The same, and MORTISE_ECALLBACK inside a callback or dispatch. */
 int mor_host_check_outside(const mortise_host *host, mortise_error *err);
-/* For ways out: like mor_host_check_thread(), but a forked child may free its copy, which is made harmless
- * first. */
+/* For functions that free: like mor_host_check_thread(), but a forked child may free its copy, which is made
+ * harmless first. */
 int mor_host_check_leaving(mortise_host *host);
 
 #endif

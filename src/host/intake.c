@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 #define KEEP_BYTES (64 * 1024) /* a larger buffer is freed when it is empty */
-#define UNASKED    4 /* the cost of a message that answers no call: only its writer limits such floods */
+#define UNASKED    4           /* the cost of a message that answers no call: nothing limits how many come */
 
 void mor_intake_init(struct mor_intake *in, struct mor_link *link, const struct mor_link_options *opt)
 {

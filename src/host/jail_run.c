@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mortise_jail_run(): one program in the jail, its stdio ours. The same plan and the same guardian as for a
- * plugin; only that we wait here, on the guardian's socket, and own no pipe.
+ * mortise_jail_run(): runs one program in the jail, with our stdio. Plan and guardian are the same as for a
+ * plugin, but we wait here, on the guardian's socket, and have no pipes.
  */
 #include <assert.h>
 #include <errno.h>
@@ -35,14 +35,14 @@
 /* One run under way. */
 struct jail_run {
 	const mortise_jail_options *opt;
-	mortise_jail_result *ret; /* as this library knows it */
+	mortise_jail_result *ret; /* in the size that this library knows */
 	mortise_error *err;
 	struct mor_policy policy;
-	char **argv, **env; /* ours */
+	char **argv, **env; /* owned */
 	const char *name;
 	pid_t pid; /* of mortise-jail */
 	int socket, plan;
-	char scratch[64]; /* that it will remove */
+	char scratch[64]; /* mortise-jail removes it */
 };
 
 static void run_fini(struct jail_run *run)
@@ -82,7 +82,7 @@ static int read_policy(struct jail_run *run)
 	return 0;
 }
 
-/* An interpreter without its script can do nothing, and the script is what was asked for. */
+/* An interpreter needs its script, so it may read it. */
 static int grant_script(struct jail_run *run)
 {
 	size_t at = mor_manifest_script((const char *const *)run->argv);
@@ -93,7 +93,8 @@ static int grant_script(struct jail_run *run)
 	return mor_policy_set(&run->policy, "read", real, run->err);
 }
 
-/* Where we are, if that is inside the workspace: relative arguments then mean what they meant. */
+/* The directory to run in: ours if it is inside the workspace, so that relative arguments keep
+ * their meaning. */
 static const char *directory(const struct jail_run *run, char here[PATH_MAX])
 {
 	const char *workspace = run->policy.workspace;
@@ -106,8 +107,7 @@ static const char *directory(const struct jail_run *run, char here[PATH_MAX])
 	return workspace;
 }
 
-/* The program as it will be called from where it runs: the one that is meant is the one that is
- * seen from here. */
+/* The program's path as seen from the directory where it runs: a relative one counts from our directory. */
 static const char *program(const struct jail_run *run, char whole[PATH_MAX])
 {
 	const char *name = run->opt->argv[0], *dir;
@@ -184,8 +184,8 @@ static int make_plan(struct jail_run *run)
 
 /* ---- starting the guardian ---- */
 
-/* dup2 onto itself would leave close-on-exec set, and one onto the other's number would lose it: so both are
- * first moved out of the way of 3 and 4. */
+/* dup2() onto itself would leave close-on-exec set, and one descriptor could overwrite the other. So both are
+ * first moved above 3 and 4. */
 static int move_descriptor_up(int *fd)
 {
 	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
@@ -216,8 +216,8 @@ static int spawn_helper(struct jail_run *run, const char *helper, int theirs)
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	/* Its own session: ^C on our terminal is for us to hear, and to pass on as an order. The program
-	 * is in it too. */
+	/* A session of its own, with the program in it: only we get ^C from our terminal, and pass it
+	 * on as an order. */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	r = posix_spawn_file_actions_adddup2(&actions, run->plan, MOR_PLAN_FD);
 	if (!r)
@@ -260,7 +260,7 @@ static void order(struct jail_run *run, enum mor_order_kind kind)
 {
 	struct mor_guard_order message = { .kind = kind };
 
-	/* Failure: it is ending already, and its record is on the way. */
+	/* If this fails, it is ending already and its record is on the way. */
 	(void)send(run->socket, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -292,7 +292,7 @@ static int receive_record(struct jail_run *run, struct mor_record *record)
 			woken(run);
 		if (!fds[0].revents)
 			continue;
-		memset(record, 0, sizeof(*record)); /* it may come cut short */
+		memset(record, 0, sizeof(*record)); /* it may be shorter */
 		n = recv(run->socket, record, sizeof(*record), MSG_DONTWAIT);
 		if (n >= 0)
 			return n > 0;
@@ -324,7 +324,8 @@ static int violated(struct jail_run *run, const struct mor_record *record)
 	snprintf(ret->rule, sizeof(ret->rule), "%s", mor_violation_rule(what.source, rule));
 	ret->exit_code = mortise_status_exit_code(MORTISE_EVIOLATION);
 	if (mor_violation_text(&what, &text) < 0)
-		return mor_fail(run->err, MORTISE_EVIOLATION, "%s broke its permissions", run->name);
+		return mor_fail(run->err, MORTISE_EVIOLATION,
+				"%s did something that its permissions do not allow", run->name);
 	return mor_fail(run->err, MORTISE_EVIOLATION, "%.*s", (int)text.len, text.data);
 }
 
@@ -336,13 +337,13 @@ static int run_ended(struct jail_run *run, const struct mor_record *record)
 	if (record->violated)
 		return violated(run, record);
 	if (!record->known)
-		return mor_fail(run->err, MORTISE_ESYSTEM, "%s ended, but how is not known", run->name);
+		return mor_fail(run->err, MORTISE_ESYSTEM, "%s ended, but it is not known how", run->name);
 	ret->signal = record->by_signal ? record->status : 0;
 	ret->exit_code = record->by_signal ? 128 + record->status : record->status;
 	return 0;
 }
 
-/* What only exec could tell; in the words that a plugin's start would have. */
+/* An error that only exec could find. The text is the same as for a plugin's start. */
 static int exec_failed(struct jail_run *run, const struct mor_record *record)
 {
 	const struct mor_command command = { .argv = (const char *const *)run->argv };
@@ -375,7 +376,7 @@ static int take_record(struct jail_run *run, const struct mor_record *record, bo
 	}
 }
 
-/* Once the socket is at its end the guardian is ending too: it holds the only other end. */
+/* When the socket ends, the guardian is ending too: it holds the only other end. */
 static int wait_for_end(struct jail_run *run)
 {
 	struct mor_record record = { 0 };
@@ -387,15 +388,15 @@ static int wait_for_end(struct jail_run *run)
 		if (got < 0)
 			r = mor_fail_errno(run->err, MORTISE_ESYSTEM, -got, "the socket of mortise-jail");
 		else if (got == 0)
-			r = mor_fail(run->err, MORTISE_EJAIL, "mortise-jail ended without saying how %s did",
-				     run->name);
+			r = mor_fail(run->err, MORTISE_EJAIL,
+				     "mortise-jail ended without reporting how %s ended", run->name);
 		else
 			r = take_record(run, &record, &done);
 	} while (got > 0 && !done && r == 0);
-	mor_fd_close(&run->socket); /* it kills what is left when we are gone */
+	mor_fd_close(&run->socket); /* the guardian then kills what is left */
 	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	mor_scratch_drop(run->scratch); /* gone already, unless somebody has killed it */
+	mor_scratch_drop(run->scratch); /* already removed, unless somebody has killed the guardian */
 	return r;
 }
 

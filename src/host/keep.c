@@ -58,7 +58,7 @@ static void session_time_is_up(mortise_plugin *plugin)
 	char total[32];
 
 	mor_fail(&error, MORTISE_ETIMEOUT,
-		 "%s: killed: its session has lasted %s, which is all it may (limits.session gives it longer; "
+		 "%s: killed: its session has lasted %s, which is the limit (limits.session gives it longer; "
 		 "0: no limit)",
 		 plugin->peer.name, mor_format_ms(plugin->keep.total_ms, total));
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);

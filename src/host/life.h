@@ -38,7 +38,7 @@ enum mor_drain {
 
 struct mor_work {                     /* what the plugin has taken (TAKE) */
 	const struct mor_method *row; /* NULL: the place is free */
-	bool handed_out;              /* answered: the work runs until DONE */
+	bool handed_out;              /* answered: the work runs until FINISH */
 };
 
 struct mor_life {

@@ -4,10 +4,10 @@
  * of pipes and processes. The library has one kind: stdio (proc + framing + envelope). Tests bring theirs,
  * which run on the virtual clock.
  *
- * Down: the operations. Up: the events, always from the loop, never from inside an operation (except that
- * start may fail by return value). A link is started once. on_end comes exactly once after a start that
- * succeeded, when every message was handed on that the plugin managed to write; then the link is freed.
- * All bodies are slices valid until the callback returns.
+ * Down: the operations. Up: the events, always from the loop, never from inside an operation (except that start
+ * may fail by return value). A link is started once. After a successful start on_end comes exactly once, when
+ * every message that the plugin wrote has been handed on; then the link is freed. All bodies are slices valid
+ * until the callback returns.
  */
 #ifndef MOR_HOST_LINK_H
 #define MOR_HOST_LINK_H
@@ -70,7 +70,7 @@ struct mor_link_ops {
 	 * that is queued in this turn, in one write. 0, MORTISE_EOVERLOAD over the queue limit,
 	 * MORTISE_ELIMIT over the send limit, MORTISE_ECLOSED, MORTISE_ENOMEM. */
 	int (*send)(struct mor_link *link, struct mor_slice body);
-	/* after what is queued has been written; asked again: at once */
+	/* after everything queued has been written; a second call: at once */
 	void (*close_input)(struct mor_link *link);
 	void (*pause)(struct mor_link *link, bool on);
 	void (*order)(struct mor_link *link, enum mor_order order);
@@ -91,11 +91,11 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued; /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
-	/* What came before what, where opt->ordered asks for it. */
+	/* The order of messages, if opt->ordered asks for it. */
 	uint64_t at;       /* bytes of its stdout before the message that is being handed on               */
 	uint64_t older;    /* bytes of its stdout that were there before the last write to its stdin       */
 	bool closed;       /* the plugin's stdin                                                            */
-	int64_t closed_ms; /* since then, surely                                                           */
+	int64_t closed_ms; /* when, or a little later */
 	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	/* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 	const char *level, *rung;
@@ -107,7 +107,8 @@ struct mor_link_options {
 	unsigned reads; /* other framings taken on input, as 1 << enum mor_framing */
 	unsigned deframe_flags, envelope_flags, max_depth;
 	size_t frame_limit, send_limit, queue_limit;
-	bool every_fault;   /* a frame that is no message is a fault even where no call is named; else noise */
+	/* a frame that is no message is a fault even if it names no call; else it is noise */
+	bool every_fault;
 	bool ordered;       /* `older` is wanted: one more system call for each write                        */
 	unsigned frame_pad; /* pad messages with blanks to a multiple of this (a quirk); 0: no */
 };

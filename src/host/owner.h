@@ -27,7 +27,7 @@ static inline bool mor_owner_is_us(const struct mor_owner *owner)
 	return atomic_load_explicit(&owner->thread, memory_order_relaxed) == pthread_self();
 }
 
-/* Are we a child forked from the host's process? A system call: use it only on ways out. */
+/* Are we a child forked from the host's process? A system call: use it only in functions that free. */
 bool mor_owner_is_copy(const struct mor_owner *owner);
 
 #endif

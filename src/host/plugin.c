@@ -25,7 +25,7 @@ int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 {
 	if (!plugin)
 		return mor_fail(err, MORTISE_EINVAL, "plugin is NULL");
-	if (!mor_owner_is_us(plugin->owner)) /* first: whatever else there is to look at may be changing */
+	if (!mor_owner_is_us(plugin->owner)) /* first: the owner's thread may be changing everything else */
 		return mor_host_fail_thread(err);
 	if (plugin->gone)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->peer.name);
@@ -50,7 +50,7 @@ static const char *peer_quirk(struct mor_peer *peer, const char *name)
 {
 	mortise_plugin *plugin = mor_container_of(peer, mortise_plugin, peer);
 	const struct mor_setting *setting = mor_manifest_setting(plugin->manifest, "quirks", name);
-	/* true may stand without quotes */
+	/* true may be written without quotes */
 	const char *value = !setting ? NULL : setting->text ? setting->text : setting->json;
 
 	for (const struct mor_quirk *quirk = plugin->dialect->quirks; !value && quirk && quirk->name; quirk++) {
@@ -114,7 +114,7 @@ static void free_plugin(mortise_plugin *plugin)
 	mor_free(plugin);
 }
 
-/* Its timers have their places from the beginning: none of them can be missing later for want of memory. */
+/* The places of its timers are reserved when it is made, so that setting one never fails for lack of memory. */
 enum { TIMERS = 6 };
 
 static void list_timers(mortise_plugin *plugin, struct mor_timer *ret[TIMERS])
@@ -223,7 +223,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	/* first: the callbacks below must find it closed, and whoever is up the stack, stopped */
+	/* first: the callbacks below and functions up the stack must see that it is closed */
 	plugin->gone = true;
 	plugin->state = MORTISE_STOPPED;
 	mor_list_remove(&plugin->node);
@@ -249,7 +249,7 @@ mortise_plugin *mortise_plugin_ref(mortise_plugin *plugin)
 	return plugin;
 }
 
-/* Its host's thread, as long as there is a host; a forked child, too. */
+/* The owner's thread may, and a forked child. */
 static bool may_leave(mortise_plugin *plugin)
 {
 	if (!mor_owner_is_us(plugin->owner) && !mor_owner_is_copy(plugin->owner))

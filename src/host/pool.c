@@ -87,8 +87,8 @@ static void fail_waiting(mortise_pool *pool, int code, const char *why)
 		mor_pool_job_fail(mor_pool_job_take(mor_pool_job_first(pool)), &error, (struct mor_slice){ 0 });
 }
 
-/* What has not ended with its worker is in the hands of somebody up the stack, who will tell of its end when we
- * have returned and the embedder does not expect it any more. */
+/* Jobs that did not end with their worker: a function up the stack will end them after we return, when the
+ * embedder no longer expects it. So their last callback comes now. */
 static void end_given(mortise_pool *pool)
 {
 	mortise_error error;
@@ -104,7 +104,7 @@ static void end_given(mortise_pool *pool)
 	}
 }
 
-/* The workers end with the pool, even those that the embedder holds: what they were doing was the pool's. */
+/* The workers end with the pool, even those that the embedder holds: their work belongs to the pool. */
 mortise_pool *mortise_pool_free(mortise_pool *pool)
 {
 	uint32_t made = 0;
@@ -155,14 +155,15 @@ static int check_room(const mortise_pool *pool, size_t bytes, mortise_error *err
 	if (pool->stopping)
 		return mor_fail(err, MORTISE_ECLOSED, "the pool is being stopped");
 	if (pool->queued >= pool->max_queue)
-		return mor_fail(err, MORTISE_EOVERLOAD, "%u calls wait for a worker already", pool->queued);
-	/* One may always wait, however large; the limit is for those behind it. */
-	if (pool->max_bytes && pool->queued_bytes && pool->queued_bytes + bytes > pool->max_bytes)
 		return mor_fail(err, MORTISE_EOVERLOAD,
-				"calls with %s of params wait for a worker already, and with this one they "
-				"would be over the limit of %s (limits.queue for each worker)",
-				mor_format_bytes(pool->queued_bytes, waiting),
-				mor_format_bytes(pool->max_bytes, all));
+				"%u calls already wait for a worker, which is the limit", pool->queued);
+	/* One call may always wait, of any size; the limit is for later ones. */
+	if (pool->max_bytes && pool->queued_bytes && pool->queued_bytes + bytes > pool->max_bytes)
+		return mor_fail(
+			err, MORTISE_EOVERLOAD,
+			"calls with %s of params already wait for a worker; with this one they would be over "
+			"the limit of %s (limits.queue for each worker)",
+			mor_format_bytes(pool->queued_bytes, waiting), mor_format_bytes(pool->max_bytes, all));
 	return 0;
 }
 

@@ -4,9 +4,9 @@
  * in that queue until a worker is READY and has room for it. So no job is tied to a worker that starts,
  * breaks or waits for its restart.
  *
- * *       pool.c       the embedder's functions; memory
- * *       pool_job.c   a job: it waits, a worker has it, it is tried again or told
- * *       pool_task.c  who gets what: the pool acts in a task, which every change that could matter posts
+ *	pool.c       the embedder's functions; memory
+ *	pool_job.c   a job: it waits, a worker has it, it is tried again or ends
+ *	pool_task.c  which worker gets which job: a task, posted by every change that could matter
  *
  * Nothing waits for ever: a job's queue_ms runs in the queue; a worker that starts, greets, drains or backs
  * off has its own timers; and jobs give up if no worker is ready and too many starts failed.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job of a pool: it waits, a worker has it, it is tried again or told. See pool.h. */
+/* A job of a pool: it waits, a worker has it, it is tried again or ends. See pool.h. */
 #include "host/pool_job.h"
 #include "base/alloc.h"
 #include "base/error.h"
@@ -50,7 +50,7 @@ void mor_pool_job_tell(const struct mor_pool_job *job, const mortise_reply *repl
 
 	if (!job->opt.on_reply || host->is_copy)
 		return;
-	ours.call = NULL; /* it may have several, one after the other */
+	ours.call = NULL; /* a job may have several calls, one after the other */
 	MOR_EMBEDDER(host);
 	job->opt.on_reply(&ours, job->opt.arg);
 }
@@ -134,8 +134,8 @@ int mor_pool_job_wait(struct mor_pool_job *job)
 	return enqueue_job(job, &job->pool->jobs);
 }
 
-/* Before all that were called later. What one worker had comes back in the order of the calls: where that is
- * much, each has its place right behind the one before it. */
+/* Its place is before all jobs that were called later. The jobs of one worker come back in the order of the
+ * calls, so the search begins behind the last one that came back. */
 static struct mor_list *place_of(const struct mor_pool_job *job)
 {
 	mortise_pool *pool = job->pool;
@@ -161,7 +161,7 @@ static void requeue_job(struct mor_pool_job *job)
 
 /* ---- trying ---- */
 
-/* An error whose data says so, at the dialect's pointer. */
+/* Does the error's data say so, at the dialect's pointer? */
 static bool says_recoverable(const mortise_reply *reply)
 {
 	const char *pointer = reply->plugin->dialect->recoverable;
@@ -177,7 +177,8 @@ static bool says_recoverable(const mortise_reply *reply)
 	return recoverable;
 }
 
-/* Its worker's end took it along before a byte of it was written. That was no try; but so often at most. */
+/* Its worker ended before a byte of it was written. That does not count as a try, but may happen
+ * only so often. */
 static bool has_bounced(struct mor_pool_job *job, int status)
 {
 	if (job->pool->stopping ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin asks of us, and how it is answered: alone, or gathered into the array of its batch.
+/* Requests of a plugin, and their answers: sent alone, or collected into the array of their batch.
  * See request.h. */
 #include <stdio.h>
 #include <string.h>
@@ -29,19 +29,19 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 	if (!plugin->life.link || plugin->life.end_seen)
 		return MORTISE_ECLOSED;
 	mor_event_tap(plugin, MORTISE_TO_PLUGIN, body);
-	/* released by who taps */
+	/* the tap may have released it */
 	r = plugin->life.link ? plugin->life.link->ops->send(plugin->life.link, body) : MORTISE_ECLOSED;
 	if (r == 0)
 		plugin->counters.bytes_out += body.len;
 	if (r == MORTISE_EOVERLOAD) {
-		/* It asks and does not read the answers: that can only grow. */
+		/* It does not read the answers, so the queue would only grow. */
 		mor_fail(&error, r, "%s: does not read the answers to its requests", plugin->peer.name);
 		mor_supervise_breach(plugin, &error, MOR_RUNG_TERM);
 	}
 	return r;
 }
 
-/* In place of an answer that cannot go out as it is, so that nobody waits for it. */
+/* Sent instead of an answer that cannot be sent, so that the plugin does not wait for it. */
 static void send_failure(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int why)
 {
 	const struct mor_link_options *opt = &plugin->link_options;
@@ -59,8 +59,8 @@ static void send_failure(mortise_plugin *plugin, struct mor_slice id, struct mor
 	mor_request_refuse(plugin, id, batch, -32603, text);
 }
 
-/* Too large, or no memory for it: a smaller answer may still go. Anything else is the end of the way
- * to the plugin. */
+/* Too large, or out of memory: a smaller answer may still work. After any other failure the plugin
+ * cannot be reached. */
 static bool is_replaceable(int status)
 {
 	return status == MORTISE_ELIMIT || status == MORTISE_ENOMEM;
@@ -161,7 +161,7 @@ mortise_plugin *mortise_request_plugin(mortise_request *request)
 	return check_request(request) == 0 ? request->plugin : NULL;
 }
 
-/* `given`: what was wrong with the answer itself; 0: nothing, it is in the body. */
+/* `given`: the fault of the answer itself; 0: none, it is in the body. */
 static int answer_request(mortise_request *request, struct mor_buf *body, bool success, int given)
 {
 	mortise_plugin *plugin = request->plugin;
@@ -173,7 +173,7 @@ static int answer_request(mortise_request *request, struct mor_buf *body, bool s
 		if (given || is_replaceable(r))
 			send_failure(plugin, mor_slice_of(request->id), request->batch, r);
 		mor_client_answered(plugin, request->row, success && r == 0);
-		/* A breach in there may have dropped it from the plugin; release works either way. */
+		/* A breach in there may have taken it from the plugin; release works in both cases. */
 		release_request(request);
 		return r;
 	}
@@ -279,7 +279,7 @@ static void params_finding(const struct mor_finding *finding, void *arg)
 		mor_fail(error, MORTISE_EINPUT, "Invalid params: %s", finding->text);
 }
 
-/* What the embedder need not look at. By position they would have no names. */
+/* The embedder never sees wrong params. An array is refused, because its params would have no names. */
 static int check_params(const struct mor_method *row, const struct mor_value *params, mortise_error *error)
 {
 	if (mor_json_type(params) == MOR_JSON_ARRAY)
@@ -336,7 +336,7 @@ static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, con
 			mor_client_greeted(plugin, row, mor_buf_view(&result));
 		r = r ? r : 1;
 	}
-	/* the clock of its greeting has stopped with the question */
+	/* the time limit of its greeting stopped when it asked */
 	if (is_replaceable(r) && row && row->role == MOR_ROLE_HELLO)
 		mor_supervise_wedged(plugin, "its greeting could not be answered");
 	if (r == 0 && row && row->settle == MOR_BY_WRITE) {
@@ -388,7 +388,7 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 	if (!mor_client_admits(plugin, row, message, batch) ||
 	    !mor_client_has_place(plugin, row, message, batch))
 		return;
-	/* A dialect without a row for everything else has said all that its plugins may ask. */
+	/* A dialect without a row for other methods lists everything that its plugins may ask. */
 	if (!row)
 		mor_request_refuse(plugin, message->id, batch, -32601, "Method not found");
 	else if (!ask_dialect(plugin, row, message, batch))
@@ -412,19 +412,18 @@ static void receive_element(mortise_plugin *plugin, struct mor_slice element, st
 		mor_receive_route(plugin, &message);
 }
 
-/* What is behind it in the batch is not looked at: neither requests nor answers. */
+/* The rest of the batch is ignored, requests and answers. */
 static void refuse_rest(mortise_plugin *plugin, struct mor_batch *batch, size_t count)
 {
 	char text[128];
 
 	if (count >= MOR_BATCH_ELEMENTS)
-		snprintf(text, sizeof(text),
-			 "a batch has at most %d elements: the rest of it was not looked at",
+		snprintf(text, sizeof(text), "a batch has at most %d elements: the rest of it was ignored",
 			 MOR_BATCH_ELEMENTS);
 	else
 		snprintf(text, sizeof(text),
-			 "the answers to the first %zu elements of a batch are %d bytes and more: the rest of "
-			 "it was not looked at",
+			 "the answers to the first %zu elements of a batch are %d bytes or more: the rest of "
+			 "it was ignored",
 			 count, MOR_BATCH_BYTES);
 	mor_event(plugin, MORTISE_EVENT_WARNING, text);
 	if (!plugin->gone && plugin->life.link)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows with `when` are there only under a quirk: a plugin that lacks some gets a table of its own. */
+/* Rows with `when` exist only with that quirk. A plugin that lacks some of them gets its own table. */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the settings that won into the policy, key by key in the order of the table. */
+/* Makes the policy from the settings in force, key by key in the order of the table. */
 #include "host/sandbox.h"
 
 #include <limits.h>
@@ -103,7 +103,7 @@ static int grant_script(const struct mor_manifest *m, struct mor_policy *policy)
 	if (m->dir || !at || !realpath(m->argv[at], real))
 		return 0;
 	r = mor_policy_set(policy, "read", real, NULL);
-	policy->rules_given = given; /* set by us, not a wish for confinement */
+	policy->rules_given = given; /* we granted this; the user did not ask for confinement */
 	return r;
 }
 
@@ -148,8 +148,7 @@ static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 {
 	if (policy->unconfined)
 		return mor_manifest_warn(
-			m,
-			"unconfined: %s may do whatever this user may; nothing of its permissions is enforced",
+			m, "unconfined: %s may do whatever this user may; none of its permissions are enforced",
 			m->name);
 	if (policy->rules_given && !mor_policy_confined(policy))
 		return mor_manifest_warn(

@@ -72,7 +72,8 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 	char limit[32];
 
 	if (r == MORTISE_EOVERLOAD)
-		return mor_fail(err, r, "%s: \"%s\" not sent: %s wait already for a plugin that does not read",
+		return mor_fail(err, r,
+				"%s: \"%s\" not sent: the plugin does not read, and %s already wait for it",
 				plugin->peer.name, call->name,
 				mor_format_bytes(plugin->life.link->queued - plugin->life.link->written,
 						 limit));
@@ -220,15 +221,16 @@ static int check_queue(const mortise_call *call, size_t bytes, mortise_error *er
 
 	if (plugin->waiting >= most)
 		return mor_fail(err, MORTISE_EOVERLOAD,
-				"%s: \"%s\" refused: %u calls wait already, which is the limit",
+				"%s: \"%s\" refused: %u calls already wait, which is the limit",
 				plugin->peer.name, call->name, most);
 	/* One call may always wait, of any size; the limit is for later ones. */
 	if (limit && plugin->waiting_bytes && plugin->waiting_bytes + bytes > limit)
-		return mor_fail(err, MORTISE_EOVERLOAD,
-				"%s: \"%s\" refused: calls with %s of params wait already, and with this one "
-				"they would be over the limit of %s (limits.queue)",
-				plugin->peer.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting),
-				mor_format_bytes(limit, all));
+		return mor_fail(
+			err, MORTISE_EOVERLOAD,
+			"%s: \"%s\" refused: calls with %s of params already wait; with this one they would be "
+			"over the limit of %s (limits.queue)",
+			plugin->peer.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting),
+			mor_format_bytes(limit, all));
 	return 0;
 }
 

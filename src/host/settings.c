@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manifest and configuration -> the numbers a plugin runs by. Everything is read and checked once. */
+/* From manifest and configuration to the numbers that a plugin runs with. Everything is read and
+ * checked once. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -118,7 +119,7 @@ static int read_framing(mortise_plugin *plugin, mortise_error *err)
 
 /* ---- quirks ---- */
 
-/* Any dialect may be padded: readers of blocks are met everywhere. */
+/* Any dialect may be padded: some plugins read in blocks, whatever they speak. */
 static const struct mor_quirk everywhere[] = {
 	{ "frame_pad", NULL, NULL, NULL, MOR_QUIRK_FRAME_PAD },
 	{ 0 },

@@ -335,8 +335,8 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
-/* It takes no more of the request than its pipe holds. Not of queue_ms: for the embedder that call
- * is under way. */
+/* The plugin has stopped reading, and the rest of the request does not fit into its pipe. This limit is not
+ * queue_ms: for the embedder the call is under way. */
 static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
@@ -381,8 +381,7 @@ static void queue_timed_out(mortise_call *call)
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
 			mor_call_keeps_slot(call));
-	/* The rest of it stands in the way of every later call, whose limits do not run before
-	 * they are written. */
+	/* Its unwritten rest blocks every later call, and their limits do not run before they are written. */
 	if (kill)
 		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
@@ -400,8 +399,8 @@ static void late_timed_out(mortise_call *call)
 		return;
 	}
 	if (talks)
-		snprintf(why, sizeof(why), "no answer to %d calls in a row, \"%s\" the last", UNANSWERED_MAX,
-			 call->name);
+		snprintf(why, sizeof(why), "no answer to %d calls in a row, the last was \"%s\"",
+			 UNANSWERED_MAX, call->name);
 	else
 		snprintf(why, sizeof(why), "silent since \"%s\" timed out", call->name);
 	mor_supervise_wedged(plugin, why);

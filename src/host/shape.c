@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One process per call: how its call and its end go together. See shape.h. */
+/* One process per call: what its call and its end mean for each other. See shape.h. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -45,7 +45,7 @@ void mor_shape_settled(mortise_plugin *plugin)
 			   MOR_DRAIN_SPENT, "its call is over");
 }
 
-/* What happens to a call whose process has ended without an answer. */
+/* The error of a call whose process has ended without an answer. */
 static void describe_silence(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
 	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->life.spent)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process speaks, ends, breaks, is stopped. See supervise.h; its rule for the order of things holds for
- * every function. */
+/* A process starts, ends, breaks, is stopped. Every function follows the order in supervise.h. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +74,8 @@ static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link
 	if (!how->violation)
 		return false;
 	if (mor_violation_text(&what, &text) < 0 || mor_buf_byte(&text, '\0') < 0)
-		mor_fail(error, MORTISE_EVIOLATION, "%s: broke its sandbox (%s)", plugin->peer.name,
-			 how->syscall);
+		mor_fail(error, MORTISE_EVIOLATION, "%s: broke the rules of its sandbox (%s)",
+			 plugin->peer.name, how->syscall);
 	else
 		mor_fail(error, MORTISE_EVIOLATION, "%s", text.data);
 	return true;
@@ -99,7 +98,7 @@ static void describe_limits(const mortise_plugin *plugin, const struct mor_link_
 	if (how->clean || !how->known || mor_policy_limits_set(&plugin->policy, &set) < 0 || !set.len)
 		return;
 	if (how->by_signal && how->status == SIGXCPU)
-		snprintf(out, size, " (its processor time was over: sandbox.cpu %us)",
+		snprintf(out, size, " (it used up its processor time: sandbox.cpu %us)",
 			 plugin->policy.limits.cpu_s);
 	else if (!how->by_signal || how->status != SIGKILL)
 		snprintf(out, size, " (its limits: %.*s)", (int)set.len, set.data);
@@ -137,7 +136,8 @@ static enum mortise_state unless_client(const mortise_plugin *plugin, enum morti
 	return after == MORTISE_BACKOFF && is_client(plugin) ? MORTISE_STOPPED : after;
 }
 
-/* It died of its work: the program that gives out the work counts that, and the plugin comes back soon. */
+/* It died while it worked: the program that gives out the work counts that, and the plugin
+ * starts again soon. */
 static enum mortise_state after_work(mortise_plugin *plugin)
 {
 	plugin->life.restart_ms = (int32_t)plugin->restart.first_ms;
@@ -402,8 +402,8 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is ended and started again", plugin->peer.name,
-		 why);
+	mor_fail(&error, MORTISE_ECRASHED, "%s: wedged (%s): it is stopped and started again",
+		 plugin->peer.name, why);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
 	/* Waiting calls can wait for the next process. What a pool gave it, another worker may take sooner. */
 	fail_and_stop(plugin, &error, MOR_RUNG_TERM, plugin->pool != NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mortise_undo_…(): stores for undoing what a confined program changes (src/undo/undo.h), and what is left of
- * those whose makers were killed.
+ * mortise_undo_…(): stores that can undo what a confined program changes (src/undo/undo.h), and those that
+ * killed runs have left.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,8 +28,8 @@
 #include "undo/undo.h"
 
 #define DIGITS    16
-#define KEEP_S    (7 * 24 * 3600)  /* what could not be undone, as it was before */
-#define FORGET_S  (30 * 24 * 3600) /* a store that nobody has come back for      */
+#define KEEP_S    (7 * 24 * 3600)  /* old contents of what could not be undone */
+#define FORGET_S  (30 * 24 * 3600) /* a store that no later run has used      */
 #define LINES_MAX 20
 
 struct mortise_undo {
@@ -38,9 +38,9 @@ struct mortise_undo {
 	mortise_undo_note_fn *on_note;
 	void *arg;
 	unsigned lines;
-	bool failed; /* to undo: then the store is kept for the next run here */
+	bool failed; /* undoing failed: the store is kept for the next run here */
 	mortise_undo_result result;
-	pid_t pid; /* whose it is: a forked child has a copy */
+	pid_t pid; /* the process that made it: a forked child has a copy */
 };
 
 /* ---- telling ---- */
@@ -58,7 +58,7 @@ static void say_line(struct mortise_undo *undo, const char *format, ...)
 		undo->on_note(line.data, undo->arg);
 }
 
-/* The plugin chose the names. */
+/* Names come from the plugin, so they are made printable. */
 static void say_left(void *arg, const char *path, const char *why, const char *copy)
 {
 	struct mortise_undo *undo = arg;
@@ -68,7 +68,7 @@ static void say_left(void *arg, const char *path, const char *why, const char *c
 		return;
 	mor_printable(mor_slice_of(*path ? path : "."), shown, sizeof(shown));
 	if (copy)
-		say_line(undo, "not undone: %s: %s; as it was before: %s", shown, why,
+		say_line(undo, "not undone: %s: %s; its old content: %s", shown, why,
 			 mor_printable(mor_slice_of(copy), kept, sizeof(kept)));
 	else
 		say_line(undo, "not undone: %s: %s", shown, why);
@@ -82,12 +82,11 @@ static void say_refused(void *arg, const char *path, int error)
 	undo->result.refused++;
 	mor_printable(mor_slice_of(path), shown, sizeof(shown));
 	if (error == EDQUOT)
-		say_line(undo,
-			 "%s could not be changed: not more than 1 GiB and %u changes are kept for undoing",
+		say_line(undo, "%s could not be changed: at most 1 GiB and %u changes can be kept for undoing",
 			 shown, MOR_UNDO_ENTRIES);
 	else
-		say_line(undo, "%s could not be changed: it cannot be kept for undoing: %s", shown,
-			 strerrordesc_np(error));
+		say_line(undo, "%s could not be changed: its old content could not be kept for undoing: %s",
+			 shown, strerrordesc_np(error));
 }
 
 /* ---- playing ---- */
@@ -123,7 +122,7 @@ static void summarise(const struct mortise_undo *undo, char text[MOR_UNDO_SUMMAR
 			 text);
 }
 
-/* The copies of what was left stay, if there are any: then the directory is not empty. */
+/* Copies of what was not undone stay: then the directory is not empty. */
 static void drop_files(const struct mor_undo_store *store, const char *path)
 {
 	unlinkat(store->dir, MOR_UNDO_COPIES, 0);
@@ -131,7 +130,7 @@ static void drop_files(const struct mor_undo_store *store, const char *path)
 	rmdir(path);
 }
 
-/* ---- those whose makers were killed ---- */
+/* ---- stores of killed runs ---- */
 
 static bool repeat_told(struct mortise_undo *old, const struct mor_undo_list *list)
 {
@@ -154,9 +153,8 @@ static bool has_end(const struct mor_undo_list *list)
 	return list->count && list->entry[list->count - 1]->kind == MOR_UNDO_END;
 }
 
-/* Of a run that ended before it could be judged all is known, and it is undone now. One whose guardian
- * was killed as well stays as it is, since nobody knows who has changed what meanwhile; what its files
- * held is put aside. */
+/* If only the host was killed, everything is known, and the run is undone now. If its guardian was killed too,
+ * nobody knows who has changed what since then: its changes stay, and the old contents are put aside. */
 static void settle_store(struct mortise_undo *old)
 {
 	char summary[MOR_UNDO_SUMMARY];
@@ -171,13 +169,12 @@ static void settle_store(struct mortise_undo *old)
 	status = !told && list.count ? play(old, !ended) : 0;
 	summarise(old, summary);
 	if (status < 0)
-		say_line(old, "%s was killed when it last ran here, and what it changed cannot be undone: %s",
+		say_line(old, "%s was killed when it last ran here, and its changes cannot be undone: %s",
 			 old->store.name, strerrordesc_np(-status));
 	else if (!told && list.count && ended)
 		say_line(old, "%s was killed when it last ran here; undone: %s", old->store.name, summary);
 	else if (!told && list.count)
-		say_line(old,
-			 "%s and its guardian were killed when it last ran here: what it had changed stays",
+		say_line(old, "%s and its guardian were killed when it last ran here: its changes stay",
 			 old->store.name);
 	mor_undo_list_fini(&list);
 	drop_files(&old->store, old->path);
@@ -192,8 +189,7 @@ static void remove_whole(int parent, const char *name)
 	mor_scratch_remove(&tree);
 }
 
-/* One of the directories. With a journal that can be locked it was left behind; without one only
- * copies are in it. */
+/* One directory. If its journal can be locked, a killed run left it; without a journal it holds only copies. */
 static void look_at_store(struct mortise_undo *undo, const char *parent, int dir, const char *name)
 {
 	struct mortise_undo old = { .on_note = undo->on_note, .arg = undo->arg };
@@ -274,7 +270,7 @@ int mortise_undo_new(const mortise_undo_options *given, mortise_undo **ret, mort
 	if (r < 0) {
 		mortise_undo_free(undo);
 		return mor_fail_errno(err, r == -ENOMEM ? MORTISE_ENOMEM : MORTISE_ESYSTEM, -r,
-				      "%s, where what is needed for undoing is kept", opt.directory);
+				      "%s, where undoing keeps old contents", opt.directory);
 	}
 	look_around(undo, opt.directory);
 	*ret = undo;
@@ -296,10 +292,10 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 				"undo: set the result's size to sizeof(mortise_undo_result)");
 	if (undo->pid != getpid())
 		return mor_fail(err, MORTISE_ETHREAD,
-				"undoing in %s is for the process that began it, not for one forked from it",
+				"undoing in %s: only the process that began it may do this, not a forked child",
 				undo->store.root);
 	undo->failed = true;
-	/* Whoever still has it is a guardian that hangs in the kernel, and with it perhaps the plugin. */
+	/* If it is still locked, the guardian hangs in the kernel, and perhaps the plugin too. */
 	if (flock(undo->store.journal, LOCK_EX | LOCK_NB) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "undoing in %s: its guardian has not ended",
 				      undo->store.root);
@@ -329,7 +325,7 @@ mortise_undo *mortise_undo_free(mortise_undo *undo)
 {
 	if (!undo)
 		return NULL;
-	/* Else it stays, for whom we were forked from or for the next run here. */
+	/* Otherwise it stays: for the process that we were forked from, or for the next run here. */
 	if (undo->pid == getpid() && !undo->failed)
 		remove_store(undo);
 	mor_undo_store_fini(&undo->store);

@@ -41,7 +41,7 @@ static int add_path(mortise_plugin *plugin, struct mor_buf *texts, const char *w
 	return mor_buf_append(texts, path, strlen(path) + 1);
 }
 
-/* By its true name: the plugin reaches it through any link then, and the guardian need not follow one. */
+/* Without symbolic links: then the plugin reaches it through any link, and the guardian need not follow one. */
 static int add_writable(mortise_plugin *plugin, struct mor_buf *texts, const char *path, mortise_error *err)
 {
 	char real[PATH_MAX];
@@ -59,7 +59,7 @@ static int add_writable(mortise_plugin *plugin, struct mor_buf *texts, const cha
 	return add_path(plugin, texts, "writable directories", path[0] == '/' ? real : path, err);
 }
 
-/* They spare a walk, no more: where there is no room for all, there are none. */
+/* They only save a walk through the stage: if there is no room for all, none are sent. */
 static void add_directories(const mortise_view *view, struct mor_buf *texts)
 {
 	size_t before = texts->len;
@@ -112,7 +112,7 @@ static int check_view(mortise_plugin *plugin, mortise_error *err)
 	return 0;
 }
 
-/* The first that waits, unless it is under way. */
+/* Sends the first order that waits, unless it is under way already. */
 static int send_first(mortise_plugin *plugin, mortise_error *err)
 {
 	struct view_wait *wait;
@@ -149,7 +149,7 @@ int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, m
 	if (r == 0) {
 		mor_list_append(&plugin->views, &wait->node);
 		r = send_first(plugin, err);
-		if (r < 0) /* nobody is before it, or that one would have been sent */
+		if (r < 0) /* it is the first in the list, or another would have been sent */
 			mor_list_remove(&wait->node);
 	}
 	if (r < 0)

@@ -101,7 +101,7 @@ static void test_helper(void **state)
 	assert_string_equal(ret.level, "");
 	assert_int_equal(run_with((mortise_jail_options){ .helper = "/bin/true" }, "exit 0", &ret, &err),
 			 MORTISE_EJAIL);
-	assert_non_null(strstr(err.text, "ended without saying"));
+	assert_non_null(strstr(err.text, "ended without reporting"));
 }
 
 /* Older and newer callers. */

@@ -357,7 +357,7 @@ class Choices(Undo):
         self.assertEqual(done.code, 7)
         self.assertIn("Disk quota exceeded", done.err)
         self.assertIn(
-            "huge could not be changed: not more than 1 GiB and 100000 changes are kept for undoing", done.err
+            "huge could not be changed: at most 1 GiB and 100000 changes can be kept for undoing", done.err
         )
         self.assertEqual(
             done.err.splitlines()[-1], "to run it without undo, so that nothing is saved, use --keep"
@@ -456,7 +456,7 @@ class Others(Undo):
         named = [line for line in err if line.startswith("not undone: ")]
         self.assertEqual([line.split(": ")[1] for line in named], ["new", "note"])
         self.assertIn("somebody else has changed it since", named[0])
-        copy = named[1].rsplit("as it was before: ", 1)[1]
+        copy = named[1].rsplit("its old content: ", 1)[1]
         self.assertEqual(pathlib.Path(copy).read_text(), "this is note\n")
 
     @at_each_level
@@ -664,11 +664,11 @@ class Killed(Undo):
         (self.work / "new").write_text("mine")
         err = self.next_run(level).err.splitlines()
         self.assertEqual(
-            err[-1], "python3 and its guardian were killed when it last ran here: what it had changed stays"
+            err[-1], "python3 and its guardian were killed when it last ran here: its changes stay"
         )
         self.assertEqual((self.work / "new").read_text(), "mine")
         kept = [line for line in err if line.startswith("not undone: note: ")][0].rsplit(
-            "as it was before: ", 1
+            "its old content: ", 1
         )[1]
         self.assertEqual(pathlib.Path(kept).read_text(), "this is note\n")
         self.assertEqual(self.next_run(level).err, "", "told once")
@@ -762,7 +762,8 @@ class Nobody(Undo):
         )
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(
-            "note could not be changed: it cannot be kept for undoing: Permission denied", done.stderr
+            "note could not be changed: its old content could not be kept for undoing: Permission denied",
+            done.stderr,
         )
 
 

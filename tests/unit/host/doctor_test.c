@@ -90,7 +90,7 @@ static void test_old_kernels(void **state)
 	f.seccomp.add_fd_send = false;
 	expect(&f, "seccomp", MOR_FOUND_MISSING, "no descriptors", NULL);
 	f.seccomp.filter = EBUSY;
-	expect(&f, "seccomp", MOR_FOUND_MISSING, "refused", "listens already");
+	expect(&f, "seccomp", MOR_FOUND_MISSING, "refused", "already listens");
 }
 
 static void test_namespaces(void **state)
