@@ -27,14 +27,21 @@ static int find_thing(struct mor_syscall *call, int dirfd, uint64_t address, int
 							   status;
 }
 
+/* A device that it may write is still the machine's: its mode and times belong to everybody. A link's own times
+ * are as harmless as those of the file that it stands for. */
 static int judge_attr(struct mor_syscall *call, const struct mor_found *found)
 {
+	mode_t type = found->st.st_mode & S_IFMT;
+	int status;
+
 	if (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0) /* its own, and harmless */
 		return -EPERM;
-	return mor_syscall_ruling(call, found->where,
-				  mor_paths_write(call->broker->paths, found->where,
-						  S_ISDIR(found->st.st_mode) ? MOR_WRITE_INSIDE :
-									       MOR_WRITE_CONTENT));
+	status = mor_syscall_ruling(call, found->where,
+				    mor_paths_write(call->broker->paths, found->where,
+						    type == S_IFDIR ? MOR_WRITE_INSIDE : MOR_WRITE_CONTENT));
+	if (status == 0 && type != S_IFREG && type != S_IFDIR && type != S_IFLNK)
+		return -EPERM;
+	return status;
 }
 
 /* ---- modes ---- */

@@ -11,7 +11,7 @@
 static const struct attempt *const tables[] = {
 	read_attempts,   proc_attempts,  race_attempts,    meta_attempts, write_attempts,
 	grant_attempts,  spawn_attempts, network_attempts, ipc_attempts,  host_attempts,
-	kernel_attempts, mount_attempts, broker_attempts,
+	kernel_attempts, mount_attempts, broker_attempts,  attr_attempts,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
