@@ -7,9 +7,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
+int mor_dir_make(int at, const char *name, mode_t mode)
+{
+	struct stat st;
+	mode_t lacks;
+
+	if (mkdirat(at, name, mode) < 0 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	lacks = S_ISDIR(st.st_mode) ? mode & S_IRWXU & ~st.st_mode : 0;
+	if (lacks && fchmodat(at, name, (st.st_mode & 07777) | lacks, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return 0;
+}
+
 static int make_one(int at, const char *path, mode_t mode)
 {
-	return mkdirat(at, path, mode) < 0 && errno != EEXIST ? -errno : 0;
+	int r = mor_dir_make(at, path, mode);
+
+	return r == -EEXIST ? 0 : r;
 }
 
 int mor_dir_make_all(int at, const char *path, mode_t mode)
@@ -37,13 +52,12 @@ int mor_dir_make_all(int at, const char *path, mode_t mode)
 
 int mor_dir_make_open(int at, const char *name, mode_t mode, int flags, bool *ret_made)
 {
-	bool made = mkdirat(at, name, mode) == 0;
-	int fd;
+	int fd, r = mor_dir_make(at, name, mode);
 
-	if (!made && errno != EEXIST)
-		return -errno;
+	if (r < 0 && r != -EEXIST)
+		return r;
 	if (ret_made)
-		*ret_made = made;
+		*ret_made = r == 0;
 	fd = openat(at, name, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

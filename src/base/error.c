@@ -112,8 +112,9 @@ static __attribute__((format(printf, 4, 0))) void fill_error(mortise_error *err,
 	if (os_errno && !cut) {
 		const char *why = strerrordesc_np(os_errno);
 
-		snprintf(text + len, sizeof(text) - (size_t)len, "%s%s", len ? ": " : "",
-			 why ? why : "unknown error");
+		snprintf(text + len, sizeof(text) - (size_t)len, "%s%s%s", len ? ": " : "",
+			 why ? why : "unknown error",
+			 os_errno == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
 	}
 	err->code = code;
 	err->os_errno = os_errno;

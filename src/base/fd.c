@@ -50,8 +50,8 @@ int mor_fd_lift(int *fd, int least)
 	if (*fd >= least)
 		return 0;
 	higher = fcntl(*fd, F_DUPFD_CLOEXEC, least);
-	if (higher < 0)
-		return -errno;
+	if (higher < 0) /* EINVAL: there can be no number that high, for the same reason */
+		return errno == EINVAL ? -EMFILE : -errno;
 	mor_fd_close(fd);
 	*fd = higher;
 	return 0;

@@ -184,19 +184,6 @@ static int make_plan(struct jail_run *run)
 
 /* ---- starting the guardian ---- */
 
-/* dup2() onto itself would leave close-on-exec set, and one descriptor could overwrite the other. So both are
- * first moved above 3 and 4. */
-static int move_descriptor_up(int *fd)
-{
-	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, 10);
-
-	if (moved < 0)
-		return -errno;
-	mor_fd_close(fd);
-	*fd = moved;
-	return 0;
-}
-
 static int spawn_helper(struct jail_run *run, const char *helper, int theirs)
 {
 	char *argv[] = { (char *)(uintptr_t) "mortise-jail", NULL }, *env[] = { NULL };
@@ -243,9 +230,11 @@ static int start_run(struct jail_run *run)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return mor_fail_errno(run->err, MORTISE_ESYSTEM, errno, "a socket to mortise-jail");
 	run->socket = pair[0];
-	r = -move_descriptor_up(&run->plan);
+	/* dup2() onto itself would leave close-on-exec set, and one descriptor could overwrite the other. So
+	 * both are first moved above 3 and 4. */
+	r = -mor_fd_lift(&run->plan, MOR_GUARD_FD + 1);
 	if (!r)
-		r = -move_descriptor_up(&pair[1]);
+		r = -mor_fd_lift(&pair[1], MOR_GUARD_FD + 1);
 	if (!r)
 		r = spawn_helper(run, helper, pair[1]);
 	mor_fd_close(&pair[1]);
@@ -369,7 +358,7 @@ static int take_record(struct jail_run *run, const struct mor_record *record, bo
 	case MOR_RECORD_EXEC_FAILED:
 		return exec_failed(run, record);
 	case MOR_RECORD_SETUP_FAILED:
-		return mor_fail(run->err, MORTISE_EJAIL, "%.*s", text, record->text);
+		return mor_fail_errno(run->err, MORTISE_EJAIL, record->error, "%.*s", text, record->text);
 	default:
 		return mor_fail(run->err, MORTISE_EJAIL,
 				"mortise-jail sent a record that this library does not know");

@@ -23,11 +23,6 @@ typedef Elf32_Ehdr elf_head;
 typedef Elf32_Phdr elf_part;
 #endif
 
-static int no_memory(struct mor_setup_failure *failure)
-{
-	return mor_setup_fail(failure, MOR_AT_CONFINE, ENOMEM, "no memory");
-}
-
 /* As the launcher will see it, after its chdir. */
 static int open_entry(const struct mor_plan *plan, const char *path, char whole[PATH_MAX])
 {
@@ -223,7 +218,7 @@ static int look_at(struct mor_plan *plan, struct mor_paths *paths, const char *p
 	if (status == 0)
 		status = add_prefix(paths, whole);
 	close(fd);
-	return status < 0 ? no_memory(failure) : 0;
+	return status < 0 ? mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the rules for %s", path) : 0;
 }
 
 int mor_launch_resolve(struct mor_plan *plan, struct mor_paths *paths, struct mor_setup_failure *failure)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/fd.h"
 
 #define NONE       UINT32_MAX
@@ -314,7 +315,7 @@ static int make_anew(struct mor_undo_playing *play, const struct mor_undo_entry 
 	case S_IFREG:
 		return make_file(play, entry, at);
 	case S_IFDIR:
-		return mkdirat(at->parent, at->name, 0700) < 0 ? -errno : 0;
+		return mor_dir_make(at->parent, at->name, 0700);
 	case S_IFLNK:
 		return symlinkat(mor_undo_other(entry), at->parent, at->name) < 0 ? -errno : 0;
 	case S_IFIFO:

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/text.h"
 
@@ -54,8 +55,9 @@ static int try_to_make(struct mor_scratch *scratch)
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
 	snprintf(scratch->name, sizeof(scratch->name), PREFIX "%016llx", number);
-	if (mkdirat(scratch->parent, scratch->name, 0700) < 0)
-		return errno == EEXIST ? -EAGAIN : -errno;
+	status = mor_dir_make(scratch->parent, scratch->name, 0700);
+	if (status < 0)
+		return status == -EEXIST ? -EAGAIN : status;
 	scratch->dir = openat(scratch->parent, scratch->name, OPEN_FLAGS);
 	if (scratch->dir < 0)
 		return errno == ENOENT ? -EAGAIN : -errno;

@@ -46,11 +46,12 @@ static int make_owner(struct mor_stager *stager)
 {
 	for (unsigned n = 0; n < 100000; n++) {
 		snprintf(stager->owner, sizeof(stager->owner), "%d.%u", (int)getpid(), n);
-		if (mkdirat(stager->all_stages, stager->owner, 0700) < 0) {
-			if (errno != EEXIST)
-				return -errno;
+		int r = mor_dir_make(stager->all_stages, stager->owner, 0700);
+
+		if (r == -EEXIST)
 			continue;
-		}
+		if (r < 0)
+			return r;
 		stager->stages = openat(stager->all_stages, stager->owner,
 					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (stager->stages >= 0 && mor_stage_is_own(stager->all_stages, stager->owner, stager->stages))
@@ -410,11 +411,13 @@ int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, cons
 int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err)
 {
 	char *path = format_path(stager, stager->next++);
+	int r;
 
 	if (!path)
 		return mor_fail_memory(err);
-	if (mkdir(path, 0700) < 0) {
-		mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", path);
+	r = mor_dir_make(AT_FDCWD, path, 0700);
+	if (r < 0) {
+		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
 		mor_free(path);
 		return MORTISE_ESYSTEM;
 	}

@@ -58,6 +58,24 @@ static void makes_all_that_is_missing(void **state)
 	assert_int_equal(mor_dir_make_all(AT_FDCWD, "/", 0700), 0);
 }
 
+/* As another user could have it: x for nobody, or nothing for anybody. */
+static void its_owner_can_enter_it_under_any_umask(void **state)
+{
+	int fd;
+
+	(void)state;
+	umask(0177);
+	assert_int_equal(mor_dir_make_all(AT_FDCWD, "a/b/c", 0700), 0);
+	umask(0777);
+	fd = mor_dir_make_open(AT_FDCWD, "one", 0755, O_RDONLY, NULL);
+	umask(022);
+	assert_true(fd >= 0);
+	mor_fd_close(&fd);
+	assert_int_equal(mode_of("a"), 0700);
+	assert_int_equal(mode_of("a/b/c"), 0700);
+	assert_int_equal(mode_of("one"), 0700);
+}
+
 static void says_why_it_cannot(void **state)
 {
 	char path[PATH_MAX + 1];
@@ -131,8 +149,10 @@ static void finds_the_users_places(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { CASE(makes_all_that_is_missing), CASE(says_why_it_cannot),
-					    CASE(opens_what_it_made), CASE(finds_the_users_places) };
+	const struct CMUnitTest tests[] = { CASE(makes_all_that_is_missing),
+					    CASE(its_owner_can_enter_it_under_any_umask),
+					    CASE(says_why_it_cannot), CASE(opens_what_it_made),
+					    CASE(finds_the_users_places) };
 
 	umask(022);
 	return mor_run_group("base/dir", tests);
