@@ -296,6 +296,22 @@ static void note_finding(const struct mor_finding *finding, void *arg)
 				 finding->text);
 }
 
+/* Those whose params we read ourselves. Others go to the embedder as they came. */
+static bool is_ours(enum mor_role role)
+{
+	return role == MOR_ROLE_PIECE || role == MOR_ROLE_DONE || role == MOR_ROLE_FAIL || role == MOR_ROLE_LOG;
+}
+
+static void use_note(const struct note *note, enum mor_role role)
+{
+	if (role == MOR_ROLE_LOG)
+		log_note(note);
+	else if (is_ours(role))
+		call_note(note);
+	else
+		pass_note(note);
+}
+
 static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
@@ -309,7 +325,7 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 			pass_note(&note);
 		return;
 	}
-	if (role != MOR_ROLE_PIECE && role != MOR_ROLE_DONE && role != MOR_ROLE_FAIL && role != MOR_ROLE_LOG) {
+	if (!is_ours(role) && (!row || !row->params)) {
 		pass_note(&note);
 		return;
 	}
@@ -321,10 +337,7 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 	}
 	if (row->params)
 		mor_validate(row->params, mor_doc_root(note.doc), note_finding, &note);
-	if (role == MOR_ROLE_LOG)
-		log_note(&note);
-	else
-		call_note(&note);
+	use_note(&note, role);
 	mor_doc_free(note.doc);
 }
 

@@ -5,6 +5,11 @@
 
 #define WITHIN(ms) MOR_TIMING(.timeout_ms = (ms))
 
+static const struct mor_field news_params[] = {
+	{ .name = "title", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "What is new" },
+	{ 0 },
+};
+
 static const struct mor_method methods[] = {
 	{ .name = "hello",
 	  .role = MOR_ROLE_HELLO,
@@ -67,6 +72,11 @@ static const struct mor_method methods[] = {
 	  .role = MOR_ROLE_LOG,
 	  .settle = MOR_BY_WRITE,
 	  .outcome = MOR_OUTCOME(.data = "/message", .level = "/level") },
+	{ .name = "news",
+	  .from = MOR_FROM_PLUGIN,
+	  .role = MOR_ROLE_NOTE,
+	  .settle = MOR_BY_WRITE,
+	  .params = news_params },
 	{ .name = "alive", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_SERVE, .template = "{\"yes\":true}" },
 	{ .name = "secret", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_SERVE },
 	{ 0 },
