@@ -34,6 +34,10 @@ static int check_words(const struct mor_cli *cli, const struct mor_cli_kzip_args
 
 	if (!args->output)
 		return mor_fail(err, MORTISE_EINVAL, "name the archive to write: -o OUT.kzip");
+	if (args->language && !*args->language)
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"--language must not be empty: leave it out, and the names of the sources tell it");
 	if (cli->words.count > 1)
 		return mor_fail(err, MORTISE_EINVAL, "\"%s\": name files with --source and --input",
 				cli->words.item[1]);

@@ -347,6 +347,10 @@ class Create(KzipCase):
         )
         self.ok("kzip", "create", "-o", "o.kzip", "--language", "xyz", "--source", "thing.xyz")
         self.assertEqual(self.units("o.kzip")[0]["v_name"]["language"], "xyz")
+        done = self.fails(
+            2, "usage", "kzip", "create", "-o", "p.kzip", "--language", "", "--source", "thing.xyz"
+        )
+        self.assertIn("--language must not be empty", done.err)
 
     def test_vnames(self):
         self.project()

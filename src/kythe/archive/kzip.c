@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading. libzip parses the archive's directory. The names in it are checked once, when the archive is
+ * Opening. libzip parses the archive's directory. The names in it are checked once, when the archive is
  * opened. After that we use only numbers and digests.
  */
-#include "kythe/archive/kzip.h"
+#include "kythe/archive/kzip_own.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,31 +20,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define RATIO_FROM ((uint64_t)1 << 20) /* for entries up to this size the packing ratio is not checked */
-#define READ_PIECE ((size_t)64 << 10)
-
-enum place { FILES, PBUNITS, UNITS, PLACES };
-static const char *const place_names[PLACES] = { "files/", "pbunits/", "units/" };
-
-struct zipped {
-	char digest[MOR_DIGEST_SIZE];
-	uint64_t index, size; /* in the archive; unpacked */
-	size_t number;        /* number among its kind, in the archive's order */
-};
-
-struct items {
-	struct zipped *item; /* sorted by digest when all are read */
-	size_t count, room;
-};
-
-struct mor_kzip {
-	char *path, *root;
-	zip_t *zip;
-	struct mor_kzip_options opt;
-	struct items items[PLACES];
-	size_t *unit_order; /* number of a unit -> its index in the sorted list */
-	enum mor_kzip_encoding encoding;
-};
+const char *const mor_kzip_places[MOR_KZIP_PLACES] = { "files/", "pbunits/", "units/" };
 
 /* ---- encodings ---- */
 
@@ -70,21 +46,22 @@ bool mor_kzip_encoding_parse(const char *name, enum mor_kzip_encoding *ret)
 
 /* ---- the directory ---- */
 
-static int add_item(struct items *items, const char *digest, uint64_t index, uint64_t size)
+static int add_item(struct mor_kzip_entries *items, const char *digest, uint64_t index, uint64_t size)
 {
 	if (mor_grow(&items->item, items->count, &items->room, sizeof(*items->item)) < 0)
 		return MORTISE_ENOMEM;
-	items->item[items->count] = (struct zipped){ .index = index, .size = size, .number = items->count };
+	items->item[items->count] =
+		(struct mor_kzip_entry){ .index = index, .size = size, .number = items->count };
 	memcpy(items->item[items->count++].digest, digest, MOR_DIGEST_SIZE);
 	return 0;
 }
 
 static int by_digest(const void *a, const void *b)
 {
-	return strcmp(((const struct zipped *)a)->digest, ((const struct zipped *)b)->digest);
+	return strcmp(((const struct mor_kzip_entry *)a)->digest, ((const struct mor_kzip_entry *)b)->digest);
 }
 
-static const struct zipped *find_item(const struct items *items, const char *digest)
+const struct mor_kzip_entry *mor_kzip_find(const struct mor_kzip_entries *items, const char *digest)
 {
 	size_t low = 0, high = items->count;
 
@@ -129,19 +106,41 @@ static const char *below_root(const struct mor_kzip *kzip, const char *name)
 	return strncmp(name, kzip->root, len) == 0 && name[len] == '/' ? name + len + 1 : NULL;
 }
 
+/* Entries elsewhere are ignored. But one wrong bit in the name of a directory must not hide a unit. */
+static bool is_damaged(const char *rest)
+{
+	for (int place = 0; place < MOR_KZIP_PLACES; place++) {
+		const char *name = mor_kzip_places[place];
+		size_t len = strlen(name);
+		int bits = 0;
+
+		if (strlen(rest) < len || !mor_digest_valid(rest + len))
+			continue;
+		for (size_t i = 0; i < len; i++)
+			bits += __builtin_popcount((unsigned char)(rest[i] ^ name[i]));
+		if (bits == 1)
+			return true;
+	}
+	return false;
+}
+
 /* Entries that are neither units nor files are allowed and ignored. */
 static int take_entry(struct mor_kzip *kzip, const char *name, const zip_stat_t *stat, mortise_error *err)
 {
 	const char *rest = below_root(kzip, name);
-	enum place place = FILES;
+	enum mor_kzip_place place = MOR_KZIP_IN_FILES;
 
 	if (!rest)
 		return refuse_entry(name, "lies outside the root directory", err);
-	while (place < PLACES && strncmp(rest, place_names[place], strlen(place_names[place])) != 0)
+	while (place < MOR_KZIP_PLACES &&
+	       strncmp(rest, mor_kzip_places[place], strlen(mor_kzip_places[place])) != 0)
 		place++;
-	if (place == PLACES)
-		return 0;
-	rest += strlen(place_names[place]);
+	if (place == MOR_KZIP_PLACES)
+		return is_damaged(rest) ?
+			       refuse_entry(name, "is damaged: one bit away from files/, pbunits/ or units/",
+					    err) :
+			       0;
+	rest += strlen(mor_kzip_places[place]);
 	if (*rest == '\0')
 		return 0;
 	if (!mor_digest_valid(rest))
@@ -179,37 +178,40 @@ static int take_entries(struct mor_kzip *kzip, mortise_error *err)
 	return r;
 }
 
-static int sort_items(struct mor_kzip *kzip, enum place place, mortise_error *err)
+static int sort_items(struct mor_kzip *kzip, enum mor_kzip_place place, mortise_error *err)
 {
-	struct items *items = &kzip->items[place];
+	struct mor_kzip_entries *items = &kzip->items[place];
 
 	if (items->count)
 		qsort(items->item, items->count, sizeof(*items->item), by_digest);
 	for (size_t i = 1; i < items->count; i++)
 		if (strcmp(items->item[i - 1].digest, items->item[i].digest) == 0)
-			return mor_fail(err, MORTISE_EINPUT, "%s%s is there twice", place_names[place],
+			return mor_fail(err, MORTISE_EINPUT, "%s%s is there twice", mor_kzip_places[place],
 					items->item[i].digest);
 	return 0;
 }
 
-static int check_subset(const struct mor_kzip *kzip, enum place of, enum place in, mortise_error *err)
+static int check_subset(const struct mor_kzip *kzip, enum mor_kzip_place of, enum mor_kzip_place in,
+			mortise_error *err)
 {
 	for (size_t i = 0; i < kzip->items[of].count; i++)
-		if (!find_item(&kzip->items[in], kzip->items[of].item[i].digest))
+		if (!mor_kzip_find(&kzip->items[in], kzip->items[of].item[i].digest))
 			return mor_fail(err, MORTISE_EINPUT,
-					"%s%s is missing in %s: both must hold the same units", place_names[of],
-					kzip->items[of].item[i].digest, place_names[in]);
+					"%s%s is missing in %s: both must hold the same units",
+					mor_kzip_places[of], kzip->items[of].item[i].digest,
+					mor_kzip_places[in]);
 	return 0;
 }
 
-static struct items *units_of(const struct mor_kzip *kzip)
+struct mor_kzip_entries *mor_kzip_units(const struct mor_kzip *kzip)
 {
-	return (struct items *)(uintptr_t)&kzip->items[kzip->encoding & MOR_KZIP_PROTO ? PBUNITS : UNITS];
+	return (struct mor_kzip_entries *)(uintptr_t)&kzip
+		->items[kzip->encoding & MOR_KZIP_PROTO ? MOR_KZIP_IN_PBUNITS : MOR_KZIP_IN_UNITS];
 }
 
 static int number_units(struct mor_kzip *kzip)
 {
-	struct items *units = units_of(kzip);
+	struct mor_kzip_entries *units = mor_kzip_units(kzip);
 
 	kzip->unit_order = mor_alloc(units->count * sizeof(*kzip->unit_order));
 	if (!kzip->unit_order)
@@ -219,7 +221,7 @@ static int number_units(struct mor_kzip *kzip)
 	return 0;
 }
 
-static void warn_of(const struct mor_kzip *kzip, const char *text)
+void mor_kzip_warn(const struct mor_kzip *kzip, const char *text)
 {
 	if (kzip->opt.on_warning)
 		kzip->opt.on_warning(text, kzip->opt.arg);
@@ -229,21 +231,22 @@ static int judge_contents(struct mor_kzip *kzip, mortise_error *err)
 {
 	int r = take_entries(kzip, err);
 
-	for (int place = 0; r == 0 && place < PLACES; place++)
-		r = sort_items(kzip, (enum place)place, err);
+	for (int place = 0; r == 0 && place < MOR_KZIP_PLACES; place++)
+		r = sort_items(kzip, (enum mor_kzip_place)place, err);
 	if (r < 0)
 		return r;
-	kzip->encoding = (enum mor_kzip_encoding)((kzip->items[UNITS].count ? MOR_KZIP_JSON : 0) |
-						  (kzip->items[PBUNITS].count ? MOR_KZIP_PROTO : 0));
+	kzip->encoding =
+		(enum mor_kzip_encoding)((kzip->items[MOR_KZIP_IN_UNITS].count ? MOR_KZIP_JSON : 0) |
+					 (kzip->items[MOR_KZIP_IN_PBUNITS].count ? MOR_KZIP_PROTO : 0));
 	if (kzip->encoding == MOR_KZIP_ALL) {
-		r = check_subset(kzip, UNITS, PBUNITS, err);
+		r = check_subset(kzip, MOR_KZIP_IN_UNITS, MOR_KZIP_IN_PBUNITS, err);
 		if (r == 0)
-			r = check_subset(kzip, PBUNITS, UNITS, err);
+			r = check_subset(kzip, MOR_KZIP_IN_PBUNITS, MOR_KZIP_IN_UNITS, err);
 	}
 	if (r == 0 && number_units(kzip) < 0)
 		r = mor_fail_memory(err);
 	if (r == 0 && !kzip->encoding)
-		warn_of(kzip, "there is no unit in it");
+		mor_kzip_warn(kzip, "there is no unit in it");
 	return r;
 }
 
@@ -349,271 +352,11 @@ struct mor_kzip *mor_kzip_free(struct mor_kzip *kzip)
 		return NULL;
 	if (kzip->zip)
 		zip_discard(kzip->zip);
-	for (int place = 0; place < PLACES; place++)
+	for (int place = 0; place < MOR_KZIP_PLACES; place++)
 		mor_free(kzip->items[place].item);
 	mor_free(kzip->unit_order);
 	mor_free(kzip->root);
 	mor_free(kzip->path);
 	mor_free(kzip);
 	return NULL;
-}
-
-/* ---- reading an entry ---- */
-
-struct pull {
-	struct mor_kzip *kzip;
-	const struct zipped *item;
-	enum place place;
-	mor_kzip_sink_fn *sink;
-	void *arg;
-	mortise_error *err;
-};
-
-static int damaged(const struct pull *pull, const char *why)
-{
-	return mor_fail(pull->err, MORTISE_EINPUT, "%s: %s%s: %s", pull->kzip->path, place_names[pull->place],
-			pull->item->digest, why);
-}
-
-static int check_ratio(const struct pull *pull, const zip_stat_t *stat)
-{
-	char why[100];
-
-	if (stat->size <= RATIO_FROM || stat->size / pull->kzip->opt.max_ratio <= stat->comp_size)
-		return 0;
-	snprintf(why, sizeof(why), "packed more than %" PRIu64 " to 1", pull->kzip->opt.max_ratio);
-	return damaged(pull, why);
-}
-
-/* The size in the directory. The bytes are counted again while they are read. */
-static int check_stat(const struct pull *pull, zip_stat_t *stat)
-{
-	const struct mor_kzip_options *opt = &pull->kzip->opt;
-	uint64_t limit = pull->place == FILES ? opt->max_file_bytes : opt->max_unit_bytes;
-	char why[100], shown[2][32];
-
-	if (zip_stat_index(pull->kzip->zip, pull->item->index, 0, stat) < 0)
-		return damaged(pull, zip_strerror(pull->kzip->zip));
-	if (stat->encryption_method != ZIP_EM_NONE)
-		return damaged(pull, "it is encrypted");
-	if (stat->comp_method != ZIP_CM_STORE && stat->comp_method != ZIP_CM_DEFLATE)
-		return damaged(pull, "packed in another way than store or deflate");
-	if (stat->size > limit) {
-		snprintf(why, sizeof(why), "its %s are over the limit of %s",
-			 mor_format_bytes(stat->size, shown[0]), mor_format_bytes(limit, shown[1]));
-		return damaged(pull, why);
-	}
-	return check_ratio(pull, stat);
-}
-
-static int pump(const struct pull *pull, zip_file_t *file, uint64_t size, char *piece, struct sha256_ctx *sha)
-{
-	uint64_t total = 0;
-	zip_int64_t n;
-	int r;
-
-	while ((n = zip_fread(file, piece, READ_PIECE)) > 0) {
-		total += (uint64_t)n;
-		if (total > size)
-			return damaged(pull, "it holds more than the archive's directory says");
-		if (sha)
-			mor_digest_add(sha, piece, (size_t)n);
-		r = pull->sink(piece, (size_t)n, pull->arg);
-		if (r < 0)
-			return r;
-	}
-	if (n < 0)
-		return damaged(pull, zip_file_strerror(file));
-	return total == size ? 0 : damaged(pull, "it holds less than the archive's directory says");
-}
-
-/* ret_digest NULL: the digest is not wanted. */
-static int pull_entry(const struct pull *pull, char *ret_digest)
-{
-	struct sha256_ctx sha;
-	zip_file_t *file;
-	zip_stat_t stat;
-	char *piece;
-	int r = check_stat(pull, &stat);
-
-	if (r < 0)
-		return r;
-	file = zip_fopen_index(pull->kzip->zip, pull->item->index, 0);
-	if (!file)
-		return damaged(pull, zip_strerror(pull->kzip->zip));
-	piece = mor_alloc(READ_PIECE);
-	mor_digest_begin(&sha);
-	r = piece ? pump(pull, file, stat.size, piece, ret_digest ? &sha : NULL) : mor_fail_memory(pull->err);
-	mor_free(piece);
-	zip_fclose(file);
-	if (r == 0 && ret_digest)
-		mor_digest_end(&sha, ret_digest);
-	return r;
-}
-
-static int sink_into_buf(const void *bytes, size_t len, void *arg)
-{
-	return mor_buf_append(arg, bytes, len);
-}
-
-/* ---- units ---- */
-
-const char *mor_kzip_path(const struct mor_kzip *kzip)
-{
-	return kzip->path;
-}
-
-const char *mor_kzip_root(const struct mor_kzip *kzip)
-{
-	return kzip->root;
-}
-
-enum mor_kzip_encoding mor_kzip_encoding(const struct mor_kzip *kzip)
-{
-	return kzip->encoding;
-}
-
-size_t mor_kzip_unit_count(const struct mor_kzip *kzip)
-{
-	return units_of(kzip)->count;
-}
-
-static const struct zipped *unit_item(const struct mor_kzip *kzip, size_t number)
-{
-	return &units_of(kzip)->item[kzip->unit_order[number]];
-}
-
-const char *mor_kzip_unit_digest(const struct mor_kzip *kzip, size_t number)
-{
-	return unit_item(kzip, number)->digest;
-}
-
-bool mor_kzip_unit_find(const struct mor_kzip *kzip, const char *digest, size_t *ret_number)
-{
-	const struct zipped *item = find_item(units_of(kzip), digest);
-
-	if (item)
-		*ret_number = item->number;
-	return item != NULL;
-}
-
-static bool is_named_by_text(const struct zipped *item, struct mor_slice text)
-{
-	char digest[MOR_DIGEST_SIZE];
-	struct sha256_ctx sha;
-
-	mor_digest_begin(&sha);
-	mor_digest_add(&sha, text.ptr, text.len);
-	mor_digest_end(&sha, digest);
-	return strcmp(item->digest, digest) == 0;
-}
-
-/* Writers name units differently (some hash the text). So a name other than ours is only a warning. */
-static void check_name(const struct mor_kzip *kzip, const struct zipped *item, struct mor_slice content,
-		       const struct mor_unit *unit)
-{
-	char digest[MOR_DIGEST_SIZE], text[sizeof(mortise_error) + 200];
-	mortise_error why = { 0 };
-
-	if (!kzip->opt.on_warning)
-		return;
-	if (mor_unit_digest(unit, digest, &why) < 0)
-		snprintf(text, sizeof(text), "unit %s: its digest cannot be checked: %s", item->digest,
-			 why.text);
-	else if (strcmp(digest, item->digest) != 0)
-		snprintf(text, sizeof(text), "unit %s: its digest is %s%s", item->digest, digest,
-			 is_named_by_text(item, content) ? "; it is named by that of its text" : "");
-	else
-		return;
-	warn_of(kzip, text);
-}
-
-int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **ret, mortise_error *err)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
-	bool proto = kzip->encoding & MOR_KZIP_PROTO;
-	struct pull pull = {
-		.kzip = kzip,
-		.item = unit_item(kzip, number),
-		.place = proto ? PBUNITS : UNITS,
-		.sink = sink_into_buf,
-		.arg = &bytes,
-		.err = err,
-	};
-	char place[200];
-	int r = pull_entry(&pull, NULL);
-
-	if (r < 0)
-		return r;
-	r = proto ? mor_unit_read_wire(mor_buf_view(&bytes), ret, err) :
-		    mor_unit_read_json(mor_buf_view(&bytes), kzip->opt.unit_flags, ret, err);
-	if (r < 0) {
-		snprintf(place, sizeof(place), "%.100s: %s%s", kzip->path, place_names[pull.place],
-			 pull.item->digest);
-		mor_fail_prefix(err, place);
-		return r;
-	}
-	check_name(kzip, pull.item, mor_buf_view(&bytes), *ret);
-	return 0;
-}
-
-/* ---- files ---- */
-
-size_t mor_kzip_file_count(const struct mor_kzip *kzip)
-{
-	return kzip->items[FILES].count;
-}
-
-const char *mor_kzip_file_digest(const struct mor_kzip *kzip, size_t number)
-{
-	return kzip->items[FILES].item[number].digest;
-}
-
-uint64_t mor_kzip_file_size(const struct mor_kzip *kzip, size_t number)
-{
-	return kzip->items[FILES].item[number].size;
-}
-
-bool mor_kzip_file_find(const struct mor_kzip *kzip, const char *digest, size_t *ret_number)
-{
-	const struct zipped *item = find_item(&kzip->items[FILES], digest);
-
-	if (item)
-		*ret_number = (size_t)(item - kzip->items[FILES].item);
-	return item != NULL;
-}
-
-int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_fn *sink, void *arg,
-		       mortise_error *err)
-{
-	struct pull pull = {
-		.kzip = kzip,
-		.item = find_item(&kzip->items[FILES], digest),
-		.place = FILES,
-		.sink = sink,
-		.arg = arg,
-		.err = err,
-	};
-	char content[MOR_DIGEST_SIZE], shown[100];
-	int r;
-
-	if (!pull.item)
-		return mor_fail(err, MORTISE_ENOTFOUND, "%s: no file %s in it", kzip->path,
-				mor_excerpt(mor_slice_of(digest), shown, sizeof(shown)));
-	r = pull_entry(&pull, content);
-	if (r == 0 && strcmp(content, digest) != 0)
-		r = damaged(&pull, "its content has another digest");
-	return r;
-}
-
-int mor_kzip_file_load(struct mor_kzip *kzip, const char *digest, struct mor_buf *out, mortise_error *err)
-{
-	size_t before = out->len;
-	int r = mor_kzip_file_read(kzip, digest, sink_into_buf, out, err);
-
-	if (r < 0 && mor_buf_failed(out))
-		mor_fail(err, r, "%s: %s: %s", kzip->path, digest, mortise_status_text(r));
-	if (r < 0)
-		out->len = before;
-	return r;
 }

@@ -18,8 +18,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-static const char *const place_names[] = { "files", "pbunits", "units" }; /* in the order of the archive */
-
 /* ---- entries, out of the spool ---- */
 
 /* Sorts units by their sources: neighbours share most of their headers, so staging one after the other
@@ -127,7 +125,7 @@ static bool add_entry(int spool, zip_t *zip, const struct mor_kzip_item *item)
 		mor_free(out);
 		return false;
 	}
-	snprintf(name, sizeof(name), "root/%s/%s", place_names[item->place], item->digest);
+	snprintf(name, sizeof(name), "root/%s%s", mor_kzip_places[item->place], item->digest);
 	index = zip_file_add(zip, name, source, 0);
 	if (index < 0) {
 		zip_source_free(source);

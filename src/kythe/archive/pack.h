@@ -9,8 +9,7 @@
 #include <mortise/mortise.h>
 
 #include "base/digest.h"
-
-enum mor_kzip_place { MOR_KZIP_IN_FILES, MOR_KZIP_IN_PBUNITS, MOR_KZIP_IN_UNITS };
+#include "kythe/archive/kzip_place.h"
 
 struct mor_kzip_item {
 	char digest[MOR_DIGEST_SIZE];

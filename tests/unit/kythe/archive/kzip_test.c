@@ -144,9 +144,16 @@ static void test_names(void **state)
 		       "entry \"root/units/README\" is not named by a SHA-256 digest");
 	expect_refused(ENTRIES({ "root/", NULL }, { "root/files/" EMPTY "/", NULL }),
 		       "entry \"root/files/" EMPTY "/\" is not named by a SHA-256 digest");
+	/* A unit or a file must not vanish for one flipped bit. */
+	expect_refused(ENTRIES({ "root/", NULL }, { "root/qbunits/" EMPTY, "x" }),
+		       "entry \"root/qbunits/" EMPTY
+		       "\" is damaged: one bit away from files/, pbunits/ or units/");
+	expect_refused(ENTRIES({ "root/", NULL }, { "root/units." EMPTY, "x" }),
+		       "entry \"root/units." EMPTY
+		       "\" is damaged: one bit away from files/, pbunits/ or units/");
 	/* Whatever else lies below the root is nobody's business. */
 	kzip = open_with(make_zip(ENTRIES({ "any name/", NULL }, { "any name/../../x", "x" },
-					  { "any name/notes", "x" })),
+					  { "any name/notes", "x" }, { "any name/other/" EMPTY, "x" })),
 			 (struct mor_kzip_options){ 0 });
 	assert_string_equal(mor_kzip_root(kzip), "any name");
 	assert_int_equal(mor_kzip_unit_count(kzip), 0);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An open archive, as the files of this room see it: kzip.c opens it, kzip_read.c reads what is in it. */
+#ifndef MOR_KYTHE_ARCHIVE_KZIP_OWN_H
+#define MOR_KYTHE_ARCHIVE_KZIP_OWN_H
+
+#include <zip.h>
+
+#include "base/digest.h"
+#include "kythe/archive/kzip.h"
+#include "kythe/archive/kzip_place.h"
+
+struct mor_kzip_entry {
+	char digest[MOR_DIGEST_SIZE];
+	uint64_t index, size; /* in the archive; unpacked */
+	size_t number;        /* number among its kind, in the archive's order */
+};
+
+struct mor_kzip_entries {
+	struct mor_kzip_entry *item; /* sorted by digest when all are read */
+	size_t count, room;
+};
+
+struct mor_kzip {
+	char *path, *root;
+	zip_t *zip;
+	struct mor_kzip_options opt;
+	struct mor_kzip_entries items[MOR_KZIP_PLACES];
+	size_t *unit_order; /* number of a unit -> its index in the sorted list */
+	enum mor_kzip_encoding encoding;
+};
+
+/* NULL: there is none of that name. */
+const struct mor_kzip_entry *mor_kzip_find(const struct mor_kzip_entries *items, const char *digest);
+/* Those that are read: where units are there in both encodings, the ones on the wire. */
+struct mor_kzip_entries *mor_kzip_units(const struct mor_kzip *kzip);
+void mor_kzip_warn(const struct mor_kzip *kzip, const char *text);
+
+#endif
