@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define MOR_ERROR_HOME /* the functions themselves are here */
 #include "base/error.h"
 
 #include <errno.h>

@@ -23,4 +23,12 @@ int mor_fail_prefix(mortise_error *err, const char *prefix);
 bool mor_errno_is_lack(int os_errno);
 bool mor_error_is_lack(const mortise_error *err);
 
+/* All of them return a number below 0, which the static analyzer cannot see from here. */
+#if defined(__clang_analyzer__) && !defined(MOR_ERROR_HOME)
+#define mor_fail(...)           (mor_fail(__VA_ARGS__), -1)
+#define mor_fail_errno(...)     (mor_fail_errno(__VA_ARGS__), -1)
+#define mor_fail_memory(err)    (mor_fail_memory(err), -1)
+#define mor_fail_memory_of(...) (mor_fail_memory_of(__VA_ARGS__), -1)
+#endif
+
 #endif

@@ -171,7 +171,7 @@ static void report_line(struct mor_cli *cli, const struct mor_chaos_lane lane[2]
 		if (lane[0].faults[i] + lane[1].faults[i])
 			mor_buf_printf(&text, "%s%s %llu", text.len > before ? ", " : "",
 				       mor_chaos_fault_kinds[i].name,
-				       (unsigned long long)(lane[0].faults[i] + lane[1].faults[i]));
+				       (unsigned long long)lane[0].faults[i] + lane[1].faults[i]);
 	if (text.len == before)
 		mor_buf_text(&text, "no faults");
 	mor_note_slice(cli->console, mor_buf_view(&text));

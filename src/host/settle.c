@@ -440,14 +440,12 @@ static void call_time_is_up(mortise_call *call, int64_t now)
 	call->due_ms = 0;
 	if (call->state == MOR_CALL_LATE)
 		late_timed_out(call);
-	else if (call->state == MOR_CALL_WRITING && !call->queue_ms)
-		timed_out(call, mor_call_limit_ms(call));
-	else if (call->state != MOR_CALL_SENT)
-		queue_timed_out(call);
-	else if (deadline_of(call) > now)
+	else if (call->state == MOR_CALL_SENT && deadline_of(call) > now)
 		wait_until_due(call, deadline_of(call));
-	else
+	else if (call->state == MOR_CALL_SENT || (call->state == MOR_CALL_WRITING && !call->queue_ms))
 		timed_out(call, mor_call_limit_ms(call));
+	else
+		queue_timed_out(call);
 }
 
 static void on_due(struct mor_timer *timer)

@@ -162,7 +162,7 @@ static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigne
 {
 	struct mor_path_rule rule = { .access = (uint8_t)access, .origin = (uint8_t)origin, .fd = fd }, *old;
 	size_t len = strlen(name);
-	struct stat st;
+	struct stat st = { 0 };
 	int status = fstat(fd, &st) ? -errno : 0;
 
 	if (status == 0) {

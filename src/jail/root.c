@@ -136,7 +136,7 @@ static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
 	int copy = open_tree(tree->old, rule->path + 1,
 			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
 	struct mount_attr attr;
-	struct stat st;
+	struct stat st = { 0 };
 	int status;
 
 	if (copy < 0)

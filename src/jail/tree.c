@@ -95,7 +95,7 @@ static void kill_children(void)
 /* The number of reaped children, or -ECHILD if no child is left. */
 static int reap(pid_t main_pid, struct mor_ended *main_end)
 {
-	struct mor_ended ended;
+	struct mor_ended ended = { 0 };
 	int count = 0, r;
 
 	while ((r = mor_wait_child(-1, WNOHANG, &ended)) > 0) {

@@ -123,7 +123,8 @@ static int try_line(struct mor_records *records, struct mor_slice *ret, mortise_
 	for (;;) {
 		struct mor_slice have = waiting(records);
 		size_t unseen = have.len - records->scanned;
-		const char *newline = unseen ? memchr(have.ptr + records->scanned, '\n', unseen) : NULL;
+		const char *newline =
+			have.ptr && unseen ? memchr(have.ptr + records->scanned, '\n', unseen) : NULL;
 		size_t len = newline ? (size_t)(newline - have.ptr) : have.len;
 
 		if (len > limit)
