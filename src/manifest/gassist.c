@@ -214,7 +214,6 @@ static int read_functions(struct mor_load *load)
 static int mark_passthrough(struct mor_load *load)
 {
 	const struct mor_value *actions = mor_doc_root(load->m->actions);
-	MOR_CLEAN(mor_doc) struct mor_doc *before = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 	struct mor_json_iter it = mor_json_iter(mor_json_at(actions, "/0"));
@@ -231,7 +230,7 @@ static int mark_passthrough(struct mor_load *load)
 	mor_w_pair_bool(&w, "passthrough", true);
 	mor_w_end(&w);
 	mor_w_end(&w);
-	before = mor_take(&load->m->actions);
+	mor_doc_free(mor_take(&load->m->actions));
 	return mor_actions_keep(load, &json);
 }
 

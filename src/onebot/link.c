@@ -348,7 +348,7 @@ static bool ends_with(struct mor_slice text, const char *end)
 {
 	size_t len = strlen(end);
 
-	return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
+	return text.ptr && text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
 }
 
 /* By its header, else by its path, as in the standard for forward connections. */
@@ -356,9 +356,11 @@ static enum mor_onebot_role role_of(const struct mor_http *head)
 {
 	struct mor_slice role = mor_http_header(head, "X-Client-Role"), path = mor_http_path(head);
 
-	if (role.len == 3 ? strncasecmp(role.ptr, "API", 3) == 0 : !role.ptr && ends_with(path, "/api"))
+	if (role.ptr && role.len == 3 ? strncasecmp(role.ptr, "API", 3) == 0 :
+					!role.ptr && ends_with(path, "/api"))
 		return MOR_ONEBOT_CALLS;
-	if (role.len == 5 ? strncasecmp(role.ptr, "Event", 5) == 0 : !role.ptr && ends_with(path, "/event"))
+	if (role.ptr && role.len == 5 ? strncasecmp(role.ptr, "Event", 5) == 0 :
+					!role.ptr && ends_with(path, "/event"))
 		return MOR_ONEBOT_EVENTS;
 	return MOR_ONEBOT_UNIVERSAL;
 }

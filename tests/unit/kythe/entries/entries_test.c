@@ -199,8 +199,7 @@ static void test_json_spellings(void **state)
 	static const char *const records[] = {
 		"{\"source\":{\"signature\":\"s\",\"corpus\":\"c\"},\"factName\":\"/f\",\"factValue\":\"AP8\"}",
 		"{\"fact_value\":\"AP8=\",\"source\":{\"corpus\":\"c\",\"signature\":\"s\",\"root\":null},\"target\":null,\"fact_name\":\"/f\",\"edgeKind\":\"\"}",
-		" "
-		"{\"fact_value\":\"AAAA\",\"fact_value\":\"AP8=\",\"source\":{\"corpus\":\"c\",\"signature\":\"s\"},\"fact_name\":\"/f\"} ",
+		"\t{\"fact_value\":\"AAAA\",\"fact_value\":\"AP8=\",\"source\":{\"corpus\":\"c\",\"signature\":\"s\"},\"fact_name\":\"/f\"} ",
 	};
 
 	(void)state;
