@@ -237,9 +237,9 @@ class Resume(Runs):
             )
         self.journal.write_bytes(b"something else\n")
         self.partial.write_bytes(partial)
-        self.refused(kzip, text="no journal of mortise index")
+        self.refused(kzip, text="not a journal of mortise index")
         self.journal.write_bytes(good.replace(b"mortise-index 2", b"mortise-index 1"))
-        self.refused(kzip, text="of another version of mortise")
+        self.refused(kzip, text="from another version of mortise")
 
     def test_damaged_output(self):
         """A bit that flips in what was written, or bytes that are gone."""
@@ -258,7 +258,7 @@ class Resume(Runs):
     def test_needs_a_file(self):
         done = self.index(self.kzip(simple(1)), "--resume", "-o", "/dev/null")
         self.assertEqual(done.code, 4, done.err)
-        self.assertIn("/dev/null is no file that could be replaced", done.err)
+        self.assertIn("/dev/null is not a file that can be replaced", done.err)
 
     def test_in_its_place(self):
         """The result appears whole, behind a link as well; what was there stays until then."""
@@ -320,7 +320,7 @@ class Resume(Runs):
         for words in ([], ["--resume"]):
             done = self.index(kzip, "-o", self.result, *words)
             self.assertEqual(done.code, 4, done.err)
-            self.assertIn("another run writes it", done.err)
+            self.assertIn("another run is writing it", done.err)
         self.let_go()
         self.assertEqual(process.wait(LIMIT), 0)
         self.assertTrue(self.result.stat().st_size > 0)

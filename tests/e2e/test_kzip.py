@@ -120,7 +120,7 @@ class Verdicts(KzipCase):
         self.assertEqual(done.code, 0)
         self.assertRegex(
             done.err,
-            rf"^warning: .*: unit {sha(unit)}: its digest is [0-9a-f]{{64}}; it is named by that of its text\n$",
+            rf"^warning: .*: unit {sha(unit)}: its digest is [0-9a-f]{{64}}; its name is the digest of its text\n$",
         )
         self.assertEqual(len(done.json["units"][0]["details"]), 2)
 
@@ -188,7 +188,7 @@ class Verdicts(KzipCase):
         path = self.zip(
             "twice.kzip", [("root/", b""), (f"root/files/{EMPTY}", b""), (f"root/files/{EMPTY}", b"")]
         )
-        self.assertIn("is there twice", self.fails(4, "input", "kzip", "info", path).err)
+        self.assertIn("is in it twice", self.fails(4, "input", "kzip", "info", path).err)
 
     def test_hostile_names_touch_nothing(self):
         for name in ("../../escaped", "/tmp/escaped", "root/files/../../escaped", "root/units/\n"):

@@ -93,7 +93,7 @@ static int take_root(struct mor_kzip *kzip, const char *name, mortise_error *err
 	size_t len = strlen(name);
 
 	if (len < 2 || strchr(name, '/') != name + len - 1)
-		return refuse_entry(name, "comes first, where a kzip has its root directory", err);
+		return refuse_entry(name, "comes first, but the first entry must be the root directory", err);
 	kzip->root = mor_strndup(name, len - 1);
 	return kzip->root ? 0 : mor_fail_memory(err);
 }
@@ -161,7 +161,7 @@ static int take_entries(struct mor_kzip *kzip, mortise_error *err)
 	int r = 0;
 
 	if (count <= 0)
-		return mor_fail(err, MORTISE_EINPUT, "the archive is empty: not even a root directory");
+		return mor_fail(err, MORTISE_EINPUT, "the archive is empty: it has no root directory");
 	if ((uint64_t)count > kzip->opt.max_entries)
 		return mor_fail(err, MORTISE_EINPUT, "%" PRId64 " entries are over the limit of %" PRIu64,
 				(int64_t)count, kzip->opt.max_entries);
@@ -186,7 +186,7 @@ static int sort_items(struct mor_kzip *kzip, enum mor_kzip_place place, mortise_
 		qsort(items->item, items->count, sizeof(*items->item), by_digest);
 	for (size_t i = 1; i < items->count; i++)
 		if (strcmp(items->item[i - 1].digest, items->item[i].digest) == 0)
-			return mor_fail(err, MORTISE_EINPUT, "%s%s is there twice", mor_kzip_places[place],
+			return mor_fail(err, MORTISE_EINPUT, "%s%s is in it twice", mor_kzip_places[place],
 					items->item[i].digest);
 	return 0;
 }
@@ -296,7 +296,7 @@ static int check_path(const char *path, mortise_error *err)
 				      errno == ENOENT || errno == ENOTDIR ? MORTISE_ENOTFOUND : MORTISE_EINPUT,
 				      errno, "it cannot be opened");
 	if (!S_ISREG(info.st_mode))
-		return mor_fail(err, MORTISE_EINPUT, "not a kzip: it is no regular file");
+		return mor_fail(err, MORTISE_EINPUT, "not a kzip: it is not a regular file");
 	if (info.st_size == 0)
 		return mor_fail(err, MORTISE_EINPUT, "not a kzip: the file is empty");
 	return 0;

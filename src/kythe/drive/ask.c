@@ -42,7 +42,7 @@ static int read_types(const struct mor_value *params, struct mor_buf *out, morti
 		r = add_type(mor_json_string(it.value), out);
 		if (r == MORTISE_EINPUT)
 			return mor_fail(err, r,
-					"\"%.100s\" is no analysis type: words after slashes, such as "
+					"\"%.100s\" is not an analysis type: use words after slashes, such as "
 					"/kythe/index/java",
 					mor_json_text(it.value, ""));
 	}
@@ -53,7 +53,7 @@ static int read_types(const struct mor_value *params, struct mor_buf *out, morti
 		mor_buf_slice(&type, language);
 		r = add_type(mor_buf_view(&type), out);
 		if (r == MORTISE_EINPUT)
-			return mor_fail(err, r, "\"%.100s\" is no language", language.ptr);
+			return mor_fail(err, r, "\"%.100s\" is not a language", language.ptr);
 	}
 	return r;
 }

@@ -90,21 +90,20 @@ static int judge_head(struct mor_slice text, struct mor_slice want, mortise_erro
 		return 1;
 	if (text.len < name || memcmp(text.ptr, NAME, name) != 0)
 		return mor_fail(err, MORTISE_EINPUT,
-				"this is no journal of mortise index: run it again without --resume");
+				"this is not a journal of mortise index: run it again without --resume");
 	if (text.len < version || memcmp(text.ptr, NAME VERSION, version) != 0)
-		return mor_fail(
-			err, MORTISE_EINPUT,
-			"it is of another version of mortise, which this one cannot go on from: run it again "
-			"without --resume");
+		return mor_fail(err, MORTISE_EINPUT,
+				"it comes from another version of mortise, and this one cannot continue it: "
+				"run it again without --resume");
 	/* Its checksum is right, so it belongs to another run. */
 	if (take_line(text, 0, &line) && line.len == want.len - 1) {
 		struct mor_slice sum = { line.ptr + line.len - HEX, HEX };
 		uint64_t check;
 
 		if (take_number(&sum, 16, &check) && check == mor_sum(line.ptr, line.len - HEX, 0))
-			return mor_fail(
-				err, MORTISE_EINPUT,
-				"it is of a run with other records or options: run it again without --resume");
+			return mor_fail(err, MORTISE_EINPUT,
+					"it comes from a run with other records or options: run it again "
+					"without --resume");
 	}
 	return mor_fail(err, MORTISE_EPROTO, "line 1 is damaged");
 }

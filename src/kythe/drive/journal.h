@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal of a run, as text: what is settled, one line per unit in the order of the input. Pure:
- * files are result's.
+ * The journal of a run, as text: one line per settled unit, in the order of the input. The files themselves
+ * are in result.h.
  *
  *	mortise-index 2 IDENTITY CHECK
  *	CHECK done UNIT BYTES SUM
  *	CHECK failed UNIT BYTES SUM CODE why it failed
  *
- * CODE is the status that it failed with, without its sign. BYTES is how long the output is after the unit, SUM
- * the sum of the unit's own bytes in it (sum.h). CHECK is the sum of its line without it, after the CHECK of
- * the line before: a bit that flips, a line that goes or one that comes from elsewhere shows.
+ * CODE is the status of the failure, without its sign. BYTES is the length of the output after the unit, SUM
+ * the checksum of the unit's own bytes in it (sum.h). CHECK is the checksum of the rest of the line, and
+ * depends on the CHECK of the line before: so a changed bit, a missing line or a foreign line is found.
  */
 #ifndef MOR_KYTHE_DRIVE_JOURNAL_H
 #define MOR_KYTHE_DRIVE_JOURNAL_H

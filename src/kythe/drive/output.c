@@ -130,7 +130,7 @@ static int open_output(struct worker *worker, struct mor_unit_output *ret, morti
 		return mor_fail_errno(err, MORTISE_EINPUT, errno, "its output");
 	if (fstat(ret->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		mor_fd_close(&ret->fd);
-		return mor_fail(err, MORTISE_EINPUT, "its output is no file any more");
+		return mor_fail(err, MORTISE_EINPUT, "its output is not a file any more");
 	}
 	ret->size = (uint64_t)st.st_size;
 	return 0;

@@ -111,8 +111,7 @@ static int check_line(const struct mor_result *result, const struct mor_journal_
 
 	if (line->unit != result->next || line->unit >= result->opt.units || line->bytes < result->bytes)
 		return mor_fail(err, MORTISE_EPROTO,
-				"a line for unit %" PRIu64 " does not follow from those before it",
-				line->unit + 1);
+				"a line for unit %" PRIu64 " does not fit the lines before it", line->unit + 1);
 	r = sum_part(result, result->bytes, line->bytes, &sum, err);
 	if (r == 0 && sum != line->sum)
 		r = mor_fail(err, MORTISE_EPROTO, "the bytes of unit %zu in %s are not those that were written",
@@ -202,7 +201,8 @@ static int open_journal(struct mor_result *result, mortise_error *err)
 		if (result->journal < 0)
 			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
 		if (flock(result->journal, LOCK_EX | LOCK_NB) < 0)
-			return mor_fail(err, MORTISE_EINPUT, "%s: another run writes it", result->journal_path);
+			return mor_fail(err, MORTISE_EINPUT, "%s: another run is writing it",
+					result->journal_path);
 		if (fstat(result->journal, &st) < 0)
 			return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
 	}
@@ -239,7 +239,8 @@ static int open_stream(struct mor_result *result, mortise_error *err)
 {
 	if (result->opt.resume)
 		return mor_fail(err, MORTISE_EINPUT,
-				"%s is no file that could be replaced, and has no journal: --resume needs one",
+				"%s is not a file that can be replaced, so it has no journal: --resume needs "
+				"one",
 				result->opt.path);
 	result->out = mor_outplace_open(&result->place);
 	return result->out < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->opt.path) : 0;

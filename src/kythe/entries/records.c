@@ -95,7 +95,7 @@ static int try_delimited(struct mor_records *records, struct mor_slice *ret, mor
 
 	if (head < 0)
 		return mor_fail(err, MORTISE_EINPUT,
-				"record %" PRIu64 " at byte %" PRIu64 ": its length is no varint",
+				"record %" PRIu64 " at byte %" PRIu64 ": its length is not a varint",
 				records->count + 1, records->offset);
 	if (head == 0)
 		return 0;

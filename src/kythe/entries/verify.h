@@ -3,7 +3,7 @@
  * Checks a graph against goals written in the comments of its own sources:
  *
  *	//- @foo defines/binding F        the anchor at "foo" on the next line has that edge to some F
- *	//- F.node/kind function          that F has this fact; F is the same F all over
+ *	//- F.node/kind function          that F has this fact; F is the same everywhere
  *	int foo(void);
  *
  * The language is that of Kythe's verifier; docs/reference/verify-entries.md describes it: edges (with

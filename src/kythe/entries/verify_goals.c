@@ -24,7 +24,7 @@ static int know_file(struct reader *r)
 		return 0;
 	return mor_goal_complain(
 		r, r->token.line, r->token.column,
-		"no file node in the stream has this text (/kythe/text): is it the stream of this very "
+		"no file node in the stream has this text (/kythe/text): was the stream made from this "
 		"source?");
 }
 

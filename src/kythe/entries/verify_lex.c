@@ -90,7 +90,7 @@ static int take_string(struct reader *r)
 			c = unescape_char(*++r->at);
 		if (!c)
 			return mor_goal_complain(r, r->line, (uint32_t)(r->at - r->line_start),
-						 "no such escape in a string: \\\" \\\\ \\n and \\t are there");
+						 "unknown escape in a string: use \\\" \\\\ \\n or \\t");
 		mor_buf_byte(&r->scratch, c);
 	}
 	if (r->at == r->end)
@@ -132,7 +132,7 @@ static int take_at(struct reader *r)
 			t->target = mark == '+' ? r->line + number : number;
 			if (t->target <= r->line)
 				return mor_goal_complain(r, t->line, t->column,
-							 "an anchor looks at a line below its goal");
+							 "an anchor must be on a line below its goal");
 		}
 	}
 	if (r->at < r->end && *r->at == '"') {
@@ -178,7 +178,7 @@ int mor_goal_token(struct reader *r)
 	else if (digit(*r->at))
 		return take_number(r, &number) ?
 			       0 :
-			       mor_goal_complain(r, r->token.line, r->token.column, "too big a number");
+			       mor_goal_complain(r, r->token.line, r->token.column, "this number is too large");
 	else if (strchr(".,=(){}!?", *r->at))
 		r->at++;
 	else
@@ -240,7 +240,7 @@ int mor_goal_find(struct reader *r, const struct token *t, const char **ret)
 	end = line.ptr + line.len;
 	if (mor_goal_line(r->v, line.ptr, end).ptr)
 		return mor_goal_complain(r, t->line, t->column,
-					 "the line that this anchor looks at holds goals, and no code");
+					 "the line that this anchor looks at holds goals, not code");
 	found = find_text(line.ptr, end, t->text);
 	for (uint64_t n = t->match; n > 0 && found; n--)
 		found = find_text(found + 1, end, t->text);

@@ -232,7 +232,7 @@ static void describe_neighbours(const struct search *s, mor_atom subject, struct
 	struct mor_triple near[5];
 	size_t count = mor_graph_about(s->v->graph, subject, near, 5);
 
-	mor_buf_text(out, count ? "; what it has: " : "; the graph says nothing of it");
+	mor_buf_text(out, count ? "; what it has: " : "; the graph says nothing about it");
 	for (size_t i = 0; i < count && i < 4; i++) {
 		struct mor_slice label = mor_graph_slice(s->v->graph, near[i].label);
 
@@ -512,10 +512,11 @@ static int check_singletons(const struct mor_verifier *v, mortise_error *err)
 		const struct variable *var = &v->variables[i];
 
 		if (var->uses == 1 && var->name[0] != '_')
-			return mor_fail(err, MORTISE_EINPUT,
-					"%s:%u:%u: variable %s stands only here: a slip? write _%s, or _, if "
-					"it is meant",
-					v->files[var->file], var->line, var->column, var->name, var->name);
+			return mor_fail(
+				err, MORTISE_EINPUT,
+				"%s:%u:%u: variable %s is used only here: is that a mistake? If not, write _%s "
+				"or _",
+				v->files[var->file], var->line, var->column, var->name, var->name);
 	}
 	return 0;
 }
@@ -556,7 +557,7 @@ int mor_verifier_run(struct mor_verifier *verifier, mor_verify_fn *tell_fn, void
 	r = make_tables(&run) ? solve_islands(&run) : MORTISE_ENOMEM;
 	free_tables(&run);
 	if (r == MORTISE_ELIMIT)
-		return mor_fail(err, r, "gave up after %llu steps: the goals leave too many ways open",
+		return mor_fail(err, r, "gave up after %llu steps: there are too many ways to meet the goals",
 				(unsigned long long)verifier->opt.steps);
 	if (r < 0)
 		return mor_fail_memory(err);

@@ -104,7 +104,7 @@ static char *tree_path(const struct mor_input *input, const char *working_dir, e
 	}
 	memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
 	if (!*path.data) {
-		mor_fail(err, MORTISE_EINPUT, "\"%s\" is no path of a file", input->path);
+		mor_fail(err, MORTISE_EINPUT, "\"%s\" is not the path of a file", input->path);
 		mor_buf_fini(&path);
 		return NULL;
 	}

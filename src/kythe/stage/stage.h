@@ -2,10 +2,10 @@
 /*
  * Staging: the files of a record, put where an analyzer will find them.
  *
- * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/DIGEST); what was
- * there before, and is what it was, is not written again (blobs.h). A stage is a directory tree of hard links
- * into it: CACHE/stages/OWNER/N/usr/include/x.h for the record's /usr/include/x.h. Equal contents are one
- * inode. OWNER is locked while its stager lives.
+ * Contents are kept once, by digest, in a cache that outlives units and runs (CACHE/blobs/DIGEST); what is
+ * there already, unchanged, is not written again (blobs.h). A stage is a directory tree of hard links into it:
+ * CACHE/stages/OWNER/N/usr/include/x.h for the record's /usr/include/x.h. Equal contents are one inode. OWNER
+ * is locked while its stager lives.
  *
  * Paths come from archives and are hostile. They are cleaned as text against the working directory before
  * anything is made, a stage holds no symbolic links, and everything is made relative to the stage's own

@@ -252,7 +252,7 @@ static int put_any(struct mor_buf *out, uint32_t field, const struct mor_any *an
 		mor_pb_put_bytes(&inside, 2, any->value);
 	if (any->json.ptr && parts == WIRE_ONLY)
 		return mor_fail(err, MORTISE_EUNSUPPORTED,
-				"details of the type \"%s\" are unknown here: JSON of it cannot be turned into "
+				"details have the unknown type \"%s\": their JSON cannot be turned into "
 				"protobuf",
 				any->type_url);
 	if (any->json.ptr)

@@ -97,8 +97,8 @@ const char *mor_unit_title(const struct mor_unit *unit);
 /* ---- an AnalyzeReply and its pieces ---- */
 
 /* The whole of it: workingDir, inputs, arguments, environment, output, entryContext, outputKey, details, and
- * `input` for those who read the example and not the table (decision 4 of docs/dialects/kythe.md). The
- * directory is what the analyzer is told, which is the unit's own unless that is "". */
+ * `input` for analyzers that follow the example and not the table (decision 4 of docs/dialects/kythe.md).
+ * working_dir is the directory that the analyzer is told: the unit's own unless that is "". */
 void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output,
 			 struct mor_writer *w);
 

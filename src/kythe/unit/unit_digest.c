@@ -48,7 +48,7 @@ static void add_input(struct sha256_ctx *sha, const struct mor_input *input)
 static int add_detail(struct sha256_ctx *sha, const struct mor_any *any, mortise_error *err)
 {
 	if (any->json.ptr)
-		return mor_fail(err, MORTISE_EUNSUPPORTED, "the details of the type \"%s\" are unknown here",
+		return mor_fail(err, MORTISE_EUNSUPPORTED, "its details have the unknown type \"%s\"",
 				any->type_url);
 	add_tag(sha, "DET\n");
 	add_text(sha, any->type_url);

@@ -120,10 +120,12 @@ static void test_not_a_kzip(void **state)
 	expect_refused(ENTRIES({ "units/", NULL }, { "files/", NULL }),
 		       "entry \"files/\" lies outside the root directory");
 	expect_refused(ENTRIES({ "root/files/" EMPTY, "" }),
-		       "entry \"root/files/" EMPTY "\" comes first, where a kzip has its root directory");
+		       "entry \"root/files/" EMPTY
+		       "\" comes first, but the first entry must be the root directory");
 	expect_refused(ENTRIES({ "a/b/", NULL }),
-		       "entry \"a/b/\" comes first, where a kzip has its root directory");
-	expect_refused(ENTRIES({ "/", NULL }), "entry \"/\" comes first, where a kzip has its root directory");
+		       "entry \"a/b/\" comes first, but the first entry must be the root directory");
+	expect_refused(ENTRIES({ "/", NULL }),
+		       "entry \"/\" comes first, but the first entry must be the root directory");
 }
 
 /* Hostile names are compared and refused, never followed. */

@@ -43,9 +43,9 @@ static void types_that_are_none(void **state)
 	begin(&rig);
 	greets(&rig);
 	asks_for(&rig, "{\"types\":[\"/ok\",\"/a//b\"]}");
-	assert_says(hears(), "\"code\":-32602,\"message\":\"\\\"/a//b\\\" is no analysis type");
+	assert_says(hears(), "\"code\":-32602,\"message\":\"\\\"/a//b\\\" is not an analysis type");
 	asks_for(&rig, "{\"language\":\"a b\"}");
-	assert_says(hears(), "\\\"a b\\\" is no language");
+	assert_says(hears(), "\\\"a b\\\" is not a language");
 	asks(&rig); /* it may ask again */
 	gets(&rig, "u0.c");
 	close_rig(&rig);

@@ -105,9 +105,9 @@ static void heads_that_are_refused(void **state)
 	(void)state;
 	opened("", 0, "");
 	opened("mortise-index", 0, "");
-	opened("m\n", MORTISE_EINPUT, "no journal of mortise index");
-	opened("something else\n", MORTISE_EINPUT, "no journal of mortise index");
-	opened("mortise-index 1 " MINE "\n", MORTISE_EINPUT, "of another version");
+	opened("m\n", MORTISE_EINPUT, "not a journal of mortise index");
+	opened("something else\n", MORTISE_EINPUT, "not a journal of mortise index");
+	opened("mortise-index 1 " MINE "\n", MORTISE_EINPUT, "from another version");
 	opened("mortise-index 2 " MINE " 0000000000000000\n", MORTISE_EPROTO, "line 1 is damaged");
 	opened("mortise-index 2 " MINE "\n", MORTISE_EPROTO, "line 1 is damaged");
 	mor_journal_head(OTHER, &check, &other);

@@ -263,10 +263,10 @@ static void test_journal_refused(void **state)
 	static const struct {
 		const char *journal, *text;
 	} cases[] = {
-		{ "something else\n", "this is no journal of mortise index" },
-		{ "mortise-index 1 " IDENTITY "\n", "of another version of mortise" },
-		{ "mortise-index 1 " IDENTITY "\ndone 0 5\n", "of another version of mortise" },
-		{ "mortise-index 3 \n", "of another version of mortise" },
+		{ "something else\n", "this is not a journal of mortise index" },
+		{ "mortise-index 1 " IDENTITY "\n", "from another version of mortise" },
+		{ "mortise-index 1 " IDENTITY "\ndone 0 5\n", "from another version of mortise" },
+		{ "mortise-index 3 \n", "from another version of mortise" },
 	};
 	MOR_CLEAN(mor_buf) struct mor_buf other = MOR_BUF_INIT;
 
@@ -278,7 +278,7 @@ static void test_journal_refused(void **state)
 	}
 	put_head("ffff456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", &other);
 	put_file("out.journal", mor_buf_view(&other));
-	expect_refused("it is of a run with other records or options");
+	expect_refused("it comes from a run with other records or options");
 	unlink(in_dir("out.journal"));
 	unlink(in_dir("out.partial"));
 }
@@ -333,7 +333,7 @@ static void test_two_at_once(void **state)
 
 	(void)state;
 	settle(first, 0);
-	expect_refused("another run writes it");
+	expect_refused("another run is writing it");
 	finish(first);
 }
 

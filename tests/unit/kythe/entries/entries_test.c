@@ -131,7 +131,7 @@ static void test_truncated(void **state)
 							      "record 2 at byte 17: the stream ends inside it");
 	}
 	REFUSED("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", MOR_STREAM_PROTOBUF, MORTISE_EINPUT,
-		"record 1 at byte 0: its length is no varint");
+		"record 1 at byte 0: its length is not a varint");
 	REFUSED("\x80", MOR_STREAM_JSON, MORTISE_EINPUT, "record 1 at byte 0: the stream ends inside it");
 }
 

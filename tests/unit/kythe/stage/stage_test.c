@@ -229,7 +229,7 @@ static void test_no_path(void **state)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		struct mor_unit unit = unit_of("/", INPUTS(INPUT(paths[i], 2)));
 
-		expect_refused(&unit, MOR_STAGE_ROOT, "is no path of a file");
+		expect_refused(&unit, MOR_STAGE_ROOT, "is not the path of a file");
 	}
 }
 
