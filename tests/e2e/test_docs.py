@@ -19,12 +19,13 @@ DIALECTS = {
 }
 INDEX = {
     "index": "index",
+    "command": "index_command",
     "hostile": "index_hostile",
     "view": "index_view",
     "resume": "index_resume",
     "clang": "index_clang",
 }
-PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk|index|hostile|view|resume|clang)[:/]\S+$")
+PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk|index|command|hostile|view|resume|clang)[:/]\S+$")
 
 
 @functools.cache
