@@ -147,11 +147,19 @@ static void test_warnings(void **state)
 		       "bot.toml:6:1: bot.admins is not known and ignored");
 }
 
+struct bot_fault {
+	const char *toml, *text;
+};
+
+static void refuse_bots(const struct bot_fault *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		refuse_bot(cases[i].toml, cases[i].text);
+}
+
 static void test_faults(void **state)
 {
-	static const struct {
-		const char *toml, *text;
-	} cases[] = {
+	static const struct bot_fault cases[] = {
 		{ "", "bot.toml:1:1: [external-plugin-bridge] is missing: write it with its plugins, "
 		      "[external-plugin-bridge.plugins.NAME] command = \"…\"" },
 		{ "[external-plugin-bridge]\nenabled = false\n",
@@ -167,6 +175,15 @@ static void test_faults(void **state)
 		{ HEAD "plugins.a = 1\n",
 		  "bot.toml:3:9: external-plugin-bridge.plugins.a must be a table with a name: "
 		  "[external-plugin-bridge.plugins.NAME]" },
+	};
+
+	(void)state;
+	refuse_bots(cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void test_faults_of_a_plugin(void **state)
+{
+	static const struct bot_fault cases[] = {
 		{ ONE,
 		  "bot.toml:3:33: external-plugin-bridge.plugins.a.command is missing: name the program to "
 		  "run" },
@@ -213,8 +230,7 @@ static void test_faults(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		refuse_bot(cases[i].toml, cases[i].text);
+	refuse_bots(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 #define BOT ONE "command = \"x\"\n[bot]\n"
@@ -357,10 +373,11 @@ static void test_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TREE_TEST(test_all_keys),       TREE_TEST(test_defaults), TREE_TEST(test_paths),
-		TREE_TEST(test_order),          TREE_TEST(test_timeouts), TREE_TEST(test_warnings),
-		TREE_TEST(test_faults),         TREE_TEST(test_no_toml),  TREE_TEST(test_network),
-		TREE_TEST(test_network_faults), TREE_TEST(test_same),     TREE_TEST(test_allocations),
+		TREE_TEST(test_all_keys),    TREE_TEST(test_defaults),           TREE_TEST(test_paths),
+		TREE_TEST(test_order),       TREE_TEST(test_timeouts),           TREE_TEST(test_warnings),
+		TREE_TEST(test_faults),      TREE_TEST(test_faults_of_a_plugin), TREE_TEST(test_no_toml),
+		TREE_TEST(test_network),     TREE_TEST(test_network_faults),     TREE_TEST(test_same),
+		TREE_TEST(test_allocations),
 	};
 
 	return mor_run_group("manifest/bot", tests);

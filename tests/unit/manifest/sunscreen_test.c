@@ -321,11 +321,24 @@ static void test_json_launch(void **state)
 	mor_manifest_free(m);
 }
 
+struct json_fault {
+	const char *json, *text;
+};
+
+static void refuse_jsons(const struct json_fault *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char text[400];
+
+		snprintf(text, sizeof(text), "h/sunscreen-plugin.json%s", cases[i].text);
+		put("h/sunscreen-plugin.json", cases[i].json);
+		refuse("h", MORTISE_EMANIFEST, text);
+	}
+}
+
 static void test_json_refused(void **state)
 {
-	static const struct {
-		const char *json, *text;
-	} cases[] = {
+	static const struct json_fault cases[] = {
 		{ "{\"version\":\"1.0.0\"}", ":1:1: /name is missing: it must be a string" },
 		{ "{\"name\":\"x\"}", ":1:1: /version is missing: it must be a version such as \"1.2.0\"" },
 		{ "{" ID "}", ":1:1: /transport is missing: it must be \"stdio-jsonrpc\" or \"grpc\"" },
@@ -347,6 +360,26 @@ static void test_json_refused(void **state)
 		  ":2:17: /capabilities/spawn is not known: use one of network, filesystem" },
 		{ "{" RUN ",\n\"capabilities\":{\"filesystem\":[\"home\"]}}",
 		  ":2:17: /capabilities/filesystem is \"home\": it must be \"workspace\" or \"scratch\"" },
+		{ "{\"name\":\"../../../T\",\"version\":\"1.0.0\",\"transport\":\"grpc\"}",
+		  ":1:2: /name is \"../../../T\": use letters, digits and \"._+-\", a letter or digit first" },
+		{ "{\"name\":\"x\",\"version\":\"1\",\"transport\":\"grpc\"}",
+		  ":1:13: /version is \"1\": write it as MAJOR.MINOR.PATCH" },
+		{ "{\"name\":\"x\",\"version\":\"vv1.0.0\",\"transport\":\"grpc\"}",
+		  ":1:13: /version is \"vv1.0.0\": write it as MAJOR.MINOR.PATCH" },
+		{ "{\"name\":\"x\",\"version\":\"1.0.0-\",\"transport\":\"grpc\"}",
+		  ":1:13: /version is \"1.0.0-\": write it as MAJOR.MINOR.PATCH" },
+		{ "{" ID ",\"transport\":\"tcp\"}",
+		  ":1:35: /transport is \"tcp\": use \"stdio-jsonrpc\" or \"grpc\"" },
+	};
+
+	(void)state;
+	refuse_jsons(cases, sizeof(cases) / sizeof(*cases));
+	assert_int_equal(mortise_status_exit_code(MORTISE_EMANIFEST), 3);
+}
+
+static void test_json_commands_refused(void **state)
+{
+	static const struct json_fault cases[] = {
 		{ "{" RUN ",\n\"commands\":[{\"name\":\"a\",\"kind\":\"app\",\"summry\":\"\"}]}",
 		  ":2:38: /commands/0/summry is not known: did you mean \"summary\"?" },
 		{ "{" RUN ",\n\"commands\":[{\"name\":\"a\"}]}",
@@ -366,27 +399,10 @@ static void test_json_refused(void **state)
 		  ":2:1: /hooks holds something that is not a string: it must be an array of strings" },
 		{ "{" RUN ",\n\"hooks\":[\"a:b\"]}",
 		  ":2:10: /hooks/0 is \"a:b\": use letters, digits and \"._+-\", a letter or digit first" },
-		{ "{\"name\":\"../../../T\",\"version\":\"1.0.0\",\"transport\":\"grpc\"}",
-		  ":1:2: /name is \"../../../T\": use letters, digits and \"._+-\", a letter or digit first" },
-		{ "{\"name\":\"x\",\"version\":\"1\",\"transport\":\"grpc\"}",
-		  ":1:13: /version is \"1\": write it as MAJOR.MINOR.PATCH" },
-		{ "{\"name\":\"x\",\"version\":\"vv1.0.0\",\"transport\":\"grpc\"}",
-		  ":1:13: /version is \"vv1.0.0\": write it as MAJOR.MINOR.PATCH" },
-		{ "{\"name\":\"x\",\"version\":\"1.0.0-\",\"transport\":\"grpc\"}",
-		  ":1:13: /version is \"1.0.0-\": write it as MAJOR.MINOR.PATCH" },
-		{ "{" ID ",\"transport\":\"tcp\"}",
-		  ":1:35: /transport is \"tcp\": use \"stdio-jsonrpc\" or \"grpc\"" },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char text[400];
-
-		snprintf(text, sizeof(text), "h/sunscreen-plugin.json%s", cases[i].text);
-		put("h/sunscreen-plugin.json", cases[i].json);
-		refuse("h", MORTISE_EMANIFEST, text);
-	}
-	assert_int_equal(mortise_status_exit_code(MORTISE_EMANIFEST), 3);
+	refuse_jsons(cases, sizeof(cases) / sizeof(*cases));
 }
 
 static void test_json_versions(void **state)
@@ -455,6 +471,7 @@ int main(void)
 		TREE_TEST(test_json),
 		TREE_TEST(test_json_launch),
 		TREE_TEST(test_json_refused),
+		TREE_TEST(test_json_commands_refused),
 		TREE_TEST(test_json_versions),
 		TREE_TEST(test_grpc),
 		TREE_TEST(test_entrypoint_stays_inside),
