@@ -48,6 +48,7 @@ static void to_network(struct answer *answer, struct mor_onebot_target target, w
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_bot_api_call *call = mor_bot_api_new(answer->seat, answer->walk, target, answer->index);
+	struct mor_slice text = { 0 };
 	char echo[sizeof(answer->echo) + 24];
 
 	if (!call) {
@@ -56,8 +57,9 @@ static void to_network(struct answer *answer, struct mor_onebot_target target, w
 	}
 	snprintf(echo, sizeof(echo), "%s/%llu", answer->echo, (unsigned long long)call->number);
 	write(target, content, echo, &json);
-	if (mor_bot_api_put(answer->seat->run, call,
-			    mor_buf_failed(&json) ? (struct mor_slice){ 0 } : mor_buf_view(&json)) < 0)
+	if (!mor_buf_failed(&json))
+		text = mor_buf_view(&json);
+	if (mor_bot_api_put(answer->seat->run, call, text) < 0)
 		lose_action(answer);
 }
 

@@ -166,10 +166,10 @@ static void keep_reply(struct mor_chaos_lane *lane, struct mor_slice frame, cons
 static const struct mor_chaos_kept *draw_kept(const struct mor_chaos_lane *lane)
 {
 	size_t have = lane->kept_count < MOR_CHAOS_KEPT ? lane->kept_count : MOR_CHAOS_KEPT;
-	size_t first = lane->kept_count - have, half = (have + 1) / 2;
+	size_t first = lane->kept_count - have, half = have / 2 + have % 2;
 	const struct mor_chaos_kept *kept;
 
-	if (!have)
+	if (!half)
 		return NULL;
 	kept = &lane->kept[(first + draw_number(lane, MOR_CHAOS_FAULT_STALE_ID, 1) % half) % MOR_CHAOS_KEPT];
 	return kept->frame ? kept : NULL;

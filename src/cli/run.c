@@ -2,6 +2,7 @@
 /* mortise run: a plugin's own commands, under their own names. Finds the dialect and calls its function. */
 #include "cli/run.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -97,6 +98,7 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 
+	assert(run->manifest);
 	for (size_t i = 0; rows[i].dialect; i++) {
 		if (strcmp(rows[i].dialect, run->manifest->dialect) != 0)
 			continue;
@@ -117,7 +119,6 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 static int prepare_run(struct mor_run *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
-
 	int r;
 
 	if (words->count == 0 && !run->args->sunscreen.hook)

@@ -233,7 +233,7 @@ static bool is_young(const struct stat *st)
 static void sweep_one(int parent, const char *name, unsigned *left)
 {
 	struct mor_scratch scratch = { .parent = parent, .dir = -1 };
-	struct stat st;
+	struct stat st = { 0 };
 
 	open_own(&scratch, name, &st);
 	if (scratch.dir >= 0 && !is_young(&st) && flock(scratch.dir, LOCK_EX | LOCK_NB) == 0)

@@ -83,10 +83,9 @@ int mor_undo_copy(int from, uint64_t from_at, int to, uint64_t to_at, uint64_t b
 		uint64_t part = bytes < COPY_PIECE ? bytes : COPY_PIECE;
 		ssize_t done = copy_file_range(from, &in, to, &out, (size_t)part, 0);
 
-		if (done == 0) /* some kernel file systems say this for every file */
-			status = copy_by_hand(from, from_at, to, to_at, part);
-		else if (done < 0 &&
-			 (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+		/* some kernel file systems say 0 for every file */
+		if (done == 0 ||
+		    (done < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)))
 			status = copy_by_hand(from, from_at, to, to_at, part);
 		else if (done < 0)
 			status = -errno;
@@ -253,7 +252,7 @@ static int open_files(struct mor_undo_store *store, int flags)
 
 int mor_undo_store_make(struct mor_undo_store *store, const char *dir, const char *root, const char *name)
 {
-	struct mor_undo_look look;
+	struct mor_undo_look look = { 0 };
 	int status;
 
 	*store = (struct mor_undo_store)MOR_UNDO_STORE_INIT;

@@ -422,10 +422,12 @@ void mor_envelope_error(struct mor_slice error, struct mor_rpc_error *ret)
 	do {
 		struct mor_slice key;
 		mor_spot value = mor_scan_key(&scan, p + 1, &key);
-		struct plain_name name = scan.escaped ? unescape_name(key) : (struct plain_name){ "" };
+		struct plain_name name;
 
-		if (value && scan.escaped)
+		if (value && scan.escaped) {
+			name = unescape_name(key);
 			key = mor_slice_of(name.text);
+		}
 		p = value ? mor_scan_value(&scan, value, 1) : NULL;
 		if (!p)
 			return;

@@ -52,13 +52,16 @@ void *mor_ws_server_arg(const struct mor_ws_server *server)
 
 uint16_t mor_ws_server_port(const struct mor_ws_server *server)
 {
-	struct sockaddr_storage address;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { 0 };
 	socklen_t len = sizeof(address);
 
-	if (getsockname(server->doors[0].fd, (struct sockaddr *)&address, &len) < 0)
+	if (getsockname(server->doors[0].fd, &address.any, &len) < 0)
 		return 0;
-	return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port :
-						     ((struct sockaddr_in *)&address)->sin_port);
+	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 /* ---- incoming connections ---- */
