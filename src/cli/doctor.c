@@ -202,7 +202,7 @@ static int doctor_run(struct mor_cli *cli)
 	int r;
 
 	if (cli->words.count || cli->words.tail) {
-		mor_fail(&err, MORTISE_EINVAL, "doctor takes no words");
+		mor_fail(&err, MORTISE_EINVAL, "doctor takes no arguments");
 		return mor_report_usage(cli->console, &err);
 	}
 	r = mortise_doctor(&json);

@@ -60,7 +60,7 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 	for (size_t i = 0; i < want->file_count; i++)
 		streams += strcmp(want->files[i], "-") == 0;
 	if (streams > 1)
-		return mor_fail(err, MORTISE_EINVAL, "stdin (-) can be read once only");
+		return mor_fail(err, MORTISE_EINVAL, "stdin (-) can be read only once");
 	return 0;
 }
 

@@ -291,7 +291,7 @@ static int prepare_info(struct info_command *run)
 		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, &run->err);
 	if (r == 0 && run->runner.timeout_ms)
 		r = mor_fail(&run->err, MORTISE_EINVAL,
-			     "info makes no call of its own choice: use --timeout METHOD=DURATION");
+			     "info makes several calls: say which one with --timeout METHOD=DURATION");
 	if (r < 0)
 		return r;
 	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);

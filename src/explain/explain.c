@@ -142,7 +142,7 @@ static const struct mor_bit_name wire_rules[] = {
 	{ MOR_WIRE_NAN_OK, "NaN and Infinity are taken as numbers." },
 	{ MOR_WIRE_ANY_REPLY_ID, "With one call in flight any response is its answer, whatever its id." },
 	{ MOR_WIRE_ANY_REF,
-	  "A notification that names no call, or none that there was, is about the running one." },
+	  "A notification that names no call, or an unknown one, is about the running call." },
 	{ 0, NULL },
 };
 
@@ -166,11 +166,13 @@ static void wire(const struct mor_dialect *d, struct mor_buf *out)
 		mor_explain_wrap(out, 0, 2,
 				 "The plugin greets: it is ready once its own first request was answered.");
 	if (d->serve && d->serve->answer_faults)
-		mor_explain_wrap(out, 0, 2, "What is no JSON-RPC is answered with -32700 or -32600, id null.");
+		mor_explain_wrap(out, 0, 2,
+				 "A message that is not JSON-RPC is answered with -32700 or -32600, id null.");
 	mor_explain_wrap(out, 0, 2,
 			 d->serve && d->serve->noise_is_breach ?
-				 "Bytes on its stdout that are no message end the session." :
-				 "Bytes on its stdout that are no message are skipped and told as noise.");
+				 "Bytes on its stdout that are not a message end the session." :
+				 "Bytes on its stdout that are not a message are skipped and reported as "
+				 "noise.");
 }
 
 /* ---- time, health, restart ---- */
@@ -196,14 +198,14 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 	static const char *const clocks[] = {
 		[MOR_FROM_WRITE] = "",
 		[MOR_FROM_SIGN] =
-			"since the plugin's last message, pongs apart (--strict: since the request), ",
+			"since the plugin's last message, not counting pongs (--strict: since the request), ",
 		[MOR_FROM_PIECE] = "since its last piece, ",
 	};
 	static const char *const lates[] = {
 		[MOR_LATE_DROP] = "",
 		[MOR_LATE_CANCEL] = "then it is cancelled on the wire, ",
 		[MOR_LATE_KILL] = "then the plugin is killed, ",
-		[MOR_LATE_FORGET] = "then it is given up and its slot free, ",
+		[MOR_LATE_FORGET] = "then it is given up and its slot is free, ",
 	};
 	const struct mor_timing *timing = mor_timing_of(m);
 	char limit[32];
@@ -255,9 +257,10 @@ static void time_limits(const struct mor_dialect *d, struct mor_buf *out)
 	if (d->conversation && d->conversation->total_ms) {
 		mor_buf_printf(out, "  %-24s%-9s ", "a session in all",
 			       mor_format_ms(d->conversation->total_ms, limit));
-		mor_explain_wrap(out, 36, 36,
-				 "since the answer that opened it, told 30 s before, then the plugin is "
-				 "killed");
+		mor_explain_wrap(
+			out, 36, 36,
+			"since the answer that opened it; announced 30 s before its end, then the plugin is "
+			"killed");
 	}
 	lateness(d, out);
 }
@@ -352,8 +355,8 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "Then", text);
 	if (d->life.stop.hold)
 		line(out, "Held",
-		     "so long in every stop, also after a fault of the plugin and after the host's own death; "
-		     "only a second Ctrl-C is faster");
+		     "these times hold in every stop, also after a fault of the plugin and after the host's "
+		     "own death; only a second Ctrl-C is faster");
 	if (d->life.restart.clean) {
 		snprintf(text, sizeof(text),
 			 "with nothing under way: started again at once; the %uth in a row without work is the "
@@ -362,7 +365,7 @@ static void restart(const struct mor_dialect *d, struct mor_buf *out)
 		line(out, "After exit 0", text);
 	}
 	if (d->life.shape != MOR_SHAPE_SESSION) {
-		line(out, "After a crash", "nothing: every call has a process of its own");
+		line(out, "After a crash", "nothing: every call has its own process");
 		return;
 	}
 	snprintf(text, sizeof(text), "after %s, doubling up to %s", mor_format_ms(d->life.restart.first_ms, a),
@@ -403,10 +406,10 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	     d->conversation ? "in_flight, frame, send, queue, depth, session" :
 			       "in_flight, frame, send, queue, depth");
 	line(out, "[sandbox]",
-	     "what it may do where it is confined: 'mortise jail --help', docs/guide/sandbox.md");
+	     "what it may do when it is confined: 'mortise jail --help', docs/guide/sandbox.md");
 	if (mor_explain_sends_config(d))
 		line(out, "[config]",
-		     "what initialisation sends, again after each restart; --config for one run");
+		     "sent when the plugin is initialised, again after each restart; --config for one run");
 	if (!d->quirks)
 		return;
 	line(out, "[quirks]", "how this plugin differs:");

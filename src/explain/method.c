@@ -125,7 +125,7 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 		fact(out, "Only with the quirk %s%s", m->when,
 		     mor_explain_in_force(d, m) ? " (the default)" : "");
 	if (m->action && strcmp(m->action, "*") == 0)
-		fact(out, "What is called by any name that no other method has becomes this");
+		fact(out, "Used for every name that no other method has");
 	else if (m->action && strcmp(m->action, m->name) != 0)
 		fact(out, "Called as %s", m->action);
 	if (m->flags & MOR_M_NOTE)
@@ -137,7 +137,8 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 		     mor_timing_of(m)->ack_ms ? ", within " : "",
 		     mor_timing_of(m)->ack_ms ? mor_format_ms(mor_timing_of(m)->ack_ms, limit) : "", ends.data);
 	if (mor_outcome_of(m)->keep)
-		fact(out, "%s true opens or keeps a session, in which input is taken", mor_outcome_of(m)->keep);
+		fact(out, "%s true opens or keeps a session, in which the plugin takes input",
+		     mor_outcome_of(m)->keep);
 	if (m->template)
 		template(m, out);
 	if (ends.status && !out->status)
@@ -153,7 +154,7 @@ static void meaning(const struct mor_method *m, struct mor_buf *out)
 	bool inverted = says->ok && says->ok[0] == '!';
 
 	if (m->flags & MOR_M_OPTIONAL)
-		fact(out, "-32601 as answer means \"not implemented\" and is no fault");
+		fact(out, "The answer -32601 means \"not implemented\" and is not a fault");
 	if (m->flags & MOR_M_TOLERANT)
 		fact(out, "An error, null or silence as answer is only a warning");
 	if (m->role == MOR_ROLE_TAKE)
@@ -166,8 +167,8 @@ static void meaning(const struct mor_method *m, struct mor_buf *out)
 	if (says->ref)
 		fact(out, "Belongs to the call whose id is at %s", says->ref);
 	if (says->data)
-		fact(out, "What it brings is at %s%s%s", says->data,
-		     says->level ? ", how serious it is at " : "", says->level ? says->level : "");
+		fact(out, "Its data is at %s%s%s", says->data, says->level ? ", how serious it is at " : "",
+		     says->level ? says->level : "");
 	if (says->code)
 		fact(out, "Its code is at %s%s%s", says->code, says->why ? ", its text at " : "",
 		     says->why ? says->why : "");

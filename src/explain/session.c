@@ -251,7 +251,7 @@ static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_
 	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL), *other = m;
 	char text[LANE];
 
-	begin_drawing("A call, in a process of its own", out);
+	begin_drawing("A call, in its own process", out);
 	greeting(d, out);
 	draw_begin(d, m, NULL, out);
 	while ((other = mor_dialect_role(d, MOR_ROLE_CALL, other))) {

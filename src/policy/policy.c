@@ -289,11 +289,11 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 	if (policy->undo && (!mor_policy_confined(policy) || policy->view))
 		return mor_fail(
 			err, MORTISE_EMANIFEST,
-			"undo is set, but only what a confined plugin without a view writes can be undone");
+			"undo is set, but only changes of a confined plugin without a view can be undone");
 	if (policy->workspace_write && !policy->workspace && !policy->workspace_later &&
 	    mor_policy_confined(policy))
 		return mor_fail(err, MORTISE_EMANIFEST,
-				"workspace_write is true, but there is no workspace: set it");
+				"workspace_write is true, but there is no workspace: set workspace");
 	return 0;
 }
 

@@ -23,7 +23,7 @@ static const struct {
 	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.read", "add \"%s\" to sandbox.read" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in declared_paths",
 					    "add \"%s\" to declared_paths in its plugin.toml" },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants",
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not granted by capabilities.filesystem",
 					       "run it with --set sandbox.read=%s" },
 	    [MOR_POLICY_OF_COMMAND] = { "no --read names it", "add --read %s" } } },
 	{ MOR_RULE_WORKSPACE_WRITE,
@@ -32,7 +32,7 @@ static const struct {
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "workspace_write is not granted",
 					    "set workspace_write = true under [permissions] in its "
 					    "plugin.toml" },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in what capabilities.filesystem grants",
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not granted by capabilities.filesystem",
 					       "add \"workspace\" to capabilities.filesystem in its "
 					       "sunscreen-plugin.json" },
 	    [MOR_POLICY_OF_COMMAND] = { "the workspace may only be read", "add --write" } } },
@@ -87,7 +87,7 @@ static const struct {
 	  "look into another process" },
 	{ "mount|umount2|pivot_root|chroot|unshare|setns|open_tree|open_tree_attr|move_mount|fsopen|fsconfig|fsmount|fspick|mount_setattr",
 	  "change mounts or namespaces" },
-	{ "name_to_handle_at|open_by_handle_at", "open a file by its number" },
+	{ "name_to_handle_at|open_by_handle_at", "open a file by its handle" },
 	{ "setuid|setgid|setreuid|setregid|setresuid|setresgid|setfsuid|setfsgid|setgroups",
 	  "change its user or group" },
 	{ "capset", "change its privileges" },

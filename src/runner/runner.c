@@ -198,7 +198,7 @@ static void withhold_network(struct mor_runner *s, const char *path, const struc
 	if (mor_text_list_add(&s->set, "sandbox.network=false") == 0)
 		mor_note(s->console,
 			 "%swarning%s: %s asks for the network, but nobody has granted it: it runs without "
-			 "('mortise run' can grant it)",
+			 "network ('mortise run' can grant it)",
 			 mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console), path);
 }
 

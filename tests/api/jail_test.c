@@ -67,7 +67,7 @@ static void test_refused(void **state)
 		{ "read=x", "read is \"x\": it must be an absolute path, or one that begins with \"~/\"" },
 		{ "nonsense", "policy \"nonsense\": write it as key=value" },
 		{ "colour=red", "there is no permission \"colour\"" },
-		{ "workspace_write=true", "workspace_write is true, but there is no workspace: set it" },
+		{ "workspace_write=true", "workspace_write is true, but there is no workspace: set workspace" },
 	};
 	mortise_jail_result ret;
 	mortise_error err;

@@ -52,7 +52,7 @@ static int check_stat(const struct pull *pull, zip_stat_t *stat)
 	if (stat->encryption_method != ZIP_EM_NONE)
 		return damaged(pull, "it is encrypted");
 	if (stat->comp_method != ZIP_CM_STORE && stat->comp_method != ZIP_CM_DEFLATE)
-		return damaged(pull, "packed in another way than store or deflate");
+		return damaged(pull, "packed with another method than store or deflate");
 	if (stat->size > limit) {
 		snprintf(why, sizeof(why), "its %s are over the limit of %s",
 			 mor_format_bytes(stat->size, shown[0]), mor_format_bytes(limit, shown[1]));
@@ -177,7 +177,7 @@ static void check_name(const struct mor_kzip *kzip, const struct mor_kzip_entry 
 			 why.text);
 	else if (strcmp(digest, item->digest) != 0)
 		snprintf(text, sizeof(text), "unit %s: its digest is %s%s", item->digest, digest,
-			 is_named_by_text(item, content) ? "; it is named by that of its text" : "");
+			 is_named_by_text(item, content) ? "; its name is the digest of its text" : "");
 	else
 		return;
 	mor_kzip_warn(kzip, text);

@@ -89,7 +89,7 @@ static void test_refused(void **state)
 	refuse_policy(RUN "[sandbox]\nfiles = 0\n", NULL, MORTISE_EMANIFEST,
 		      "p/mortise.toml:4: sandbox.files is \"0\": it must be a whole number above 0");
 	refuse_policy(RUN "[sandbox]\nworkspace_write = true\n", NULL, MORTISE_EMANIFEST,
-		      "workspace_write is true, but there is no workspace: set it");
+		      "workspace_write is true, but there is no workspace: set workspace");
 	refuse_policy(
 		RUN, "sandbox.read=data", MORTISE_EINVAL,
 		"--set: sandbox.read is \"data\": it must be an absolute path, or one that begins with \"~/\"");

@@ -363,7 +363,7 @@ static void test_violation_words(void **state)
 		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND },
 		  "x tried to read /p: no --read names it; to allow it, add --read /p" },
 		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON },
-		  "x tried to read /p: not in what capabilities.filesystem grants; to allow it, run it with "
+		  "x tried to read /p: not granted by capabilities.filesystem; to allow it, run it with "
 		  "--set sandbox.read=/p" },
 		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML },
 		  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = "
