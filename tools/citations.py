@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/check citations: what a comment or a page names is in the tree.
 
-Looked at: pages (*.md, *.scd) whole; of sources, scripts and conversations (*.talk) the comments. Three things
-can be wrong:
+Looked at: pages (*.md, *.scd) whole; of sources, scripts and conversations (*.talk) the comments; the rows of
+tests/coverage-reasons. Four things can be wrong:
 
 - a file that is not there: any NAME.md, and any path below the folders in PLACES. A name in capitals stands for
   any (tests/talk/DIALECT/NAME.talk), * and {a,b} are taken as a shell takes them
 - a link of a page that leads nowhere, to a file or to a heading
 - a text that only its writer has: notes, issues, numbers of rules without their page
+- a reason for lines of a file or function that is gone
 """
+import fnmatch
 import functools
 import io
 import os
@@ -16,6 +18,7 @@ import re
 import tokenize
 
 PLACES = "src tests docs tools bench include sdk plugins examples .ci".split()
+REASONS = "tests/coverage-reasons"
 SKIPPED = re.compile(r"^(build.*|\.git|\.deps|node_modules|corpus|__pycache__)$")
 SUFFIXES = "md c h cpp py js talk scd build toml json proto map ops in".split()
 
@@ -219,6 +222,28 @@ def unknown_numbers(root, path, prose):
                     yield f"{path}:{number}: {rule or 'decision ' + n}: not in {where}"
 
 
+# ---- reasons
+
+
+def has_function(file, name):
+    with open(file, encoding="utf-8") as source:
+        return re.search(rf"\b{name}\(", source.read())
+
+
+def lost_reasons(root):
+    """tools/coverage would tell them, too, but only after all tests have run."""
+    reasons = os.path.join(root, REASONS)
+    rows = open(reasons, encoding="utf-8").read().split("\n") if os.path.exists(reasons) else []
+    for number, row in enumerate(rows, 1):
+        place = row.partition(" | ")[0].strip()
+        if not place or place.startswith("#"):
+            continue
+        glob, _, function = place.partition(":")
+        files = [os.path.join(root, path) for path in fnmatch.filter(names_below(root)[0], glob)]
+        if not any(os.path.isfile(file) and (not function or has_function(file, function)) for file in files):
+            yield f"{REASONS}:{number}: {place} is not in the tree"
+
+
 def check(root):
     root = os.fspath(root)
     faults = []
@@ -235,4 +260,4 @@ def check(root):
         faults += unknown_numbers(root, path, prose)
         if path.endswith(".md"):
             faults += dead_links(root, path, text)
-    return faults
+    return faults + list(lost_reasons(root))
