@@ -10,6 +10,8 @@
 #ifndef MOR_HOST_EMBEDDER_H
 #define MOR_HOST_EMBEDDER_H
 
+#include <stdarg.h>
+
 #include <mortise/mortise.h>
 
 #include "base/slice.h"
@@ -37,6 +39,8 @@ void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char 
 void mor_event_full(mortise_plugin *plugin, mortise_event *event);
 void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+void mor_event_vprintf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
 /* A tap that does nothing. It is set while messages are traced and nobody taps, so that they go through
  * mor_event_show(). */
 mortise_tap_fn mor_event_untapped;

@@ -48,15 +48,21 @@ void mor_event(mortise_plugin *plugin, enum mortise_event_type type, const char 
 	mor_event_full(plugin, &event);
 }
 
-void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
+void mor_event_vprintf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, va_list args)
 {
 	char text[512];
+
+	vsnprintf(text, sizeof(text), format, args);
+	mor_event(plugin, type, text);
+}
+
+void mor_event_printf(mortise_plugin *plugin, enum mortise_event_type type, const char *format, ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	mor_event_vprintf(plugin, type, format, args);
 	va_end(args);
-	mor_event(plugin, type, text);
 }
 
 /* ---- messages ---- */

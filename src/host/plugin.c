@@ -37,13 +37,11 @@ static void peer_warn(struct mor_peer *peer, const char *format, ...) __attribut
 static void peer_warn(struct mor_peer *peer, const char *format, ...)
 {
 	mortise_plugin *plugin = mor_container_of(peer, mortise_plugin, peer);
-	char text[512];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	mor_event_vprintf(plugin, MORTISE_EVENT_WARNING, format, args);
 	va_end(args);
-	mor_event(plugin, MORTISE_EVENT_WARNING, text);
 }
 
 static const char *peer_quirk(struct mor_peer *peer, const char *name)

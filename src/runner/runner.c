@@ -243,22 +243,6 @@ static bool at_rest(mortise_plugin *plugin)
 	return state == MORTISE_STOPPED || state == MORTISE_FAILED;
 }
 
-/* No time limit of our own: the ladder ends in SIGKILL. A signal that came before counts as the first, so
- * that ^C during a call does not kill at once; a second one does, also where both came before. */
-void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin)
-{
-	int seen = mor_signals_count() > 0;
-
-	mortise_plugin_stop(plugin, MORTISE_STOP_POLITE);
-	while (!at_rest(plugin)) {
-		if (mor_signals_count() > seen) {
-			seen = mor_signals_count();
-			mortise_plugin_stop(plugin, MORTISE_STOP_NOW);
-		}
-		mortise_host_wait(runner->host, -1);
-	}
-}
-
 static bool pool_at_rest(mortise_pool *pool)
 {
 	mortise_plugin *worker;
@@ -269,16 +253,42 @@ static bool pool_at_rest(mortise_pool *pool)
 	return true;
 }
 
-void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool)
+/* One of the two. */
+struct stopped {
+	mortise_plugin *plugin;
+	mortise_pool *pool;
+};
+
+static void order_stop(const struct stopped *what, enum mortise_stop how)
+{
+	if (what->pool)
+		mortise_pool_stop(what->pool, how);
+	else
+		mortise_plugin_stop(what->plugin, how);
+}
+
+/* No time limit of our own: the ladder ends in SIGKILL. A signal that came before counts as the first, so
+ * that ^C during a call does not kill at once; a second one does, also where both came before. */
+static void stop_and_wait(struct mor_runner *runner, const struct stopped *what)
 {
 	int seen = mor_signals_count() > 0;
 
-	mortise_pool_stop(pool, MORTISE_STOP_POLITE);
-	while (!pool_at_rest(pool)) {
+	order_stop(what, MORTISE_STOP_POLITE);
+	while (what->pool ? !pool_at_rest(what->pool) : !at_rest(what->plugin)) {
 		if (mor_signals_count() > seen) {
 			seen = mor_signals_count();
-			mortise_pool_stop(pool, MORTISE_STOP_NOW);
+			order_stop(what, MORTISE_STOP_NOW);
 		}
 		mortise_host_wait(runner->host, -1);
 	}
+}
+
+void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin)
+{
+	stop_and_wait(runner, &(struct stopped){ .plugin = plugin });
+}
+
+void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool)
+{
+	stop_and_wait(runner, &(struct stopped){ .pool = pool });
 }

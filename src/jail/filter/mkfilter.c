@@ -110,6 +110,8 @@ static const struct mor_syscall_test *emit_group(struct program *p, const struct
 	return t + 1;
 }
 
+typedef void emit_leaf_fn(struct program *p, const struct mor_syscall_row *row);
+
 static void emit_row(struct program *p, const struct mor_syscall_row *row)
 {
 	const struct mor_syscall_test *t = row ? row->tests : NULL;
@@ -120,19 +122,19 @@ static void emit_row(struct program *p, const struct mor_syscall_row *row)
 }
 
 /* A binary search over the leaves: at most nine comparisons. */
-static void emit_search(struct program *p, const struct leaf *leaves, size_t count)
+static void emit_search(struct program *p, const struct leaf *leaves, size_t count, emit_leaf_fn *emit_leaf)
 {
 	size_t half = count / 2, jump;
 
 	if (count == 1) {
-		emit_row(p, leaves->row);
+		emit_leaf(p, leaves->row);
 		return;
 	}
 	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, leaves[half].first);
 	jump = emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_search(p, leaves, half);
+	emit_search(p, leaves, half, emit_leaf);
 	p->code[jump].k = (unsigned)(p->len - jump - 1);
-	emit_search(p, leaves + half, count - half);
+	emit_search(p, leaves + half, count - half, emit_leaf);
 }
 
 static int number_of(const struct mor_syscall_row *row)
@@ -196,7 +198,7 @@ static void make(struct program *p, unsigned variant)
 
 	memset(p, 0, sizeof(*p));
 	emit_guard(p);
-	emit_search(p, leaves, count);
+	emit_search(p, leaves, count, emit_row);
 }
 
 /* Calls that a guardian never makes: an attacker inside the broker must not have them either. */
@@ -217,19 +219,9 @@ static bool guardian_never(const struct mor_syscall_row *row)
 	return false;
 }
 
-static void emit_guardian_search(struct program *p, const struct leaf *leaves, size_t count)
+static void emit_guardian_row(struct program *p, const struct mor_syscall_row *row)
 {
-	size_t half = count / 2, jump;
-
-	if (count == 1) {
-		emit(p, BPF_RET | BPF_K, 0, 0, leaves->row ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW);
-		return;
-	}
-	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, leaves[half].first);
-	jump = emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_guardian_search(p, leaves, half);
-	p->code[jump].k = (unsigned)(p->len - jump - 1);
-	emit_guardian_search(p, leaves + half, count - half);
+	emit(p, BPF_RET | BPF_K, 0, 0, row ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW);
 }
 
 static void make_guardian(struct program *p)
@@ -247,7 +239,7 @@ static void make_guardian(struct program *p)
 	}
 	memset(p, 0, sizeof(*p));
 	emit_guard(p);
-	emit_guardian_search(p, leaves, count);
+	emit_search(p, leaves, count, emit_guardian_row);
 }
 
 static void print_guardian(const struct program *p)
