@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/textlist.h"
 
+#include <stdint.h>
+
 #include <mortise/mortise.h>
 
 #include "base/alloc.h"
@@ -16,4 +18,10 @@ int mor_text_list_add(struct mor_text_list *list, const char *item)
 	grown[list->count] = NULL;
 	list->item = grown;
 	return 0;
+}
+
+void mor_text_list_free_texts(struct mor_text_list *list)
+{
+	mor_texts_free((char **)(uintptr_t)list->item);
+	*list = (struct mor_text_list){ 0 };
 }

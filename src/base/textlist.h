@@ -11,5 +11,7 @@ struct mor_text_list {
 };
 
 int mor_text_list_add(struct mor_text_list *list, const char *item); /* 0 or MORTISE_ENOMEM */
+/* For a list whose texts are ours: frees them and the list, which is empty then. */
+void mor_text_list_free_texts(struct mor_text_list *list);
 
 #endif

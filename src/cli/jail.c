@@ -63,9 +63,7 @@ struct pairs {
 
 static void pairs_fini(struct pairs *pairs)
 {
-	for (size_t i = 0; i < pairs->list.count; i++)
-		mor_free((char *)(uintptr_t)pairs->list.item[i]);
-	mor_free(pairs->list.item);
+	mor_text_list_free_texts(&pairs->list);
 }
 
 static int add_pair(struct pairs *pairs, const char *key, const char *value)

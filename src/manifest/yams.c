@@ -107,10 +107,7 @@ struct launch {
 
 static void launch_clear(struct launch *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		mor_free(l->argv[i]);
-	mor_free(l->argv);
-	l->argv = NULL;
+	l->argv = mor_texts_free(l->argv);
 	l->count = 0;
 }
 

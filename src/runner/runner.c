@@ -160,9 +160,7 @@ void mor_runner_close(struct mor_runner *runner)
 {
 	mor_signals_host(NULL);
 	runner->host = mortise_host_free(runner->host);
-	for (size_t i = 0; i < runner->owned.count; i++)
-		mor_free((char *)runner->owned.item[i]);
-	mor_free(runner->owned.item);
+	mor_text_list_free_texts(&runner->owned);
 	mor_free(runner->set.item);
 	mor_free(runner->config);
 }

@@ -278,8 +278,5 @@ int mor_workspace_declared(struct mor_console *console, const struct mor_workspa
 
 void mor_workspace_declared_free(struct mor_text_list *plugins)
 {
-	for (size_t i = 0; i < plugins->count; i++)
-		mor_free((char *)plugins->item[i]);
-	mor_free(plugins->item);
-	*plugins = (struct mor_text_list){ 0 };
+	mor_text_list_free_texts(plugins);
 }

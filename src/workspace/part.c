@@ -401,9 +401,7 @@ void mor_workspace_part_fini(struct mor_workspace_part *p)
 	close_plugin(p);
 	mor_workspace_undoing_tell(&p->undoing); /* printed after the error */
 	mor_workspace_undoing_fini(&p->undoing);
-	for (size_t i = 0; i < p->owned.count; i++)
-		mor_free((char *)p->owned.item[i]);
-	mor_free(p->owned.item);
+	mor_text_list_free_texts(&p->owned);
 	mor_free(p->env.item);
 	mor_free(p->settings.item);
 	mor_free(p->scratch);
