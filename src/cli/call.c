@@ -344,9 +344,9 @@ const struct mor_cli_command mor_cli_command_call = {
 		"  A.B=VALUE         a member of the object A",
 	.examples = "mortise call build/plugins/elf-text extractor.supports mime_type=application/x-executable "
 		    "extension=.elf\n"
-		    "mortise call --dialect plain add '[1, 2]' -- python3 adder.py\n"
-		    "mortise call ghidra ghidra.getEntities source.type=bytes source.data=@base64:/bin/true "
-		    "--pages",
+		    "mortise call build/plugins/elf-text extractor.extract source.type=bytes "
+		    "source.data=@base64:/bin/true\n"
+		    "mortise call add numbers:=[1,2] -- examples/echo-plugin.py",
 	.options = groups,
 	.args_size = sizeof(struct call_args),
 	.common = FIELD(common),

@@ -277,9 +277,11 @@ const struct mor_cli_command mor_cli_command_chaos = {
 		"chosen only by the number of a message: the same seed and the same messages give the same "
 		"faults.\n"
 		"Without any FAULT everything passes unchanged.",
-	.examples = "mortise call echo x=1 -- mortise chaos --seed 7 --drop -- ./plugin\n"
-		    "mortise chaos --all --after 4 --log faults.log ./plugin.py\n"
-		    "mortise chaos --kill=1% --starts count -- ./plugin --verbose",
+	.examples =
+		"mortise call echo x=1 -- mortise chaos --seed 7 --split -- examples/echo-plugin.py\n"
+		"mortise call echo x=1 -- mortise chaos --all --after 4 --log faults.log "
+		"examples/echo-plugin.py\n"
+		"mortise call echo x=1 -- mortise chaos --kill=1% --starts count -- examples/echo-plugin.py",
 	.options = groups,
 	.args_size = sizeof(struct chaos_args),
 	.common = FIELD(common),

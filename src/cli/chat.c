@@ -98,9 +98,8 @@ const struct mor_cli_command mor_cli_command_chat = {
 		"with --stdio, events come from stdin, one JSON object per line (OneBot v11, or\n"
 		"{\"text\":\"/ping\",\"user_id\":1}), and calls go to stdout; it ends with its input.",
 	.examples = "mortise chat build/plugins/lookout\n"
-		    "mortise chat build/plugins/lookout ./hello-world\n"
-		    "printf '/start_conversation\\nAda\\nexit\\n' | mortise chat ./hello-world --echo\n"
-		    "mortise chat --dialect gassist -- python3 plugin.py\n"
+		    "printf '/disk path=/var\\n' | mortise chat build/plugins/lookout --echo\n"
+		    "mortise chat --dialect gassist -- python3 hello-world/plugin.py\n"
 		    "mortise chat --config bot.toml\n"
 		    "echo '{\"text\":\"/weather Beijing\"}' | mortise chat --config bot.toml --stdio",
 	.options = groups,

@@ -95,10 +95,10 @@ const struct mor_cli_command mor_cli_command_extract = {
 		"per file with content, metadata and stats. A file that fails is reported on stderr, and the "
 		"others go\n"
 		"on; the exit code is then 1 (with a single file: the code of its error).",
-	.examples =
-		"mortise extract /bin/true --plugin build/plugins/elf-text\n"
-		"mortise extract -j 8 --json /usr/lib/*.so --plugin build/plugins/elf-text > rows.ndjson\n"
-		"cat core | mortise extract - --mime application/x-coredump --plugin build/plugins/elf-text",
+	.examples = "mortise extract /bin/true --plugin build/plugins/elf-text\n"
+		    "mortise extract -j 8 --json /bin/true /bin/false --plugin build/plugins/elf-text > "
+		    "rows.ndjson\n"
+		    "cat /bin/true | mortise extract - --metadata --plugin build/plugins/elf-text",
 	.options = groups,
 	.args_size = sizeof(struct extract_args),
 	.common = FIELD(common),
