@@ -2,13 +2,13 @@
 /*
  * kythe-clang: one translation unit -> entries.
  *
- *	main.c    units: arguments, parsing, diagnostics        files.c   files, their texts, anchors
- *	store.c   memory, tables, "emitted once"                decls.c   declarations -> nodes, made and
- *emitted on demand types.c   types -> nodes                                walk.c    the walk over the tree:
- *references, calls write.c   which operators write what                    init.c    initialisers in braces
- *	flow.c    what influences what                          comment.c comments that document
- *	expand.c  macros behind macros                          meta.c    what was generated from what
- *	scan.c    what libclang does not tell: keywords of types, directives of the preprocessor
+ *	main.c   units: arguments, parsing, diagnostics   files.c    files, their texts, anchors
+ *	store.c  memory, tables, "emitted once"           decls.c    declarations -> nodes, on demand
+ *	types.c  types -> nodes                           walk.c     the walk: references, calls
+ *	write.c  which operators write what               init.c     initialisers in braces
+ *	flow.c   what influences what                     comment.c  comments that document
+ *	expand.c macros behind macros                     meta.c     what was generated from what
+ *	scan.c   what libclang does not tell: keywords of types, directives of the preprocessor
  *
  * A node is emitted when it is first asked for, whole: its facts, where it is defined, what it belongs to. The
  * walk goes over the unit's own files; of system headers only what is used is emitted.

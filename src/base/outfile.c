@@ -235,8 +235,8 @@ static int fail_beside(const char *path, int error, mortise_error *err)
 		return fail_at(path, error, err);
 	return mor_fail_errno(
 		err, MORTISE_EINPUT, -error,
-		"%s: no file can be made in its directory, where the output lies until it is whole (\"> FILE\" "
-		"does without)",
+		"%s: no file can be made in its directory, where the output is kept until it is complete (\"> "
+		"FILE\" works without that)",
 		path);
 }
 

@@ -21,7 +21,7 @@ static const char *take_port(struct mor_slice text, struct mor_url *url)
 
 	if (text.len && (!mor_parse_u32((struct mor_slice){ text.ptr + 1, text.len - 1 }, &port) || port < 1 ||
 			 port > 65535))
-		return "has a port that is none: write a number from 1 to 65535 behind the colon";
+		return "has a port that is not valid: write a number from 1 to 65535 after the colon";
 	url->port = (uint16_t)port;
 	return NULL;
 }
@@ -66,7 +66,7 @@ static const char *take_target(const char *text, struct mor_url *url)
 {
 	for (const char *c = text; *c; c++) {
 		if (*c == '#')
-			return "has a part behind #, which a WebSocket has not";
+			return "has a part after #, which a WebSocket cannot have";
 		if (*c <= ' ' || *c > '~')
 			return "has blanks or other characters in its path that must be written as %XX";
 	}

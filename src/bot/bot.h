@@ -2,25 +2,23 @@
 /*
  * mortise chat --config bot.toml: a chat bot whose plugins speak the ayiou dialect.
  *
- *	run.c     the run: plugins up, events in, end      walk.c   an event's way through the plugins
- *	seat.c    one plugin and what waits for it         act.c    what a plugin's answer amounts to
+ *	run.c     the run: plugins up, events in, end      walk.c   how an event goes through the plugins
+ *	seat.c    one plugin and what waits for it         act.c    what a plugin's answer means
  *	body.c    one process of a plugin                  tell.c   what a person should know
  *	reload.c  the file, now and when it changes        out.c    readers that are slow
  *	lines.c   events from stdin, calls to stdout: out.c
- *	net.c     events from the network                  api.c    calls to the network, and what becomes of
- *them
+ *	net.c     events from the network                  api.c    calls to the network and their results
  *
- * An event asks every plugin at once whether it matches, and is then handled by those that do, one after
- * the other in the order of their priority, until one blocks it. Events walk side by side, but no plugin
- * handles a later one before an earlier one. What is for one plugin waits in its own queue, in order, and
- * only as much as the plugin may have at once is given to the host: so a crash costs the event that the
- * plugin held, and no other.
+ * An event asks every plugin at once whether it matches, and is then handled by those that do, one after the
+ * other in the order of their priority, until one blocks it. Several events may be under way at once, but no
+ * plugin handles a later one before an earlier one. Each plugin has its own queue, in order, and the host gets
+ * only as many events as the plugin may have at once: so a crash costs only the events that the plugin had.
  *
- * A plugin that the file changes while the bot runs is started anew beside the process that is there, which
- * goes on until the new one is ready and its own last answer is in. Whatever waits, waits at the seat, and is
- * not touched by that.
+ * If the file changes a plugin while the bot runs, a new process is started. The old process goes on
+ * until the new one is ready and its own last answer has come. Waiting events belong to the seat, so they
+ * are not affected.
  *
- * Callbacks of the host only note what happened; what follows is done in tend_all() of run.c, outside of them.
+ * Callbacks of the host only note what happened. tend_all() in run.c acts on it later, outside of them.
  */
 #ifndef MOR_BOT_BOT_H
 #define MOR_BOT_BOT_H

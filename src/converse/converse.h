@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations with plugins that are asked (G-Assist), and single functions of theirs. What its files share:
+ * Conversations with G-Assist plugins, and single calls of their functions. Shared by these files:
  *
  *	run.c        the conversation: lines and what they mean
  *	guest.c      the plugins: which of them has a function, and whose question a text answers
@@ -10,8 +10,8 @@
  *	functions.c  what a plugin says it can do
  *	once.c       one function without a conversation
  *
- * A function is called by its name; where two plugins have it, as PLUGIN.FUNCTION. Text goes to the plugin that
- * asked last; where none asks, to the one function that takes free text (passthrough).
+ * A function is called by its name, or as PLUGIN.FUNCTION if two plugins have it. Text goes to the plugin that
+ * asked last or, if none asks, to the one function that takes free text (passthrough).
  */
 #ifndef MOR_CONVERSE_CONVERSE_H
 #define MOR_CONVERSE_CONVERSE_H

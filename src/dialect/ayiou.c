@@ -33,14 +33,14 @@ static const struct mor_method methods[] = {
 		.result = mor_ayiou_metadata_result,
 		.template = "{}",
 		.spec = "metadata - 获取插件信息",
-		.doc = "Who the plugin is. An error, null or silence is only told.",
+		.doc = "Who the plugin is. An error, null or silence is only a warning.",
 	},
 	{
 		STARTUP,
 		.template = "{\"event\":{\"startup\":null}}",
 		.when = "lifecycle_style=object",
 		.spec = "lifecycle - 生命周期事件",
-		.doc = "The plugin makes ready; ok false is a failed start. Again after each restart.",
+		.doc = "The plugin prepares itself; ok false is a failed start. Sent again after each restart.",
 	},
 	{
 		STARTUP,
@@ -117,12 +117,12 @@ static const struct mor_quirk quirks[] = {
 	  "which every known plugin understands; string: \"startup\", as the real bridge sends it.",
 	  MOR_QUIRK_OWN },
 	{ "bot_connect", "bot_connect", "bot_connect|botconnect",
-	  "How that event is spelled. bot_connect: what the one known plugin with a use for it reads; "
+	  "How that event is spelled. bot_connect: what the one known plugin that uses it reads; "
 	  "botconnect: what the real bridge's types would write.",
 	  MOR_QUIRK_OWN },
 	{ "pipeline", "1", NULL,
 	  "How many calls the plugin may have at once; 0: no limit. The real bridge pipelines; answers are "
-	  "told apart by their ids either way.",
+	  "matched by their ids in both cases.",
 	  MOR_QUIRK_PIPELINE },
 	{ 0 },
 };

@@ -33,7 +33,7 @@ const struct mor_field mor_ayiou_metadata_result[] = {
 	{ .name = "commands",
 	  .type = MOR_T_ARRAY,
 	  .def = "[]",
-	  .doc = "Its commands; they hide nothing from it unless the bot says prefilter = true",
+	  .doc = "Its commands; it gets all other messages too, unless the bot says prefilter = true",
 	  .fields = command },
 	{ .name = "results",
 	  .type = MOR_T_BOOL,
@@ -66,7 +66,7 @@ static const struct mor_field result_of_action[] = {
 	  .flags = MOR_F_REQUIRED,
 	  .one_of = "ok|failed|timeout|lost",
 	  .doc = "failed: the network refused it; timeout: it did not answer; lost: the connection was lost, "
-		 "and nobody knows" },
+		 "and nobody knows whether it was done" },
 	{ .name = "retcode", .type = MOR_T_INT, .doc = "The network's code; 0: ok; -1: there was no answer" },
 	{ .name = "message", .type = MOR_T_STRING | MOR_T_NULL, .doc = "Why it was not done" },
 	{ .name = "data", .type = MOR_T_ANY, .doc = "What the network answered, such as message_id" },
@@ -74,7 +74,7 @@ static const struct mor_field result_of_action[] = {
 };
 static const struct mor_field event[] = {
 	{ .name = "startup", .type = MOR_T_NULL, .doc = "The plugin starts" },
-	{ .name = "shutdown", .type = MOR_T_NULL, .doc = "The plugin is about to be ended" },
+	{ .name = "shutdown", .type = MOR_T_NULL, .doc = "The plugin will be stopped" },
 	{ .name = "bot_connect",
 	  .also = "botconnect",
 	  .type = MOR_T_OBJECT,
@@ -82,7 +82,7 @@ static const struct mor_field event[] = {
 	  .fields = connected },
 	{ .name = "action_result",
 	  .type = MOR_T_OBJECT,
-	  .doc = "Ours, only for those whose metadata has results true: what became of one call",
+	  .doc = "Ours, only for plugins whose metadata has results true: what became of one call",
 	  .fields = result_of_action },
 	{ 0 },
 };

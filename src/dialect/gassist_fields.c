@@ -87,14 +87,14 @@ const struct mor_field mor_gassist_execute_params[] = {
 	  .type = MOR_T_OBJECT,
 	  .flags = MOR_F_REQUIRED,
 	  .def = "{}",
-	  .doc = "Its arguments; always sent, SDKs fail without" },
+	  .doc = "Its arguments; always sent, because SDKs fail without them" },
 	{ .name = "context",
 	  .type = MOR_T_ARRAY,
 	  .doc = "The conversation so far (--context); absent when not given",
 	  .fields = turn },
 	{ .name = "system_info",
 	  .type = MOR_T_STRING,
-	  .doc = "What the plugin may know of this machine (--system-info); absent when not given" },
+	  .doc = "What the plugin may know about this machine (--system-info); absent when not given" },
 	{ 0 },
 };
 const struct mor_field mor_gassist_outcome[] = {
@@ -108,7 +108,7 @@ const struct mor_field mor_gassist_outcome[] = {
 	{ .name = "keep_session",
 	  .type = MOR_T_BOOL,
 	  .def = "false",
-	  .doc = "The plugin waits for input; to be said each turn" },
+	  .doc = "The plugin waits for input; must be sent in each turn" },
 	{ 0 },
 };
 const struct mor_field mor_gassist_input_params[] = {
@@ -165,6 +165,6 @@ const struct mor_field mor_gassist_log_params[] = {
 	{ .name = "message",
 	  .type = MOR_T_ANY,
 	  .flags = MOR_F_REQUIRED,
-	  .doc = "For whoever looks for a fault" },
+	  .doc = "Text for people who look for a fault" },
 	{ 0 },
 };

@@ -70,7 +70,9 @@ static const struct mor_field analyze_result[] = {
 	  .flags = MOR_F_REQUIRED,
 	  .doc = "Where to begin, as the record spells them",
 	  .fields = paths },
-	{ .name = "input", .type = MOR_T_STRING, .doc = "The first of them, for who read the example" },
+	{ .name = "input",
+	  .type = MOR_T_STRING,
+	  .doc = "The first of them, for plugins that follow the example" },
 	{ .name = "arguments", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = paths },
 	{ .name = "environment", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = variables },
 	{ .name = "output",
@@ -162,7 +164,7 @@ static const struct mor_method methods[] = {
 		.outcome = MOR_OUTCOME(.data = "/message"),
 		.params = log_params,
 		.spec = "Methods, log",
-		.doc = "Something to be logged with the current analysis. Not answered, id or no id.",
+		.doc = "Something to be logged with the current analysis. Not answered, with or without an id.",
 	},
 	{
 		.name = "done",
@@ -171,17 +173,17 @@ static const struct mor_method methods[] = {
 		.settle = MOR_BY_WRITE,
 		.params = log_params,
 		.spec = "Methods, done",
-		.doc = "The current analysis is complete, whatever the message says. Not answered, id or no "
-		       "id. Failure is told by exiting without it.",
+		.doc = "The current analysis is complete, whatever the message says. Not answered, with or "
+		       "without an id. To report a failure, the plugin exits without it.",
 	},
 	{ 0 },
 };
 
 static const struct mor_code codes[] = {
 	{ -1, "ProtocolError", "A violation of the protocol; its stdin is closed", MORTISE_EPROTO },
-	{ -32700, "Parse error", "A frame that is no JSON", 0 },
-	{ -32600, "Invalid Request", "JSON that is no request", 0 },
-	{ -32601, "Method not found", "None of the five", 0 },
+	{ -32700, "Parse error", "A frame that is not JSON", 0 },
+	{ -32600, "Invalid Request", "JSON that is not a request", 0 },
+	{ -32601, "Method not found", "Not one of the five methods", 0 },
 	{ -32602, "Invalid params", "Wrong types, positions instead of names, an invalid analysis type", 0 },
 	{ -32603, "Internal error", "The driver failed inside", 0 },
 	{ 0 },
@@ -191,7 +193,7 @@ static const struct mor_quirk quirks[] = {
 	{ "reply_to_notifications", "false", "true|false",
 	  "answer log and done that carry an id with null, for generic clients that wait for it",
 	  MOR_QUIRK_REPLY_TO_NOTES },
-	{ "leading_zeros", "false", "true|false", "take 007 for a length; else it is a corrupt frame",
+	{ "leading_zeros", "false", "true|false", "accept 007 as a length; without this it is a corrupt frame",
 	  MOR_QUIRK_LEADING_ZEROS },
 	{ 0 },
 };

@@ -132,7 +132,7 @@ static const struct mor_method methods[] = {
 	{ 5, "Workspace missing", "There is no workspace", 0 }, \
 	{ 6, "Instruction drift", "Generated and written code differ", 0 }, \
 	{ 7, "Path conflict", "A file is in the way", 0 }, { 8, "Network", "The network failed", 0 }, \
-	{ 9, "Plugin runtime", "The plugin failed in a way of its own", 0 }
+	{ 9, "Plugin runtime", "The plugin failed for another reason", 0 }
 /* clang-format on */
 
 static const struct mor_code codes[] = { EXIT_CODES, MOR_CODES_JSONRPC, { 0 } };
@@ -142,7 +142,7 @@ const struct mor_dialect mor_dialect_sunscreen = {
 	.title = "Sunscreen plugins, JSON-RPC over stdio by plugin.toml",
 	.spec_url = "https://github.com/Pantani/sunscreen/blob/main/docs/site/src/reference/plugin-protocol/index.md",
 	.doc = "Plugins of the Sunscreen tool for Solana workspaces: scaffolding commands and build hooks, "
-	       "confined to the permissions in their manifest. Each run has a process of its own: "
+	       "confined to the permissions in their manifest. Each run has its own process: "
 	       "\"commands\", one \"run\" or \"hook\", the end of its input.",
 	.manifest = "plugin.toml",
 	.link = {

@@ -52,7 +52,7 @@ const struct mor_dialect mor_dialect_sunscreen_json = {
 	.name = "sunscreen-json",
 	.title = "Sunscreen plugins as the upstream runtime calls them, by sunscreen-plugin.json",
 	.spec_url = "https://github.com/Pantani/sunscreen",
-	.doc = "Each call is a process of its own: one request with Content-Length, the end of its input, one "
+	.doc = "Each call has its own process: one request with Content-Length, the end of its input, one "
 	       "answer, an exit with status 0. Any other status fails the call. The answer's id does not "
 	       "matter, and a bare JSON text will do.",
 	.manifest = "sunscreen-plugin.json",

@@ -153,7 +153,7 @@ const struct mor_dialect mor_dialect_yams = {
 	.name = "yams",
 	.title = "YAMS external plugins, JSON-RPC protocol 1.0",
 	.spec_url = "https://github.com/trvon/yams/blob/main/docs/spec/external_plugin_jsonrpc_protocol.md",
-	.doc = "Plugins of the YAMS content store that run as processes of their own: the host asks, the "
+	.doc = "Plugins of the YAMS content store that run as separate processes: the host asks, the "
 	       "plugin answers, one request at a time. Most of them extract text from binary files "
 	       "(content_extractor_v1).",
 	.example = "mortise extract /bin/ls --plugin build/plugins/elf-text",

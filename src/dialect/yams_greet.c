@@ -153,7 +153,7 @@ static int check_version(struct mor_peer *peer, struct mor_slice version, mortis
 	if (!peer->strict || is_semantic(version))
 		return 0;
 	return mor_fail(err, MORTISE_EPROTO,
-			"handshake.manifest: /version \"%s\" is no semantic version (1.0.0)",
+			"handshake.manifest: /version \"%s\" is not a semantic version (1.0.0)",
 			mor_excerpt(version, text, sizeof(text)));
 }
 

@@ -3,14 +3,14 @@
  * The event loop: epoll + timerfd + eventfd + pidfds behind ONE pollable descriptor.
  *
  * mor_loop_fd() is readable whenever something is due; mor_loop_dispatch() does what is due and never
- * blocks. Order inside one dispatch, which the time limits rest on:
- *   1. one look at the descriptors; every ready watch runs once (a reader takes a bounded bite)
- *   2. if the timerfd has fired, expired timers run, judged by one clock reading. Before they do, the loop
- *      looks at its descriptors again, without blocking, until everything that was readable at that reading
- *      has been read: a look finds nothing ready, or only watches that have taken as much since as a pipe
- *      holds. So an answer that was in the pipe in time is seen before its time-out, however late dispatch
- *      came. A dispatch in which no timer has expired makes one wait only
- *   3. tasks posted with mor_loop_post() run until none is left, those that they post included
+ * blocks. The order inside one dispatch, on which the time limits depend:
+ *   1. one look at the descriptors; every ready watch runs once (a reader takes a limited amount)
+ *   2. if the timerfd has fired, expired timers run, all by one reading of the clock. Before they do, the loop
+ *      looks at its descriptors again, without blocking, until everything that was readable at that reading has
+ *      been read: nothing is ready, or only watches that have since taken as much as a pipe holds. So an answer
+ *      that was in the pipe in time is seen before its time-out, even if dispatch came late. A dispatch without
+ *      an expired timer makes only one wait
+ *   3. tasks posted with mor_loop_post() run until none is left, also those that they post
  *   4. what was handed to mor_loop_free_later() is freed
  * A watch, timer or task removed by an earlier callback of the same dispatch does not run.
  *
@@ -23,7 +23,7 @@
  * A loop made with MOR_LOOP_VIRTUAL has a clock that stands still: mor_loop_advance() moves it from timer
  * to timer. Real children and virtual time do not mix.
  *
- * Timers are lazy about the timerfd: it is looked at only when control goes back to the embedder (the end of
+ * The timerfd is touched rarely: it is checked only when control goes back to the embedder (the end of
  * a dispatch, a timer set outside one), and armed only if the earliest deadline is earlier than what it is
  * armed for. Cancelling never touches it. So a call's time limit of T that is set and cancelled 100,000
  * times a second costs one system call every T.

@@ -11,22 +11,22 @@
  *	env = { KEY = "value" }          added to ours
  *	auto_restart = true              default false: a plugin that died stays dead
  *	max_restarts = 3                 within 20 s
- *	priority = 10                    ours: smaller is earlier, default 100; equal ones in the order of the
- *file timeout = "60s"                  ours: of handle; or { handle = "60s", matches = "5s" } prefilter = true
- *ours: only texts that begin with one of metadata.commands enabled = false                  ours: as if it were
- *not there; default true
+ *	priority = 10                    ours: smaller is earlier, default 100; equal ones in file order
+ *	timeout = "60s"                  ours: of handle; or { handle = "60s", matches = "5s" }
+ *	prefilter = true                 ours: only texts that begin with one of metadata.commands
+ *	enabled = false                  ours: as if it were not there; default true
  *
  *	[bot]                            all of it optional; the first three are Ayiou's own
  *	name = "my bot"
  *	ws_url = "ws://127.0.0.1:3001"   OneBot v11: we connect
  *	access_token = "…"
  *	listen = "ws://127.0.0.1:8081"   ours: it connects to us
- *	ca_file = "ca.pem"               ours: whom wss trusts, instead of the system's authorities
+ *	ca_file = "ca.pem"               ours: authorities that wss trusts, instead of the system's
  *	cert_file, key_file              ours: who we are, for listen = "wss://…"
  *	api_timeout = "30s"              ours: until a call must be answered
  *	ping = "30s"                     ours: after this much silence the connection is tried
  *
- * Other sections are not looked at. A key of these two that is not known is a warning.
+ * Other sections are ignored. An unknown key in these two is a warning.
  */
 #ifndef MOR_MANIFEST_BOT_H
 #define MOR_MANIFEST_BOT_H

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A bot's connections to OneBot v11 over WebSockets: forward (we connect, and connect again) and reverse
- * (implementations connect to us), both at once if need be, and several accounts. On a loop of its own
+ * (implementations connect to us), both at once if needed, and several accounts. They have their own loop
  * behind one descriptor.
  *
- *	token       "Authorization: Bearer" forward; that or ?access_token= reverse
- *	roles       X-Client-Role of the reverse ones: Universal; or Event and API, one for events and one for
- *calls reconnect   after 1, 2, 4 ... 60 s, each less up to half of it, so that many bots do not come at the
- *same moment; from the beginning again once a connection has brought something silence     pings of the
- *WebSocket, and OneBot's own heartbeat: three of its intervals without a word are the end twice       a message
- *that has come before, over whatever connection, is dropped rubbish     is told; a connection that brings too
- *much of it is closed
+ *	token      "Authorization: Bearer" forward; that or ?access_token= reverse
+ *	roles      X-Client-Role of reverse connections: Universal; or Event and API, one for each
+ *	reconnect  after 1, 2, 4 ... 60 s, each shortened by up to half at random, so that many bots do not
+ *		   come at the same moment; from 1 s again when a connection has brought something
+ *	silence    pings of the WebSocket, and OneBot's own heartbeat: after three of its intervals without
+ *		   a message the connection is closed
+ *	twice      a message that has come before, over any connection, is dropped
+ *	rubbish    is reported; a connection that brings too much of it is closed
  */
 #ifndef MOR_ONEBOT_LINK_H
 #define MOR_ONEBOT_LINK_H

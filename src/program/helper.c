@@ -106,7 +106,7 @@ static void judge_place(bool found, const char *path, uid_t keeper, char fault[M
 	if (found)
 		mor_file_is_ours(path, keeper, fault);
 	else
-		snprintf(fault, MOR_PROGRAM_FAULT, "nobody can tell where this library lies: mount /proc");
+		snprintf(fault, MOR_PROGRAM_FAULT, "it is not known where this library is: mount /proc");
 }
 
 const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT])
@@ -120,7 +120,7 @@ const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[M
 	return path;
 }
 
-/* ---- mortise-jail, sought once ---- */
+/* ---- mortise-jail, searched once ---- */
 
 static struct {
 	char path[PATH_MAX];

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The programs that come with the library and the command, but are on nobody's PATH: mortise-jail and
- * mortise-full.
+ * The programs that come with the library and the command, but are not in PATH: mortise-jail and mortise-full.
  *
- * They are sought from the file that holds this code: libmortise.so or, where libmortise is linked in
- * statically, the program. First beside it (a build directory, a bundle), then where the installed layout has
- * them. Neither PATH nor the environment nor the working directory has a say, so that a prefix can be moved as
- * a whole and nobody else can slip a program in. What others could have written is not run:
+ * The search starts at the file that holds this code: libmortise.so or, if libmortise is linked in statically,
+ * the program. First its own directory is searched (a build directory, a bundle), then the place in the
+ * installed layout. PATH, the environment and the working directory have no influence. So a whole prefix can be
+ * moved, and nobody else can make us run another program. A file that others could have written is not run:
  * docs/design/0005-install.md says who "others" are.
  */
 #ifndef MOR_PROGRAM_HELPER_H

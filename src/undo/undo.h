@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Undoing what a confined plugin did in its workspace. What is needed for it lies in the *store*, a directory
- * of its own outside of all that the plugin can reach, with two files:
+ * Undoes what a confined plugin did in its workspace. Everything needed for that is in the *store*, a directory
+ * that the plugin cannot reach, with two files:
  *
  *	journal  a head, then one entry per change, in the order in which they were made
- *	copies   what the changed and removed files held
+ *	copies   the old contents of changed and removed files
  *
- * The host makes the store (mor_undo_make), the guardian's broker fills it (struct mor_undo), and whoever takes
- * the journal's exclusive lock may undo (mor_undo_play): the host when the run has failed, the guardian when
- * the host is dead, the next run where both were killed. A change is noted before it is made, except that what
- * is new is noted when it is there, with its identity: only then is there something to take back.
+ * The host makes the store (mor_undo_make), the guardian's broker fills it (struct mor_undo), and the process
+ * that takes the journal's exclusive lock may undo (mor_undo_play): the host if the run has failed, the
+ * guardian if the host is dead, the next run if both were killed. A change is noted before it is made. A new
+ * thing is noted after it was made, because only then it has an identity.
  *
- * Undoing goes backwards through the journal, so every name means what it meant then. It touches only what is
- * by its identity (device, inode, time of birth) what the plugin left there, and of files only those that
- * nobody else has written to since; all else stays and is told. Names are looked up part by part below the
- * workspace, without links.
+ * Undoing goes backwards through the journal, so that every name means what it meant then. It changes only
+ * things that still have the identity (device, inode, time of birth) that the plugin left, and only files that
+ * nobody else has written to since. Everything else stays and is reported. Names are looked up part by part
+ * below the workspace, without following links.
  *
- * The journal is of this machine and this version only: it never travels.
+ * A journal is read only on the machine and by the version that wrote it.
  */
 #ifndef MOR_UNDO_UNDO_H
 #define MOR_UNDO_UNDO_H

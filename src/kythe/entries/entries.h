@@ -2,9 +2,9 @@
 /*
  * Entry streams: what analyzers write and what consumers of Kythe read.
  *
- *	protobuf   varint length, then kythe.proto.Entry on the wire, repeated ("entries", the standard entry
- *stream) json       varint length, then one Entry in JSON, repeated: what an analyzer with outputEncoding
- *"json" writes lines      one Entry in JSON per line, with proto names: what Kythe's tools call a JSON stream
+ *	protobuf  varint length, then kythe.proto.Entry on the wire, repeated: the standard entry stream
+ *	json      varint length, then one Entry in JSON, repeated: an analyzer with outputEncoding "json"
+ *	lines     one Entry in JSON per line, with proto names: what Kythe's tools call a JSON stream
  *
  * Reading copies nothing: an entry's parts point into the record, or for JSON into the reader's scratch, and
  * live until the next call.

@@ -2,7 +2,7 @@
 /*
  * The name of a unit. Kythe's document and its code differ. We follow the code (kcd/kythe/units.go), as real
  * archives do: required inputs by digest and path without duplicates, sources and environment by name,
- * details by type, every text ended by a NUL. has_compile_errors and the details of inputs do not count.
+ * details by type, every text ended by a NUL. has_compile_errors and the details of inputs are left out.
  */
 #include <string.h>
 

@@ -165,10 +165,10 @@ static void test_hello_answer(void **state)
 		  "handshake.manifest: /name is missing\nhandshake.manifest: /version is missing" },
 		{ "{\"name\":\"a\",\"version\":\"1.0\"}", false, NULL, 0, "" },
 		{ "{\"name\":\"a\",\"version\":\"1.0\"}", true, NULL, MORTISE_EPROTO,
-		  "handshake.manifest: /version \"1.0\" is no semantic version (1.0.0)" },
+		  "handshake.manifest: /version \"1.0\" is not a semantic version (1.0.0)" },
 		{ "{\"name\":\"a\",\"version\":\"1.0.0-rc.1+5\"}", true, NULL, 0, "" },
 		{ "{\"name\":\"a\",\"version\":\"1.0.0.\"}", true, NULL, MORTISE_EPROTO,
-		  "handshake.manifest: /version \"1.0.0.\" is no semantic version (1.0.0)" },
+		  "handshake.manifest: /version \"1.0.0.\" is not a semantic version (1.0.0)" },
 		{ "null", false, NULL, MORTISE_EPROTO,
 		  "handshake.manifest answered null, not an object with name, version and interfaces" },
 	};
