@@ -3,25 +3,26 @@
  * Confinement, as the guardian and the launcher call it (program mortise-jail only). One jail per process, so
  * the state is the implementation's own. At level guarded none of these is called.
  *
- * Who runs what, in order:
- *   guardian   mor_confine_prepare()     opens pins, makes the scratch directory; at t0 self-locks (L1)
- *   guardian   mor_confine_namespaces()  0: t0, and the child that it clones next is the launcher L (or an init
- * that forks it) t1 (within.c): it clones the keeper K with these CLONE_NEW* flags K mor_confine_init() host
- * name, mounts, pivot K          mor_confine_leave()       lets go of the host's tree; then K only waits
+ * Who runs what, in order (K: the keeper, L: the launcher, L1 and L2: Landlock domains):
+ *   guardian   mor_confine_prepare()     opens pins, makes the scratch directory; t0: locks itself (L1)
+ *   guardian   mor_confine_namespaces()  0: t0, and it clones L next (or an init that forks L)
+ *                                        t1 (within.c): it clones K with these CLONE_NEW* flags
+ *   K          mor_confine_init()        host name, mounts, pivot
+ *   K          mor_confine_leave()       lets go of the host's tree; then K only waits
  *   guardian   mor_confine_forge()       at the same time: makes L1
- *   guardian   mor_confine_lock()        t1: self-locks (L1), then forks L, which joins K's namespaces
- *   guardian   mor_confine_fall_back()   AUTO, and no t1 to be had: t0 then, self-locked
- *   guardian   mor_confine_guard()       after the clone: capabilities dropped
- *   L          PDEATHSIG + getppid, setsid, signals, limits, chdir, umask, no_new_privs, close_range(CLOEXEC)
- * by us, then L          mor_confine_enter()       capabilities, Landlock L2, seccomp; sends the listener over
- * `channel`; execve follows guardian   mor_confine_adopt()       the listener has come over the channel: the
- * broker's thread, and a filter for both guardian   mor_confine_ended()       when mor_confine_fd() is
- * readable: the broker has stopped guardian   mor_confine_end()         the tree is dead: removes the scratch
- * directory, closes
+ *   guardian   mor_confine_lock()        t1: locks itself (L1), then forks L, which joins K's namespaces
+ *   guardian   mor_confine_fall_back()   AUTO, and t1 is not possible: t0 then, locked
+ *   guardian   mor_confine_guard()       after the clone: drops capabilities
+ *   L          (launch.c)                death signal, session, signals, limits, directory, umask,
+ *                                        no_new_privs, close-on-exec
+ *   L          mor_confine_enter()       capabilities, L2, seccomp; sends the listener; execve follows
+ *   guardian   mor_confine_adopt()       has the listener: starts the broker's thread, filters both
+ *   guardian   mor_confine_ended()       when mor_confine_fd() is readable: the broker has stopped
+ *   guardian   mor_confine_end()         the tree is dead: removes the scratch directory, closes
  *
- * The guardian must go on signalling its children and reading its own list of them: at t1 L1 has no signal
- * scope, since K is outside of it, and the list is opened before mor_confine_prepare(). uid_map of a new user
- * namespace is written by K itself (own uid to own uid), before mor_confine_init().
+ * The guardian must signal its children and read its own list of them until the end. So at t1 L1 has no signal
+ * scope, because K is outside of it, and the list is opened before mor_confine_prepare(). K itself writes the
+ * uid_map of a new user namespace (own uid to own uid), before mor_confine_init().
  */
 #ifndef MOR_JAIL_CONFINE_H
 #define MOR_JAIL_CONFINE_H

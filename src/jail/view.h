@@ -16,10 +16,11 @@
  *
  * Who runs what:
  *   guardian  mor_view_begin()    before the launch: forks the maker
- *   launcher  mor_view_split()    in the new namespaces, before its own root is made: hands the namespaces to
- * the maker; mor_view_enter()    the same, and a root with all that the host has (guarded) guardian
- * mor_view_order()    passes an order on;  mor_view_fd(), mor_view_receive(): its answer maker mor_view_make()
- * one order
+ *   launcher  mor_view_split()    in the new namespaces, before its root is made: hands them to the maker
+ *             mor_view_enter()    the same, and a root with all that the host has (guarded)
+ *   guardian  mor_view_order()    passes an order on
+ *             mor_view_receive()  its answer, when mor_view_fd() is readable
+ *   maker     mor_view_make()     one order
  */
 #ifndef MOR_JAIL_VIEW_H
 #define MOR_JAIL_VIEW_H
