@@ -14,12 +14,13 @@
 #include "console/report.h"
 #include "console/signals.h"
 #include "policy/policy.h"
+#include "runner/network.h"
 #include "workspace/undo.h"
 
 struct jail_args {
 	const char *workspace, *plugin_dir, *scratch, *level;
-	bool write, undo, network, spawn, pidns;
-	struct mor_text_list read, limit, env;
+	bool write, undo, spawn, pidns;
+	struct mor_text_list network, read, limit, env;
 	uint32_t landlock_abi;
 	struct mor_common_args common;
 };
@@ -30,7 +31,9 @@ static const struct mor_option jail_options[] = {
 	{ "write", 0, NULL, "it may write there too, except .git/hooks and .git/config", MOR_OPT_FLAG,
 	  FIELD(write), NULL },
 	{ "undo", 0, NULL, "undo what it wrote there if it fails", MOR_OPT_FLAG, FIELD(undo), NULL },
-	{ "network", 0, NULL, "it may use the network", MOR_OPT_FLAG, FIELD(network), NULL },
+	{ "network", 0, "[=HOST:PORT,...]",
+	  "it may connect to these places; without a list: use all of the network; may be repeated",
+	  MOR_OPT_SOME, FIELD(network), NULL },
 	{ "spawn", 0, NULL, "it may start programs, confined like itself", MOR_OPT_FLAG, FIELD(spawn), NULL },
 	{ "read", 'r', "PATH", "file or directory that it may read; may be repeated", MOR_OPT_LIST, FIELD(read),
 	  NULL },
@@ -97,6 +100,17 @@ static int add_flag(struct pairs *pairs, const char *key, bool on)
 	return on ? add_pair(pairs, key, "true") : 0;
 }
 
+static int add_network(struct pairs *pairs, const struct mor_text_list *words)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
+	int r = mor_network_value(words, &value, pairs->err);
+
+	if (r < 0 || !words->count)
+		return r;
+	return mor_buf_byte(&value, '\0') < 0 ? mor_fail_memory(pairs->err) :
+						add_pair(pairs, "network", value.data);
+}
+
 static int add_limit(struct pairs *pairs, const char *word)
 {
 	const char *equals = strchr(word, '=');
@@ -126,8 +140,8 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 	    (r = add_path(pairs, "plugin-dir", "plugin_dir", args->plugin_dir)) < 0 ||
 	    (r = add_path(pairs, "scratch", "scratch", args->scratch)) < 0 ||
 	    (r = add_flag(pairs, "workspace_write", args->write)) < 0 ||
-	    (r = add_flag(pairs, "network", args->network)) < 0 ||
-	    (r = add_flag(pairs, "spawn", args->spawn)) < 0 || (r = add_flag(pairs, "pidns", args->pidns)) < 0)
+	    (r = add_network(pairs, &args->network)) < 0 || (r = add_flag(pairs, "spawn", args->spawn)) < 0 ||
+	    (r = add_flag(pairs, "pidns", args->pidns)) < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < args->read.count; i++)
 		r = add_path(pairs, "read", "read", args->read.item[i]);
@@ -266,7 +280,7 @@ const struct mor_cli_command mor_cli_command_jail = {
 	.examples = "mortise jail --workspace . -- python3 report.py\n"
 		    "mortise jail -w . --write --limit cpu=30s --limit memory=1GiB -- ./indexer\n"
 		    "mortise jail -w . --write --undo -- ./indexer\n"
-		    "mortise jail --network --read ~/.config/tool -- ./tool",
+		    "mortise jail --network=api.example.com:443 --read ~/.config/tool -- ./tool",
 	.options = groups,
 	.args_size = sizeof(struct jail_args),
 	.common = FIELD(common),

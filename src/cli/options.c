@@ -69,7 +69,8 @@ static int store_value(struct parser *p, const struct mor_option *option, size_t
 		*(const char **)where = value;
 		return 0;
 	case MOR_OPT_LIST:
-		if (mor_text_list_add(where, value))
+	case MOR_OPT_SOME:
+		if (mor_text_list_add(where, value ? value : "true"))
 			return mor_fail_memory(p->err);
 		return 0;
 	case MOR_OPT_UINT:
@@ -240,7 +241,7 @@ void mor_options_free(const struct mor_option_group *groups, void *args, struct 
 {
 	for (const struct mor_option_group *g = groups; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
-			if (o->kind == MOR_OPT_LIST)
+			if (o->kind == MOR_OPT_LIST || o->kind == MOR_OPT_SOME)
 				free_list((char *)args + g->offset + o->offset);
 	mor_free(words->item);
 	*words = (struct mor_words){ 0 };

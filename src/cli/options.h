@@ -21,7 +21,8 @@ enum mor_opt_kind {
 	MOR_OPT_UINT,  /* uint32_t, at least 1                         */
 	MOR_OPT_COUNT, /* struct mor_opt_count: 0 is a choice too      */
 	MOR_OPT_BYTES, /* uint64_t: "64KiB"                            */
-	MOR_OPT_RATE   /* struct mor_opt_rate: --name or --name=0.01   */
+	MOR_OPT_RATE,  /* struct mor_opt_rate: --name or --name=0.01   */
+	MOR_OPT_SOME   /* struct mor_text_list: --name=TEXT, repeatedly; --name alone is "true" */
 };
 
 struct mor_opt_count {
@@ -48,7 +49,7 @@ struct mor_option {
 /* The argument is attached with "=" or left out. The next word is never its argument. */
 static inline bool mor_option_is_optional(const struct mor_option *option)
 {
-	return option->kind == MOR_OPT_RATE;
+	return option->kind == MOR_OPT_RATE || option->kind == MOR_OPT_SOME;
 }
 
 struct mor_option_group {

@@ -398,7 +398,8 @@ static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mor
 
 	run.name = opt->name ? opt->name : mor_base_name(opt->argv[0]);
 	if ((r = read_policy(&run)) < 0 || (r = resolve_program(&run)) < 0 || (r = make_env(&run)) < 0 ||
-	    (r = make_plan(&run)) < 0 || (r = start_run(&run)) < 0)
+	    (r = mor_policy_look_up(&run.policy, err)) < 0 || (r = make_plan(&run)) < 0 ||
+	    (r = start_run(&run)) < 0)
 		return r;
 	return wait_for_end(&run);
 }

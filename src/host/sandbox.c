@@ -61,7 +61,8 @@ static int apply(struct mor_policy *policy, const struct mor_policy_key *key, co
 	mortise_error why = { 0 };
 	int r;
 
-	if (key->type == MOR_POLICY_PATHS || key->type == MOR_POLICY_NAMES)
+	if (key->type == MOR_POLICY_PATHS || key->type == MOR_POLICY_NAMES ||
+	    (key->type == MOR_POLICY_NETWORK && s->json[0] == '['))
 		r = apply_list(policy, s, &why);
 	else
 		r = mor_policy_set(policy, key->name, s->text ? s->text : s->json, &why);

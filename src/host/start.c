@@ -124,6 +124,8 @@ static int make_process(mortise_plugin *plugin, mortise_error *err)
 	if (r < 0)
 		return mor_fail(err, r, "%s", mortise_status_text(r));
 	r = mor_manifest_prepare(plugin->manifest, err);
+	if (r == 0)
+		r = mor_policy_look_up(&plugin->policy, err);
 	return r < 0 ? r : plugin->life.link->ops->start(plugin->life.link, err);
 }
 

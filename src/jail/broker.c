@@ -54,6 +54,7 @@ static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
 	[MOR_N_UTIMENSAT] = mor_on_utimensat, [MOR_N_FORK] = mor_on_fork,
 	[MOR_N_EXECVE] = mor_on_execve,       [MOR_N_SIGNAL] = mor_on_signal,
 	[MOR_N_LIMITS] = mor_on_limits,       [MOR_N_CONNECT] = mor_on_connect,
+	[MOR_N_SOCKET] = mor_on_socket,       [MOR_N_BIND] = mor_on_bind,
 };
 
 /* The rule that a refused call breaks. arg: the register to report, -1: none. */
@@ -485,13 +486,16 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 
 int mor_broker_adopt(struct mor_broker *broker, int listener)
 {
+	int status;
+
 	broker->listener = listener;
 	broker->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (broker->told < 0)
 		return -errno;
 	/* Linux 6.6: both sides take turns on one core, so wake the other there. Only for speed. */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-	return start_thread(broker);
+	status = broker->places ? mor_dial_begin(broker->dial, listener) : 0;
+	return status < 0 ? status : start_thread(broker);
 }
 
 void mor_broker_begin(struct mor_broker *broker)

@@ -20,7 +20,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "jail/dial.h"
 #include "jail/paths.h"
+#include "policy/network.h"
 #include "policy/plan.h"
 #include "undo/undo.h"
 
@@ -38,11 +40,14 @@ struct mor_broker {
 	pid_t inside; /* its pid as it sees itself (another number in a PID namespace) */
 	bool apart;   /* the plugin has its own tree and pids: root is opened after its execve */
 	bool spawn;
-	bool steady;        /* there are no views: the directory of a rule never changes */
-	pid_t session;      /* everybody in it is in the jail, except us ... */
-	pid_t init;         /* ... and the init, if there is one */
-	unsigned processes; /* with spawn: limit of processes */
-	unsigned budget;    /* this many may be started before we count again */
+	const struct mor_net_place *places; /* where it may connect to; NULL: the filter decides */
+	size_t place_count;
+	struct mor_dial *dial; /* with places */
+	bool steady;           /* there are no views: the directory of a rule never changes */
+	pid_t session;         /* everybody in it is in the jail, except us ... */
+	pid_t init;            /* ... and the init, if there is one */
+	unsigned processes;    /* with spawn: limit of processes */
+	unsigned budget;       /* this many may be started before we count again */
 	/* we are under L1, or open in the plugin's tree: opening before judging cannot reach outside */
 	bool locked;
 	dev_t plain;            /* a device that is known not to be a /proc */
@@ -193,6 +198,9 @@ mor_on_syscall_fn mor_on_mkdir, mor_on_mkdirat, mor_on_mknod, mor_on_mknodat, mo
 	mor_on_symlink, mor_on_symlinkat;
 mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat, mor_on_fchmodat2, mor_on_utime, mor_on_utimes,
 	mor_on_futimesat, mor_on_utimensat;
-mor_on_syscall_fn mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_connect;
+mor_on_syscall_fn mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_socket, mor_on_connect,
+	mor_on_bind;
+/* A connect that is no unix socket's. */
+mor_on_syscall_fn mor_connect_place;
 
 #endif

@@ -207,9 +207,14 @@ int mor_on_connect(struct mor_syscall *call)
 	status = mor_syscall_read(call, mor_syscall_arg(call, 1), &to.address, size);
 	if (status < 0)
 		return status;
+	if (to.address.sun_family != AF_UNIX && call->broker->places)
+		return mor_connect_place(call);
 	if (to.address.sun_family != AF_UNIX)
 		return mor_syscall_violation(call, "", MOR_RULE_NETWORK);
 	if (begins_with_one(to.address.sun_path, quiet_services))
+		return -ENOENT;
+	/* With places, names are in /etc/hosts: no program needs to know that there is no other service. */
+	if (begins_with_one(to.address.sun_path, resolvers) && call->broker->places)
 		return -ENOENT;
 	if (begins_with_one(to.address.sun_path, resolvers))
 		return mor_syscall_violation(call, to.address.sun_path, MOR_RULE_NETWORK);

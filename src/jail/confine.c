@@ -99,7 +99,7 @@ int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup
 	return mor_t0_enter(plan, channel, failure);
 }
 
-int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure)
+int mor_confine_adopt(const struct mor_plan *plan, int listener, pid_t init, struct mor_setup_failure *failure)
 {
 	int status;
 
@@ -107,7 +107,7 @@ int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failur
 	status = mor_broker_adopt(&mor_t0.broker, listener);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the broker cannot be started");
-	status = mor_filter_load_guardian();
+	status = mor_filter_load_guardian(mor_t0_network(plan));
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, -status,
 				      "seccomp refuses the guardian's filter");

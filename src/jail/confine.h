@@ -54,7 +54,7 @@ int mor_confine_guard(struct mor_setup_failure *failure);
 /* `channel` is a SOCK_SEQPACKET socket, close-on-exec; send the listener with mor_send_fd(). */
 int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
 /* `init`: its pid, or 0. */
-int mor_confine_adopt(int listener, pid_t init, struct mor_setup_failure *failure);
+int mor_confine_adopt(const struct mor_plan *plan, int listener, pid_t init, struct mor_setup_failure *failure);
 
 int mor_confine_fd(void); /* readable when the broker has stopped; -1: it does not run */
 /* 0, or 1: a violation, in violation->{violated,syscall,path,rule,text}; then the guardian kills the

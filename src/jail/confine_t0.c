@@ -174,6 +174,11 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	mor_paths_sort(&mor_t0.paths);
 	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);
 	mor_t0.broker.undo = plan->undo ? &mor_t0.undo : NULL;
+	if (plan->level.flags & MOR_JAIL_PLACES) {
+		mor_t0.broker.places = plan->places;
+		mor_t0.broker.place_count = plan->place_count;
+		mor_t0.broker.dial = &mor_t0.dial;
+	}
 	return status < 0 ? failed(failure, status, "/proc must be mounted") : 0;
 }
 
@@ -204,6 +209,8 @@ int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure
 	status = mor_landlock_begin(&mor_t0.lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
 	if (status == 0)
 		status = allow_guardian(&mor_t0.lock, proc);
+	for (size_t i = 0; status == 0 && i < mor_t0.broker.place_count; i++)
+		status = mor_landlock_allow_port(&mor_t0.lock, mor_t0.broker.places[i].port);
 	return status < 0 ? failed(failure, status, "Landlock refuses the guardian's own rules") : 0;
 }
 
@@ -236,6 +243,13 @@ int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure)
 	return 0;
 }
 
+unsigned mor_t0_network(const struct mor_plan *plan)
+{
+	if (plan->level.flags & MOR_JAIL_NETWORK)
+		return MOR_FILTER_NETWORK;
+	return plan->level.flags & MOR_JAIL_PLACES ? MOR_FILTER_PLACES : MOR_FILTER_PLAIN;
+}
+
 static int enter_domain(const struct mor_plan *plan)
 {
 	struct mor_landlock lock;
@@ -253,8 +267,7 @@ static int enter_domain(const struct mor_plan *plan)
 
 int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
 {
-	unsigned variant = (plan->level.flags & MOR_JAIL_NETWORK ? MOR_FILTER_NETWORK : 0) |
-			   (plan->level.flags & MOR_JAIL_SPAWN ? MOR_FILTER_SPAWN : 0);
+	unsigned variant = mor_t0_network(plan) + (plan->level.flags & MOR_JAIL_SPAWN ? MOR_FILTER_SPAWN : 0);
 	int listener, status;
 
 	if (mor_t0_drop_capabilities(true, failure) < 0)

@@ -14,6 +14,7 @@ struct mor_t0 {
 	struct mor_undo undo;
 	struct mor_landlock lock; /* L1, while it is made */
 	unsigned abi;
+	struct mor_dial dial;
 };
 extern struct mor_t0 mor_t0;
 
@@ -21,6 +22,8 @@ extern struct mor_t0 mor_t0;
 int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 /* Makes L1. proc: that of the plugin's own tree (t1), else -1. */
 int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+/* enum mor_filter_variant, without that of spawn. */
+unsigned mor_t0_network(const struct mor_plan *plan);
 /* From now on L1 binds the guardian and everything it starts. */
 int mor_t0_lock(struct mor_setup_failure *failure);
 /* Drops all capabilities for good: execve cannot give any back either. */

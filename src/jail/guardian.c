@@ -287,7 +287,7 @@ static void on_channel(struct guard *guard)
 	struct mor_setup_failure failure = { 0 };
 	int listener = -1, r = mor_launch_receive(&guard->child, &listener);
 
-	if (r > 0 && mor_confine_adopt(listener, init_of(&guard->child), &failure) < 0)
+	if (r > 0 && mor_confine_adopt(guard->plan, listener, init_of(&guard->child), &failure) < 0)
 		give_up(guard, &failure);
 	if (r != 0)
 		return;

@@ -20,6 +20,7 @@
 #ifndef LANDLOCK_ACCESS_NET_BIND_TCP
 #define LANDLOCK_ACCESS_NET_BIND_TCP    (1ULL << 0)
 #define LANDLOCK_ACCESS_NET_CONNECT_TCP (1ULL << 1)
+#define LANDLOCK_RULE_NET_PORT          2
 #endif
 #ifndef LANDLOCK_SCOPE_SIGNAL
 #define LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
@@ -37,6 +38,9 @@
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE | \
 	 LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
 
+struct port_rule {
+	uint64_t allowed_access, port;
+};
 struct ruleset { /* as of ABI 6; an older kernel gets the part that it knows */
 	uint64_t fs, net, scoped;
 };
@@ -94,6 +98,15 @@ int mor_landlock_allow(const struct mor_landlock *lock, int fd, bool directory, 
 	if (!rule.allowed_access)
 		return 0;
 	return syscall(SYS_landlock_add_rule, lock->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
+}
+
+int mor_landlock_allow_port(const struct mor_landlock *lock, unsigned port)
+{
+	struct port_rule rule = { .allowed_access = LANDLOCK_ACCESS_NET_CONNECT_TCP, .port = port };
+
+	if (lock->abi < 4)
+		return 0;
+	return syscall(SYS_landlock_add_rule, lock->fd, LANDLOCK_RULE_NET_PORT, &rule, 0) ? -errno : 0;
 }
 
 int mor_landlock_allow_rmdir(const struct mor_landlock *lock, int fd)

@@ -25,6 +25,8 @@ struct mor_landlock {
 int mor_landlock_begin(struct mor_landlock *lock, unsigned abi, bool network, bool scope);
 /* `fd` is an O_PATH handle; access is of enum mor_path_access and applies to everything below. */
 int mor_landlock_allow(const struct mor_landlock *lock, int fd, bool directory, unsigned access);
+/* Connections to this TCP port, where the ABI knows of ports (4). */
+int mor_landlock_allow_port(const struct mor_landlock *lock, unsigned port);
 /* Allows only the removal of empty directories directly below. */
 int mor_landlock_allow_rmdir(const struct mor_landlock *lock, int fd);
 /* Needs no_new_privs or CAP_SYS_ADMIN. Closes the rule set in every case. */

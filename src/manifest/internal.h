@@ -59,6 +59,7 @@ enum mor_key_type {
 	MOR_KEY_BYTES,
 	MOR_KEY_UINT,
 	MOR_KEY_BOOL,
+	MOR_KEY_NETWORK, /* bool, one string or array of strings */
 	MOR_KEY_ANY
 };
 /* 0 with the key's type; or `code` with err that says what is unknown at `origin`, and the nearest name. */

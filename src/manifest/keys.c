@@ -50,7 +50,7 @@ static const struct key keys[] = {
 	{ "sandbox", "scratch", MOR_KEY_TEXT },
 	{ "sandbox", "undo", MOR_KEY_TEXT },
 	{ "sandbox", "read", MOR_KEY_TEXTS },
-	{ "sandbox", "network", MOR_KEY_BOOL },
+	{ "sandbox", "network", MOR_KEY_NETWORK },
 	{ "sandbox", "spawn", MOR_KEY_BOOL },
 	{ "sandbox", "quiet_tmp", MOR_KEY_BOOL },
 	{ "sandbox", "pidns", MOR_KEY_BOOL },

@@ -54,6 +54,8 @@ static bool reads_as_json(const struct mor_doc *doc, enum mor_key_type type)
 	case MOR_KEY_TEXTS:
 	case MOR_KEY_COMMAND:
 		return is == MOR_JSON_ARRAY || is == MOR_JSON_STRING;
+	case MOR_KEY_NETWORK:
+		return is != MOR_JSON_OBJECT;
 	default:
 		return is != MOR_JSON_ARRAY && is != MOR_JSON_OBJECT;
 	}

@@ -97,6 +97,10 @@ static const char *objection(const struct mor_setting *s, enum mor_key_type type
 		return mor_parse_u32(plain_text(s), &number) ? NULL : WANT_UINT;
 	case MOR_KEY_BOOL:
 		return mor_json_type(value) == MOR_JSON_BOOL ? NULL : WANT_BOOL;
+	case MOR_KEY_NETWORK: /* what the strings mean is in policy/network.h */
+		return mor_json_type(value) == MOR_JSON_BOOL || s->text || is_texts(value) ?
+			       NULL :
+			       "true, false or an array of strings";
 	case MOR_KEY_ANY:
 		break;
 	}

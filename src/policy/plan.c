@@ -101,7 +101,8 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 
 	if (policy) {
 		level.level = policy->level;
-		level.flags = (policy->network ? MOR_JAIL_NETWORK : 0u) |
+		level.flags = (policy->network.all ? MOR_JAIL_NETWORK : 0u) |
+			      (policy->network.count ? MOR_JAIL_PLACES : 0u) |
 			      (policy->spawn ? MOR_JAIL_SPAWN : 0u) | (policy->pidns ? MOR_JAIL_PIDNS : 0u) |
 			      (policy->view ? MOR_JAIL_VIEW : 0u) |
 			      (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u);
@@ -149,6 +150,14 @@ static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 		mor_plan_add_text(plan, MOR_OP_UNDO, policy->undo);
 }
 
+static void add_places(struct mor_buf *plan, const struct mor_network *network)
+{
+	if (!network->count)
+		return;
+	mor_plan_add(plan, MOR_OP_NETWORK, network->places, network->count * sizeof(*network->places));
+	mor_plan_add_text(plan, MOR_OP_HOSTS, network->hosts);
+}
+
 /* They are relative to the workspace, but the guardian knows only absolute names. */
 static void add_protected(struct mor_buf *plan, const struct mor_policy *policy)
 {
@@ -177,6 +186,7 @@ static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 		return;
 	add_paths(plan, policy);
 	add_protected(plan, policy);
+	add_places(plan, &policy->network);
 }
 
 int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, const struct mor_policy *policy)

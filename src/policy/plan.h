@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 3
+#define MOR_PLAN_VERSION 5
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -46,7 +46,9 @@ enum mor_plan_kind {
 	MOR_OP_PATH,      /* struct mor_op_path + string: a rule for files */
 	MOR_OP_PROTECT,   /* string: no writes below it, even if another rule allows them */
 	MOR_OP_SCRATCH,   /* string: an existing directory, or "" to make one                           */
-	MOR_OP_UNDO       /* string: a store (undo.h), made by the host */
+	MOR_OP_UNDO,      /* string: a store (undo.h), made by the host */
+	MOR_OP_NETWORK,   /* struct mor_net_place, one or more: where it may connect to; with MOR_JAIL_PLACES */
+	MOR_OP_HOSTS      /* string: its /etc/hosts, with the same */
 };
 
 /* The time that the guardian gives the plugin after the host's death. The plugin's stdin ends with the host. */
@@ -59,7 +61,8 @@ enum mor_op_level_flags {
 	MOR_JAIL_SPAWN = 2,
 	MOR_JAIL_PIDNS = 4,
 	MOR_JAIL_VIEW = 8,
-	MOR_JAIL_QUIET_TMP = 16
+	MOR_JAIL_QUIET_TMP = 16,
+	MOR_JAIL_PLACES = 64 /* connections to the places of the plan; not with MOR_JAIL_NETWORK */
 };
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
@@ -105,9 +108,12 @@ int mor_plan_memfd(const struct mor_buf *plan);
 struct mor_plan {
 	struct mor_op_level level;
 	char **argv, **env;
-	char *cwd;              /* NULL: our own directory */
-	char *scratch;          /* NULL: none requested; "": a new one */
-	char *undo;             /* NULL: no undo */
+	char *cwd;     /* NULL: our own directory */
+	char *scratch; /* NULL: none requested; "": a new one */
+	char *undo;    /* NULL: no undo */
+	char *hosts;   /* NULL: none */
+	const struct mor_net_place *places;
+	size_t place_count;
 	struct mor_grace grace; /* both 0: the guardian's defaults */
 	uint32_t wall_ms;
 	int32_t host;
@@ -172,8 +178,9 @@ enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
  * other rules are sent as text. */
 #define MOR_RULE_READ            "read"
 #define MOR_RULE_WORKSPACE_WRITE "workspace_write"
-#define MOR_RULE_WRITE           "write"   /* outside the allowed places */
-#define MOR_RULE_NETWORK         "network" /* with a path that only a look-up of names uses */
+#define MOR_RULE_WRITE           "write"         /* outside the allowed places */
+#define MOR_RULE_NETWORK         "network"       /* with a path that only a look-up of names uses */
+#define MOR_RULE_PLACE           "network_place" /* not in the list of places */
 #define MOR_RULE_SPAWN           "spawn"
 #define MOR_SYSCALL_FOREIGN      "foreign ABI" /* used instead of a system call's name */
 

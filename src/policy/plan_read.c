@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/network.h"
+
 static size_t padded(uint32_t size)
 {
 	return ((size_t)size + 7) & ~(size_t)7;
@@ -84,6 +86,15 @@ static enum mor_plan_fault read_text(struct mor_plan_op *op, char **ret)
 	return MOR_PLAN_OK;
 }
 
+static enum mor_plan_fault read_places(const struct mor_plan_op *op, struct mor_plan *plan)
+{
+	if (plan->places || op->size == 0 || op->size % sizeof(*plan->places))
+		return MOR_PLAN_DAMAGED;
+	plan->places = mor_plan_payload(op);
+	plan->place_count = op->size / sizeof(*plan->places);
+	return MOR_PLAN_OK;
+}
+
 static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan)
 {
 	switch (op->kind) {
@@ -105,6 +116,10 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 		return read_text(op, &plan->scratch);
 	case MOR_OP_UNDO:
 		return read_text(op, &plan->undo);
+	case MOR_OP_HOSTS:
+		return read_text(op, &plan->hosts);
+	case MOR_OP_NETWORK:
+		return read_places(op, plan);
 	case MOR_OP_PROTECT:
 		return read_text(op, NULL);
 	case MOR_OP_LIMIT:

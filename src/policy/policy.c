@@ -30,8 +30,10 @@ const struct mor_policy_key mor_policy_keys[] = {
 	  "what it changes in the workspace can be undone", NULL },
 	{ "read", MOR_POLICY_PATHS, RULE, AT(read_paths), NULL, "permissions.declared_paths",
 	  "may read, with everything below: %s", "may read nothing else, except the system's libraries" },
-	{ "network", MOR_POLICY_BOOL, RULE, AT(network), "false", "permissions.network, capabilities.network",
-	  "may use the network", "may not use the network" },
+	{ "network", MOR_POLICY_NETWORK, RULE, AT(network), "false",
+	  "permissions.network, capabilities.network",
+	  "may use the network: any host, also this machine's own services and the cloud's metadata service",
+	  "may not use the network" },
 	{ "spawn", MOR_POLICY_BOOL, RULE, AT(spawn), "false", NULL,
 	  "may start programs; they are confined in the same way", "may not start programs" },
 	{ "quiet_tmp", MOR_POLICY_BOOL, RULE, AT(quiet_tmp), "false", NULL,
@@ -65,6 +67,14 @@ const char *mor_level_name(enum mor_level level)
 	return (unsigned)level < LEVELS ? levels[level] : "unknown";
 }
 
+static void close_network(struct mor_network *network)
+{
+	mor_texts_free(network->to);
+	mor_free(network->places);
+	mor_free(network->hosts);
+	*network = (struct mor_network){ 0 };
+}
+
 void mor_policy_fini(struct mor_policy *policy)
 {
 	mor_free(policy->workspace);
@@ -73,6 +83,7 @@ void mor_policy_fini(struct mor_policy *policy)
 	mor_free(policy->undo);
 	mor_texts_free(policy->read_paths);
 	mor_texts_free(policy->protected_paths);
+	close_network(&policy->network);
 	*policy = (struct mor_policy)MOR_POLICY_INIT;
 }
 
@@ -208,6 +219,44 @@ static int set_bool(struct mor_policy *policy, const struct mor_policy_key *key,
 	return 0;
 }
 
+static int add_place(struct mor_network *network, const struct mor_policy_key *key, struct mor_slice text,
+		     mortise_error *err)
+{
+	struct mor_net_word word;
+	char *copy = mor_strndup(text.ptr, text.len);
+	int r;
+
+	if (!copy)
+		return mor_fail_memory(err);
+	if (mor_net_parse(text, &word))
+		return add_text(&network->to, copy, err);
+	r = wrong_value(key, copy, MOR_NET_WANTED, err);
+	mor_free(copy);
+	return r;
+}
+
+/* true, false, or places with commas between them. */
+static int set_network(struct mor_network *network, const struct mor_policy_key *key, const char *value,
+		       mortise_error *err)
+{
+	bool all = strcmp(value, "true") == 0;
+	int r = 0;
+
+	if (all || strcmp(value, "false") == 0) {
+		close_network(network);
+		network->all = all;
+		return 0;
+	}
+	for (const char *at = value; r == 0 && at; at = *at ? at + 1 : NULL) {
+		size_t len = strcspn(at, ",");
+
+		r = add_place(network, key, mor_slice_trim((struct mor_slice){ at, len }, " \t"), err);
+		at += len;
+	}
+	network->all = false;
+	return r;
+}
+
 /* 0 means "the default" in the struct. So the value 0 would allow what it seems to forbid. */
 static int set_number(const struct mor_policy_key *key, const char *value, void *field, mortise_error *err)
 {
@@ -240,6 +289,8 @@ static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, 
 {
 	void *field = (char *)policy + key->offset;
 
+	if (!value && key->type == MOR_POLICY_NETWORK) /* an empty list allows nothing */
+		return set_network(field, key, "false", err);
 	if (!value)
 		return make_empty(key, field, err);
 	switch (key->type) {
@@ -247,6 +298,8 @@ static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, 
 		return set_level(policy, key, value, err);
 	case MOR_POLICY_BOOL:
 		return set_bool(policy, key, value, field, err);
+	case MOR_POLICY_NETWORK:
+		return set_network(field, key, value, err);
 	case MOR_POLICY_PATH:
 		return set_path(key, value, field, err);
 	case MOR_POLICY_PATHS:

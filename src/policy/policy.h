@@ -13,6 +13,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "policy/network.h"
 #include "policy/plan.h"
 
 enum mor_level {
@@ -38,9 +39,19 @@ struct mor_limits { /* 0: the default of the level */
 	uint32_t cpu_s, open_files, processes, wall_ms;
 };
 
+struct mor_network {
+	bool all;  /* everything; else ... */
+	char **to; /* ... connections to these, each HOST:PORT; NULL: none */
+	/* where they lead, and the program's /etc/hosts; made by mor_policy_look_up() */
+	struct mor_net_place *places;
+	size_t count;
+	char *hosts;
+};
+
 struct mor_policy {
 	enum mor_level level;
-	bool network, workspace_write, spawn;
+	struct mor_network network;
+	bool workspace_write, spawn;
 	/* an attempt to make a file directly in /tmp is refused, but is not a violation */
 	bool quiet_tmp;
 	bool pidns;             /* guarded, t0: use a PID namespace anyway */
@@ -77,6 +88,7 @@ enum mor_policy_type {
 	MOR_POLICY_PATH,     /* char *: absolute, or ~/ for one below $HOME; "": none             */
 	MOR_POLICY_PATHS,    /* char **: each mor_policy_set() adds one                           */
 	MOR_POLICY_NAMES,    /* char **: relative, no "..": each adds one                         */
+	MOR_POLICY_NETWORK,  /* struct mor_network: "true", "false", or each adds places           */
 	MOR_POLICY_BYTES,    /* uint64_t                                                          */
 	MOR_POLICY_SECONDS,  /* uint32_t: a duration, rounded up to seconds                       */
 	MOR_POLICY_DURATION, /* uint32_t: a duration in ms                                        */
@@ -108,6 +120,10 @@ int mor_policy_set(struct mor_policy *policy, const char *key, const char *value
 /* Call it after the last key. Sets the level if no key has set it (rules ask for confinement; else
  * `confined` says what the dialect wants), and refuses contradictions. */
 int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *err);
+
+/* Looks up the names in network.to, once: it may take as long as the name service does. Call it before each
+ * start. 0, MORTISE_ENOMEM, or MORTISE_EJAIL with the name and why. */
+int mor_policy_look_up(struct mor_policy *policy, mortise_error *err);
 
 static inline bool mor_policy_confined(const struct mor_policy *policy)
 {

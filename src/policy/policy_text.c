@@ -42,6 +42,9 @@ static void write_value(const struct mor_policy_key *key, const void *field, str
 	case MOR_POLICY_NAMES:
 		write_list(*(const char *const *const *)field, out);
 		break;
+	case MOR_POLICY_NETWORK:
+		write_list((const char *const *)((const struct mor_network *)field)->to, out);
+		break;
 	case MOR_POLICY_BYTES:
 		memcpy(&size, field, sizeof(size));
 		mor_buf_text(out, size ? mor_format_bytes(size, text) : "");
@@ -109,6 +112,8 @@ static const char *text_of(const struct mor_policy *policy, const struct mor_pol
 	if (key->offset == offsetof(struct mor_policy, protected_paths) &&
 	    !(policy->workspace && policy->workspace_write))
 		return NULL;
+	if (key->type == MOR_POLICY_NETWORK && policy->network.to)
+		return "may connect (TCP only, no name service) to: %s";
 	return present ? key->text : key->text_no;
 }
 
@@ -124,6 +129,12 @@ static struct mor_policy in_force(const struct mor_policy *policy)
 	return shown;
 }
 
+static bool is_present(const struct mor_policy_key *key, const void *field)
+{
+	return (key->type == MOR_POLICY_BOOL && *(const bool *)field) ||
+	       (key->type == MOR_POLICY_NETWORK && ((const struct mor_network *)field)->all);
+}
+
 static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
 {
 	struct mor_policy shown = in_force(policy);
@@ -134,8 +145,7 @@ static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
 		const char *text;
 
 		write_value(key, field, &value);
-		text = text_of(&shown, key,
-			       key->type == MOR_POLICY_BOOL ? *(const bool *)field : value.len > 0);
+		text = text_of(&shown, key, is_present(key, field) || value.len > 0);
 		if (!text)
 			continue;
 		fill_hole(text, mor_buf_view(&value), &line);
@@ -185,6 +195,14 @@ static void json_list(const char *const *list, struct mor_buf *out)
 	mor_buf_byte(out, ']');
 }
 
+static void json_network(const struct mor_network *network, struct mor_buf *out)
+{
+	if (network->to)
+		json_list((const char *const *)network->to, out);
+	else
+		mor_buf_text(out, network->all ? "true" : "false");
+}
+
 static void json_number(uint64_t number, struct mor_buf *out)
 {
 	if (number)
@@ -215,6 +233,9 @@ static void json_value(const struct mor_policy_key *key, const void *field, stru
 	case MOR_POLICY_PATHS:
 	case MOR_POLICY_NAMES:
 		json_list(*(const char *const *const *)field, out);
+		break;
+	case MOR_POLICY_NETWORK:
+		json_network(field, out);
 		break;
 	case MOR_POLICY_BYTES:
 		memcpy(&size, field, sizeof(size));

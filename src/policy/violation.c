@@ -50,6 +50,11 @@ static const struct {
 					       "set it to true in its sunscreen-plugin.json, and agree when "
 					       "mortise run asks" },
 	    [MOR_POLICY_OF_COMMAND] = { "it has no network", "add --network" } } },
+	{ MOR_RULE_PLACE,
+	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.network", "add \"%s\" to sandbox.network" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in sandbox.network", "add it to sandbox.network" },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in sandbox.network", "add it to sandbox.network" },
+	    [MOR_POLICY_OF_COMMAND] = { "not in the list of --network", "add --network=%s" } } },
 	{ MOR_RULE_SPAWN,
 	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.spawn is not granted", "set sandbox.spawn = true" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "plugins with a plugin.toml may not start programs", NULL },

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/error.h"
+
 bool mor_network_asked(const struct mor_manifest *m)
 {
 	const struct mor_setting *network = mor_manifest_setting(m, "sandbox", "network");
@@ -31,4 +33,15 @@ bool mor_network_withheld(const struct mor_manifest *m)
 	struct mor_approval approval = mor_network_approval(m);
 
 	return mor_network_asked(m) && mor_approval_find(&approval, NULL) <= 0;
+}
+
+int mor_network_value(const struct mor_text_list *words, struct mor_buf *out, mortise_error *err)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		if (words->count > 1 && strcmp(words->item[i], "true") == 0)
+			return mor_fail(err, MORTISE_EINVAL,
+					"--network alone grants every host: leave it out, or the others");
+		mor_buf_printf(out, "%s%s", i ? "," : "", words->item[i]);
+	}
+	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
 }

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
+#include "base/textlist.h"
 #include "manifest/manifest.h"
 #include "store/approval.h"
 
@@ -16,5 +18,8 @@ bool mor_network_asked(const struct mor_manifest *manifest);
 struct mor_approval mor_network_approval(const struct mor_manifest *manifest);
 /* The plugin asks for the network, and nobody has granted it. */
 bool mor_network_withheld(const struct mor_manifest *manifest);
+
+/* The words of --network as one value of sandbox.network. 0, MORTISE_ENOMEM, MORTISE_EINVAL. */
+int mor_network_value(const struct mor_text_list *words, struct mor_buf *out, mortise_error *err);
 
 #endif

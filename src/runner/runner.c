@@ -49,6 +49,17 @@ static int take_timeout(struct mor_runner *s, const char *word, mortise_error *e
 	return 0;
 }
 
+static int take_network(struct mor_runner *s, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
+	int r = mor_network_value(&s->args->network, &value, err);
+
+	if (r < 0 || !s->args->network.count)
+		return r;
+	return mor_buf_byte(&value, '\0') < 0 ? mor_fail_memory(err) :
+						mor_runner_set(s, "sandbox.network=", value.data, err);
+}
+
 /* --unconfined is always accepted and always warns: a person who reads the log later must see it. */
 static int take_sandbox(struct mor_runner *s, mortise_error *err)
 {
@@ -68,7 +79,7 @@ static int take_sandbox(struct mor_runner *s, mortise_error *err)
 		r = r < 0 ? r : mor_runner_set(s, "sandbox.level=", args->level, err);
 	if (args->pidns)
 		r = r < 0 ? r : mor_runner_set(s, "sandbox.", "pidns=true", err);
-	return r;
+	return r < 0 ? r : take_network(s, err);
 }
 
 /* --set comes first, then the options that stand for a setting, so that --timeout wins over --set. */
@@ -191,7 +202,7 @@ static bool lacks_grant(const struct mor_runner *s, const char *path, const stru
 /* Only `mortise run` asks the user. With other commands the user has not seen what the plugin could send. */
 static void withhold_network(struct mor_runner *s, const char *path, const struct mor_manifest *resolved)
 {
-	if (s->args->unconfined || !path || !lacks_grant(s, path, resolved))
+	if (s->args->unconfined || s->args->network.count || !path || !lacks_grant(s, path, resolved))
 		return;
 	if (mor_text_list_add(&s->set, "sandbox.network=false") == 0)
 		mor_note(s->console,

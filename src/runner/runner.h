@@ -19,7 +19,7 @@
 /* The options shared by all commands that run a plugin. */
 struct mor_plugin_args {
 	const char *dialect, *framing;
-	struct mor_text_list set, config, env, timeout;
+	struct mor_text_list set, config, env, timeout, network;
 	bool clean_env, inherit_env, strict, show_wire;
 	bool confine, unconfined, pidns;
 	const char *level;

@@ -62,7 +62,9 @@ static void tell_permissions(struct mor_workspace_run *run, const struct mor_man
 	mor_manifest_bool(m, "sandbox", "spawn", &spawns, NULL);
 	mor_note(run->console, "%s %s (%s) asks for permissions:", m->name, m->version ? m->version : "",
 		 m->file ? m->file : m->dir);
-	mor_note(run->console, "  network          connect to any host, and send there what it can read");
+	mor_note(run->console,
+		 "  network          connect to any host, this machine and the cloud's metadata service "
+		 "included, and send there what it can read");
 	if (!place || !place->text || *place->text)
 		mor_note(run->console, "  workspace        read %s%s", workspace,
 			 writes ? ", and write in it" : "");
@@ -95,8 +97,8 @@ int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manife
 	struct mor_approval approval = mor_network_approval(m);
 	int r;
 
-	if (run->args->plugin->unconfined || !mor_network_asked(m))
-		return 0;
+	if (run->args->plugin->unconfined || run->args->plugin->network.count || !mor_network_asked(m))
+		return 0; /* --network is the user's word, too */
 	r = mor_approval_find(&approval, err);
 	if (r != 0)
 		return r < 0 ? r : 0;

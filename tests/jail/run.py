@@ -51,18 +51,34 @@ NOT_THERE = frozenset(
 NOBODY = frozenset("h_kill h_kill_probe h_tgkill h_kill_high py_kill js_kill".split())
 
 
+# With a list of places (--network=127.0.0.1:OPEN): A what it grants; B what decent programs try as well: other
+# kinds of sockets (the C library sorts addresses with one for datagrams), options, sending while connecting.
+PLACES = dict.fromkeys("l_open l_open_later l_crowd n_tcp_high".split(), "A") | dict.fromkeys(
+    """
+    n_udp n_udp_msg n_ping n_mptcp n_udplite n_sctp l_fastopen_msg l_fastopen_mmsg l_fastopen_option
+    l_send_msg l_source_route l_device l_interfaces l_short_address py_udp js_udp""".split(),
+    "B",
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Config:
     user: str
     level: str
     spawn: bool = False
     network: bool = False
+    places: bool = False
     abi: int = 0
 
     @property
     def name(self):
         parts = [self.user, self.level]
-        words = ("spawn", self.spawn), ("network", self.network), (f"abi{self.abi}", self.abi)
+        words = (
+            ("spawn", self.spawn),
+            ("network", self.network),
+            ("places", self.places),
+            (f"abi{self.abi}", self.abi),
+        )
         parts += [word for word, on in words if on]
         return "_".join(parts)
 
@@ -84,10 +100,15 @@ class Config:
             "file_size=16MiB",
         ]
         out += ["--write"] * write + ["--network"] * self.network + ["--spawn"] * self.spawn
+        if self.places:
+            ports = st.listeners.open, st.listeners.full
+            out += ["--network=" + ",".join(f"127.0.0.1:{port}" for port in ports)]
         return out + (["--landlock-abi", self.abi] if self.abi else [])
 
     def expects(self, told):
         expect = told["net"] if self.network else told["spawn"] if self.spawn else told["expect"]
+        if self.places:
+            expect = PLACES.get(told["name"], expect)
         if (
             self.level == "t1"
             and expect == "D"
@@ -104,9 +125,11 @@ def configurations():
         for level in ("t0", "t1"):
             yield Config(user, level)
             yield Config(user, level, network=True)
+            yield Config(user, level, places=True)
             yield Config(user, level, spawn=True)
         yield Config(user, "t0", abi=2)
         yield Config(user, "t0", spawn=True, abi=2)
+        yield Config(user, "t0", places=True, abi=2)
 
 
 DEFAULT = {
@@ -118,6 +141,8 @@ DEFAULT = {
         "nobody_t0_spawn",
         "nobody_t0_abi2",
         "nobody_t0_network",
+        "nobody_t0_places",
+        "root_t1_places",
     ),
     "py": ("nobody_t0", "root_t1"),
     "js": ("nobody_t0", "root_t1"),
@@ -191,7 +216,9 @@ def seen(told, run, config):
     ]
     if changed:
         return "changed " + ", ".join(changed[:3])
-    granted = ("tcp", "udp") if config and config.network else ()
+    granted = (
+        ("tcp", "udp", "open") if config and config.network else ("open",) if config and config.places else ()
+    )
     hits = [kind for kind in run.hits if kind not in granted]
     if hits:
         return "reached the listener " + ", ".join(hits)

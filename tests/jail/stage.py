@@ -43,6 +43,8 @@ class Listeners:
         tcp = self._add("tcp", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
         self.port = tcp.getsockname()[1]
         self._add("udp", socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", self.port))
+        self.open = self._add("open", socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)).getsockname()[1]
+        self.full = self._fill()
         for kind, type_, name in (
             ("unix", socket.SOCK_STREAM, "host.sock"),
             ("dgram", socket.SOCK_DGRAM, "host.dgram"),
@@ -64,6 +66,18 @@ class Listeners:
         self.selector.register(s, selectors.EVENT_READ, (kind, type_))
         return s
 
+    def _fill(self):
+        """A listener whose queue is full: whoever connects, waits."""
+        self.crowd = [socket.socket(socket.AF_INET, socket.SOCK_STREAM)]
+        self.crowd[0].bind(("127.0.0.1", 0))
+        self.crowd[0].listen(0)
+        for _ in range(4):
+            s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            s.setblocking(False)
+            s.connect_ex(self.crowd[0].getsockname())
+            self.crowd.append(s)
+        return self.crowd[0].getsockname()[1]
+
     def _serve(self):
         while not self.stopping:
             for key, _ in self.selector.select(0.2):
@@ -72,12 +86,12 @@ class Listeners:
                 if type_ == socket.SOCK_DGRAM:
                     key.fileobj.recv(4096)
                 else:
-                    self._greet(key.fileobj)
+                    self._greet(key.fileobj, b"open" if kind == "open" else self.secret)
 
-    def _greet(self, listener):
+    def _greet(self, listener, text):
         connection = listener.accept()[0]
         try:
-            connection.sendall(self.secret + b"\n")
+            connection.sendall(text + b"\n")
             connection.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # it has gone already
@@ -90,7 +104,7 @@ class Listeners:
         self.thread.join()
         for key in list(self.selector.get_map().values()):
             key.fileobj.close()
-        for connection in self.kept:
+        for connection in [*self.kept, *self.crowd]:
             connection.close()
         self.selector.close()
 
@@ -249,6 +263,8 @@ class Stage:
             f"address={self.victim.address}",
             f"fd={self.victim.fd}",
             f"port={self.listeners.port}",
+            f"open={self.listeners.open}",
+            f"full={self.listeners.full}",
             f"abstract={self.listeners.abstract}",
             f"shm={self.shm}",
             f"rounds={ROUNDS}",

@@ -33,10 +33,10 @@ int mor_filter_load(unsigned variant)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int mor_filter_load_guardian(void)
+int mor_filter_load_guardian(unsigned variant)
 {
-	struct sock_fprog program = { sizeof(mor_guardian_code) / sizeof(*mor_guardian_code),
-				      (struct sock_filter *)mor_guardian_code };
+	const struct mor_filter *filter = &mor_guardian_filters[variant];
+	struct sock_fprog program = { filter->len, (struct sock_filter *)(uintptr_t)filter->code };
 
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0 ?
 		       -errno :

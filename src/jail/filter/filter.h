@@ -27,8 +27,8 @@ extern const size_t mor_notified_count;
 /* Loads variant `variant` (enum mor_filter_variant) into this thread; no_new_privs must be set. The listener,
  * close-on- exec, or -errno. -EINVAL: the kernel lacks WAIT_KILLABLE_RECV (before 5.19). */
 int mor_filter_load(unsigned variant);
-/* For all threads of the guardian, after everything is started: no new process, no socket, no mount. 0 or
- * -errno. */
-int mor_filter_load_guardian(void);
+/* For all threads of the guardian, after everything is started: no new process, no mount, no socket, except
+ * what the broker does for a plugin with this variant of the network. 0 or -errno. */
+int mor_filter_load_guardian(unsigned variant);
 
 #endif

@@ -202,13 +202,22 @@ static void make(struct program *p, unsigned variant)
 }
 
 /* Calls that a guardian never makes: an attacker inside the broker must not have them either. */
-static bool guardian_never(const struct mor_syscall_row *row)
+static bool guardian_never(const struct mor_syscall_row *row, unsigned variant)
 {
 	static const char *const more[] = { "clone",          "clone3",         "execve",
 					    "io_uring_setup", "io_uring_enter", "seccomp" };
-	static const unsigned char kinds[] = { MOR_N_SPAWN,   MOR_N_FORK,     MOR_N_NETWORK,
-					       MOR_N_CONNECT, MOR_N_MOUNT,    MOR_N_KERNEL,
-					       MOR_N_KEYS,    MOR_N_IDENTITY, MOR_N_IPC };
+	static const unsigned char kinds[] = { MOR_N_SPAWN, MOR_N_FORK,     MOR_N_SOCKET, MOR_N_NETWORK,
+					       MOR_N_BIND,  MOR_N_CONNECT,  MOR_N_MOUNT,  MOR_N_KERNEL,
+					       MOR_N_KEYS,  MOR_N_IDENTITY, MOR_N_IPC };
+	/* ... but what the broker does for the plugin, in this variant of its network */
+	static const unsigned char done[][2] = {
+		[MOR_FILTER_PLAIN] = { 0xff, 0xff },
+		[MOR_FILTER_NETWORK] = { MOR_N_BIND, 0xff },
+		[MOR_FILTER_PLACES] = { MOR_N_SOCKET, MOR_N_CONNECT },
+	};
+
+	if (row && (row->notify == done[variant][0] || row->notify == done[variant][1]))
+		return false;
 
 	for (size_t i = 0; row && i < sizeof(more) / sizeof(*more); i++)
 		if (strcmp(row->name, more[i]) == 0)
@@ -224,7 +233,7 @@ static void emit_guardian_row(struct program *p, const struct mor_syscall_row *r
 	emit(p, BPF_RET | BPF_K, 0, 0, row ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW);
 }
 
-static void make_guardian(struct program *p)
+static void make_guardian(struct program *p, unsigned variant)
 {
 	struct leaf leaves[ROWS_MAX] = { { 0 } };
 	size_t count = 0;
@@ -232,7 +241,7 @@ static void make_guardian(struct program *p)
 	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
 		const struct mor_syscall_row *row = row_of(nr, 0);
 
-		if (!guardian_never(row))
+		if (!guardian_never(row, variant))
 			row = NULL;
 		if (count == 0 || !leaves[count - 1].row != !row)
 			leaves[count++] = (struct leaf){ nr, row };
@@ -242,9 +251,9 @@ static void make_guardian(struct program *p)
 	emit_search(p, leaves, count, emit_guardian_row);
 }
 
-static void print_guardian(const struct program *p)
+static void print_guardian(const struct program *p, unsigned variant)
 {
-	printf("static const struct sock_filter mor_guardian_code[] = {\n");
+	printf("static const struct sock_filter mor_guardian_code_%u[] = {\n", variant);
 	for (size_t i = 0; i < p->len; i++)
 		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf,
 		       p->code[i].k);
@@ -296,8 +305,16 @@ static void print_header(void)
 		make(&p, v);
 		print_filter(&p, v);
 	}
-	make_guardian(&p);
-	print_guardian(&p);
+	for (unsigned v = 0; v < MOR_FILTER_SPAWN; v++) {
+		make_guardian(&p, v);
+		print_guardian(&p, v);
+	}
+	printf("static const struct mor_filter mor_guardian_filters[MOR_FILTER_SPAWN] = {\n");
+	for (unsigned v = 0; v < MOR_FILTER_SPAWN; v++)
+		printf("\t{ mor_guardian_code_%u, sizeof(mor_guardian_code_%u) / "
+		       "sizeof(*mor_guardian_code_%u), NULL, 0 },\n",
+		       v, v, v);
+	printf("};\n\n");
 	printf("static const struct mor_filter mor_filters[MOR_FILTERS] = {\n");
 	for (unsigned v = 0; v < MOR_FILTERS; v++)
 		printf("\t{ mor_filter_code_%u, sizeof(mor_filter_code_%u) / sizeof(*mor_filter_code_%u), "
@@ -329,7 +346,8 @@ static const char *answer_text(const struct mor_syscall_row *row)
 
 static void print_table(void)
 {
-	printf("| call | plain | network | spawn | both | by argument |\n|---|---|---|---|---|---|\n");
+	printf("| call | plain | network | places | spawn | + network | + places | by argument |\n"
+	       "|---|---|---|---|---|---|---|---|\n");
 	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
 		const struct mor_syscall_row *row = NULL;
 

@@ -10,16 +10,20 @@
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 
 /* clang-format off */
-#define EVERY 0xf
-#define NO_NET 0x5
-#define NET 0xa
-#define NO_SPAWN 0x3
-#define SPAWN 0xc
+#define EVERY 0x3f
+#define NET 0x12    /* all of the network */
+#define NO_NET 0x2d /* none of it, or places only */
+#define NONE 0x09
+#define PLACES 0x24
+#define NO_SPAWN 0x07
+#define SPAWN 0x38
 
 #define ALLOW(name) { name, 0, EVERY, MOR_ANSWER_ALLOW, 0, 0, NULL }
 #define ALLOW_NEW(name, nr) { name, nr, EVERY, MOR_ANSWER_ALLOW, 0, 0, NULL }
@@ -65,20 +69,75 @@ static const struct mor_syscall_test socket_tests[] = {
 	T_AND(0, AF_UNIX), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ERRNO, EACCES),
 	T_AND(0, AF_NETLINK), T_ERRNO(EQ, 2, 0, EACCES), T_END
 };
-/* With network connect() is open, so no unix socket may exist that a race could connect to docker.sock. */
+#define T_INTERNET(family, type, protocol) \
+	T_AND(0, family), T_TYPE(type, MOR_ANSWER_AND, 0), T_ALLOW(EQ, 2, protocol)
+#define T_INTERNET_ASK(family, protocol) \
+	T_AND(0, family), T_TYPE(SOCK_STREAM, MOR_ANSWER_AND, 0), T_NOTIFY(EQ, 2, protocol)
+#define T_NO_OTHER(family, type) T_AND(0, family), T_TYPE(type, MOR_ANSWER_ERRNO, EPROTONOSUPPORT)
+/* With network connect() is open, so no unix socket may exist that a race could connect to docker.sock. TCP,
+ * UDP and the echoes of ping; other protocols (MPTCP, SCTP, UDP-Lite, L2TP) are as in a kernel without them. */
 static const struct mor_syscall_test socket_net_tests[] = {
 	T_ERRNO(EQ, 0, AF_UNIX, EACCES),
-	T_AND(0, AF_INET), T_TYPE(SOCK_STREAM, MOR_ANSWER_ALLOW, 0),
-	T_AND(0, AF_INET), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ALLOW, 0),
-	T_AND(0, AF_INET6), T_TYPE(SOCK_STREAM, MOR_ANSWER_ALLOW, 0),
-	T_AND(0, AF_INET6), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ALLOW, 0),
+	T_INTERNET(AF_INET, SOCK_STREAM, 0), T_INTERNET(AF_INET, SOCK_STREAM, IPPROTO_TCP),
+	T_INTERNET(AF_INET6, SOCK_STREAM, 0), T_INTERNET(AF_INET6, SOCK_STREAM, IPPROTO_TCP),
+	T_INTERNET(AF_INET, SOCK_DGRAM, 0), T_INTERNET(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
+	T_INTERNET(AF_INET, SOCK_DGRAM, IPPROTO_ICMP),
+	T_INTERNET(AF_INET6, SOCK_DGRAM, 0), T_INTERNET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP),
+	T_INTERNET(AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6),
+	T_NO_OTHER(AF_INET, SOCK_STREAM), T_NO_OTHER(AF_INET, SOCK_DGRAM),
+	T_NO_OTHER(AF_INET6, SOCK_STREAM), T_NO_OTHER(AF_INET6, SOCK_DGRAM),
 	T_AND(0, AF_NETLINK), T_ALLOW(EQ, 2, 0), T_END
+};
+/* With places the broker makes TCP sockets, and nobody makes others. A refused datagram socket is no violation:
+ * the C library opens one to sort the addresses that it has found in /etc/hosts. */
+static const struct mor_syscall_test socket_places_tests[] = {
+	T_AND(0, AF_UNIX), T_TYPE(SOCK_STREAM, MOR_ANSWER_ALLOW, 0),
+	T_AND(0, AF_UNIX), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ERRNO, EACCES),
+	T_AND(0, AF_INET), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ERRNO, EACCES),
+	T_AND(0, AF_INET6), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ERRNO, EACCES),
+	T_INTERNET_ASK(AF_INET, 0), T_INTERNET_ASK(AF_INET, IPPROTO_TCP),
+	T_INTERNET_ASK(AF_INET6, 0), T_INTERNET_ASK(AF_INET6, IPPROTO_TCP),
+	T_NO_OTHER(AF_INET, SOCK_STREAM), T_NO_OTHER(AF_INET6, SOCK_STREAM),
+	T_AND(0, AF_NETLINK), T_ERRNO(EQ, 2, 0, EACCES), T_END
 };
 static const struct mor_syscall_test pair_tests[] = {
 	T_AND(0, AF_UNIX), T_TYPE(SOCK_STREAM, MOR_ANSWER_ALLOW, 0),
 	T_AND(0, AF_UNIX), T_TYPE(SOCK_DGRAM, MOR_ANSWER_ERRNO, EACCES), T_END
 };
-static const struct mor_syscall_test sendto_tests[] = { T_NOTIFY(MOR_TEST_PTR, 4, 0), T_END };
+/* TCP fast open connects while it sends; Landlock does not see it. */
+static const struct mor_syscall_test sendto_tests[] = {
+	T_NOTIFY(MOR_TEST_PTR, 4, 0), T_ERRNO(ANY, 3, MSG_FASTOPEN, EOPNOTSUPP), T_END
+};
+static const struct mor_syscall_test sendmsg_tests[] = { T_ERRNO(ANY, 2, MSG_FASTOPEN, EOPNOTSUPP), T_END };
+static const struct mor_syscall_test sendmmsg_tests[] = { T_ERRNO(ANY, 3, MSG_FASTOPEN, EOPNOTSUPP), T_END };
+
+/* What a client sets. Not in the list, and therefore refused: source routes (IP_OPTIONS, IPV6_RTHDR), which
+ * lead packets through other places; devices and marks; TCP_FASTOPEN_CONNECT, TCP_REPAIR, TCP_ULP; filters. */
+#define T_OPTION(level, option) T_AND(1, level), T_ALLOW(EQ, 2, option)
+static const struct mor_syscall_test setsockopt_tests[] = {
+	T_OPTION(SOL_SOCKET, SO_REUSEADDR), T_OPTION(SOL_SOCKET, SO_REUSEPORT),
+	T_OPTION(SOL_SOCKET, SO_KEEPALIVE), T_OPTION(SOL_SOCKET, SO_LINGER),
+	T_OPTION(SOL_SOCKET, SO_OOBINLINE), T_OPTION(SOL_SOCKET, SO_BROADCAST),
+	T_OPTION(SOL_SOCKET, SO_SNDBUF), T_OPTION(SOL_SOCKET, SO_RCVBUF), T_OPTION(SOL_SOCKET, SO_RCVLOWAT),
+	T_OPTION(SOL_SOCKET, SO_RCVTIMEO), T_OPTION(SOL_SOCKET, SO_SNDTIMEO),
+	T_OPTION(SOL_SOCKET, 66 /* SO_RCVTIMEO_NEW */), T_OPTION(SOL_SOCKET, 67 /* SO_SNDTIMEO_NEW */),
+	T_OPTION(SOL_SOCKET, SO_PRIORITY), T_OPTION(SOL_SOCKET, SO_TIMESTAMP),
+	T_OPTION(SOL_SOCKET, SO_BUSY_POLL), T_OPTION(SOL_SOCKET, SO_PASSCRED),
+	T_OPTION(SOL_SOCKET, SO_ZEROCOPY), T_OPTION(SOL_SOCKET, SO_MAX_PACING_RATE),
+	T_OPTION(IPPROTO_TCP, TCP_NODELAY), T_OPTION(IPPROTO_TCP, TCP_CORK),
+	T_OPTION(IPPROTO_TCP, TCP_MAXSEG), T_OPTION(IPPROTO_TCP, TCP_KEEPIDLE),
+	T_OPTION(IPPROTO_TCP, TCP_KEEPINTVL), T_OPTION(IPPROTO_TCP, TCP_KEEPCNT),
+	T_OPTION(IPPROTO_TCP, TCP_SYNCNT), T_OPTION(IPPROTO_TCP, TCP_LINGER2),
+	T_OPTION(IPPROTO_TCP, TCP_WINDOW_CLAMP), T_OPTION(IPPROTO_TCP, TCP_QUICKACK),
+	T_OPTION(IPPROTO_TCP, TCP_CONGESTION), T_OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),
+	T_OPTION(IPPROTO_TCP, TCP_NOTSENT_LOWAT), T_OPTION(IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS),
+	T_OPTION(IPPROTO_IP, IP_TOS), T_OPTION(IPPROTO_IP, IP_TTL), T_OPTION(IPPROTO_IP, IP_MTU_DISCOVER),
+	T_OPTION(IPPROTO_IP, IP_RECVERR), T_OPTION(IPPROTO_IP, IP_RECVTOS),
+	T_OPTION(IPPROTO_IP, 24 /* IP_BIND_ADDRESS_NO_PORT */), T_OPTION(IPPROTO_IPV6, IPV6_V6ONLY),
+	T_OPTION(IPPROTO_IPV6, IPV6_TCLASS), T_OPTION(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
+	T_OPTION(IPPROTO_IPV6, IPV6_MTU_DISCOVER), T_OPTION(IPPROTO_IPV6, IPV6_RECVERR),
+	T_OPTION(IPPROTO_IPV6, IPV6_RECVTCLASS), T_END
+};
 
 static const struct mor_syscall_test self_tests[] = { T_ALLOW(MOR_TEST_SELF, 0, 0), T_END };
 static const struct mor_syscall_test self_limit_tests[] = {
@@ -95,18 +154,22 @@ static const struct mor_syscall_test fcntl_tests[] = {
 
 /* A list of what is allowed: FS_IOC_SETFLAGS, verity and the like write through a descriptor opened for
  * reading. */
-static const struct mor_syscall_test ioctl_tests[] = {
-	T_NOTIFY(EQ, 1, TIOCSTI),    /* CVE-2017-5226 */
-	T_NOTIFY(EQ, 1, TIOCLINUX),  /* CVE-2023-28100 */
-	T_ERRNO(EQ, 1, TIOCSCTTY, EPERM),
-	T_ALLOW(EQ, 1, TCGETS), T_ALLOW(EQ, 1, 0x802c542a /* TCGETS2 */), T_ALLOW(EQ, 1, TCSETS),
-	T_ALLOW(EQ, 1, TCSETSW), T_ALLOW(EQ, 1, TCSETSF), T_ALLOW(EQ, 1, 0x402c542b /* TCSETS2 */),
-	T_ALLOW(EQ, 1, 0x402c542c /* TCSETSW2 */), T_ALLOW(EQ, 1, 0x402c542d /* TCSETSF2 */),
-	T_ALLOW(EQ, 1, TIOCGWINSZ), T_ALLOW(EQ, 1, TIOCGPGRP), T_ALLOW(EQ, 1, TIOCGSID), T_ALLOW(EQ, 1,
-	TIOCOUTQ),
-	T_ALLOW(EQ, 1, FIONREAD), T_ALLOW(EQ, 1, FIONBIO), T_ALLOW(EQ, 1, FIOCLEX), T_ALLOW(EQ, 1, FIONCLEX),
-	T_ALLOW(EQ, 1, FIOQSIZE), T_ALLOW(EQ, 1, 0x40049409 /* FICLONE */),
+#define T_IOCTLS \
+	T_NOTIFY(EQ, 1, TIOCSTI),    /* CVE-2017-5226 */ \
+	T_NOTIFY(EQ, 1, TIOCLINUX),  /* CVE-2023-28100 */ \
+	T_ERRNO(EQ, 1, TIOCSCTTY, EPERM), \
+	T_ALLOW(EQ, 1, TCGETS), T_ALLOW(EQ, 1, 0x802c542a /* TCGETS2 */), T_ALLOW(EQ, 1, TCSETS), \
+	T_ALLOW(EQ, 1, TCSETSW), T_ALLOW(EQ, 1, TCSETSF), T_ALLOW(EQ, 1, 0x402c542b /* TCSETS2 */), \
+	T_ALLOW(EQ, 1, 0x402c542c /* TCSETSW2 */), T_ALLOW(EQ, 1, 0x402c542d /* TCSETSF2 */), \
+	T_ALLOW(EQ, 1, TIOCGWINSZ), T_ALLOW(EQ, 1, TIOCGPGRP), T_ALLOW(EQ, 1, TIOCGSID), T_ALLOW(EQ, 1, \
+	TIOCOUTQ), \
+	T_ALLOW(EQ, 1, FIONREAD), T_ALLOW(EQ, 1, FIONBIO), T_ALLOW(EQ, 1, FIOCLEX), T_ALLOW(EQ, 1, FIONCLEX), \
+	T_ALLOW(EQ, 1, FIOQSIZE), T_ALLOW(EQ, 1, 0x40049409 /* FICLONE */), \
 	T_ALLOW(EQ, 1, 0x4020940d /* FICLONERANGE */), T_ALLOW(EQ, 1, 0x80086601 /* FS_IOC_GETFLAGS */),
+static const struct mor_syscall_test ioctl_tests[] = { T_IOCTLS T_END };
+/* Names and addresses of the interfaces: with all of the network granted only. */
+static const struct mor_syscall_test ioctl_net_tests[] = {
+	T_IOCTLS
 	T_ALLOW(EQ, 1, SIOCGIFNAME), T_ALLOW(EQ, 1, SIOCGIFCONF), T_ALLOW(EQ, 1, SIOCGIFFLAGS),
 	T_ALLOW(EQ, 1, SIOCGIFADDR), T_ALLOW(EQ, 1, SIOCGIFBRDADDR), T_ALLOW(EQ, 1, SIOCGIFNETMASK),
 	T_ALLOW(EQ, 1, SIOCGIFMTU), T_ALLOW(EQ, 1, SIOCGIFHWADDR), T_ALLOW(EQ, 1, SIOCGIFINDEX), T_END
@@ -163,7 +226,8 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ALLOW("readahead"),
 	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"),
 	TESTED(EVERY, "fcntl", MOR_ANSWER_ALLOW, 0, 0, fcntl_tests),
-	TESTED(EVERY, "ioctl", MOR_ANSWER_ERRNO, MOR_N_TERMINAL, ENOTTY, ioctl_tests),
+	TESTED(NO_NET, "ioctl", MOR_ANSWER_ERRNO, MOR_N_TERMINAL, ENOTTY, ioctl_tests),
+	TESTED(NET, "ioctl", MOR_ANSWER_ERRNO, MOR_N_TERMINAL, ENOTTY, ioctl_net_tests),
 	ALLOW("stat"), ALLOW("fstat"), ALLOW("lstat"), ALLOW("newfstatat"), ALLOW("statx"), ALLOW("access"),
 	ALLOW("faccessat"), ALLOW("faccessat2"), ALLOW("readlink"), ALLOW("readlinkat"), ALLOW("getdents"),
 	ALLOW("getdents64"), ALLOW("getcwd"), ALLOW("chdir"), ALLOW("fchdir"), ALLOW("statfs"),
@@ -238,17 +302,21 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ASK_IN(NO_SPAWN, "pidfd_send_signal", MOR_N_INSPECT), QUIET_IN(SPAWN, "pidfd_send_signal", ENOSYS),
 
 	/* ---- sockets ---- */
-	TESTED(NO_NET, "socket", MOR_ANSWER_NOTIFY, MOR_N_NETWORK, 0, socket_tests),
-	TESTED(NET, "socket", MOR_ANSWER_NOTIFY, MOR_N_NETWORK, 0, socket_net_tests),
+	TESTED(NONE, "socket", MOR_ANSWER_NOTIFY, MOR_N_SOCKET, 0, socket_tests),
+	TESTED(NET, "socket", MOR_ANSWER_NOTIFY, MOR_N_SOCKET, 0, socket_net_tests),
+	TESTED(PLACES, "socket", MOR_ANSWER_NOTIFY, MOR_N_SOCKET, 0, socket_places_tests),
 	TESTED(EVERY, "socketpair", MOR_ANSWER_NOTIFY, MOR_N_NETWORK, 0, pair_tests),
 	ASK_IN(NO_NET, "connect", MOR_N_CONNECT), ALLOW_IN(NET, "connect"),
-	ASK_IN(NO_NET, "bind", MOR_N_NETWORK), ALLOW_IN(NET, "bind"),
+	ASK("bind", MOR_N_BIND),
 	ASK_IN(NO_NET, "listen", MOR_N_NETWORK), ALLOW_IN(NET, "listen"),
 	QUIET_IN(NO_NET, "accept", EPERM), ALLOW_IN(NET, "accept"),
 	QUIET_IN(NO_NET, "accept4", EPERM), ALLOW_IN(NET, "accept4"),
 	TESTED(NO_NET, "sendto", MOR_ANSWER_ALLOW, MOR_N_NETWORK, 0, sendto_tests), ALLOW_IN(NET, "sendto"),
-	ALLOW("sendmsg"), ALLOW("sendmmsg"), ALLOW("recvfrom"), ALLOW("recvmsg"), ALLOW("recvmmsg"),
-	ALLOW("shutdown"), ALLOW("getsockopt"), ALLOW("setsockopt"), ALLOW("getsockname"), ALLOW("getpeername"),
+	TESTED(NO_NET, "sendmsg", MOR_ANSWER_ALLOW, 0, 0, sendmsg_tests), ALLOW_IN(NET, "sendmsg"),
+	TESTED(NO_NET, "sendmmsg", MOR_ANSWER_ALLOW, 0, 0, sendmmsg_tests), ALLOW_IN(NET, "sendmmsg"),
+	TESTED(PLACES, "setsockopt", MOR_ANSWER_ERRNO, 0, ENOPROTOOPT, setsockopt_tests),
+	ALLOW_IN(EVERY & ~PLACES, "setsockopt"), ALLOW("recvfrom"), ALLOW("recvmsg"), ALLOW("recvmmsg"),
+	ALLOW("shutdown"), ALLOW("getsockopt"), ALLOW("getsockname"), ALLOW("getpeername"),
 
 	/* ---- other channels between processes ---- */
 	ASK("shmget", MOR_N_IPC), ASK("shmat", MOR_N_IPC), ASK("shmdt", MOR_N_IPC), ASK("shmctl", MOR_N_IPC),

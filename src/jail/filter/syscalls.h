@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answer to each system call, in the four variants network × spawn. One table (syscalls.c): the
- * generator of the filters, the broker's decoder (through the generated list of notified calls) and the
- * manual all use it.
+ * The answer to each system call, in the six variants network (none, all, places) × spawn. One table
+ * (syscalls.c): the generator of the filters, the broker's decoder (through the generated list of notified
+ * calls) and the manual all use it.
  */
 #ifndef MOR_JAIL_FILTER_SYSCALLS_H
 #define MOR_JAIL_FILTER_SYSCALLS_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A filter's index; that of both is the sum of the two. */
+/* A filter's index: one of the first three, plus MOR_FILTER_SPAWN. */
 enum mor_filter_variant {
 	MOR_FILTER_PLAIN,
 	MOR_FILTER_NETWORK,
+	MOR_FILTER_PLACES,
 	MOR_FILTER_SPAWN,
-	MOR_FILTER_BOTH,
-	MOR_FILTERS
+	MOR_FILTERS = 6
 };
 
 /* What the broker does with a notified call. The order is that of its table of functions. */
@@ -27,7 +27,7 @@ enum mor_notify {
 	MOR_N_RENAME, MOR_N_RENAMEAT, MOR_N_RENAMEAT2, MOR_N_LINK, MOR_N_LINKAT, MOR_N_SYMLINK, MOR_N_SYMLINKAT,
 	MOR_N_CHMOD, MOR_N_FCHMOD, MOR_N_FCHMODAT, MOR_N_FCHMODAT2,
 	MOR_N_UTIME, MOR_N_UTIMES, MOR_N_FUTIMESAT, MOR_N_UTIMENSAT,
-	MOR_N_FORK, MOR_N_EXECVE, MOR_N_SIGNAL, MOR_N_LIMITS, MOR_N_CONNECT,
+	MOR_N_FORK, MOR_N_EXECVE, MOR_N_SIGNAL, MOR_N_LIMITS, MOR_N_SOCKET, MOR_N_CONNECT, MOR_N_BIND,
 	/* From here on: always a violation; the kind of it. */
 	MOR_N_FIRST_REFUSED,
 	MOR_N_SPAWN = MOR_N_FIRST_REFUSED, MOR_N_NETWORK, MOR_N_INSPECT, MOR_N_MOUNT, MOR_N_KERNEL, MOR_N_KEYS,

@@ -27,6 +27,8 @@ struct stage {
 	unsigned long address; /* of a secret in the victim's memory                                     */
 	int host_fd;           /* a descriptor of the victim, open on the secret                         */
 	int port;              /* TCP (sends the secret) and UDP on loopback                             */
+	int open;              /* TCP on loopback, in the list of places: says "open"                     */
+	int full;              /* TCP on loopback, in the list of places: takes no connection            */
 	int rounds;            /* of the races                                                           */
 };
 
@@ -54,7 +56,8 @@ struct attempt {
 
 extern const struct attempt read_attempts[], proc_attempts[], race_attempts[], meta_attempts[],
 	write_attempts[], grant_attempts[], spawn_attempts[], network_attempts[], ipc_attempts[],
-	host_attempts[], kernel_attempts[], mount_attempts[], broker_attempts[], attr_attempts[];
+	host_attempts[], kernel_attempts[], places_attempts[], mount_attempts[], broker_attempts[],
+	attr_attempts[];
 
 /* ---- what the attempts share (main.c) ---- */
 

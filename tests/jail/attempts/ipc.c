@@ -73,6 +73,19 @@ static struct result u_bind(const struct stage *s)
 	return got("bind", fd < 0 ? -1 : bind(fd, (struct sockaddr *)&at, size));
 }
 
+/* The ends of a pair exist with every permission. */
+static struct result u_pair_bind(const struct stage *s)
+{
+	struct sockaddr_un at;
+	socklen_t size = abstract_address(&at, "mortise-attempt-pair");
+	int pair[2];
+
+	(void)s;
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		return no("socketpair");
+	return got("bind an end of a pair", bind(pair[0], (struct sockaddr *)&at, size));
+}
+
 static struct result datagram(const struct stage *s, const char *how, int fd)
 {
 	struct sockaddr_un to;
@@ -176,6 +189,7 @@ const struct attempt ipc_attempts[] = {
 	{ "u_link", I, 80, 'D', 'E', 0, 0, u_link },
 	{ "u_abs", I, 80, 'D', 'E', 0, 0, u_abs },
 	{ "u_bind", I, 80, 'D', 'E', 0, 0, u_bind },
+	{ "u_pair_bind", I, 80, 'D', 0, 0, 0, u_pair_bind },
 	{ "u_dgram", I, 81, 'B', 'E', 0, 0, u_dgram },
 	{ "u_pair_dgram", I, 81, 'B', 'E', 0, 0, u_pair_dgram },
 	{ "u_pair_msg", I, 81, 'B', 'E', 0, 0, u_pair_msg },

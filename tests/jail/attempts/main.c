@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 
 static const struct attempt *const tables[] = {
-	read_attempts,   proc_attempts,  race_attempts,    meta_attempts, write_attempts,
-	grant_attempts,  spawn_attempts, network_attempts, ipc_attempts,  host_attempts,
-	kernel_attempts, mount_attempts, broker_attempts,  attr_attempts,
+	read_attempts,   proc_attempts,   race_attempts,    meta_attempts,   write_attempts,
+	grant_attempts,  spawn_attempts,  network_attempts, ipc_attempts,    host_attempts,
+	places_attempts, kernel_attempts, mount_attempts,   broker_attempts, attr_attempts,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
@@ -136,6 +136,10 @@ static void set(struct stage *s, const char *key, const char *value)
 		s->host_fd = (int)strtol(value, NULL, 10);
 	else if (!strcmp(key, "port"))
 		s->port = (int)strtol(value, NULL, 10);
+	else if (!strcmp(key, "open"))
+		s->open = (int)strtol(value, NULL, 10);
+	else if (!strcmp(key, "full"))
+		s->full = (int)strtol(value, NULL, 10);
 	else if (!strcmp(key, "rounds"))
 		s->rounds = (int)strtol(value, NULL, 10);
 }

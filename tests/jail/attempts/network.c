@@ -207,7 +207,7 @@ const struct attempt network_attempts[] = {
 	{ "n_uevent", N, 76, 'D', 0, 0, 0, n_uevent },
 	{ "n_route", N, 0, 'B', 'A', 0, 0, n_route },
 	{ "n_tcp_fastopen", N, 77, 'D', 'A', 0, 0, n_tcp_fastopen },
-	{ "n_mptcp", N, 78, 'D', 'A', 0, 0, n_mptcp },
+	{ "n_mptcp", N, 78, 'D', 'B', 0, 0, n_mptcp },
 	{ "int80_socket", N, 25, 'D', 0, 0, 0, int80_socket },
 	{ "uring_socket", N, 79, 'B', 0, 0, 0, uring_socket },
 	{ "uring_unix", N, 79, 'B', 0, 0, 0, uring_unix },

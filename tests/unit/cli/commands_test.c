@@ -23,6 +23,7 @@ static size_t kind_size(enum mor_opt_kind kind)
 	case MOR_OPT_TEXT:
 		return sizeof(const char *);
 	case MOR_OPT_LIST:
+	case MOR_OPT_SOME:
 		return sizeof(struct mor_text_list);
 	case MOR_OPT_UINT:
 		return sizeof(uint32_t);

@@ -49,7 +49,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(p.level, MOR_LEVEL_T1);
 	expect_path(p.workspace, "@/p/work");
 	expect_path(p.plugin_dir, "@/p");
-	assert_true(p.workspace_write && p.network && p.spawn && p.pidns && p.view);
+	assert_true(p.workspace_write && p.network.all && p.spawn && p.pidns && p.view);
 	expect_list(p.read_paths, "/etc|/usr");
 	assert_null(mor_policy_protected(&p)[0]);
 	assert_int_equal(p.limits.memory_bytes, 1 << 30);

@@ -8,8 +8,12 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -173,6 +177,23 @@ static void low_halves_count(void **state)
 
 static void sockets(void **state)
 {
+	static const struct {
+		int type, number;
+		uint32_t answer;
+	} protocols[] = {
+		{ SOCK_STREAM, IPPROTO_TCP, SECCOMP_RET_ALLOW },
+		{ SOCK_STREAM, 0, SECCOMP_RET_ALLOW },
+		{ SOCK_STREAM, 262, ERR(EPROTONOSUPPORT) /* MPTCP */ },
+		{ SOCK_STREAM, IPPROTO_SCTP, ERR(EPROTONOSUPPORT) },
+		{ SOCK_STREAM, IPPROTO_UDP, ERR(EPROTONOSUPPORT) },
+		{ SOCK_DGRAM, IPPROTO_UDP, SECCOMP_RET_ALLOW },
+		{ SOCK_DGRAM, 0, SECCOMP_RET_ALLOW },
+		{ SOCK_DGRAM, IPPROTO_ICMPV6, SECCOMP_RET_ALLOW },
+		{ SOCK_DGRAM, IPPROTO_UDPLITE, ERR(EPROTONOSUPPORT) },
+		{ SOCK_DGRAM, 115, ERR(EPROTONOSUPPORT) /* L2TP */ },
+		{ SOCK_SEQPACKET, IPPROTO_SCTP, SECCOMP_RET_USER_NOTIF },
+		{ SOCK_DCCP, 0, SECCOMP_RET_USER_NOTIF },
+	};
 	struct seccomp_data to = { .nr = SYS_sendto, .arch = AUDIT_ARCH_X86_64 };
 
 	(void)state;
@@ -187,11 +208,67 @@ static void sockets(void **state)
 	assert_int_equal(ask(1, SYS_socket, AF_VSOCK, SOCK_STREAM, 0), SECCOMP_RET_USER_NOTIF);
 	assert_int_equal(ask(0, SYS_connect, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
 	assert_int_equal(ask(1, SYS_connect, 0, 0, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(1, SYS_bind, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	for (size_t i = 0; i < sizeof(protocols) / sizeof(*protocols); i++)
+		assert_int_equal(ask(1, SYS_socket, AF_INET6, protocols[i].type, protocols[i].number),
+				 protocols[i].answer);
 	assert_int_equal(run(0, &to), SECCOMP_RET_ALLOW);
 	to.args[4] = 8;
 	assert_int_equal(run(0, &to), SECCOMP_RET_USER_NOTIF);
 	to.args[4] = 1ULL << 40;
 	assert_int_equal(run(0, &to), SECCOMP_RET_USER_NOTIF);
+}
+
+/* With a list of places a socket does nothing by itself that leads elsewhere. */
+static void places(void **state)
+{
+	static const unsigned variants[] = { MOR_FILTER_PLACES, MOR_FILTER_PLACES + MOR_FILTER_SPAWN };
+	static const int asked[] = { SYS_connect, SYS_bind, SYS_listen };
+	static const struct {
+		int level, option;
+	} refused[] = { { IPPROTO_IP, IP_OPTIONS },
+			{ IPPROTO_IP, IP_TRANSPARENT },
+			{ IPPROTO_IP, IP_UNICAST_IF },
+			{ IPPROTO_IP, IP_PKTINFO },
+			{ IPPROTO_IPV6, IPV6_RTHDR },
+			{ IPPROTO_IPV6, IPV6_PKTINFO },
+			{ IPPROTO_IPV6, IPV6_HOPOPTS },
+			{ IPPROTO_IPV6, IPV6_ADDRFORM },
+			{ IPPROTO_TCP, TCP_FASTOPEN },
+			{ IPPROTO_TCP, TCP_FASTOPEN_CONNECT },
+			{ IPPROTO_TCP, TCP_ULP },
+			{ IPPROTO_TCP, TCP_REPAIR },
+			{ SOL_SOCKET, SO_BINDTODEVICE },
+			{ SOL_SOCKET, SO_BINDTOIFINDEX },
+			{ SOL_SOCKET, SO_MARK },
+			{ SOL_SOCKET, SO_ATTACH_FILTER },
+			{ IPPROTO_UDP, 1 },
+			{ 0xffff, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
+		unsigned v = variants[i];
+
+		for (size_t k = 0; k < sizeof(asked) / sizeof(*asked); k++)
+			assert_int_equal(ask(v, asked[k], 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		for (size_t k = 0; k < sizeof(refused) / sizeof(*refused); k++)
+			assert_int_equal(ask(v, SYS_setsockopt, 3, (uint64_t)refused[k].level,
+					     (uint64_t)refused[k].option),
+					 ERR(ENOPROTOOPT));
+		assert_int_equal(ask(v, SYS_setsockopt, 3, IPPROTO_TCP, TCP_NODELAY), SECCOMP_RET_ALLOW);
+		assert_int_equal(ask(v, SYS_setsockopt, 3, SOL_SOCKET, SO_KEEPALIVE), SECCOMP_RET_ALLOW);
+		assert_int_equal(ask(v, SYS_socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0),
+				 SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_socket, AF_INET6, SOCK_STREAM, IPPROTO_TCP),
+				 SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_socket, AF_INET6, SOCK_STREAM, 262), ERR(EPROTONOSUPPORT));
+		assert_int_equal(ask(v, SYS_socket, AF_INET, SOCK_DGRAM, 0), ERR(EACCES));
+		assert_int_equal(ask(v, SYS_sendmsg, 3, 0, MSG_FASTOPEN), ERR(EOPNOTSUPP));
+		assert_int_equal(ask(v, SYS_sendmsg, 3, 0, MSG_NOSIGNAL), SECCOMP_RET_ALLOW);
+		assert_int_equal(ask(v, SYS_ioctl, 3, SIOCGIFCONF, 0), ERR(ENOTTY));
+	}
+	assert_int_equal(ask(MOR_FILTER_NETWORK, SYS_ioctl, 3, SIOCGIFCONF, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(MOR_FILTER_NETWORK, SYS_setsockopt, 3, IPPROTO_IP, IP_OPTIONS), SECCOMP_RET_ALLOW);
 }
 
 /* The guardian's own: what it needs is open, what it never does ends it. */
@@ -222,16 +299,30 @@ static void guardian(void **state)
 	static const int never[] = { SYS_execve,         SYS_execveat, SYS_fork,   SYS_clone, SYS_clone3,
 				     SYS_socket,         SYS_connect,  SYS_mount,  SYS_setns, SYS_bpf,
 				     SYS_io_uring_setup, SYS_keyctl,   SYS_setuid, SYS_shmget };
+	static const struct {
+		unsigned variant;
+		int nr;
+		bool done;
+	} networks[] = { { MOR_FILTER_PLAIN, SYS_bind, false },     { MOR_FILTER_NETWORK, SYS_bind, true },
+			 { MOR_FILTER_NETWORK, SYS_socket, false }, { MOR_FILTER_NETWORK, SYS_connect, false },
+			 { MOR_FILTER_PLACES, SYS_socket, true },   { MOR_FILTER_PLACES, SYS_connect, true },
+			 { MOR_FILTER_PLACES, SYS_bind, false },    { MOR_FILTER_PLACES, SYS_listen, false },
+			 { MOR_FILTER_PLACES, SYS_clone, false } };
 	struct seccomp_data data = { .arch = AUDIT_ARCH_X86_64 };
 
 	(void)state;
+	for (size_t i = 0; i < sizeof(networks) / sizeof(*networks); i++) {
+		data.nr = networks[i].nr;
+		assert_int_equal(interpret(mor_guardian_filters[networks[i].variant].code, NULL, 0, &data),
+				 networks[i].done ? SECCOMP_RET_ALLOW : SECCOMP_RET_KILL_PROCESS);
+	}
 	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
 		data.nr = needs[i];
-		assert_int_equal(interpret(mor_guardian_code, NULL, 0, &data), SECCOMP_RET_ALLOW);
+		assert_int_equal(interpret(mor_guardian_code_0, NULL, 0, &data), SECCOMP_RET_ALLOW);
 	}
 	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++) {
 		data.nr = never[i];
-		assert_int_equal(interpret(mor_guardian_code, NULL, 0, &data), SECCOMP_RET_KILL_PROCESS);
+		assert_int_equal(interpret(mor_guardian_code_0, NULL, 0, &data), SECCOMP_RET_KILL_PROCESS);
 	}
 }
 
@@ -254,7 +345,7 @@ static void table_is_sane(void **state)
 	for (size_t i = 0; i < mor_syscall_row_count; i++) {
 		const struct mor_syscall_row *row = &mor_syscall_rows[i];
 
-		assert_true(row->variants && row->variants <= 0xf);
+		assert_true(row->variants && row->variants < 1 << MOR_FILTERS);
 		assert_true(row->notify < MOR_N_COUNT);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(row->name, mor_syscall_rows[j].name) == 0)
@@ -272,6 +363,7 @@ int main(void)
 		MOR_TEST(processes),
 		MOR_TEST(low_halves_count),
 		MOR_TEST(sockets),
+		MOR_TEST(places),
 		MOR_TEST(guardian),
 		MOR_TEST(every_question_is_known),
 		MOR_TEST(table_is_sane),

@@ -56,7 +56,7 @@ static void test_values(void **state)
 	assert_int_equal(p.level, MOR_LEVEL_T1);
 	assert_string_equal(p.workspace, "/w");
 	assert_true(p.workspace_write);
-	assert_false(p.network);
+	assert_false(p.network.all);
 	assert_string_equal(p.read_paths[0], "/a");
 	assert_string_equal(p.read_paths[1], "/home/u/b");
 	assert_null(p.read_paths[2]);
@@ -76,7 +76,7 @@ static void test_refused(void **state)
 		const char *key, *value, *text;
 	} cases[] = {
 		{ "level", "t2", "level is \"t2\": it must be one of guarded, auto, t0, t1" },
-		{ "network", "yes", "network is \"yes\": it must be true or false" },
+		{ "network", "yes", "network is \"yes\": it must be " MOR_NET_WANTED },
 		{ "read", "etc",
 		  "read is \"etc\": it must be an absolute path, or one that begins with \"~/\"" },
 		{ "read", "./etc",
@@ -96,7 +96,7 @@ static void test_refused(void **state)
 		{ "files", "-1", "files is \"-1\": it must be a whole number above 0" },
 		{ "processes", "0", "processes is \"0\": it must be a whole number above 0" },
 		{ "colour", "red", "there is no permission \"colour\"" },
-		{ "network", NULL, "network has no value" },
+		{ "spawn", NULL, "spawn has no value" },
 	};
 	struct mor_policy p = MOR_POLICY_INIT;
 
