@@ -20,9 +20,10 @@
 static const char *const clean_names[] = { "PATH",     "HOME", "USER", "LOGNAME", "LANG", "LC_ALL",
 					   "LC_CTYPE", "TZ",   "TERM", "TMPDIR",  NULL };
 static const char *const jail_names[] = { "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", NULL }; /* and LC_* */
+/* The system's own settings of git may hold tokens: they cannot be read. */
 static const char *const jail_values[] = {
-	"PATH=/usr/bin:/bin", "TERM=dumb",          "NO_COLOR=1", "PYTHONDONTWRITEBYTECODE=1",
-	"PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1", NULL
+	"PATH=/usr/bin:/bin",        "SHELL=/bin/sh",      "GIT_CONFIG_NOSYSTEM=1", "TERM=dumb", "NO_COLOR=1",
+	"PYTHONDONTWRITEBYTECODE=1", "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1",    NULL
 };
 
 struct env {
@@ -101,7 +102,7 @@ static bool passes_base(enum base base, const char *entry)
 	return base == INHERIT || is_named(clean_names, entry);
 }
 
-/* Without these a confined program looks up its user in /etc/passwd, and the jail ends it. */
+/* Who it is: also the name in the /etc/passwd that it is shown. */
 static void put_user(struct env *env)
 {
 	char memory[1024], entry[300];

@@ -55,6 +55,9 @@ static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
 	[MOR_N_EXECVE] = mor_on_execve,       [MOR_N_SIGNAL] = mor_on_signal,
 	[MOR_N_LIMITS] = mor_on_limits,       [MOR_N_CONNECT] = mor_on_connect,
 	[MOR_N_SOCKET] = mor_on_socket,       [MOR_N_BIND] = mor_on_bind,
+	[MOR_N_CHOWN] = mor_on_chown,         [MOR_N_FCHOWN] = mor_on_fchown,
+	[MOR_N_FCHOWNAT] = mor_on_fchownat,   [MOR_N_IDS] = mor_on_identity,
+	[MOR_N_GROUP] = mor_on_group,         [MOR_N_HANDLER] = mor_on_handler,
 };
 
 /* The rule that a refused call breaks. arg: the register to report, -1: none. */
@@ -273,7 +276,7 @@ static void send_answer(struct mor_syscall *call, int result)
 	(void)ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }
 
-static int refuse_syscall(struct mor_syscall *call, unsigned kind)
+int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind)
 {
 	int arg = refused[kind - MOR_N_FIRST_REFUSED].arg;
 
@@ -350,7 +353,7 @@ static int handle(struct mor_syscall *call)
 	call->tgid = group_of(call);
 	call->own = own_of(call);
 	if (what->notify >= MOR_N_FIRST_REFUSED)
-		return refuse_syscall(call, what->notify);
+		return mor_syscall_refuse(call, what->notify);
 	if (call->broker->apart && call->broker->main && call->broker->root < 0)
 		status = mor_syscall_enter_view(call);
 	if (status < 0)

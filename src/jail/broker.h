@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "jail/dial.h"
+#include "jail/filter/syscalls.h"
 #include "jail/paths.h"
 #include "policy/network.h"
 #include "policy/plan.h"
@@ -39,6 +40,9 @@ struct mor_broker {
 	pid_t main;   /* the plugin's pid as we see it; 0 before its execve */
 	pid_t inside; /* its pid as it sees itself (another number in a PID namespace) */
 	bool apart;   /* the plugin has its own tree and pids: root is opened after its execve */
+	/* t0: the directory that names below /dev/shm lead to, which is made when it is first
+	 * needed; "": none */
+	char shm[64];
 	bool spawn;
 	const struct mor_net_place *places; /* where it may connect to; NULL: the filter decides */
 	size_t place_count;
@@ -119,6 +123,8 @@ int mor_syscall_text(struct mor_syscall *call, uint64_t address, char text[PATH_
  * change. */
 int mor_syscall_path(struct mor_syscall *call, uint64_t address, char text[PATH_MAX]);
 int mor_syscall_violation(struct mor_syscall *call, const char *about, const char *rule);
+/* A violation of this kind (from MOR_N_FIRST_REFUSED on). */
+int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind);
 /* PERFORM: 0. */
 int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_ruling ruling);
 /* Hands `fd` over as the result and closes ours. MOR_BROKER_SENT or -errno. */
@@ -199,7 +205,8 @@ mor_on_syscall_fn mor_on_mkdir, mor_on_mkdirat, mor_on_mknod, mor_on_mknodat, mo
 mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat, mor_on_fchmodat2, mor_on_utime, mor_on_utimes,
 	mor_on_futimesat, mor_on_utimensat;
 mor_on_syscall_fn mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_socket, mor_on_connect,
-	mor_on_bind;
+	mor_on_bind, mor_on_identity, mor_on_group, mor_on_handler;
+mor_on_syscall_fn mor_on_chown, mor_on_fchown, mor_on_fchownat;
 /* A connect that is no unix socket's. */
 mor_on_syscall_fn mor_connect_place;
 

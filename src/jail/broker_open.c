@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -87,10 +88,40 @@ static int judge_all(struct mor_syscall *call, const struct mor_found *found, ui
 	return type == S_IFCHR && strncmp(found->where, "/dev/", 5) != 0 ? -ENXIO : 0;
 }
 
+/* A new file of that text, which nobody can change. The descriptor or -errno. */
+static int make_text(const struct mor_broker *broker, const char *text)
+{
+	int fd = memfd_create("made-up", MFD_CLOEXEC | MFD_ALLOW_SEALING), shown = -1;
+	char number[16];
+
+	if (fd < 0)
+		return -errno;
+	if (mor_fd_write_all(fd, text, strlen(text)) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		shown = openat(broker->own_fds, mor_handle_number(fd, number), O_RDONLY | O_CLOEXEC);
+	close(fd);
+	return shown < 0 ? -EIO : shown;
+}
+
+static int open_made_up(struct mor_syscall *call, const char *text, uint64_t flags)
+{
+	int fd = flags & O_DIRECTORY ? -ENOTDIR : make_text(call->broker, text);
+
+	return fd < 0 ? fd : mor_syscall_inject(call, fd, flags & O_CLOEXEC);
+}
+
+/* With a view, the view's file of that name wins; where it has none, the one in the plugin's own
+ * tree is opened. */
+static const char *made_up(const struct mor_syscall *call, struct mor_ruling ruling)
+{
+	return ruling.under && call->broker->steady ? ruling.under->text : NULL;
+}
+
 static int open_found(struct mor_syscall *call, const struct mor_found *found, uint64_t flags, mode_t mode)
 {
 	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
-	char text[16];
+	const char *text;
+	char number[16];
 	int fd, status;
 
 	if (only_duplicates(found))
@@ -102,6 +133,9 @@ static int open_found(struct mor_syscall *call, const struct mor_found *found, u
 		return MOR_BROKER_SENT;
 	if (status < 0)
 		return status;
+	text = made_up(call, mor_paths_read(call->broker->paths, found->where));
+	if (text)
+		return open_made_up(call, text, flags);
 	status = unnamed ? mor_undo_before_make(call->broker->undo, found->where) : 0;
 	if (status < 0)
 		return status;
@@ -115,7 +149,7 @@ static int open_found(struct mor_syscall *call, const struct mor_found *found, u
 			 0;
 	if (status < 0)
 		return status;
-	fd = openat(call->broker->own_fds, mor_handle_number(found->fd, text),
+	fd = openat(call->broker->own_fds, mor_handle_number(found->fd, number),
 		    (int)flags | O_CLOEXEC | O_NOCTTY, mode & 0777);
 	if (fd < 0)
 		return -errno;
@@ -250,6 +284,8 @@ static int open_clean(struct mor_syscall *call, const struct opening *want)
 
 	if (ruling.kind != MOR_RULING_PERFORM)
 		return MOR_BROKER_UNDECIDED;
+	if (made_up(call, ruling))
+		return open_made_up(call, made_up(call, ruling), want->flags);
 	fd = mor_find_open_under(call, ruling.under, want->path, flags);
 	if (fd < 0)
 		return fd;
@@ -261,6 +297,7 @@ static int open_clean(struct mor_syscall *call, const struct opening *want)
 static int open_plain(struct mor_syscall *call, const struct opening *want)
 {
 	char where[PATH_MAX];
+	struct mor_ruling ruling;
 	int fd = mor_name_is_clean(want->path) ? open_clean(call, want) : MOR_BROKER_UNDECIDED;
 
 	if (fd != MOR_BROKER_UNDECIDED)
@@ -268,9 +305,11 @@ static int open_plain(struct mor_syscall *call, const struct opening *want)
 	fd = mor_find_open(call, want->dirfd, want->path, want->flags | O_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	if (mor_handle_raw(call, fd, where) == 0 &&
-	    mor_paths_read(call->broker->paths, where).kind == MOR_RULING_PERFORM)
-		return hand_over(call, want, fd, where);
+	if (mor_handle_raw(call, fd, where) == 0) {
+		ruling = mor_paths_read(call->broker->paths, where);
+		if (ruling.kind == MOR_RULING_PERFORM && !made_up(call, ruling))
+			return hand_over(call, want, fd, where);
+	}
 	close(fd);
 	return MOR_BROKER_UNDECIDED;
 }

@@ -320,12 +320,29 @@ int mor_find_from(struct mor_syscall *call, int base, const char *path, unsigned
 	return status;
 }
 
+/* Only the name is exchanged, before anything is looked up or judged: so it grants nothing that the other name
+ * would not. Whoever comes to /dev/shm by another way is judged there. */
+static const char *private_name(struct mor_broker *broker, const char *path, char other[PATH_MAX])
+{
+	static const char shm[] = "/dev/shm";
+	const size_t len = sizeof(shm) - 1;
+
+	if (!broker->shm[0] || strncmp(path, shm, len) != 0 || (path[len] && path[len] != '/') ||
+	    snprintf(other, PATH_MAX, "%s%s", broker->shm, path + len) >= PATH_MAX)
+		return path;
+	(void)mkdir(broker->shm, 0700); /* it is there already, or what follows fails */
+	return other;
+}
+
 int mor_find_at(struct mor_syscall *call, int base, const char *path, unsigned flags, uint64_t resolve,
 		struct mor_found *found)
 {
+	char other[PATH_MAX];
+
 	found->fd = found->parent = found->own_fd = -1;
 	if (!*path)
 		return -ENOENT;
+	path = private_name(call->broker, path, other);
 	if (call->broker->root >= 0)
 		return resolve ? -ENOSYS : mor_find_in_view(call, base, path, flags, found);
 	return mor_find_from(call, base, path, flags, resolve, found);

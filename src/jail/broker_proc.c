@@ -11,12 +11,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "jail/broker.h"
 
-/* ---- fork ---- */
+/* ---- members ---- */
 
 /* They cannot call setsid, so every process in the session is in the jail, except its keeper. */
 static bool is_member(const struct mor_broker *broker, pid_t pid)
@@ -24,27 +25,37 @@ static bool is_member(const struct mor_broker *broker, pid_t pid)
 	return pid != broker->self && pid != broker->init && getsid(pid) == broker->session;
 }
 
-static unsigned count_members(const struct mor_broker *broker)
+typedef bool choose_fn(pid_t pid, int arg);
+typedef void visit_fn(struct mor_syscall *call, pid_t pid);
+
+/* How many members are chosen (NULL: all), each of which is visited (NULL: only counted). -errno: unknown. */
+static int each_member(struct mor_syscall *call, choose_fn *choose, int arg, visit_fn *visit)
 {
+	const struct mor_broker *broker = call->broker;
 	char batch[2048] __attribute__((aligned(8)));
-	int dir = openat(broker->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	unsigned count = 0;
+	int dir = openat(broker->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), count = 0;
 	long got;
 
 	if (dir < 0)
-		return broker->processes; /* unknown: no more processes */
+		return -errno;
 	while ((got = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0) {
 		for (long at = 0; at < got;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(batch + at);
-			long pid = strtol(entry->d_name, NULL, 10);
+			pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
 			at += entry->d_reclen;
-			count += pid > 0 && is_member(broker, (pid_t)pid);
+			if (pid <= 0 || !is_member(broker, pid) || (choose && !choose(pid, arg)))
+				continue;
+			count++;
+			if (visit)
+				visit(call, pid);
 		}
 	}
 	close(dir);
-	return got < 0 ? broker->processes : count;
+	return got < 0 ? -EIO : count;
 }
+
+/* ---- fork ---- */
 
 /* Flags are in a register: no race. Counting is expensive, so we count only when the free places are used
  * up. */
@@ -54,15 +65,18 @@ int mor_on_fork(struct mor_syscall *call)
 	uint64_t unfit = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
 			 CLONE_NEWPID | CLONE_NEWNET |
 			 CLONE_PARENT; /* this flag would make the child the guardian's own */
-	unsigned members;
+	int members;
 
 	if (!broker->spawn)
 		return mor_syscall_violation(call, "", MOR_RULE_SPAWN);
 	if (strcmp(call->name, "clone") == 0 && mor_syscall_arg(call, 0) & unfit)
 		return mor_syscall_violation(call, "", "mounts and namespaces are out of bounds");
 	if (broker->budget == 0) {
-		members = count_members(broker);
-		broker->budget = members < broker->processes ? broker->processes - members : 0;
+		members = each_member(call, NULL, 0, NULL);
+		/* unknown: no more processes */
+		broker->budget = members >= 0 && (unsigned)members < broker->processes ?
+					 broker->processes - (unsigned)members :
+					 0;
 	}
 	if (broker->budget == 0)
 		return -EAGAIN;
@@ -128,6 +142,25 @@ static int signal_member(struct mor_syscall *call, pid_t pid, int sig)
 	return status;
 }
 
+static bool in_group(pid_t pid, int group)
+{
+	return getpgid(pid) == group;
+}
+
+static void pass_signal(struct mor_syscall *call, pid_t pid)
+{
+	/* one that has ended meanwhile is no error */
+	(void)signal_member(call, pid, (int)mor_syscall_arg(call, 1));
+}
+
+/* One by one, for the same reason. A group belongs to one session as a whole. */
+static int signal_group(struct mor_syscall *call, pid_t group)
+{
+	int count = each_member(call, in_group, group, pass_signal);
+
+	return count > 0 ? 0 : count < 0 ? count : foreign(call, -group);
+}
+
 /* kill and tgkill, if the filter has not seen that the caller means itself. */
 int mor_on_signal(struct mor_syscall *call)
 {
@@ -143,11 +176,42 @@ int mor_on_signal(struct mor_syscall *call)
 		return MOR_BROKER_CONTINUE;
 	if (pid == self || (!thread && pid == -broker->inside))
 		return MOR_BROKER_CONTINUE;
-	if (!broker->spawn || pid < 0)
+	if (!broker->spawn)
 		return foreign(call, pid);
 	if (apart) /* every number in its PID namespace is its own */
 		return MOR_BROKER_CONTINUE;
-	return signal_member(call, pid, sig);
+	return pid < 0 ? signal_group(call, -pid) : signal_member(call, pid, sig);
+}
+
+/* Groups of members only: whoever were in the guardian's own could signal it by the number 0. */
+int mor_on_group(struct mor_syscall *call)
+{
+	const struct mor_broker *broker = call->broker;
+	int pid = (int)mor_syscall_arg(call, 0), group = (int)mor_syscall_arg(call, 1);
+	bool apart = broker->inside != broker->main;
+
+	if (group == 0 || group == pid || apart)
+		return MOR_BROKER_CONTINUE;
+	return each_member(call, in_group, group, NULL) > 0 ? MOR_BROKER_CONTINUE : -EPERM;
+}
+
+/* A call that waits for us is interrupted by a signal until we have taken it up, and then fails with EINTR,
+ * unless the handler has SA_RESTART. The kernel's own fork and open never do that, and shells are not prepared
+ * for it: dash ends with "Cannot fork" when a child's end comes then. So its handler of SIGCHLD restarts. What
+ * waits for children, events or time is still interrupted: that never restarts. */
+int mor_on_handler(struct mor_syscall *call)
+{
+	unsigned long action[2]; /* handler, flags */
+	uint64_t at = mor_syscall_arg(call, 1) + sizeof(action[0]);
+	struct iovec here = { &action[1], sizeof(action[1]) },
+		     there = { (void *)(uintptr_t)at, sizeof(action[1]) };
+
+	if (mor_syscall_read(call, mor_syscall_arg(call, 1), action, sizeof(action)) == 0 && action[0] > 1 &&
+	    !(action[1] & SA_RESTART)) {
+		action[1] |= SA_RESTART;
+		(void)process_vm_writev(call->tid, &here, 1, &there, 1, 0); /* constant memory stays as it is */
+	}
+	return MOR_BROKER_CONTINUE;
 }
 
 int mor_on_limits(struct mor_syscall *call)

@@ -16,7 +16,9 @@ static bool namespaced, automatic;
 
 static int lock_now(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	return mor_t0_forge(plan, -1, failure) < 0 ? -1 : mor_t0_lock(failure);
+	return mor_t0_prepare_shm(plan, failure) < 0 || mor_t0_forge(plan, -1, -1, failure) < 0 ?
+		       -1 :
+		       mor_t0_lock(failure);
 }
 
 int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -46,6 +48,7 @@ int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failu
 	*failure = (struct mor_setup_failure){ 0 };
 	namespaced = false;
 	mor_t0.broker.apart = false;
+	mor_paths_forget(&mor_t0.paths, MOR_PATH_PRIVATE);
 	plan->level.level = MOR_LEVEL_T0;
 	return lock_now(plan, failure);
 }
@@ -66,9 +69,9 @@ int mor_confine_hold(struct mor_setup_failure *failure)
 }
 
 /* What a view shows is in no rule that could be made now. */
-int mor_confine_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
+int mor_confine_forge(const struct mor_plan *plan, int proc, int shm, struct mor_setup_failure *failure)
 {
-	return plan->level.flags & MOR_JAIL_VIEW ? 0 : mor_t0_forge(plan, proc, failure);
+	return plan->level.flags & MOR_JAIL_VIEW ? 0 : mor_t0_forge(plan, proc, shm, failure);
 }
 
 int mor_confine_lock(const struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -155,7 +158,7 @@ int mor_confine_view(const struct mor_view_texts *grants)
 	int status = 0;
 
 	pthread_mutex_lock(&mor_t0.broker.gate); /* no question is judged meanwhile */
-	mor_paths_forget_view(&mor_t0.paths);
+	mor_paths_forget(&mor_t0.paths, MOR_PATH_VIEW);
 	mor_t0.broker.plain = 0; /* its device number may belong to another now */
 	for (const char *grant = NULL; status == 0 && (grant = mor_view_next(grants, grant));)
 		status = mor_paths_add_view(&mor_t0.paths, grant + 1,

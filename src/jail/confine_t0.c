@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "jail/entry.h"
 #include "jail/filter/filter.h"
+#include "jail/identity.h"
 
 struct mor_t0 mor_t0 = {
 	.scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT, .undo = MOR_UNDO_INIT, .lock = { .fd = -1 }
@@ -98,6 +99,11 @@ static int name_scratch(struct mor_plan *plan, const char *path)
 	return status;
 }
 
+static unsigned scratch_access(const struct mor_plan *plan)
+{
+	return MOR_MAY_READ | MOR_MAY_WRITE | (plan->level.flags & MOR_JAIL_RUN_MADE ? MOR_MAY_EXECUTE : 0u);
+}
+
 /* A directory that was named, or a new one below /tmp. */
 static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
@@ -113,7 +119,7 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 		path = mor_t0.scratch.path;
 	}
 	if (status == 0)
-		status = mor_paths_add(&mor_t0.paths, path, MOR_MAY_READ | MOR_MAY_WRITE, MOR_PATH_SCRATCH);
+		status = mor_paths_add(&mor_t0.paths, path, scratch_access(plan), MOR_PATH_SCRATCH);
 	if (status == 0)
 		status = set_env(plan, "HOME", path, ours);
 	if (status == 0)
@@ -160,7 +166,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	if (check_kernel(plan, failure) < 0)
 		return -1;
 	mor_t0.paths.quiet_tmp = flags & MOR_JAIL_QUIET_TMP;
-	mor_t0.paths.quiet_software = flags & MOR_JAIL_VIEW;
+	mor_t0.paths.quiet_software = flags & (MOR_JAIL_VIEW | MOR_JAIL_SPAWN);
 	status = mor_paths_add_defaults(&mor_t0.paths, flags & MOR_JAIL_NETWORK, flags & MOR_JAIL_SPAWN);
 	if (status == 0)
 		status = add_asked(plan);
@@ -169,7 +175,15 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	status = prepare_undo(plan);
 	if (status < 0)
 		return failed(failure, status, "what is needed to undo its changes cannot be kept");
-	if (prepare_scratch(plan, failure) < 0 || mor_launch_resolve(plan, &mor_t0.paths, failure) < 0)
+	if (prepare_scratch(plan, failure) < 0)
+		return -1;
+	/* shells would search for it in the parents */
+	if (plan->cwd && set_env(plan, "PWD", plan->cwd, false) < 0)
+		return failed(failure, -ENOMEM, "cannot tell it where it is");
+	status = mor_identity_make_up(&mor_t0.paths, plan);
+	if (status < 0)
+		return failed(failure, status, "cannot make up who it is");
+	if (mor_launch_resolve(plan, &mor_t0.paths, failure) < 0)
 		return -1;
 	mor_paths_sort(&mor_t0.paths);
 	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);
@@ -182,11 +196,31 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	return status < 0 ? failed(failure, status, "/proc must be mounted") : 0;
 }
 
+/* In the scratch directory that is removed at the end. A named one stays, so there is another one then. */
+int mor_t0_prepare_shm(const struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	int status = 0;
+
+	if (!plan->scratch)
+		return 0;
+	if (mor_t0.scratch.dir < 0) {
+		status = mor_scratch_make(&mor_t0.scratch, MOR_SCRATCH_PARENT);
+		if (status == 0)
+			status = mor_paths_add(&mor_t0.paths, mor_t0.scratch.path, MOR_MAY_READ | MOR_MAY_WRITE,
+					       MOR_PATH_SCRATCH);
+		mor_paths_sort(&mor_t0.paths);
+	}
+	if (status < 0)
+		return failed(failure, status, "cannot make a directory for /dev/shm below /tmp");
+	snprintf(mor_t0.broker.shm, sizeof(mor_t0.broker.shm), "%.50s/.shm", mor_t0.scratch.path);
+	return 0;
+}
+
 /* ---- L1 ---- */
 
 /* All of /proc: the numbers of later processes are not known yet. Landlock's rule for tracing protects the
  * secret files of other processes there. */
-static int allow_guardian(const struct mor_landlock *lock, int proc)
+static int allow_guardian(const struct mor_landlock *lock, int proc, int shm)
 {
 	int status = mor_paths_allow(&mor_t0.paths, lock, MOR_MAY_READ | MOR_MAY_WRITE | MOR_MAY_EXECUTE);
 
@@ -194,6 +228,8 @@ static int allow_guardian(const struct mor_landlock *lock, int proc)
 		status = mor_landlock_allow(lock, mor_t0.broker.proc, true, MOR_MAY_READ);
 	if (status == 0 && proc >= 0)
 		status = mor_landlock_allow(lock, proc, true, MOR_MAY_READ);
+	if (status == 0 && shm >= 0)
+		status = mor_landlock_allow(lock, shm, true, MOR_MAY_READ | MOR_MAY_WRITE);
 	if (status == 0 && mor_t0.scratch.parent >= 0)
 		status = mor_landlock_allow_rmdir(lock, mor_t0.scratch.parent);
 	return status;
@@ -201,14 +237,14 @@ static int allow_guardian(const struct mor_landlock *lock, int proc)
 
 /* At t1 without a signal scope: the first process of the namespaces is outside the domain, and we must be
  * able to end it. */
-int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure)
+int mor_t0_forge(const struct mor_plan *plan, int proc, int shm, struct mor_setup_failure *failure)
 {
 	int status;
 
 	mor_fd_close(&mor_t0.lock.fd); /* left from a t1 that failed */
 	status = mor_landlock_begin(&mor_t0.lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
 	if (status == 0)
-		status = allow_guardian(&mor_t0.lock, proc);
+		status = allow_guardian(&mor_t0.lock, proc, shm);
 	for (size_t i = 0; status == 0 && i < mor_t0.broker.place_count; i++)
 		status = mor_landlock_allow_port(&mor_t0.lock, mor_t0.broker.places[i].port);
 	return status < 0 ? failed(failure, status, "Landlock refuses the guardian's own rules") : 0;

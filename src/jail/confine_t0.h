@@ -20,8 +20,10 @@ extern struct mor_t0 mor_t0;
 
 /* Rules, entry, scratch directory, handles. Changes plan->argv and plan->env. */
 int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
-/* Makes L1. proc: that of the plugin's own tree (t1), else -1. */
-int mor_t0_forge(const struct mor_plan *plan, int proc, struct mor_setup_failure *failure);
+/* t0 only: where /dev/shm leads. Before L1. */
+int mor_t0_prepare_shm(const struct mor_plan *plan, struct mor_setup_failure *failure);
+/* Makes L1. proc, shm: /proc and /dev/shm of the plugin's own tree (t1), else -1. */
+int mor_t0_forge(const struct mor_plan *plan, int proc, int shm, struct mor_setup_failure *failure);
 /* enum mor_filter_variant, without that of spawn. */
 unsigned mor_t0_network(const struct mor_plan *plan);
 /* From now on L1 binds the guardian and everything it starts. */

@@ -98,6 +98,9 @@ int mor_t1_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	char here[PATH_MAX];
 
 	mor_t0.broker.apart = true;
+	if (mor_paths_make_up(&mor_t0.paths, "/dev/shm", MOR_MAY_READ | MOR_MAY_WRITE, NULL) < 0)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, ENOMEM, "no memory");
+	mor_paths_sort(&mor_t0.paths);
 	if (plan->cwd)
 		return 0;
 	plan->cwd = mor_strdup(getcwd(here, sizeof(here)) ? here : "/");

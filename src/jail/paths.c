@@ -22,62 +22,34 @@
 #define W MOR_MAY_WRITE
 #define X MOR_MAY_EXECUTE
 
-static const struct {
-	const char *path;
-	uint8_t access;
-	/* clang-format off */
-} readable[] = {
-	{ "/lib", R }, { "/lib64", R }, { "/lib32", R }, { "/usr/lib", R }, { "/usr/lib64", R }, { "/usr/lib32",
-	R },
-	{ "/usr/libexec", R }, { "/usr/local/lib", R },
-	{ "/usr/share/zoneinfo", R }, { "/usr/share/locale", R }, { "/usr/share/i18n", R },
-	{ "/usr/share/terminfo", R },
-	{ "/usr/share/nodejs", R }, { "/usr/share/python3", R }, { "/usr/share/icu", R },
-	{ "/usr/share/ca-certificates", R }, { "/usr/share/javascript", R },
-	{ "/etc/ld.so.cache", R }, { "/etc/ld.so.conf", R }, { "/etc/ld.so.conf.d", R }, { "/etc/localtime",
-	R },
-	{ "/etc/timezone", R }, { "/etc/locale.alias", R }, { "/etc/mime.types", R }, { "/etc/os-release", R },
-	{ "/etc/debian_version", R }, { "/etc/inputrc", R }, { "/etc/nsswitch.conf", R }, { "/etc/alternatives",
-	R },
-	{ "/etc/ssl/openssl.cnf", R }, { "/etc/python3", R }, { "/etc/python3.9", R }, { "/etc/python3.10", R },
-	{ "/etc/python3.11", R }, { "/etc/python3.12", R }, { "/etc/python3.13", R }, { "/etc/python3.14", R },
-	{ "/dev/random", R }, { "/dev/urandom", R }, { "/dev/null", R | W }, { "/dev/zero", R | W },
-	{ "/dev/full", R | W },
-	{ "/proc/meminfo", R }, { "/proc/cpuinfo", R }, { "/proc/stat", R }, { "/proc/uptime", R },
-	{ "/proc/loadavg", R }, { "/proc/version", R }, { "/proc/filesystems", R },
-	{ "/proc/sys/vm/overcommit_memory", R }, { "/proc/sys/kernel/osrelease", R },
-	{ "/proc/sys/kernel/cap_last_cap", R }, { "/proc/sys/kernel/random/boot_id", R },
-	{ "/sys/devices/system/cpu", R }, { "/sys/devices/system/node", R },
-	{ "/sys/kernel/mm/transparent_hugepage", R },
-};
-/* clang-format on */
-static const char *const readable_net[] = {
-	"/etc/resolv.conf", "/etc/hosts",     "/etc/host.conf",       "/etc/gai.conf",        "/etc/services",
-	"/etc/protocols",   "/etc/ssl/certs", "/etc/ca-certificates", "/run/systemd/resolve",
-};
-/* sbin is left out: its programs are for administrators. */
-static const struct {
-	const char *path;
-	enum mor_path_origin origin;
-	/* clang-format off */
-} runnable[] = {
-	{ "/usr/bin", MOR_PATH_DEFAULT }, { "/bin", MOR_PATH_DEFAULT }, { "/usr/local/bin", MOR_PATH_DEFAULT },
-	{ "/lib64/ld-linux-x86-64.so.2", MOR_PATH_LOADER }, { "/lib/ld-linux-aarch64.so.1", MOR_PATH_LOADER },
-	{ "/lib/ld-musl-x86_64.so.1", MOR_PATH_LOADER }, { "/lib/ld-musl-aarch64.so.1", MOR_PATH_LOADER },
-};
-/* clang-format on */
-
 /* Files of the caller's own /proc. */
 #define OWN_READABLE \
 	"maps|smaps|smaps_rollup|status|stat|statm|cgroup|fd|limits|auxv|cmdline|comm|mountinfo|mounts|io|" \
-	"oom_score_adj|task"
+	"oom_score_adj|task|coredump_filter|environ"
 
 static const char *const quiet_below[] = {
-	"/sys/fs/cgroup", "/proc/net",      "/proc/sys",    "/proc/self", "/etc/resolv.conf",
-	"/etc/ssl/certs", "/etc/gitconfig", "/etc/selinux", "/run/nscd",  "/run/systemd",
+	"/sys/fs/cgroup",
+	"/proc/net",
+	"/proc/sys",
+	"/proc/self",
+	"/etc/resolv.conf",
+	"/etc/ssl/certs",
+	"/etc/selinux",
+	"/run/nscd",
+	"/run/systemd",
+	/* settings of the whole machine, which may hold a token or a password */
+	"/etc/gitconfig",
+	"/etc/wgetrc",
+	"/etc/profile",
+	"/etc/profile.d",
+	"/etc/bash.bashrc",
+	"/etc/zsh",
+	"/etc/fish",
+	"/etc/environment",
+	"/etc/pip.conf",
 };
-/* Node searches for these in every parent directory up to the root. */
-#define QUIET_NAMES "package.json|.npmrc|node_modules|pyvenv.cfg|pybuilddir.txt"
+/* Node and npm search for these in every parent directory up to the root, and where they are installed. */
+#define QUIET_NAMES "package.json|npmrc|.npmrc|node_modules|pyvenv.cfg|pybuilddir.txt"
 
 /* ---- building ---- */
 
@@ -145,6 +117,8 @@ static int open_named(const char *path, char name[PATH_MAX])
 		memcpy(name, path, strlen(path) + 1); /* what was opened is shorter than PATH_MAX */
 		return fd;
 	}
+	if (is_plain(path) && errno == ENOENT)
+		return -ENOENT;
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -212,20 +186,6 @@ int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, en
 	return status;
 }
 
-int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
-{
-	int status = 0;
-
-	paths->network = network;
-	for (size_t i = 0; status == 0 && i < sizeof(readable) / sizeof(*readable); i++)
-		status = mor_paths_add(paths, readable[i].path, readable[i].access, MOR_PATH_DEFAULT);
-	for (size_t i = 0; network && status == 0 && i < sizeof(readable_net) / sizeof(*readable_net); i++)
-		status = mor_paths_add(paths, readable_net[i], R, MOR_PATH_DEFAULT);
-	for (size_t i = 0; spawn && status == 0 && i < sizeof(runnable) / sizeof(*runnable); i++)
-		status = mor_paths_add(paths, runnable[i].path, R | X, runnable[i].origin);
-	return status;
-}
-
 /* A rule can end only where the name has a slash: that excludes nearly all rules without a comparison. */
 static struct mor_path_rule *rule_for(const struct mor_paths *paths, const char *name)
 {
@@ -271,6 +231,33 @@ static int canonical(const char *path, char name[PATH_MAX])
 	}
 	memcpy(name, path, len + 1);
 	return 0;
+}
+
+/* Not for a name that somebody has asked for: then the machine's own file is meant. */
+int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access, const char *text)
+{
+	struct mor_path_rule rule = { .access = (uint8_t)access,
+				      .origin = text ? MOR_PATH_MADE_UP : MOR_PATH_PRIVATE,
+				      .directory = !text,
+				      .fd = -1 };
+	const struct mor_path_rule *old;
+	char name[PATH_MAX];
+	int status = canonical(path, name);
+
+	if (status < 0)
+		return status;
+	old = rule_for(paths, name);
+	if (old && old->origin != MOR_PATH_DEFAULT)
+		return 0;
+	rule.len = strlen(name);
+	rule.path = mor_strndup(name, rule.len);
+	rule.text = text ? mor_strdup(text) : NULL;
+	status = rule.path && (rule.text || !text) ? append_rule(paths, &rule) : -ENOMEM;
+	if (status < 0) {
+		mor_free(rule.path);
+		mor_free(rule.text);
+	}
+	return status;
 }
 
 int mor_paths_protect(struct mor_paths *paths, const char *path)
@@ -327,6 +314,14 @@ void mor_paths_sort(struct mor_paths *paths)
 	relate(paths);
 }
 
+static void free_rule(struct mor_path_rule *rule)
+{
+	if (rule->near > 0)
+		close(rule->near);
+	mor_free(rule->path);
+	mor_free(rule->text);
+}
+
 int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned access)
 {
 	struct mor_path_rule rule = { .len = strlen(path),
@@ -351,13 +346,13 @@ int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned acces
 	return 0;
 }
 
-void mor_paths_forget_view(struct mor_paths *paths)
+void mor_paths_forget(struct mor_paths *paths, enum mor_path_origin origin)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < paths->count; i++) {
-		if (paths->rules[i].origin == MOR_PATH_VIEW)
-			mor_free(paths->rules[i].path);
+		if (paths->rules[i].origin == origin)
+			free_rule(&paths->rules[i]);
 		else
 			paths->rules[kept++] = paths->rules[i];
 	}
@@ -386,11 +381,8 @@ void mor_paths_close(struct mor_paths *paths, bool keep_executable)
 void mor_paths_fini(struct mor_paths *paths)
 {
 	mor_paths_close(paths, false);
-	for (size_t i = 0; i < paths->count; i++) {
-		if (paths->rules[i].near > 0)
-			close(paths->rules[i].near);
-		mor_free(paths->rules[i].path);
-	}
+	for (size_t i = 0; i < paths->count; i++)
+		free_rule(&paths->rules[i]);
 	for (size_t i = 0; i < paths->protect_count; i++)
 		mor_free(paths->protects[i]);
 	for (size_t i = 0; i < paths->alias_count; i++)
@@ -478,24 +470,6 @@ static bool is_system(const struct mor_path_rule *rule)
 	       (strncmp(rule->path, "/usr/", 5) == 0 || strncmp(rule->path, "/etc/", 5) == 0);
 }
 
-static bool is_same(const char *name, const char *other)
-{
-	struct stat a, b;
-
-	return stat(name, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-/* Would the network permission open it? Then that permission is missing. The true name of /etc/hosts and
- * similar files may differ. */
-static bool is_of_network(const char *name)
-{
-	for (size_t i = 0; i < sizeof(readable_net) / sizeof(*readable_net); i++)
-		if (mor_path_is_within(name, readable_net[i], strlen(readable_net[i])) ||
-		    is_same(name, readable_net[i]))
-			return true;
-	return false;
-}
-
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 {
 	struct mor_path_rule *rule = rule_near(paths, name);
@@ -512,7 +486,7 @@ struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 		return quiet(ENXIO);
 	if (quiet_read(name) || (paths->quiet_software && in_software(name)))
 		return quiet(ENOENT);
-	return violation(!paths->network && is_of_network(name) ? MOR_RULE_NETWORK : MOR_RULE_READ);
+	return violation(!paths->network && mor_paths_serves_network(name) ? MOR_RULE_NETWORK : MOR_RULE_READ);
 }
 
 struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *name)
@@ -540,12 +514,14 @@ static bool is_protected(const struct mor_paths *paths, const char *name, enum m
 	return false;
 }
 
-/* Python's caches: it works without them. A thread's name: cosmetic. */
+/* Python's caches: it works without them. A thread's name: cosmetic. What a core file would hold:
+ * there is none. */
 static bool quiet_write(const char *name)
 {
 	const char *cache = strstr(name, "/__pycache__"), *own = own_proc(name);
 
-	return (cache && (cache[12] == 0 || cache[12] == '/')) || (own && strcmp(own, "comm") == 0);
+	return (cache && (cache[12] == 0 || cache[12] == '/')) ||
+	       (own && mor_text_in(mor_slice_of(own), "comm|coredump_filter"));
 }
 
 /* Directly in it: a program that looks deeper wants another user's files. */

@@ -21,9 +21,11 @@ enum mor_path_origin {
 	MOR_PATH_WORKSPACE,
 	MOR_PATH_DEFAULT,
 	MOR_PATH_SCRATCH,
-	MOR_PATH_VIEW,  /* belongs to a view */
-	MOR_PATH_LOADER /* the kernel executes it together with a program; alone it would run any readable
-			 * file */
+	MOR_PATH_VIEW,    /* belongs to a view */
+	MOR_PATH_MADE_UP, /* a file of ours under a name of the machine's: mor_paths_make_up() */
+	MOR_PATH_PRIVATE, /* the same, a directory: only at t1, in the plugin's own tree */
+	MOR_PATH_LOADER   /* the kernel executes it together with a program; alone it would run any readable
+			   * file */
 };
 
 struct mor_path_rule {
@@ -32,6 +34,7 @@ struct mor_path_rule {
 	uint8_t access, origin;
 	bool directory;
 	bool outer; /* another rule is below it */
+	char *text; /* the file that is shown instead of the machine's; else NULL */
 	int fd;     /* O_PATH, until mor_paths_close() */
 	int near;   /* O_PATH, as the plugin sees it; the broker opens it when it is first needed; 0: not yet */
 	dev_t device; /* its state when the rule was made */
@@ -49,7 +52,7 @@ struct mor_paths {
 	bool network;        /* granted */
 	bool quiet_tmp;      /* a write directly in /tmp that no rule allows is refused quietly */
 	bool quiet_software; /* a search for software in places that are not allowed is also refused quietly:
-			      * analyzers are compilers, and compilers search */
+			      * compilers search */
 };
 
 /* 0 or -errno. A path that does not exist or cannot be reached gives no rule and no error. */
@@ -58,7 +61,14 @@ int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn);
 /* A rule without a handle, for a canonical name in a view; it wins over another rule for the same name.
  * Sorts. */
 int mor_paths_add_view(struct mor_paths *paths, const char *path, unsigned access);
-void mor_paths_forget_view(struct mor_paths *paths);
+void mor_paths_forget(struct mor_paths *paths, enum mor_path_origin origin);
+/* A rule without a handle: with `text` a file that the broker answers opens with (MOR_PATH_MADE_UP), without
+ * one a directory that t1 makes in the plugin's own tree (MOR_PATH_PRIVATE). No lock ever grants the machine's
+ * own file of that name. Nothing is added where a rule that was asked for covers it. Call it after
+ * mor_paths_sort(), and sort again. */
+int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access, const char *text);
+/* Would the network permission open it? Then that permission is missing. */
+bool mor_paths_serves_network(const char *name);
 /* Protects the name as it is written below its canonical parent, and its present target. The rule that
  * contains it is the workspace. Call it after mor_paths_sort(). */
 int mor_paths_protect(struct mor_paths *paths, const char *path);

@@ -173,10 +173,52 @@ static int hang(const struct tree *tree, const struct mor_path_rule *rule, int c
 	return status;
 }
 
+/* The broker answers opens of such a file with a copy; here it is for stat and access. */
+static int write_text(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	int fd = openat(tree->root, rule->path + 1, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444), status;
+
+	if (fd < 0)
+		return -errno;
+	status = mor_fd_write_all(fd, rule->text, strlen(rule->text));
+	close(fd);
+	return status;
+}
+
+/* A directory of our own file system that stays writable when the root is closed. */
+static int open_private(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	int fd, status;
+
+	if (mkdirat(tree->root, rule->path + 1, 0700) < 0)
+		return -errno;
+	fd = openat(tree->root, rule->path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	status = bind_over(fd, fd, SAFE | MOUNT_ATTR_NOEXEC);
+	close(fd);
+	return status;
+}
+
+/* Inside the mount of another rule there is the machine's own, which was asked for. */
+static int add_made_up(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	int status;
+
+	if (covered(tree, rule->path, rule))
+		return 0;
+	status = make_directories(tree, rule->path, false);
+	if (status < 0)
+		return status;
+	return rule->text ? write_text(tree, rule) : open_private(tree, rule);
+}
+
 static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 {
 	int copy, status;
 
+	if (rule->origin == MOR_PATH_MADE_UP || rule->origin == MOR_PATH_PRIVATE)
+		return add_made_up(tree, rule);
 	if (in_proc(rule->path) || superfluous(tree, rule))
 		return 0;
 	copy = take_mount(tree, rule);
@@ -368,7 +410,8 @@ static int mount_root(const char **step)
 		return -errno;
 	*step = "a tmpfs";
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && status == -ENOENT; i++) {
-		if (mount("tmpfs", places[i], "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") == 0)
+		if (mount("tmpfs", places[i], "tmpfs", MS_NOSUID | MS_NODEV,
+			  "mode=0755,size=256m,nr_inodes=16k") == 0)
 			return open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		status = -errno;
 	}

@@ -43,7 +43,7 @@ struct within {
 	bool locked;    /* the guardian is */
 	int talk[2];    /* between guardian and keeper  */
 	int channel[2]; /* between guardian and launcher */
-	int spaces[KINDS], proc;
+	int spaces[KINDS], proc, shm;
 };
 
 static int refuse_within(struct within *within, int error, const char *what)
@@ -137,6 +137,19 @@ static int start_keeper(struct within *within)
 
 /* ---- joining it ---- */
 
+/* Only a directory of the new tree's own file system. If somebody asked for /dev, it is the machine's, and no
+ * lock of ours may open that for writing. */
+static void hold_shm(struct within *within)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", (int)within->keeper);
+	within->shm = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (within->shm >= 0 && (fstat(within->shm, &st) < 0 || st.st_dev != within->launch->root.st_dev))
+		mor_fd_close(&within->shm);
+}
+
 static int take_hold(struct within *within)
 {
 	char path[64];
@@ -153,6 +166,7 @@ static int take_hold(struct within *within)
 	within->proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (within->proc < 0)
 		return refuse_within(within, errno, "/proc does not show the new tree");
+	hold_shm(within);
 	/* If it has died meanwhile, that is seen when its word is waited for, or nobody can join. */
 	if (send(within->talk[0], "", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
 		return refuse_within(within, errno,
@@ -231,6 +245,7 @@ static void let_go(struct within *within)
 	for (int i = 0; i < 2; i++)
 		mor_fd_close(&within->talk[i]);
 	mor_fd_close(&within->proc);
+	mor_fd_close(&within->shm);
 }
 
 /* A failure leaves no process behind: another level may be tried. But not after the lock: it cannot be undone,
@@ -260,6 +275,7 @@ int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_lau
 		.talk = { -1, -1 },
 		.channel = { -1, -1 },
 		.proc = -1,
+		.shm = -1,
 	};
 	int status;
 
@@ -271,7 +287,7 @@ int mor_launch_within(struct mor_plan *plan, unsigned namespaces, struct mor_lau
 	if (status == 0)
 		status = take_hold(&within);
 	if (status == 0)
-		status = mor_confine_forge(plan, within.proc, &ret->launch->failure);
+		status = mor_confine_forge(plan, within.proc, within.shm, &ret->launch->failure);
 	if (status == 0)
 		status = wait_until_alone(&within);
 	if (status == 0)

@@ -95,6 +95,12 @@ int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value)
 
 /* ---- from a policy ---- */
 
+/* To build is to run what was built. Sunscreen's specification names the places of programs: these are not. */
+static bool runs_made(const struct mor_policy *policy)
+{
+	return policy->spawn && policy->source != MOR_POLICY_OF_SUNSCREEN_JSON;
+}
+
 static void add_level(struct mor_buf *plan, const struct mor_policy *policy, const struct mor_limits *limits)
 {
 	struct mor_op_level level = { .level = MOR_LEVEL_GUARDED };
@@ -105,7 +111,8 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 			      (policy->network.count ? MOR_JAIL_PLACES : 0u) |
 			      (policy->spawn ? MOR_JAIL_SPAWN : 0u) | (policy->pidns ? MOR_JAIL_PIDNS : 0u) |
 			      (policy->view ? MOR_JAIL_VIEW : 0u) |
-			      (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u);
+			      (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u) |
+			      (runs_made(policy) ? MOR_JAIL_RUN_MADE : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
 	}
@@ -141,8 +148,10 @@ static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0,
 				  policy->plugin_dir);
 	if (policy->workspace)
-		mor_plan_add_path(plan, MOR_MAY_READ | (policy->workspace_write ? MOR_MAY_WRITE : 0u), 0,
-				  policy->workspace);
+		mor_plan_add_path(plan,
+				  MOR_MAY_READ | (policy->workspace_write ? MOR_MAY_WRITE : 0u) |
+					  (runs_made(policy) ? MOR_MAY_EXECUTE : 0u),
+				  0, policy->workspace);
 	for (char **path = policy->read_paths; path && *path; path++)
 		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0, *path);
 	mor_plan_add_text(plan, MOR_OP_SCRATCH, policy->scratch ? policy->scratch : "");

@@ -149,13 +149,6 @@ static void put_cure(const char *cure, const char *path, struct mor_buf *out)
 			       strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
 }
 
-/* bash reads it to find its user's shell before anything else. A beginner's first script fails here. */
-static bool may_be_bash(const struct mor_violation *v)
-{
-	return v->source == MOR_POLICY_OF_COMMAND && strcmp(v->rule, MOR_RULE_READ) == 0 &&
-	       strcmp(v->path, "/etc/passwd") == 0;
-}
-
 int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
 {
 	struct words words = find_words(v->source, v->rule);
@@ -169,8 +162,6 @@ int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
 		mor_buf_printf(out, ": %s", words.why);
 	if (words.cure)
 		put_cure(words.cure, path, out);
-	if (may_be_bash(v))
-		mor_buf_text(out, "; if it is a script of bash, --env SHELL=/bin/sh is enough");
 	return out->status;
 }
 

@@ -487,9 +487,9 @@ static void after_the_event(const mortise_reply *reply, void *arg)
 static void violation_comes_before_what_fails(void **state)
 {
 	static const char words[] =
-		"thief tried to read /etc/passwd: not in sandbox.read; to allow it, add \"/etc/passwd\" to "
+		"thief tried to read /etc/shadow: not in sandbox.read; to allow it, add \"/etc/shadow\" to "
 		"sandbox.read";
-	const char *argv[] = { "/bin/sh", "-c", "read line; read line; read line </etc/passwd", NULL };
+	const char *argv[] = { "/bin/sh", "-c", "read line; read line; read line </etc/shadow", NULL };
 	struct rig rig;
 	struct got calls[2];
 
@@ -525,7 +525,7 @@ static void violation_comes_before_what_fails(void **state)
 	assert_string_equal(rig.last[MORTISE_EVENT_VIOLATION], words);
 	assert_string_equal(
 		rig.note_params,
-		"{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\",\"path\":\"/etc/passwd\",\"rule\":\"not "
+		"{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\",\"path\":\"/etc/shadow\",\"rule\":\"not "
 		"in sandbox.read\"}");
 	assert_int_equal(rig.states[rig.state_count - 1], MORTISE_FAILED);
 	rig_close(&rig);

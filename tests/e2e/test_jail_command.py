@@ -154,9 +154,8 @@ class Jail(Case):
         """What was tried, in words, and the option that would allow it."""
         for code, words in (
             (
-                "open('/etc/passwd')",
-                "read /etc/passwd: no --read names it; to allow it, add --read /etc/passwd; "
-                "if it is a script of bash, --env SHELL=/bin/sh is enough",
+                "open('/etc/shadow')",
+                "read /etc/shadow: no --read names it; to allow it, add --read /etc/shadow",
             ),
             (
                 "open('note', 'w')",
@@ -253,12 +252,12 @@ class Jail(Case):
 
     @at_each_level
     def test_record(self, level):
-        done = self.jail(level, "--json", "--", "/bin/cat", "/etc/passwd")
+        done = self.jail(level, "--json", "--", "/bin/cat", "/etc/shadow")
         self.assertEqual(done.code, 9)
         record = json.loads(done.error_lines[-1])
         self.assertEqual(set(record), {"event", "plugin", "syscall", "path", "rule"})
         self.assertEqual(
-            (record["event"], record["plugin"], record["path"]), ("sandbox_violation", "cat", "/etc/passwd")
+            (record["event"], record["plugin"], record["path"]), ("sandbox_violation", "cat", "/etc/shadow")
         )
         self.assertTrue(record["syscall"].startswith("open"), record)
 
@@ -470,16 +469,16 @@ class Jail(Case):
             self.assertEqual(run.stdout.read(), b"")
 
     def test_terminal(self):
-        done = self.in_terminal("jail", "--", "/bin/cat", "/etc/passwd")
+        done = self.in_terminal("jail", "--", "/bin/cat", "/etc/shadow")
         self.assertEqual(done.code, 9)
         self.assertTrue(
-            without_color(done.out).startswith("sandbox_violation: cat tried to read /etc/passwd"), done.out
+            without_color(done.out).startswith("sandbox_violation: cat tried to read /etc/shadow"), done.out
         )
 
     def test_landlock_abi_capped(self):
         if "t0" in LEVELS:
             self.assertEqual(self.jail("t0", "--landlock-abi", 2, "--", "/bin/true").code, 0)
-            self.violates("t0", "--landlock-abi", 2, "--", "/bin/cat", "/etc/passwd")
+            self.violates("t0", "--landlock-abi", 2, "--", "/bin/cat", "/etc/shadow")
 
     @unittest.skipUnless(shutil.which("unshare"), "needs unshare(1)")
     def test_refused_where_it_cannot_be(self):
@@ -509,7 +508,7 @@ class Jail(Case):
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv(1)")
     @at_each_level
     def test_as_nobody(self, level):
-        for program, code in ((["/bin/true"], 0), (["/bin/cat", "/etc/passwd"], 9)):
+        for program, code in ((["/bin/true"], 0), (["/bin/cat", "/etc/shadow"], 9)):
             done = subprocess.run(
                 [
                     "setpriv",
@@ -584,12 +583,12 @@ class Options(Case):
     @unittest.skipUnless(LEVELS, "this machine cannot confine")
     def test_violation_after_the_answer(self):
         """The page is told; but who ends by a violation has not done well."""
-        late = self.file("late.py", "import sys\nsys.stdin.read()\nopen('/etc/passwd')\n")
+        late = self.file("late.py", "import sys\nsys.stdin.read()\nopen('/etc/shadow')\n")
         for words in ([], ["--json"]):
             done = self.run_mortise("info", "--confine", *words, late)
             self.assertEqual(done.code, 9, done.err)
             self.assertRegex(
-                done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/passwd: not in sandbox.read"
+                done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/shadow: not in sandbox.read"
             )
             self.assertIn("late", done.json["name"] if words else done.out)
 
@@ -636,32 +635,32 @@ class Options(Case):
 
     @at_each_level
     def test_violation_of_a_plugin(self, level):
-        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/passwd')\n")
+        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/shadow')\n")
         done = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
-        self.assertIn("thief tried to read /etc/passwd", done.err)
+        self.assertIn("thief tried to read /etc/shadow", done.err)
         told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo").json
         self.assertEqual(
             (told["kind"], told["data"]["event"], told["data"]["plugin"], told["data"]["path"]),
-            ("sandbox_violation", "sandbox_violation", "thief", "/etc/passwd"),
+            ("sandbox_violation", "sandbox_violation", "thief", "/etc/shadow"),
         )
 
     @at_each_level
     def test_violation_is_a_record(self, level):
         """One line for people; the record as the data of the failure, and as an event for who looks on."""
-        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/passwd')\n")
+        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/shadow')\n")
         plain = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
         self.assertEqual(
             plain.err.splitlines(),
             [
-                "sandbox_violation: thief tried to read /etc/passwd: not in sandbox.read; to allow it, "
-                "add \"/etc/passwd\" to sandbox.read"
+                "sandbox_violation: thief tried to read /etc/shadow: not in sandbox.read; to allow it, "
+                "add \"/etc/shadow\" to sandbox.read"
             ],
         )
         record = {
             "event": "sandbox_violation",
             "plugin": "thief",
             "syscall": "openat",
-            "path": "/etc/passwd",
+            "path": "/etc/shadow",
             "rule": "not in sandbox.read",
         }
         told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo")

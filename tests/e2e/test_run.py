@@ -223,7 +223,7 @@ class Ends(Sunscreen):
             self.run_plugin(p, *words, "--json").json["kind"]
             for words in (
                 ("fail", "--code", "9"),
-                ("act", "--do", "read", "--at", "/etc/passwd"),
+                ("act", "--do", "read", "--at", "/etc/shadow"),
                 ("claim", "nothing.rs"),
             )
         ]
@@ -244,9 +244,9 @@ class Ends(Sunscreen):
 
     def test_violation_after_the_answer(self):
         self.assertIn(
-            "/etc/passwd",
+            "/etc/shadow",
             self.run_fails(
-                9, "sandbox_violation", self.toml(), "act", "--do", "read", "--at", "/etc/passwd", "--later"
+                9, "sandbox_violation", self.toml(), "act", "--do", "read", "--at", "/etc/shadow", "--later"
             ).err,
         )
 

@@ -210,7 +210,7 @@ class Failures(Sunscreen):
             self.run_plugin(self.sh(script), "hello", "--json").json["kind"]
             for script in (
                 answers('{"jsonrpc":"2.0","id":1,"error":{"code":9,"message":"m"}}'),
-                "cat /etc/passwd >/dev/null\n",
+                "cat /etc/shadow >/dev/null\n",
                 answers("nothing"),
             )
         ]
@@ -309,7 +309,7 @@ class Confined(Sunscreen):
     def test_children_are_confined_too(self):
         for level in LEVELS:
             done = self.run_plugin(
-                self.sh("cat /etc/passwd >/dev/null\n" + answers(body())), "hello", "--level", level
+                self.sh("cat /etc/shadow >/dev/null\n" + answers(body())), "hello", "--level", level
             )
             self.assertEqual((done.code, done.err.split(":")[0]), (9, "sandbox_violation"))
 

@@ -32,7 +32,7 @@ class Failures(Undo):
 
     @at_each_level
     def test_violation(self, level):
-        done = self.python(level, EVERYTHING + "\nopen('/etc/passwd')")
+        done = self.python(level, EVERYTHING + "\nopen('/etc/shadow')")
         self.assertEqual(done.code, 9)
         self.assertTrue(done.err.startswith("sandbox_violation: "), done.err)
         self.unchanged()
@@ -40,7 +40,7 @@ class Failures(Undo):
     @at_each_level
     def test_violation_after_the_answer(self, level):
         code = f"pathlib.Path({str(self.work / 'note')!r}).write_text('late')\n"
-        for more, code_of in (("open('/etc/passwd')", 9), ("", 0)):
+        for more, code_of in (("open('/etc/shadow')", 9), ("", 0)):
             done = self.run_mortise(
                 "run",
                 "-w",
@@ -288,7 +288,7 @@ class Choices(Undo):
         self.assertEqual(done.code, 3, done.err)
         self.unchanged()
         done = self.run_mortise(
-            "jail", *options, PYTHON, "-c", "open('note', 'w').write('x'); open('/etc/passwd')", cwd=self.work
+            "jail", *options, PYTHON, "-c", "open('note', 'w').write('x'); open('/etc/shadow')", cwd=self.work
         )
         self.assertEqual((done.code, done.err.splitlines()[-1]), (9, "undone: 1 file changed"))
         self.unchanged()

@@ -183,7 +183,7 @@ class Nobody(Undo):
         for path in (self.work, *self.work.rglob("*")):
             os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
         before = picture(self.work)
-        code = f"os.chdir({str(self.work)!r})\n" + EVERYTHING + "\nos.chmod('.', 0o500)\nopen('/etc/passwd')"
+        code = f"os.chdir({str(self.work)!r})\n" + EVERYTHING + "\nos.chmod('.', 0o500)\nopen('/etc/shadow')"
         done = self.run_mortise(
             "run", "-w", self.work, "--level", level, self.toml(), "act", "--do", "python", "--at", code
         )

@@ -216,8 +216,14 @@ class Stage:
         except OSError:
             pass  # the file system has none: that attempt is then not real here
         (self.plugin / "sitecustomize.py").unlink(missing_ok=True)
+        for path in self.shared():
+            path.unlink()
         self.shm.write_text(self.secret)
         self._own()
+
+    def shared(self):
+        """Ours in the machine's /dev/shm, and what attempts have made beside it."""
+        return self.shm.parent.glob(self.shm.name + "*")
 
     def files(self):
         return {
@@ -246,14 +252,14 @@ class Stage:
         """Name -> what must not change by itself. Access times may, and those of directories follow
         their entries."""
         seen = {}
-        for path in [self.shm, *self.dir.rglob("*")]:
+        for path in [*self.shared(), *self.dir.rglob("*")]:
             st = path.lstat()
             what = [stat.S_IFMT(st.st_mode), stat.S_IMODE(st.st_mode), st.st_uid]
             if path.is_symlink():
                 what.append(os.readlink(path))
             elif stat.S_ISREG(st.st_mode):
                 what += [st.st_mtime_ns, hashlib.md5(path.read_bytes()).hexdigest(), tuple(os.listxattr(path))]
-            seen[str(path.relative_to(self.dir) if path != self.shm else path)] = tuple(what)
+            seen[str(path.relative_to(self.dir) if path.parent != self.shm.parent else path)] = tuple(what)
         return seen
 
     def arguments(self):
@@ -348,7 +354,8 @@ class Stage:
         os.close(self.inherited)
         self.victim.close()
         self.listeners.close()
-        self.shm.unlink(missing_ok=True)
+        for path in self.shared():
+            path.unlink()
         shutil.rmtree(self.dir)
 
 

@@ -208,7 +208,7 @@ static bool guardian_never(const struct mor_syscall_row *row, unsigned variant)
 					    "io_uring_setup", "io_uring_enter", "seccomp" };
 	static const unsigned char kinds[] = { MOR_N_SPAWN, MOR_N_FORK,     MOR_N_SOCKET, MOR_N_NETWORK,
 					       MOR_N_BIND,  MOR_N_CONNECT,  MOR_N_MOUNT,  MOR_N_KERNEL,
-					       MOR_N_KEYS,  MOR_N_IDENTITY, MOR_N_IPC };
+					       MOR_N_KEYS,  MOR_N_IDENTITY, MOR_N_IPC,    MOR_N_IDS };
 	/* ... but what the broker does for the plugin, in this variant of its network */
 	static const unsigned char done[][2] = {
 		[MOR_FILTER_PLAIN] = { 0xff, 0xff },

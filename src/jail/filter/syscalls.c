@@ -14,6 +14,7 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 /* clang-format off */
@@ -146,6 +147,15 @@ static const struct mor_syscall_test self_limit_tests[] = {
 static const struct mor_syscall_test zero_limit_tests[] = { T_ALLOW(EQ, 0, 0), T_END };
 static const struct mor_syscall_test personality_tests[] = { T_ALLOW(EQ, 0, 0xffffffff), T_END };
 
+/* Its own niceness, by 0: without capabilities it can only become nicer. */
+static const struct mor_syscall_test nice_tests[] = {
+	T_AND(0, PRIO_PROCESS), T_ALLOW(EQ, 1, 0), T_END
+};
+/* See mor_on_handler(). */
+static const struct mor_syscall_test handler_tests[] = {
+	T_AND(0, SIGCHLD), T_NOTIFY(MOR_TEST_PTR, 1, 0), T_END
+};
+
 /* Signals to a foreign owner, and leases that make the host wait, need no right on the file. */
 static const struct mor_syscall_test fcntl_tests[] = {
 	T_ERRNO(EQ, 1, F_SETOWN, EPERM), T_ERRNO(EQ, 1, F_SETOWN_EX, EPERM), T_ERRNO(EQ, 1, F_SETSIG, EPERM),
@@ -185,7 +195,8 @@ static const struct mor_syscall_test prctl_tests[] = {
 	PR_GET_SECCOMP),
 	T_ALLOW(EQ, 0, PR_SET_VMA), T_ALLOW(EQ, 0, PR_SET_THP_DISABLE), T_ALLOW(EQ, 0, PR_GET_THP_DISABLE),
 	T_ALLOW(EQ, 0, PR_SET_TIMERSLACK), T_ALLOW(EQ, 0, PR_GET_TIMERSLACK),
-	T_ALLOW(EQ, 0, PR_GET_SPECULATION_CTRL), T_ALLOW(EQ, 0, PR_GET_KEEPCAPS), T_ALLOW(EQ, 0,
+	T_ALLOW(EQ, 0, PR_GET_SPECULATION_CTRL), T_ALLOW(EQ, 0, PR_GET_KEEPCAPS),
+	T_ALLOW(EQ, 0, PR_SET_KEEPCAPS), T_ALLOW(EQ, 0,
 	PR_GET_SECUREBITS),
 	T_ALLOW(EQ, 0, PR_GET_CHILD_SUBREAPER), T_ALLOW(EQ, 0, PR_GET_TSC), T_ALLOW(EQ, 0, PR_GET_TID_ADDRESS),
 	T_END
@@ -205,11 +216,13 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	MOR_N_FCHMODAT2),
 	ASK("utime", MOR_N_UTIME), ASK("utimes", MOR_N_UTIMES), ASK("futimesat", MOR_N_FUTIMESAT),
 	ASK("utimensat", MOR_N_UTIMENSAT),
-	QUIET("chown", EPERM), QUIET("fchown", EPERM), QUIET("lchown", EPERM), QUIET("fchownat", EPERM),
-	QUIET("setxattr", EPERM), QUIET("lsetxattr", EPERM), QUIET("fsetxattr", EPERM), QUIET("removexattr",
-	EPERM),
-	QUIET("lremovexattr", EPERM), QUIET("fremovexattr", EPERM), QUIET_NEW("setxattrat", 463, EPERM),
-	QUIET_NEW("removexattrat", 466, EPERM), QUIET("sync", EPERM), QUIET("syncfs", EPERM),
+	ASK("chown", MOR_N_CHOWN), ASK("lchown", MOR_N_CHOWN), ASK("fchown", MOR_N_FCHOWN),
+	ASK("fchownat", MOR_N_FCHOWNAT),
+	/* as a file system without them: cp, tar and install then do without */
+	QUIET("setxattr", EOPNOTSUPP), QUIET("lsetxattr", EOPNOTSUPP), QUIET("fsetxattr", EOPNOTSUPP),
+	QUIET("removexattr", EOPNOTSUPP), QUIET("lremovexattr", EOPNOTSUPP), QUIET("fremovexattr", EOPNOTSUPP),
+	QUIET_NEW("setxattrat", 463, EOPNOTSUPP), QUIET_NEW("removexattrat", 466, EOPNOTSUPP),
+	QUIET("sync", EPERM), QUIET("syncfs", EPERM),
 	QUIET("inotify_add_watch", ENOSYS),
 
 	/* ---- files: by descriptors, or only names and attributes ---- */
@@ -256,7 +269,9 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ALLOW("alarm"),
 	ALLOW("timer_create"), ALLOW("timer_settime"), ALLOW("timer_gettime"), ALLOW("timer_getoverrun"),
 	ALLOW("timer_delete"), ALLOW("pause"),
-	ALLOW("rt_sigaction"), ALLOW("rt_sigprocmask"), ALLOW("rt_sigpending"), ALLOW("rt_sigsuspend"),
+	ALLOW_IN(NO_SPAWN, "rt_sigaction"),
+	TESTED(SPAWN, "rt_sigaction", MOR_ANSWER_ALLOW, MOR_N_HANDLER, 0, handler_tests),
+	ALLOW("rt_sigprocmask"), ALLOW("rt_sigpending"), ALLOW("rt_sigsuspend"),
 	ALLOW("rt_sigtimedwait"), ALLOW("rt_sigreturn"), ALLOW("sigaltstack"),
 	/* With spawn our own number may be another's after we are gone: always ask there. */
 	TESTED(NO_SPAWN, "kill", MOR_ANSWER_NOTIFY, MOR_N_SIGNAL, 0, self_tests), ASK_IN(SPAWN, "kill",
@@ -279,14 +294,15 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	TESTED(SPAWN, "prlimit64", MOR_ANSWER_NOTIFY, MOR_N_LIMITS, 0, zero_limit_tests),
 	TESTED(EVERY, "personality", MOR_ANSWER_ERRNO, 0, EPERM, personality_tests),
 	TESTED(EVERY, "prctl", MOR_ANSWER_ERRNO, 0, EPERM, prctl_tests),
-	QUIET("setsid", EPERM), QUIET("setpgid", EPERM), QUIET("setpriority", EPERM), QUIET("ioprio_set",
-	EPERM),
+	/* They are counted and found by their session. */
+	QUIET("setsid", EPERM), QUIET_IN(NO_SPAWN, "setpgid", EPERM), ASK_IN(SPAWN, "setpgid", MOR_N_GROUP),
+	TESTED(EVERY, "setpriority", MOR_ANSWER_ERRNO, 0, EPERM, nice_tests), QUIET("ioprio_set", EPERM),
 	QUIET("sched_setaffinity", EPERM), QUIET("sched_setparam", EPERM), QUIET("sched_setscheduler", EPERM),
 	QUIET("sched_setattr", EPERM),
-	ASK("setuid", MOR_N_IDENTITY), ASK("setgid", MOR_N_IDENTITY), ASK("setreuid", MOR_N_IDENTITY),
-	ASK("setregid", MOR_N_IDENTITY), ASK("setresuid", MOR_N_IDENTITY), ASK("setresgid", MOR_N_IDENTITY),
-	ASK("setfsuid", MOR_N_IDENTITY), ASK("setfsgid", MOR_N_IDENTITY), ASK("setgroups", MOR_N_IDENTITY),
-	ASK("capset", MOR_N_IDENTITY),
+	ASK("setuid", MOR_N_IDS), ASK("setgid", MOR_N_IDS), ASK("setreuid", MOR_N_IDS),
+	ASK("setregid", MOR_N_IDS), ASK("setresuid", MOR_N_IDS), ASK("setresgid", MOR_N_IDS),
+	ASK("setfsuid", MOR_N_IDS), ASK("setfsgid", MOR_N_IDS), ASK("setgroups", MOR_N_IDENTITY),
+	ASK("capset", MOR_N_IDS),
 	ALLOW("landlock_create_ruleset"), ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"),
 
 	/* ---- processes ---- */

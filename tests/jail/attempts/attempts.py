@@ -99,11 +99,11 @@ def walk_parent():
     return any("secret.txt" in files for _, _, files in os.walk(".."))
 
 
-@attempt("read", "D")
+@attempt("read", "B")
 def getpwall():
     import pwd
 
-    return len(pwd.getpwall()) > 0
+    return any(user.pw_uid not in (0, os.getuid(), 65534) for user in pwd.getpwall())
 
 
 @attempt("read", "D")
@@ -207,14 +207,15 @@ def sqlite_out():
     return True
 
 
-@attempt("write", "D")
+@attempt("write", "B")
 def shared_memory():
-    from multiprocessing import shared_memory as sm
+    import _posixshmem
 
-    block = sm.SharedMemory(create=True, size=64)
-    block.close()
-    block.unlink()
-    return True
+    # Nothing removes it but the stage, which sees it if it is the machine's.
+    os.close(
+        _posixshmem.shm_open(S["shm"].removeprefix("/dev/shm") + "-py", os.O_CREAT | os.O_RDWR, mode=0o600)
+    )
+    return False
 
 
 @attempt("write", "D", write=True)
@@ -481,7 +482,8 @@ def unshare():
 
 @attempt("kernel", "E")
 def setuid():
-    os.setresuid(0, 0, 0)
+    other = 0 if os.getuid() else 1  # to stay who one is changes nothing
+    os.setresuid(other, other, other)
     return True
 
 

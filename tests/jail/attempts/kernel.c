@@ -114,8 +114,10 @@ static struct result k_tioclinux(const struct stage *s)
 
 static struct result k_setuid0(const struct stage *s)
 {
+	uid_t other = getuid() ? 0 : 1; /* to stay who one is changes nothing */
+
 	(void)s;
-	return got("setresuid", syscall(SYS_setresuid, 0, 0, 0));
+	return got("setresuid", syscall(SYS_setresuid, other, other, other));
 }
 static struct result k_setgroups(const struct stage *s)
 {

@@ -209,10 +209,54 @@ static struct result any_content(const char *how, const char *path)
 	return n > 0 ? yes(how) : no(how);
 }
 
+/* The file that is shown has root, the user and nobody. Anybody else comes from the machine's own. */
+static struct result strangers(const char *how, int fd)
+{
+	unsigned id;
+	char line[512];
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	bool seen = false;
+
+	if (!file)
+		return no(how);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "%*[^:]:%*[^:]:%u", &id) == 1)
+			seen = seen || (id != 0 && id != 65534 && id != getuid() && id != getgid());
+	fclose(file);
+	errno = 0;
+	return seen ? yes(how) : no(how);
+}
+
 static struct result read_passwd(const struct stage *s)
 {
 	(void)s;
-	return any_content("passwd", "/etc/passwd");
+	return strangers("passwd", open("/etc/passwd", O_RDONLY));
+}
+static struct result read_group(const struct stage *s)
+{
+	(void)s;
+	return strangers("group", open("/etc/../etc/./group", O_RDONLY));
+}
+static struct result read_passwd_chdir(const struct stage *s)
+{
+	(void)s;
+	return chdir("/etc") < 0 ? no("chdir") : strangers("passwd, relative", open("passwd", O_RDONLY));
+}
+static struct result read_passwd_opath(const struct stage *s)
+{
+	char name[64];
+	int fd = open("/etc/passwd", O_PATH);
+
+	(void)s;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return fd < 0 ? no("O_PATH") : strangers("passwd, opened again", open(name, O_RDONLY));
+}
+static struct result read_passwd_symlink(const struct stage *s)
+{
+	(void)s;
+	if (symlink("/etc/passwd", "who") < 0)
+		return no("symlink");
+	return strangers("passwd by a link", open("who", O_RDONLY));
 }
 static struct result read_shadow(const struct stage *s)
 {
@@ -373,7 +417,11 @@ const struct attempt read_attempts[] = {
 	{ "read_chdir", "read", 11, 'D', 0, 0, 0, read_chdir },
 	{ "read_fchdir", "read", 11, 'D', 0, 0, 0, read_fchdir },
 	{ "read_fd_middle", "read", 7, 'D', 0, 0, 0, read_fd_middle },
-	{ "read_passwd", "read", 12, 'D', 0, 0, 0, read_passwd },
+	{ "read_passwd", "read", 12, 'B', 0, 0, 0, read_passwd },
+	{ "read_group", "read", 12, 'B', 0, 0, 0, read_group },
+	{ "read_passwd_chdir", "read", 12, 'B', 0, 0, 0, read_passwd_chdir },
+	{ "read_passwd_opath", "read", 12, 'B', 0, 0, 0, read_passwd_opath },
+	{ "read_passwd_symlink", "read", 12, 'B', 0, 0, NEEDS_WRITE, read_passwd_symlink },
 	{ "read_shadow", "read", 12, 'D', 0, 0, 0, read_shadow },
 	{ "read_usr_share", "read", 0, 'D', 0, 'E', 0, read_usr_share },
 	{ "list_dir", "read", 13, 'D', 0, 0, 0, list_dir },

@@ -346,7 +346,7 @@ const struct attempt spawn_attempts[] = {
 	{ "p_system", P, 52, 'D', 0, 'A', 0, p_system },
 	{ "p_popen", P, 52, 'D', 0, 'A', 0, p_popen },
 	{ "p_setuid_exec", P, 53, 'D', 0, 'A', 0, p_setuid_exec },
-	{ "w_exec_ws", P, 54, 'D', 0, 'E', NEEDS_WRITE, w_exec_ws },
+	{ "w_exec_ws", P, 54, 'D', 0, 'A', NEEDS_WRITE, w_exec_ws },
 	{ "int80_fork", P, 55, 'D', 0, 0, 0, int80_fork },
 	{ "s_child_read", P, 0, 'D', 0, 0, 0, s_child_read },
 	{ "s_exec_cat", P, 0, 'D', 0, 0, 0, s_exec_cat },

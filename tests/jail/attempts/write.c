@@ -123,7 +123,7 @@ static struct result ws_futimens(const struct stage *s)
 static struct result ws_chown(const struct stage *s)
 {
 	(void)s;
-	return got("chown", chown("data.txt", getuid(), getgid()));
+	return got("chown", chown("data.txt", getuid() ? 0 : 1, (gid_t)-1));
 }
 
 static struct result ws_setxattr(const struct stage *s)
@@ -264,16 +264,37 @@ static struct result devshm_host(const struct stage *s)
 	return put("/dev/shm", open(s->shm, O_RDWR));
 }
 
+/* What is made in one's own /dev/shm stays there; the stage looks whether it is the machine's. */
+static struct result only_told_by_stage(const char *how, int fd)
+{
+	if (fd >= 0)
+		(void)!write(fd, "x", 1);
+	return no(how);
+}
 static struct result devshm_new(const struct stage *s)
 {
-	char path[64];
-	struct result r;
+	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "/dev/shm/mortise-attempt-%d", s->host);
-	r = put("/dev/shm", open(path, O_CREAT | O_RDWR, 0600));
-	if (r.escaped)
-		(void)!unlink(path);
-	return r;
+	snprintf(path, sizeof(path), "%s-new", s->shm);
+	return only_told_by_stage("/dev/shm", open(path, O_CREAT | O_RDWR, 0600));
+}
+static struct result devshm_dotdot(const struct stage *s)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/dev/../%s-dots", s->shm);
+	return only_told_by_stage("/dev/../dev/shm", open(path, O_CREAT | O_RDWR, 0600));
+}
+static struct result devshm_unlink(const struct stage *s)
+{
+	return got("unlink in /dev/shm", unlink(s->shm));
+}
+static struct result devshm_link(const struct stage *s)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s-link", s->shm);
+	return got("a second name in /dev/shm", link(s->shm, path));
 }
 
 static const volatile char constant[16] = "constant";
@@ -381,8 +402,11 @@ const struct attempt write_attempts[] = {
 	{ "out_truncate", W, 35, 'D', 0, 0, 0, out_truncate },
 	{ "out_mkdir", W, 35, 'D', 0, 0, 0, out_mkdir },
 	{ "out_utimes", W, 35, 'D', 0, 0, 0, out_utimes },
-	{ "devshm_host", W, 36, 'D', 0, 0, 0, devshm_host },
-	{ "devshm_new", W, 36, 'D', 0, 0, 0, devshm_new },
+	{ "devshm_host", W, 36, 'B', 0, 0, 0, devshm_host },
+	{ "devshm_new", W, 36, 'B', 0, 0, 0, devshm_new },
+	{ "devshm_dotdot", W, 36, 'E', 0, 0, 0, devshm_dotdot },
+	{ "devshm_unlink", W, 36, 'B', 0, 0, 0, devshm_unlink },
+	{ "devshm_link", W, 36, 'B', 0, 0, 0, devshm_link },
 	{ "self_mem", W, 37, 'D', 0, 0, 0, self_mem },
 	{ "self_task_mem", W, 37, 'D', 0, 0, 0, self_task_mem },
 	{ "core_pattern", W, 38, 'D', 0, 0, 0, core_pattern },

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -116,7 +117,11 @@ static void plain_answers(void **state)
 		assert_int_equal(ask(v, SYS_io_uring_setup, 0, 0, 0), ERR(ENOSYS));
 		assert_int_equal(ask(v, SYS_clone3, 0, 0, 0), ERR(ENOSYS));
 		assert_int_equal(ask(v, SYS_seccomp, 0, 0, 0), ERR(ENOSYS));
-		assert_int_equal(ask(v, SYS_chown, 0, 0, 0), ERR(EPERM));
+		assert_int_equal(ask(v, SYS_chown, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		assert_int_equal(ask(v, SYS_setxattr, 0, 0, 0), ERR(EOPNOTSUPP));
+		assert_int_equal(ask(v, SYS_setpriority, PRIO_PROCESS, 0, 5), SECCOMP_RET_ALLOW);
+		assert_int_equal(ask(v, SYS_setpriority, PRIO_PROCESS, SELF + 1, 5), ERR(EPERM));
+		assert_int_equal(ask(v, SYS_setpriority, PRIO_USER, 0, 5), ERR(EPERM));
 		assert_int_equal(ask(v, SYS_setsid, 0, 0, 0), ERR(EPERM));
 		assert_int_equal(ask(v, SYS_ptrace, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
 		assert_int_equal(ask(v, SYS_execveat, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
@@ -151,6 +156,12 @@ static void processes(void **state)
 		assert_int_equal(ask(v, SYS_prlimit64, 1, 7, 0), SECCOMP_RET_USER_NOTIF);
 	}
 	assert_int_equal(ask(0, SYS_kill, SELF, 9, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_setpgid, 0, 0, 0), ERR(EPERM));
+	assert_int_equal(ask(MOR_FILTER_SPAWN, SYS_setpgid, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_rt_sigaction, SIGCHLD, 1, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(MOR_FILTER_SPAWN, SYS_rt_sigaction, SIGCHLD, 1, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(MOR_FILTER_SPAWN, SYS_rt_sigaction, SIGCHLD, 0, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(MOR_FILTER_SPAWN, SYS_rt_sigaction, SIGTERM, 1, 0), SECCOMP_RET_ALLOW);
 	assert_int_equal(ask(0, SYS_tgkill, SELF, SELF, 6), SECCOMP_RET_ALLOW);
 	/* There the number may have become another's. */
 	assert_int_equal(ask(MOR_FILTER_SPAWN, SYS_kill, SELF, 9, 0), SECCOMP_RET_USER_NOTIF);

@@ -146,11 +146,14 @@ static void own_proc(void **state)
 	build(&paths, MOR_MAY_READ);
 	expect(mor_paths_read(&paths, "/proc/self/maps"), YES);
 	expect(mor_paths_read(&paths, "/proc/self/task/17/status"), YES);
-	expect(mor_paths_read(&paths, "/proc/self/environ"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/proc/self/environ"), YES);
+	expect(mor_paths_read(&paths, "/proc/self/coredump_filter"), YES);
+	expect(mor_paths_read(&paths, "/proc/self/mem"), QUIET(ENOENT));
 	expect(mor_paths_read(&paths, "/proc/17/maps"), NO(NULL));
 	expect(mor_paths_read(&paths, "/proc"), NO(NULL));
 	expect(mor_paths_write(&paths, "/proc/self/mem", MOR_WRITE_CONTENT), NO(MOR_RULE_WRITE));
 	expect(mor_paths_write(&paths, "/proc/self/task/3/comm", MOR_WRITE_CONTENT), QUIET(EACCES));
+	expect(mor_paths_write(&paths, "/proc/self/coredump_filter", MOR_WRITE_CONTENT), QUIET(EACCES));
 	mor_paths_fini(&paths);
 }
 
@@ -234,6 +237,50 @@ static void executing(void **state)
 	mor_paths_fini(&paths);
 }
 
+/* With spawn come the data of programs, but not all that is installed. */
+static void tools(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	assert_int_equal(mor_paths_add_defaults(&paths, false, true), 0);
+	paths.quiet_software = true;
+	mor_paths_sort(&paths);
+	expect(mor_paths_read(&paths, "/usr/include/stdio.h"), YES);
+	expect(mor_paths_read(&paths, "/usr/share/zoneinfo/UTC"), YES);
+	expect(mor_paths_read(&paths, "/usr/share/perl/x"), YES);
+	expect(mor_paths_read(&paths, "/usr/share/common-licenses/GPL-3"), NO(MOR_RULE_READ));
+	expect(mor_paths_read(&paths, "/etc/shadow"), NO(MOR_RULE_READ));
+	expect(mor_paths_read(&paths, "/etc/gitconfig"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/opt"), QUIET(ENOENT));
+	expect(mor_paths_execute(&paths, "/usr/lib/git-core/git"), YES);
+	expect(mor_paths_write(&paths, "/usr/include/x.h", MOR_WRITE_PLACE), NO(MOR_RULE_WRITE));
+	mor_paths_fini(&paths);
+}
+
+/* A file of ours instead of the machine's: read, never written, and never opened to a lock. */
+static void made_up(void **state)
+{
+	struct mor_paths paths = { 0 };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ);
+	assert_int_equal(mor_paths_make_up(&paths, "/etc/passwd", MOR_MAY_READ, "me:x:1:1::/:/bin/sh\n"), 0);
+	assert_int_equal(mor_paths_make_up(&paths, at("ws/passwd"), MOR_MAY_READ, "not shown"), 0);
+	mor_paths_sort(&paths);
+	expect(mor_paths_read(&paths, "/etc/passwd"), YES);
+	expect(mor_paths_write(&paths, "/etc/passwd", MOR_WRITE_CONTENT), NO(MOR_RULE_WRITE));
+	assert_string_equal(mor_paths_read(&paths, "/etc/passwd").under->text, "me:x:1:1::/:/bin/sh\n");
+	assert_null(mor_paths_read(&paths, "/etc/nsswitch.conf").under->text);
+	/* in what was asked for: the true one */
+	assert_null(mor_paths_read(&paths, at("ws/passwd")).under->text);
+	for (size_t i = 0; i < paths.count; i++)
+		assert_true(!paths.rules[i].text || paths.rules[i].fd < 0);
+	mor_paths_forget(&paths, MOR_PATH_MADE_UP);
+	expect(mor_paths_read(&paths, "/etc/passwd"), NO(MOR_RULE_READ));
+	mor_paths_fini(&paths);
+}
+
 /* Rules that come and go with a view: they win over one on the same name, lose against a longer one, and answer
  * a write as a read-only file system does. */
 static void a_view(void **state)
@@ -256,7 +303,7 @@ static void a_view(void **state)
 	expect(mor_paths_write(&paths, at("ws/.git/hooks/x"), MOR_WRITE_PLACE), NO(NULL));
 	expect(mor_paths_write(&paths, at("declared/x"), MOR_WRITE_PLACE), YES);
 	expect(mor_paths_execute(&paths, at("other/x")), NO(NULL));
-	mor_paths_forget_view(&paths);
+	mor_paths_forget(&paths, MOR_PATH_VIEW);
 	assert_int_equal(paths.count, count);
 	expect(mor_paths_read(&paths, at("other/x")), NO(NULL));
 	expect(mor_paths_write(&paths, at("declared/x"), MOR_WRITE_PLACE), NO(NULL));
@@ -266,9 +313,9 @@ static void a_view(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(reading),         MOR_TEST(inert),       MOR_TEST(of_the_network),
-		MOR_TEST(own_proc),        MOR_TEST(quiet_names), MOR_TEST(writing),
-		MOR_TEST(protected_names), MOR_TEST(executing),   MOR_TEST(a_view),
+		MOR_TEST(reading),     MOR_TEST(inert),   MOR_TEST(of_the_network),  MOR_TEST(own_proc),
+		MOR_TEST(quiet_names), MOR_TEST(writing), MOR_TEST(protected_names), MOR_TEST(executing),
+		MOR_TEST(a_view),      MOR_TEST(tools),   MOR_TEST(made_up),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
