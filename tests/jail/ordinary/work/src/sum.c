@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sum.h"
+
+int sum(int a, int b)
+{
+	return a + b;
+}
