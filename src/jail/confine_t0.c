@@ -183,6 +183,9 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	status = mor_identity_make_up(&mor_t0.paths, plan);
 	if (status < 0)
 		return failed(failure, status, "cannot make up who it is");
+	status = plan->hosts ? mor_paths_add_hosts(&mor_t0.paths, plan->hosts) : 0;
+	if (status < 0)
+		return failed(failure, status, "cannot make up its /etc/hosts");
 	if (mor_launch_resolve(plan, &mor_t0.paths, failure) < 0)
 		return -1;
 	mor_paths_sort(&mor_t0.paths);

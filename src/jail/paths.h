@@ -67,6 +67,8 @@ void mor_paths_forget(struct mor_paths *paths, enum mor_path_origin origin);
  * own file of that name. Nothing is added where a rule that was asked for covers it. Call it after
  * mor_paths_sort(), and sort again. */
 int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access, const char *text);
+/* With a list of places: a /etc/hosts of that text, and what TLS reads. Like mor_paths_make_up(). */
+int mor_paths_add_hosts(struct mor_paths *paths, const char *text);
 /* Would the network permission open it? Then that permission is missing. */
 bool mor_paths_serves_network(const char *name);
 /* Protects the name as it is written below its canonical parent, and its present target. The rule that

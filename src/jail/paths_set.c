@@ -51,9 +51,13 @@ static const struct default_place always[] = {
 	{ NULL, 0 },
 };
 static const struct default_place with_network[] = {
-	{ "/etc/resolv.conf", R }, { "/etc/hosts", R }, { "/etc/host.conf", R }, { "/etc/gai.conf", R },
-	{ "/etc/services", R }, { "/etc/protocols", R }, { "/etc/ssl/certs", R }, { "/etc/ca-certificates", R },
-	{ "/run/systemd/resolve", R },
+	{ "/etc/resolv.conf", R }, { "/etc/hosts", R }, { "/run/systemd/resolve", R },
+	{ NULL, 0 },
+};
+/* Also with a list of places, where names are in a /etc/hosts of our own. */
+static const struct default_place with_connections[] = {
+	{ "/etc/host.conf", R }, { "/etc/gai.conf", R }, { "/etc/services", R }, { "/etc/protocols", R },
+	{ "/etc/ssl/certs", R }, { "/etc/ca-certificates", R },
 	{ NULL, 0 },
 };
 /* Programs and what comes with them. The rule of /usr/share takes the place of those above that lie in it.
@@ -151,6 +155,8 @@ int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
 	paths->network = network;
 	if (status == 0 && network)
 		status = add_places(paths, with_network, false);
+	if (status == 0 && network)
+		status = add_places(paths, with_connections, false);
 	if (status == 0 && spawn)
 		status = add_places(paths, with_spawn, false);
 	for (size_t i = 0; spawn && status == 0 && i < sizeof(loaders) / sizeof(*loaders); i++)
@@ -164,6 +170,13 @@ int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
 
 /* ---- the network's ---- */
 
+int mor_paths_add_hosts(struct mor_paths *paths, const char *text)
+{
+	int status = mor_paths_make_up(paths, "/etc/hosts", R, text);
+
+	return status < 0 ? status : add_places(paths, with_connections, false);
+}
+
 static bool is_same(const char *name, const char *other)
 {
 	struct stat a, b;
@@ -171,11 +184,16 @@ static bool is_same(const char *name, const char *other)
 	return stat(name, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* The true name of /etc/hosts and similar files may differ. */
-bool mor_paths_serves_network(const char *name)
+static bool is_among(const struct default_place *place, const char *name)
 {
-	for (const struct default_place *place = with_network; place->path; place++)
+	for (; place->path; place++)
 		if (mor_path_is_within(name, place->path, strlen(place->path)) || is_same(name, place->path))
 			return true;
 	return false;
+}
+
+/* The true name of /etc/hosts and similar files may differ. */
+bool mor_paths_serves_network(const char *name)
+{
+	return is_among(with_network, name) || is_among(with_connections, name);
 }

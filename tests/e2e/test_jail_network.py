@@ -262,6 +262,103 @@ except OSError as e:
             self.assertEqual((done.returncode, done.stdout), (0, "hello x True\nTrue\n"), done.stderr)
 
 
+@unittest.skipUnless(LEVELS and shutil.which("unshare"), "this machine cannot confine, or has no unshare(1)")
+class Names(Case):
+    """Looked up outside, found in a /etc/hosts of their own. The machine's is replaced by one of ours, for us
+    only: so no name service is asked."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = Server()
+        self.addCleanup(self.server.close)
+        self.hosts = self.file(
+            "hosts",
+            "127.0.0.1 localhost loop.test\n10.0.0.7 office.test\n1.2.3.4 public.test\n169.254.169.254 meta.test\n",
+        )
+        trial = self.with_hosts("/bin/true")
+        if trial.returncode:
+            self.skipTest(f"/etc/hosts cannot be replaced here: {trial.stderr}")
+
+    def with_hosts(self, *argv):
+        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+        return subprocess.run(
+            [
+                "unshare",
+                *user,
+                "--mount",
+                "sh",
+                "-c",
+                'mount --bind "$0" /etc/hosts && exec "$@"',
+                self.hosts,
+                *argv,
+            ],
+            env=self.env,
+            cwd=self.dir,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+
+    def jail(self, level, *words):
+        return self.with_hosts(str(MORTISE), "jail", "--level", level, *words)
+
+    @at_each_level
+    def test_a_name_is_known(self, level):
+        port = self.server.port
+        for name, place in (
+            ("loop.test", f"loop.test:{port},127.0.0.1:{port}"),
+            ("localhost", f"127.0.0.1:{port}"),
+        ):
+            for argv in clients(name, port):
+                done = self.jail(level, f"--network={place}", "--", *argv)
+                self.assertEqual((done.returncode, done.stdout), (0, "hello\n"), (argv, done.stderr))
+
+    @at_each_level
+    def test_no_other_name_is(self, level):
+        """Nor is any byte of the machine's own list; asking for one is no violation, as there is no service."""
+        code = """
+import socket, sys
+for name in sys.argv[1:]:
+    try:
+        print(name, sorted({a[4][0] for a in socket.getaddrinfo(name, 80)}))
+    except socket.gaierror:
+        print(name, "unknown")
+print(open("/etc/hosts").read(), end="")
+"""
+        done = self.jail(
+            level,
+            "--network=public.test:80,*:443",
+            "--",
+            PYTHON,
+            "-c",
+            code,
+            "public.test",
+            "office.test",
+            "x.test",
+        )
+        self.assertEqual(
+            (done.returncode, done.stdout),
+            (0, "public.test ['1.2.3.4']\noffice.test unknown\nx.test unknown\n1.2.3.4\tpublic.test\n"),
+            done.stderr,
+        )
+
+    @at_each_level
+    def test_a_name_leads_to_public_addresses(self, level):
+        for name, address in (
+            ("office.test", "10.0.0.7"),
+            ("meta.test", "169.254.169.254"),
+            ("loop.test", "127.0.0.1"),
+        ):
+            done = self.jail(level, f"--network={name}:80", "--", "/bin/true")
+            self.assertEqual(done.returncode, 125, done.stderr)
+            self.assertIn(f'{name} leads to {address}:80, which is not a public address', done.stderr)
+            self.assertIn(f'add "{address}:80"', done.stderr)
+            done = self.jail(level, f"--network={name}:80,{address}:80", "--", "/bin/true")
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class Words(Case):
     def test_usage(self):
         for words, text in (
