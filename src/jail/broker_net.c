@@ -65,6 +65,7 @@ static int read_address(struct mor_syscall *call, struct mor_dial_job *job)
 	if (size < (int64_t)sizeof(job->to.ss_family) || size > (int64_t)sizeof(job->to))
 		return -EINVAL;
 	job->size = (socklen_t)size;
+	call->doubtful = true;
 	return mor_syscall_read(call, mor_syscall_arg(call, 1), &job->to, (size_t)size);
 }
 

@@ -4,6 +4,7 @@
  * program has no name service, and finds the same addresses in a /etc/hosts that is made up for it.
  */
 #include <netdb.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -23,19 +24,27 @@ static int add_place(struct looking *look, const struct mor_net_place *place)
 	return mor_buf_append(&look->places, place, sizeof(*place)) < 0 ? mor_fail_memory(look->err) : 0;
 }
 
+/* Each line once: a name may be in the list with several ports. */
 static void add_host(struct looking *look, const struct mor_net_place *place, const char *name)
 {
-	char text[MOR_NET_TEXT];
+	char text[MOR_NET_TEXT], line[MOR_NET_TEXT + 260];
+	struct mor_buf *hosts = &look->hosts;
+	const char *at = text;
 	size_t len;
 
 	mor_net_text(place, text);
 	*strrchr(text, ':') = 0;
-	len = strlen(text);
-	if (text[0] == '[')
-		mor_buf_append(&look->hosts, text + 1, len - 2);
-	else
-		mor_buf_append(&look->hosts, text, len);
-	mor_buf_printf(&look->hosts, "\t%s\n", name);
+	if (text[0] == '[') {
+		at++;
+		text[strlen(text) - 1] = 0;
+	}
+	len = (size_t)snprintf(line, sizeof(line), "\n%s\t%s\n", at, name);
+	/* The line before ends with the newline that this one begins with. */
+	if (hosts->len && memmem(hosts->data, hosts->len, line, len))
+		return;
+	if (!hosts->len)
+		mor_buf_byte(hosts, '\n');
+	mor_buf_append(hosts, line + 1, len - 1);
 }
 
 /* Whoever owns a name decides where it leads. So a name may lead to the networks around us, where people trust
@@ -85,30 +94,44 @@ static int take_addresses(struct looking *look, const char *name, uint16_t port,
 	return r == 0 && taken == 0 ? refuse_all(look, name, &to) : r;
 }
 
-static int look_up(struct looking *look, const struct mor_net_word *word)
+static bool names(const char *text, const char *name, struct mor_net_word *word)
+{
+	return mor_net_parse(mor_slice_of(text), word) && word->host == MOR_NET_NAME &&
+	       mor_slice_is(word->name, name);
+}
+
+/* For all words with this name at once: a second answer could have other addresses. */
+static int look_up(struct looking *look, char **words, const char *name)
 {
 	struct addrinfo wanted = { .ai_socktype = SOCK_STREAM }, *found = NULL;
-	char name[256];
-	int status, r;
+	int status = getaddrinfo(name, NULL, &wanted, &found), r = 0;
+	struct mor_net_word word;
 
-	memcpy(name, word->name.ptr, word->name.len); /* at most 253 */
-	name[word->name.len] = 0;
-	status = getaddrinfo(name, NULL, &wanted, &found);
 	if (status)
 		return mor_fail(look->err, MORTISE_EJAIL, "network: %s: %s; it is looked up before the start",
 				name, gai_strerror(status));
-	r = take_addresses(look, name, word->place.port, found);
+	for (; r == 0 && *words; words++)
+		if (names(*words, name, &word))
+			r = take_addresses(look, name, word.place.port, found);
 	freeaddrinfo(found);
 	return r;
 }
 
-static int take_word(struct looking *look, const char *text)
+static int take_word(struct looking *look, char **words)
 {
 	struct mor_net_word word;
+	char name[256];
 
-	if (!mor_net_parse(mor_slice_of(text), &word)) /* checked when it was set */
-		return mor_fail(look->err, MORTISE_EINVAL, "network: \"%.60s\" is no HOST:PORT", text);
-	return word.host == MOR_NET_NAME ? look_up(look, &word) : add_place(look, &word.place);
+	if (!mor_net_parse(mor_slice_of(*words), &word)) /* checked when it was set */
+		return mor_fail(look->err, MORTISE_EINVAL, "network: \"%.60s\" is no HOST:PORT", *words);
+	if (word.host != MOR_NET_NAME)
+		return add_place(look, &word.place);
+	memcpy(name, word.name.ptr, word.name.len); /* at most 253 */
+	name[word.name.len] = 0;
+	for (char **before = look->policy->network.to; before < words; before++)
+		if (names(*before, name, &word))
+			return 0;
+	return look_up(look, words, name);
 }
 
 /* Programs that say "localhost" mean 127.0.0.1 or ::1, whichever is in the list. */
@@ -138,6 +161,7 @@ static int keep(struct looking *look)
 		return mor_fail_memory(look->err);
 	network->count = look->places.len / sizeof(*network->places);
 	network->places = (struct mor_net_place *)mor_buf_detach(&look->places);
+	mor_buf_consume(&look->hosts, look->hosts.len > 0); /* see add_host() */
 	network->hosts = mor_buf_detach(&look->hosts);
 	return network->places && network->hosts ? 0 : mor_fail_memory(look->err);
 }
@@ -150,8 +174,8 @@ int mor_policy_look_up(struct mor_policy *policy, mortise_error *err)
 	if (!policy->network.to || !policy->network.to[0] || policy->network.places ||
 	    !mor_policy_confined(policy))
 		return 0;
-	for (char **text = policy->network.to; r == 0 && *text; text++)
-		r = take_word(&look, *text);
+	for (char **words = policy->network.to; r == 0 && *words; words++)
+		r = take_word(&look, words);
 	if (r == 0)
 		r = keep(&look);
 	mor_buf_fini(&look.places);

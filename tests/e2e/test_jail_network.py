@@ -344,6 +344,12 @@ print(open("/etc/hosts").read(), end="")
             done.stderr,
         )
 
+    def test_several_ports_of_a_name(self):
+        places = "public.test:80,public.test:443,localhost:80,localhost:81,127.0.0.1:82"
+        done = self.jail("auto", f"--network={places}", "--", "/bin/cat", "/etc/hosts")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), ["1.2.3.4\tpublic.test", "127.0.0.1\tlocalhost"])
+
     @at_each_level
     def test_a_name_leads_to_public_addresses(self, level):
         for name, address in (

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "leak.h"
 #include "policy/network.h"
+#include "policy/plan.h"
 #include "policy/policy.h"
 
 static struct mor_net_place place_of(const char *text)
@@ -225,6 +226,59 @@ static void looked_up(const char *list, const char *places, const char *hosts)
 	mor_policy_fini(&p);
 }
 
+static void said(const char *list, const char *line, const char *json)
+{
+	struct mor_policy p = { .level = MOR_LEVEL_T0 };
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	mortise_error err;
+
+	assert_int_equal(mor_policy_set(&p, "network", list, &err), 0);
+	assert_int_equal(mor_policy_text(&p, &text), 0);
+	assert_int_equal(mor_policy_json(&p, &text), 0);
+	mor_buf_byte(&text, '\0');
+	assert_non_null(strstr(text.data, line));
+	assert_non_null(strstr(text.data, json));
+	mor_policy_fini(&p);
+}
+
+static void test_words_for_people(void **state)
+{
+	(void)state;
+	said("true", "may use the network: any host, also this machine's own services and the cloud's metadata",
+	     "\"network\":true");
+	said("false", "may not use the network\n", "\"network\":false");
+	said("*:443,127.0.0.1:80", "may connect (TCP only, no name service) to: *:443, 127.0.0.1:80\n",
+	     "\"network\":[\"*:443\",\"127.0.0.1:80\"]");
+}
+
+/* What the library writes, mortise-jail reads; half a place is damage. */
+static void test_plan(void **state)
+{
+	static const char *const argv[] = { "/bin/true", NULL }, *const env[] = { NULL };
+	const struct mor_plan_command command = { .argv = argv, .env = env, .host = 42 };
+	struct mor_policy p = { .level = MOR_LEVEL_T0 };
+	MOR_CLEAN(mor_buf) struct mor_buf buf = MOR_BUF_INIT, half = MOR_BUF_INIT;
+	struct mor_plan plan;
+	mortise_error err;
+
+	(void)state;
+	assert_int_equal(mor_policy_set(&p, "network", "127.0.0.1:80,*:443", &err), 0);
+	assert_int_equal(mor_policy_look_up(&p, &err), 0);
+	assert_int_equal(mor_plan_make(&buf, &command, &p), 0);
+	assert_int_equal(mor_plan_read(buf.data, buf.len, &plan), MOR_PLAN_OK);
+	assert_int_equal(plan.level.flags & (MOR_JAIL_NETWORK | MOR_JAIL_PLACES), MOR_JAIL_PLACES);
+	assert_int_equal(plan.place_count, 2);
+	assert_memory_equal(plan.places, p.network.places, 2 * sizeof(*plan.places));
+	assert_string_equal(plan.hosts, "127.0.0.1\tlocalhost\n");
+	mor_plan_fini(&plan);
+	assert_int_equal(mor_plan_begin(&half), 0);
+	assert_int_equal(mor_plan_add(&half, MOR_OP_NETWORK, p.network.places, sizeof(*p.network.places) - 1),
+			 0);
+	assert_int_equal(mor_plan_read(half.data, half.len, &plan), MOR_PLAN_DAMAGED);
+	mor_plan_fini(&plan);
+	mor_policy_fini(&p);
+}
+
 /* Names that need no name service: "localhost" and whatever is a number. */
 static void test_look_up(void **state)
 {
@@ -251,6 +305,8 @@ int main(void)
 		MOR_TEST(test_socket_addresses),
 		MOR_TEST(test_policy),
 		MOR_TEST(test_look_up),
+		MOR_TEST(test_words_for_people),
+		MOR_TEST(test_plan),
 	};
 
 	return mor_run_group("policy/network", tests);
