@@ -50,7 +50,7 @@ static void on_silence(struct mor_timer *timer)
 	const struct mor_method *row = mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO);
 	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
 	mortise_error error;
-	char limit[32], mute[MOR_MUTE_SIZE];
+	char limit[32], heard[MOR_HEARD_SIZE];
 
 	MOR_HOLD(plugin);
 	if (plugin->state != MORTISE_GREETING)
@@ -60,7 +60,7 @@ static void on_silence(struct mor_timer *timer)
 		 "%s: no \"%s\" within %s of its start (--timeout %s=DURATION or [timeouts] in mortise.toml "
 		 "gives it longer)%s",
 		 plugin->peer.name, row->name, mor_format_ms(ms, limit), row->name,
-		 mor_plugin_mute(plugin, mute));
+		 mor_heard_instead(plugin, NULL, heard));
 	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error.code, .error = &error }, true);
 }
 

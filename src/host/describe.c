@@ -222,7 +222,7 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 	write_counters(plugin, &w);
 	write_warnings(plugin, &w);
 	pair_text(&w, "last_error", plugin->last_error);
-	mor_w_pair(&w, "last_stderr", plugin->life.last_stderr);
+	mor_w_pair(&w, "last_stderr", plugin->life.heard.last_stderr);
 	mor_w_end(&w);
 	if (mor_buf_failed(&out)) {
 		r = out.status;

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "host/health.h"
+#include "host/heard.h"
 #include "host/keep.h"
 #include "host/ladder.h"
 
@@ -65,7 +66,7 @@ struct mor_life {
 	bool deaf;               /* after a breach: later bytes are read and thrown away */
 	bool lax_told;           /* the warning about messages without "jsonrpc" */
 	bool failed_without_ref; /* the last message was such a FAIL note */
-	char last_stderr[256];
+	struct mor_heard heard;  /* and was not a message */
 	/* how it ends */
 	enum mor_drain drain;
 	enum mor_rung rung;

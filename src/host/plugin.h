@@ -112,10 +112,6 @@ void mor_plugin_destroy(mortise_plugin *plugin);
 /* The source of the interfaces: the manifest on disk if it lists them, else HELLO's result; NULL: neither. */
 const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin);
 
-/* For the text of a time-out: what a user should check if the plugin never sent a message; "" for others. */
-enum { MOR_MUTE_SIZE = 160 };
-const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_MUTE_SIZE]);
-
 /* Sets one of the plugin's own timers. Their places are reserved when it is made, so this cannot fail. */
 static inline void mor_plugin_set_timer(mortise_plugin *plugin, struct mor_timer *timer, uint32_t in_ms,
 					mor_timer_fn *fn)

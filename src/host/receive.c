@@ -23,11 +23,11 @@
 
 void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id)
 {
-	char excerpt[64];
+	char shown[64];
 
 	plugin->counters.dropped++;
 	mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "%s (id %s)", what,
-			 mor_excerpt(id, excerpt, sizeof(excerpt)));
+			 mor_printable(id, shown, sizeof(shown)));
 }
 
 /* A pong shows that the plugin lives, not that its work goes on: some answer pings while a call hangs. */
@@ -64,6 +64,8 @@ static void receive_reply(mortise_plugin *plugin, const struct mor_message *mess
 		note_word(plugin);
 		plugin->life.unanswered = 0;
 	}
+	if (!call && message->id.ptr)
+		mor_heard_odd_id(plugin, message->id);
 	if (call)
 		mor_call_answer(call, message);
 	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
@@ -441,6 +443,7 @@ void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count)
 
 	MOR_HOLD(plugin);
 	plugin->counters.noise_bytes += count;
+	mor_heard_stray(plugin, bytes);
 	mor_printable(bytes, excerpt, sizeof(excerpt));
 	mor_event_full(plugin, &event);
 }

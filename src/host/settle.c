@@ -295,26 +295,14 @@ uint32_t mor_call_limit_ms(const mortise_call *call)
 	return call->timeout_ms ? call->timeout_ms : total_ms(call);
 }
 
-const char *mor_plugin_mute(const mortise_plugin *plugin, char text[static MOR_MUTE_SIZE])
-{
-	text[0] = '\0';
-	if (!plugin->counters.bytes_in)
-		snprintf(text, MOR_MUTE_SIZE,
-			 "; it has sent no message at all: does it speak %s (--dialect, --framing), and flush "
-			 "its stdout?",
-			 plugin->dialect->name);
-	return text;
-}
-
 /* Which of its limits was it, and how can it be made longer? */
 static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
 	int64_t took = mor_loop_now_ms(plugin->host->loop) - call->sent_ms;
-	char more[320] = "", mute[MOR_MUTE_SIZE];
+	char more[MOR_HEARD_SIZE];
 
-	if (plugin->life.last_stderr[0])
-		snprintf(more, sizeof(more), "; last stderr: \"%s\"", plugin->life.last_stderr);
+	mor_heard_instead(plugin, call, more);
 	if (owes_ack(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s",
 			 plugin->peer.name, call->name, ms, more);
@@ -328,10 +316,10 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 	else
 		mor_fail(error, MORTISE_ETIMEOUT,
 			 "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it "
-			 "longer)%s%s",
+			 "longer)%s",
 			 plugin->peer.name,
 			 plugin->life.held.len ? "did not exit after it had answered" : "no reply to",
-			 call->name, ms, call->name, mor_plugin_mute(plugin, mute), more);
+			 call->name, ms, call->name, more);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 

@@ -27,12 +27,6 @@
 /* A closed pipe is nearly always the first sign of an exit, which is reported a moment later. */
 #define BROKEN_MS 100
 
-static void remember_stderr(mortise_plugin *plugin, const char *line)
-{
-	if (*line)
-		snprintf(plugin->life.last_stderr, sizeof(plugin->life.last_stderr), "%s", line);
-}
-
 /* ---- starting ---- */
 
 static void on_started(void *arg, int pid)
@@ -58,6 +52,14 @@ void mor_supervise_ready(mortise_plugin *plugin)
 }
 
 /* ---- the end ---- */
+
+/* The link may know a last line that had no time to come as an event. It is printable already. */
+static void remember_stderr(mortise_plugin *plugin, const struct mor_link_end *how)
+{
+	if (how->last_stderr[0])
+		snprintf(plugin->life.heard.last_stderr, sizeof(plugin->life.heard.last_stderr), "%s",
+			 how->last_stderr);
+}
 
 /* The two ends that are not a crash: it never ran, or its jail ended it. true: described. */
 static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
@@ -109,7 +111,7 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 	bool asked =
 		plugin->state == MORTISE_DRAINING && mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
-	char last[300] = "", cut[224] = "", work[80] = "", limits[160] = "";
+	char last[MOR_HEARD_SIZE], cut[224] = "", work[80] = "", limits[160] = "";
 
 	if (describe_refusal(plugin, how, error))
 		return;
@@ -121,14 +123,12 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 	}
 	if (plugin->life.held.len)
 		when = " after it had answered";
-	if (how->last_stderr[0])
-		snprintf(last, sizeof(last), "; last stderr: \"%s\"", how->last_stderr);
 	if (plugin->life.truncated[0])
 		snprintf(cut, sizeof(cut), "; %s", plugin->life.truncated);
 	if (!asked)
 		describe_limits(plugin, how, limits, sizeof(limits));
 	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->peer.name,
-		 how->text, limits, asked ? ", as it was told to" : when, cut, last);
+		 how->text, limits, asked ? ", as it was told to" : when, cut, mor_heard_last(plugin, last));
 }
 
 static enum mortise_state unless_client(const mortise_plugin *plugin, enum mortise_state after)
@@ -243,7 +243,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 
 	MOR_HOLD(plugin);
 	plugin->counters.cpu_us += how->cpu_us;
-	remember_stderr(plugin, how->last_stderr);
+	remember_stderr(plugin, how);
 	describe_end(plugin, how, &error);
 	write_record(plugin, how, &record);
 	tell_violation(plugin, &error, &record);
@@ -429,17 +429,15 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 static void on_broken_timer(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, broken_timer);
-	char last[300] = "";
+	char last[MOR_HEARD_SIZE];
 	mortise_error error;
 
 	MOR_HOLD(plugin);
 	/* It has stopped running. Its end will come, on a busy machine later than that, and will say why. */
 	if (plugin->life.link->ops->is_over && plugin->life.link->ops->is_over(plugin->life.link))
 		return;
-	if (plugin->life.last_stderr[0])
-		snprintf(last, sizeof(last), "; last stderr: \"%s\"", plugin->life.last_stderr);
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->peer.name,
-		 plugin->life.broken, last);
+		 plugin->life.broken, mor_heard_last(plugin, last));
 	/* If clean ends are allowed, a closed stdout may be the beginning of one: the exit will show. */
 	if (plugin->restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {
 		mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
@@ -481,8 +479,7 @@ static void on_stderr(void *arg, struct mor_slice line)
 
 	MOR_HOLD(plugin);
 	plugin->counters.stderr_bytes += line.len + 1;
-	if (line.len)
-		mor_excerpt(line, plugin->life.last_stderr, sizeof(plugin->life.last_stderr));
+	mor_heard_stderr(plugin, line);
 	mor_event(plugin, MORTISE_EVENT_STDERR, mor_printable(line, text, sizeof(text)));
 }
 

@@ -521,6 +521,23 @@ static void the_working_one_is_waited_for(void **state)
 	rig_close(&rig);
 }
 
+/* ---- answers that are none ---- */
+
+static void a_time_out_says_what_came_instead(void **state)
+{
+	struct rig rig = { .workers = 1 };
+	struct got got = { 0 };
+
+	(void)state;
+	rig_open_busy(&rig, &got, 1);
+	say(&rig, 0, "{\"jsonrpc\":\"2.0\",\"result\":7}");
+	pass(&rig, 30000);
+	expect(&got, MORTISE_ETIMEOUT);
+	assert_non_null(strstr(got.error.text, "it printed 1 line on stdout that is not a message"));
+	assert_non_null(strstr(got.error.text, "result\\\":7"));
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +560,7 @@ int main(void)
 		MOR_TEST(a_crash_at_the_start_is_survived),
 		MOR_TEST(starts_in_vain_are_bounded),
 		MOR_TEST(the_working_one_is_waited_for),
+		MOR_TEST(a_time_out_says_what_came_instead),
 	};
 
 	return mor_run_group("host/pool", tests);
