@@ -41,7 +41,8 @@ static const struct mor_option jail_options[] = {
 	  FIELD(plugin_dir), NULL },
 	{ "scratch", 0, "DIR", "its HOME and TMPDIR; default: a new directory that is removed at the end",
 	  MOR_OPT_TEXT, FIELD(scratch), NULL },
-	{ "limit", 'l', "NAME=VALUE", "memory, cpu, files, file_size, wall or processes; may be repeated",
+	{ "limit", 'l', "NAME=VALUE",
+	  "memory, cpu, files, file_size, wall, processes, threads or scratch_size; may be repeated",
 	  MOR_OPT_LIST, FIELD(limit), NULL },
 	{ "level", 0, "LEVEL", "auto (default), t0 or t1", MOR_OPT_TEXT, FIELD(level), "auto|t0|t1" },
 	{ "pidns", 0, NULL, "a PID namespace at t0 too", MOR_OPT_FLAG, FIELD(pidns), NULL },
@@ -121,8 +122,8 @@ static int add_limit(struct pairs *pairs, const char *word)
 		key++;
 	if (!equals || !key->name)
 		return mor_fail(pairs->err, MORTISE_EINVAL,
-				"--limit \"%s\": expected NAME=VALUE with memory, cpu, files, file_size, wall "
-				"or processes",
+				"--limit \"%s\": expected NAME=VALUE with memory, cpu, files, file_size, wall, "
+				"processes, threads or scratch_size",
 				word);
 	return add_pair(pairs, key->name, equals + 1);
 }

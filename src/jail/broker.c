@@ -32,6 +32,7 @@
 
 enum {
 	PROCESSES = 64, /* used if the plan has no limit */
+	THREADS = 512,
 	PATIENCE_S = 2,
 	RSEQ_AREA = 32, /* the size that glibc registers */
 	STATUS_SIZE = 2048
@@ -475,6 +476,7 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 		.spawn = level->flags & MOR_JAIL_SPAWN,
 		.steady = !(level->flags & MOR_JAIL_VIEW),
 		.processes = level->processes ? level->processes : PROCESSES,
+		.threads = level->threads ? level->threads : THREADS,
 		.gate = PTHREAD_MUTEX_INITIALIZER,
 	};
 	broker->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

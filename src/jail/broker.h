@@ -52,6 +52,8 @@ struct mor_broker {
 	pid_t init;            /* ... and the init, if there is one */
 	unsigned processes;    /* with spawn: limit of processes */
 	unsigned budget;       /* this many may be started before we count again */
+	unsigned threads;      /* limit of the threads of all processes */
+	unsigned thread_budget;
 	/* we are under L1, or open in the plugin's tree: opening before judging cannot reach outside */
 	bool locked;
 	dev_t plain;            /* a device that is known not to be a /proc */

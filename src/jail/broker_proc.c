@@ -57,31 +57,70 @@ static int each_member(struct mor_syscall *call, choose_fn *choose, int arg, vis
 
 /* ---- fork ---- */
 
-/* Flags are in a register: no race. Counting is expensive, so we count only when the free places are used
- * up. */
-int mor_on_fork(struct mor_syscall *call)
+static unsigned threads_seen; /* by the broker's only thread */
+
+/* One that cannot be read has just ended, or has at least one thread. */
+static void count_threads(struct mor_syscall *call, pid_t pid)
+{
+	static struct mor_syscall other;
+	long threads = 1;
+
+	other.broker = call->broker;
+	other.tid = pid;
+	mor_syscall_status(&other, "\nThreads:", 10, &threads);
+	threads_seen += threads > 0 ? (unsigned)threads : 1;
+}
+
+static unsigned places(unsigned limit, unsigned taken)
+{
+	return taken < limit ? limit - taken : 0;
+}
+
+/* What cannot be counted counts as full. */
+static void count_places(struct mor_syscall *call)
 {
 	struct mor_broker *broker = call->broker;
-	uint64_t unfit = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-			 CLONE_NEWPID | CLONE_NEWNET |
-			 CLONE_PARENT; /* this flag would make the child the guardian's own */
-	int members;
+	int members = 1;
 
-	if (!broker->spawn)
-		return mor_syscall_violation(call, "", MOR_RULE_SPAWN);
-	if (strcmp(call->name, "clone") == 0 && mor_syscall_arg(call, 0) & unfit)
-		return mor_syscall_violation(call, "", "mounts and namespaces are out of bounds");
-	if (broker->budget == 0) {
-		members = each_member(call, NULL, 0, NULL);
-		/* unknown: no more processes */
-		broker->budget = members >= 0 && (unsigned)members < broker->processes ?
-					 broker->processes - (unsigned)members :
-					 0;
-	}
-	if (broker->budget == 0)
+	threads_seen = 0;
+	if (broker->spawn)
+		members = each_member(call, NULL, 0, count_threads);
+	else
+		count_threads(call, broker->main);
+	broker->budget = members < 0 ? 0 : places(broker->processes, (unsigned)members);
+	broker->thread_budget = members < 0 ? 0 : places(broker->threads, threads_seen);
+}
+
+/* Counting is expensive, so we count only when the free places are used up. Threads that were allowed but are
+ * not made yet are not seen: so many, at most, can be too many for a moment. */
+static int take_place(struct mor_syscall *call, bool thread)
+{
+	struct mor_broker *broker = call->broker;
+
+	if (broker->thread_budget == 0 || (!thread && broker->budget == 0))
+		count_places(call);
+	if (broker->thread_budget == 0 || (!thread && broker->budget == 0))
 		return -EAGAIN;
-	broker->budget--;
+	broker->thread_budget--;
+	broker->budget -= !thread;
 	return MOR_BROKER_CONTINUE;
+}
+
+/* Flags are in a register: no race. */
+int mor_on_fork(struct mor_syscall *call)
+{
+	uint64_t spaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+			  CLONE_NEWPID | CLONE_NEWNET,
+		 flags = strcmp(call->name, "clone") == 0 ? mor_syscall_arg(call, 0) : 0;
+	bool thread = flags & CLONE_THREAD;
+	/* CLONE_PARENT would make the child the guardian's own. */
+	uint64_t unfit = thread ? spaces : spaces | CLONE_PARENT;
+
+	if (!thread && !call->broker->spawn)
+		return mor_syscall_violation(call, "", MOR_RULE_SPAWN);
+	if (flags & unfit)
+		return mor_syscall_violation(call, "", "mounts and namespaces are out of bounds");
+	return take_place(call, thread);
 }
 
 /* ---- execve ---- */
@@ -99,6 +138,8 @@ int mor_on_execve(struct mor_syscall *call)
 		broker->main = call->tid;
 		broker->session = getsid(call->tid);
 		broker->inside = mor_syscall_inner(call, "\nNSpid:");
+		broker->budget = broker->processes - 1;
+		broker->thread_budget = broker->threads - 1;
 		return MOR_BROKER_CONTINUE;
 	}
 	status = mor_syscall_text(call, mor_syscall_arg(call, 0), path);

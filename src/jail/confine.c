@@ -3,6 +3,7 @@
 #include "jail/confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "jail/confine_t0.h"
@@ -50,6 +51,9 @@ int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failu
 	mor_t0.broker.apart = false;
 	mor_paths_forget(&mor_t0.paths, MOR_PATH_PRIVATE);
 	plan->level.level = MOR_LEVEL_T0;
+	mor_t0_show_scratch(mor_t0.scratch.dir < 0 ?
+				    -1 :
+				    openat(mor_t0.scratch.dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	return lock_now(plan, failure);
 }
 
@@ -66,6 +70,11 @@ int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure
 int mor_confine_hold(struct mor_setup_failure *failure)
 {
 	return mor_hold_protected(&mor_t0.paths, failure);
+}
+
+int mor_confine_take_scratch(const struct mor_plan *plan, pid_t keeper)
+{
+	return mor_t1_take_scratch(plan, keeper);
 }
 
 /* What a view shows is in no rule that could be made now. */

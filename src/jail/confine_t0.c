@@ -129,6 +129,20 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 	return status < 0 ? failed(failure, status, "cannot make a scratch directory below /tmp") : 0;
 }
 
+void mor_t0_show_scratch(int fd)
+{
+	for (size_t i = 0; fd >= 0 && i < mor_t0.paths.count; i++) {
+		struct mor_path_rule *rule = &mor_t0.paths.rules[i];
+
+		if (rule->origin != MOR_PATH_SCRATCH)
+			continue;
+		mor_fd_close(&rule->fd);
+		rule->fd = fd;
+		return;
+	}
+	mor_fd_close(&fd);
+}
+
 /* ---- rules ---- */
 
 static int add_asked(const struct mor_plan *plan)

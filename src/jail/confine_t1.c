@@ -9,8 +9,10 @@
  * enough: two other layers check too.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -121,6 +123,19 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 				      "level t1: the host name cannot be set");
 	status = mor_root_make(&mor_t0.paths, plan, &step);
 	return status < 0 ? refused_step(failure, status, step) : 0;
+}
+
+int mor_t1_take_scratch(const struct mor_plan *plan, pid_t keeper)
+{
+	char path[PATH_MAX + 32];
+	int fd;
+
+	if (!plan->scratch || *plan->scratch || !plan->level.scratch_bytes)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)keeper, mor_t0.scratch.path);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	mor_t0_show_scratch(fd);
+	return fd < 0 ? -1 : 0;
 }
 
 int mor_t1_leave(struct mor_setup_failure *failure)

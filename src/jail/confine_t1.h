@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include <sys/types.h>
+
 #include "policy/plan.h"
 
 /* A rule for the whole tree leaves nothing to hide: false, with the reason. */
@@ -14,5 +16,8 @@ unsigned mor_t1_namespaces(const struct mor_plan *plan);
 int mor_t1_refused(unsigned namespaces, int error, struct mor_setup_failure *failure); /* -1 */
 int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure);
 int mor_t1_leave(struct mor_setup_failure *failure);
+
+/* Our rules then mean the tmpfs that this process has made for it. 0 or -1 with errno. */
+int mor_t1_take_scratch(const struct mor_plan *plan, pid_t keeper);
 
 #endif

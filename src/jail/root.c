@@ -24,6 +24,8 @@
 struct tree {
 	const struct mor_paths *paths;
 	int old, root; /* O_PATH: the host's tree in this namespace, and ours */
+	/* size of the scratch directory if that is a tmpfs; 0: it is the host's directory */
+	uint64_t scratch;
 	const char **step;
 };
 
@@ -129,6 +131,29 @@ static uint64_t attributes_of(const struct mor_path_rule *rule, const struct sta
 	return S_ISCHR(st->st_mode) ? attributes & ~(uint64_t)MOUNT_ATTR_NODEV : attributes;
 }
 
+/* A detached tmpfs that holds at most `size` bytes, or -errno. Files take memory of the kernel even if they are
+ * empty: so many, as fit if each has one page. */
+static int new_tmpfs(uint64_t size)
+{
+	const uint64_t page = 4096, least = 1024;
+	int maker = fsopen("tmpfs", FSOPEN_CLOEXEC), made = -1;
+	char bytes[24], files[24];
+
+	if (maker < 0)
+		return -errno;
+	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)size);
+	snprintf(files, sizeof(files), "%llu", (unsigned long long)(size / page > least ? size / page : least));
+	if (fsconfig(maker, FSCONFIG_SET_STRING, "size", bytes, 0) == 0 &&
+	    fsconfig(maker, FSCONFIG_SET_STRING, "nr_inodes", files, 0) == 0 &&
+	    fsconfig(maker, FSCONFIG_SET_STRING, "mode", "0700", 0) == 0 &&
+	    fsconfig(maker, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		made = fsmount(maker, FSMOUNT_CLOEXEC, SAFE);
+	if (made < 0)
+		made = -errno;
+	close(maker);
+	return made;
+}
+
 /* A detached copy of what the rule names, with all mounts in it. If it is gone, or has become another thing,
  * it is left out: -ENOENT. This check makes sure that links did not change it. */
 static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
@@ -215,13 +240,14 @@ static int add_made_up(const struct tree *tree, const struct mor_path_rule *rule
 
 static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 {
+	bool own = tree->scratch && rule->origin == MOR_PATH_SCRATCH;
 	int copy, status;
 
 	if (rule->origin == MOR_PATH_MADE_UP || rule->origin == MOR_PATH_PRIVATE)
 		return add_made_up(tree, rule);
-	if (in_proc(rule->path) || superfluous(tree, rule))
+	if (!own && (in_proc(rule->path) || superfluous(tree, rule)))
 		return 0;
-	copy = take_mount(tree, rule);
+	copy = own ? new_tmpfs(tree->scratch) : take_mount(tree, rule);
 	if (copy < 0)
 		return copy == -ENOENT ? 0 : copy;
 	status = hang(tree, rule, copy);
@@ -451,6 +477,9 @@ int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, co
 {
 	struct tree tree = { .paths = paths, .old = -1, .root = -1, .step = step };
 	int status = turn(&tree);
+
+	if (plan->scratch && !*plan->scratch)
+		tree.scratch = plan->level.scratch_bytes;
 
 	if (status == 0)
 		status = add_rules(&tree);

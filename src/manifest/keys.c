@@ -61,6 +61,8 @@ static const struct key keys[] = {
 	{ "sandbox", "file_size", MOR_KEY_BYTES },
 	{ "sandbox", "wall", MOR_KEY_DURATION },
 	{ "sandbox", "processes", MOR_KEY_UINT },
+	{ "sandbox", "threads", MOR_KEY_UINT },
+	{ "sandbox", "scratch_size", MOR_KEY_BYTES },
 	{ "quirks", "*", MOR_KEY_ANY },
 	{ "config", "*", MOR_KEY_ANY },
 };

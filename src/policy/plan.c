@@ -115,6 +115,8 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 			      (runs_made(policy) ? MOR_JAIL_RUN_MADE : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
+		level.threads = limits->threads;
+		level.scratch_bytes = limits->scratch_bytes;
 	}
 	mor_plan_add(plan, MOR_OP_LEVEL, &level, sizeof(level));
 }

@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 5
+#define MOR_PLAN_VERSION 7
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -68,6 +68,8 @@ enum mor_op_level_flags {
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
 	uint32_t landlock_abi_cap, processes;
+	uint64_t scratch_bytes; /* 0: no limit */
+	uint32_t threads, pad;  /* of all its processes; 0: the guardian's default */
 };
 struct mor_op_limit {
 	uint32_t resource, pad;

@@ -51,6 +51,10 @@ const struct mor_policy_key mor_policy_keys[] = {
 	{ "wall", MOR_POLICY_DURATION, LIMIT, AT(limits.wall_ms), NULL, NULL, "run time: at most %s", NULL },
 	{ "processes", MOR_POLICY_COUNT, LIMIT, AT(limits.processes), "64", NULL, "processes: at most %s",
 	  NULL },
+	{ "threads", MOR_POLICY_COUNT, LIMIT, AT(limits.threads), "512", NULL,
+	  "threads of all its processes: at most %s", NULL },
+	{ "scratch_size", MOR_POLICY_BYTES, LIMIT, AT(limits.scratch_bytes), "1G", NULL,
+	  "what it keeps in its scratch directory: at most %s", NULL },
 	{ 0 },
 };
 
@@ -354,18 +358,28 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 
 #define FILES_DEFAULT     256
 #define PROCESSES_DEFAULT 64
+#define THREADS_DEFAULT   512
+#define SCRATCH_DEFAULT   (1ull << 30)
 
 struct mor_limits mor_policy_limits(const struct mor_policy *policy)
 {
 	struct mor_limits limits = policy->limits;
 
-	if (!mor_policy_confined(policy))
+	if (!mor_policy_confined(policy)) {
+		limits.scratch_bytes = 0; /* it has none of its own */
 		return limits;
+	}
 	if (!limits.open_files)
 		limits.open_files = FILES_DEFAULT;
 	/* Without spawn there is one process; the filter enforces that. */
 	if (!limits.processes && policy->spawn)
 		limits.processes = PROCESSES_DEFAULT;
+	/* Each process has a thread: whoever allows more processes has allowed their threads. */
+	if (!limits.threads)
+		limits.threads = limits.processes > THREADS_DEFAULT ? limits.processes : THREADS_DEFAULT;
+	/* A directory that somebody names may have held more before. */
+	if (!limits.scratch_bytes && !policy->scratch)
+		limits.scratch_bytes = SCRATCH_DEFAULT;
 	return limits;
 }
 

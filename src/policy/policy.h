@@ -35,8 +35,8 @@ enum mor_policy_source {
 };
 
 struct mor_limits { /* 0: the default of the level */
-	uint64_t memory_bytes, file_bytes;
-	uint32_t cpu_s, open_files, processes, wall_ms;
+	uint64_t memory_bytes, file_bytes, scratch_bytes;
+	uint32_t cpu_s, open_files, processes, wall_ms, threads;
 };
 
 struct mor_network {

@@ -33,7 +33,7 @@ WORKERS = 2
 VIOLATION, NO_JAIL = 9, 125
 MUST_DETECT = 0.95
 SLOW = 3.0  # seconds for one attempt
-CLASSES = ("read", "write", "spawn", "network", "ipc", "host", "kernel", "metadata")
+CLASSES = ("read", "write", "spawn", "network", "ipc", "host", "kernel", "limits", "metadata")
 
 
 # D rows that at t1 are blocked by construction: what they aim at does not exist in the plugin's namespaces, and
@@ -103,6 +103,8 @@ class Config:
             self.level,
             "--limit",
             "file_size=16MiB",
+            "--limit",
+            "threads=64",
         ]
         out += ["--write"] * write + ["--network"] * self.network + ["--spawn"] * self.spawn
         if self.places:

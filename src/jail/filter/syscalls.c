@@ -51,19 +51,11 @@
 #define T_TYPE(type, answer, error) { MOR_TEST_EQ, 1, answer, error, type, 0xf }
 /* clang-format on */
 
-#define NEW_NAMESPACES \
-	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
-	 CLONE_NEWNET)
-
 /* A handle without rights: the flag is in a register, and stat() would tell as much. */
 static const struct mor_syscall_test open_tests[] = { T_ALLOW(ANY, 1, O_PATH), T_END };
 static const struct mor_syscall_test openat_tests[] = { T_ALLOW(ANY, 2, O_PATH), T_END };
 
 /* clang-format off */
-static const struct mor_syscall_test thread_tests[] = {
-	T_NOTIFY(ANY, 0, NEW_NAMESPACES), T_ALLOW(ANY, 0, CLONE_THREAD), T_END
-};
-
 /* Without network a stream socket reaches nothing: connect, bind and listen ask the broker. */
 static const struct mor_syscall_test socket_tests[] = {
 	T_AND(0, AF_UNIX), T_TYPE(SOCK_STREAM, MOR_ANSWER_ALLOW, 0),
@@ -308,7 +300,7 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	/* ---- processes ---- */
 	ASK("execve", MOR_N_EXECVE), ASK("execveat", MOR_N_SPAWN),
 	ASK("fork", MOR_N_FORK), ASK("vfork", MOR_N_FORK), /* with spawn they are counted */
-	TESTED(EVERY, "clone", MOR_ANSWER_NOTIFY, MOR_N_FORK, 0, thread_tests),
+	ASK("clone", MOR_N_FORK), /* ... and threads always */
 	QUIET("clone3", ENOSYS), /* its flags are in memory (CVE-2021-41133); C libraries fall back to clone */
 	ALLOW("wait4"), ALLOW("waitid"),
 	ASK("ptrace", MOR_N_INSPECT), ASK("process_vm_readv", MOR_N_INSPECT), ASK("process_vm_writev",

@@ -43,7 +43,7 @@ static void test_all_keys(void **state)
 		     "true\nspawn = true\n"
 		     "read = [\"/etc\", \"/usr\"]\nprotected_paths = []\npidns = true\nview = true\nmemory = "
 		     "\"1GiB\"\ncpu = \"2m\"\nfiles = 9\n"
-		     "file_size = 4096\nwall = 1.5\nprocesses = 3\n",
+		     "file_size = 4096\nwall = 1.5\nprocesses = 3\nthreads = 30\nscratch_size = \"2M\"\n",
 		 NULL, false, &p, &m, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(p.level, MOR_LEVEL_T1);
@@ -58,6 +58,8 @@ static void test_all_keys(void **state)
 	assert_int_equal(p.limits.file_bytes, 4096);
 	assert_int_equal(p.limits.wall_ms, 1500);
 	assert_int_equal(p.limits.processes, 3);
+	assert_int_equal(p.limits.threads, 30);
+	assert_int_equal(p.limits.scratch_bytes, 2 << 20);
 	assert_string_equal(warning(m), "");
 	mor_policy_fini(&p);
 	mor_manifest_free(m);
@@ -97,7 +99,7 @@ static void test_refused(void **state)
 	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
 		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, "
 		      "workspace_write, protected_paths, scratch, undo, read, network, spawn, quiet_tmp, "
-		      "pidns, view, memory, cpu, files, file_size, wall, processes");
+		      "pidns, view, memory, cpu, files, file_size, wall, processes, threads, scratch_size");
 }
 
 static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level,

@@ -269,7 +269,9 @@ static void test_text(void **state)
 				  "may not start programs\n"
 				  "memory: at most 64 MiB\n"
 				  "processor time: at most 90 s\n"
-				  "open files: at most 256\n");
+				  "open files: at most 256\n"
+				  "threads of all its processes: at most 512\n"
+				  "what it keeps in its scratch directory: at most 1 GiB\n");
 	mor_free(text);
 	mor_policy_fini(&p);
 }
@@ -312,11 +314,12 @@ static void test_json(void **state)
 	assert_string_equal(
 		json,
 		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a "
-		"\\\"b\\\"\"],\"network\":false,\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,\"processes\":null,\"text\":[\"confined "
+		"\\\"b\\\"\"],\"network\":false,\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,\"processes\":null,\"threads\":512,\"scratch_size\":1073741824,\"text\":[\"confined "
 		"(t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\",\"has no "
 		"workspace\",\"may write its own scratch directory, which is removed at the end\",\"may read, "
 		"with everything below: /a \\\"b\\\"\",\"may not use the network\",\"may not start "
-		"programs\",\"runs in its own PID namespace\",\"open files: at most 256\"]}");
+		"programs\",\"runs in its own PID namespace\",\"open files: at most 256\",\"threads of all its "
+		"processes: at most 512\",\"what it keeps in its scratch directory: at most 1 GiB\"]}");
 	mor_free(json);
 	mor_policy_fini(&p);
 }

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of all that a confined program does together: threads, memory, scratch. Small ones: what they do not
+hold would be felt by the whole machine."""
+import collections
+import functools
+import os
+import shutil
+import subprocess
+import unittest
+
+from support import Case, LIMIT, MORTISE, PYTHON
+from test_jail_command import LEVELS
+
+AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+Ended = collections.namedtuple("Ended", "code out err")
+
+
+def users():
+    yield "me", []
+    if os.geteuid() == 0 and shutil.which("setpriv"):
+        done = subprocess.run([*AS_NOBODY, str(MORTISE), "--version"], capture_output=True, check=False)
+        if done.returncode == 0:
+            yield "nobody", AS_NOBODY
+
+
+USERS = list(users())
+
+
+def for_each_level_and_user(test):
+    @functools.wraps(test)
+    def run(self):
+        for level in LEVELS:
+            for user, become in USERS:
+                with self.subTest(level=level, user=user):
+                    self.become = become
+                    test(self, level)
+
+    return run
+
+
+class Jailed(Case):
+    become = ()
+
+    def jail(self, level, program, *options):
+        """A program in Python, with nothing of its own to read."""
+        done = subprocess.run(
+            [*self.become, str(MORTISE), "jail", "--level", level, *options, "--", PYTHON, "-c", program],
+            capture_output=True,
+            text=True,
+            cwd="/",
+            env={**self.env, "XDG_CONFIG_HOME": "/nonexistent"},
+            timeout=LIMIT,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+
+START_THREADS = """
+import threading
+gate, count = threading.Event(), 1
+try:
+    while count < 60:
+        threading.Thread(target=gate.wait, daemon=True).start()
+        count += 1
+except RuntimeError:
+    pass
+print(count, flush=True)
+gate.set()
+"""
+
+# Each process starts threads of its own; one place is left for the last one's first thread.
+START_IN_CHILDREN = """
+import os, threading
+gate, pipe = threading.Event(), os.pipe()
+def crowd():
+    count = 1
+    try:
+        while count < 60:
+            threading.Thread(target=gate.wait, daemon=True).start()
+            count += 1
+    except RuntimeError:
+        pass
+    return count
+try:
+    if os.fork() == 0:
+        os.close(pipe[1])
+        mine = crowd()
+        os.read(pipe[0], 1)
+        os._exit(mine)
+except OSError:
+    print("no fork")
+mine = crowd()
+os.close(pipe[1])
+_, status = os.wait()
+print(mine + os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+@unittest.skipUnless(LEVELS, "nothing can be confined here")
+class Threads(Jailed):
+    @for_each_level_and_user
+    def test_counted(self, level):
+        done = self.jail(level, START_THREADS, "--limit", "threads=20")
+        self.assertEqual((done.code, done.out), (0, "20\n"), done.err)
+
+    @for_each_level_and_user
+    def test_of_all_processes(self, level):
+        """Two that start them at the same moment may both get the last place."""
+        done = self.jail(level, START_IN_CHILDREN, "--limit", "threads=20", "--spawn")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn(int(done.out), range(20, 23))
+
+    @for_each_level_and_user
+    def test_places_come_back(self, level):
+        """Many times the limit, one after the other."""
+        program = (
+            "import threading\nfor i in range(200):\n t = threading.Thread(target=int); t.start(); t.join()"
+        )
+        done = self.jail(level, program, "--limit", "threads=5")
+        self.assertEqual((done.code, done.err), (0, ""))
+
+    @for_each_level_and_user
+    def test_enough_by_default(self, level):
+        done = self.jail(level, START_THREADS)
+        self.assertEqual((done.code, done.out), (0, "60\n"), done.err)
+
+
+FILL = """
+import os
+size = 0
+try:
+    with open(os.environ["TMPDIR"] + "/filler", "wb", buffering=0) as file:
+        while size < 24 << 20:
+            size += file.write(bytes(1 << 20))
+except OSError as e:
+    print(e.strerror)
+print(size >> 20)
+"""
+
+
+@unittest.skipUnless("t1" in LEVELS, "needs level t1")
+class ScratchOfItsOwn(Jailed):
+    """At t1 it is a tmpfs: the kernel holds its size."""
+
+    @for_each_level_and_user
+    def test_size(self, level):
+        if level != "t1":
+            return
+        done = self.jail(level, FILL, "--limit", "scratch_size=8M")
+        self.assertEqual((done.code, done.out), (0, "No space left on device\n8\n"), done.err)
+
+    @for_each_level_and_user
+    def test_number_of_files(self, level):
+        if level != "t1":
+            return
+        program = (
+            "import os\ntry:\n for i in range(4000): open(os.environ['TMPDIR'] + f'/{i}', 'w').close()\n"
+            "except OSError as e: print(e.strerror, i > 500)"
+        )
+        done = self.jail(level, program, "--limit", "scratch_size=1M")
+        self.assertEqual((done.code, done.out), (0, "No space left on device True\n"), done.err)
+
+    def test_named_one_stays_a_directory(self):
+        done = self.jail("t1", FILL, "--scratch", str(self.dir))
+        self.assertEqual((done.code, done.out), (0, "24\n"), done.err)
+        self.assertEqual(os.stat(self.dir / "filler").st_size, 24 << 20)
+
+    def test_workspace_around_it(self):
+        """With /tmp as the workspace the directory is there already."""
+        done = self.jail("t1", FILL, "--limit", "scratch_size=8M", "--workspace", "/tmp", "--write")
+        self.assertEqual((done.code, done.out), (0, "No space left on device\n8\n"), done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
