@@ -4,6 +4,8 @@
 
 #include "cli/cli.h"
 
+/* One per line, whatever their number: clang-format would make columns of it. */
+/* clang-format off */
 const struct mor_cli_command *const mor_cli_commands[] = {
 	&mor_cli_command_call,
 	&mor_cli_command_run,
@@ -21,4 +23,5 @@ const struct mor_cli_command *const mor_cli_commands[] = {
 	&mor_cli_command_help,
 	NULL,
 };
+/* clang-format on */
 const char *const mor_cli_other_program = NULL;

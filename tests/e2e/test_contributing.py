@@ -2,6 +2,7 @@
 """CONTRIBUTING.md: the first changes work as printed. They are made in a copy of the sources; conversations are
 played with the build at hand, code is compiled by itself. MORTISE_BUILD names the build directory (default:
 build)."""
+import json
 import re
 import shutil
 import subprocess
@@ -35,6 +36,15 @@ class FirstChanges(Case):
         at = old.rindex(before)
         file.write_text(old[:at] + text + old[at:], encoding="utf-8")
 
+    def in_form(self, tree, *files):
+        """As `./dev test format` would see them."""
+        shutil.copytree(ROOT / "tools", tree / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / ".clang-format", tree)
+        done = subprocess.run(
+            [tree / "tools/format", "--check", *files], cwd=tree, capture_output=True, text=True, timeout=LIMIT
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def compiles(self, tree, file):
         done = subprocess.run([*COMPILE, file], cwd=tree, capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -49,7 +59,21 @@ class FirstChanges(Case):
         [script] = self.blocks("A test")
         passes, said = self.plays(script)
         self.assertTrue(passes, said)
-        self.assertFalse(self.plays(script.replace("* result 42", "* result 43"))[0])
+        passes, said = self.plays(script.replace("* result 42", "* result 43"))
+        self.assertFalse(passes)
+        self.assertIn("printed.talk:7: message: expected 43, got 42", said)
+        self.assertNotRegex(said, "leaked|teardown")
+
+    def test_what_a_failure_looks_like(self):
+        passed = "".join(f"ok {i} - script {i}\n" for i in range(1, 90))
+        entry = {"name": "talk / talk/plain", "result": "FAIL", "returncode": 1, "duration": 0.1}
+        output = {"command": ["player"], "stdout": f"1..90\n{passed}not ok 90 - b\n", "stderr": "b:7: why\n"}
+        log = self.file("log.json", json.dumps({**entry, **output}).encode())
+        done = subprocess.run([ROOT / "tools/test-summary", log], capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual(
+            done.stdout.splitlines()[1:],
+            ["    player", "    b:7: why", "    not ok 90 - b", "89 passed, 1 failed"],
+        )
 
     def test_a_row(self):
         row, fields, lines = self.blocks("A row of a dialect")
@@ -58,6 +82,7 @@ class FirstChanges(Case):
         self.insert(table, '\t{\n\t\t.name = "*",', row)
         self.insert(table, "static const struct mor_method ", fields)
         self.compiles(tree, "src/dialect/yams.c")
+        self.in_form(tree, "src/dialect/yams.c")
         before = (ROOT / "tests/talk/yams/plugin-note.talk").read_text(encoding="utf-8")
         shutil.copy(ROOT / "tests/talk/yams/greeting.inc", self.dir)
         self.assertTrue(self.plays(before)[0])
@@ -70,9 +95,10 @@ class FirstChanges(Case):
         (tree / "src/cli/kinds.c").write_text(command, encoding="utf-8")
         options = ";\nextern const struct mor_option mor_common_options[]"
         self.insert(tree / "src/cli/cli.h", options, f", {prefix}_kinds")
-        self.insert(tree / "src/cli/commands_all.c", f"&{prefix}_completion", f"&{prefix}_kinds, ")
+        self.insert(tree / "src/cli/commands_all.c", f"&{prefix}_completion", f"&{prefix}_kinds,\n\t")
         self.compiles(tree, "src/cli/kinds.c")
         self.compiles(tree, "src/cli/commands_all.c")
+        self.in_form(tree, "src/cli/kinds.c", "src/cli/cli.h", "src/cli/commands_all.c")
         self.assertRegex((ROOT / "src/cli/meson.build").read_text(encoding="utf-8"), r"'\w+\.c',")
 
 

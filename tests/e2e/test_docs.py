@@ -35,7 +35,9 @@ def text_of(path):
 
 @functools.cache
 def page(name):
-    return text_of(ROOT / "docs/dialects" / f"{name}.md")
+    """Empty where there is none; one test says so."""
+    path = ROOT / "docs/dialects" / f"{name}.md"
+    return text_of(path) if path.is_file() else ""
 
 
 def talk(dialect, name):
@@ -135,6 +137,32 @@ def tokens(path):
                     yield number, token
 
 
+def file_of(home, token):
+    """The file of what a table calls a test."""
+    kind, _, name = token.partition(":")
+    file = name.split(".")[0]
+    tests = ROOT / "tests"
+    if token.startswith("tests/"):
+        return ROOT / token
+    if kind in ("unit", "api"):
+        return tests / kind / f"{file}_test.c"
+    if name and kind in ("e2e", "bot", *INDEX):
+        return tests / "e2e" / f"test_{file if kind == 'e2e' else INDEX.get(kind, kind)}.py"
+    if name:
+        return tests / "talk" / {"json": "sunscreen-json"}.get(kind, kind) / f"{name}.talk"
+    script = (token if "/" in token else f"{home}/{token}").removesuffix(".talk")
+    return tests / "talk" / f"{script}.talk"
+
+
+def proofs(path):
+    """Each row that names tests: its text, and their files."""
+    rows = {}
+    for number, token in tokens(path):
+        rows.setdefault(number, []).append(file_of(path.stem, token))
+    lines = text_of(path).splitlines()
+    return [(lines[number - 1], [file for file in files if file.is_file()]) for number, files in rows.items()]
+
+
 def named(name, text):
     return bool(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text))
 
@@ -155,6 +183,16 @@ def spellings(ms):
 
 
 class Names(Case):
+    def test_every_dialect_has_its_places(self):
+        tongues = text_of(ROOT / "tests/kit/tongue.c")
+        faults = []
+        for dialect, name in DIALECTS.items():
+            if not page(name):
+                faults.append(f"write docs/dialects/{name}.md: docs/guide/add-a-dialect.md")
+            if not re.search(rf'(\.dialect = |PLAIN\()"{dialect}"', tongues):
+                faults.append(f"add {dialect} to tests/kit/tongue.c: docs/guide/add-a-dialect.md")
+        self.assertEqual(faults, [])
+
     def test_every_test_that_a_page_names_exists(self):
         count, faults = 0, []
         for path in PAGES:
@@ -168,6 +206,8 @@ class Names(Case):
     def test_every_script_is_named(self):
         faults = []
         for dialect, name in DIALECTS.items():
+            if not page(name):
+                continue
             prefix = "json:" if dialect == "sunscreen-json" else ""
             for path in sorted((ROOT / "tests/talk" / dialect).glob("*.talk")):
                 wanted = {
@@ -210,7 +250,7 @@ class Tables(Case):
 
     def check(self, what):
         faults = []
-        for dialect in DIALECTS:
+        for dialect in (name for name in DIALECTS if page(DIALECTS[name])):
             table, text = self.described(dialect)
             faults += [f"{dialect}: {fault}" for fault in what(table, text)]
         self.assertEqual(faults, [])
@@ -227,6 +267,21 @@ class Tables(Case):
                         yield f"{method['name']}: {name} is not on the page"
 
         self.check(faults)
+
+    def test_a_test_beside_each_method_speaks_of_it(self):
+        """A row of the page has the method's name and a test whose file has it, too."""
+        faults = []
+        for dialect in (name for name in DIALECTS if page(DIALECTS[name])):
+            home = DIALECTS[dialect]
+            rows = proofs(ROOT / "docs/dialects" / f"{home}.md")
+            for method in self.described(dialect)[0]["methods"]:
+                name = method["name"]
+                if name != "*" and not any(
+                    named(name, line) and any(named(name, text_of(file)) for file in files)
+                    for line, files in rows
+                ):
+                    faults.append(f"docs/dialects/{home}.md: no row has {name} and a test of it")
+        self.assertEqual(faults, [])
 
     def test_codes(self):
         self.check(

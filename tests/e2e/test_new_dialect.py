@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new dialect touches one file, one line of the registry, one folder of scripts and one page. A made-up one
+"""A new dialect touches one file, one line of the registry, one folder of scripts, one page, and one entry for
+the fault tests. A made-up one
 is added to a copy of the tree, and that is built and tried: its scripts, the tests of all tables, and those
 of the pages."""
 import json
@@ -69,6 +70,26 @@ PAGE = """# parrot
 |---|---|
 | 1 `perch` within 1 s, 2 `say` `words` within 2 s, -32700 … -32600 | `say` |
 """
+TONGUE = """	{
+		.name = "parrot",
+		.dialect = "parrot",
+		.framing = MOR_FRAMING_LINES,
+		.action = "say",
+		.params = "{\\"words\\":%}",
+		.form = AS_TEXT,
+		.method = "say",
+		.at = "/words",
+		.head = "{\\"said\\":true,\\"mood\\":\\"",
+		.tail = "\\"}",
+		.greeting = { "perch" },
+		.fixed = { { "perch", "null" } },
+		.greets = true,
+	},
+"""
+BUILT = (
+    "tests/unit/host/talk-player tests/unit/dialect_all mortise-jail tests/fault/fault-matrix "
+    "tests/fault/fault-plugin tests/fault/fault-jail"
+).split()
 BUILT_FROM = ("include", "src", "sdk", "plugins", "docs", "examples", "tests", "bench", "tools")
 
 
@@ -97,6 +118,10 @@ class MadeUp(Case):
         (tree / "tests/talk/parrot/say.talk").write_text(SCRIPT, encoding="utf-8")
         (tree / "docs/dialects/parrot.md").write_text(PAGE, encoding="utf-8")
 
+        tongues = tree / "tests/kit/tongue.c"
+        old = tongues.read_text(encoding="utf-8")
+        tongues.write_text(old.replace("};\nconst size_t", f"{TONGUE}}};\nconst size_t", 1), encoding="utf-8")
+
     def runs(self, *words, **how):
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **how)
         self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
@@ -106,7 +131,7 @@ class MadeUp(Case):
         options = json.loads(self.runs("/usr/bin/meson", "introspect", "--buildoptions", BUILD))
         return ":".join(next(option["value"] for option in options if option["name"] == "pkg_config_path"))
 
-    def test_four_places(self):
+    def test_five_places(self):
         tree = self.tree()
         self.add(tree)
         build = tree / "build"
@@ -119,9 +144,13 @@ class MadeUp(Case):
             "--pkg-config-path",
             self.pkg_config_path(),
         )
-        self.runs("ninja", "-C", build, "tests/unit/host/talk-player", "tests/unit/dialect_all")
+        self.runs("ninja", "-C", build, *BUILT)
         self.assertIn("ok 1", self.runs(build / "tests/unit/host/talk-player", tree / "tests/talk/parrot"))
         self.runs(build / "tests/unit/dialect_all")
+        self.assertIn("ok 1", self.runs(build / "tests/fault/fault-matrix", "parrot", "crash/call"))
+        self.assertIn(
+            "parrot", self.runs("/usr/bin/meson", "test", "-C", build, "--list", "fault-matrix-parrot")
+        )
         self.runs(
             "/usr/bin/python3",
             tree / "tests/e2e/test_docs.py",

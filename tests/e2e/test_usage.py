@@ -7,25 +7,33 @@ import shutil
 import subprocess
 import unittest
 
-from support import Case, ECHO, MORTISE, ROOT, without_color
+from support import Case, ECHO, GASSIST_PLUGIN, MORTISE, ROOT, YAMS_OK, without_color
 
-COMMANDS = [
-    "call",
-    "run",
-    "chat",
-    "extract",
-    "info",
-    "explain",
-    "index",
-    "kzip",
-    "verify-entries",
-    "jail",
-    "doctor",
-    "chaos",
-    "completion",
-    "help",
-]
+
+def commands():
+    """Those that `mortise --help` lists: a new one is tested without being named here."""
+    text = subprocess.run([MORTISE, "--help"], capture_output=True, text=True, check=True).stdout
+    groups = text.split("  mortise --version\n")[1].split("A plugin is")[0]
+    return re.findall(r"(?m)^  ([a-z-]+) +\S", groups)
+
+
+COMMANDS = commands()
 PAGES = [command for command in COMMANDS if command not in ("completion", "help")]
+# How each command is run to see its --json. It is on stderr where stdout is the program's own.
+JSON = {
+    "call": [ECHO, "echo"],
+    "run": ["-d", "gassist", GASSIST_PLUGIN, "echo"],
+    "chat": ["-d", "gassist", GASSIST_PLUGIN],
+    "extract": [ECHO, "--plugin", YAMS_OK],
+    "info": [ECHO],
+    "explain": [],
+    "jail": ["--", "/nonexistent"],
+    "doctor": [],
+    "index": ["/nonexistent.kzip", "--analyzer", ECHO],
+    "kzip": ["info", "/nonexistent.kzip"],
+    "verify-entries": ["/dev/null", ECHO],
+    "chaos": ["--", ECHO],
+}
 
 
 class Help(Case):
@@ -43,6 +51,20 @@ class Help(Case):
                 self.assertIn(part, done.out)
             self.assertEqual(done.out, self.ok("help", command).out)
             self.assertEqual(done.out, self.ok(command, "-h").out)
+
+    def test_json(self):
+        self.assertEqual(set(JSON), set(PAGES), "say in JSON above how to run the new command with --json")
+        for command, words in JSON.items():
+            done = self.run_mortise(command, "--json", *words, stdin=b"/echo\n" if command == "chat" else b"")
+            told = (done.out or done.err).splitlines()
+            self.assertTrue(told, f"{command} --json says nothing")
+            for line in told:
+                self.assertRegex(line, r"^[\[{]", f"{command} --json")
+                json.loads(line)
+
+    def test_list_is_found(self):
+        self.assertLessEqual({"call", "verify-entries", "help"}, set(COMMANDS))
+        self.assertNotIn("mortise", COMMANDS)
 
     def test_lines_fit_a_terminal(self):
         for command in COMMANDS:
@@ -237,7 +259,15 @@ class Manual(Case):
     """Every option of --help is in the man page, and the page names no other."""
 
     def page(self, command):
-        return (ROOT / "docs" / "man" / f"mortise-{command}.1.scd").read_text(encoding="utf-8")
+        path = ROOT / "docs" / "man" / f"mortise-{command}.1.scd"
+        if not path.is_file():
+            self.fail(f"write {path.relative_to(ROOT)}, and name it in docs/meson.build")
+        return path.read_text(encoding="utf-8")
+
+    def test_every_page_is_installed(self):
+        listed = re.findall(r"'(mortise[a-z-]*)'", (ROOT / "docs/meson.build").read_text(encoding="utf-8"))
+        for command in PAGES:
+            self.assertIn(f"mortise-{command}", listed, "docs/meson.build")
 
     def test_options(self):
         for command in PAGES:

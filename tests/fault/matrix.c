@@ -188,13 +188,14 @@ static unsigned report(const struct tongue *tongue, const char *only)
 
 int main(int argc, char **argv)
 {
-	const struct tongue *tongue = argc > 1 ? tongue_find(argv[1]) : NULL;
+	const struct tongue *tongue;
 
 	if (argc == 2 && strcmp(argv[1], "--rows") == 0) {
 		for (size_t i = 0; i < ROWS; i++)
 			puts(rows[i].name);
 		return 0;
 	}
+	tongue = argc > 1 ? tongue_find(argv[1]) : NULL;
 	results = mmap(NULL, ROWS * PHASES * sizeof(*results), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!tongue || results == MAP_FAILED)

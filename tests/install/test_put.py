@@ -14,7 +14,8 @@ from installed import BUILD, ROOT, contents, dev, install
 TOOL = ROOT / "tools/install"
 EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-jail
     include/mortise/mortise.h include/tenon/tenon.h LIB/libmortise.so LIB/libmortise.so.0 LIB/libmortise.a
-    LIB/libtenon.a LIB/pkgconfig/mortise.pc LIB/pkgconfig/tenon.pc LIB/mortise/plugins/lookout/manifest.json
+    LIB/libtenon.a LIB/pkgconfig/mortise.pc LIB/pkgconfig/mortise-static.pc LIB/pkgconfig/tenon.pc
+    LIB/mortise/plugins/lookout/manifest.json
     share/man/man1/mortise.1 share/man/man1/mortise-call.1 share/bash-completion/completions/mortise
     share/zsh/site-functions/_mortise share/fish/vendor_completions.d/mortise.fish
     share/mortise/installed""".split()

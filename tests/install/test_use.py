@@ -131,7 +131,7 @@ class Command(Tree):
         for path in (self.mortise, self.helpers / "mortise-full", self.libdir / "libmortise.so.0"):
             shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
             self.assertNotRegex(shown, "RPATH|RUNPATH")
-        for path in (self.pkgconfig / "mortise.pc", self.pkgconfig / "tenon.pc"):
+        for path in self.pkgconfig.iterdir():
             self.assertNotIn("/usr/local", path.read_text())
 
 
@@ -142,6 +142,28 @@ class Embedder(Tree):
             program = self.embedder(source, self.dir / f"hello {user}", user=user)
             self.assertEqual(self.ok(program, plugin, user=user), HELLO)
             self.assertEqual(self.ok(program, user=user), HELLO)  # ./echo-plugin.py
+
+    def test_lines_of_the_guide(self):
+        """The lines that install.md prints for another prefix, typed into a shell; this one has a blank in its
+        name. Their programs find the library, or have it inside."""
+        lines = re.findall(
+            r"^    (.*hello\.c -o hello .*)$",
+            (ROOT / "docs/guide/install.md").read_text(encoding="utf-8"),
+            re.M,
+        )
+        escaped = [line for line in lines if line.startswith("eval ")]
+        inside = [f'eval "{line}"' for line in lines if "mortise-static" in line]
+        self.assertEqual((len(escaped), len(inside)), (1, 1), lines)
+        self.example("hello.c"), self.example("echo-plugin.py")
+        (self.dir / "bin").mkdir()
+        (self.dir / "libexec").symlink_to(self.prefix / "libexec")
+        env = {"PKG_CONFIG_PATH": str(self.pkgconfig)}
+        for line, needs in ((escaped[0], True), (inside[0], False)):
+            self.ok(
+                "sh", "-c", f"libdir=$(pkg-config --variable=libdir mortise)\n{line}\nmv hello bin", env=env
+            )
+            self.assertEqual("libmortise.so" in self.ok("readelf", "-d", "bin/hello"), needs, line)
+            self.assertEqual(self.ok("bin/hello"), HELLO)
 
     def test_readme(self):
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -160,7 +182,7 @@ class Embedder(Tree):
         self.assertNotIn("yyjson", shown)
 
     def test_yyjson_is_nobodys_business(self):
-        for package in ("mortise", "tenon"):
+        for package in ("mortise", "mortise-static", "tenon"):
             for words in (["--libs", "--cflags"], ["--static", "--libs"], ["--print-requires-private"]):
                 self.assertNotIn("yyjson", " ".join(self.pkg_config(*words, package)))
 
@@ -171,10 +193,10 @@ class Embedder(Tree):
 
     def test_static(self):
         """Then the program is what the helper is sought from: in bin/ of the prefix it is found."""
-        words = self.pkg_config("--cflags", "--static", "--libs", "mortise")
-        libs = [word.replace("-lmortise", "-l:libmortise.a") for word in words]
-        program = self.compile(self.example("hello.c"), self.prefix / "bin/static hello", *libs)
+        words = self.pkg_config("--cflags", "--libs", "mortise-static")
+        program = self.compile(self.example("hello.c"), self.prefix / "bin/static hello", *words)
         self.addCleanup(program.unlink)
+        self.assertNotIn("libmortise", self.ok("readelf", "-d", program))
         plugin = self.example("echo-plugin.py")
         self.assertEqual(self.ok(program, plugin), HELLO)
         done = self.run_as(None, shutil.copy(program, self.dir), plugin)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tongue.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -130,6 +131,7 @@ const struct tongue *tongue_find(const char *name)
 	for (size_t i = 0; i < tongue_count; i++)
 		if (strcmp(tongues[i].name, name) == 0)
 			return &tongues[i];
+	fprintf(stderr, "nobody speaks \"%s\": add it to tongues[] in tests/kit/tongue.c\n", name);
 	return NULL;
 }
 

@@ -38,7 +38,7 @@ struct tongue {
 };
 extern const struct tongue tongues[];
 extern const size_t tongue_count;
-const struct tongue *tongue_find(const char *name); /* NULL: unknown */
+const struct tongue *tongue_find(const char *name); /* NULL: unknown, and stderr says where to add it */
 
 /* The params of a call that brings this order, a JSON object. 0 or MORTISE_ENOMEM. */
 int tongue_params(const struct tongue *tongue, struct mor_slice order, struct mor_buf *out);
