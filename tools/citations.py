@@ -2,12 +2,13 @@
 """tools/check citations: what a comment or a page names is in the tree.
 
 Looked at: pages (*.md, *.scd) whole; of sources, scripts and conversations (*.talk) the comments; the rows of
-tests/coverage-reasons. Four things can be wrong:
+tests/coverage-reasons. Five things can be wrong:
 
 - a file that is not there: any NAME.md, and any path below the folders in PLACES. A name in capitals stands for
   any (tests/talk/DIALECT/NAME.talk), * and {a,b} are taken as a shell takes them
 - a link of a page that leads nowhere, to a file or to a heading
 - a text that only its writer has: notes, issues, numbers of rules without their page
+- a function of ours, mor_name() or the like, that no code has
 - a reason for lines of a file or function that is gone
 """
 import fnmatch
@@ -222,6 +223,31 @@ def unknown_numbers(root, path, prose):
                     yield f"{path}:{number}: {rule or 'decision ' + n}: not in {where}"
 
 
+# ---- functions
+
+CODE = ("c", "h", "cpp", "in", "py", "talk")
+FUNCTION = re.compile(r"\b(?:mor|mortise|tenon)_\w+(?=\(\))")
+
+
+@functools.cache
+def words_of_code(root):
+    """Every word of the code, without its comments."""
+    words = set()
+    for path, text in files(root):
+        if path.rpartition(".")[2] in CODE:
+            code = text if path.endswith(("py", "talk")) else re.sub(r"(?s)/\*.*?\*/|//[^\n]*", " ", text)
+            words.update(re.findall(r"\b(?:mor|mortise|tenon)_\w+", code))
+    return words
+
+
+def lost_functions(root, path, prose):
+    for number, line in enumerate(prose.split("\n"), 1):
+        for name in FUNCTION.findall(line):
+            # Names that macros put together (mor_##type##_fini) are known by their end.
+            if name not in words_of_code(root) and not name.endswith("_fini"):
+                yield f"{path}:{number}: {name}() is not in the code"
+
+
 # ---- reasons
 
 
@@ -258,6 +284,7 @@ def check(root):
         ]
         faults += missing_files(root, path, prose)
         faults += unknown_numbers(root, path, prose)
+        faults += lost_functions(root, path, prose)
         if path.endswith(".md"):
             faults += dead_links(root, path, text)
     return faults + list(lost_reasons(root))

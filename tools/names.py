@@ -22,7 +22,7 @@ ENUM = re.compile(r"\benum\b[^;{()=\[]*\{([^}]*)\}")
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\s|$)", re.M)  # one that takes arguments is no constant
 DECLARED = re.compile(r"^(?!\s|#|typedef|return|else)[A-Za-z_][^;{}()=]*?\b(mor_[a-z0-9]+)_\w+\s*\(", re.M)
 STATIC = re.compile(r"^static\s[^;{}()=]*?\b([a-z]+)\s*\([^;{}]*\)\s*\{", re.M)
-VALUE = re.compile(r"\s*(\w+)\s*=\s*(1\s*<<\s*\d+|0x[0-9a-fA-F]+|\d+)u?\s*$")
+VALUE = re.compile(r"\s*(\w+)\s*=\s*(\(?1[uUlL]*\s*<<\s*\d+\)?|0x[0-9a-fA-F]+|\d+)[uUlL]*\s*$")
 # Met as a whole by & with what was found out, or passed on as what happened; no test names one of them.
 BY_MASK = re.compile(r"MOR_T_|MOR_HANGUP$")
 
@@ -118,7 +118,9 @@ def flags_of(text):
     """The bits of those enums that hold 1 and 2, or are written with <<."""
     for found in ENUM.finditer(text):
         values = dict(match.groups() for match in map(VALUE.match, found.group(1).split(",")) if match)
-        numbers = {name: eval(value) for name, value in values.items()}  # digits and << alone
+        numbers = {
+            name: eval(re.sub("[uUlL]", "", value)) for name, value in values.items()
+        }  # digits and << alone
         if "<<" in found.group(1) or {1, 2} <= set(numbers.values()):
             yield from (name for name, number in numbers.items() if number and number & (number - 1) == 0)
 

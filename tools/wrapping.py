@@ -25,7 +25,7 @@ BEGINS = {
     "comment": re.compile(r"[-+*]$|\d+[.)]$|[#|<>@]"),
 }
 ITEM = re.compile(r"\s*([-*+]|\d+\.)\s+")
-FENCE = re.compile(r"\s*(```|~~~)")
+FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 APART = {
     "md": re.compile(r"\s*([|#<>]|\[[^\]]+\]:|---|===|!\[)|\t"),
     "man": re.compile(r"[#;!\[\]|:]|\t\t"),
@@ -36,6 +36,11 @@ KEEPS_END = ("  ", "\\", "++")  # a line end that is meant
 
 def columns(line):
     return len(line.expandtabs(8))
+
+
+def lines_of(text):
+    """Only a newline ends a line: str.splitlines() takes U+2028 and others for one too."""
+    return text.rstrip("\n").split("\n")
 
 
 def indent_of(line):
@@ -81,12 +86,14 @@ def begins_anew(line, piece, kind):
 
 def paragraphs(lines, kind):
     """(lines, may be wrapped) of each piece, in order."""
-    piece, code = [], False
+    piece, code = [], ""
     for line in lines:
         fence = FENCE.match(line)
         example = kind == "md" and not piece and line.startswith("    ")
         alone = code or fence or example or not line.strip() or APART[kind].match(line)
-        code = code != bool(fence)
+        # A fence ends with one that is as long: others inside it are text.
+        if fence and (not code or fence.group(1).startswith(code)):
+            code = "" if code else fence.group(1)
         if piece and (alone or begins_anew(line, piece, kind) or piece[-1].endswith(KEEPS_END)):
             yield piece, True
             piece = []
@@ -111,13 +118,13 @@ def wrap_lines(lines, kind, width=WIDTH, tail=""):
 
 
 def wrap_prose(text, kind):
-    return "\n".join(wrap_lines(text.splitlines(), kind)) + "\n"
+    return "\n".join(wrap_lines(lines_of(text), kind)) + "\n"
 
 
 def prose_faults(text, kind):
     """The numbers of lines that are too long and can be broken."""
     number = 0
-    for lines, may in paragraphs(text.splitlines(), kind):
+    for lines, may in paragraphs(lines_of(text), kind):
         for line in lines:
             number += 1
             if may and columns(line) > WIDTH and rewrapped([line], kind, WIDTH) != [line]:
@@ -127,13 +134,31 @@ def prose_faults(text, kind):
 # ---- comments of scripts
 
 COMMENT = re.compile(r"([ \t]*(?:#|//)) (?=.*\S)(?!SPDX)")
+HERE = re.compile(r"(?<!<)<<-?\s*(['\"]?)(\w+)\1")
 
 
-def wrap_comments(text):
-    """Runs of lines that are nothing but comment."""
+def data_lines(lines):
+    """The numbers of lines that look like comments and are data: here-documents, template literals."""
+    end, quoted = None, False
+    for number, line in enumerate(lines):
+        if end or quoted:
+            yield number
+        if end:
+            end = None if line.strip() == end else end
+            continue
+        here = None if line.lstrip().startswith("#") else HERE.search(line)
+        end = here.group(2) if here else None
+        if not line.lstrip().startswith(("#", "//")) or quoted:
+            quoted ^= bool(len(re.findall(r"(?<!\\)`", line)) % 2)
+
+
+def wrap_comments(text, data=None):
+    """Runs of lines that are nothing but comment. `data`: numbers of lines that only look like it."""
     out, run, lead = [], [], ""
-    for line in [*text.splitlines(), None]:
-        found = line is not None and COMMENT.match(line)
+    lines = lines_of(text)
+    data = set(data_lines(lines) if data is None else data)
+    for number, line in enumerate([*lines, None]):
+        found = line is not None and number not in data and COMMENT.match(line)
         if run and not (found and found.group(1) == lead):
             out += [
                 f"{lead} {piece}".rstrip() for piece in wrap_lines(run, "comment", WIDTH - columns(lead) - 1)
@@ -145,6 +170,13 @@ def wrap_comments(text):
         elif line is not None:
             out.append(line)
     return "\n".join(out) + "\n"
+
+
+def python_data_lines(text):
+    """The lines inside of texts."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            yield from range(token.start[0], token.end[0])
 
 
 def docstrings(text):
@@ -222,6 +254,8 @@ def rebreak_strings(text, breaks):
         fits = all(columns(line) <= WIDTH for line in lines)
         if fits or in_macro or lines[0].lstrip().startswith(("#", "*", "/*")):
             return found.group()
+        if any("//" in re.sub(LITERAL, "", line) for line in lines):
+            return found.group()  # in a comment to the line's end
         pieces = []
         for literal in re.findall(LITERAL, found.group()):
             if pieces and not KEEPS_APART.search(pieces[-1]):
@@ -235,7 +269,8 @@ def rebreak_strings(text, breaks):
         ]
         return ("\n" + "\t" * (at // 8) + " " * (at % 8)).join(f'"{part}"' for part in made)
 
-    return STRINGS.sub(rewritten, text)
+    # In a raw text of C++ quotes are only quotes.
+    return text if re.search(r'\bR"', text) else STRINGS.sub(rewritten, text)
 
 
 def broken(piece, width, behind):

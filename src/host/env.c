@@ -210,7 +210,7 @@ static void put_manifest(struct env *env, const mortise_plugin *plugin, const ch
 char **mor_env_build(const mortise_plugin *plugin)
 {
 	struct env env = { 0 };
-	char dialect[64] = "MORTISE_DIALECT=";
+	char dialect[64];
 
 	if (base_of(plugin) == BARE)
 		put_bare(&env, mor_policy_confined(&plugin->policy));
@@ -220,7 +220,7 @@ char **mor_env_build(const mortise_plugin *plugin)
 	    mor_sandbox_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv,
 				      plugin->manifest->cwd))
 		put_entry(&env, SAFE_PATH);
-	strncat(dialect, plugin->dialect->name, sizeof(dialect) - strlen(dialect) - 1);
+	snprintf(dialect, sizeof(dialect), "MORTISE_DIALECT=%s", plugin->dialect->name);
 	if (base_of(plugin) != BARE)
 		put_entry(&env, dialect);
 	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)

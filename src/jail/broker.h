@@ -35,7 +35,7 @@ struct mor_broker {
 	int own_fds;  /* O_PATH: our /proc/self/fd, to open again what a handle points to */
 	int root;     /* O_PATH: the plugin's root if it is not ours, else -1 */
 	int mem;      /* the plugin's memory, if there can be only one (no spawn); MOR_MEM_UNOPENED, -errno */
-	int told;     /* eventfd: readable when the thread has ended, see mor_broker_end()           */
+	int told;     /* eventfd: readable when the thread has ended, see mor_broker_ended() */
 	pid_t self;   /* our pid: /proc/self must never mean this one */
 	pid_t main;   /* the plugin's pid as we see it; 0 before its execve */
 	pid_t inside; /* its pid as it sees itself (another number in a PID namespace) */

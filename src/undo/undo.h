@@ -6,8 +6,8 @@
  *	journal  a head, then one entry per change, in the order in which they were made
  *	copies   the old contents of changed and removed files
  *
- * The host makes the store (mor_undo_make), the guardian's broker fills it (struct mor_undo), and the process
- * that takes the journal's exclusive lock may undo (mor_undo_play): the host if the run has failed, the
+ * The host makes the store (mor_undo_store_make()), the guardian's broker fills it (struct mor_undo), and the
+ * process that takes the journal's exclusive lock may undo (mor_undo_play): the host if the run has failed, the
  * guardian if the host is dead, the next run if both were killed. A change is noted before it is made. A new
  * thing is noted after it was made, because only then it has an identity.
  *
