@@ -124,7 +124,7 @@ static const char *program(const struct jail_run *run, char whole[PATH_MAX])
 
 static int resolve_as(struct jail_run *run, const char *const *argv)
 {
-	struct mor_command command = { .argv = argv };
+	struct mor_command command = { .argv = argv, .no_shims = true };
 	struct mor_exec_failure failure = { 0 };
 	int r = mor_program_resolve(&command, &run->argv, &failure);
 

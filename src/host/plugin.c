@@ -164,6 +164,7 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 		.argv = (const char *const *)plugin->manifest->argv,
 		.env = (const char *const *)plugin->env,
 		.cwd = plugin->manifest->cwd,
+		.no_shims = mor_policy_confined(&plugin->policy),
 		.policy = &plugin->policy,
 		.helper = plugin->host->helper,
 	};

@@ -3,12 +3,14 @@
 #include "host/sandbox.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "program/resolve.h"
 
 /* "mortise.toml:7: sandbox.read is ...". An error on the command line is the user's mistake, not a file's. */
 static int blame(const struct mor_setting *s, int code, const mortise_error *why, mortise_error *err)
@@ -93,7 +95,17 @@ static int keep_path(char **field, const char *path)
 	return 0;
 }
 
-/* `-- python3 ./x.py`: python is executed, but without x.py it can do nothing. */
+/* Of a name that the plugin sees from its own directory. */
+static bool true_name(const char *name, const char *cwd, char real[PATH_MAX])
+{
+	char whole[PATH_MAX];
+
+	if (name[0] == '/' || !cwd)
+		return realpath(name, real);
+	return snprintf(whole, sizeof(whole), "%s/%s", cwd, name) < (int)sizeof(whole) && realpath(whole, real);
+}
+
+/* `-- python3 ./x.py`: python is executed, but without x.py it can do nothing. The same for ./x.py alone. */
 static int grant_script(const struct mor_manifest *m, struct mor_policy *policy)
 {
 	size_t at = mor_manifest_script((const char *const *)m->argv);
@@ -101,7 +113,7 @@ static int grant_script(const struct mor_manifest *m, struct mor_policy *policy)
 	bool given = policy->rules_given;
 	int r;
 
-	if (m->dir || !at || !realpath(m->argv[at], real))
+	if (m->dir || (!at && !mor_program_is_source(m->argv[0])) || !true_name(m->argv[at], m->cwd, real))
 		return 0;
 	r = mor_policy_set(policy, "read", real, NULL);
 	policy->rules_given = given; /* we granted this; the user did not ask for confinement */
@@ -122,7 +134,7 @@ bool mor_sandbox_hides_modules(const struct mor_policy *policy, const char *cons
 	size_t at = mor_manifest_script(argv);
 	char real[PATH_MAX], *slash;
 
-	if (!realpath(at ? argv[at] : cwd ? cwd : ".", real))
+	if (at ? !true_name(argv[at], cwd, real) : !realpath(cwd ? cwd : ".", real))
 		return false;
 	slash = at ? strrchr(real, '/') : NULL;
 	if (slash)

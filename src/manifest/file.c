@@ -32,9 +32,11 @@ static bool is_interpreter(const char *program)
 
 size_t mor_manifest_script(const char *const *argv)
 {
-	if (!argv[0] || !is_interpreter(argv[0]))
+	size_t first = argv[0] && argv[1] && strcmp(mor_base_name(argv[0]), "env") == 0; /* env python3 x.py */
+
+	if (!argv[0] || !is_interpreter(argv[first]))
 		return 0;
-	for (size_t i = 1; argv[i]; i++) {
+	for (size_t i = first + 1; argv[i]; i++) {
 		if (strcmp(argv[i], "-m") == 0) /* a module: its name is the next word */
 			return argv[i + 1] ? i + 1 : 0;
 		if (strcmp(argv[i], "-c") == 0 || strcmp(argv[i], "-e") == 0)

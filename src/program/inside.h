@@ -15,4 +15,10 @@ struct mor_shebang {
 /* false: not a script, or not readable. */
 bool mor_shebang_read(const char *path, struct mor_shebang *ret);
 
+/* shim.c: a file that pyenv or one of its kin has put in front of a program. `out` is filled with
+ * RESOLVED only. */
+enum mor_shim { MOR_SHIM_NONE, MOR_SHIM_RESOLVED, MOR_SHIM_EMPTY };
+enum mor_shim mor_program_behind_shim(const struct mor_command *command, const char *program,
+				      char out[PATH_MAX]);
+
 #endif

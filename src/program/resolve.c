@@ -65,6 +65,12 @@ static const char *search_path(const struct mor_command *command)
 	return DEFAULT_PATH;
 }
 
+/* RESOLVED: in `out`. */
+static enum mor_shim look_behind(const struct mor_command *command, const char *program, char out[PATH_MAX])
+{
+	return command->no_shims ? mor_program_behind_shim(command, program, out) : MOR_SHIM_NONE;
+}
+
 /* Like execvp(), with the PATH of the child. 0, -ENOENT, or -EACCES with the file that is not executable in
  * `out`. */
 static int find_in_path(const struct mor_command *command, const char *name, char out[PATH_MAX])
@@ -80,8 +86,12 @@ static int find_in_path(const struct mor_command *command, const char *name, cha
 			      snprintf(candidate, PATH_MAX, "./%s", name);
 
 		if (n < PATH_MAX && child_can_run(command, candidate)) {
-			memcpy(out, candidate, (size_t)n + 1);
-			return 0;
+			enum mor_shim shim = look_behind(command, candidate, out);
+
+			if (shim == MOR_SHIM_NONE)
+				memcpy(out, candidate, (size_t)n + 1);
+			if (shim != MOR_SHIM_EMPTY)
+				return 0;
 		}
 		if (n < PATH_MAX && r == -ENOENT && is_there(command, candidate)) {
 			memcpy(out, candidate, (size_t)n + 1);
@@ -324,7 +334,8 @@ static int find_program(const struct mor_command *command, char out[PATH_MAX], s
 		return mor_exec_fail(failure, MOR_STEP_RESOLVE, ENAMETOOLONG, MORTISE_ENOTFOUND, name,
 				     "name is too long");
 	if (strchr(name, '/')) {
-		memcpy(out, name, len + 1);
+		if (look_behind(command, name, out) != MOR_SHIM_RESOLVED)
+			memcpy(out, name, len + 1);
 		return 0;
 	}
 	r = find_in_path(command, name, out);
@@ -379,17 +390,28 @@ static int choose_interpreter(const struct mor_command *command, char interprete
 	return 0;
 }
 
-int mor_program_resolve(const struct mor_command *command, char ***ret_argv,
-			struct mor_exec_failure *ret_failure)
+bool mor_program_is_source(const char *path)
+{
+	return language_of(path) != NO_LANGUAGE;
+}
+
+/* `env PROGRAM` runs PROGRAM and does nothing else. A confined plugin can be executed once: so
+ * it is PROGRAM. */
+static const char *const *without_env(const char *const *argv)
+{
+	bool is_env = mor_text_in(mor_slice_of(argv[0]), "env|/usr/bin/env|/bin/env");
+
+	return is_env && argv[1] && *argv[1] && argv[1][0] != '-' && !strchr(argv[1], '=') ? argv + 1 : argv;
+}
+
+static int resolve_plain(const struct mor_command *command, char ***ret_argv,
+			 struct mor_exec_failure *ret_failure)
 {
 	char interpreter[PATH_MAX] = "", program[PATH_MAX] = "";
 	const char *prefix[4] = { NULL };
 	char **argv;
 	int r;
 
-	if (!command->argv || !command->argv[0] || !command->argv[0][0])
-		return mor_exec_fail(ret_failure, MOR_STEP_RESOLVE, EINVAL, MORTISE_ENOTFOUND, "command",
-				     "no program is named");
 	r = check_cwd(command, ret_failure);
 	if (r == 0)
 		r = find_program(command, program, ret_failure);
@@ -403,4 +425,16 @@ int mor_program_resolve(const struct mor_command *command, char ***ret_argv,
 				     mortise_status_text(MORTISE_ENOMEM));
 	*ret_argv = argv;
 	return 0;
+}
+
+int mor_program_resolve(const struct mor_command *command, char ***ret_argv,
+			struct mor_exec_failure *ret_failure)
+{
+	struct mor_command plain = *command;
+
+	if (!command->argv || !command->argv[0] || !command->argv[0][0])
+		return mor_exec_fail(ret_failure, MOR_STEP_RESOLVE, EINVAL, MORTISE_ENOTFOUND, "command",
+				     "no program is named");
+	plain.argv = without_env(command->argv);
+	return resolve_plain(&plain, ret_argv, ret_failure);
 }

@@ -18,6 +18,8 @@ struct mor_command {
 	const struct mor_policy *policy; /* NULL: guarded, no limits                                      */
 	const char *helper;              /* path of mortise-jail; NULL: the one that came with us (helper.h) */
 	bool direct;                     /* use the direct back end; the policy is ignored */
+	bool no_shims; /* what pyenv and its kin have put in front of a program is not run, but what is behind
+			* it: a shim is a script of bash, and a confined plugin cannot run its search */
 };
 
 enum mor_proc_step { MOR_STEP_RESOLVE, MOR_STEP_PIPES, MOR_STEP_SPAWN, MOR_STEP_EXEC };
@@ -35,6 +37,8 @@ struct mor_exec_failure {
 int mor_program_resolve(const struct mor_command *command, char ***ret_argv,
 			struct mor_exec_failure *ret_failure);
 void mor_program_argv_free(char **argv);
+/* Does an interpreter run it, whatever its first line says (x.py, x.js)? */
+bool mor_program_is_source(const char *path);
 /* Errors that can be found without trying: no such file, a directory, not executable. 0 or a status. */
 int mor_exec_foresee(const struct mor_command *command, const char *path, struct mor_exec_failure *failure);
 /* exec failed with os_errno: finds the reason in the file. `path` is as seen from the command's cwd. */

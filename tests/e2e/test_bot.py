@@ -3,11 +3,12 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import time
 import unittest
 
-from bot_support import BIG, BIGGEST, BotCase, HERE, text_call
+from bot_support import BIG, BIGGEST, BotCase, HERE, STAGE, lines, text_call
 from support import LIMIT, PYTHON
 
 
@@ -327,6 +328,25 @@ class Walk(BotCase):
         self.assertEqual(self.asked("open", "matches"), said)
         self.assertEqual(self.asked("closed", "matches"), ["/weather x", "weather", "/天气 y", "/?"])
         self.assertEqual(self.asked("none", "matches"), said)
+
+    def test_confined(self):
+        """Each script may be read, wherever the bot is started, as for `call`."""
+        plug = self.dir / "plug"
+        plug.mkdir()
+        shutil.copy(STAGE, plug / "stage.py")
+        part = json.dumps({"answer": {"handled": True, "reply": "@"}})
+        bot = self.bot(
+            ("a", [PYTHON, "stage.py", part], 'cwd = "plug"'),
+            ("b", ["/usr/bin/env", "python3", "plug/stage.py", part]),
+            ("c", ["plug/stage.py", part]),
+        )
+        elsewhere = self.dir / "elsewhere"
+        elsewhere.mkdir()
+        done = self.run_mortise(
+            "chat", "--config", bot, "--confine", stdin=lines({"text": "hi"}), cwd=elsewhere
+        )
+        self.assertIn("ready: 3 of 3 plugins", done.err)
+        self.assertEqual(done.code, 0, done.err)
 
     def test_order_is_kept(self):
         bot = self.bot(self.stage("a"), self.stage("b", match="7"), self.stage("c"))

@@ -346,6 +346,22 @@ class Jail(Case):
         self.assertEqual((done.code, done.out), (3, "one\n"), done.err)
 
     @at_each_level
+    def test_shim(self, level):
+        """A program that pyenv has put in front of another one, and env: what they would run is run."""
+        home = self.dir / f"pyenv-{level}"
+        (home / "shims").mkdir(parents=True)
+        (home / "versions/9.9/bin").mkdir(parents=True)
+        (home / "versions/9.9/bin/python9").symlink_to(PYTHON)
+        (home / "version").write_text("9.9\n")
+        shim = home / "shims/python9"
+        shim.write_text(f'#!/bin/bash\nexec "{home}/libexec/pyenv" exec "python9" "$@"\n')
+        shim.chmod(0o755)
+        path = {"PATH": f"{home}/shims:/usr/bin:/bin"}
+        for words in (["python9"], ["/usr/bin/env", "python9"], [shim]):
+            done = self.jail(level, "--", *words, "-c", "print(6 * 7)", env=path)
+            self.assertEqual((done.code, done.out), (0, "42\n"), done.err)
+
+    @at_each_level
     def test_bash(self, level):
         done = self.jail(level, "--env", "SHELL=/bin/sh", "--", "/bin/bash", "-c", "echo one")
         self.assertEqual((done.code, done.out), (0, "one\n"), done.err)

@@ -449,6 +449,24 @@ static void test_python_by_name(void **state)
 	check_argv(&command, LIST("/usr/bin/python3", "x.py"));
 }
 
+static void test_env(void **state)
+{
+	const char *env[] = { "PATH=/usr/bin:/bin", NULL };
+	struct mor_command command = { .argv = LIST("/usr/bin/env", "sh", "-c", "x"), .env = env };
+
+	(void)state;
+	check_argv(&command, LIST("/usr/bin/sh", "-c", "x"));
+	command.argv = LIST("env", "sh");
+	check_argv(&command, LIST("/usr/bin/sh"));
+	/* It does more here, or is something else. */
+	command.argv = LIST("/usr/bin/env", "-i", "sh");
+	check_argv(&command, LIST("/usr/bin/env", "-i", "sh"));
+	command.argv = LIST("/usr/bin/env", "A=b", "sh");
+	check_argv(&command, LIST("/usr/bin/env", "A=b", "sh"));
+	command.argv = LIST("env");
+	check_argv(&command, LIST("/usr/bin/env"));
+}
+
 static void test_default_path(void **state)
 {
 	const char *env[] = { "A=b", NULL };
@@ -547,6 +565,7 @@ int main(void)
 		IN_DIR(test_first_lines),
 		IN_DIR(test_source_not_readable),
 		MOR_TEST(test_default_path),
+		MOR_TEST(test_env),
 		MOR_TEST(test_working_directory),
 		MOR_TEST(test_nothing_named),
 		MOR_TEST(test_long_name),
