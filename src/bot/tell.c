@@ -8,35 +8,20 @@
 #include "base/text.h"
 #include "bot/bot.h"
 #include "console/report.h"
+#include "console/reword.h"
 
 /* The host's texts name its own settings as the remedy. A person who runs a bot must change the bot's file
  * instead. */
-static const struct {
-	const char *begin, *end; /* the host's words; the words between them stay */
-	const char *our_begin, *our_end;
-} words[] = {
-	{ "--timeout ", "=DURATION or [timeouts] in mortise.toml gives it longer", "timeout = { ",
-	  " = \"DURATION\" } in the bot's file gives it longer" },
+static const struct mor_rewording words[] = {
+	{ "(timeout_ms of the call sets", "", "(--timeout sets", "" },
+	{ "(timeouts.", " sets the limit)", "(timeout = { ",
+	  " = \"DURATION\" } in the bot's file sets the limit)" },
+	{ "; --timeout ", "=DURATION changes it)", "; timeout = { ",
+	  " = \"DURATION\" } in the bot's file changes it)" }, /* from a report */
+	{ "; timeouts.", " changes it)", "; timeout = { ", " = \"DURATION\" } in the bot's file changes it)" },
 	{ " (--dialect, --framing)", "", "", "" }, /* a bot has only one */
 	{ "restart.intensity, restart.period", "", "max_restarts in the bot's file", "" },
 };
-
-/* Only the first occurrence of a phrase is replaced; a text has it once. */
-static void append_our_words(const char *text, struct mor_buf *out)
-{
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *begin = strstr(text, words[i].begin),
-			   *middle = begin ? begin + strlen(words[i].begin) : NULL;
-		const char *end = middle ? strstr(middle, words[i].end) : NULL;
-
-		if (!end)
-			continue;
-		mor_buf_printf(out, "%.*s%s%.*s%s", (int)(begin - text), text, words[i].our_begin,
-			       (int)(end - middle), middle, words[i].our_end);
-		text = end + strlen(words[i].end);
-	}
-	mor_buf_text(out, text);
-}
 
 static void tell_json(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what,
 		      uint64_t event, const char *text, mortise_json data)
@@ -75,7 +60,7 @@ static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, 
 	char shown[1600], line[40] = "";
 	const char *text;
 
-	append_our_words(given, &ours);
+	mor_reword(given, words, sizeof(words) / sizeof(words[0]), &ours);
 	mor_buf_byte(&ours, '\0');
 	text = mor_buf_failed(&ours) ? given : ours.data;
 	if (run->console->json) {

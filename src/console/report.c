@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/report.h"
+#include "console/reword.h"
 
 #define METHOD_NOT_FOUND (-32601)
 
@@ -103,6 +104,22 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 	append_next_step(out, mor_doc_root(doc));
 }
 
+/* A person types options. */
+static const struct mor_rewording typed[] = {
+	{ "(timeout_ms of the call sets", "", "(--timeout sets", "" },
+	{ "; timeouts.", " changes it)", "; --timeout ", "=DURATION changes it)" },
+};
+
+static void append_error(struct mor_buf *out, const mortise_error *error)
+{
+	const char *text = *error->text ? error->text : mortise_status_text(error->code);
+
+	if (error->code == MORTISE_ETIMEOUT)
+		mor_reword(text, typed, sizeof(typed) / sizeof(typed[0]), out);
+	else
+		mor_buf_text(out, text);
+}
+
 /* The library's text says which plugin, what happened and why. Here we add what only the command knows: how
  * to pass a variable, and where to find the right method. */
 int mor_report_text(const struct mor_report *report, struct mor_buf *out)
@@ -111,7 +128,7 @@ int mor_report_text(const struct mor_report *report, struct mor_buf *out)
 
 	if (report->subject)
 		mor_buf_printf(out, "%s: ", report->subject);
-	mor_buf_text(out, *error->text ? error->text : mortise_status_text(error->code));
+	append_error(out, error);
 	if (report->data.text)
 		append_data(out, report);
 	if (error->code == MORTISE_EREMOTE && error->rpc_code == METHOD_NOT_FOUND && report->plugin)

@@ -234,6 +234,7 @@ static int start_call(mortise_plugin *plugin, const struct started *started, con
 		return mor_fail_memory_of(err, plugin->peer.name);
 	call->flags = opt->flags | (started->row->flags & MOR_M_NOTE ? MORTISE_NOTIFY : 0);
 	call->queue_ms = opt->queue_ms;
+	call->own_limit = opt->timeout_ms;
 	call->timeout_ms = opt->timeout_ms ? opt->timeout_ms : call->timeout_ms;
 	call->on_reply = opt->on_reply;
 	call->arg = opt->arg;

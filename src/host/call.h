@@ -58,6 +58,7 @@ struct mortise_call {
 	uint32_t timeout_ms, queue_ms;
 	int64_t sent_ms, piece_ms, late_since_ms;
 	bool acked, no_slot; /* no_slot: a ping that may be sent beside a call */
+	bool own_limit;      /* timeout_ms was given with the call */
 	/* a function up the stack is about to end it: code that ends the plugin leaves it to that function */
 	bool in_hand;
 	/* the plugin may have seen some of it; not known before the writing has ended */

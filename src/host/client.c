@@ -50,16 +50,14 @@ static void on_silence(struct mor_timer *timer)
 	const struct mor_method *row = mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO);
 	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
 	mortise_error error;
-	char limit[32], heard[MOR_HEARD_SIZE];
+	char limit[32], who[MOR_WHO_SETS_SIZE], heard[MOR_HEARD_SIZE];
 
 	MOR_HOLD(plugin);
 	if (plugin->state != MORTISE_GREETING)
 		return;
 	plugin->counters.timeouts++;
-	mor_fail(&error, MORTISE_ETIMEOUT,
-		 "%s: no \"%s\" within %s of its start (--timeout %s=DURATION or [timeouts] in mortise.toml "
-		 "gives it longer)%s",
-		 plugin->peer.name, row->name, mor_format_ms(ms, limit), row->name,
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no \"%s\" within %s of its start (%s)%s", plugin->peer.name,
+		 row->name, mor_format_ms(ms, limit), mor_who_sets_timeout(plugin, row, row->name, false, who),
 		 mor_heard_instead(plugin, NULL, heard));
 	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error.code, .error = &error }, true);
 }

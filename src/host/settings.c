@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From manifest and configuration to the numbers that a plugin runs with. Everything is read and
  * checked once. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -258,14 +259,37 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	return mor_rows_choose(plugin, err);
 }
 
-uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method)
+static const struct mor_timeout *find_timeout(const mortise_plugin *plugin, const struct mor_method *row,
+					      const char *method)
 {
 	for (size_t i = plugin->timeout_count; i-- > 0;) {
 		const struct mor_timeout *timeout = &plugin->timeouts[i];
 
 		if (strcmp(timeout->method, method) == 0 ||
 		    (row->role == MOR_ROLE_CALL && strcmp(timeout->method, "*") == 0))
-			return timeout->ms;
+			return timeout;
 	}
-	return mor_timing_of(row)->timeout_ms;
+	return NULL;
+}
+
+uint32_t mor_plugin_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method)
+{
+	const struct mor_timeout *set = find_timeout(plugin, row, method);
+
+	return set ? set->ms : mor_timing_of(row)->timeout_ms;
+}
+
+const char *mor_who_sets_timeout(const mortise_plugin *plugin, const struct mor_method *row, const char *method,
+				 bool own, char text[static MOR_WHO_SETS_SIZE])
+{
+	const struct mor_timeout *set = find_timeout(plugin, row, method);
+
+	if (own)
+		snprintf(text, MOR_WHO_SETS_SIZE, "timeout_ms of the call sets the limit");
+	else if (set)
+		snprintf(text, MOR_WHO_SETS_SIZE, "timeouts.%.100s sets the limit", set->method);
+	else
+		snprintf(text, MOR_WHO_SETS_SIZE, "the limit of %s; timeouts.%.100s changes it",
+			 plugin->dialect->name, method);
+	return text;
 }

@@ -17,6 +17,7 @@
 #include "host/keep.h"
 #include "host/ladder.h"
 #include "host/plugin.h"
+#include "host/settings.h"
 #include "host/shape.h"
 #include "host/supervise.h"
 
@@ -295,12 +296,17 @@ uint32_t mor_call_limit_ms(const mortise_call *call)
 	return call->timeout_ms ? call->timeout_ms : total_ms(call);
 }
 
-/* Which of its limits was it, and how can it be made longer? */
+static const char *who_sets(const mortise_call *call, char text[static MOR_WHO_SETS_SIZE])
+{
+	return mor_who_sets_timeout(call->plugin, call->method, call->name, call->own_limit, text);
+}
+
+/* Which of its limits was it, and what sets that? */
 static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
 	int64_t took = mor_loop_now_ms(plugin->host->loop) - call->sent_ms;
-	char more[MOR_HEARD_SIZE];
+	char more[MOR_HEARD_SIZE], who[MOR_WHO_SETS_SIZE];
 
 	mor_heard_instead(plugin, call, more);
 	if (owes_ack(call))
@@ -314,12 +320,9 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 				 "",
 			 more);
 	else
-		mor_fail(error, MORTISE_ETIMEOUT,
-			 "%s: %s \"%s\" in %u ms (--timeout %s=DURATION or [timeouts] in mortise.toml gives it "
-			 "longer)%s",
-			 plugin->peer.name,
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (%s)%s", plugin->peer.name,
 			 plugin->life.held.len ? "did not exit after it had answered" : "no reply to",
-			 call->name, ms, call->name, more);
+			 call->name, ms, who_sets(call, who), more);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
@@ -328,11 +331,11 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
+	char who[MOR_WHO_SETS_SIZE];
 
 	mor_fail(error, MORTISE_ETIMEOUT,
-		 "%s: \"%s\" could not be written: the plugin has read nothing for %u ms (--timeout "
-		 "%s=DURATION or [timeouts] in mortise.toml gives it longer)",
-		 plugin->peer.name, call->name, ms, call->name);
+		 "%s: \"%s\" could not be written: the plugin has read nothing for %u ms (%s)",
+		 plugin->peer.name, call->name, ms, who_sets(call, who));
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 

@@ -254,7 +254,7 @@ class Walk(BotCase):
         )
         done = self.chat(bot, {"text": "x"}, code=1)
         self.assertIn(
-            "in 100 ms (timeout = { matches = \"DURATION\" } in the bot's file gives it longer)", done.err
+            "in 100 ms (timeout = { matches = \"DURATION\" } in the bot's file sets the limit)", done.err
         )
         self.assertIn(
             "ended 1 times in 20 s and is not started again (max_restarts in the bot's file)", done.err

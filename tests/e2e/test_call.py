@@ -245,9 +245,10 @@ class Failures(Case):
 
     def test_timeout(self):
         done = self.fails(6, "timeout", "call", "--timeout", "300ms", ECHO, "hang")
-        self.assertIn('"hang" in 300 ms', done.err)
+        self.assertIn('"hang" in 300 ms (--timeout sets the limit)', done.err)
         self.assertIn('last stderr: "hanging"', done.err)
-        self.fails(6, "timeout", "call", "--timeout", "hang=300ms", ECHO, "hang")
+        done = self.fails(6, "timeout", "call", "--timeout", "hang=300ms", ECHO, "hang")
+        self.assertIn("(timeouts.hang sets the limit)", done.err)
         self.fails(6, "timeout", "call", "--set", "timeouts.hang=300ms", ECHO, "hang")
         self.assertEqual(
             self.fails(6, "timeout", "call", "--json", "-t", "300ms", ECHO, "hang").json["exit_code"], 6
