@@ -111,6 +111,50 @@ static int diagnose_elf(int fd, const char *path, const Elf64_Ehdr *elf, int os_
 			     "damaged or unusable ELF file: %s", strerrordesc_np(os_errno));
 }
 
+/* ---- a command line in one word ---- */
+
+/* Where the typed words begin: a relative command has the plugin's directory before it, which may have blanks
+ * itself. */
+static const char *after_directory(const char *path)
+{
+	const char *words = path;
+	char dir[PATH_MAX];
+	struct stat st;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path + 1), path);
+		if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
+			words = slash + 1;
+	}
+	return words;
+}
+
+const char *mor_program_list_hint(const char *path, char out[static MOR_LIST_HINT])
+{
+	const char *word = after_directory(path), *end = strchr(word, ' ');
+	char first[PATH_MAX];
+	int len;
+
+	out[0] = '\0';
+	/* Quotes would need the rules of a shell. */
+	if (!end || end == word || strpbrk(word, "\"'\\"))
+		return out;
+	snprintf(first, sizeof(first), "%.*s", (int)(end - path), path);
+	len = snprintf(out, MOR_LIST_HINT, "; write a list: [\"%.*s\"",
+		       access(first, F_OK) == 0 ? (int)(end - path) : (int)(end - word),
+		       access(first, F_OK) == 0 ? path : word);
+	while (*(word = end + strspn(end, " ")) && len < MOR_LIST_HINT) {
+		end = word + strcspn(word, " ");
+		len += snprintf(out + len, (size_t)(MOR_LIST_HINT - len), ", \"%.*s\"", (int)(end - word),
+				word);
+	}
+	if (len < MOR_LIST_HINT)
+		len += snprintf(out + len, (size_t)(MOR_LIST_HINT - len), "]");
+	if (len >= MOR_LIST_HINT)
+		out[0] = '\0';
+	return out;
+}
+
 /* ---- why exec failed ---- */
 
 static int refuse_exec(struct mor_exec_failure *failure, int os_errno, const char *path, const char *why)
@@ -119,6 +163,14 @@ static int refuse_exec(struct mor_exec_failure *failure, int os_errno, const cha
 
 	return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, absent ? MORTISE_ENOTFOUND : MORTISE_EEXEC, path,
 			     "%s", why);
+}
+
+static int no_such_file(const char *path, struct mor_exec_failure *failure)
+{
+	char hint[MOR_LIST_HINT];
+
+	return mor_exec_fail(failure, MOR_STEP_EXEC, ENOENT, MORTISE_ENOTFOUND, path, "no such file%s",
+			     mor_program_list_hint(path, hint));
 }
 
 /* The file exists and is executable, but exec does not know its format. */
@@ -172,9 +224,10 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 	if (mor_errno_is_lack(os_errno)) /* not the fault of the file */
 		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_ESYSTEM, path,
 				     "cannot start a process: %s", strerrordesc_np(os_errno));
+	if (stat(seen, &st) < 0 && errno == ENOENT)
+		return no_such_file(seen, failure);
 	if (stat(seen, &st) < 0)
-		return refuse_exec(failure, errno, seen,
-				   errno == ENOENT ? "no such file" : strerrordesc_np(errno));
+		return refuse_exec(failure, errno, seen, strerrordesc_np(errno));
 	if (S_ISDIR(st.st_mode))
 		return refuse_exec(failure, EISDIR, seen, "is a directory");
 	if (!S_ISREG(st.st_mode))

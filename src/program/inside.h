@@ -7,6 +7,11 @@
 
 bool mor_program_is_executable(const char *path);
 
+/* For a program that does not exist: if its name looks like a whole command line, what to write instead,
+ * "; write a list: [...]". "" for others. */
+enum { MOR_LIST_HINT = 140 };
+const char *mor_program_list_hint(const char *path, char out[static MOR_LIST_HINT]);
+
 /* The first line of a script. The kernel reads at most 256 bytes, and passes the rest of the line as ONE
  * argument. */
 struct mor_shebang {

@@ -318,10 +318,13 @@ static int check_cwd(const struct mor_command *command, struct mor_exec_failure 
 
 static int not_in_path(const struct mor_command *command, const char *name, struct mor_exec_failure *failure)
 {
+	char hint[MOR_LIST_HINT];
+
 	if (is_there(command, name))
 		return mor_exec_fail(failure, MOR_STEP_RESOLVE, ENOENT, MORTISE_ENOTFOUND, name,
 				     "not in PATH; to run the one in the working directory write ./%s", name);
-	return mor_exec_fail(failure, MOR_STEP_RESOLVE, ENOENT, MORTISE_ENOTFOUND, name, "not found in PATH");
+	return mor_exec_fail(failure, MOR_STEP_RESOLVE, ENOENT, MORTISE_ENOTFOUND, name, "not found in PATH%s",
+			     mor_program_list_hint(name, hint));
 }
 
 static int find_program(const struct mor_command *command, char out[PATH_MAX], struct mor_exec_failure *failure)

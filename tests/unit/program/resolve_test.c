@@ -50,7 +50,8 @@ static int enter(void **state)
 
 static int leave(void **state)
 {
-	static const char *const names[] = { "plain", "a.py", "a.js", "a.mjs", "sub/node", "sub/tool", "sub" };
+	static const char *const names[] = { "plain",    "a.py",     "a.js", "a.mjs",
+					     "sub/node", "sub/tool", "sub",  "a b" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		remove(in_dir(names[i]));
@@ -101,6 +102,22 @@ static void test_absent(void **state)
 	refused("a.py", MORTISE_ENOTFOUND, "no such file");
 	put_text("plain", 0755, "x");
 	refused("plain/x", MORTISE_ENOTFOUND, "Not a directory");
+}
+
+/* The whole command line in one string. */
+static void test_absent_with_arguments(void **state)
+{
+	char own[200];
+
+	(void)state;
+	refused("python3 -u ./x.py", MORTISE_ENOTFOUND,
+		"no such file; write a list: [\"python3\", \"-u\", \"./x.py\"]");
+	refused("x 'a b'", MORTISE_ENOTFOUND, "no such file");
+	put_text("plain", 0755, "x");
+	snprintf(own, sizeof(own), "no such file; write a list: [\"%s\", \"-v\"]", in_dir("plain"));
+	refused("plain  -v", MORTISE_ENOTFOUND, own);
+	assert_int_equal(mkdir(in_dir("a b"), 0755), 0);
+	refused("a b/gone -v", MORTISE_ENOTFOUND, "no such file; write a list: [\"gone\", \"-v\"]");
 }
 
 static void test_directory(void **state)
@@ -437,6 +454,9 @@ static void test_search_path(void **state)
 	command.argv = LIST("no-such-thing");
 	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
 	assert_string_equal(failure.text, "no-such-thing: not found in PATH");
+	command.argv = LIST("tool x.py");
+	assert_int_equal(mor_program_resolve(&command, &argv, &failure), MORTISE_ENOTFOUND);
+	assert_string_equal(failure.text, "tool x.py: not found in PATH; write a list: [\"tool\", \"x.py\"]");
 	assert_null(argv);
 }
 
@@ -548,6 +568,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_DIR(test_absent),
 		IN_DIR(test_directory),
+		IN_DIR(test_absent_with_arguments),
 		IN_DIR(test_not_executable),
 		IN_DIR(test_no_shebang),
 		IN_DIR(test_carriage_return),
