@@ -336,10 +336,10 @@ typedef struct mortise_call_options {
 
 /* `action` is a name that describe lists (function, command, extractor method); the dialect turns it into a
  * message. With MORTISE_RAW it is a wire method. Calls that cannot be sent yet wait: at most 65,536 of them
- * (fewer if the dialect says so), with params of limits.queue bytes in total (default 64 MiB).
- * MORTISE_EOVERLOAD names the limit. `params` is an object, an array, or absent. on_reply comes exactly once
- * with more == 0, never before this function has returned. The handle is valid until that callback returns.
- * `opt` and `ret_call` may be NULL. */
+ * (fewer if the dialect says so), with params of limits.queue bytes in total (the default is the dialect's: 64
+ * MiB for plain, 512 MiB for yams). MORTISE_EOVERLOAD names the limit. `params` is an object, an array, or
+ * absent. on_reply comes exactly once with more == 0, never before this function has returned. The handle is
+ * valid until that callback returns. `opt` and `ret_call` may be NULL. */
 MORTISE_API int mortise_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
 				   const mortise_call_options *opt, mortise_call **ret_call,
 				   mortise_error *err);
@@ -370,7 +370,7 @@ MORTISE_API int mortise_request_fail(mortise_request *request, int64_t rpc_code,
 				     mortise_json data);
 MORTISE_API mortise_plugin *mortise_request_plugin(mortise_request *request);
 
-/* ---- Pools: `size` processes of one plugin with one queue ---- */
+/* ---- Pools: `workers` processes of one plugin with one queue ---- */
 
 typedef struct mortise_pool_options {
 	size_t size;

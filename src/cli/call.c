@@ -199,12 +199,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		run->call = NULL;
 	if (reply->status < 0) {
 		if (!run->cancelled)
-			run->exit_code =
-				mor_report_fail(run->cli->console,
-						&(struct mor_report){ .error = reply->error,
-								      .data = reply->error_data,
-								      .plugin = run->typed,
-								      .dialect = run->args->plugin.dialect });
+			run->exit_code = mor_runner_report(&run->runner, run->typed, reply);
 		return;
 	}
 	if (!run->args->notify || run->cli->console->json)
@@ -316,8 +311,7 @@ static int call_run(struct mor_cli *cli)
 	else if (r == MORTISE_EINVAL)
 		run.exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
-		run.exit_code = mor_report_fail(cli->console,
-						&(struct mor_report){ .error = &err, .plugin = run.typed });
+		run.exit_code = mor_report_error(cli->console, &err);
 	mortise_plugin_unref(run.plugin);
 	mor_runner_close(&run.runner);
 	mor_tree_fini(&run.params);

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "console/report.h"
 
 /* ---- for people ---- */
 
@@ -122,12 +121,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		end_line(turn);
 		turn->failure = *reply->error;
 		if (!turn->cancelled)
-			turn->exit_code =
-				mor_report_fail(turn->runner->console,
-						&(struct mor_report){ .error = reply->error,
-								      .data = reply->error_data,
-								      .plugin = turn->typed,
-								      .dialect = turn->runner->args->dialect });
+			turn->exit_code = mor_runner_report(turn->runner, turn->typed, reply);
 		return;
 	}
 	/* The library has already parsed this text, so parsing fails only without memory. */

@@ -34,7 +34,7 @@ static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struc
 		in->link->events->on_noise(in->link->arg, frame, frame.len);
 		return;
 	}
-	snprintf(text, sizeof(text), "is no JSON-RPC message: %.160s: %s", error->text,
+	snprintf(text, sizeof(text), "not a JSON-RPC message (%.160s): %s", error->text,
 		 mor_printable(frame, excerpt, sizeof(excerpt)));
 	in->link->events->on_fault(in->link->arg, json ? MOR_FAULT_NO_MESSAGE : MOR_FAULT_BAD_JSON, message,
 				   text);

@@ -220,7 +220,7 @@ static int spawn_helper(struct jail_run *run, const char *helper, int theirs)
 
 static int start_run(struct jail_run *run)
 {
-	char fault[MOR_PROGRAM_FAULT];
+	char fault[MOR_PROGRAM_FAULT], hint[MOR_HELPER_HINT] = "";
 	const char *helper = mor_helper_find(run->opt->helper, fault);
 	int pair[2], r;
 
@@ -239,8 +239,15 @@ static int start_run(struct jail_run *run)
 		r = spawn_helper(run, helper, pair[1]);
 	mor_fd_close(&pair[1]);
 	mor_fd_close(&run->plan);
-	return r ? mor_fail_errno(run->err, MORTISE_EJAIL, r, "%s, the helper that sets up the jail", helper) :
-		   0;
+	if (!r)
+		return 0;
+	if (r == ENOENT)
+		mor_helper_missing(run->opt->helper, hint);
+	mor_fail(run->err, MORTISE_EJAIL, "%s, the helper that sets up the jail: %s%s", helper,
+		 strerrordesc_np(r), hint);
+	if (run->err)
+		run->err->os_errno = r;
+	return MORTISE_EJAIL;
 }
 
 /* ---- waiting for its end ---- */

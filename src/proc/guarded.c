@@ -268,15 +268,19 @@ static int watch_helper(struct mor_proc *proc, pid_t pid)
 }
 
 /* `fault`: what is wrong with the helper, or "". */
-static int not_spawned(struct mor_exec_failure *failure, int error, const char *program, const char *helper,
-		       const char *fault)
+static int not_spawned(struct mor_exec_failure *failure, int error, const struct mor_command *command,
+		       const char *program, const char *helper, const char *fault)
 {
+	char hint[MOR_HELPER_HINT] = "";
+
 	if (mor_errno_is_lack(error))
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_ESYSTEM, program,
 				     "cannot start a process: %s", strerrordesc_np(error));
+	if (error == ENOENT)
+		mor_helper_missing(command->helper, hint);
 	return mor_exec_fail(failure, MOR_STEP_SPAWN, error, MORTISE_EJAIL, helper,
-			     "the helper that guards plugins cannot be run: %s",
-			     fault[0] ? fault : strerrordesc_np(error));
+			     "the helper that guards plugins cannot be run: %s%s",
+			     fault[0] ? fault : strerrordesc_np(error), hint);
 }
 
 static int run_guardian(struct mor_proc *proc, const struct mor_command *command, char **argv,
@@ -301,7 +305,7 @@ static int run_guardian(struct mor_proc *proc, const struct mor_command *command
 	mor_fd_close(&ends[1]);
 	proc->socket = ends[0];
 	if (r < 0)
-		return not_spawned(failure, -r, argv[0], helper, fault);
+		return not_spawned(failure, -r, command, argv[0], helper, fault);
 	r = watch_helper(proc, pid);
 	if (r)
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, r, MORTISE_ESYSTEM, argv[0],

@@ -26,7 +26,7 @@ int mor_exec_fail(struct mor_exec_failure *failure, enum mor_proc_step step, int
 		  const char *path, const char *format, ...)
 {
 	size_t len = strlen(path), room = PATH_SHOWN;
-	char shown[PATH_SHOWN], why[180];
+	char shown[PATH_SHOWN], why[220];
 	va_list args;
 
 	if (!failure)

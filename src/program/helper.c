@@ -84,8 +84,9 @@ static void find_installed(const struct own_file *own, int dir_len, const char *
 		memcpy(out, plain, strlen(plain) + 1);
 }
 
-/* false: it cannot be found out. *ret_keeper: the owner of the running code. */
-static bool find_place(const char *name, char out[PATH_MAX], uid_t *ret_keeper)
+/* false: it cannot be found out. *ret_keeper: the owner of the running code. beside: its directory, searched
+ * first. */
+static bool find_place(const char *name, char out[PATH_MAX], char beside[PATH_MAX], uid_t *ret_keeper)
 {
 	struct own_file own;
 	struct stat st;
@@ -95,6 +96,7 @@ static bool find_place(const char *name, char out[PATH_MAX], uid_t *ret_keeper)
 		return false;
 	*ret_keeper = stat(own.path, &st) == 0 ? st.st_uid : 0;
 	dir_len = (int)(strrchr(own.path, '/') - own.path);
+	snprintf(beside, PATH_MAX, "%.*s", dir_len, own.path);
 	snprintf(out, PATH_MAX, "%.*s/%s", dir_len, own.path, name);
 	if (access(out, F_OK) < 0)
 		find_installed(&own, dir_len, name, out);
@@ -111,11 +113,12 @@ static void judge_place(bool found, const char *path, uid_t keeper, char fault[M
 
 const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT])
 {
+	char beside[PATH_MAX];
 	uid_t keeper = 0;
 	bool found;
 
 	snprintf(path, PATH_MAX, "%s", name);
-	found = find_place(name, path, &keeper);
+	found = find_place(name, path, beside, &keeper);
 	judge_place(found, path, keeper, fault);
 	return path;
 }
@@ -124,13 +127,14 @@ const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[M
 
 static struct {
 	char path[PATH_MAX];
+	char beside[PATH_MAX]; /* the directory of our own file */
 	uid_t keeper;
 	bool found;
 } jail = { .path = "mortise-jail" };
 
 static void find_jail(void)
 {
-	jail.found = find_place("mortise-jail", jail.path, &jail.keeper);
+	jail.found = find_place("mortise-jail", jail.path, jail.beside, &jail.keeper);
 }
 
 const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT])
@@ -143,4 +147,17 @@ const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT])
 	pthread_once(&once, find_jail);
 	judge_place(jail.found, jail.path, jail.keeper, fault);
 	return jail.path;
+}
+
+const char *mor_helper_missing(const char *asked, char hint[static MOR_HELPER_HINT])
+{
+	enum { SHOWN = 60 };
+	size_t len = strlen(jail.beside);
+	bool cut = len > SHOWN;
+
+	hint[0] = '\0';
+	if (!asked)
+		snprintf(hint, MOR_HELPER_HINT, ", nor in %s%s; install it, or name it in jail_helper",
+			 cut ? "..." : "", jail.beside + (cut ? len - SHOWN : 0));
+	return hint;
 }

@@ -24,6 +24,9 @@ const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[M
 /* The same for mortise-jail, which is searched once and checked each time. `asked`, if not NULL, is used
  * without a check: the caller is responsible for it. */
 const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT]);
+/* If that helper does not exist: where else it was searched, and what to do. "" if it was `asked` for. */
+enum { MOR_HELPER_HINT = 128 };
+const char *mor_helper_missing(const char *asked, char hint[static MOR_HELPER_HINT]);
 
 /* Checks that only we, root and `keeper` (the owner of the running code) can write or replace the file. A
  * missing file is fine: opening it will fail. */

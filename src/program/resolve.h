@@ -29,7 +29,7 @@ struct mor_exec_failure {
 	int os_errno;
 	int code;       /* MORTISE_ENOTFOUND, MORTISE_EEXEC, MORTISE_ESYSTEM, MORTISE_ENOMEM, MORTISE_EJAIL;
 			 * MORTISE_ECRASHED: its guardian was killed first, so another try may work */
-	char text[320]; /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
+	char text[384]; /* "/x/plugin: not executable (mode 0644): chmod +x it"                          */
 };
 
 /* The resolution by itself (info and error texts): the argv that would be executed, argv[0] being the file,

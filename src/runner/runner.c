@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "console/args.h"
 #include "console/console.h"
+#include "console/report.h"
 #include "console/signals.h"
 #include "runner/network.h"
 #include "runner/show.h"
@@ -300,4 +301,35 @@ void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin)
 void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool)
 {
 	stop_and_wait(runner, &(struct stopped){ .pool = pool });
+}
+
+/* ---- failures ---- */
+
+/* Does `mortise info` list anything to call? Not for a plugin that says nothing about itself, nor if its
+ * greeting was refused. */
+static bool is_listed(mortise_plugin *plugin)
+{
+	static const char *const lists[] = { "/actions", "/interfaces", "/identity/commands" };
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	char *json = NULL;
+	bool listed = false;
+
+	if (mortise_plugin_state(plugin) != MORTISE_READY || mortise_plugin_describe(plugin, &json) < 0)
+		return false;
+	if (mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL) == 0)
+		for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+			listed |= mor_json_size(mor_json_at(mor_doc_root(doc), lists[i])) > 0;
+	mortise_free(json);
+	return listed;
+}
+
+int mor_runner_report(const struct mor_runner *runner, const char *typed, const mortise_reply *reply)
+{
+	struct mor_report report = { .error = reply->error,
+				     .data = reply->error_data,
+				     .dialect = runner->args->dialect };
+
+	if (reply->plugin && is_listed(reply->plugin))
+		report.plugin = typed;
+	return mor_report_fail(runner->console, &report);
 }

@@ -58,6 +58,9 @@ int mor_runner_run(struct mor_runner *runner, mor_done_fn *done, void *arg);
 void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin);
 void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool);
 
+/* Reports a call that failed; `typed` is the plugin as the user typed it. Returns the exit code. */
+int mor_runner_report(const struct mor_runner *runner, const char *typed, const mortise_reply *reply);
+
 /* The text names the nearest dialect that exists. */
 int mor_runner_dialect_unknown(const char *name, mortise_error *err);
 bool mor_runner_dialect_exists(const char *name);

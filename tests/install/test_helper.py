@@ -95,6 +95,8 @@ class Sought(Helper):
             "libexec/mortise/mortise-jail: the helper that guards plugins cannot be run: No such file",
             done.stderr,
         )
+        self.assertIn(", nor in ", done.stderr)
+        self.assertIn("/bin; install it, or name it in jail_helper", done.stderr)
         self.assertNotIn("forged", done.stderr)
 
     def test_nor_for_the_other_program(self):
