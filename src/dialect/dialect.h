@@ -90,11 +90,12 @@ enum mor_role {
 			      taken, it is a warning (STRICT: a breach) */
 };
 
-enum mor_settle {               /* of a TAKE row: see there */
-		  MOR_BY_REPLY, /* the response with the call's id */
-		  MOR_BY_NOTE,  /* a DONE or FAIL note; the response only acknowledges (within ack_ms) */
-		  MOR_BY_FIRST, /* whichever comes first */
-		  MOR_BY_WRITE  /* nothing comes back: a notification */
+/* of a TAKE row: see there */
+enum mor_settle {
+	MOR_BY_REPLY, /* the response with the call's id                                               */
+	MOR_BY_NOTE,  /* a DONE or FAIL note; the response only acknowledges (within ack_ms)           */
+	MOR_BY_FIRST, /* whichever comes first                                                         */
+	MOR_BY_WRITE  /* nothing comes back: a notification                                            */
 };
 
 enum mor_clock {
@@ -401,11 +402,10 @@ static inline const struct mor_outcome *mor_outcome_of(const struct mor_method *
 {
 	return row->outcome ? row->outcome : &mor_outcome_none;
 }
-/* The first row of a role, or the next after `after`. */
-const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_role role,
-					  const struct mor_method *after);
-/* The same among the plugin's rows: the first, or NULL. */
-const struct mor_method *mor_dialect_plugin_role(const struct mor_dialect *dialect, enum mor_role role);
+/* The first row of a role on one side, or the next after `after`; NULL: there is none. Both sides may have a
+ * row of the same role (MCP: either may ping and cancel). */
+const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_side from,
+					  enum mor_role role, const struct mor_method *after);
 /* The row for the embedder's `action`; else the row whose action is "*"; else the "*" row; else NULL. */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action);
 /* False if an earlier row of the same side has the same wire name. */

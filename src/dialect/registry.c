@@ -108,22 +108,12 @@ const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, s
 	return NULL;
 }
 
-const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_role role,
-					  const struct mor_method *after)
+const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_side from,
+					  enum mor_role role, const struct mor_method *after)
 {
 	for (const struct mor_method *m = after ? after + 1 : dialect->methods; m->name; m++)
-		if (m->role == role)
+		if (m->from == from && m->role == role)
 			return m;
-	return NULL;
-}
-
-const struct mor_method *mor_dialect_plugin_role(const struct mor_dialect *dialect, enum mor_role role)
-{
-	const struct mor_method *row = NULL;
-
-	while ((row = mor_dialect_role(dialect, role, row)))
-		if (row->from == MOR_FROM_PLUGIN)
-			return row;
 	return NULL;
 }
 

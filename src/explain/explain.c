@@ -148,7 +148,7 @@ static const struct mor_bit_name wire_rules[] = {
 
 static void wire(const struct mor_dialect *d, struct mor_buf *out)
 {
-	const struct mor_method *bye = mor_dialect_role(d, MOR_ROLE_BYE, NULL);
+	const struct mor_method *bye = mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_BYE, NULL);
 
 	mor_explain_heading(out, "On the wire");
 	mor_explain_wrap(
@@ -180,7 +180,7 @@ static void wire(const struct mor_dialect *d, struct mor_buf *out)
 /* What happens after a time-out if the slot stays taken. All such calls of a dialect share it. */
 static void lateness(const struct mor_dialect *d, struct mor_buf *out)
 {
-	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL);
+	const struct mor_method *m = mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, NULL);
 	const struct mor_timing *timing = m ? mor_timing_of(m) : &mor_timing_none;
 	char limit[32];
 
@@ -320,7 +320,7 @@ static void show_watchdog(const struct mor_watchdog *w, struct mor_buf *out)
 
 static void explain_health(const struct mor_dialect *d, struct mor_buf *out)
 {
-	const struct mor_method *ping = mor_dialect_role(d, MOR_ROLE_PING, NULL);
+	const struct mor_method *ping = mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_PING, NULL);
 
 	if (!ping || (!d->health && !d->watchdog))
 		return;
@@ -336,7 +336,7 @@ static void explain_health(const struct mor_dialect *d, struct mor_buf *out)
 
 static void restart(const struct mor_dialect *d, struct mor_buf *out)
 {
-	const struct mor_method *bye = mor_dialect_role(d, MOR_ROLE_BYE, NULL);
+	const struct mor_method *bye = mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_BYE, NULL);
 	char a[32], b[32], text[200];
 
 	mor_explain_heading(out, "Stop and restart");

@@ -48,13 +48,13 @@ static void draw_answer(const struct mor_method *m, const char *remark, struct m
 	message(out, names, m->from == MOR_FROM_PLUGIN);
 }
 
-static void draw_named(const struct mor_dialect *d, enum mor_role role, const char *before, const char *after,
-		       struct mor_buf *out)
+static void draw_named(const struct mor_dialect *d, enum mor_side from, enum mor_role role, const char *before,
+		       const char *after, struct mor_buf *out)
 {
 	const struct mor_method *m = NULL;
 	char text[LANE];
 
-	while ((m = mor_dialect_role(d, role, m))) {
+	while ((m = mor_dialect_role(d, from, role, m))) {
 		if (!mor_explain_in_force(d, m))
 			continue;
 		snprintf(text, sizeof(text), "%s%s%s", before, mor_explain_name(d, m), after);
@@ -71,11 +71,11 @@ static void draw_notes(const struct mor_dialect *d, const struct mor_method *m, 
 		lane(out, "and so on, as above");
 		return;
 	}
-	draw_named(d, MOR_ROLE_PIECE, "", "  any number of them", out);
+	draw_named(d, MOR_FROM_PLUGIN, MOR_ROLE_PIECE, "", "  any number of them", out);
 	if (first)
 		draw_answer(m, "", out);
-	draw_named(d, MOR_ROLE_DONE, first ? "or " : "", "  ends it", out);
-	draw_named(d, MOR_ROLE_FAIL, "or ", "  ends it: failed", out);
+	draw_named(d, MOR_FROM_PLUGIN, MOR_ROLE_DONE, first ? "or " : "", "  ends it", out);
+	draw_named(d, MOR_FROM_PLUGIN, MOR_ROLE_FAIL, "or ", "  ends it: failed", out);
 }
 
 static void draw_end(const struct mor_dialect *d, const struct mor_method *m, bool again, struct mor_buf *out)
@@ -114,8 +114,8 @@ static unsigned draw_role(const struct mor_dialect *d, enum mor_side from, enum 
 	const struct mor_method *m = NULL;
 	unsigned count = 0;
 
-	while ((m = mor_dialect_role(d, role, m))) {
-		if (m->from != from || !mor_explain_in_force(d, m))
+	while ((m = mor_dialect_role(d, from, role, m))) {
+		if (!mor_explain_in_force(d, m))
 			continue;
 		draw_begin(d, m, remark, out);
 		draw_end(d, m, again || (count && m->settle != MOR_BY_REPLY), out);
@@ -124,21 +124,11 @@ static unsigned draw_role(const struct mor_dialect *d, enum mor_side from, enum 
 	return count;
 }
 
-static bool has_role(const struct mor_dialect *d, enum mor_side from, enum mor_role role)
-{
-	const struct mor_method *m = NULL;
-
-	while ((m = mor_dialect_role(d, role, m)))
-		if (m->from == from)
-			return true;
-	return false;
-}
-
 /* ---- the phases ---- */
 
 bool mor_explain_sends_config(const struct mor_dialect *d)
 {
-	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_INIT, NULL);
+	const struct mor_method *m = mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_INIT, NULL);
 
 	return m && (!m->template || strstr(m->template, "${config}"));
 }
@@ -166,7 +156,7 @@ static void conversation(const struct mor_dialect *d, struct mor_buf *out)
 {
 	char text[LANE];
 
-	if (!has_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT))
+	if (!mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT, NULL))
 		return;
 	if (keep_pointer(d)) {
 		snprintf(text, sizeof(text), "while %s is true:", keep_pointer(d));
@@ -180,7 +170,7 @@ static void plugin_asks(const struct mor_dialect *d, struct mor_buf *out)
 {
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_TAKE, NULL, false, out);
 	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_SERVE, NULL, false, out);
-	draw_named(d, MOR_ROLE_FINISH, "", "", out);
+	draw_named(d, MOR_FROM_PLUGIN, MOR_ROLE_FINISH, "", "", out);
 }
 
 /* How often the plugin is asked for its health; 0: never, or only on special occasions. */
@@ -195,21 +185,22 @@ static void at_any_time(const struct mor_dialect *d, struct mor_buf *out)
 	char text[LANE], every[32];
 	bool any = false;
 
-	if (asked_ms(d) && has_role(d, MOR_FROM_HOST, MOR_ROLE_PING)) {
+	if (asked_ms(d) && mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_PING, NULL)) {
 		snprintf(text, sizeof(text), "every %s%s:", mor_format_ms(asked_ms(d), every),
 			 d->watchdog && d->watchdog->beside_calls ? "" : " while idle");
 		lane(out, text);
 		draw_role(d, MOR_FROM_HOST, MOR_ROLE_PING, NULL, false, out);
 	}
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++) {
-		const struct mor_method *m = mor_dialect_role(d, roles[i], NULL);
+	for (size_t i = 0; i < 2 * sizeof(roles) / sizeof(*roles); i++) {
+		enum mor_side from = i % 2 ? MOR_FROM_PLUGIN : MOR_FROM_HOST;
+		const struct mor_method *m = mor_dialect_role(d, from, roles[i / 2], NULL);
 
 		if (!m || strcmp(m->name, "*") == 0)
 			continue;
 		if (!any)
 			lane(out, "at any time:");
 		any = true;
-		draw_named(d, roles[i], "", "", out);
+		draw_named(d, from, roles[i / 2], "", "", out);
 	}
 }
 
@@ -248,13 +239,13 @@ static void draw_session(const struct mor_dialect *d, struct mor_buf *out)
 /* The first row stands for all: a process gets only one of them. */
 static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_buf *out)
 {
-	const struct mor_method *m = mor_dialect_role(d, MOR_ROLE_CALL, NULL), *other = m;
+	const struct mor_method *m = mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, NULL), *other = m;
 	char text[LANE];
 
 	begin_drawing("A call, in its own process", out);
 	greeting(d, out);
 	draw_begin(d, m, NULL, out);
-	while ((other = mor_dialect_role(d, MOR_ROLE_CALL, other))) {
+	while ((other = mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, other))) {
 		snprintf(text, sizeof(text), "(or %s)", mor_explain_name(d, other));
 		lane(out, text);
 	}
@@ -270,7 +261,8 @@ static void draw_one(const struct mor_dialect *d, bool exit_awaited, struct mor_
 
 void mor_explain_session(const struct mor_dialect *dialect, struct mor_buf *out)
 {
-	if (dialect->life.shape == MOR_SHAPE_SESSION || !has_role(dialect, MOR_FROM_HOST, MOR_ROLE_CALL))
+	if (dialect->life.shape == MOR_SHAPE_SESSION ||
+	    !mor_dialect_role(dialect, MOR_FROM_HOST, MOR_ROLE_CALL, NULL))
 		draw_session(dialect, out);
 	else
 		draw_one(dialect, dialect->life.shape == MOR_SHAPE_ONE_CALL, out);

@@ -305,7 +305,7 @@ int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum
 void mor_call_send_cancel(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
-	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_ROLE_CANCEL, NULL);
+	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_FROM_HOST, MOR_ROLE_CANCEL, NULL);
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_template_words words = { .id = call->id };
 	enum mor_late late = mor_timing_of(call->method)->late;

@@ -47,7 +47,7 @@ __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
 static void on_silence(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, hello_timer);
-	const struct mor_method *row = mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO);
+	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
 	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
 	mortise_error error;
 	char limit[32], who[MOR_WHO_SETS_SIZE], heard[MOR_HEARD_SIZE];
@@ -64,7 +64,7 @@ static void on_silence(struct mor_timer *timer)
 
 void mor_client_await_hello(mortise_plugin *plugin)
 {
-	const struct mor_method *row = mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO);
+	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
 	uint32_t ms = row ? mor_plugin_timeout(plugin, row, row->name) : 0;
 
 	if (ms)
@@ -86,7 +86,7 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 		breach(plugin, message, batch, "\"%s\" for the second time", name);
 	else if (!hello && !plugin->life.was_ready)
 		breach(plugin, message, batch, "\"%s\" before \"%s\"", name,
-		       mor_dialect_plugin_role(plugin->dialect, MOR_ROLE_HELLO)->name);
+		       mor_dialect_role(plugin->dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL)->name);
 	else
 		return true;
 	return false;

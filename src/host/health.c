@@ -21,7 +21,9 @@ static void on_health_timer(struct mor_timer *timer);
 
 static const struct mor_method *ping_row(const mortise_plugin *plugin)
 {
-	return plugin->health.unimplemented ? NULL : mor_dialect_role(plugin->dialect, MOR_ROLE_PING, NULL);
+	return plugin->health.unimplemented ?
+		       NULL :
+		       mor_dialect_role(plugin->dialect, MOR_FROM_HOST, MOR_ROLE_PING, NULL);
 }
 
 static bool is_wanted(const mortise_plugin *plugin, unsigned flag)

@@ -105,6 +105,19 @@ static void check_pointers(const struct mor_dialect *d, const struct mor_method 
 			COMPLAIN(d, m, "\"%s\" is no JSON pointer", pointers[i]);
 }
 
+/* A result in pages names where the next one begins, and where that goes. */
+static void check_page(const struct mor_dialect *d, const struct mor_method *m)
+{
+	const struct mor_page *page = mor_outcome_of(m)->page;
+
+	if (!page)
+		return;
+	if (!page->next || !is_pointer(page->next) || (page->more && !is_pointer(page->more)))
+		COMPLAIN(d, m, "its pages: next and more are JSON pointers, and next must be there");
+	if (!is_text(page->param) || strpbrk(page->param, "/ "))
+		COMPLAIN(d, m, "its pages: no param for the next one (\"opts.offset\")");
+}
+
 static void check_when(const struct mor_dialect *d, const struct mor_method *m)
 {
 	const struct mor_quirk *q = m->when ? quirk_of(d, m->when) : NULL;
@@ -121,6 +134,7 @@ static void test_pointers_and_quirks(void **state)
 {
 	(void)state;
 	each_row(check_pointers);
+	each_row(check_page);
 	each_row(check_when);
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
 		const struct mor_offer *offer = (*d)->offer;
@@ -181,6 +195,46 @@ static void test_actions(void **state)
 	each_row(check_action);
 }
 
+/* ---- sides and order ---- */
+
+enum { HOST = 1 << MOR_FROM_HOST, PLUGIN = 1 << MOR_FROM_PLUGIN };
+
+/* Who may send what. */
+static const unsigned senders[] = {
+	[MOR_ROLE_HELLO] = HOST | PLUGIN, [MOR_ROLE_INIT] = HOST,          [MOR_ROLE_CALL] = HOST,
+	[MOR_ROLE_INPUT] = HOST,          [MOR_ROLE_PING] = HOST | PLUGIN, [MOR_ROLE_BYE] = HOST,
+	[MOR_ROLE_CANCEL] = HOST,         [MOR_ROLE_NOTE] = HOST | PLUGIN, [MOR_ROLE_LOG] = PLUGIN,
+	[MOR_ROLE_PIECE] = PLUGIN,        [MOR_ROLE_DONE] = PLUGIN,        [MOR_ROLE_FAIL] = PLUGIN,
+	[MOR_ROLE_SERVE] = PLUGIN,        [MOR_ROLE_TAKE] = PLUGIN,        [MOR_ROLE_FINISH] = PLUGIN,
+};
+
+static bool shares_name(const struct mor_method *a, const struct mor_method *b)
+{
+	return strcmp(a->name, b->name) == 0 || (a->also && mor_text_in(mor_slice_of(b->name), a->also)) ||
+	       (b->also && mor_text_in(mor_slice_of(a->name), b->also));
+}
+
+/* The host finds its rows by action, but what the plugin sends only by name, and by whether it is a note: a
+ * second row would be dead. */
+static void check_side(const struct mor_dialect *d, const struct mor_method *m)
+{
+	if (!(senders[m->role] & 1u << m->from))
+		COMPLAIN(d, m, "this side does not send messages of this role");
+	for (const struct mor_method *other = m + 1; m->from == MOR_FROM_PLUGIN && other->name; other++)
+		if (other->from == MOR_FROM_PLUGIN &&
+		    (other->settle == MOR_BY_WRITE) == (m->settle == MOR_BY_WRITE) && shares_name(m, other) &&
+		    !exclude_each_other(d, m, other))
+			COMPLAIN(d, m, "\"%s\" is the name of another row, too", other->name);
+	if (m->role == MOR_ROLE_INIT && mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_HELLO, m))
+		COMPLAIN(d, m, "INIT before HELLO: they are sent in table order");
+}
+
+static void test_sides(void **state)
+{
+	(void)state;
+	each_row(check_side);
+}
+
 /* ---- time ---- */
 
 /* Whatever we wait for ends. A plugin's own HELLO counts from the start of the process. */
@@ -199,7 +253,7 @@ static void check_limits(const struct mor_dialect *d, const struct mor_method *m
 	if ((m->flags & MOR_M_NOTE) && m->settle != MOR_BY_WRITE)
 		COMPLAIN(d, m, "a notification that is answered");
 	if (m->from == MOR_FROM_HOST && m->settle >= MOR_BY_NOTE && m->settle <= MOR_BY_FIRST &&
-	    !mor_dialect_role(d, MOR_ROLE_DONE, NULL))
+	    !mor_dialect_role(d, MOR_FROM_PLUGIN, MOR_ROLE_DONE, NULL))
 		COMPLAIN(d, m, "settled by a note, and there is none");
 }
 
@@ -225,16 +279,17 @@ static void test_parts(void **state)
 {
 	(void)state;
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
-		const struct mor_method *take = mor_dialect_plugin_role(*d, MOR_ROLE_TAKE);
-		const struct mor_method *finish = mor_dialect_plugin_role(*d, MOR_ROLE_FINISH);
+		const struct mor_method *take = mor_dialect_role(*d, MOR_FROM_PLUGIN, MOR_ROLE_TAKE, NULL);
+		const struct mor_method *finish = mor_dialect_role(*d, MOR_FROM_PLUGIN, MOR_ROLE_FINISH, NULL);
 
-		if (((*d)->health || (*d)->watchdog) != !!mor_dialect_role(*d, MOR_ROLE_PING, NULL))
+		if (((*d)->health || (*d)->watchdog) !=
+		    !!mor_dialect_role(*d, MOR_FROM_HOST, MOR_ROLE_PING, NULL))
 			fail_msg("%s: a ping without health or watchdog, or the other way round", (*d)->name);
 		if ((*d)->watchdog && (!(*d)->watchdog->every_ms || !(*d)->watchdog->misses))
 			fail_msg("%s: the watchdog's numbers", (*d)->name);
-		if (!(*d)->conversation != !mor_dialect_role(*d, MOR_ROLE_INPUT, NULL))
+		if (!(*d)->conversation != !mor_dialect_role(*d, MOR_FROM_HOST, MOR_ROLE_INPUT, NULL))
 			fail_msg("%s: a conversation without input, or the other way round", (*d)->name);
-		if (!(*d)->serve != !mor_dialect_plugin_role(*d, MOR_ROLE_HELLO))
+		if (!(*d)->serve != !mor_dialect_role(*d, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL))
 			fail_msg("%s: serve without a greeting of the plugin, or the other way round",
 				 (*d)->name);
 		if ((take && take->settle == MOR_BY_NOTE) != !!finish)
@@ -500,7 +555,8 @@ static void test_page_is_whole(void **state)
 			assert_non_null(strstr(page.data, c->name));
 		for (const struct mor_quirk *q = (*d)->quirks; q && q->name; q++)
 			assert_non_null(strstr(page.data, q->name));
-		assert_true(!(*d)->conversation || strstr(page.data, "a session in all"));
+		assert_true(!(*d)->conversation || !(*d)->conversation->total_ms ||
+			    strstr(page.data, "a session in all"));
 		assert_true(!(*d)->life.restart.clean || strstr(page.data, "After exit 0"));
 		assert_true(!(*d)->link.reads || strstr(page.data, "Also read"));
 		assert_true(!(*d)->watchdog || !(*d)->watchdog->learn || strstr(page.data, "While it works"));
@@ -511,10 +567,11 @@ static void test_page_is_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_texts),     MOR_TEST(test_pointers_and_quirks),
-		MOR_TEST(test_actions),   MOR_TEST(test_limits),
-		MOR_TEST(test_parts),     MOR_TEST(test_validation),
-		MOR_TEST(test_templates), MOR_TEST(test_page_is_whole),
+		MOR_TEST(test_texts),         MOR_TEST(test_pointers_and_quirks),
+		MOR_TEST(test_actions),       MOR_TEST(test_sides),
+		MOR_TEST(test_limits),        MOR_TEST(test_parts),
+		MOR_TEST(test_validation),    MOR_TEST(test_templates),
+		MOR_TEST(test_page_is_whole),
 	};
 
 	return mor_run_group("dialect/all", tests);

@@ -83,12 +83,12 @@ static void test_role(void **state)
 	unsigned calls = 0;
 
 	(void)state;
-	while ((m = mor_dialect_role(yams, MOR_ROLE_CALL, m)))
+	while ((m = mor_dialect_role(yams, MOR_FROM_HOST, MOR_ROLE_CALL, m)))
 		calls++;
 	assert_int_equal(calls, 4);
-	assert_string_equal(mor_dialect_role(yams, MOR_ROLE_BYE, NULL)->name, "plugin.shutdown");
-	assert_null(mor_dialect_role(yams, MOR_ROLE_CANCEL, NULL));
-	assert_null(mor_dialect_role(mor_dialect_find("plain"), MOR_ROLE_HELLO, NULL));
+	assert_string_equal(mor_dialect_role(yams, MOR_FROM_HOST, MOR_ROLE_BYE, NULL)->name, "plugin.shutdown");
+	assert_null(mor_dialect_role(yams, MOR_FROM_HOST, MOR_ROLE_CANCEL, NULL));
+	assert_null(mor_dialect_role(mor_dialect_find("plain"), MOR_FROM_HOST, MOR_ROLE_HELLO, NULL));
 }
 
 static void test_codes(void **state)
@@ -149,11 +149,30 @@ static void test_announces(void **state)
 	mor_doc_free(inferred);
 }
 
+/* Either side may ping and say good-bye: what the plugin sends is never a row that we send. */
+static void test_role_has_a_side(void **state)
+{
+	static const struct mor_method rows[] = {
+		{ .name = "are-you", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_PING },
+		{ .name = "ping", .from = MOR_FROM_HOST, .role = MOR_ROLE_PING },
+		{ .name = "leaving", .from = MOR_FROM_PLUGIN, .role = MOR_ROLE_BYE },
+		{ 0 },
+	};
+	static const struct mor_dialect made_up = { .name = "made-up", .methods = rows };
+
+	(void)state;
+	assert_ptr_equal(mor_dialect_role(&made_up, MOR_FROM_HOST, MOR_ROLE_PING, NULL), &rows[1]);
+	assert_ptr_equal(mor_dialect_role(&made_up, MOR_FROM_PLUGIN, MOR_ROLE_PING, NULL), &rows[0]);
+	assert_null(mor_dialect_role(&made_up, MOR_FROM_HOST, MOR_ROLE_PING, &rows[1]));
+	assert_null(mor_dialect_role(&made_up, MOR_FROM_HOST, MOR_ROLE_BYE, NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_find),  MOR_TEST(test_require),    MOR_TEST(test_method),    MOR_TEST(test_role),
-		MOR_TEST(test_codes), MOR_TEST(test_interfaces), MOR_TEST(test_announces),
+		MOR_TEST(test_role_has_a_side), MOR_TEST(test_find),      MOR_TEST(test_require),
+		MOR_TEST(test_method),          MOR_TEST(test_role),      MOR_TEST(test_codes),
+		MOR_TEST(test_interfaces),      MOR_TEST(test_announces),
 	};
 
 	return mor_run_group("dialect/registry", tests);

@@ -26,7 +26,8 @@ static void test_yams_times(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_int_equal(mor_timing_of(row(cases[i].name))->timeout_ms, cases[i].timeout_ms);
-	for (const struct mor_method *m = NULL; (m = mor_dialect_role(yams, MOR_ROLE_CALL, m));) {
+	for (const struct mor_method *m = NULL;
+	     (m = mor_dialect_role(yams, MOR_FROM_HOST, MOR_ROLE_CALL, m));) {
 		assert_int_equal(mor_timing_of(m)->late_ms, 5000);
 		assert_int_equal(mor_timing_of(m)->late, MOR_LATE_DROP);
 	}
@@ -94,7 +95,8 @@ static const struct mor_method *ayiou_row(enum mor_role role, const char *name)
 {
 	const struct mor_method *m = NULL;
 
-	while ((m = mor_dialect_role(mor_dialect_find("ayiou"), role, m)) && strcmp(m->name, name) != 0)
+	while ((m = mor_dialect_role(mor_dialect_find("ayiou"), MOR_FROM_HOST, role, m)) &&
+	       strcmp(m->name, name) != 0)
 		;
 	assert_non_null(m);
 	return m;
@@ -110,7 +112,7 @@ static void test_ayiou_times(void **state)
 	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_CALL, "lifecycle"))->timeout_ms, 30000);
 	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_CALL, "matches"))->timeout_ms, 2000);
 	assert_int_equal(mor_timing_of(ayiou_row(MOR_ROLE_CALL, "handle"))->timeout_ms, 30000);
-	for (const struct mor_method *m = NULL; (m = mor_dialect_role(ayiou, MOR_ROLE_CALL, m));)
+	for (const struct mor_method *m = NULL; (m = mor_dialect_role(ayiou, MOR_FROM_HOST, MOR_ROLE_CALL, m));)
 		assert_int_equal(mor_timing_of(m)->late_ms, 30000);
 	assert_int_equal(ayiou->life.max_in_flight, 1);
 	assert_int_equal(ayiou->life.max_waiting, 1024);
@@ -227,11 +229,15 @@ static void test_gassist_limits(void **state)
 	assert_int_equal(d->conversation->total_ms, 5 * 60 * 1000);
 	assert_int_equal(d->watchdog->every_ms, 2000);
 	assert_int_equal(d->watchdog->misses, 2);
-	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_PING, NULL))->timeout_ms, 1000);
-	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_INPUT, NULL))->ack_ms, 2000);
-	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_INPUT, NULL))->timeout_ms, 30000);
-	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_CALL, NULL))->timeout_ms, 30000);
-	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_ROLE_CALL, NULL))->late, MOR_LATE_KILL);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_PING, NULL))->timeout_ms,
+			 1000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT, NULL))->ack_ms, 2000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT, NULL))->timeout_ms,
+			 30000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, NULL))->timeout_ms,
+			 30000);
+	assert_int_equal(mor_timing_of(mor_dialect_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, NULL))->late,
+			 MOR_LATE_KILL);
 	assert_int_equal(mor_dialect_code_for(d, MORTISE_ETIMEOUT, 0), -2);
 	assert_string_equal(mor_dialect_code_name(d, -3), "Rate limited");
 }
@@ -245,7 +251,8 @@ static void test_sane(void **state)
 		assert_true(d->title && d->doc && d->example && d->spec_url);
 		assert_true(d->life.stop.bye_ms <= d->life.stop.term_ms);
 		if (d->serve)
-			assert_int_equal(mor_dialect_role(d, MOR_ROLE_HELLO, NULL)->from, MOR_FROM_PLUGIN);
+			assert_int_equal(mor_dialect_role(d, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL)->from,
+					 MOR_FROM_PLUGIN);
 		check_pointer(d->recoverable);
 		check_pointer(d->offer ? d->offer->interfaces : NULL);
 		check_pointer(d->health ? d->health->at : NULL);
