@@ -271,9 +271,9 @@ const struct mor_cli_command mor_cli_command_chaos = {
 	.words = "plugin",
 	.description =
 		"Give a host this command line instead of the plugin's. Everything they send passes through "
-		"here: our stdin\n"
-		"to the plugin, its stdout to ours. Signals, closed ends and the exit status pass too. Faults "
-		"are\n"
+		"here: stdin\n"
+		"to the plugin, its stdout to stdout. Signals, closed ends and the exit status pass too. "
+		"Faults are\n"
 		"chosen only by the number of a message: the same seed and the same messages give the same "
 		"faults.\n"
 		"Without any FAULT everything passes unchanged.",

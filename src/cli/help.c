@@ -54,6 +54,9 @@ void mor_help_command(struct mor_cli *cli, const struct mor_cli_command *command
 	}
 	mor_out_title(cli->console, "Examples:");
 	lines(cli, "  ", command->examples);
+	if (strstr(command->examples, "build/plugins/") || strstr(command->examples, "examples/"))
+		mor_out_text(cli->console, "  Installed: build/plugins is lib/mortise/plugins, and examples is "
+					   "share/doc/mortise/examples, below its prefix.\n");
 }
 
 /* Commands and their groups are listed in the order of the table. */

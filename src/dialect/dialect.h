@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dialect is one constant table: how one public plugin protocol is spoken. The same table defines what the
- * host sends and accepts, validation in both directions, `mortise explain`, and the reference page. A new
- * dialect is one file here, one line in meson.build, a folder of .talk scripts, and a docs page.
- * docs/design/0001-dialect.md fills these structs for nine protocols and says why each field exists.
+ * A dialect is one constant table: how one public plugin protocol is spoken. The same table defines what
+ * the host sends and accepts, validation in both directions, `mortise explain`, and the reference page. A
+ * new dialect is one file here, one line in meson.build, a folder of .talk scripts, a docs page, and an
+ * entry in tests/kit/tongue.c. docs/design/0001-dialect.md fills these structs for real protocols and says
+ * why each field exists.
  *
  * The axes: identity; link (how bytes become messages); wire (what the core tolerates and requires); life
  * (of a process); and parts that are NULL if a dialect does not need them (health, watchdog, conversation,

@@ -92,6 +92,7 @@ class Typed(Case):
 
     def test_embed_in_the_tree(self):
         line = re.search(r"(?m)^    (cc -Iinclude .*)$", page("docs/guide/embed.md"))[1]
+        self.assertIn(f"\n    {line}\n", page("README.md"))
         self.place.joinpath("include").symlink_to(ROOT / "include")
         if "san_init" in self.type("nm -D build/libmortise.so")[1]:
             self.skipTest("the library of this build needs the run-time of a sanitizer")

@@ -18,6 +18,7 @@ EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-j
     LIB/mortise/plugins/lookout/manifest.json
     share/man/man1/mortise.1 share/man/man1/mortise-call.1 share/bash-completion/completions/mortise
     share/zsh/site-functions/_mortise share/fish/vendor_completions.d/mortise.fish
+    share/doc/mortise/guide/install.md share/doc/mortise/examples/hello.c
     share/mortise/installed""".split()
 
 

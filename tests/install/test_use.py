@@ -60,6 +60,22 @@ class Command(Tree):
         for user in self.users():
             self.assertEqual(self.ok(self.mortise, "call", plugin, "greet", "name=world", user=user), HELLO)
 
+    def test_what_the_manual_names(self):
+        """Examples are written for the tree; what they name is where mortise(1) says, and runs there."""
+        doc = self.prefix / "share/doc/mortise"
+        manual = "".join(path.read_text() for path in (self.prefix / "share/man/man1").iterdir())
+        manual = re.sub(r"\\(&|(?=-))", "", manual)  # as a reader sees it
+        pages = set(re.findall(r"share/doc/mortise/([\w/-]+\.md)", manual))
+        self.assertLessEqual({"guide/write-a-plugin.md", "reference/verify-entries.md"}, pages)
+        for name in {f"examples/{name}" for name in re.findall(r"examples/([\w.-]+\.py)", manual)} | pages:
+            self.assertTrue((doc / name).is_file(), name)
+        for name in re.findall(r"build/plugins/([\w-]+)", manual):
+            if (BUILD / "plugins" / name).exists():
+                self.assertTrue((self.plugins / name).is_dir(), name)
+        for user in self.users():
+            plugin = doc / "examples/echo-plugin.py"
+            self.assertEqual(self.ok(self.mortise, "call", plugin, "greet", "name=world", user=user), HELLO)
+
     def test_through_a_link(self):
         link = self.dir / "m"
         link.symlink_to(self.mortise)

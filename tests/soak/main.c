@@ -271,8 +271,9 @@ int main(int argc, char **argv)
 	end_abruptly();
 	check_rest(descriptors, heap);
 	report();
-	printf("%" PRIu64 " calls, every one accounted for: %s; faults: %" PRIu64 "\n", history.begun,
-	       history.begun == history.settled + history.refused ? "yes" : "NO", history.faults);
+	printf("%" PRIu64 " calls, every one accounted for: %s; faults of the library: %" PRIu64 "\n",
+	       history.begun, history.begun == history.settled + history.refused ? "yes" : "NO",
+	       history.faults);
 	if (history.faults && !soak.lie)
 		printf("the logs of the proxies are in %s\n", soak.dir);
 	close_soak();

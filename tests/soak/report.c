@@ -56,7 +56,7 @@ void report(void)
 {
 	uint64_t all[FAULT_NAMES] = { 0 };
 
-	printf("\n%-20s %8s %8s %7s %7s %7s %7s  %s\n", "seat", "calls", "ok", "pieces", "starts", "faults",
+	printf("\n%-20s %8s %8s %7s %7s %7s %7s  %s\n", "seat", "calls", "ok", "pieces", "starts", "chaos",
 	       "dropped", "failed by kind");
 	for (size_t i = 0; i < seat_kind_count; i++) {
 		const struct seat *seat = &soak.seat[i];
