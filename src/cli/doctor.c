@@ -33,8 +33,8 @@ static const char *rung_text(const char *rung)
 	if (strcmp(rung, "pidns") == 0)
 		return "; the kernel ends all its processes with the PID namespace, even if host and guardian "
 		       "are killed";
-	return "; its guardian ends all its processes, also when the host is killed (with --pidns the kernel "
-	       "does it)";
+	return "; its guardian ends all its processes, also when the host is killed (with --pidns, and at "
+	       "t0 with spawn, the kernel does it)";
 }
 
 static void levels(struct mor_cli *cli, const struct mor_value *doctor)

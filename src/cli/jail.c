@@ -45,7 +45,7 @@ static const struct mor_option jail_options[] = {
 	  "memory, cpu, files, file_size, wall, processes, threads or scratch_size; may be repeated",
 	  MOR_OPT_LIST, FIELD(limit), NULL },
 	{ "level", 0, "LEVEL", "auto (default), t0 or t1", MOR_OPT_TEXT, FIELD(level), "auto|t0|t1" },
-	{ "pidns", 0, NULL, "a PID namespace at t0 too", MOR_OPT_FLAG, FIELD(pidns), NULL },
+	{ "pidns", 0, NULL, "a PID namespace at t0 too, or no start", MOR_OPT_FLAG, FIELD(pidns), NULL },
 	{ "env", 'e', "NAME[=VALUE]", "environment variable for it; NAME alone passes ours on", MOR_OPT_LIST,
 	  FIELD(env), NULL },
 	{ "landlock-abi", 0, "N", "for tests: use no more of Landlock than ABI N", MOR_OPT_UINT,

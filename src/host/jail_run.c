@@ -372,26 +372,38 @@ static int take_record(struct jail_run *run, const struct mor_record *record, bo
 	}
 }
 
+/* It has ended without a last word. */
+static int lost(struct jail_run *run, int status)
+{
+	if (!WIFSIGNALED(status))
+		return mor_fail(run->err, MORTISE_EJAIL, "mortise-jail ended without reporting how %s ended",
+				run->name);
+	if (WTERMSIG(status) == SIGSYS)
+		return mor_fail(run->err, MORTISE_EJAIL, "%s: " MOR_GUARD_FILTERED, run->name);
+	return mor_fail(run->err, MORTISE_EJAIL,
+			"mortise-jail was killed by signal %d, and ended without reporting how %s ended",
+			WTERMSIG(status), run->name);
+}
+
 /* When the socket ends, the guardian is ending too: it holds the only other end. */
 static int wait_for_end(struct jail_run *run)
 {
 	struct mor_record record = { 0 };
+	int r = 0, got, status = 0;
 	bool done = false;
-	int r = 0, got;
 
 	do {
 		got = receive_record(run, &record);
 		if (got < 0)
 			r = mor_fail_errno(run->err, MORTISE_ESYSTEM, -got, "the socket of mortise-jail");
-		else if (got == 0)
-			r = mor_fail(run->err, MORTISE_EJAIL,
-				     "mortise-jail ended without reporting how %s ended", run->name);
-		else
+		else if (got > 0)
 			r = take_record(run, &record, &done);
 	} while (got > 0 && !done && r == 0);
 	mor_fd_close(&run->socket); /* the guardian then kills what is left */
-	while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (got == 0)
+		r = lost(run, status);
 	mor_scratch_drop(run->scratch); /* already removed, unless somebody has killed the guardian */
 	return r;
 }

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "jail/confine_t0.h"
 #include "jail/confine_t1.h"
 #include "jail/filter/filter.h"
+#include "jail/guard.h"
 #include "jail/hold.h"
 #include "jail/view.h"
 #include "policy/policy.h"
@@ -111,11 +113,39 @@ int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup
 	return mor_t0_enter(plan, channel, failure);
 }
 
+/* A call of ours that our own filter does not know: our fault, or somebody has taken us over. */
+static void on_trapped(int number, siginfo_t *info, void *context)
+{
+	struct mor_setup_failure failure = { 0 };
+
+	(void)number;
+	(void)context;
+	mor_setup_fail(&failure, MOR_AT_CONFINE, ENOSYS,
+		       "mortise-jail called %s, which is not in its own filter (guardian.c)",
+		       mor_filter_trapped(info));
+	mor_record_lost(&failure);
+}
+
+/* Both threads must be able to hear SIGSYS: the second one inherits it. */
+static void hear_trapped(void)
+{
+	struct sigaction act = { .sa_sigaction = on_trapped, .sa_flags = SA_SIGINFO };
+	sigset_t trapped;
+
+	if (!mor_filter_traps())
+		return;
+	sigemptyset(&trapped);
+	sigaddset(&trapped, SIGSYS);
+	sigaction(SIGSYS, &act, NULL);
+	sigprocmask(SIG_UNBLOCK, &trapped, NULL);
+}
+
 int mor_confine_adopt(const struct mor_plan *plan, int listener, pid_t init, struct mor_setup_failure *failure)
 {
 	int status;
 
 	mor_t0.broker.init = init;
+	hear_trapped();
 	status = mor_broker_adopt(&mor_t0.broker, listener);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the broker cannot be started");

@@ -28,6 +28,10 @@ struct mor_launched {
 	int channel;  /* open until the plugin's execve; -1: that is over */
 	enum mor_tree_rung rung;
 };
+/* At t0 with spawn a PID namespace is used where the machine gives one, asked for or not. Without it, what the
+ * plugin has started lives on if we are killed alone: a death signal reaches our own child only, and execve
+ * in a second thread clears even that. */
+bool mor_pidns_wished(const struct mor_plan *plan);
 /* 0, or -1 with ret->launch->failure filled. */
 int mor_launch(struct mor_plan *plan, struct mor_launched *ret);
 /* At level t1 (within.c). ret->launch exists. 0, or -1 with ret->launch->failure filled, and nothing is left
@@ -62,6 +66,8 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 
 /* In a new user namespace: every user keeps its id. */
 int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
+/* Would that work here, and a PID namespace in it? */
+bool mor_users_allowed(uid_t uid, gid_t gid);
 /* We must die with the guardian. In a PID namespace getppid() is always 0. So the channel shows whether the
  * guardian is already dead: only the guardian has its other end. */
 int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure);
@@ -81,6 +87,8 @@ _Noreturn void mor_guardian(struct mor_plan *plan);
 int mor_record_send(struct mor_record *record);
 /* The last one, and the end. */
 _Noreturn void mor_record_failure(const struct mor_setup_failure *failure);
+/* The same where the plugin already runs: nobody must believe that we could still end it as we should. */
+_Noreturn void mor_record_lost(const struct mor_setup_failure *failure);
 /* Our own end, without a word: the host sees that its guardian is lost, and brings the plugin back. */
 _Noreturn void mor_be_lost(void);
 

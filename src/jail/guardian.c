@@ -58,14 +58,18 @@ static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_
 }
 
 /* t0 with a PID namespace, but without the right to make one: the user namespace that gives this right must
- * come before the guardian's own Landlock rules. Under these no process could write its id maps. */
+ * come before the guardian's own Landlock rules. Under these no process could write its id maps. Where nobody
+ * asked for the PID namespace (mor_pidns_wished), a machine that refuses is no failure: then we must know
+ * before we enter, since there is no way back. */
 static int gain_users(const struct guard *guard, struct mor_setup_failure *failure)
 {
+	bool asked = guard->plan->level.flags & MOR_JAIL_PIDNS;
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (uid == 0 || guard->plan->level.level != MOR_LEVEL_T0 ||
-	    !(guard->plan->level.flags & MOR_JAIL_PIDNS))
+	if (uid == 0 || guard->plan->level.level != MOR_LEVEL_T0)
+		return 0;
+	if (!asked && !(mor_pidns_wished(guard->plan) && mor_users_allowed(uid, gid)))
 		return 0;
 	if (unshare(CLONE_NEWUSER) < 0)
 		return mor_setup_fail(
@@ -93,6 +97,23 @@ static void prepare_guard(struct guard *guard)
 	if (r < 0)
 		give_up(guard, &failure);
 }
+
+#ifdef MOR_SANITIZED
+#include <sanitizer/common_interface_defs.h>
+
+/* A report must reach the host's terminal or log, though we let go of it. */
+static void keep_reports(void)
+{
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 100);
+
+	if (fd >= 0)
+		__sanitizer_set_report_fd((void *)(intptr_t)fd);
+}
+#else
+static void keep_reports(void)
+{
+}
+#endif
 
 /* The plugin's descriptors must not stay open here, or nobody would see their end. The directory must not
  * stay open either, or it could not be unmounted. Numbers 0 to 2 stay in use, because a broker will open
@@ -163,6 +184,7 @@ static void start_plugin(struct guard *guard)
 	if (mor_launch(guard->plan, &guard->child) < 0)
 		give_up(guard, &guard->child.launch->failure);
 	hear_signals();
+	keep_reports();
 	let_go(null);
 	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(&failure) < 0))
 		give_up(guard, &failure);

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +61,18 @@ int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure)
 	if (error)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, error, "/proc/self/gid_map cannot be written");
 	return 0;
+}
+
+/* AppArmor can allow to make the namespace, and refuse everything in it: so a child tries all of it. */
+bool mor_users_allowed(uid_t uid, gid_t gid)
+{
+	struct mor_setup_failure failure = { 0 };
+	struct mor_ended ended = { 0 };
+	pid_t pid = (pid_t)syscall(SYS_clone, (unsigned long)CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+
+	if (pid == 0)
+		_exit(mor_users_map(uid, gid, &failure) < 0 || unshare(CLONE_NEWPID) < 0);
+	return pid > 0 && mor_wait_child(pid, 0, &ended) > 0 && ended.code == CLD_EXITED && ended.status == 0;
 }
 
 /* ---- set-up ---- */

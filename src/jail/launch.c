@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "jail/confine.h"
 #include "jail/guard.h"
 #include "jail/view.h"
@@ -180,7 +181,8 @@ static int no_clone(struct mor_launch *launch, unsigned namespaces, int error)
 			      "the kernel refuses user namespaces; see user.max_user_namespaces and AppArmor");
 }
 
-static int launch_apart(struct mor_plan *plan, unsigned namespaces, struct mor_launched *ret)
+/* `users`: a user namespace too, where that is what it takes. */
+static int launch_apart(struct mor_plan *plan, unsigned namespaces, bool users, struct mor_launched *ret)
 {
 	struct apart apart = {
 		.plan = plan, .launch = ret->launch, .self = getpid(), .uid = geteuid(), .gid = getegid()
@@ -190,7 +192,8 @@ static int launch_apart(struct mor_plan *plan, unsigned namespaces, struct mor_l
 		return mor_setup_fail(&apart.launch->failure, MOR_AT_FORK, errno, "cannot make a socket");
 	ret->pid = clone_apart(&apart, namespaces);
 	/* A user namespace is needed only to make the PID namespace. Root does not need it. */
-	if (ret->pid < 0 && errno == EPERM && (namespaces & CLONE_NEWPID) && !(namespaces & CLONE_NEWUSER)) {
+	if (ret->pid < 0 && errno == EPERM && users && (namespaces & CLONE_NEWPID) &&
+	    !(namespaces & CLONE_NEWUSER)) {
 		namespaces |= CLONE_NEWUSER;
 		ret->pid = clone_apart(&apart, namespaces);
 	}
@@ -202,19 +205,39 @@ static int launch_apart(struct mor_plan *plan, unsigned namespaces, struct mor_l
 	return ret->pid < 0 ? -1 : 0;
 }
 
+bool mor_pidns_wished(const struct mor_plan *plan)
+{
+	return plan->level.flags & MOR_JAIL_SPAWN;
+}
+
+/* A PID namespace that nobody asked for may be refused. */
+static int launch_t0(struct mor_plan *plan, struct mor_launched *ret)
+{
+	struct mor_launch *launch = ret->launch;
+
+	if (plan->level.flags & MOR_JAIL_PIDNS)
+		return launch_apart(plan, CLONE_NEWPID, true, ret);
+	if (mor_pidns_wished(plan) && launch_apart(plan, CLONE_NEWPID, false, ret) == 0)
+		return 0;
+	if (launch->failure.step && launch->failure.step != MOR_AT_NAMESPACE)
+		return -1;
+	mor_fd_close(&ret->channel);
+	launch->failure = (struct mor_setup_failure){ 0 };
+	return launch_apart(plan, 0, false, ret);
+}
+
 static int launch_confined(struct mor_plan *plan, struct mor_launched *ret)
 {
 	struct mor_setup_failure *failure = &ret->launch->failure;
-	unsigned namespaces = mor_confine_namespaces(plan),
-		 pidns = plan->level.flags & MOR_JAIL_PIDNS ? CLONE_NEWPID : 0;
+	unsigned namespaces = mor_confine_namespaces(plan);
 
 	if (!namespaces)
-		return launch_apart(plan, pidns, ret);
+		return launch_t0(plan, ret);
 	if (mor_launch_within(plan, namespaces, ret) == 0)
 		return 0;
 	if (failure->step != MOR_AT_NAMESPACE || mor_confine_fall_back(plan, failure) < 0)
 		return -1;
-	return launch_apart(plan, pidns, ret);
+	return launch_t0(plan, ret);
 }
 
 int mor_launch(struct mor_plan *plan, struct mor_launched *ret)
@@ -238,7 +261,7 @@ int mor_launch(struct mor_plan *plan, struct mor_launched *ret)
 		ret->launch = &none;
 		return mor_setup_fail(&none.failure, MOR_AT_FORK, errno, "no memory");
 	}
-	return confined ? launch_confined(plan, ret) : launch_apart(plan, namespaces, ret);
+	return confined ? launch_confined(plan, ret) : launch_apart(plan, namespaces, true, ret);
 }
 
 /* ---- the channel ---- */

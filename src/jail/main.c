@@ -60,6 +60,16 @@ static _Noreturn void refuse_plan(enum mor_plan_fault fault)
 	refuse_start(MOR_AT_PLAN, fault == MOR_PLAN_NO_MEMORY ? ENOMEM : EPROTO, texts[fault]);
 }
 
+#ifdef MOR_SANITIZED
+/* We have no environment. The search for leaks would trace us, and names of functions need files that are out
+ * of reach by then. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0:symbolize=0";
+}
+#endif
+
 int main(void)
 {
 	static const char alone[] = "mortise-jail is started by mortise; see mortise jail --help\n";

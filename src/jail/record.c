@@ -43,6 +43,17 @@ void mor_record_failure(const struct mor_setup_failure *failure)
 	_exit(1);
 }
 
+void mor_record_lost(const struct mor_setup_failure *failure)
+{
+	struct mor_record record = { .kind = MOR_RECORD_SETUP_FAILED,
+				     .step = failure->step,
+				     .error = failure->error };
+
+	memcpy(record.text, failure->text, sizeof(record.text));
+	mor_record_send(&record);
+	mor_be_lost();
+}
+
 /* ---- texts ---- */
 
 struct text {

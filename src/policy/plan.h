@@ -25,6 +25,9 @@
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
 
+/* What SIGSYS of the guardian means. */
+#define MOR_GUARD_FILTERED "mortise-jail made a call that its own filter forbids, and was killed for it"
+
 struct mor_plan_head {
 	uint64_t magic;
 	uint32_t version, count;

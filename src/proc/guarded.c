@@ -147,7 +147,12 @@ static void guarded_how_ended(const struct mor_proc *proc, struct mor_proc_exit 
 	}
 	ret->lost = true;
 	mor_exit_text(&proc->exit, text, sizeof(text));
-	snprintf(ret->text, sizeof(ret->text), "guardian lost (%s), and the plugin with it", text);
+	if (proc->last.kind == MOR_RECORD_SETUP_FAILED)
+		snprintf(ret->text, sizeof(ret->text), "guardian lost: %.80s", proc->last.text);
+	else if (proc->exit.known && proc->exit.by_signal && proc->exit.status == SIGSYS)
+		snprintf(ret->text, sizeof(ret->text), "guardian lost: %s", MOR_GUARD_FILTERED);
+	else
+		snprintf(ret->text, sizeof(ret->text), "guardian lost (%s), and the plugin with it", text);
 }
 
 /* A guardian that was killed is an ordinary death: the next one may live. One that exits without a record

@@ -111,8 +111,8 @@ static bool remove_entry(struct removal *removal, int dir, const char *name, int
 	/* too deep for our descriptors: move it to the top, where the loop will find it */
 	if (depth == DEPTH_MAX) {
 		snprintf(other, sizeof(other), ".lifted-%u", removal->moved++);
-		(void)fchmodat(dir, name, 0700, 0); /* its ".." changes, so we need write permission on it */
-		return renameat(dir, name, removal->top, other) == 0;
+		/* its ".." changes, so we need write permission on it */
+		return fchmodat(dir, name, 0700, 0) == 0 && renameat(dir, name, removal->top, other) == 0;
 	}
 	fd = openat(dir, name, OPEN_FLAGS);
 	if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,12 +34,42 @@ int mor_filter_load(unsigned variant)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+#ifdef NDEBUG
+static const bool traps = false;
+#else
+static const bool traps = true; /* a release never does: whoever is inside must not get a second try */
+#endif
+
 int mor_filter_load_guardian(unsigned variant)
 {
 	const struct mor_filter *filter = &mor_guardian_filters[variant];
-	struct sock_fprog program = { filter->len, (struct sock_filter *)(uintptr_t)filter->code };
+	struct sock_filter code[512];
+	struct sock_fprog program = { filter->len, code };
 
+	if (filter->len > sizeof(code) / sizeof(*code))
+		return -E2BIG;
+	memcpy(code, filter->code, filter->len * sizeof(*code));
+	for (size_t i = 0; traps && i < filter->len; i++)
+		if (code[i].code == (BPF_RET | BPF_K) && code[i].k == SECCOMP_RET_KILL_PROCESS)
+			code[i].k = SECCOMP_RET_TRAP;
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0 ?
 		       -errno :
 		       0;
+}
+
+const char *mor_filter_trapped(const siginfo_t *info)
+{
+#ifndef NDEBUG
+	size_t nr = (unsigned)info->si_syscall;
+
+	if (nr < sizeof(mor_syscall_names) / sizeof(*mor_syscall_names) && mor_syscall_names[nr])
+		return mor_syscall_names[nr];
+#endif
+	(void)info;
+	return "a system call without a name";
+}
+
+bool mor_filter_traps(void)
+{
+	return traps;
 }

@@ -4,6 +4,8 @@
 #define MOR_JAIL_FILTER_FILTER_H
 
 #include <linux/filter.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,8 +29,11 @@ extern const size_t mor_notified_count;
 /* Loads variant `variant` (enum mor_filter_variant) into this thread; no_new_privs must be set. The listener,
  * close-on- exec, or -errno. -EINVAL: the kernel lacks WAIT_KILLABLE_RECV (before 5.19). */
 int mor_filter_load(unsigned variant);
-/* For all threads of the guardian, after everything is started: no new process, no mount, no socket, except
- * what the broker does for a plugin with this variant of the network. 0 or -errno. */
+/* For all threads of the guardian, after everything is started: only what guardian.c lists for this variant of
+ * the network. Any other call ends us (SECCOMP_RET_KILL_PROCESS). 0 or -errno. */
 int mor_filter_load_guardian(unsigned variant);
+/* Builds that are no release send SIGSYS instead, so that the missing call can be named. */
+bool mor_filter_traps(void);
+const char *mor_filter_trapped(const siginfo_t *info);
 
 #endif

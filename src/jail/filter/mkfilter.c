@@ -51,6 +51,8 @@ static unsigned answer_value(int answer, int error)
 		return SECCOMP_RET_ALLOW;
 	case MOR_ANSWER_NOTIFY:
 		return SECCOMP_RET_USER_NOTIF;
+	case MOR_ANSWER_DIE:
+		return SECCOMP_RET_KILL_PROCESS;
 	default:
 		return SECCOMP_RET_ERRNO | (unsigned)error;
 	}
@@ -110,31 +112,32 @@ static const struct mor_syscall_test *emit_group(struct program *p, const struct
 	return t + 1;
 }
 
-typedef void emit_leaf_fn(struct program *p, const struct mor_syscall_row *row);
-
-static void emit_row(struct program *p, const struct mor_syscall_row *row)
+static void emit_row(struct program *p, const struct mor_syscall_row *row, const struct mor_syscall_row *none)
 {
 	const struct mor_syscall_test *t = row ? row->tests : NULL;
 
 	while (t && t->op != MOR_TEST_END)
 		t = emit_group(p, t);
-	emit_answer(p, row ? row->answer : MOR_ANSWER_ERRNO, row ? row->error : ENOSYS);
+	if (!row)
+		row = none;
+	emit_answer(p, row->answer, row->error);
 }
 
 /* A binary search over the leaves: at most nine comparisons. */
-static void emit_search(struct program *p, const struct leaf *leaves, size_t count, emit_leaf_fn *emit_leaf)
+static void emit_search(struct program *p, const struct leaf *leaves, size_t count,
+			const struct mor_syscall_row *none)
 {
 	size_t half = count / 2, jump;
 
 	if (count == 1) {
-		emit_leaf(p, leaves->row);
+		emit_row(p, leaves->row, none);
 		return;
 	}
 	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, leaves[half].first);
 	jump = emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_search(p, leaves, half, emit_leaf);
+	emit_search(p, leaves, half, none);
 	p->code[jump].k = (unsigned)(p->len - jump - 1);
-	emit_search(p, leaves + half, count - half, emit_leaf);
+	emit_search(p, leaves + half, count - half, none);
 }
 
 static int number_of(const struct mor_syscall_row *row)
@@ -150,29 +153,53 @@ static int number_of(const struct mor_syscall_row *row)
 	return nr; /* negative: not on this architecture */
 }
 
-static const struct mor_syscall_row *row_of(unsigned nr, unsigned variant)
+/* A table, and the answer to what is in none of its rows. */
+struct table {
+	const struct mor_syscall_row *rows;
+	size_t count;
+	struct mor_syscall_row none;
+};
+
+static const struct mor_syscall_row *find_row(const struct table *table, unsigned nr, unsigned variant)
 {
-	for (size_t i = 0; i < mor_syscall_row_count; i++)
-		if (mor_syscall_rows[i].variants >> variant & 1 && number_of(&mor_syscall_rows[i]) == (int)nr)
-			return &mor_syscall_rows[i];
+	for (size_t i = 0; i < table->count; i++)
+		if (table->rows[i].variants >> variant & 1 && number_of(&table->rows[i]) == (int)nr)
+			return &table->rows[i];
 	return NULL;
 }
 
-static bool same_answer(const struct mor_syscall_row *a, const struct mor_syscall_row *b)
+static struct table plugin_table(void)
 {
-	if (!a || !b)
-		return a == b || (!a && !b->tests && b->answer == MOR_ANSWER_ERRNO && b->error == ENOSYS);
+	return (struct table){ mor_syscall_rows,
+			       mor_syscall_row_count,
+			       { .answer = MOR_ANSWER_ERRNO, .error = ENOSYS } };
+}
+
+static const struct mor_syscall_row *row_of(unsigned nr, unsigned variant)
+{
+	struct table table = plugin_table();
+
+	return find_row(&table, nr, variant);
+}
+
+static bool same_answer(const struct mor_syscall_row *a, const struct mor_syscall_row *b,
+			const struct mor_syscall_row *none)
+{
+	if (!a)
+		a = none;
+	if (!b)
+		b = none;
 	return !a->tests && !b->tests && a->answer == b->answer && a->error == b->error;
 }
 
-static size_t make_leaves(struct leaf leaves[ROWS_MAX], unsigned variant)
+static size_t make_leaves(struct leaf leaves[ROWS_MAX], const struct table *table, unsigned variant)
 {
 	size_t count = 0;
 
 	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
-		const struct mor_syscall_row *row = row_of(nr, variant);
+		const struct mor_syscall_row *row = find_row(table, nr, variant);
 
-		if (count == 0 || !same_answer(leaves[count - 1].row, row))
+		if (count == 0 || !same_answer(leaves[count - 1].row, row, &table->none))
 			leaves[count++] = (struct leaf){ nr, row };
 	}
 	return count;
@@ -191,84 +218,69 @@ static void emit_guard(struct program *p)
 	}
 }
 
-static void make(struct program *p, unsigned variant)
+static void make(struct program *p, const struct table *table, unsigned variant)
 {
 	struct leaf leaves[ROWS_MAX];
-	size_t count = make_leaves(leaves, variant);
+	size_t count = make_leaves(leaves, table, variant);
 
 	memset(p, 0, sizeof(*p));
 	emit_guard(p);
-	emit_search(p, leaves, count, emit_row);
+	emit_search(p, leaves, count, &table->none);
 }
 
-/* Calls that a guardian never makes: an attacker inside the broker must not have them either. */
-static bool guardian_never(const struct mor_syscall_row *row, unsigned variant)
+static void print_code(const struct program *p, const char *name)
 {
-	static const char *const more[] = { "clone",          "clone3",         "execve",
-					    "io_uring_setup", "io_uring_enter", "seccomp" };
-	static const unsigned char kinds[] = { MOR_N_SPAWN, MOR_N_FORK,     MOR_N_SOCKET, MOR_N_NETWORK,
-					       MOR_N_BIND,  MOR_N_CONNECT,  MOR_N_MOUNT,  MOR_N_KERNEL,
-					       MOR_N_KEYS,  MOR_N_IDENTITY, MOR_N_IPC,    MOR_N_IDS };
-	/* ... but what the broker does for the plugin, in this variant of its network */
-	static const unsigned char done[][2] = {
-		[MOR_FILTER_PLAIN] = { 0xff, 0xff },
-		[MOR_FILTER_NETWORK] = { MOR_N_BIND, 0xff },
-		[MOR_FILTER_PLACES] = { MOR_N_SOCKET, MOR_N_CONNECT },
-	};
-
-	if (row && (row->notify == done[variant][0] || row->notify == done[variant][1]))
-		return false;
-
-	for (size_t i = 0; row && i < sizeof(more) / sizeof(*more); i++)
-		if (strcmp(row->name, more[i]) == 0)
-			return true;
-	for (size_t i = 0; row && row->answer == MOR_ANSWER_NOTIFY && i < sizeof(kinds); i++)
-		if (row->notify == kinds[i])
-			return true;
-	return false;
-}
-
-static void emit_guardian_row(struct program *p, const struct mor_syscall_row *row)
-{
-	emit(p, BPF_RET | BPF_K, 0, 0, row ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW);
-}
-
-static void make_guardian(struct program *p, unsigned variant)
-{
-	struct leaf leaves[ROWS_MAX] = { { 0 } };
-	size_t count = 0;
-
-	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
-		const struct mor_syscall_row *row = row_of(nr, 0);
-
-		if (!guardian_never(row, variant))
-			row = NULL;
-		if (count == 0 || !leaves[count - 1].row != !row)
-			leaves[count++] = (struct leaf){ nr, row };
-	}
-	memset(p, 0, sizeof(*p));
-	emit_guard(p);
-	emit_search(p, leaves, count, emit_guardian_row);
-}
-
-static void print_guardian(const struct program *p, unsigned variant)
-{
-	printf("static const struct sock_filter mor_guardian_code_%u[] = {\n", variant);
+	printf("static const struct sock_filter %s[] = {\n", name);
 	for (size_t i = 0; i < p->len; i++)
 		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf,
 		       p->code[i].k);
-	printf("};\n\n");
+	printf("};\n");
+}
+
+static void print_guardian_code(struct program *p, unsigned first)
+{
+	struct table table = { mor_guardian_rows, mor_guardian_row_count, { .answer = MOR_ANSWER_DIE } };
+	char name[32];
+
+	for (unsigned v = 0; v < MOR_FILTER_SPAWN; v++) {
+		make(p, &table, first + v);
+		snprintf(name, sizeof(name), "mor_guardian_code_%u", v);
+		print_code(p, name);
+	}
+}
+
+/* Its filters, and for builds that are not a release the names of all calls, to tell which one is missing. */
+static void print_guardian(struct program *p)
+{
+	printf("#ifndef MOR_SANITIZED\n");
+	print_guardian_code(p, 0);
+	printf("#else\n");
+	print_guardian_code(p, MOR_FILTER_SPAWN);
+	printf("#endif\n");
+	printf("static const struct mor_filter mor_guardian_filters[MOR_FILTER_SPAWN] = {\n");
+	for (unsigned v = 0; v < MOR_FILTER_SPAWN; v++)
+		printf("\t{ mor_guardian_code_%u, sizeof(mor_guardian_code_%u) / "
+		       "sizeof(*mor_guardian_code_%u), NULL, 0 },\n",
+		       v, v, v);
+	printf("};\n\n#ifndef NDEBUG\nstatic const char *const mor_syscall_names[] = {\n");
+	for (unsigned nr = 0; nr < ROWS_MAX; nr++) {
+		char *known = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), (int)nr);
+
+		if (known)
+			printf("\t[%u] = \"%s\",\n", nr, known);
+		free(known);
+	}
+	printf("};\n#endif\n\n");
 }
 
 static void print_filter(const struct program *p, unsigned variant)
 {
 	size_t selves = 0;
+	char name[32];
 
-	printf("static const struct sock_filter mor_filter_code_%u[] = {\n", variant);
-	for (size_t i = 0; i < p->len; i++)
-		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf,
-		       p->code[i].k);
-	printf("};\nstatic const unsigned short mor_filter_self_%u[] = { ", variant);
+	snprintf(name, sizeof(name), "mor_filter_code_%u", variant);
+	print_code(p, name);
+	printf("static const unsigned short mor_filter_self_%u[] = { ", variant);
 	for (size_t i = 0; i < p->len; i++) {
 		if (p->self[i])
 			printf("%zu, ", i);
@@ -299,22 +311,14 @@ static void print_notified(void)
 static void print_header(void)
 {
 	static struct program p;
+	struct table table = plugin_table();
 
 	printf("/* Made by mkfilter from src/jail/filter/syscalls.c. Do not edit. */\n");
 	for (unsigned v = 0; v < MOR_FILTERS; v++) {
-		make(&p, v);
+		make(&p, &table, v);
 		print_filter(&p, v);
 	}
-	for (unsigned v = 0; v < MOR_FILTER_SPAWN; v++) {
-		make_guardian(&p, v);
-		print_guardian(&p, v);
-	}
-	printf("static const struct mor_filter mor_guardian_filters[MOR_FILTER_SPAWN] = {\n");
-	for (unsigned v = 0; v < MOR_FILTER_SPAWN; v++)
-		printf("\t{ mor_guardian_code_%u, sizeof(mor_guardian_code_%u) / "
-		       "sizeof(*mor_guardian_code_%u), NULL, 0 },\n",
-		       v, v, v);
-	printf("};\n\n");
+	print_guardian(&p);
 	printf("static const struct mor_filter mor_filters[MOR_FILTERS] = {\n");
 	for (unsigned v = 0; v < MOR_FILTERS; v++)
 		printf("\t{ mor_filter_code_%u, sizeof(mor_filter_code_%u) / sizeof(*mor_filter_code_%u), "

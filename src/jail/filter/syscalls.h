@@ -37,7 +37,13 @@ enum mor_notify {
 };
 /* clang-format on */
 
-enum mor_answer { MOR_ANSWER_ALLOW, MOR_ANSWER_ERRNO, MOR_ANSWER_NOTIFY, MOR_ANSWER_AND };
+enum mor_answer {
+	MOR_ANSWER_ALLOW,
+	MOR_ANSWER_ERRNO,
+	MOR_ANSWER_NOTIFY,
+	MOR_ANSWER_AND, /* of a test only */
+	MOR_ANSWER_DIE  /* the guardian's own filter */
+};
 
 /* Tests use only registers: memory that another thread can change decides nothing. */
 enum mor_test_op {
@@ -68,5 +74,11 @@ struct mor_syscall_row {
 
 extern const struct mor_syscall_row mor_syscall_rows[];
 extern const size_t mor_syscall_row_count;
+
+/* The guardian's own calls (guardian.c), in the variants below MOR_FILTER_SPAWN, then the same
+ * for a build with sanitizers. A call that is in
+ * no row ends it. */
+extern const struct mor_syscall_row mor_guardian_rows[];
+extern const size_t mor_guardian_row_count;
 
 #endif

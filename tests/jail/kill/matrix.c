@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kill-matrix TREE [nobody]: trees that do not want to die, against three ways to end: the host stops its
- * plugin, the host is killed, host and guardian are killed. With the subreaper the first two leave nothing;
- * with a PID namespace all three. Guarded, and confined with permission to spawn.
+ * kill-matrix TREE [nobody]: trees that do not want to die, against four ways to end: the host stops its
+ * plugin, the host is killed, host and guardian are killed, the guardian alone is killed. With the subreaper
+ * the first two leave nothing; with a PID namespace all four. Guarded, and confined with permission to spawn.
  *
  * Each cell runs in a PID namespace (and under a limit of processes) of its own: whatever a broken guardian
  * leaves is gone with it, and no signal can reach anybody else. The oracle is the plugin's stdout, which its
@@ -33,12 +33,13 @@
 #include "proc/proc.h"
 
 enum { END_MS = 2500, GRACE_MS = 200, CELL_S = 60, PIDS = 400, NOBODY = 65534 };
-enum column { STOP, HOST_KILLED, BOTH_KILLED, COLUMNS };
+enum column { STOP, HOST_KILLED, BOTH_KILLED, GUARDIAN_KILLED, COLUMNS };
 enum verdict { DEAD, ALIVE, BROKEN, REFUSED };
 
-static const char *const trees[] = { "simple", "ignores-term", "double-fork", "main-exits", "wide",
-				     "bomb",   "stopped",      "hopper",      "fast-hopper" };
-static const char *const columns[] = { "normal stop", "host killed", "host and guardian killed" };
+static const char *const trees[] = { "simple", "ignores-term", "double-fork", "main-exits",  "wide",
+				     "bomb",   "stopped",      "hopper",      "fast-hopper", "thread-exec" };
+static const char *const columns[] = { "normal stop", "host killed", "host and guardian killed",
+				       "guardian killed" };
 enum { TREES = sizeof(trees) / sizeof(trees[0]) };
 
 struct row {
@@ -50,7 +51,8 @@ struct row {
 static const struct row rows[] = {
 	{ "guarded", "subreaper", { .level = MOR_LEVEL_GUARDED }, BOTH_KILLED, false },
 	{ "guarded+pidns", "pidns", { .level = MOR_LEVEL_GUARDED, .pidns = true }, COLUMNS, false },
-	{ "t0", "subreaper", { .level = MOR_LEVEL_T0, .spawn = true }, BOTH_KILLED, false },
+	/* with spawn it gets the PID namespace without asking */
+	{ "t0", "pidns", { .level = MOR_LEVEL_T0, .spawn = true }, COLUMNS, false },
 	{ "t0+pidns", "pidns", { .level = MOR_LEVEL_T0, .spawn = true, .pidns = true }, COLUMNS, false },
 	{ "t1", "pidns", { .level = MOR_LEVEL_T1, .spawn = true }, COLUMNS, true },
 };
@@ -210,11 +212,11 @@ static void act(const struct cell *cell, pid_t host)
 {
 	/* With main-exits the guardian may be gone already, which is as good as killed. */
 	pid_t guardian =
-		cell->column == BOTH_KILLED && strcmp(cell->tree, "main-exits") ? guardian_of(host) : 0;
+		cell->column >= BOTH_KILLED && strcmp(cell->tree, "main-exits") ? guardian_of(host) : 0;
 
 	if (guardian && kill_one(guardian) < 0)
 		broken("killing the guardian");
-	if (cell->column != STOP && kill_one(host) < 0)
+	if (cell->column != STOP && cell->column != GUARDIAN_KILLED && kill_one(host) < 0)
 		broken("killing the host");
 }
 

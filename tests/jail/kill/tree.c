@@ -4,7 +4,9 @@
  * sees the end of the last. Says "r" there when the tree stands. Bounded: at most 128 processes at a time, and
  * after LIFE_S seconds every one of them ends by itself.
  */
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -155,6 +157,26 @@ static void fast_hopper(void)
 	hop(0);
 }
 
+/* execve in a second thread takes that thread's death signal along, and it has none. */
+static void *become_simple(void *program)
+{
+	char name[] = "kill-tree", kind[] = "simple", *argv[] = { name, kind, NULL };
+
+	execv(program, argv);
+	_exit(1);
+}
+
+static const char *self;
+
+static void thread_exec(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, become_simple, (void *)(uintptr_t)self) != 0)
+		_exit(1);
+	stay();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -170,9 +192,11 @@ int main(int argc, char **argv)
 		{ "stopped", stopped },
 		{ "hopper", hopper },
 		{ "fast-hopper", fast_hopper },
+		{ "thread-exec", thread_exec },
 	};
 
 	born = time(NULL);
+	self = argv[0];
 	for (size_t i = 0; argc == 2 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(kinds[i].name, argv[1]) == 0)
 			kinds[i].run();
