@@ -65,7 +65,9 @@ class Dev(Case):
                     self.assertIn(mode & 0o777, [0o755] if path.is_dir() else [0o755, 0o644], path)
 
     def test_destdir(self):
-        install("/opt/mor tise", env={"DESTDIR": str(self.dir / "root")})
+        root = self.dir / "root"
+        done = install("/opt/mor tise", env={"DESTDIR": str(root)})
+        self.assertIn(f"; DESTDIR='{root}' ./dev uninstall --prefix '/opt/mor tise' takes it away", done.stderr)
         self.assertIn("root/opt/mor tise/bin/mortise", contents(self.dir))
         self.uninstall("/opt/mor tise", env={"DESTDIR": str(self.dir / "root")})
         self.assertEqual(contents(self.dir), set())
@@ -104,6 +106,14 @@ class Dev(Case):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(text, done.stderr)
         self.assertEqual(contents(self.dir), set())
+
+    def test_a_prefix_that_cannot_be_is_told_before_the_build(self):
+        (self.dir / "file").write_text("")
+        done = dev("install", "--prefix", str(self.dir / "file/p"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(
+            done.stderr, f"dev: {self.dir}/file is not a directory: nothing can be installed below it\n"
+        )
 
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_no_right_to_write(self):
