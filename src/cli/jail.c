@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "policy/cgroup.h"
 #include "policy/policy.h"
 #include "runner/network.h"
 #include "workspace/undo.h"
@@ -225,6 +226,24 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_works
 	return r < 0 ? r : add_pair(pairs, "undo", mortise_undo_store(undoing->undo));
 }
 
+/* What was asked for and cannot hold here is told before it starts. */
+static void warn_loose(struct mor_cli *cli, const struct jail_args *args)
+{
+	struct mor_policy asked = { .level = MOR_LEVEL_AUTO };
+	struct mor_cgroups found;
+	const char *text;
+
+	for (const char *const *limit = args->limit.item; limit && *limit; limit++)
+		if (strncmp(*limit, "memory=", 7) == 0)
+			asked.limits.memory_bytes = 1;
+	if (!asked.limits.memory_bytes)
+		return;
+	mor_cgroup_find_own(&found);
+	text = mor_cgroup_loose(&asked, mor_cgroup_held(&found));
+	if (text)
+		mor_note(cli->console, "warning: %s", text);
+}
+
 static int jail_run(struct mor_cli *cli)
 {
 	const struct jail_args *args = cli->args;
@@ -253,6 +272,7 @@ static int jail_run(struct mor_cli *cli)
 		r = mortise_host_new(NULL, &opt.host, &err);
 	if (r == 0) {
 		opt.policy = pairs.list.item;
+		warn_loose(cli, args);
 		mor_signals_host(opt.host);
 		r = mortise_jail_run(&opt, &result, &err);
 		mor_signals_host(NULL);

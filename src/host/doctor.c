@@ -156,7 +156,7 @@ void mor_doctor_find(struct mor_doctor_facts *f)
 	f->landlock = mor_probe_landlock(&f->landlock_errno);
 	mor_probe_seccomp(&f->seccomp);
 	mor_probe_namespaces(&f->ns);
-	mor_probe_cgroup(&f->cgroup);
+	mor_cgroup_find_own(&f->groups);
 	f->pipe_max = mor_probe_sysctl("/proc/sys/fs/pipe-max-size");
 	f->pipe_pages_soft = mor_probe_sysctl("/proc/sys/fs/pipe-user-pages-soft");
 	f->userns_clone = mor_probe_sysctl("/proc/sys/kernel/unprivileged_userns_clone");

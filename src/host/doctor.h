@@ -8,6 +8,7 @@
 
 #include <mortise/mortise.h>
 
+#include "policy/cgroup.h"
 #include "policy/probe.h"
 
 /* What was found, before it is judged. */
@@ -17,7 +18,7 @@ struct mor_doctor_facts {
 	int landlock, landlock_errno;
 	struct mor_probe_seccomp seccomp;
 	struct mor_probe_namespaces ns;
-	struct mor_probe_cgroup cgroup;
+	struct mor_cgroups groups;
 	int64_t pipe_max, pipe_pages_soft;
 	int64_t userns_clone, userns_max, userns_apparmor; /* sysctls; -1: there is none */
 	uint64_t files_soft, files_hard;

@@ -107,19 +107,24 @@ static judged judge_ipc(const struct mor_doctor_facts *f, char found[FOUND], con
 	return judge_namespace(f, f->ns.ipc ? f->ns.ipc : f->ns.uts, found, remedy);
 }
 
+static const char *group_state(const struct mor_cgroups *groups, unsigned controller)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		if (groups->places[i].controllers & controller)
+			return groups->places[i].version == 2 ? "version 2" : "version 1";
+	return groups->mounted & controller ? "not writable for this user" : "not there";
+}
+
+/* Nothing stops working without them. */
 static judged judge_cgroup(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
-	const struct mor_probe_cgroup *c = &f->cgroup;
+	unsigned all = MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY;
 
-	(void)remedy;
-	if (!c->v2)
-		snprintf(found, FOUND, "not mounted");
-	else if (c->delegated)
-		snprintf(found, FOUND, "not delegated to this user (%s)", strerror(c->delegated));
-	else
-		snprintf(found, FOUND, "delegated; cgroup.kill: %s; controllers: %s", c->kill ? "yes" : "no",
-			 *c->controllers ? c->controllers : "none");
-	return MOR_FOUND_OK; /* nothing needs it */
+	snprintf(found, FOUND, "threads (pids): %s; memory: %s", group_state(&f->groups, MOR_CGROUP_PIDS),
+		 group_state(&f->groups, MOR_CGROUP_MEMORY));
+	if (mor_cgroup_held(&f->groups) == all)
+		*remedy = NULL;
+	return MOR_FOUND_OK;
 }
 
 static judged judge_pipes(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
@@ -200,10 +205,10 @@ const struct mor_doctor_check mor_doctor_checks[] = {
 	  "t0 at most: only the filter and, for TCP, Landlock refuse the network", NULL, judge_net },
 	{ "ipcns", "IPC, UTS namespace", "t1: no shared memory or queues of others, no host name",
 	  "t0 at most: the filter alone refuses System V IPC and POSIX queues", NULL, judge_ipc },
-	{ "cgroup", "cgroup v2",
-	  "nothing: killing and limits work without it (memory and cpu limits are per process)",
-	  "nothing is lost",
-	  "for limits on a whole tree: systemd-run --user --scope -p MemoryMax=1G mortise ...", judge_cgroup },
+	{ "cgroup", "control groups",
+	  "memory: the limit holds for all processes together, with shared mappings, memfds and pipes",
+	  "memory is limited for each process alone, without what is shared; the broker counts threads",
+	  "systemd-run --user --scope -p MemoryMax=1G mortise ...", judge_cgroup },
 	{ "pipes", "pipes", "large messages in few steps", "large messages take more system calls",
 	  "sysctl fs.pipe-max-size=1048576 fs.pipe-user-pages-soft=16384", judge_pipes },
 	{ "files", "open files", "many plugins at once: each needs five descriptors of the host",

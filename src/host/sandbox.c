@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "policy/cgroup.h"
 #include "program/resolve.h"
 
 /* "mortise.toml:7: sandbox.read is ...". An error on the command line is the user's mistake, not a file's. */
@@ -157,8 +158,22 @@ static int warn_missing(struct mor_manifest *m, const struct mor_policy *policy)
 	return r;
 }
 
+static int warn_loose(struct mor_manifest *m, const struct mor_policy *policy)
+{
+	struct mor_cgroups groups;
+	const char *text;
+
+	if (!policy->limits.memory_bytes && !policy->limits.threads)
+		return 0;
+	mor_cgroup_find_own(&groups);
+	text = mor_cgroup_loose(policy, mor_cgroup_held(&groups));
+	return text ? mor_manifest_warn(m, "%s", text) : 0;
+}
+
 static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 {
+	int r;
+
 	if (policy->unconfined)
 		return mor_manifest_warn(
 			m, "unconfined: %s may do whatever this user may; none of its permissions are enforced",
@@ -166,6 +181,8 @@ static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 	if (policy->rules_given && !mor_policy_confined(policy))
 		return mor_manifest_warn(
 			m, "sandbox.level is \"guarded\": the other rules of [sandbox] are not enforced");
+	if ((r = warn_loose(m, policy)) < 0)
+		return r;
 	return mor_policy_confined(policy) ? warn_missing(m, policy) : 0;
 }
 

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "jail/entry.h"
 #include "jail/filter/filter.h"
+#include "jail/group.h"
 #include "jail/identity.h"
 
 struct mor_t0 mor_t0 = {
@@ -249,6 +250,8 @@ static int allow_guardian(const struct mor_landlock *lock, int proc, int shm)
 		status = mor_landlock_allow(lock, shm, true, MOR_MAY_READ | MOR_MAY_WRITE);
 	if (status == 0 && mor_t0.scratch.parent >= 0)
 		status = mor_landlock_allow_rmdir(lock, mor_t0.scratch.parent);
+	for (unsigned i = 0; status == 0 && mor_groups_parent(i) >= 0; i++)
+		status = mor_landlock_allow_rmdir(lock, mor_groups_parent(i));
 	return status;
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "jail/confine.h"
+#include "jail/group.h"
 #include "jail/guard.h"
 #include "jail/view.h"
 #include "policy/policy.h"
@@ -52,6 +53,7 @@ static void on_sigchld(int number)
 static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_failure *failure)
 {
 	mor_subtree_kill(0, NULL);
+	mor_groups_remove();
 	if (guard->confined)
 		mor_confine_end(false);
 	mor_record_failure(failure);
@@ -90,8 +92,10 @@ static void prepare_guard(struct guard *guard)
 	/* Without a list of children (no /proc, or that of another PID namespace) a PID namespace is enough. */
 	else if (mor_subtree_open() < 0)
 		guard->plan->level.flags |= MOR_JAIL_PIDNS;
-	if (r == 0)
+	if (r == 0) {
+		mor_groups_make(guard->plan);
 		r = gain_users(guard, &failure);
+	}
 	if (r == 0 && guard->confined)
 		r = mor_confine_prepare(guard->plan, &failure);
 	if (r < 0)
@@ -168,6 +172,7 @@ static void tell_started(struct guard *guard)
 	record.pid = mor_launch_visible(&guard->child);
 	record.level = (uint8_t)guard->plan->level.level;
 	record.rung = (uint8_t)guard->child.rung;
+	record.held = (uint8_t)mor_groups_held();
 	if (guard->confined)
 		snprintf(record.text, sizeof(record.text), "%s", mor_confine_scratch());
 	tell_record(guard, &record);
@@ -437,6 +442,7 @@ static void note_end(struct guard *guard)
 	last->by_signal = last->known && ended->code != CLD_EXITED;
 	last->core = ended->code == CLD_DUMPED;
 	last->usage = ended->usage;
+	last->reached = (uint8_t)mor_groups_reached();
 	if (guard->confined && last->by_signal && last->status == SIGSYS && !last->violated)
 		mor_confine_sigsys(last);
 }
@@ -449,12 +455,14 @@ static _Noreturn void end(struct guard *guard)
 	 * group cannot escape. */
 	if (guard->child.rung == MOR_TREE_SUBREAPER || guard->child.keeper)
 		kill(-pid, SIGKILL);
+	mor_groups_kill();
 	guard->last.left = !mor_subtree_kill(pid, &guard->ended);
 	/* With its processes, their end of the channel is gone: STARTED, or the failure, is reported before
 	 * the end. */
 	while (guard->child.channel >= 0 && !guard->last.left)
 		on_channel(guard);
 	note_end(guard);
+	mor_groups_remove();
 	if (guard->confined)
 		mor_confine_end(guard->ladder != HOST_LIVES);
 	if (guard->mute || mor_record_send(&guard->last) < 0)

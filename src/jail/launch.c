@@ -24,6 +24,7 @@
 
 #include "base/fd.h"
 #include "jail/confine.h"
+#include "jail/group.h"
 #include "jail/guard.h"
 #include "jail/view.h"
 #include "policy/policy.h"
@@ -88,6 +89,8 @@ static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *fa
 void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 		       struct mor_setup_failure *failure)
 {
+	int r;
+
 	if (tie_to_parent(parent, channel, failure) < 0 || stand_alone(plan, failure) < 0)
 		return;
 	if (plan->cwd && chdir(plan->cwd) < 0) {
@@ -96,6 +99,11 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 	}
 	if (set_limits(plan, failure) < 0)
 		return;
+	r = mor_groups_join();
+	if (r < 0) {
+		mor_setup_fail(failure, MOR_AT_LIMIT, -r, "the kernel refuses to enter the new control group");
+		return;
+	}
 	/* All descriptors, ours and those that an embedder left open: execve closes them. */
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) {
 		mor_setup_fail(failure, MOR_AT_GUARD, errno, "close_range refused");
@@ -162,7 +170,10 @@ static _Noreturn void be_child(struct apart *apart, unsigned namespaces)
 
 static pid_t clone_apart(struct apart *apart, unsigned namespaces)
 {
-	pid_t pid = (pid_t)syscall(SYS_clone, (unsigned long)namespaces | SIGCHLD, 0, 0, 0, 0);
+	/* The init of a PID namespace is none of the plugin's. */
+	pid_t pid = namespaces & CLONE_NEWPID ?
+			    (pid_t)syscall(SYS_clone, (unsigned long)namespaces | SIGCHLD, 0, 0, 0, 0) :
+			    mor_groups_clone(namespaces);
 
 	if (pid == 0)
 		be_child(apart, namespaces);

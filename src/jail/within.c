@@ -21,6 +21,7 @@
 
 #include "base/fd.h"
 #include "jail/confine.h"
+#include "jail/group.h"
 #include "jail/guard.h"
 
 /* The user namespace first: it gives the right to join the others. */
@@ -214,7 +215,7 @@ static _Noreturn void join_namespaces(struct within *within)
 			_exit(127);
 		}
 	}
-	within->plugin = (pid_t)syscall(SYS_clone, (unsigned long)CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+	within->plugin = mor_groups_clone(CLONE_PARENT);
 	if (within->plugin == 0)
 		be_plugin(within);
 	if (within->plugin < 0)

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "policy/cgroup.h"
 #include "policy/policy.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -144,6 +145,29 @@ static void add_limits(struct mor_buf *plan, const struct mor_limits *limits, bo
 		mor_plan_add(plan, MOR_OP_WALL, &limits->wall_ms, sizeof(limits->wall_ms));
 }
 
+/* Only for limits that somebody has set: the broker counts threads anyway, and a group costs 0.1 ms. */
+static void add_groups(struct mor_buf *plan, const struct mor_policy *policy, const struct mor_limits *limits)
+{
+	struct mor_cgroups groups;
+
+	if (!policy->limits.memory_bytes && !policy->limits.threads)
+		return;
+	mor_cgroup_find_own(&groups);
+	for (size_t i = 0; i < groups.count; i++) {
+		const struct mor_cgroup_place *place = &groups.places[i];
+		struct mor_op_group group = { .version = place->version, .controllers = place->controllers };
+		size_t from = open_op(plan, MOR_OP_GROUP);
+
+		if (place->controllers & MOR_CGROUP_MEMORY)
+			group.memory = limits->memory_bytes;
+		if (place->controllers & MOR_CGROUP_PIDS)
+			group.threads = limits->threads;
+		mor_buf_append(plan, &group, sizeof(group));
+		mor_buf_append(plan, place->path, strlen(place->path) + 1);
+		close_op(plan, from);
+	}
+}
+
 static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 {
 	if (policy->plugin_dir)
@@ -191,6 +215,7 @@ static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 
 	add_level(plan, policy, &limits);
 	add_limits(plan, &limits, confined);
+	add_groups(plan, policy, &limits);
 	if (policy->grace.term_ms || policy->grace.kill_ms)
 		mor_plan_add(plan, MOR_OP_GRACE, &policy->grace, sizeof(policy->grace));
 	if (!confined)

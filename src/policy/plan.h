@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 7
+#define MOR_PLAN_VERSION 8
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -49,6 +49,7 @@ enum mor_plan_kind {
 	MOR_OP_PATH,      /* struct mor_op_path + string: a rule for files */
 	MOR_OP_PROTECT,   /* string: no writes below it, even if another rule allows them */
 	MOR_OP_SCRATCH,   /* string: an existing directory, or "" to make one                           */
+	MOR_OP_GROUP,     /* struct mor_op_group + string: make a control group in there */
 	MOR_OP_UNDO,      /* string: a store (undo.h), made by the host */
 	MOR_OP_NETWORK,   /* struct mor_net_place, one or more: where it may connect to; with MOR_JAIL_PLACES */
 	MOR_OP_HOSTS      /* string: its /etc/hosts, with the same */
@@ -77,6 +78,14 @@ struct mor_op_level {
 struct mor_op_limit {
 	uint32_t resource, pad;
 	uint64_t value;
+};
+/* What a control group limits; version 2 has one group for all, version 1 one for each. */
+enum mor_cgroup_controller { MOR_CGROUP_PIDS = 1, MOR_CGROUP_MEMORY = 2 };
+struct mor_op_group {
+	uint32_t version, controllers;
+	uint64_t memory;       /* 0: no limit, as below */
+	uint32_t threads, pad; /* of all processes together */
+	char path[];
 };
 enum mor_path_access { MOR_MAY_READ = 1, MOR_MAY_WRITE = 2, MOR_MAY_EXECUTE = 4 };
 struct mor_op_path {
@@ -203,6 +212,8 @@ struct mor_record {
 					      processes are killed; EXITED: wall time was over; processes
 					      that SIGKILL did not end */
 	struct rusage usage;
+	uint8_t held, reached, none[6]; /* STARTED, EXITED: enum mor_cgroup_controller: limits that control
+					   groups hold; those that were reached there */
 	char syscall[32], path[512], rule[64]; /* with violated                                           */
 };
 

@@ -122,6 +122,8 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 		return read_places(op, plan);
 	case MOR_OP_PROTECT:
 		return read_text(op, NULL);
+	case MOR_OP_GROUP:
+		return is_text(op, sizeof(struct mor_op_group)) ? MOR_PLAN_OK : MOR_PLAN_DAMAGED;
 	case MOR_OP_LIMIT:
 		return op->size == sizeof(struct mor_op_limit) ? MOR_PLAN_OK : MOR_PLAN_DAMAGED;
 	case MOR_OP_PATH:

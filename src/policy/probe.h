@@ -37,15 +37,6 @@ struct mor_probe_namespaces {
 };
 void mor_probe_namespaces(struct mor_probe_namespaces *ret);
 
-struct mor_probe_cgroup {
-	bool v2;              /* a cgroup2 file system is mounted                        */
-	int delegated;        /* 0: a child group can be made in ours; else the errno    */
-	bool kill;            /* it has cgroup.kill                                      */
-	char controllers[96]; /* of our group: "cpu memory pids", or ""                  */
-	char path[256];       /* of our group                                            */
-};
-void mor_probe_cgroup(struct mor_probe_cgroup *ret);
-
 /* The number in a file of /proc/sys; -1: it does not exist. */
 int64_t mor_probe_sysctl(const char *path);
 

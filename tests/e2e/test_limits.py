@@ -3,6 +3,7 @@
 hold would be felt by the whole machine."""
 import collections
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -123,6 +124,70 @@ class Threads(Jailed):
     def test_enough_by_default(self, level):
         done = self.jail(level, START_THREADS)
         self.assertEqual((done.code, done.out), (0, "60\n"), done.err)
+
+
+TOUCH_SHARED = """
+import mmap, os
+if "KIND" == "memfd":
+    fd = os.memfd_create("x")
+    os.ftruncate(fd, 96 << 20)
+    memory = mmap.mmap(fd, 96 << 20)
+else:
+    memory = mmap.mmap(-1, 96 << 20)
+for at in range(0, SIZE << 20, 4096):
+    memory[at] = 1
+print("touched")
+"""
+
+
+def control_groups():
+    """{user: text of the doctor}"""
+    for user, become in USERS:
+        done = subprocess.run([*become, str(MORTISE), "doctor", "--json"], capture_output=True, check=False)
+        checks = json.loads(done.stdout)["checks"]
+        yield user, next(check["found"] for check in checks if check["name"] == "cgroup")
+
+
+@unittest.skipUnless(LEVELS, "nothing can be confined here")
+class Memory(Jailed):
+    def setUp(self):
+        super().setUp()
+        self.held = {user: "memory: version" in text for user, text in control_groups()}
+
+    @for_each_level_and_user
+    def test_shared(self, level):
+        """What RLIMIT_DATA does not see: held by a control group, or told of."""
+        held = self.held["nobody" if self.become else "me"]
+        for kind in "memfd", "mapping":
+            program = TOUCH_SHARED.replace("KIND", kind)
+            done = self.jail(level, program.replace("SIZE", "96"), "--limit", "memory=64M")
+            if held:
+                self.assertEqual((done.code, done.out), (137, ""), done.err)
+            else:
+                self.assertIn("warning: the limit of memory holds for each process alone", done.err)
+            done = self.jail(level, program.replace("SIZE", "16"), "--limit", "memory=64M")
+            self.assertEqual((done.code, done.out), (0, "touched\n"), done.err)
+
+    @for_each_level_and_user
+    def test_nothing_is_left(self, level):
+        before = groups_here()
+        self.jail(level, "print(1)", "--limit", "memory=64M", "--limit", "threads=20")
+        self.assertLessEqual(groups_here() - before, set())
+
+
+def groups_here():
+    """Other tests have some, too: only those without processes count."""
+    found = set()
+    for root, dirs, _ in os.walk("/sys/fs/cgroup"):
+        for name in dirs:
+            path = os.path.join(root, name)
+            if name.startswith("mortise-jail-"):
+                try:
+                    with open(path + "/cgroup.procs", encoding="ascii") as file:
+                        found |= set() if file.read() else {path}
+                except OSError:
+                    pass
+    return found
 
 
 FILL = """

@@ -128,9 +128,11 @@ static void test_rest(void **state)
 	f.helper_error = (mortise_error){ .code = MORTISE_EJAIL,
 					  .text = "mortise-jail and the library are of different versions" };
 	expect(&f, "helper", MOR_FOUND_MISSING, "different versions", "install");
-	f.cgroup.v2 = true;
-	f.cgroup.delegated = EACCES;
-	expect(&f, "cgroup", MOR_FOUND_OK, "not delegated", NULL);
+	f.groups = (struct mor_cgroups){ .mounted = MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY,
+					 .places = { { 2, MOR_CGROUP_PIDS, "/" } },
+					 .count = 1 };
+	expect(&f, "cgroup", MOR_FOUND_OK, "threads (pids): version 2; memory: not writable for this user",
+	       NULL);
 }
 
 /* A program that hangs, one that says nothing, one that is not there. */

@@ -90,20 +90,6 @@ static void test_refused_namespaces(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void test_cgroup(void **state)
-{
-	struct mor_probe_cgroup c;
-
-	(void)state;
-	mor_probe_cgroup(&c);
-	if (!c.v2)
-		assert_string_equal(c.path, "");
-	if (c.delegated)
-		assert_false(c.kill);
-	else
-		assert_int_equal(c.path[0], '/');
-}
-
 static void test_sysctl(void **state)
 {
 	(void)state;
@@ -116,7 +102,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_landlock),           MOR_TEST(test_seccomp), MOR_TEST(test_namespaces),
-		MOR_TEST(test_refused_namespaces), MOR_TEST(test_cgroup),  MOR_TEST(test_sysctl),
+		MOR_TEST(test_refused_namespaces), MOR_TEST(test_sysctl),
 	};
 
 	return mor_run_group("policy/probe", tests);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where control groups can be made, on prepared trees: version 2 with controllers is seldom there to be tried. */
+#include "leak.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policy/cgroup.h"
+#include "policy/policy.h"
+
+static char top[64];
+
+static const char *at(const char *name)
+{
+	static char names[2][300];
+	static unsigned next;
+	char *out = names[next++ % 2];
+
+	snprintf(out, sizeof(names[0]), "%s/%s", top, name);
+	return out;
+}
+
+static void put(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(const char *name, const char *format, ...)
+{
+	FILE *file = fopen(at(name), "w");
+	va_list args;
+
+	assert_non_null(file);
+	va_start(args, format);
+	vfprintf(file, format, args);
+	va_end(args);
+	fclose(file);
+}
+
+static void group(const char *name, const char *out)
+{
+	char file[200];
+
+	assert_int_equal(mkdir(at(name), 0755), 0);
+	snprintf(file, sizeof(file), "%s/cgroup.subtree_control", name);
+	put(file, "%s\n", out);
+	snprintf(file, sizeof(file), "%s/cgroup.procs", name);
+	put(file, "%s", "");
+	snprintf(file, sizeof(file), "%s/tasks", name);
+	put(file, "%s", "");
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(top, sizeof(top), "/tmp/mortise-cgroup-XXXXXX");
+	return mkdtemp(top) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	char command[100];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", top);
+	return system(command);
+}
+
+static struct mor_cgroups find(void)
+{
+	struct mor_cgroups groups;
+	char mounts[300];
+
+	snprintf(mounts, sizeof(mounts), "%s", at("mountinfo"));
+	mor_cgroup_find(mounts, at("cgroup"), &groups);
+	return groups;
+}
+
+static void expect_place(const struct mor_cgroups *groups, size_t n, unsigned version, unsigned controllers,
+			 const char *path)
+{
+	assert_true(n < groups->count);
+	assert_int_equal(groups->places[n].version, version);
+	assert_int_equal(groups->places[n].controllers, controllers);
+	assert_string_equal(groups->places[n].path, at(path));
+}
+
+/* As systemd leaves it: our own scope has processes and hands out nothing; the slice above it does. */
+static void test_second(void **state)
+{
+	struct mor_cgroups groups;
+
+	(void)state;
+	group("v2", "cpu memory pids");
+	put("v2/cgroup.controllers", "cpu memory pids\n");
+	group("v2/app.slice", "memory pids");
+	group("v2/app.slice/our.scope", "");
+	put("mountinfo", "25 1 8:1 / / rw - ext4 /dev/sda rw\n36 25 0:31 / %s/v2 rw - cgroup2 cgroup2 rw\n", top);
+	put("cgroup", "0::/app.slice/our.scope\n");
+	groups = find();
+	assert_int_equal(groups.count, 1);
+	expect_place(&groups, 0, 2, MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY, "v2/app.slice");
+	put("v2/app.slice/cgroup.subtree_control", "pids\n");
+	groups = find();
+	expect_place(&groups, 0, 2, MOR_CGROUP_PIDS, "v2/app.slice");
+	put("cgroup", "0::/../other\n");
+	assert_int_equal(find().count, 0);
+}
+
+/* Up to the mount, and never above it. */
+static void test_nothing_handed_out(void **state)
+{
+	struct mor_cgroups groups;
+
+	(void)state;
+	group("v2", "");
+	put("v2/cgroup.controllers", "memory\n");
+	group("v2/a", "");
+	put("cgroup.subtree_control", "memory pids\n");
+	put("cgroup.procs", "%s", "");
+	put("mountinfo", "36 25 0:31 / %s/v2 rw - cgroup2 cgroup2 rw\n", top);
+	put("cgroup", "0::/a\n");
+	groups = find();
+	assert_int_equal(groups.count, 0);
+	assert_int_equal(groups.mounted, MOR_CGROUP_MEMORY);
+}
+
+static void test_first(void **state)
+{
+	struct mor_cgroups groups;
+
+	(void)state;
+	group("pids", "");
+	group("memory", "");
+	group("memory/inner", "");
+	put("mountinfo",
+	    "40 25 0:32 / %s/cpu rw - cgroup cgroup rw,cpu\n41 25 0:33 / %s/pids rw - cgroup cgroup rw,pids\n"
+	    "42 25 0:34 /docker/x %s/memory rw - cgroup cgroup rw,memory\n"
+	    "43 25 0:35 / %s/v2 rw - cgroup2 cgroup2 rw\n",
+	    top, top, top, top);
+	put("cgroup", "9:name=systemd:/\n8:pids:/\n4:memory:/docker/x/inner\n1:cpu:/\n0::/\n");
+	groups = find();
+	assert_int_equal(groups.count, 2);
+	expect_place(&groups, 0, 1, MOR_CGROUP_PIDS, "pids");
+	expect_place(&groups, 1, 1, MOR_CGROUP_MEMORY, "memory/inner");
+	assert_int_equal(mor_cgroup_held(&groups), MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY);
+	unlink(at("pids/tasks")); /* as if it were not ours */
+	groups = find();
+	assert_int_equal(mor_cgroup_held(&groups), MOR_CGROUP_MEMORY);
+	assert_int_equal(groups.mounted, MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY);
+}
+
+static void test_damaged(void **state)
+{
+	(void)state;
+	put("mountinfo", "36 25 - cgroup2\n - cgroup x\nx y z / /nowhere rw - cgroup2 cgroup2 rw\n");
+	put("cgroup", "0:\n:\n0::\n");
+	assert_int_equal(find().count, 0);
+	unlink(at("cgroup"));
+	assert_int_equal(find().count, 0);
+}
+
+static void test_loose(void **state)
+{
+	struct mor_policy p = MOR_POLICY_INIT;
+
+	(void)state;
+	assert_null(mor_cgroup_loose(&p, 0));
+	p.limits.threads = 5;
+	assert_non_null(strstr(mor_cgroup_loose(&p, 0), "threads is not enforced"));
+	assert_null(mor_cgroup_loose(&p, MOR_CGROUP_PIDS));
+	p.level = MOR_LEVEL_T0;
+	assert_null(mor_cgroup_loose(&p, 0));
+	p.limits.memory_bytes = 5;
+	assert_non_null(strstr(mor_cgroup_loose(&p, MOR_CGROUP_PIDS), "memory holds for each process"));
+	assert_null(mor_cgroup_loose(&p, MOR_CGROUP_MEMORY));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_second, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_nothing_handed_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
+		cmocka_unit_test(test_loose),
+	};
+
+	return mor_run_group("policy/cgroup", tests);
+}
