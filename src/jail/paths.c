@@ -37,8 +37,13 @@ static const char *const quiet_below[] = {
 	"/etc/selinux",
 	"/run/nscd",
 	"/run/systemd",
-	/* settings of the whole machine, which may hold a token or a password */
+	"/sys/kernel/mm",
+	/* settings of the whole machine: programs run without them, and some hold a token */
+	"/etc/dpkg",
+	"/etc/gdb",
 	"/etc/gitconfig",
+	"/etc/perl",
+	"/etc/vim",
 	"/etc/wgetrc",
 	"/etc/profile",
 	"/etc/profile.d",

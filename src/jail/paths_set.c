@@ -47,7 +47,7 @@ static const struct default_place always[] = {
 	{ "/proc/sys/vm/overcommit_memory", R }, { "/proc/sys/kernel/osrelease", R },
 	{ "/proc/sys/kernel/cap_last_cap", R }, { "/proc/sys/kernel/random/boot_id", R },
 	{ "/sys/devices/system/cpu", R }, { "/sys/devices/system/node", R },
-	{ "/sys/kernel/mm/transparent_hugepage", R }, { "/sys/kernel/mm/hugepages", R },
+	{ "/sys/kernel/mm/transparent_hugepage", R },
 	{ NULL, 0 },
 };
 static const struct default_place with_network[] = {
@@ -70,10 +70,10 @@ static const struct default_place with_spawn[] = {
 	{ "/usr/include", R }, { "/usr/share", R },
 	{ "/usr/share/doc", 0 }, { "/usr/share/common-licenses", 0 },
 	{ "/usr/local/include", R }, { "/usr/local/share", R },
-	{ "/etc/magic", R }, { "/etc/magic.mime", R }, { "/etc/manpath.config", R }, { "/etc/perl", R },
-	{ "/etc/vim", R }, { "/etc/gdb", R }, { "/etc/groff", R }, { "/etc/fonts", R }, { "/etc/terminfo", R },
+	{ "/etc/magic", R }, { "/etc/magic.mime", R }, { "/etc/manpath.config", R },
+	{ "/etc/groff", R }, { "/etc/fonts", R }, { "/etc/terminfo", R },
 	{ "/etc/lsb-release", R },
-	{ "/etc/dpkg", R }, { "/etc/java-8-openjdk", R }, { "/etc/java-11-openjdk", R },
+	{ "/etc/java-8-openjdk", R }, { "/etc/java-11-openjdk", R },
 	{ "/etc/java-17-openjdk", R }, { "/etc/java-21-openjdk", R }, { "/etc/java-25-openjdk", R },
 	{ NULL, 0 },
 };
