@@ -291,6 +291,8 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 	r = take_arguments(run, err);
 	if (r == 0)
 		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err);
+	if (r == 0)
+		r = mor_runner_cap_greeting(&run->runner, run->typed, argv, err);
 	if (r < 0)
 		return r;
 	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);

@@ -42,6 +42,11 @@ void mor_runner_close(struct mor_runner *runner);
 /* Adds one setting from key and value: "limits.session=", "0". Call it before plugins are made. */
 int mor_runner_set(struct mor_runner *runner, const char *key, const char *value, mortise_error *err);
 
+/* --timeout without a method limits the greeting too, where neither file nor option gives that its own limit.
+ * Call it before plugins are made. */
+int mor_runner_cap_greeting(struct mor_runner *runner, const char *path, const char *const *argv,
+			    mortise_error *err);
+
 /* Reads a plugin's manifest with these options, before a host has the plugin. Free it with
  * mor_manifest_free(). */
 int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv,

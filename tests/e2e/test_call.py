@@ -254,6 +254,14 @@ class Failures(Case):
             self.fails(6, "timeout", "call", "--json", "-t", "300ms", ECHO, "hang").json["exit_code"], 6
         )
 
+    def test_timeout_of_a_greeting(self):
+        mute = ("--", "/bin/sleep", "60")
+        done = self.fails(6, "timeout", "call", "-d", "gassist", "-t", "300ms", "x", *mute)
+        self.assertIn('no reply to "initialize" in 300 ms', done.err)
+        own = ("--timeout", "initialize=400ms", "x", *mute)
+        done = self.fails(6, "timeout", "call", "-d", "gassist", "-t", "300ms", *own)
+        self.assertIn('no reply to "initialize" in 400 ms', done.err)
+
     def test_timeout_of_one_that_never_spoke(self):
         mute = (
             "it has sent no message at all: does it speak plain (--dialect, --framing), and flush its stdout?"
