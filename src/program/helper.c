@@ -19,6 +19,14 @@ struct own_file {
 	bool is_program;     /* a static program, not the shared library */
 };
 
+/* A program that came with it. */
+struct companion {
+	char path[PATH_MAX];
+	struct own_file own;
+	uid_t owner; /* of our own file */
+	bool found;
+};
+
 /* The file mapped at `address`, by the kernel's name. */
 static bool find_mapped(const void *address, char out[PATH_MAX])
 {
@@ -70,71 +78,63 @@ static bool find_own_file(struct own_file *ret)
 	return find_mapped(&here, ret->path);
 }
 
-/* `place`: relative to the directory of our own file, or absolute if the layout has no common prefix. */
+/* `place`: relative to the directory of our own file, or absolute if the layout has no common prefix. Links in
+ * it stay: each directory that holds one must be checked. */
 static void find_installed(const struct own_file *own, int dir_len, const char *name, char out[PATH_MAX])
 {
 	const char *place = own->is_program ? MORTISE_HELPERS_FROM_BIN : MORTISE_HELPERS_FROM_LIB;
-	char plain[PATH_MAX];
 
 	if (place[0] == '/')
-		snprintf(out, PATH_MAX, "%s/%s", place, name);
-	else
-		snprintf(out, PATH_MAX, "%.*s/%s/%s", dir_len, own->path, place, name);
-	if (realpath(out, plain))
-		memcpy(out, plain, strlen(plain) + 1);
+		dir_len = 0;
+	for (; strncmp(place, "../", 3) == 0; place += 3) /* our own path has no links */
+		while (dir_len > 0 && own->path[--dir_len] != '/')
+			;
+	snprintf(out, PATH_MAX, "%.*s/%s/%s", dir_len, own->path, place + (place[0] == '/'), name);
 }
 
-/* false: it cannot be found out. *ret_keeper: the owner of the running code. beside: its directory, searched
- * first. */
-static bool find_place(const char *name, char out[PATH_MAX], char beside[PATH_MAX], uid_t *ret_keeper)
+static void find_companion(struct companion *ret, const char *name)
 {
-	struct own_file own;
 	struct stat st;
 	int dir_len;
 
-	if (!find_own_file(&own))
-		return false;
-	*ret_keeper = stat(own.path, &st) == 0 ? st.st_uid : 0;
-	dir_len = (int)(strrchr(own.path, '/') - own.path);
-	snprintf(beside, PATH_MAX, "%.*s", dir_len, own.path);
-	snprintf(out, PATH_MAX, "%.*s/%s", dir_len, own.path, name);
-	if (access(out, F_OK) < 0)
-		find_installed(&own, dir_len, name, out);
-	return true;
+	snprintf(ret->path, PATH_MAX, "%s", name);
+	ret->found = find_own_file(&ret->own);
+	if (!ret->found)
+		return;
+	ret->owner = stat(ret->own.path, &st) == 0 ? st.st_uid : 0;
+	dir_len = (int)(strrchr(ret->own.path, '/') - ret->own.path);
+	snprintf(ret->path, PATH_MAX, "%.*s/%s", dir_len, ret->own.path, name);
+	if (access(ret->path, F_OK) < 0)
+		find_installed(&ret->own, dir_len, name, ret->path);
 }
 
-static void judge_place(bool found, const char *path, uid_t keeper, char fault[MOR_PROGRAM_FAULT])
+static void judge_companion(const struct companion *one, char fault[MOR_PROGRAM_FAULT])
 {
-	if (found)
-		mor_file_is_ours(path, keeper, fault);
+	struct mor_running_code code = { one->own.path, one->owner };
+
+	if (one->found)
+		mor_file_is_ours(one->path, &code, fault);
 	else
 		snprintf(fault, MOR_PROGRAM_FAULT, "it is not known where this library is: mount /proc");
 }
 
 const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT])
 {
-	char beside[PATH_MAX];
-	uid_t keeper = 0;
-	bool found;
+	struct companion one;
 
-	snprintf(path, PATH_MAX, "%s", name);
-	found = find_place(name, path, beside, &keeper);
-	judge_place(found, path, keeper, fault);
+	find_companion(&one, name);
+	judge_companion(&one, fault);
+	memcpy(path, one.path, PATH_MAX);
 	return path;
 }
 
 /* ---- mortise-jail, searched once ---- */
 
-static struct {
-	char path[PATH_MAX];
-	char beside[PATH_MAX]; /* the directory of our own file */
-	uid_t keeper;
-	bool found;
-} jail = { .path = "mortise-jail" };
+static struct companion jail;
 
 static void find_jail(void)
 {
-	jail.found = find_place("mortise-jail", jail.path, jail.beside, &jail.keeper);
+	find_companion(&jail, "mortise-jail");
 }
 
 const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT])
@@ -145,19 +145,19 @@ const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT])
 	if (asked)
 		return asked;
 	pthread_once(&once, find_jail);
-	judge_place(jail.found, jail.path, jail.keeper, fault);
+	judge_companion(&jail, fault);
 	return jail.path;
 }
 
 const char *mor_helper_missing(const char *asked, char hint[static MOR_HELPER_HINT])
 {
 	enum { SHOWN = 60 };
-	size_t len = strlen(jail.beside);
-	bool cut = len > SHOWN;
+	const char *own = jail.own.path, *slash = strrchr(own, '/');
+	int len = slash ? (int)(slash - own) : 0, cut = len > SHOWN ? len - SHOWN : 0;
 
 	hint[0] = '\0';
 	if (!asked)
-		snprintf(hint, MOR_HELPER_HINT, ", nor in %s%s; install it, or name it in jail_helper",
-			 cut ? "..." : "", jail.beside + (cut ? len - SHOWN : 0));
+		snprintf(hint, MOR_HELPER_HINT, ", nor in %s%.*s; install it, or name it in jail_helper",
+			 cut ? "..." : "", len - cut, own + cut);
 	return hint;
 }

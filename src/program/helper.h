@@ -28,8 +28,15 @@ const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT]);
 enum { MOR_HELPER_HINT = 128 };
 const char *mor_helper_missing(const char *asked, char hint[static MOR_HELPER_HINT]);
 
-/* Checks that only we, root and `keeper` (the owner of the running code) can write or replace the file. A
- * missing file is fine: opening it will fail. */
-bool mor_file_is_ours(const char *path, uid_t keeper, char fault[MOR_PROGRAM_FAULT]);
+/* The code that runs. Who owns it, or a directory on the way to it, decides already what this process does. */
+struct mor_running_code {
+	const char *path; /* of its file: absolute, links resolved; "": not known */
+	uid_t owner;
+};
+
+/* Checks that only we, root and the owner of `code` can write or replace the file; each directory from / to it
+ * is looked at. If so, the name stays the name of that file. `path` is absolute. A missing file is fine:
+ * opening it will fail. */
+bool mor_file_is_ours(const char *path, const struct mor_running_code *code, char fault[MOR_PROGRAM_FAULT]);
 
 #endif

@@ -69,7 +69,7 @@ class Tree(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="own ", dir=self.top))
         self.addCleanup(shutil.rmtree, self.dir)
-        self.dir.chmod(0o777)
+        self.dir.chmod(0o1777)  # anybody may make a tree here, and nobody can replace another's
 
     def users(self):
         """Whom a test can be: us and, if we are root, an ordinary user."""

@@ -175,6 +175,41 @@ class Refused(Helper):
             done.stderr,
         )
 
+    def test_directories_above_that_others_can_write(self):
+        """There they could replace the whole directory, between our look at it and the start."""
+        for path in (self.prefix / "libexec", self.prefix, self.prefix.parent):
+            self.mode(path, 0o777)
+            self.refused(f"everybody can write a directory above it: chmod o-w {path}")
+            done = self.run_as(None, self.mortise, "explain", "yams")
+            self.assertIn("cannot be run: everybody can write a directory above it", done.stderr)
+            path.chmod(0o1777)
+            self.assertEqual(self.call().stdout, HELLO)  # sticky: only we can replace what is ours
+            path.chmod(0o755)
+
+    def test_a_group_that_can_write(self):
+        """Even the user's own: another user can have it as the first group."""
+        if os.geteuid() == 0:
+            for path in (self.jail, self.helpers, self.prefix / "libexec"):
+                os.chown(path, 0, NOBODY)
+                self.addCleanup(os.chown, path, 0, 0)
+        self.mode(self.jail, 0o775)
+        self.refused("others can write it (group ")
+        self.mode(self.helpers, 0o775)
+        self.refused("others can write its directory (group ")
+        self.mode(self.prefix / "libexec", 0o775)
+        self.refused("others can write a directory above it (group ")
+
+    def test_link_to_another_place(self):
+        """The helper's directory is moved, and a link leads to it."""
+        place = self.prefix / "libexec"
+        elsewhere = self.dir / "elsewhere"
+        place.rename(elsewhere)
+        place.symlink_to(elsewhere)
+        self.addCleanup(lambda: (place.unlink(), elsewhere.rename(place)))
+        self.assertEqual(self.call().stdout, HELLO)
+        self.mode(elsewhere, 0o777)
+        self.refused(f"everybody can write a directory above it: chmod o-w {elsewhere}")
+
     def test_doctor_says_it(self):
         self.mode(self.jail, 0o777)
         told = json.loads(self.run_as(None, self.mortise, "doctor", "--json").stdout)
