@@ -136,7 +136,8 @@ enum mortise_event_type {
 				    and the end of its work (kythe: "done") */
 	MORTISE_EVENT_LOG,     /* level, text: a log message of the dialect */
 	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on; method: if the
-				    plugin reports its own health, the method that asked for it, else NULL */
+				    plugin reports its own health, the method that asked for it, else NULL;
+				    count: 1 if it is about what the plugin may do, else 0 */
 	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not; method: as in WARNING           */
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
 	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over;

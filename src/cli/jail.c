@@ -20,8 +20,8 @@
 
 struct jail_args {
 	const char *workspace, *plugin_dir, *scratch, *level;
-	bool write, undo, spawn, pidns;
-	struct mor_text_list network, read, limit, env;
+	bool write, git, undo, spawn, pidns;
+	struct mor_text_list unprotect, network, read, limit, env;
 	uint32_t landlock_abi;
 	struct mor_common_args common;
 };
@@ -29,8 +29,14 @@ struct jail_args {
 #define FIELD(name) offsetof(struct jail_args, name)
 static const struct mor_option jail_options[] = {
 	{ "workspace", 'w', "DIR", "directory that it may read", MOR_OPT_TEXT, FIELD(workspace), NULL },
-	{ "write", 0, NULL, "it may write there too, except .git/hooks and .git/config", MOR_OPT_FLAG,
+	{ "write", 0, NULL,
+	  "it may write there too, except git directories and files that tools run by themselves", MOR_OPT_FLAG,
 	  FIELD(write), NULL },
+	{ "git", 0, NULL, "with --write: it may commit to git repositories there", MOR_OPT_FLAG, FIELD(git),
+	  NULL },
+	{ "unprotect", 0, "NAME",
+	  "with --write: it may write NAME (.vscode, .envrc, .git ...); may be repeated", MOR_OPT_LIST,
+	  FIELD(unprotect), NULL },
 	{ "undo", 0, NULL, "undo what it wrote there if it fails", MOR_OPT_FLAG, FIELD(undo), NULL },
 	{ "network", 0, "[=HOST:PORT,...]",
 	  "it may connect to these places; without a list: use all of the network; may be repeated",
@@ -135,6 +141,9 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 
 	if (args->write && !args->workspace)
 		return mor_fail(pairs->err, MORTISE_EINVAL, "--write needs --workspace DIR");
+	if ((args->git || args->unprotect.count) && !args->write)
+		return mor_fail(pairs->err, MORTISE_EINVAL, "--%s needs --workspace DIR and --write",
+				args->git ? "git" : "unprotect");
 	if (args->undo && !args->write)
 		return mor_fail(pairs->err, MORTISE_EINVAL, "--undo needs --workspace DIR and --write");
 	if ((r = add_pair(pairs, "level", args->level ? args->level : "auto")) < 0 ||
@@ -142,11 +151,13 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 	    (r = add_path(pairs, "plugin-dir", "plugin_dir", args->plugin_dir)) < 0 ||
 	    (r = add_path(pairs, "scratch", "scratch", args->scratch)) < 0 ||
 	    (r = add_flag(pairs, "workspace_write", args->write)) < 0 ||
-	    (r = add_network(pairs, &args->network)) < 0 || (r = add_flag(pairs, "spawn", args->spawn)) < 0 ||
-	    (r = add_flag(pairs, "pidns", args->pidns)) < 0)
+	    (r = add_flag(pairs, "git", args->git)) < 0 || (r = add_network(pairs, &args->network)) < 0 ||
+	    (r = add_flag(pairs, "spawn", args->spawn)) < 0 || (r = add_flag(pairs, "pidns", args->pidns)) < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < args->read.count; i++)
 		r = add_path(pairs, "read", "read", args->read.item[i]);
+	for (size_t i = 0; r == 0 && i < args->unprotect.count; i++)
+		r = add_pair(pairs, "unprotect", args->unprotect.item[i]);
 	for (size_t i = 0; r == 0 && i < args->limit.count; i++)
 		r = add_limit(pairs, args->limit.item[i]);
 	return r;

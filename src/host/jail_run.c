@@ -77,6 +77,8 @@ static int read_policy(struct jail_run *run)
 		r = mor_policy_finish(&run->policy, true, &why);
 	if (r < 0)
 		return mor_fail(run->err, r == MORTISE_EMANIFEST ? MORTISE_EINVAL : r, "%s", why.text);
+	if (mor_sandbox_protect_user(&run->policy) < 0)
+		return mor_fail_memory(run->err);
 	run->policy.source = MOR_POLICY_OF_COMMAND;
 	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
 	return 0;

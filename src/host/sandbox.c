@@ -10,6 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
+#include "base/xdg.h"
 #include "policy/cgroup.h"
 #include "program/resolve.h"
 
@@ -130,6 +132,63 @@ static int fill_places(const struct mor_manifest *m, struct mor_policy *policy)
 	return r < 0 ? r : grant_script(m, policy);
 }
 
+/* ---- what it must not change although it may write the workspace ---- */
+
+/* Takes `path`. */
+static int protect_file(char ***list, char *path)
+{
+	return mor_texts_push(list, path) < 0 ? MORTISE_ENOMEM : 0;
+}
+
+int mor_sandbox_protect_user(struct mor_policy *policy)
+{
+	static const struct {
+		enum mor_xdg xdg;
+		const char *name;
+	} places[] = { { MOR_XDG_CONFIG, "mortise" }, { MOR_XDG_STATE, "mortise/approvals" } };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(places) / sizeof(*places); i++) {
+		char *path = NULL;
+
+		r = mor_xdg_path(places[i].xdg, NULL, &path, "%s", places[i].name);
+		if (r == 0)
+			r = protect_file(&policy->policy_files, path);
+		if (r == MORTISE_ENOTFOUND) /* no HOME, so there are none */
+			r = 0;
+	}
+	return r;
+}
+
+/* Files that a manifest's command names. Of a command that was typed only program and script count: what else
+ * is named there is what the user wants it to work on. */
+static int protect_command(const struct mor_manifest *m, struct mor_policy *policy)
+{
+	int r = 0;
+
+	for (char **arg = m->argv; r == 0 && m->dir && arg && *arg; arg++) {
+		MOR_CLEAN_TEXT char *path = mor_path_join(m->cwd ? m->cwd : m->dir, *arg);
+		char real[PATH_MAX];
+
+		if (!path)
+			r = MORTISE_ENOMEM;
+		else if (mor_path_is_file(path) && realpath(path, real))
+			r = protect_file(&policy->command_files, mor_strdup(real));
+	}
+	return r;
+}
+
+static int protect_sources(const struct mor_manifest *m, struct mor_policy *policy)
+{
+	int r = m->file ? protect_file(&policy->policy_files, mor_path_absolute(m->file)) : 0;
+
+	if (r == 0 && m->dir)
+		r = protect_file(&policy->policy_files, mor_path_join(m->dir, "mortise.toml"));
+	if (r == 0)
+		r = mor_sandbox_protect_user(policy);
+	return r == 0 ? protect_command(m, policy) : r;
+}
+
 bool mor_sandbox_hides_modules(const struct mor_policy *policy, const char *const *argv, const char *cwd)
 {
 	size_t at = mor_manifest_script(argv);
@@ -208,6 +267,8 @@ int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *r
 	}
 	if (r == 0 && (r = mor_policy_finish(&policy, confined, err)) == 0) {
 		r = fill_places(m, &policy);
+		if (r == 0)
+			r = protect_sources(m, &policy);
 		if (r == 0)
 			r = warn_all(m, &policy);
 		if (r < 0)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
+#include "host/embedder.h"
 #include "host/host.h"
 #include "host/life.h"
 #include "host/plugin.h"
@@ -115,6 +116,19 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 	return error->code;
 }
 
+static void warn_of_own_code(mortise_plugin *plugin)
+{
+	char text[600];
+
+	if (!mor_policy_writes_own_code(&plugin->policy))
+		return;
+	snprintf(text, sizeof(text),
+		 "it can change its own code, because it may write %.300s; protected are its manifest, "
+		 "mortise.toml and the files that its command names",
+		 plugin->policy.workspace);
+	mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING, .text = text, .count = 1 });
+}
+
 static int make_process(mortise_plugin *plugin, mortise_error *err)
 {
 	mortise_host *host = plugin->host;
@@ -141,6 +155,8 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_timer_stop(&plugin->restart_timer);
 	mor_life_begin(plugin);
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
+	if (!plugin->gone && plugin->state == MORTISE_STARTING)
+		warn_of_own_code(plugin);
 	/* The callback may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started",

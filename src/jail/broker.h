@@ -193,6 +193,10 @@ void mor_name_own(const struct mor_syscall *call, char where[PATH_MAX]);
 int mor_handle_raw(const struct mor_syscall *call, int fd, char where[PATH_MAX]);
 /* The canonical name of one of our handles; the caller's own files become /proc/self. 0 or -errno. */
 int mor_handle_name(const struct mor_syscall *call, int fd, char where[PATH_MAX]);
+/* broker_tree.c: may a directory be moved, for all that is in it? 0, -errno, MOR_BROKER_VIOLATION. */
+int mor_found_judge_tree(struct mor_syscall *call, const struct mor_found *found);
+/* A directory in a writable workspace that is not empty: to remove it fails by itself, and git tries that. */
+bool mor_found_is_full(const struct mor_syscall *call, const struct mor_found *found);
 /* After a failed look-up: a missing file is only missing, but a closed directory outside the rules is a
  * violation. */
 int mor_find_failed(struct mor_syscall *call, int dirfd, const char *path, bool write, int error);

@@ -27,11 +27,23 @@ static int find_name(struct mor_syscall *call, int dirfd, uint64_t address, stru
 							   status;
 }
 
-static bool present(const struct mor_found *found)
+/* S_IFREG and the like; 0: there is nothing of that name. */
+static mode_t type_of(const struct mor_found *found)
 {
 	struct stat st;
 
-	return fstatat(found->parent, found->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(found->parent, found->name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
+}
+
+static bool present(const struct mor_found *found)
+{
+	return type_of(found) != 0;
+}
+
+/* A thing of this type gets a name. */
+static enum mor_write_kind placing(mode_t type)
+{
+	return type == S_IFLNK || type == S_IFDIR ? MOR_WRITE_GRAFT : MOR_WRITE_PLACE;
 }
 
 /* ---- making ---- */
@@ -127,7 +139,7 @@ static int make_symlink(struct mor_syscall *call, uint64_t target, int dirfd, ui
 	status = find_name(call, dirfd, address, &found);
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status;
-	status = judge_name(call, &found, MOR_WRITE_PLACE);
+	status = judge_name(call, &found, placing(S_IFLNK));
 	if (status == 0)
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0)
@@ -183,6 +195,8 @@ static int remove_name(struct mor_syscall *call, int dirfd, uint64_t address, in
 		status = -ENOENT;
 	else if (found.slash && !(flags & AT_REMOVEDIR))
 		status = -ENOTDIR;
+	else if (flags & AT_REMOVEDIR && mor_found_is_full(call, &found))
+		status = -ENOTEMPTY;
 	else
 		status = judge_name(call, &found, MOR_WRITE_REMOVE);
 	if (status == 0)
@@ -236,17 +250,33 @@ static int move_found(struct mor_syscall *call, const struct mor_found *from, co
 	return 0;
 }
 
+/* One of the two ways of a move: a thing of this type from here to there. */
+static int judge_way(struct mor_syscall *call, const struct mor_found *from, mode_t type,
+		     const struct mor_found *to)
+{
+	int status = judge_name(call, to, placing(type));
+
+	if (status < 0 || type != S_IFDIR)
+		return status;
+	return mor_paths_together(call->broker->paths, from->where, to->where) ?
+		       mor_found_judge_tree(call, from) :
+		       -EXDEV;
+}
+
 /* Both ends must be writable, and neither may contain a protected name: moving .git would move its hooks. */
 static int move(struct mor_syscall *call, const struct mor_found *from, const struct mor_found *to,
 		unsigned flags)
 {
+	mode_t type = type_of(from), other = type_of(to);
 	int status;
 
-	if (!present(from))
+	if (!type)
 		return -ENOENT;
 	status = judge_name(call, from, MOR_WRITE_PLACE);
 	if (status == 0)
-		status = judge_name(call, to, MOR_WRITE_PLACE);
+		status = judge_way(call, from, type, to);
+	if (status == 0 && flags & RENAME_EXCHANGE && other)
+		status = judge_way(call, to, other, from);
 	return status < 0 ? status : move_found(call, from, to, flags);
 }
 
@@ -320,7 +350,7 @@ static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_addr
 	if (status == 0)
 		status = find_name(call, to_dir, to_address, &to);
 	if (status == 0) {
-		status = judge_name(call, &to, MOR_WRITE_PLACE);
+		status = judge_name(call, &to, placing(from.st.st_mode & S_IFMT));
 		if (status == 0 && mor_undo_covers(call->broker->undo, from.where) !=
 					   mor_undo_covers(call->broker->undo, to.where))
 			status = -EXDEV; /* like between two file systems: otherwise it could be changed

@@ -154,12 +154,27 @@ static int add_asked(const struct mor_plan *plan)
 		const struct mor_op_path *rule = mor_plan_payload(op);
 
 		status = mor_paths_add(&mor_t0.paths, rule->path, rule->access,
-				       rule->flags == MOR_PATH_WORKSPACE ? MOR_PATH_WORKSPACE : MOR_PATH_ASKED);
+				       rule->flags & MOR_OP_PATH_WORKSPACE ? MOR_PATH_WORKSPACE :
+									     MOR_PATH_ASKED);
 	}
-	mor_paths_sort(&mor_t0.paths); /* protected paths are in the workspace: this finds that rule */
+	return status;
+}
+
+static int add_protected(const struct mor_plan *plan)
+{
+	struct mor_protects *protects = &mor_t0.paths.protects;
+	int status = 0;
+
+	protects->commits = plan->level.flags & MOR_JAIL_COMMITS;
+	protects->lenient = plan->level.flags & MOR_JAIL_LENIENT;
 	for (const struct mor_plan_op *op = NULL;
-	     status == 0 && (op = mor_plan_next(plan, MOR_OP_PROTECT, op));)
-		status = mor_paths_protect(&mor_t0.paths, mor_plan_payload(op));
+	     status == 0 && (op = mor_plan_next(plan, MOR_OP_PROTECT, op));) {
+		const struct mor_op_protect *what = mor_plan_payload(op);
+
+		status = what->text[0] == '/' ?
+				 mor_protect_path(protects, what->text, (enum mor_protect_why)what->why) :
+				 mor_protect_name(protects, what->text, (enum mor_protect_why)what->why);
+	}
 	return status;
 }
 
@@ -169,7 +184,7 @@ static int prepare_undo(const struct mor_plan *plan)
 	int status = plan->undo ? mor_undo_begin(&mor_t0.undo, plan->undo) : 0;
 
 	if (status == 0 && mor_undo_covers(plan->undo ? &mor_t0.undo : NULL, plan->undo))
-		status = mor_paths_protect(&mor_t0.paths, plan->undo);
+		status = mor_protect_path(&mor_t0.paths.protects, plan->undo, MOR_PROTECT_UNDO);
 	return status;
 }
 
@@ -185,6 +200,8 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	status = mor_paths_add_defaults(&mor_t0.paths, flags & MOR_JAIL_NETWORK, flags & MOR_JAIL_SPAWN);
 	if (status == 0)
 		status = add_asked(plan);
+	if (status == 0)
+		status = add_protected(plan);
 	if (status < 0)
 		return failed(failure, status, "cannot take up the rules on files");
 	status = prepare_undo(plan);

@@ -23,23 +23,46 @@
 #include "base/path.h"
 #include "jail/guard.h"
 
-/* The length of the writable rule's path that the name lies strictly below; 0: none. Sorted: the longest
- * comes first. */
+/* The length of the path of the writable rule that the name lies in; 0: none. Sorted: the
+ * longest comes first. */
 static size_t writable_above(const struct mor_paths *paths, const char *name)
 {
+	size_t len = strlen(name);
+
 	for (size_t i = 0; i < paths->count; i++) {
 		const struct mor_path_rule *rule = &paths->rules[i];
 
-		if (mor_path_is_within(name, rule->path, rule->len))
-			return rule->access & MOR_MAY_WRITE && name[rule->len] ? rule->len : 0;
+		if (rule->len < len && mor_path_is_within(name, rule->path, rule->len))
+			return rule->access & MOR_MAY_WRITE ? rule->len : 0;
 	}
 	return 0;
 }
 
+/* All that could have to stay in its place, in one list: what is protected, then what has a rule of its own.
+ * NULL: there are no more; "": this one need not be held. */
+static const char *nth(const struct mor_paths *paths, size_t n)
+{
+	const struct mor_protects *protects = &paths->protects;
+	bool held;
+
+	if (n >= protects->count + paths->count)
+		return NULL;
+	if (n < protects->count) {
+		held = mor_protect_is_whole(protects, &protects->list[n]) &&
+		       writable_above(paths, protects->list[n].text);
+		return held ? protects->list[n].text : "";
+	}
+	n -= protects->count;
+	held = !(paths->rules[n].access & MOR_MAY_WRITE) && writable_above(paths, paths->rules[n].path);
+	return held ? paths->rules[n].path : "";
+}
+
 static bool any(const struct mor_paths *paths)
 {
-	for (size_t i = 0; i < paths->protect_count; i++)
-		if (writable_above(paths, paths->protects[i]))
+	const char *name;
+
+	for (size_t i = 0; (name = nth(paths, i)); i++)
+		if (*name)
 			return true;
 	return false;
 }
@@ -68,8 +91,7 @@ static int pin(const char *name)
 static bool pinned_before(const struct mor_paths *paths, size_t before, const char *name, size_t len)
 {
 	for (size_t i = 0; i < before; i++)
-		if (mor_path_is_within(paths->protects[i], name, len) &&
-		    writable_above(paths, paths->protects[i]))
+		if (mor_path_is_within(nth(paths, i), name, len))
 			return true;
 	return false;
 }
@@ -77,11 +99,11 @@ static bool pinned_before(const struct mor_paths *paths, size_t before, const ch
 /* From the workspace down to the name. */
 static int pin_all(const struct mor_paths *paths, size_t which)
 {
-	const char *name = paths->protects[which];
+	const char *name = nth(paths, which);
 	char part[PATH_MAX];
 	int status = 0;
 
-	for (size_t at = writable_above(paths, name) + 1; at > 1 && status == 0; at++) {
+	for (size_t at = writable_above(paths, name) + 1; *name && status == 0; at++) {
 		if (name[at] && name[at] != '/')
 			continue;
 		memcpy(part, name, at);
@@ -107,9 +129,8 @@ int mor_hold_protected(const struct mor_paths *paths, struct mor_setup_failure *
 				      "level t1: the kernel refuses a mount namespace to the guardian");
 	if (mor_users_map(uid, gid, failure) < 0)
 		return -1;
-	for (size_t i = 0; status == 0 && i < paths->protect_count; i++)
-		if (writable_above(paths, paths->protects[i]))
-			status = pin_all(paths, i);
+	for (size_t i = 0; status == 0 && nth(paths, i); i++)
+		status = pin_all(paths, i);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status,
 				      "level t1: the kernel refuses to hold a protected path");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps protected paths in their place at level t1, even if the broker is wrong. */
+/* Keeps protected paths, and what has a rule of its own in a writable directory, in their place at level t1,
+ * even if the broker is wrong. */
 #ifndef MOR_JAIL_HOLD_H
 #define MOR_JAIL_HOLD_H
 

@@ -149,7 +149,7 @@ static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigne
 		old = find_rule(paths, name, rule.len);
 		if (old) {
 			old->access |= rule.access;
-			if (rule.origin != MOR_PATH_DEFAULT)
+			if (rule.origin != MOR_PATH_DEFAULT && old->origin != MOR_PATH_WORKSPACE)
 				old->origin = rule.origin;
 			close(fd);
 			return 0;
@@ -206,13 +206,7 @@ static struct mor_path_rule *rule_for(const struct mor_paths *paths, const char 
 	return NULL;
 }
 
-static int add_protect(struct mor_paths *paths, const char *name, size_t len)
-{
-	return add_text(&paths->protects, &paths->protect_count, name, len);
-}
-
-/* The true name of a path, or of its nearest existing parent with the missing rest appended. */
-static int canonical(const char *path, char name[PATH_MAX])
+int mor_paths_canonical(const char *path, char name[PATH_MAX])
 {
 	char head[PATH_MAX];
 	size_t len = strlen(path), got;
@@ -247,7 +241,7 @@ int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access
 				      .fd = -1 };
 	const struct mor_path_rule *old;
 	char name[PATH_MAX];
-	int status = canonical(path, name);
+	int status = mor_paths_canonical(path, name);
 
 	if (status < 0)
 		return status;
@@ -261,33 +255,6 @@ int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access
 	if (status < 0) {
 		mor_free(rule.path);
 		mor_free(rule.text);
-	}
-	return status;
-}
-
-int mor_paths_protect(struct mor_paths *paths, const char *path)
-{
-	char name[PATH_MAX], parent[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	int status = canonical(path, name);
-
-	if (status == 0) {
-		struct mor_path_rule *rule = rule_for(paths, name);
-
-		if (rule && rule->origin == MOR_PATH_ASKED)
-			rule->origin = MOR_PATH_WORKSPACE;
-		status = add_protect(paths, name, strlen(name));
-	}
-	if (status < 0 || slash == path || (size_t)(slash - path) >= sizeof(parent))
-		return status;
-	/* A link of that name must not be replaced either: so the name below its real parent is protected
-	 * too. */
-	memcpy(parent, path, (size_t)(slash - path));
-	parent[slash - path] = 0;
-	status = canonical(parent, name);
-	if (status == 0 && strlen(name) + strlen(slash) < sizeof(name)) {
-		memcpy(name + strlen(name), slash, strlen(slash) + 1);
-		status = add_protect(paths, name, strlen(name));
 	}
 	return status;
 }
@@ -388,13 +355,11 @@ void mor_paths_fini(struct mor_paths *paths)
 	mor_paths_close(paths, false);
 	for (size_t i = 0; i < paths->count; i++)
 		free_rule(&paths->rules[i]);
-	for (size_t i = 0; i < paths->protect_count; i++)
-		mor_free(paths->protects[i]);
+	mor_protect_fini(&paths->protects);
 	for (size_t i = 0; i < paths->alias_count; i++)
 		mor_free(paths->aliases[i]);
 	mor_free(paths->aliases);
 	mor_free(paths->rules);
-	mor_free(paths->protects);
 	*paths = (struct mor_paths){ 0 };
 }
 
@@ -503,20 +468,54 @@ struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *n
 	return violation("not among the programs it may run");
 }
 
-/* In a parent of a protected name only directories may be made: a link or file called .git would lead to
- * another place. */
-static bool is_protected(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
+/* What lies below a writable directory and has a rule of its own: it stays where it is. */
+static enum mor_protect_why judge_rules(const struct mor_paths *paths, const struct mor_path_rule *rule,
+					const char *name, enum mor_write_kind kind)
 {
-	size_t len = strlen(name);
+	for (size_t i = 0; rule->outer && i < paths->count && paths->rules[i].len > rule->len; i++) {
+		const struct mor_path_rule *inner = &paths->rules[i];
+		enum mor_place place = mor_protect_compare(name, rule->len, inner->path);
 
-	for (size_t i = 0; i < paths->protect_count; i++) {
-		if (mor_path_is_within(name, paths->protects[i], strlen(paths->protects[i])))
-			return true;
-		if ((kind == MOR_WRITE_PLACE || kind == MOR_WRITE_CONTENT) &&
-		    mor_path_is_within(paths->protects[i], name, len))
-			return true;
+		/* Within it by another spelling of its name; else its own rule would judge. */
+		if (place == MOR_PLACE_WITHIN && !(inner->access & W))
+			return MOR_PROTECT_READ;
+		if (place == MOR_PLACE_ABOVE && mor_protect_replaces(kind))
+			return MOR_PROTECT_BELOW;
 	}
-	return false;
+	return MOR_PROTECT_NOT;
+}
+
+static struct mor_ruling refuse_protected(const struct mor_protects *protects, enum mor_protect_why why)
+{
+	static const char *const rules[] = {
+		[MOR_PROTECT_ASKED] = "no write to a protected path",
+		[MOR_PROTECT_POLICY] = "no write to a protected path: its permissions come from it",
+		[MOR_PROTECT_CODE] = "no write to a protected path: it is its own code",
+		[MOR_PROTECT_READ] = MOR_RULE_WRITE,
+		[MOR_PROTECT_GIT] = MOR_RULE_GIT,
+		[MOR_PROTECT_GIT_RUNS] = "no write to a protected path: git runs or obeys it",
+		[MOR_PROTECT_TOOL] = MOR_RULE_TOOL,
+		[MOR_PROTECT_UNDO] = "no write to a protected path",
+		[MOR_PROTECT_BELOW] = "no write to a protected path: it lies below",
+	};
+	/* Announced from the beginning, and no honest plugin needs them. */
+	bool announced = why == MOR_PROTECT_ASKED || why == MOR_PROTECT_GIT_RUNS || why == MOR_PROTECT_UNDO;
+
+	if (protects->lenient && !announced)
+		return quiet(EACCES);
+	return violation(rules[why]);
+}
+
+/* `rule` allows to write. */
+static struct mor_ruling judge_protected(const struct mor_paths *paths, const struct mor_path_rule *rule,
+					 const char *name, enum mor_write_kind kind)
+{
+	enum mor_protect_why why = judge_rules(paths, rule, name, kind);
+
+	if (why == MOR_PROTECT_NOT)
+		why = mor_protect_find(&paths->protects, name, rule->len, rule->origin == MOR_PATH_WORKSPACE,
+				       kind);
+	return why == MOR_PROTECT_NOT ? perform() : refuse_protected(&paths->protects, why);
 }
 
 /* Python's caches: it works without them. A thread's name: cosmetic. What a core file would hold:
@@ -543,7 +542,7 @@ struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *nam
 		/* A rule's own directory may be filled, but not moved or removed. */
 		if (kind > MOR_WRITE_INSIDE && rule->len == strlen(name))
 			return violation("no write to the root of a rule");
-		return is_protected(paths, name, kind) ? violation("no write to a protected path") : perform();
+		return judge_protected(paths, rule, name, kind);
 	}
 	if (strcmp(name, "/dev/tty") == 0)
 		return quiet(ENXIO);
@@ -554,4 +553,16 @@ struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *nam
 	if (rule && rule->origin == MOR_PATH_WORKSPACE)
 		return violation(MOR_RULE_WORKSPACE_WRITE);
 	return violation(MOR_RULE_WRITE);
+}
+
+bool mor_paths_together(const struct mor_paths *paths, const char *a, const char *b)
+{
+	return rule_for(paths, a) == rule_for(paths, b);
+}
+
+bool mor_paths_searched(const struct mor_paths *paths, const char *name)
+{
+	const struct mor_path_rule *rule = rule_for(paths, name);
+
+	return rule && rule->origin == MOR_PATH_WORKSPACE && paths->protects.count;
 }

@@ -7,12 +7,14 @@
 #ifndef MOR_JAIL_PATHS_H
 #define MOR_JAIL_PATHS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "jail/landlock.h"
+#include "jail/protect.h"
 #include "policy/plan.h"
 
 /* struct mor_op_path.flags, and the source of a rule. */
@@ -45,8 +47,7 @@ struct mor_paths {
 	struct mor_path_rule *rules;
 	size_t count, room;
 	struct mor_path_rule *last; /* the rule of the last name that was read: the next one is often near */
-	char **protects;
-	size_t protect_count;
+	struct mor_protects protects;
 	char **aliases; /* given names that are not the true ones, because of links */
 	size_t alias_count;
 	bool network;        /* granted */
@@ -71,9 +72,8 @@ int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access
 int mor_paths_add_hosts(struct mor_paths *paths, const char *text);
 /* Would the network permission open it? Then that permission is missing. */
 bool mor_paths_serves_network(const char *name);
-/* Protects the name as it is written below its canonical parent, and its present target. The rule that
- * contains it is the workspace. Call it after mor_paths_sort(). */
-int mor_paths_protect(struct mor_paths *paths, const char *path);
+/* The true name of a path, or of its nearest existing parent with the missing rest appended. 0 or -errno. */
+int mor_paths_canonical(const char *path, char name[PATH_MAX]);
 void mor_paths_sort(struct mor_paths *paths); /* call it after the last one */
 /* The rules that grant one of `mask`, with that part of their access. */
 int mor_paths_allow(const struct mor_paths *paths, const struct mor_landlock *lock, unsigned mask);
@@ -92,9 +92,11 @@ struct mor_ruling {
 /* `name` is canonical; the caller's own files in /proc begin with /proc/self. */
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name);
 struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *name);
-/* What the write does: changes a file, or an existing directory (its mode, an unnamed file in it); makes a
- * directory; removes; makes, moves or replaces anything else. */
-enum mor_write_kind { MOR_WRITE_CONTENT, MOR_WRITE_INSIDE, MOR_WRITE_MKDIR, MOR_WRITE_REMOVE, MOR_WRITE_PLACE };
 struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind);
+/* Are there names that are protected wherever they are, also in this directory? */
+bool mor_paths_searched(const struct mor_paths *paths, const char *name);
+/* Are both under the same rule? A directory may not move from one to another: it could have been filled where
+ * less is protected. */
+bool mor_paths_together(const struct mor_paths *paths, const char *a, const char *b);
 
 #endif

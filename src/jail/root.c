@@ -269,16 +269,18 @@ static int add_rules(const struct tree *tree)
 /* The kernel makes existing paths read-only. The broker protects missing paths and links. */
 static int add_protects(const struct tree *tree)
 {
+	const struct mor_protects *protects = &tree->paths->protects;
 	int status = 0;
 
 	*tree->step = "a read-only mount for a protected path";
-	for (size_t i = 0; status == 0 && i < tree->paths->protect_count; i++) {
-		const char *name = tree->paths->protects[i];
+	for (size_t i = 0; status == 0 && i < protects->count; i++) {
+		const char *name = protects->list[i].text;
 		const struct mor_path_rule *rule = covered(tree, name, NULL);
 		struct stat st;
 		int fd;
 
-		if (!rule || !(rule->access & MOR_MAY_WRITE))
+		if (!rule || !(rule->access & MOR_MAY_WRITE) ||
+		    !mor_protect_is_whole(protects, &protects->list[i]))
 			continue;
 		fd = mor_mount_open(tree->root, name);
 		if (fd < 0)

@@ -47,6 +47,8 @@ static const struct key keys[] = {
 	{ "sandbox", "workspace", MOR_KEY_TEXT },
 	{ "sandbox", "workspace_write", MOR_KEY_BOOL },
 	{ "sandbox", "protected_paths", MOR_KEY_TEXTS },
+	{ "sandbox", "unprotect", MOR_KEY_TEXTS },
+	{ "sandbox", "git", MOR_KEY_BOOL },
 	{ "sandbox", "scratch", MOR_KEY_TEXT },
 	{ "sandbox", "undo", MOR_KEY_TEXT },
 	{ "sandbox", "read", MOR_KEY_TEXTS },

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "policy/cgroup.h"
 #include "policy/policy.h"
+#include "policy/protect.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -87,6 +88,16 @@ int mor_plan_add_path(struct mor_buf *plan, uint32_t access, uint32_t flags, con
 	return close_op(plan, from);
 }
 
+int mor_plan_add_protect(struct mor_buf *plan, enum mor_protect_why why, const char *text)
+{
+	struct mor_op_protect protect = { .why = why };
+	size_t from = open_op(plan, MOR_OP_PROTECT);
+
+	mor_buf_append(plan, &protect, sizeof(protect));
+	mor_buf_append(plan, text, strlen(text) + 1);
+	return close_op(plan, from);
+}
+
 int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value)
 {
 	struct mor_op_limit limit = { .resource = resource, .value = value };
@@ -102,6 +113,12 @@ static bool runs_made(const struct mor_policy *policy)
 	return policy->spawn && policy->source != MOR_POLICY_OF_SUNSCREEN_JSON;
 }
 
+/* The specification of these plugins has no list of protected names: to write one is no violation. */
+static bool is_lenient(const struct mor_policy *policy)
+{
+	return policy->source == MOR_POLICY_OF_PLUGIN_TOML || policy->source == MOR_POLICY_OF_SUNSCREEN_JSON;
+}
+
 static void add_level(struct mor_buf *plan, const struct mor_policy *policy, const struct mor_limits *limits)
 {
 	struct mor_op_level level = { .level = MOR_LEVEL_GUARDED };
@@ -113,7 +130,9 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 			      (policy->spawn ? MOR_JAIL_SPAWN : 0u) | (policy->pidns ? MOR_JAIL_PIDNS : 0u) |
 			      (policy->view ? MOR_JAIL_VIEW : 0u) |
 			      (policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u) |
-			      (runs_made(policy) ? MOR_JAIL_RUN_MADE : 0u);
+			      (runs_made(policy) ? MOR_JAIL_RUN_MADE : 0u) |
+			      (policy->git ? MOR_JAIL_COMMITS : 0u) |
+			      (is_lenient(policy) ? MOR_JAIL_LENIENT : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
 		level.threads = limits->threads;
@@ -177,7 +196,7 @@ static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 		mor_plan_add_path(plan,
 				  MOR_MAY_READ | (policy->workspace_write ? MOR_MAY_WRITE : 0u) |
 					  (runs_made(policy) ? MOR_MAY_EXECUTE : 0u),
-				  0, policy->workspace);
+				  MOR_OP_PATH_WORKSPACE, policy->workspace);
 	for (char **path = policy->read_paths; path && *path; path++)
 		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0, *path);
 	mor_plan_add_text(plan, MOR_OP_SCRATCH, policy->scratch ? policy->scratch : "");
@@ -193,21 +212,6 @@ static void add_places(struct mor_buf *plan, const struct mor_network *network)
 	mor_plan_add_text(plan, MOR_OP_HOSTS, network->hosts);
 }
 
-/* They are relative to the workspace, but the guardian knows only absolute names. */
-static void add_protected(struct mor_buf *plan, const struct mor_policy *policy)
-{
-	if (!policy->workspace)
-		return;
-	for (const char *const *name = mor_policy_protected(policy); *name; name++) {
-		size_t from = open_op(plan, MOR_OP_PROTECT);
-
-		mor_buf_text(plan, policy->workspace);
-		mor_buf_byte(plan, '/');
-		mor_buf_append(plan, *name, strlen(*name) + 1);
-		close_op(plan, from);
-	}
-}
-
 static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 {
 	struct mor_limits limits = mor_policy_limits(policy);
@@ -221,7 +225,7 @@ static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 	if (!confined)
 		return;
 	add_paths(plan, policy);
-	add_protected(plan, policy);
+	mor_protected_write(plan, policy);
 	add_places(plan, &policy->network);
 }
 

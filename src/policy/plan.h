@@ -47,7 +47,7 @@ enum mor_plan_kind {
 	MOR_OP_GRACE,     /* struct mor_grace: after the host's death                                   */
 	MOR_OP_WALL,      /* uint32: ms of wall time                                                    */
 	MOR_OP_PATH,      /* struct mor_op_path + string: a rule for files */
-	MOR_OP_PROTECT,   /* string: no writes below it, even if another rule allows them */
+	MOR_OP_PROTECT,   /* struct mor_op_protect + string: no writes to it, though a rule allows them */
 	MOR_OP_SCRATCH,   /* string: an existing directory, or "" to make one                           */
 	MOR_OP_GROUP,     /* struct mor_op_group + string: make a control group in there */
 	MOR_OP_UNDO,      /* string: a store (undo.h), made by the host */
@@ -67,7 +67,9 @@ enum mor_op_level_flags {
 	MOR_JAIL_VIEW = 8,
 	MOR_JAIL_QUIET_TMP = 16,
 	MOR_JAIL_PLACES = 64,   /* connections to the places of the plan; not with MOR_JAIL_NETWORK */
-	MOR_JAIL_RUN_MADE = 128 /* with SPAWN: it runs what is in the workspace and in scratch */
+	MOR_JAIL_RUN_MADE = 128, /* with SPAWN: it runs what is in the workspace and in scratch */
+	MOR_JAIL_COMMITS = 256,  /* what commits write in git directories */
+	MOR_JAIL_LENIENT = 512   /* a write to most of what is protected is refused, but is no violation */
 };
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
@@ -88,9 +90,27 @@ struct mor_op_group {
 	char path[];
 };
 enum mor_path_access { MOR_MAY_READ = 1, MOR_MAY_WRITE = 2, MOR_MAY_EXECUTE = 4 };
+enum mor_op_path_flags { MOR_OP_PATH_WORKSPACE = 1 };
 struct mor_op_path {
-	uint32_t access, flags;
+	uint32_t access, flags; /* enum mor_path_access; enum mor_op_path_flags */
 	char path[];
+};
+/* Why something in a writable workspace may not be written all the same. */
+enum mor_protect_why {
+	MOR_PROTECT_NOT,
+	MOR_PROTECT_ASKED,    /* protected_paths names it */
+	MOR_PROTECT_POLICY,   /* its permissions come from it */
+	MOR_PROTECT_CODE,     /* its command names it */
+	MOR_PROTECT_READ,     /* another rule allows only to read it */
+	MOR_PROTECT_GIT,      /* in a git directory; as an operation: the root of one */
+	MOR_PROTECT_GIT_RUNS, /* git runs it, or obeys it */
+	MOR_PROTECT_TOOL,     /* tools run it by themselves, or obey it */
+	MOR_PROTECT_UNDO,     /* what is needed to undo */
+	MOR_PROTECT_BELOW     /* something below it is protected */
+};
+struct mor_op_protect {
+	uint32_t why, pad;
+	char text[]; /* absolute: this and all below; else: these parts of a name, anywhere in the workspace */
 };
 
 /* ---- writing one (library) ---- */
@@ -102,6 +122,7 @@ int mor_plan_add(struct mor_buf *plan, enum mor_plan_kind kind, const void *payl
 int mor_plan_add_text(struct mor_buf *plan, enum mor_plan_kind kind, const char *text);
 int mor_plan_add_list(struct mor_buf *plan, enum mor_plan_kind kind, const char *const *texts);
 int mor_plan_add_path(struct mor_buf *plan, uint32_t access, uint32_t flags, const char *path);
+int mor_plan_add_protect(struct mor_buf *plan, enum mor_protect_why why, const char *text);
 int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value);
 
 /* What to run, in addition to the policy (NULL: guarded). Only the file rules that the policy names are
@@ -197,6 +218,8 @@ enum mor_tree_rung { MOR_TREE_GROUP, MOR_TREE_SUBREAPER, MOR_TREE_PIDNS };
 #define MOR_RULE_NETWORK         "network"       /* with a path that only a look-up of names uses */
 #define MOR_RULE_PLACE           "network_place" /* not in the list of places */
 #define MOR_RULE_SPAWN           "spawn"
+#define MOR_RULE_GIT             "write git"   /* in a git directory, and a commit writes it */
+#define MOR_RULE_TOOL            "write tool"  /* MOR_PROTECT_TOOL */
 #define MOR_SYSCALL_FOREIGN      "foreign ABI" /* used instead of a system call's name */
 
 /* kind, version, step, error and text have the same place in every version. */

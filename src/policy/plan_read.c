@@ -95,6 +95,16 @@ static enum mor_plan_fault read_places(const struct mor_plan_op *op, struct mor_
 	return MOR_PLAN_OK;
 }
 
+static enum mor_plan_fault read_protect(const struct mor_plan_op *op)
+{
+	const struct mor_op_protect *protect = mor_plan_payload(op);
+
+	return is_text(op, sizeof(*protect)) && protect->why > MOR_PROTECT_NOT &&
+			       protect->why <= MOR_PROTECT_BELOW ?
+		       MOR_PLAN_OK :
+		       MOR_PLAN_DAMAGED;
+}
+
 static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan)
 {
 	switch (op->kind) {
@@ -121,7 +131,7 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 	case MOR_OP_NETWORK:
 		return read_places(op, plan);
 	case MOR_OP_PROTECT:
-		return read_text(op, NULL);
+		return read_protect(op);
 	case MOR_OP_GROUP:
 		return is_text(op, sizeof(struct mor_op_group)) ? MOR_PLAN_OK : MOR_PLAN_DAMAGED;
 	case MOR_OP_LIMIT:

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "policy/protect.h"
 
 #define AT(field) offsetof(struct mor_policy, field)
 #define RULE      (MOR_POLICY_SETTING | MOR_POLICY_RULE)
@@ -21,8 +22,12 @@ const struct mor_policy_key mor_policy_keys[] = {
 	  "has no workspace" },
 	{ "workspace_write", MOR_POLICY_BOOL, RULE, AT(workspace_write), "false", "permissions.workspace_write",
 	  "may write in the workspace", "may not write in the workspace" },
-	{ "protected_paths", MOR_POLICY_NAMES, RULE, AT(protected_paths), ".git/hooks, .git/config", NULL,
-	  "may not write these parts of it: %s", NULL },
+	{ "protected_paths", MOR_POLICY_NAMES, RULE, AT(protected_paths), "", NULL,
+	  "may not write these, anywhere in it: %s", NULL },
+	{ "unprotect", MOR_POLICY_NAMES, RULE, AT(unprotect), NULL, NULL, "... but may write these of them: %s",
+	  NULL },
+	{ "git", MOR_POLICY_BOOL, RULE, AT(git), "false", NULL,
+	  "may commit: write objects, refs, index and logs of git repositories in it", NULL },
 	{ "plugin_dir", MOR_POLICY_PATH, 0, AT(plugin_dir), NULL, NULL, "may read its own directory %s", NULL },
 	{ "scratch", MOR_POLICY_PATH, RULE, AT(scratch), NULL, NULL, "may write its scratch directory %s",
 	  "may write its own scratch directory, which is removed at the end" },
@@ -88,6 +93,9 @@ void mor_policy_fini(struct mor_policy *policy)
 	mor_texts_free(policy->read_paths);
 	mor_texts_free(policy->protected_paths);
 	close_network(&policy->network);
+	mor_texts_free(policy->unprotect);
+	mor_texts_free(policy->policy_files);
+	mor_texts_free(policy->command_files);
 	*policy = (struct mor_policy)MOR_POLICY_INIT;
 }
 
@@ -328,6 +336,16 @@ int mor_policy_set(struct mor_policy *policy, const char *name, const char *valu
 	return r;
 }
 
+/* Only what is on the list can be taken off it: a misspelt name would be believed to be writable. */
+static int check_unprotect(const struct mor_policy *policy, mortise_error *err)
+{
+	for (char **name = policy->unprotect; name && *name; name++)
+		if (!mor_protected_knows(*name))
+			return wrong_value(mor_policy_key("unprotect"), *name,
+					   "one of the protected names, such as .vscode or .git", err);
+	return 0;
+}
+
 /* Rules without a level ask for confinement: a user who writes network = false wants it enforced. */
 int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *err)
 {
@@ -351,7 +369,7 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 	    mor_policy_confined(policy))
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"workspace_write is true, but there is no workspace: set workspace");
-	return 0;
+	return check_unprotect(policy, err);
 }
 
 /* ---- what holds ---- */
@@ -385,9 +403,7 @@ struct mor_limits mor_policy_limits(const struct mor_policy *policy)
 
 const char *const *mor_policy_protected(const struct mor_policy *policy)
 {
-	static const char *const protected[] = { ".git/hooks", ".git/config", NULL };
-
-	return policy->protected_paths ? (const char *const *)policy->protected_paths : protected;
+	return policy->protected_paths ? (const char *const *)policy->protected_paths : mor_protected_names;
 }
 
 static bool lies_in(const char *path, const char *dir)
@@ -399,6 +415,12 @@ static bool lies_in(const char *path, const char *dir)
 	if (len == 1) /* "/" */
 		return true;
 	return len && strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+bool mor_policy_writes_own_code(const struct mor_policy *policy)
+{
+	return mor_policy_confined(policy) && policy->workspace && policy->workspace_write &&
+	       policy->plugin_dir && lies_in(policy->workspace, policy->plugin_dir);
 }
 
 bool mor_policy_covers(const struct mor_policy *policy, const char *path)

@@ -52,6 +52,7 @@ struct mor_policy {
 	enum mor_level level;
 	struct mor_network network;
 	bool workspace_write, spawn;
+	bool git; /* in git directories of the workspace it may write what commits need */
 	/* an attempt to make a file directly in /tmp is refused, but is not a violation */
 	bool quiet_tmp;
 	bool pidns;             /* guarded, t0: use a PID namespace anyway */
@@ -61,7 +62,10 @@ struct mor_policy {
 	char *scratch;          /* absolute, or NULL: mortise-jail makes and removes one */
 	char *undo;             /* a store of mortise_undo_new(), or NULL: no undo */
 	char **read_paths;      /* absolute, recursive, NULL-terminated */
-	char **protected_paths; /* relative to the workspace; NULL: .git/hooks, .git/config */
+	char **protected_paths; /* relative to the workspace; NULL: mor_protected_names */
+	char **unprotect;       /* of mor_protected_names: these may be written */
+	char **policy_files;    /* absolute: what the permissions came from; never to be written */
+	char **command_files;   /* absolute: files that its command names; never to be written */
 	struct mor_limits limits;
 	/* after the host's death; both 0: the guardian's default, half a second each */
 	struct mor_grace grace;
@@ -133,6 +137,8 @@ static inline bool mor_policy_confined(const struct mor_policy *policy)
 struct mor_limits mor_policy_limits(const struct mor_policy *policy);
 /* May everything below `path` (absolute, without links) be read? Workspace, plugin directory, read, scratch. */
 bool mor_policy_covers(const struct mor_policy *policy, const char *path);
+/* Is the plugin's directory where it may write? Then it can change what runs next time. */
+bool mor_policy_writes_own_code(const struct mor_policy *policy);
 /* NULL-terminated: the policy's, or the default. */
 const char *const *mor_policy_protected(const struct mor_policy *policy);
 

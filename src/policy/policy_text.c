@@ -109,11 +109,15 @@ static const char *text_of(const struct mor_policy *policy, const struct mor_pol
 	if (key->offset == offsetof(struct mor_policy, workspace_write) && !policy->workspace &&
 	    !policy->workspace_later)
 		return NULL;
-	if (key->offset == offsetof(struct mor_policy, protected_paths) &&
+	if ((key->offset == offsetof(struct mor_policy, protected_paths) ||
+	     key->offset == offsetof(struct mor_policy, unprotect) ||
+	     key->offset == offsetof(struct mor_policy, git)) &&
 	    !(policy->workspace && policy->workspace_write))
 		return NULL;
 	if (key->type == MOR_POLICY_NETWORK && policy->network.to)
 		return "may connect (TCP only, no name service) to: %s";
+	if (key->offset == offsetof(struct mor_policy, workspace_write) && mor_policy_writes_own_code(policy))
+		return "may write in the workspace, where its own code is: it can change what runs next time";
 	return present ? key->text : key->text_no;
 }
 

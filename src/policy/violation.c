@@ -9,6 +9,8 @@
 
 #define LONG_PATH 150
 #define OUTSIDE   "outside what it may write"
+#define GITS_OWN  "no write to a protected path: it is git's own"
+#define TOOLS_RUN "no write to a protected path: tools run it by themselves"
 
 /* A permission under the name that the user knows: why it is missing, and what to type to allow it. In cure,
  * %s is the path; NULL: nothing allows it. */
@@ -55,6 +57,16 @@ static const struct {
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in sandbox.network", "add it to sandbox.network" },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in sandbox.network", "add it to sandbox.network" },
 	    [MOR_POLICY_OF_COMMAND] = { "not in the list of --network", "add --network=%s" } } },
+	{ MOR_RULE_GIT,
+	  { [MOR_POLICY_OF_SETTINGS] = { GITS_OWN, "set sandbox.git = true, which is enough for commits" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { GITS_OWN, NULL },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { GITS_OWN, NULL },
+	    [MOR_POLICY_OF_COMMAND] = { GITS_OWN, "add --git, which is enough for commits" } } },
+	{ MOR_RULE_TOOL,
+	  { [MOR_POLICY_OF_SETTINGS] = { TOOLS_RUN, "add its name to sandbox.unprotect" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { TOOLS_RUN, NULL },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { TOOLS_RUN, NULL },
+	    [MOR_POLICY_OF_COMMAND] = { TOOLS_RUN, "name it with --unprotect" } } },
 	{ MOR_RULE_SPAWN,
 	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.spawn is not granted", "set sandbox.spawn = true" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "plugins with a plugin.toml may not start programs", NULL },

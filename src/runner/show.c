@@ -33,14 +33,14 @@ static void tell_state(struct mor_console *console, const char *name, const mort
 		 mortise_state_name(event->state), *why ? " (" : "", why, *why ? ")" : "");
 }
 
-/* Without --verbose we show what a plugin reports about its own errors. With --strict we also show breaches
- * of the protocol. */
+/* Without --verbose we show what a plugin reports about its own errors, and what concerns its permissions. With
+ * --strict we also show breaches of the protocol. */
 bool mor_show_prints(const struct mor_console *console, const mortise_event *event)
 {
 	if (console->verbose)
 		return true;
 	if (event->type == MORTISE_EVENT_WARNING)
-		return console->strict || event->method;
+		return console->strict || event->method || event->count;
 	return event->type == MORTISE_EVENT_HEALTH && event->method && event->count == 0;
 }
 

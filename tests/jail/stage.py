@@ -191,10 +191,14 @@ class Stage:
                 shutil.rmtree(path)
             elif not path.is_socket():
                 path.unlink()
-        for name in ("ws/empty", "ws/sub/deep", "ws/swapdir", "ws/.git/hooks", "declared"):
+        for name in ("ws/empty", "declared"):
             (self.dir / name).mkdir(parents=True)
-        for name, text in self.files().items():
+        for name, text in {**self.files(), **self.repositories()}.items():
+            (self.dir / name).parent.mkdir(parents=True, exist_ok=True)
             (self.dir / name).write_text(text)
+        for name in ("ws/bare.git", "ws/vendor/lib/.git", "ws/.git", "ws/.git/modules/dep"):
+            for part in ("objects", "refs", "hooks"):
+                (self.dir / name / part).mkdir(exist_ok=True)
         (outside / "pointer").symlink_to("secret.txt")
         (self.dir / "declared" / "link").symlink_to("../outside/secret.txt")
         os.mkfifo(self.ws / "pipe")
@@ -236,11 +240,32 @@ class Stage:
             "ws/data.txt": "data\n",
             "ws/sub/deep/file.txt": "deep\n",
             "ws/swapdir/secret.txt": "nothing secret\n",
-            "ws/.git/hooks/pre-commit": "#!/bin/sh\n",
-            "ws/.git/config": "[core]\n",
+            "ws/sunscreen.yml": "version: 1\n",
+            "ws/tools/plug/main.txt": "its code\n",
+            "ws/scripts/hooks/pre-push": "#!/bin/sh\n",
             "declared/file.txt": "declared\n",
             "plugin/settings.json": "{}\n",
             "plugin/empty.js": "process.exit(0);\n",
+        }
+
+    @staticmethod
+    def repositories():
+        """One with a submodule and a second working tree; one inside of it; one without a working tree."""
+        head = "ref: refs/heads/main\n"
+        return {
+            "ws/.git/HEAD": head,
+            "ws/.git/hooks/pre-commit": "#!/bin/sh\n",
+            "ws/.git/config": "[core]\n\thooksPath = \"scripts/hooks\" # where they are\n",
+            "ws/.git/info/exclude": "\n",
+            "ws/.git/modules/dep/HEAD": head,
+            "ws/.git/modules/dep/config": "[core]\n",
+            "ws/.git/worktrees/other/HEAD": head,
+            "ws/.git/worktrees/other/commondir": "../..\n",
+            "ws/linked/.git": "gitdir: ../.git/worktrees/other\n",
+            "ws/vendor/lib/.git/HEAD": head,
+            "ws/vendor/lib/.git/config": "[core]\n",
+            "ws/bare.git/HEAD": head,
+            "ws/bare.git/config": "[core]\n\tbare = true\n",
         }
 
     def _own(self):

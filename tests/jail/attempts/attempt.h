@@ -57,7 +57,7 @@ struct attempt {
 extern const struct attempt read_attempts[], proc_attempts[], race_attempts[], meta_attempts[],
 	write_attempts[], grant_attempts[], spawn_attempts[], network_attempts[], ipc_attempts[],
 	host_attempts[], kernel_attempts[], places_attempts[], mount_attempts[], broker_attempts[],
-	attr_attempts[], limit_attempts[];
+	attr_attempts[], limit_attempts[], protect_attempts[];
 
 /* ---- what the attempts share (main.c) ---- */
 

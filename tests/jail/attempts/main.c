@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 
 static const struct attempt *const tables[] = {
-	read_attempts,  proc_attempts,    race_attempts, meta_attempts,  write_attempts,  grant_attempts,
-	spawn_attempts, network_attempts, ipc_attempts,  host_attempts,  places_attempts, kernel_attempts,
-	mount_attempts, broker_attempts,  attr_attempts, limit_attempts,
+	read_attempts,  proc_attempts,    race_attempts, meta_attempts,  write_attempts,   grant_attempts,
+	spawn_attempts, network_attempts, ipc_attempts,  host_attempts,  places_attempts,  kernel_attempts,
+	mount_attempts, broker_attempts,  attr_attempts, limit_attempts, protect_attempts,
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 

@@ -260,17 +260,28 @@ def descriptors_of_directories():
 
 
 @step
-def ordinary_git_files():
-    put(".git/note", "x")
-    os.unlink(".git/note")
+def what_looks_like_git():
+    """Ordinary files with the names of git's parts, and those beside a git directory."""
     assert text(".git/config")
+    put(".gitignore", "out\n")
+    put(".gitattributes", "* text=auto\n")
+    os.makedirs("app/config", exist_ok=True)
+    os.makedirs("app/hooks", exist_ok=True)
+    put("app/config/config", "x")
+    put("app/HEAD", "x")
+    os.rename("app", "application")
+    shutil.rmtree("application")
 
 
 @step
-def editor_settings():
-    os.makedirs(".vscode", exist_ok=True)
-    put(".vscode/settings.json", "{}")
-    put(".envrc", "x")
+def what_people_run_themselves():
+    put("Makefile", "all:\n\ttrue\n")
+    put("package.json", "{}")
+    put("build.sh", "#!/bin/sh\n")
+    os.chmod("build.sh", 0o755)
+    os.makedirs(".cargo", exist_ok=True)
+    os.makedirs(".github/workflows", exist_ok=True)
+    put(".github/workflows/test.yml", "on: push\n")
 
 
 @step

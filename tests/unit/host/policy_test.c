@@ -61,6 +61,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(p.limits.threads, 30);
 	assert_int_equal(p.limits.scratch_bytes, 2 << 20);
 	assert_string_equal(warning(m), "");
+	assert_true(mor_policy_writes_own_code(&p));
 	mor_policy_fini(&p);
 	mor_manifest_free(m);
 }
@@ -98,8 +99,9 @@ static void test_refused(void **state)
 	/* Keys of the struct that are no settings. */
 	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
 		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, "
-		      "workspace_write, protected_paths, scratch, undo, read, network, spawn, quiet_tmp, "
-		      "pidns, view, memory, cpu, files, file_size, wall, processes, threads, scratch_size");
+		      "workspace_write, protected_paths, unprotect, git, scratch, undo, read, network, spawn, "
+		      "quiet_tmp, pidns, view, memory, cpu, files, file_size, wall, processes, "
+		      "threads, scratch_size");
 }
 
 static void expect_level(const char *toml, const char *set, bool confined, enum mor_level level,

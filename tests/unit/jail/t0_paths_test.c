@@ -56,12 +56,11 @@ static void build(struct mor_paths *paths, unsigned workspace)
 {
 	assert_int_equal(mor_paths_add_defaults(paths, false, false), 0);
 	/* By a link, as a person would. */
-	assert_int_equal(mor_paths_add(paths, at("link"), workspace, MOR_PATH_ASKED), 0);
+	assert_int_equal(mor_paths_add(paths, at("link"), workspace, MOR_PATH_WORKSPACE), 0);
 	assert_int_equal(mor_paths_add(paths, at("declared"), MOR_MAY_READ, MOR_PATH_ASKED), 0);
 	assert_int_equal(mor_paths_add(paths, at("missing"), MOR_MAY_READ, MOR_PATH_ASKED), 0);
-	mor_paths_sort(paths);
-	assert_int_equal(mor_paths_protect(paths, at("link/.git/hooks")), 0);
-	assert_int_equal(mor_paths_protect(paths, at("link/.git/config")), 0);
+	assert_int_equal(mor_protect_path(&paths->protects, at("link/.git/hooks"), MOR_PROTECT_ASKED), 0);
+	assert_int_equal(mor_protect_path(&paths->protects, at("link/.git/config"), MOR_PROTECT_ASKED), 0);
 	mor_paths_sort(paths);
 }
 

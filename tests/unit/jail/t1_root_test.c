@@ -131,9 +131,9 @@ static int make(void)
 
 	mor_paths_sort(&paths);
 	if (status == 0)
-		status = mor_paths_protect(&paths, at("ws/.git/hooks"));
+		status = mor_protect_path(&paths.protects, at("ws/.git/hooks"), MOR_PROTECT_ASKED);
 	if (status == 0)
-		status = mor_paths_protect(&paths, at("ws/.git/config"));
+		status = mor_protect_path(&paths.protects, at("ws/.git/config"), MOR_PROTECT_ASKED);
 	if (status == 0)
 		status = mor_root_make(&paths, &plan, &step);
 	if (status < 0)

@@ -87,6 +87,7 @@ static void test_confined(void **state)
 	struct mor_buf buf = MOR_BUF_INIT;
 	const struct mor_plan_op *op;
 	const struct mor_op_path *path;
+	const struct mor_op_protect *protect;
 	struct mor_plan plan;
 	void *copy;
 
@@ -111,7 +112,9 @@ static void test_confined(void **state)
 	assert_int_equal(path->access, MOR_MAY_READ);
 	assert_null(mor_plan_next(&plan, MOR_OP_PATH, op));
 	op = mor_plan_next(&plan, MOR_OP_PROTECT, NULL);
-	assert_string_equal(mor_plan_payload(op), "/w/.git/hooks");
+	protect = mor_plan_payload(op);
+	assert_string_equal(protect->text, ".git");
+	assert_int_equal(protect->why, MOR_PROTECT_GIT);
 	mor_plan_fini(&plan);
 	mor_free(copy);
 	mor_buf_fini(&buf);

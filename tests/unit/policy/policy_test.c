@@ -47,6 +47,8 @@ static void test_values(void **state)
 	set(&p, "read", "/a//");
 	set(&p, "read", "~/b");
 	set(&p, "protected_paths", "Makefile");
+	set(&p, "unprotect", ".vscode");
+	set(&p, "git", "true");
 	set(&p, "memory", "64MiB");
 	set(&p, "cpu", "1500ms");
 	set(&p, "files", "32");
@@ -233,14 +235,14 @@ static void test_empty_list(void **state)
 	char *text;
 
 	(void)state;
-	assert_string_equal(mor_policy_protected(&p)[0], ".git/hooks");
+	assert_string_equal(mor_policy_protected(&p)[0], ".git");
 	set(&p, "protected_paths", NULL);
 	assert_null(mor_policy_protected(&p)[0]);
 	set(&p, "workspace", "/w");
 	set(&p, "workspace_write", "true");
 	assert_int_equal(mor_policy_finish(&p, true, NULL), 0);
 	text = text_of(&p);
-	assert_null(strstr(text, "these parts of it"));
+	assert_null(strstr(text, "may not write these"));
 	mor_free(text);
 	mor_policy_fini(&p);
 }
@@ -259,19 +261,23 @@ static void test_text(void **state)
 	set(&p, "memory", "64MiB");
 	set(&p, "cpu", "90s");
 	text = text_of(&p);
-	assert_string_equal(text, "confined (t0: Landlock, seccomp and a broker)\n"
-				  "may read the workspace /w\n"
-				  "may write in the workspace\n"
-				  "may not write these parts of it: .git/hooks, .git/config\n"
-				  "may write its own scratch directory, which is removed at the end\n"
-				  "may read, with everything below: /a, /b\n"
-				  "may not use the network\n"
-				  "may not start programs\n"
-				  "memory: at most 64 MiB\n"
-				  "processor time: at most 90 s\n"
-				  "open files: at most 256\n"
-				  "threads of all its processes: at most 512\n"
-				  "what it keeps in its scratch directory: at most 1 GiB\n");
+	assert_string_equal(
+		text,
+		"confined (t0: Landlock, seccomp and a broker)\n"
+		"may read the workspace /w\n"
+		"may write in the workspace\n"
+		"may not write these, anywhere in it: .git, .husky, .githooks, .hg/hgrc, .envrc, .vscode, "
+		".idea, .devcontainer, .claude, .cursor, .mcp.json, .cargo/config.toml, .cargo/config, .npmrc, "
+		"mortise.toml, plugin.toml\n"
+		"may write its own scratch directory, which is removed at the end\n"
+		"may read, with everything below: /a, /b\n"
+		"may not use the network\n"
+		"may not start programs\n"
+		"memory: at most 64 MiB\n"
+		"processor time: at most 90 s\n"
+		"open files: at most 256\n"
+		"threads of all its processes: at most 512\n"
+		"what it keeps in its scratch directory: at most 1 GiB\n");
 	mor_free(text);
 	mor_policy_fini(&p);
 }
@@ -313,7 +319,7 @@ static void test_json(void **state)
 	json = json_of(&p);
 	assert_string_equal(
 		json,
-		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,\"protected_paths\":[\".git/hooks\",\".git/config\"],\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a "
+		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,\"protected_paths\":[\".git\",\".husky\",\".githooks\",\".hg/hgrc\",\".envrc\",\".vscode\",\".idea\",\".devcontainer\",\".claude\",\".cursor\",\".mcp.json\",\".cargo/config.toml\",\".cargo/config\",\".npmrc\",\"mortise.toml\",\"plugin.toml\"],\"unprotect\":[],\"git\":false,\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a "
 		"\\\"b\\\"\"],\"network\":false,\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,\"processes\":null,\"threads\":512,\"scratch_size\":1073741824,\"text\":[\"confined "
 		"(t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\",\"has no "
 		"workspace\",\"may write its own scratch directory, which is removed at the end\",\"may read, "
