@@ -335,6 +335,18 @@ class NotAllowed(Case):
         done = self.tool("remove", self.target, **self.how)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_what_a_later_version_cannot_take_away_stays_in_the_list(self):
+        self.own(self.target)
+        self.tool("put", self.stage("bin/a", "lib/b"), self.target, **self.how)
+        (self.target / "lib").chmod(0o555)
+        done = self.tool("put", self.stage("bin/a"), self.target, **self.how)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"install: {self.target}/lib/b: Permission denied\n", done.stderr)
+        (self.target / "lib").chmod(0o755)
+        done = self.tool("remove", self.target, **self.how)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(contents(self.target), set())
+
 
 class Layout(Case):
     def test_layout(self):
@@ -357,6 +369,7 @@ class Layout(Case):
             self.assertEqual(done.stdout.splitlines()[0], f"-Dlibdir={want}", done.stderr)
             words = self.tool("layout", prefix, env={"CC": "env cc -g"})  # as ccache cc, cc -m64
             self.assertEqual(words.stdout, done.stdout)
+        self.assertEqual(self.tool("layout", "/usr", env={"CC": "'"}).returncode, 0)  # meson will complain
         zsh = self.tool("layout", "/usr").stdout.splitlines()[1]
         want = "vendor-completions" if os.path.exists("/etc/debian_version") else "site-functions"
         self.assertEqual(zsh, f"-Dzsh_dir=share/zsh/{want}")
