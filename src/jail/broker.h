@@ -43,6 +43,7 @@ struct mor_broker {
 	/* t0: the directory that names below /dev/shm lead to, which is made when it is first
 	 * needed; "": none */
 	char shm[64];
+	const char *scratch; /* its directory; NULL: none */
 	bool spawn;
 	const struct mor_net_place *places; /* where it may connect to; NULL: the filter decides */
 	size_t place_count;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -252,10 +253,21 @@ static int open_once(struct mor_syscall *call, const struct opening *want)
 	return status;
 }
 
-static int open_it(struct mor_syscall *call, const struct opening *want)
+/* tmpfile() of the C library knows no directory but /tmp. What has no name is in nobody's way in scratch. */
+static void place_unnamed(struct mor_syscall *call, struct opening *want)
+{
+	const struct mor_broker *broker = call->broker;
+
+	if ((want->flags & O_TMPFILE) == O_TMPFILE && broker->scratch && strcmp(want->path, "/tmp") == 0 &&
+	    mor_paths_write(broker->paths, want->path, MOR_WRITE_INSIDE).kind != MOR_RULING_PERFORM)
+		snprintf(want->path, sizeof(want->path), "%s", broker->scratch);
+}
+
+static int open_it(struct mor_syscall *call, struct opening *want)
 {
 	int status = -ERESTART;
 
+	place_unnamed(call, want);
 	for (int tries = 0; tries < 8 && status == -ERESTART; tries++)
 		status = open_once(call, want);
 	return status == -ERESTART ? -EBUSY : status;

@@ -239,7 +239,7 @@ int mor_on_group(struct mor_syscall *call)
 /* A call that waits for us is interrupted by a signal until we have taken it up, and then fails with EINTR,
  * unless the handler has SA_RESTART. The kernel's own fork and open never do that, and shells are not prepared
  * for it: dash ends with "Cannot fork" when a child's end comes then. So its handler of SIGCHLD restarts. What
- * waits for children, events or time is still interrupted: that never restarts. */
+ * waits for events, signals or time is still interrupted, since that never restarts; read and wait go on. */
 int mor_on_handler(struct mor_syscall *call)
 {
 	unsigned long action[2]; /* handler, flags */

@@ -223,6 +223,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	mor_paths_sort(&mor_t0.paths);
 	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);
 	mor_t0.broker.undo = plan->undo ? &mor_t0.undo : NULL;
+	mor_t0.broker.scratch = plan->scratch && !*plan->scratch ? mor_t0.scratch.path : plan->scratch;
 	if (plan->level.flags & MOR_JAIL_PLACES) {
 		mor_t0.broker.places = plan->places;
 		mor_t0.broker.place_count = plan->place_count;

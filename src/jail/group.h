@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control groups of one plugin: made by the guardian where the plan says, entered by the launcher before its
- * execve, removed when nobody is left in them. What cannot be made is left out; mor_groups_held() says what holds.
+ * The control groups of one plugin: made by the guardian where the plan says, entered by the launcher
+ * before its execve, removed when nobody is left in them. What cannot be made is left out;
+ * mor_groups_held() says what holds.
  */
 #ifndef MOR_JAIL_GROUP_H
 #define MOR_JAIL_GROUP_H

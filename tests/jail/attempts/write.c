@@ -95,6 +95,18 @@ static struct result ws_tmpfile(const struct stage *s)
 	return put("O_TMPFILE", open(".", O_TMPFILE | O_RDWR, 0600));
 }
 
+/* A file without a name may be had; a name outside must not. */
+static struct result out_tmpfile(const struct stage *s)
+{
+	char from[64];
+	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+
+	if (fd < 0)
+		return no("O_TMPFILE in /tmp");
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	return got("a name for it", linkat(AT_FDCWD, from, AT_FDCWD, in(s, "outside/made"), AT_SYMLINK_FOLLOW));
+}
+
 static struct result ws_fchmod_ro(const struct stage *s)
 {
 	int fd = open("data.txt", O_RDONLY);
@@ -377,6 +389,7 @@ const struct attempt write_attempts[] = {
 	{ "ws_symlink", W, 30, 'D', 0, 0, 0, ws_symlink },
 	{ "ws_mkfifo", W, 30, 'D', 0, 0, 0, ws_mkfifo },
 	{ "ws_tmpfile", W, 31, 'D', 0, 0, 0, ws_tmpfile },
+	{ "out_tmpfile", W, 31, 'E', 0, 0, 0, out_tmpfile },
 	{ "ws_chmod", W, 32, 'D', 0, 0, 0, ws_chmod },
 	{ "ws_fchmod_ro", W, 32, 'D', 0, 0, 0, ws_fchmod_ro },
 	{ "ws_utimes", W, 32, 'D', 0, 0, 0, ws_utimes },
