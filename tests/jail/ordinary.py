@@ -10,6 +10,7 @@ is killed, whatever differs is in the table with its reason, and that is at most
 """
 import concurrent.futures
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -40,11 +41,14 @@ class Command:
     run: str
     needs: str = ""
     git: bool = False
+    denied: bool = False
     differs: str = ""
     only: str = ""
 
     def missing(self):
-        """What the machine lacks of what it needs; "": nothing."""
+        """What is lacking of what it needs; "": nothing."""
+        if self.denied and not has_option("--on-denial"):
+            return "--on-denial"
         for need in [shlex.split(self.run)[0], *self.needs.split()]:
             program, _, module = need.partition(":")
             if not shutil.which(program, path=PATH) or module and not has_module(program, module):
@@ -129,7 +133,7 @@ class Workshop:
         shutil.copytree(self.original, work, symlinks=True)
         home.mkdir()
         jail = [MORTISE, "jail", "-w", ".", "--write", "--spawn", "--level", level] if level else []
-        if level and command.git and has_git_option():
+        if level and command.git and has_option("--git"):
             jail.append("--git")
         done = subprocess.run(
             [*jail, *["--"] * bool(jail), *shlex.split(command.run)],
@@ -144,9 +148,10 @@ class Workshop:
         return outcome(done, [work, home])
 
 
-def has_git_option():
+@functools.lru_cache(None)
+def has_option(name):
     done = subprocess.run([MORTISE, "jail", "--help"], capture_output=True, text=True, check=True)
-    return "--git" in done.stdout
+    return name in done.stdout
 
 
 def outcome(done, places):
@@ -157,7 +162,7 @@ def outcome(done, places):
     out, err = (re.sub(r"/tmp/mortise-jail-\w+", "HOME", text) for text in (out, err))
     code = done.returncode if done.returncode >= 0 else 128 - done.returncode
     killed = code in (VIOLATION, KILLED) and "sandbox_violation:" in err
-    return Outcome(code, out, "".join(re.findall(r"(?m)^(?!sandbox_\w+:|mortise:).*\n?", err)), killed), err
+    return Outcome(code, out, "".join(re.findall(r"(?m)^(?!sandbox_\w+:|denied:).*\n?", err)), killed), err
 
 
 @unittest.skipUnless(MORTISE.exists(), f"{MORTISE} is not built")
