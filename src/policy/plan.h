@@ -66,7 +66,7 @@ enum mor_op_level_flags {
 	MOR_JAIL_PIDNS = 4,
 	MOR_JAIL_VIEW = 8,
 	MOR_JAIL_QUIET_TMP = 16,
-	MOR_JAIL_PLACES = 64,   /* connections to the places of the plan; not with MOR_JAIL_NETWORK */
+	MOR_JAIL_PLACES = 64,    /* connections to the places of the plan; not with MOR_JAIL_NETWORK */
 	MOR_JAIL_RUN_MADE = 128, /* with SPAWN: it runs what is in the workspace and in scratch */
 	MOR_JAIL_COMMITS = 256,  /* what commits write in git directories */
 	MOR_JAIL_LENIENT = 512   /* a write to most of what is protected is refused, but is no violation */

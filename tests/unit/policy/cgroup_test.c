@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where control groups can be made, on prepared trees: version 2 with controllers is seldom there to be tried. */
+/* Where control groups can be made, on prepared trees: version 2 with controllers is seldom
+ * there to be tried. */
 #include "leak.h"
 
 #include <fcntl.h>
@@ -96,7 +97,8 @@ static void test_second(void **state)
 	put("v2/cgroup.controllers", "cpu memory pids\n");
 	group("v2/app.slice", "memory pids");
 	group("v2/app.slice/our.scope", "");
-	put("mountinfo", "25 1 8:1 / / rw - ext4 /dev/sda rw\n36 25 0:31 / %s/v2 rw - cgroup2 cgroup2 rw\n", top);
+	put("mountinfo", "25 1 8:1 / / rw - ext4 /dev/sda rw\n36 25 0:31 / %s/v2 rw - cgroup2 cgroup2 rw\n",
+	    top);
 	put("cgroup", "0::/app.slice/our.scope\n");
 	groups = find();
 	assert_int_equal(groups.count, 1);
