@@ -497,6 +497,8 @@ typedef struct mortise_jail_result {
 	char rule[64];
 	/* what ends all its processes: "subreaper" (the guardian), "pidns" (the kernel); "": never started */
 	char rung[12];
+	/* limits that it reached, as far as that is known: "memory", "threads, scratch_size" */
+	char limits[64];
 } mortise_jail_result;
 
 /* Runs one program in the jail with our stdin, stdout and stderr, and waits for its end. 0: it ran and

@@ -213,6 +213,8 @@ static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mo
 	else if (cli->console->verbose)
 		mor_note(cli->console, "%s: ended with %d at level %s", opt->name, result->exit_code,
 			 result->level);
+	if (result->limits[0])
+		mor_note(cli->console, "limit: %s reached its limit of %s", opt->name, result->limits);
 	if (result->exit_code == SHELL_FOUND_NO_PROGRAM && !args->spawn)
 		mor_note(cli->console, "note: %s cannot start other programs: add --spawn to allow it",
 			 opt->name);

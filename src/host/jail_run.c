@@ -327,10 +327,29 @@ static int violated(struct jail_run *run, const struct mor_record *record)
 	return mor_fail(run->err, MORTISE_EVIOLATION, "%.*s", (int)text.len, text.data);
 }
 
+static void note_limits(mortise_jail_result *ret, const struct mor_record *record)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} names[] = { { MOR_CGROUP_PIDS, "threads" },
+		      { MOR_CGROUP_MEMORY, "memory" },
+		      { MOR_REACHED_SCRATCH, "scratch_size" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t len = strlen(ret->limits);
+
+		if (record->reached & names[i].bit)
+			snprintf(ret->limits + len, sizeof(ret->limits) - len, "%s%s", len ? ", " : "",
+				 names[i].name);
+	}
+}
+
 static int run_ended(struct jail_run *run, const struct mor_record *record)
 {
 	mortise_jail_result *ret = run->ret;
 
+	note_limits(ret, record);
 	ret->timed_out = record->wall != 0;
 	if (record->violated)
 		return violated(run, record);

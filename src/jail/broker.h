@@ -55,6 +55,7 @@ struct mor_broker {
 	unsigned budget;       /* this many may be started before we count again */
 	unsigned threads;      /* limit of the threads of all processes */
 	unsigned thread_budget;
+	bool threads_met; /* somebody was refused a thread; for the guardian's main thread at the end */
 	/* we are under L1, or open in the plugin's tree: opening before judging cannot reach outside */
 	bool locked;
 	dev_t plain;            /* a device that is known not to be a /proc */

@@ -99,6 +99,8 @@ static int take_place(struct mor_syscall *call, bool thread)
 
 	if (broker->thread_budget == 0 || (!thread && broker->budget == 0))
 		count_places(call);
+	if (broker->thread_budget == 0)
+		broker->threads_met = true;
 	if (broker->thread_budget == 0 || (!thread && broker->budget == 0))
 		return -EAGAIN;
 	broker->thread_budget--;

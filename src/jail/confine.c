@@ -19,7 +19,8 @@ static bool namespaced, automatic;
 
 static int lock_now(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
-	return mor_t0_prepare_shm(plan, failure) < 0 || mor_t0_forge(plan, -1, -1, failure) < 0 ?
+	return mor_t0_prepare_shm(plan, failure) < 0 || mor_t0_count_scratch(plan, failure) < 0 ||
+			       mor_t0_forge(plan, -1, -1, failure) < 0 ?
 		       -1 :
 		       mor_t0_lock(failure);
 }
@@ -41,7 +42,12 @@ int mor_confine_prepare(struct mor_plan *plan, struct mor_setup_failure *failure
 	plan->level.level = namespaced ? MOR_LEVEL_T1 : MOR_LEVEL_T0;
 	if (mor_t0_prepare(plan, failure) < 0)
 		return -1;
-	return namespaced ? mor_t1_prepare(plan, failure) : lock_now(plan, failure);
+	if (!namespaced)
+		return lock_now(plan, failure);
+	/* Our own is a tmpfs with a size. */
+	if (plan->scratch && *plan->scratch && mor_t0_count_scratch(plan, failure) < 0)
+		return -1;
+	return mor_t1_prepare(plan, failure);
 }
 
 int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failure)
@@ -180,6 +186,29 @@ int mor_confine_sigsys(struct mor_record *violation)
 const char *mor_confine_scratch(void)
 {
 	return mor_t0.scratch.dir >= 0 ? mor_t0.scratch.path : "";
+}
+
+int mor_confine_quota_fd(void)
+{
+	return mor_t0.quota.timer;
+}
+
+bool mor_confine_too_full(void)
+{
+	const struct mor_broker *broker = &mor_t0.broker;
+	struct mor_quota_users users = { broker->proc, broker->main, broker->spawn ? broker->session : 0 };
+
+	return mor_quota_count(&mor_t0.quota, &users);
+}
+
+bool mor_confine_was_full(void)
+{
+	return atomic_load(&mor_t0.quota.met);
+}
+
+bool mor_confine_was_crowded(void)
+{
+	return mor_t0.broker.threads_met;
 }
 
 int mor_confine_watch_fd(void)

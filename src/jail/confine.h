@@ -27,6 +27,7 @@
 #ifndef MOR_JAIL_CONFINE_H
 #define MOR_JAIL_CONFINE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "policy/plan.h"
@@ -68,6 +69,12 @@ int mor_confine_sigsys(struct mor_record *violation);
  * known. */
 struct mor_view_texts;
 int mor_confine_view(const struct mor_view_texts *grants);
+/* Readable: call mor_confine_too_full(), which counts what the scratch directory holds; -1: nobody counts.
+ * true: the plugin must be ended. was_full: its limit was reached. */
+int mor_confine_quota_fd(void);
+bool mor_confine_too_full(void);
+bool mor_confine_was_full(void);
+bool mor_confine_was_crowded(void); /* there were as many threads as it may have */
 /* The directory that mor_confine_end() will remove, or "". */
 const char *mor_confine_scratch(void);
 /* Readable: call mor_confine_hear(), which counts who wrote what; -1: no undo. */

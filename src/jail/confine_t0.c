@@ -22,9 +22,11 @@
 #include "jail/group.h"
 #include "jail/identity.h"
 
-struct mor_t0 mor_t0 = {
-	.scratch = MOR_SCRATCH_INIT, .broker = MOR_BROKER_INIT, .undo = MOR_UNDO_INIT, .lock = { .fd = -1 }
-};
+struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT,
+			 .broker = MOR_BROKER_INIT,
+			 .undo = MOR_UNDO_INIT,
+			 .quota = MOR_QUOTA_INIT,
+			 .lock = { .fd = -1 } };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -128,6 +130,18 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 	if (status == 0)
 		status = name_scratch(plan, path);
 	return status < 0 ? failed(failure, status, "cannot make a scratch directory below /tmp") : 0;
+}
+
+int mor_t0_count_scratch(const struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	const char *path = plan->scratch && *plan->scratch ? plan->scratch : mor_t0.scratch.path;
+	int status;
+
+	if (!plan->scratch || !plan->level.scratch_bytes)
+		return 0;
+	status = mor_quota_begin(&mor_t0.quota, path, plan->level.scratch_bytes);
+	mor_t0.paths.quota = &mor_t0.quota;
+	return status < 0 ? failed(failure, status, "the scratch directory cannot be counted") : 0;
 }
 
 void mor_t0_show_scratch(int fd)
@@ -367,6 +381,7 @@ void mor_t0_end(bool alone)
 		mor_undo_alone(mor_t0.broker.undo);
 	if (over)
 		mor_undo_fini(&mor_t0.undo);
+	mor_quota_end(&mor_t0.quota);
 	mor_scratch_remove(&mor_t0.scratch);
 	mor_paths_fini(&mor_t0.paths);
 }

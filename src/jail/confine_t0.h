@@ -5,6 +5,7 @@
 
 #include "jail/broker.h"
 #include "jail/confine.h"
+#include "jail/quota.h"
 #include "undo/scratch.h"
 
 struct mor_t0 {
@@ -12,6 +13,7 @@ struct mor_t0 {
 	struct mor_broker broker;
 	struct mor_scratch scratch;
 	struct mor_undo undo;
+	struct mor_quota quota;
 	struct mor_landlock lock; /* L1, while it is made */
 	unsigned abi;
 	struct mor_dial dial;
@@ -24,6 +26,8 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 void mor_t0_show_scratch(int fd);
 /* t0 only: where /dev/shm leads. Before L1. */
 int mor_t0_prepare_shm(const struct mor_plan *plan, struct mor_setup_failure *failure);
+/* The scratch directory is one of the host's file system: what it holds is counted. */
+int mor_t0_count_scratch(const struct mor_plan *plan, struct mor_setup_failure *failure);
 /* Makes L1. proc, shm: /proc and /dev/shm of the plugin's own tree (t1), else -1. */
 int mor_t0_forge(const struct mor_plan *plan, int proc, int shm, struct mor_setup_failure *failure);
 /* enum mor_filter_variant, without that of spawn. */

@@ -384,7 +384,7 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 
 static void wait_once(struct guard *guard)
 {
-	enum { ORDER, HOST, CHANNEL, BROKER, VIEW, WATCH, COUNT };
+	enum { ORDER, HOST, CHANNEL, BROKER, VIEW, WATCH, QUOTA, COUNT };
 	struct pollfd fds[COUNT] = {
 		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1, .events = POLLIN },
 		[HOST] = { .fd = guard->ladder == HOST_LIVES ? guard->host : -1, .events = POLLIN },
@@ -392,6 +392,7 @@ static void wait_once(struct guard *guard)
 		[BROKER] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
 		[VIEW] = { .fd = mor_view_fd(), .events = POLLIN },
 		[WATCH] = { .fd = guard->confined ? mor_confine_watch_fd() : -1, .events = POLLIN },
+		[QUOTA] = { .fd = guard->confined ? mor_confine_quota_fd() : -1, .events = POLLIN },
 	};
 	struct timespec wait;
 	sigset_t but_child;
@@ -409,6 +410,8 @@ static void wait_once(struct guard *guard)
 			on_channel(guard);
 		if (fds[WATCH].revents)
 			mor_confine_hear();
+		if (fds[QUOTA].revents && mor_confine_too_full())
+			guard->kill = true;
 		if (fds[VIEW].revents)
 			on_view(guard);
 		if (fds[ORDER].revents)
@@ -442,7 +445,9 @@ static void note_end(struct guard *guard)
 	last->by_signal = last->known && ended->code != CLD_EXITED;
 	last->core = ended->code == CLD_DUMPED;
 	last->usage = ended->usage;
-	last->reached = (uint8_t)mor_groups_reached();
+	last->reached = (uint8_t)(mor_groups_reached() |
+				  (guard->confined && mor_confine_was_full() ? MOR_REACHED_SCRATCH : 0) |
+				  (guard->confined && mor_confine_was_crowded() ? MOR_CGROUP_PIDS : 0));
 	if (guard->confined && last->by_signal && last->status == SIGSYS && !last->violated)
 		mor_confine_sigsys(last);
 }

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/slice.h"
 #include "base/text.h"
+#include "jail/quota.h"
 
 #define R MOR_MAY_READ
 #define W MOR_MAY_WRITE
@@ -537,12 +538,17 @@ static bool in_tmp(const char *name)
 struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
 {
 	const struct mor_path_rule *rule = rule_for(paths, name);
+	struct mor_ruling ruling;
 
 	if (rule && rule->access & W) {
 		/* A rule's own directory may be filled, but not moved or removed. */
 		if (kind > MOR_WRITE_INSIDE && rule->len == strlen(name))
 			return violation("no write to the root of a rule");
-		return judge_protected(paths, rule, name, kind);
+		ruling = judge_protected(paths, rule, name, kind);
+		if (ruling.kind == MOR_RULING_PERFORM && rule->origin == MOR_PATH_SCRATCH &&
+		    kind != MOR_WRITE_REMOVE && paths->quota && !mor_quota_has_room(paths->quota))
+			return quiet(ENOSPC);
+		return ruling;
 	}
 	if (strcmp(name, "/dev/tty") == 0)
 		return quiet(ENXIO);

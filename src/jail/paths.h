@@ -30,6 +30,7 @@ enum mor_path_origin {
 			   * file */
 };
 
+struct mor_quota;
 struct mor_path_rule {
 	char *path; /* canonical, no slash at the end */
 	size_t len;
@@ -44,6 +45,7 @@ struct mor_path_rule {
 };
 
 struct mor_paths {
+	struct mor_quota *quota; /* of the scratch directory, or NULL */
 	struct mor_path_rule *rules;
 	size_t count, room;
 	struct mor_path_rule *last; /* the rule of the last name that was read: the next one is often near */

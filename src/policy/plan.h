@@ -83,6 +83,7 @@ struct mor_op_limit {
 };
 /* What a control group limits; version 2 has one group for all, version 1 one for each. */
 enum mor_cgroup_controller { MOR_CGROUP_PIDS = 1, MOR_CGROUP_MEMORY = 2 };
+#define MOR_REACHED_SCRATCH 4 /* beside them in mor_record.reached */
 struct mor_op_group {
 	uint32_t version, controllers;
 	uint64_t memory;       /* 0: no limit, as below */

@@ -103,6 +103,7 @@ class Threads(Jailed):
     def test_counted(self, level):
         done = self.jail(level, START_THREADS, "--limit", "threads=20")
         self.assertEqual((done.code, done.out), (0, "20\n"), done.err)
+        self.assertIn("reached its limit of threads", done.err)
 
     @for_each_level_and_user
     def test_of_all_processes(self, level):
@@ -163,6 +164,7 @@ class Memory(Jailed):
             done = self.jail(level, program.replace("SIZE", "96"), "--limit", "memory=64M")
             if held:
                 self.assertEqual((done.code, done.out), (137, ""), done.err)
+                self.assertIn("reached its limit of memory", done.err)
             else:
                 self.assertIn("warning: the limit of memory holds for each process alone", done.err)
             done = self.jail(level, program.replace("SIZE", "16"), "--limit", "memory=64M")
@@ -201,6 +203,58 @@ except OSError as e:
     print(e.strerror)
 print(size >> 20)
 """
+
+
+# Above its limit, and not by a quarter: as soon as it has been counted, nothing more is opened to write.
+FILL_FILES = """
+import os
+top = os.environ["TMPDIR"]
+with open(top + "/filler", "wb") as file:
+    file.write(bytes(9 << 19))
+try:
+    while True:
+        open(top + "/probe", "w").close()
+except OSError as e:
+    print(e.strerror)
+os.unlink(top + "/filler")
+open(top + "/probe", "w").close()
+"""
+
+
+@unittest.skipUnless("t0" in LEVELS, "needs level t0")
+class ScratchOfTheHost(Jailed):
+    """At t0 it is a directory in /tmp, and what it holds is counted."""
+
+    def for_users(self, test):
+        for user, self.become in USERS:
+            with self.subTest(user=user):
+                test()
+
+    def test_open_file(self):
+        """Who goes on writing is ended before it has written all; with and without a name."""
+        for hide in "", "os.unlink(file.name)":
+            program = FILL.replace("24 << 20", "4 << 30").replace("while", hide + "\n        while")
+            program = program.replace("bytes(1 << 20)", "bytes(1 << 18)")
+            self.for_users(lambda program=program: self.check_killed(program))
+
+    def check_killed(self, program):
+        done = self.jail("t0", program, "--limit", "scratch_size=8M", "--limit", "file_size=1G")
+        self.assertEqual((done.code, done.out), (137, ""), done.err)
+        self.assertIn("reached its limit of scratch_size", done.err)
+
+    def test_new_files(self):
+        def check():
+            done = self.jail("t0", FILL_FILES, "--limit", "scratch_size=4M")
+            self.assertEqual((done.code, done.out), (0, "No space left on device\n"), done.err)
+
+        self.for_users(check)
+
+    def test_enough(self):
+        def check():
+            done = self.jail("t0", FILL)
+            self.assertEqual((done.code, done.out, done.err), (0, "24\n", ""))
+
+        self.for_users(check)
 
 
 @unittest.skipUnless("t1" in LEVELS, "needs level t1")

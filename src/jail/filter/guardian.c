@@ -57,7 +57,8 @@ const struct mor_syscall_row mor_guardian_rows[] = {
 	/* ---- descriptors ---- */
 	MAY("read"), MAY("write"), MAY("pread64"), MAY("pwrite64"), MAY("readv"), MAY("writev"),
 	MAY("pwritev2"), MAY("lseek"), MAY("close"), MAY("poll"), MAY("ppoll"), MAY("flock"),
-	MAY("ftruncate"), MAY("copy_file_range"), MAY("fsync"), MAY("fdatasync"), MAY("memfd_create"),
+	MAY("timerfd_settime"), MAY("ftruncate"), MAY("copy_file_range"), MAY("fsync"), MAY("fdatasync"),
+	MAY("memfd_create"),
 	MAY("inotify_add_watch"), MAY("inotify_rm_watch"), MAY_IF("fcntl", fcntl_tests),
 	MAY_IF("ioctl", ioctl_tests),
 
