@@ -59,6 +59,7 @@ static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
 	[MOR_N_CHOWN] = mor_on_chown,         [MOR_N_FCHOWN] = mor_on_fchown,
 	[MOR_N_FCHOWNAT] = mor_on_fchownat,   [MOR_N_IDS] = mor_on_identity,
 	[MOR_N_GROUP] = mor_on_group,         [MOR_N_HANDLER] = mor_on_handler,
+	[MOR_N_IOCTL] = mor_on_ioctl,
 };
 
 /* The rule that a refused call breaks. arg: the register to report, -1: none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs, signals, limits and sockets: decided by registers, or refused with a name. */
+#include <asm/ioctls.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "jail/broker.h"
+#include "jail/terminal.h"
 
 /* ---- members ---- */
 
@@ -266,6 +268,19 @@ int mor_on_limits(struct mor_syscall *call)
 		return MOR_BROKER_CONTINUE;
 	snprintf(call->about, sizeof(call->about), "process %d", pid);
 	return mor_syscall_violation(call, call->about, "limits of other processes are out of bounds");
+}
+
+/* ---- the terminal ---- */
+
+/* Settings of a terminal, or what types into one. Decided by a register. */
+int mor_on_ioctl(struct mor_syscall *call)
+{
+	unsigned request = (unsigned)mor_syscall_arg(call, 1);
+
+	if (request == TIOCSTI || request == TIOCLINUX)
+		return mor_syscall_refuse(call, MOR_N_TERMINAL);
+	mor_terminal_remember();
+	return MOR_BROKER_CONTINUE;
 }
 
 /* ---- sockets ---- */

@@ -22,6 +22,7 @@
 #include "jail/confine.h"
 #include "jail/group.h"
 #include "jail/guard.h"
+#include "jail/terminal.h"
 #include "jail/view.h"
 #include "policy/policy.h"
 
@@ -190,6 +191,8 @@ static void start_plugin(struct guard *guard)
 		give_up(guard, &guard->child.launch->failure);
 	hear_signals();
 	keep_reports();
+	if (guard->confined)
+		mor_terminal_hold();
 	let_go(null);
 	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(&failure) < 0))
 		give_up(guard, &failure);
@@ -468,6 +471,7 @@ static _Noreturn void end(struct guard *guard)
 		on_channel(guard);
 	note_end(guard);
 	mor_groups_remove();
+	mor_terminal_restore();
 	if (guard->confined)
 		mor_confine_end(guard->ladder != HOST_LIVES);
 	if (guard->mute || mor_record_send(&guard->last) < 0)

@@ -441,6 +441,14 @@ static bool is_system(const struct mor_path_rule *rule)
 	       (strncmp(rule->path, "/usr/", 5) == 0 || strncmp(rule->path, "/etc/", 5) == 0);
 }
 
+/* Nobody has one here: pagers, whose ttyname() also lists both directories, then use the descriptor that they
+ * were started with. */
+static bool is_terminal(const char *name)
+{
+	return strcmp(name, "/dev/tty") == 0 || strcmp(name, "/dev") == 0 || strcmp(name, "/dev/pts") == 0 ||
+	       strncmp(name, "/dev/pts/", 9) == 0;
+}
+
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 {
 	struct mor_path_rule *rule = rule_near(paths, name);
@@ -453,7 +461,7 @@ struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 	own = own_proc(name);
 	if (own && mor_text_in(mor_slice_of(own), OWN_READABLE))
 		return perform();
-	if (strcmp(name, "/dev/tty") == 0)
+	if (is_terminal(name))
 		return quiet(ENXIO);
 	if (quiet_read(name) || (paths->quiet_software && in_software(name)))
 		return quiet(ENOENT);

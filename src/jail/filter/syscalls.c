@@ -151,7 +151,9 @@ static const struct mor_syscall_test handler_tests[] = {
 /* Signals to a foreign owner, and leases that make the host wait, need no right on the file. */
 static const struct mor_syscall_test fcntl_tests[] = {
 	T_ERRNO(EQ, 1, F_SETOWN, EPERM), T_ERRNO(EQ, 1, F_SETOWN_EX, EPERM), T_ERRNO(EQ, 1, F_SETSIG, EPERM),
-	T_ERRNO(EQ, 1, F_SETLEASE, EPERM), T_ERRNO(EQ, 1, F_NOTIFY, EPERM), T_END
+	T_ERRNO(EQ, 1, F_SETLEASE, EPERM), T_ERRNO(EQ, 1, F_NOTIFY, EPERM),
+	/* on a terminal this alone makes its foreground group the owner, whom input then ends by SIGIO */
+	T_AND(1, F_SETFL), T_ERRNO(ANY, 2, O_ASYNC, EPERM), T_END
 };
 
 /* A list of what is allowed: FS_IOC_SETFLAGS, verity and the like write through a descriptor opened for
@@ -160,9 +162,11 @@ static const struct mor_syscall_test fcntl_tests[] = {
 	T_NOTIFY(EQ, 1, TIOCSTI),    /* CVE-2017-5226 */ \
 	T_NOTIFY(EQ, 1, TIOCLINUX),  /* CVE-2023-28100 */ \
 	T_ERRNO(EQ, 1, TIOCSCTTY, EPERM), \
-	T_ALLOW(EQ, 1, TCGETS), T_ALLOW(EQ, 1, 0x802c542a /* TCGETS2 */), T_ALLOW(EQ, 1, TCSETS), \
-	T_ALLOW(EQ, 1, TCSETSW), T_ALLOW(EQ, 1, TCSETSF), T_ALLOW(EQ, 1, 0x402c542b /* TCSETS2 */), \
-	T_ALLOW(EQ, 1, 0x402c542c /* TCSETSW2 */), T_ALLOW(EQ, 1, 0x402c542d /* TCSETSF2 */), \
+	T_ALLOW(EQ, 1, TCGETS), T_ALLOW(EQ, 1, 0x802c542a /* TCGETS2 */), T_NOTIFY(EQ, 1, TCSETS), \
+	T_NOTIFY(EQ, 1, TCSETSW), T_NOTIFY(EQ, 1, TCSETSF), T_NOTIFY(EQ, 1, 0x402c542b /* TCSETS2 */), \
+	T_NOTIFY(EQ, 1, 0x402c542c /* TCSETSW2 */), T_NOTIFY(EQ, 1, 0x402c542d /* TCSETSF2 */), \
+	/* drain, flush; not TCSBRK with 0, a break, which is SysRq on a serial console */ \
+	T_AND(1, TCSBRK), T_ALLOW(ANY, 2, 0xffffffff), T_ALLOW(EQ, 1, TCFLSH), \
 	T_ALLOW(EQ, 1, TIOCGWINSZ), T_ALLOW(EQ, 1, TIOCGPGRP), T_ALLOW(EQ, 1, TIOCGSID), T_ALLOW(EQ, 1, \
 	TIOCOUTQ), \
 	T_ALLOW(EQ, 1, FIONREAD), T_ALLOW(EQ, 1, FIONBIO), T_ALLOW(EQ, 1, FIOCLEX), T_ALLOW(EQ, 1, FIONCLEX), \
@@ -231,8 +235,8 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	ALLOW("readahead"),
 	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"),
 	TESTED(EVERY, "fcntl", MOR_ANSWER_ALLOW, 0, 0, fcntl_tests),
-	TESTED(NO_NET, "ioctl", MOR_ANSWER_ERRNO, MOR_N_TERMINAL, ENOTTY, ioctl_tests),
-	TESTED(NET, "ioctl", MOR_ANSWER_ERRNO, MOR_N_TERMINAL, ENOTTY, ioctl_net_tests),
+	TESTED(NO_NET, "ioctl", MOR_ANSWER_ERRNO, MOR_N_IOCTL, ENOTTY, ioctl_tests),
+	TESTED(NET, "ioctl", MOR_ANSWER_ERRNO, MOR_N_IOCTL, ENOTTY, ioctl_net_tests),
 	ALLOW("stat"), ALLOW("fstat"), ALLOW("lstat"), ALLOW("newfstatat"), ALLOW("statx"), ALLOW("access"),
 	ALLOW("faccessat"), ALLOW("faccessat2"), ALLOW("readlink"), ALLOW("readlinkat"), ALLOW("getdents"),
 	ALLOW("getdents64"), ALLOW("getcwd"), ALLOW("chdir"), ALLOW("fchdir"), ALLOW("statfs"),

@@ -183,6 +183,11 @@ static void low_halves_count(void **state)
 	assert_int_equal(ask(0, SYS_fcntl, 0, F_SETOWN_EX, 0), ERR(EPERM));
 	assert_int_equal(ask(0, SYS_fcntl, 0, F_SETSIG, 0), ERR(EPERM));
 	assert_int_equal(ask(0, SYS_fcntl, 0, F_GETFL, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_fcntl, 0, F_SETFL, O_NONBLOCK), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(0, SYS_fcntl, 0, F_SETFL, O_NONBLOCK | O_ASYNC), ERR(EPERM));
+	assert_int_equal(ask(0, SYS_ioctl, 0, TCSETSW, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(0, SYS_ioctl, 0, TCSBRK, 0), ERR(ENOTTY));
+	assert_int_equal(ask(0, SYS_ioctl, 0, TCSBRK, 1), SECCOMP_RET_ALLOW);
 	assert_int_equal(ask(0, SYS_prctl, PR_SET_DUMPABLE | high, 0, 0), ERR(EPERM));
 	assert_int_equal(ask(0, SYS_prctl, PR_SET_NAME, 0, 0), SECCOMP_RET_ALLOW);
 }
@@ -342,7 +347,7 @@ static void guardian_arguments(void **state)
 	(void)state;
 	assert_int_equal(guardian_does(SYS_ioctl, SECCOMP_IOCTL_NOTIF_RECV, 0), SECCOMP_RET_ALLOW);
 	assert_int_equal(guardian_does(SYS_ioctl, SECCOMP_IOCTL_NOTIF_ADDFD, 0), SECCOMP_RET_ALLOW);
-	assert_int_equal(guardian_does(SYS_ioctl, TCSETS, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(guardian_does(SYS_ioctl, 0x402c542b /* TCSETS2 */, 0), SECCOMP_RET_ALLOW);
 	assert_int_equal(guardian_does(SYS_ioctl, TIOCSTI, 0), SECCOMP_RET_KILL_PROCESS);
 	assert_int_equal(guardian_does(SYS_fcntl, F_SETFL, O_APPEND), SECCOMP_RET_ALLOW);
 	assert_int_equal(guardian_does(SYS_fcntl, F_SETOWN, 1), SECCOMP_RET_KILL_PROCESS);
