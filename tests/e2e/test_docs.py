@@ -332,7 +332,7 @@ class Settings(Case):
 
     def test_manual(self):
         """Its list of the sandbox's keys is all of them."""
-        told = re.search(r"\*sandbox\* \(([^)]*)\)", text_of(ROOT / "docs/man/mortise.1.scd"))[1]
+        told = re.search(r"\*sandbox\*\s+\(([^)]*)\)", text_of(ROOT / "docs/man/mortise.1.scd"))[1]
         self.assertEqual(
             set(re.findall(r"\w+", told)), {key for section, key in self.keys() if section == "sandbox"}
         )

@@ -232,7 +232,7 @@ class Ends(Sunscreen):
     def test_time_limit(self):
         p = self.toml()
         self.assertIn(
-            "run=DURATION",
+            "timeouts.run sets the limit",
             self.run_fails(6, "timeout", p, "act", "--do", "sleep", "--at", "60", "--timeout", "run=200ms").err,
         )
         self.run_fails(6, "timeout", p, "act", "--do", "sleep", "--at", "60", "--timeout", "200ms")
