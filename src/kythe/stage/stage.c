@@ -48,7 +48,8 @@ static int make_owner(struct mor_stager *stager)
 		snprintf(stager->owner, sizeof(stager->owner), "%d.%u", (int)getpid(), n);
 		int r = mor_dir_make(stager->all_stages, stager->owner, 0700);
 
-		if (r == -EEXIST)
+		/* ENOENT: another run took it for an orphan before we could lock it */
+		if (r == -EEXIST || r == -ENOENT)
 			continue;
 		if (r < 0)
 			return r;

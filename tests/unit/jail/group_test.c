@@ -75,20 +75,19 @@ static void say(const char *name, const char *text)
 static void make(unsigned version, unsigned controllers, uint64_t memory, uint32_t threads)
 {
 	union {
-		struct {
-			struct mor_plan_op head;
-			struct mor_op_group group;
-			char path[64];
-		} op;
+		struct mor_plan_op head;
+		char bytes[sizeof(struct mor_plan_op) + sizeof(struct mor_op_group) + 64];
 		uint64_t align;
 	} plan = { 0 };
-	struct mor_plan read = { .ops = &plan.op.head, .end = (void *)(&plan + 1) };
+	struct mor_op_group *group = (void *)(plan.bytes + sizeof(plan.head));
+	struct mor_plan read = { .ops = &plan.head, .end = (void *)(&plan + 1) };
 
-	plan.op.head = (struct mor_plan_op){ MOR_OP_GROUP, sizeof(plan.op) - sizeof(plan.op.head) };
-	plan.op.group = (struct mor_op_group){
-		.version = version, .controllers = controllers, .memory = memory, .threads = threads
-	};
-	snprintf((char *)&plan.op + sizeof(plan.op.head) + offsetof(struct mor_op_group, path), 64, "%s", top);
+	plan.head = (struct mor_plan_op){ MOR_OP_GROUP, sizeof(plan.bytes) - sizeof(plan.head) };
+	group->version = version;
+	group->controllers = controllers;
+	group->memory = memory;
+	group->threads = threads;
+	snprintf(group->path, 64, "%s", top);
 	mor_groups_make(&read);
 }
 
