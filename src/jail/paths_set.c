@@ -119,7 +119,7 @@ static int add_toolchain(struct mor_paths *paths, const char *parent, const char
 	int len = snprintf(path, sizeof(path), "%s/%s/bin", parent, name);
 	struct stat st;
 
-	if (name[0] == '.' || len < 0 || (size_t)len >= sizeof(path) || stat(path, &st) < 0 ||
+	if (name[0] == '.' || len < 4 || (size_t)len >= sizeof(path) || stat(path, &st) < 0 ||
 	    !S_ISDIR(st.st_mode))
 		return 0;
 	path[len - 4] = 0;
