@@ -108,7 +108,7 @@ class Config:
             "--limit",
             "file_size=16MiB",
             "--limit",
-            "threads=64",
+            "threads=128",
         ]
         out += ["--write"] * write + ["--network"] * self.network + ["--spawn"] * self.spawn
         if self.places:
