@@ -24,11 +24,16 @@ static int load(const char *toml, const char *set, bool confined, struct mor_pol
 	return r < 0 ? r : mor_sandbox_load(*m, confined, ret, err);
 }
 
+/* The first one; but not that this machine has no control groups, which only some have. */
 static const char *warning(const struct mor_manifest *m)
 {
-	return mor_list_empty(&m->warnings) ?
-		       "" :
-		       mor_container_of(m->warnings.next, struct mor_warning, node)->text;
+	for (struct mor_list *at = m->warnings.next; at != &m->warnings; at = at->next) {
+		const char *text = mor_container_of(at, struct mor_warning, node)->text;
+
+		if (!strstr(text, "no control group can be made here"))
+			return text;
+	}
+	return "";
 }
 
 static void test_all_keys(void **state)
