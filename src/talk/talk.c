@@ -52,11 +52,13 @@ static struct mor_slice take_word(struct mor_slice *text)
 static size_t take_escape(const char *p, size_t len, char *ret)
 {
 	static const char shorts[] = "n\nr\rt\ta\ab\bf\fv\v\\\\\"\"''";
+	int high = len >= 3 && p[0] == 'x' ? mor_hex_value(p[1]) : -1;
+	int low = high >= 0 ? mor_hex_value(p[2]) : -1;
 	int value = 0;
 	size_t n = 0;
 
-	if (len >= 3 && p[0] == 'x' && mor_hex_value(p[1]) >= 0 && mor_hex_value(p[2]) >= 0) {
-		*ret = (char)(mor_hex_value(p[1]) << 4 | mor_hex_value(p[2]));
+	if (high >= 0 && low >= 0) {
+		*ret = (char)(high << 4 | low);
 		return 3;
 	}
 	for (; n < 3 && n < len && p[n] >= '0' && p[n] <= '7'; n++)
