@@ -142,9 +142,13 @@ enum mortise_event_type {
 	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
 	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over;
 				    text: why; count: ms that are left, 0: it is over, UINT64_MAX: no limit */
-	/* Why a confined plugin was killed. text: one line for people; params:
-	 * {"event":"sandbox_violation","plugin", "syscall","path","rule"}, strings or null. Comes before the
-	 * change of state and before the calls that fail with it. */
+	/* A confined plugin tried what it may not. text: one line for people; params:
+	 * {"event":"sandbox_violation","plugin","syscall","path","rule","kind","allow","action"}, strings or
+	 * null. method, as action: "killed": that was its end; it comes before the change of state and before
+	 * the calls that fail with it. "denied": the call failed and the plugin goes on (sandbox.on_denial);
+	 * one event for each call and path, at most 1,000 for each process. "sum": the process has ended, and
+	 * this was denied to it, count times; params {"event":"sandbox_denials","plugin","total","kept",
+	 * "denials":[{"syscall","path","rule","kind","allow","count"},...]} */
 	MORTISE_EVENT_VIOLATION,
 	MORTISE_EVENT_TYPES
 };
@@ -483,12 +487,20 @@ typedef struct mortise_jail_options {
 	mortise_host *host;        /* or NULL. When it is woken up, on_wakeup is asked what to do */
 	enum mortise_jail_order (*on_wakeup)(void *arg);
 	void *arg;
+	/* or NULL. Each record as it comes, one JSON object: a denial or the violation that ended it, like the
+	 * params of MORTISE_EVENT_VIOLATION; and last, always: {"event":"jail_end","program","exit_code",
+	 * "signal","ended_by","level","rung","limits":[...],"error","violation","denied":{"event":
+	 * "sandbox_denials",...}}, where violation and denied are objects as above, violation null without one.
+	 * ended_by: "program", "violation", "limit" (a time limit), "not_run" */
+	void (*on_record)(mortise_json record, void *arg);
 } mortise_jail_options;
 
 /* Owned by the caller; filled as far as the run went. */
 typedef struct mortise_jail_result {
-	size_t size;      /* set by the caller: sizeof(mortise_jail_result) */
-	int exit_code;    /* as in a shell: the program's own, or 128 + signal; 9: a violation */
+	size_t size; /* set by the caller: sizeof(mortise_jail_result) */
+	/* as in a shell: the program's own, or 128 + signal; 9: killed for a violation; 124: its wall time was
+	 * over; 125: the jail could not be set up; 126: the program cannot be run; 127: it was not found */
+	int exit_code;
 	int signal;       /* the signal that ended it, or 0 */
 	int timed_out;    /* 1: its wall time was over */
 	char level[12];   /* in force: "guarded", "t0", "t1"; "" if it never started */
@@ -499,6 +511,9 @@ typedef struct mortise_jail_result {
 	char rung[12];
 	/* limits that it reached, as far as that is known: "memory", "threads, scratch_size" */
 	char limits[64];
+	/* one line for people that sums up what was denied, and what would allow it; "": nothing */
+	char denied_text[1536];
+	uint64_t denied; /* calls that were refused while it went on (on_denial=deny) */
 } mortise_jail_result;
 
 /* Runs one program in the jail with our stdin, stdout and stderr, and waits for its end. 0: it ran and

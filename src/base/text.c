@@ -351,6 +351,16 @@ size_t mor_hex_count(const char *text)
 	return strspn(text, hex_digits);
 }
 
+void mor_text_keep(char *to, size_t size, const char *from, size_t from_size)
+{
+	size_t len = strnlen(from, from_size);
+
+	if (len >= size)
+		len = size - 1;
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
 const char *mor_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -47,6 +47,8 @@ size_t mor_hex_count(const char *text);
 
 /* The part after the last slash; all of it if there is none. */
 const char *mor_base_name(const char *path);
+/* A text of another program, which may not end within `from_size`. Cut where it does not fit. */
+void mor_text_keep(char *to, size_t size, const char *from, size_t from_size);
 
 /* Exact match of text against one of the alternatives in "a|b|c"; `list` may be NULL. */
 bool mor_text_in(struct mor_slice text, const char *list);

@@ -40,6 +40,7 @@ struct mor_cli_command {
 	bool loose; /* unknown long options are kept as words: they belong to the plugin */
 	size_t args_size;
 	size_t common;                   /* offset of its struct mor_common_args */
+	int own_exit;                    /* as in struct mor_console */
 	int (*run)(struct mor_cli *cli); /* returns the exit code */
 };
 

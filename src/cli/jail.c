@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise jail: runs any program, confined like a plugin, with our stdin, stdout and stderr. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "console/report.h"
@@ -19,7 +21,7 @@
 #include "workspace/undo.h"
 
 struct jail_args {
-	const char *workspace, *plugin_dir, *scratch, *level;
+	const char *workspace, *plugin_dir, *scratch, *level, *on_denial, *record;
 	bool write, git, undo, spawn, pidns;
 	struct mor_text_list unprotect, network, read, limit, env;
 	uint32_t landlock_abi;
@@ -52,6 +54,11 @@ static const struct mor_option jail_options[] = {
 	  "memory, cpu, files, file_size, wall, processes, threads or scratch_size; may be repeated",
 	  MOR_OPT_LIST, FIELD(limit), NULL },
 	{ "level", 0, "LEVEL", "auto (default), t0 or t1", MOR_OPT_TEXT, FIELD(level), "auto|t0|t1" },
+	{ "on-denial", 0, "MODE",
+	  "what it may not do fails (deny, the default) or kills it (kill, exit status 9)", MOR_OPT_TEXT,
+	  FIELD(on_denial), "deny|kill" },
+	{ "record-fd", 0, "FD", "write JSON records of denials and of the end to this open descriptor",
+	  MOR_OPT_TEXT, FIELD(record), NULL },
 	{ "pidns", 0, NULL, "a PID namespace at t0 too, or no start", MOR_OPT_FLAG, FIELD(pidns), NULL },
 	{ "env", 'e', "NAME[=VALUE]", "environment variable for it; NAME alone: the value that mortise has",
 	  MOR_OPT_LIST, FIELD(env), NULL },
@@ -147,6 +154,7 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 	if (args->undo && !args->write)
 		return mor_fail(pairs->err, MORTISE_EINVAL, "--undo needs --workspace DIR and --write");
 	if ((r = add_pair(pairs, "level", args->level ? args->level : "auto")) < 0 ||
+	    (args->on_denial && (r = add_pair(pairs, "on_denial", args->on_denial)) < 0) ||
 	    (r = add_path(pairs, "workspace", "workspace", args->workspace)) < 0 ||
 	    (r = add_path(pairs, "plugin-dir", "plugin_dir", args->plugin_dir)) < 0 ||
 	    (r = add_path(pairs, "scratch", "scratch", args->scratch)) < 0 ||
@@ -165,6 +173,13 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 
 /* ---- the run ---- */
 
+/* One of `mortise jail`. */
+struct jail_call {
+	struct mor_cli *cli;
+	int record_fd;      /* -1: none */
+	struct mor_buf end; /* the last record */
+};
+
 /* The first signal asks the program to end, the second kills it. */
 static enum mortise_jail_order on_wakeup(void *arg)
 {
@@ -179,46 +194,61 @@ static enum mortise_jail_order on_wakeup(void *arg)
 	}
 }
 
-/* stdout belongs to the program, so we write to stderr: first the line for people, then the record for
- * machines. */
-static int report_violation(struct mor_cli *cli, const char *name, const mortise_jail_result *result,
-			    const mortise_error *err)
+/* The last one is kept for --json. Whoever asked for the records and does not read them any more has lost
+ * them: that is no reason to stop. */
+static void on_record(mortise_json record, void *arg)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_violation what = { name, result->syscall, result->path, result->rule,
-				      MOR_POLICY_OF_COMMAND };
+	struct jail_call *call = arg;
 
-	mor_report_line(cli->console, &(struct mor_report){ .error = err });
-	if (cli->console->json && mor_violation_json(&what, &json) == 0)
-		mor_note_slice(cli->console, mor_buf_view(&json));
-	return result->exit_code;
+	mor_buf_reset(&call->end, SIZE_MAX);
+	mor_buf_append(&call->end, record.text, record.len);
+	mor_buf_byte(&call->end, '\n');
+	if (call->record_fd >= 0 && !mor_buf_failed(&call->end) &&
+	    mor_fd_write_all(call->record_fd, call->end.data, call->end.len) < 0)
+		call->record_fd = -1;
 }
 
 /* Without --spawn the directories of other programs do not exist at t1, and a shell says only "not found". */
-enum { SHELL_FOUND_NO_PROGRAM = 127 };
+enum { SHELL_FOUND_NO_PROGRAM = 127, NO_JAIL = 125 };
 
-static int report(struct mor_cli *cli, const mortise_jail_options *opt, const mortise_jail_result *result,
-		  int r, const mortise_error *err)
+static void note_end(struct mor_cli *cli, const char *name, const mortise_jail_result *result)
 {
 	const struct jail_args *args = cli->args;
 
-	if (r == MORTISE_EVIOLATION)
-		return report_violation(cli, opt->name, result, err);
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, err);
-	if (r < 0)
-		return mor_report_error(cli->console, err);
+	if (result->denied_text[0])
+		mor_note(cli->console, "denied: %s", result->denied_text);
 	if (result->timed_out)
-		mor_note(cli->console, "timeout: %s: it was stopped because its wall time was over", opt->name);
-	else if (cli->console->verbose)
-		mor_note(cli->console, "%s: ended with %d at level %s", opt->name, result->exit_code,
-			 result->level);
-	if (result->limits[0])
-		mor_note(cli->console, "limit: %s reached its limit of %s", opt->name, result->limits);
-	if (result->exit_code == SHELL_FOUND_NO_PROGRAM && !args->spawn)
-		mor_note(cli->console, "note: %s cannot start other programs: add --spawn to allow it",
-			 opt->name);
-	return result->timed_out ? mortise_status_exit_code(MORTISE_ETIMEOUT) : result->exit_code;
+		mor_note(cli->console, "timeout: %s: it was stopped because its wall time was over", name);
+	else if (result->limits[0])
+		mor_note(cli->console, "limit: %s reached its limit of %s", name, result->limits);
+	else if (cli->console->verbose && result->level[0] && !result->rule[0])
+		mor_note(cli->console, "%s: ended with %d at level %s", name, result->exit_code, result->level);
+	if (result->exit_code == SHELL_FOUND_NO_PROGRAM && result->level[0] && !args->spawn)
+		mor_note(cli->console, "note: %s cannot start other programs: add --spawn to allow it", name);
+}
+
+/* stdout belongs to the program, so we write to stderr. */
+static int report(struct jail_call *call, const char *name, const mortise_jail_result *result, int r,
+		  const mortise_error *err)
+{
+	struct mor_console *console = call->cli->console;
+
+	note_end(call->cli, name, result);
+	if (r == MORTISE_EINVAL)
+		return mor_report_usage(console, err);
+	if (r < 0 && !result->level[0])
+		return mor_report_fail(console,
+				       &(struct mor_report){ .error = err, .exit_code = result->exit_code });
+	if (r < 0)
+		mor_report_line(console, &(struct mor_report){ .error = err });
+	return result->exit_code;
+}
+
+/* A program can print lines like ours, but not as the last line of all. */
+static void print_record(const struct jail_call *call, const mortise_jail_result *result)
+{
+	if (call->cli->console->json && result->level[0] && call->end.len)
+		mor_note_slice(call->cli->console, (struct mor_slice){ call->end.data, call->end.len - 1 });
 }
 
 /* The store is made last, when everything else is known to be right. */
@@ -257,44 +287,76 @@ static void warn_loose(struct mor_cli *cli, const struct jail_args *args)
 		mor_note(cli->console, "warning: %s", text);
 }
 
+/* It must be open, and not become the program's: that could write records of its own. */
+static int open_record(const char *text, int *ret, mortise_error *err)
+{
+	uint32_t fd;
+
+	*ret = -1;
+	if (!text)
+		return 0;
+	if (!mor_parse_u32(mor_slice_of(text), &fd) || fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0)
+		return mor_fail(err, MORTISE_EINVAL, "--record-fd %s: there is no such open descriptor", text);
+	if (fd < 3)
+		return mor_fail(err, MORTISE_EINVAL,
+				"--record-fd %s: the program has this one too; use 3 or more", text);
+	*ret = (int)fd;
+	return 0;
+}
+
+static int jail_program(struct jail_call *call, const char *name, struct pairs *pairs,
+			mortise_jail_result *result)
+{
+	const struct jail_args *args = call->cli->args;
+	__attribute__((cleanup(mor_workspace_undoing_fini))) struct mor_workspace_undoing undoing = { 0 };
+	mortise_jail_options opt = { .size = sizeof(opt),
+				     .name = name,
+				     .argv = call->cli->words.tail,
+				     .env = args->env.item,
+				     .landlock_abi_cap = args->landlock_abi,
+				     .on_wakeup = on_wakeup,
+				     .on_record = on_record,
+				     .arg = call };
+	int r = begin_undoing(call->cli, name, &undoing, pairs);
+
+	if (r == 0)
+		/* needed for its wake-up: a signal ends the wait through it */
+		r = mortise_host_new(NULL, &opt.host, pairs->err);
+	if (r == 0) {
+		opt.policy = pairs->list.item;
+		warn_loose(call->cli, args);
+		mor_signals_host(opt.host);
+		r = mortise_jail_run(&opt, result, pairs->err);
+		mor_signals_host(NULL);
+		mortise_host_free(opt.host);
+	}
+	mor_workspace_undoing_end(&undoing, r < 0 || result->exit_code || result->timed_out);
+	r = report(call, name, result, r, pairs->err);
+	mor_workspace_undoing_tell(&undoing);
+	print_record(call, result);
+	return r;
+}
+
 static int jail_run(struct mor_cli *cli)
 {
 	const struct jail_args *args = cli->args;
 	mortise_error err = { 0 };
 	__attribute__((cleanup(pairs_fini))) struct pairs pairs = { .err = &err };
-	mortise_jail_options opt = { .size = sizeof(opt),
-				     .argv = cli->words.tail,
-				     .env = args->env.item,
-				     .landlock_abi_cap = args->landlock_abi,
-				     .on_wakeup = on_wakeup };
-	mortise_jail_result result = { .size = sizeof(result) };
-	__attribute__((cleanup(mor_workspace_undoing_fini))) struct mor_workspace_undoing undoing = { 0 };
-	int r;
+	struct jail_call call = { .cli = cli };
+	mortise_jail_result result = { .size = sizeof(result), .exit_code = NO_JAIL };
+	int exit_code;
 
 	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
 		mor_fail(&err, MORTISE_EINVAL,
 			 "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
 		return mor_report_usage(cli->console, &err);
 	}
-	opt.name = mor_base_name(cli->words.tail[0]);
-	r = make_policy(args, &pairs);
-	if (r == 0)
-		r = begin_undoing(cli, opt.name, &undoing, &pairs);
-	if (r == 0)
-		/* needed for its wake-up: a signal ends the wait through it */
-		r = mortise_host_new(NULL, &opt.host, &err);
-	if (r == 0) {
-		opt.policy = pairs.list.item;
-		warn_loose(cli, args);
-		mor_signals_host(opt.host);
-		r = mortise_jail_run(&opt, &result, &err);
-		mor_signals_host(NULL);
-		mortise_host_free(opt.host);
-	}
-	mor_workspace_undoing_end(&undoing, r < 0 || result.exit_code || result.timed_out);
-	r = report(cli, &opt, &result, r, &err);
-	mor_workspace_undoing_tell(&undoing);
-	return r;
+	if (open_record(args->record, &call.record_fd, &err) < 0 || make_policy(args, &pairs) < 0)
+		return err.code == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
+						    mor_report_error(cli->console, &err);
+	exit_code = jail_program(&call, mor_base_name(cli->words.tail[0]), &pairs, &result);
+	mor_buf_fini(&call.end);
+	return exit_code;
 }
 
 const struct mor_cli_command mor_cli_command_jail = {
@@ -306,11 +368,14 @@ const struct mor_cli_command mor_cli_command_jail = {
 	.description =
 		"PROGRAM may read the system's libraries and what the options name, nothing else. It has no "
 		"network and\n"
-		"cannot start programs unless an option allows it. The first thing it tries beyond that kills "
-		"it: exit\n"
-		"status 9, and one line on stderr (with --json also a record there) says what it was.\n"
-		"Otherwise our exit status is the program's. 125: the jail could not be set up, and nothing "
-		"was run.",
+		"cannot start programs unless an option allows it. What it tries beyond that fails, and one "
+		"line at the\n"
+		"end says what it was and which option would allow it. What no honest program tries kills it, "
+		"and with\n"
+		"--on-denial=kill so does everything else: exit status 9.\n"
+		"Otherwise our exit status is the program's; 124: its wall limit was over; 125: the jail could "
+		"not be set\n"
+		"up, or the line is wrong; 126, 127: the program cannot be run, or was not found.",
 	.examples = "mortise jail --workspace . -- python3 report.py\n"
 		    "mortise jail -w . --write --limit cpu=30s --limit memory=1GiB -- ./indexer\n"
 		    "mortise jail -w . --write --undo -- ./indexer\n"
@@ -318,5 +383,6 @@ const struct mor_cli_command mor_cli_command_jail = {
 	.options = groups,
 	.args_size = sizeof(struct jail_args),
 	.common = FIELD(common),
+	.own_exit = NO_JAIL, /* nothing was run: no status that the program could have */
 	.run = jail_run,
 };

@@ -18,6 +18,7 @@
 /* Where one run of one command writes, and how. */
 struct mor_console {
 	const char *command; /* the command's name, to say where help is; NULL: not known yet */
+	int own_exit;        /* exit status of all errors of this command; 0: that of the error table */
 	bool json, verbose;
 	bool strict;       /* --strict: every breach of the protocol is shown */
 	uint64_t told[32]; /* hashes of warnings already shown; new ones replace the oldest */

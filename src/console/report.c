@@ -191,11 +191,14 @@ void mor_report_members(struct mor_writer *w, const struct mor_report *report)
 		report->more(report->more_arg, w);
 }
 
-int mor_report_fail(struct mor_console *console, const struct mor_report *report)
+int mor_report_fail(struct mor_console *console, const struct mor_report *given)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
+	struct mor_report own = *given, *report = &own;
 
+	if (!own.exit_code)
+		own.exit_code = console->own_exit;
 	mor_report_line(console, report);
 	if (console->json) {
 		mor_w_object(&w);

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "host/env.h"
 #include "host/host.h"
+#include "host/jail_tell.h"
 #include "host/options.h"
 #include "host/sandbox.h"
 #include "manifest/manifest.h"
@@ -39,16 +40,17 @@ struct jail_run {
 	mortise_error *err;
 	struct mor_policy policy;
 	char **argv, **env; /* owned */
-	const char *name;
-	pid_t pid; /* of mortise-jail */
+	pid_t pid;          /* of mortise-jail */
 	int socket, plan;
 	char scratch[64]; /* mortise-jail removes it */
+	struct mor_jail_tale tale;
 };
 
 static void run_fini(struct jail_run *run)
 {
 	mor_fd_close(&run->socket);
 	mor_fd_close(&run->plan);
+	mor_jail_tale_fini(&run->tale);
 	mor_policy_fini(&run->policy);
 	mor_program_argv_free(run->argv);
 	mor_texts_free(run->env);
@@ -79,7 +81,7 @@ static int read_policy(struct jail_run *run)
 		return mor_fail(run->err, r == MORTISE_EMANIFEST ? MORTISE_EINVAL : r, "%s", why.text);
 	if (mor_sandbox_protect_user(&run->policy) < 0)
 		return mor_fail_memory(run->err);
-	run->policy.source = MOR_POLICY_OF_COMMAND;
+	run->policy.source = run->tale.source;
 	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
 	return 0;
 }
@@ -299,67 +301,6 @@ static int receive_record(struct jail_run *run, struct mor_record *record)
 	}
 }
 
-static void keep_text(char *to, size_t size, const char *from, size_t from_size)
-{
-	size_t len = strnlen(from, from_size);
-
-	if (len >= size)
-		len = size - 1;
-	memcpy(to, from, len);
-	to[len] = '\0';
-}
-
-static int violated(struct jail_run *run, const struct mor_record *record)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	mortise_jail_result *ret = run->ret;
-	char rule[sizeof(record->rule) + 1];
-	struct mor_violation what = { run->name, ret->syscall, ret->path, rule, run->policy.source };
-
-	keep_text(rule, sizeof(rule), record->rule, sizeof(record->rule));
-	keep_text(ret->syscall, sizeof(ret->syscall), record->syscall, sizeof(record->syscall));
-	keep_text(ret->path, sizeof(ret->path), record->path, sizeof(record->path));
-	snprintf(ret->rule, sizeof(ret->rule), "%s", mor_violation_rule(what.source, rule));
-	ret->exit_code = mortise_status_exit_code(MORTISE_EVIOLATION);
-	if (mor_violation_text(&what, &text) < 0)
-		return mor_fail(run->err, MORTISE_EVIOLATION,
-				"%s did something that its permissions do not allow", run->name);
-	return mor_fail(run->err, MORTISE_EVIOLATION, "%.*s", (int)text.len, text.data);
-}
-
-static void note_limits(mortise_jail_result *ret, const struct mor_record *record)
-{
-	static const struct {
-		unsigned bit;
-		const char *name;
-	} names[] = { { MOR_CGROUP_PIDS, "threads" },
-		      { MOR_CGROUP_MEMORY, "memory" },
-		      { MOR_REACHED_SCRATCH, "scratch_size" } };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		size_t len = strlen(ret->limits);
-
-		if (record->reached & names[i].bit)
-			snprintf(ret->limits + len, sizeof(ret->limits) - len, "%s%s", len ? ", " : "",
-				 names[i].name);
-	}
-}
-
-static int run_ended(struct jail_run *run, const struct mor_record *record)
-{
-	mortise_jail_result *ret = run->ret;
-
-	note_limits(ret, record);
-	ret->timed_out = record->wall != 0;
-	if (record->violated)
-		return violated(run, record);
-	if (!record->known)
-		return mor_fail(run->err, MORTISE_ESYSTEM, "%s ended, but it is not known how", run->name);
-	ret->signal = record->by_signal ? record->status : 0;
-	ret->exit_code = record->by_signal ? 128 + record->status : record->status;
-	return 0;
-}
-
 /* An error that only exec could find. The text is the same as for a plugin's start. */
 static int exec_failed(struct jail_run *run, const struct mor_record *record)
 {
@@ -374,15 +315,18 @@ static int take_record(struct jail_run *run, const struct mor_record *record, bo
 {
 	int text = (int)strnlen(record->text, sizeof(record->text));
 
-	*ret_done = record->kind != MOR_RECORD_STARTED;
+	*ret_done = record->kind != MOR_RECORD_STARTED && record->kind != MOR_RECORD_DENIED;
 	switch (record->kind) {
+	case MOR_RECORD_DENIED:
+		mor_jail_tell_denied(&run->tale, record);
+		return 0;
 	case MOR_RECORD_STARTED:
-		keep_text(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
-		keep_text(run->ret->rung, sizeof(run->ret->rung), mor_rung_name(record->rung), 12);
-		keep_text(run->scratch, sizeof(run->scratch), record->text, sizeof(record->text));
+		mor_text_keep(run->ret->level, sizeof(run->ret->level), mor_level_name(record->level), 12);
+		mor_text_keep(run->ret->rung, sizeof(run->ret->rung), mor_rung_name(record->rung), 12);
+		mor_text_keep(run->scratch, sizeof(run->scratch), record->text, sizeof(record->text));
 		return 0;
 	case MOR_RECORD_EXITED:
-		return run_ended(run, record);
+		return mor_jail_tell_exited(&run->tale, record, run->err);
 	case MOR_RECORD_EXEC_FAILED:
 		return exec_failed(run, record);
 	case MOR_RECORD_SETUP_FAILED:
@@ -398,12 +342,12 @@ static int lost(struct jail_run *run, int status)
 {
 	if (!WIFSIGNALED(status))
 		return mor_fail(run->err, MORTISE_EJAIL, "mortise-jail ended without reporting how %s ended",
-				run->name);
+				run->tale.name);
 	if (WTERMSIG(status) == SIGSYS)
-		return mor_fail(run->err, MORTISE_EJAIL, "%s: " MOR_GUARD_FILTERED, run->name);
+		return mor_fail(run->err, MORTISE_EJAIL, "%s: " MOR_GUARD_FILTERED, run->tale.name);
 	return mor_fail(run->err, MORTISE_EJAIL,
 			"mortise-jail was killed by signal %d, and ended without reporting how %s ended",
-			WTERMSIG(status), run->name);
+			WTERMSIG(status), run->tale.name);
 }
 
 /* When the socket ends, the guardian is ending too: it holds the only other end. */
@@ -436,19 +380,28 @@ static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mor
 	};
 	int r;
 
-	run.name = opt->name ? opt->name : mor_base_name(opt->argv[0]);
-	if ((r = read_policy(&run)) < 0 || (r = resolve_program(&run)) < 0 || (r = make_env(&run)) < 0 ||
-	    (r = mor_policy_look_up(&run.policy, err)) < 0 || (r = make_plan(&run)) < 0 ||
-	    (r = start_run(&run)) < 0)
-		return r;
-	return wait_for_end(&run);
+	run.tale = (struct mor_jail_tale){ .name = opt->name ? opt->name : mor_base_name(opt->argv[0]),
+					   .source = MOR_POLICY_OF_COMMAND,
+					   .opt = opt,
+					   .ret = ret };
+	if ((r = read_policy(&run)) == 0 && (r = resolve_program(&run)) == 0 && (r = make_env(&run)) == 0 &&
+	    (r = mor_policy_look_up(&run.policy, err)) == 0 && (r = make_plan(&run)) == 0 &&
+	    (r = start_run(&run)) == 0)
+		r = wait_for_end(&run);
+	mor_jail_tell_end(&run.tale, r, err);
+	return r;
 }
 
 int mortise_jail_run(const mortise_jail_options *given, mortise_jail_result *ret, mortise_error *err)
 {
-	mortise_jail_result result = { .exit_code = mortise_status_exit_code(MORTISE_EJAIL) };
+	mortise_jail_result result = { .exit_code = MOR_TALE_EXIT_NO_JAIL };
 	mortise_jail_options opt;
-	int r = mor_import_options(given, &opt, sizeof(opt), err);
+	mortise_error own = { 0 };
+	int r;
+
+	if (!err)
+		err = &own;
+	r = mor_import_options(given, &opt, sizeof(opt), err);
 
 	if (r < 0)
 		return r;

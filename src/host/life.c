@@ -8,6 +8,7 @@ void mor_life_fini(struct mor_life *life)
 	life->hello = mor_doc_free(life->hello);
 	life->init = mor_doc_free(life->init);
 	mor_buf_fini(&life->held);
+	mor_denials_fini(&life->denials);
 }
 
 void mor_life_begin(mortise_plugin *plugin)

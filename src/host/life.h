@@ -20,6 +20,7 @@
 #include "host/heard.h"
 #include "host/keep.h"
 #include "host/ladder.h"
+#include "policy/denials.h"
 
 struct mor_doc;
 struct mor_link;
@@ -59,14 +60,15 @@ struct mor_life {
 	struct mor_health_life health;
 	struct mor_keep_life keep;
 	/* what was said */
-	int64_t next_id;         /* the last one that was given */
-	int64_t last_sign_ms;    /* any message */
-	int64_t last_word_ms;    /* any but the answer to a ping */
-	unsigned unanswered;     /* calls given up in a row, while it sent other messages */
-	bool deaf;               /* after a breach: later bytes are read and thrown away */
-	bool lax_told;           /* the warning about messages without "jsonrpc" */
-	bool failed_without_ref; /* the last message was such a FAIL note */
-	struct mor_heard heard;  /* and was not a message */
+	int64_t next_id;            /* the last one that was given */
+	int64_t last_sign_ms;       /* any message */
+	int64_t last_word_ms;       /* any but the answer to a ping */
+	unsigned unanswered;        /* calls given up in a row, while it sent other messages */
+	bool deaf;                  /* after a breach: later bytes are read and thrown away */
+	bool lax_told;              /* the warning about messages without "jsonrpc" */
+	bool failed_without_ref;    /* the last message was such a FAIL note */
+	struct mor_heard heard;     /* and was not a message */
+	struct mor_denials denials; /* what it may not do, and tried */
 	/* how it ends */
 	enum mor_drain drain;
 	enum mor_rung rung;

@@ -24,6 +24,7 @@
 #include "wire/framing.h"
 
 struct mor_link;
+struct mor_record;
 
 struct mor_link_end {
 	bool clean; /* exit status 0                                                            */
@@ -35,7 +36,9 @@ struct mor_link_end {
 	char last_stderr[256]; /* "" when there was none                                                 */
 	int start_code;        /* it was never started: MORTISE_E..., and errno; the text says why         */
 	int os_errno;
-	char syscall[32], path[512], rule[64]; /* with violation                                         */
+	char syscall[32], path[512], rule[64];     /* with violation                                         */
+	const struct mor_forbidden_row *forbidden; /* the same */
+	uint64_t denied;                           /* calls that were refused while it went on */
 	uint64_t cpu_us; /* processor time of the process and what it waited for; 0: not known       */
 };
 
@@ -54,6 +57,8 @@ struct mor_link_events {
 	void (*on_fault)(void *arg, enum mor_fault fault, const struct mor_message *message, const char *text);
 	void (*on_noise)(void *arg, struct mor_slice bytes, uint64_t count);
 	void (*on_stderr)(void *arg, struct mor_slice line);
+	/* something was refused to it; see MOR_RECORD_DENIED */
+	void (*on_denied)(void *arg, const struct mor_record *record);
 	/* bytes since start that the pipe has taken; also when it takes none */
 	void (*on_written)(void *arg, uint64_t total);
 	/* stdout ended, or the plugin closed its stdin, while the process still runs: "closed its stdout".

@@ -15,7 +15,7 @@
 NO_TAIL_PADDING(mortise_host_options, jail_helper);
 NO_TAIL_PADDING(mortise_plugin_options, arg);
 NO_TAIL_PADDING(mortise_call_options, extra);
-NO_TAIL_PADDING(mortise_jail_options, arg);
+NO_TAIL_PADDING(mortise_jail_options, on_record);
 NO_TAIL_PADDING(mortise_view, directories);
 _Static_assert(sizeof(mortise_error) == 512, "mortise_error is 512 bytes for ever");
 

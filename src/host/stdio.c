@@ -430,6 +430,13 @@ static void on_stderr(void *arg, struct mor_slice line)
 	s->link.events->on_stderr(s->link.arg, line);
 }
 
+static void on_denied(void *arg, const struct mor_record *record)
+{
+	struct stdio_link *s = arg;
+
+	s->link.events->on_denied(s->link.arg, record);
+}
+
 static uint64_t micros(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
@@ -446,6 +453,8 @@ static void tell_end(struct stdio_link *s)
 	end.by_signal = exit.how.by_signal;
 	end.clean = end.known && !end.by_signal && end.status == 0;
 	end.violation = exit.violated;
+	end.forbidden = exit.forbidden;
+	end.denied = exit.denied;
 	end.cpu_us = micros(&exit.how.usage.ru_utime) + micros(&exit.how.usage.ru_stime);
 	memcpy(end.syscall, exit.syscall, sizeof(end.syscall));
 	memcpy(end.path, exit.path, sizeof(end.path));
@@ -510,6 +519,7 @@ static const struct mor_proc_events proc_events = {
 	.on_started = on_started,
 	.on_exec_failed = on_exec_failed,
 	.on_stderr = on_stderr,
+	.on_denied = on_denied,
 	.on_exited = on_exited,
 	.on_view = on_view,
 };

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "host/call.h"
 #include "host/client.h"
+#include "host/denial.h"
 #include "host/embedder.h"
 #include "host/greet.h"
 #include "host/health.h"
@@ -61,11 +62,20 @@ static void remember_stderr(mortise_plugin *plugin, const struct mor_link_end *h
 			 how->last_stderr);
 }
 
+static struct mor_violation violation_of(const mortise_plugin *plugin, const struct mor_link_end *how)
+{
+	return (struct mor_violation){ .plugin = plugin->peer.name,
+				       .syscall = how->syscall,
+				       .path = how->path,
+				       .rule = how->rule,
+				       .source = plugin->policy.source,
+				       .row = how->forbidden };
+}
+
 /* The two ends that are not a crash: it never ran, or its jail ended it. true: described. */
 static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	struct mor_violation what = { plugin->peer.name, how->syscall, how->path, how->rule,
-				      plugin->policy.source };
+	struct mor_violation what = violation_of(plugin, how);
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
 	if (how->start_code) {
@@ -188,8 +198,7 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 /* The record of a violation, for machines: the data of every call that it ended. Empty if there was none. */
 static void write_record(const mortise_plugin *plugin, const struct mor_link_end *how, struct mor_buf *out)
 {
-	struct mor_violation what = { plugin->peer.name, how->syscall, how->path, how->rule,
-				      plugin->policy.source };
+	struct mor_violation what = violation_of(plugin, how);
 
 	if (how->violation && mor_violation_json(&what, out) < 0)
 		mor_buf_fini(out);
@@ -199,6 +208,7 @@ static void write_record(const mortise_plugin *plugin, const struct mor_link_end
 static void tell_violation(mortise_plugin *plugin, const mortise_error *error, const struct mor_buf *record)
 {
 	mortise_event event = { .type = MORTISE_EVENT_VIOLATION,
+				.method = "killed",
 				.text = error->text,
 				.params = { record->data, record->len } };
 
@@ -245,6 +255,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	plugin->counters.cpu_us += how->cpu_us;
 	remember_stderr(plugin, how);
 	describe_end(plugin, how, &error);
+	mor_denial_sum_up(plugin, how->denied);
 	write_record(plugin, how, &record);
 	tell_violation(plugin, &error, &record);
 	if (plugin->gone)
@@ -495,6 +506,7 @@ const struct mor_link_events mor_plugin_link_events = {
 	.on_fault = mor_receive_fault,
 	.on_noise = mor_receive_noise,
 	.on_stderr = on_stderr,
+	.on_denied = mor_denial_told,
 	.on_written = on_written,
 	.on_broken = on_broken,
 	.on_end = on_end,

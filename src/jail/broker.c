@@ -54,29 +54,32 @@ static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
 	[MOR_N_UTIMES] = mor_on_utimes,       [MOR_N_FUTIMESAT] = mor_on_futimesat,
 	[MOR_N_UTIMENSAT] = mor_on_utimensat, [MOR_N_FORK] = mor_on_fork,
 	[MOR_N_EXECVE] = mor_on_execve,       [MOR_N_SIGNAL] = mor_on_signal,
-	[MOR_N_LIMITS] = mor_on_limits,       [MOR_N_CONNECT] = mor_on_connect,
-	[MOR_N_SOCKET] = mor_on_socket,       [MOR_N_BIND] = mor_on_bind,
+	[MOR_N_LIMITS] = mor_on_limits,       [MOR_N_INSPECT] = mor_on_inspect,
+	[MOR_N_CONNECT] = mor_on_connect,     [MOR_N_SOCKET] = mor_on_socket,
+	[MOR_N_PAIR] = mor_on_socketpair,     [MOR_N_BIND] = mor_on_bind,
 	[MOR_N_CHOWN] = mor_on_chown,         [MOR_N_FCHOWN] = mor_on_fchown,
 	[MOR_N_FCHOWNAT] = mor_on_fchownat,   [MOR_N_IDS] = mor_on_identity,
 	[MOR_N_GROUP] = mor_on_group,         [MOR_N_HANDLER] = mor_on_handler,
 	[MOR_N_IOCTL] = mor_on_ioctl,
 };
 
-/* The rule that a refused call breaks. arg: the register to report, -1: none. */
+/* Calls that are forbidden whatever their arguments. arg: the register to report, -1: none. */
 static const struct {
-	const char *rule, *noun;
+	enum mor_forbidden what;
+	const char *noun;
 	int arg;
 } refused[MOR_N_COUNT - MOR_N_FIRST_REFUSED] = {
-	[MOR_N_SPAWN - MOR_N_FIRST_REFUSED] = { MOR_RULE_SPAWN, "", -1 },
-	[MOR_N_NETWORK - MOR_N_FIRST_REFUSED] = { MOR_RULE_NETWORK, "", -1 },
-	[MOR_N_INSPECT - MOR_N_FIRST_REFUSED] = { "other processes are out of bounds", "", -1 },
-	[MOR_N_MOUNT - MOR_N_FIRST_REFUSED] = { "mounts and namespaces are out of bounds", "", -1 },
-	[MOR_N_KERNEL - MOR_N_FIRST_REFUSED] = { "the kernel's own affairs are out of bounds", "", -1 },
-	[MOR_N_KEYS - MOR_N_FIRST_REFUSED] = { "the keyring is out of bounds", "", -1 },
-	[MOR_N_IDENTITY - MOR_N_FIRST_REFUSED] = { "it stays who it is", "to id", 0 },
-	[MOR_N_IPC - MOR_N_FIRST_REFUSED] = { "shared memory and queues are out of bounds", "", -1 },
-	[MOR_N_TERMINAL - MOR_N_FIRST_REFUSED] = { "it may not type into a terminal", "", -1 },
-	[MOR_N_QUEUED_SIGNAL - MOR_N_FIRST_REFUSED] = { "signals only to itself", "process", 0 },
+	[MOR_N_SPAWN - MOR_N_FIRST_REFUSED] = { MOR_FORBID_SPAWN, "", -1 },
+	[MOR_N_NETWORK - MOR_N_FIRST_REFUSED] = { MOR_FORBID_NETWORK, "", -1 },
+	[MOR_N_NAMESPACE - MOR_N_FIRST_REFUSED] = { MOR_FORBID_NAMESPACE, "", -1 },
+	[MOR_N_HANDLE - MOR_N_FIRST_REFUSED] = { MOR_FORBID_HANDLE, "", -1 },
+	[MOR_N_MOUNT - MOR_N_FIRST_REFUSED] = { MOR_FORBID_MOUNT, "", -1 },
+	[MOR_N_SYSTEM - MOR_N_FIRST_REFUSED] = { MOR_FORBID_SYSTEM, "", -1 },
+	[MOR_N_KERNEL - MOR_N_FIRST_REFUSED] = { MOR_FORBID_KERNEL, "", -1 },
+	[MOR_N_KEYS - MOR_N_FIRST_REFUSED] = { MOR_FORBID_KEYS, "", -1 },
+	[MOR_N_IDENTITY - MOR_N_FIRST_REFUSED] = { MOR_FORBID_IDENTITY, "to id", 0 },
+	[MOR_N_IPC - MOR_N_FIRST_REFUSED] = { MOR_FORBID_IPC, "", -1 },
+	[MOR_N_TERMINAL - MOR_N_FIRST_REFUSED] = { MOR_FORBID_TERMINAL, "", -1 },
 };
 
 /* ---- the caller's memory and /proc ---- */
@@ -114,7 +117,7 @@ static ssize_t read_some(struct mor_syscall *call, uint64_t address, void *to, s
 	/* gone: nobody will see the answer */
 	if (got == 0 || got == -EFAULT || got == -EIO || got == -ESRCH || got == -EINVAL)
 		return -EFAULT;
-	return mor_syscall_violation(call, "", "its memory is closed to the guardian");
+	return mor_syscall_violation(call, "", MOR_FORBID_HIDING);
 }
 
 int mor_syscall_read(struct mor_syscall *call, uint64_t address, void *to, size_t size)
@@ -229,11 +232,11 @@ void mor_syscall_borrow_umask(const struct mor_syscall *call)
 
 /* ---- answers ---- */
 
-int mor_syscall_violation(struct mor_syscall *call, const char *about, const char *rule)
+int mor_syscall_violation(struct mor_syscall *call, const char *about, enum mor_forbidden what)
 {
 	if (about != call->about)
 		snprintf(call->about, sizeof(call->about), "%s", about);
-	call->rule = rule;
+	call->what = what;
 	return MOR_BROKER_VIOLATION;
 }
 
@@ -243,7 +246,8 @@ int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_r
 		return 0;
 	if (ruling.kind == MOR_RULING_QUIET)
 		return -ruling.error;
-	return mor_syscall_violation(call, about, ruling.rule);
+	call->lenient = ruling.lenient;
+	return mor_syscall_violation(call, about, ruling.what);
 }
 
 int mor_syscall_inject(struct mor_syscall *call, int fd, bool cloexec)
@@ -287,7 +291,7 @@ int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind)
 	if (arg >= 0 && strcmp(call->name, "capset") != 0 && strcmp(call->name, "setgroups") != 0)
 		snprintf(call->about, sizeof(call->about), "%s %d", refused[kind - MOR_N_FIRST_REFUSED].noun,
 			 (int)mor_syscall_arg(call, arg));
-	return mor_syscall_violation(call, call->about, refused[kind - MOR_N_FIRST_REFUSED].rule);
+	return mor_syscall_violation(call, call->about, refused[kind - MOR_N_FIRST_REFUSED].what);
 }
 
 static void tell_violation(const struct mor_syscall *call, struct mor_record *violation)
@@ -295,13 +299,31 @@ static void tell_violation(const struct mor_syscall *call, struct mor_record *vi
 	char shown[160];
 
 	violation->violated = 1;
+	violation->forbidden = (uint8_t)call->what;
 	snprintf(violation->syscall, sizeof(violation->syscall), "%s", call->name);
 	snprintf(violation->path, sizeof(violation->path), "%.*s", (int)sizeof(violation->path) - 1,
 		 call->about);
-	snprintf(violation->rule, sizeof(violation->rule), "%s", call->rule);
+	snprintf(violation->rule, sizeof(violation->rule), "%s", mor_forbidden_rows[call->what].rule);
 	mor_printable(mor_slice_of(violation->path), shown, sizeof(shown));
 	snprintf(violation->text, sizeof(violation->text), "%s%s%s: %s", call->name, shown[0] ? " " : "", shown,
 		 violation->rule);
+}
+
+/* A forbidden call. Its errno; MOR_BROKER_VIOLATION: it kills; MOR_BROKER_SENT: it was not the caller's. */
+static int answer_forbidden(struct mor_syscall *call)
+{
+	struct mor_broker *broker = call->broker;
+	int error = mor_forbidden_error(call->what, broker->deny || call->lenient);
+
+	if (call->doubtful && !mor_syscall_alive(call))
+		return MOR_BROKER_SENT;
+	if (!error) {
+		tell_violation(call, &broker->violation);
+		return MOR_BROKER_VIOLATION;
+	}
+	mor_denied_note(&broker->denied, call->name, call->about, call->what);
+	/* Its own tree has no such thing, and must not tell of what ours has. */
+	return call->inside && error == EACCES ? call->inside : -error;
 }
 
 static const struct mor_notified *notified(int nr)
@@ -394,7 +416,8 @@ static bool answer_one(struct mor_broker *broker)
 	call.asked = &in.asked;
 	call.tid = (pid_t)in.asked.pid;
 	call.about[0] = 0;
-	call.doubtful = false;
+	call.doubtful = call.lenient = false;
+	call.inside = 0;
 	if (broker->undo) {
 		broker->undo->wanted = still_waits;
 		broker->undo->arg = &call;
@@ -404,12 +427,11 @@ static bool answer_one(struct mor_broker *broker)
 	result = handle(&call);
 	if (!broker->steady)
 		pthread_mutex_unlock(&broker->gate);
-	if (result != MOR_BROKER_VIOLATION)
-		send_answer(&call, result);
-	else if (!call.doubtful || mor_syscall_alive(&call)) {
-		tell_violation(&call, &broker->violation);
+	if (result == MOR_BROKER_VIOLATION)
+		result = answer_forbidden(&call);
+	if (result == MOR_BROKER_VIOLATION)
 		return false;
-	}
+	send_answer(&call, result);
 	return true;
 }
 
@@ -475,6 +497,8 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 		.told = -1,
 		.self = getpid(),
 		.spawn = level->flags & MOR_JAIL_SPAWN,
+		.deny = level->flags & MOR_JAIL_DENY,
+		.denied = MOR_DENIED_INIT,
 		.steady = !(level->flags & MOR_JAIL_VIEW),
 		.processes = level->processes ? level->processes : PROCESSES,
 		.threads = level->threads ? level->threads : THREADS,
@@ -496,7 +520,8 @@ int mor_broker_adopt(struct mor_broker *broker, int listener)
 
 	broker->listener = listener;
 	broker->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (broker->told < 0)
+	broker->denied.told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (broker->told < 0 || broker->denied.told < 0)
 		return -errno;
 	/* Linux 6.6: both sides take turns on one core, so wake the other there. Only for speed. */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
@@ -514,7 +539,12 @@ int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation)
 	mor_fd_close(&broker->told);
 	if (!broker->violation.violated)
 		return 0;
-	*violation = broker->violation;
+	violation->violated = 1;
+	violation->forbidden = broker->violation.forbidden;
+	memcpy(violation->text, broker->violation.text, sizeof(violation->text));
+	memcpy(violation->syscall, broker->violation.syscall, sizeof(violation->syscall));
+	memcpy(violation->path, broker->violation.path, sizeof(violation->path));
+	memcpy(violation->rule, broker->violation.rule, sizeof(violation->rule));
 	return 1;
 }
 
@@ -531,6 +561,7 @@ bool mor_broker_fini(struct mor_broker *broker)
 	}
 	broker->running = false;
 	mor_fd_close(&broker->told);
+	mor_fd_close(&broker->denied.told);
 	mor_fd_close(&broker->mem);
 	mor_fd_close(&broker->listener);
 	mor_fd_close(&broker->proc);

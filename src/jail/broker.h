@@ -20,9 +20,11 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "jail/denied.h"
 #include "jail/dial.h"
 #include "jail/filter/syscalls.h"
 #include "jail/paths.h"
+#include "policy/forbidden.h"
 #include "policy/network.h"
 #include "policy/plan.h"
 #include "undo/undo.h"
@@ -45,6 +47,7 @@ struct mor_broker {
 	char shm[64];
 	const char *scratch; /* its directory; NULL: none */
 	bool spawn;
+	bool deny;                          /* what can be refused is refused and noted; else it kills */
 	const struct mor_net_place *places; /* where it may connect to; NULL: the filter decides */
 	size_t place_count;
 	struct mor_dial *dial; /* with places */
@@ -52,6 +55,7 @@ struct mor_broker {
 	pid_t session;         /* everybody in it is in the jail, except us ... */
 	pid_t init;            /* ... and the init, if there is one */
 	unsigned processes;    /* with spawn: limit of processes */
+	bool processes_met;    /* that limit has refused one */
 	unsigned budget;       /* this many may be started before we count again */
 	unsigned threads;      /* limit of the threads of all processes */
 	unsigned thread_budget;
@@ -65,12 +69,14 @@ struct mor_broker {
 	/* we hold it until the first question may be judged; then during each question, unless steady */
 	pthread_mutex_t gate;
 	struct mor_record violation; /* violated: what ended the thread                              */
+	struct mor_denied denied;
 };
 
 enum { MOR_MEM_UNOPENED = -5000 }; /* no -errno: what was tried in vain is not tried again */
 /* clang-format off */
 #define MOR_BROKER_INIT { \
-	.listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1 \
+	.listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1, \
+	.denied = MOR_DENIED_INIT \
 }
 /* clang-format on */
 /* paths must outlive the broker, which sees the plugin's session in the caller's if that leads
@@ -80,8 +86,8 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
  * change paths after that, hold broker->gate. */
 int mor_broker_adopt(struct mor_broker *broker, int listener);
 void mor_broker_begin(struct mor_broker *broker);
-/* broker->told is readable. 1: a violation, in *violation, and the question stays unanswered; 0: nobody is
- * left who could ask. */
+/* broker->told is readable, or the thread is over. 1: a violation, in violation->{violated,forbidden,syscall,
+ * path,rule,text}, and the question stays unanswered; 0: nobody is left who could ask. */
 int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation);
 /* Waits for the thread for a short time. It ends when nobody is left who could ask. false: it still runs. */
 bool mor_broker_fini(struct mor_broker *broker);
@@ -92,7 +98,7 @@ bool mor_broker_fini(struct mor_broker *broker);
 enum mor_broker_result {
 	MOR_BROKER_SENT = -5000, /* the caller has its answer, or is gone                         */
 	MOR_BROKER_CONTINUE,     /* the kernel continues the call */
-	MOR_BROKER_VIOLATION,    /* rule and about of the call have the details */
+	MOR_BROKER_VIOLATION,    /* forbidden: what and about of the call have the details */
 	MOR_BROKER_UNDECIDED,    /* only from a short way, never an answer: the long way must decide */
 };
 static inline bool mor_broker_decided(int result)
@@ -108,8 +114,11 @@ struct mor_syscall {
 	pid_t own;        /* tgid as in its own /proc */
 	/* a violation must come from the caller: what we read may belong to another process by now */
 	bool doubtful;
-	const char *rule;     /* MOR_BROKER_VIOLATION: why ...   */
-	char about[PATH_MAX]; /* ... and on which object */
+	bool lenient; /* a violation: it kills in no mode */
+	/* t1: what was found is not in the plugin's tree, and this is that tree's own answer; else 0 */
+	int inside;
+	enum mor_forbidden what; /* MOR_BROKER_VIOLATION: why ... */
+	char about[PATH_MAX];    /* ... and on which object */
 };
 
 static inline uint64_t mor_syscall_arg(const struct mor_syscall *call, int n)
@@ -126,7 +135,7 @@ int mor_syscall_text(struct mor_syscall *call, uint64_t address, char text[PATH_
 /* The same, and the name is surely the caller's: MOR_BROKER_SENT if it no longer waits. Use it before any
  * change. */
 int mor_syscall_path(struct mor_syscall *call, uint64_t address, char text[PATH_MAX]);
-int mor_syscall_violation(struct mor_syscall *call, const char *about, const char *rule);
+int mor_syscall_violation(struct mor_syscall *call, const char *about, enum mor_forbidden what);
 /* A violation of this kind (from MOR_N_FIRST_REFUSED on). */
 int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind);
 /* PERFORM: 0. */
@@ -212,8 +221,9 @@ mor_on_syscall_fn mor_on_mkdir, mor_on_mkdirat, mor_on_mknod, mor_on_mknodat, mo
 	mor_on_symlink, mor_on_symlinkat;
 mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat, mor_on_fchmodat2, mor_on_utime, mor_on_utimes,
 	mor_on_futimesat, mor_on_utimensat;
-mor_on_syscall_fn mor_on_ioctl, mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_socket,
-	mor_on_connect, mor_on_bind, mor_on_identity, mor_on_group, mor_on_handler;
+mor_on_syscall_fn mor_on_ioctl, mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_inspect,
+	mor_on_socket, mor_on_socketpair, mor_on_connect, mor_on_bind, mor_on_identity, mor_on_group,
+	mor_on_handler;
 mor_on_syscall_fn mor_on_chown, mor_on_fchown, mor_on_fchownat;
 /* A connect that is no unix socket's. */
 mor_on_syscall_fn mor_connect_place;

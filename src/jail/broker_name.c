@@ -101,7 +101,7 @@ static int make_node(struct mor_syscall *call, int dirfd, uint64_t address, mode
 		return status == -EINVAL ? -EEXIST : status;
 	status = judge_name(call, &found, MOR_WRITE_PLACE);
 	if (status == 0 && (type == S_IFCHR || type == S_IFBLK))
-		status = mor_syscall_violation(call, found.where, "no device may be made");
+		status = mor_syscall_violation(call, found.where, MOR_FORBID_DEVICE);
 	else if (status == 0 && type != 0 && type != S_IFREG) /* nobody could open them: see open */
 		status = -EPERM;
 	if (status == 0)

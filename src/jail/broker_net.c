@@ -71,6 +71,20 @@ static int read_address(struct mor_syscall *call, struct mor_dial_job *job)
 
 /* ---- socket ---- */
 
+static int forbid_socket(struct mor_syscall *call, int family, int type)
+{
+	if (is_internet(family) && type == SOCK_RAW)
+		return mor_syscall_violation(call, "", MOR_FORBID_RAW);
+	if (family == AF_UNIX)
+		return mor_syscall_violation(call, "", MOR_FORBID_UNIX);
+	return mor_syscall_violation(call, "", is_internet(family) ? MOR_FORBID_NETWORK : MOR_FORBID_FAMILY);
+}
+
+int mor_on_socketpair(struct mor_syscall *call)
+{
+	return forbid_socket(call, (int)mor_syscall_arg(call, 0), (int)mor_syscall_arg(call, 1) & 0xf);
+}
+
 /* Registers only: no race. */
 int mor_on_socket(struct mor_syscall *call)
 {
@@ -79,7 +93,7 @@ int mor_on_socket(struct mor_syscall *call)
 
 	if (!call->broker->places || !is_internet(family) || (type & 0xf) != SOCK_STREAM ||
 	    (protocol != 0 && protocol != IPPROTO_TCP))
-		return mor_syscall_violation(call, "", MOR_RULE_NETWORK);
+		return forbid_socket(call, family, type & 0xf);
 	if (type & ~(0xf | SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
 	fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | (type & SOCK_NONBLOCK), IPPROTO_TCP);
@@ -105,12 +119,12 @@ static int judge_address(struct mor_syscall *call, const struct mor_dial_job *jo
 	if (job->to.ss_family == AF_UNSPEC)
 		return 0;
 	if (!is_internet(job->to.ss_family))
-		return mor_syscall_violation(call, "", MOR_RULE_NETWORK);
+		return mor_syscall_violation(call, "", MOR_FORBID_FAMILY);
 	if (!mor_net_place(&job->to, job->size, &to))
 		return -EINVAL;
 	if (mor_net_allows(broker->places, broker->place_count, &to))
 		return 0;
-	return mor_syscall_violation(call, mor_net_text(&to, text), MOR_RULE_PLACE);
+	return mor_syscall_violation(call, mor_net_text(&to, text), MOR_FORBID_PLACE);
 }
 
 int mor_connect_place(struct mor_syscall *call)
@@ -128,7 +142,7 @@ int mor_connect_place(struct mor_syscall *call)
 	if (!is_tcp(job.fd)) {
 		status = option_of(job.fd, SO_DOMAIN);
 		close(job.fd);
-		return status < 0 ? status : mor_syscall_violation(call, "", MOR_RULE_NETWORK);
+		return status < 0 ? status : mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	}
 	status = mor_dial_pass(call->broker->dial, &job);
 	return status < 0 ? status : MOR_BROKER_SENT;
@@ -143,7 +157,7 @@ int mor_on_bind(struct mor_syscall *call)
 	int family, status;
 
 	if (!call->broker->paths->network)
-		return mor_syscall_violation(call, "", MOR_RULE_NETWORK);
+		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	status = read_address(call, &job);
 	if (status < 0)
 		return status;
@@ -154,7 +168,7 @@ int mor_on_bind(struct mor_syscall *call)
 	if (family < 0)
 		status = family;
 	else if (!is_internet(family) && family != AF_NETLINK)
-		status = mor_syscall_violation(call, "", "no names for other programs to find");
+		status = mor_syscall_violation(call, "", MOR_FORBID_NAME);
 	else if (bind(job.fd, (const struct sockaddr *)&job.to, job.size) < 0)
 		status = -errno;
 	close(job.fd);

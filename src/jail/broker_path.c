@@ -404,7 +404,7 @@ int mor_find_failed(struct mor_syscall *call, int dirfd, const char *path, bool 
 	if (mor_broker_decided(status))
 		return status;
 	if (status < 0)
-		return mor_syscall_violation(call, path, write ? MOR_RULE_WRITE : MOR_RULE_READ);
+		return mor_syscall_violation(call, path, write ? MOR_FORBID_WRITE : MOR_FORBID_READ);
 	ruling = write ? mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT) :
 			 mor_paths_read(call->broker->paths, found.where);
 	mor_found_fini(&found);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -103,6 +104,8 @@ static int take_place(struct mor_syscall *call, bool thread)
 		count_places(call);
 	if (broker->thread_budget == 0)
 		broker->threads_met = true;
+	else if (!thread && broker->budget == 0)
+		broker->processes_met = true;
 	if (broker->thread_budget == 0 || (!thread && broker->budget == 0))
 		return -EAGAIN;
 	broker->thread_budget--;
@@ -121,9 +124,9 @@ int mor_on_fork(struct mor_syscall *call)
 	uint64_t unfit = thread ? spaces : spaces | CLONE_PARENT;
 
 	if (!thread && !call->broker->spawn)
-		return mor_syscall_violation(call, "", MOR_RULE_SPAWN);
+		return mor_syscall_violation(call, "", MOR_FORBID_SPAWN);
 	if (flags & unfit)
-		return mor_syscall_violation(call, "", "mounts and namespaces are out of bounds");
+		return mor_syscall_violation(call, "", MOR_FORBID_NAMESPACE);
 	return take_place(call, thread);
 }
 
@@ -148,7 +151,7 @@ int mor_on_execve(struct mor_syscall *call)
 	}
 	status = mor_syscall_text(call, mor_syscall_arg(call, 0), path);
 	if (!broker->spawn)
-		return mor_syscall_violation(call, status == 0 ? path : "", MOR_RULE_SPAWN);
+		return mor_syscall_violation(call, status == 0 ? path : "", MOR_FORBID_SPAWN);
 	if (status < 0)
 		return status;
 	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
@@ -162,14 +165,15 @@ int mor_on_execve(struct mor_syscall *call)
 
 /* ---- signals and limits ---- */
 
-static int foreign(struct mor_syscall *call, int pid)
+/* Signal 0 only asks whether somebody is there: programs do that with numbers from old lock files. */
+static int foreign(struct mor_syscall *call, int pid, int sig)
 {
 	if (pid == -1)
 		snprintf(call->about, sizeof(call->about), "every process");
 	else
 		snprintf(call->about, sizeof(call->about), pid < 0 ? "group %d" : "process %d",
 			 pid < 0 ? -pid : pid);
-	return mor_syscall_violation(call, call->about, "signals only to itself");
+	return mor_syscall_violation(call, call->about, sig ? MOR_FORBID_SIGNAL : MOR_FORBID_PROBE);
 }
 
 /* We send it ourselves: between the check and a CONTINUE the number could get another owner. */
@@ -178,9 +182,9 @@ static int signal_member(struct mor_syscall *call, pid_t pid, int sig)
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
 
 	if (pidfd < 0)
-		return errno == EINVAL || errno == ENOENT ? foreign(call, pid) : -errno;
+		return errno == EINVAL || errno == ENOENT ? foreign(call, pid, sig) : -errno;
 	if (!is_member(call->broker, pid))
-		status = foreign(call, pid);
+		status = foreign(call, pid, sig);
 	else if (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0)
 		status = -errno;
 	close(pidfd);
@@ -203,26 +207,28 @@ static int signal_group(struct mor_syscall *call, pid_t group)
 {
 	int count = each_member(call, in_group, group, pass_signal);
 
-	return count > 0 ? 0 : count < 0 ? count : foreign(call, -group);
+	return count > 0 ? 0 : count < 0 ? count : foreign(call, -group, (int)mor_syscall_arg(call, 1));
 }
 
-/* kill and tgkill, if the filter has not seen that the caller means itself. */
+/* kill and tgkill, if the filter has not seen that the caller means itself. Those that carry a value
+ * (rt_sigqueueinfo) reach only the caller: we could not pass the value on. */
 int mor_on_signal(struct mor_syscall *call)
 {
 	const struct mor_broker *broker = call->broker;
-	bool thread = strcmp(call->name, "tgkill") == 0, apart = broker->inside != broker->main;
+	bool thread = strstr(call->name, "tg") != NULL, apart = broker->inside != broker->main;
+	bool valued = strncmp(call->name, "rt_", 3) == 0;
 	int pid = (int)mor_syscall_arg(call, 0), sig = (int)mor_syscall_arg(call, thread ? 2 : 1);
 	pid_t self = apart && !broker->spawn ? broker->inside : call->tgid;
 
 	if (pid == -1 || pid == 1)
-		return foreign(call, pid);
+		return foreign(call, pid, sig);
 	/* Group 0 is the caller's own, and nobody else is in its session. */
 	if (pid == 0 && !thread)
 		return MOR_BROKER_CONTINUE;
 	if (pid == self || (!thread && pid == -broker->inside))
 		return MOR_BROKER_CONTINUE;
-	if (!broker->spawn)
-		return foreign(call, pid);
+	if (!broker->spawn || valued)
+		return foreign(call, pid, sig);
 	if (apart) /* every number in its PID namespace is its own */
 		return MOR_BROKER_CONTINUE;
 	return pid < 0 ? signal_group(call, -pid) : signal_member(call, pid, sig);
@@ -267,7 +273,76 @@ int mor_on_limits(struct mor_syscall *call)
 	if (pid == (broker->inside != broker->main ? broker->inside : call->tgid))
 		return MOR_BROKER_CONTINUE;
 	snprintf(call->about, sizeof(call->about), "process %d", pid);
-	return mor_syscall_violation(call, call->about, "limits of other processes are out of bounds");
+	return mor_syscall_violation(call, call->about, MOR_FORBID_LIMITS);
+}
+
+/* ---- looking into processes ---- */
+
+/* The caller itself, or one of its threads. */
+static bool is_own_thread(const struct mor_syscall *call, int pid)
+{
+	int root = call->broker->root;
+	char name[64];
+
+	if (pid == (call->broker->inside == call->broker->main || call->broker->apart ? call->own :
+											call->broker->inside))
+		return true;
+	snprintf(name, sizeof(name), "%s%d/task/%d", root >= 0 ? "proc/" : "", (int)mor_syscall_number(call),
+		 pid);
+	return faccessat(root >= 0 ? root : call->broker->proc, name, F_OK, 0) == 0;
+}
+
+/* In a PID namespace every number but the init's is of the jail, or nobody's. */
+static bool is_of_jail(const struct mor_syscall *call, int pid)
+{
+	const struct mor_broker *broker = call->broker;
+
+	if (pid <= 1)
+		return false;
+	if (is_own_thread(call, pid))
+		return true;
+	return broker->spawn && (broker->inside != broker->main || is_member(broker, pid));
+}
+
+/* The registers with a pid, by call; -1: none. A pidfd can only be that of a process of the jail: others
+ * cannot be opened. */
+static const struct {
+	const char *name;
+	int pid, other;
+} inspectors[] = {
+	{ "ptrace", 1, -1 },
+	{ "process_vm_readv", 0, -1 },
+	{ "process_vm_writev", 0, -1 },
+	{ "kcmp", 0, 1 },
+	{ "pidfd_open", 0, -1 },
+	{ "pidfd_getfd", -1, -1 },
+	{ "pidfd_send_signal", -1, -1 },
+};
+
+static int inspect_process(struct mor_syscall *call, int arg)
+{
+	int pid = arg < 0 ? 0 : (int)mor_syscall_arg(call, arg);
+
+	if (arg < 0 || is_of_jail(call, pid))
+		return 0;
+	snprintf(call->about, sizeof(call->about), "process %d", pid);
+	return mor_syscall_violation(call, call->about, MOR_FORBID_INSPECT);
+}
+
+int mor_on_inspect(struct mor_syscall *call)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < sizeof(inspectors) / sizeof(*inspectors) && status == 0; i++) {
+		if (strcmp(call->name, inspectors[i].name) != 0)
+			continue;
+		if (inspectors[i].pid == 1 && mor_syscall_arg(call, 0) == PTRACE_TRACEME)
+			break; /* it names nobody */
+		status = inspect_process(call, inspectors[i].pid);
+		if (status == 0)
+			status = inspect_process(call, inspectors[i].other);
+	}
+	return status < 0 ? status : mor_syscall_violation(call, "", MOR_FORBID_TRACE);
 }
 
 /* ---- the terminal ---- */
@@ -332,15 +407,15 @@ int mor_on_connect(struct mor_syscall *call)
 	if (to.address.sun_family != AF_UNIX && call->broker->places)
 		return mor_connect_place(call);
 	if (to.address.sun_family != AF_UNIX)
-		return mor_syscall_violation(call, "", MOR_RULE_NETWORK);
+		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	if (begins_with_one(to.address.sun_path, quiet_services))
 		return -ENOENT;
 	/* With places, names are in /etc/hosts: no program needs to know that there is no other service. */
 	if (begins_with_one(to.address.sun_path, resolvers) && call->broker->places)
 		return -ENOENT;
 	if (begins_with_one(to.address.sun_path, resolvers))
-		return mor_syscall_violation(call, to.address.sun_path, MOR_RULE_NETWORK);
+		return mor_syscall_violation(call, to.address.sun_path, MOR_FORBID_NETWORK);
 	if (to.address.sun_path[0] == 0)
 		to.address.sun_path[0] = '@';
-	return mor_syscall_violation(call, to.address.sun_path, "no sockets of other programs");
+	return mor_syscall_violation(call, to.address.sun_path, MOR_FORBID_UNIX);
 }

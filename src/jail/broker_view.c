@@ -20,7 +20,7 @@ int mor_syscall_enter_view(struct mor_syscall *call)
 	if (broker->root < 0) {
 		broker->root = -1;
 		return mor_syscall_alive(call) ?
-			       mor_syscall_violation(call, "", "its file tree is closed to the guardian") :
+			       mor_syscall_violation(call, "its file tree", MOR_FORBID_HIDING) :
 			       MOR_BROKER_SENT;
 	}
 	broker->locked = true;
@@ -47,10 +47,11 @@ static int find_outside(struct mor_syscall *call, const char *path, unsigned fla
 	status = mor_find_from(call, AT_FDCWD, path, flags, 0, found);
 	call->broker->root = root;
 	/* EACCES: a directory that is closed to us is not one that does not exist. */
-	if (mor_broker_decided(status) || status == -EACCES)
+	if (mor_broker_decided(status) || status == -EACCES ||
+	    (status == 0 && !is_allowed(call, found->where))) {
+		call->inside = inside;
 		return status;
-	if (status == 0 && !is_allowed(call, found->where))
-		return 0;
+	}
 	if (status == 0)
 		mor_found_fini(found);
 	return inside;

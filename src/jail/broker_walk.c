@@ -117,7 +117,7 @@ static int follow_magic(struct name_walk *walk, const char *where, const char *p
 	mor_name_own(walk->call, name);
 	if (strncmp(name, "/proc/self/", 11) != 0 && strcmp(name, "/proc/self") != 0) {
 		snprintf(walk->call->about, sizeof(walk->call->about), "%.3000s/%.255s", where, part);
-		return mor_syscall_violation(walk->call, walk->call->about, MOR_RULE_READ);
+		return mor_syscall_violation(walk->call, walk->call->about, MOR_FORBID_READ);
 	}
 	if (strcmp(name, fds) == 0 || (strncmp(name, "/proc/self/task/", 16) == 0 && strstr(name, "/fd")))
 		own = (int)strtol(part, NULL, 10);

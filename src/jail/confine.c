@@ -176,8 +176,9 @@ int mor_confine_ended(struct mor_record *violation)
 int mor_confine_sigsys(struct mor_record *violation)
 {
 	violation->violated = 1;
+	violation->forbidden = MOR_FORBID_FOREIGN;
 	snprintf(violation->syscall, sizeof(violation->syscall), MOR_SYSCALL_FOREIGN);
-	snprintf(violation->rule, sizeof(violation->rule), "only the machine's own system calls");
+	snprintf(violation->rule, sizeof(violation->rule), "%s", mor_forbidden_rows[MOR_FORBID_FOREIGN].rule);
 	snprintf(violation->text, sizeof(violation->text), "%s: %s", violation->syscall, violation->rule);
 	violation->path[0] = 0;
 	return 1;
@@ -236,7 +237,22 @@ int mor_confine_view(const struct mor_view_texts *grants)
 	return status;
 }
 
-void mor_confine_end(bool alone)
+struct mor_denied *mor_confine_denied(void)
 {
-	mor_t0_end(alone);
+	return &mor_t0.broker.denied;
+}
+
+bool mor_confine_was_full_of_processes(void)
+{
+	return mor_t0.broker.processes_met;
+}
+
+void mor_confine_end(bool alone, struct mor_record *last)
+{
+	mor_t0_end(alone, last);
+}
+
+void mor_confine_clean(void)
+{
+	mor_t0_clean();
 }

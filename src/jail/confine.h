@@ -59,6 +59,12 @@ int mor_confine_enter(const struct mor_plan *plan, int channel, struct mor_setup
 /* `init`: its pid, or 0. */
 int mor_confine_adopt(const struct mor_plan *plan, int listener, pid_t init, struct mor_setup_failure *failure);
 
+/* What was refused and not told of yet; in deny mode most of it. Its fd is readable when there is more. */
+struct mor_denied;
+struct mor_denied *mor_confine_denied(void);
+/* Was a new process refused because there were too many? */
+bool mor_confine_was_full_of_processes(void);
+
 int mor_confine_fd(void); /* readable when the broker has stopped; -1: it does not run */
 /* 0, or 1: a violation, in violation->{violated,syscall,path,rule,text}; then the guardian kills the
  * plugin's processes. The question stays unanswered. */
@@ -80,8 +86,12 @@ const char *mor_confine_scratch(void);
 /* Readable: call mor_confine_hear(), which counts who wrote what; -1: no undo. */
 int mor_confine_watch_fd(void);
 void mor_confine_hear(void);
-/* alone: the host is dead, so the plugin's changes are undone, if that was asked for. */
-void mor_confine_end(bool alone);
+/* The plugin's processes are dead. Ends the broker, so that all its news is known, and then what must be done
+ * before the host acts on the end. alone: the host is dead, so the plugin's changes are undone, if that was
+ * asked for. `last`: a violation that nobody has seen before the end. */
+void mor_confine_end(bool alone, struct mor_record *last);
+/* The last step, which nobody waits for: removes the scratch directory. */
+void mor_confine_clean(void);
 
 /* ---- from the launcher (launch.c) ---- */
 

@@ -373,14 +373,20 @@ int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_fail
 	return status < 0 ? failed(failure, status, "cannot hand the listener to the guardian") : 0;
 }
 
-void mor_t0_end(bool alone)
+void mor_t0_end(bool alone, struct mor_record *last)
 {
 	bool over = mor_broker_fini(&mor_t0.broker); /* whatever it was doing in there */
 
+	if (last && over && !last->violated)
+		mor_broker_ended(&mor_t0.broker, last);
 	if (over && mor_undo_end(mor_t0.broker.undo) == 0 && alone)
 		mor_undo_alone(mor_t0.broker.undo);
 	if (over)
 		mor_undo_fini(&mor_t0.undo);
+}
+
+void mor_t0_clean(void)
+{
 	mor_quota_end(&mor_t0.quota);
 	mor_scratch_remove(&mor_t0.scratch);
 	mor_paths_fini(&mor_t0.paths);

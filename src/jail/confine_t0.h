@@ -38,6 +38,8 @@ int mor_t0_lock(struct mor_setup_failure *failure);
 int mor_t0_drop_capabilities(bool for_good, struct mor_setup_failure *failure);
 /* In the launcher: capabilities, L2, filter; sends the listener over the channel. */
 int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure);
-void mor_t0_end(bool alone);
+/* As mor_confine_end(), mor_confine_clean(). */
+void mor_t0_end(bool alone, struct mor_record *last);
+void mor_t0_clean(void);
 
 #endif

@@ -82,9 +82,12 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 /* ---- guardian.c ---- */
 
 _Noreturn void mor_guardian(struct mor_plan *plan);
-/* One record; cut behind `usage` where there is no violation to tell of. 0, also where there is no host any
- * more, or -errno: the host would wait for it in vain. */
+/* One record; cut behind `usage` where there is nothing forbidden to tell of. Waits for a host that reads
+ * slowly: only denials are many. 0, also where there is no host any more, or -errno: the host would wait
+ * for it in vain. */
 int mor_record_send(struct mor_record *record);
+/* The same without waiting. false: not now; wait until MOR_GUARD_FD is writable. */
+bool mor_record_offer(struct mor_record *record);
 /* The last one, and the end. */
 _Noreturn void mor_record_failure(const struct mor_setup_failure *failure);
 /* The same where the plugin already runs: nobody must believe that we could still end it as we should. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guardian: one per plugin, parent of it (or of its namespace's init) and subreaper of everything it
- * starts. It waits for seven things: an order from the host, the host's death, the plugin's end, the
- * broker's report, a view that is ready, a file that somebody has written, a time limit. It ends when all
- * processes have ended, after one last record. If it is killed itself, the plugin dies with it.
+ * starts. It waits for eight things: an order from the host, the host's death, the plugin's end, the
+ * broker's report, something that the broker has refused, a view that is ready, a file that somebody has
+ * written, a time limit. It ends when all processes have ended, after one last record. If it is killed itself,
+ * the plugin dies with it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 
 #include "base/clock.h"
 #include "jail/confine.h"
+#include "jail/denied.h"
 #include "jail/group.h"
 #include "jail/guard.h"
 #include "jail/terminal.h"
@@ -39,6 +41,7 @@ struct guard {
 	int host;                            /* pidfd                          */
 	bool confined, started, asked, kill; /* asked: to end, before it had started */
 	bool mute;                           /* the host waits for a word that could not be sent */
+	bool crowded;                        /* it must read before we can go on telling it of denials */
 };
 
 static volatile sig_atomic_t child_changed;
@@ -55,8 +58,10 @@ static _Noreturn void give_up(const struct guard *guard, const struct mor_setup_
 {
 	mor_subtree_kill(0, NULL);
 	mor_groups_remove();
-	if (guard->confined)
-		mor_confine_end(false);
+	if (guard->confined) {
+		mor_confine_end(false, NULL);
+		mor_confine_clean();
+	}
 	mor_record_failure(failure);
 }
 
@@ -311,6 +316,20 @@ static pid_t init_of(const struct mor_launched *child)
 	return child->keeper ? child->keeper : child->pid;
 }
 
+/* Not before STARTED. A slow host must not hold us up: what is left is told of when it has read. */
+static void tell_denied(struct guard *guard)
+{
+	struct mor_denied *denied = mor_confine_denied();
+	struct mor_record record;
+
+	guard->crowded = false;
+	while (guard->started && !guard->crowded && mor_denied_next(denied, false, &record)) {
+		guard->crowded = !mor_record_offer(&record);
+		if (!guard->crowded)
+			mor_denied_sent(denied, &record);
+	}
+}
+
 /* A message from the launcher: a listener, or the end of the channel. */
 static void on_channel(struct guard *guard)
 {
@@ -324,6 +343,8 @@ static void on_channel(struct guard *guard)
 	if (guard->child.launch->failure.step)
 		give_up(guard, &guard->child.launch->failure);
 	tell_started(guard);
+	if (guard->confined)
+		tell_denied(guard);
 	if (guard->asked)
 		ask_to_end(guard);
 }
@@ -332,6 +353,12 @@ static void on_broker(struct guard *guard)
 {
 	if (mor_confine_ended(&guard->last) > 0)
 		guard->kill = true;
+}
+
+static void on_denied(struct guard *guard)
+{
+	mor_denied_hear(mor_confine_denied());
+	tell_denied(guard);
 }
 
 static void on_clock(struct guard *guard)
@@ -387,12 +414,14 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 
 static void wait_once(struct guard *guard)
 {
-	enum { ORDER, HOST, CHANNEL, BROKER, VIEW, WATCH, QUOTA, COUNT };
+	enum { ORDER, HOST, CHANNEL, BROKER, DENIED, VIEW, WATCH, QUOTA, COUNT };
 	struct pollfd fds[COUNT] = {
-		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1, .events = POLLIN },
+		[ORDER] = { .fd = guard->ladder == HOST_LIVES ? MOR_GUARD_FD : -1,
+			    .events = guard->crowded ? POLLIN | POLLOUT : POLLIN },
 		[HOST] = { .fd = guard->ladder == HOST_LIVES ? guard->host : -1, .events = POLLIN },
 		[CHANNEL] = { .fd = guard->child.channel, .events = POLLIN },
 		[BROKER] = { .fd = guard->confined ? mor_confine_fd() : -1, .events = POLLIN },
+		[DENIED] = { .fd = guard->confined ? mor_confine_denied()->told : -1, .events = POLLIN },
 		[VIEW] = { .fd = mor_view_fd(), .events = POLLIN },
 		[WATCH] = { .fd = guard->confined ? mor_confine_watch_fd() : -1, .events = POLLIN },
 		[QUOTA] = { .fd = guard->confined ? mor_confine_quota_fd() : -1, .events = POLLIN },
@@ -415,9 +444,13 @@ static void wait_once(struct guard *guard)
 			mor_confine_hear();
 		if (fds[QUOTA].revents && mor_confine_too_full())
 			guard->kill = true;
+		if (fds[DENIED].revents)
+			on_denied(guard);
 		if (fds[VIEW].revents)
 			on_view(guard);
-		if (fds[ORDER].revents)
+		if (fds[ORDER].revents & POLLOUT)
+			tell_denied(guard);
+		if (fds[ORDER].revents & ~POLLOUT)
 			on_order(guard);
 		if (fds[HOST].revents)
 			on_host_gone(guard);
@@ -429,6 +462,42 @@ static void wait_once(struct guard *guard)
 }
 
 /* ---- the end ---- */
+
+static bool spent_its_time(const struct guard *guard)
+{
+	const struct mor_plan_op *op = NULL;
+	const struct rusage *usage = &guard->last.usage;
+
+	while ((op = mor_plan_next(guard->plan, MOR_OP_LIMIT, op))) {
+		const struct mor_op_limit *limit = mor_plan_payload(op);
+
+		if (limit->resource == RLIMIT_CPU)
+			return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) + 1 > limit->value;
+	}
+	return false;
+}
+
+/* The kernel has a signal for these two. At the end of the second one without a handler it is SIGKILL. */
+static uint8_t limits_reached(const struct guard *guard)
+{
+	const struct mor_record *last = &guard->last;
+	int sig = last->by_signal ? last->status : 0;
+	unsigned limits = last->wall ? 1u << MOR_LIMIT_WALL : 0;
+
+	if (sig == SIGXFSZ)
+		limits |= 1u << MOR_LIMIT_FILE_SIZE;
+	if (sig == SIGXCPU || (sig == SIGKILL && !guard->kill && spent_its_time(guard)))
+		limits |= 1u << MOR_LIMIT_CPU;
+	if (last->reached & MOR_CGROUP_PIDS)
+		limits |= 1u << MOR_LIMIT_THREADS;
+	if (last->reached & MOR_CGROUP_MEMORY)
+		limits |= 1u << MOR_LIMIT_MEMORY;
+	if (last->reached & MOR_REACHED_SCRATCH)
+		limits |= 1u << MOR_LIMIT_SCRATCH;
+	if (guard->confined && mor_confine_was_full_of_processes())
+		limits |= 1u << MOR_LIMIT_PROCESSES;
+	return (uint8_t)limits;
+}
 
 static void note_end(struct guard *guard)
 {
@@ -451,8 +520,25 @@ static void note_end(struct guard *guard)
 	last->reached = (uint8_t)(mor_groups_reached() |
 				  (guard->confined && mor_confine_was_full() ? MOR_REACHED_SCRATCH : 0) |
 				  (guard->confined && mor_confine_was_crowded() ? MOR_CGROUP_PIDS : 0));
+	last->limits = limits_reached(guard);
 	if (guard->confined && last->by_signal && last->status == SIGSYS && !last->violated)
 		mor_confine_sigsys(last);
+}
+
+/* Everything, with the final counts. 0 or -errno: the host would not know all. */
+static int tell_all_denied(struct guard *guard)
+{
+	struct mor_denied *denied = mor_confine_denied();
+	struct mor_record record;
+	int status = 0;
+
+	while (guard->started && status == 0 && mor_denied_next(denied, true, &record)) {
+		status = mor_record_send(&record);
+		if (status == 0)
+			mor_denied_sent(denied, &record);
+	}
+	guard->last.count = mor_denied_total(denied);
+	return status;
 }
 
 static _Noreturn void end(struct guard *guard)
@@ -469,13 +555,17 @@ static _Noreturn void end(struct guard *guard)
 	 * the end. */
 	while (guard->child.channel >= 0 && !guard->last.left)
 		on_channel(guard);
+	if (guard->confined)
+		mor_confine_end(guard->ladder != HOST_LIVES, &guard->last);
 	note_end(guard);
 	mor_groups_remove();
 	mor_terminal_restore();
-	if (guard->confined)
-		mor_confine_end(guard->ladder != HOST_LIVES);
+	if (guard->confined && tell_all_denied(guard) < 0)
+		guard->mute = true;
 	if (guard->mute || mor_record_send(&guard->last) < 0)
 		mor_be_lost();
+	if (guard->confined)
+		mor_confine_clean();
 	_exit(0);
 }
 

@@ -376,9 +376,9 @@ static struct mor_ruling quiet(int error)
 	return (struct mor_ruling){ .kind = MOR_RULING_QUIET, .error = error };
 }
 
-static struct mor_ruling violation(const char *rule)
+static struct mor_ruling violation(enum mor_forbidden what)
 {
-	return (struct mor_ruling){ .kind = MOR_RULING_VIOLATION, .rule = rule };
+	return (struct mor_ruling){ .kind = MOR_RULING_VIOLATION, .what = what };
 }
 
 /* "maps" of /proc/self/maps and of /proc/self/task/17/maps; NULL: not one of the caller's own. */
@@ -465,7 +465,8 @@ struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 		return quiet(ENXIO);
 	if (quiet_read(name) || (paths->quiet_software && in_software(name)))
 		return quiet(ENOENT);
-	return violation(!paths->network && mor_paths_serves_network(name) ? MOR_RULE_NETWORK : MOR_RULE_READ);
+	return violation(!paths->network && mor_paths_serves_network(name) ? MOR_FORBID_NETWORK :
+									     MOR_FORBID_READ);
 }
 
 struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *name)
@@ -474,7 +475,7 @@ struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *n
 
 	if (rule && rule->access & X && rule->origin != MOR_PATH_LOADER)
 		return perform();
-	return violation("not among the programs it may run");
+	return violation(MOR_FORBID_PROGRAM);
 }
 
 /* What lies below a writable directory and has a rule of its own: it stays where it is. */
@@ -496,23 +497,19 @@ static enum mor_protect_why judge_rules(const struct mor_paths *paths, const str
 
 static struct mor_ruling refuse_protected(const struct mor_protects *protects, enum mor_protect_why why)
 {
-	static const char *const rules[] = {
-		[MOR_PROTECT_ASKED] = "no write to a protected path",
-		[MOR_PROTECT_POLICY] = "no write to a protected path: its permissions come from it",
-		[MOR_PROTECT_CODE] = "no write to a protected path: it is its own code",
-		[MOR_PROTECT_READ] = MOR_RULE_WRITE,
-		[MOR_PROTECT_GIT] = MOR_RULE_GIT,
-		[MOR_PROTECT_GIT_RUNS] = "no write to a protected path: git runs or obeys it",
-		[MOR_PROTECT_TOOL] = MOR_RULE_TOOL,
-		[MOR_PROTECT_UNDO] = "no write to a protected path",
-		[MOR_PROTECT_BELOW] = "no write to a protected path: it lies below",
+	static const enum mor_forbidden kinds[] = {
+		[MOR_PROTECT_ASKED] = MOR_FORBID_PROTECTED, [MOR_PROTECT_POLICY] = MOR_FORBID_POLICY,
+		[MOR_PROTECT_CODE] = MOR_FORBID_CODE,       [MOR_PROTECT_READ] = MOR_FORBID_WRITE,
+		[MOR_PROTECT_GIT] = MOR_FORBID_GIT,         [MOR_PROTECT_GIT_RUNS] = MOR_FORBID_GIT_RUNS,
+		[MOR_PROTECT_TOOL] = MOR_FORBID_TOOL,       [MOR_PROTECT_UNDO] = MOR_FORBID_PROTECTED,
+		[MOR_PROTECT_BELOW] = MOR_FORBID_BELOW,
 	};
 	/* Announced from the beginning, and no honest plugin needs them. */
 	bool announced = why == MOR_PROTECT_ASKED || why == MOR_PROTECT_GIT_RUNS || why == MOR_PROTECT_UNDO;
+	struct mor_ruling ruling = violation(kinds[why]);
 
-	if (protects->lenient && !announced)
-		return quiet(EACCES);
-	return violation(rules[why]);
+	ruling.lenient = protects->lenient && !announced;
+	return ruling;
 }
 
 /* `rule` allows to write. */
@@ -551,7 +548,7 @@ struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *nam
 	if (rule && rule->access & W) {
 		/* A rule's own directory may be filled, but not moved or removed. */
 		if (kind > MOR_WRITE_INSIDE && rule->len == strlen(name))
-			return violation("no write to the root of a rule");
+			return violation(MOR_FORBID_RULE_ROOT);
 		ruling = judge_protected(paths, rule, name, kind);
 		if (ruling.kind == MOR_RULING_PERFORM && rule->origin == MOR_PATH_SCRATCH &&
 		    kind != MOR_WRITE_REMOVE && paths->quota && !mor_quota_has_room(paths->quota))
@@ -565,8 +562,8 @@ struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *nam
 	if (rule && rule->origin == MOR_PATH_VIEW) /* as the kernel would say */
 		return quiet(EROFS);
 	if (rule && rule->origin == MOR_PATH_WORKSPACE)
-		return violation(MOR_RULE_WORKSPACE_WRITE);
-	return violation(MOR_RULE_WRITE);
+		return violation(MOR_FORBID_WORKSPACE_WRITE);
+	return violation(MOR_FORBID_WRITE);
 }
 
 bool mor_paths_together(const struct mor_paths *paths, const char *a, const char *b)

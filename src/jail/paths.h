@@ -15,6 +15,7 @@
 
 #include "jail/landlock.h"
 #include "jail/protect.h"
+#include "policy/forbidden.h"
 #include "policy/plan.h"
 
 /* struct mor_op_path.flags, and the source of a rule. */
@@ -89,7 +90,8 @@ struct mor_ruling {
 	struct mor_path_rule *under; /* a read, PERFORM: by this rule                                     */
 	bool inert;                  /* one of the system's own, where nobody puts a FIFO or a device */
 	int error;                   /* QUIET: the answer */
-	const char *rule;            /* VIOLATION: for people */
+	enum mor_forbidden what;     /* VIOLATION */
+	bool lenient;                /* VIOLATION: it kills in no mode */
 };
 /* `name` is canonical; the caller's own files in /proc begin with /proc/self. */
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name);

@@ -12,18 +12,27 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 
-int mor_record_send(struct mor_record *record)
+static int send_record(struct mor_record *record, int flags)
 {
-	size_t size = record->violated ? sizeof(*record) : offsetof(struct mor_record, syscall);
+	bool whole = record->violated || record->kind == MOR_RECORD_DENIED;
+	size_t size = whole ? sizeof(*record) : offsetof(struct mor_record, syscall);
 	ssize_t n;
 
 	record->version = MOR_PLAN_VERSION;
-	/* The queue of this socket holds more than the three records there ever are and one answer to an order,
-	 * so it never blocks. */
 	do
-		n = send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL);
+		n = send(MOR_GUARD_FD, record, size, MSG_NOSIGNAL | flags);
 	while (n < 0 && errno == EINTR);
 	return n >= 0 || errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN ? 0 : -errno;
+}
+
+int mor_record_send(struct mor_record *record)
+{
+	return send_record(record, 0);
+}
+
+bool mor_record_offer(struct mor_record *record)
+{
+	return send_record(record, MSG_DONTWAIT) != -EAGAIN;
 }
 
 void mor_be_lost(void)

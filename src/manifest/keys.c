@@ -43,6 +43,7 @@ static const struct key keys[] = {
 	{ "limits", "session", MOR_KEY_DURATION },
 	/* Their meaning is in policy/policy.c. A test compares the two tables. */
 	{ "sandbox", "level", MOR_KEY_TEXT },
+	{ "sandbox", "on_denial", MOR_KEY_TEXT },
 	{ "sandbox", "unconfined", MOR_KEY_BOOL },
 	{ "sandbox", "workspace", MOR_KEY_TEXT },
 	{ "sandbox", "workspace_write", MOR_KEY_BOOL },

@@ -130,8 +130,9 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 			(policy->network.count ? MOR_JAIL_PLACES : 0u) | (policy->spawn ? MOR_JAIL_SPAWN : 0u) |
 			(policy->pidns ? MOR_JAIL_PIDNS : 0u) | (policy->view ? MOR_JAIL_VIEW : 0u) |
 			(policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u) |
-			(runs_made(policy) ? MOR_JAIL_RUN_MADE : 0u) | (policy->git ? MOR_JAIL_COMMITS : 0u) |
-			(is_lenient(policy) ? MOR_JAIL_LENIENT : 0u);
+			(runs_made(policy) ? MOR_JAIL_RUN_MADE : 0u) |
+			(policy->on_denial == MOR_ON_DENIAL_DENY ? MOR_JAIL_DENY : 0u) |
+			(policy->git ? MOR_JAIL_COMMITS : 0u) | (is_lenient(policy) ? MOR_JAIL_LENIENT : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
 		level.threads = limits->threads;

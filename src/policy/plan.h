@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 8
+#define MOR_PLAN_VERSION 9
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -66,6 +66,7 @@ enum mor_op_level_flags {
 	MOR_JAIL_PIDNS = 4,
 	MOR_JAIL_VIEW = 8,
 	MOR_JAIL_QUIET_TMP = 16,
+	MOR_JAIL_DENY = 32,      /* forbidden calls get an errno where the table (forbidden.h) has one */
 	MOR_JAIL_PLACES = 64,    /* connections to the places of the plan; not with MOR_JAIL_NETWORK */
 	MOR_JAIL_RUN_MADE = 128, /* with SPAWN: it runs what is in the workspace and in scratch */
 	MOR_JAIL_COMMITS = 256,  /* what commits write in git directories */
@@ -178,14 +179,18 @@ static inline const void *mor_plan_payload(const struct mor_plan_op *op)
 
 /* ---- records on the socket ---- */
 
-/* VIEW answers an order to switch the view; answers come in the order of the orders. Step 0: it worked. */
+/* VIEW answers an order to switch the view; answers come in the order of the orders. Step 0: it worked.
+ * DENIED: something was refused, between STARTED and EXITED. The first of its kind (call and path) comes when
+ * it happens; how often it happened comes once more, before EXITED. */
 enum mor_record_kind {
 	MOR_RECORD_STARTED = 1,
 	MOR_RECORD_EXEC_FAILED,
 	MOR_RECORD_EXITED,
 	MOR_RECORD_SETUP_FAILED,
-	MOR_RECORD_VIEW
+	MOR_RECORD_VIEW,
+	MOR_RECORD_DENIED
 };
+#define MOR_PLAN_DENIED_MAX 1000 /* different ones that are told of */
 
 /* Where it failed. Only MOR_AT_EXEC comes with EXEC_FAILED: then the library looks at the file and says why.
  * MOR_AT_STAGE: the files to show are wrong, not the kernel. */
@@ -235,10 +240,26 @@ struct mor_record {
 	uint8_t level, rung, wall, left; /* STARTED: the level in force (enum mor_level), and how the
 					      processes are killed; EXITED: wall time was over; processes
 					      that SIGKILL did not end */
+	uint8_t forbidden;               /* enum mor_forbidden: with violated, DENIED */
+	uint8_t limits;                  /* EXITED: those that it reached, 1 << enum mor_limit */
+	uint8_t pad[2];
+	uint32_t index; /* DENIED: 0 for the first one */
+	uint64_t count; /* DENIED: times so far; EXITED: all denials, also those that were not told of */
 	struct rusage usage;
 	uint8_t held, reached, none[6]; /* STARTED, EXITED: enum mor_cgroup_controller: limits that control
 					   groups hold; those that were reached there */
-	char syscall[32], path[512], rule[64]; /* with violated                                           */
+	char syscall[32], path[512], rule[64]; /* with violated, DENIED                                   */
+};
+
+/* Limits whose end the guardian sees. */
+enum mor_limit {
+	MOR_LIMIT_WALL,
+	MOR_LIMIT_CPU,
+	MOR_LIMIT_FILE_SIZE,
+	MOR_LIMIT_PROCESSES,
+	MOR_LIMIT_THREADS,
+	MOR_LIMIT_MEMORY,
+	MOR_LIMIT_SCRATCH
 };
 
 enum mor_order_kind { MOR_GUARD_TERM = 1, MOR_GUARD_KILL, MOR_GUARD_SWITCH_VIEW };

@@ -17,6 +17,8 @@
 
 const struct mor_policy_key mor_policy_keys[] = {
 	{ "level", MOR_POLICY_LEVEL, MOR_POLICY_SETTING, AT(level), "auto", NULL, "%s", NULL },
+	{ "on_denial", MOR_POLICY_DENIAL, MOR_POLICY_SETTING, AT(on_denial), "deny", NULL,
+	  "the first thing that is not permitted kills it", "what is not permitted fails, and it goes on" },
 	{ "unconfined", MOR_POLICY_BOOL, MOR_POLICY_SETTING, AT(unconfined), "false", NULL, NULL, NULL },
 	{ "workspace", MOR_POLICY_PATH, RULE, AT(workspace), NULL, NULL, "may read the workspace %s",
 	  "has no workspace" },
@@ -74,6 +76,11 @@ static const char *const levels[] = {
 const char *mor_level_name(enum mor_level level)
 {
 	return (unsigned)level < LEVELS ? levels[level] : "unknown";
+}
+
+const char *mor_on_denial_name(enum mor_on_denial on_denial)
+{
+	return on_denial == MOR_ON_DENIAL_KILL ? "kill" : "deny";
 }
 
 static void close_network(struct mor_network *network)
@@ -215,6 +222,22 @@ static int set_level(struct mor_policy *policy, const struct mor_policy_key *key
 	return wrong_value(key, value, "one of guarded, auto, t0, t1", err);
 }
 
+static int set_on_denial(struct mor_policy *policy, const struct mor_policy_key *key, const char *value,
+			 mortise_error *err)
+{
+	bool deny = strcmp(value, "deny") == 0;
+
+	if (!deny && strcmp(value, "kill") != 0)
+		return wrong_value(key, value, "kill or deny", err);
+	if (deny && policy->always_kill)
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"on_denial cannot be \"deny\" for this plugin: its specification ends it after "
+				"the first violation");
+	policy->on_denial = deny ? MOR_ON_DENIAL_DENY : MOR_ON_DENIAL_KILL;
+	policy->on_denial_given = true;
+	return 0;
+}
+
 static int set_bool(struct mor_policy *policy, const struct mor_policy_key *key, const char *value, bool *field,
 		    mortise_error *err)
 {
@@ -308,6 +331,8 @@ static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, 
 	switch (key->type) {
 	case MOR_POLICY_LEVEL:
 		return set_level(policy, key, value, err);
+	case MOR_POLICY_DENIAL:
+		return set_on_denial(policy, key, value, err);
 	case MOR_POLICY_BOOL:
 		return set_bool(policy, key, value, field, err);
 	case MOR_POLICY_NETWORK:
@@ -349,6 +374,8 @@ static int check_unprotect(const struct mor_policy *policy, mortise_error *err)
 /* Rules without a level ask for confinement: a user who writes network = false wants it enforced. */
 int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *err)
 {
+	if (!policy->on_denial_given)
+		policy->on_denial = policy->always_kill ? MOR_ON_DENIAL_KILL : MOR_ON_DENIAL_DENY;
 	if (policy->unconfined) {
 		policy->level = MOR_LEVEL_GUARDED;
 		policy->level_given = true;

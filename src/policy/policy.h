@@ -13,6 +13,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "policy/forbidden.h"
 #include "policy/network.h"
 #include "policy/plan.h"
 
@@ -24,6 +25,13 @@ enum mor_level {
 	MOR_LEVEL_T1    /* t0 in its own namespaces with a minimal root */
 };
 const char *mor_level_name(enum mor_level level); /* "guarded", "auto", "t0", "t1" */
+
+/* What happens to a program that tries what it may not; forbidden.h has the exceptions to both. */
+enum mor_on_denial {
+	MOR_ON_DENIAL_KILL, /* the first attempt kills it, exit status 9 */
+	MOR_ON_DENIAL_DENY  /* the call fails, the program goes on, and everybody is told of it */
+};
+const char *mor_on_denial_name(enum mor_on_denial on_denial); /* "kill", "deny" */
 
 /* Who gave the permissions. Texts use the names that are written there. */
 enum mor_policy_source {
@@ -50,6 +58,7 @@ struct mor_network {
 
 struct mor_policy {
 	enum mor_level level;
+	enum mor_on_denial on_denial;
 	struct mor_network network;
 	bool workspace_write, spawn;
 	bool git; /* in git directories of the workspace it may write what commits need */
@@ -76,6 +85,8 @@ struct mor_policy {
 	bool never_spawn;     /* plugin.toml: nothing can allow it; set this before any mor_policy_set() */
 	bool workspace_later; /* each run names its workspace: until then there may be none */
 	bool level_given;     /* set by a key; else the dialect's default is used */
+	bool on_denial_given; /* the same */
+	bool always_kill;     /* its specification knows no other way: set it before any mor_policy_set() */
 	bool rules_given;     /* a key was set that needs confinement */
 };
 
@@ -88,6 +99,7 @@ void mor_policy_fini(struct mor_policy *policy);
 
 enum mor_policy_type {
 	MOR_POLICY_LEVEL,    /* enum mor_level                                                    */
+	MOR_POLICY_DENIAL,   /* enum mor_on_denial                                                */
 	MOR_POLICY_BOOL,     /* bool                                                              */
 	MOR_POLICY_PATH,     /* char *: absolute, or ~/ for one below $HOME; "": none             */
 	MOR_POLICY_PATHS,    /* char **: each mor_policy_set() adds one                           */
@@ -156,11 +168,18 @@ int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out);
 struct mor_violation {
 	const char *plugin, *syscall, *path, *rule; /* rule: as the guardian sent it, or as words */
 	enum mor_policy_source source;
+	const struct mor_forbidden_row *row; /* NULL: the kind is not known */
+	bool denied;                         /* it was refused; else it has killed */
 };
 /* The text for a rule of the guardian. */
 const char *mor_violation_rule(enum mor_policy_source source, const char *rule);
 int mor_violation_text(const struct mor_violation *violation, struct mor_buf *out);
-/* {"event":"sandbox_violation","plugin":...,"syscall":...,"path":...,"rule":...} */
+/* Parts of it: "read /home/u/id.json"; "add ..." or nothing. */
+void mor_violation_deed(const struct mor_violation *violation, struct mor_buf *out);
+void mor_violation_cure(const struct mor_violation *violation, struct mor_buf *out);
+/* "syscall":...,"path":...,"rule":...,"kind":...,"allow":... */
+void mor_violation_members(const struct mor_violation *violation, struct mor_buf *out);
+/* {"event":"sandbox_violation","plugin":...,(the members),"action":"killed" or "denied"} */
 int mor_violation_json(const struct mor_violation *violation, struct mor_buf *out);
 
 #endif

@@ -33,6 +33,7 @@ static void write_value(const struct mor_policy_key *key, const void *field, str
 
 	switch (key->type) {
 	case MOR_POLICY_LEVEL:
+	case MOR_POLICY_DENIAL:
 	case MOR_POLICY_BOOL:
 		break;
 	case MOR_POLICY_PATH:
@@ -100,7 +101,8 @@ static const char *text_of(const struct mor_policy *policy, const struct mor_pol
 {
 	if (key->type == MOR_POLICY_LEVEL)
 		return level_text(policy);
-	if ((key->flags & MOR_POLICY_RULE || !(key->flags & MOR_POLICY_SETTING)) &&
+	if ((key->flags & MOR_POLICY_RULE || !(key->flags & MOR_POLICY_SETTING) ||
+	     key->type == MOR_POLICY_DENIAL) &&
 	    !mor_policy_confined(policy))
 		return NULL;
 	/* Writing and its exceptions apply only to a workspace. */
@@ -133,10 +135,13 @@ static struct mor_policy in_force(const struct mor_policy *policy)
 	return shown;
 }
 
-static bool is_present(const struct mor_policy_key *key, const void *field)
+static bool is_present(const struct mor_policy_key *key, const void *field, const struct mor_buf *value)
 {
-	return (key->type == MOR_POLICY_BOOL && *(const bool *)field) ||
-	       (key->type == MOR_POLICY_NETWORK && ((const struct mor_network *)field)->all);
+	if (key->type == MOR_POLICY_BOOL)
+		return *(const bool *)field;
+	if (key->type == MOR_POLICY_DENIAL)
+		return *(const enum mor_on_denial *)field == MOR_ON_DENIAL_KILL;
+	return value->len > 0 || (key->type == MOR_POLICY_NETWORK && ((const struct mor_network *)field)->all);
 }
 
 static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
@@ -149,7 +154,7 @@ static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
 		const char *text;
 
 		write_value(key, field, &value);
-		text = text_of(&shown, key, is_present(key, field) || value.len > 0);
+		text = text_of(&shown, key, is_present(key, field, &value));
 		if (!text)
 			continue;
 		fill_hole(text, mor_buf_view(&value), &line);
@@ -225,6 +230,9 @@ static void json_value(const struct mor_policy_key *key, const void *field, stru
 	case MOR_POLICY_LEVEL:
 		mor_buf_json_string(out, mor_slice_of(mor_level_name(*(const enum mor_level *)field)));
 		break;
+	case MOR_POLICY_DENIAL:
+		mor_buf_json_string(out, mor_slice_of(mor_on_denial_name(*(const enum mor_on_denial *)field)));
+		break;
 	case MOR_POLICY_BOOL:
 		mor_buf_text(out, *(const bool *)field ? "true" : "false");
 		break;
@@ -254,7 +262,7 @@ static void json_value(const struct mor_policy_key *key, const void *field, stru
 /* A rule that is not enforced is null. "false" would look like a promise. */
 static bool holds(const struct mor_policy *policy, const struct mor_policy_key *key)
 {
-	return !(key->flags & MOR_POLICY_RULE) || mor_policy_confined(policy);
+	return !(key->flags & MOR_POLICY_RULE || key->type == MOR_POLICY_DENIAL) || mor_policy_confined(policy);
 }
 
 struct json_lines {

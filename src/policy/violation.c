@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
@@ -134,12 +135,19 @@ static const char *deed(const struct mor_violation *v)
 	return NULL;
 }
 
-/* A path that only a look-up of names uses is not what the plugin really wanted. */
-static void put_deed(const struct mor_violation *v, const char *path, struct mor_buf *out)
+/* A program chooses its paths: they must not contain control sequences for a terminal. */
+static const char *shown_path(const struct mor_violation *v, char *out, size_t size)
 {
+	return mor_printable(mor_slice_of(v->path), out, size);
+}
+
+/* A path that only a look-up of names uses is not what the plugin really wanted. */
+void mor_violation_deed(const struct mor_violation *v, struct mor_buf *out)
+{
+	char path[600];
 	const char *did = deed(v);
 
-	mor_buf_printf(out, "%s tried to ", v->plugin);
+	shown_path(v, path, sizeof(path));
 	if (*path && strcmp(v->rule, MOR_RULE_NETWORK) == 0)
 		mor_buf_printf(out, "look up a name on the network (by %s)", path);
 	else if (did)
@@ -149,51 +157,69 @@ static void put_deed(const struct mor_violation *v, const char *path, struct mor
 }
 
 /* The sentence goes into a mortise_error, so a long path is in it only once. */
-static void put_cure(const char *cure, const char *path, struct mor_buf *out)
+void mor_violation_cure(const struct mor_violation *v, struct mor_buf *out)
 {
-	const char *place = strstr(cure, "%s");
+	const char *cure = find_words(v->source, v->rule).cure, *place = cure ? strstr(cure, "%s") : NULL;
+	char path[600];
 
-	mor_buf_text(out, "; to allow it, ");
-	if (!place)
-		mor_buf_text(out, cure);
-	else
+	shown_path(v, path, sizeof(path));
+	if (place)
 		mor_buf_printf(out, "%.*s%s%s", (int)(place - cure), cure,
 			       strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
+	else if (cure)
+		mor_buf_text(out, cure);
 }
 
 int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf cure = MOR_BUF_INIT;
 	struct words words = find_words(v->source, v->rule);
-	char path[600] = "";
 
-	/* A plugin chooses this name: it must not contain control sequences for a terminal. */
-	if (*v->path)
-		mor_printable(mor_slice_of(v->path), path, sizeof(path));
-	put_deed(v, path, out);
+	mor_buf_printf(out, "%s tried to ", v->plugin);
+	mor_violation_deed(v, out);
 	if (*words.why)
 		mor_buf_printf(out, ": %s", words.why);
-	if (words.cure)
-		put_cure(words.cure, path, out);
-	return out->status;
+	mor_violation_cure(v, &cure);
+	if (cure.len)
+		mor_buf_printf(out, "; to allow it, %.*s", (int)cure.len, cure.data);
+	return cure.status ? cure.status : out->status;
+}
+
+static struct mor_buf *comma(struct mor_buf *out)
+{
+	mor_buf_byte(out, ',');
+	return out;
+}
+
+static void json_member(struct mor_buf *out, const char *name, const char *text)
+{
+	mor_buf_printf(out, "\"%s\":", name);
+	if (text && *text)
+		mor_buf_json_string(out, mor_slice_of(text));
+	else
+		mor_buf_text(out, "null");
+}
+
+void mor_violation_members(const struct mor_violation *v, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf cure = MOR_BUF_INIT;
+
+	mor_violation_cure(v, &cure);
+	mor_buf_byte(&cure, '\0');
+	json_member(out, "syscall", v->syscall);
+	json_member(comma(out), "path", v->path);
+	json_member(comma(out), "rule", mor_violation_rule(v->source, v->rule));
+	json_member(comma(out), "kind", v->row ? v->row->name : NULL);
+	json_member(comma(out), "allow", cure.data);
 }
 
 int mor_violation_json(const struct mor_violation *v, struct mor_buf *out)
 {
-	const struct {
-		const char *name, *text;
-	} members[] = { { "plugin", v->plugin },
-			{ "syscall", v->syscall },
-			{ "path", v->path },
-			{ "rule", mor_violation_rule(v->source, v->rule) } };
-
 	mor_buf_text(out, "{\"event\":\"sandbox_violation\"");
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
-		mor_buf_printf(out, ",\"%s\":", members[i].name);
-		if (*members[i].text)
-			mor_buf_json_string(out, mor_slice_of(members[i].text));
-		else
-			mor_buf_text(out, "null");
-	}
-	mor_buf_text(out, "}");
+	json_member(comma(out), "plugin", v->plugin);
+	comma(out);
+	mor_violation_members(v, out);
+	json_member(comma(out), "action", v->denied ? "denied" : "killed");
+	mor_buf_byte(out, '}');
 	return out->status;
 }

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/trace.h"
+#include "policy/forbidden.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
 #include "proc/inside.h"
@@ -100,8 +101,14 @@ static void on_view(struct mor_proc *proc, const struct mor_record *record)
 		proc->events.on_view(proc->arg, record->step ? &failure : NULL);
 }
 
-/* STARTED and VIEW are reported as they come. The record that ends the process is kept until the guardian is
- * reaped. */
+static void on_denied(struct mor_proc *proc, const struct mor_record *record)
+{
+	if (proc->told && proc->events.on_denied)
+		proc->events.on_denied(proc->arg, record);
+}
+
+/* STARTED, VIEW and DENIED are reported as they come. The record that ends the process is kept until the
+ * guardian is reaped. */
 static void on_record(struct mor_watch *watch, unsigned events)
 {
 	struct mor_proc *proc = mor_container_of(watch, struct mor_proc, records);
@@ -113,6 +120,8 @@ static void on_record(struct mor_watch *watch, unsigned events)
 			on_started(proc, &record);
 		else if (record.kind == MOR_RECORD_VIEW)
 			on_view(proc, &record);
+		else if (record.kind == MOR_RECORD_DENIED)
+			on_denied(proc, &record);
 		else if (record.kind != MOR_RECORD_STARTED && !proc->last.kind)
 			proc->last = record;
 	}
@@ -128,6 +137,9 @@ static void fill_exit(const struct mor_record *record, struct mor_proc_exit *ret
 					    .core = record->core,
 					    .usage = record->usage };
 	ret->violated = record->violated;
+	ret->denied = record->count;
+	if (record->violated && record->forbidden < MOR_FORBIDDEN_COUNT)
+		ret->forbidden = &mor_forbidden_rows[record->forbidden];
 	memcpy(ret->syscall, record->syscall, sizeof(ret->syscall));
 	memcpy(ret->path, record->path, sizeof(ret->path));
 	memcpy(ret->rule, record->rule, sizeof(ret->rule));
@@ -397,6 +409,7 @@ static void guarded_end(struct mor_proc *proc)
 	int r;
 
 	guarded_order(proc, MOR_ORDER_KILL);
+	shutdown(proc->socket, SHUT_RD); /* nobody reads its records any more: it must not wait for that */
 	do
 		r = poll(&pfd, 1, END_MS);
 	while (r < 0 && errno == EINTR);

@@ -4,9 +4,9 @@
  * stands between, and the whole tree dies with the plugin) and direct (posix_spawn; the group dies). The owner
  * gets events; it decides about ladders, restarts and framing.
  *
- * Events of one process, in order: STARTED or EXEC_FAILED; then any STDERR and EXITED or LOST. After
- * EXEC_FAILED, EXITED or LOST no further event comes, and the owner frees the process. Descriptors 0, 1, 2
- * of the child are three pipes; the child gets no other descriptor, an empty signal mask, default
+ * Events of one process, in order: STARTED or EXEC_FAILED; then any STDERR and DENIED, and EXITED or LOST.
+ * After EXEC_FAILED, EXITED or LOST no further event comes, and the owner frees the process. Descriptors 0, 1,
+ * 2 of the child are three pipes; the child gets no other descriptor, an empty signal mask, default
  * dispositions and a process group of its own.
  *
  * The owner reads stdout and writes stdin itself, through proc->out and proc->in (non-blocking,
@@ -26,6 +26,7 @@
 #include "program/resolve.h"
 
 struct mor_proc;
+struct mor_record;
 
 struct mor_proc_exit {
 	struct mor_child_exit how;
@@ -34,6 +35,8 @@ struct mor_proc_exit {
 	bool lost;     /* its guardian was killed, and so it died: "guardian lost: ..."; status unknown */
 	bool violated; /* killed by its jail for this violation: */
 	char syscall[32], path[512], rule[64];
+	const struct mor_forbidden_row *forbidden; /* the kind of it */
+	uint64_t denied;                           /* calls that were refused while it went on */
 };
 
 /* Any of them may be NULL. The owner may free the process in any of them. */
@@ -42,6 +45,8 @@ struct mor_proc_events {
 	void (*on_exec_failed)(void *arg, const struct mor_exec_failure *failure);
 	/* At most MOR_STDERR_LINE bytes, no newline, not always UTF-8; may be in the loop's scratch memory. */
 	void (*on_stderr)(void *arg, struct mor_slice line);
+	/* Something was refused to it; see MOR_RECORD_DENIED in policy/plan.h. */
+	void (*on_denied)(void *arg, const struct mor_record *record);
 	/* All of stderr has been reported. The owner may read what stdout still holds, but only the bytes
 	 * that are there now: a descendant that left the group may hold the pipe open and write to it for
 	 * ever. */

@@ -78,6 +78,8 @@ static int take_sandbox(struct mor_runner *s, mortise_error *err)
 		r = r < 0 ? r : mor_runner_set(s, "sandbox.", "level=auto", err);
 	if (args->level)
 		r = r < 0 ? r : mor_runner_set(s, "sandbox.level=", args->level, err);
+	if (args->on_denial)
+		r = r < 0 ? r : mor_runner_set(s, "sandbox.on_denial=", args->on_denial, err);
 	if (args->pidns)
 		r = r < 0 ? r : mor_runner_set(s, "sandbox.", "pidns=true", err);
 	return r < 0 ? r : take_network(s, err);

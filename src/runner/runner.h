@@ -22,7 +22,7 @@ struct mor_plugin_args {
 	struct mor_text_list set, config, env, timeout, network;
 	bool clean_env, inherit_env, strict, show_wire;
 	bool confine, unconfined, pidns;
-	const char *level;
+	const char *level, *on_denial;
 };
 
 struct mor_runner {

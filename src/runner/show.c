@@ -5,6 +5,8 @@
  */
 #include "runner/show.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/text.h"
 #include "console/console.h"
@@ -72,6 +74,20 @@ static void tell_warning(struct mor_console *console, const char *name, const mo
 			 event->type == MORTISE_EVENT_HEALTH ? "health: " : "", shown);
 }
 
+/* What was denied, summed up, is for everybody to see: the plugin may have failed for it. */
+static void tell_denied(struct mor_console *console, const char *name, const mortise_event *event)
+{
+	char shown[1600];
+
+	if (is_told(console, name, event->text))
+		return;
+	if (console->json)
+		mor_note(console, "%.*s", (int)event->params.len, event->params.text);
+	else
+		mor_note(console, "%sdenied%s: %s", mor_style_err(console, MOR_STYLE_WARN),
+			 mor_style_err_end(console), print_text(event->text, shown, sizeof(shown)));
+}
+
 /* A bar, not a colon, stands before the plugin's own stderr: those words are not ours. */
 void mor_show_event(const mortise_event *event, void *arg)
 {
@@ -81,6 +97,10 @@ void mor_show_event(const mortise_event *event, void *arg)
 
 	if (!console->verbose && mor_show_prints(console, event))
 		tell_warning(console, name, event);
+	if (event->type == MORTISE_EVENT_VIOLATION && strcmp(event->method, "sum") == 0) {
+		tell_denied(console, name, event);
+		return;
+	}
 	if (!console->verbose)
 		return;
 	switch (event->type) {

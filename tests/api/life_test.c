@@ -495,13 +495,14 @@ static void violation_comes_before_what_fails(void **state)
 
 	(void)state;
 	rig_open(&rig);
-	rig.plugin = rig_plugin(&rig, &(mortise_plugin_options){ .size = sizeof(mortise_plugin_options),
-								 .argv = argv,
-								 .name = "thief",
-								 .dialect = "plain",
-								 .on_event = rig_event,
-								 .arg = &rig,
-								 .set = SET("sandbox.level=t0") });
+	rig.plugin = rig_plugin(&rig, &(mortise_plugin_options){
+					      .size = sizeof(mortise_plugin_options),
+					      .argv = argv,
+					      .name = "thief",
+					      .dialect = "plain",
+					      .on_event = rig_event,
+					      .arg = &rig,
+					      .set = SET("sandbox.level=t0", "sandbox.on_denial=kill") });
 	for (int i = 0; i < 2; i++) {
 		mortise_call_options opt = got_options(&rig, &calls[i], NO_TIMER_MS);
 
@@ -526,7 +527,8 @@ static void violation_comes_before_what_fails(void **state)
 	assert_string_equal(
 		rig.note_params,
 		"{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\",\"path\":\"/etc/shadow\",\"rule\":\"not "
-		"in sandbox.read\"}");
+		"in sandbox.read\",\"kind\":\"read\",\"allow\":\"add \\\"/etc/shadow\\\" to "
+		"sandbox.read\",\"action\":\"killed\"}");
 	assert_int_equal(rig.states[rig.state_count - 1], MORTISE_FAILED);
 	rig_close(&rig);
 }

@@ -92,13 +92,14 @@ class Case(unittest.TestCase):
         told.update(manifest or {})
         return self.file(f"{name}/yams-plugin.json", json.dumps(told)).parent
 
-    def run_mortise(self, *args, stdin=b"", env=None, cwd=None):
+    def run_mortise(self, *args, stdin=b"", env=None, cwd=None, pass_fds=()):
         done = subprocess.run(
             [str(MORTISE), *map(str, args)],
             input=stdin,
             capture_output=True,
             env={**self.env, **(env or {})},
             cwd=cwd or self.dir,
+            pass_fds=pass_fds,
             timeout=LIMIT,
             check=False,
         )

@@ -57,20 +57,23 @@ class Words(Case):
             (["--limit", "memory=lots", "--", "true"], "memory is \"lots\""),
             (["--limit", "wall=0", "--", "true"], "a time above 0"),
             (["--level", "guarded", "--", "true"], "auto|t0|t1"),
+            (["--on-denial", "ask", "--", "true"], "deny|kill"),
+            (["--record-fd", "77", "--", "true"], "no such open descriptor"),
+            (["--record-fd", "2", "--", "true"], "use 3 or more"),
         ):
-            self.assertIn(text, self.fails(2, "usage", "jail", *words).err)
+            self.assertIn(text, self.fails(125, "usage", "jail", *words).err)
 
     def test_places_must_exist(self):
         for option in ("--workspace", "--read", "--plugin-dir", "--scratch"):
             self.assertIn(
-                f"{option} nowhere", self.fails(5, "not_found", "jail", option, "nowhere", "--", "true").err
+                f"{option} nowhere", self.fails(125, "not_found", "jail", option, "nowhere", "--", "true").err
             )
 
     def test_program_must_exist(self):
-        self.fails(5, "not_found", "jail", "--", "no-such-program")
-        self.fails(5, "not_found", "jail", "--", "./no-such-program")
+        self.fails(127, "not_found", "jail", "--", "no-such-program")
+        self.fails(127, "not_found", "jail", "--", "./no-such-program")
         self.file("plain.txt", "x")
-        self.fails(3, "start", "jail", "-w", ".", "--", "./plain.txt")
+        self.fails(126, "start", "jail", "-w", ".", "--", "./plain.txt")
 
 
 @unittest.skipUnless(LEVELS, "this machine cannot confine")
@@ -226,10 +229,23 @@ class Jail(Case):
         self.assertEqual(done.code, 0, done.err)
 
     def violates(self, level, *args, **how):
-        done = self.jail(level, *args, **how)
+        done = self.jail(level, "--on-denial=kill", *args, **how)
         self.assertEqual(done.code, 9, done.err)
         self.assertRegex(done.err.splitlines()[-1], r"^sandbox_violation: \S+ tried to ")
         return done
+
+    def records(self, level, *args, **how):
+        """Those on --record-fd. With --json the last one is also the last line on stderr."""
+        with open(self.dir / "records", "w+b") as f:
+            done = self.jail(
+                level, "--json", "--record-fd", str(f.fileno()), *args, pass_fds=[f.fileno()], **how
+            )
+            f.seek(0)
+            records = [json.loads(line) for line in f]
+        self.assertEqual(json.loads(done.err.splitlines()[-1]), records[-1])
+        self.assertEqual(records[-1]["exit_code"], done.code)
+        self.last = done
+        return records
 
     def sh(self, level, script, *options, **how):
         return self.jail(level, *options, "--", "/bin/sh", "-c", script, **how)
@@ -257,14 +273,115 @@ class Jail(Case):
 
     @at_each_level
     def test_record(self, level):
-        done = self.jail(level, "--json", "--", "/bin/cat", "/etc/shadow")
-        self.assertEqual(done.code, 9)
-        record = json.loads(done.error_lines[-1])
-        self.assertEqual(set(record), {"event", "plugin", "syscall", "path", "rule"})
+        records = self.records(level, "--on-denial=kill", "--", "/bin/cat", "/etc/shadow")
+        violation, end = records
         self.assertEqual(
-            (record["event"], record["plugin"], record["path"]), ("sandbox_violation", "cat", "/etc/shadow")
+            set(violation), {"event", "plugin", "syscall", "path", "rule", "kind", "allow", "action"}
         )
-        self.assertTrue(record["syscall"].startswith("open"), record)
+        self.assertEqual(
+            [violation[name] for name in ("event", "plugin", "path", "action", "allow")],
+            ["sandbox_violation", "cat", "/etc/shadow", "killed", "add --read /etc/shadow"],
+        )
+        self.assertTrue(violation["syscall"].startswith("open"), violation)
+        self.assertEqual(
+            [end[name] for name in ("event", "exit_code", "ended_by", "level")],
+            ["jail_end", 9, "violation", level],
+        )
+
+    @at_each_level
+    def test_denied(self, level):
+        """The call fails, the program goes on, and one line says what would have allowed it."""
+        gone = "No such file or directory" if level == "t1" else "Permission denied"
+        done = self.sh(
+            level, f"cat {self.dir}/secret; read x <{self.dir}/secret; echo on", "--spawn", "-w", self.work
+        )
+        self.assertEqual((done.code, done.out), (0, "on\n"), done.err)
+        self.assertIn(f"cat: {self.dir}/secret: {gone}", done.err)
+        self.assertEqual(
+            done.err.splitlines()[-1],
+            f"denied: sh tried to read {self.dir}/secret (2 times); to allow it, add --read {self.dir}/secret",
+        )
+
+    @at_each_level
+    def test_every_kind(self, level):
+        """What each attempt gets in deny mode, and its kind; the table is in the guide."""
+        for code, kind, error in (
+            ("open('/etc/shadow')", "read", "ENOENT" if level == "t1" else "EACCES"),
+            ("open('note', 'w')", "workspace_write", "EACCES"),
+            ("os.chmod('note', 0)", "workspace_write", "EACCES"),
+            ("os.mkdir('/usr/lib/new')", "write", "EACCES"),
+            ("os.fork()", "spawn", "EACCES"),
+            ("os.execv('/bin/true', ['true'])", "spawn", "EACCES"),
+            ("socket.socket()", "network", "EACCES"),
+            ("socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)", "family", "EAFNOSUPPORT"),
+            ("socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)", "raw_socket", "EPERM"),
+            ("socket.socket(socket.AF_UNIX).connect('/run/docker.sock')", "unix_socket", "EACCES"),
+            ("os.setresuid(7, 7, 7)", "identity", "EPERM"),
+            ("os.kill(1, 0)", "probe", "ESRCH"),
+            ("libc('unshare', 0x10000000)", "namespace", "EPERM"),
+            ("os.chroot('.')", "namespace", "EPERM"),
+            ("socket.sethostname('x')", "system", "EPERM"),
+            ("os.pidfd_open(os.getpid())", "trace", "EPERM"),
+        ):
+            with self.subTest(code=code):
+                head = (
+                    "import ctypes, errno, os, socket\ndef libc(name, *args):\n"
+                    "    if ctypes.CDLL(None, use_errno=True)[name](*args) < 0: raise OSError(ctypes.get_errno(), '')"
+                )
+                script = f"{head}\ntry: {code}\nexcept OSError as e: print(errno.errorcode[e.errno])"
+                end = self.records(level, "-w", self.work, "--", PYTHON, "-c", script, cwd=self.work)[-1]
+                denied = end["denied"]["denials"]
+                self.assertEqual([d["kind"] for d in denied], [kind], end)
+                self.assertEqual((self.last.out.strip(), end["exit_code"]), (error, 0))
+        for code, kind in (
+            ("os.kill(1, 15)", "signal"),
+            ("ctypes.CDLL(None).ptrace(16, 1, 0, 0)", "inspect"),
+            ("ctypes.CDLL(None).syscall(250, 0, 0)", "keys"),
+            ("ctypes.CDLL(None).mount(b'a', b'b', b'c', 0, None)", "mount"),
+            ("ctypes.CDLL(None).syscall(321, 0, 0, 0)", "kernel"),
+        ):
+            for mode in "deny", "kill":
+                with self.subTest(code=code, mode=mode):
+                    end = self.records(
+                        level, "--on-denial", mode, "--", PYTHON, "-c", f"import ctypes, os; {code}"
+                    )[-1]
+                    self.assertEqual(
+                        (end["exit_code"], end["ended_by"], end["violation"]["kind"]), (9, "violation", kind)
+                    )
+
+    @at_each_level
+    def test_many_denials(self, level):
+        """A thousand are kept, each once; the rest is counted."""
+        code = (
+            "import os\nfor i in range(1500):\n"
+            "    try: os.mkdir(f'/usr/lib/{i}')\n    except OSError: pass\n"
+            "for i in range(70000):\n    try: os.mkdir('/usr/lib/7')\n    except OSError: pass"
+        )
+        *denied, end = self.records(level, "--", PYTHON, "-c", code)
+        self.assertEqual(len(denied), 1000)
+        self.assertEqual(len({record["path"] for record in denied}), 1000)
+        told = end["denied"]
+        self.assertEqual((told["kept"], told["total"], len(told["denials"])), (1000, 71500, 1000))
+        self.assertEqual([d["count"] for d in told["denials"] if d["path"] == "/usr/lib/7"], [70001])
+
+    @at_each_level
+    def test_a_program_that_plays_us(self, level):
+        """It prints our lines and exits with our status. The record says that it was the program."""
+        code = "import sys; print('sandbox_violation: x tried to y', file=sys.stderr); sys.exit({})"
+        for status in 9, 124, 125:
+            end = self.records(level, "--", PYTHON, "-c", code.format(status))[-1]
+            self.assertEqual((end["exit_code"], end["ended_by"]), (status, "program"))
+        end = self.records(level, "--limit", "wall=200ms", "--", "/bin/sleep", "60")[-1]
+        self.assertEqual((end["exit_code"], end["ended_by"], end["limits"]), (124, "limit", ["wall"]))
+
+    @at_each_level
+    def test_nobody_reads_the_records(self, level):
+        """Not a reason to end, or to hang."""
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = self.sh(level, "echo fine", "--record-fd", str(theirs), pass_fds=[theirs])
+        os.close(theirs)
+        self.assertEqual((done.code, done.out), (0, "fine\n"), done.err)
 
     @at_each_level
     def test_workspace(self, level):
@@ -296,7 +413,7 @@ class Jail(Case):
         done = self.jail(level, "-w", self.work, "--", "./here.py", "x")
         self.assertEqual((done.code, done.out), (0, f"{self.work} ['x']\n"), done.err)
         done = self.jail(level, "-w", self.work, "--", "./nowhere")
-        self.assertEqual((done.code, done.err), (5, f"not_found: {self.dir}/nowhere: no such file\n"))
+        self.assertEqual((done.code, done.err), (127, f"not_found: {self.dir}/nowhere: no such file\n"))
 
     @at_each_level
     def test_write(self, level):
@@ -380,10 +497,11 @@ class Jail(Case):
     @at_each_level
     def test_limits(self, level):
         done = self.jail(level, "--limit", "wall=300ms", "--", "/bin/sleep", "60")
-        self.assertEqual(done.code, 6)
+        self.assertEqual(done.code, 124)
         self.assertTrue(done.err.startswith("timeout: sleep: "), done.err)
         done = self.sh(level, "while :; do :; done", "--limit", "cpu=1s", "--limit", "wall=20s")
         self.assertEqual(done.code, 128 + signal.SIGXCPU, done.err)
+        self.assertEqual(done.err, "limit: sh reached its limit of cpu\n")
         done = self.jail(
             level,
             "--limit",
@@ -490,7 +608,7 @@ class Jail(Case):
             self.assertEqual(run.stdout.read(), b"")
 
     def test_terminal(self):
-        done = self.in_terminal("jail", "--", "/bin/cat", "/etc/shadow")
+        done = self.in_terminal("jail", "--on-denial=kill", "--", "/bin/cat", "/etc/shadow")
         self.assertEqual(done.code, 9)
         self.assertTrue(
             without_color(done.out).startswith("sandbox_violation: cat tried to read /etc/shadow"), done.out
@@ -540,6 +658,7 @@ class Jail(Case):
                     "--clear-groups",
                     str(MORTISE),
                     "jail",
+                    "--on-denial=kill",
                     "--level",
                     level,
                     "--",
@@ -606,7 +725,7 @@ class Options(Case):
         """The page is told; but who ends by a violation has not done well."""
         late = self.file("late.py", "import sys\nsys.stdin.read()\nopen('/etc/shadow')\n")
         for words in ([], ["--json"]):
-            done = self.run_mortise("info", "--confine", *words, late)
+            done = self.run_mortise("info", "--confine", "--on-denial=kill", *words, late)
             self.assertEqual(done.code, 9, done.err)
             self.assertRegex(
                 done.error_lines[-1], r"^sandbox_violation: late tried to read /etc/shadow: not in sandbox.read"
@@ -654,12 +773,20 @@ class Options(Case):
         done = self.run_mortise("info", "--level", level, "--json", "--", PYTHON, script)
         self.assertEqual((done.code, done.json["state"]), (0, "ready"), done.err)
 
+    THIEF = "import sys\nsys.stdin.readline()\nopen('/etc/shadow')\n"
+
+    def kills(self, level, *args):
+        return self.fails(
+            9, "sandbox_violation", "call", *args, "--on-denial=kill", "--level", level, self.thief(), "echo"
+        )
+
+    def thief(self):
+        return self.file("thief.py", self.THIEF)
+
     @at_each_level
     def test_violation_of_a_plugin(self, level):
-        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/shadow')\n")
-        done = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
-        self.assertIn("thief tried to read /etc/shadow", done.err)
-        told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo").json
+        self.assertIn("thief tried to read /etc/shadow", self.kills(level).err)
+        told = self.kills(level, "--json").json
         self.assertEqual(
             (told["kind"], told["data"]["event"], told["data"]["plugin"], told["data"]["path"]),
             ("sandbox_violation", "sandbox_violation", "thief", "/etc/shadow"),
@@ -668,10 +795,8 @@ class Options(Case):
     @at_each_level
     def test_violation_is_a_record(self, level):
         """One line for people; the record as the data of the failure, and as an event for who looks on."""
-        thief = self.file("thief.py", "import sys\nsys.stdin.readline()\nopen('/etc/shadow')\n")
-        plain = self.fails(9, "sandbox_violation", "call", "--level", level, thief, "echo")
         self.assertEqual(
-            plain.err.splitlines(),
+            self.kills(level).err.splitlines(),
             [
                 "sandbox_violation: thief tried to read /etc/shadow: not in sandbox.read; to allow it, "
                 "add \"/etc/shadow\" to sandbox.read"
@@ -683,12 +808,42 @@ class Options(Case):
             "syscall": "openat",
             "path": "/etc/shadow",
             "rule": "not in sandbox.read",
+            "kind": "read",
+            "allow": "add \"/etc/shadow\" to sandbox.read",
+            "action": "killed",
         }
-        told = self.fails(9, "sandbox_violation", "call", "--json", "--level", level, thief, "echo")
-        self.assertEqual(told.json["data"], record)
-        lines = self.run_mortise("call", "--verbose", "--level", level, thief, "echo").err.splitlines()
-        events = [json.loads(line.partition(": ")[2]) for line in lines if line.startswith('thief: {"event"')]
-        self.assertEqual(events, [record])
+        self.assertEqual(self.kills(level, "--json").json["data"], record)
+        self.assertEqual(self.events(level, "--on-denial=kill"), [record])
+        self.assertEqual(self.events(level), [{**record, "action": "denied"}])
+
+    def events(self, level, *args):
+        lines = self.run_mortise(
+            "call", "--verbose", "--level", level, *args, self.thief(), "echo"
+        ).err.splitlines()
+        return [json.loads(line.partition(": ")[2]) for line in lines if line.startswith('thief: {"event"')]
+
+    @at_each_level
+    def test_denied_to_a_plugin(self, level):
+        """It goes on, and what was denied is summed up when it has ended: for people, and with --json."""
+        answers = (
+            "import json, sys\nfor _ in range(2):\n    try: open('/etc/shadow')\n    except OSError: pass\n"
+            "call = json.loads(sys.stdin.readline())\n"
+            "print(json.dumps({'jsonrpc': '2.0', 'id': call['id'], 'result': 'fine'}), flush=True)\n"
+        )
+        plugin = self.file("polite.py", answers)
+        done = self.run_mortise("call", "--level", level, plugin, "echo")
+        self.assertEqual((done.code, done.out), (0, '"fine"\n'), done.err)
+        self.assertEqual(
+            done.err,
+            'denied: polite tried to read /etc/shadow (2 times); to allow it, add "/etc/shadow" to sandbox.read\n',
+        )
+        done = self.run_mortise("call", "--json", "--level", level, plugin, "echo")
+        self.assertEqual((done.code, done.json["ok"]), (0, True), done.err)
+        told = json.loads(done.err)
+        self.assertEqual(
+            (told["event"], told["total"], told["denials"][0]["count"], told["denials"][0]["kind"]),
+            ("sandbox_denials", 2, 2, "read"),
+        )
 
 
 if __name__ == "__main__":

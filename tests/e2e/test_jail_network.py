@@ -107,7 +107,7 @@ class Places(Case):
     def jail(self, level, *words, user=None):
         how = {"user": user, "group": user, "extra_groups": [], "cwd": "/"} if user else {"cwd": self.dir}
         return subprocess.run(
-            [str(MORTISE), "jail", "--level", level, *words],
+            [str(MORTISE), "jail", "--on-denial=kill", "--level", level, *words],
             env={**self.env, "XDG_CONFIG_HOME": "/nonexistent"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -302,7 +302,7 @@ class Names(Case):
         )
 
     def jail(self, level, *words):
-        return self.with_hosts(str(MORTISE), "jail", "--level", level, *words)
+        return self.with_hosts(str(MORTISE), "jail", "--on-denial=kill", "--level", level, *words)
 
     @at_each_level
     def test_a_name_is_known(self, level):
@@ -378,7 +378,7 @@ class Words(Case):
             (["--network="], 'network is ""'),
             (["--network", "--network=127.0.0.1:80"], "--network alone grants every host"),
         ):
-            self.assertIn(text, self.fails(2, "usage", "jail", *words, "--", "true").err)
+            self.assertIn(text, self.fails(125, "usage", "jail", *words, "--", "true").err)
             self.assertIn(text, self.fails(2, "usage", "info", *words, "--", str(ECHO)).err)
 
     def test_settings(self):

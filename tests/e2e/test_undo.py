@@ -125,7 +125,7 @@ class Failures(Undo):
                 cwd=self.work,
             )
         )
-        self.assertEqual((done.code, done.err.splitlines()[-1]), (6, "undone: 1 file created"))
+        self.assertEqual((done.code, done.err.splitlines()[-1]), (124, "undone: 1 file created"))
         self.unchanged()
 
     def in_time(self, run):
@@ -288,13 +288,19 @@ class Choices(Undo):
         self.assertEqual(done.code, 3, done.err)
         self.unchanged()
         done = self.run_mortise(
-            "jail", *options, PYTHON, "-c", "open('note', 'w').write('x'); open('/etc/shadow')", cwd=self.work
+            "jail",
+            "--on-denial=kill",
+            *options,
+            PYTHON,
+            "-c",
+            "open('note', 'w').write('x'); open('/etc/shadow')",
+            cwd=self.work,
         )
         self.assertEqual((done.code, done.err.splitlines()[-1]), (9, "undone: 1 file changed"))
         self.unchanged()
         done = self.run_mortise("jail", *options, PYTHON, "-c", "open('note', 'w').write('x')", cwd=self.work)
         self.assertEqual((done.code, done.err, (self.work / "note").read_text()), (0, "", "x"))
-        self.assertIn("--undo needs", self.fails(2, "usage", "jail", "--undo", "--", "/bin/true").err)
+        self.assertIn("--undo needs", self.fails(125, "usage", "jail", "--undo", "--", "/bin/true").err)
 
 
 class Others(Undo):

@@ -204,7 +204,8 @@ static void add_all(struct settings *to, const struct rig *rig)
 	}
 	if (rig->opt.confined) {
 		snprintf(to->workspace, sizeof(to->workspace), "sandbox.workspace=%s", rig->dir);
-		ADD(to, "sandbox.level=t0", "sandbox.workspace_write=true", to->workspace);
+		ADD(to, "sandbox.level=t0", "sandbox.on_denial=kill", "sandbox.workspace_write=true",
+		    to->workspace);
 	} else if (rig->tongue->one_shot) {
 		ADD(to, "sandbox.level=guarded");
 	}

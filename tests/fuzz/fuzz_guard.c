@@ -11,6 +11,7 @@
 
 /* A record may name any scratch directory; here none is removed. */
 #define mor_scratch_drop keep_scratch
+#include "policy/denials.h"
 #include "proc/guarded.c" // NOLINT(bugprone-suspicious-include): its records are read by static functions
 #undef mor_scratch_drop
 
@@ -62,6 +63,7 @@ static void read_plan(const uint8_t *data, size_t size, unsigned count)
 
 struct heard {
 	unsigned started, failed, exited;
+	struct mor_denials denials;
 };
 
 static void check_line(const char *text, size_t size)
@@ -103,6 +105,14 @@ static void on_proc_stderr(void *arg, struct mor_slice line)
 	CHECK(line.len <= MOR_STDERR_LINE && !memchr(line.ptr, '\n', line.len));
 }
 
+static void on_proc_denied(void *arg, const struct mor_record *record)
+{
+	struct mor_denials *denials = &((struct heard *)arg)->denials;
+
+	CHECK(strlen(record->syscall) < sizeof(record->syscall) && strlen(record->path) < sizeof(record->path));
+	CHECK(mor_denials_take(denials, record) >= 0 && denials->count <= MOR_PLAN_DENIED_MAX);
+}
+
 static struct mor_loop *the_loop(void)
 {
 	static struct mor_loop *loop;
@@ -121,7 +131,7 @@ static struct mor_proc *make_proc(struct heard *heard, int *ret_other_end, int *
 	proc->ops = &mor_proc_guarded;
 	proc->loop = the_loop();
 	proc->events = (struct mor_proc_events){ on_proc_started, on_proc_failed, on_proc_stderr,
-						 on_proc_exited, on_proc_view };
+						 on_proc_denied,  on_proc_exited, on_proc_view };
 	proc->arg = heard;
 	proc->child.pidfd = proc->in = proc->out = -1;
 	proc->socket = ends[0];
@@ -153,6 +163,7 @@ static void read_records(const uint8_t *data, size_t size, unsigned cut)
 	close(other);
 	close(err);
 	on_guardian_end(&proc->child, &end);
+	mor_denials_fini(&heard.denials);
 	CHECK(heard.started <= 1 && heard.failed + heard.exited == 1 && (heard.exited == heard.started));
 	/* ASan does not see one member of a struct read into the next. */
 	check_line(proc->last.text, sizeof(proc->last.text));

@@ -93,7 +93,7 @@ class Command(Tree):
     def test_confined(self):
         for user in self.users():
             levels = {row["level"]: row["available"] for row in self.doctor(user)["levels"]}
-            done = self.run_as(user, self.mortise, "jail", "--", "cat", "/etc/shadow")
+            done = self.run_as(user, self.mortise, "jail", "--on-denial=kill", "--", "cat", "/etc/shadow")
             if not levels["t0"]:
                 self.assertEqual(done.returncode, 125, done.stderr)
                 continue

@@ -76,6 +76,7 @@ class Config:
     network: bool = False
     places: bool = False
     abi: int = 0
+    deny: bool = False
 
     @property
     def name(self):
@@ -85,6 +86,7 @@ class Config:
             ("network", self.network),
             ("places", self.places),
             (f"abi{self.abi}", self.abi),
+            ("deny", self.deny),
         )
         parts += [word for word, on in words if on]
         return "_".join(parts)
@@ -109,6 +111,9 @@ class Config:
             "file_size=16MiB",
             "--limit",
             "threads=128",
+            "--json",
+            "--on-denial",
+            "deny" if self.deny else "kill",
         ]
         out += ["--write"] * write + ["--network"] * self.network + ["--spawn"] * self.spawn
         if self.places:
@@ -139,6 +144,8 @@ def configurations():
             yield Config(user, level, places=True)
             yield Config(user, level, spawn=True, places=True)
             yield Config(user, level, spawn=True)
+            yield Config(user, level, deny=True)
+            yield Config(user, level, spawn=True, network=True, deny=True)
         yield Config(user, "t0", abi=2)
         yield Config(user, "t0", spawn=True, abi=2)
         yield Config(user, "t0", places=True, abi=2)
@@ -155,11 +162,13 @@ DEFAULT = {
         "nobody_t0_network",
         "nobody_t0_places",
         "root_t1_places",
+        "nobody_t0_deny",
+        "root_t1_deny",
     ),
-    "py": ("nobody_t0", "root_t1"),
-    "js": ("nobody_t0", "root_t1"),
+    "py": ("nobody_t0", "root_t1", "nobody_t0_deny"),
+    "js": ("nobody_t0", "root_t1", "root_t1_deny"),
 }
-BENIGN = ("t0", "t1", "t0_spawn", "t0_abi2")  # each as root and as nobody: eight
+BENIGN = ("t0", "t1", "t0_spawn", "t0_abi2", "t1_deny")  # each as root and as nobody: ten
 
 
 def program(language, st):
@@ -199,8 +208,32 @@ class Verdict:
         return self.told["name"]
 
     @property
-    def detected(self):
+    def killed(self):
         return self.run.code == VIOLATION
+
+    @functools.cached_property
+    def end(self):
+        """The jail's own last word, the last line of all; {} if there is none."""
+        try:
+            record = json.loads(self.run.err.splitlines()[-1])
+            return record if record["event"] == "jail_end" else {}
+        except (ValueError, KeyError, TypeError, IndexError):
+            return {}
+
+    @property
+    def kind(self):
+        """Of the violation that ended it."""
+        told = self.end.get("violation")
+        return told and told["kind"]
+
+    @property
+    def denied(self):
+        return self.end.get("denied", {"denials": []})["denials"]
+
+    @property
+    def detected(self):
+        """It was ended for it, or at least somebody was told."""
+        return self.killed or bool(self.denied)
 
 
 def said(told, run):
@@ -306,6 +339,16 @@ def real(language, uid):
     return frozenset(v.name for v in try_all(language, uid) if v.escaped)
 
 
+@functools.lru_cache(None)
+def always_killed():
+    """Kinds that kill in both modes, as the guide's table says; a unit test keeps that true."""
+    text = (ROOT / "docs/guide/sandbox.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    kinds = {row[0].strip("`") for row in rows if row[-2:] == ["killed", "killed"]}
+    assert "keys" in kinds and "read" not in kinds, rows
+    return kinds
+
+
 # ---- scores
 
 
@@ -323,12 +366,17 @@ class Score:
 
     @property
     def undetected(self):
-        return [v for v in self.where("D") if not v.detected]
+        """With kill, what must be detected must also be the end."""
+        seen = (lambda v: v.detected) if self.config.deny else (lambda v: v.killed)
+        return [v for v in self.where("D") if not seen(v)]
 
     @property
     def killed(self):
-        """Blocked rows are those which decent programs try as well: they must go on living."""
-        return [v for v in self.where("B") if v.detected]
+        """Blocked rows are those which decent programs try as well: they must go on living. With deny that
+        is so for all but what no decent program tries."""
+        if self.config.deny:
+            return [v for v in self.verdicts if v.killed and v.kind not in always_killed()]
+        return [v for v in self.where("B") if v.killed]
 
     @property
     def withheld(self):
@@ -338,7 +386,7 @@ class Score:
     @property
     def silent(self):
         """Detected, and nobody was told of what."""
-        return [v for v in self.verdicts if v.detected and not v.run.err.strip()]
+        return [v for v in self.verdicts if v.detected and not v.run.err.strip() or v.killed and not v.kind]
 
     @property
     def hung(self):

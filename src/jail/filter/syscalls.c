@@ -274,8 +274,7 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	MOR_N_SIGNAL),
 	TESTED(NO_SPAWN, "tgkill", MOR_ANSWER_NOTIFY, MOR_N_SIGNAL, 0, self_tests),
 	ASK_IN(SPAWN, "tgkill", MOR_N_SIGNAL),
-	QUIET("tkill", EPERM), ASK("rt_sigqueueinfo", MOR_N_QUEUED_SIGNAL),
-	ASK("rt_tgsigqueueinfo", MOR_N_QUEUED_SIGNAL),
+	QUIET("tkill", EPERM), ASK("rt_sigqueueinfo", MOR_N_SIGNAL), ASK("rt_tgsigqueueinfo", MOR_N_SIGNAL),
 
 	/* ---- who and where we are ---- */
 	ALLOW("getpid"), ALLOW("getppid"), ALLOW("getpgrp"), ALLOW("getpgid"), ALLOW("getsid"), ALLOW("getuid"),
@@ -317,7 +316,7 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	TESTED(NONE, "socket", MOR_ANSWER_NOTIFY, MOR_N_SOCKET, 0, socket_tests),
 	TESTED(NET, "socket", MOR_ANSWER_NOTIFY, MOR_N_SOCKET, 0, socket_net_tests),
 	TESTED(PLACES, "socket", MOR_ANSWER_NOTIFY, MOR_N_SOCKET, 0, socket_places_tests),
-	TESTED(EVERY, "socketpair", MOR_ANSWER_NOTIFY, MOR_N_NETWORK, 0, pair_tests),
+	TESTED(EVERY, "socketpair", MOR_ANSWER_NOTIFY, MOR_N_PAIR, 0, pair_tests),
 	ASK_IN(NO_NET, "connect", MOR_N_CONNECT), ALLOW_IN(NET, "connect"),
 	ASK("bind", MOR_N_BIND),
 	ASK_IN(NO_NET, "listen", MOR_N_NETWORK), ALLOW_IN(NET, "listen"),
@@ -340,11 +339,11 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 
 	/* ---- mounts and namespaces ---- */
 	ASK("mount", MOR_N_MOUNT), ASK("umount2", MOR_N_MOUNT), ASK("pivot_root", MOR_N_MOUNT),
-	ASK("chroot", MOR_N_MOUNT), ASK("open_tree", MOR_N_MOUNT), ASK("move_mount", MOR_N_MOUNT),
+	ASK("chroot", MOR_N_NAMESPACE), ASK("open_tree", MOR_N_MOUNT), ASK("move_mount", MOR_N_MOUNT),
 	ASK("fsopen", MOR_N_MOUNT), ASK("fsconfig", MOR_N_MOUNT), ASK("fsmount", MOR_N_MOUNT),
 	ASK("fspick", MOR_N_MOUNT), ASK("mount_setattr", MOR_N_MOUNT), ASK_NEW("open_tree_attr", 467,
 	MOR_N_MOUNT),
-	ASK("unshare", MOR_N_MOUNT), ASK("setns", MOR_N_MOUNT), ASK("name_to_handle_at", MOR_N_MOUNT),
+	ASK("unshare", MOR_N_NAMESPACE), ASK("setns", MOR_N_MOUNT), ASK("name_to_handle_at", MOR_N_HANDLE),
 	ASK("open_by_handle_at", MOR_N_MOUNT), /* "shocker": a handle has no parents */
 	QUIET_NEW("statmount", 457, ENOSYS), QUIET_NEW("listmount", 458, ENOSYS),
 
@@ -353,17 +352,17 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	QUIET("io_uring_register", ENOSYS),
 	/* never a kill: libuv asks for it unconditionally (CVE-2024-22017) */
 	QUIET("io_setup", ENOSYS), QUIET("io_submit", ENOSYS), QUIET("seccomp", ENOSYS),
-	ASK("bpf", MOR_N_KERNEL), ASK("perf_event_open", MOR_N_KERNEL), ASK("userfaultfd", MOR_N_KERNEL),
-	ASK("fanotify_init", MOR_N_KERNEL), ASK("fanotify_mark", MOR_N_KERNEL), ASK("init_module",
+	ASK("bpf", MOR_N_KERNEL), ASK("perf_event_open", MOR_N_SYSTEM), ASK("userfaultfd", MOR_N_SYSTEM),
+	ASK("fanotify_init", MOR_N_SYSTEM), ASK("fanotify_mark", MOR_N_SYSTEM), ASK("init_module",
 	MOR_N_KERNEL),
 	ASK("finit_module", MOR_N_KERNEL), ASK("delete_module", MOR_N_KERNEL), ASK("kexec_load", MOR_N_KERNEL),
 	ASK("kexec_file_load", MOR_N_KERNEL), ASK("reboot", MOR_N_KERNEL), ASK("swapon", MOR_N_KERNEL),
-	ASK("swapoff", MOR_N_KERNEL), ASK("acct", MOR_N_KERNEL), ASK("settimeofday", MOR_N_KERNEL),
-	ASK("clock_settime", MOR_N_KERNEL), ASK("clock_adjtime", MOR_N_KERNEL), ASK("adjtimex", MOR_N_KERNEL),
-	ASK("sethostname", MOR_N_KERNEL), ASK("setdomainname", MOR_N_KERNEL), ASK("syslog", MOR_N_KERNEL),
-	ASK("quotactl", MOR_N_KERNEL), ASK("quotactl_fd", MOR_N_KERNEL), ASK("vhangup", MOR_N_KERNEL),
-	ASK("iopl", MOR_N_KERNEL), ASK("ioperm", MOR_N_KERNEL), ASK("modify_ldt", MOR_N_KERNEL),
-	ASK("uselib", MOR_N_KERNEL),
+	ASK("swapoff", MOR_N_KERNEL), ASK("acct", MOR_N_KERNEL), ASK("settimeofday", MOR_N_SYSTEM),
+	ASK("clock_settime", MOR_N_SYSTEM), ASK("clock_adjtime", MOR_N_SYSTEM), ASK("adjtimex", MOR_N_SYSTEM),
+	ASK("sethostname", MOR_N_SYSTEM), ASK("setdomainname", MOR_N_SYSTEM), ASK("syslog", MOR_N_SYSTEM),
+	ASK("quotactl", MOR_N_KERNEL), ASK("quotactl_fd", MOR_N_KERNEL), ASK("vhangup", MOR_N_SYSTEM),
+	ASK("iopl", MOR_N_KERNEL), ASK("ioperm", MOR_N_KERNEL), ASK("modify_ldt", MOR_N_SYSTEM),
+	ASK("uselib", MOR_N_SYSTEM),
 };
 /* clang-format on */
 const size_t mor_syscall_row_count = sizeof(mor_syscall_rows) / sizeof(*mor_syscall_rows);

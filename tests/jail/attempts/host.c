@@ -223,7 +223,7 @@ static struct result h_setpgid(const struct stage *s)
 #define H "host"
 const struct attempt host_attempts[] = {
 	{ "h_ptrace", H, 56, 'D', 0, 0, 0, h_ptrace },
-	{ "h_traceme", H, 57, 'D', 0, 0, 0, h_traceme },
+	{ "h_traceme", H, 57, 'B', 0, 0, 0, h_traceme },
 	{ "h_vmread", H, 58, 'D', 0, 0, 0, h_vmread },
 	{ "h_vmwrite", H, 58, 'D', 0, 0, 0, h_vmwrite },
 	{ "h_pidfd_open", H, 59, 'D', 0, 'E', 0, h_pidfd_open },

@@ -198,7 +198,7 @@ const struct attempt network_attempts[] = {
 	{ "n_listen", N, 76, 'D', 'A', 0, 0, n_listen },
 	{ "n_udp", N, 76, 'D', 'A', 0, 0, n_udp },
 	{ "n_udp_msg", N, 76, 'D', 'A', 0, 0, n_udp_msg },
-	{ "n_raw", N, 76, 'D', 'E', 0, 0, n_raw },
+	{ "n_raw", N, 76, 'B', 'B', 0, 0, n_raw },
 	{ "n_ping", N, 76, 'D', 'A', 0, 0, n_ping },
 	{ "n_packet", N, 76, 'D', 0, 0, 0, n_packet },
 	{ "n_vsock", N, 76, 'D', 0, 0, 0, n_vsock },

@@ -103,9 +103,9 @@ static void test_refused(void **state)
 		"--set: sandbox.read is \"data\": it must be an absolute path, or one that begins with \"~/\"");
 	/* Keys of the struct that are no settings. */
 	refuse_policy(RUN, "sandbox.plugin_dir=/tmp", MORTISE_EINVAL,
-		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, unconfined, workspace, "
-		      "workspace_write, protected_paths, unprotect, git, scratch, undo, read, network, spawn, "
-		      "quiet_tmp, pidns, view, memory, cpu, files, file_size, wall, processes, "
+		      "--set: [sandbox] has no key \"plugin_dir\": use one of level, on_denial, unconfined, "
+		      "workspace, workspace_write, protected_paths, unprotect, git, scratch, undo, read, "
+		      "network, spawn, quiet_tmp, pidns, view, memory, cpu, files, file_size, wall, processes, "
 		      "threads, scratch_size");
 }
 

@@ -69,7 +69,7 @@ static void expect(struct mor_ruling ruling, enum mor_ruling_kind kind, int erro
 	assert_int_equal(ruling.kind, kind);
 	assert_int_equal(ruling.error, error);
 	if (rule)
-		assert_string_equal(ruling.rule, rule);
+		assert_string_equal(mor_forbidden_rows[ruling.what].rule, rule);
 }
 
 #define YES      MOR_RULING_PERFORM, 0, NULL

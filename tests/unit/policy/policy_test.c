@@ -228,6 +228,29 @@ static void test_limits(void **state)
 	assert_int_equal(mor_policy_limits(&p).processes, 3);
 }
 
+/* deny, unless somebody or the plugin's specification says kill. */
+static void test_on_denial(void **state)
+{
+	struct mor_policy usual = MOR_POLICY_INIT, given = MOR_POLICY_INIT, strict = MOR_POLICY_INIT;
+	mortise_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(mor_policy_finish(&usual, true, NULL), 0);
+	assert_int_equal(usual.on_denial, MOR_ON_DENIAL_DENY);
+	set(&given, "on_denial", "kill");
+	assert_int_equal(mor_policy_finish(&given, true, NULL), 0);
+	assert_int_equal(given.on_denial, MOR_ON_DENIAL_KILL);
+	assert_false(given.rules_given); /* it is no wish for confinement */
+	assert_int_equal(mor_policy_set(&given, "on_denial", "ask", &err), MORTISE_EMANIFEST);
+	assert_string_equal(err.text, "on_denial is \"ask\": it must be kill or deny");
+	strict.always_kill = true;
+	set(&strict, "on_denial", "kill");
+	assert_int_equal(mor_policy_set(&strict, "on_denial", "deny", &err), MORTISE_EMANIFEST);
+	assert_non_null(strstr(err.text, "its specification ends it"));
+	assert_int_equal(mor_policy_finish(&strict, true, NULL), 0);
+	assert_int_equal(strict.on_denial, MOR_ON_DENIAL_KILL);
+}
+
 /* An empty list takes the protection away, and nobody claims it. */
 static void test_empty_list(void **state)
 {
@@ -264,6 +287,7 @@ static void test_text(void **state)
 	assert_string_equal(
 		text,
 		"confined (t0: Landlock, seccomp and a broker)\n"
+		"the first thing that is not permitted kills it\n"
 		"may read the workspace /w\n"
 		"may write in the workspace\n"
 		"may not write these, anywhere in it: .git, .husky, .githooks, .hg/hgrc, .envrc, .vscode, "
@@ -316,16 +340,18 @@ static void test_json(void **state)
 	(void)state;
 	set(&p, "level", "t1");
 	set(&p, "read", "/a \"b\"");
+	assert_int_equal(mor_policy_finish(&p, false, NULL), 0);
 	json = json_of(&p);
 	assert_string_equal(
 		json,
-		"{\"level\":\"t1\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,\"protected_paths\":[\".git\",\".husky\",\".githooks\",\".hg/hgrc\",\".envrc\",\".vscode\",\".idea\",\".devcontainer\",\".claude\",\".cursor\",\".mcp.json\",\".cargo/config.toml\",\".cargo/config\",\".npmrc\",\"mortise.toml\",\"plugin.toml\"],\"unprotect\":[],\"git\":false,\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a "
+		"{\"level\":\"t1\",\"on_denial\":\"deny\",\"unconfined\":false,\"workspace\":null,\"workspace_write\":false,\"protected_paths\":[\".git\",\".husky\",\".githooks\",\".hg/hgrc\",\".envrc\",\".vscode\",\".idea\",\".devcontainer\",\".claude\",\".cursor\",\".mcp.json\",\".cargo/config.toml\",\".cargo/config\",\".npmrc\",\"mortise.toml\",\"plugin.toml\"],\"unprotect\":[],\"git\":false,\"plugin_dir\":null,\"scratch\":null,\"undo\":null,\"read\":[\"/a "
 		"\\\"b\\\"\"],\"network\":false,\"spawn\":false,\"quiet_tmp\":false,\"pidns\":true,\"view\":false,\"memory\":null,\"cpu\":null,\"files\":256,\"file_size\":null,\"wall\":null,\"processes\":null,\"threads\":512,\"scratch_size\":1073741824,\"text\":[\"confined "
-		"(t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\",\"has no "
-		"workspace\",\"may write its own scratch directory, which is removed at the end\",\"may read, "
-		"with everything below: /a \\\"b\\\"\",\"may not use the network\",\"may not start "
-		"programs\",\"runs in its own PID namespace\",\"open files: at most 256\",\"threads of all its "
-		"processes: at most 512\",\"what it keeps in its scratch directory: at most 1 GiB\"]}");
+		"(t1: Landlock, seccomp and a broker, in namespaces with a minimal root)\",\"what is not "
+		"permitted fails, and it goes on\",\"has no workspace\",\"may write its own scratch directory, "
+		"which is removed at the end\",\"may read, with everything below: /a \\\"b\\\"\",\"may not use "
+		"the network\",\"may not start programs\",\"runs in its own PID namespace\",\"open files: at "
+		"most 256\",\"threads of all its processes: at most 512\",\"what it keeps in its scratch "
+		"directory: at most 1 GiB\"]}");
 	mor_free(json);
 	mor_policy_fini(&p);
 }
@@ -343,8 +369,9 @@ static void expect_violation(const struct mor_violation *v, const char *text)
 
 static void test_violation(void **state)
 {
-	struct mor_violation v = { "indexer", "openat", "/home/u/id.json", MOR_RULE_READ,
-				   MOR_POLICY_OF_PLUGIN_TOML };
+	struct mor_violation v = {
+		"indexer", "openat", "/home/u/id.json", MOR_RULE_READ, MOR_POLICY_OF_PLUGIN_TOML, NULL, false
+	};
 	struct mor_buf out = MOR_BUF_INIT;
 	char *json;
 
@@ -356,63 +383,70 @@ static void test_violation(void **state)
 	assert_string_equal(
 		json,
 		"{\"event\":\"sandbox_violation\",\"plugin\":\"indexer\",\"syscall\":\"openat\",\"path\":\"/home/u/id.json\",\"rule\":\"not "
-		"in declared_paths\"}");
+		"in declared_paths\",\"kind\":null,\"allow\":\"add \\\"/home/u/id.json\\\" to declared_paths "
+		"in its plugin.toml\",\"action\":\"killed\"}");
 	mor_free(json);
 }
+
+struct worded {
+	struct mor_violation what;
+	const char *text;
+};
 
 /* In words, and each permission by the name that its giver wrote. */
 static void test_violation_words(void **state)
 {
-	static const struct {
-		struct mor_violation what;
-		const char *text;
-	} cases[] = {
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS },
+	static const struct worded cases[] = {
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
 		  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND },
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to read /p: no --read names it; to allow it, add --read /p" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON },
+		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON, NULL, false },
 		  "x tried to read /p: not granted by capabilities.filesystem; to allow it, run it with "
 		  "--set sandbox.read=/p" },
-		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML },
+		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
 		  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = "
 		  "true under [permissions] in its plugin.toml" },
-		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_COMMAND },
+		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to write /w/p: the workspace may only be read; to allow it, add --write" },
-		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_COMMAND },
+		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to write /p: outside what it may write; to allow it, name the directory with "
 		  "--workspace and add --write" },
-		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML },
+		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
 		  "x tried to write /p: outside what it may write" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_PLUGIN_TOML },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
 		  "x tried to use the network: network is not granted; to allow it, set network = true under "
 		  "[permissions] in its plugin.toml, and agree when mortise run asks" },
-		{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_POLICY_OF_SETTINGS },
+		{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_POLICY_OF_SETTINGS, NULL, false },
 		  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not "
 		  "granted; to allow it, set sandbox.network = true" },
-		{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_POLICY_OF_SUNSCREEN_JSON },
+		{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_POLICY_OF_SUNSCREEN_JSON,
+		    NULL, false },
 		  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network "
 		  "is not granted; to allow it, set it to true in its sunscreen-plugin.json, and agree when "
 		  "mortise run asks" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_COMMAND },
+		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to use the network: it has no network; to allow it, add --network" },
-		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_POLICY_OF_COMMAND },
+		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_POLICY_OF_COMMAND,
+		    NULL, false },
 		  "x tried to connect to /run/docker.sock: no sockets of other programs" },
-		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_POLICY_OF_PLUGIN_TOML },
+		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
 		  "x tried to run /bin/sh: plugins with a plugin.toml may not start programs" },
-		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_COMMAND },
+		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to start a process: it may not start programs; to allow it, add --spawn" },
-		{ { "x", "kill", "process 7", "signals only to itself", MOR_POLICY_OF_COMMAND },
+		{ { "x", "kill", "process 7", "signals only to itself", MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to signal process 7: signals only to itself" },
-		{ { "x", "capset", "", "it stays who it is", MOR_POLICY_OF_COMMAND },
+		{ { "x", "capset", "", "it stays who it is", MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to change its privileges: it stays who it is" },
-		{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_POLICY_OF_COMMAND },
+		{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to use the kernel's keyring: the keyring is out of bounds" },
-		{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_POLICY_OF_COMMAND },
+		{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_POLICY_OF_COMMAND, NULL,
+		    false },
 		  "x tried to make a system call of another architecture: only the machine's own" },
-		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_POLICY_OF_COMMAND },
+		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_POLICY_OF_COMMAND,
+		    NULL, false },
 		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
-		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_POLICY_OF_COMMAND },
+		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to write /t/\\x1b[2Jx: write outside" },
 	};
 
@@ -424,7 +458,7 @@ static void test_violation_words(void **state)
 /* What is to be typed comes whole, or not at all: the sentence must fit into a mortise_error. */
 static void test_violation_of_a_long_path(void **state)
 {
-	struct mor_violation v = { "x", "openat", NULL, MOR_RULE_READ, MOR_POLICY_OF_COMMAND };
+	struct mor_violation v = { "x", "openat", NULL, MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false };
 	struct mor_buf out = MOR_BUF_INIT;
 	char path[400], *got;
 
@@ -470,6 +504,7 @@ int main(void)
 		MOR_TEST(test_write_needs_workspace),
 		MOR_TEST(test_limits),
 		MOR_TEST(test_empty_list),
+		MOR_TEST(test_on_denial),
 		MOR_TEST(test_text),
 		MOR_TEST(test_guarded_promises_nothing),
 		MOR_TEST(test_json),
