@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the bot share."""
+import contextlib
 import json
 import subprocess
 import threading
@@ -24,6 +25,12 @@ def text_call(text, plugin, line, user=0, group=None):
 
 def lines(*events):
     return "".join((e if isinstance(e, str) else json.dumps(e)) + "\n" for e in events).encode()
+
+
+def close_quietly(pipe):
+    """A text that nobody reads any more is still in its buffer."""
+    with contextlib.suppress(BrokenPipeError):
+        pipe.close()
 
 
 class BotCase(Case):
@@ -68,7 +75,7 @@ class BotCase(Case):
             text=True,
         )
         for pipe in (process.stdin, process.stdout, process.stderr):
-            self.addCleanup(pipe.close)
+            self.addCleanup(close_quietly, pipe)
         watchdog = threading.Timer(2 * LIMIT, process.kill)  # whoever reads from it then sees the end
         watchdog.daemon = True
         watchdog.start()

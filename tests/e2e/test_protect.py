@@ -54,9 +54,13 @@ class Workspace(Case):
         return self.jail(level, *options, "--", "/bin/sh", "-c", script, cwd=self.work)
 
     def refused(self, level, script, *options, why="no write to a protected path"):
-        """The violation names the reason, and nothing has changed."""
+        """It fails, or kills and names the reason; nothing has changed."""
         before = self.picture()
-        done = self.sh(level, script, *options)
+        denied = self.sh(level, script, *options)
+        self.assertNotIn(denied.code, (0, 9), (script, denied.err))
+        self.assertIn("denied: sh tried to", denied.err)
+        self.assertEqual(self.picture(), before, script)
+        done = self.sh(level, script, *options, "--on-denial=kill")
         self.assertEqual(done.code, 9, (script, done.err))
         self.assertIn(why, done.err)
         self.assertEqual(self.picture(), before, script)
@@ -78,7 +82,7 @@ class Names(Workspace):
             (["--unprotect", ".vscode"], "--unprotect needs --workspace DIR and --write"),
             (["-w", ".", "--write", "--unprotect", ".vsc"], 'unprotect is ".vsc"'),
         ):
-            self.assertIn(text, self.fails(2, "usage", "jail", *words, "--", "true").err)
+            self.assertIn(text, self.fails(125, "usage", "jail", *words, "--", "true").err)
 
     @at_each_level
     def test_refused_unless_named(self, level):
@@ -207,7 +211,9 @@ class OwnPermissions(Case):
     def refused(self, plugin, level, path, **what):
         before = path.read_bytes() if path.is_file() else sorted(os.listdir(path))
         done = self.write(plugin, level, path=str(path), **what)
-        self.assertEqual(done.code, 9, done.raw + done.err.encode())
+        self.assertEqual(done.code, 0, done.raw + done.err.encode())
+        self.assertIn("Permission denied", done.out)
+        self.assertIn('"event":"sandbox_denials"', done.err)
         self.assertEqual(path.read_bytes() if path.is_file() else sorted(os.listdir(path)), before)
 
     @at_each_level

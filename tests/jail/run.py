@@ -684,6 +684,7 @@ class Folding(unittest.TestCase):
                     "-w",
                     where,
                     "--write",
+                    "--on-denial=kill",
                     "--",
                     "/bin/sh",
                     "-c",
