@@ -75,7 +75,7 @@ static bool add_once(struct mor_buf *list, const char *text)
 {
 	size_t len = strlen(text);
 
-	for (size_t at = 0; at + len <= list->len; at++)
+	for (size_t at = 0; list->len && at + len <= list->len; at++)
 		if (memcmp(list->data + at, text, len) == 0 && (at == 0 || list->data[at - 1] == ' ') &&
 		    (at + len == list->len || list->data[at + len] == ','))
 			return false;
