@@ -47,14 +47,16 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_workspace_args *not_ours = &run->args->sunscreen;
 	const struct mor_words *words = &run->cli->words;
-	bool named = words->count > 1;
+	size_t before = run->command ? 0 : 1; /* PLUGIN comes before FUNCTION */
+	bool named = words->count > before;
 	struct mor_converse_once once = {
 		.typed = run->typed,
+		.command = run->command,
 		.resolved = run->manifest,
-		.function = named ? words->item[1] : NULL,
-		.words = words->item + 1 + named,
-		.word_count = named ? words->count - 2 : 0,
-		.tail = words->tail,
+		.function = named ? words->item[before] : NULL,
+		.words = words->item + before + named,
+		.word_count = named ? words->count - before - 1 : 0,
+		.tail = run->command ? NULL : words->tail,
 		.extra = run->args->gassist,
 		.plugin = &run->args->plugin,
 	};
@@ -65,7 +67,7 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 			err, MORTISE_EINVAL,
 			"--workspace, --hook, --idl, --keep-going, --keep and --yes are for Sunscreen plugins; "
 			"%s speaks gassist",
-			run->typed);
+			run->typed ? run->typed : run->command[0]);
 	once.extra.context = not_ours->context;
 	return mor_converse_once(run->cli->console, &once, exit_code, err);
 }
@@ -116,10 +118,30 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 			run->manifest->dialect, strcmp(run->manifest->dialect, "plain") == 0 ? guessed : "");
 }
 
+/* -d gassist FUNCTION … -- COMMAND. A plugin with a manifest needs no -d, and takes what is behind "--" as
+ * arguments. */
+static bool is_command(const struct mor_run *run)
+{
+	const char *dialect = run->args->plugin.dialect;
+
+	return run->cli->words.tail && dialect && strcmp(dialect, "gassist") == 0;
+}
+
+static int prepare_command(struct mor_run *run, mortise_error *err)
+{
+	if (!run->cli->words.tail[0])
+		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
+	run->command = run->cli->words.tail;
+	return mor_runner_resolve(&run->args->plugin, NULL, run->command, &run->manifest, err);
+}
+
 static int prepare_run(struct mor_run *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 	int r;
+
+	if (is_command(run))
+		return prepare_command(run, err);
 
 	if (words->count == 0 && !run->args->sunscreen.hook)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: its directory");
@@ -166,6 +188,7 @@ const struct mor_cli_command mor_cli_command_run = {
 	.summary = "run a plugin's command, hook or function",
 	.usage = "run PLUGIN COMMAND [ARG… | --FLAG[=VALUE]…] [OPTION…] [-- ARG…]\n"
 		 "run PLUGIN FUNCTION [KEY=VALUE… | JSON] [OPTION…]\n"
+		 "run -d gassist FUNCTION [KEY=VALUE… | JSON] [OPTION…] -- COMMAND ARG…\n"
 		 "run --hook NAME [PLUGIN…] [OPTION…] [-- ARG…]",
 	.words = "plugin",
 	.description =
@@ -186,12 +209,15 @@ const struct mor_cli_command mor_cli_command_run = {
 		"workspace declares (plugins in sunscreen.yml).\n"
 		"G-Assist plugins (manifest.json): runs FUNCTION and prints its answer as it comes. Arguments "
 		"as for\n"
-		"'mortise call'; for a function with one parameter the text alone is enough.",
+		"'mortise call'; for a function with one parameter the text alone is enough. With -d gassist "
+		"the plugin may\n"
+		"be a command after \"--\": it needs no manifest.",
 	.examples = "mortise run build/plugins/yellowstone-indexer scaffold:indexer Trades --program app "
 		    "--workspace ~/my-app\n"
 		    "mortise run build/plugins/yellowstone-indexer listener Swaps -w ~/my-app -- --force\n"
 		    "mortise run --hook after_build build/plugins/yellowstone-indexer -w ~/my-app\n"
-		    "mortise run build/plugins/lookout disk path=/var",
+		    "mortise run build/plugins/lookout disk path=/var\n"
+		    "mortise run -d gassist hello name=Ada -- python3 plugin.py",
 	.options = groups,
 	.loose = true,
 	.args_size = sizeof(struct mor_run_args),

@@ -26,7 +26,8 @@ struct mor_run {
 	const struct mor_run_args *args;
 	/* their places: as the user typed them, or as the workspace declares them */
 	struct mor_text_list plugins;
-	const char *typed;             /* the first plugin */
+	const char *typed;             /* the first plugin; NULL: it is the command */
+	const char *const *command;    /* G-Assist, after "--"; or NULL */
 	struct mor_manifest *manifest; /* of the first plugin */
 };
 

@@ -79,13 +79,20 @@ struct function_run {
 	struct mor_converse_turn turn;
 	struct mor_doc *about;
 	struct mor_buf extra, arguments;
+	struct mor_buf named; /* name_plugin() */
 };
 
-/* The option that a user must type again for a plugin without a manifest: "-d gassist ", or "". */
-static const char *dialect_option(const char *dialect, char out[80])
+/* What a user types after another command to name the same plugin: "PLUGIN", "-d gassist PLUGIN", or
+ * "-d gassist -- COMMAND…". */
+static int name_plugin(const struct mor_converse_once *once, struct mor_buf *out, mortise_error *err)
 {
-	snprintf(out, 80, "%s%.60s%s", dialect ? "-d " : "", dialect ? dialect : "", dialect ? " " : "");
-	return out;
+	if (once->plugin->dialect)
+		mor_buf_printf(out, "-d %s ", once->plugin->dialect);
+	mor_buf_text(out, once->command ? "--" : once->typed);
+	for (const char *const *word = once->command; word && *word; word++)
+		mor_buf_printf(out, " %s", *word);
+	mor_buf_byte(out, '\0');
+	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
 }
 
 /* A name that the manifest does not list is refused before anything runs, unless the plugin may have more
@@ -95,7 +102,7 @@ static int find_function(struct function_run *f, const char *name, const struct 
 {
 	struct mor_nearest near = { .word = name };
 	const struct mor_value *about;
-	char *json = NULL, option[80];
+	char *json = NULL;
 	const char *best;
 	int r = mortise_plugin_describe(f->turn.plugin, &json);
 
@@ -103,17 +110,16 @@ static int find_function(struct function_run *f, const char *name, const struct 
 		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &f->about, NULL);
 	mortise_free(json);
 	if (r < 0)
-		return mor_fail(err, r, "%s: %s", f->turn.typed, mortise_status_text(r));
+		return mor_fail(err, r, "%s: %s", mortise_plugin_name(f->turn.plugin), mortise_status_text(r));
 	about = mor_doc_root(f->about);
 	*ret = mor_converse_function_find(about, name);
 	if (*ret || mor_converse_functions_open(about))
 		return 0;
 	mor_converse_functions_offer(about, &near);
 	best = mor_nearest_best(&near);
-	return mor_fail(err, MORTISE_EINPUT, "%s has no function \"%s\"%s%s%s ('mortise info %s%s' lists them)",
+	return mor_fail(err, MORTISE_EINPUT, "%s has no function \"%s\"%s%s%s ('mortise info %s' lists them)",
 			mortise_plugin_name(f->turn.plugin), name, best ? ": did you mean \"" : "",
-			best ? best : "", best ? "\"?" : "", dialect_option(f->runner.args->dialect, option),
-			f->turn.typed);
+			best ? best : "", best ? "\"?" : "", f->named.data);
 }
 
 /* KEY=VALUE, also after "--"; or a text alone, if the manifest has only one parameter. */
@@ -151,7 +157,7 @@ static int open_plugin(struct mor_console *console, const struct mor_converse_on
 		r = mor_converse_prepare(&f->runner, &once->extra, &f->extra, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&f->runner, once->typed, NULL, once->resolved, &opt);
+	mor_runner_plugin_options(&f->runner, once->typed, once->command, once->resolved, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one call is wanted, no second try after its error */
 	f->turn = (struct mor_converse_turn){ .runner = &f->runner,
 					      .typed = once->typed,
@@ -163,14 +169,13 @@ int mor_converse_once(struct mor_console *console, const struct mor_converse_onc
 		      mortise_error *err)
 {
 	struct function_run f = { 0 };
-	char option[80];
-	int r;
+	int r = name_plugin(once, &f.named, err);
 
-	if (!once->function)
-		return mor_fail(err, MORTISE_EINVAL,
-				"name the FUNCTION to run ('mortise info %s%s' lists them)",
-				dialect_option(once->plugin->dialect, option), once->typed);
-	r = open_plugin(console, once, &f, err);
+	if (r == 0 && !once->function)
+		r = mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s' lists them)",
+			     f.named.data);
+	if (r == 0)
+		r = open_plugin(console, once, &f, err);
 	if (r == 0)
 		r = take_arguments(&f, once, err);
 	if (r == 0) {
@@ -180,12 +185,13 @@ int mor_converse_once(struct mor_console *console, const struct mor_converse_onc
 		*exit_code = f.turn.exit_code;
 	}
 	if (r == 0 && f.turn.keep && !console->json)
-		mor_note(console, "(the plugin waits for input: 'mortise chat %s%s' holds a conversation)",
-			 dialect_option(once->plugin->dialect, option), once->typed);
+		mor_note(console, "(the plugin waits for input: 'mortise chat %s' holds a conversation)",
+			 f.named.data);
 	mortise_plugin_unref(f.turn.plugin);
 	mor_runner_close(&f.runner);
 	mor_doc_free(f.about);
 	mor_buf_fini(&f.extra);
 	mor_buf_fini(&f.arguments);
+	mor_buf_fini(&f.named);
 	return r;
 }

@@ -82,7 +82,6 @@ class Run(Gassist):
         self.assertEqual(done.json, {"function": "echo", "arguments": {"a": 1, "b": "two words", "c": [1, 2]}})
         self.assertEqual(self.run_function("echo", '{"a": 1}').json["arguments"], {"a": 1})
         self.assertEqual(self.run_function("echo").json["arguments"], {})
-        self.assertEqual(self.run_function("echo", "--", "a=1").json["arguments"], {"a": 1})
 
     def test_context_and_system_info(self):
         """Given: sent, from the word or a file. Not given: absent."""
@@ -154,6 +153,31 @@ class Run(Gassist):
         self.assertIn(
             "say what it speaks with --dialect or a manifest", self.fails(2, "usage", "run", PLUGIN, "echo").err
         )
+
+    def test_command(self):
+        """A plugin without a manifest is the command after "--"; what is before it belongs to the function."""
+        command = ("--", PYTHON, PLUGIN)
+        done = self.run_mortise("run", "-d", "gassist", "echo", "a=1", "--context", "[]", *command)
+        self.assertEqual(done.json, {"function": "echo", "arguments": {"a": 1}, "context": []})
+        done = self.run_mortise("run", "echo", '{"b":2}', "-d", "gassist", *command)
+        self.assertEqual(done.json["arguments"], {"b": 2})
+
+    def test_command_hints(self):
+        """They name the command, so that they can be typed."""
+        command = f"-d gassist -- {PYTHON} {PLUGIN}"
+        talk = self.run_mortise("run", "-d", "gassist", "talk", "--", PYTHON, PLUGIN)
+        self.assertIn(f"'mortise chat {command}' holds", talk.err)
+        named = self.fails(2, "usage", "run", "-d", "gassist", "--", PYTHON, PLUGIN)
+        self.assertIn(f"'mortise info {command}' lists", named.err)
+
+    def test_command_usage(self):
+        self.assertIn(
+            'write a command after "--"', self.fails(2, "usage", "run", "-d", "gassist", "echo", "--").err
+        )
+        self.fails(5, "not_found", "run", "-d", "gassist", "echo", "--", "./no-such-program")
+        self.fails(7, "crashed", "run", "-d", "gassist", "echo", "--", "/bin/false")
+        done = self.fails(2, "usage", "run", "-d", "gassist", "echo", "--yes", "--", PYTHON, PLUGIN)
+        self.assertIn("for Sunscreen plugins", done.err)
 
     def test_large_frames(self):
         """20 MiB come through; over the limit the call fails at once, with the limit named."""
