@@ -15,6 +15,7 @@ static const struct {
 	[MOR_XDG_CONFIG] = { "XDG_CONFIG_HOME", "/.config" },
 	[MOR_XDG_STATE] = { "XDG_STATE_HOME", "/.local/state" },
 	[MOR_XDG_CACHE] = { "XDG_CACHE_HOME", "/.cache" },
+	[MOR_XDG_RUNTIME] = { "XDG_RUNTIME_DIR", NULL },
 };
 
 int mor_xdg_path(enum mor_xdg xdg, const char *instead, char **ret, const char *format, ...)
@@ -26,7 +27,7 @@ int mor_xdg_path(enum mor_xdg xdg, const char *instead, char **ret, const char *
 	if (!instead && (!home || *home != '/')) {
 		home = getenv("HOME");
 		rest = homes[xdg].below_home;
-		if (!home || *home != '/')
+		if (!home || *home != '/' || !rest)
 			return MORTISE_ENOTFOUND;
 	}
 	mor_buf_printf(&path, "%s%s/", home, rest);

@@ -8,10 +8,12 @@ enum mor_xdg {
 	MOR_XDG_CONFIG, /* $XDG_CONFIG_HOME, or ~/.config      */
 	MOR_XDG_STATE,  /* $XDG_STATE_HOME, or ~/.local/state  */
 	MOR_XDG_CACHE,  /* $XDG_CACHE_HOME, or ~/.cache        */
+	MOR_XDG_RUNTIME /* $XDG_RUNTIME_DIR, or none           */
 };
 
 /* "HOME/" and the formatted rest, for mor_free(). `instead` replaces the variables; NULL: they are used. 0,
- * MORTISE_ENOMEM, or MORTISE_ENOTFOUND: neither the variable nor HOME is an absolute path. */
+ * MORTISE_ENOMEM, or MORTISE_ENOTFOUND: neither the variable nor HOME is an absolute path, or there is no
+ * place below HOME. */
 int mor_xdg_path(enum mor_xdg xdg, const char *instead, char **ret, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

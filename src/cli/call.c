@@ -12,6 +12,7 @@
 #include "console/report.h"
 #include "console/signals.h"
 #include "runner/runner.h"
+#include "session/session.h"
 
 struct call_args {
 	bool notify, raw, pages;
@@ -44,9 +45,10 @@ struct call_command {
 	const char *method;
 	struct mor_runner runner;
 	mortise_plugin *plugin;
-	mortise_call *call;     /* NULL once it is settled */
-	struct mor_tree params; /* used when keys were given or pages are followed */
-	struct mor_buf json;    /* the params as text; empty: no params */
+	struct mor_session_call session; /* its name is set if the plugin is "@NAME": then there is no plugin */
+	mortise_call *call;              /* NULL once it is settled */
+	struct mor_tree params;          /* used when keys were given or pages are followed */
+	struct mor_buf json;             /* the params as text; empty: no params */
 	int64_t begun_ms;
 	int exit_code;
 	bool cancelled;       /* we cancelled it: no report when it ends */
@@ -127,6 +129,11 @@ static int take_arguments(struct call_command *run, mortise_error *err)
 
 /* ---- answers ---- */
 
+static const char *plugin_name(const struct call_command *run)
+{
+	return run->session.name ? run->session.plugin : mortise_plugin_name(run->plugin);
+}
+
 static void print_result(struct call_command *run, struct mor_slice result, bool more)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -146,7 +153,7 @@ static void print_result(struct call_command *run, struct mor_slice result, bool
 	if (more)
 		mor_w_pair_bool(&w, "more", true);
 	mor_w_pair_raw(&w, "result", result);
-	mor_w_pair(&w, "plugin", mortise_plugin_name(run->plugin));
+	mor_w_pair(&w, "plugin", plugin_name(run));
 	mor_w_pair_int(&w, "time_ms", mor_clock_ms() - run->begun_ms);
 	mor_w_end(&w);
 	if (run->args->pages || more)
@@ -180,7 +187,7 @@ static void note_page(struct call_command *run, struct mor_slice next)
 	if (was_asked(run, next)) {
 		mor_fail(&err, MORTISE_EPROTO,
 			 "%s: %s says that there is more, but its next page is one that was read already: %.*s",
-			 mortise_plugin_name(run->plugin), run->method, (int)next.len, next.ptr);
+			 plugin_name(run), run->method, (int)next.len, next.ptr);
 		run->exit_code = mor_report_error(run->cli->console, &err);
 		return;
 	}
@@ -218,14 +225,31 @@ static bool call_settled(void *arg)
 	return !run->call || mor_out_broken(run->cli->console);
 }
 
+static uint64_t call_flags(const struct call_command *run)
+{
+	return (run->args->notify ? MORTISE_NOTIFY : 0) | (run->args->raw ? MORTISE_RAW : 0) |
+	       (run->args->pages ? MORTISE_PAGES : 0);
+}
+
+static int call_session(struct call_command *run, mortise_json params, mortise_error *err)
+{
+	run->session.method = run->method;
+	run->session.params = params;
+	run->session.timeout_ms = run->runner.timeout_ms;
+	run->session.flags = call_flags(run);
+	run->session.show_wire = run->args->plugin.show_wire;
+	run->session.on_reply = on_reply;
+	run->session.arg = run;
+	return mor_session_call(run->cli->console, &run->session, err);
+}
+
 /* on_reply has reported any error of the call itself. An error here is our own. */
 static int call_once(struct call_command *run, mortise_error *err)
 {
 	mortise_call_options opt = {
 		.size = sizeof(opt),
 		.timeout_ms = run->runner.timeout_ms,
-		.flags = (run->args->notify ? MORTISE_NOTIFY : 0) | (run->args->raw ? MORTISE_RAW : 0) |
-			 (run->args->pages ? MORTISE_PAGES : 0),
+		.flags = call_flags(run),
 		.on_reply = on_reply,
 		.arg = run,
 	};
@@ -233,6 +257,8 @@ static int call_once(struct call_command *run, mortise_error *err)
 	int r;
 
 	run->begun_ms = mor_clock_ms();
+	if (run->session.name)
+		return call_session(run, params, err);
 	r = mortise_call_start(run->plugin, run->method, params, &opt, &run->call, err);
 	if (r < 0)
 		return r;
@@ -266,8 +292,38 @@ static int call_and_stop(struct call_command *run, mortise_error *err)
 
 	while (r == 0 && run->next && !mor_out_broken(run->cli->console))
 		r = next_page(run, err);
-	mor_runner_stop_plugin(&run->runner, run->plugin);
+	if (run->plugin)
+		mor_runner_stop_plugin(&run->runner, run->plugin);
 	return r;
+}
+
+/* What its start has fixed. */
+static bool is_fixed(const struct mor_plugin_args *args)
+{
+	return args->dialect || args->framing || args->set.count || args->config.count || args->env.count ||
+	       args->network.count || args->clean_env || args->inherit_env || args->strict || args->confine ||
+	       args->unconfined || args->pidns || args->level || args->on_denial;
+}
+
+static int prepare_session(struct call_command *run, mortise_error *err)
+{
+	const struct mor_plugin_args *args = &run->args->plugin;
+
+	run->session.name = run->typed + 1;
+	run->runner.console = run->cli->console;
+	run->runner.args = args;
+	if (is_fixed(args))
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"settings of %s were fixed when its session started; only --timeout, --show-wire and "
+			"the options of the call can be given here",
+			run->typed);
+	for (size_t i = 0; i < args->timeout.count; i++)
+		if (!mor_parse_duration_ms(mor_slice_of(args->timeout.item[i]), &run->runner.timeout_ms))
+			return mor_fail(err, MORTISE_EINVAL,
+					"--timeout \"%s\": expected a duration, such as 500ms, 30s or 5m",
+					args->timeout.item[i]);
+	return 0;
 }
 
 /* All words are checked before anything runs. NO_RESTART: the user wants one call. If the plugin dies of it,
@@ -289,6 +345,8 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
 	words->count--;
 	r = take_arguments(run, err);
+	if (r == 0 && mor_session_is_meant(run->typed))
+		return prepare_session(run, err);
 	if (r == 0)
 		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err);
 	if (r == 0)
@@ -327,12 +385,14 @@ const struct mor_cli_command mor_cli_command_call = {
 	.group = "Use a plugin:",
 	.summary = "call one method of a plugin",
 	.usage = "call PLUGIN METHOD [JSON | KEY=VALUE…] [OPTION…]\n"
+		 "call @SESSION METHOD [JSON | KEY=VALUE…] [OPTION…]\n"
 		 "call METHOD [JSON | KEY=VALUE…] [OPTION…] -- COMMAND ARG…",
 	.words = "plugin",
 	.description =
 		"Starts the plugin, greets it as its protocol says, calls METHOD, prints the result as JSON "
 		"and\n"
-		"stops the plugin politely. Arguments:\n"
+		"stops the plugin politely. @SESSION is a plugin that runs already (mortise session). "
+		"Arguments:\n"
 		"  JSON              an object or array; @FILE and - (stdin) are read\n"
 		"  KEY=VALUE         VALUE is a JSON scalar if it parses as one, else a string\n"
 		"  KEY:=JSON         any JSON; KEY:=@FILE reads it\n"

@@ -10,6 +10,7 @@ const struct mor_cli_command *const mor_cli_commands[] = {
 	&mor_cli_command_call,
 	&mor_cli_command_run,
 	&mor_cli_command_chat,
+	&mor_cli_command_session,
 	&mor_cli_command_extract,
 	&mor_cli_command_info,
 	&mor_cli_command_explain,

@@ -89,10 +89,8 @@ static void tell_denied(struct mor_console *console, const char *name, const mor
 }
 
 /* A bar, not a colon, stands before the plugin's own stderr: those words are not ours. */
-void mor_show_event(const mortise_event *event, void *arg)
+void mor_show_event_of(const char *name, const mortise_event *event, struct mor_console *console)
 {
-	struct mor_console *console = arg;
-	const char *name = event->plugin ? mortise_plugin_name(event->plugin) : "mortise";
 	char shown[2000];
 
 	if (!console->verbose && mor_show_prints(console, event))
@@ -121,6 +119,11 @@ void mor_show_event(const mortise_event *event, void *arg)
 			 event->level ? " " : "", event->level ? event->level : "",
 			 print_text(event->text, shown, sizeof(shown)));
 	}
+}
+
+void mor_show_event(const mortise_event *event, void *arg)
+{
+	mor_show_event_of(event->plugin ? mortise_plugin_name(event->plugin) : "mortise", event, arg);
 }
 
 void mor_show_frame(const mortise_tap_frame *frame, void *arg)

@@ -82,9 +82,12 @@ class Typed(Case):
     def test_trial(self):
         self.assertEqual(self.whole_page("docs/guide/trial.md"), 4)
 
+    def test_sessions(self):
+        self.assertEqual(self.whole_page("docs/guide/sessions.md"), 3)
+
     def test_examples_of_the_manual(self):
         """Those that need nothing but the tree; doctor says 125 where plugins cannot be confined."""
-        for name in ("call", "chaos", "doctor", "explain", "extract", "info"):
+        for name in ("call", "chaos", "doctor", "explain", "extract", "info", "session"):
             examples = re.search(r"(?s)# EXAMPLES\n\n```\n(.*?)```", page(f"docs/man/mortise-{name}.1.scd"))[1]
             for line in examples.splitlines():
                 status, said = self.type(line)

@@ -33,6 +33,7 @@ JSON = {
     "kzip": ["info", "/nonexistent.kzip"],
     "verify-entries": ["/dev/null", ECHO],
     "chaos": ["--", ECHO],
+    "session": ["list"],
 }
 
 
