@@ -276,9 +276,10 @@ static void warn_loose(struct mor_cli *cli, const struct jail_args *args)
 	struct mor_cgroups found;
 	const char *text;
 
+	/* one that is no size is refused soon, and then nothing starts */
 	for (const char *const *limit = args->limit.item; limit && *limit; limit++)
 		if (strncmp(*limit, "memory=", 7) == 0)
-			asked.limits.memory_bytes = 1;
+			mor_parse_bytes(mor_slice_of(*limit + 7), &asked.limits.memory_bytes);
 	if (!asked.limits.memory_bytes)
 		return;
 	mor_cgroup_find_own(&found);

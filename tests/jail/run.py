@@ -27,7 +27,8 @@ import stage
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", ROOT / "build")).resolve()
-COMMAND = os.environ.get("MORTISE_JAIL_COMMAND", f"{BUILD}/mortise jail").split()
+# The tree may lie in a directory with a blank in its name.
+COMMAND = os.environ.get("MORTISE_JAIL_COMMAND", "").split() or [f"{BUILD}/mortise", "jail"]
 ATTEMPT = pathlib.Path(os.environ.get("MORTISE_ATTEMPT", BUILD / "tests/jail/attempt"))
 MUTANT = BUILD / "tests/jail/mortise-jail-mutant"
 FULL = "--full" in sys.argv
