@@ -145,9 +145,10 @@ enum mortise_event_type {
 	/* A confined plugin tried what it may not. text: one line for people; params:
 	 * {"event":"sandbox_violation","plugin","syscall","path","rule","kind","allow","action"}, strings or
 	 * null. method, as action: "killed": that was its end; it comes before the change of state and before
-	 * the calls that fail with it. "denied": the call failed and the plugin goes on (sandbox.on_denial);
-	 * one event for each call and path, at most 1,000 for each process. "sum": the process has ended, and
-	 * this was denied to it, count times; params {"event":"sandbox_denials","plugin","total","kept",
+	 * the calls that fail with it, of which there are count: with 0 nothing else tells of it. "denied": the
+	 * call failed and the plugin goes on (sandbox.on_denial); one event for each call and path, at most
+	 * 1,000 for each process. "sum": the process has ended, and this was denied to it, count times; params
+	 * {"event":"sandbox_denials","plugin","total","kept",
 	 * "denials":[{"syscall","path","rule","kind","allow","count"},...]} */
 	MORTISE_EVENT_VIOLATION,
 	MORTISE_EVENT_TYPES

@@ -9,6 +9,7 @@
 #include "bot/bot.h"
 #include "console/report.h"
 #include "console/reword.h"
+#include "runner/show.h"
 
 /* The host's texts name its own settings as the remedy. A person who runs a bot must change the bot's file
  * instead. */
@@ -168,6 +169,9 @@ void mor_bot_event(const mortise_event *event, void *arg)
 		break;
 	case MORTISE_EVENT_NOISE:
 		mor_bot_tell(seat->run, seat, "noise", 0, "not a message on its stdout: %s", event->text);
+		break;
+	case MORTISE_EVENT_VIOLATION:
+		mor_show_event(event, seat->run->console);
 		break;
 	default:
 		if (seat->run->console->verbose && event->type != MORTISE_EVENT_HEALTH)

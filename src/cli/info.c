@@ -301,18 +301,6 @@ static int prepare_info(struct info_command *run)
 	return mortise_plugin_new(run->runner.host, &opt, &run->plugin, &run->err);
 }
 
-/* Reports what the plugin did wrong between its answer and its end. The page is already printed, so one line
- * on stderr reports it, with --json too. */
-static int judge_end(struct info_command *run, int exit_code)
-{
-	mortise_error err = { 0 };
-
-	if (mortise_plugin_state(run->plugin) != MORTISE_FAILED || why(run, &err) != MORTISE_EVIOLATION)
-		return exit_code;
-	mor_report_line(run->cli->console, &(struct mor_report){ .error = &err });
-	return mortise_status_exit_code(MORTISE_EVIOLATION);
-}
-
 /* The page is printed even if the plugin did not start. The error follows it. */
 static int start_and_show(struct info_command *run)
 {
@@ -330,7 +318,7 @@ static int start_and_show(struct info_command *run)
 		return mor_report_fail(run->cli->console,
 				       &(struct mor_report){ .error = &run->err, .data = data });
 	}
-	return judge_end(run, exit_code);
+	return exit_code;
 }
 
 static int info_run(struct mor_cli *cli)

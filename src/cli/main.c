@@ -35,6 +35,7 @@ static int run_parsed(struct mor_cli *cli)
 {
 	const struct mor_cli_command *command = cli->command;
 	const struct mor_common_args *common = (const void *)((char *)cli->args + command->common);
+	int exit_code;
 
 	cli->console->json = common->json;
 	cli->console->verbose = common->verbose;
@@ -42,7 +43,8 @@ static int run_parsed(struct mor_cli *cli)
 		mor_help_command(cli, command);
 		return 0;
 	}
-	return command->run(cli);
+	exit_code = command->run(cli);
+	return mor_signals_count() ? exit_code : mor_report_late(cli->console, exit_code);
 }
 
 static int run_command(struct mor_cli *cli, char **argv)

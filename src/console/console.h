@@ -23,6 +23,7 @@ struct mor_console {
 	bool strict;       /* --strict: every breach of the protocol is shown */
 	uint64_t told[32]; /* hashes of warnings already shown; new ones replace the oldest */
 	size_t told_count;
+	char late[496]; /* a violation after the last answer, which no call has reported; "": none */
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;
 	int out_errno;           /* why writing to it failed, or 0 */

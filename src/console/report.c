@@ -144,6 +144,8 @@ void mor_report_line(struct mor_console *console, const struct mor_report *repor
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	const char *kind = mortise_status_kind(report->error->code);
 
+	if (report->error->code == MORTISE_EVIOLATION)
+		console->late[0] = '\0';
 	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(console, MOR_STYLE_BAD), kind,
 		       mor_style_err_end(console));
 	if (mor_report_text(report, &text) == 0)
@@ -213,6 +215,17 @@ int mor_report_fail(struct mor_console *console, const struct mor_report *given)
 int mor_report_error(struct mor_console *console, const mortise_error *error)
 {
 	return mor_report_fail(console, &(struct mor_report){ .error = error });
+}
+
+int mor_report_late(struct mor_console *console, int exit_code)
+{
+	mortise_error err = { 0 };
+
+	if (!console->late[0])
+		return exit_code;
+	mor_fail(&err, MORTISE_EVIOLATION, "%s", console->late);
+	mor_report_line(console, &(struct mor_report){ .error = &err });
+	return mortise_status_exit_code(MORTISE_EVIOLATION);
 }
 
 int mor_report_interrupted(struct mor_console *console, int exit_code)

@@ -25,6 +25,8 @@ void mor_report_members(struct mor_writer *w, const struct mor_report *report);
 /* Prints the line; with --json also {"ok":false,...} on stdout. Returns the exit code. */
 int mor_report_fail(struct mor_console *console, const struct mor_report *report);
 int mor_report_error(struct mor_console *console, const mortise_error *error);
+/* At the end of a command: a violation that no call has reported decides the exit code, which is returned. */
+int mor_report_late(struct mor_console *console, int exit_code);
 /* After a signal. */
 int mor_report_interrupted(struct mor_console *console, int exit_code);
 /* A usage error: the line ends with the command that shows the help. */

@@ -36,7 +36,7 @@ static void on_event(const mortise_event *event, void *arg)
 	/* the failure of its request has reported it */
 	told = told && strcmp(event->text, guest->turn.failure.text) != 0;
 	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
-	if (!told && !mor_show_prints(chat->console, event))
+	if (!told && event->type != MORTISE_EVENT_VIOLATION && !mor_show_prints(chat->console, event))
 		return;
 	mor_converse_lines_make_room(chat->lines);
 	mor_show_event(event, chat->console);

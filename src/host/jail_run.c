@@ -369,7 +369,9 @@ static int wait_for_end(struct jail_run *run)
 		;
 	if (got == 0)
 		r = lost(run, status);
-	mor_scratch_drop(run->scratch); /* already removed, unless somebody has killed the guardian */
+	/* else it has removed it, or left that to a process of its own */
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		mor_scratch_drop(run->scratch);
 	return r;
 }
 

@@ -204,12 +204,28 @@ static void write_record(const mortise_plugin *plugin, const struct mor_link_end
 		mor_buf_fini(out);
 }
 
+/* Calls of the embedder that will fail: none if the violation came after the last answer. */
+static uint64_t calls_under_way(const mortise_plugin *plugin)
+{
+	const struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		for (const struct mor_list *node = lists[i]->next; node != lists[i]; node = node->next) {
+			const mortise_call *call = mor_container_of(node, mortise_call, node);
+
+			count += call->purpose == MOR_FOR_USER && call->state != MOR_CALL_LATE;
+		}
+	return count;
+}
+
 /* Before everything that follows from it: the change of state, and the calls that fail. */
 static void tell_violation(mortise_plugin *plugin, const mortise_error *error, const struct mor_buf *record)
 {
 	mortise_event event = { .type = MORTISE_EVENT_VIOLATION,
 				.method = "killed",
 				.text = error->text,
+				.count = calls_under_way(plugin),
 				.params = { record->data, record->len } };
 
 	if (record->len)

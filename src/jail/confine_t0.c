@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -22,11 +25,14 @@
 #include "jail/group.h"
 #include "jail/identity.h"
 
+enum { CLEANED_AT_ONCE = 1000 }; /* files: some milliseconds */
+
 struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT,
 			 .broker = MOR_BROKER_INIT,
 			 .undo = MOR_UNDO_INIT,
 			 .quota = MOR_QUOTA_INIT,
-			 .lock = { .fd = -1 } };
+			 .lock = { .fd = -1 },
+			 .tmpfs = -1 };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -385,9 +391,39 @@ void mor_t0_end(bool alone, struct mor_record *last)
 		mor_undo_fini(&mor_t0.undo);
 }
 
+/* At t1 it goes with its last handle, which is ours; that takes the longer the more files it has. */
+static bool is_much(void)
+{
+	struct statfs fs;
+
+	return mor_t0.tmpfs >= 0 && fstatfs(mor_t0.tmpfs, &fs) == 0 &&
+	       fs.f_files - fs.f_ffree > CLEANED_AT_ONCE;
+}
+
+/* A child of ours does it, and keeps our handles until we have ended: nobody waits for it, since the host waits
+ * for us alone. If it cannot be made, we do it. */
+static void clean_apart(void)
+{
+	struct pollfd us = { .fd = (int)syscall(SYS_pidfd_open, getpid(), 0), .events = POLLIN };
+	pid_t child = us.fd < 0 ? -1 : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	if (child > 0)
+		return;
+	if (child == 0) {
+		for (int fd = 0; fd <= MOR_GUARD_FD; fd++)
+			close(fd); /* somebody may wait for the end of the program's output */
+		(void)poll(&us, 1, -1);
+	}
+	mor_scratch_remove(&mor_t0.scratch);
+}
+
 void mor_t0_clean(void)
 {
+	bool apart;
+
 	mor_quota_end(&mor_t0.quota);
-	mor_scratch_remove(&mor_t0.scratch);
+	apart = is_much();
+	if (!mor_scratch_remove_some(&mor_t0.scratch, CLEANED_AT_ONCE) || apart)
+		clean_apart();
 	mor_paths_fini(&mor_t0.paths);
 }

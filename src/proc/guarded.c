@@ -406,6 +406,7 @@ static int guarded_set_view(struct mor_proc *proc, struct mor_slice texts)
 static void guarded_end(struct mor_proc *proc)
 {
 	struct pollfd pfd = { .fd = proc->child.pidfd, .events = POLLIN };
+	struct mor_child_exit how = { 0 };
 	int r;
 
 	guarded_order(proc, MOR_ORDER_KILL);
@@ -415,8 +416,9 @@ static void guarded_end(struct mor_proc *proc)
 	while (r < 0 && errno == EINTR);
 	if (r <= 0)
 		mor_child_signal(&proc->child, SIGKILL);
-	mor_child_reap(&proc->child, NULL);
-	mor_scratch_drop(proc->scratch); /* already gone, unless somebody has killed the guardian */
+	mor_child_reap(&proc->child, &how);
+	if (!how.known || how.by_signal || how.status) /* else it is gone, or a process of its own removes it */
+		mor_scratch_drop(proc->scratch);
 }
 
 const struct mor_proc_ops mor_proc_guarded = {

@@ -88,6 +88,18 @@ static void tell_denied(struct mor_console *console, const char *name, const mor
 			 mor_style_err_end(console), print_text(event->text, shown, sizeof(shown)));
 }
 
+void mor_show_sandbox(const mortise_event *event, struct mor_console *console)
+{
+	const char *name = event->plugin ? mortise_plugin_name(event->plugin) : "mortise";
+
+	if (event->type != MORTISE_EVENT_VIOLATION)
+		return;
+	if (strcmp(event->method, "sum") == 0)
+		tell_denied(console, name, event);
+	else if (strcmp(event->method, "killed") == 0 && event->count == 0 && !console->late[0])
+		print_text(event->text, console->late, sizeof(console->late));
+}
+
 /* A bar, not a colon, stands before the plugin's own stderr: those words are not ours. */
 void mor_show_event_of(const char *name, const mortise_event *event, struct mor_console *console)
 {
@@ -95,10 +107,7 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 
 	if (!console->verbose && mor_show_prints(console, event))
 		tell_warning(console, name, event);
-	if (event->type == MORTISE_EVENT_VIOLATION && strcmp(event->method, "sum") == 0) {
-		tell_denied(console, name, event);
-		return;
-	}
+	mor_show_sandbox(event, console);
 	if (!console->verbose)
 		return;
 	switch (event->type) {
@@ -108,8 +117,9 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 	case MORTISE_EVENT_NOTE:
 		tell_note(console, name, event);
 		break;
-	case MORTISE_EVENT_VIOLATION: /* the text comes once, with the error */
-		mor_note(console, "%s: %.*s", name, (int)event->params.len, event->params.text);
+	case MORTISE_EVENT_VIOLATION: /* the text comes once, with the error; the sum has been told */
+		if (strcmp(event->method, "sum") != 0)
+			mor_note(console, "%s: %.*s", name, (int)event->params.len, event->params.text);
 		break;
 	case MORTISE_EVENT_STDERR:
 		mor_note(console, "%s| %s", name, print_text(event->text, shown, sizeof(shown)));

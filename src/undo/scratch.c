@@ -165,14 +165,20 @@ static void remove_all(const struct mor_scratch *scratch, unsigned *left)
 	*left = removal.left;
 }
 
-void mor_scratch_remove(struct mor_scratch *scratch)
+bool mor_scratch_remove_some(struct mor_scratch *scratch, unsigned entries)
 {
-	unsigned all = UINT_MAX;
-
 	if (scratch->dir >= 0)
-		remove_all(scratch, &all);
+		remove_all(scratch, &entries);
+	if (!entries)
+		return false;
 	mor_fd_close(&scratch->dir);
 	mor_fd_close(&scratch->parent);
+	return true;
+}
+
+void mor_scratch_remove(struct mor_scratch *scratch)
+{
+	(void)mor_scratch_remove_some(scratch, UINT_MAX);
 }
 
 static bool is_name(const char *name)

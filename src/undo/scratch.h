@@ -6,6 +6,7 @@
 #define MOR_UNDO_SCRATCH_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct mor_scratch {
 	int parent, dir; /* O_PATH, and O_RDONLY with our lock; -1: there is none of ours */
@@ -20,6 +21,8 @@ struct mor_scratch {
 int mor_scratch_make(struct mor_scratch *scratch, const char *parent);
 /* Removes everything in it, at any depth. Never follows a link, and needs only a few descriptors. */
 void mor_scratch_remove(struct mor_scratch *scratch);
+/* The same, but at most `entries` of them. false: there is more, and it stays open. */
+bool mor_scratch_remove_some(struct mor_scratch *scratch, unsigned entries);
 /* Removes the directory that the guardian reported (STARTED), after the guardian was killed. Does nothing if
  * it is not ours or is gone. */
 void mor_scratch_drop(const char *path);

@@ -121,7 +121,7 @@ static void on_event(const mortise_event *event, void *arg)
 	char shown[2000];
 
 	mor_printable(mor_slice_of(event->text ? event->text : ""), shown, sizeof(shown));
-	if (console->verbose)
+	if (console->verbose || event->type == MORTISE_EVENT_VIOLATION)
 		mor_show_event(event, console);
 	else if (event->type == MORTISE_EVENT_WARNING)
 		mor_note(console, "%swarning%s: %s: %s", mor_style_err(console, MOR_STYLE_WARN),

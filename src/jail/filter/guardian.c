@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "jail/filter/syscalls.h"
@@ -53,6 +54,8 @@ static const struct mor_syscall_test fcntl_tests[] = {
 };
 /* No new code: what is not mapped by now is never run. */
 static const struct mor_syscall_test code_tests[] = { UNLESS(2, PROT_EXEC), T_END };
+/* A process like ours, under the same locks: it removes a scratch directory with many files. */
+static const struct mor_syscall_test fork_tests[] = { IF(0, SIGCHLD), T_END };
 static const struct mor_syscall_test batch_tests[] = { IF(1, SCHED_BATCH), T_END };
 
 const struct mor_syscall_row mor_guardian_rows[] = {
@@ -88,8 +91,8 @@ const struct mor_syscall_row mor_guardian_rows[] = {
 	MAY("brk"), MAY("munmap"), MAY("mremap"), MAY("madvise"), MAY_UNLESS("mmap", code_tests),
 	MAY_UNLESS("mprotect", code_tests), MAY("futex"), MAY("set_robust_list"), MAY("rseq"),
 	MAY("gettid"), MAY("exit"), MAY("exit_group"), MAY("sched_yield"), MAY("sched_getscheduler"),
-	MAY_IF("sched_setscheduler", batch_tests), MAY("rt_sigprocmask"), MAY("rt_sigtimedwait"),
-	MAY("rt_sigreturn"), MAY("restart_syscall"), MAY("getpid"), MAY("getppid"), MAY("getuid"),
+	MAY_IF("sched_setscheduler", batch_tests), MAY_IF("clone", fork_tests), MAY("rt_sigprocmask"),
+	MAY("rt_sigtimedwait"), MAY("rt_sigreturn"), MAY("restart_syscall"), MAY("getpid"), MAY("getppid"), MAY("getuid"),
 	MAY("geteuid"), MAY("getgid"), MAY("getegid"), MAY("getresuid"), MAY("getresgid"),
 	MAY("getgroups"), MAY("getrandom"), MAY("clock_gettime"), MAY("gettimeofday"),
 	MAY("clock_nanosleep"), MAY("nanosleep"),
