@@ -122,7 +122,7 @@ class Server {
 
   /** Our input has ended while a call runs: a host that is gone is not waited for. Only a write shows it. */
   probe(parent) {
-    const timer = setInterval(() => {
+    setInterval(() => {
       if (process.ppid !== parent) this.session.stop();
       else if (this.session.stopping || this.session.current?.id === undefined) return;
       else if (this.framing === "lines")
@@ -130,7 +130,6 @@ class Server {
       else if (this.session.dialect.name === "gassist")
         this.session.notify("log", { level: "debug", message: "stdin has ended" });
     }, PROBE);
-    timer.unref();
   }
 
   /** Nobody reads: an end as any other, without a word. */

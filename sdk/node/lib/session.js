@@ -16,8 +16,11 @@ const GRACE = 2000; // ms that a cancelled call has
 
 const isPromise = (value) => typeof value?.then === "function";
 
-function wait(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+/** Waits for work, but not for ever. */
+function within(ms, work) {
+  let timer;
+  const limit = new Promise((resolve) => (timer = setTimeout(resolve, ms)));
+  return Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }
 
 export class Session {
@@ -297,15 +300,15 @@ export class Session {
     if (this.current) {
       this.current.call?.cancel();
       this.current.talk?.call.cancel();
-      await Promise.race([new Promise((resolve) => (this.idle = resolve)), wait(GRACE)]);
+      await within(GRACE, new Promise((resolve) => (this.idle = resolve)));
     }
-    if (!this.current) await Promise.race([this.close(), wait(GRACE)]);
+    if (!this.current) await within(GRACE, this.close());
     this.leave();
   }
 
   async leave() {
     this.stopping = true;
-    await Promise.race([this.output.finish(), wait(GRACE)]);
+    await within(GRACE, this.output.finish());
     this.on.exit(0);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing on the wire's own descriptors. Measured in bench/sdk: epoll and one buffer for all reads,
+// Reading and writing on the wire's own descriptors. As measured (`./dev bench`): epoll and one buffer for all reads,
 // and write() at once, are several times faster than streams; and a read of the thread pool would hold up the
 // end of the process.
 import fs from "node:fs";

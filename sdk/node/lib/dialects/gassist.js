@@ -90,9 +90,11 @@ const methods = {
   input: {
     now: true,
     run(session, request) {
-      const later = { ...request, id: undefined, batch: undefined, original: request };
-      queueMicrotask(() => session.enqueue(later, answered));
-      return { acknowledged: true };
+      session.answer(request, "result", { acknowledged: true });
+      const done = { ...request, batch: undefined }; // answered: what follows are notifications
+      session.enqueue({ ...done, id: undefined, original: done }, answered);
+      request.batch = undefined;
+      return NOTHING;
     },
   },
   shutdown: {
