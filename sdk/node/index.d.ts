@@ -312,8 +312,9 @@ export class Plugin {
 
   /**
    * Runs before the first call, with the configuration where the dialect has one. An error refuses the start.
+   * yams: an object that it returns is the configuration as applied.
    */
-  onStart(work: (config: Record<string, any>) => void | Promise<void>): this;
+  onStart(work: (config: Record<string, any>) => Result): this;
 
   /** Runs at the end: at shutdown, at the end of stdin, at SIGTERM. */
   onStop(work: () => void | Promise<void>): this;

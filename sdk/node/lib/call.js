@@ -6,7 +6,6 @@ const levels = ["debug", "info", "warning", "error"];
 export class Call {
   #session;
   #abort;
-  #source;
 
   constructor(session, request) {
     this.#session = session;

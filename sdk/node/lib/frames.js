@@ -3,7 +3,7 @@
 //   on.text(text)      one message
 //   on.bad(code, why)  a message that is refused; the next one is read
 //   on.corrupt(why)    the stream cannot be followed any further
-// A chunk is only valid until push() returns: what is kept is copied.
+// A chunk, the first `size` bytes of a buffer, is only valid until push() returns: what is kept is copied.
 import buffer from "node:buffer";
 import { code } from "./errors.js";
 
@@ -76,14 +76,20 @@ class Reader {
 class LineReader extends Reader {
   skipping = false;
 
-  push(chunk) {
+  push(buffer, size = buffer.length) {
+    // Most often a host sends one line and waits: nothing is cut or copied.
+    if (buffer[size - 1] === 10 && !this.waiting.size && !this.skipping) {
+      this.lines(buffer, size);
+      return;
+    }
+    const chunk = buffer.subarray(0, size);
     const last = chunk.lastIndexOf(10);
     if (last < 0) {
       this.keep(chunk);
       return;
     }
     const bytes = this.finish(chunk.subarray(0, last + 1));
-    if (bytes.length) this.lines(bytes);
+    this.lines(bytes, bytes.length);
     this.keep(chunk.subarray(last + 1));
   }
 
@@ -103,10 +109,10 @@ class LineReader extends Reader {
     this.refuse();
   }
 
-  lines(bytes) {
-    const text = bytes.toString("utf8");
-    if (bytes.length > this.limit || (text.includes("\ufffd") && !isUtf8(bytes))) {
-      this.eachLine(bytes);
+  lines(bytes, size) {
+    const text = bytes.toString("utf8", 0, size);
+    if (size > this.limit || (text.includes("\ufffd") && !isUtf8(bytes.subarray(0, size)))) {
+      this.eachLine(bytes.subarray(0, size));
       return;
     }
     for (let from = 0, end; (end = text.indexOf("\n", from)) >= 0; from = end + 1) {
@@ -140,8 +146,9 @@ class FrameReader extends Reader {
   need = 1;
   skip = 0;
 
-  push(chunk) {
+  push(buffer, total = buffer.length) {
     if (this.over) return;
+    let chunk = buffer.subarray(0, total);
     if (this.skip) {
       const gone = Math.min(this.skip, chunk.length);
       this.skip -= gone;

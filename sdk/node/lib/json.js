@@ -71,19 +71,16 @@ export function rawElements(text) {
   return list;
 }
 
-/**
- * The id of a request, digit by digit. Hosts write it at the beginning or at the end: then nothing is
- * searched.
- */
+const BEGINNING = '{"jsonrpc":"2.0","id":';
+const COMMA = 44;
+
+/** The id of a request, digit by digit. Most hosts write it at the beginning: then nothing is searched. */
 export function rawId(text, id) {
   if (typeof id === "number" && Number.isSafeInteger(id)) {
     const digits = String(id);
-    if (
-      text.startsWith(`{"jsonrpc":"2.0","id":${digits},`) ||
-      text.startsWith(`{"id":${digits},`) ||
-      text.endsWith(`,"id":${digits}}`)
-    )
-      return digits;
+    const at = text.startsWith(BEGINNING) ? BEGINNING.length : text.startsWith('{"id":') ? 6 : 0;
+    if (at && text.startsWith(digits, at) && text.charCodeAt(at + digits.length) === COMMA) return digits;
+    if (text.endsWith(`,"id":${digits}}`)) return digits;
   }
   return rawMember(text, "id");
 }

@@ -64,7 +64,10 @@ class Server {
     });
     this.sender = new Sender(this.output);
     this.known();
-    this.input = new Input(wire.input, { chunk: (bytes) => this.chunk(bytes), end: () => this.end() });
+    this.input = new Input(wire.input, {
+      chunk: (bytes, size) => this.chunk(bytes, size),
+      end: () => this.end(),
+    });
     process.on("SIGTERM", () => (this.session ? this.session.stop() : process.exit(0)));
     if (this.session instanceof Analyzer) this.session.main();
   }
@@ -90,11 +93,12 @@ class Server {
     );
   }
 
-  chunk(bytes) {
+  chunk(bytes, size) {
+    this.output.planned = true; // by us: all answers to this chunk leave together
     if (!this.reader) {
-      this.head = Buffer.concat([this.head, bytes]);
+      this.head = Buffer.concat([this.head, bytes.subarray(0, size)]);
       this.decide(false);
-    } else this.reader.push(bytes);
+    } else this.reader.push(bytes, size);
     this.output.flush();
   }
 

@@ -232,23 +232,21 @@ export class Session {
     return new Call(this, request);
   }
 
-  /** Starts the plugin if nothing has; gives a promise if that takes time. */
+  /** Starts the plugin if nothing has; gives what onStart gives, or a promise of it. */
   start(config = {}) {
     if (this.started) return undefined;
     const working = this.plugin.starter?.(config);
-    if (!isPromise(working)) {
+    const done = (applied) => {
       this.started = true;
-      return undefined;
-    }
-    return working.then(() => {
-      this.started = true;
-    });
+      return applied;
+    };
+    return isPromise(working) ? working.then(done) : done(working);
   }
 
   /** Starts the plugin where its dialect has no message for that, then goes on. */
   whenStarted(work) {
     const starting = this.start();
-    return starting ? starting.then(work) : work();
+    return isPromise(starting) ? starting.then(work) : work();
   }
 
   // ---- the end

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing on the wire's own descriptors. As measured (`./dev bench`): epoll and one buffer for all reads,
-// and write() at once, are several times faster than streams; and a read of the thread pool would hold up the
-// end of the process.
+// Reading and writing on the wire's own descriptors. As measured (`./dev bench`): epoll and one buffer for all
+// reads, and write() at once, are several times faster than streams; and a read of the thread pool would hold
+// up the end of the process.
 import fs from "node:fs";
 import net from "node:net";
 import tty from "node:tty";
 
 const CHUNK = 65536;
 
-/** Reads until the end. on.chunk(bytes) (valid during the call), on.end(). */
+/** Reads until the end. on.chunk(buffer, size) (valid during the call), on.end(). */
 export class Input {
   constructor({ fd, kind, position }, on) {
     this.on = on;
@@ -21,7 +21,7 @@ export class Input {
 
   readStream(fd) {
     const callback = (size, bytes) => {
-      this.on.chunk(size === bytes.length ? bytes : bytes.subarray(0, size));
+      this.on.chunk(bytes, size);
       return !this.paused;
     };
     this.watch(
@@ -36,7 +36,7 @@ export class Input {
 
   watch(stream) {
     this.stream = stream;
-    if (stream.isTTY) stream.on("data", (bytes) => this.on.chunk(bytes));
+    if (stream.isTTY) stream.on("data", (bytes) => this.on.chunk(bytes, bytes.length));
     stream.on("end", () => this.end());
     stream.on("error", () => this.end());
     stream.resume();
@@ -58,7 +58,7 @@ export class Input {
         return;
       }
       position += size;
-      this.on.chunk(bytes.subarray(0, size));
+      this.on.chunk(bytes, size);
       setImmediate(this.next);
     };
     setImmediate(this.next);
@@ -95,7 +95,7 @@ export class Output {
     this.fd = fd;
     this.on = on;
     this.pieces = [];
-    this.planned = false;
+    this.planned = false; // flush() will be called
     this.busy = false; // a full pipe has the rest
     this.gone = false;
     this.waiters = [];

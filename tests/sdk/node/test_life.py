@@ -148,7 +148,8 @@ class Life(unittest.TestCase):
         self.assertEqual(self.ends(heard=("talk ended", "stop")), b"")
 
     def test_flood(self):
-        """A reader that is slow gets everything; a function that waits for it needs no memory for what waits."""
+        """A reader that is slow gets everything; a function that waits for it needs no memory
+        for what waits."""
         self.start()
         self.send("flood", 1, pieces=800, polite=True)
         self.send("echo", 2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wire of the Node package is private, whatever stdin, stdout and stderr are: pipes, files, sockets, terminals,
-or pipes of another user."""
+"""The wire of the Node package is private, whatever stdin, stdout and stderr are: pipes, files, sockets,
+terminals, or pipes of another user."""
 import json
 import os
 import pathlib
@@ -55,7 +55,9 @@ class Wire(unittest.TestCase):
         with tempfile.TemporaryDirectory() as where:
             asked = pathlib.Path(where, "in")
             asked.write_bytes(b"not for you\n" + ASKED)
-            with open(asked, "rb", 0) as given, open(where + "/out", "wb") as out, open(where + "/err", "wb") as err:
+            with open(asked, "rb", 0) as given, open(where + "/out", "wb") as out, open(
+                where + "/err", "wb"
+            ) as err:
                 given.seek(12)  # somebody has read a part of it
                 out.write(b"before\n")
                 out.flush()
@@ -83,7 +85,8 @@ class Wire(unittest.TestCase):
         return out, process
 
     def test_socket(self):
-        """A host that uses Node or libuv gives sockets. Only a bare write to descriptor 1 could disturb them."""
+        """A host that uses Node or libuv gives sockets. Only a bare write to descriptor 1 could
+        disturb them."""
         out, process = self.sockets(subprocess.PIPE)
         self.check(out, process.stderr.read(), NOISE - {"descriptor"})
 

@@ -76,7 +76,7 @@ function readUnit(reply) {
 
 /** One conversation with the driver. It has what Call wants of a session. */
 export class Analyzer {
-  constructor(plugin, output, on) {
+  constructor(plugin, dialect, output, on) {
     this.plugin = plugin;
     this.dialect = dialect;
     this.encoding = plugin.options.encoding ?? "protobuf";

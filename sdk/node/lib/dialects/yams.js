@@ -30,6 +30,8 @@ function readSource(given) {
     throw wrong(`source.type: one of "path", "bytes" is expected, not ${JSON.stringify(given.type)}`);
   if (given[wanted] === undefined) throw wrong(`source.${wanted}: is missing`);
   if (typeof given[wanted] !== "string") throw wrong(`source.${wanted}: a string is expected`);
+  if (wanted === "data" && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(given.data))
+    throw wrong("source.data: base64 is expected");
   return new Source(given);
 }
 
@@ -71,7 +73,8 @@ function extractorOf(session, request) {
 }
 
 export function handshake(plugin) {
-  const { name, version, description, author } = plugin.options;
+  const { version, description, author } = plugin.options;
+  const name = plugin.options.name.replace(/\W/g, "_"); // letters, digits and underscores are allowed
   const all = (key) => [...new Set(plugin.extractors.flatMap(({ options }) => options[key] ?? []))];
   const extracts = plugin.extractors.length > 0;
   return {
@@ -93,8 +96,8 @@ const methods = {
     async run(session, { params }) {
       const config = isObject(params.config) ? params.config : isObject(params) ? params : {};
       await session.close();
-      await session.start(config);
-      return { status: "initialized", config_applied: config };
+      const applied = await session.start(config);
+      return { status: "initialized", config_applied: isObject(applied) ? applied : config };
     },
   },
   "plugin.health": { now: true, run: () => ({ status: "ok" }) },
