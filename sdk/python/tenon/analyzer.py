@@ -18,12 +18,16 @@ writes entries to a file that the driver names.
 An exception out of `analyze` ends the process without `done`: the driver counts the analysis as failed and may
 try it again in a new process. The current directory is the unit's working directory while `analyze` runs.
 """
+from __future__ import annotations
+
 import base64
 import json
 import os
 import sys
 import traceback
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+
+from .wire import take_stdio
 
 
 class ProtocolError(Exception):
@@ -108,18 +112,18 @@ class Output:
 class Analyzer:
     """One conversation with the driver."""
 
-    def __init__(self, encoding: str = "protobuf", stdin=None, stdout=None):
-        self._in = stdin or sys.stdin.buffer
-        self._out = stdout or sys.stdout.buffer
+    def __init__(self, encoding: str = "protobuf", stdin: Any = None, stdout: Any = None) -> None:
+        if stdin is None and stdout is None:
+            # A stray print() must not end up between frames.
+            in_fd, out_fd = take_stdio()
+            stdin, stdout = os.fdopen(in_fd, "rb"), os.fdopen(out_fd, "wb")
+        self._in = stdin
+        self._out = stdout
         self._id = 0
         self._waiting = b""
         self._names: Dict[Tuple[str, str], VName] = {}
         self.encoding = encoding
         self.output: Optional[Output] = None
-        # A stray print() must not end up between frames.
-        if stdout is None:
-            self._out = os.fdopen(os.dup(1), "wb")
-            os.dup2(2, 1)
 
     # ---- the wire
 
@@ -146,7 +150,8 @@ class Analyzer:
         body = self._in.read(int(tag))
         if len(body) < int(tag):
             raise ProtocolError("corrupt frame: %d of %d bytes" % (len(body), int(tag)))
-        return json.loads(body)
+        message: Dict[str, Any] = json.loads(body)
+        return message
 
     def request(self, method: str, params: Dict[str, Any]) -> Optional[Dict[str, Any]]:
         """The result, or None when the driver has closed our input: there is no more work."""
@@ -175,11 +180,16 @@ class Analyzer:
             self._names[key] = VName(*(members.get(part, "") for part in VName._fields))
         return self._names[key]
 
+    def _output(self) -> Output:
+        if self.output is None:
+            raise RuntimeError("there is no analysis under way")
+        return self.output
+
     def fact(self, source: VName, name: str, value: Union[str, bytes] = b"") -> None:
-        self.output.entry(source, "", None, name, value.encode() if isinstance(value, str) else value)
+        self._output().entry(source, "", None, name, value.encode() if isinstance(value, str) else value)
 
     def edge(self, source: VName, kind: str, target: VName) -> None:
-        self.output.entry(source, kind, target, "/", b"")
+        self._output().entry(source, kind, target, "/", b"")
 
     def log(self, text: str, path: str = "", line: int = 0, column: int = 0) -> None:
         """A diagnostic of this analysis; line and column count from 1."""
