@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of a function: from its hints and its docstring to the check of a call and the schema of a tool.
+"""The parameters of a function: from its hints and its docstring to the check of a call and the
+schema of a tool.
 
 Nothing here imports inspect or typing: they would cost more than the rest of the start.
 """

@@ -117,8 +117,8 @@ class Plugin:
     def extractor(self, formats: Sequence[str] = (), extensions: Sequence[str] = ()) -> Callable[[F], F]:
         """Declares an extractor (yams): what makes text of files.
 
-        formats: MIME types. extensions: endings like ".pdf". A parameter `path` of the function gets the path of
-        a file, `data` its bytes, `source` both; the others are options. Returns a text or an Extraction.
+        formats: MIME types. extensions: endings like ".pdf". A parameter `path` of the function gets the path
+        of a file, `data` its bytes, `source` both; the others are options. Returns a text or an Extraction.
         """
 
         def declare(fn: F) -> F:

@@ -3,8 +3,8 @@
 
 The author's code runs on the thread that called run(), one call at a time. This thread also reads. If one call
 lasts longer than about 20 ms, the guard takes over the reading until the call has ended: it answers what the
-dialect calls quick, notices shutdown and the end of stdin, and keeps the rest in order. `reading` is the lock of
-whoever reads; the author's code runs without it.
+dialect calls quick, notices shutdown and the end of stdin, and keeps the rest in order. `reading` is the lock
+of whoever reads; the author's code runs without it.
 """
 from __future__ import annotations
 

@@ -449,8 +449,8 @@ def _same_pipe(a: int, b: int) -> bool:
 def take_stdio() -> Tuple[int, int]:
     """Moves stdin and stdout to private descriptors: print() and children cannot disturb the wire.
 
-    fd 0 is then /dev/null and fd 1 is stderr. Where stderr is the very pipe that the host reads (2>&1), both are
-    /dev/null: a traceback between frames would end the session.
+    fd 0 is then /dev/null and fd 1 is stderr. Where stderr is the very pipe that the host reads (2>&1), both
+    are /dev/null: a traceback between frames would end the session.
     """
     import fcntl
 

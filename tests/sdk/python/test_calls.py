@@ -30,7 +30,8 @@ PLUGIN = """
 
     @plugin.method
     def odd(what: str):
-        return {"nan": float("nan"), "inf": [float("inf")], "half": "\\ud800", "set": {1}, "object": object()}[what]
+        odd = {"nan": float("nan"), "inf": [float("inf")], "half": "\\ud800", "set": {1}, "object": object()}
+        return odd[what]
 
     @plugin.method
     def pieces(call):
