@@ -21,6 +21,11 @@ static const struct mor_option chat_options[] = {
 	  MOR_OPT_TEXT, FIELD(want.extra.context), NULL },
 	{ "echo", 0, NULL, "print each line that is read from a file, after its prompt", MOR_OPT_FLAG,
 	  FIELD(want.echo), NULL },
+	{ "ask", 0, NULL, "what plugins ask waits for /answer or /refuse", MOR_OPT_FLAG, FIELD(want.ask),
+	  NULL },
+	{ "answer", 0, "METHOD=JSON",
+	  "the answer when a plugin asks METHOD; without it null (plain), or an error", MOR_OPT_LIST,
+	  FIELD(want.answers), NULL },
 	{ "stdio", 0, NULL, "a bot: events from stdin, calls to stdout, even if its file names a network",
 	  MOR_OPT_FLAG, FIELD(stdio), NULL },
 	{ 0 },
@@ -81,8 +86,12 @@ const struct mor_cli_command mor_cli_command_chat = {
 		"none\n"
 		"                        waits, it goes to the function of a plugin with \"passthrough\"\n"
 		"  /functions            lists what the plugins offer\n"
+		"  /note METHOD …        sends a notification\n"
+		"  /answer JSON          answers what a plugin asks, if --ask was given; /refuse [CODE] TEXT\n"
 		"  /end                  ends a conversation by telling the plugin \"exit\"\n"
 		"  /help                 shows this list\n"
+		"Every dialect is spoken whose plugins stay between calls; Tab completes functions and "
+		"parameters.\n"
 		"Ctrl-C stops the running request, Ctrl-D leaves. From a file each line waits for the answer "
 		"to the one\n"
 		"before it, and the exit code is that of the last one that failed. Arguments are checked "

@@ -21,6 +21,7 @@ struct mor_console {
 	int own_exit;        /* exit status of all errors of this command; 0: that of the error table */
 	bool json, verbose;
 	bool strict;       /* --strict: every breach of the protocol is shown */
+	bool notes;        /* notifications of plugins are shown, without --verbose too */
 	uint64_t told[32]; /* hashes of warnings already shown; new ones replace the oldest */
 	size_t told_count;
 	char late[496]; /* a violation after the last answer, which no call has reported; "": none */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations with G-Assist plugins, and single calls of their functions. Shared by these files:
+ * Conversations with plugins, and single calls of functions. Shared by these files:
  *
- *	run.c        the conversation: lines and what they mean
+ *	run.c        the conversation: its plugins, its beginning and its end
+ *	act.c        what a line means
  *	guest.c      the plugins: which of them has a function, and whose question a text answers
  *	words.c      the words of a line, and arguments made of them
  *	lines.c      where lines come from
  *	turn.c       one request and its pieces
  *	functions.c  what a plugin says it can do
+ *	ask.c        what plugins ask of the person
+ *	complete.c   what can stand where the cursor is
  *	once.c       one function without a conversation
  *
  * A function is called by its name, or as PLUGIN.FUNCTION if two plugins have it. Text goes to the plugin that
@@ -21,6 +24,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/list.h"
+#include "base/textlist.h"
 #include "converse/lines.h"
 #include "converse/once.h"
 #include "converse/turn.h"
@@ -33,8 +38,10 @@ struct mor_converse;
 struct mor_converse_args {
 	const char *const *plugins;
 	size_t plugin_count;
-	const char *const *command; /* one more plugin, as a command line; or NULL */
-	bool echo;                  /* print the lines that are read from a file   */
+	const char *const *command;   /* one more plugin, as a command line; or NULL */
+	bool echo;                    /* print the lines that are read from a file   */
+	bool ask;                     /* requests of plugins wait for the person */
+	struct mor_text_list answers; /* METHOD=JSON: answers to such requests */
 	struct mor_converse_extra extra;
 	const struct mor_plugin_args *plugin;
 };
@@ -47,6 +54,7 @@ struct mor_converse_guest {
 	struct mor_converse *chat;
 	struct mor_converse_turn turn; /* the plugin, and how it was typed */
 	struct mor_doc *about; /* describe, after the greeting; NULL: it did not start and is left out */
+	struct mor_doc *table; /* of its dialect; may be NULL */
 	bool in_session;       /* it waits for input */
 	uint64_t asked;        /* number of the turn in which it asked */
 };
@@ -60,9 +68,20 @@ struct mor_converse {
 	struct mor_converse_guest *guests;
 	size_t count;
 	uint64_t turns;
+	struct mor_list asks; /* ask.c */
 	bool leaving;
 	int exit_code; /* of the last turn that failed; on a terminal only of the start */
 };
+
+/* ---- act.c ---- */
+
+/* Does what the line says. */
+void mor_converse_act(struct mor_converse *chat, const char *line);
+/* Reports an error of a line; it becomes the exit code. `guest` may be NULL. */
+void mor_converse_fail_line(struct mor_converse *chat, const struct mor_converse_guest *guest,
+			    const mortise_error *err);
+/* Names of the chat's own commands, without their slash. NULL-terminated. */
+const char *const *mor_converse_commands(void);
 
 /* ---- guest.c ---- */
 
@@ -74,6 +93,8 @@ struct mor_converse_pick {
 };
 
 const struct mor_value *mor_converse_guest_about(const struct mor_converse_guest *guest);
+/* The methods of its dialect that a host calls, as rows of the table. */
+const struct mor_value *mor_converse_guest_methods(const struct mor_converse_guest *guest);
 /* Finds what `word` names. MORTISE_EINPUT: no plugin has it (the nearest is offered), or several do (they
  * are listed). */
 int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret,

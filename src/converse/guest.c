@@ -15,6 +15,11 @@ const struct mor_value *mor_converse_guest_about(const struct mor_converse_guest
 	return mor_doc_root(guest->about);
 }
 
+const struct mor_value *mor_converse_guest_methods(const struct mor_converse_guest *guest)
+{
+	return mor_json_get(mor_doc_root(guest->table), "methods");
+}
+
 static const char *name_of(const struct mor_converse_guest *guest)
 {
 	return mortise_plugin_name(guest->turn.plugin);
@@ -184,6 +189,40 @@ static void list_function(const struct mor_converse_guest *guest, const struct m
 		mor_note(console, "      text without a slash also goes to it");
 }
 
+static void list_method(struct mor_console *console, const struct mor_value *row)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf usage = MOR_BUF_INIT;
+	struct mor_json_iter it = mor_json_iter(mor_json_get(row, "params"));
+	char line[400];
+
+	while (mor_json_next(&it)) {
+		bool must = mor_json_bool(mor_json_get(it.value, "required"), false);
+
+		mor_buf_printf(&usage, " %s%s%s", must ? "" : "[",
+			       mor_json_text(mor_json_get(it.value, "name"), "?"), must ? "=" : "=]");
+	}
+	mor_note(console, "  %s/%s%s%s", mor_style_err(console, MOR_STYLE_LABEL),
+		 mor_json_text(mor_json_get(row, "name"), "?"),
+		 mor_printable(mor_buf_view(&usage), line, sizeof(line)), mor_style_err_end(console));
+}
+
+/* What hosts call in its dialect; "*" is any name. Their number. */
+static size_t list_methods(const struct mor_converse_guest *guest)
+{
+	struct mor_json_iter it = mor_json_iter(mor_converse_guest_methods(guest));
+	size_t count = 0;
+
+	while (mor_json_next(&it)) {
+		if (strcmp(mor_json_text(mor_json_get(it.value, "role"), ""), "call") != 0 ||
+		    strcmp(mor_json_text(mor_json_get(it.value, "from"), ""), "host") != 0 ||
+		    strcmp(mor_json_text(mor_json_get(it.value, "name"), "*"), "*") == 0)
+			continue;
+		list_method(guest->chat->console, it.value);
+		count++;
+	}
+	return count;
+}
+
 static void list_guest(const struct mor_converse_guest *guest)
 {
 	const struct mor_value *list = mor_converse_functions(mor_converse_guest_about(guest));
@@ -193,7 +232,7 @@ static void list_guest(const struct mor_converse_guest *guest)
 	if (guest->chat->count > 1)
 		mor_note(console, "%s%s%s", mor_style_err(console, MOR_STYLE_TITLE), name_of(guest),
 			 mor_style_err_end(console));
-	if (!mor_json_size(list))
+	if (!mor_json_size(list) && list_methods(guest) == 0)
 		mor_note(console, "the plugin does not say which functions it has; its documentation may");
 	while (mor_json_next(&it))
 		list_function(guest, it.value);

@@ -27,6 +27,8 @@ struct mor_converse_lines {
 	bool at_eof;
 	bool prompting;             /* a prompt is on the screen */
 	enum mor_converse_line why; /* why reading a character ended the line */
+	mor_converse_complete_fn *complete;
+	void *complete_arg;
 };
 
 /* ---- waiting ---- */
@@ -134,6 +136,71 @@ static int next_edited(struct mor_converse_lines *l, enum mor_converse_line *ret
 	return 0;
 }
 
+/* ---- Tab ---- */
+
+/* How many bytes all of them have in common. */
+static size_t common_length(const struct mor_text_list *found)
+{
+	size_t len = strlen(found->item[0]);
+
+	for (size_t i = 1; i < found->count; i++) {
+		size_t same = 0;
+
+		while (same < len && found->item[i][same] == found->item[0][same])
+			same++;
+		len = same;
+	}
+	return len;
+}
+
+static void show_choices(struct mor_converse_lines *l, const struct mor_text_list *found)
+{
+	struct mor_console *console = l->runner->console;
+
+	mor_out_text(console, "\n");
+	for (size_t i = 0; i < found->count; i++)
+		mor_outf(console, "%s%s", i ? "  " : "", found->item[i]);
+	mor_out_text(console, "\n");
+	mor_out_flush(console);
+}
+
+/* One choice is put in; of several what they have in common, and if that is there already they are shown. */
+static unsigned char on_tab(EditLine *edit, int key)
+{
+	const LineInfo *info = el_line(edit);
+	struct mor_converse_lines *l = NULL;
+	struct mor_text_list found = { 0 };
+	MOR_CLEAN_TEXT char *line = mor_strndup(info->buffer, (size_t)(info->cursor - info->buffer));
+	MOR_CLEAN_TEXT char *more = NULL;
+	unsigned char result = CC_ERROR;
+	size_t from = 0, len;
+
+	(void)key;
+	el_get(edit, EL_CLIENTDATA, &l);
+	if (line && l->complete)
+		l->complete(l->complete_arg, line, &from, &found);
+	if (found.count) {
+		len = common_length(&found);
+		more = len > strlen(line + from) ?
+			       mor_strndup(found.item[0] + strlen(line + from), len - strlen(line + from)) :
+			       NULL;
+		if (more && el_insertstr(edit, more) == 0) {
+			result = CC_REFRESH;
+		} else if (found.count > 1) {
+			show_choices(l, &found);
+			result = CC_REDISPLAY;
+		}
+	}
+	mor_text_list_free_texts(&found);
+	return result;
+}
+
+void mor_converse_lines_complete(struct mor_converse_lines *l, mor_converse_complete_fn *complete, void *arg)
+{
+	l->complete = complete;
+	l->complete_arg = arg;
+}
+
 static bool open_terminal(struct mor_converse_lines *l)
 {
 	HistEvent event;
@@ -153,6 +220,8 @@ static bool open_terminal(struct mor_converse_lines *l)
 	el_set(l->edit, EL_HIST, history, l->history);
 	el_set(l->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	el_set(l->edit, EL_GETCFN, get_char);
+	el_set(l->edit, EL_ADDFN, "complete", "completes a word", on_tab);
+	el_set(l->edit, EL_BIND, "^I", "complete", NULL);
 	return true;
 }
 

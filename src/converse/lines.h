@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "base/textlist.h"
 #include "console/console.h"
 #include "runner/runner.h"
 
@@ -27,6 +28,10 @@ enum mor_converse_line {
 struct mor_converse_lines *mor_converse_lines_new(struct mor_runner *runner);
 struct mor_converse_lines *mor_converse_lines_free(struct mor_converse_lines *lines);
 bool mor_converse_lines_terminal(const struct mor_converse_lines *lines);
+/* What Tab offers, as in complete.h. */
+typedef void mor_converse_complete_fn(void *arg, const char *line, size_t *ret_from, struct mor_text_list *ret);
+void mor_converse_lines_complete(struct mor_converse_lines *lines, mor_converse_complete_fn *complete,
+				 void *arg);
 /* *ret_line lives until the next call, without its newline. MORTISE_EINPUT: a line over the limit. */
 int mor_converse_lines_next(struct mor_converse_lines *lines, const char *prompt,
 			    enum mor_converse_line *ret_kind, const char **ret_line, mortise_error *err);

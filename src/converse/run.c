@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reads lines and acts on them. A slash calls a function. While a plugin waits for input (keep_session),
- * plain text answers it.
- */
+/* Starts the plugins, reads lines, and ends. */
 #include "converse/converse.h"
 
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "console/args.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "converse/functions.h"
+#include "converse/ask.h"
+#include "converse/complete.h"
 #include "converse/once.h"
-#include "converse/words.h"
+#include "runner/answer.h"
 #include "runner/show.h"
 
 /* ---- what happens meanwhile ---- */
@@ -43,223 +39,6 @@ static void on_event(const mortise_event *event, void *arg)
 	if (told && !chat->console->verbose)
 		mor_note(chat->console, "%s", mor_printable(mor_slice_of(event->text), shown, sizeof(shown)));
 	mor_converse_lines_redraw(chat->lines);
-}
-
-/* ---- turns ---- */
-
-static void fail_line(struct mor_converse *chat, const struct mor_converse_guest *guest,
-		      const mortise_error *err)
-{
-	chat->exit_code = mor_report_fail(chat->console,
-					  &(struct mor_report){ .error = err,
-								.plugin = guest ? guest->turn.typed : NULL });
-}
-
-static void refuse_line(struct mor_converse *chat, const char *text)
-{
-	mortise_error err = { 0 };
-
-	mor_fail(&err, MORTISE_EINPUT, "%s", text);
-	fail_line(chat, NULL, &err);
-}
-
-/* A plugin that was just killed will be gone soon. The next request starts it again. */
-static bool is_not_ending(void *arg)
-{
-	return mortise_plugin_state(((struct mor_converse_guest *)arg)->turn.plugin) != MORTISE_DRAINING;
-}
-
-/* One request. Ctrl-C ends it together with the plugin, because the protocol has no "stop" message. */
-static void take_turn(struct mor_converse_guest *guest, const char *action, const struct mor_buf *params)
-{
-	struct mor_converse *chat = guest->chat;
-	mortise_error err = { 0 };
-	int r = mor_runner_run(&chat->runner, is_not_ending, guest);
-
-	guest->asked = ++chat->turns;
-	if (r == 0)
-		r = mor_converse_turn_run(&guest->turn, action, (mortise_json){ params->data, params->len },
-					  &err);
-	if (guest->turn.exit_code)
-		chat->exit_code = guest->turn.exit_code;
-	if (r == MORTISE_ECANCELED && mor_signals_take_interrupt()) {
-		chat->exit_code = 128 + SIGINT;
-		mor_note(chat->console,
-			 "interrupted: the plugin was ended with its request; the next request starts it "
-			 "again");
-	} else if (r == MORTISE_ECANCELED)
-		chat->leaving = true;
-	else if (r < 0)
-		fail_line(chat, guest, &err);
-	if (mor_out_broken(chat->console))
-		chat->leaving = true;
-}
-
-static void call_function(struct mor_converse *chat, const char *const *words, const char *const *rest,
-			  size_t count)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_converse_pick pick = { 0 };
-	mortise_error err = { 0 };
-	int r = mor_converse_guests_pick(chat, words[0], &pick, &err);
-
-	if (r == 0)
-		r = mor_converse_arguments(words + 1, count > 1 ? rest[1] : "", count - 1, pick.listed, &json,
-					   &err);
-	if (r < 0)
-		fail_line(chat, pick.guest, &err);
-	else
-		take_turn(pick.guest, pick.name, &json);
-}
-
-static void say_text(struct mor_converse_guest *guest, const char *text)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	mortise_error err = { 0 };
-
-	if (mor_converse_text_argument("content", text, &json, &err) < 0)
-		fail_line(guest->chat, guest, &err);
-	else
-		take_turn(guest, "input", &json);
-}
-
-/* ---- free text ---- */
-
-static void pass_through(struct mor_converse_pick *pick, const char *text)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, extra = MOR_BUF_INIT;
-	const char *parameter = mor_converse_function_text_parameter(pick->listed);
-	mortise_json usual = pick->guest->turn.extra;
-	mortise_error err = { 0 };
-	int r;
-
-	if (parameter) {
-		r = mor_converse_text_argument(parameter, text, &json, &err);
-	} else {
-		r = mor_converse_context(usual, text, &extra, &err);
-		mor_buf_text(&json, "{}");
-		pick->guest->turn.extra = (mortise_json){ extra.data, extra.len };
-	}
-	if (r < 0)
-		fail_line(pick->guest->chat, pick->guest, &err);
-	else
-		take_turn(pick->guest, pick->name, &json);
-	pick->guest->turn.extra = usual;
-}
-
-/* ---- lines ---- */
-
-static void show_help(struct mor_converse *chat)
-{
-	mor_note(chat->console,
-		 "  /FUNCTION KEY=VALUE…  calls a function; KEY:=JSON for lists and objects, quotes keep "
-		 "blanks together\n"
-		 "  /PLUGIN.FUNCTION …    the same, if several plugins have it\n"
-		 "  TEXT                  answers the plugin that waits for input; //TEXT if it begins with a "
-		 "slash\n"
-		 "  /functions            lists the functions\n"
-		 "  /call FUNCTION …      the same as /FUNCTION, for a function that has the name of a command "
-		 "in this list\n"
-		 "  /end                  ends the conversation: tells the plugin \"exit\"\n"
-		 "  /help                 this list\n"
-		 "  /quit or Ctrl-D       leaves; Ctrl-C stops the running request");
-}
-
-/* All real plugins take this word as the end. A plugin that goes on anyway is stopped. */
-static void end_conversation(struct mor_converse *chat)
-{
-	struct mor_converse_guest *guest = mor_converse_guests_waiting(chat);
-
-	if (!guest) {
-		refuse_line(chat, "no conversation is open");
-		return;
-	}
-	say_text(guest, "exit");
-	if (!guest->in_session || chat->leaving)
-		return;
-	chat->leaving = true; /* its end is not reported */
-	mor_runner_stop_plugin(&chat->runner, guest->turn.plugin);
-	chat->leaving = false;
-}
-
-static void take_command(struct mor_converse *chat, const char *line)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf store = MOR_BUF_INIT;
-	const char *words[MOR_CONVERSE_WORDS], *rest[MOR_CONVERSE_WORDS];
-	mortise_error err = { 0 };
-	size_t count = 0;
-
-	if (mor_converse_split(line, &store, words, rest, &count, &err) < 0)
-		fail_line(chat, NULL, &err);
-	else if (count == 0 || strcmp(words[0], "help") == 0)
-		show_help(chat);
-	else if (strcmp(words[0], "functions") == 0)
-		mor_converse_guests_list(chat);
-	else if (strcmp(words[0], "quit") == 0)
-		chat->leaving = true;
-	else if (strcmp(words[0], "end") == 0)
-		end_conversation(chat);
-	else if (strcmp(words[0], "call") == 0 && count == 1)
-		refuse_line(chat, "name the FUNCTION after /call");
-	else if (strcmp(words[0], "call") == 0)
-		call_function(chat, words + 1, rest + 1, count - 1);
-	else
-		call_function(chat, words, rest, count);
-}
-
-/* Does the line begin with a function's name? The text for a passthrough function may begin with its name
- * too. Then it is a call only if arguments follow. */
-static bool names_function(struct mor_converse *chat, const char *line)
-{
-	size_t len = strcspn(line, " \t");
-	const char *behind = line + len + strspn(line + len, " \t");
-	MOR_CLEAN_TEXT char *name = mor_strndup(line, len);
-	struct mor_converse_pick pick = { 0 };
-	mortise_error err;
-
-	if (!name || mor_converse_guests_pick(chat, name, &pick, &err) < 0 || !pick.listed)
-		return false;
-	return pick.listed != mor_converse_function_passthrough(mor_converse_guest_about(pick.guest)) ||
-	       mor_args_is_pair(behind) || *behind == '{';
-}
-
-#define CALL_FIRST "call a function first, as in /FUNCTION KEY=VALUE (/functions lists them)"
-
-static void take_text(struct mor_converse *chat, const char *line)
-{
-	struct mor_converse_pick pick;
-	mortise_error err = { 0 };
-	int r = mor_converse_guests_passthrough(chat, &pick, &err);
-
-	if (r > 0) {
-		pass_through(&pick, line);
-		return;
-	}
-	if (r < 0)
-		fail_line(chat, NULL, &err);
-	else
-		refuse_line(chat, chat->count == 1 ? "the plugin is not waiting for input: " CALL_FIRST :
-						     "no plugin is waiting for input: " CALL_FIRST);
-}
-
-static void take_line(struct mor_converse *chat, const char *line)
-{
-	struct mor_converse_guest *waiting = mor_converse_guests_waiting(chat);
-	const char *text;
-
-	while (*line == ' ' || *line == '\t')
-		line++;
-	if (!*line || (*line == '#' && !waiting && !mor_converse_lines_terminal(chat->lines)))
-		return; /* comments in files */
-	text = line[0] == '/' ? line + 1 : line;
-	if (line[0] == '/' && line[1] != '/')
-		take_command(chat, line + 1);
-	else if (waiting)
-		say_text(waiting, text);
-	else if (names_function(chat, line))
-		take_command(chat, line);
-	else
-		take_text(chat, text);
 }
 
 /* ---- the chat ---- */
@@ -318,7 +97,7 @@ static int read_lines(struct mor_converse *chat, mortise_error *err)
 		}
 		if (chat->args->echo && !mor_converse_lines_terminal(chat->lines))
 			mor_outf(chat->console, "%s%s\n", shown, line);
-		take_line(chat, line);
+		mor_converse_act(chat, line);
 		if (mor_converse_lines_terminal(chat->lines))
 			chat->exit_code = 0; /* the person has already seen it */
 	}
@@ -376,9 +155,12 @@ static int learn_guest(struct mor_converse_guest *guest, mortise_error *err)
 		r = explain_start(guest, mor_doc_root(about), err);
 	if (r == 0)
 		r = check_name(guest, err);
-	if (r == 0)
-		guest->about = mor_take(&about);
-	return r;
+	if (r < 0)
+		return r;
+	guest->about = mor_take(&about);
+	guest->table = mor_runner_dialect_table(mortise_plugin_dialect(guest->turn.plugin));
+	guest->turn.whole = !mor_json_get(mor_doc_root(guest->table), "conversation");
+	return 0;
 }
 
 /* All plugins start before the first line is read. So a failed start is reported now, and the functions are
@@ -401,7 +183,7 @@ static int start_guests(struct mor_converse *chat, mortise_error *err)
 		if (bad < 0 && up == 0 && i + 1 == chat->count)
 			r = bad;
 		else if (bad < 0)
-			fail_line(chat, &chat->guests[i], err);
+			mor_converse_fail_line(chat, &chat->guests[i], err);
 	}
 	return r;
 }
@@ -428,10 +210,14 @@ static int add_guest(struct mor_converse *chat, const char *typed, const char *c
 	mor_runner_plugin_options(&chat->runner, typed, argv, NULL, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* a plugin that died starts again with the next request */
 	opt.on_event = on_event;
+	opt.on_request = mor_converse_ask_take;
 	opt.arg = guest;
 	guest->chat = chat;
 	guest->turn.runner = &chat->runner;
 	guest->turn.typed = typed;
+	guest->turn.waits = mor_converse_ask_waits;
+	guest->turn.meanwhile = mor_converse_ask_person;
+	guest->turn.arg = chat;
 	guest->turn.extra = (mortise_json){ chat->extra.len ? chat->extra.data : NULL, chat->extra.len };
 	r = mortise_plugin_new(chat->runner.host, &opt, &guest->turn.plugin, err);
 	if (r < 0)
@@ -455,10 +241,17 @@ static int add_guests(struct mor_converse *chat, mortise_error *err)
 	return r;
 }
 
+static void complete_word(void *arg, const char *line, size_t *ret_from, struct mor_text_list *ret)
+{
+	mor_converse_complete(arg, line, ret_from, ret);
+}
+
 static int prepare_run(struct mor_converse *chat, mortise_error *err)
 {
-	int r = mor_runner_open(&chat->runner, chat->console, chat->args->plugin, NULL, err);
+	int r = mor_runner_answers_check(&chat->args->answers, err);
 
+	if (r == 0)
+		r = mor_runner_open(&chat->runner, chat->console, chat->args->plugin, NULL, err);
 	if (r == 0)
 		r = mor_converse_prepare(&chat->runner, &chat->args->extra, &chat->extra, err);
 	if (r == 0)
@@ -466,7 +259,10 @@ static int prepare_run(struct mor_converse *chat, mortise_error *err)
 	if (r < 0)
 		return r;
 	chat->lines = mor_converse_lines_new(&chat->runner);
-	return chat->lines ? 0 : mor_fail_memory(err);
+	if (!chat->lines)
+		return mor_fail_memory(err);
+	mor_converse_lines_complete(chat->lines, complete_word, chat);
+	return 0;
 }
 
 /* All plugins get the order to stop before we wait for any of them, so that their grace times run in
@@ -500,7 +296,9 @@ static void clean_up_run(struct mor_converse *chat)
 	for (size_t i = 0; i < chat->count; i++) {
 		mortise_plugin_unref(chat->guests[i].turn.plugin);
 		mor_doc_free(chat->guests[i].about);
+		mor_doc_free(chat->guests[i].table);
 	}
+	mor_converse_ask_drop_all(chat);
 	mor_runner_close(&chat->runner);
 	mor_free(chat->guests);
 	mor_buf_fini(&chat->extra);
@@ -510,14 +308,18 @@ int mor_converse_run(struct mor_console *console, const struct mor_converse_args
 {
 	struct mor_converse chat = { .console = console, .args = args };
 	mortise_error err = { 0 };
-	int r = chat_with_plugins(&chat, &err);
+	int r;
+
+	console->notes = true;
+	mor_list_init(&chat.asks);
+	r = chat_with_plugins(&chat, &err);
 
 	if (mor_signals_count() || r == MORTISE_ECANCELED)
 		chat.exit_code = mor_report_interrupted(console, mor_signals_exit_code());
 	else if (r == MORTISE_EINVAL)
 		chat.exit_code = mor_report_usage(console, &err);
 	else if (r < 0)
-		fail_line(&chat, chat.count == 1 ? &chat.guests[0] : NULL, &err);
+		mor_converse_fail_line(&chat, chat.count == 1 ? &chat.guests[0] : NULL, &err);
 	clean_up_run(&chat);
 	return chat.exit_code;
 }

@@ -63,10 +63,12 @@ static void print_value(struct mor_converse_turn *turn, const struct mor_value *
 /* ---- the end ---- */
 
 /* {"success", "data", "keep_session"}. If a plugin answers with something else, that is its data. */
-static const struct mor_value *data_of(const struct mor_value *result)
+static const struct mor_value *data_of(const struct mor_converse_turn *turn, const struct mor_value *result)
 {
 	const struct mor_value *data = mor_json_get(result, "data");
 
+	if (turn->whole)
+		return result;
 	if (data || mor_json_get(result, "success") || mor_json_get(result, "keep_session"))
 		return data;
 	return result;
@@ -130,7 +132,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	root = mor_doc_root(doc);
 	if (!reply->more)
 		turn->keep = mor_json_bool(mor_json_get(root, "keep_session"), false);
-	show_data(turn, reply->more ? root : data_of(root), reply->more);
+	show_data(turn, reply->more ? root : data_of(turn, root), reply->more);
 }
 
 /* Nobody reads any more: the rest of the answer is of no use. */
@@ -138,7 +140,19 @@ static bool turn_settled(void *arg)
 {
 	const struct mor_converse_turn *turn = arg;
 
-	return !turn->call || mor_out_broken(turn->runner->console);
+	return !turn->call || mor_out_broken(turn->runner->console) || (turn->waits && turn->waits(turn->arg));
+}
+
+static int run_to_end(struct mor_converse_turn *turn)
+{
+	int r = mor_runner_run(turn->runner, turn_settled, turn);
+
+	while (r == 0 && turn->call && turn->waits && turn->waits(turn->arg)) {
+		end_line(turn);
+		turn->meanwhile(turn->arg);
+		r = mor_runner_run(turn->runner, turn_settled, turn);
+	}
+	return r;
 }
 
 static bool gone(void *arg)
@@ -161,6 +175,7 @@ int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mo
 	mortise_call_options opt = {
 		.size = sizeof(opt),
 		.timeout_ms = turn->runner->timeout_ms,
+		.flags = turn->flags,
 		.on_reply = on_reply,
 		.arg = turn,
 		.extra = turn->extra,
@@ -173,7 +188,7 @@ int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mo
 	r = mortise_call_start(turn->plugin, action, params, &opt, &turn->call, err);
 	if (r < 0)
 		return r;
-	r = mor_runner_run(turn->runner, turn_settled, turn);
+	r = run_to_end(turn);
 	if (turn->call)
 		cancel(turn);
 	end_line(turn);

@@ -19,6 +19,12 @@ struct mor_converse_turn {
 	mortise_plugin *plugin;
 	const char *typed;  /* the plugin as the user typed it, for hints; or NULL */
 	mortise_json extra; /* as in mortise_call_options */
+	uint64_t flags;     /* the same */
+	bool whole;         /* a result is shown as it is: the dialect knows no conversations */
+	/* While it runs: does somebody have to do something, and what. Both NULL: no. */
+	bool (*waits)(void *arg);
+	void (*meanwhile)(void *arg);
+	void *arg;
 	/* the turn */
 	mortise_call *call; /* NULL: none runs */
 	int64_t begun_ms;

@@ -20,9 +20,22 @@ static const char *print_text(const char *text, char *out, size_t size)
 
 static void tell_note(struct mor_console *console, const char *name, const mortise_event *event)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_slice params = { event->params.text, event->params.len };
+	struct mor_writer w = { .out = &json };
 	char shown[800];
 
-	mor_printable((struct mor_slice){ event->params.text, event->params.len }, shown, sizeof(shown));
+	if (console->notes && console->json) {
+		mor_w_object(&w);
+		mor_w_pair(&w, "note", event->method);
+		mor_w_key(&w, "params");
+		mor_w_raw(&w, params.len ? params : MOR_SLICE("null"));
+		mor_w_pair(&w, "plugin", name);
+		mor_w_end(&w);
+		mor_out_json_line(console, mor_buf_view(&json));
+		return;
+	}
+	mor_printable(params, shown, sizeof(shown));
 	mor_note(console, "%s: note %s %s", name, event->method ? event->method : "", shown);
 }
 
@@ -39,7 +52,7 @@ static void tell_state(struct mor_console *console, const char *name, const mort
  * --strict we also show breaches of the protocol. */
 bool mor_show_prints(const struct mor_console *console, const mortise_event *event)
 {
-	if (console->verbose)
+	if (console->verbose || (console->notes && event->type == MORTISE_EVENT_NOTE))
 		return true;
 	if (event->type == MORTISE_EVENT_WARNING)
 		return console->strict || event->method || event->count;
@@ -105,6 +118,10 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 {
 	char shown[2000];
 
+	if (console->notes && event->type == MORTISE_EVENT_NOTE) {
+		tell_note(console, name, event);
+		return;
+	}
 	if (!console->verbose && mor_show_prints(console, event))
 		tell_warning(console, name, event);
 	mor_show_sandbox(event, console);

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "console/signals.h"
+#include "runner/answer.h"
 #include "runner/show.h"
 #include "session/inside.h"
 
@@ -58,36 +59,14 @@ static void on_event(const mortise_event *event, void *arg)
 		mor_session_guests_tell_event(keeper, event);
 }
 
-static const char *answer_to(const struct mor_session_keeper *keeper, const char *method)
-{
-	size_t len = strlen(method);
-
-	for (size_t i = 0; i < keeper->start->answers.count; i++) {
-		const char *row = keeper->start->answers.item[i];
-
-		if (strncmp(row, method, len) == 0 && row[len] == '=')
-			return row + len + 1;
-	}
-	return NULL;
-}
-
-/* In the plain protocol everything may be asked. Language servers ask for settings and go on with null,
- * but an error is fatal to some of them. In the other protocols a request means something, and nobody
- * here can do it. */
 static void on_request(mortise_request *request, const char *method, mortise_json params, void *arg)
 {
 	struct mor_session_keeper *keeper = arg;
 	const struct mor_session_note *note = mor_session_notes_asked(&keeper->notes, method, params);
-	const char *answer = answer_to(keeper, method);
 
 	if (note)
 		mor_session_guests_tell_note(keeper, note);
-	if (!answer && strcmp(mortise_plugin_dialect(keeper->plugin), "plain") == 0)
-		answer = "null";
-	if (answer)
-		mortise_request_reply(request, (mortise_json){ answer, strlen(answer) });
-	else
-		mortise_request_fail(request, -32601, "Method not found", (mortise_json){ 0 });
+	mor_runner_answer(&keeper->start->answers, request, method);
 }
 
 static void on_frame(const mortise_tap_frame *frame, void *arg)

@@ -14,23 +14,8 @@
 #include "base/fd.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "runner/answer.h"
 #include "session/inside.h"
-
-/* ---- what is in the way ---- */
-
-static int check_answers(const struct mor_text_list *answers, mortise_error *err)
-{
-	for (size_t i = 0; i < answers->count; i++) {
-		MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-		const char *equals = strchr(answers->item[i], '=');
-
-		if (!equals || equals == answers->item[i] ||
-		    mor_doc_parse(mor_slice_of(equals + 1), 0, 0, &doc, NULL) < 0)
-			return mor_fail(err, MORTISE_EINVAL, "--answer \"%s\": expected METHOD=JSON",
-					answers->item[i]);
-	}
-	return 0;
-}
 
 /* ---- the keeper's process ---- */
 
@@ -132,7 +117,7 @@ int mor_session_start(struct mor_console *console, const struct mor_session_star
 	int r = mor_session_name_check(start->name, &err);
 
 	if (r == 0)
-		r = check_answers(&start->answers, &err);
+		r = mor_runner_answers_check(&start->answers, &err);
 	if (r == 0)
 		r = mor_session_clear_dead(console, start->name, &err);
 	if (r == 0)

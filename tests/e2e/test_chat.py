@@ -436,6 +436,19 @@ class OnATerminal(Case):
         self.wait_for("gassist> abc")
         self.assertEqual(self.leave_after_clearing(), 0)
 
+    def test_tab(self):
+        """A function, then a parameter; with several choices they are shown."""
+        self.type("/cou\t")
+        self.wait_for("nt ")  # what is added; the rest stays on the screen
+        self.type("to=1\r")
+        self.wait_for("1 done")
+        self.wait_for("gassist> ")
+        self.type("/e\t\t")
+        shown = self.wait_for("gassist> /e")
+        self.assertIn("/end ", shown)
+        self.assertIn("/echo ", shown)
+        self.assertEqual(self.leave_after_clearing(), 0)
+
     def leave_after_clearing(self):
         self.type("\x15")  # Ctrl-U
         return self.leave()
