@@ -82,27 +82,6 @@ static void note_id(struct mor_chaos_lane *lane, enum mor_chaos_fault fault, con
 	note_fault(lane, fault, what);
 }
 
-/* ---- places in the outgoing bytes ---- */
-
-/* The place of the next byte that is appended. */
-static uint64_t lane_end(const struct mor_chaos_lane *lane)
-{
-	return lane->passed + (lane->out.len - lane->out_at);
-}
-
-/* Marks are kept in order, but cuts are drawn in any order. Without memory, one fault is left out. */
-void mor_chaos_lane_mark(struct mor_chaos_lane *lane, enum mor_chaos_mark_kind kind, uint64_t at, uint32_t ms)
-{
-	size_t i = lane->marks;
-
-	if (mor_grow(&lane->mark, lane->marks, &lane->marks_cap, sizeof(*lane->mark)) < 0)
-		return;
-	for (; i > 0 && lane->mark[i - 1].at > at; i--)
-		lane->mark[i] = lane->mark[i - 1];
-	lane->mark[i] = (struct mor_chaos_mark){ kind, at, ms };
-	lane->marks++;
-}
-
 /* ---- what kind of message it is ---- */
 
 struct look {
@@ -189,7 +168,7 @@ static void send_unasked(struct mor_chaos_lane *lane, struct mor_slice body, con
 	mor_buf_append(&text, body.ptr + after, body.len - after);
 	if (mor_buf_failed(&text))
 		return;
-	mor_enframe(lane->deframer.framing, mor_buf_view(&text), &lane->out);
+	mor_enframe(lane->cutter.deframer.framing, mor_buf_view(&text), &lane->relay.out);
 	note_id(lane, MOR_CHAOS_FAULT_STALE_ID, id);
 }
 
@@ -201,7 +180,7 @@ static void send_stale(struct mor_chaos_lane *lane, struct mor_slice body, const
 	if (unasked) {
 		send_unasked(lane, body, look);
 	} else if (kept) {
-		mor_buf_append(&lane->out, kept->frame, kept->len);
+		mor_buf_append(&lane->relay.out, kept->frame, kept->len);
 		note_id(lane, MOR_CHAOS_FAULT_STALE_ID, kept->id);
 	}
 }
@@ -224,13 +203,13 @@ static void send_garbage(struct mor_chaos_lane *lane)
 		"\t \r",
 	};
 	uint64_t number = draw_number(lane, MOR_CHAOS_FAULT_GARBAGE, 1);
-	size_t before = lane->out.len;
+	size_t before = lane->relay.out.len;
 
-	if (lane->deframer.framing == MOR_FRAMING_DECIMAL)
+	if (lane->cutter.deframer.framing == MOR_FRAMING_DECIMAL)
 		return;
-	mor_buf_printf(&lane->out, "%s %u\n", text[number % (sizeof(text) / sizeof(text[0]))],
+	mor_buf_printf(&lane->relay.out, "%s %u\n", text[number % (sizeof(text) / sizeof(text[0]))],
 		       (unsigned)(number >> 48));
-	note_number(lane, MOR_CHAOS_FAULT_GARBAGE, "bytes", lane->out.len - before);
+	note_number(lane, MOR_CHAOS_FAULT_GARBAGE, "bytes", lane->relay.out.len - before);
 }
 
 /* ---- the message itself ---- */
@@ -239,18 +218,18 @@ static void send_garbage(struct mor_chaos_lane *lane)
 static void send_split(struct mor_chaos_lane *lane, struct mor_slice frame)
 {
 	unsigned cuts = 1 + (unsigned)(draw_number(lane, MOR_CHAOS_FAULT_SPLIT, 1) % MOST_CUTS);
-	uint64_t begin = lane_end(lane);
+	uint64_t begin = mor_relay_lane_end(&lane->relay);
 	char what[160] = " at=";
 	size_t len = strlen(what);
 
 	for (unsigned i = 0; i < cuts && frame.len > 1; i++) {
 		uint64_t at = 1 + draw_number(lane, MOR_CHAOS_FAULT_SPLIT, 2 + i) % (frame.len - 1);
 
-		mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_WAIT, begin + at, SPLIT_WAIT_MS);
+		mor_relay_lane_mark(&lane->relay, MOR_RELAY_MARK_WAIT, begin + at, SPLIT_WAIT_MS);
 		len += (size_t)snprintf(what + len, sizeof(what) - len, "%s%llu", i ? "," : "",
 					(unsigned long long)at);
 	}
-	mor_buf_slice(&lane->out, frame);
+	mor_buf_slice(&lane->relay.out, frame);
 	note_fault(lane, MOR_CHAOS_FAULT_SPLIT, what);
 }
 
@@ -258,9 +237,9 @@ static void send_half(struct mor_chaos_lane *lane, struct mor_slice frame)
 {
 	size_t half = 1 + (size_t)(draw_number(lane, MOR_CHAOS_FAULT_TRUNCATE, 1) % (frame.len - 1));
 
-	mor_buf_append(&lane->out, frame.ptr, half);
-	mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_END, lane_end(lane), 0);
-	lane->muted = true;
+	mor_buf_append(&lane->relay.out, frame.ptr, half);
+	mor_relay_lane_mark(&lane->relay, MOR_RELAY_MARK_END, mor_relay_lane_end(&lane->relay), 0);
+	lane->relay.muted = true;
 	note_number(lane, MOR_CHAOS_FAULT_TRUNCATE, "at", half);
 }
 
@@ -268,7 +247,7 @@ static void stall_lane(struct mor_chaos_lane *lane)
 {
 	uint32_t ms = 1 + (uint32_t)(draw_number(lane, MOR_CHAOS_FAULT_STALL, 1) % lane->chaos->stall_ms);
 
-	mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_WAIT, lane_end(lane), ms);
+	mor_relay_lane_mark(&lane->relay, MOR_RELAY_MARK_WAIT, mor_relay_lane_end(&lane->relay), ms);
 	note_number(lane, MOR_CHAOS_FAULT_STALL, "ms", ms);
 }
 
@@ -276,7 +255,7 @@ static void send_reply_faults(struct mor_chaos_lane *lane, struct mor_slice fram
 			      const struct look *look)
 {
 	if (fault_strikes(lane, MOR_CHAOS_FAULT_DUP_ID)) {
-		mor_buf_slice(&lane->out, frame);
+		mor_buf_slice(&lane->relay.out, frame);
 		note_id(lane, MOR_CHAOS_FAULT_DUP_ID, look->name);
 	}
 	if (fault_strikes(lane, MOR_CHAOS_FAULT_STALE_ID))
@@ -292,8 +271,8 @@ void mor_chaos_message(struct mor_chaos_lane *lane, struct mor_slice frame, stru
 
 	lane->messages++;
 	if (fault_strikes(lane, MOR_CHAOS_FAULT_KILL)) {
-		mor_chaos_lane_mark(lane, MOR_CHAOS_MARK_KILL, lane_end(lane), 0);
-		lane->muted = true;
+		mor_relay_lane_mark(&lane->relay, MOR_RELAY_MARK_KILL, mor_relay_lane_end(&lane->relay), 0);
+		lane->relay.muted = true;
 		note_fault(lane, MOR_CHAOS_FAULT_KILL, "");
 		return;
 	}
@@ -312,7 +291,7 @@ void mor_chaos_message(struct mor_chaos_lane *lane, struct mor_slice frame, stru
 	if (fault_strikes(lane, MOR_CHAOS_FAULT_SPLIT))
 		send_split(lane, frame);
 	else
-		mor_buf_slice(&lane->out, frame);
+		mor_buf_slice(&lane->relay.out, frame);
 	if (look.reply)
 		send_reply_faults(lane, frame, body, &look);
 }

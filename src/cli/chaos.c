@@ -4,13 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -195,26 +192,9 @@ static void report_json(struct mor_cli *cli, const struct mor_chaos_lane lane[2]
 	mor_note_slice(cli->console, mor_buf_view(&text));
 }
 
-/* We end as the plugin ended: our parent sees the same signal. We write no core dump. */
-static int end_as(int status)
-{
-	struct rlimit none = { 0 };
-	sigset_t set;
-
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	setrlimit(RLIMIT_CORE, &none);
-	signal(WTERMSIG(status), SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, WTERMSIG(status));
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	raise(WTERMSIG(status));
-	return 128 + WTERMSIG(status);
-}
-
 /* ---- the run ---- */
 
-static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_chaos_plugin *plugin)
+static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_relay_plugin *plugin)
 {
 	struct mor_chaos_lane lane[2];
 	int status;
@@ -223,7 +203,10 @@ static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_chaos_
 		chaos->framing = plugin->framing;
 	mor_chaos_lane_init(&lane[0], chaos, '>', STDIN_FILENO, plugin->in);
 	mor_chaos_lane_init(&lane[1], chaos, '<', plugin->out, STDOUT_FILENO);
-	status = mor_chaos_carry(plugin, &lane[0], &lane[1]);
+	lane[0].cutter.other = &lane[1].cutter;
+	lane[1].cutter.other = &lane[0].cutter;
+	status = mor_relay_carry(
+		&(struct mor_relay){ .plugin = plugin, .lane = { &lane[0].relay, &lane[1].relay } });
 	if (cli->console->json)
 		report_json(cli, lane);
 	else if (chaos->log < 0 || cli->console->verbose)
@@ -235,7 +218,7 @@ static int carry(struct mor_cli *cli, struct mor_chaos *chaos, struct mor_chaos_
 
 static int chaos_run(struct mor_cli *cli)
 {
-	struct mor_chaos_plugin plugin = { .in = -1, .out = -1 };
+	struct mor_relay_plugin plugin = { .in = -1, .out = -1, .err = -1 };
 	struct mor_chaos chaos = { .log = -1 };
 	const char *const *argv = NULL;
 	const char *path = NULL;
@@ -251,13 +234,13 @@ static int chaos_run(struct mor_cli *cli)
 	if (r == MORTISE_EINVAL)
 		return mor_report_usage(cli->console, &err);
 	if (r == 0)
-		r = mor_chaos_start(path, argv, &plugin, &err);
+		r = mor_relay_start(path, argv, false, &plugin, &err);
 	if (r < 0)
 		return mor_report_error(cli->console, &err);
 	r = carry(cli, &chaos, &plugin);
 	mor_fd_close(&chaos.log);
 	if (r >= 0)
-		return end_as(r);
+		return mor_relay_end_as(r);
 	mor_fail(&err, r, "the plugin was killed: %s",
 		 r == MORTISE_ENOMEM ? mortise_status_text(MORTISE_ENOMEM) : "poll() failed");
 	return mor_report_error(cli->console, &err);
