@@ -4,9 +4,9 @@
  * same run.
  *
  * A relay (src/relay) carries the bytes. Each of its two lanes has a filter that cuts them into messages and
- * numbers them from 1. For every message and fault there is one random draw. It depends only on seed, lane, number
- * and fault, not on time and not on the other lane. The same seed and the same traffic give the same faults.
- * Actions are kept as marks at places in the outgoing bytes: wait, end the stream, kill the plugin.
+ * numbers them from 1. For every message and fault there is one random draw. It depends only on seed, lane,
+ * number and fault, not on time and not on the other lane. The same seed and the same traffic give the same
+ * faults. Actions are kept as marks at places in the outgoing bytes: wait, end the stream, kill the plugin.
  */
 #ifndef MOR_CHAOS_CHAOS_H
 #define MOR_CHAOS_CHAOS_H
@@ -77,7 +77,8 @@ void mor_chaos_lane_fini(struct mor_chaos_lane *lane);
 
 /* ---- faults (fault.c) ---- */
 
-/* Writes one message, with its faults, into the outgoing bytes of its lane, with marks. `frame` is `body` with its framing. */
+/* Writes one message, with its faults, into the outgoing bytes of its lane, with marks. `frame` is `body`
+ * with its framing. */
 void mor_chaos_message(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body);
 void mor_chaos_kept_fini(struct mor_chaos_lane *lane);
 /* A one-to-one mix of all 64 bits, used for draws. */

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 const struct mor_cli_command *const mor_cli_commands[] = {
-	&mor_cli_command_call, &mor_cli_command_run, &mor_cli_command_jail, &mor_cli_command_chaos, NULL,
+	&mor_cli_command_call,  &mor_cli_command_run,    &mor_cli_command_jail,
+	&mor_cli_command_chaos, &mor_cli_command_record, NULL,
 };
 const char *const mor_cli_other_program = "mortise-full";

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -15,14 +15,60 @@
 #include "relay/relay.h"
 
 enum { LANES = 3 };
-enum { TURN_SIGNAL, TURN_GUEST, TURN_LANES }; /* then for each lane: the end to read, and the end to write */
+enum { TURN_SIGNAL, TURN_GUEST, TURN_LANES, TURN_PLACES = TURN_LANES + 2 * LANES };
+
+/* A descriptor that is watched, if any. Each lane has two: the end to read, and the end to write. */
+struct watched {
+	int fd;
+	uint32_t events;
+	bool plain; /* a file: it cannot be watched and is always ready */
+	uint32_t ready;
+};
 
 struct turn {
 	const struct mor_relay *relay;
-	struct pollfd fd[TURN_LANES + 2 * LANES];
+	int epoll;
+	struct watched place[TURN_PLACES];
 	bool dying, ended; /* SIGCHLD has come; its end has been handled */
 	int status;        /* as waitpid() gives it */
 };
+
+/* ---- what is watched ---- */
+
+/* Most turns change nothing here: that is why it is epoll, not poll. -1: nothing is watched. */
+static void watch_place(struct turn *turn, int i, int fd, uint32_t events)
+{
+	struct watched *place = &turn->place[i];
+	struct epoll_event event = { .events = events, .data.u32 = (uint32_t)i };
+	bool same = fd == place->fd;
+
+	if (same && events == place->events)
+		return;
+	if (!same && place->fd >= 0)
+		epoll_ctl(turn->epoll, EPOLL_CTL_DEL, place->fd, NULL);
+	*place = (struct watched){ .fd = fd, .events = events };
+	if (fd >= 0)
+		place->plain =
+			epoll_ctl(turn->epoll, same ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0 && !same;
+}
+
+static int wait_for_places(struct turn *turn, int timeout_ms)
+{
+	struct epoll_event events[TURN_PLACES];
+	int count;
+
+	for (int i = 0; i < TURN_PLACES; i++) {
+		turn->place[i].ready = turn->place[i].plain ? turn->place[i].events : 0;
+		if (turn->place[i].ready)
+			timeout_ms = 0;
+	}
+	count = epoll_wait(turn->epoll, events, TURN_PLACES, timeout_ms);
+	for (int i = 0; i < count; i++)
+		turn->place[events[i].data.u32].ready = events[i].events;
+	return count < 0 && errno != EINTR ? MORTISE_ESYSTEM : 0;
+}
+
+/* ---- signals ---- */
 
 static void signal_plugin(struct turn *turn, int number)
 {
@@ -46,7 +92,7 @@ static void take_signals(struct turn *turn)
 	pid_t pid = turn->relay->plugin->pid;
 	struct signalfd_siginfo info;
 
-	while (read(turn->fd[TURN_SIGNAL].fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+	while (read(turn->place[TURN_SIGNAL].fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		if (info.ssi_signo != SIGCHLD)
 			pass_signal(turn, &info);
 		else if (!turn->dying && !turn->ended)
@@ -54,46 +100,53 @@ static void take_signals(struct turn *turn)
 	}
 }
 
-/* A descriptor that we do not need is left out: a reader that hung up would wake us for ever. On the write
- * end we always want to know that its reader has gone. */
-static int prepare_lane(const struct mor_relay_lane *lane, struct pollfd fd[2], int64_t now)
-{
-	bool held = mor_relay_lane_held(lane, now), pending = mor_relay_lane_pending(lane);
+/* ---- lanes ---- */
 
-	fd[0] = (struct pollfd){ mor_relay_lane_wants_input(lane) ? lane->from : -1, POLLIN, 0 };
-	fd[1] = (struct pollfd){ lane->to, pending && !held ? POLLOUT : 0, 0 };
-	return held && pending ? (int)(lane->held_until - now) : -1;
+/* A descriptor that we do not need is left out: a writer that hung up would wake us for ever. On the write
+ * end we always want to know that its reader has gone. Returns the longest wait. */
+static int prepare_lane(struct turn *turn, int i)
+{
+	const struct mor_relay_lane *lane = turn->relay->lane[i];
+	bool pending;
+	int held_ms;
+
+	if (!lane)
+		return -1;
+	held_ms = mor_relay_lane_held_ms(lane);
+	pending = mor_relay_lane_pending(lane);
+	watch_place(turn, TURN_LANES + 2 * i, mor_relay_lane_wants_input(lane) ? lane->from : -1, EPOLLIN);
+	watch_place(turn, TURN_LANES + 2 * i + 1, lane->to, pending && held_ms < 0 ? EPOLLOUT : 0);
+	return pending ? held_ms : -1;
 }
 
-static int prepare_poll(struct turn *turn, int64_t now)
+static int prepare_turn(struct turn *turn)
 {
 	struct mor_relay_guest *guest = turn->relay->guest;
 	int timeout = -1;
 
 	for (int i = 0; i < LANES; i++)
-		if (turn->relay->lane[i])
-			timeout = mor_clock_sooner(timeout,
-						   prepare_lane(turn->relay->lane[i],
-								&turn->fd[TURN_LANES + 2 * i], now));
-	if (guest && guest->on_turn)
+		timeout = mor_clock_sooner(timeout, prepare_lane(turn, i));
+	if (!guest)
+		return timeout;
+	if (guest->on_turn)
 		guest->on_turn(guest);
-	turn->fd[TURN_GUEST] = (struct pollfd){ guest && guest->on_ready ? guest->fd : -1, POLLIN, 0 };
-	return guest && guest->wait_ms ? mor_clock_sooner(timeout, guest->wait_ms(guest)) : timeout;
+	watch_place(turn, TURN_GUEST, guest->on_ready ? guest->fd : -1, EPOLLIN);
+	return guest->wait_ms ? mor_clock_sooner(timeout, guest->wait_ms(guest)) : timeout;
 }
 
-static int serve_lane(struct turn *turn, int i, int64_t now)
+static int serve_lane(struct turn *turn, int i)
 {
 	struct mor_relay_lane *lane = turn->relay->lane[i];
-	const struct pollfd *fd = &turn->fd[TURN_LANES + 2 * i];
+	const struct watched *place = &turn->place[TURN_LANES + 2 * i];
 	int r = 0;
 
 	if (!lane)
 		return 0;
-	if (fd[0].revents)
+	if (place[0].ready)
 		r = mor_relay_lane_read(lane);
-	if (fd[1].revents & (POLLERR | POLLNVAL))
+	if (place[1].ready & (EPOLLERR | EPOLLHUP))
 		mor_relay_lane_break(lane);
-	else if (mor_relay_lane_pending(lane) && (fd[1].revents & POLLOUT) && mor_relay_lane_write(lane, now))
+	else if (mor_relay_lane_pending(lane) && (place[1].ready & EPOLLOUT) && mor_relay_lane_write(lane))
 		signal_plugin(turn, SIGKILL);
 	/* Everything is written: now the end is passed on too. */
 	if (lane->over && !mor_relay_lane_pending(lane) && lane->to >= 0)
@@ -134,7 +187,7 @@ static void serve_guest(struct turn *turn)
 {
 	struct mor_relay_guest *guest = turn->relay->guest;
 
-	if (turn->fd[TURN_GUEST].revents)
+	if (turn->place[TURN_GUEST].ready)
 		guest->on_ready(guest);
 	if (guest && guest->over) {
 		guest->over = false;
@@ -144,17 +197,12 @@ static void serve_guest(struct turn *turn)
 
 static int carry_once(struct turn *turn)
 {
-	int r = poll(turn->fd, sizeof(turn->fd) / sizeof(turn->fd[0]), prepare_poll(turn, mor_clock_ms()));
-	int64_t now;
+	int r = wait_for_places(turn, prepare_turn(turn));
 
-	if (r < 0)
-		return errno == EINTR ? 0 : MORTISE_ESYSTEM;
-	now = mor_clock_ms();
-	if (turn->fd[TURN_SIGNAL].revents)
+	if (turn->place[TURN_SIGNAL].ready)
 		take_signals(turn);
-	r = 0;
 	for (int i = 0; i < LANES && r == 0; i++)
-		r = serve_lane(turn, i, now);
+		r = serve_lane(turn, i);
 	serve_guest(turn);
 	if (r == 0 && turn->dying)
 		r = take_last_word(turn);
@@ -173,21 +221,26 @@ static bool is_done(const struct turn *turn)
 
 int mor_relay_carry(const struct mor_relay *relay)
 {
-	struct turn turn = { .relay = relay };
+	struct turn turn = { .relay = relay, .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	sigset_t set;
-	int r = 0;
+	int signals, r = turn.epoll < 0 ? MORTISE_ESYSTEM : 0;
 
-	for (size_t i = 0; i < sizeof(turn.fd) / sizeof(turn.fd[0]); i++)
-		turn.fd[i].fd = -1;
+	for (int i = 0; i < TURN_PLACES; i++)
+		turn.place[i].fd = -1;
+	for (int i = 0; i < LANES; i++)
+		if (relay->lane[i])
+			relay->lane[i]->watcher = turn.epoll;
 	mor_relay_signals(&set);
-	turn.fd[TURN_SIGNAL] = (struct pollfd){ signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), POLLIN, 0 };
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	watch_place(&turn, TURN_SIGNAL, signals, EPOLLIN);
 	while (r == 0 && !is_done(&turn))
 		r = carry_once(&turn);
 	if (!turn.ended && !turn.dying) {
 		kill(relay->plugin->pid, SIGKILL);
 		waitpid(relay->plugin->pid, NULL, 0);
 	}
-	mor_fd_close(&turn.fd[TURN_SIGNAL].fd);
+	mor_fd_close(&signals);
+	mor_fd_close(&turn.epoll);
 	return r < 0 ? r : turn.status;
 }
 

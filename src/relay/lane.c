@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "relay/relay.h"
 
@@ -41,7 +43,7 @@ static bool unbind(int fd)
 
 void mor_relay_lane_init(struct mor_relay_lane *lane, int from, int to)
 {
-	*lane = (struct mor_relay_lane){ .from = from, .to = to, .unbound = unbind(to) };
+	*lane = (struct mor_relay_lane){ .from = from, .to = to, .watcher = -1, .unbound = unbind(to) };
 }
 
 void mor_relay_lane_fini(struct mor_relay_lane *lane)
@@ -85,18 +87,23 @@ bool mor_relay_lane_pending(const struct mor_relay_lane *lane)
 	return lane->to >= 0 && (lane->out.len > lane->out_at || lane->marks);
 }
 
-bool mor_relay_lane_held(const struct mor_relay_lane *lane, int64_t now_ms)
+int mor_relay_lane_held_ms(const struct mor_relay_lane *lane)
 {
-	return lane->held_until > now_ms;
+	int64_t left = lane->held_until ? lane->held_until - mor_clock_ms() : 0;
+
+	return left > 0 ? (int)left : -1;
 }
 
 /* ---- out ---- */
 
 /* 0, 1 and 2 stay open, or the next open() would get these numbers. */
-static void close_end(int *fd)
+static void close_end(struct mor_relay_lane *lane, int *fd)
 {
 	int null;
 
+	/* The host has the same open file: the kernel would go on to tell us about it. */
+	if (*fd >= 0)
+		epoll_ctl(lane->watcher, EPOLL_CTL_DEL, *fd, NULL);
 	if (*fd >= 0 && *fd <= STDERR_FILENO) {
 		null = open("/dev/null", O_RDWR | O_CLOEXEC);
 		if (null < 0 || dup2(null, *fd) < 0)
@@ -109,8 +116,8 @@ static void close_end(int *fd)
 
 void mor_relay_lane_break(struct mor_relay_lane *lane)
 {
-	close_end(&lane->from);
-	close_end(&lane->to);
+	close_end(lane, &lane->from);
+	close_end(lane, &lane->to);
 	lane->over = lane->muted = true;
 	lane->out.len = lane->out_at = lane->marks = 0;
 }
@@ -152,20 +159,20 @@ static void write_lane(struct mor_relay_lane *lane)
 }
 
 /* After its stream was ended, the plugin goes on: it has not noticed. */
-bool mor_relay_lane_write(struct mor_relay_lane *lane, int64_t now_ms)
+bool mor_relay_lane_write(struct mor_relay_lane *lane)
 {
 	struct mor_relay_mark mark;
 
-	if (mor_relay_lane_held(lane, now_ms))
+	if (mor_relay_lane_held_ms(lane) > 0)
 		return false;
 	while (mark_due(lane, &mark)) {
 		if (mark.kind == MOR_RELAY_MARK_WAIT) {
-			lane->held_until = now_ms + mark.ms;
+			lane->held_until = mor_clock_ms() + mark.ms;
 			return false;
 		}
 		if (mark.kind == MOR_RELAY_MARK_KILL)
 			return true;
-		close_end(&lane->to);
+		close_end(lane, &lane->to);
 		return false;
 	}
 	write_lane(lane);

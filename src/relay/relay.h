@@ -45,14 +45,15 @@ struct mor_relay_lane {
 	mor_relay_filter_fn *on_input; /* appends to `out` what is to be sent; NULL: everything passes       */
 	mor_relay_seen_fn *on_seen;    /* or NULL: told after the bytes were passed on, as far as possible   */
 	int from, to;                  /* -1: closed                                                         */
-	bool over;    /* nothing more is read: the stream has ended, or nobody needs it */
-	bool muted;   /* input is thrown away: we have ended the stream, or will do so soon */
-	bool unbound; /* a write of any size to `to` never blocks */
+	bool over;                     /* nothing more is read: the stream has ended, or nobody needs it */
+	bool muted;                    /* input is thrown away: we have ended the stream, or will do so soon */
+	bool unbound;                  /* a write of any size to `to` never blocks */
 	struct mor_buf out;
 	size_t out_at;   /* bytes of `out` that have been written */
 	uint64_t passed; /* ... and of the whole lane             */
 	struct mor_relay_mark *mark;
 	size_t marks, marks_cap;
+	int watcher;        /* carry.c: the epoll descriptor that knows both ends; -1: none */
 	int64_t held_until; /* on the monotonic clock, in ms; 0: no wait */
 };
 
@@ -65,7 +66,7 @@ void mor_relay_lane_mark(struct mor_relay_lane *lane, enum mor_relay_mark_kind k
 
 /* For carry.c. */
 bool mor_relay_lane_pending(const struct mor_relay_lane *lane); /* something waits to be written */
-bool mor_relay_lane_held(const struct mor_relay_lane *lane, int64_t now_ms);
+int mor_relay_lane_held_ms(const struct mor_relay_lane *lane); /* how long nothing may be written; -1: it may */
 /* True if there is room for more: a slow reader stops the writer, as with one pipe. */
 bool mor_relay_lane_wants_input(const struct mor_relay_lane *lane);
 /* Reads once, and passes on what it can. 0, or MORTISE_ENOMEM. */
@@ -73,7 +74,7 @@ int mor_relay_lane_read(struct mor_relay_lane *lane);
 /* The stream has ended for us, although the descriptor may still be open in another process. */
 int mor_relay_lane_finish(struct mor_relay_lane *lane);
 /* Writes once, up to the next mark, and acts on marks that are due. True: the plugin must be killed. */
-bool mor_relay_lane_write(struct mor_relay_lane *lane, int64_t now_ms);
+bool mor_relay_lane_write(struct mor_relay_lane *lane);
 /* Closes both ends: if one side closes, the other must see it. */
 void mor_relay_lane_break(struct mor_relay_lane *lane);
 
@@ -95,11 +96,14 @@ int mor_relay_start(const char *path, const char *const *argv, bool take_stderr,
 
 /* More things to watch while bytes are carried: a terminal, a clock. */
 struct mor_relay_guest {
-	int fd;                                                /* -1: none; on_ready is called when it is readable */
-	int (*wait_ms)(struct mor_relay_guest *guest);         /* the longest wait; -1: any. NULL: any  */
-	void (*on_ready)(struct mor_relay_guest *guest);       /* NULL: nothing                                */
-	void (*on_turn)(struct mor_relay_guest *guest);        /* before each wait: what passed is passed; or NULL */
-	void (*on_signal)(struct mor_relay_guest *guest, int); /* this one is passed on to the plugin; or NULL     */
+	/* -1: none; on_ready is called when it is readable */
+	int fd;
+	int (*wait_ms)(struct mor_relay_guest *guest);   /* the longest wait; -1: any. NULL: any  */
+	void (*on_ready)(struct mor_relay_guest *guest); /* NULL: nothing */
+	/* before each wait: what passed is passed; or NULL */
+	void (*on_turn)(struct mor_relay_guest *guest);
+	/* this one is passed on to the plugin; or NULL */
+	void (*on_signal)(struct mor_relay_guest *guest, int);
 	bool over; /* set by it: nobody needs the plugin any more. It is killed. */
 };
 

@@ -160,9 +160,11 @@ static int start_plugin(const struct mor_manifest *manifest, bool take_stderr, s
 {
 	struct mor_command command = { .argv = (const char *const *)manifest->argv, .cwd = manifest->cwd };
 	struct mor_exec_failure failure = { 0 };
-	__attribute__((cleanup(start_fini))) struct start start = {
-		.manifest = manifest, .in = { -1, -1 }, .out = { -1, -1 }, .err = { -1, -1 }, .failed = { -1, -1 }
-	};
+	__attribute__((cleanup(start_fini))) struct start start = { .manifest = manifest,
+								    .in = { -1, -1 },
+								    .out = { -1, -1 },
+								    .err = { -1, -1 },
+								    .failed = { -1, -1 } };
 	int r = mor_program_resolve(&command, &start.argv, &failure);
 
 	if (r < 0)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "talk/inside.h"
 #include "talk/talk.h"
 #include "wire/envelope.h"
 #include "wire/json.h"
@@ -176,7 +177,7 @@ static int to_json(struct mor_slice pattern, struct mor_buf *out, mortise_error 
 	return out->status ? mor_fail_memory(err) : 0;
 }
 
-static int parse_pattern(struct mor_slice pattern, struct mor_doc **ret, mortise_error *err)
+int mor_talk_pattern_parse(struct mor_slice pattern, struct mor_doc **ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	int r = to_json(pattern, &json, err);
@@ -188,14 +189,16 @@ int mor_talk_check(struct mor_slice pattern, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 
-	return parse_pattern(pattern, &doc, err);
+	return mor_talk_pattern_parse(pattern, &doc, err);
 }
 
 /* ---- Matching ---- */
 
 struct match {
 	struct mor_talk_vars *vars;
+	const struct mor_talk_compare *how;
 	struct mor_buf path; /* JSON pointer of the present place */
+	unsigned differences;
 	mortise_error *err;
 };
 
@@ -212,12 +215,61 @@ static bool is_dots(struct mor_slice text)
 	return mor_slice_is(marker_of(text), "...");
 }
 
-static int differ(struct match *match, const char *what)
+/* A value as text; of a pattern as it stands in a script: markers become names and dots again. */
+void mor_talk_pattern_show(const struct mor_value *value, struct mor_buf *out)
+{
+	static const char mark[] = "\"" MARKER;
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_slice left;
+
+	mor_json_write(value, false, &json);
+	for (left = mor_buf_view(&json); left.len;) {
+		const char *at = memmem(left.ptr, left.len, mark, sizeof(mark) - 1), *end;
+		size_t before = at ? (size_t)(at - left.ptr) : left.len;
+
+		mor_buf_append(out, left.ptr, before);
+		if (!at)
+			return;
+		left = (struct mor_slice){ at + sizeof(mark) - 1, left.len - before - (sizeof(mark) - 1) };
+		end = memchr(left.ptr, '"', left.len);
+		if (!dots_at(left, 0))
+			mor_buf_byte(out, '$');
+		mor_buf_append(out, left.ptr, (size_t)(end - left.ptr));
+		left.len -= (size_t)(end + 1 - left.ptr);
+		left.ptr = end + 1;
+		/* dots in the place of a member have a value only so that they are JSON */
+		if (left.len >= 5 && memcmp(left.ptr, ":null", 5) == 0)
+			left = (struct mor_slice){ left.ptr + 5, left.len - 5 };
+	}
+}
+
+static void tell_difference(struct match *match, const struct mor_value *expected,
+			    const struct mor_value *actual)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT, have = MOR_BUF_INIT;
+
+	if (expected)
+		mor_talk_pattern_show(expected, &want);
+	if (actual)
+		mor_json_write(actual, false, &have);
+	match->how->on_difference(match->how->arg, mor_buf_view(&match->path), mor_buf_view(&want),
+				  mor_buf_view(&have));
+}
+
+/* With somebody who wants all differences, the comparison goes on. */
+static int differ(struct match *match, const char *what, const struct mor_value *expected,
+		  const struct mor_value *actual)
 {
 	if (mor_buf_failed(&match->path))
 		return mor_fail_memory(match->err);
-	return mor_fail(match->err, MORTISE_EPROTO, "%.*s: %s", match->path.len ? (int)match->path.len : 7,
-			match->path.len ? match->path.data : "message", what);
+	if (match->how && match->how->on_difference) {
+		tell_difference(match, expected, actual);
+		if (match->differences++)
+			return 0;
+	}
+	mor_fail(match->err, MORTISE_EPROTO, "%.*s: %s", match->path.len ? (int)match->path.len : 7,
+		 match->path.len ? match->path.data : "message", what);
+	return match->differences ? 0 : MORTISE_EPROTO;
 }
 
 /* One line, not escaped like an excerpt: it is JSON, and people compare it by eye. */
@@ -254,7 +306,7 @@ static int differ_values(struct match *match, const struct mor_value *expected, 
 		show_value(expected, want, sizeof(want));
 	show_value(actual, have, sizeof(have));
 	snprintf(text, sizeof(text), "expected %s, got %s", want, have);
-	return differ(match, text);
+	return differ(match, text, expected, actual);
 }
 
 static int match_name(struct match *match, struct mor_slice name, const struct mor_value *actual)
@@ -294,16 +346,44 @@ static size_t path_push(struct match *match, struct mor_slice name)
 	return before;
 }
 
+/* Name by name: "*" fits any. */
+static bool pointer_fits(const char *pointer, struct mor_slice path)
+{
+	while (*pointer == '/' && path.len && *path.ptr == '/') {
+		size_t n = strcspn(pointer + 1, "/"), m = 1;
+
+		while (m < path.len && path.ptr[m] != '/')
+			m++;
+		if (!(n == 1 && pointer[1] == '*') && (n != m - 1 || memcmp(pointer + 1, path.ptr + 1, n) != 0))
+			return false;
+		pointer += 1 + n;
+		path = (struct mor_slice){ path.ptr + m, path.len - m };
+	}
+	return !*pointer && !path.len;
+}
+
+static bool is_ignored(const struct match *match)
+{
+	const char *const *list = match->how ? match->how->ignored : NULL;
+
+	for (; list && *list; list++)
+		if (pointer_fits(*list, mor_buf_view(&match->path)))
+			return true;
+	return false;
+}
+
 static int match_member(struct match *match, struct mor_slice name, const struct mor_value *pattern,
 			const struct mor_value *actual)
 {
 	size_t before = path_push(match, name);
 	int r;
 
-	if (!actual)
-		r = differ(match, "missing");
+	if (is_ignored(match))
+		r = 0;
+	else if (!actual)
+		r = differ(match, "missing", pattern, NULL);
 	else if (!pattern)
-		r = differ(match, "not expected");
+		r = differ(match, "not expected", NULL, actual);
 	else
 		r = match_value(match, pattern, actual);
 	match->path.len = before;
@@ -372,16 +452,24 @@ static int match_value(struct match *match, const struct mor_value *pattern, con
 int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars,
 		   mortise_error *err)
 {
+	return mor_talk_match_with(pattern, actual, vars, NULL, err);
+}
+
+int mor_talk_match_with(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars,
+			const struct mor_talk_compare *how, mortise_error *err)
+{
 	MOR_CLEAN(mor_doc) struct mor_doc *want = NULL;
 	MOR_CLEAN(mor_doc) struct mor_doc *have = NULL;
-	struct match match = { .vars = vars, .err = err };
+	struct match match = { .vars = vars, .how = how, .err = err };
 	const struct mor_talk_var *before = vars->first;
-	int r = parse_pattern(pattern, &want, err);
+	int r = mor_talk_pattern_parse(pattern, &want, err);
 
 	if (r == 0)
 		r = mor_doc_parse(actual, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &have, err);
 	if (r == 0)
 		r = match_value(&match, mor_doc_root(want), mor_doc_root(have));
+	if (r == 0 && match.differences)
+		r = MORTISE_EPROTO;
 	if (r < 0)
 		vars_cut(vars, before);
 	mor_buf_fini(&match.path);

@@ -19,10 +19,10 @@ static const struct mark {
 	const char *text;
 	enum mor_talk_step_kind kind;
 } marks[] = {
-	{ ">b", MOR_TALK_SEND_RAW },    { "<b", MOR_TALK_RECEIVE_RAW }, { ">.", MOR_TALK_SEND_END },
-	{ "<.", MOR_TALK_RECEIVE_END }, { ">", MOR_TALK_SEND },         { "<", MOR_TALK_RECEIVE },
-	{ "2", MOR_TALK_STDERR },       { "~", MOR_TALK_WAIT },         { "!", MOR_TALK_EVENT },
-	{ "*", MOR_TALK_ACT },          { "=", MOR_TALK_EXIT },
+	{ ">b", MOR_TALK_SEND_RAW }, { "<b", MOR_TALK_RECEIVE_RAW }, { ">.", MOR_TALK_SEND_END },
+	{ ">s", MOR_TALK_SIGNAL },   { "<.", MOR_TALK_RECEIVE_END }, { ">", MOR_TALK_SEND },
+	{ "<", MOR_TALK_RECEIVE },   { "2", MOR_TALK_STDERR },       { "~", MOR_TALK_WAIT },
+	{ "!", MOR_TALK_EVENT },     { "*", MOR_TALK_ACT },          { "=", MOR_TALK_EXIT },
 };
 
 #define MARKS (sizeof(marks) / sizeof(marks[0]))
@@ -232,6 +232,10 @@ static int parse_rest(struct talk_parser *parser, struct mor_talk_step *step)
 								0;
 	case MOR_TALK_EXIT:
 		return parse_exit(parser, step);
+	case MOR_TALK_SIGNAL:
+		step->text = mor_slice_trim(step->text, BLANKS);
+		step->signal = signal_by_name(step->text);
+		return step->signal > 0 ? 0 : bad_line(parser, "expected the name of a signal, such as TERM");
 	case MOR_TALK_STDERR:
 		break;
 	}
@@ -247,9 +251,8 @@ static struct mor_talk_step *new_step(struct talk_parser *parser)
 	return &talk->steps[talk->count++];
 }
 
-static int parse_step(struct talk_parser *parser, struct mor_slice line)
+static int parse_step(struct talk_parser *parser, struct mor_slice line, struct mor_talk_step *step)
 {
-	struct mor_talk_step *step;
 	size_t i, n = 0;
 
 	for (i = 0; i < MARKS; i++) {
@@ -259,10 +262,7 @@ static int parse_step(struct talk_parser *parser, struct mor_slice line)
 			break;
 	}
 	if (i == MARKS)
-		return bad_line(parser, "a line begins with one of > < >b <b >. <. 2 ~ ! * = # and a blank");
-	step = new_step(parser);
-	if (!step)
-		return mor_fail_memory(parser->err);
+		return bad_line(parser, "a line begins with one of > < >b <b >. <. >s 2 ~ ! * = # and a blank");
 	/* Exactly one blank belongs to the mark: further ones are raw bytes or part of the stderr line. */
 	n += line.len > n;
 	*step = (struct mor_talk_step){ .kind = marks[i].kind,
@@ -273,15 +273,32 @@ static int parse_step(struct talk_parser *parser, struct mor_slice line)
 	return parse_rest(parser, step);
 }
 
+static bool is_step(struct mor_slice line)
+{
+	return mor_slice_trim(line, BLANKS).len && line.ptr[0] != '#';
+}
+
 static int parse_line(struct talk_parser *parser, struct mor_slice line)
 {
+	struct mor_talk_step *step;
+
 	if (line.len && line.ptr[line.len - 1] == '\r')
 		line.len--;
 	if (parser->line == 1)
 		return parse_head(parser, line);
-	if (mor_slice_trim(line, BLANKS).len == 0 || line.ptr[0] == '#')
+	if (!is_step(line))
 		return 0;
-	return parse_step(parser, line);
+	step = new_step(parser);
+	return step ? parse_step(parser, line, step) : mor_fail_memory(parser->err);
+}
+
+int mor_talk_parse_line(char *line, size_t len, unsigned number, struct mor_talk_step *ret, mortise_error *err)
+{
+	struct talk_parser parser = { .line = number, .err = err };
+	struct mor_slice text = { line, len && line[len - 1] == '\r' ? len - 1 : len };
+	int r = is_step(text) ? parse_step(&parser, text, ret) : 0;
+
+	return r < 0 ? r : is_step(text);
 }
 
 int mor_talk_parse(struct mor_slice text, struct mor_talk *ret, mortise_error *err)

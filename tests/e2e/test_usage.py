@@ -34,6 +34,8 @@ JSON = {
     "verify-entries": ["/dev/null", ECHO],
     "chaos": ["--", ECHO],
     "session": ["list"],
+    "talk": ["fmt", "/nonexistent"],
+    "record": ["--force", "-o", "x.talk", "--", ECHO],
 }
 
 

@@ -132,6 +132,17 @@ static void deliver(struct play *play, const struct mor_talk_step *step)
 	}
 }
 
+/* Of all signals, a host sends only these two. */
+static void expect_signal(struct play *play, const struct mor_talk_step *step)
+{
+	struct script_link *script = running(play, step->line);
+
+	if (step->signal == SIGTERM && !script->terminated)
+		die(play, step->line, "the host did not send SIGTERM");
+	if (step->signal == SIGKILL && !script->killed)
+		die(play, step->line, "the host did not send SIGKILL");
+}
+
 static void end_process(struct play *play, const struct mor_talk_step *step)
 {
 	struct script_link *script = running(play, step->line);
@@ -141,10 +152,7 @@ static void end_process(struct play *play, const struct mor_talk_step *step)
 	end.by_signal = step->signal > 0;
 	end.status = end.by_signal ? step->signal : step->exit_code;
 	end.clean = !end.by_signal && end.status == 0;
-	if (step->signal == SIGTERM && !script->terminated)
-		die(play, step->line, "the host did not send SIGTERM");
-	if (step->signal == SIGKILL && !script->killed)
-		die(play, step->line, "the host did not send SIGKILL");
+	expect_signal(play, step);
 	if (end.by_signal)
 		snprintf(end.text, sizeof(end.text), "killed by SIG%s", sigabbrev_np(step->signal));
 	else
@@ -226,6 +234,9 @@ static void do_step(struct play *play, const struct mor_talk_step *step)
 	case MOR_TALK_RECEIVE_END:
 		script_close_stdout(running(play, step->line));
 		settle_loop(play);
+		break;
+	case MOR_TALK_SIGNAL:
+		expect_signal(play, step);
 		break;
 	case MOR_TALK_EXIT:
 		end_process(play, step);

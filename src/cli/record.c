@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mortise record: a relay that writes down what passes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/list.h"
+#include "cli/cli.h"
+#include "console/report.h"
+#include "relay/relay.h"
+#include "runner/runner.h"
+#include "scribe/scribe.h"
+
+struct record_args {
+	const char *output, *dialect, *framing;
+	bool force;
+	struct mor_text_list secret, keep;
+	uint64_t limit;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct record_args, name)
+static const struct mor_option record_options[] = {
+	{ "output", 'o', "FILE", "write the conversation to FILE; %p in it becomes a process id", MOR_OPT_TEXT,
+	  FIELD(output), NULL },
+	{ "force", 0, NULL, "replace FILE if it is there", MOR_OPT_FLAG, FIELD(force), NULL },
+	{ "dialect", 'd', "DIALECT", "protocol; default: the manifest's, else as the first message shows",
+	  MOR_OPT_TEXT, FIELD(dialect), NULL },
+	{ "framing", 0, "FRAMING", "framing of messages; default: found from the first message", MOR_OPT_TEXT,
+	  FIELD(framing), "lines|headers|be32|decimal" },
+	{ "secret", 0, "NAME", "members of this name are secret too; may be repeated", MOR_OPT_LIST,
+	  FIELD(secret), NULL },
+	{ "keep", 0, "NAME", "members of this name are not secret; may be repeated", MOR_OPT_LIST, FIELD(keep),
+	  NULL },
+	{ "limit", 0, "SIZE", "leave out messages larger than SIZE; default: 16M", MOR_OPT_BYTES, FIELD(limit),
+	  NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", record_options, 0 },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+/* One run of `mortise record`. */
+struct recording {
+	struct mor_cli *cli;
+	char *path;
+	struct mor_scribe scribe;
+	struct mor_relay_plugin plugin;
+	struct mor_relay_lane lane[3];
+	struct mor_relay_guest guest;
+	int wait_ms; /* until the scribe wants to write */
+	bool told;
+};
+
+/* ---- what passes ---- */
+
+static void see_input(struct mor_relay_lane *lane, struct mor_slice bytes)
+{
+	mor_scribe_bytes(&mor_container_of(lane, struct recording, lane[0])->scribe, true, bytes);
+}
+
+static void see_output(struct mor_relay_lane *lane, struct mor_slice bytes)
+{
+	mor_scribe_bytes(&mor_container_of(lane, struct recording, lane[1])->scribe, false, bytes);
+}
+
+static void see_stderr(struct mor_relay_lane *lane, struct mor_slice bytes)
+{
+	mor_scribe_stderr(&mor_container_of(lane, struct recording, lane[2])->scribe, bytes);
+}
+
+/* A full disk is no reason to end the conversation. */
+static void tell_failure(struct recording *run)
+{
+	if (!run->scribe.failed || run->told)
+		return;
+	run->told = true;
+	mor_note(run->cli->console, "warning: %s: %s: the recording ends here; the conversation goes on",
+		 run->path, strerrordesc_np(run->scribe.failed));
+}
+
+static void write_down(struct mor_relay_guest *guest)
+{
+	struct recording *run = mor_container_of(guest, struct recording, guest);
+
+	run->wait_ms = mor_scribe_turn(&run->scribe);
+	tell_failure(run);
+}
+
+static int wait_ms(struct mor_relay_guest *guest)
+{
+	return mor_container_of(guest, struct recording, guest)->wait_ms;
+}
+
+static void see_signal(struct mor_relay_guest *guest, int number)
+{
+	mor_scribe_signal(&mor_container_of(guest, struct recording, guest)->scribe, number);
+}
+
+static int carry_recording(struct recording *run)
+{
+	struct mor_relay relay = { .plugin = &run->plugin, .guest = &run->guest };
+
+	mor_relay_lane_init(&run->lane[0], STDIN_FILENO, run->plugin.in);
+	mor_relay_lane_init(&run->lane[1], run->plugin.out, STDOUT_FILENO);
+	/* a copy: when the plugin closes its stderr, we still need ours */
+	mor_relay_lane_init(&run->lane[2], run->plugin.err, fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+	run->lane[0].on_seen = see_input;
+	run->lane[1].on_seen = see_output;
+	run->lane[2].on_seen = see_stderr;
+	run->guest = (struct mor_relay_guest){
+		.fd = -1, .wait_ms = wait_ms, .on_turn = write_down, .on_signal = see_signal
+	};
+	for (int i = 0; i < 3; i++)
+		relay.lane[i] = &run->lane[i];
+	return mor_relay_carry(&relay);
+}
+
+/* ---- the report ---- */
+
+static void report_recording(struct recording *run)
+{
+	struct mor_console *console = run->cli->console;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &text };
+	uint64_t to_plugin = run->scribe.side[0].messages, to_host = run->scribe.side[1].messages;
+
+	if (console->json) {
+		mor_w_object(&w);
+		mor_w_pair(&w, "file", run->path);
+		mor_w_pair_int(&w, "messages_to_plugin", (int64_t)to_plugin);
+		mor_w_pair_int(&w, "messages_to_host", (int64_t)to_host);
+		mor_w_pair_bool(&w, "complete", !run->scribe.failed);
+		mor_w_end(&w);
+	} else if (console->verbose) {
+		mor_buf_printf(&text, "record: %llu messages to the plugin, %llu from it, in %s",
+			       (unsigned long long)to_plugin, (unsigned long long)to_host, run->path);
+	} else {
+		return;
+	}
+	mor_note_slice(console, mor_buf_view(&text));
+}
+
+/* ---- the run ---- */
+
+/* A host may start the plugin several times, and each time is a file of its own. */
+static char *expand_path(const char *path)
+{
+	const char *mark = strstr(path, "%p");
+
+	return mark ? mor_text_format("%.*s%d%s", (int)(mark - path), path, (int)getpid(), mark + 2) :
+		      mor_strdup(path);
+}
+
+static int check_args(struct mor_cli *cli, mortise_error *err)
+{
+	const struct record_args *args = cli->args;
+
+	if (cli->words.count)
+		return mor_fail(err, MORTISE_EINVAL, "record takes one PLUGIN; \"%s\" is one word too many",
+				cli->words.item[0]);
+	if (!args->output)
+		return mor_fail(err, MORTISE_EINVAL, "name the file to write: -o FILE");
+	if (args->dialect && !mor_runner_dialect_exists(args->dialect))
+		return mor_runner_dialect_unknown(args->dialect, err);
+	return 0;
+}
+
+/* The file comes first: a plugin that has been started would see the failure. */
+static int start_recording(struct recording *run, const char *path, const char *const *argv, mortise_error *err)
+{
+	const struct record_args *args = run->cli->args;
+	struct mor_scribe_options opt = { .dialect = args->dialect,
+					  .framing = mor_framing_by_name(args->framing),
+					  .limit = args->limit,
+					  .secrets = args->secret.item,
+					  .keep = args->keep.item };
+	int fd, r;
+
+	run->path = expand_path(args->output);
+	if (!run->path)
+		return mor_fail_memory(err);
+	fd = mor_scribe_create(run->path, args->force, err);
+	if (fd < 0)
+		return fd;
+	r = mor_relay_start(path, argv, true, &run->plugin, err);
+	if (r < 0) {
+		mor_fd_close(&fd);
+		unlink(run->path);
+		return r;
+	}
+	if (!opt.dialect)
+		opt.dialect = run->plugin.dialect;
+	if (opt.framing < 0)
+		opt.framing = run->plugin.framing;
+	mor_scribe_open(&run->scribe, fd, &opt);
+	return 0;
+}
+
+static int finish_recording(struct recording *run, mortise_error *err)
+{
+	int status = carry_recording(run);
+
+	if (status >= 0)
+		mor_scribe_exit(&run->scribe, status);
+	mor_scribe_flush(&run->scribe);
+	tell_failure(run);
+	report_recording(run);
+	mor_scribe_close(&run->scribe);
+	for (int i = 0; i < 3; i++)
+		mor_relay_lane_fini(&run->lane[i]);
+	if (status < 0)
+		mor_fail(err, status, "the plugin was killed: %s",
+			 status == MORTISE_ENOMEM ? mortise_status_text(status) : "poll() failed");
+	return status;
+}
+
+static int record_run(struct mor_cli *cli)
+{
+	struct recording run = { .cli = cli, .plugin = { .in = -1, .out = -1, .err = -1 } };
+	const char *const *argv = NULL;
+	const char *path = NULL;
+	mortise_error err = { 0 };
+	int r = mor_cli_target(cli, &path, &argv, &err);
+
+	if (r == 0)
+		r = check_args(cli, &err);
+	if (r == MORTISE_EINVAL)
+		return mor_report_usage(cli->console, &err);
+	if (r == 0)
+		r = start_recording(&run, path, argv, &err);
+	if (r == 0)
+		r = finish_recording(&run, &err);
+	mor_free(run.path);
+	return r < 0 ? mor_report_error(cli->console, &err) : mor_relay_end_as(r);
+}
+
+const struct mor_cli_command mor_cli_command_record = {
+	.name = "record",
+	.group = "Conversations:",
+	.summary = "write down what a host and a plugin say to each other",
+	.usage = "record -o FILE [OPTION…] PLUGIN\nrecord -o FILE [OPTION…] -- COMMAND [ARG…]",
+	.words = "plugin",
+	.description =
+		"Give a host this command line instead of the plugin's. Everything passes through here, "
+		"unchanged: stdin\n"
+		"to the plugin, its stdout and stderr, closed ends, signals, the exit status. What passes is "
+		"written to\n"
+		"FILE as it goes, as a .talk file: a text that people can read and 'mortise replay' can play. "
+		"Values of\n"
+		"members that are called token, password, api_key and the like are left out (mortise-record(1) "
+		"has the list).",
+	.examples = "mortise call echo x=1 -- mortise record -o echo.talk -- examples/echo-plugin.py\n"
+		    "mortise record -o 'session-%p.talk' --secret pin -- ./my-plugin\n"
+		    "mortise replay echo.talk examples/echo-plugin.py",
+	.options = groups,
+	.args_size = sizeof(struct record_args),
+	.common = FIELD(common),
+	.run = record_run,
+};
