@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plugins/lookout: a G-Assist plugin from the specification alone, doing its work."""
+"""plugins/lookout: a G-Assist plugin with the Node package, doing its work."""
 import json
 import os
 import shutil
@@ -36,6 +36,12 @@ class Lookout(Case):
         )
         self.assertEqual(told["warnings"], [])
 
+    def test_manifest_is_what_the_plugin_declares(self):
+        made = subprocess.run(
+            [LOOKOUT / "plugin.mjs", "--manifest"], capture_output=True, env=self.env, timeout=LIMIT, check=True
+        )
+        self.assertEqual(json.loads(made.stdout), json.loads((LOOKOUT / "manifest.json").read_text()))
+
     def test_executable(self):
         """As its manifest says: other hosts start it by its name."""
         hello = json.dumps(
@@ -47,7 +53,7 @@ class Lookout(Case):
             }
         ).encode()
         done = subprocess.run(
-            [LOOKOUT / "plugin.js"],
+            [LOOKOUT / "plugin.mjs"],
             input=struct.pack(">I", len(hello)) + hello,
             capture_output=True,
             env=self.env,
@@ -55,7 +61,7 @@ class Lookout(Case):
             check=True,
         )
         self.assertEqual(json.loads(done.stdout[4:])["result"]["name"], "lookout")
-        self.assertTrue(os.access(ROOT / "plugins" / "lookout" / "plugin.js", os.X_OK))
+        self.assertTrue(os.access(ROOT / "plugins" / "lookout" / "plugin.mjs", os.X_OK))
 
     def test_overview(self):
         out = self.run_function("overview")
@@ -93,7 +99,8 @@ class Lookout(Case):
     def test_wrong_arguments(self):
         for args, text in (
             ((f"path={self.dir / 'nowhere'}",), "no such directory"),
-            (("top=x",), "top must be a positive number"),
+            (("top=x",), 'top: an integer is expected, not "x"'),
+            (("top=0",), "top: at least 1 is expected, not 0"),
         ):
             done = self.run_mortise("call", "--json", LOOKOUT, "disk", *args)
             self.assertEqual((done.code, done.json["rpc_code"]), (1, -32602))
@@ -138,7 +145,7 @@ class Lookout(Case):
         if done.code == 125:
             self.skipTest(done.err)
         self.assertEqual(done.code, 0, done.err)
-        self.assertIn("plugin.js", done.out)
+        self.assertIn("machine.mjs", done.out)
 
 
 if __name__ == "__main__":

@@ -63,10 +63,8 @@ function checked(field, value) {
   if (field.enum && !field.enum.includes(value)) throw expected(field, value);
   if (field.type === "integer" && !Number.isSafeInteger(value))
     throw wrong(field.name, `${value} is beyond 2^53, where JavaScript has no exact integers`);
-  if (field.minimum !== undefined && value < field.minimum)
-    throw wrong(field.name, `at least ${field.minimum}`);
-  if (field.maximum !== undefined && value > field.maximum)
-    throw wrong(field.name, `at most ${field.maximum}`);
+  if (value < field.minimum) throw wrong(field.name, `at least ${field.minimum} is expected, not ${value}`);
+  if (value > field.maximum) throw wrong(field.name, `at most ${field.maximum} is expected, not ${value}`);
   return value;
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-'use strict';
 // What takes the space below a directory.
-const fs = require('node:fs/promises');
-const os = require('node:os');
-const path = require('node:path');
-const { bar, bytes, count, percent, printable, table } = require('./text.js');
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { PluginError } from "tenon";
+import { bar, bytes, percent, printable, table } from "./text.mjs";
 
 const SAY_EVERY_MS = 2000; // progress, while a long walk lasts
 
 function resolve(given) {
-  const text = String(given ?? '~').trim() || '~';
-  const at_home = text === '~' || text.startsWith('~/');
+  const text = given.trim() || "~";
+  const at_home = text === "~" || text.startsWith("~/");
   return path.resolve(os.homedir(), at_home ? path.join(os.homedir(), text.slice(1)) : text);
 }
 
@@ -33,7 +33,7 @@ class Largest {
  * Adds up a tree: space that is really taken (blocks), on one file system, a file with several names once.
  * `seen` is told of every directory and file when its size is known. Returns { size, files, refused }.
  */
-async function walk(top, seen, progress) {
+async function walk(top, seen, progress, signal) {
   const total = { size: 0, files: 0, refused: 0 };
   const links = new Set();
   const root = await fs.lstat(top);
@@ -49,6 +49,7 @@ async function walk(top, seen, progress) {
       return 0;
     }
     for (const entry of entries) {
+      signal.throwIfAborted();
       const file = path.join(dir, entry.name);
       let stat;
       try {
@@ -81,34 +82,44 @@ async function walk(top, seen, progress) {
 }
 
 function list(title, items, whole, top) {
-  if (!items.length) return '';
-  const rows = items.map((item) => [bytes(item.size), percent(item.size, whole), bar(item.size, whole),
-    printable(path.relative(top, item.file))]);
+  if (!items.length) return "";
+  const rows = items.map((item) => [
+    bytes(item.size),
+    percent(item.size, whole),
+    bar(item.size, whole),
+    printable(path.relative(top, item.file)),
+  ]);
   return `\n${title}:\n${table(rows, [0, 1])}\n`;
 }
 
-async function must_be_directory(place, say) {
+const refuse = (place, why) => new PluginError(-32602, `path: ${printable(place)}: ${why}`);
+
+/** The directory that a path names, or an error of the user's making. */
+async function directory(given) {
+  const place = resolve(given);
   const stat = await fs.stat(place).catch((error) => {
-    const why = error.code === 'ENOENT' ? 'no such directory' : error.message;
-    say.refuse(`${printable(place)}: ${why}`);
+    throw refuse(place, error.code === "ENOENT" ? "no such directory" : error.message);
   });
-  if (!stat.isDirectory()) say.refuse(`${printable(place)} is no directory`);
+  if (!stat.isDirectory()) throw refuse(place, "not a directory");
+  return place;
 }
 
-async function disk(given, say) {
-  const top = resolve(given.path);
-  const limit = count(given.top, 10, 1000, say, 'top');
+async function disk({ path: given, top: limit }, call) {
+  const top = await directory(given);
   const directories = new Largest(limit);
   const files = new Largest(limit);
 
-  await must_be_directory(top, say);
-  say.stream(`Looking through ${printable(top)} …\n`);
-  const total = await walk(top, (item) => (item.directory ? directories : files).offer(item),
-    (so_far) => say.stream(`… ${so_far.files} entries, ${bytes(so_far.size)} so far\n`));
-  say.stream(list('Largest directories (with all below them)', directories.items, total.size, top));
-  say.stream(list('Largest files', files.items, total.size, top));
-  const refused = total.refused ? `; ${total.refused} directories could not be read` : '';
+  call.stream(`Looking through ${printable(top)} …\n`);
+  const total = await walk(
+    top,
+    (item) => (item.directory ? directories : files).offer(item),
+    (so_far) => call.stream(`… ${so_far.files} entries, ${bytes(so_far.size)} so far\n`),
+    call.signal,
+  );
+  call.stream(list("Largest directories (with all below them)", directories.items, total.size, top));
+  call.stream(list("Largest files", files.items, total.size, top));
+  const refused = total.refused ? `; ${total.refused} directories could not be read` : "";
   return `\n${bytes(total.size)} in ${total.files} entries${refused}.\n`;
 }
 
-module.exports = { disk, must_be_directory, resolve, walk };
+export { directory, disk, walk };
