@@ -10,14 +10,17 @@
  *		tenon_vname_of(a, unit->inputs[0], "", &file);
  *		return tenon_fact(a, &file, "/kythe/node/kind", "file", 4);
  *	}
+ *	static const tenon_analysis analyses[] = { { "/kythe/index/demo", analyze }, { 0 } };
  *	int main(void)
  *	{
- *		return tenon_analyze(&(tenon_analyzer_options){ .name = "demo", .analyze = analyze });
+ *		return tenon_run(&(tenon_plugin){ .name = "demo", .analyses = analyses });
  *	}
  *
+ * tenon_analyze() does the same without a plugin around it.
+ *
  * Rules that hold for every function:
- *   - One analysis at a time, on the thread that called tenon_analyze(). The process is in the unit's working
- *     directory while `analyze` runs.
+ *   - One analysis at a time, on the thread that called tenon_run() or tenon_analyze(). The process is in the
+ *     unit's working directory while `analyze` runs.
  *   - What the library returns is valid until `analyze` returns. Arguments are borrowed during the call.
  *   - int results are 0, or negative if nothing was done. A failed write or a lost driver is reported once, at
  *     the end: you need not check the result of each entry.
@@ -50,11 +53,19 @@ typedef struct tenon_unit {
 	const char *entry_context, *output_key; /* "" if the record has none */
 	const char *details;                    /* JSON text, an array; "[]" if there are none */
 	size_t input_count, argument_count;
+	const char *type; /* of the analysis; "" if the driver does not say it */
 } tenon_unit;
 
 /* 0: the analysis is complete, and `done` is sent. Anything else: it failed, and the process ends without
  * `done`. Then the driver counts it as failed and may try again in a new process. */
 typedef int tenon_analyze_fn(tenon_analyzer *analyzer, const tenon_unit *unit, void *arg);
+
+/* A row of a plugin's `.analyses`. If there are several and the driver does not say which type a unit is of,
+ * the first one gets it. `arg` is the plugin's. */
+typedef struct tenon_analysis {
+	const char *type; /* "/kythe/index/c++"; NULL ends the table */
+	tenon_analyze_fn *fn;
+} tenon_analysis;
 
 typedef struct tenon_analyzer_options {
 	const char *name;         /* messages on stderr begin with it */
@@ -83,6 +94,9 @@ TENON_API int tenon_fact(tenon_analyzer *analyzer, const tenon_vname *source, co
 			 const void *value, size_t len);
 TENON_API int tenon_fact_text(tenon_analyzer *analyzer, const tenon_vname *source, const char *name,
 			      const char *value);
+/* `format` as in printf(). */
+TENON_API int tenon_fact_format(tenon_analyzer *analyzer, const tenon_vname *source, const char *name,
+				const char *format, ...) __attribute__((format(printf, 4, 5)));
 TENON_API int tenon_edge(tenon_analyzer *analyzer, const tenon_vname *source, const char *kind,
 			 const tenon_vname *target);
 TENON_API uint64_t tenon_entries(const tenon_analyzer *analyzer); /* emitted in this analysis */

@@ -80,7 +80,9 @@ static int receive(tenon_analyzer *a, struct mor_slice *ret)
 			return -EBADMSG; /* a corrupt frame: we must exit */
 		if (at_eof)
 			return 0;
-		n = tenon_read_some(a->in, &a->input);
+		do
+			n = tn_read_some(a->in, &a->input);
+		while (n == -EINTR);
 		if (n < 0)
 			return (int)n;
 		at_eof = n == 0;
@@ -397,7 +399,7 @@ static int begin_analysis(tenon_analyzer *a, const tenon_unit *unit)
 {
 	a->entry_count = 0;
 	a->output_errno = 0;
-	mor_buf_reset(&a->entries, TENON_ENTRIES_KEPT);
+	mor_buf_reset(&a->entries, TN_ENTRIES_KEPT);
 	a->output = open(unit->output, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (a->output < 0)
 		return complain(a, "%s: %s", unit->output, strerror(errno)), -errno;
@@ -410,7 +412,7 @@ static int begin_analysis(tenon_analyzer *a, const tenon_unit *unit)
 
 static int end_analysis(tenon_analyzer *a, const tenon_unit *unit)
 {
-	tenon_flush_entries(a);
+	tn_flush_entries(a);
 	if (close(a->output) < 0 && !a->output_errno)
 		a->output_errno = errno;
 	a->output = -1;
@@ -463,6 +465,7 @@ static int analyze_reply(tenon_analyzer *a, const struct mor_value *reply)
 		unit.entry_context = mor_json_text(mor_json_get(reply, "entryContext"), "");
 		unit.output_key = mor_json_text(mor_json_get(reply, "outputKey"), "");
 		unit.details = details.data;
+		unit.type = mor_json_text(mor_json_get(reply, "type"), "");
 		r = analyze_unit(a, &unit);
 	}
 	for (char **item = environment; item && *item; item++)
@@ -518,7 +521,7 @@ static int run(tenon_analyzer *a)
 int tenon_analyze(const tenon_analyzer_options *options)
 {
 	tenon_analyzer a = { .opt = options, .in = -1, .out = -1, .output = -1 };
-	int r = 1, moved = tenon_private_wire(&a.in, &a.out);
+	int r = 1, moved = tn_private_wire(&a.in, &a.out);
 
 	mor_deframer_init(&a.deframer, MOR_FRAMING_DECIMAL, MESSAGE_LIMIT, MOR_DEFRAME_STRICT);
 	if (moved < 0)

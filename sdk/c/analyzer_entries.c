@@ -4,11 +4,13 @@
  * are collected in memory and written in large pieces.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "analyzer_inside.h"
 #include "private_wire.h"
 
+#include "base/alloc.h"
 #include "base/fd.h"
 
 #define OUTPUT_STEP ((size_t)1 << 20)
@@ -72,13 +74,13 @@ static void put_vname(struct mor_buf *out, unsigned number, const struct mor_sli
 		put_field(out, i + 1, part[i].ptr, part[i].len);
 }
 
-void tenon_flush_entries(tenon_analyzer *a)
+void tn_flush_entries(tenon_analyzer *a)
 {
 	if (!a->output_errno && mor_buf_failed(&a->entries))
 		a->output_errno = ENOMEM;
 	if (!a->output_errno)
 		a->output_errno = -mor_fd_write_all(a->output, a->entries.data, a->entries.len);
-	mor_buf_reset(&a->entries, TENON_ENTRIES_KEPT);
+	mor_buf_reset(&a->entries, TN_ENTRIES_KEPT);
 }
 
 static int put_entry(tenon_analyzer *a, const tenon_vname *source, struct mor_slice kind,
@@ -105,7 +107,7 @@ static int put_entry(tenon_analyzer *a, const tenon_vname *source, struct mor_sl
 	put_field(&a->entries, 5, value.ptr, value.len);
 	a->entry_count++;
 	if (a->entries.len >= OUTPUT_STEP || mor_buf_failed(&a->entries))
-		tenon_flush_entries(a);
+		tn_flush_entries(a);
 	return a->output_errno ? -a->output_errno : 0;
 }
 
@@ -117,6 +119,19 @@ int tenon_fact(tenon_analyzer *a, const tenon_vname *source, const char *name, c
 int tenon_fact_text(tenon_analyzer *a, const tenon_vname *source, const char *name, const char *value)
 {
 	return tenon_fact(a, source, name, value, strlen(value));
+}
+
+int tenon_fact_format(tenon_analyzer *a, const tenon_vname *source, const char *name, const char *format, ...)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
+	va_list args;
+
+	va_start(args, format);
+	mor_buf_vprintf(&value, format, args);
+	va_end(args);
+	if (mor_buf_failed(&value))
+		return -ENOMEM;
+	return tenon_fact(a, source, name, value.len ? value.data : "", value.len);
 }
 
 int tenon_edge(tenon_analyzer *a, const tenon_vname *source, const char *kind, const tenon_vname *target)

@@ -35,9 +35,11 @@ struct tenon_analyzer {
 	uint64_t entry_count;
 };
 
+/* tenon_run() of a plugin that speaks kythe. */
+int tn_run_analyses(const tenon_plugin *plugin);
 /* What is left of the entries into the output; a failure stays in output_errno. */
-void tenon_flush_entries(tenon_analyzer *a);
+void tn_flush_entries(tenon_analyzer *a);
 /* What a buffer of entries may hold on to between analyses. */
-#define TENON_ENTRIES_KEPT ((size_t)2 << 20)
+#define TN_ENTRIES_KEPT ((size_t)2 << 20)
 
 #endif

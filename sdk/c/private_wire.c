@@ -40,12 +40,12 @@ static int move(int *ret_in, int *ret_out)
 	return open_null(STDIN_FILENO);
 }
 
-int tenon_private_wire(int *ret_in, int *ret_out)
+int tn_private_wire(int *ret_in, int *ret_out)
 {
 	return move(ret_in, ret_out) < 0 ? -errno : 0;
 }
 
-ssize_t tenon_read_some(int fd, struct mor_buf *input)
+ssize_t tn_read_some(int fd, struct mor_buf *input)
 {
 	if (mor_buf_reserve(input, READ_STEP) < 0)
 		return -ENOMEM;
@@ -56,9 +56,9 @@ ssize_t tenon_read_some(int fd, struct mor_buf *input)
 			input->len += (size_t)n;
 			return n;
 		}
-		if (errno == EAGAIN)
-			poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
-		else if (errno != EINTR)
+		if (errno != EAGAIN)
+			return -errno;
+		if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1) < 0)
 			return -errno;
 	}
 }

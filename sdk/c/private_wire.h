@@ -10,8 +10,8 @@
 
 /* Private numbers, close-on-exec: no child of a plugin inherits the wire. fd 1 becomes stderr, fd 0
  * /dev/null. 0 or -errno. */
-int tenon_private_wire(int *ret_in, int *ret_out);
-/* Appends what there is, at most one step. Bytes read, 0 at the end, -errno. */
-ssize_t tenon_read_some(int fd, struct mor_buf *input);
+int tn_private_wire(int *ret_in, int *ret_out);
+/* Appends what there is, at most one step. Bytes read, 0 at the end, -errno; -EINTR after a signal. */
+ssize_t tn_read_some(int fd, struct mor_buf *input);
 
 #endif

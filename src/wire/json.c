@@ -232,6 +232,11 @@ const struct mor_value *mor_json_at(const struct mor_value *value, const char *p
 	return value_of(yyjson_ptr_get(val_of(value), pointer));
 }
 
+const struct mor_value *mor_json_item(const struct mor_value *array, size_t index)
+{
+	return value_of(yyjson_arr_get(val_of(array), index));
+}
+
 size_t mor_json_size(const struct mor_value *value)
 {
 	return yyjson_is_ctn(val_of(value)) ? yyjson_get_len(val_of(value)) : 0;

@@ -58,6 +58,8 @@ const struct mor_value *mor_json_get(const struct mor_value *object, const char 
 const struct mor_value *mor_json_get_slice(const struct mor_value *object, struct mor_slice name);
 /* By JSON pointer ("/a/b/0"); "" is the value itself. */
 const struct mor_value *mor_json_at(const struct mor_value *value, const char *pointer);
+/* Element of an array; NULL behind its end, or if value is no array. */
+const struct mor_value *mor_json_item(const struct mor_value *array, size_t index);
 size_t mor_json_size(const struct mor_value *value); /* members or elements; 0 for scalars */
 
 /* Iteration over arrays (name is absent) and objects:

@@ -123,7 +123,7 @@ class Wire(ElfText):
         line = b'{"jsonrpc":"2.0","id":1,"method":"plugin.health"}\n'
         done = subprocess.run([str(BINARY)], input=line, stdout=write_end)
         os.close(write_end)
-        self.assertEqual(done.returncode, 1)  # and not killed by SIGPIPE
+        self.assertEqual(done.returncode, 0)  # quietly: nobody is left to be told
 
     def test_without_stderr(self):
         line = '{"jsonrpc":"2.0","id":1,"method":"plugin.shutdown"}'
