@@ -7,6 +7,7 @@ answered may differ by language (SAYS)."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -33,17 +34,36 @@ def c(example, where):
     return [program]
 
 
-LANGUAGES = {".mjs": node, ".c": c}
+def python(example, where):
+    shutil.copytree(ROOT / "sdk/python/tenon", where / "tenon", ignore=shutil.ignore_patterns("__pycache__"))
+    copy = where / example.name
+    copy.write_bytes(example.read_bytes())
+    copy.chmod(0o755)
+    return ["/usr/bin/python3", "-B", copy]
+
+
+LANGUAGES = {".mjs": node, ".c": c, ".py": python}
 
 # Words for `mortise call` or `run`, and what must be in the output.
 SAYS = {
     "c/plain": (["mean", "numbers:=[1,2,6]"], '{"mean":3.0}'),
     "c/ayiou": ("/r 2 Ada Lovelace", "Ada Lovelace rolls: "),
     "c/gassist": (["guess", "most=1"], "I think of a number from 1 to 1."),
-    "c/yams": ("1\n00:00:01,000 --> 00:00:02,000\nHello.\n2\n00:00:03,000 --> 4\nBye.\n", ".srt", "Hello.\nBye."),
+    "c/yams": (
+        "1\n00:00:01,000 --> 00:00:02,000\nHello.\n2\n00:00:03,000 --> 4\nBye.\n",
+        ".srt",
+        "Hello.\nBye.",
+    ),
     "c/sunscreen": (["scaffold:note", "buy tea"], "noted in NOTES.md"),
     "c/sunscreen-json": (["app:list"], "programs"),
     "c/kythe": ("int one;\n", "/example/bytes"),
+    "python/plain": (["factors", "n=60"], "[2,2,3,5]"),
+    "python/yams": ("<style>p {}</style><p>Hello <b>there</b>, you</p>", ".html", "Hello there , you"),
+    "python/ayiou": ("/vote green tea", "You voted for green tea"),
+    "python/gassist": (["guess", "limit=1"], "A number from 1 to 1?"),
+    "python/sunscreen": (["scaffold:event", "Swap", "amount"], "added the event Swap"),
+    "python/sunscreen-json": (["app:size"], "2 lines in 1 files"),
+    "python/kythe": ("int two(void)\n{\n\treturn 2;\n}\n", "line 4"),
     "node/plain": (["count", "text=to be or not to be"], '"words":6,"different":4'),
     "node/ayiou": ("/buy oat milk", "On the list: oat milk"),
     "node/gassist": (["checksum", "path=/dev/null"], "e3b0c44298fc1c149afbf4c8996fb924"),

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import sys
 
-from .errors import INVALID_PARAMS, PluginError, wrong
+from .errors import wrong
 from .wire import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-    Check = Callable[[Any, str], Any]
+    Signature = Tuple[List[str], List[str], List[str], Dict[str, Any], Dict[str, Any], bool, bool]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 NAMES = {
@@ -227,8 +227,9 @@ class Function:
     def __init__(self, fn: Callable[..., Any], name: str = "", given: Sequence[str] = ("call",)) -> None:
         self.fn = fn
         self.name = name or getattr(fn, "__name__", "") or type(fn).__name__
-        names, required, defaults, hints, self.rest, self.extra = _signature(fn)
+        names, only, required, defaults, hints, self.rest, self.extra = _signature(fn)
         self.given = [n for n in names if n in given]
+        self._order = [n for n in names if n not in only]
         names = [n for n in names if n not in given]
         self.description, notes = read_docstring(getattr(fn, "__doc__", None), names)
         self.fields: List[Field] = []
@@ -239,6 +240,7 @@ class Function:
             field.nullable = field.nullable or field.default is None
             field.description = notes.get(n, field.description)
             self.fields.append(field)
+        self.positions = [f for f in self.fields if f.name not in only]  # the others have names alone
         self.wants_call = "call" in self.given
         self.kind = _kind(fn)
         # For bind(): the name, the only class whose values need no look, and the field.
@@ -269,34 +271,35 @@ class Function:
         if params is None:
             return {}
         if type(params) is not list:
-            raise PluginError(
-                INVALID_PARAMS, "params: an object or an array is expected, not %s" % show(params)
-            )
-        if len(params) > len(self.fields):
-            raise PluginError(
-                INVALID_PARAMS, "params: at most %d are expected, not %d" % (len(self.fields), len(params))
-            )
-        return {field.name: value for field, value in zip(self.fields, params)}
+            raise wrong("params", "an object or an array is expected, not %s" % show(params))
+        if len(params) > len(self.positions):
+            raise wrong("params", "at most %d are expected, not %d" % (len(self.positions), len(params)))
+        return {field.name: value for field, value in zip(self.positions, params)}
 
-    def bind_words(self, words: Sequence[str], flags: Dict[str, Any]) -> Tuple[List[Any], Dict[str, Any]]:
-        """The arguments of a call that somebody typed: words by position, the others by name."""
-        words, out, more = list(words), {}, []
+    def bind_words(
+        self, words: Sequence[str], flags: Dict[str, Any], given: Dict[str, Any]
+    ) -> Tuple[List[Any], Dict[str, Any]]:
+        """The arguments of a call that somebody typed: words by position, the others by name, and what the
+        library fills in."""
+        out: Dict[str, Any] = {}
+        count = len(self.positions)
         flags = {name.replace("-", "_"): value for name, value in flags.items()}
-        if len(words) > len(self.fields):
-            if not self.rest:
-                raise wrong("args", "at most %d are expected, not %d" % (len(self.fields), len(words)))
-            more = words[len(self.fields) :]
-        for i, field in enumerate(self.fields):
-            if i < len(words):
-                out[field.name] = field.from_text(words[i], field.name)
-            elif field.name in flags:
+        if len(words) > count and not self.rest:
+            raise wrong("args", "at most %d are expected, not %d" % (count, len(words)))
+        for field, word in zip(self.positions, words):
+            out[field.name] = field.from_text(word, field.name)
+        for field in self.fields:
+            if field.name in out:
+                continue
+            if field.name in flags:
                 out[field.name] = field.from_text(flags[field.name], field.name)
             elif field.required:
                 raise wrong(field.name, "is missing")
         if self.extra:
             out.update((name, value) for name, value in flags.items() if name not in out)
-        if more:  # before *rest all others must be positions, too
-            return [out.pop(field.name) for field in self.fields] + list(more), out
+        out.update((name, given[name]) for name in self.given)
+        if len(words) > count:  # before *rest all others must be positions, too
+            return [out.pop(name) for name in self._order] + list(words[count:]), out
         return [], out
 
     def schema(self) -> Dict[str, Any]:
@@ -322,8 +325,8 @@ def _kind(fn: Any) -> str:
     return "generator" if flags & 0x20 else "coroutine" if flags & 0x80 else ""
 
 
-def _signature(fn: Any) -> Tuple[List[str], List[str], Dict[str, Any], Dict[str, Any], bool, bool]:
-    """Names, the required ones, defaults, hints, whether it takes *rest and **extra."""
+def _signature(fn: Any) -> Signature:
+    """Names, those without a position, the required ones, defaults, hints, whether it takes *rest, **extra."""
     plain = getattr(fn, "__func__", fn)
     code = getattr(plain, "__code__", None)
     if code is None or hasattr(fn, "__wrapped__"):
@@ -339,7 +342,8 @@ def _signature(fn: Any) -> Tuple[List[str], List[str], Dict[str, Any], Dict[str,
         names = names[1:]
     required = [name for name in names if name not in defaults]
     hints = {name: _hint(hint, plain) for name, hint in (plain.__annotations__ or {}).items()}
-    return names, required, defaults, hints, bool(code.co_flags & 4), bool(code.co_flags & 8)
+    rest, extra = bool(code.co_flags & 4), bool(code.co_flags & 8)
+    return names, names[len(names) - only :], required, defaults, hints, rest, extra
 
 
 def _hint(hint: Any, fn: Any) -> Any:
@@ -352,10 +356,14 @@ def _hint(hint: Any, fn: Any) -> Any:
         return MISSING
 
 
-def _inspected(fn: Any) -> Tuple[List[str], List[str], Dict[str, Any], Dict[str, Any], bool, bool]:
+def _inspected(fn: Any) -> Signature:
     import inspect
 
-    names, required, defaults, hints = [], [], {}, {}
+    names: List[str] = []
+    only: List[str] = []
+    required: List[str] = []
+    defaults: Dict[str, Any] = {}
+    hints: Dict[str, Any] = {}
     rest = extra = False
     for name, parameter in inspect.signature(fn).parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -364,10 +372,12 @@ def _inspected(fn: Any) -> Tuple[List[str], List[str], Dict[str, Any], Dict[str,
             extra = True
         else:
             names.append(name)
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                only.append(name)
             if parameter.default is parameter.empty:
                 required.append(name)
             else:
                 defaults[name] = parameter.default
             if parameter.annotation is not parameter.empty:
                 hints[name] = _hint(parameter.annotation, inspect.unwrap(fn))
-    return names, required, defaults, hints, rest, extra
+    return names, only, required, defaults, hints, rest, extra

@@ -221,8 +221,8 @@ class Plugin:
         framing: Optional[str] = dialect.framing
         if dialect.detects_framing:
             framing = framing_of(first) if first else None
-            while framing is None:
-                framing = framing_of(wire.first()) or ("lines" if wire.ended else None)
+            while framing is None and not wire.ended:
+                framing = framing_of(wire.first())
         wire.use(framing or dialect.framing)
         session = Session(self, dialect, wire)
         session.hire_guard()

@@ -164,20 +164,20 @@ class Ayiou(Dialect):
         found = self.find(call, message)
         if found is None:
             return self.reply_of(Reply(None, handled=False, block=False))
-        function, given = found
+        function, found_in = found
         call.method = function.name
-        words, arguments = self.arguments(function, given)
-        for name in function.given:
-            arguments[name] = call if name == "call" else message
+        words, arguments = self.arguments(function, found_in, {"call": call, "message": message})
         return self.reply(call, function, self.session.invoke(call, function, arguments, words))
 
     @staticmethod
-    def arguments(function: Function, given: Dict[str, Any]) -> Tuple[List[Any], Dict[str, Any]]:
-        if "" not in given:
-            return function.bind_words([], given)
-        fields = function.fields
+    def arguments(
+        function: Function, found: Dict[str, Any], given: Dict[str, Any]
+    ) -> Tuple[List[Any], Dict[str, Any]]:
+        if "" not in found:
+            return function.bind_words([], found, given)
+        fields = function.positions
         last = len(fields) if fields and fields[-1].kind in ("string", "any") and not function.rest else 0
-        return function.bind_words(split_words(given[""], last), {})
+        return function.bind_words(split_words(found[""], last), {}, given)
 
     def reply(self, call: Call, function: Function, result: Any) -> Any:
         if isinstance(result, Asked):

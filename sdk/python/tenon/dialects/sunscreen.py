@@ -66,9 +66,7 @@ class Sunscreen(Dialect):
         if not self.session.started:
             self.session.start(self.session.config, call)
         call.method = function.name
-        positions, arguments = function.bind_words(words, call.flags)
-        if function.wants_call:
-            arguments["call"] = call
+        positions, arguments = function.bind_words(words, call.flags, {"call": call})
         return self.done(call, self.session.invoke(call, function, arguments, positions))
 
     def hook(self, call: Call) -> Any:
