@@ -55,7 +55,7 @@ class Call:
     keep_session = False
     source: Any = None
     options: Dict[str, Any] = {}
-    conversation: Any = None
+    success = True  # gassist: whether `complete` says so
     _pieces: Optional[List[str]] = None
 
     def __init__(

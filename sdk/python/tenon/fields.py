@@ -302,6 +302,13 @@ class Function:
             return [out.pop(name) for name in self._order] + list(words[count:]), out
         return [], out
 
+    def unchecked(self) -> Function:
+        """The same without types: whatever comes is passed on."""
+        for field in self.fields:
+            field.kind, field.choices, field.items = "any", None, None
+        self._plan = [(field.name, MISSING, field) for field in self.fields]
+        return self
+
     def schema(self) -> Dict[str, Any]:
         """`properties` and `required` of the tool."""
         return {

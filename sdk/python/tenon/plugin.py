@@ -9,7 +9,10 @@ from .fields import Function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar, Union
+    from typing import Any, Callable, Dict, List, Optional, Sequence, Type, TypeVar, Union
+
+    from .dialect import Dialect
+    from .serve import Session
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,7 +91,9 @@ class Plugin:
         self.encoding = "protobuf"
         self.starts: Optional[Function] = None
         self.stops: Optional[Function] = None
-        self.inputs: Optional[Function] = None
+        self.inputs: Optional[Function] = None  # gassist: input that no conversation waits for
+        self.speaks: Optional[Type[Dialect]] = None  # a dialect made for this plugin
+        self.session: Optional[Session] = None
 
     # ---- declarations
 
@@ -216,7 +221,7 @@ class Plugin:
         while name is None:
             first = wire.first()
             name = guess(first, wire.ended)
-        dialect = dialect_class(name)
+        dialect = self.speaks or dialect_class(name)
         wire.limit = dialect.limit
         framing: Optional[str] = dialect.framing
         if dialect.detects_framing:
@@ -224,7 +229,7 @@ class Plugin:
             while framing is None and not wire.ended:
                 framing = framing_of(wire.first())
         wire.use(framing or dialect.framing)
-        session = Session(self, dialect, wire)
+        self.session = session = Session(self, dialect, wire)
         session.hire_guard()
         try:
             session.catch_signals()

@@ -208,7 +208,7 @@ class Inside(Host):
     def __init__(self, plugin: Plugin, dialect: str) -> None:
         super().__init__(dialect)
         self._wire = _Memory()
-        self.session = Session(plugin, dialect_class(dialect), self._wire)
+        self.session = plugin.session = Session(plugin, plugin.speaks or dialect_class(dialect), self._wire)
 
     def _put(self, body: bytes) -> None:
         self.session.message(body)

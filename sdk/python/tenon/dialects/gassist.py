@@ -114,7 +114,7 @@ class Gassist(Dialect):
             self.conversation, result, keep = (result.generator, call), result.question, True
         result = text_of(result)
         data = encode("" if result is None else result)
-        members = b'"success":true,"data":%s,"keep_session":%s' % (data, encode(keep))
+        members = b'"success":%s,"data":%s,"keep_session":%s' % (encode(call.success), data, encode(keep))
         self.note(call, "complete", members)
 
     def error(self, call: Call, problem: PluginError) -> None:
