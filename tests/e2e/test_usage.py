@@ -36,6 +36,7 @@ JSON = {
     "session": ["list"],
     "talk": ["fmt", "/nonexistent"],
     "record": ["--force", "-o", "x.talk", "--", ECHO],
+    "check": ["--only", "plain.method", "--", ECHO],
 }
 
 

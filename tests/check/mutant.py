@@ -1,0 +1,393 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""A plugin that keeps to its protocol, and can break it in one way for each check of `mortise check`.
+
+mutant.py DIALECT [CHECK]: plain, yams, ayiou, gassist or sunscreen; CHECK as in "framing.split". Without CHECK
+it is a good plugin. The faults of all dialects are in the class Server, those of one dialect in its own class.
+"""
+import base64
+import json
+import os
+import select
+import signal
+import struct
+import sys
+
+MARK = 11  # the id of a request that some faults wait for, so that they happen once
+
+
+class Failure(Exception):
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.error = {"code": code, "message": message}
+
+
+def wants(condition, message="bad params"):
+    if not condition:
+        raise Failure(-32602, message)
+
+
+class Server:
+    """Reads and answers. `fault` is the name of the check that it makes fail."""
+
+    methods = {}
+    known_note = ""
+
+    def __init__(self, fault):
+        self.fault = fault
+        self.buffer = b""
+        self.count = 0
+        self.last_id = 0
+
+    # ---- framing ----
+
+    def enframe(self, body):
+        return body + b"\n"
+
+    def cut(self, data):
+        """The first message of data and the rest; None: it is not whole yet."""
+        line, end, rest = data.partition(b"\n")
+        return (line, rest) if end else None
+
+    def write(self, message):
+        self.write_raw(self.enframe(json.dumps(message, ensure_ascii=False).encode()))
+
+    def write_raw(self, data):
+        while data:
+            data = data[os.write(1, data) :]
+
+    def read(self):
+        """Whole messages as they come, one list for each read()."""
+        while True:
+            chunk = os.read(0, 1 << 16)
+            if not chunk:
+                return
+            if self.fault == "framing.split" and self.cut(self.buffer + chunk) is None and len(chunk) < 60000:
+                continue  # as if one read() were one message
+            if self.fault == "stop.answers-first" and select.select([0], [], [], 0.03)[0]:
+                poll = select.poll()
+                poll.register(0)
+                if any(event & select.POLLHUP for _, event in poll.poll(0)) and not poll_in(0):
+                    sys.exit(0)
+            self.buffer += chunk
+            bodies = []
+            while (found := self.cut(self.buffer)) is not None:
+                bodies.append(found[0])
+                self.buffer = found[1]
+            yield bodies
+
+    # ---- life ----
+
+    def run(self):
+        self.begin()
+        for bodies in self.read():
+            if self.fault == "framing.joined" and any(b'"id":12,' in body for body in bodies):
+                bodies = bodies[:1]
+            if self.fault == "load.pipeline" and len(bodies) > 2:
+                bodies = bodies[:2]
+            for body in bodies:
+                self.take(body)
+        self.end()
+
+    def begin(self):
+        if self.fault == "stop.term":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if self.fault == "start.silent" and not select.select([0], [], [], 0.2)[0]:
+            self.write({"jsonrpc": "2.0", "id": 4711, "result": None})
+        if self.fault == "stdout.clean":
+            self.write_raw(b"loading the model\n")
+        if self.fault == "stderr.small":
+            os.write(2, b"debug: nothing is wrong here\n" * 3000)
+        if self.fault == "stderr.text":
+            os.write(2, b"\xff\xfe\n")
+
+    def end(self):
+        if self.fault == "stdout.whole":
+            self.write_raw(self.enframe(b'{"jsonrpc":"2.0","method":"log"}')[:-2])
+        if self.fault in ("stop.eof", "shutdown.exit"):
+            signal.pause()
+        if self.fault == "stop.status":
+            os._exit(3)
+
+    # ---- messages ----
+
+    def loses(self, body):
+        """Faults of plugins that search in the text instead of parsing it."""
+        fault = self.fault
+        return (
+            (fault == "framing.large" and len(body) > 500000)
+            or (fault == "framing.unicode" and not body.isascii())
+            or (fault == "framing.spaces" and b'" :' in body)
+            or (fault == "framing.order" and body.startswith(b'{"method"'))
+            or (fault == "framing.crlf" and body.endswith(b"\r"))
+        )
+
+    def take(self, body):
+        if self.loses(body):
+            return
+        if not body.strip():
+            if self.fault == "framing.blank":
+                sys.exit("an empty line")
+            return
+        try:
+            message = json.loads(body)
+        except ValueError as why:
+            if self.fault == "request.not-json":
+                sys.exit(f"json: {why}")
+            if self.fault != "request.not-json-code":
+                self.fail(None, -32700, "Parse error")
+            return
+        if isinstance(message, list):
+            self.take_batch(message)
+        else:
+            self.take_message(message)
+
+    def fail(self, ident, code, text):
+        self.write({"jsonrpc": "2.0", "id": ident, "error": {"code": code, "message": text}})
+
+    def take_batch(self, batch):
+        if not batch:
+            if self.fault != "batch.empty":
+                self.fail(None, -32600, "Invalid Request")
+            return
+        if self.fault == "batch.answers" and "id" in batch[0]:
+            return
+        replies = [self.reply(m) for m in batch if "id" in m]
+        if self.fault == "batch.notes" and not replies:
+            self.fail(None, -32601, "Method not found")
+        if replies:
+            self.write(replies)
+
+    def ignores(self, message):
+        """Requests that a faulty plugin does not answer."""
+        fault, ident = self.fault, message.get("id")
+        self.count += 1
+        jumped = isinstance(ident, int) and 0 < ident < self.last_id
+        self.last_id = ident if isinstance(ident, int) else self.last_id
+        return (
+            (fault == "request.extra" and "mortise" in message)
+            or (fault == "request.no-method" and "method" not in message)
+            or (fault == "request.method-type" and isinstance(message.get("method"), int))
+            or (fault == "request.positions" and isinstance(message.get("params"), list))
+            or (fault == "ids.large" and ident == 2147483647)
+            or (fault == "ids.jump" and jumped)
+            or (fault == "ids.zero" and ident == 0)
+            or (fault == "ids.string" and isinstance(ident, str))
+            or (fault == "ids.digits" and ident == 36028797018963969)
+            or (fault == "load.repeat" and self.count > 30)
+            or self.ignores_own(message)
+        )
+
+    def ignores_own(self, _):
+        return False
+
+    def take_message(self, message):
+        if self.ignores(message):
+            return
+        method = message.get("method")
+        if "id" not in message:
+            known = isinstance(method, str) and method == self.known_note
+            if self.fault == "note.unknown" and not known:
+                self.fail(None, -32601, "Method not found")
+            elif self.fault == "note.known" and known:
+                self.write({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no id"}})
+            else:
+                self.take_note(message)
+            return
+        reply = self.reply(message)
+        if reply is not None:
+            self.spoil(message, reply)
+
+    def take_note(self, message):
+        pass
+
+    def reply(self, message):
+        ident, method = message.get("id"), message.get("method")
+        reply = {"jsonrpc": "2.0", "id": ident}
+        try:
+            if not isinstance(method, str):
+                raise Failure(-32600, "Invalid Request")
+            if method not in self.methods:
+                if self.fault == "method.unknown":
+                    return {**reply, "result": None}
+                raise Failure(-32601, "Method not found")
+            return {**reply, "result": self.methods[method](self, message.get("params") or {})}
+        except Failure as failure:
+            return {**reply, "error": failure.error}
+
+    def spoil(self, message, reply):
+        """Faults of the answer itself, which happen once."""
+        fault = self.fault
+        if fault == "error.object" and message.get("id") == 27:
+            reply["error"] = "Method not found"
+        if message.get("id") != MARK:
+            self.write(reply)
+            return
+        if fault == "json.version":
+            del reply["jsonrpc"]
+        if fault in ("response.one", "response.null"):
+            other = "error" if "result" in reply else "result"
+            reply[other] = {"code": 1, "message": "both"} if fault == "response.one" else None
+        self.write(reply)
+        if fault == "ids.once":
+            self.write(reply)
+        if fault == "ids.echo":
+            self.write({"jsonrpc": "2.0", "id": str(MARK), "result": None})
+        if fault == "json.valid":
+            self.write_raw(self.enframe(b'{"jsonrpc":"2.0","method":"x","params":{"x":NaN,}}'))
+        if fault == "json.message":
+            self.write({"jsonrpc": "2.0", "answer": 42})
+        if fault == "plugin.asks":
+            self.write({"jsonrpc": "2.0", "id": 1, "method": "host.version"})
+        if fault == "notes.params":
+            self.write({"jsonrpc": "2.0", "method": "log", "params": {"level": 7}})
+
+
+def poll_in(fd):
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return any(event & select.POLLIN and not event & select.POLLHUP for _, event in poll.poll(0))
+
+
+class Plain(Server):
+    methods = {"echo": lambda self, params: params}
+
+    def ignores_own(self, message):
+        return self.fault == "call.named" and message.get("method") == "echo"
+
+
+class Yams(Server):
+    known_note = "plugin.health"
+
+    def handshake(self, params):
+        told = {
+            "name": "mutant",
+            "version": "1.0.0",
+            "description": "Keeps to its protocol",
+            "interfaces": ["content_extractor_v1"],
+            "capabilities": {"content_extraction": {"formats": ["text/plain"], "extensions": [".txt"]}},
+        }
+        fault = self.fault
+        if fault == "handshake.answer":
+            return [told]
+        if fault == "handshake.letter":
+            told["interfaces"] = "content_extractor_v1"
+        if fault == "handshake.name":
+            told["name"] = "mu tant"
+        if fault == "handshake.version":
+            told["version"] = "1.0"
+        if fault == "handshake.interfaces":
+            told["interfaces"] = [{"id": "content_extractor_v1", "version": 1}]
+        if fault == "handshake.formats":
+            told["capabilities"] = {"content_extraction": {}}
+        if fault == "handshake.twice" and self.count > 2:
+            raise Failure(-32600, "again?")
+        if fault == "start.again":
+            told["version"] = f"1.0.{os.getpid()}"
+        return told
+
+    def init(self, params):
+        wants(isinstance(params, dict))
+        config = params.get("config", {})
+        fault = self.fault
+        if fault == "init.answer" and config == {} and self.count == 2:
+            raise Failure(-32000, "no configuration")
+        if fault == "init.flat":
+            wants("mortise_check" not in params)
+        if fault == "init.absent":
+            wants(params)
+        if fault == "init.twice" and self.count > 2:
+            raise Failure(-32600, "again?")
+        if fault != "init.bad-config":
+            wants(isinstance(config, dict))
+        return {"status": "ready" if fault == "init.letter" else "initialized"}
+
+    def health(self, params):
+        if self.fault == "health.answer":
+            return {"healthy": True}
+        return {"status": "degraded" if self.fault == "health.good" else "ok"}
+
+    def supports(self, params):
+        wants(isinstance(params, dict))
+        if self.fault != "supports.nothing":
+            wants("mime_type" in params or "extension" in params)
+        elf = params.get("extension") == ".elf"
+        if (self.fault == "supports.answer" and elf) or (self.fault == "supports.unknown" and not elf):
+            return {"supported": "perhaps"}
+        return {"supported": params.get("mime_type") == "text/plain", "confidence": 1.0}
+
+    def extract(self, params):
+        fault = self.fault
+        if fault != "extract.no-source":
+            wants(isinstance(params, dict) and isinstance(params.get("source"), dict))
+        source = params.get("source", {})
+        if fault == "extract.options":
+            if "mime_type" in params.get("options", {}):
+                sys.exit("an option that nobody knows")
+        try:
+            if source.get("type") == "path":
+                with open(source["path"], "rb") as file:
+                    data = file.read()
+            elif source.get("type") == "bytes" and fault == "extract.bad-data":
+                data = base64.b64decode(source["data"])
+            elif source.get("type") == "bytes" and fault == "extract.no-data":
+                data = base64.b64decode(source.get("data", ""), validate=True)
+            elif source.get("type") == "bytes":
+                wants("data" in source)
+                data = base64.b64decode(source["data"], validate=True)
+            else:
+                wants(fault in ("extract.source-type", "extract.no-source"))
+                data = b""
+        except ValueError:
+            raise Failure(-32602, "data is not base64") from None
+        except OSError as why:
+            if fault != "extract.missing-file":
+                return {"success": False, "content": None, "error": str(why)}
+            data = b""
+        if fault == "extract.result":
+            return {"success": True, "content": 7}
+        return {"success": True, "content": data.decode("utf-8", "replace")}
+
+    def shutdown(self, params):
+        return {"status": "bye"} if self.fault == "shutdown.null" else None
+
+    methods = {
+        "handshake.manifest": handshake,
+        "plugin.init": init,
+        "plugin.health": health,
+        "extractor.supports": supports,
+        "extractor.extract": extract,
+        "plugin.shutdown": shutdown,
+        "echo": lambda self, params: params,
+    }
+
+    def ignores_own(self, message):
+        method, fault = message.get("method"), self.fault
+        return (
+            (fault == "shutdown.answer" and method == "plugin.shutdown")
+            or (fault == "handshake.params" and method == "handshake.manifest" and "params" in message)
+            or (fault == "health.early" and method == "plugin.health" and self.count == 2)
+            or (
+                fault == "extract.bytes"
+                and method == "extractor.extract"
+                and "options" not in message["params"]
+            )
+            or (fault == "call.named" and method == "echo")
+        )
+
+    def take_message(self, message):
+        if self.fault == "method.case" and isinstance(message.get("method"), str):
+            lower = {name.lower(): name for name in self.methods}
+            message["method"] = lower.get(message["method"].lower(), message["method"])
+        super().take_message(message)
+
+
+DIALECTS = {"plain": Plain, "yams": Yams}
+
+
+def main():
+    DIALECTS[sys.argv[1]](sys.argv[2] if len(sys.argv) > 2 else "").run()
+
+
+if __name__ == "__main__":
+    main()

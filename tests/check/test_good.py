@@ -1,0 +1,39 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Good plugins have neither failures nor warnings: the reference plugins and the examples."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["MORTISE_BUILD"])
+
+
+def findings(*words):
+    done = subprocess.run(
+        [BUILD / "mortise", "check", "--json", *words], capture_output=True, text=True, check=False, timeout=250
+    )
+    if not done.stdout:
+        return [done.stderr]
+    rows = json.loads(done.stdout)["checks"]
+    return [f"{row['id']}: {row['why']}" for row in rows if row["result"] in ("fail", "warn")]
+
+
+class Good(unittest.TestCase):
+    maxDiff = None
+
+    def good(self, *words):
+        self.assertEqual(findings(*map(str, words)), [])
+
+    def test_elf_text(self):
+        self.good(BUILD / "plugins/elf-text")
+
+    def test_echo(self):
+        self.good(ROOT / "examples/echo-plugin.py")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_mutants.py DIALECT [CHECK...]: every check of `mortise check` fails for the plugin that is made for it,
+and for no other reason. A check without a mutant is a fault of this test.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.dont_write_bytecode = True
+import rows  # noqa: E402
+
+MORTISE = pathlib.Path(os.environ["MORTISE_BUILD"]) / "mortise"
+PYTHON = ["/usr/bin/python3", "-I", "-S"]
+YAMS = {
+    "name": "mutant",
+    "version": "1.0.0",
+    "interfaces": ["content_extractor_v1"],
+    "capabilities": {"content_extraction": {"formats": ["text/plain"], "extensions": [".txt"]}},
+}
+
+
+def mortise(*words):
+    done = subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=250)
+    return done.returncode, done.stdout, done.stderr
+
+
+def checks(dialect):
+    return [row["id"] for row in json.loads(mortise("check", "--list", "--json", "-d", dialect)[1])["checks"]]
+
+
+def command(dialect, fault):
+    return [*PYTHON, str(HERE / "mutant.py"), dialect, fault]
+
+
+def yams(fault, place):
+    manifest = {**YAMS, "entry": {"cmd": command("yams", fault)}}
+    if fault == "manifest.name":
+        manifest["name"] = "other"
+    if fault == "manifest.version":
+        manifest["version"] = "2.0.0"
+    if fault == "manifest.interfaces":
+        manifest["interfaces"] = ["content_extractor_v1", "graph_store_v1"]
+    if fault == "manifest.warnings":
+        (place / "sunscreen-plugin.json").write_text("{}", encoding="utf-8")
+    (place / "yams-plugin.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return [str(place)]
+
+
+def target(dialect, fault, place):
+    if dialect == "yams":
+        return yams(fault, place)
+    return ["-d", dialect, "--", *command(dialect, fault)]
+
+
+def run(dialect, fault):
+    with tempfile.TemporaryDirectory() as place:
+        words = [
+            "check",
+            "--json",
+            "--timeout",
+            "1s",
+            "--call=echo",
+            *target(dialect, fault, pathlib.Path(place)),
+        ]
+        code, out, err = mortise(*words)
+    assert out, f"{dialect} {fault}: exit {code}: {err}"
+    return {row["id"]: row for row in json.loads(out)["checks"]}
+
+
+def bad(results):
+    return sorted(ident for ident, row in results.items() if row["result"] in ("fail", "warn"))
+
+
+def allowed(dialect, name):
+    together = rows.TOGETHER.get(f"{dialect}.{name}", []) + rows.TOGETHER.get(name, [])
+    return {f"{dialect}.{other}" for other in together}
+
+
+def judge(dialect, ident):
+    name = ident.removeprefix(dialect + ".")
+    results = run(dialect, name)
+    found = bad(results)
+    faults = []
+    if ident not in found:
+        faults.append(f"does not fail, but is {results[ident]['result']} ({results[ident]['why']})")
+    more = set(found) - allowed(dialect, name) - {ident}
+    faults += [f"{other} fails too: {results[other]['why']}" for other in sorted(more)]
+    return faults
+
+
+def main():
+    failed = 0
+    for dialect in sys.argv[1:2]:
+        good = run(dialect, "")
+        for ident in bad(good):
+            failed += 1
+            print(f"{dialect}: the good plugin: {ident}: {good[ident]['why']}")
+        for ident, row in good.items():
+            if row["result"] == "not_observed":
+                failed += 1
+                print(f"{dialect}: the good plugin: {ident} is not observed: {row['why']}")
+        for ident in checks(dialect):
+            if sys.argv[2:] and ident.removeprefix(dialect + ".") not in sys.argv[2:]:
+                continue
+            for fault in judge(dialect, ident):
+                failed += 1
+                print(f"{ident}: {fault}", flush=True)
+    print(f"{failed} faults")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
