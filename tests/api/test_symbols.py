@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_symbols.py LIBRARY HEADER: the library exports what the header declares, and nothing else."""
+"""test_symbols.py LIBRARY HEADER…: the library exports what its headers declare, and nothing else."""
 import re
 import subprocess
 import sys
 
-library, header = sys.argv[1:]
-with open(header, encoding="utf-8") as file:
-    declared = set(re.findall(r"^MORTISE_API [^;(]*?(\w+)\(", file.read(), re.M))
+library, *headers = sys.argv[1:]
+declared = set()
+for header in headers:
+    with open(header, encoding="utf-8") as file:
+        declared |= set(re.findall(r"^(?:MORTISE|TENON)_API [^;(]*?(\w+)\(", file.read(), re.M))
 listing = subprocess.run(
     ["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True
 ).stdout

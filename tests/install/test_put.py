@@ -14,7 +14,8 @@ from installed import BUILD, NOBODY, ROOT, contents, dev, install
 TOOL = ROOT / "tools/install"
 EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-jail
     include/mortise/mortise.h include/tenon/tenon.h LIB/libmortise.so LIB/libmortise.so.0 LIB/libmortise.a
-    LIB/libtenon.a LIB/pkgconfig/mortise.pc LIB/pkgconfig/mortise-static.pc LIB/pkgconfig/tenon.pc
+    LIB/libtenon.a LIB/libtenon.so LIB/libtenon.so.0 LIB/pkgconfig/mortise.pc LIB/pkgconfig/mortise-static.pc
+    LIB/pkgconfig/tenon.pc LIB/pkgconfig/tenon-shared.pc include/tenon/analyzer.h include/tenon/testing.h
     LIB/mortise/plugins/lookout/manifest.json
     share/man/man1/mortise.1 share/man/man1/mortise-call.1 share/bash-completion/completions/mortise
     share/zsh/site-functions/_mortise share/fish/vendor_completions.d/mortise.fish

@@ -198,7 +198,7 @@ class Embedder(Tree):
         self.assertNotIn("yyjson", shown)
 
     def test_yyjson_is_nobodys_business(self):
-        for package in ("mortise", "mortise-static", "tenon"):
+        for package in ("mortise", "mortise-static", "tenon", "tenon-shared"):
             for words in (["--libs", "--cflags"], ["--static", "--libs"], ["--print-requires-private"]):
                 self.assertNotIn("yyjson", " ".join(self.pkg_config(*words, package)))
 
@@ -233,6 +233,16 @@ class Embedder(Tree):
             program = self.compile(source, self.dir / f"plugin {user}", *flags, user=user)
             out = self.ok(self.mortise, "call", "greet", "name=you", "--", program, user=user)
             self.assertEqual(out, '{"text":"hello","to":"you"}\n')
+
+    def test_the_example_with_either_library(self):
+        source = self.prefix / "share/doc/mortise/examples/plugins/c/plain.c"
+        rpath = "-Wl,-rpath," + self.pkg_config("--variable=libdir", "tenon")[0]
+        for package, more, shared in (("tenon", [], False), ("tenon-shared", [rpath], True)):
+            flags = self.pkg_config("--cflags", "--libs", package)
+            program = self.compile(source, self.dir / f"mean {package}", *flags, *more)
+            self.assertEqual("libtenon.so.0" in self.ok("readelf", "-d", program), shared)
+            out = self.ok(self.mortise, "call", "mean", "numbers:=[1,2,6]", "--", program)
+            self.assertEqual(out, '{"mean":3.0}\n')
 
 
 IN_USR_LOCAL = r"""set -eu
