@@ -16,7 +16,7 @@ from support import BUILD, Case, LIMIT, ROOT
 BLOCK = re.compile(r"(?m)^(?:`(?P<name>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.S)
 VARIES = re.compile(r"\b[0-9a-f]{40}\b|0x[0-9a-f]+")  # of the machine's own /bin/true
 SOURCE_PLUGIN = re.compile(
-    r"(?<!build/)(?<![\w/])(?:\./)?plugins/(?:elf-text|kythe-clang|lookout|remind|yellowstone-indexer)\b"
+    r"(?<!build/)(?<![\w/])(?:\./)?plugins/(?:elf-text|kythe-clang|lookout|remind|sysinfo|yellowstone-indexer)\b"
 )
 
 
