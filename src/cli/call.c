@@ -11,6 +11,7 @@
 #include "console/args.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "console/warned.h"
 #include "runner/runner.h"
 #include "session/session.h"
 
@@ -155,6 +156,7 @@ static void print_result(struct call_command *run, struct mor_slice result, bool
 	mor_w_pair_raw(&w, "result", result);
 	mor_w_pair(&w, "plugin", plugin_name(run));
 	mor_w_pair_int(&w, "time_ms", mor_clock_ms() - run->begun_ms);
+	mor_warned_write(run->cli->console, &w);
 	mor_w_end(&w);
 	if (run->args->pages || more)
 		mor_out_json_line(run->cli->console, mor_buf_view(&json));

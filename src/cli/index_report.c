@@ -11,6 +11,7 @@
 #include "cli/index.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "console/warned.h"
 
 #define MESSAGES_LIMIT ((size_t)16 << 20) /* in the report; --log has all of them */
 
@@ -169,6 +170,7 @@ static void report_json(struct mor_index *x, bool ok)
 		mor_w_pair(&w, "error", failure->text);
 		mor_w_pair(&w, "kind", mortise_status_kind(failure->code));
 	}
+	mor_warned_write(x->cli->console, &w);
 	mor_w_end(&w);
 	/* The result itself may go to stdout. Then the report goes to stderr. */
 	if (x->args->output && strcmp(x->args->output, "-") != 0)

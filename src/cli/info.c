@@ -11,6 +11,7 @@
 #include "cli/info.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "console/warned.h"
 #include "runner/runner.h"
 #include "runner/show.h"
 #include "wire/json.h"
@@ -245,6 +246,18 @@ static void write_health(struct mor_writer *w, const struct mor_info_health *hea
 	mor_w_end(w);
 }
 
+/* Those of its files, then what was found while it ran. */
+static void write_warnings(struct info_command *run, struct mor_writer *w, const struct mor_value *of_files)
+{
+	struct mor_json_iter it = mor_json_iter(of_files);
+
+	mor_w_array(w);
+	while (mor_json_next(&it))
+		mor_w_value(w, it.value);
+	mor_warned_write_items(run->cli->console, w);
+	mor_w_end(w);
+}
+
 /* The library's description, with the health that we have just asked for. */
 static void show_json(struct info_command *run, const struct mor_value *describe)
 {
@@ -257,6 +270,8 @@ static void show_json(struct info_command *run, const struct mor_value *describe
 		mor_w_key_slice(&w, it.name);
 		if (mor_slice_is(it.name, "health") && (run->health.result || run->health.error))
 			write_health(&w, &run->health);
+		else if (mor_slice_is(it.name, "warnings"))
+			write_warnings(run, &w, it.value);
 		else
 			mor_w_value(&w, it.value);
 	}

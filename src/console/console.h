@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/outfile.h"
 #include "base/slice.h"
+#include "base/textlist.h"
 #include "console/progress.h"
 #include "wire/json.h"
 
@@ -25,6 +26,7 @@ struct mor_console {
 	uint64_t told[32]; /* hashes of warnings already shown; new ones replace the oldest */
 	size_t told_count;
 	char late[496]; /* a violation after the last answer, which no call has reported; "": none */
+	struct mor_text_list warned; /* warned.h */
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;
 	int out_errno;           /* why writing to it failed, or 0 */

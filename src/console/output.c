@@ -148,6 +148,7 @@ bool mor_out_broken(const struct mor_console *console)
 int mor_out_finish(struct mor_console *console, int exit_code)
 {
 	mor_out_flush(console);
+	mor_text_list_free_texts(&console->warned);
 	if (!console->out_errno)
 		return exit_code;
 	/* SIGPIPE is ignored so that plugins can still be stopped politely. The shell expects the exit code

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "console/report.h"
 #include "console/reword.h"
+#include "console/warned.h"
 
 #define METHOD_NOT_FOUND (-32601)
 
@@ -108,6 +109,11 @@ static void append_data(struct mor_buf *out, const struct mor_report *report)
 static const struct mor_rewording typed[] = {
 	{ "(timeout_ms of the call sets", "", "(--timeout sets", "" },
 	{ "; timeouts.", " changes it)", "; --timeout ", "=DURATION changes it)" },
+	{ "(plugin.framing=", "", "(--framing ", "" },
+	{ "plugin.dialect=", "", "-d ", "" },
+	{ "(plugin.dialect, plugin.framing)", "", "(--dialect, --framing)", "" },
+	{ "(plugin.dialect)", "", "(--dialect)", "" },
+	{ "(plugin.framing)", "", "(--framing)", "" },
 };
 
 static void append_error(struct mor_buf *out, const mortise_error *error)
@@ -206,6 +212,7 @@ int mor_report_fail(struct mor_console *console, const struct mor_report *given)
 		mor_w_object(&w);
 		mor_w_pair_bool(&w, "ok", false);
 		mor_report_members(&w, report);
+		mor_warned_write(console, &w);
 		mor_w_end(&w);
 		mor_out_json(console, mor_buf_view(&json));
 	}

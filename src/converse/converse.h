@@ -51,6 +51,7 @@ int mor_converse_run(struct mor_console *console, const struct mor_converse_args
 
 /* One plugin of the command line. */
 struct mor_converse_guest {
+	int cause; /* why its last process ended, as a status; 0: not known */
 	struct mor_converse *chat;
 	struct mor_converse_turn turn; /* the plugin, and how it was typed */
 	struct mor_doc *about; /* describe, after the greeting; NULL: it did not start and is left out */

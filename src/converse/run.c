@@ -29,11 +29,16 @@ static void on_event(const mortise_event *event, void *arg)
 
 	if (event->type == MORTISE_EVENT_SESSION)
 		guest->in_session = event->count > 0;
+	if (event->type == MORTISE_EVENT_STATE && event->code)
+		guest->cause = event->code;
 	/* the failure of its request has reported it */
 	told = told && strcmp(event->text, guest->turn.failure.text) != 0;
 	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
-	if (!told && event->type != MORTISE_EVENT_VIOLATION && !mor_show_prints(chat->console, event))
+	if (!told && event->type != MORTISE_EVENT_VIOLATION && !mor_show_prints(chat->console, event)) {
+		if (chat->console->json) /* nothing is printed, but it may be a finding */
+			mor_show_event(event, chat->console);
 		return;
+	}
 	mor_converse_lines_make_room(chat->lines);
 	mor_show_event(event, chat->console);
 	if (told && !chat->console->verbose)
@@ -126,7 +131,7 @@ static int explain_start(struct mor_converse_guest *guest, const struct mor_valu
 {
 	if (mortise_plugin_state(guest->turn.plugin) == MORTISE_FAILED)
 		return mortise_call_start(guest->turn.plugin, "input", (mortise_json){ 0 }, NULL, NULL, err);
-	return mor_fail(err, MORTISE_ECRASHED, "%s",
+	return mor_fail(err, guest->cause ? guest->cause : MORTISE_ECRASHED, "%s",
 			mor_json_text(mor_json_get(about, "last_error"), "it did not start"));
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "console/warned.h"
 
 /* ---- for people ---- */
 
@@ -92,6 +93,7 @@ static void print_json(struct mor_converse_turn *turn, const struct mor_value *d
 		mor_w_pair_bool(&w, "keep_session", turn->keep);
 		mor_w_pair(&w, "plugin", mortise_plugin_name(turn->plugin));
 		mor_w_pair_int(&w, "time_ms", mor_clock_ms() - turn->begun_ms);
+		mor_warned_write(turn->runner->console, &w);
 	}
 	mor_w_end(&w);
 	mor_out_json_line(turn->runner->console, mor_buf_view(&json));

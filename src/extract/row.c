@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/report.h"
+#include "console/warned.h"
 #include "extract/extract.h"
 
 /* ---- success ---- */
@@ -37,6 +38,7 @@ static void json_row(struct mor_extract_job *job, const mortise_reply *reply, co
 	pair_or_null(&w, "metadata", mor_json_get(result, "metadata"));
 	pair_or_null(&w, "stats", mor_json_get(result, "stats"));
 	mor_w_pair_int(&w, "time_ms", mor_clock_ms() - job->begun_ms);
+	mor_warned_write(job->extract->console, &w);
 	mor_w_end(&w);
 	mor_buf_byte(&job->row, '\n');
 }
@@ -138,6 +140,7 @@ static void failed_row(struct mor_extract_job *job, const struct mor_report *rep
 	mor_w_pair(&w, "file", job->path);
 	mor_w_pair_bool(&w, "ok", false);
 	mor_report_members(&w, report);
+	mor_warned_write(job->extract->console, &w);
 	mor_w_end(&w);
 	mor_buf_byte(&job->row, '\n');
 	mor_out(job->extract->console, mor_buf_view(&job->row));

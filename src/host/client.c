@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "host/call.h"
 #include "host/client.h"
+#include "host/diagnosis.h"
 #include "host/embedder.h"
 #include "host/ladder.h"
 #include "host/link.h"
@@ -50,15 +51,18 @@ static void on_silence(struct mor_timer *timer)
 	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
 	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
 	mortise_error error;
-	char limit[32], who[MOR_WHO_SETS_SIZE], heard[MOR_HEARD_SIZE];
+	char limit[32], who[MOR_WHO_SETS_SIZE];
+	struct mor_diagnosis why;
 
 	MOR_HOLD(plugin);
 	if (plugin->state != MORTISE_GREETING)
 		return;
 	plugin->counters.timeouts++;
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no \"%s\" within %s of its start (%s)%s", plugin->peer.name,
-		 row->name, mor_format_ms(ms, limit), mor_who_sets_timeout(plugin, row, row->name, false, who),
-		 mor_heard_instead(plugin, NULL, heard));
+	mor_diagnosis_silence(plugin, NULL, &why);
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no \"%s\" within %s of its start%s%s%s%s", plugin->peer.name,
+		 row->name, mor_format_ms(ms, limit), why.certain ? "" : " (",
+		 why.certain ? "" : mor_who_sets_timeout(plugin, row, row->name, false, who),
+		 why.certain ? "" : ")", why.text);
 	mor_supervise_refused(plugin, &(struct mor_verdict){ .status = error.code, .error = &error }, true);
 }
 

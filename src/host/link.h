@@ -19,6 +19,7 @@
 
 #include "base/slice.h"
 #include "loop/loop.h"
+#include "proc/doing.h"
 #include "proc/proc.h"
 #include "wire/envelope.h"
 #include "wire/framing.h"
@@ -51,6 +52,15 @@ enum mor_fault {
 	MOR_FAULT_TRUNCATED   /* stdout ended inside a frame                                              */
 };
 
+/* What can be seen of a silent plugin from outside. */
+struct mor_link_look {
+	uint64_t unread;         /* bytes in its stdin that it has not taken */
+	struct mor_slice rest;   /* what it has written since its last whole message; until the next event */
+	const char *last_stderr; /* the telling line; the same */
+	struct mor_doing doing;
+	bool paused; /* we do not read its stdout */
+};
+
 struct mor_link_events {
 	void (*on_started)(void *arg, int pid);
 	void (*on_message)(void *arg, const struct mor_message *message);
@@ -81,6 +91,8 @@ struct mor_link_ops {
 	void (*order)(struct mor_link *link, enum mor_order order);
 	/* Bytes of what was written that the plugin has not taken out of the pipe yet. NULL: not known. */
 	uint64_t (*unread)(struct mor_link *link);
+	/* Looks at it, for the text of a failure. NULL: there is nothing to see. */
+	void (*look)(struct mor_link *link, struct mor_link_look *ret);
 	/* The process has ended, and on_end will come. NULL: not known. */
 	bool (*is_over)(struct mor_link *link);
 	/* As mor_proc_set_view(); NULL: this kind of link has no file system to show. */

@@ -320,6 +320,8 @@ static void receive_note(mortise_plugin *plugin, const struct mor_message *messa
 	struct note note = { plugin, row, message, NULL, row ? mor_outcome_of(row) : &mor_outcome_none };
 	enum mor_role role = row ? row->role : MOR_ROLE_NOTE;
 
+	if (!row || *row->name == '*')
+		mor_heard_odd_method(plugin, message->method);
 	if (!mor_client_admits(plugin, row, message, NULL))
 		return;
 	if (role == MOR_ROLE_FINISH) {

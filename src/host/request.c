@@ -381,6 +381,8 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
 
+	if (!row || *row->name == '*')
+		mor_heard_odd_method(plugin, message->method);
 	if (plugin->life.rung >= MOR_RUNG_INPUT) {
 		mor_receive_drop(plugin, "a request that cannot be answered: its stdin is closed", message->id);
 		return;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "host/call.h"
 #include "host/call_table.h"
+#include "host/diagnosis.h"
 #include "host/embedder.h"
 #include "host/greet.h"
 #include "host/health.h"
@@ -306,23 +307,27 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 {
 	const mortise_plugin *plugin = call->plugin;
 	int64_t took = mor_loop_now_ms(plugin->host->loop) - call->sent_ms;
-	char more[MOR_HEARD_SIZE], who[MOR_WHO_SETS_SIZE];
+	char who[MOR_WHO_SETS_SIZE], limit[MOR_WHO_SETS_SIZE + 3] = "";
+	struct mor_diagnosis why;
 
-	mor_heard_instead(plugin, call, more);
+	mor_diagnosis_silence(plugin, call, &why);
+	/* What sets the limit helps only somebody who would wait. */
+	if (!why.certain)
+		snprintf(limit, sizeof(limit), " (%s)", who_sets(call, who));
 	if (owes_ack(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s",
-			 plugin->peer.name, call->name, ms, more);
+			 plugin->peer.name, call->name, ms, why.text);
 	else if (total_ms(call) && took >= total_ms(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s",
 			 plugin->peer.name, call->name, total_ms(call),
 			 total_ms(call) == plugin->keep.total_ms ?
-				 " (limits.session gives it longer; 0: no limit)" :
+				 " (limits.session sets the limit; 0: no limit)" :
 				 "",
-			 more);
+			 why.text);
 	else
-		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms (%s)%s", plugin->peer.name,
+		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms%s%s", plugin->peer.name,
 			 plugin->life.held.len ? "did not exit after it had answered" : "no reply to",
-			 call->name, ms, who_sets(call, who), more);
+			 call->name, ms, limit, why.text);
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
@@ -331,11 +336,11 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
 	const mortise_plugin *plugin = call->plugin;
-	char who[MOR_WHO_SETS_SIZE];
+	struct mor_diagnosis why;
 
 	mor_fail(error, MORTISE_ETIMEOUT,
-		 "%s: \"%s\" could not be written: the plugin has read nothing for %u ms (%s)",
-		 plugin->peer.name, call->name, ms, who_sets(call, who));
+		 "%s: \"%s\" could not be written: the plugin has read nothing for %u ms%s", plugin->peer.name,
+		 call->name, ms, mor_diagnosis_stall(plugin, &why));
 	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
@@ -363,12 +368,15 @@ static void queue_timed_out(mortise_call *call)
 	mortise_plugin *plugin = call->plugin;
 	bool started = call->state == MOR_CALL_WRITING;
 	bool kill = started && mor_timing_of(call->method)->late == MOR_LATE_KILL;
+	struct mor_diagnosis why = { .text = "" };
 	mortise_error error;
 
 	plugin->counters.timeouts++;
-	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s",
+	if (started)
+		mor_diagnosis_stall(plugin, &why);
+	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s%s",
 		 plugin->peer.name, call->name, call->queue_ms,
-		 started ? "does not read its input" : "is busy or not ready");
+		 started ? "does not read its input" : "is busy or not ready", why.text);
 	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
 			mor_call_keeps_slot(call));

@@ -365,6 +365,22 @@ static uint64_t stdio_unread(struct mor_link *link)
 	return s->proc && !s->in_closed && !s->intake.dead ? bytes_in(mor_proc_in(s->proc)) : 0;
 }
 
+static void stdio_look(struct mor_link *link, struct mor_link_look *ret)
+{
+	struct stdio_link *s = self(link);
+	const struct mor_buf *pending = &s->intake.pending;
+
+	*ret = (struct mor_link_look){ .last_stderr = "", .doing = { .fd = -1 } };
+	if (!s->proc || s->intake.dead)
+		return;
+	ret->unread = stdio_unread(link);
+	if (!s->intake.more && pending->len > s->intake.done)
+		ret->rest = (struct mor_slice){ pending->data + s->intake.done, pending->len - s->intake.done };
+	ret->paused = s->intake.paused;
+	ret->last_stderr = mor_proc_last_stderr(s->proc);
+	ret->doing = *mor_proc_doing(s->proc);
+}
+
 static bool stdio_is_over(struct mor_link *link)
 {
 	struct stdio_link *s = self(link);
@@ -548,6 +564,7 @@ static const struct mor_link_ops ops = {
 	.pause = stdio_pause,
 	.order = stdio_order,
 	.unread = stdio_unread,
+	.look = stdio_look,
 	.is_over = stdio_is_over,
 	.set_view = stdio_set_view,
 	.free = stdio_free,

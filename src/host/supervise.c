@@ -10,6 +10,7 @@
 #include "host/call.h"
 #include "host/client.h"
 #include "host/denial.h"
+#include "host/diagnosis.h"
 #include "host/embedder.h"
 #include "host/greet.h"
 #include "host/health.h"
@@ -121,7 +122,7 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 	bool asked =
 		plugin->state == MORTISE_DRAINING && mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
 	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
-	char last[MOR_HEARD_SIZE], cut[224] = "", work[80] = "", limits[160] = "";
+	char last[MOR_DIAGNOSIS_SIZE], cut[224] = "", work[80] = "", limits[160] = "";
 
 	if (describe_refusal(plugin, how, error))
 		return;
@@ -138,7 +139,8 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 	if (!asked)
 		describe_limits(plugin, how, limits, sizeof(limits));
 	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->peer.name,
-		 how->text, limits, asked ? ", as it was told to" : when, cut, mor_heard_last(plugin, last));
+		 how->text, limits, asked ? ", as it was told to" : when, cut,
+		 mor_diagnosis_last_words(plugin, last));
 }
 
 static enum mortise_state unless_client(const mortise_plugin *plugin, enum mortise_state after)
@@ -456,7 +458,7 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 static void on_broken_timer(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, broken_timer);
-	char last[MOR_HEARD_SIZE];
+	char last[MOR_DIAGNOSIS_SIZE];
 	mortise_error error;
 
 	MOR_HOLD(plugin);
@@ -464,7 +466,7 @@ static void on_broken_timer(struct mor_timer *timer)
 	if (plugin->life.link->ops->is_over && plugin->life.link->ops->is_over(plugin->life.link))
 		return;
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->peer.name,
-		 plugin->life.broken, mor_heard_last(plugin, last));
+		 plugin->life.broken, mor_diagnosis_last_words(plugin, last));
 	/* If clean ends are allowed, a closed stdout may be the beginning of one: the exit will show. */
 	if (plugin->restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {
 		mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });

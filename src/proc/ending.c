@@ -8,6 +8,17 @@
 #include "base/text.h"
 #include "proc/inside.h"
 
+static const char *shells_word(int signal)
+{
+	static const int deadly[] = { SIGILL,  SIGABRT, SIGBUS,  SIGFPE, SIGKILL,
+				      SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS };
+
+	for (size_t i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+		if (deadly[i] == signal)
+			return sigabbrev_np(signal);
+	return NULL;
+}
+
 void mor_exit_text(const struct mor_child_exit *how, char *out, size_t out_size)
 {
 	const char *name, *core = how->core ? " (core dumped)" : "";
@@ -17,7 +28,10 @@ void mor_exit_text(const struct mor_child_exit *how, char *out, size_t out_size)
 		return;
 	}
 	if (!how->by_signal) {
-		snprintf(out, out_size, "exited with status %d", how->status);
+		/* 128 + n; only for those that a program dies of: a program may mean its own 130 */
+		name = how->status > 128 && how->status < 160 ? shells_word(how->status - 128) : NULL;
+		snprintf(out, out_size, "exited with status %d%s%s%s", how->status,
+			 name ? " (a shell's word for SIG" : "", name ? name : "", name ? ")" : "");
 		return;
 	}
 	name = sigabbrev_np(how->status);

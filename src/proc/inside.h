@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "policy/plan.h"
+#include "proc/doing.h"
 #include "proc/proc.h"
 
 /* ---- how it ended (ending.c) ---- */
@@ -73,6 +74,8 @@ struct mor_proc {
 	char *program;          /* the path as we see it, until STARTED */
 	char scratch[64];       /* scratch directory that its guardian will remove; "": none */
 	int socket;
+	struct mor_doing doing; /* as it was at `doing_ms`; 0: never looked at */
+	int64_t doing_ms;
 	uint8_t level, rung; /* enum mor_level, enum mor_tree_rung                     */
 };
 

@@ -22,6 +22,9 @@
 #include "policy/policy.h"
 #include "proc/inside.h"
 
+#define LOOK_MS   100 /* what it is doing is not looked up again before */
+#define LOOK_COST 128 /* of a look, in steps of the loop: it may take two milliseconds */
+
 /* ---- pipes ---- */
 
 struct stdio {
@@ -254,6 +257,18 @@ bool mor_proc_is_over(const struct mor_proc *proc)
 
 	mor_fd_close(&pfd.fd);
 	return over;
+}
+
+const struct mor_doing *mor_proc_doing(struct mor_proc *proc)
+{
+	int64_t now = mor_loop_now_ms(proc->loop);
+
+	if (proc->doing_ms && now - proc->doing_ms < LOOK_MS)
+		return &proc->doing;
+	proc->doing_ms = now;
+	mor_doing_look(proc->pid, &proc->doing);
+	mor_loop_charge(proc->loop, LOOK_COST);
+	return &proc->doing;
 }
 
 int mor_proc_in(const struct mor_proc *proc)

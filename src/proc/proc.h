@@ -25,6 +25,7 @@
 #include "loop/loop.h"
 #include "program/resolve.h"
 
+struct mor_doing;
 struct mor_proc;
 struct mor_record;
 
@@ -57,7 +58,7 @@ struct mor_proc_events {
 };
 
 #define MOR_STDERR_LINE 4096       /* a longer line arrives in pieces                               */
-#define MOR_STDERR_RING (4 * 1024) /* kept for error texts: the last lines                          */
+#define MOR_STDERR_RING (8 * 1024) /* kept for error texts: the last lines                          */
 
 /* Starts it. The interpreter is resolved first: `.py` -> /usr/bin/python3 -u (or the Python that its first
  * line names by its full path, as in a venv), `.js` `.mjs` `.cjs` -> node. The failure's text tells apart: a
@@ -74,6 +75,8 @@ struct mor_proc *mor_proc_free(struct mor_proc *proc);
 
 /* Stop a watch on either end before it is closed, here or by mor_proc_free(). */
 int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, if the back end does not know it */
+/* What it is doing now, or was at most 100 ms ago: thousands of calls may time out together. */
+const struct mor_doing *mor_proc_doing(struct mor_proc *proc);
 /* It has ended, reported or not: its guardian may still be busy with the processes it left behind. */
 bool mor_proc_is_over(const struct mor_proc *proc);
 /* In force since STARTED: "direct", "guarded", "t0", "t1"; how its processes are killed: "group",
@@ -100,8 +103,7 @@ void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret);
 #define MOR_PROC_VIEW_TEXTS (15 * 1024)
 int mor_proc_set_view(struct mor_proc *proc, struct mor_slice texts);
 
-/* The most useful line of stderr: the last non-empty one. Exception: Node prints the error first and its
- * version last. NUL-terminated; "" if there was none. Valid until the next event. */
+/* The telling line of stderr (telling.h), "" if there was none. Valid until the next call. */
 const char *mor_proc_last_stderr(const struct mor_proc *proc);
 uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
 

@@ -13,12 +13,14 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "proc/inside.h"
+#include "proc/telling.h"
 
 struct mor_stderr_keep {
 	size_t partial_len, tail_len;
 	char partial[MOR_STDERR_LINE]; /* a line that is not complete yet */
 	/* the last lines, each ended by a NUL; moved to the front when full */
 	char tail[2 * MOR_STDERR_RING + 1];
+	char told[512]; /* the telling one */
 };
 
 /* ---- the last lines ---- */
@@ -58,39 +60,11 @@ static void remember_line(struct mor_stderr_keep *keep, struct mor_slice line)
 	keep->tail_len += line.len + 1;
 }
 
-/* The line before `line`; NULL if it is the first one kept. */
-static const char *line_before(const struct mor_stderr_keep *keep, const char *line)
-{
-	if (line == keep->tail)
-		return NULL;
-	for (line--; line > keep->tail && line[-1];)
-		line--;
-	return line;
-}
-
-/* "TypeError: x is not a function", "Error [ERR_X]: ..." at the beginning of a line. */
-static bool names_error(const char *line)
-{
-	size_t word = strcspn(line, ": [");
-
-	return word >= 5 && memcmp(line + word - 5, "Error", 5) == 0;
-}
-
 const char *mor_stderr_last(const struct mor_stderr *err)
 {
-	const struct mor_stderr_keep *keep = err->keep;
-	const char *last;
+	struct mor_stderr_keep *keep = err->keep;
 
-	if (!keep || keep->tail_len == 0)
-		return "";
-	last = line_before(keep, keep->tail + keep->tail_len);
-	if (strncmp(last, "Node.js v", 9) != 0)
-		return last;
-	for (const char *line = line_before(keep, last); line; line = line_before(keep, line)) {
-		if (names_error(line))
-			return line;
-	}
-	return last;
+	return keep ? mor_telling(keep->tail, keep->tail_len, keep->told, sizeof(keep->told)) : "";
 }
 
 /* ---- lines ---- */

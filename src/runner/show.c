@@ -5,11 +5,13 @@
  */
 #include "runner/show.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
 #include "console/console.h"
+#include "console/warned.h"
 
 #define WIRE_SHOWN 4096 /* bytes shown of a message without --verbose: a message can hold whole files */
 
@@ -56,6 +58,8 @@ bool mor_show_prints(const struct mor_console *console, const mortise_event *eve
 		return true;
 	if (event->type == MORTISE_EVENT_WARNING)
 		return console->strict || event->method || event->count;
+	if (event->type == MORTISE_EVENT_NOISE || event->type == MORTISE_EVENT_DROPPED)
+		return console->strict;
 	return event->type == MORTISE_EVENT_HEALTH && event->method && event->count == 0;
 }
 
@@ -76,15 +80,36 @@ static bool is_told(struct mor_console *console, const char *name, const char *t
 	return false;
 }
 
-static void tell_warning(struct mor_console *console, const char *name, const mortise_event *event)
+/* Something wrong that does not end the command, in words. false: it is none. */
+static bool find_fault(const mortise_event *event, const char *name, char *out, size_t size)
 {
+	static const char *const before[MORTISE_EVENT_TYPES] = { [MORTISE_EVENT_WARNING] = "",
+								 [MORTISE_EVENT_DROPPED] = "",
+								 [MORTISE_EVENT_NOISE] = "not a message: ",
+								 [MORTISE_EVENT_HEALTH] = "health: " };
 	char shown[800];
 
-	print_text(event->text, shown, sizeof(shown));
-	if (!is_told(console, name, shown))
-		mor_note(console, "%swarning%s: %s: %s%s", mor_style_err(console, MOR_STYLE_WARN),
-			 mor_style_err_end(console), name,
-			 event->type == MORTISE_EVENT_HEALTH ? "health: " : "", shown);
+	if (!before[event->type] || (event->type == MORTISE_EVENT_HEALTH && (event->count || !event->method)))
+		return false;
+	/* What it still asks while it is stopped is no fault of its own. */
+	if (event->type == MORTISE_EVENT_DROPPED && event->plugin &&
+	    mortise_plugin_state(event->plugin) == MORTISE_DRAINING)
+		return false;
+	snprintf(out, size, "%s: %s%s", name, before[event->type],
+		 print_text(event->text, shown, sizeof(shown)));
+	return true;
+}
+
+static void tell_warning(struct mor_console *console, const char *name, const mortise_event *event)
+{
+	char shown[1000];
+
+	if (!find_fault(event, name, shown, sizeof(shown)))
+		return;
+	mor_warned_keep(console, shown);
+	if (!console->verbose && mor_show_prints(console, event) && !is_told(console, name, shown))
+		mor_note(console, "%swarning%s: %s", mor_style_err(console, MOR_STYLE_WARN),
+			 mor_style_err_end(console), shown);
 }
 
 /* What was denied, summed up, is for everybody to see: the plugin may have failed for it. */
@@ -122,8 +147,7 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 		tell_note(console, name, event);
 		return;
 	}
-	if (!console->verbose && mor_show_prints(console, event))
-		tell_warning(console, name, event);
+	tell_warning(console, name, event);
 	mor_show_sandbox(event, console);
 	if (!console->verbose)
 		return;

@@ -107,6 +107,10 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
 enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
 			       struct mor_item *ret_item);
 
+/* The framing that these bytes are the beginning of; -1: of none. "45", a newline and a bracket are decimal, a
+ * line that begins with a bracket and a quote is one of lines. */
+int mor_framing_guess(struct mor_slice bytes);
+
 /* Appends one frame. The body must be one JSON text; for lines it must not contain a raw newline (the caller
  * removes them first; see mor_json_one_line()). Returns 0 or the buffer's status. */
 int mor_enframe(enum mor_framing framing, struct mor_slice body, struct mor_buf *out);

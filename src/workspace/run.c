@@ -10,6 +10,7 @@
 #include "console/args.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "console/warned.h"
 #include "workspace/place.h"
 
 /* ---- output ---- */
@@ -126,6 +127,7 @@ static int run_command(struct mor_workspace_run *run, int *ret_exit, mortise_err
 		mor_w_object(&w);
 		write_members(&p, &w);
 		mor_w_pair(&w, "command", p.action);
+		mor_warned_write(console, &w);
 		mor_w_end(&w);
 		mor_out_json(console, mor_buf_view(&json));
 	} else {
@@ -175,6 +177,7 @@ static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 	if (console->json) {
 		mor_w_object(hooks->w);
 		write_members(&p, hooks->w);
+		mor_warned_write(console, hooks->w);
 		mor_w_end(hooks->w);
 	}
 	if (p.err.code) {

@@ -13,6 +13,9 @@ static void test_exit_texts(void **state)
 		const char *text;
 	} table[] = {
 		{ { .known = true, .status = 3 }, "exited with status 3" },
+		{ { .known = true, .status = 139 }, "exited with status 139 (a shell's word for SIGSEGV)" },
+		{ { .known = true, .status = 130 }, "exited with status 130" },
+		{ { .known = true, .status = 255 }, "exited with status 255" },
 		{ { .known = true, .status = SIGSEGV, .by_signal = true, .core = true },
 		  "killed by SIGSEGV (core dumped)" },
 		{ { .known = true, .status = SIGKILL, .by_signal = true }, "killed by SIGKILL" },

@@ -475,6 +475,32 @@ static void names(void **state)
 	assert_string_equal(mor_framing_name(MOR_FRAMINGS), "unknown");
 }
 
+/* What somebody else has written, recognised by its beginning. */
+static void guesses(void **state)
+{
+	static const struct {
+		struct mor_slice bytes;
+		int framing;
+	} table[] = {
+		{ MOR_SLICE("{\"id\":1}"), MOR_FRAMING_LINES },
+		{ MOR_SLICE("Content-Length: 8\r"), MOR_FRAMING_HEADERS },
+		{ MOR_SLICE("content-length:8"), MOR_FRAMING_HEADERS },
+		{ MOR_SLICE("8\n{\"id\":1}"), MOR_FRAMING_DECIMAL },
+		{ { "\0\0\0\x08{\"id\":1}", 12 }, MOR_FRAMING_BE32 },
+		{ { "\0\0\0\x08", 4 }, -1 },
+		{ MOR_SLICE("8"), -1 },
+		{ MOR_SLICE("8\nready"), -1 },
+		{ MOR_SLICE("[info] ready"), -1 },
+		{ MOR_SLICE("{ready}"), -1 },
+		{ MOR_SLICE("Content-Type: x"), -1 },
+		{ { NULL, 0 }, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		assert_int_equal(mor_framing_guess(table[i].bytes), table[i].framing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -492,6 +518,7 @@ int main(void)
 		MOR_TEST(blanks_without_end),
 		MOR_TEST(half_frames_are_not_written),
 		MOR_TEST(names),
+		MOR_TEST(guesses),
 	};
 
 	return mor_run_group("wire/framing", tests);

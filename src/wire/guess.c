@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which framing is this? For those who expected another one. */
+#include <ctype.h>
+#include <strings.h>
+
+#include "wire/framing.h"
+
+static bool begins_json(const char *bytes, size_t len)
+{
+	return len && (*bytes == '{' || *bytes == '[');
+}
+
+/* Lengths below 16 MiB: the first byte is 0, which no text has. */
+static bool is_be32(struct mor_slice bytes)
+{
+	return bytes.len >= 5 && bytes.ptr[0] == 0 && begins_json(bytes.ptr + 4, 1);
+}
+
+static bool is_headers(struct mor_slice bytes)
+{
+	static const char name[] = "Content-Length:";
+
+	return bytes.len >= sizeof(name) - 1 && strncasecmp(bytes.ptr, name, sizeof(name) - 1) == 0;
+}
+
+static bool is_decimal(struct mor_slice bytes)
+{
+	size_t digits = 0;
+
+	while (digits < bytes.len && digits < 20 && isdigit((unsigned char)bytes.ptr[digits]))
+		digits++;
+	return digits && digits + 1 < bytes.len && bytes.ptr[digits] == '\n' &&
+	       begins_json(bytes.ptr + digits + 1, 1);
+}
+
+/* A bracket alone may be anything, such as "[info] ready". */
+static bool is_line(struct mor_slice bytes)
+{
+	return bytes.len >= 2 && bytes.ptr[0] == '{' && bytes.ptr[1] == '"';
+}
+
+int mor_framing_guess(struct mor_slice bytes)
+{
+	if (is_be32(bytes))
+		return MOR_FRAMING_BE32;
+	if (is_headers(bytes))
+		return MOR_FRAMING_HEADERS;
+	if (is_decimal(bytes))
+		return MOR_FRAMING_DECIMAL;
+	return is_line(bytes) ? MOR_FRAMING_LINES : -1;
+}

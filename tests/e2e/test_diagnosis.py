@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a plugin does not answer: every diagnosis of src/host/diagnosis.h, with a real process, and the whole
+line that a person reads. docs/guide/no-answer.md lists the same lines."""
+import concurrent.futures
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+from kythe_support import IndexCase, simple
+from support import PLUGINS, PYTHON, ROOT, Case
+
+SILENT = PLUGINS / "silent.py"
+LIMIT = "4s"  # long enough for any of them to be where it will stay, on a busy machine too
+NO_REPLY = r'timeout: silent: no reply to "x" in 4000 ms'
+WAIT = NO_REPLY + r" \(--timeout sets the limit\)"
+READ = r"; it has read the request and waits for more input: "
+OTHER = r"does it expect another framing than {} \(--framing\)\?"
+
+# way of silent.py -> the line, as a regular expression
+SILENCES = {
+    "sleeps": WAIT + "; it sleeps",
+    "never_reads": WAIT + r"; it has not read the request \(38 bytes wait in its stdin\); it sleeps",
+    "spins": WAIT
+    + r"; it computes \(\d+\.\d s of processor time since its start\): an endless loop, or slow work",
+    "stops": NO_REPLY + r"; it is stopped \(SIGSTOP\): kill -CONT \d+ lets it go on",
+    "locks": WAIT + r"; it waits for a lock \(a deadlock\?\)",
+    "waits": WAIT + r"; it waits for socket:\[\d+\]",
+    "reads_lengths": NO_REPLY + READ + "has it forgotten to answer, or " + OTHER.format("lines"),
+    "event_loop": WAIT + READ + "has it forgotten to answer, or " + OTHER.format("lines"),
+    "polls": NO_REPLY + READ + "has it forgotten to answer, or " + OTHER.format("lines"),
+    "half lines": NO_REPLY
+    + r'; it wrote 20 bytes without the newline that ends a message: "{\\"jsonrpc\\":\\"2.0\\",\\"id"',
+    "answers_in headers": NO_REPLY
+    + r"; it writes headers frames, not lines \(--framing headers, or -d sunscreen-json\)",
+    "answers_in be32": NO_REPLY + r"; it writes be32 frames, not lines \(--framing be32, or -d gassist\)",
+    "answers_in decimal": NO_REPLY
+    + r"; it writes decimal frames, not lines \(--framing decimal, or -d kythe\)",
+    'other_id "1"': NO_REPLY + r'; an answer with id "1" came; the call has id 1',
+    "other_id 7": NO_REPLY + r"; an answer with id 7 came; the call has id 1",
+    "prints Starting": NO_REPLY
+    + r'; it printed 1 line on stdout that is not a message; the last: "Starting"'
+    + "; it has read the request and waits for the next one",
+    "notes complete": NO_REPLY + r'; it sent "complete", which gassist has and plain has not \(-d gassist\)',
+    "floods stdout": NO_REPLY
+    + r"; its process python3[.\d]* is blocked: its stdout is full and nobody reads it",
+    "floods stderr": NO_REPLY
+    + r"; its process python3[.\d]* is blocked: its stderr is full and nobody reads it",
+}
+
+
+class Silent(Case):
+    """The processes of one test run at the same time: each only waits."""
+
+    def lines(self, cases):
+        """cases: name -> words of the command. Returns name -> the only line on stderr."""
+
+        def run(item):
+            done = self.run_mortise(*item[1])
+            self.assertEqual((done.code, done.out), (6, ""), (item[0], done.err))
+            self.assertNotIn("longer", done.err)
+            (line,) = done.error_lines
+            return item[0], line
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            return dict(pool.map(run, cases.items()))
+
+    def compare(self, expected, lines):
+        for name, wanted in expected.items():
+            with self.subTest(name):
+                self.assertRegex(lines[name], f"^{wanted}$")
+
+    def test_silences(self):
+        call = ("call", "-t", LIMIT, "x", "--", PYTHON, SILENT)
+        self.compare(SILENCES, self.lines({way: (*call, *way.split()) for way in SILENCES}))
+
+    def test_framings(self):
+        """Those that we speak, and those that it speaks; and a half frame of each."""
+        cases, expected = {}, {}
+        names = {"headers": ", or -d sunscreen-json", "decimal": ", or -d kythe", "be32": ", or -d gassist"}
+        for ours in ("lines", "headers", "be32", "decimal"):
+            for theirs in ("lines", "headers", "be32", "decimal"):
+                if ours == theirs:
+                    continue
+                call = ("call", "-t", LIMIT, "--framing", ours, "x", "--", PYTHON, SILENT)
+                cases[ours, theirs] = (*call, "answers_in", theirs)
+                frames = theirs if theirs == "lines" else theirs + " frames"
+                expected[ours, theirs] = (
+                    NO_REPLY
+                    + f"; it writes {frames}, not {ours} "
+                    + rf"\(--framing {theirs}{names.get(theirs, '')}\)"
+                )
+        self.compare(expected, self.lines(cases))
+
+    def test_half_frames(self):
+        # Each counts its head: that is what was announced.
+        sizes = {"headers": 60, "be32": 42, "decimal": 41}
+        cases = {
+            framing: (
+                *("call", "-t", LIMIT, "--framing", framing, "x", "--", PYTHON, SILENT),
+                *("half", framing),
+            )
+            for framing in sizes
+        }
+        lines = self.lines(cases)
+        self.assertRegex(lines["be32"], NO_REPLY + '; it wrote only 20 of the 42 bytes of a message: "')
+        self.assertRegex(lines["decimal"], NO_REPLY + '; it wrote only 20 of the 41 bytes of a message: "')
+        # The head itself is not whole yet, so that the size is not known.
+        self.assertRegex(
+            lines["headers"], NO_REPLY + '; it wrote 20 bytes without a whole message: "Content-Length: 38'
+        )
+
+    def test_forgotten_flush(self):
+        """perl keeps what it prints while stdout is a pipe."""
+        script = 'my $l = <STDIN>; print qq({"jsonrpc":"2.0","id":1,"result":1}\\n); <STDIN>;'
+        line = self.lines({"": ("call", "-t", LIMIT, "x", "--", shutil.which("perl"), "-e", script)})[""]
+        self.assertEqual(
+            line,
+            'timeout: perl: no reply to "x" in 4000 ms; it has read the request and waits for more input: is its '
+            "answer still in its buffer, not flushed ($| = 1)? Or does it expect another framing than lines "
+            "(--framing)?",
+        )
+
+    def test_the_child_of_a_shell(self):
+        wrapper = self.file("wrapper.sh", f"#!/bin/sh\n{PYTHON} {SILENT} sleeps\n: not the last command\n")
+        wrapper.chmod(0o755)
+        line = self.lines({"": ("call", "-t", LIMIT, "x", "--", wrapper)})[""]
+        self.assertRegex(
+            line, r"^timeout: wrapper: .* \(--timeout sets the limit\); its process python3[.\d]* sleeps$"
+        )
+
+    def test_confined(self):
+        """In its own PID namespace too; what its sandbox has denied is part of the answer."""
+        words = ("-t", LIMIT, "x", "--", PYTHON, SILENT)
+        done = {
+            way: self.run_mortise("call", "--confine", "--pidns", *words, *way.split())
+            for way in ("stops", "denied /etc/hostname")
+        }
+        self.assertRegex(
+            done["stops"].err, NO_REPLY + r"; it is stopped \(SIGSTOP\): kill -CONT \d+ lets it go on"
+        )
+        self.assertRegex(
+            done["denied /etc/hostname"].error_lines[0],
+            NO_REPLY + r".*; it waits for socket:\[\d+\]; its sandbox denied: read /etc/hostname; "
+            r'last stderr: ".*Errno .*"$',
+        )
+        self.assertRegex(
+            done["denied /etc/hostname"].error_lines[1], "^denied: silent tried to read /etc/hostname"
+        )
+
+
+class Commands(IndexCase):
+    """Every command shows the same words: one place makes them."""
+
+    STOPPED = r"; it is stopped \(SIGSTOP\): kill -CONT \d+ lets it go on"
+
+    def test_each(self):
+        command = ("--", PYTHON, SILENT, "stops_at_once")
+        file = self.file("a.txt", "text")
+        for name, words in {
+            "call": ("call", "-t", LIMIT, "x", *command),
+            "info": ("info", "-d", "yams", "-t", "handshake.manifest=2s", *command),
+            "extract": ("extract", "-t", "handshake.manifest=2s", file, *command),
+            "run": ("run", "-d", "gassist", "-t", "initialize=2s", "hello", *command),
+            "chat": ("chat", "-d", "gassist", "-t", "initialize=2s", *command),
+        }.items():
+            with self.subTest(name):
+                done = self.run_mortise(*words, stdin=b"hello\n")
+                self.assertEqual(done.code, 6, done.err)
+                self.assertRegex(done.err, r'timeout: .*no reply to "[a-z.]+" in \d000 ms' + self.STOPPED)
+                self.assertNotIn("longer", done.err)
+
+    def test_index(self):
+        """Its plugins speak first: their greeting is missing."""
+        words = [
+            "index",
+            self.kzip(simple(1)),
+            "-o",
+            self.dir / "out",
+            "-t",
+            "init=2s",
+            "-j1",
+            "--retries",
+            "0",
+        ]
+        for setting in ("restart.intensity=0", "stop.term=1ms", "stop.kill=1ms"):
+            words += ["-s", setting]
+        done = self.run_mortise(*words, "--", PYTHON, SILENT, "stops_at_once")
+        self.assertRegex(
+            done.err, r'no analyzer is left: silent: no "init" within 2 s of its start' + self.STOPPED
+        )
+
+
+class Ends(Case):
+    """It cannot be started, or has ended."""
+
+    def line(self, code, kind, *command):
+        done = self.fails(code, kind, "call", "-t", "30s", "x", "--", *command)
+        return done.error_lines[0]
+
+    def program(self, content, mode=0o755):
+        path = self.file("plugin", content)
+        path.chmod(mode)
+        return path
+
+    def test_not_executable(self):
+        path = self.program("#!/bin/sh\n", 0o644)
+        self.assertEqual(
+            self.line(3, "start", path), f"start: plugin: {path}: not executable (mode 0644): chmod +x it"
+        )
+
+    def test_no_such_file(self):
+        path = self.dir / "plugin"
+        self.assertEqual(self.line(5, "not_found", path), f"not_found: plugin: {path}: no such file")
+
+    def test_other_architecture(self):
+        header = bytearray(pathlib.Path("/bin/true").read_bytes())
+        header[18:20] = (183 if header[18] != 183 else 62).to_bytes(2, "little")
+        path = self.program(bytes(header))
+        self.assertRegex(
+            self.line(3, "start", path),
+            rf"^start: plugin: {path}: built for (aarch64|x86_64), this machine is (x86_64|aarch64)$",
+        )
+
+    def test_missing_interpreter(self):
+        path = self.program("#!/opt/none/python3\n")
+        self.assertEqual(
+            self.line(3, "start", path),
+            f"start: plugin: {path}: its interpreter /opt/none/python3 (named in its first line) does not exist or is "
+            "not executable",
+        )
+
+    def test_carriage_return(self):
+        path = self.program("#!/bin/sh\r\necho\r\n")
+        self.assertEqual(
+            self.line(3, "start", path),
+            f"start: plugin: {path}: its first line ends in a carriage return (Windows line ends), so "
+            '"/bin/sh\\r" is looked for: sed -i \'s/\\r$//\' it',
+        )
+
+    def test_no_program(self):
+        path = self.program("hello\n")
+        self.assertEqual(
+            self.line(3, "start", path),
+            f"start: plugin: {path}: is no program, and its first line names no interpreter (#!/usr/bin/env ...)",
+        )
+
+    def test_missing_library(self):
+        compiler = shutil.which("cc")
+        if not compiler:
+            self.skipTest("no C compiler")
+        empty, main = self.file("empty.c", ""), self.file("main.c", "int main(void) { return 0; }\n")
+        library, path = self.dir / "libnowhere.so", self.dir / "plugin"
+        subprocess.run([compiler, "-shared", "-o", library, empty], check=True)
+        link = [compiler, "-o", path, main, "-Wl,--no-as-needed", library]
+        subprocess.run(link, check=True, cwd=self.dir)
+        library.unlink()
+        self.assertRegex(
+            self.line(7, "crashed", path),
+            r"^crashed: plugin: the shared library \S*libnowhere.so is missing or unusable before it answered; "
+            'last stderr: ".*libnowhere.so.*"$',
+        )
+
+    def test_signal(self):
+        for name in ("SIGSEGV", "SIGABRT", "SIGKILL"):
+            self.assertRegex(
+                self.line(7, "crashed", PYTHON, SILENT, "dies", name),
+                rf"^crashed: silent: killed by {name}( \(core dumped\))? before it answered$",
+            )
+
+    def test_signal_seen_by_a_shell(self):
+        """A shell tells the death of its child as 128 plus the number of the signal."""
+        path = self.program(f"#!/bin/sh\n{PYTHON} {SILENT} dies SIGBUS\nexit $?\n")
+        self.assertRegex(
+            self.line(7, "crashed", path),
+            r"^crashed: plugin: exited with status 135 \(a shell's word for SIGBUS\) before it answered",
+        )
+
+    def test_exit(self):
+        self.assertEqual(
+            self.line(7, "crashed", PYTHON, SILENT, "complains", "loading", "no licence here"),
+            'crashed: silent: exited with status 3 before it answered; last stderr: "no licence here"',
+        )
+
+    def test_telling_lines(self):
+        """What runtimes print around the line that matters."""
+        for lines, wanted in (
+            (["Error: no port", "    at main (/p/x.js:1:7) {", "  code: 'E'", "}", "", "Node.js v20.19.2"], 0),
+            (
+                [
+                    "panic: no port",
+                    "",
+                    "goroutine 1 [running]:",
+                    "main.main()",
+                    "\t/p/x.go:8 +0x1d",
+                    "exit status 2",
+                ],
+                0,
+            ),
+            (
+                [
+                    "Exception in thread \"main\" java.lang.E: no",
+                    "\tat X",
+                    "Caused by: java.io.F: port",
+                    "\tat Y",
+                ],
+                2,
+            ),
+        ):
+            line = self.line(7, "crashed", PYTHON, SILENT, "complains", *lines)
+            self.assertIn('last stderr: "' + lines[wanted].replace('"', '\\"') + '"', line)
+
+    def test_python(self):
+        self.assertEqual(
+            self.line(7, "crashed", PYTHON, SILENT, "raises"),
+            'crashed: silent: exited with status 1 before it answered; last stderr: "ValueError: two lines"',
+        )
+
+    def test_node(self):
+        node = shutil.which("node")
+        if not node:
+            self.skipTest("no node")
+        script = self.file("plugin.js", "const e = new TypeError('no port');\ne.code = 'E_PORT';\nthrow e;\n")
+        self.assertEqual(
+            self.line(7, "crashed", node, script),
+            'crashed: plugin: exited with status 1 before it answered; last stderr: "TypeError: no port"',
+        )
+
+    def test_limit(self):
+        done = self.fails(
+            7, "crashed", "call", "-s", "sandbox.cpu=1s", "-t", "30s", "x", "--", PYTHON, SILENT, "spins"
+        )
+        self.assertRegex(
+            done.err,
+            r"^crashed: silent: killed by SIGXCPU( \(core dumped\))? \(it used up its processor time: sandbox.cpu 1s\) "
+            "before it answered$",
+        )
+
+
+class Findings(Case):
+    """--strict prints what it found, and --json has it."""
+
+    WORDS = ("x", "--", PYTHON, SILENT, "answers_badly")
+    FOUND = [
+        "silent: not a message: Starting",
+        'silent: a message without "jsonrpc": "2.0"',
+    ]
+
+    def test_strict(self):
+        done = self.run_mortise("call", "--strict", *self.WORDS)
+        self.assertEqual(done.error_lines[0], "warning: " + self.FOUND[0])
+        self.assertIn("jsonrpc", done.error_lines[1])
+
+    def test_json(self):
+        done = self.run_mortise("call", "-d", "yams", "--json", *self.WORDS)
+        self.assertEqual(done.json["warnings"][:2], self.FOUND)
+        done = self.run_mortise("call", "--json", "-t", "2s", "x", "--", PYTHON, SILENT, "prints", "Starting")
+        self.assertEqual((done.json["ok"], done.json["warnings"]), (False, self.FOUND[:1]))
+
+
+class Page(Case):
+    def test_every_id_is_on_the_page(self):
+        header = (ROOT / "src" / "host" / "diagnosis.h").read_text()
+        page = (ROOT / "docs" / "guide" / "no-answer.md").read_text()
+        ids = re.findall(r"^ \*\t([a-z-]+) ", header, re.M)
+        self.assertGreater(len(ids), 20)
+        for name in set(ids) - {"id"}:
+            self.assertIn(f"`{name}`", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
