@@ -77,7 +77,7 @@ export interface Call {
   /**
    * Sends a piece of the result before the end. gassist and plain send it at once; the others put it in front
    * of the answer's text. Await it, and a slow host slows you down; without that, what you send waits in
-   * memory. /
+   * memory.
    */
   stream(data: Json): Promise<void>;
   /** How far the work is, from 0 to 1. gassist: a line of its log; plain: a notification; others: stderr. */
@@ -171,7 +171,7 @@ export type Conversation = AsyncGenerator<Json, Json, string> | Generator<Json, 
 
 /**
  * What a function returns is the result: a text where the dialect wants a text; an object goes through. It
- * may be asynchronous. Code that blocks the event loop blocks the answers to pings, too. /
+ * may be asynchronous. Code that blocks the event loop blocks the answers to pings, too.
  */
 export type Result = Json | Promise<Json> | Conversation;
 
@@ -280,7 +280,7 @@ export class Plugin {
    * A command: a gassist function, a sunscreen command, an ayiou command, a plain method. gassist and plain
    * give parameters by name; sunscreen by position in the order of the fields, the rest from flags; ayiou the
    * words of the message, where a text that is the last parameter takes the rest of the line. Without fields:
-   * sunscreen gives { args, flags }, ayiou { text, words }. /
+   * sunscreen gives { args, flags }, ayiou { text, words }.
    */
   command<const F extends Fields>(
     name: string | Named,
