@@ -67,7 +67,7 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 			err, MORTISE_EINVAL,
 			"--workspace, --hook, --idl, --keep-going, --keep and --yes are for Sunscreen plugins; "
 			"%s speaks gassist",
-			run->typed ? run->typed : run->command[0]);
+			run->command ? run->command[0] : run->typed);
 	once.extra.context = not_ours->context;
 	return mor_converse_once(run->cli->console, &once, exit_code, err);
 }
