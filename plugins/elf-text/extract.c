@@ -8,7 +8,6 @@
 #include "clock.h"
 #include "plugin.h"
 #include "report.h"
-#include "source.h"
 
 #define FUNCTION_SEC 10.0 /* timeout_sec of a call: the specification's default */
 
@@ -17,6 +16,12 @@ struct request {
 	double timeout_sec;
 	bool metadata;
 	const char *mime_type, *extension; /* what the host says of the file; NULL: nothing */
+};
+
+struct source {
+	const char *path;     /* NULL: bytes                                        */
+	unsigned char *image; /* a copy: a file that shrinks under us cannot hurt   */
+	size_t len;
 };
 
 /* ---- Options ---- */
@@ -70,13 +75,11 @@ static bool take_seconds(const tenon_value *options, const char *name, double *s
 /* extract_metadata and max_text_size are not in the specification: the real host sends them. */
 static int read_options(tenon_call *call, struct request *request)
 {
-	const tenon_value *options = tenon_get(tenon_params(call), "options");
+	const tenon_value *options = tenon_options(call);
 	struct report_options *r = &request->report;
 	size_t max_text = r->max_content_bytes;
 	bool decompile = true;
 
-	if (tenon_type_of(options) > TENON_NULL && tenon_type_of(options) != TENON_OBJECT)
-		return bad_option(call, "options: must be an object");
 	if (!take_count(options, "max_functions", &r->max_functions))
 		return bad_option(call, "options.max_functions: must be a whole number, 0 or more");
 	if (!take_bool(options, "decompile", &decompile))
@@ -126,6 +129,18 @@ static const char *extension_of(const char *path)
 	return dot ? dot : "";
 }
 
+static void put_formats(tenon_call *call, const char *key)
+{
+	tenon_array(call, key);
+	for (const char *at = FORMATS; *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+
+		tenon_put_text(call, NULL, at, len);
+		at += len;
+	}
+	tenon_end(call);
+}
+
 /* The host's word for the file if it gave one: we have only seen that it is no ELF. */
 static int fail_foreign(tenon_call *call, const struct request *request, const struct source *source)
 {
@@ -139,7 +154,7 @@ static int fail_foreign(tenon_call *call, const struct request *request, const s
 	tenon_put_str(call, "reason", "UnsupportedFormat");
 	tenon_put_str(call, "mime_type", mime_type);
 	tenon_put_str(call, "extension", extension);
-	formats_put(call, "supported_formats");
+	put_formats(call, "supported_formats");
 	tenon_end(call);
 	return tenon_fail_built(call, YAMS_EFORMAT, text);
 }
@@ -221,15 +236,11 @@ static void put_metadata(tenon_call *call, const struct report *report, const st
 	tenon_end(call);
 }
 
-/* `content` and `success` are the specification's; hosts in the field read `text` and `error`. */
 static int reply(tenon_call *call, const struct request *request, const struct report *report,
 		 const struct source *source, int64_t ms)
 {
 	tenon_object(call, NULL);
-	tenon_put_bool(call, "success", 1);
 	tenon_put_text(call, "content", report->text.data, report->text.len);
-	tenon_put_text(call, "text", report->text.data, report->text.len);
-	tenon_put_null(call, "error");
 	if (request->metadata)
 		put_metadata(call, report, source, ms);
 	tenon_object(call, "stats");
@@ -251,7 +262,6 @@ static int extract(tenon_call *call, struct request *request, const struct sourc
 	request->report.label = source->path ? source->path : "(bytes)";
 	switch (report_make(source->image, source->len, &request->report, &report)) {
 	case REPORT_OK:
-		plugin_state(call)->extractions++;
 		r = reply(call, request, &report, source, (clock_now_ns() - start_ns) / 1000000);
 		break;
 	case REPORT_FOREIGN:
@@ -274,26 +284,17 @@ static int extract(tenon_call *call, struct request *request, const struct sourc
 	return r;
 }
 
-static int not_ready(tenon_call *call)
-{
-	return tenon_fail_data(call, YAMS_ENOTREADY, "Plugin not initialized. Call plugin.init first.",
-			       "{\"reason\":\"NotInitialized\",\"required_method\":\"plugin.init\"}");
-}
-
 int extractor_extract(tenon_call *call)
 {
-	const struct state *state = plugin_state(call);
+	const struct config *config = &plugin_state(call)->config;
+	struct source source = { .path = tenon_source_path(call) };
 	struct request request;
-	struct source source;
-	int r;
 
-	if (!state->started)
-		return not_ready(call);
-	start_request(&state->config, &request);
-	if (!params_named(call) || read_options(call, &request) < 0 ||
-	    source_read(call, (size_t)state->config.max_file_bytes, &source) < 0)
+	start_request(config, &request);
+	if (read_options(call, &request) < 0)
 		return -1;
-	r = extract(call, &request, &source);
-	source_fini(&source);
-	return r;
+	/* libelf wants a pointer to non-const and only reads. */
+	source.image =
+		(unsigned char *)(uintptr_t)tenon_source(call, (size_t)config->max_file_bytes, &source.len);
+	return source.image ? extract(call, &request, &source) : -1;
 }

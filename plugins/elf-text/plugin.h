@@ -11,7 +11,7 @@
 #define EXTRACTION_METHOD "elf_disassemble"
 
 /* YAMS's own error codes. */
-enum { YAMS_EFAILED = -32000, YAMS_EFORMAT = -32001, YAMS_ETIMEOUT = -32002, YAMS_ENOTREADY = -32003 };
+enum { YAMS_EFAILED = -32000, YAMS_EFORMAT = -32001, YAMS_ETIMEOUT = -32002 };
 
 struct config { /* the names are those of the settings that plugin.init takes */
 	int64_t max_functions, disassemble_functions, max_instructions;
@@ -21,10 +21,14 @@ struct config { /* the names are those of the settings that plugin.init takes */
 };
 
 struct state {
-	bool started; /* between plugin.init and plugin.shutdown */
 	struct config config;
-	int64_t born_ns, extractions;
 };
+
+/* What it takes. Kept in step with yams-plugin.json.in: tests/e2e/test_elf_text.py compares the two. */
+#define FORMATS \
+	"application/x-executable application/x-pie-executable application/x-sharedlib application/x-object " \
+	"application/x-coredump application/x-elf"
+#define EXTENSIONS ".elf .so .o .ko .axf"
 
 struct state *plugin_state(tenon_call *call);
 
@@ -32,16 +36,7 @@ struct state *plugin_state(tenon_call *call);
 int config_read(tenon_call *call, struct config *ret);
 void config_put(tenon_call *call, const char *key, const struct config *config);
 
-/* formats.c: what the plugin takes, by MIME type and by extension. */
-void formats_put(tenon_call *call, const char *key);
-void extensions_put(tenon_call *call, const char *key);
-/* 0 to 1; either argument may be NULL. */
-double formats_confidence(const char *mime_type, const char *extension);
-
 /* extract.c */
 int extractor_extract(tenon_call *call);
-
-/* For the methods that take named parameters: false, and the call answered, when they came as an array. */
-bool params_named(tenon_call *call);
 
 #endif

@@ -251,10 +251,19 @@ static int analyze(tenon_analyzer *a, const tenon_unit *unit, void *arg)
 
 static void *work(void *result)
 {
-	static const char *const types[] = { "/kythe/index/c", "/kythe/index/c++", NULL };
+	static const tenon_analysis analyses[] = {
+		{ "/kythe/index/c", analyze },
+		{ "/kythe/index/c++", analyze },
+		{ 0 },
+	};
 
-	*(int *)result = tenon_analyze(&(tenon_analyzer_options){
-		.name = "kythe-clang", .types = types, .analyze = analyze, .arg = (void *)own_headers() });
+	*(int *)result = tenon_run(&(tenon_plugin){
+		.name = "kythe-clang",
+		.version = KYTHE_CLANG_VERSION,
+		.description = "Indexes C for Kythe, with libclang",
+		.analyses = analyses,
+		.arg = (void *)own_headers(),
+	});
 	return NULL;
 }
 

@@ -229,7 +229,8 @@ static void serve_supports(tenon_call *call, struct tn_turn *turn)
 			  (struct mor_slice){ 0 });
 	else {
 		sure = confidence(call->plugin, mor_json_string(type), mor_json_string(extension));
-		tenon_reply(call, TENON_ON("supported", sure > 0), TENON("confidence", sure));
+		tenon_reply(call, TENON_ON("supported", sure > 0), TENON("confidence", sure),
+			    TENON("method", call->plugin->name));
 	}
 }
 

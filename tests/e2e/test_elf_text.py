@@ -190,7 +190,7 @@ class Lifecycle(ElfText):
             p.ask("plugin.init", {})
             p.extract("/bin/true")
             health = p.ask("plugin.health")
-            self.assertEqual((health["status"], health["started"], health["extractions"]), ("ok", True, 1))
+            self.assertEqual((health["status"], health["started"], health["busy"]), ("ok", True, False))
             self.assertGreater(health["memory_mb"], 0)
             self.assertGreaterEqual(health["uptime_sec"], 0)
             self.assertIsNone(p.ask("plugin.shutdown"))
@@ -218,7 +218,7 @@ class Lifecycle(ElfText):
             ]:
                 result = p.ask("extractor.supports", params)
                 self.assertEqual((result["supported"], result["confidence"]), (want > 0, want), params)
-                self.assertEqual(result["method"], "elf_disassemble")
+                self.assertEqual(result["method"], "elf_text")
             for params in [{}, None, {"mime_type": 1}, {"extension": []}, ["a", "b"], {"mime_type": None}]:
                 self.assertEqual(p.refused("extractor.supports", params)["code"], -32602, params)
 
