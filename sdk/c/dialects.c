@@ -85,9 +85,12 @@ static bool begins_header(const char *bytes, size_t len)
 /* Blanks before the first message say nothing. */
 bool tn_dialect_guess(struct tn_session *s)
 {
-	const char *bytes = s->input.data + s->taken, *end;
+	const char *bytes, *end;
 	size_t len = s->input.len - s->taken;
 
+	if (len == 0)
+		return false;
+	bytes = s->input.data + s->taken;
 	while (len > 0 && memchr(" \t\r\n", *bytes, 4)) {
 		s->taken++;
 		bytes++;

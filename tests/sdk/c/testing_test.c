@@ -20,7 +20,8 @@ static int roll(tenon_call *call)
 
 static int name(tenon_call *call)
 {
-	const char *first = tenon_ask(call, "First name?"), *last = first ? tenon_ask(call, "Last name?") : NULL;
+	const char *first = tenon_ask(call, "First name?"),
+		   *last = first ? tenon_ask(call, "Last name?") : NULL;
 
 	return last ? tenon_reply_text(call, "%s %s", first, last) : -1;
 }
@@ -69,13 +70,14 @@ static const tenon_plugin plugin = {
 static void check_roll(const char *dialect, const char *command, const char *params, const char *streamed,
 		       const char *text)
 {
-	tenon_test *t = tenon_test_inside(&plugin, dialect);
+	tenon_test *t;
 
+	stopped = 0;
+	t = tenon_test_inside(&plugin, dialect);
 	assert_non_null(t);
 	assert_int_equal(tenon_test_call(t, command, params), 0);
 	assert_string_equal(tenon_test_text(t), text);
 	assert_string_equal(tenon_test_streamed(t), streamed);
-	stopped = 0;
 	assert_int_equal(tenon_test_end(t), 0);
 	assert_int_equal(stopped, 1);
 }
