@@ -192,6 +192,17 @@ int mor_talk_check(struct mor_slice pattern, mortise_error *err)
 	return mor_talk_pattern_parse(pattern, &doc, err);
 }
 
+void mor_talk_each_name(struct mor_slice pattern, void (*fn)(void *arg, struct mor_slice name), void *arg)
+{
+	struct mor_slice piece;
+	enum piece kind;
+	size_t pos = 0;
+
+	while ((kind = next_piece(pattern, &pos, &piece)) != PIECE_END)
+		if (kind == PIECE_NAME)
+			fn(arg, piece);
+}
+
 /* ---- Matching ---- */
 
 struct match {
@@ -241,6 +252,31 @@ void mor_talk_pattern_show(const struct mor_value *value, struct mor_buf *out)
 		if (left.len >= 5 && memcmp(left.ptr, ":null", 5) == 0)
 			left = (struct mor_slice){ left.ptr + 5, left.len - 5 };
 	}
+}
+
+static void keep_text(struct mor_slice text, char *out, size_t size)
+{
+	size_t len = text.len < size ? text.len : 0;
+
+	if (len)
+		memcpy(out, text.ptr, len);
+	out[len] = '\0';
+}
+
+void mor_talk_look(struct mor_slice pattern, struct mor_talk_head *ret)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf id = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const struct mor_value *root;
+
+	*ret = (struct mor_talk_head){ .id = "" };
+	if (mor_talk_pattern_parse(pattern, &doc, NULL) < 0)
+		return;
+	root = mor_doc_root(doc);
+	if (mor_json_get(root, "id"))
+		mor_talk_pattern_show(mor_json_get(root, "id"), &id);
+	keep_text(mor_buf_view(&id), ret->id, sizeof(ret->id));
+	keep_text(mor_json_string(mor_json_get(root, "method")), ret->method, sizeof(ret->method));
 }
 
 static void tell_difference(struct match *match, const struct mor_value *expected,

@@ -87,6 +87,14 @@ void mor_talk_vars_fini(struct mor_talk_vars *vars);
 struct mor_slice mor_talk_var_get(const struct mor_talk_vars *vars, struct mor_slice name);
 int mor_talk_var_set(struct mor_talk_vars *vars, struct mor_slice name, struct mor_slice json);
 
+/* The id and the method of a message or pattern, as they stand there: 1, "a", $name. "": it has none, or one
+ * that is too long. */
+struct mor_talk_head {
+	char id[64], method[128];
+};
+void mor_talk_look(struct mor_slice pattern, struct mor_talk_head *ret);
+/* Calls fn for each $name in the pattern. */
+void mor_talk_each_name(struct mor_slice pattern, void (*fn)(void *arg, struct mor_slice name), void *arg);
 /* 0, or MORTISE_EPROTO if the pattern is not JSON with names and dots in it. */
 int mor_talk_check(struct mor_slice pattern, mortise_error *err);
 /* Does `actual` (JSON) match `pattern`? Binds free names. 0, MORTISE_EPROTO with the JSON pointer of the

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/bare.h"
+
+#include "base/error.h"
+#include "host/host.h"
+#include "host/plugin.h"
+
+struct mor_loop *mor_bare_loop(mortise_host *host)
+{
+	return host->loop;
+}
+
+enum mor_framing mor_bare_framing(const mortise_plugin *plugin)
+{
+	return plugin->link_options.framing;
+}
+
+int mor_bare_start(mortise_plugin *plugin, const struct mor_proc_events *events, void *arg,
+		   struct mor_proc **ret, mortise_error *err)
+{
+	struct mor_exec_failure failure = { 0 };
+	int r = mor_manifest_prepare(plugin->manifest, err);
+
+	if (r == 0)
+		r = mor_policy_look_up(&plugin->policy, err);
+	if (r < 0)
+		return r;
+	r = mor_proc_start(plugin->host->loop, plugin->link_options.command, events, arg, ret, &failure);
+	if (r == 0)
+		return 0;
+	mor_fail(err, failure.code ? failure.code : r, "%s: %s", plugin->peer.name,
+		 failure.text[0] ? failure.text : mortise_status_text(r));
+	return failure.code ? failure.code : r;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file, and what else belongs to it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "console/args.h"
+#include "replay/replay.h"
+
+#define FILE_LIMIT ((size_t)1 << 30)
+#define GREETING   "greeting.inc"
+
+static int load_talk(const char *path, struct mor_talk *ret, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	int r = mor_args_read(path, FILE_LIMIT, &text, err);
+
+	if (r < 0)
+		return r;
+	r = mor_talk_parse(mor_buf_view(&text), ret, err);
+	if (r < 0)
+		mor_fail_prefix(err, path);
+	return r;
+}
+
+static int load_greeting(struct mor_replay *replay, mortise_error *err)
+{
+	size_t dir = (size_t)(mor_base_name(replay->file) - replay->file);
+	MOR_CLEAN_TEXT char *path = mor_text_format("%.*s" GREETING, (int)dir, replay->file);
+	int r = path ? load_talk(path, &replay->greeting, err) : mor_fail_memory(err);
+
+	return r < 0 ? r : mor_talk_greet(&replay->talk, &replay->greeting, err);
+}
+
+/* The framing of the dialect, and the member that names a call in its notifications. */
+static int load_dialect(struct mor_replay *replay, mortise_error *err)
+{
+	static char ref[64]; /* there is one replay in a process */
+	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(replay->talk.dialect);
+	struct mor_json_iter it = mor_json_iter(mor_json_get(mor_doc_root(table), "methods"));
+	const char *framing = mor_json_text(mor_json_get(mor_doc_root(table), "framing"), "lines");
+	int found = mor_framing_by_name(replay->talk.framing ? replay->talk.framing : framing);
+
+	if (!table && !replay->talk.framing)
+		return mor_runner_dialect_unknown(replay->talk.dialect, err);
+	replay->play.framing = found < 0 ? MOR_FRAMING_LINES : (enum mor_framing)found;
+	while (table && mor_json_next(&it) && !replay->play.ref) {
+		const char *pointer = mor_json_text(mor_json_get(it.value, "ref"), "");
+
+		if (*pointer == '/' && !strchr(pointer + 1, '/')) {
+			snprintf(ref, sizeof(ref), "%s", pointer + 1);
+			replay->play.ref = ref;
+		}
+	}
+	return 0;
+}
+
+int mor_replay_load(struct mor_replay *replay, const char *file, mortise_error *err)
+{
+	int r;
+
+	replay->file = file;
+	r = load_talk(file, &replay->talk, err);
+	if (r == 0 && mor_talk_greeted_at(&replay->talk))
+		r = load_greeting(replay, err);
+	return r < 0 ? r : load_dialect(replay, err);
+}
+
+void mor_replay_fini(struct mor_replay *replay)
+{
+	mor_talk_fini(&replay->talk);
+	mor_talk_fini(&replay->greeting);
+}
