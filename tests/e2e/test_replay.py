@@ -15,15 +15,20 @@ SCRIPTS = ROOT / "tests" / "talk"
 
 class Played(Talks):
     def equal(self, file, *words):
-        done = self.ok("replay", file, *words)
+        done = self.ok("replay", file, *self.patient(words))
         self.assertRegex(done.out, r"^\S+: equal: \d+ messages sent, \d+ compared\n$")
         return done.out
 
     def differs(self, file, *words):
         """The report of a replay that differs."""
-        done = self.run_mortise("replay", file, *words)
+        done = self.run_mortise("replay", file, *self.patient(words))
         self.assertEqual((done.code, done.err), (1, ""), done.out)
         return done.out
+
+    @staticmethod
+    def patient(words):
+        """On a busy machine a plugin may take long to start."""
+        return words if "--timeout" in words else ["--timeout", f"{LIMIT}s", *words]
 
 
 class RoundTrip(Played):
