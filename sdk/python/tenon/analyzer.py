@@ -89,7 +89,7 @@ class Output:
         self.count = 0
 
     def record(self, body: bytes) -> None:
-        """One record of any kind, for analyses whose output is not made of entries."""
+        """One record of any kind."""
         self._file.write(_varint(len(body)) + body)
         self.count += 1
 
@@ -190,6 +190,10 @@ class Analyzer:
 
     def edge(self, source: VName, kind: str, target: VName) -> None:
         self._output().entry(source, kind, target, "/", b"")
+
+    def record(self, data: bytes) -> None:
+        """One record of any kind, for analyses whose output is not made of entries."""
+        self._output().record(data)
 
     def log(self, text: str, path: str = "", line: int = 0, column: int = 0) -> None:
         """A diagnostic of this analysis; line and column count from 1."""

@@ -27,7 +27,10 @@ FILES = {
 
 def manifest(plugin: Plugin, dialect: Optional[str] = None, program: str = "") -> str:
     """The text of the manifest. `program` is the plugin's file, by default the one that runs."""
-    name = dialect or plugin.dialect or fitting(plugin)[0]
+    fits = fitting(plugin)
+    name = dialect or plugin.dialect or fits[0]
+    if not dialect and not plugin.dialect and len(fits) > 1:
+        raise SystemExit("--manifest: which one? This plugin speaks %s" % ", ".join(fits))
     if name not in DIALECTS:
         raise SystemExit("--manifest: %r is none of %s" % (name, ", ".join(DIALECTS)))
     path = program or sys.argv[0] or "plugin.py"

@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""mypy --strict finds nothing in the packages, and an author's plugin is checked against their types."""
+import os
+import shutil
+import subprocess
+import unittest
+
+from support import Case, SDK
+
+
+@unittest.skipUnless(shutil.which("mypy"), "needs mypy")
+class Types(Case):
+    def mypy(self, *arguments):
+        return subprocess.run(
+            ["mypy", "--cache-dir", str(self.dir / "cache"), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=SDK,
+            env=dict(os.environ, MYPYPATH=str(SDK)),
+            timeout=300,
+        )
+
+    def test_strict(self):
+        for packages in (["tenon"], ["compat/yams_sdk", "compat/gassist_sdk"]):
+            done = self.mypy("--strict", "--python-version", "3.8", *packages)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_an_authors_mistakes_are_seen(self):
+        path = self.write(
+            """
+            from tenon import Call, Plugin, Reply
+
+            plugin = Plugin("x", dialekt="plain")
+
+            @plugin.command
+            def ok(call: Call, sides: int = 6) -> Reply:
+                call.stream(5)
+                return Reply("x").image("url")
+            """
+        )
+        done = self.mypy("--strict", path)
+        self.assertIn('Unexpected keyword argument "dialekt"', done.stdout)
+        self.assertIn('Argument 1 to "stream" of "Call" has incompatible type "int"', done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
