@@ -78,7 +78,7 @@ YAMS = """
                     self.register(fn.__rpc_name__, fn)
 
         def manifest(self):
-            return {"name": "shaped", "version": "0.1.0", "interfaces": ["content_extractor_v1"], "capabilities": {}}
+            return {"name": "shaped", "version": "0.1.0", "interfaces": ["content_extractor_v1"]}
 
         def init(self, config):
             if config.get("refuse"):
