@@ -473,6 +473,16 @@ enum mortise_jail_order {
 	MORTISE_JAIL_KILL  /* SIGKILL to all its processes */
 };
 
+enum mortise_jail_flags {
+	/* Watch the program, at level t0: what it asks for is allowed, except to write outside of the
+	 * workspace, the network without permission, devices, and what always kills. It may then read all that
+	 * you can read! What the policy does not grant comes as records
+	 * {"event":"sandbox_need","plugin","syscall","path","rule",
+	 * "kind","allow","with_spawn","action":"allowed"}: one for each call and path, at most 20,000.
+	 * with_spawn: to grant "spawn" is enough for it. */
+	MORTISE_JAIL_LEARN = 1 << 0
+};
+
 typedef struct mortise_jail_options {
 	size_t size;
 	const char *const *argv;   /* NULL-terminated; without a slash the program is searched in PATH */
@@ -484,12 +494,13 @@ typedef struct mortise_jail_options {
 	const char *name;          /* its name in texts; NULL: the program's file name */
 	const char *helper;        /* path of mortise-jail; NULL: the one that came with this library         */
 	uint32_t landlock_abi_cap; /* for tests: use only Landlock up to this ABI; 0: everything */
-	uint32_t flags;            /* none so far */
+	uint32_t flags;            /* enum mortise_jail_flags */
 	mortise_host *host;        /* or NULL. When it is woken up, on_wakeup is asked what to do */
 	enum mortise_jail_order (*on_wakeup)(void *arg);
 	void *arg;
-	/* or NULL. Each record as it comes, one JSON object: a denial or the violation that ended it, like the
-	 * params of MORTISE_EVENT_VIOLATION; and last, always: {"event":"jail_end","program","exit_code",
+	/* or NULL. Each record as it comes, one JSON object: a need (MORTISE_JAIL_LEARN), a denial or the
+	 * violation that ended it, like the params of MORTISE_EVENT_VIOLATION; and last, always:
+	 * {"event":"jail_end","program","exit_code",
 	 * "signal","ended_by","level","rung","limits":[...],"error","violation","denied":{"event":
 	 * "sandbox_denials",...}}, where violation and denied are objects as above, violation null without one.
 	 * ended_by: "program", "violation", "limit" (a time limit), "not_run" */

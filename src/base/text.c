@@ -263,8 +263,20 @@ bool mor_utf8_valid(struct mor_slice text)
 	return true;
 }
 
+/* Line separators (U+2028, U+2029), and what changes the order in which a line is shown: a text with such
+ * characters reads as another one (U+200E, U+200F, U+202A..U+202E, U+2066..U+2069). */
+static bool reorders(const char *p)
+{
+	unsigned char b = (unsigned char)p[1], c = (unsigned char)p[2];
+
+	if ((unsigned char)p[0] != 0xe2)
+		return false;
+	return b == 0x80 ? c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae) :
+			   b == 0x81 && c >= 0xa6 && c <= 0xa9;
+}
+
 /* The number of bytes at p that may be shown unchanged: 0 for control characters, also U+0080..U+009F (which
- * terminals obey) and the line separators U+2028 and U+2029. */
+ * terminals obey), U+061C and the others that reorder. */
 static size_t printable_len(const char *p, size_t len)
 {
 	size_t n = mor_utf8_sequence(p, len);
@@ -272,11 +284,9 @@ static size_t printable_len(const char *p, size_t len)
 
 	if (n == 1 && (c < 0x20 || c == 0x7f))
 		return 0;
-	if (n == 2 && c == 0xc2 && (unsigned char)p[1] < 0xa0)
+	if (n == 2 && ((c == 0xc2 && (unsigned char)p[1] < 0xa0) || memcmp(p, "\xd8\x9c", 2) == 0))
 		return 0;
-	if (n == 3 && (memcmp(p, "\xe2\x80\xa8", 3) == 0 || memcmp(p, "\xe2\x80\xa9", 3) == 0))
-		return 0;
-	return n;
+	return n == 3 && reorders(p) ? 0 : n;
 }
 
 static const char *show_bytes(struct mor_slice bytes, bool for_quotes, char *out, size_t out_size)

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/jail.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "policy/cgroup.h"
@@ -20,15 +21,7 @@
 #include "runner/network.h"
 #include "workspace/undo.h"
 
-struct jail_args {
-	const char *workspace, *plugin_dir, *scratch, *level, *on_denial, *record;
-	bool write, git, undo, spawn, pidns;
-	struct mor_text_list unprotect, network, read, limit, env;
-	uint32_t landlock_abi;
-	struct mor_common_args common;
-};
-
-#define FIELD(name) offsetof(struct jail_args, name)
+#define FIELD(name) offsetof(struct mor_jail_args, name)
 static const struct mor_option jail_options[] = {
 	{ "workspace", 'w', "DIR", "directory that it may read", MOR_OPT_TEXT, FIELD(workspace), NULL },
 	{ "write", 0, NULL,
@@ -62,6 +55,13 @@ static const struct mor_option jail_options[] = {
 	{ "pidns", 0, NULL, "a PID namespace at t0 too, or no start", MOR_OPT_FLAG, FIELD(pidns), NULL },
 	{ "env", 'e', "NAME[=VALUE]", "environment variable for it; NAME alone: the value that mortise has",
 	  MOR_OPT_LIST, FIELD(env), NULL },
+	{ "learn", 0, NULL, "let it read and start anything, note what it needs, and write the smallest policy",
+	  MOR_OPT_FLAG, FIELD(learn), NULL },
+	{ "audit", 0, NULL, "the same report of what was denied, without allowing it", MOR_OPT_FLAG,
+	  FIELD(audit), NULL },
+	{ "output", 'o', "FILE", "with --learn, --audit: write the policy to this file, as [sandbox]",
+	  MOR_OPT_TEXT, FIELD(output), NULL },
+	{ "yes", 0, NULL, "with --learn: do not ask", MOR_OPT_FLAG, FIELD(yes), NULL },
 	{ "landlock-abi", 0, "N", "for tests: use no more of Landlock than ABI N", MOR_OPT_UINT,
 	  FIELD(landlock_abi), NULL },
 	{ 0 },
@@ -142,7 +142,7 @@ static int add_limit(struct pairs *pairs, const char *word)
 	return add_pair(pairs, key->name, equals + 1);
 }
 
-static int make_policy(const struct jail_args *args, struct pairs *pairs)
+static int make_policy(const struct mor_jail_args *args, struct pairs *pairs)
 {
 	int r;
 
@@ -176,8 +176,9 @@ static int make_policy(const struct jail_args *args, struct pairs *pairs)
 /* One of `mortise jail`. */
 struct jail_call {
 	struct mor_cli *cli;
-	int record_fd;      /* -1: none */
-	struct mor_buf end; /* the last record */
+	int record_fd;               /* -1: none */
+	struct mor_learner *learner; /* NULL: nothing is learnt */
+	struct mor_buf end;          /* the last record */
 };
 
 /* The first signal asks the program to end, the second kills it. */
@@ -200,6 +201,8 @@ static void on_record(mortise_json record, void *arg)
 {
 	struct jail_call *call = arg;
 
+	if (call->learner)
+		mor_learner_take(call->learner, record);
 	mor_buf_reset(&call->end, SIZE_MAX);
 	mor_buf_append(&call->end, record.text, record.len);
 	mor_buf_byte(&call->end, '\n');
@@ -213,7 +216,7 @@ enum { SHELL_FOUND_NO_PROGRAM = 127, NO_JAIL = 125 };
 
 static void note_end(struct mor_cli *cli, const char *name, const mortise_jail_result *result)
 {
-	const struct jail_args *args = cli->args;
+	const struct mor_jail_args *args = cli->args;
 
 	if (result->denied_text[0])
 		mor_note(cli->console, "denied: %s", result->denied_text);
@@ -255,7 +258,7 @@ static void print_record(const struct jail_call *call, const mortise_jail_result
 static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_workspace_undoing *undoing,
 			 struct pairs *pairs)
 {
-	const struct jail_args *args = cli->args;
+	const struct mor_jail_args *args = cli->args;
 	char real[PATH_MAX];
 	int r;
 
@@ -270,7 +273,7 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_works
 }
 
 /* What was asked for and cannot hold here is told before it starts. */
-static void warn_loose(struct mor_cli *cli, const struct jail_args *args)
+static void warn_loose(struct mor_cli *cli, const struct mor_jail_args *args)
 {
 	struct mor_policy asked = { .level = MOR_LEVEL_AUTO };
 	struct mor_cgroups found;
@@ -305,16 +308,28 @@ static int open_record(const char *text, int *ret, mortise_error *err)
 	return 0;
 }
 
+/* Only of a program that has run. That the policy cannot be written is our failure, not the program's. */
+static int tell_learnt(struct jail_call *call, const mortise_jail_result *result, int exit_code)
+{
+	mortise_error err = { 0 };
+
+	if (!call->learner || !result->level[0] || mor_learner_tell(call->cli, call->learner, &err) == 0)
+		return exit_code;
+	mor_report_line(call->cli->console, &(struct mor_report){ .error = &err });
+	return NO_JAIL;
+}
+
 static int jail_program(struct jail_call *call, const char *name, struct pairs *pairs,
 			mortise_jail_result *result)
 {
-	const struct jail_args *args = call->cli->args;
+	const struct mor_jail_args *args = call->cli->args;
 	__attribute__((cleanup(mor_workspace_undoing_fini))) struct mor_workspace_undoing undoing = { 0 };
 	mortise_jail_options opt = { .size = sizeof(opt),
 				     .name = name,
 				     .argv = call->cli->words.tail,
 				     .env = args->env.item,
 				     .landlock_abi_cap = args->landlock_abi,
+				     .flags = args->learn ? MORTISE_JAIL_LEARN : 0,
 				     .on_wakeup = on_wakeup,
 				     .on_record = on_record,
 				     .arg = call };
@@ -334,15 +349,17 @@ static int jail_program(struct jail_call *call, const char *name, struct pairs *
 	mor_workspace_undoing_end(&undoing, r < 0 || result->exit_code || result->timed_out);
 	r = report(call, name, result, r, pairs->err);
 	mor_workspace_undoing_tell(&undoing);
+	r = tell_learnt(call, result, r);
 	print_record(call, result);
 	return r;
 }
 
 static int jail_run(struct mor_cli *cli)
 {
-	const struct jail_args *args = cli->args;
+	const struct mor_jail_args *args = cli->args;
 	mortise_error err = { 0 };
 	__attribute__((cleanup(pairs_fini))) struct pairs pairs = { .err = &err };
+	struct mor_learner learner;
 	struct jail_call call = { .cli = cli };
 	mortise_jail_result result = { .size = sizeof(result), .exit_code = NO_JAIL };
 	int exit_code;
@@ -352,10 +369,13 @@ static int jail_run(struct mor_cli *cli)
 			 "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
 		return mor_report_usage(cli->console, &err);
 	}
-	if (open_record(args->record, &call.record_fd, &err) < 0 || make_policy(args, &pairs) < 0)
+	if (open_record(args->record, &call.record_fd, &err) < 0 || make_policy(args, &pairs) < 0 ||
+	    mor_learner_begin(cli, &learner, &err) < 0)
 		return err.code == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
 						    mor_report_error(cli->console, &err);
+	call.learner = args->learn || args->audit ? &learner : NULL;
 	exit_code = jail_program(&call, mor_base_name(cli->words.tail[0]), &pairs, &result);
+	mor_learn_fini(&learner.learn);
 	mor_buf_fini(&call.end);
 	return exit_code;
 }
@@ -380,9 +400,10 @@ const struct mor_cli_command mor_cli_command_jail = {
 	.examples = "mortise jail --workspace . -- python3 report.py\n"
 		    "mortise jail -w . --write --limit cpu=30s --limit memory=1GiB -- ./indexer\n"
 		    "mortise jail -w . --write --undo -- ./indexer\n"
-		    "mortise jail --network=api.example.com:443 --read ~/.config/tool -- ./tool",
+		    "mortise jail --network=api.example.com:443 --read ~/.config/tool -- ./tool\n"
+		    "mortise jail --learn --yes -w . -o policy.toml -- make test",
 	.options = groups,
-	.args_size = sizeof(struct jail_args),
+	.args_size = sizeof(struct mor_jail_args),
 	.common = FIELD(common),
 	.own_exit = NO_JAIL, /* nothing was run: no status that the program could have */
 	.run = jail_run,

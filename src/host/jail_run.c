@@ -81,6 +81,13 @@ static int read_policy(struct jail_run *run)
 		return mor_fail(run->err, r == MORTISE_EMANIFEST ? MORTISE_EINVAL : r, "%s", why.text);
 	if (mor_sandbox_protect_user(&run->policy) < 0)
 		return mor_fail_memory(run->err);
+	run->policy.learn = run->opt->flags & MORTISE_JAIL_LEARN;
+	if (run->policy.learn &&
+	    (run->policy.level == MOR_LEVEL_T1 || run->policy.on_denial != MOR_ON_DENIAL_DENY))
+		return mor_fail(run->err, MORTISE_EINVAL,
+				"a program is watched at level t0 and with on_denial=deny only");
+	if (run->policy.learn)
+		run->policy.level = MOR_LEVEL_T0;
 	run->policy.source = run->tale.source;
 	run->policy.landlock_abi_cap = run->opt->landlock_abi_cap;
 	return 0;
@@ -409,7 +416,7 @@ int mortise_jail_run(const mortise_jail_options *given, mortise_jail_result *ret
 		return r;
 	if (!ret || ret->size < sizeof(ret->size))
 		return mor_fail(err, MORTISE_EINVAL, "result: set its size to sizeof(mortise_jail_result)");
-	if (opt.flags)
+	if (opt.flags & ~(uint32_t)MORTISE_JAIL_LEARN)
 		return mor_fail(err, MORTISE_EINVAL, "jail options: unknown flags");
 	if (!opt.argv || !opt.argv[0] || !*opt.argv[0])
 		return mor_fail(err, MORTISE_EINVAL, "no program is named");

@@ -24,12 +24,17 @@ static void hand_over(struct mor_jail_tale *tale, const struct mor_buf *json)
 void mor_jail_tell_denied(struct mor_jail_tale *tale, const struct mor_record *record)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	const struct mor_denial *item;
 	struct mor_violation what;
 
 	if (mor_denials_take(&tale->denials, record) <= 0) /* known, or no memory: then it is only counted */
 		return;
-	what = mor_denials_violation(&tale->denials.items[tale->denials.count - 1], tale->name, tale->source);
-	mor_violation_json(&what, &json);
+	item = &tale->denials.items[tale->denials.count - 1];
+	what = mor_denials_violation(item, tale->name, tale->source);
+	if (item->allowed)
+		mor_denials_need_json(item, tale->name, tale->source, &json);
+	else
+		mor_violation_json(&what, &json);
 	hand_over(tale, &json);
 }
 

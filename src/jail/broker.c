@@ -240,8 +240,29 @@ int mor_syscall_violation(struct mor_syscall *call, const char *about, enum mor_
 	return MOR_BROKER_VIOLATION;
 }
 
+void mor_syscall_needed(struct mor_syscall *call, const char *about, enum mor_forbidden what, bool with_spawn)
+{
+	mor_denied_note(&call->broker->denied, &(struct mor_denied_deed){ .syscall = call->name,
+									  .path = about,
+									  .what = what,
+									  .allowed = true,
+									  .with_spawn = with_spawn });
+}
+
+/* A file that was only read is named; of what was written, the workspace that it lies in. */
+static void tell_needs(struct mor_syscall *call, const char *about, const struct mor_ruling *ruling)
+{
+	if (ruling->under)
+		about = ruling->under->path;
+	for (enum mor_forbidden what = 0; what < MOR_FORBIDDEN_COUNT; what++)
+		if (ruling->needs >> what & 1)
+			mor_syscall_needed(call, about, what, ruling->with_spawn);
+}
+
 int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_ruling ruling)
 {
+	if (ruling.kind == MOR_RULING_PERFORM && ruling.needs)
+		tell_needs(call, about, &ruling);
 	if (ruling.kind == MOR_RULING_PERFORM)
 		return 0;
 	if (ruling.kind == MOR_RULING_QUIET)
@@ -321,7 +342,9 @@ static int answer_forbidden(struct mor_syscall *call)
 		tell_violation(call, &broker->violation);
 		return MOR_BROKER_VIOLATION;
 	}
-	mor_denied_note(&broker->denied, call->name, call->about, call->what);
+	mor_denied_note(&broker->denied, &(struct mor_denied_deed){ .syscall = call->name,
+								    .path = call->about,
+								    .what = call->what });
 	/* Its own tree has no such thing, and must not tell of what ours has. */
 	return call->inside && error == EACCES ? call->inside : -error;
 }
@@ -496,10 +519,12 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 		.mem = MOR_MEM_UNOPENED,
 		.told = -1,
 		.self = getpid(),
-		.spawn = level->flags & MOR_JAIL_SPAWN,
+		.spawn = level->flags & (MOR_JAIL_SPAWN | MOR_JAIL_LEARN),
+		.spawn_needed = (level->flags & (MOR_JAIL_SPAWN | MOR_JAIL_LEARN)) == MOR_JAIL_LEARN,
 		.deny = level->flags & MOR_JAIL_DENY,
 		.denied = MOR_DENIED_INIT,
 		.steady = !(level->flags & MOR_JAIL_VIEW),
+		.denied.learn = level->flags & MOR_JAIL_LEARN,
 		.processes = level->processes ? level->processes : PROCESSES,
 		.threads = level->threads ? level->threads : THREADS,
 		.gate = PTHREAD_MUTEX_INITIALIZER,

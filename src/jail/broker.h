@@ -47,6 +47,7 @@ struct mor_broker {
 	char shm[64];
 	const char *scratch; /* its directory; NULL: none */
 	bool spawn;
+	bool spawn_needed;                  /* it has spawn only because it is watched: to use it is noted */
 	bool deny;                          /* what can be refused is refused and noted; else it kills */
 	const struct mor_net_place *places; /* where it may connect to; NULL: the filter decides */
 	size_t place_count;
@@ -138,6 +139,8 @@ int mor_syscall_path(struct mor_syscall *call, uint64_t address, char text[PATH_
 int mor_syscall_violation(struct mor_syscall *call, const char *about, enum mor_forbidden what);
 /* A violation of this kind (from MOR_N_FIRST_REFUSED on). */
 int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind);
+/* It was allowed only because the program is watched. */
+void mor_syscall_needed(struct mor_syscall *call, const char *about, enum mor_forbidden what, bool with_spawn);
 /* PERFORM: 0. */
 int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_ruling ruling);
 /* Hands `fd` over as the result and closes ours. MOR_BROKER_SENT or -errno. */

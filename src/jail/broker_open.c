@@ -294,7 +294,7 @@ static int open_clean(struct mor_syscall *call, const struct opening *want)
 	uint64_t flags = want->flags | (ruling.inert ? 0 : O_NONBLOCK);
 	int fd;
 
-	if (ruling.kind != MOR_RULING_PERFORM)
+	if (ruling.kind != MOR_RULING_PERFORM || ruling.needs)
 		return MOR_BROKER_UNDECIDED;
 	if (made_up(call, ruling))
 		return open_made_up(call, made_up(call, ruling), want->flags);
@@ -319,7 +319,7 @@ static int open_plain(struct mor_syscall *call, const struct opening *want)
 		return fd;
 	if (mor_handle_raw(call, fd, where) == 0) {
 		ruling = mor_paths_read(call->broker->paths, where);
-		if (ruling.kind == MOR_RULING_PERFORM && !made_up(call, ruling))
+		if (ruling.kind == MOR_RULING_PERFORM && !ruling.needs && !made_up(call, ruling))
 			return hand_over(call, want, fd, where);
 	}
 	close(fd);

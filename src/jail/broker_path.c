@@ -408,6 +408,7 @@ int mor_find_failed(struct mor_syscall *call, int dirfd, const char *path, bool 
 	ruling = write ? mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT) :
 			 mor_paths_read(call->broker->paths, found.where);
 	mor_found_fini(&found);
+	ruling.needs = 0; /* the kernel refuses it whatever we allow */
 	status = mor_syscall_ruling(call, path, ruling);
 	return status == 0 ? error : status;
 }

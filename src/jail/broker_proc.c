@@ -127,6 +127,8 @@ int mor_on_fork(struct mor_syscall *call)
 		return mor_syscall_violation(call, "", MOR_FORBID_SPAWN);
 	if (flags & unfit)
 		return mor_syscall_violation(call, "", MOR_FORBID_NAMESPACE);
+	if (!thread && call->broker->spawn_needed)
+		mor_syscall_needed(call, "", MOR_FORBID_SPAWN, false);
 	return take_place(call, thread);
 }
 
@@ -159,6 +161,8 @@ int mor_on_execve(struct mor_syscall *call)
 		return mor_broker_decided(status) ? status :
 						    mor_find_failed(call, AT_FDCWD, path, false, status);
 	status = mor_syscall_ruling(call, found.where, mor_paths_execute(broker->paths, found.where));
+	if (status == 0 && broker->spawn_needed)
+		mor_syscall_needed(call, "", MOR_FORBID_SPAWN, false);
 	mor_found_fini(&found);
 	return status < 0 ? status : MOR_BROKER_CONTINUE;
 }

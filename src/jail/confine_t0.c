@@ -32,7 +32,8 @@ struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT,
 			 .undo = MOR_UNDO_INIT,
 			 .quota = MOR_QUOTA_INIT,
 			 .lock = { .fd = -1 },
-			 .tmpfs = -1 };
+			 .tmpfs = -1,
+			 .all = -1 };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -216,6 +217,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	if (check_kernel(plan, failure) < 0)
 		return -1;
 	mor_t0.paths.quiet_tmp = flags & MOR_JAIL_QUIET_TMP;
+	mor_t0.paths.learning = flags & MOR_JAIL_LEARN;
 	mor_t0.paths.quiet_software = flags & (MOR_JAIL_VIEW | MOR_JAIL_SPAWN);
 	status = mor_paths_add_defaults(&mor_t0.paths, flags & MOR_JAIL_NETWORK, flags & MOR_JAIL_SPAWN);
 	if (status == 0)
@@ -249,6 +251,10 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 		mor_t0.broker.place_count = plan->place_count;
 		mor_t0.broker.dial = &mor_t0.dial;
 	}
+	if (status == 0 && mor_t0.paths.learning) {
+		mor_t0.all = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		status = mor_t0.all < 0 ? -errno : 0;
+	}
 	return status < 0 ? failed(failure, status, "/proc must be mounted") : 0;
 }
 
@@ -274,12 +280,26 @@ int mor_t0_prepare_shm(const struct mor_plan *plan, struct mor_setup_failure *fa
 
 /* ---- L1 ---- */
 
+/* While learning. Writing is the workspace's, whether it was asked for or not. */
+static int allow_all(const struct mor_landlock *lock, unsigned access)
+{
+	int status = mor_landlock_allow(lock, mor_t0.all, true, access);
+
+	for (size_t i = 0; status == 0 && i < mor_t0.paths.count; i++)
+		if (mor_t0.paths.rules[i].origin == MOR_PATH_WORKSPACE && access & MOR_MAY_READ)
+			status = mor_landlock_allow(lock, mor_t0.paths.rules[i].fd, true,
+						    access | MOR_MAY_WRITE);
+	return status;
+}
+
 /* All of /proc: the numbers of later processes are not known yet. Landlock's rule for tracing protects the
  * secret files of other processes there. */
 static int allow_guardian(const struct mor_landlock *lock, int proc, int shm)
 {
 	int status = mor_paths_allow(&mor_t0.paths, lock, MOR_MAY_READ | MOR_MAY_WRITE | MOR_MAY_EXECUTE);
 
+	if (status == 0 && mor_t0.all >= 0)
+		status = allow_all(lock, MOR_MAY_READ | MOR_MAY_EXECUTE);
 	if (status == 0)
 		status = mor_landlock_allow(lock, mor_t0.broker.proc, true, MOR_MAY_READ);
 	if (status == 0 && proc >= 0)
@@ -352,6 +372,8 @@ static int enter_domain(const struct mor_plan *plan)
 	if (status < 0)
 		return status;
 	status = mor_paths_allow(&mor_t0.paths, &lock, MOR_MAY_EXECUTE);
+	if (status == 0 && mor_t0.all >= 0)
+		status = allow_all(&lock, MOR_MAY_EXECUTE);
 	if (status < 0) {
 		mor_fd_close(&lock.fd);
 		return status;
@@ -361,7 +383,8 @@ static int enter_domain(const struct mor_plan *plan)
 
 int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_failure *failure)
 {
-	unsigned variant = mor_t0_network(plan) + (plan->level.flags & MOR_JAIL_SPAWN ? MOR_FILTER_SPAWN : 0);
+	unsigned variant = mor_t0_network(plan) +
+			   (plan->level.flags & (MOR_JAIL_SPAWN | MOR_JAIL_LEARN) ? MOR_FILTER_SPAWN : 0);
 	int listener, status;
 
 	if (mor_t0_drop_capabilities(true, failure) < 0)

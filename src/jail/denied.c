@@ -8,13 +8,16 @@
 
 #include "base/alloc.h"
 
-enum { SLOTS = 2048, ITEM_TEXT = sizeof(((struct mor_record *)0)->path) };
-_Static_assert(SLOTS > MOR_PLAN_DENIED_MAX && (SLOTS & (SLOTS - 1)) == 0, "a free slot must be left");
+/* Free slots must be left, and an index must fit into one. */
+enum { SLOTS = 2048, LEARN_SLOTS = 32768, ITEM_TEXT = sizeof(((struct mor_record *)0)->path) };
+_Static_assert(SLOTS > MOR_PLAN_DENIED_MAX && LEARN_SLOTS > MOR_PLAN_NEEDED_MAX, "a free slot must be left");
+_Static_assert(MOR_PLAN_NEEDED_MAX < UINT16_MAX, "an index must fit into a slot");
 
 struct mor_denied_item {
 	uint64_t count, told; /* how often; as the host knows it, 0: not yet */
 	const char *syscall;  /* of a static table */
 	enum mor_forbidden what;
+	bool allowed, with_spawn;
 	char path[];
 };
 
@@ -29,32 +32,45 @@ static uint32_t hash_of(const char *syscall, const char *path, size_t len)
 	return hash;
 }
 
-static bool is_this(const struct mor_denied_item *item, const char *syscall, const char *path, size_t len,
-		    enum mor_forbidden what)
+static bool is_this(const struct mor_denied_item *item, const struct mor_denied_deed *deed, size_t len)
 {
-	return item->what == what && strcmp(item->syscall, syscall) == 0 &&
-	       strncmp(item->path, path, len) == 0 && !item->path[len];
+	return item->what == deed->what && item->allowed == deed->allowed &&
+	       strcmp(item->syscall, deed->syscall) == 0 && strncmp(item->path, deed->path, len) == 0 &&
+	       !item->path[len];
+}
+
+static size_t slot_count(const struct mor_denied *denied)
+{
+	return denied->learn ? LEARN_SLOTS : SLOTS;
+}
+
+static size_t item_max(const struct mor_denied *denied)
+{
+	return denied->learn ? MOR_PLAN_NEEDED_MAX : MOR_PLAN_DENIED_MAX;
 }
 
 static bool make_table(struct mor_denied *denied)
 {
 	if (!denied->slots)
-		denied->slots = mor_zalloc(SLOTS * sizeof(*denied->slots));
+		denied->slots = mor_zalloc(slot_count(denied) * sizeof(*denied->slots));
 	if (!denied->items)
-		denied->items = mor_zalloc(MOR_PLAN_DENIED_MAX * sizeof(*denied->items));
+		denied->items = mor_zalloc(item_max(denied) * sizeof(*denied->items));
 	return denied->slots && denied->items;
 }
 
-static void add_item(struct mor_denied *denied, uint16_t *slot, const char *syscall, const char *path,
-		     size_t len, enum mor_forbidden what)
+static void add_item(struct mor_denied *denied, uint16_t *slot, const struct mor_denied_deed *deed, size_t len)
 {
 	struct mor_denied_item *item;
 	uint64_t one = 1;
 
-	if (denied->count == MOR_PLAN_DENIED_MAX || !(item = mor_alloc(sizeof(*item) + len + 1)))
+	if (denied->count == item_max(denied) || !(item = mor_alloc(sizeof(*item) + len + 1)))
 		return; /* it is counted all the same */
-	*item = (struct mor_denied_item){ .count = 1, .syscall = syscall, .what = what };
-	memcpy(item->path, path, len);
+	*item = (struct mor_denied_item){ .count = 1,
+					  .syscall = deed->syscall,
+					  .what = deed->what,
+					  .allowed = deed->allowed,
+					  .with_spawn = deed->with_spawn };
+	memcpy(item->path, deed->path, len);
 	item->path[len] = '\0';
 	denied->items[denied->count++] = item;
 	*slot = (uint16_t)denied->count;
@@ -62,21 +78,20 @@ static void add_item(struct mor_denied *denied, uint16_t *slot, const char *sysc
 		return; /* it is told of at the end */
 }
 
-void mor_denied_note(struct mor_denied *denied, const char *syscall, const char *path, enum mor_forbidden what)
+void mor_denied_note(struct mor_denied *denied, const struct mor_denied_deed *deed)
 {
-	size_t len = strnlen(path, ITEM_TEXT - 1);
-	uint32_t at = hash_of(syscall, path, len) % SLOTS;
+	size_t len = strnlen(deed->path, ITEM_TEXT - 1), slots = slot_count(denied);
+	size_t at = hash_of(deed->syscall, deed->path, len) % slots;
 
 	pthread_mutex_lock(&denied->lock);
-	denied->total++;
+	denied->total += !deed->allowed;
 	if (make_table(denied)) {
-		while (denied->slots[at] &&
-		       !is_this(denied->items[denied->slots[at] - 1], syscall, path, len, what))
-			at = (at + 1) % SLOTS;
+		while (denied->slots[at] && !is_this(denied->items[denied->slots[at] - 1], deed, len))
+			at = (at + 1) % slots;
 		if (denied->slots[at])
 			denied->items[denied->slots[at] - 1]->count++;
 		else
-			add_item(denied, &denied->slots[at], syscall, path, len, what);
+			add_item(denied, &denied->slots[at], deed, len);
 	}
 	pthread_mutex_unlock(&denied->lock);
 }
@@ -88,6 +103,8 @@ static void fill_record(const struct mor_denied_item *item, size_t index, struct
 	ret->forbidden = (uint8_t)item->what;
 	ret->index = (uint32_t)index;
 	ret->count = item->count;
+	ret->allowed = item->allowed;
+	ret->with_spawn = item->with_spawn;
 	snprintf(ret->syscall, sizeof(ret->syscall), "%s", item->syscall);
 	snprintf(ret->path, sizeof(ret->path), "%s", item->path);
 	snprintf(ret->rule, sizeof(ret->rule), "%s", mor_forbidden_rows[item->what].rule);

@@ -218,7 +218,7 @@ static int launch_apart(struct mor_plan *plan, unsigned namespaces, bool users, 
 
 bool mor_pidns_wished(const struct mor_plan *plan)
 {
-	return plan->level.flags & MOR_JAIL_SPAWN;
+	return plan->level.flags & (MOR_JAIL_SPAWN | MOR_JAIL_LEARN);
 }
 
 /* A PID namespace that nobody asked for may be refused. */

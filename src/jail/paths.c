@@ -28,35 +28,6 @@
 	"maps|smaps|smaps_rollup|status|stat|statm|cgroup|fd|limits|auxv|cmdline|comm|mountinfo|mounts|io|" \
 	"oom_score_adj|task|coredump_filter|environ"
 
-static const char *const quiet_below[] = {
-	"/sys/fs/cgroup",
-	"/proc/net",
-	"/proc/sys",
-	"/proc/self",
-	"/etc/resolv.conf",
-	"/etc/ssl/certs",
-	"/etc/selinux",
-	"/run/nscd",
-	"/run/systemd",
-	"/sys/kernel/mm",
-	/* settings of the whole machine: programs run without them, and some hold a token */
-	"/etc/dpkg",
-	"/etc/gdb",
-	"/etc/gitconfig",
-	"/etc/perl",
-	"/etc/vim",
-	"/etc/wgetrc",
-	"/etc/profile",
-	"/etc/profile.d",
-	"/etc/bash.bashrc",
-	"/etc/zsh",
-	"/etc/fish",
-	"/etc/environment",
-	"/etc/pip.conf",
-};
-/* Node and npm search for these in every parent directory up to the root, and where they are installed. */
-#define QUIET_NAMES "package.json|npmrc|.npmrc|node_modules|pyvenv.cfg|pybuilddir.txt"
-
 /* ---- building ---- */
 
 /* The canonical name of an open handle. Length or -errno. */
@@ -150,7 +121,8 @@ static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigne
 		old = find_rule(paths, name, rule.len);
 		if (old) {
 			old->access |= rule.access;
-			if (rule.origin != MOR_PATH_DEFAULT && old->origin != MOR_PATH_WORKSPACE)
+			if (rule.origin != MOR_PATH_DEFAULT && rule.origin != MOR_PATH_SPAWN &&
+			    old->origin != MOR_PATH_WORKSPACE)
 				old->origin = rule.origin;
 			close(fd);
 			return 0;
@@ -247,7 +219,7 @@ int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access
 	if (status < 0)
 		return status;
 	old = rule_for(paths, name);
-	if (old && old->origin != MOR_PATH_DEFAULT)
+	if (old && old->origin != MOR_PATH_DEFAULT && old->origin != MOR_PATH_SPAWN)
 		return 0;
 	rule.len = strlen(name);
 	rule.path = mor_strndup(name, rule.len);
@@ -398,19 +370,18 @@ static const char *own_proc(const char *name)
 	return name;
 }
 
-static const char *last_part(const char *name)
+/* Not devices, and not what others' processes show: no policy should name them. */
+static bool may_be_learnt(const struct mor_paths *paths, const char *name)
 {
-	const char *slash = strrchr(name, '/');
-
-	return slash ? slash + 1 : name;
+	return paths->learning && !mor_path_is_within(name, "/dev", 4) && strcmp(name, "/proc") != 0 &&
+	       !(strncmp(name, "/proc/", 6) == 0 && (name[6] < 'a' || strncmp(name, "/proc/self", 10) == 0));
 }
 
-static bool quiet_read(const char *name)
+static struct mor_ruling needed(enum mor_forbidden what, bool with_spawn)
 {
-	for (size_t i = 0; i < sizeof(quiet_below) / sizeof(*quiet_below); i++)
-		if (mor_path_is_within(name, quiet_below[i], strlen(quiet_below[i])))
-			return true;
-	return mor_text_in(mor_slice_of(last_part(name)), QUIET_NAMES);
+	return (struct mor_ruling){ .kind = MOR_RULING_PERFORM,
+				    .needs = 1ull << what,
+				    .with_spawn = with_spawn };
 }
 
 /* Places where toolchains are installed beside the system's own. */
@@ -452,8 +423,11 @@ static bool is_terminal(const char *name)
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 {
 	struct mor_path_rule *rule = rule_near(paths, name);
+	enum mor_forbidden what;
 	const char *own;
 
+	if (rule && rule->access & R && rule->origin == MOR_PATH_SPAWN)
+		return needed(MOR_FORBID_READ, true);
 	if (rule && rule->access & R)
 		return (struct mor_ruling){ .kind = MOR_RULING_PERFORM,
 					    .under = rule,
@@ -463,10 +437,10 @@ struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name)
 		return perform();
 	if (is_terminal(name))
 		return quiet(ENXIO);
-	if (quiet_read(name) || (paths->quiet_software && in_software(name)))
+	if (mor_paths_is_quiet(paths, name) || (paths->quiet_software && in_software(name)))
 		return quiet(ENOENT);
-	return violation(!paths->network && mor_paths_serves_network(name) ? MOR_FORBID_NETWORK :
-									     MOR_FORBID_READ);
+	what = !paths->network && mor_paths_serves_network(name) ? MOR_FORBID_NETWORK : MOR_FORBID_READ;
+	return what == MOR_FORBID_READ && may_be_learnt(paths, name) ? needed(what, false) : violation(what);
 }
 
 struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *name)
@@ -475,6 +449,8 @@ struct mor_ruling mor_paths_execute(const struct mor_paths *paths, const char *n
 
 	if (rule && rule->access & X && rule->origin != MOR_PATH_LOADER)
 		return perform();
+	if (may_be_learnt(paths, name) && !(rule && rule->origin == MOR_PATH_LOADER))
+		return needed(MOR_FORBID_PROGRAM, false);
 	return violation(MOR_FORBID_PROGRAM);
 }
 
@@ -517,11 +493,22 @@ static struct mor_ruling judge_protected(const struct mor_paths *paths, const st
 					 const char *name, enum mor_write_kind kind)
 {
 	enum mor_protect_why why = judge_rules(paths, rule, name, kind);
+	struct mor_protects commits = paths->protects;
+	bool named = rule->origin == MOR_PATH_WORKSPACE;
 
 	if (why == MOR_PROTECT_NOT)
-		why = mor_protect_find(&paths->protects, name, rule->len, rule->origin == MOR_PATH_WORKSPACE,
-				       kind);
+		why = mor_protect_find(&paths->protects, name, rule->len, named, kind);
+	commits.commits = true;
+	if (why == MOR_PROTECT_GIT && paths->learning &&
+	    mor_protect_find(&commits, name, rule->len, named, kind) == MOR_PROTECT_NOT)
+		return needed(MOR_FORBID_GIT, false);
 	return why == MOR_PROTECT_NOT ? perform() : refuse_protected(&paths->protects, why);
+}
+
+/* Does it allow writes, or will it when the program has been watched? */
+static bool is_writable(const struct mor_paths *paths, const struct mor_path_rule *rule)
+{
+	return rule->access & W || (paths->learning && rule->origin == MOR_PATH_WORKSPACE);
 }
 
 /* Python's caches: it works without them. A thread's name: cosmetic. What a core file would hold:
@@ -542,10 +529,10 @@ static bool in_tmp(const char *name)
 
 struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
 {
-	const struct mor_path_rule *rule = rule_for(paths, name);
+	struct mor_path_rule *rule = rule_for(paths, name);
 	struct mor_ruling ruling;
 
-	if (rule && rule->access & W) {
+	if (rule && is_writable(paths, rule)) {
 		/* A rule's own directory may be filled, but not moved or removed. */
 		if (kind > MOR_WRITE_INSIDE && rule->len == strlen(name))
 			return violation(MOR_FORBID_RULE_ROOT);
@@ -553,6 +540,9 @@ struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *nam
 		if (ruling.kind == MOR_RULING_PERFORM && rule->origin == MOR_PATH_SCRATCH &&
 		    kind != MOR_WRITE_REMOVE && paths->quota && !mor_quota_has_room(paths->quota))
 			return quiet(ENOSPC);
+		ruling.under = rule;
+		if (ruling.kind == MOR_RULING_PERFORM && !(rule->access & W))
+			ruling.needs |= 1ull << MOR_FORBID_WORKSPACE_WRITE;
 		return ruling;
 	}
 	if (strcmp(name, "/dev/tty") == 0)

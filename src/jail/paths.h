@@ -23,6 +23,7 @@ enum mor_path_origin {
 	MOR_PATH_ASKED,
 	MOR_PATH_WORKSPACE,
 	MOR_PATH_DEFAULT,
+	MOR_PATH_SPAWN, /* while learning: what spawn would grant, and nobody has asked for spawn */
 	MOR_PATH_SCRATCH,
 	MOR_PATH_VIEW,    /* belongs to a view */
 	MOR_PATH_MADE_UP, /* a file of ours under a name of the machine's: mor_paths_make_up() */
@@ -53,6 +54,7 @@ struct mor_paths {
 	struct mor_protects protects;
 	char **aliases; /* given names that are not the true ones, because of links */
 	size_t alias_count;
+	bool learning;       /* MOR_JAIL_LEARN: what it lacks is told by mor_ruling.needs */
 	bool network;        /* granted */
 	bool quiet_tmp;      /* a write directly in /tmp that no rule allows is refused quietly */
 	bool quiet_software; /* a search for software in places that are not allowed is also refused quietly:
@@ -61,6 +63,7 @@ struct mor_paths {
 
 /* 0 or -errno. A path that does not exist or cannot be reached gives no rule and no error. */
 int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, enum mor_path_origin origin);
+/* While learning, what spawn adds is added too, marked if it was not asked for. */
 int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn);
 /* A rule without a handle, for a canonical name in a view; it wins over another rule for the same name.
  * Sorts. */
@@ -73,6 +76,8 @@ void mor_paths_forget(struct mor_paths *paths, enum mor_path_origin origin);
 int mor_paths_make_up(struct mor_paths *paths, const char *path, unsigned access, const char *text);
 /* With a list of places: a /etc/hosts of that text, and what TLS reads. Like mor_paths_make_up(). */
 int mor_paths_add_hosts(struct mor_paths *paths, const char *text);
+/* Is it looked for by habit, so that a refusal to read it is ENOENT and no violation? */
+bool mor_paths_is_quiet(const struct mor_paths *paths, const char *name);
 /* Would the network permission open it? Then that permission is missing. */
 bool mor_paths_serves_network(const char *name);
 /* The true name of a path, or of its nearest existing parent with the missing rest appended. 0 or -errno. */
@@ -92,6 +97,10 @@ struct mor_ruling {
 	int error;                   /* QUIET: the answer */
 	enum mor_forbidden what;     /* VIOLATION */
 	bool lenient;                /* VIOLATION: it kills in no mode */
+	/* PERFORM, while learning: a bit for each kind (enum mor_forbidden) that no rule allows; under: for a
+	 * write, its rule */
+	uint64_t needs;
+	bool with_spawn; /* needs: spawn would allow it */
 };
 /* `name` is canonical; the caller's own files in /proc begin with /proc/self. */
 struct mor_ruling mor_paths_read(struct mor_paths *paths, const char *name);

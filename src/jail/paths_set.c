@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "jail/paths.h"
 
 #define R  MOR_MAY_READ
@@ -101,19 +102,21 @@ static bool is_spared(const struct default_place *place, bool spawn)
 	return false;
 }
 
-static int add_places(struct mor_paths *paths, const struct default_place *place, bool spawn)
+static int add_places(struct mor_paths *paths, const struct default_place *place, bool spawn,
+		      enum mor_path_origin origin)
 {
 	int status = 0;
 
 	for (; status == 0 && place->path; place++)
 		if (!is_spared(place, spawn))
-			status = mor_paths_add(paths, place->path, place->access, MOR_PATH_DEFAULT);
+			status = mor_paths_add(paths, place->path, place->access, origin);
 	return status;
 }
 
 /* ---- toolchains ---- */
 
-static int add_toolchain(struct mor_paths *paths, const char *parent, const char *name)
+static int add_toolchain(struct mor_paths *paths, const char *parent, const char *name,
+			 enum mor_path_origin origin)
 {
 	char path[PATH_MAX];
 	int len = snprintf(path, sizeof(path), "%s/%s/bin", parent, name);
@@ -123,12 +126,12 @@ static int add_toolchain(struct mor_paths *paths, const char *parent, const char
 	    !S_ISDIR(st.st_mode))
 		return 0;
 	path[len - 4] = 0;
-	return mor_paths_add(paths, path, RX, MOR_PATH_DEFAULT);
+	return mor_paths_add(paths, path, RX, origin);
 }
 
 /* What is installed beside the system's own, each in a directory with a bin in it: /opt/gcc-14,
  * /usr/local/go. */
-static int add_toolchains(struct mor_paths *paths, const char *parent)
+static int add_toolchains(struct mor_paths *paths, const char *parent, enum mor_path_origin origin)
 {
 	char batch[2048] __attribute__((aligned(8)));
 	int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = 0;
@@ -141,31 +144,76 @@ static int add_toolchains(struct mor_paths *paths, const char *parent)
 			const struct dirent64 *entry = (const struct dirent64 *)(batch + at);
 
 			at += entry->d_reclen;
-			status = add_toolchain(paths, parent, entry->d_name);
+			status = add_toolchain(paths, parent, entry->d_name, origin);
 		}
 	}
 	close(dir);
 	return status;
 }
 
+static int add_programs(struct mor_paths *paths, enum mor_path_origin origin)
+{
+	int status = add_places(paths, with_spawn, false, origin);
+
+	for (size_t i = 0; status == 0 && i < sizeof(loaders) / sizeof(*loaders); i++)
+		status = mor_paths_add(paths, loaders[i], RX, MOR_PATH_LOADER);
+	if (status == 0)
+		status = add_toolchains(paths, "/opt", origin);
+	return status == 0 ? add_toolchains(paths, "/usr/local", origin) : status;
+}
+
 int mor_paths_add_defaults(struct mor_paths *paths, bool network, bool spawn)
 {
-	int status = add_places(paths, always, spawn);
+	int status = add_places(paths, always, spawn, MOR_PATH_DEFAULT);
 
 	paths->network = network;
 	if (status == 0 && network)
-		status = add_places(paths, with_network, false);
+		status = add_places(paths, with_network, false, MOR_PATH_DEFAULT);
 	if (status == 0 && network)
-		status = add_places(paths, with_connections, false);
-	if (status == 0 && spawn)
-		status = add_places(paths, with_spawn, false);
-	for (size_t i = 0; spawn && status == 0 && i < sizeof(loaders) / sizeof(*loaders); i++)
-		status = mor_paths_add(paths, loaders[i], RX, MOR_PATH_LOADER);
-	if (status == 0 && spawn)
-		status = add_toolchains(paths, "/opt");
-	if (status == 0 && spawn)
-		status = add_toolchains(paths, "/usr/local");
+		status = add_places(paths, with_connections, false, MOR_PATH_DEFAULT);
+	if (status == 0 && (spawn || paths->learning))
+		status = add_programs(paths, spawn ? MOR_PATH_DEFAULT : MOR_PATH_SPAWN);
 	return status;
+}
+
+/* ---- what is refused quietly ---- */
+
+static const char *const quiet_below[] = {
+	"/sys/fs/cgroup",
+	"/proc/net",
+	"/proc/sys",
+	"/proc/self",
+	"/etc/resolv.conf",
+	"/etc/ssl/certs",
+	"/etc/selinux",
+	"/run/nscd",
+	"/run/systemd",
+	"/sys/kernel/mm",
+	/* settings of the whole machine: programs run without them, and some hold a token */
+	"/etc/dpkg",
+	"/etc/gdb",
+	"/etc/gitconfig",
+	"/etc/perl",
+	"/etc/vim",
+	"/etc/wgetrc",
+	"/etc/profile",
+	"/etc/profile.d",
+	"/etc/bash.bashrc",
+	"/etc/zsh",
+	"/etc/fish",
+	"/etc/environment",
+	"/etc/pip.conf",
+};
+/* Node and npm search for these in every parent directory up to the root, and where they are installed. */
+#define QUIET_NAMES "package.json|npmrc|.npmrc|node_modules|pyvenv.cfg|pybuilddir.txt"
+
+/* A program that is watched finds what it looks for by habit, so that one that needs it is granted it. */
+bool mor_paths_is_quiet(const struct mor_paths *paths, const char *name)
+{
+	for (size_t i = 0; i < sizeof(quiet_below) / sizeof(*quiet_below); i++)
+		if (mor_path_is_within(name, quiet_below[i], strlen(quiet_below[i])))
+			return true;
+	return !paths->learning && mor_text_in(mor_slice_of(mor_base_name(name)), QUIET_NAMES);
 }
 
 /* ---- the network's ---- */
@@ -174,7 +222,7 @@ int mor_paths_add_hosts(struct mor_paths *paths, const char *text)
 {
 	int status = mor_paths_make_up(paths, "/etc/hosts", R, text);
 
-	return status < 0 ? status : add_places(paths, with_connections, false);
+	return status < 0 ? status : add_places(paths, with_connections, false, MOR_PATH_DEFAULT);
 }
 
 static bool is_same(const char *name, const char *other)

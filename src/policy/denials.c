@@ -21,7 +21,10 @@ void mor_denials_fini(struct mor_denials *denials)
 
 static int add_item(struct mor_denials *denials, const struct mor_record *record)
 {
-	struct mor_denial item = { .what = record->forbidden, .count = record->count };
+	struct mor_denial item = { .what = record->forbidden,
+				   .count = record->count,
+				   .allowed = record->allowed != 0,
+				   .with_spawn = record->with_spawn != 0 };
 	struct mor_denial *items = mor_realloc(denials->items, (denials->count + 1) * sizeof(*denials->items));
 
 	if (!items)
@@ -45,7 +48,7 @@ int mor_denials_take(struct mor_denials *denials, const struct mor_record *recor
 		return 0;
 	}
 	/* Behind the last one: there was no memory for one of them. */
-	if (record->index > denials->count || record->index >= MOR_PLAN_DENIED_MAX ||
+	if (record->index > denials->count || record->index >= MOR_PLAN_NEEDED_MAX ||
 	    record->forbidden >= MOR_FORBIDDEN_COUNT)
 		return 0;
 	if (record->index == denials->count)
@@ -93,6 +96,8 @@ static size_t list_deeds(const struct mor_denials *denials, const char *plugin, 
 		MOR_CLEAN(mor_buf) struct mor_buf deed = MOR_BUF_INIT;
 		struct mor_violation v = mor_denials_violation(&denials->items[i], plugin, source);
 
+		if (denials->items[i].allowed)
+			continue;
 		if (told == TOLD) {
 			others++;
 			continue;
@@ -115,6 +120,8 @@ static void list_cures(const struct mor_denials *denials, const char *plugin, en
 		MOR_CLEAN(mor_buf) struct mor_buf cure = MOR_BUF_INIT;
 		struct mor_violation v = mor_denials_violation(&denials->items[i], plugin, source);
 
+		if (denials->items[i].allowed)
+			continue;
 		mor_violation_cure(&v, &cure);
 		if (cure.len && mor_buf_byte(&cure, '\0') == 0)
 			told += add_once(out, cure.data);
@@ -131,8 +138,8 @@ int mor_denials_text(const struct mor_denials *denials, const char *plugin, enum
 	size_t others;
 
 	for (size_t i = 0; i < denials->count; i++)
-		seen += denials->items[i].count;
-	if (!denials->count)
+		seen += denials->items[i].allowed ? 0 : denials->items[i].count;
+	if (!seen)
 		return out->status;
 	others = list_deeds(denials, plugin, source, &deeds);
 	list_cures(denials, plugin, source, &cures);
@@ -161,14 +168,33 @@ static void json_item(const struct mor_denial *denial, const char *plugin, enum 
 int mor_denials_json(const struct mor_denials *denials, const char *plugin, enum mor_policy_source source,
 		     struct mor_buf *out)
 {
+	size_t kept = 0, written = 0;
+
+	for (size_t i = 0; i < denials->count; i++)
+		kept += !denials->items[i].allowed;
 	mor_buf_text(out, "{\"event\":\"sandbox_denials\",\"plugin\":");
 	mor_buf_json_string(out, mor_slice_of(plugin));
 	mor_buf_printf(out, ",\"total\":%llu,\"kept\":%zu,\"denials\":[", (unsigned long long)denials->total,
-		       denials->count);
+		       kept);
 	for (size_t i = 0; i < denials->count; i++) {
-		mor_buf_text(out, i ? "," : "");
+		if (denials->items[i].allowed)
+			continue;
+		mor_buf_text(out, written++ ? "," : "");
 		json_item(&denials->items[i], plugin, source, out);
 	}
 	mor_buf_text(out, "]}");
+	return out->status;
+}
+
+int mor_denials_need_json(const struct mor_denial *need, const char *plugin, enum mor_policy_source source,
+			  struct mor_buf *out)
+{
+	struct mor_violation v = mor_denials_violation(need, plugin, source);
+
+	mor_buf_text(out, "{\"event\":\"sandbox_need\",\"plugin\":");
+	mor_buf_json_string(out, mor_slice_of(plugin));
+	mor_buf_byte(out, ',');
+	mor_violation_members(&v, out);
+	mor_buf_printf(out, ",\"with_spawn\":%s,\"action\":\"allowed\"}", need->with_spawn ? "true" : "false");
 	return out->status;
 }

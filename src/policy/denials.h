@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was refused to one confined program from its start to its end (on_denial = deny), as its
- * guardian tells it: folded by call and path, at most MOR_PLAN_DENIED_MAX kept. And the sum of it, for
+ * What was refused to one confined program from its start to its end (on_denial = deny), as its guardian
+ * tells it: folded by call and path, at most MOR_PLAN_DENIED_MAX kept; and what was allowed only because the
+ * program is watched (MOR_JAIL_LEARN), at most MOR_PLAN_NEEDED_MAX. And the sum of what was denied, for
  * people and for machines.
  */
 #ifndef MOR_POLICY_DENIALS_H
 #define MOR_POLICY_DENIALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +20,8 @@
 struct mor_denial {
 	char *syscall, *path; /* path "": none */
 	enum mor_forbidden what;
-	uint64_t count; /* 1 until the program has ended: then the guardian says how often it was */
+	bool allowed, with_spawn; /* as in struct mor_record: nothing was denied */
+	uint64_t count;           /* 1 until the program has ended: then the guardian says how often it was */
 };
 struct mor_denials {
 	struct mor_denial *items;
@@ -42,5 +45,8 @@ int mor_denials_text(const struct mor_denials *denials, const char *plugin, enum
  */
 int mor_denials_json(const struct mor_denials *denials, const char *plugin, enum mor_policy_source source,
 		     struct mor_buf *out);
+/* One that is allowed: {"event":"sandbox_need","plugin",(as a violation),"with_spawn","action":"allowed"} */
+int mor_denials_need_json(const struct mor_denial *need, const char *plugin, enum mor_policy_source source,
+			  struct mor_buf *out);
 
 #endif

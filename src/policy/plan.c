@@ -107,10 +107,15 @@ int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value)
 
 /* ---- from a policy ---- */
 
+static bool runs_others(const struct mor_policy *policy)
+{
+	return policy->spawn || policy->learn;
+}
+
 /* To build is to run what was built. Sunscreen's specification names the places of programs: these are not. */
 static bool runs_made(const struct mor_policy *policy)
 {
-	return policy->spawn && policy->source != MOR_POLICY_OF_SUNSCREEN_JSON;
+	return runs_others(policy) && policy->source != MOR_POLICY_OF_SUNSCREEN_JSON;
 }
 
 /* The specification of these plugins has no list of protected names: to write one is no violation. */
@@ -132,7 +137,8 @@ static void add_level(struct mor_buf *plan, const struct mor_policy *policy, con
 			(policy->quiet_tmp ? MOR_JAIL_QUIET_TMP : 0u) |
 			(runs_made(policy) ? MOR_JAIL_RUN_MADE : 0u) |
 			(policy->on_denial == MOR_ON_DENIAL_DENY ? MOR_JAIL_DENY : 0u) |
-			(policy->git ? MOR_JAIL_COMMITS : 0u) | (is_lenient(policy) ? MOR_JAIL_LENIENT : 0u);
+			(policy->git ? MOR_JAIL_COMMITS : 0u) | (is_lenient(policy) ? MOR_JAIL_LENIENT : 0u) |
+			(policy->learn ? MOR_JAIL_LEARN : 0u);
 		level.landlock_abi_cap = policy->landlock_abi_cap;
 		level.processes = limits->processes;
 		level.threads = limits->threads;
@@ -190,7 +196,7 @@ static void add_groups(struct mor_buf *plan, const struct mor_policy *policy, co
 static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 {
 	if (policy->plugin_dir)
-		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0,
+		mor_plan_add_path(plan, MOR_MAY_READ | (runs_others(policy) ? MOR_MAY_EXECUTE : 0u), 0,
 				  policy->plugin_dir);
 	if (policy->workspace)
 		mor_plan_add_path(plan,
@@ -198,7 +204,7 @@ static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 					  (runs_made(policy) ? MOR_MAY_EXECUTE : 0u),
 				  MOR_OP_PATH_WORKSPACE, policy->workspace);
 	for (char **path = policy->read_paths; path && *path; path++)
-		mor_plan_add_path(plan, MOR_MAY_READ | (policy->spawn ? MOR_MAY_EXECUTE : 0u), 0, *path);
+		mor_plan_add_path(plan, MOR_MAY_READ | (runs_others(policy) ? MOR_MAY_EXECUTE : 0u), 0, *path);
 	mor_plan_add_text(plan, MOR_OP_SCRATCH, policy->scratch ? policy->scratch : "");
 	if (policy->undo)
 		mor_plan_add_text(plan, MOR_OP_UNDO, policy->undo);

@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 9
+#define MOR_PLAN_VERSION 10
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -70,7 +70,9 @@ enum mor_op_level_flags {
 	MOR_JAIL_PLACES = 64,    /* connections to the places of the plan; not with MOR_JAIL_NETWORK */
 	MOR_JAIL_RUN_MADE = 128, /* with SPAWN: it runs what is in the workspace and in scratch */
 	MOR_JAIL_COMMITS = 256,  /* what commits write in git directories */
-	MOR_JAIL_LENIENT = 512   /* a write to most of what is protected is refused, but is no violation */
+	MOR_JAIL_LENIENT = 512,  /* a write to most of what is protected is refused, but is no violation */
+	/* t0: what it asks for is allowed and noted, except writes outside the workspace */
+	MOR_JAIL_LEARN = 1024
 };
 struct mor_op_level {
 	uint32_t level, flags; /* enum mor_level; enum mor_op_level_flags */
@@ -190,7 +192,8 @@ enum mor_record_kind {
 	MOR_RECORD_VIEW,
 	MOR_RECORD_DENIED
 };
-#define MOR_PLAN_DENIED_MAX 1000 /* different ones that are told of */
+#define MOR_PLAN_DENIED_MAX 1000  /* different ones that are told of */
+#define MOR_PLAN_NEEDED_MAX 20000 /* the same with MOR_JAIL_LEARN */
 
 /* Where it failed. Only MOR_AT_EXEC comes with EXEC_FAILED: then the library looks at the file and says why.
  * MOR_AT_STAGE: the files to show are wrong, not the kernel. */
@@ -242,8 +245,9 @@ struct mor_record {
 					      that SIGKILL did not end */
 	uint8_t forbidden;               /* enum mor_forbidden: with violated, DENIED */
 	uint8_t limits;                  /* EXITED: those that it reached, 1 << enum mor_limit */
-	uint8_t pad[2];
-	uint32_t index; /* DENIED: 0 for the first one */
+	uint8_t allowed;                 /* DENIED: it was not, because of MOR_JAIL_LEARN */
+	uint8_t with_spawn;              /* DENIED, allowed: whoever has spawn may read it anyway */
+	uint32_t index;                  /* DENIED: 0 for the first one */
 	uint64_t count; /* DENIED: times so far; EXITED: all denials, also those that were not told of */
 	struct rusage usage;
 	uint8_t held, reached, none[6]; /* STARTED, EXITED: enum mor_cgroup_controller: limits that control

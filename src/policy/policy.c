@@ -417,7 +417,7 @@ struct mor_limits mor_policy_limits(const struct mor_policy *policy)
 	if (!limits.open_files)
 		limits.open_files = FILES_DEFAULT;
 	/* Without spawn there is one process; the filter enforces that. */
-	if (!limits.processes && policy->spawn)
+	if (!limits.processes && (policy->spawn || policy->learn))
 		limits.processes = PROCESSES_DEFAULT;
 	/* Each process has a thread: whoever allows more processes has allowed their threads. */
 	if (!limits.threads)

@@ -80,7 +80,8 @@ struct mor_policy {
 	struct mor_grace grace;
 	unsigned
 		landlock_abi_cap; /* for tests: pretend that the kernel has only this ABI; 0: use what it has */
-	bool unconfined;          /* somebody explicitly asked for no confinement: a warning every time */
+	bool learn;      /* t0: what it asks for is allowed and told, except writes outside the workspace */
+	bool unconfined; /* somebody explicitly asked for no confinement: a warning every time */
 	enum mor_policy_source source;
 	bool never_spawn;     /* plugin.toml: nothing can allow it; set this before any mor_policy_set() */
 	bool workspace_later; /* each run names its workspace: until then there may be none */

@@ -82,7 +82,7 @@ static void write_names(struct mor_buf *plan, const struct mor_policy *policy)
 	if (is_unprotected(policy, GIT))
 		return;
 	write_below(plan, policy, MOR_PROTECT_GIT, GIT);
-	if (policy->git) {
+	if (policy->git || policy->learn) {
 		write_below(plan, policy, MOR_PROTECT_GIT_RUNS, GIT "/hooks");
 		write_below(plan, policy, MOR_PROTECT_GIT_RUNS, GIT "/config");
 	}
@@ -91,7 +91,7 @@ static void write_names(struct mor_buf *plan, const struct mor_policy *policy)
 
 int mor_protected_write(struct mor_buf *plan, const struct mor_policy *policy)
 {
-	if (!policy->workspace || !policy->workspace_write)
+	if (!policy->workspace || !(policy->workspace_write || policy->learn))
 		return plan->status;
 	for (char **name = policy->protected_paths; name && *name; name++)
 		write_below(plan, policy, MOR_PROTECT_ASKED, *name);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "console/confirm.h"
 #include "console/console.h"
 #include "console/signals.h"
 #include "runner/network.h"
@@ -75,22 +76,6 @@ static void tell_permissions(struct mor_workspace_run *run, const struct mor_man
 		mor_note(run->console, "  programs         start the system's programs, confined like itself");
 }
 
-/* Reads one line from the terminal. Every answer except yes means no. */
-static bool answered_yes(void)
-{
-	char line[64];
-	ssize_t n;
-
-	fprintf(stderr, "Grant them, now and whenever it runs from here? [y/N] ");
-	fflush(stderr);
-	n = read(STDIN_FILENO, line, sizeof(line) - 1);
-	line[n > 0 ? n : 0] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
-	if (n <= 0)
-		fputc('\n', stderr); /* the user did not end this line */
-	return mor_text_in(mor_slice_of(line), "y|Y|yes|Yes|YES");
-}
-
 int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *m, const char *workspace,
 			  mortise_error *err)
 {
@@ -106,7 +91,7 @@ int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manife
 		if (!isatty(STDIN_FILENO) || !run->console->err_terminal)
 			return refuse_network(run, m, err);
 		tell_permissions(run, m, workspace);
-		if (!answered_yes())
+		if (!mor_console_confirm("Grant them, now and whenever it runs from here? [y/N] "))
 			return mor_signals_count() ? mor_fail(err, MORTISE_ECANCELED, "interrupted") :
 						     refuse_network(run, m, err);
 	}

@@ -77,7 +77,8 @@ static void test_refused(void **state)
 			 MORTISE_ENOTFOUND);
 	assert_int_equal(run_with((mortise_jail_options){ .argv = file }, NULL, &ret, &err), MORTISE_EEXEC);
 	assert_int_equal(run_with((mortise_jail_options){ .argv = nothing }, NULL, &ret, &err), MORTISE_EINVAL);
-	assert_int_equal(run_with((mortise_jail_options){ .flags = 1 }, "exit 0", &ret, &err), MORTISE_EINVAL);
+	assert_int_equal(run_with((mortise_jail_options){ .flags = 1u << 31 }, "exit 0", &ret, &err),
+			 MORTISE_EINVAL);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *const policy[] = { cases[i].pair, NULL };
 

@@ -79,6 +79,9 @@ class Typed(Case):
     def test_write_a_plugin(self):
         self.assertEqual(self.whole_page("docs/guide/write-a-plugin.md"), 9)
 
+    def test_confine(self):
+        self.assertEqual(self.whole_page("docs/guide/confine.md"), 7)
+
     def test_trial(self):
         self.assertEqual(self.whole_page("docs/guide/trial.md"), 4)
 

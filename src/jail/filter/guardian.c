@@ -92,10 +92,10 @@ const struct mor_syscall_row mor_guardian_rows[] = {
 	MAY_UNLESS("mprotect", code_tests), MAY("futex"), MAY("set_robust_list"), MAY("rseq"),
 	MAY("gettid"), MAY("exit"), MAY("exit_group"), MAY("sched_yield"), MAY("sched_getscheduler"),
 	MAY_IF("sched_setscheduler", batch_tests), MAY_IF("clone", fork_tests), MAY("rt_sigprocmask"),
-	MAY("rt_sigtimedwait"), MAY("rt_sigreturn"), MAY("restart_syscall"), MAY("getpid"), MAY("getppid"), MAY("getuid"),
-	MAY("geteuid"), MAY("getgid"), MAY("getegid"), MAY("getresuid"), MAY("getresgid"),
-	MAY("getgroups"), MAY("getrandom"), MAY("clock_gettime"), MAY("gettimeofday"),
-	MAY("clock_nanosleep"), MAY("nanosleep"),
+	MAY("rt_sigtimedwait"), MAY("rt_sigreturn"), MAY("restart_syscall"), MAY("getpid"),
+	MAY("getppid"), MAY("getuid"), MAY("geteuid"), MAY("getgid"), MAY("getegid"),
+	MAY("getresuid"), MAY("getresgid"), MAY("getgroups"), MAY("getrandom"),
+	MAY("clock_gettime"), MAY("gettimeofday"), MAY("clock_nanosleep"), MAY("nanosleep"),
 
 	/* ---- what the sanitizers' run-time needs to print a report, and to end ---- */
 	MAY_IN(SANITIZED, "sigaltstack"), MAY_IN(SANITIZED, "rt_sigaction"),

@@ -214,6 +214,13 @@ static void excerpts(void **state)
 	assert_string_equal(mor_excerpt(MOR_SLICE("say \"\\\""), out, sizeof(out)), "say \\\"\\\\\\\"");
 	assert_string_equal(mor_excerpt(MOR_SLICE("123456789012345"), out, sizeof(out)), "123456789012345");
 	assert_string_equal(mor_excerpt(MOR_SLICE("1234567890123456"), out, sizeof(out)), "123456789012...");
+	/* U+061C, U+200E, U+202E and U+2066 would show another text; U+200D joins, U+2030 is a sign */
+	assert_string_equal(mor_printable(MOR_SLICE("\xd8\x9c"), out, sizeof(out)), "\\xd8\\x9c");
+	assert_string_equal(mor_printable(MOR_SLICE("\xe2\x80\x8e"), out, sizeof(out)), "\\xe2\\x80\\x8e");
+	assert_string_equal(mor_printable(MOR_SLICE("\xe2\x80\xae"), out, sizeof(out)), "\\xe2\\x80\\xae");
+	assert_string_equal(mor_printable(MOR_SLICE("\xe2\x81\xa6"), out, sizeof(out)), "\\xe2\\x81\\xa6");
+	assert_string_equal(mor_printable(MOR_SLICE("\xe2\x80\x8d\xe2\x80\xb0"), out, sizeof(out)),
+			    "\xe2\x80\x8d\xe2\x80\xb0");
 	assert_string_equal(mor_excerpt(MOR_SLICE("12345678901\xe2\x82\xac-"), out, sizeof(out)),
 			    "12345678901\xe2\x82\xac-");
 	assert_string_equal(mor_excerpt(MOR_SLICE("12345678901\xe2\x82\xac--"), out, sizeof(out)),
