@@ -8,7 +8,7 @@ import subprocess
 import tomllib
 import unittest
 
-from support import Case, MORTISE, PYTHON
+from support import Case, MORTISE, PLUGINS, PYTHON
 from test_jail_command import LEVELS, at_each_level
 
 
@@ -119,6 +119,26 @@ class Learn(Case):
         self.assertFalse(out.exists())
         self.assertEqual(table, {"workspace": str(self.work)})
         self.assertIn(f"# Not granted: a write outside of the workspace.\n#   \"{out}\",", text)
+
+    def test_no_way_to_write_outside(self):
+        """Not by links, moves, handles or descriptors; nor do other processes' files open. All of it works bare."""
+        script = shutil.copy(PLUGINS / "writes_outside.py", self.work)
+        names = {}
+        for words in ([], [MORTISE, "jail", "--learn", "--yes", "-w", ".", "--"]):
+            out = self.file("out/file", "old")
+            done = subprocess.run(
+                [*map(str, words), PYTHON, script, str(out)], cwd=self.work, env=self.env, capture_output=True, check=False
+            )
+            names[bool(words)] = done.stdout.decode().splitlines()
+            if words:
+                self.assertEqual((done.returncode, names[True]), (0, []), done.stderr)
+                self.assertEqual(out.read_text(encoding="utf-8"), "old")
+                self.assertEqual(os.listdir(out.parent), ["file"])
+            shutil.rmtree(self.dir / "out")
+            for name in os.listdir(self.work):
+                if name != "writes_outside.py":
+                    os.unlink(self.work / name)
+        self.assertGreater(len(names[False]), 10)
 
     def test_no_network_without_the_option(self):
         connect = "import socket\ntry: socket.create_connection(('127.0.0.1', 9))\nexcept OSError as e: print(e.errno)\n"

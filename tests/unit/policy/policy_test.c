@@ -448,6 +448,8 @@ static void test_violation_words(void **state)
 		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
 		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to write /t/\\x1b[2Jx: write outside" },
+		{ { "x", "openat", "/t/\xe2\x80\xaetxt", "write outside", MOR_POLICY_OF_COMMAND, NULL, false },
+		  "x tried to write /t/\\xe2\\x80\\xaetxt: write outside" },
 	};
 
 	(void)state;
