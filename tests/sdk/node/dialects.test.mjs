@@ -459,7 +459,8 @@ test("sunscreen-json: words are the command line", async () => {
     force: true,
     tags: ["a", "b"],
   });
-  assert.equal((await ask([], { kind: "app" })).error.code, -32601);
+  assert.equal((await ask([], { kind: "app" })).error.message, "name: is missing"); // found by its name alone
+  assert.equal((await ask([], { command: "app:indexer" })).error.code, -32601);
   assert.equal((await ask(["x"], { command: "bare", kind: "app" })).result.summary, "x {}");
   const hook = { args: [], command: "after_build", kind: "hook", workspace: "/w" };
   const [answer] = await said(builder(), "sunscreen-json", request(1, "sunscreen.hook/run", hook));

@@ -70,7 +70,8 @@ export function guess(names, bytes, final) {
   if (!framing) return undefined;
   let name = { be32: "gassist", headers: "sunscreen-json", decimal: "plain" }[framing];
   if (framing === "lines") {
-    if (names.length === 1) name = names[0];
+    const left = names.filter((one) => dialects[one].framing === "lines");
+    if (left.length === 1 && !names.includes("plain")) [name] = left;
     else {
       const end = bytes.indexOf(10);
       if (end < 0 && !final) return undefined;

@@ -40,7 +40,8 @@ function perform(session, request, fn, args, about) {
 
 function command(session, request, kind) {
   const wanted = text(request.params, "command");
-  const entry = findCommand(session.plugin, wanted, kind, session.dialect.kind);
+  const { plugin, dialect } = session;
+  const entry = findCommand(plugin, wanted, kind, dialect.kind) ?? (kind && findCommand(plugin, wanted));
   if (!entry) throw new PluginError(code.method, `Unknown command: ${wanted}`);
   return entry;
 }
