@@ -17,6 +17,8 @@ EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-j
     LIB/libtenon.a LIB/libtenon.so LIB/libtenon.so.0 LIB/pkgconfig/mortise.pc LIB/pkgconfig/mortise-static.pc
     LIB/pkgconfig/tenon.pc LIB/pkgconfig/tenon-shared.pc include/tenon/analyzer.h include/tenon/testing.h
     LIB/mortise/plugins/lookout/manifest.json
+    LIB/mortise/plugins/remind/plugin.mjs LIB/mortise/plugins/remind/node_modules/tenon/index.js
+    share/mortise/sdk/node/package.json share/mortise/sdk/node/lib/wire.js
     share/man/man1/mortise.1 share/man/man1/mortise-call.1 share/bash-completion/completions/mortise
     share/zsh/site-functions/_mortise share/fish/vendor_completions.d/mortise.fish
     share/doc/mortise/guide/install.md share/doc/mortise/examples/hello.c

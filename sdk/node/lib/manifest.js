@@ -94,7 +94,7 @@ const first = (map, other) => map.keys().next().value ?? other;
 /** What to type to use this plugin. */
 const uses = {
   yams: () => `mortise extract FILE --plugin ${entry()} --dialect yams`,
-  gassist: (plugin) => `mortise call -d gassist execute function=${first(plugin.commands, "NAME")}`,
+  gassist: (plugin) => `mortise run -d gassist ${first(plugin.commands, "NAME")}`,
   sunscreen: (plugin) => `mortise call -d sunscreen run command=${first(plugin.commands, "NAME")}`,
   "sunscreen-json": () => "mortise call -d sunscreen-json sunscreen.command/run",
   ayiou: () => "mortise call -d ayiou handle text=TEXT message_type=private user_id=1",
