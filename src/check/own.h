@@ -75,14 +75,15 @@ struct mor_check_row {
 struct mor_check_tongue {
 	unsigned dialect;
 	const char *name;
-	const char *spec;     /* short name of the specification */
-	const char *wire;     /* its section about the transport */
-	const char *stop;     /* its section about the end       */
-	const char *greet;    /* script of the greeting; NULL: none */
-	const char *greet_id; /* the row that judges the greeting */
-	const char *probe;    /* members of a harmless request: "\"method\":\"ping\"" */
-	const char *call;     /* the same for a function of the author, %s is its name as JSON; NULL: none */
-	const char *bye;      /* script that says good-bye, before stdin is closed; or NULL */
+	const char *spec;        /* short name of the specification */
+	const char *wire;        /* its section about the transport */
+	const char *stop;        /* its section about the end       */
+	const char *greet;       /* script of the greeting; NULL: none */
+	const char *greet_id;    /* the row that judges the greeting */
+	const char *probe;       /* members of a harmless request: "\"method\":\"ping\"" */
+	const char *call;        /* the same for a function of the author, %s is its name as JSON; NULL: none */
+	const char *call_method; /* the method behind it: its result is as the dialect's table says */
+	const char *bye;         /* script that says good-bye, before stdin is closed; or NULL */
 	const struct mor_check_row *rows;
 	const struct mor_check_row *host_rows;
 };
@@ -118,6 +119,7 @@ struct mor_check_session {
 	size_t queue_done;
 	bool holding;      /* nothing is written before `flush` */
 	bool close_wanted; /* stdin is to be closed behind the queue */
+	bool headers;      /* a message came with Content-Length */
 	bool out_over, ended, exec_failed;
 	struct mor_proc_exit how;
 	char failure[400]; /* why it could not be started */
@@ -168,12 +170,14 @@ struct mor_check_run {
 	struct mor_policy policy;
 	bool confined;
 	char **env, **argv;
+	char own_scratch[PATH_MAX]; /* a directory in it that the plugin may write */
 	struct mor_scratch scratch; /* files for the plugin: a workspace, inputs */
 	struct mor_check_report *report;
 	struct mor_check_seen seen[MOR_CHECK_FAULTS];
 	uint64_t frames, responses, errors, processes; /* seen so far */
 	struct mor_doc *hello;                         /* result of the first greeting, or NULL */
 	char no_greeting[300];                         /* why no greeting works; "": it does */
+	bool no_work;                                  /* kythe: an analysis does not end */
 	bool lingers; /* does not end with its stdin: later processes are killed at once */
 	int64_t deadline;
 	uint32_t answer_ms;
@@ -190,9 +194,12 @@ struct mor_check_case {
 	enum mor_check_verdict verdict; /* PASS until a step says otherwise */
 	struct mor_buf why;
 	int64_t next_id;
+	unsigned vnames;              /* kythe: so many were asked for */
 	const struct mor_value *last; /* result that the last step looked at */
 };
 
+/* A text of a script with its names (%W) replaced. */
+void mor_check_expand(struct mor_check_case *at, struct mor_slice line, struct mor_buf *out);
 /* Runs the steps; stops at the first that fails. */
 void mor_check_script(struct mor_check_case *at, const char *script);
 /* Nothing came although something had to: fails with `what` and why. */

@@ -100,7 +100,7 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers handshake.manifest with an object",
 	  .spec = HANDSHAKE,
 	  .must = YAMS,
-	  .script = HELLO "valid 1 handshake.manifest",
+	  .script = HELLO "result 1 {...}",
 	  .advice = "answer with {\"name\",\"version\",\"interfaces\"} before anything else; start slowly "
 		    "later" },
 	{ .name = "handshake.letter",

@@ -14,6 +14,7 @@
  *	tells ID METHOD        an error comes, or a result that is as the dialect's table says
  *	leaves ID              an answer comes, or the process ends
  *	fails ID METHOD        an error comes, or a result that says so in the way of the dialect
+ *	succeeds ID METHOD     a result comes, and it does not say that it failed
  *	implemented ID WHAT    an answer comes; -32601: the row is not observed, WHAT is not implemented
  *	framing NAME           not observed in another framing
  *	needs INTERFACE        not observed unless the plugin announces it
@@ -69,7 +70,7 @@ static void write_macro(struct mor_check_case *at, char name, struct mor_buf *ou
 	}
 }
 
-static void expand(struct mor_check_case *at, struct mor_slice line, struct mor_buf *out)
+void mor_check_expand(struct mor_check_case *at, struct mor_slice line, struct mor_buf *out)
 {
 	for (size_t i = 0; i < line.len; i++) {
 		if (line.ptr[i] == '%' && i + 1 < line.len)
@@ -295,21 +296,36 @@ static void step_exact(struct mor_check_case *at, struct mor_slice rest)
 	mor_check_response_exact(at, rest);
 }
 
+/* Does the result say in the way of the dialect that it failed? */
+static bool tells_failure(const struct mor_check_case *at, struct mor_slice method,
+			  const struct mor_value *result)
+{
+	const struct mor_method *row = mor_dialect_method(at->run->dialect, MOR_FROM_HOST, method);
+	const struct mor_outcome *outcome = row ? mor_outcome_of(row) : &mor_outcome_none;
+	const struct mor_value *why;
+
+	if (outcome->ok && !mor_json_bool(mor_json_at(result, outcome->ok), true))
+		return true;
+	why = outcome->why_fails ? mor_json_at(result, outcome->why) : NULL;
+	return why && mor_json_type(why) != MOR_JSON_NULL;
+}
+
 static void step_fails(struct mor_check_case *at, struct mor_slice rest)
 {
 	struct mor_slice id = next_word(&rest);
 	const struct mor_check_message *m = mor_check_response(at, id);
-	const struct mor_method *row = mor_dialect_method(at->run->dialect, MOR_FROM_HOST, rest);
-	const struct mor_outcome *outcome = row ? mor_outcome_of(row) : &mor_outcome_none;
-	const struct mor_value *why;
 
-	if (!m || m->error)
-		return;
-	if (outcome->ok && !mor_json_bool(mor_json_at(m->result, outcome->ok), true))
-		return;
-	why = outcome->why_fails ? mor_json_at(m->result, outcome->why) : NULL;
-	if (!why || mor_json_type(why) == MOR_JSON_NULL)
+	if (m && !m->error && !tells_failure(at, rest, m->result))
 		mor_check_failed(at, "expected a failure, got a good result");
+}
+
+static void step_succeeds(struct mor_check_case *at, struct mor_slice rest)
+{
+	struct mor_slice id = next_word(&rest);
+	const struct mor_check_message *m = await_result(at, id);
+
+	if (m && tells_failure(at, rest, m->result))
+		mor_check_failed(at, "expected success, got a result that tells a failure");
 }
 
 static void step_framing(struct mor_check_case *at, struct mor_slice rest)
@@ -374,7 +390,8 @@ static void step_quiet(struct mor_check_case *at, struct mor_slice rest)
 /* As long as the host of this dialect waits before it uses force. */
 static void step_exits(struct mor_check_case *at, struct mor_slice rest)
 {
-	uint32_t ms = at->run->dialect->life.stop.term_ms;
+	const struct mor_dialect_life *life = &at->run->dialect->life;
+	uint32_t ms = life->shape == MOR_SHAPE_ONE_CALL ? at->run->answer_ms : life->stop.term_ms;
 	char time[32];
 
 	if (at->run->opt->answer_ms && at->run->opt->answer_ms < ms)
@@ -407,6 +424,7 @@ static const struct step {
 	{ "leaves", step_leaves },
 	{ "exact", step_exact },
 	{ "fails", step_fails },
+	{ "succeeds", step_succeeds },
 	{ "framing", step_framing },
 	{ "needs", step_needs },
 	{ "hello", step_hello },
@@ -423,7 +441,7 @@ static void run_step(struct mor_check_case *at, struct mor_slice line)
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct mor_slice rest, word;
 
-	expand(at, line, &text);
+	mor_check_expand(at, line, &text);
 	rest = mor_buf_view(&text);
 	word = next_word(&rest);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

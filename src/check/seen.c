@@ -97,7 +97,7 @@ static void see_error(struct mor_check_session *s, const struct mor_check_messag
 		mor_check_see_fault(s, MOR_CHECK_BAD_ERROR, "the error has no message that is a string");
 }
 
-/* An error about something that had no readable id has the id null: nobody can be named. */
+/* The id null is used for what had no readable id. Rows about notifications judge it where nothing may come. */
 static void see_id(struct mor_check_session *s, struct mor_check_message *m)
 {
 	struct mor_check_asked *asked = find_asked(s, m->id);
@@ -108,7 +108,7 @@ static void see_id(struct mor_check_session *s, struct mor_check_message *m)
 			mor_check_see_fault(s, MOR_CHECK_TWICE, "a second answer to id %s", asked->id);
 		return;
 	}
-	if (m->error && mor_json_type(m->id) == MOR_JSON_NULL)
+	if (mor_json_type(m->id) == MOR_JSON_NULL)
 		return;
 	if (m->id)
 		mor_printable_value(m->id, text, sizeof(text));

@@ -149,6 +149,7 @@ static void take_items(struct mor_check_session *s, bool at_eof)
 
 	while ((kind = mor_deframe(&s->deframer, at, len, at_eof, &item)) != MOR_ITEM_MORE) {
 		mor_excerpt(item.body, text, sizeof(text));
+		s->headers |= kind == MOR_ITEM_FRAME && (*at | 0x20) == 'c';
 		if (kind == MOR_ITEM_FRAME)
 			mor_check_see_frame(s, item.body);
 		else if (kind == MOR_ITEM_CORRUPT)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -68,8 +69,10 @@ static void build_env(struct mor_check_run *run)
 			put_env(run, *e);
 	if (!bare)
 		put_pair(run, "MORTISE_DIALECT", run->dialect->name);
-	if (bare)
+	if (bare) {
 		put_pair(run, "SUNSCREEN_WORKSPACE_ROOT", run->scratch.path);
+		put_pair(run, "SUNSCREEN_PLUGIN_SCRATCH", run->own_scratch);
+	}
 	for (char **e = m->env_front; e && *e; e++)
 		put_front(run, *e);
 	for (char **e = m->env; e && *e; e++)
@@ -129,6 +132,8 @@ static int build_policy(struct mor_check_run *run, mortise_error *err)
 		r = take_permissions(run, err);
 		if (r == 0)
 			r = mor_policy_set(&run->policy, "workspace", run->scratch.path, err);
+		if (r == 0 && run->dialect->life.shape == MOR_SHAPE_ONE_CALL)
+			r = mor_policy_set(&run->policy, "scratch", run->own_scratch, err);
 		if (r == 0 && dir)
 			r = mor_policy_set(&run->policy, "plugin_dir", realpath(dir, real) ? real : dir, err);
 		if (r == 0)
@@ -163,6 +168,8 @@ int mor_check_setup(struct mor_check_run *run, mortise_error *err)
 	r = mor_scratch_make(&run->scratch, MOR_SCRATCH_PARENT);
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "a directory in %s", MOR_SCRATCH_PARENT);
+	snprintf(run->own_scratch, sizeof(run->own_scratch), "%.4000s/scratch", run->scratch.path);
+	mor_dir_make(run->scratch.dir, "scratch", 0700);
 	for (char **arg = m->argv; arg && *arg; arg++)
 		if (mor_texts_push(&run->argv, mor_strdup(*arg)) < 0)
 			return mor_fail_memory(err);

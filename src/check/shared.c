@@ -8,12 +8,15 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
-extern const struct mor_check_tongue mor_check_tongue_plain, mor_check_tongue_yams;
+extern const struct mor_check_tongue mor_check_tongue_plain, mor_check_tongue_yams, mor_check_tongue_ayiou,
+	mor_check_tongue_gassist, mor_check_tongue_sunscreen, mor_check_tongue_sunscreen_json,
+	mor_check_tongue_kythe;
 
 const struct mor_check_tongue *const mor_check_tongues[] = {
-	&mor_check_tongue_yams,
-	&mor_check_tongue_plain,
-	NULL,
+	&mor_check_tongue_yams,           &mor_check_tongue_ayiou,
+	&mor_check_tongue_gassist,        &mor_check_tongue_sunscreen,
+	&mor_check_tongue_sunscreen_json, &mor_check_tongue_kythe,
+	&mor_check_tongue_plain,          NULL,
 };
 
 const struct mor_check_tongue *mor_check_tongue(const char *dialect)
@@ -40,6 +43,27 @@ static bool has_settled(struct mor_check_session *s, void *arg)
 	return false;
 }
 
+static void judge_member(const struct mor_finding *finding, void *arg)
+{
+	if (finding->fatal)
+		mor_check_failed(arg, "result: %s", finding->text);
+}
+
+static void judge_call(struct mor_check_case *at, const char *id)
+{
+	struct mor_slice method = mor_slice_of(at->run->tongue->call_method);
+	const struct mor_method *row =
+		method.ptr ? mor_dialect_method(at->run->dialect, MOR_FROM_HOST, method) : NULL;
+	const struct mor_check_message *m;
+	bool over = false;
+
+	if (!row || !row->result || row->settle != MOR_BY_REPLY)
+		return;
+	m = mor_check_response_or_end(at, mor_slice_of(id), &over);
+	if (m && m->result)
+		mor_validate(row->result, m->result, judge_member, at);
+}
+
 static void call_one(struct mor_check_case *at, const char *name)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf quoted = MOR_BUF_INIT, why = MOR_BUF_INIT, text = MOR_BUF_INIT;
@@ -51,8 +75,10 @@ static void call_one(struct mor_check_case *at, const char *name)
 	mor_buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%s,%.*s%.*s%s}", id, (int)(place - call), call,
 		       (int)quoted.len, quoted.data, place + 2);
 	mor_check_send(at->s, mor_buf_view(&text));
-	if (mor_check_wait(at->s, mor_check_call_ms(at->run), has_settled, id))
+	if (mor_check_wait(at->s, mor_check_call_ms(at->run), has_settled, id)) {
+		judge_call(at, id);
 		return;
+	}
 	mor_check_silence(at->s, mor_check_call_ms(at->run), &why);
 	mor_check_failed(at, "%s: %.*s", name, (int)why.len, why.data);
 }

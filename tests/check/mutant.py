@@ -12,6 +12,7 @@ import select
 import signal
 import struct
 import sys
+import time
 
 MARK = 11  # the id of a request that some faults wait for, so that they happen once
 
@@ -187,7 +188,7 @@ class Server:
         method = message.get("method")
         if "id" not in message:
             known = isinstance(method, str) and method == self.known_note
-            if self.fault == "note.unknown" and not known:
+            if self.fault == "note.unknown" and not known and method != "shutdown":
                 self.fail(None, -32601, "Method not found")
             elif self.fault == "note.known" and known:
                 self.write({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no id"}})
@@ -283,7 +284,7 @@ class Yams(Server):
         if fault == "handshake.twice" and self.count > 2:
             raise Failure(-32600, "again?")
         if fault == "start.again":
-            told["version"] = f"1.0.{os.getpid()}"
+            told["version"] = f"1.0.{time.monotonic_ns()}"
         return told
 
     def init(self, params):
@@ -329,6 +330,7 @@ class Yams(Server):
                 with open(source["path"], "rb") as file:
                     data = file.read()
             elif source.get("type") == "bytes" and fault == "extract.bad-data":
+                wants("data" in source)
                 data = base64.b64decode(source["data"])
             elif source.get("type") == "bytes" and fault == "extract.no-data":
                 data = base64.b64decode(source.get("data", ""), validate=True)
@@ -382,7 +384,277 @@ class Yams(Server):
         super().take_message(message)
 
 
-DIALECTS = {"plain": Plain, "yams": Yams}
+class Ayiou(Server):
+    known_note = "metadata"
+
+    def metadata(self, params):
+        told = {"name": "mutant", "description": "Keeps to its protocol", "version": "1.0.0", "commands": []}
+        if self.fault == "metadata.answer":
+            return "mutant"
+        if self.fault == "metadata.letter":
+            del told["description"]
+        if self.fault == "start.again":
+            told["version"] = f"1.0.{time.monotonic_ns()}"
+        return told
+
+    def lifecycle(self, params):
+        wants(isinstance(params, dict) and "event" in params)
+        event = params["event"]
+        if self.fault == "startup.answer" and event == {"startup": None}:
+            return {"ok": False}
+        return None if self.fault == "startup.letter" else {"ok": True}
+
+    def matches(self, params):
+        if self.fault != "matches.no-text":
+            wants(isinstance(params, dict) and isinstance(params.get("text"), str))
+        text, group = params.get("text"), params.get("group_id")
+        spoilt = {
+            "matches.private": params.get("user_id") == 1 and group is None and text == "mortise check",
+            "matches.group": group == 2,
+            "matches.optional": "user_id" not in params,
+            "matches.text": text == "",
+            "matches.ids": group == 9223372036854775807,
+        }
+        return {"matches": 7 if spoilt.get(self.fault) else False}
+
+    def handle(self, params):
+        return {"handled": True, "reply": 7 if self.fault == "handle.named" else "done"}
+
+    methods = {"metadata": metadata, "lifecycle": lifecycle, "matches": matches, "handle": handle}
+
+    def ignores_own(self, message):
+        params = message.get("params")
+        event = params.get("event", 0) if isinstance(params, dict) else None
+        is_object = isinstance(event, dict)
+        return (
+            (self.fault == "metadata.absent" and message.get("method") == "metadata" and params is None)
+            or (self.fault == "startup.string" and event == "startup")
+            or (self.fault == "connect.answer" and is_object and "bot_connect" in event)
+            or (self.fault == "lifecycle.unknown" and is_object and "mortise_check" in event)
+            or (self.fault == "lifecycle.no-event" and message.get("method") == "lifecycle" and event == 0)
+            or (self.fault == "shutdown.answer" and is_object and "shutdown" in event)
+        )
+
+
+class Gassist(Server):
+    known_note = "ping"
+
+    def enframe(self, body):
+        return struct.pack(">I", len(body)) + body
+
+    def cut(self, data):
+        if len(data) < 4:
+            return None
+        length = struct.unpack(">I", data[:4])[0]
+        return (data[4 : 4 + length], data[4 + length :]) if len(data) >= 4 + length else None
+
+    def initialize(self, params):
+        told = {"name": "mutant", "version": "1.0.0", "commands": [{"name": "echo", "description": "d"}]}
+        if self.fault == "initialize.answer" and "capabilities" in params and self.count == 1:
+            return {"success": False}
+        if self.fault == "initialize.bare" and "capabilities" not in params:
+            raise Failure(-32602, "capabilities are missing")
+        if self.fault == "initialize.letter":
+            del told["version"]
+        if self.fault == "manifest.functions":
+            told["commands"] = [{"name": "other", "description": "d"}]
+        if self.fault == "start.again":
+            told["version"] = f"1.0.{time.monotonic_ns()}"
+        return told
+
+    def ping(self, params):
+        return {"timestamp": 7 if self.fault == "ping.timestamp" else params.get("timestamp")}
+
+    def execute(self, params):
+        if params.get("function") != "echo":
+            if self.fault == "execute.unknown":
+                return {"success": True, "data": ""}
+            raise Failure(-32601, "Unknown function")
+        named = {} if self.fault == "execute.request-id" else {"request_id": self.last_id}
+        if self.fault != "execute.named":
+            self.write(
+                {"jsonrpc": "2.0", "method": "complete", "params": {**named, "success": True, "data": "done"}}
+            )
+        return None
+
+    def input(self, params):
+        raise Failure(-32600, "no session")
+
+    methods = {"initialize": initialize, "ping": ping, "execute": execute, "input": input}
+
+    def ignores_own(self, message):
+        params = message.get("params")
+        ident = message.get("id")
+        fault = self.fault
+        if fault == "input.stray" and message.get("method") == "input":
+            sys.exit("no session")
+        return (
+            (fault == "ping.answer" and ident == 9500)
+            or (fault == "ping.absent" and params is None and message.get("method") == "ping")
+            or (fault == "ping.busy" and ident == 72)
+            or (fault == "execute.context" and isinstance(params, dict) and "context" in params)
+            or (
+                fault == "execute.no-arguments"
+                and message.get("method") == "execute"
+                and "arguments" not in params
+            )
+        )
+
+    def reply(self, message):
+        reply = super().reply(message)
+        return None if reply.get("result", 0) is None and message.get("method") == "execute" else reply
+
+    def take_note(self, message):
+        if message.get("method") == "shutdown":
+            if self.fault == "shutdown.silent":
+                self.write({"jsonrpc": "2.0", "id": None, "result": {}})
+            if self.fault == "shutdown.exit":
+                signal.pause()
+            if self.fault != "stop.eof":
+                sys.exit(0)
+
+    def end(self):
+        if self.fault != "shutdown.exit":
+            super().end()
+
+
+class Sunscreen(Server):
+    known_note = "commands"
+
+    def commands(self, params):
+        told = {"scaffold": {"echo": "d"}, "hook": {"after_build": "h"}}
+        if self.fault == "commands.answer":
+            return [told]
+        if self.fault == "commands.same":
+            told["scaffold"]["other"] = "d"
+        if self.fault == "start.again":
+            told["scaffold"]["echo"] = str(time.monotonic_ns())
+        return told
+
+    def run_command(self, params):
+        fault, command = self.fault, params.get("command")
+        if command == "scaffold:echo":
+            return {"files_written": [], "summary": "done"}
+        if "command" not in params:
+            wants(fault == "run.no-command")
+        elif not isinstance(command, str):
+            wants(fault == "run.command-type")
+        elif fault != "run.unknown":
+            raise Failure(77 if fault == "run.code" else 4, "no such command")
+        return {"files_written": [], "summary": "done"}
+
+    def hook(self, params):
+        if "name" not in params:
+            wants(self.fault == "hook.no-name")
+        elif self.fault != "hook.unknown":
+            raise Failure(4, "no such hook")
+        return {"files_written": [], "summary": "done"}
+
+    methods = {"commands": commands, "run": run_command, "hook": hook}
+
+    def begin(self):
+        if self.fault == "sandbox.denied":
+            try:
+                open("/etc/shadow", "rb").close()
+            except OSError:
+                pass
+        super().begin()
+
+    def ignores_own(self, message):
+        params, method = message.get("params"), message.get("method")
+        named = isinstance(params, dict) and params.get("command") == "scaffold:echo"
+        return (self.fault == "commands.params" and params == {} and method == "commands") or (
+            self.fault == "run.named" and named
+        )
+
+
+class SunscreenJson(Server):
+    """One request, one answer, the end."""
+
+    ended = False
+
+    def enframe(self, body):
+        if self.fault == "call.framed":
+            return body
+        return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    def cut(self, data):
+        head, end, body = data.partition(b"\r\n\r\n")
+        if not end:
+            return None
+        lines = head.split(b"\r\n")
+        if self.fault == "call.headers" and len(lines) > 1:
+            sys.exit("a header that nobody knows")
+        length = next(int(line[15:]) for line in lines if line.lower().startswith(b"content-length:"))
+        return (body[:length], body[length:]) if len(body) >= length else None
+
+    def loses(self, body):
+        fault = self.fault
+        return (
+            (fault == "call.large" and len(body) > 500000)
+            or (fault == "call.unicode" and not body.isascii())
+            or (fault == "call.order" and body.startswith(b'{"params"'))
+            or (fault == "call.words" and b"--flag" in body)
+        )
+
+    def begin(self):
+        if self.fault == "sandbox.denied":
+            try:
+                os.mkdir("/usr/mortise-check")
+            except OSError:
+                pass
+        super().begin()
+
+    def spoil(self, message, reply):
+        message["id"] = MARK  # every call is the first
+        if self.fault == "ids.echo":
+            reply["id"] = "x"
+        self.write(reply)
+
+    def call(self, params):
+        fault, command = self.fault, params["command"]
+        hook = params["kind"] == "hook"
+        if command == "echo":
+            if fault == "call.named":
+                raise Failure(1, "not now")
+            return {"message": "done"}
+        if fault == ("hook.unknown" if hook else "call.unknown"):
+            return {"message": "done"}
+        raise Failure(4, "no such command")
+
+    methods = {"sunscreen.command/run": call, "sunscreen.hook/run": call}
+
+    def ignores_own(self, message):
+        fault = self.fault
+        kind = (message.get("params") or {}).get("kind")
+        return (
+            fault == "call.answer"
+            or (fault == "call.scaffold" and kind == "scaffold")
+            or (fault == "hook.answer" and kind == "hook")
+            or (fault == "call.id" and message.get("id") == 7)
+        )
+
+    def write(self, message):
+        super().write(message)
+        if self.fault == "call.single":
+            super().write({**message, "id": 2})
+
+    def end(self):
+        if self.fault == "stop.nothing" and self.count == 0:
+            signal.pause()
+        if self.fault == "call.exit":
+            os._exit(1)
+        super().end()
+
+
+DIALECTS = {
+    "plain": Plain,
+    "yams": Yams,
+    "ayiou": Ayiou,
+    "gassist": Gassist,
+    "sunscreen": Sunscreen,
+    "sunscreen-json": SunscreenJson,
+}
 
 
 def main():

@@ -31,6 +31,20 @@ class Good(unittest.TestCase):
     def test_elf_text(self):
         self.good(BUILD / "plugins/elf-text")
 
+    def test_lookout(self):
+        self.good(BUILD / "plugins/lookout", "--call=overview")
+
+    def test_yellowstone_indexer(self):
+        self.good(BUILD / "plugins/yellowstone-indexer")
+
+    def test_kythe_clang(self):
+        self.good(BUILD / "plugins/kythe-clang")
+
+    def test_let(self):
+        self.good(
+            "-d", "kythe", "--env", f"PYTHONPATH={ROOT / 'sdk/python'}", ROOT / "examples/analyzers/let.py"
+        )
+
     def test_echo(self):
         self.good(ROOT / "examples/echo-plugin.py")
 

@@ -52,24 +52,92 @@ def yams(fault, place):
     return [str(place)]
 
 
+def gassist(fault, place):
+    manifest = {
+        "manifestVersion": 1,
+        "name": place.name,
+        "version": "1.0.0",
+        "description": "d",
+        "executable": "plugin.py",
+        "persistent": True,
+        "protocol_version": "2.0",
+        "functions": [{"name": "echo", "description": "d", "parameters": {"type": "object", "properties": {}}}],
+    }
+    if fault == "manifest.warnings":
+        manifest["name"] = "another"
+    (place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (place / "plugin.py").write_text(wrapper("gassist", fault), encoding="utf-8")
+    return [str(place)]
+
+
+def wrapper(dialect, fault):
+    """A plugin in its own directory: that is all that a confined one may read."""
+    text = (HERE / "mutant.py").read_text(encoding="utf-8")
+    return text.replace("\nmain()\n", "\n").replace(
+        'DIALECTS[sys.argv[1]](sys.argv[2] if len(sys.argv) > 2 else "")', f"DIALECTS[{dialect!r}]({fault!r})"
+    )
+
+
+def sunscreen(fault, place):
+    hook = "after_build" if fault != "manifest.warnings" else "after_build = 'h'\n[mortise]\nodd"
+    (place / "bin").mkdir()
+    (place / "bin/plugin").write_text(wrapper("sunscreen", fault), encoding="utf-8")
+    (place / "bin/plugin").chmod(0o755)
+    (place / "plugin.toml").write_text(
+        '[plugin]\nname = "mutant"\nversion = "1.0.0"\ndescription = "d"\nentry = "./bin/plugin"\n'
+        f'[permissions]\nworkspace_write = false\n[commands.scaffold]\necho = "d"\n[commands.hook]\n{hook} = "h"\n',
+        encoding="utf-8",
+    )
+    return [str(place)]
+
+
+def sunscreen_json(fault, place):
+    commands = [{"name": "echo", "kind": "app", "summary": "s"}]
+    if fault == "manifest.summaries":
+        del commands[0]["summary"]
+    manifest = {
+        "name": "mutant",
+        "version": "0.1.0",
+        "transport": "stdio-jsonrpc",
+        "entrypoint": ["./plugin.py"],
+        "capabilities": {"network": False, "filesystem": ["workspace", "scratch"]},
+        "commands": commands,
+        "hooks": ["post-codama"],
+    }
+    if fault == "manifest.warnings":
+        (place / "manifest.json").write_text("{}", encoding="utf-8")
+    (place / "sunscreen-plugin.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (place / "plugin.py").write_text(wrapper("sunscreen-json", fault), encoding="utf-8")
+    (place / "plugin.py").chmod(0o755)
+    return [str(place)]
+
+
+def kythe(fault, place):
+    return ["-d", "kythe", "--", *PYTHON, str(HERE / "mutant_kythe.py"), fault]
+
+
+PLACES = {
+    "yams": yams,
+    "gassist": gassist,
+    "sunscreen": sunscreen,
+    "sunscreen-json": sunscreen_json,
+    "kythe": kythe,
+}
+# What --call names, in the words of each dialect.
+CALLS = {"sunscreen": "scaffold:echo"}
+
+
 def target(dialect, fault, place):
-    if dialect == "yams":
-        return yams(fault, place)
+    if dialect in PLACES:
+        return PLACES[dialect](fault, place)
     return ["-d", dialect, "--", *command(dialect, fault)]
 
 
 def run(dialect, fault):
+    words = ["check", "--json", "--timeout", "1s", f"--call={CALLS.get(dialect, 'echo')}"]
     with tempfile.TemporaryDirectory() as place:
-        words = [
-            "check",
-            "--json",
-            "--timeout",
-            "1s",
-            "--call=echo",
-            *target(dialect, fault, pathlib.Path(place)),
-        ]
-        code, out, err = mortise(*words)
-    assert out, f"{dialect} {fault}: exit {code}: {err}"
+        code, out, err = mortise(*words, *target(dialect, fault, pathlib.Path(place)))
+    assert '"checks"' in out, f"{dialect} {fault}: exit {code}: {err}"
     return {row["id"]: row for row in json.loads(out)["checks"]}
 
 

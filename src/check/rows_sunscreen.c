@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sunscreen: plugins by plugin.toml. They run confined, in an empty workspace. */
+#include <stdio.h>
+#include <string.h>
+
+#include "check/own.h"
+
+#define SUNSCREEN MOR_CHECK_SUNSCREEN
+#define REQ       "> {\"jsonrpc\":\"2.0\",\"id\":"
+#define COMMANDS  "JSON-RPC methods, commands"
+#define RUN       "JSON-RPC methods, run"
+#define HOOK      "JSON-RPC methods, hook"
+#define RUNNING   REQ "51,\"method\":\"run\",\"params\":"
+#define NOTHING   "\"args\":[],\"flags\":{},\"workspace_root\":\"%W\",\"config\":{}}}\n"
+
+static const struct mor_value *kind_of(struct mor_check_case *at, const char *name, const char **ret_rest)
+{
+	const char *colon = strchr(name, ':');
+
+	*ret_rest = colon ? colon + 1 : name;
+	return mor_json_get_slice(mor_doc_root(at->run->hello),
+				  (struct mor_slice){ name, colon ? (size_t)(colon - name) : strlen(name) });
+}
+
+/* Everything that plugin.toml lists is told, and nothing else. */
+static void check_same_commands(struct mor_check_case *at)
+{
+	const struct mor_value *listed = mor_doc_root(at->run->opt->manifest->actions);
+	struct mor_json_iter it = mor_json_iter(listed);
+	size_t told = 0;
+
+	if (!at->run->opt->manifest->file) {
+		mor_check_unseen(at, "there is no plugin.toml");
+		return;
+	}
+	if (!mor_check_hello(at))
+		return;
+	while (mor_json_next(&it)) {
+		const char *name = mor_json_text(mor_json_get(it.value, "name"), ""), *rest;
+		const struct mor_value *kind = kind_of(at, name, &rest);
+
+		if (!mor_json_get(kind, rest))
+			mor_check_failed(at, "plugin.toml has %s, \"commands\" does not", name);
+	}
+	it = mor_json_iter(mor_doc_root(at->run->hello));
+	while (mor_json_next(&it))
+		told += mor_json_size(it.value);
+	if (told > mor_json_size(listed))
+		mor_check_failed(at, "\"commands\" tells more than plugin.toml lists: %zu, not %zu", told,
+				 mor_json_size(listed));
+}
+
+static const struct mor_check_row rows[] = {
+	{ .name = "commands.answer",
+	  .title = "answers commands",
+	  .spec = COMMANDS,
+	  .must = SUNSCREEN,
+	  .script = "start\n" REQ "1,\"method\":\"commands\"}\nresult 1 {...}",
+	  .advice = "answer {\"scaffold\":{NAME:TEXT},\"hook\":{NAME:TEXT}}" },
+	{ .name = "commands.same",
+	  .title = "tells the commands that its plugin.toml lists",
+	  .spec = COMMANDS,
+	  .should = SUNSCREEN,
+	  .fn = check_same_commands,
+	  .advice = "keep both in one place: users see the file, the host runs the plugin" },
+	{ .name = "commands.params",
+	  .title = "answers commands with empty params too",
+	  .spec = COMMANDS,
+	  .should = SUNSCREEN,
+	  .script = "start\n" REQ "1,\"method\":\"commands\",\"params\":{}}\nresult 1",
+	  .advice = "accept absent and empty params alike" },
+	{ .name = "manifest.warnings",
+	  .title = "has a plugin.toml without oddities",
+	  .spec = "Manifest",
+	  .should = SUNSCREEN,
+	  .fn = mor_check_manifest_warnings,
+	  .advice = "docs/reference/manifests.md lists the keys" },
+	{ .name = "run.unknown",
+	  .title = "refuses a command that it does not have",
+	  .spec = RUN,
+	  .must = SUNSCREEN,
+	  .script = RUNNING "{\"command\":\"scaffold:mortise-check\"," NOTHING "error 51 any\nalive",
+	  .advice = "answer an error with the code 4 (user input) and data.next_step" },
+	{ .name = "run.code",
+	  .title = "uses the codes of the sunscreen command for its errors",
+	  .spec = RUN,
+	  .should = SUNSCREEN,
+	  .script = RUNNING "{\"command\":\"scaffold:mortise-check\"," NOTHING
+			    "error 51 1|2|3|4|5|6|7|8|9|-32601|-32602",
+	  .advice = "1 to 9 become the exit status: 4 is user input" },
+	{ .name = "run.no-command",
+	  .title = "refuses run without a command",
+	  .spec = RUN,
+	  .must = SUNSCREEN,
+	  .script = RUNNING "{}}\nerror 51 any\nalive",
+	  .advice = "answer -32602" },
+	{ .name = "run.command-type",
+	  .title = "refuses a command that is not a text",
+	  .spec = RUN,
+	  .should = SUNSCREEN,
+	  .script = RUNNING "{\"command\":7," NOTHING "error 51 any\nalive",
+	  .advice = "answer -32602" },
+	{ .name = "run.named",
+	  .title = "answers the commands named by --call",
+	  .spec = RUN,
+	  .must = SUNSCREEN,
+	  .fn = mor_check_calls,
+	  .advice = "answer {\"files_written\":[],\"summary\":\"...\"}, or an error" },
+	{ .name = "hook.unknown",
+	  .title = "refuses a hook that it does not have",
+	  .spec = HOOK,
+	  .must = SUNSCREEN,
+	  .script = REQ "61,\"method\":\"hook\",\"params\":{\"name\":\"mortise-check\",\"context\":"
+			"{\"workspace_root\":\"%W\"}}}\nerror 61 any\nalive",
+	  .advice = "answer an error with the code 4 (user input)" },
+	{ .name = "hook.no-name",
+	  .title = "refuses hook without a name",
+	  .spec = HOOK,
+	  .must = SUNSCREEN,
+	  .script = REQ "62,\"method\":\"hook\",\"params\":{}}\nerror 62 any\nalive",
+	  .advice = "answer -32602" },
+	{ 0 },
+};
+
+const struct mor_check_tongue mor_check_tongue_sunscreen = {
+	.dialect = SUNSCREEN,
+	.name = "sunscreen",
+	.wire = "JSON-RPC methods",
+	.stop = "docs/dialects/sunscreen.md, time limits",
+	.greet = REQ "1,\"method\":\"commands\"}\nhello 1",
+	.greet_id = "commands.answer",
+	.probe = "\"method\":\"commands\"",
+	.call = "\"method\":\"run\",\"params\":{\"command\":%s,\"args\":[],\"flags\":{},\"workspace_root\":\"/\",\"config\":{}}",
+	.call_method = "run",
+	.rows = rows,
+};
