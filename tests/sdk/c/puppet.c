@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin with everything, mistakes included, for test_dialects.py and test_busy.py. What on_start and on_stop
+/* A plugin with everything, mistakes included, for the tests beside it. What on_start and on_stop
  * do goes to stderr. `hold` waits at a gate: a FIFO that the test opens. */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +41,14 @@ static int hold(tenon_call *call)
 		usleep(1000);
 	close(fd);
 	return tenon_reply_text(call, n == 1 ? "held" : "cancelled");
+}
+
+/* As `hold`, for longer than the watcher waits. */
+static int lasts(tenon_call *call)
+{
+	for (int i = 0; i < 30 && !tenon_cancelled(call); i++)
+		usleep(1000);
+	return hold(call);
 }
 
 static int stuck(tenon_call *call)
@@ -152,11 +160,13 @@ static int typed(tenon_call *call)
 }
 
 static const tenon_field count_fields[] = { { "count", .type = TENON_FIELD_INTEGER }, { 0 } };
+static const tenon_field gate_fields[] = { { .name = "gate" }, { 0 } };
 static const tenon_command commands[] = {
 	{ "greet", greet, "Greets", .fields = greet_fields, .aliases = "hi hello" },
 	{ "pieces", pieces, "Streams", .fields = count_fields },
 	{ "typed", typed, "Shows its parameters", .fields = typed_fields },
 	{ .name = "hold", .fn = hold },
+	{ .name = "lasts", .fn = lasts, .fields = gate_fields },
 	{ .name = "stuck", .fn = stuck },
 	{ .name = "travel", .fn = travel },
 	{ .name = "fail", .fn = fail },
