@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of commands: from JSON, from words of a command line, from words of a chat message. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +24,10 @@ static const struct type_row types[] = {
 
 /* ---- Checking ---- */
 
+/* 2.0 is one; so is what no int64_t can hold. */
 static bool is_integer(const struct mor_value *value)
 {
-	double number = mor_json_double(value, NAN);
-
-	return mor_json_is_int(value) || (isfinite(number) && floor(number) == number);
+	return mor_json_is_int(value) || mor_json_int(value, 0) == mor_json_int(value, 1);
 }
 
 static bool has_type(const tenon_field *field, const struct mor_value *value)

@@ -161,7 +161,8 @@ static bool hand_over(tenon_call *call, struct tn_wait *wait, const struct mor_m
 	    mor_envelope_scan((struct mor_slice){ body, message->whole.len }, 0, 0, &copy, NULL) < 0)
 		return false;
 	tn_call_renew(call);
-	call->id = copy.id_kind == MOR_ID_NONE ? (struct mor_slice){ 0 } : copy.id;
+	if (copy.kind == MOR_MSG_REQUEST)
+		call->id = copy.id;
 	call->params_text = copy.params;
 	if (call->session->dialect->resumed)
 		call->session->dialect->resumed(call);

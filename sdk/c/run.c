@@ -139,6 +139,7 @@ static int serve_wire(const tenon_plugin *plugin, const struct tn_dialect *diale
 		tn_say(&session, "stdin or stdout: %s", strerror(-r));
 		r = 1;
 	} else {
+		session.interrupt = SIGTERM;
 		atomic_store(&signalled, &session);
 		catch_signal(SIGTERM, on_term);
 		catch_signal(SIGPIPE, on_pipe);

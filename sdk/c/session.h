@@ -83,7 +83,8 @@ struct tn_session {
 	atomic_uint_fast64_t cancelled_seq; /* the turn whose call is cancelled */
 	pthread_t watcher, grace;
 	bool has_watcher, asleep, watching, give_back, has_grace, grace_over, calm;
-	int wake; /* eventfd: wakes the watcher */
+	int wake;      /* eventfd: wakes the watcher */
+	int interrupt; /* the signal that ends a read of the holder's; 0: none */
 };
 
 int tn_session_init(struct tn_session *s, const tenon_plugin *plugin, const struct tn_dialect *dialect);

@@ -241,8 +241,8 @@ static void take_over(struct tn_session *s)
  * before the read. So it is told until it has. */
 static int tell_stop(struct tn_session *s)
 {
-	if (!s->turn && s->holder)
-		pthread_kill(s->holder->thread, SIGTERM);
+	if (!s->turn && s->holder && s->interrupt)
+		pthread_kill(s->holder->thread, s->interrupt);
 	return STOP_MS;
 }
 
