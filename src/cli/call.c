@@ -13,10 +13,11 @@
 #include "console/signals.h"
 #include "console/warned.h"
 #include "runner/runner.h"
+#include "runner/signature.h"
 #include "session/session.h"
 
 struct call_args {
-	bool notify, raw, pages;
+	bool notify, raw, pages, unchecked;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -29,6 +30,8 @@ static const struct mor_option call_options[] = {
 	  NULL },
 	{ "raw", 0, NULL, "METHOD is the name on the wire, not an action of the dialect", MOR_OPT_FLAG,
 	  FIELD(raw), NULL },
+	{ "unchecked", 0, NULL, "send the arguments even if the method does not take them", MOR_OPT_FLAG,
+	  FIELD(unchecked), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -105,8 +108,30 @@ static int no_argument(const struct call_command *run, const char *word, mortise
 			mor_excerpt(mor_slice_of(run->typed), plugin, sizeof(plugin)), method);
 }
 
+/* --KEY belongs to the method unless it looks like one of our options misspelt, and like none of its
+ * parameters. */
+static int check_method_options(const struct call_command *run, const struct mor_value *signature,
+				mortise_error *err)
+{
+	const struct mor_words *words = &run->cli->words;
+
+	for (size_t i = 0; i < words->count; i++)
+		if (strncmp(words->item[i], "--", 2) == 0 && !mor_signature_knows(signature, words->item[i]) &&
+		    mor_options_nearest(groups, words->item[i]))
+			return mor_options_refuse(groups, words->item[i], err);
+	return 0;
+}
+
+/* Neither KEY=VALUE nor --KEY nor the value after it. */
+static bool is_stray(const char **words, size_t first, size_t at)
+{
+	bool after = at > first && strncmp(words[at - 1], "--", 2) == 0 && !strchr(words[at - 1], '=');
+
+	return !after && !mor_args_is_pair(words[at]) && strncmp(words[at], "--", 2) != 0;
+}
+
 /* No arguments means no "params" at all, not {}: some methods take no params. */
-static int take_arguments(struct call_command *run, mortise_error *err)
+static int take_arguments(struct call_command *run, const struct mor_value *signature, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
 	size_t i = 0;
@@ -116,16 +141,47 @@ static int take_arguments(struct call_command *run, mortise_error *err)
 		r = take_whole(run, words->item[0], words->count > 1, err);
 		i = 1;
 	}
-	for (; i < words->count && r == 0; i++) {
-		if (!mor_args_is_pair(words->item[i]))
-			return no_argument(run, words->item[i], err);
-		r = mor_args_pair(&run->params, "argument", words->item[i], err);
-	}
+	if (r == 0)
+		r = check_method_options(run, signature, err);
+	for (size_t k = i; !signature && k < words->count && r == 0; k++)
+		if (is_stray(words->item, i, k))
+			return no_argument(run, words->item[k], err);
+	if (r == 0)
+		r = mor_signature_take(&run->params, signature, words->item + i, words->count - i, err);
 	if (r < 0 || mor_tree_empty(&run->params))
 		return r;
 	mor_buf_reset(&run->json, SIZE_MAX);
 	r = mor_tree_write(&run->params, &run->json);
 	return r < 0 ? mor_fail_memory(err) : 0;
+}
+
+/* An array has no names that could be checked. */
+static int check_arguments(const struct call_command *run, const struct mor_value *signature,
+			   mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	int r = 0;
+
+	if (!signature || run->args->unchecked)
+		return 0;
+	if (run->json.len)
+		r = mor_doc_parse(mor_buf_view(&run->json), MOR_JSON_NAN, 0, &doc, err);
+	if (r < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_ARRAY)
+		return r;
+	return mor_signature_check(signature, mor_doc_root(doc), err);
+}
+
+/* What the method takes is asked before anything runs. A session's plugin runs already: it answers itself. */
+static int prepare_arguments(struct call_command *run, const char *const *argv, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
+	int r = 0;
+
+	if (!mor_session_is_meant(run->typed) && !run->args->raw)
+		r = mor_signature_find(&run->args->plugin, run->typed, argv, run->method, &signature, err);
+	if (r == 0)
+		r = take_arguments(run, signature ? mor_doc_root(signature) : NULL, err);
+	return r < 0 ? r : check_arguments(run, signature ? mor_doc_root(signature) : NULL, err);
 }
 
 /* ---- answers ---- */
@@ -335,8 +391,13 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 	struct mor_words *words = &run->cli->words;
 	mortise_plugin_options opt;
 	const char *const *argv = NULL;
-	int r = mor_cli_target(run->cli, &run->typed, &argv, err);
+	int r;
 
+	/* Before METHOD, every option is ours. */
+	for (size_t i = 0; i < words->count && i < (words->tail ? 1 : 2); i++)
+		if (strncmp(words->item[i], "--", 2) == 0)
+			return mor_options_refuse(groups, words->item[i], err);
+	r = mor_cli_target(run->cli, &run->typed, &argv, err);
 	if (r < 0)
 		return r;
 	if (words->count == 0)
@@ -346,7 +407,7 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "METHOD is empty");
 	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
 	words->count--;
-	r = take_arguments(run, err);
+	r = prepare_arguments(run, argv, err);
 	if (r == 0 && mor_session_is_meant(run->typed))
 		return prepare_session(run, err);
 	if (r == 0)
@@ -386,7 +447,7 @@ const struct mor_cli_command mor_cli_command_call = {
 	.name = "call",
 	.group = "Use a plugin:",
 	.summary = "call one method of a plugin",
-	.usage = "call PLUGIN METHOD [JSON | KEY=VALUE…] [OPTION…]\n"
+	.usage = "call PLUGIN METHOD [JSON | KEY=VALUE… | --KEY=VALUE… | VALUE…] [OPTION…]\n"
 		 "call @SESSION METHOD [JSON | KEY=VALUE…] [OPTION…]\n"
 		 "call METHOD [JSON | KEY=VALUE…] [OPTION…] -- COMMAND ARG…",
 	.words = "plugin",
@@ -399,13 +460,20 @@ const struct mor_cli_command mor_cli_command_call = {
 		"  KEY=VALUE         VALUE is a JSON scalar if it parses as one, else a string\n"
 		"  KEY:=JSON         any JSON; KEY:=@FILE reads it\n"
 		"  KEY=@FILE         a file's text; KEY=@base64:FILE its bytes\n"
-		"  A.B=VALUE         a member of the object A",
+		"  A.B=VALUE         a member of the object A\n"
+		"  --KEY=VALUE       the same as KEY=VALUE, after METHOD; also --KEY VALUE, and --KEY for "
+		"true\n"
+		"  VALUE             the next parameter, where the manifest or the protocol's table lists "
+		"them\n"
+		"Parameters that are listed there are checked before the plugin starts. Options of this "
+		"command win over\nparameters of the same name: write those as KEY=VALUE.",
 	.examples = "mortise call build/plugins/elf-text extractor.supports mime_type=application/x-executable "
 		    "extension=.elf\n"
 		    "mortise call build/plugins/elf-text extractor.extract source.type=bytes "
 		    "source.data=@base64:/bin/true\n"
 		    "mortise call add numbers:=[1,2] -- examples/echo-plugin.py",
 	.options = groups,
+	.loose = true,
 	.args_size = sizeof(struct call_args),
 	.common = FIELD(common),
 	.run = call_run,

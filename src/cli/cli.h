@@ -37,7 +37,8 @@ struct mor_cli_command {
 	const char *description; /* paragraphs for --help */
 	const char *examples;    /* lines */
 	const struct mor_option_group *options; /* ends with a group without title */
-	bool loose; /* unknown long options are kept as words: they belong to the plugin */
+	bool loose;       /* unknown long options are kept as words: they belong to the plugin */
+	const char *hint; /* as in struct mor_words */
 	size_t args_size;
 	size_t common;                   /* offset of its struct mor_common_args */
 	int own_exit;                    /* as in struct mor_console */

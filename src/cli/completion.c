@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "runner/runner.h"
+#include "runner/signature.h"
 
 struct completion_args {
 	struct mor_common_args common;
@@ -51,6 +52,12 @@ static void option_candidates(struct mor_buf *out, const struct mor_option *opti
 		choices(out, option->one_of);
 	else
 		candidates(out, option->arg);
+}
+
+/* Commands with "plugin" words call something: methods and parameters are offered after PLUGIN. */
+static bool offers_names(const struct mor_cli_command *c)
+{
+	return strcmp(c->name, "call") == 0 || strcmp(c->name, "run") == 0;
 }
 
 /* ---- bash ---- */
@@ -97,7 +104,10 @@ static void bash(struct mor_buf *out)
 	mor_buf_text(out, "\tesac\n\tif [ -z \"$value\" ]; then\n\tcase $cmd in\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		bash_words(out, *c);
-	mor_buf_text(out, "\tesac\n\tfi\n"
+	mor_buf_text(out, "\tesac\n\tcase $cmd in\n\tcall|run) words=$(mortise completion names -- "
+			  "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" 2>/dev/null)\n"
+			  "\t\tcase $words in *=*) compopt -o nospace 2>/dev/null ;; esac ;;\n\tesac\n");
+	mor_buf_text(out, "\tfi\n"
 			  "\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
 			  "\t*) if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 			  "\t   else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n\tesac\n}\n"
@@ -157,15 +167,22 @@ static void zsh_command(struct mor_buf *out, const struct mor_cli_command *c)
 			zsh_option(out, o);
 	candidates(&words, c->words);
 	mor_buf_text(out, " \\\n\t\t\t'*: ");
-	zsh_action(out, mor_buf_view(&words));
+	if (offers_names(c))
+		mor_buf_text(out, ":_mortise_names");
+	else
+		zsh_action(out, mor_buf_view(&words));
 	mor_buf_text(out, "' ;;\n");
 }
 
 static void zsh(struct mor_buf *out)
 {
-	mor_buf_text(out, "#compdef mortise\n# zsh completion for mortise; made by: mortise completion "
-			  "zsh\n_mortise()\n{\n"
-			  "\tlocal -a commands=(\n");
+	mor_buf_text(out,
+		     "#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n"
+		     "_mortise_names()\n{\n\tlocal -a names\n"
+		     "\tnames=(${(f)\"$(mortise completion names -- ${words[1,CURRENT-1]} 2>/dev/null)\"})\n"
+		     "\tif (( $#names )); then compadd -S '' -a names; else _files; fi\n}\n"
+		     "_mortise()\n{\n"
+		     "\tlocal -a commands=(\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
 		mor_buf_printf(out, "\t\t'%s:", (*c)->name);
 		zsh_text(out, (*c)->summary);
@@ -226,6 +243,11 @@ static void fish_command(struct mor_buf *out, const struct mor_cli_command *c)
 	if (words.len)
 		mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -f -a '%.*s'\n",
 			       c->name, (int)words.len, words.data);
+	if (offers_names(c))
+		mor_buf_printf(out,
+			       "complete -c mortise -n '__fish_seen_subcommand_from %s' -a "
+			       "'(mortise completion names -- (commandline -opc)[2..-1] 2>/dev/null)'\n",
+			       c->name);
 	for (const struct mor_option_group *g = c->options; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			fish_option(out, c->name, o);
@@ -245,12 +267,68 @@ static const struct {
 	void (*write)(struct mor_buf *out);
 } shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
 
+/* ---- methods and parameters ---- */
+
+/* The command's options for its plugin; NULL: it has none. */
+static const struct mor_plugin_args *plugin_args(const struct mor_cli_command *c, const char *args)
+{
+	for (const struct mor_option_group *g = c->options; g->title; g++)
+		if (g->options == mor_plugin_option_table)
+			return (const void *)(args + g->offset);
+	return NULL;
+}
+
+static void offer_parameters(struct mor_console *console, const struct mor_value *signature)
+{
+	struct mor_json_iter it = mor_json_iter(mor_signature_properties(signature));
+
+	while (mor_json_next(&it))
+		mor_outf(console, "%.*s=\n", (int)it.name.len, it.name.ptr);
+}
+
+/* PLUGIN: its methods. PLUGIN METHOD: its parameters. Only files are read: a plugin that the user has not
+ * asked for must not run because of a Tab. */
+static void offer_names(struct mor_console *console, const struct mor_plugin_args *args,
+			const struct mor_words *words)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
+
+	if (!args || words->tail || !words->count)
+		return;
+	if (words->count == 1) {
+		mor_signature_names(args, words->item[0], NULL, &names, NULL);
+		mor_out(console, mor_buf_view(&names));
+	} else if (mor_signature_find(args, words->item[0], NULL, words->item[1], &signature, NULL) == 0) {
+		offer_parameters(console, mor_doc_root(signature));
+	}
+}
+
+/* The words so far, as the shell has them. Mistakes in them are not the concern of a completion. */
+static int complete_names(struct mor_cli *cli)
+{
+	const char **line = cli->words.tail;
+	const struct mor_cli_command *command = line && line[0] ? mor_cli_command_find(line[0]) : NULL;
+	struct mor_words words = { .loose = true };
+	void *args = command ? mor_zalloc(command->args_size) : NULL;
+
+	if (!args)
+		return 0;
+	if (mor_options_parse(command->options, (char **)line + 1, args, &words, NULL) == 0)
+		offer_names(cli->console, plugin_args(command, args), &words);
+	mor_options_free(command->options, args, &words);
+	mor_free(args);
+	return 0;
+}
+
 static int completion_run(struct mor_cli *cli)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf script = MOR_BUF_INIT;
 	const char *shell = cli->words.count == 1 ? cli->words.item[0] : "";
 	mortise_error err = { 0 };
 
+	if (strcmp(shell, "names") == 0)
+		return complete_names(cli);
 	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
 		if (strcmp(shells[i].name, shell) != 0)
 			continue;
@@ -267,8 +345,15 @@ const struct mor_cli_command mor_cli_command_completion = {
 	.name = "completion",
 	.group = "This command:",
 	.summary = "print a completion script for bash, zsh or fish",
-	.usage = "completion bash|zsh|fish",
+	.usage = "completion bash|zsh|fish\n"
+		 "completion names -- WORD…",
 	.words = "bash|zsh|fish",
+	.description =
+		"The scripts complete commands, options and their values. After call PLUGIN and run PLUGIN "
+		"they also\n"
+		"complete methods and parameters, as far as the manifest or the protocol's table lists them: "
+		"they ask\n"
+		"'mortise completion names', which reads files and starts no plugin.",
 	.examples = "source <(mortise completion bash)\n"
 		    "mortise completion fish > ~/.config/fish/completions/mortise.fish",
 	.options = groups,

@@ -58,6 +58,7 @@ static int run_command(struct mor_cli *cli, char **argv)
 		return mor_report_error(cli->console, &err);
 	}
 	cli->words.loose = cli->command->loose;
+	cli->words.hint = cli->command->hint;
 	cli->argv = argv;
 	if (mor_options_parse(cli->command->options, argv, cli->args, &cli->words, &err) < 0)
 		exit_code = mor_report_usage(cli->console, &err);

@@ -106,19 +106,33 @@ static const struct mor_option *find_option(struct parser *p, struct mor_slice n
 }
 
 /* The name may be followed by "=value", so we copy it before we compare and show it. */
-int mor_options_refuse(const struct mor_option_group *groups, const char *option, mortise_error *err)
+static void copy_name(const char *option, char word[static 64])
+{
+	size_t len = strcspn(option + 2, "=");
+
+	snprintf(word, 64, "%.*s", (int)(len < 60 ? len : 60), option + 2);
+}
+
+const char *mor_options_nearest(const struct mor_option_group *groups, const char *option)
 {
 	char word[64];
 	struct mor_nearest nearest = { .word = word };
-	size_t len = strcspn(option + 2, "=");
 
-	snprintf(word, sizeof(word), "%.*s", (int)(len < 60 ? len : 60), option + 2);
+	copy_name(option, word);
 	for (const struct mor_option_group *g = groups; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			mor_nearest_offer(&nearest, o->name);
-	if (mor_nearest_best(&nearest))
-		return mor_fail(err, MORTISE_EINVAL, "unknown option --%s; did you mean --%s?", word,
-				mor_nearest_best(&nearest));
+	return mor_nearest_best(&nearest);
+}
+
+int mor_options_refuse(const struct mor_option_group *groups, const char *option, mortise_error *err)
+{
+	const char *best = mor_options_nearest(groups, option);
+	char word[64];
+
+	copy_name(option, word);
+	if (best)
+		return mor_fail(err, MORTISE_EINVAL, "unknown option --%s; did you mean --%s?", word, best);
 	return mor_fail(err, MORTISE_EINVAL, "unknown option --%s", word);
 }
 
@@ -180,7 +194,7 @@ static int parse_short(struct parser *p)
 		option = find_option(p, (struct mor_slice){ 0 }, *at, &base);
 		if (!option)
 			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c%s", *at,
-					p->words->loose ? "; options for the plugin go after \"--\"" : "");
+					p->words->hint ? p->words->hint : "");
 		if (!option->arg) {
 			r = store_value(p, option, base, NULL);
 			if (r < 0)

@@ -64,6 +64,7 @@ struct mor_words {
 	const char **tail;   /* what follows "--"; NULL when there was no "--" */
 	bool loose;          /* set by the caller: unknown long options stay in place, as words */
 	const char *unknown; /* the first of those words, or NULL */
+	const char *hint;    /* set by the caller: what the error about an unknown letter ends with; or NULL */
 };
 
 /* Fills `args` (zeroed by the caller) and the words. The strings still belong to argv. Returns
@@ -72,6 +73,8 @@ int mor_options_parse(const struct mor_option_group *groups, char **argv, void *
 		      mortise_error *err);
 void mor_options_free(const struct mor_option_group *groups, void *args, struct mor_words *words);
 
+/* The option that "--nmae=1" may have been meant for; NULL: none is spelt like it. */
+const char *mor_options_nearest(const struct mor_option_group *groups, const char *word);
 /* MORTISE_EINVAL for a long option ("--jsn=1") that is in no table. The text offers the nearest name. */
 int mor_options_refuse(const struct mor_option_group *groups, const char *word, mortise_error *err);
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "runner/signature.h"
 
 #define FIELD(name) offsetof(struct mor_run_args, name)
 static const struct mor_option run_options[] = {
@@ -43,6 +44,23 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
+/* As in mortise call: what looks like one of our options misspelt, and like no parameter, is refused. */
+static int check_function_options(const struct mor_run *run, const char *function, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
+	const struct mor_words *words = &run->cli->words;
+	int r = 0;
+
+	if (words->unknown && function)
+		r = mor_signature_find(&run->args->plugin, run->typed, run->command, function, &signature, err);
+	for (size_t i = 0; words->unknown && i < words->count && r == 0; i++)
+		if (strncmp(words->item[i], "--", 2) == 0 &&
+		    !mor_signature_knows(mor_doc_root(signature), words->item[i]) &&
+		    mor_options_nearest(groups, words->item[i]))
+			r = mor_options_refuse(groups, words->item[i], err);
+	return r;
+}
+
 static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_workspace_args *not_ours = &run->args->sunscreen;
@@ -61,6 +79,10 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 		.plugin = &run->args->plugin,
 	};
 
+	int r = check_function_options(run, once.function, err);
+
+	if (r < 0)
+		return r;
 	if (not_ours->workspace || not_ours->hook || not_ours->idl || not_ours->keep_going || not_ours->keep ||
 	    not_ours->yes)
 		return mor_fail(
@@ -87,7 +109,7 @@ static const struct {
 	bool own_options;
 	mor_run_fn *run;
 } rows[] = {
-	{ "gassist", false, run_gassist },
+	{ "gassist", true, run_gassist },
 	{ "sunscreen", true, run_sunscreen },
 	{ "sunscreen-json", true, run_sunscreen },
 	{ NULL, false, NULL },
@@ -187,7 +209,7 @@ const struct mor_cli_command mor_cli_command_run = {
 	.group = "Use a plugin:",
 	.summary = "run a plugin's command, hook or function",
 	.usage = "run PLUGIN COMMAND [ARG… | --FLAG[=VALUE]…] [OPTION…] [-- ARG…]\n"
-		 "run PLUGIN FUNCTION [KEY=VALUE… | JSON] [OPTION…]\n"
+		 "run PLUGIN FUNCTION [KEY=VALUE… | --KEY=VALUE… | VALUE… | JSON] [OPTION…]\n"
 		 "run -d gassist FUNCTION [KEY=VALUE… | JSON] [OPTION…] -- COMMAND ARG…\n"
 		 "run --hook NAME [PLUGIN…] [OPTION…] [-- ARG…]",
 	.words = "plugin",
@@ -220,6 +242,7 @@ const struct mor_cli_command mor_cli_command_run = {
 		    "mortise run -d gassist hello name=Ada -- python3 plugin.py",
 	.options = groups,
 	.loose = true,
+	.hint = "; options for the plugin go after \"--\"",
 	.args_size = sizeof(struct mor_run_args),
 	.common = FIELD(common),
 	.run = run_run,

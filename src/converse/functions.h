@@ -26,17 +26,5 @@ const struct mor_value *mor_converse_function_passthrough(const struct mor_value
 /* The parameter for a text without a name: the only one. A passthrough function also accepts its only
  * required text, else its first text. NULL: none. */
 const char *mor_converse_function_text_parameter(const struct mor_value *function);
-/* Does the manifest want a text there? Then 5 and true are texts too. */
-bool mor_converse_function_wants_text(const struct mor_value *function, struct mor_slice parameter);
-/* Checks against the manifest's parameters. MORTISE_EINPUT if one is missing, unknown (the nearest is
- * offered), of another type, or not one of the allowed values. A function that lists no parameters takes
- * anything. */
-int mor_converse_function_check(const struct mor_value *function, const struct mor_value *arguments,
-				mortise_error *err);
-/* MORTISE_EINPUT: what is wrong with the arguments, and what the function takes. */
-int mor_converse_function_refuse(const struct mor_value *function, mortise_error *err, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* "name key=string [other=integer]" */
-int mor_converse_function_usage(const struct mor_value *function, struct mor_buf *out);
 
 #endif

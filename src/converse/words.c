@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "console/args.h"
 #include "converse/functions.h"
+#include "runner/signature.h"
 
 static bool is_blank(char c)
 {
@@ -69,43 +70,12 @@ static int whole_json(const char *text, struct mor_buf *ret_json, mortise_error 
 	return r;
 }
 
-/* "KEY=VALUE" where the manifest wants a text: then 5 and true are texts. NULL: anything else. */
-static const char *text_value(const char *word, const struct mor_value *function)
-{
-	size_t len = strcspn(word, "=");
-
-	if (word[len] != '=' || len == 0 || word[len - 1] == ':' || word[len + 1] == '@')
-		return NULL;
-	return mor_converse_function_wants_text(function, (struct mor_slice){ word, len }) ? word + len + 1 :
-											     NULL;
-}
-
-static int add_pair(struct mor_tree *tree, const char *word, const struct mor_value *function,
-		    mortise_error *err)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	const char *text = text_value(word, function);
-	int r;
-
-	if (!text && !mor_args_is_pair(word) && function)
-		return mor_converse_function_refuse(function, err, "\"%s\" is not KEY=VALUE", word);
-	if (!text)
-		return mor_args_pair(tree, "argument", word, err);
-	mor_buf_json_string(&json, mor_slice_of(text));
-	r = mor_buf_failed(&json) ? json.status :
-				    mor_tree_set(tree, (struct mor_slice){ word, (size_t)(text - word) - 1 },
-						 mor_buf_view(&json));
-	return r < 0 ? mor_fail_memory(err) : 0;
-}
-
-static int pairs(const char *const *words, size_t count, const struct mor_value *function,
-		 struct mor_buf *ret_json, mortise_error *err)
+static int words_to_json(const char *const *words, size_t count, const struct mor_value *function,
+			 struct mor_buf *ret_json, mortise_error *err)
 {
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
-	int r = 0;
+	int r = mor_signature_take(&tree, function, words, count, err);
 
-	for (size_t i = 0; i < count && r == 0; i++)
-		r = add_pair(&tree, words[i], function, err);
 	if (r < 0)
 		return r;
 	r = mor_tree_write(&tree, ret_json);
@@ -129,13 +99,19 @@ static int lone_value(const char *parameter, const char *text, const struct mor_
 {
 	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
 
-	if (mor_converse_function_wants_text(function, mor_slice_of(parameter)))
+	if (mor_signature_wants_text(function, mor_slice_of(parameter)))
 		return mor_converse_text_argument(parameter, text, ret_json, err);
 	mor_buf_printf(&pair, "%s=%s", parameter, text);
 	mor_buf_byte(&pair, '\0');
 	if (mor_buf_failed(&pair))
 		return mor_fail_memory(err);
-	return pairs((const char *const[]){ pair.data }, 1, function, ret_json, err);
+	return words_to_json((const char *const[]){ pair.data }, 1, function, ret_json, err);
+}
+
+/* KEY=VALUE, or --KEY where the function has it: a text may begin with "--" too. */
+static bool is_named(const struct mor_value *function, const char *word)
+{
+	return mor_args_is_pair(word) || (strncmp(word, "--", 2) == 0 && mor_signature_knows(function, word));
 }
 
 static int check(const struct mor_value *function, struct mor_buf *json, mortise_error *err)
@@ -143,7 +119,7 @@ static int check(const struct mor_value *function, struct mor_buf *json, mortise
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = function ? mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, &doc, err) : 0;
 
-	return r < 0 || !function ? r : mor_converse_function_check(function, mor_doc_root(doc), err);
+	return r < 0 || !function ? r : mor_signature_check(function, mor_doc_root(doc), err);
 }
 
 int mor_converse_arguments(const char *const *words, const char *rest, size_t count,
@@ -155,10 +131,10 @@ int mor_converse_arguments(const char *const *words, const char *rest, size_t co
 
 	if (count && (*words[0] == '{' || *words[0] == '@'))
 		r = whole_json(rest && !quoted ? rest : words[0], ret_json, err);
-	else if (count && rest && parameter && !mor_args_is_pair(words[0]))
+	else if (count && rest && parameter && !is_named(function, words[0]))
 		r = lone_value(parameter, count == 1 ? words[0] : rest, function, ret_json, err);
 	else
-		r = pairs(words, count, function, ret_json, err);
+		r = words_to_json(words, count, function, ret_json, err);
 	return r < 0 ? r : check(function, ret_json, err);
 }
 

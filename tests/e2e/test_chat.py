@@ -184,9 +184,10 @@ class Arguments(Manifests):
     def test_a_word_without_a_name(self):
         where = self.plugin("one", ("echo", {"text": self.TEXT, "times": {"type": "integer"}}, []))
         self.assertEqual(
-            self.chat("/echo a b\n", where).err,
-            'input: "a" is not KEY=VALUE; usage: echo [text=string] [times=integer]\n',
+            self.chat("/echo a 2 b\n", where).err,
+            'input: "b" is a value too many; usage: echo [text=string] [times=integer]\n',
         )
+        self.assertEqual(self.chat("/echo a 2\n", where).json["arguments"], {"text": "a", "times": 2})
 
     def test_a_lone_word_has_the_parameters_type(self):
         where = self.plugin(

@@ -137,7 +137,7 @@ class Run(Gassist):
         )
         self.assertNotIn("--", self.fails(5, "not_found", "run", "nowhere", "f").err)  # it takes no command
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--session-limit", "soon")
-        self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--nonsense")
+        self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--session-limt=5m")
         for option in (
             ["--workspace", "."],
             ["--hook", "x"],
@@ -348,12 +348,13 @@ class Run(Gassist):
 
     def test_functions_that_are_found_later(self):
         """mcp: the manifest's list is not the last word. Nor is there one without a manifest; and
-        call asks nobody."""
+        call --unchecked asks nobody."""
         where = self.weather(mcp={"enabled": True})
         self.assertEqual(self.ok("run", where, "count", "to=1").out, "1 done\n")
         self.assertEqual(self.run_function("count", "to=1").out, "1 done\n")
         self.assertEqual(
-            self.ok("call", self.weather(), "echo", "what=ever").rows[-1]["data"]["arguments"], {"what": "ever"}
+            self.ok("call", "--unchecked", self.weather(), "echo", "what=ever").rows[-1]["data"]["arguments"],
+            {"what": "ever"},
         )
 
     def test_v1_is_refused(self):

@@ -102,7 +102,7 @@ class Lookout(Case):
             (("top=x",), 'top: an integer is expected, not "x"'),
             (("top=0",), "top: at least 1 is expected, not 0"),
         ):
-            done = self.run_mortise("call", "--json", LOOKOUT, "disk", *args)
+            done = self.run_mortise("call", "--unchecked", "--json", LOOKOUT, "disk", *args)
             self.assertEqual((done.code, done.json["rpc_code"]), (1, -32602))
             self.assertIn(text, done.json["message"])
         self.assertEqual(self.run_mortise("call", "--json", LOOKOUT, "nope").json["rpc_code"], -32601)

@@ -50,7 +50,7 @@ static mortise_error err;
 static int parse_as(bool loose, const char *const *line)
 {
 	args = (struct args){ 0 };
-	words = (struct mor_words){ .loose = loose };
+	words = (struct mor_words){ .loose = loose, .hint = loose ? "; a hint" : NULL };
 	err = (mortise_error){ 0 };
 	return mor_options_parse(groups, (char **)line, &args, &words, &err);
 }
@@ -157,7 +157,7 @@ static void options_of_somebody_else(void **state)
 	assert_string_equal(words.item[2], "--deep=1");
 	assert_int_equal(args.jobs, 3);
 	done();
-	refused(parse_loose("-x"), "unknown option -x; options for the plugin go after \"--\"");
+	refused(parse_loose("-x"), "unknown option -x; a hint");
 }
 
 static void refusals_name_the_offender(void **state)

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where signatures come from: the manifest's list of functions, or the dialect's table. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "runner/signature.h"
+
+/* ---- from a table ---- */
+
+static bool is_from_host(const struct mor_value *row)
+{
+	return mor_slice_is(mor_json_string(mor_json_get(row, "from")), "host");
+}
+
+/* What the host fills in by itself, and what only the specification wants, need not be typed. */
+static bool must_be_typed(const struct mor_value *field)
+{
+	return mor_json_bool(mor_json_get(field, "required"), false) && !mor_json_get(field, "default") &&
+	       !mor_json_bool(mor_json_get(field, "strict_only"), false) && !mor_json_get(field, "when");
+}
+
+static bool has_flag(const struct mor_value *field, const char *flag)
+{
+	return flag ? mor_json_bool(mor_json_get(field, flag), false) : must_be_typed(field);
+}
+
+static void write_names(struct mor_writer *w, const char *key, const struct mor_value *fields, const char *flag)
+{
+	struct mor_json_iter it = mor_json_iter(fields);
+
+	mor_w_key(w, key);
+	mor_w_array(w);
+	while (mor_json_next(&it))
+		if (has_flag(it.value, flag))
+			mor_w_value(w, mor_json_get(it.value, "name"));
+	mor_w_end(w);
+}
+
+/* A list of one type is that type. */
+static void write_property(struct mor_writer *w, const struct mor_value *field)
+{
+	const struct mor_value *type = mor_json_get(field, "type"), *values = mor_json_get(field, "one_of");
+
+	mor_w_key_slice(w, mor_json_string(mor_json_get(field, "name")));
+	mor_w_object(w);
+	mor_w_key(w, "type");
+	mor_w_value(w, mor_json_size(type) == 1 ? mor_json_at(type, "/0") : type);
+	if (values) {
+		mor_w_key(w, "enum");
+		mor_w_value(w, values);
+	}
+	mor_w_end(w);
+}
+
+static void write_row(struct mor_writer *w, const struct mor_value *row)
+{
+	const struct mor_value *fields = mor_json_get(row, "params");
+	struct mor_json_iter it = mor_json_iter(fields);
+
+	mor_w_object(w);
+	mor_w_key(w, "name");
+	mor_w_value(w, mor_json_get(row, "name"));
+	mor_w_pair_bool(w, "open", true);
+	mor_w_key(w, "parameters");
+	mor_w_object(w);
+	mor_w_key(w, "properties");
+	mor_w_object(w);
+	while (mor_json_next(&it))
+		if (!mor_slice_is(mor_json_string(mor_json_get(it.value, "name")), "*"))
+			write_property(w, it.value);
+	mor_w_end(w);
+	write_names(w, "required", fields, NULL);
+	mor_w_end(w);
+	write_names(w, "any_of", fields, "any_of");
+	mor_w_end(w);
+}
+
+/* Where a row stands for all of a plugin's own functions, its params are not what a user types. */
+static bool calls_functions(const struct mor_value *methods)
+{
+	struct mor_json_iter it = mor_json_iter(methods);
+
+	while (mor_json_next(&it))
+		if (mor_slice_is(mor_json_string(mor_json_get(it.value, "action")), "*"))
+			return true;
+	return false;
+}
+
+static const struct mor_value *row_of(const struct mor_value *methods, const char *method)
+{
+	struct mor_json_iter it = mor_json_iter(methods);
+
+	while (mor_json_next(&it))
+		if (is_from_host(it.value) && mor_json_get(it.value, "params") &&
+		    mor_slice_is(mor_json_string(mor_json_get(it.value, "name")), method))
+			return it.value;
+	return NULL;
+}
+
+/* ---- from a manifest ---- */
+
+static const struct mor_value *entry_of(const struct mor_manifest *manifest, const char *method)
+{
+	struct mor_json_iter it = mor_json_iter(manifest->actions ? mor_doc_root(manifest->actions) : NULL);
+
+	while (mor_json_next(&it))
+		if (mor_slice_is(mor_json_string(mor_json_get(it.value, "name")), method) &&
+		    mor_json_at(it.value, "/parameters/properties"))
+			return it.value;
+	return NULL;
+}
+
+static int keep_signature(struct mor_buf *json, struct mor_doc **ret, mortise_error *err)
+{
+	if (mor_buf_failed(json))
+		return mor_fail_memory(err);
+	return json->len ? mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, ret, err) : 0;
+}
+
+int mor_signature_find(const struct mor_plugin_args *args, const char *path, const char *const *argv,
+		       const char *method, struct mor_doc **ret, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+	struct mor_manifest *manifest = NULL;
+	const struct mor_value *entry, *methods, *row = NULL;
+	struct mor_doc *table;
+	int r;
+
+	if (mor_runner_resolve(args, path, argv, &manifest, NULL) < 0)
+		return 0;
+	entry = entry_of(manifest, method);
+	table = mor_runner_dialect_table(manifest->dialect);
+	methods = mor_json_get(mor_doc_root(table), "methods");
+	if (!entry && !calls_functions(methods))
+		row = row_of(methods, method);
+	if (entry)
+		mor_json_write(entry, false, &json);
+	else if (row)
+		write_row(&w, row);
+	r = keep_signature(&json, ret, err);
+	mor_doc_free(table);
+	mor_manifest_free(manifest);
+	return r;
+}
+
+static void add_name(struct mor_buf *out, const struct mor_value *name)
+{
+	struct mor_slice text = mor_json_string(name);
+
+	if (text.len && !memchr(text.ptr, '*', text.len) && !memchr(text.ptr, '\n', text.len))
+		mor_buf_printf(out, "%.*s\n", (int)text.len, text.ptr);
+}
+
+int mor_signature_names(const struct mor_plugin_args *args, const char *path, const char *const *argv,
+			struct mor_buf *out, mortise_error *err)
+{
+	struct mor_manifest *manifest = NULL;
+	const struct mor_value *methods;
+	struct mor_json_iter it;
+	struct mor_doc *table;
+
+	if (mor_runner_resolve(args, path, argv, &manifest, NULL) < 0)
+		return 0;
+	table = mor_runner_dialect_table(manifest->dialect);
+	methods = mor_json_get(mor_doc_root(table), "methods");
+	it = mor_json_iter(manifest->actions ? mor_doc_root(manifest->actions) : NULL);
+	while (mor_json_next(&it))
+		add_name(out, mor_json_get(it.value, "name"));
+	it = mor_json_iter(methods);
+	while (!calls_functions(methods) && mor_json_next(&it))
+		if (is_from_host(it.value) &&
+		    mor_slice_is(mor_json_string(mor_json_get(it.value, "role")), "call"))
+			add_name(out, mor_json_get(it.value, "name"));
+	mor_doc_free(table);
+	mor_manifest_free(manifest);
+	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
+}

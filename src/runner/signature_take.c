@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From words to arguments. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/near.h"
+#include "base/text.h"
+#include "runner/signature.h"
+
+/* The words, and the one that is read now. */
+struct taking {
+	struct mor_tree *tree;
+	const struct mor_value *signature;
+	const char *const *words;
+	size_t count, at;
+	mortise_error *err;
+};
+
+/* ---- which parameter ---- */
+
+static const struct mor_value *schema_of(const struct mor_value *signature, struct mor_slice name)
+{
+	return mor_json_get_slice(mor_signature_properties(signature), name);
+}
+
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] == '-' && word[2];
+}
+
+/* The name in "--KEY" or "--KEY=VALUE", with "_" for "-" where only that is a parameter. */
+static struct mor_slice option_name(const struct mor_value *signature, const char *word, char out[128])
+{
+	struct mor_slice name = { word + 2, strcspn(word + 2, "=") };
+	struct mor_slice other = { out, name.len };
+
+	if (schema_of(signature, name) || name.len >= 128)
+		return name;
+	for (size_t i = 0; i < name.len; i++)
+		out[i] = name.ptr[i] == '-' ? '_' : name.ptr[i];
+	return schema_of(signature, other) ? other : name;
+}
+
+/* Is the parameter named by one of the words? */
+static bool is_named(const struct taking *t, struct mor_slice name)
+{
+	char other[128];
+
+	for (size_t i = 0; i < t->count; i++) {
+		const char *word = t->words[i];
+		struct mor_slice key = { word, strcspn(word, ":=.") };
+
+		if (is_option(word))
+			key = option_name(t->signature, word, other);
+		else if (!mor_args_is_pair(word))
+			continue;
+		if (mor_slice_eq(key, name))
+			return true;
+	}
+	return false;
+}
+
+/* The parameter of the value that has `before` values without a name before it. */
+static struct mor_slice nth_parameter(const struct taking *t, size_t before)
+{
+	for (int required = 1; required >= 0; required--) {
+		struct mor_json_iter it = mor_json_iter(mor_signature_properties(t->signature));
+
+		while (mor_json_next(&it))
+			if (mor_signature_requires(t->signature, it.name) == required &&
+			    !is_named(t, it.name) && before-- == 0)
+				return it.name;
+	}
+	return (struct mor_slice){ 0 };
+}
+
+bool mor_signature_knows(const struct mor_value *signature, const char *option)
+{
+	struct mor_json_iter it = mor_json_iter(mor_signature_properties(signature));
+	char other[128], word[128];
+	struct mor_slice name = option_name(signature, option, other);
+	struct mor_nearest near = { .word = word };
+
+	if (strncmp(option, "--no-", 5) == 0 && schema_of(signature, mor_slice_of(option + 5)))
+		return true;
+	if (schema_of(signature, name))
+		return true;
+	mor_text_keep(word, sizeof(word), name.ptr, name.len);
+	while (mor_json_next(&it))
+		mor_nearest_offer(&near, it.name.ptr);
+	return mor_nearest_best(&near) != NULL;
+}
+
+/* ---- its value ---- */
+
+static bool is_of_type(const struct taking *t, struct mor_slice name, const char *types)
+{
+	return mor_text_in(mor_json_string(mor_json_get(schema_of(t->signature, name), "type")), types);
+}
+
+static int set_json(struct taking *t, struct mor_slice path, struct mor_slice json)
+{
+	return mor_tree_set(t->tree, path, json) < 0 ? mor_fail_memory(t->err) : 0;
+}
+
+/* The text as it is; `path` may be dotted. */
+static int set_text(struct taking *t, struct mor_slice path, const char *text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+
+	if (!mor_utf8_valid(mor_slice_of(text)))
+		return mor_fail(t->err, MORTISE_EINPUT, "argument \"%.*s\": the value is not UTF-8 text",
+				path.len < 80 ? (int)path.len : 80, path.ptr);
+	mor_buf_json_string(&json, mor_slice_of(text));
+	return mor_buf_failed(&json) ? mor_fail_memory(t->err) : set_json(t, path, mor_buf_view(&json));
+}
+
+/* A value for a parameter, by the way that its type is written. */
+static int set_value(struct taking *t, struct mor_slice name, const char *value)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
+	bool json = (*value == '[' || *value == '{') && is_of_type(t, name, "array|list|object|dict");
+
+	for (size_t i = 0; i < name.len; i++) { /* a dot in a name is not a path here */
+		if (strchr(".\\:=", name.ptr[i]))
+			mor_buf_byte(&pair, '\\');
+		mor_buf_byte(&pair, name.ptr[i]);
+	}
+	if (mor_signature_wants_text(t->signature, name) && *value != '@')
+		return mor_buf_failed(&pair) ? mor_fail_memory(t->err) :
+					       set_text(t, mor_buf_view(&pair), value);
+	mor_buf_printf(&pair, "%s%s", json ? ":=" : "=", value);
+	if (mor_buf_byte(&pair, '\0') < 0)
+		return mor_fail_memory(t->err);
+	return mor_args_pair(t->tree, "argument", pair.data, t->err);
+}
+
+/* ---- the words ---- */
+
+/* "KEY=VALUE" where a text is wanted: then 5 and true are texts. */
+static int take_pair(struct taking *t, const char *word)
+{
+	struct mor_slice name = { word, strcspn(word, "=") };
+
+	if (name.len && word[name.len - 1] != ':' && word[name.len + 1] != '@' &&
+	    mor_signature_wants_text(t->signature, name))
+		return set_text(t, name, word + name.len + 1);
+	return mor_args_pair(t->tree, "argument", word, t->err);
+}
+
+static bool is_value(const struct taking *t, size_t at)
+{
+	return at < t->count && !is_option(t->words[at]) && !mor_args_is_pair(t->words[at]);
+}
+
+static int take_option(struct taking *t, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	char other[128];
+	struct mor_slice name = option_name(t->signature, word, other);
+	bool flag = is_of_type(t, name, "boolean|bool");
+
+	if (equals)
+		return set_value(t, name, equals + 1);
+	if (strncmp(word, "--no-", 5) == 0 && is_of_type(t, mor_slice_of(word + 5), "boolean|bool"))
+		return set_json(t, mor_slice_of(word + 5), MOR_SLICE("false"));
+	if (!flag && is_value(t, t->at + 1))
+		return set_value(t, name, t->words[++t->at]);
+	if (flag || !t->signature)
+		return set_json(t, name, MOR_SLICE("true"));
+	return mor_signature_refuse(t->signature, t->err, "%s needs a value", word);
+}
+
+static int no_such_place(struct taking *t, const char *word)
+{
+	char shown[100];
+
+	mor_excerpt(mor_slice_of(word), shown, sizeof(shown));
+	if (!t->signature)
+		return mor_fail(t->err, MORTISE_EINPUT, "argument \"%s\": expected KEY=VALUE or a JSON object",
+				shown);
+	return mor_signature_refuse(t->signature, t->err, "\"%s\" is %s", shown,
+				    mor_json_size(mor_signature_properties(t->signature)) ? "a value too many" :
+											    "not KEY=VALUE");
+}
+
+int mor_signature_take(struct mor_tree *tree, const struct mor_value *signature, const char *const *words,
+		       size_t count, mortise_error *err)
+{
+	struct taking t = { tree, signature, words, count, 0, err };
+	size_t values = 0;
+	int r = 0;
+
+	for (; t.at < count && r == 0; t.at++) {
+		const char *word = words[t.at];
+		struct mor_slice name;
+
+		if (is_option(word)) {
+			r = take_option(&t, word);
+		} else if (mor_args_is_pair(word)) {
+			r = take_pair(&t, word);
+		} else {
+			name = nth_parameter(&t, values++);
+			r = name.ptr ? set_value(&t, name, word) : no_such_place(&t, word);
+		}
+	}
+	return r;
+}
