@@ -28,7 +28,8 @@ const struct tn_dialect *tn_dialect_choose(const tenon_plugin *plugin, const cha
 {
 	const struct tn_dialect *dialect = tn_dialect_by_name(wanted), *only = NULL;
 
-	if (dialect && tn_dialect_has(plugin, dialect))
+	/* Methods alone serve every dialect whose host asks first. */
+	if (dialect && (dialect != &tn_kythe || plugin->analyses))
 		return dialect;
 	dialect = tn_dialect_by_name(plugin->dialect);
 	if (dialect)
