@@ -121,13 +121,18 @@ class Learn(Case):
         self.assertIn(f"# Not granted: a write outside of the workspace.\n#   \"{out}\",", text)
 
     def test_no_way_to_write_outside(self):
-        """Not by links, moves, handles or descriptors; nor do other processes' files open. All of it works bare."""
+        """Not by links, moves, handles or descriptors; nor do other processes' files open. All of
+        it works bare."""
         script = shutil.copy(PLUGINS / "writes_outside.py", self.work)
         names = {}
         for words in ([], [MORTISE, "jail", "--learn", "--yes", "-w", ".", "--"]):
             out = self.file("out/file", "old")
             done = subprocess.run(
-                [*map(str, words), PYTHON, script, str(out)], cwd=self.work, env=self.env, capture_output=True, check=False
+                [*map(str, words), PYTHON, script, str(out)],
+                cwd=self.work,
+                env=self.env,
+                capture_output=True,
+                check=False,
             )
             names[bool(words)] = done.stdout.decode().splitlines()
             if words:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Not a plugin: tries to write outside of the workspace that it runs in, in every way that it knows. Each way that
-works is printed. Usage: writes_outside.py FILE, in a directory that may be written."""
+"""Not a plugin: tries to write outside of the workspace that it runs in, in every way that it knows. Each way
+that works is printed. Usage: writes_outside.py FILE, in a directory that may be written."""
 import ctypes
 import errno
 import os
