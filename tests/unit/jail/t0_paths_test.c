@@ -257,6 +257,41 @@ static void tools(void **state)
 	mor_paths_fini(&paths);
 }
 
+#define NEEDS(what) (1ull << (what))
+
+static void needs(struct mor_ruling ruling, uint64_t what, bool with_spawn)
+{
+	assert_int_equal(ruling.kind, MOR_RULING_PERFORM);
+	assert_true(ruling.needs == what);
+	assert_int_equal(ruling.with_spawn, with_spawn);
+}
+
+/* A program that is watched: what it lacks is told, and what no policy should grant stays refused. */
+static void learning(void **state)
+{
+	struct mor_paths paths = { .learning = true };
+
+	(void)state;
+	build(&paths, MOR_MAY_READ);
+	needs(mor_paths_read(&paths, "/usr/lib/x"), 0, false);
+	needs(mor_paths_read(&paths, "/srv/x"), NEEDS(MOR_FORBID_READ), false);
+	needs(mor_paths_read(&paths, "/srv/package.json"), NEEDS(MOR_FORBID_READ), false);
+	needs(mor_paths_read(&paths, "/usr/include/stdio.h"), NEEDS(MOR_FORBID_READ), true);
+	needs(mor_paths_read(&paths, "/usr/share/zoneinfo/UTC"), 0, false);
+	needs(mor_paths_execute(&paths, "/usr/bin/cat"), 0, false);
+	needs(mor_paths_execute(&paths, "/srv/tool"), NEEDS(MOR_FORBID_PROGRAM), false);
+	needs(mor_paths_write(&paths, at("ws/x"), MOR_WRITE_PLACE), NEEDS(MOR_FORBID_WORKSPACE_WRITE), false);
+	expect(mor_paths_write(&paths, at("ws/.git/hooks/x"), MOR_WRITE_PLACE), NO(NULL));
+	expect(mor_paths_write(&paths, "/srv/x", MOR_WRITE_PLACE), NO(MOR_RULE_WRITE));
+	expect(mor_paths_write(&paths, at("declared/x"), MOR_WRITE_PLACE), NO(MOR_RULE_WRITE));
+	expect(mor_paths_read(&paths, "/etc/gitconfig"), QUIET(ENOENT));
+	expect(mor_paths_read(&paths, "/dev/sda"), NO(MOR_RULE_READ));
+	expect(mor_paths_read(&paths, "/proc"), NO(MOR_RULE_READ));
+	expect(mor_paths_read(&paths, "/proc/1/environ"), NO(MOR_RULE_READ));
+	expect(mor_paths_execute(&paths, "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), NO(NULL));
+	mor_paths_fini(&paths);
+}
+
 /* A file of ours instead of the machine's: read, never written, and never opened to a lock. */
 static void made_up(void **state)
 {
@@ -314,7 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(reading),     MOR_TEST(inert),   MOR_TEST(of_the_network),  MOR_TEST(own_proc),
 		MOR_TEST(quiet_names), MOR_TEST(writing), MOR_TEST(protected_names), MOR_TEST(executing),
-		MOR_TEST(a_view),      MOR_TEST(tools),   MOR_TEST(made_up),
+		MOR_TEST(a_view),      MOR_TEST(tools),   MOR_TEST(made_up),         MOR_TEST(learning),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
