@@ -132,8 +132,8 @@ class Yellowstone(Sunscreen):
         )
 
     def test_input(self):
+        self.assertIn("name: is missing", self.run_fails(1, "plugin_error", PLUGIN, "indexer").err)
         for words, text in (
-            (("indexer",), "takes one name"),
             (("indexer", "2fast"), "no name for Rust code"),
             (("indexer", "A", "--program", "nope"), "pass --program with one of: app"),
         ):

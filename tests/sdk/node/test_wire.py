@@ -118,7 +118,9 @@ class Wire(unittest.TestCase):
         hint = process.stderr.readline()
         while b"noise" in hint or b"start" in hint:
             hint = process.stderr.readline()
-        self.assertRegex(hint.decode(), r"^puppet: .*waits for a host.*mortise (call|run) .* -- node .*puppet\.mjs$")
+        self.assertRegex(
+            hint.decode(), r"^puppet: .*waits for a host.*mortise (call|run) .* -- node .*puppet\.mjs$"
+        )
         os.write(ours, line("echo", 1, a=1) + b"\x04")
         self.assertEqual(json.loads(process.stdout.readline()), {"jsonrpc": "2.0", "id": 1, "result": {"a": 1}})
         self.assertEqual(process.wait(LIMIT), 0)
