@@ -73,7 +73,8 @@ typedef struct tenon_value tenon_value; /* one JSON value of its parameters; NUL
 typedef int tenon_method_fn(tenon_call *call);
 
 /* A method by its name on the wire, in every dialect. Its parameters are not checked. It comes before a method
- * of the same name that the library has. */
+ * of the same name that the library has; but while a function runs, "ping" and "plugin.health" are the
+ * library's. */
 typedef struct tenon_method {
 	const char *name; /* compared exactly; NULL ends the table */
 	tenon_method_fn *fn;

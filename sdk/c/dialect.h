@@ -71,6 +71,8 @@ bool tn_take_words(tenon_call *call, const tenon_field *fields, const struct tn_
 /* {"type":"object","properties":{...},"required":[...]} without the braces around. */
 void tn_put_schema(struct mor_writer *w, const tenon_field *fields);
 
+/* The author's own; NULL: none. */
+const tenon_method *tn_find_method(const tenon_plugin *plugin, struct mor_slice name);
 const tenon_command *tn_find_command(const tenon_command *table, struct mor_slice name);
 /* Texts with blanks between them. */
 bool tn_next_word(const char **list, struct mor_slice *ret);

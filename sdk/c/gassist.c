@@ -223,6 +223,8 @@ static enum tn_quick quick_input(struct tn_session *s, const struct mor_message 
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 
+	if (tn_find_method(s->plugin, MOR_SLICE("input")))
+		return TN_QUICK_KEEP; /* the author answers it */
 	if (message->kind == MOR_MSG_REQUEST && write_ack(&out, message->id))
 		tn_send(s, mor_buf_view(&out));
 	return TN_QUICK_ACK;

@@ -31,7 +31,7 @@ void tn_call_function(tenon_call *call, const char *name, tenon_method_fn *fn)
 }
 
 /* Tables are short and a plugin's work is long: a hash would be for show. */
-static const tenon_method *find_method(const tenon_plugin *plugin, struct mor_slice name)
+const tenon_method *tn_find_method(const tenon_plugin *plugin, struct mor_slice name)
 {
 	for (const tenon_method *method = plugin->methods; method && method->name; method++)
 		if (mor_slice_is(name, method->name))
@@ -60,7 +60,7 @@ static bool ready_for(tenon_call *call)
 {
 	struct tn_session *s = call->session;
 
-	if (!s->dialect->needs_init || find_method(s->plugin, MOR_SLICE("plugin.init")))
+	if (!s->dialect->needs_init || tn_find_method(s->plugin, MOR_SLICE("plugin.init")))
 		return true;
 	if (atomic_load(&s->started))
 		return true;
@@ -97,7 +97,7 @@ static void call_by_name(tenon_call *call, struct mor_slice name)
 static void route_call(tenon_call *call, struct mor_slice name, struct tn_turn *turn)
 {
 	struct tn_session *s = call->session;
-	const tenon_method *method = find_method(s->plugin, name);
+	const tenon_method *method = tn_find_method(s->plugin, name);
 	const struct tn_route *route;
 
 	if (method) {
