@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "relay/relay.h"
 
-#define READ_SIZE  65536
+#define LANE_READ  65536
 #define HIGH_WATER ((size_t)1 << 20)
 /* The number of bytes that a pipe takes without blocking after poll() says it is writable. We do not make
  * a stdout that we share non-blocking: other processes have it too. */
@@ -220,7 +220,7 @@ int mor_relay_lane_finish(struct mor_relay_lane *lane)
 
 int mor_relay_lane_read(struct mor_relay_lane *lane)
 {
-	static char bytes[READ_SIZE]; /* all lanes of this process use it in turn */
+	static char bytes[LANE_READ]; /* all lanes of this process use it in turn */
 	ssize_t n = read(lane->from, bytes, sizeof(bytes));
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))

@@ -12,11 +12,11 @@
 #include "base/fd.h"
 #include "replay/replay.h"
 
-#define READ_SIZE 65536
+#define MOCK_READ 65536
 
 static int read_input(struct mor_player *player)
 {
-	static char bytes[READ_SIZE];
+	static char bytes[MOCK_READ];
 	ssize_t n;
 
 	do

@@ -277,6 +277,7 @@ void mor_talk_look(struct mor_slice pattern, struct mor_talk_head *ret)
 		mor_talk_pattern_show(mor_json_get(root, "id"), &id);
 	keep_text(mor_buf_view(&id), ret->id, sizeof(ret->id));
 	keep_text(mor_json_string(mor_json_get(root, "method")), ret->method, sizeof(ret->method));
+	ret->error = mor_json_type(mor_json_get(root, "error")) > MOR_JSON_NULL;
 }
 
 static void tell_difference(struct match *match, const struct mor_value *expected,

@@ -91,6 +91,7 @@ int mor_talk_var_set(struct mor_talk_vars *vars, struct mor_slice name, struct m
  * that is too long. */
 struct mor_talk_head {
 	char id[64], method[128];
+	bool error; /* it has an error that is not null */
 };
 void mor_talk_look(struct mor_slice pattern, struct mor_talk_head *ret);
 /* Calls fn for each $name in the pattern. */

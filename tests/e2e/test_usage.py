@@ -35,6 +35,7 @@ JSON = {
     "chaos": ["--", ECHO],
     "session": ["list"],
     "talk": ["fmt", "/nonexistent"],
+    "tap": ["/nonexistent"],
     "replay": ["/nonexistent", ECHO],
     "record": ["--force", "-o", "x.talk", "--", ECHO],
     "check": ["--only", "plain.method", "--", ECHO],
