@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds mortise-jail and mortise-full. See helper.h. */
+/* Finds mortise-jail, mortise-full and the data. See helper.h. */
 #include "program/helper.h"
 
 #include <dlfcn.h>
@@ -78,11 +78,16 @@ static bool find_own_file(struct own_file *ret)
 	return find_mapped(&here, ret->path);
 }
 
+static int own_dir(const struct own_file *own)
+{
+	return (int)(strrchr(own->path, '/') - own->path);
+}
+
 /* `place`: relative to the directory of our own file, or absolute if the layout has no common prefix. Links in
  * it stay: each directory that holds one must be checked. */
-static void find_installed(const struct own_file *own, int dir_len, const char *name, char out[PATH_MAX])
+static void find_installed(const struct own_file *own, const char *place, const char *name, char out[PATH_MAX])
 {
-	const char *place = own->is_program ? MORTISE_HELPERS_FROM_BIN : MORTISE_HELPERS_FROM_LIB;
+	int dir_len = own_dir(own);
 
 	if (place[0] == '/')
 		dir_len = 0;
@@ -92,20 +97,29 @@ static void find_installed(const struct own_file *own, int dir_len, const char *
 	snprintf(out, PATH_MAX, "%.*s/%s/%s", dir_len, own->path, place + (place[0] == '/'), name);
 }
 
-static void find_companion(struct companion *ret, const char *name)
+/* Where a kind of companion may be, seen from the directory of our own file. */
+struct places {
+	const char *beside;              /* a build directory, a bundle */
+	const char *from_bin, *from_lib; /* installed */
+};
+static const struct places helper_places = { "", MORTISE_HELPERS_FROM_BIN, MORTISE_HELPERS_FROM_LIB };
+/* Only mortise-full uses data, and it is a helper. */
+static const struct places data_places = { "share/mortise/", MORTISE_DATA_FROM_HELPERS,
+					   MORTISE_DATA_FROM_HELPERS };
+
+static void find_companion(struct companion *ret, const struct places *places, const char *name)
 {
 	struct stat st;
-	int dir_len;
 
 	snprintf(ret->path, PATH_MAX, "%s", name);
 	ret->found = find_own_file(&ret->own);
 	if (!ret->found)
 		return;
 	ret->owner = stat(ret->own.path, &st) == 0 ? st.st_uid : 0;
-	dir_len = (int)(strrchr(ret->own.path, '/') - ret->own.path);
-	snprintf(ret->path, PATH_MAX, "%.*s/%s", dir_len, ret->own.path, name);
+	snprintf(ret->path, PATH_MAX, "%.*s/%s%s", own_dir(&ret->own), ret->own.path, places->beside, name);
 	if (access(ret->path, F_OK) < 0)
-		find_installed(&ret->own, dir_len, name, ret->path);
+		find_installed(&ret->own, ret->own.is_program ? places->from_bin : places->from_lib, name,
+			       ret->path);
 }
 
 static void judge_companion(const struct companion *one, char fault[MOR_PROGRAM_FAULT])
@@ -118,14 +132,25 @@ static void judge_companion(const struct companion *one, char fault[MOR_PROGRAM_
 		snprintf(fault, MOR_PROGRAM_FAULT, "it is not known where this library is: mount /proc");
 }
 
-const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT])
+static const char *find_judged(const struct places *places, const char *name, char path[PATH_MAX],
+			       char fault[MOR_PROGRAM_FAULT])
 {
 	struct companion one;
 
-	find_companion(&one, name);
+	find_companion(&one, places, name);
 	judge_companion(&one, fault);
 	memcpy(path, one.path, PATH_MAX);
 	return path;
+}
+
+const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT])
+{
+	return find_judged(&helper_places, name, path, fault);
+}
+
+const char *mor_data_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT])
+{
+	return find_judged(&data_places, name, path, fault);
 }
 
 /* ---- mortise-jail, searched once ---- */
@@ -134,7 +159,7 @@ static struct companion jail;
 
 static void find_jail(void)
 {
-	find_companion(&jail, "mortise-jail");
+	find_companion(&jail, &helper_places, "mortise-jail");
 }
 
 const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT])

@@ -21,6 +21,10 @@
  * Whether it exists is checked when it is run. Returns `path`. */
 const char *mor_program_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT]);
 
+/* The same for a file or directory that comes with mortise-full: templates, SDKs. It lies in share/mortise/,
+ * beside the program in a build directory (a link), or where it was installed. */
+const char *mor_data_find(const char *name, char path[PATH_MAX], char fault[MOR_PROGRAM_FAULT]);
+
 /* The same for mortise-jail, which is searched once and checked each time. `asked`, if not NULL, is used
  * without a check: the caller is responsible for it. */
 const char *mor_helper_find(const char *asked, char fault[MOR_PROGRAM_FAULT]);

@@ -34,6 +34,7 @@ JSON = {
     "verify-entries": ["/dev/null", ECHO],
     "chaos": ["--", ECHO],
     "session": ["list"],
+    "new": ["c", "/nonexistent/x", "-d", "plain"],
     "talk": ["fmt", "/nonexistent"],
     "tap": ["/nonexistent"],
     "replay": ["/nonexistent", ECHO],

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/path.h"
-#include "kythe/stage/own.h"
 #include "kythe/stage/stage.h"
 
 #define INPUTS_MAX 40
@@ -43,7 +43,7 @@ static void clean_up(void)
 {
 	stager = mor_stager_free(stager);
 	kzip = mor_kzip_free(kzip);
-	mor_remove_tree_at(AT_FDCWD, dir);
+	mor_dir_remove_all(AT_FDCWD, dir);
 }
 
 static void set_up(void)

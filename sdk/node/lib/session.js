@@ -139,7 +139,8 @@ export class Session {
 
   row(request) {
     const { methods, own } = this.dialect;
-    const row = Object.hasOwn(methods, request.method) ? methods[request.method] : own;
+    const ours = Object.hasOwn(methods, request.method) && !this.plugin.methods.has(request.method);
+    const row = ours ? methods[request.method] : own; // a method of the author's wins
     return typeof row === "function" ? row(request) : row; // what it is, its params say
   }
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Item = Union[bytes, Tuple[Any, str]]  # a body, or what was made of it
 
+LEAVE_SECONDS = 2.0  # for the guard, to end
 LOOK_EVERY = 0.02  # seconds between two looks of the guard
 LOOKS_BEFORE_SLEEP = 50  # looks without a call, after which it sleeps until the next one
 GRACE = 2.0  # seconds that a running call has to end
@@ -249,6 +250,7 @@ class Session:
             self.dialect.close()
             if self._loop is not None:
                 self._loop.close()
+            self.dismiss_guard()
 
     def _next(self, item: Item) -> None:
         if type(item) is tuple:
@@ -289,13 +291,29 @@ class Session:
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
-        self._hired = False
+        self._clock = _thread.allocate_lock()
+        self._clock.acquire()
+        self._gone = _thread.allocate_lock()
+        self._hired = self._dismissed = False
         self.asleep = True
+
+    def dismiss_guard(self) -> None:
+        """Ends the second thread. One that still runs while the interpreter is torn down can crash it."""
+        if not getattr(self, "_hired", False):
+            return
+        self._dismissed = True
+        for lock in (self._clock, self._alarm):
+            try:
+                lock.release()
+            except RuntimeError:  # it is awake already
+                pass
+        self._gone.acquire(True, LEAVE_SECONDS)
 
     def _wake_guard(self) -> None:
         self.asleep = False
         if not self._hired:
             self._hired = True
+            self._gone.acquire()
             _thread.start_new_thread(self._guard, ())
             return
         try:
@@ -311,10 +329,8 @@ class Session:
     def _guard(self) -> None:
         seen: Any = None
         quiet = 0
-        clock = _thread.allocate_lock()
-        clock.acquire()
-        while True:
-            clock.acquire(True, LOOK_EVERY)
+        while not self._dismissed:
+            self._clock.acquire(True, LOOK_EVERY)
             call = self.running
             if call is not None and call is seen:
                 self._take_over(call)
@@ -327,6 +343,7 @@ class Session:
                 if self.running is None:
                     self._alarm.acquire()
                 self.asleep = False
+        self._gone.release()
 
     def _take_over(self, call: Any) -> None:
         import select

@@ -47,7 +47,7 @@ class Host:
 
     # ---- for tests
 
-    def call(self, name: str, *words: str, **params: Any) -> Any:
+    def call(self, name: str, /, *words: str, **params: Any) -> Any:
         """Calls a method or command by its name, as a host of this dialect does."""
         self.greet()
         if self.dialect == "gassist":
@@ -95,7 +95,7 @@ class Host:
             given = {"type": "bytes", "data": base64.b64encode(source).decode()}
         return self.request("extractor.extract", {"source": given, "options": options})
 
-    def hook(self, name: str, **context: Any) -> Any:
+    def hook(self, name: str, /, **context: Any) -> Any:
         """sunscreen: runs a hook."""
         context = {"workspace_root": os.getcwd(), **context}
         if self.dialect == "sunscreen-json":

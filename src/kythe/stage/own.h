@@ -8,8 +8,6 @@
 
 #include <stdbool.h>
 
-/* Removes everything below it, at any depth; symbolic links are not followed. What cannot be removed stays. */
-void mor_remove_tree_at(int parent, const char *name);
 /* Removes all directories in it that nobody has locked: a killed run left them. */
 void mor_remove_orphans(int all_stages);
 /* Locks a directory that was just made. false: another process that removes orphans was faster. */

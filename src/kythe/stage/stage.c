@@ -433,8 +433,8 @@ void mor_stage_drop(struct mor_stager *stager, struct mor_stage *stage)
 
 	if (name) {
 		snprintf(spare, sizeof(spare), "%.20s" SPARE, name);
-		mor_remove_tree_at(stager->stages, name);
-		mor_remove_tree_at(stager->stages, spare);
+		mor_dir_remove_all(stager->stages, name);
+		mor_dir_remove_all(stager->stages, spare);
 	}
 	mor_free(stage->path);
 	mor_free(stage->working_dir);

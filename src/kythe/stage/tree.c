@@ -17,7 +17,6 @@
 
 #include "base/dir.h"
 #include "base/fd.h"
-#include "kythe/stage/own.h"
 
 #define SPARES 64
 
@@ -90,7 +89,7 @@ static int take_spare(struct mor_stage_tree *tree, int dir, const char *to)
 		if (fd >= 0 && is_empty(fd) && renameat(tree->spare, name, dir, to) == 0)
 			return fd;
 		mor_fd_close(&fd);
-		mor_remove_tree_at(tree->spare, name);
+		mor_dir_remove_all(tree->spare, name);
 	}
 	return -1;
 }

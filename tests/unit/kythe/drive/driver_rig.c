@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "kythe/stage/own.h"
+#include "base/dir.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -31,7 +31,7 @@ int group_setup(void **state)
 int group_teardown(void **state)
 {
 	(void)state;
-	mor_remove_tree_at(AT_FDCWD, dir);
+	mor_dir_remove_all(AT_FDCWD, dir);
 	return access(dir, F_OK) == 0;
 }
 

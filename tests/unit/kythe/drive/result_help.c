@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/fd.h"
-#include "kythe/stage/own.h"
 
 char dir[] = "/tmp/mortise-result-XXXXXX";
 
@@ -31,7 +31,7 @@ int group_setup(void **state)
 int group_teardown(void **state)
 {
 	(void)state;
-	mor_remove_tree_at(AT_FDCWD, dir);
+	mor_dir_remove_all(AT_FDCWD, dir);
 	return access(dir, F_OK) == 0;
 }
 

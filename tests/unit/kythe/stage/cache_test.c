@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "help.h"
-#include "kythe/stage/own.h"
 
 /* ---- the cache ---- */
 
@@ -196,7 +196,7 @@ static void wanted_tree(const struct mor_unit *unit, struct mor_buf *out)
 	MOR_CLEAN(mor_buf) struct mor_buf script = MOR_BUF_INIT;
 	const char *model = in_dir("model");
 
-	mor_remove_tree_at(AT_FDCWD, model);
+	mor_dir_remove_all(AT_FDCWD, model);
 	mor_buf_printf(&script, "mkdir -p %s%s", model, unit->working_directory);
 	for (size_t i = 0; i < unit->input_count; i++)
 		mor_buf_printf(&script, " && mkdir -p $(dirname %s%s) && touch %s%s", model,

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/fd.h"
-#include "kythe/stage/own.h"
 
 static char dir[] = "/tmp/mortise-stage-XXXXXX";
 char digests[CONTENTS][65];
@@ -66,7 +66,7 @@ int group_teardown(void **state)
 {
 	(void)state;
 	mor_kzip_free(kzip);
-	mor_remove_tree_at(AT_FDCWD, dir);
+	mor_dir_remove_all(AT_FDCWD, dir);
 	return access(dir, F_OK) == 0;
 }
 

@@ -1,0 +1,18 @@
+#undef NDEBUG
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tenon/testing.h>
+
+int main(void)
+{
+	static const char *const command[] = { "./plugin", NULL };
+	tenon_test *test = tenon_test_spawn(command, "ayiou");
+
+	assert(tenon_test_say(test, "/hello Ada Lovelace") == 0);
+	assert(strcmp(tenon_test_text(test), "Hello, Ada Lovelace!") == 0);
+	assert(tenon_test_end(test) == 0);
+	puts("passed");
+	return 0;
+}
