@@ -110,7 +110,7 @@ static void on_proc_denied(void *arg, const struct mor_record *record)
 	struct mor_denials *denials = &((struct heard *)arg)->denials;
 
 	CHECK(strlen(record->syscall) < sizeof(record->syscall) && strlen(record->path) < sizeof(record->path));
-	CHECK(mor_denials_take(denials, record) >= 0 && denials->count <= MOR_PLAN_DENIED_MAX);
+	CHECK(mor_denials_take(denials, record) >= 0 && denials->count <= MOR_PLAN_NEEDED_MAX);
 }
 
 static struct mor_loop *the_loop(void)

@@ -446,10 +446,9 @@ static void test_violation_words(void **state)
 		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_POLICY_OF_COMMAND,
 		    NULL, false },
 		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
-		{ { "x", "openat", "/t/\033[2Jx", "write outside", MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to write /t/\\x1b[2Jx: write outside" },
-		{ { "x", "openat", "/t/\xe2\x80\xaetxt", "write outside", MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to write /t/\\xe2\\x80\\xaetxt: write outside" },
+		{ { "x", "openat", "/t/\033[2J\xe2\x80\xaex", "write outside", MOR_POLICY_OF_COMMAND, NULL,
+		    false },
+		  "x tried to write /t/\\x1b[2J\\xe2\\x80\\xaex: write outside" },
 	};
 
 	(void)state;
