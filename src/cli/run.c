@@ -53,11 +53,10 @@ static int check_function_options(const struct mor_run *run, const char *functio
 
 	if (words->unknown && function)
 		r = mor_signature_find(&run->args->plugin, run->typed, run->command, function, &signature, err);
-	for (size_t i = 0; words->unknown && i < words->count && r == 0; i++)
-		if (strncmp(words->item[i], "--", 2) == 0 &&
-		    !mor_signature_knows(mor_doc_root(signature), words->item[i]) &&
-		    mor_options_nearest(groups, words->item[i]))
-			r = mor_options_refuse(groups, words->item[i], err);
+	for (const char **word = words->item; words->unknown && *word && r == 0; word++)
+		if (strncmp(*word, "--", 2) == 0 && !mor_signature_knows(mor_doc_root(signature), *word) &&
+		    mor_options_nearest(groups, *word))
+			r = mor_options_refuse(groups, *word, err);
 	return r;
 }
 

@@ -120,7 +120,7 @@ static void append_error(struct mor_buf *out, const mortise_error *error)
 {
 	const char *text = *error->text ? error->text : mortise_status_text(error->code);
 
-	if (error->code == MORTISE_ETIMEOUT)
+	if (error->code == MORTISE_ETIMEOUT || error->code == MORTISE_EPROTO)
 		mor_reword(text, typed, sizeof(typed) / sizeof(typed[0]), out);
 	else
 		mor_buf_text(out, text);

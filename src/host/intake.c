@@ -89,11 +89,15 @@ static void too_big(struct mor_intake *in, const struct mor_item *item, const ch
 
 static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_eof)
 {
-	char excerpt[96], text[192];
+	int framing = mor_framing_guess(item->body);
+	const char *name = framing < 0 ? NULL : mor_framing_name((enum mor_framing)framing);
+	bool other = !at_eof && name && framing != (int)in->opt->framing;
+	char excerpt[96], text[256];
 
 	in->lost = !at_eof;
-	snprintf(text, sizeof(text), "stdout %s: %s", item->why ? item->why : "is no frame",
-		 mor_excerpt(item->body, excerpt, sizeof(excerpt)));
+	snprintf(text, sizeof(text), "stdout %s: %s%s%s%s%s%s", item->why ? item->why : "is no frame",
+		 mor_excerpt(item->body, excerpt, sizeof(excerpt)), other ? "; it looks like " : "",
+		 other ? name : "", other ? " (plugin.framing=" : "", other ? name : "", other ? ")" : "");
 	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
 }
 

@@ -168,9 +168,9 @@ const char *mor_telling(const char *lines, size_t len, char *out, size_t out_siz
 	struct telling_walk walk = { 0 };
 
 	*out = '\0';
-	if (!len)
-		return out;
 	last = line_before(lines, end);
+	if (!last)
+		return out;
 	for (const char *line = last; line && !walk.death; line = line_before(lines, line)) {
 		look_at(&walk, line);
 		/* An error in the last words is newer than any dump before it. */

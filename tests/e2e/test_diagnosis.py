@@ -191,6 +191,14 @@ class Commands(IndexCase):
             done.err, r'no analyzer is left: silent: no "init" within 2 s of its start' + self.STOPPED
         )
 
+    def test_index_of_another_framing(self):
+        """Where other bytes end the conversation at once, the framing is named, too."""
+        words = ["index", self.kzip(simple(1)), "-o", self.dir / "out", "-j1", "--retries", "0"]
+        for setting in ("restart.intensity=0", "stop.term=1ms", "stop.kill=1ms"):
+            words += ["-s", setting]
+        done = self.run_mortise(*words, "--", PYTHON, SILENT, "speaks_in", "headers")
+        self.assertRegex(done.err, r"Content-Length: 38.*; it looks like headers \(--framing headers\)")
+
 
 class Ends(Case):
     """It cannot be started, or has ended."""
@@ -357,6 +365,16 @@ class Findings(Case):
         self.assertEqual(done.json["warnings"][:2], self.FOUND)
         done = self.run_mortise("call", "--json", "-t", "2s", "x", "--", PYTHON, SILENT, "prints", "Starting")
         self.assertEqual((done.json["ok"], done.json["warnings"]), (False, self.FOUND[:1]))
+
+    def test_json_of_other_commands(self):
+        """info, extract, run and chat talk to a plugin, too."""
+        plugin = self.plugin(
+            "noisy", program=SILENT, manifest={"entry": {"cmd": [PYTHON, str(SILENT), "noisy"]}}
+        )
+        noise = "noisy: not a message: Starting"
+        self.assertIn(noise, self.run_mortise("info", "--json", plugin).json["warnings"])
+        rows = self.run_mortise("extract", "--json", "--plugin", plugin, self.file("a.txt", "text")).rows
+        self.assertIn(noise, rows[0]["warnings"])
 
 
 class Page(Case):

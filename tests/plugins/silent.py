@@ -127,6 +127,12 @@ def answers_in(framing):
     os.read(0, 4096)
 
 
+def speaks_in(framing):
+    """Does not wait to be asked."""
+    say(frame(framing, ANSWER))
+    hang()
+
+
 def other_id(given):
     request()
     say(frame("lines", ANSWER.replace(b'"id":1', b'"id":' + given.encode())))
@@ -146,6 +152,21 @@ def answers_badly():
     say(b"Starting\n")
     say(json.dumps({"id": given["id"], "result": {}}).encode() + b"\n")
     sys.stdin.buffer.readline()
+
+
+def noisy():
+    """A YAMS plugin that works, and prints a banner before each answer."""
+    about = {"name": "noisy", "version": "1", "interfaces": ["content_extractor_v1"]}
+    while line := sys.stdin.buffer.readline():
+        given = json.loads(line)
+        result = {"handshake.manifest": about, "extractor.extract": {"content": "text"}}.get(
+            given["method"], {}
+        )
+        if given["method"] == "extractor.supports":
+            result = {"supported": True}
+        say(
+            b"Starting\n" + json.dumps({"jsonrpc": "2.0", "id": given["id"], "result": result}).encode() + b"\n"
+        )
 
 
 def notes(method):
