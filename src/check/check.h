@@ -103,4 +103,20 @@ void mor_check_write_junit(const struct mor_check_report *report, struct mor_buf
 int mor_check_baseline_read(const char *path, struct mor_check_report *report, mortise_error *err);
 void mor_check_baseline_write(const struct mor_check_report *report, struct mor_buf *out);
 
+/* ---- mortise probe ---- */
+
+struct mor_check_found {
+	const char *dialect, *framing; /* NULL: none was found */
+	char name[64];                 /* of the plugin, if it told one */
+	struct mor_buf how;            /* one line per try: what was sent, what came */
+	struct mor_buf manifest;       /* what to write, and where: */
+	const char *manifest_file;     /* "mortise.toml", "yams-plugin.json" */
+	char level[12];                /* confinement of the tries */
+};
+/* Tries `argv` on confined processes without network, one for each try. 0; MORTISE_EEXEC ... if it cannot be
+ * started; MORTISE_ECANCELED. Free with mor_check_found_fini(), also after a failure. */
+int mor_check_probe(const char *path, const char *const *argv, uint32_t answer_ms, struct mor_check_found *ret,
+		    mortise_error *err);
+void mor_check_found_fini(struct mor_check_found *result);
+
 #endif

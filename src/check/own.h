@@ -71,6 +71,9 @@ struct mor_check_row {
 	const char *advice;
 };
 
+/* The beginning of a step that sends a request: its id follows. */
+#define MOR_CHECK_REQ "> {\"jsonrpc\":\"2.0\",\"id\":"
+
 /* How a dialect is spoken, for rows that are shared. */
 struct mor_check_tongue {
 	unsigned dialect;

@@ -4,14 +4,13 @@
 #include "check/own.h"
 
 #define AYIOU              MOR_CHECK_AYIOU
-#define REQ                "> {\"jsonrpc\":\"2.0\",\"id\":"
 #define METADATA           "metadata - 获取插件信息"
 #define MATCHES            "matches - 检查匹配"
 #define HANDLE             "handle - 处理事件"
 #define LIFECYCLE          "lifecycle - 生命周期事件"
-#define HELLO              "start\n" REQ "1,\"method\":\"metadata\",\"params\":{}}\n"
-#define EVENT(id, event)   REQ id ",\"method\":\"lifecycle\",\"params\":{\"event\":" event "}}\n"
-#define MATCH(id, members) REQ id ",\"method\":\"matches\",\"params\":{" members "}}\n"
+#define HELLO              "start\n" MOR_CHECK_REQ "1,\"method\":\"metadata\",\"params\":{}}\n"
+#define EVENT(id, event)   MOR_CHECK_REQ id ",\"method\":\"lifecycle\",\"params\":{\"event\":" event "}}\n"
+#define MATCH(id, members) MOR_CHECK_REQ id ",\"method\":\"matches\",\"params\":{" members "}}\n"
 
 static const struct mor_check_row rows[] = {
 	{ .name = "metadata.answer",
@@ -30,7 +29,7 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers metadata without params",
 	  .spec = METADATA,
 	  .should = AYIOU,
-	  .script = "start\n" REQ "1,\"method\":\"metadata\"}\nresult 1",
+	  .script = "start\n" MOR_CHECK_REQ "1,\"method\":\"metadata\"}\nresult 1",
 	  .advice = "accept absent and empty params alike" },
 	{ .name = "startup.answer",
 	  .title = "answers the event startup, and starts",
@@ -68,7 +67,7 @@ static const struct mor_check_row rows[] = {
 	  .title = "goes on after lifecycle without an event",
 	  .spec = LIFECYCLE,
 	  .should = AYIOU,
-	  .script = REQ "53,\"method\":\"lifecycle\",\"params\":{}}\nanswered 53\nalive",
+	  .script = MOR_CHECK_REQ "53,\"method\":\"lifecycle\",\"params\":{}}\nanswered 53\nalive",
 	  .advice = "answer -32602" },
 
 	{ .name = "matches.private",
@@ -155,7 +154,7 @@ const struct mor_check_tongue mor_check_tongue_ayiou = {
 	.name = "ayiou",
 	.wire = "通信方式",
 	.stop = "生命周期管理",
-	.greet = REQ
+	.greet = MOR_CHECK_REQ
 	"1,\"method\":\"metadata\",\"params\":{}}\nhello 1\n" EVENT("2", "{\"startup\":null}") "answered 2",
 	.greet_id = "metadata.answer",
 	.probe = "\"method\":\"metadata\",\"params\":{}",

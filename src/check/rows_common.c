@@ -8,7 +8,6 @@
 
 #define LINES   (MOR_CHECK_PLAIN | MOR_CHECK_YAMS | MOR_CHECK_AYIOU | MOR_CHECK_SUNSCREEN)
 #define SERVERS MOR_CHECK_SERVERS
-#define REQ     "> {\"jsonrpc\":\"2.0\",\"id\":"
 
 #define MANY 50
 /* A leak, or a buffer that is never emptied, shows only after a while. */
@@ -29,7 +28,7 @@ static void check_pipeline(struct mor_check_case *at)
 		return;
 	mor_check_script(at, "hold");
 	for (int i = 0; i < 8; i++) {
-		snprintf(line, sizeof(line), REQ "%d,%s}", 60 + i, at->run->tongue->probe);
+		snprintf(line, sizeof(line), MOR_CHECK_REQ "%d,%s}", 60 + i, at->run->tongue->probe);
 		mor_check_script(at, line);
 	}
 	mor_check_script(at, "flush");
@@ -89,18 +88,19 @@ const struct mor_check_row mor_check_common_rows[] = {
 	  .title = "reads two requests that arrive together",
 	  .must = MOR_CHECK_PLAIN | MOR_CHECK_GASSIST,
 	  .should = SERVERS,
-	  .script = "hold\n" REQ "12,%P}\n" REQ "13,%P}\nflush\nexact 12\nexact 13",
+	  .script = "hold\n" MOR_CHECK_REQ "12,%P}\n" MOR_CHECK_REQ "13,%P}\nflush\nexact 12\nexact 13",
 	  .advice = "keep what is behind the first message for the next round" },
 	{ .name = "framing.large",
 	  .title = "reads a request of 1 MiB",
 	  .must = SERVERS,
-	  .script = REQ "14,\"pad\":%B,%P}\nanswered 14\nalive",
+	  .script = MOR_CHECK_REQ "14,\"pad\":%B,%P}\nanswered 14\nalive",
 	  .advice = "use no buffer of a fixed size for a message" },
 	{ .name = "framing.unicode",
 	  .title = "reads text outside ASCII, plain and escaped",
 	  .must = SERVERS,
-	  .script = REQ "15,\"pad\":\"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x8c\x8d \\u00e9\\ud83c\\udf0d\",%P}\n"
-			"answered 15\nalive",
+	  .script = MOR_CHECK_REQ
+	  "15,\"pad\":\"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x8c\x8d \\u00e9\\ud83c\\udf0d\",%P}\n"
+	  "answered 15\nalive",
 	  .advice = "read and write UTF-8, whatever the locale is; the length counts bytes" },
 	{ .name = "framing.spaces",
 	  .title = "reads JSON with blanks between its parts",
@@ -130,19 +130,19 @@ const struct mor_check_row mor_check_common_rows[] = {
 	  .title = "ignores members of a request that it does not know",
 	  .spec = "JSON-RPC 2.0, section 4",
 	  .should = SERVERS,
-	  .script = REQ "21,\"mortise\":true,%P}\nanswered 21",
+	  .script = MOR_CHECK_REQ "21,\"mortise\":true,%P}\nanswered 21",
 	  .advice = "look at jsonrpc, id, method and params, and skip the rest" },
 	{ .name = "request.no-method",
 	  .title = "answers a request without a method with -32600",
 	  .spec = "JSON-RPC 2.0, section 5.1",
 	  .should = SERVERS,
-	  .script = REQ "22}\nerror 22 -32600\nalive",
+	  .script = MOR_CHECK_REQ "22}\nerror 22 -32600\nalive",
 	  .advice = "answer {\"error\":{\"code\":-32600,...}} and go on" },
 	{ .name = "request.method-type",
 	  .title = "answers a request whose method is a number with -32600",
 	  .spec = "JSON-RPC 2.0, section 5.1",
 	  .should = SERVERS,
-	  .script = REQ "23,\"method\":7}\nerror 23 -32600\nalive",
+	  .script = MOR_CHECK_REQ "23,\"method\":7}\nerror 23 -32600\nalive",
 	  .advice = "answer {\"error\":{\"code\":-32600,...}} and go on" },
 	{ .name = "request.not-json",
 	  .title = "goes on after a message that is not JSON",
@@ -160,13 +160,13 @@ const struct mor_check_row mor_check_common_rows[] = {
 	  .title = "answers a request whose params are an array",
 	  .spec = "JSON-RPC 2.0, section 4.2",
 	  .should = MOR_CHECK_PLAIN | MOR_CHECK_YAMS | MOR_CHECK_AYIOU | MOR_CHECK_SUNSCREEN,
-	  .script = REQ "26,\"method\":\"mortise.check\",\"params\":[1,\"two\"]}\nanswered 26\nalive",
+	  .script = MOR_CHECK_REQ "26,\"method\":\"mortise.check\",\"params\":[1,\"two\"]}\nanswered 26\nalive",
 	  .advice = "params may be an array: take it, or answer -32602" },
 	{ .name = "method.unknown",
 	  .title = "answers an unknown method with -32601",
 	  .spec = "JSON-RPC 2.0, section 5.1",
 	  .must = SERVERS,
-	  .script = REQ "27,\"method\":\"mortise.check\",\"params\":{}}\nerror 27 -32601\nalive",
+	  .script = MOR_CHECK_REQ "27,\"method\":\"mortise.check\",\"params\":{}}\nerror 27 -32601\nalive",
 	  .advice = "answer {\"error\":{\"code\":-32601,\"message\":\"Method not found\"}}" },
 
 	/* ---- notifications ---- */
@@ -189,31 +189,31 @@ const struct mor_check_row mor_check_common_rows[] = {
 	  .title = "returns the id 2147483647 unchanged",
 	  .spec = "JSON-RPC 2.0, section 5",
 	  .must = SERVERS,
-	  .script = REQ "2147483647,%P}\nexact 2147483647",
+	  .script = MOR_CHECK_REQ "2147483647,%P}\nexact 2147483647",
 	  .advice = "keep the id as it came, as a JSON value" },
 	{ .name = "ids.jump",
 	  .title = "accepts ids in any order",
 	  .spec = "JSON-RPC 2.0, section 4",
 	  .must = SERVERS,
-	  .script = REQ "500,%P}\nexact 500\n" REQ "3,%P}\nexact 3",
+	  .script = MOR_CHECK_REQ "500,%P}\nexact 500\n" MOR_CHECK_REQ "3,%P}\nexact 3",
 	  .advice = "an id only names a request; do not count with it" },
 	{ .name = "ids.zero",
 	  .title = "takes the id 0 for an id",
 	  .spec = "JSON-RPC 2.0, section 4",
 	  .should = SERVERS,
-	  .script = REQ "0,%P}\nexact 0",
+	  .script = MOR_CHECK_REQ "0,%P}\nexact 0",
 	  .advice = "test whether the member id is there, not whether its value counts as true" },
 	{ .name = "ids.string",
 	  .title = "returns an id that is a string unchanged",
 	  .spec = "JSON-RPC 2.0, section 4",
 	  .must = MOR_CHECK_PLAIN,
-	  .script = REQ "\"a-\\u00e9-1\",%P}\nexact \"a-\xc3\xa9-1\"",
+	  .script = MOR_CHECK_REQ "\"a-\\u00e9-1\",%P}\nexact \"a-\xc3\xa9-1\"",
 	  .advice = "keep the id as it came, as a JSON value" },
 	{ .name = "ids.digits",
 	  .title = "returns an id of 17 digits with all its digits",
 	  .spec = "JSON-RPC 2.0, section 5",
 	  .should = MOR_CHECK_PLAIN,
-	  .script = REQ "36028797018963969,%P}\nexact 36028797018963969",
+	  .script = MOR_CHECK_REQ "36028797018963969,%P}\nexact 36028797018963969",
 	  .advice = "a number of JSON is not always a double: keep the id's text, or use 64-bit integers" },
 	{ .name = "ids.echo",
 	  .title = "answers only what was asked, with the id that was sent",
@@ -280,7 +280,7 @@ const struct mor_check_row mor_check_common_rows[] = {
 	  .title = "answers what it was asked before it exits",
 	  .spec = "%S",
 	  .should = SERVERS,
-	  .script = REQ "41,%P}\nend\nanswered 41\nexits",
+	  .script = MOR_CHECK_REQ "41,%P}\nend\nanswered 41\nexits",
 	  .advice = "process what was read before the end of stdin, and flush stdout" },
 	{ .name = "stop.term",
 	  .title = "ends on SIGTERM",

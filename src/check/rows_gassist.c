@@ -8,7 +8,6 @@
 #include "check/own.h"
 
 #define GASSIST MOR_CHECK_GASSIST
-#define REQ     "> {\"jsonrpc\":\"2.0\",\"id\":"
 #define INIT    "Protocol Methods, initialize"
 #define PING    "Protocol Methods, ping"
 #define EXECUTE "Protocol Methods, execute"
@@ -16,20 +15,21 @@
 #define BYE     "Protocol Methods, shutdown"
 #define PING_MS 1000 /* by the specification */
 #define HELLO \
-	REQ "1,\"method\":\"initialize\",\"params\":{\"protocol_version\":\"2.0\",\"engine_version\":\"1.0.0\"," \
-	    "\"capabilities\":[\"streaming\",\"passthrough\"]}}\n"
-#define NO_FUNCTION REQ "51,\"method\":\"execute\",\"params\":{\"function\":\"mortise_check\""
+	MOR_CHECK_REQ \
+	"1,\"method\":\"initialize\",\"params\":{\"protocol_version\":\"2.0\",\"engine_version\":\"1.0.0\"," \
+	"\"capabilities\":[\"streaming\",\"passthrough\"]}}\n"
+#define NO_FUNCTION MOR_CHECK_REQ "51,\"method\":\"execute\",\"params\":{\"function\":\"mortise_check\""
 
 /* ---- the end of a request ---- */
 
-struct turn {
+struct turn_end {
 	const char *id;
 	const struct mor_check_message *end;
 };
 
 static bool find_end(struct mor_check_session *s, void *arg)
 {
-	struct turn *turn = arg;
+	struct turn_end *turn = arg;
 	char id[32];
 
 	for (size_t i = 0; i < s->messages && !turn->end; i++) {
@@ -47,7 +47,7 @@ static bool find_end(struct mor_check_session *s, void *arg)
 /* The message that ended request `id`; NULL: the case has failed. */
 static const struct mor_check_message *await_end(struct mor_check_case *at, const char *id)
 {
-	struct turn turn = { id, NULL };
+	struct turn_end turn = { id, NULL };
 
 	if (!mor_check_goes_on(at))
 		return NULL;
@@ -112,7 +112,8 @@ static bool begin_call(struct mor_check_case *at)
 static void check_busy(struct mor_check_case *at)
 {
 	if (begin_call(at))
-		mor_check_script(at, REQ "72,\"method\":\"ping\",\"params\":{\"timestamp\":1}}\nexact 72");
+		mor_check_script(at, MOR_CHECK_REQ
+				 "72,\"method\":\"ping\",\"params\":{\"timestamp\":1}}\nexact 72");
 }
 
 /* Whoever ends requests without naming them ends the wrong one some day. */
@@ -140,7 +141,7 @@ static bool has_pong(struct mor_check_session *s, void *arg)
 
 static void check_in_time(struct mor_check_case *at)
 {
-	mor_check_script(at, "alive\n" REQ "9500,\"method\":\"ping\",\"params\":{\"timestamp\":2}}");
+	mor_check_script(at, "alive\n" MOR_CHECK_REQ "9500,\"method\":\"ping\",\"params\":{\"timestamp\":2}}");
 	if (mor_check_goes_on(at) && !mor_check_wait(at->s, PING_MS, has_pong, NULL))
 		mor_check_fail_silence(at, "no answer to a ping", PING_MS);
 }
@@ -197,8 +198,10 @@ static const struct mor_check_row rows[] = {
 	  .title = "accepts initialize without capabilities",
 	  .spec = INIT,
 	  .must = GASSIST,
-	  .script = "start\n" REQ "1,\"method\":\"initialize\",\"params\":{\"protocol_version\":\"2.0\","
-		    "\"engine_version\":\"1.0.0\"}}\nsucceeds 1 initialize",
+	  .script =
+		  "start\n" MOR_CHECK_REQ
+		  "1,\"method\":\"initialize\",\"params\":{\"protocol_version\":\"2.0\",\"engine_version\":\"1.0.0\"}}\nsucceeds "
+		  "1 initialize",
 	  .advice = "NVIDIA's emulator does not send them" },
 	{ .name = "manifest.warnings",
 	  .title = "has a manifest.json without oddities",
@@ -222,14 +225,14 @@ static const struct mor_check_row rows[] = {
 	  .title = "returns the timestamp of a ping",
 	  .spec = PING,
 	  .should = GASSIST,
-	  .script = REQ "53,\"method\":\"ping\",\"params\":{\"timestamp\":1234567890}}\n"
-			"result 53 {\"timestamp\":1234567890,...}",
+	  .script = MOR_CHECK_REQ "53,\"method\":\"ping\",\"params\":{\"timestamp\":1234567890}}\n"
+				  "result 53 {\"timestamp\":1234567890,...}",
 	  .advice = "\"result\":{\"timestamp\":...} with the number that came" },
 	{ .name = "ping.absent",
 	  .title = "answers ping without params",
 	  .spec = PING,
 	  .should = GASSIST,
-	  .script = REQ "54,\"method\":\"ping\"}\nexact 54",
+	  .script = MOR_CHECK_REQ "54,\"method\":\"ping\"}\nexact 54",
 	  .advice = "a ping asks whether you live; the timestamp is not needed for that" },
 	{ .name = "ping.busy",
 	  .title = "answers ping while a function runs",
@@ -271,7 +274,8 @@ static const struct mor_check_row rows[] = {
 	  .title = "goes on after input outside a session",
 	  .spec = INPUT,
 	  .should = GASSIST,
-	  .script = REQ "61,\"method\":\"input\",\"params\":{\"content\":\"hello\",\"timestamp\":1}}\nalive",
+	  .script = MOR_CHECK_REQ
+	  "61,\"method\":\"input\",\"params\":{\"content\":\"hello\",\"timestamp\":1}}\nalive",
 	  .advice = "acknowledge it, or answer with an error" },
 	{ .name = "shutdown.exit",
 	  .title = "exits after shutdown and the end of stdin",
@@ -293,8 +297,9 @@ const struct mor_check_tongue mor_check_tongue_gassist = {
 	.name = "gassist",
 	.wire = "Message Framing",
 	.stop = "Protocol Methods, shutdown",
-	.greet = REQ "1,\"method\":\"initialize\",\"params\":{\"protocol_version\":\"2.0\",\"engine_version\":"
-		     "\"1.0.0\",\"capabilities\":[\"streaming\",\"passthrough\"]}}\nhello 1",
+	.greet = MOR_CHECK_REQ
+	"1,\"method\":\"initialize\",\"params\":{\"protocol_version\":\"2.0\",\"engine_version\":\"1.0.0\",\"capabilities\":[\"streaming\",\"passthrough\"]}}\nhello "
+	"1",
 	.greet_id = "initialize.answer",
 	.probe = "\"method\":\"ping\",\"params\":{\"timestamp\":1}",
 	.call = "\"method\":\"execute\",\"params\":{\"function\":%s,\"arguments\":{}}",

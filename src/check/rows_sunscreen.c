@@ -6,11 +6,10 @@
 #include "check/own.h"
 
 #define SUNSCREEN MOR_CHECK_SUNSCREEN
-#define REQ       "> {\"jsonrpc\":\"2.0\",\"id\":"
 #define COMMANDS  "JSON-RPC methods, commands"
 #define RUN       "JSON-RPC methods, run"
 #define HOOK      "JSON-RPC methods, hook"
-#define RUNNING   REQ "51,\"method\":\"run\",\"params\":"
+#define RUNNING   MOR_CHECK_REQ "51,\"method\":\"run\",\"params\":"
 #define NOTHING   "\"args\":[],\"flags\":{},\"workspace_root\":\"%W\",\"config\":{}}}\n"
 
 static const struct mor_value *kind_of(struct mor_check_case *at, const char *name, const char **ret_rest)
@@ -55,7 +54,7 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers commands",
 	  .spec = COMMANDS,
 	  .must = SUNSCREEN,
-	  .script = "start\n" REQ "1,\"method\":\"commands\"}\nresult 1 {...}",
+	  .script = "start\n" MOR_CHECK_REQ "1,\"method\":\"commands\"}\nresult 1 {...}",
 	  .advice = "answer {\"scaffold\":{NAME:TEXT},\"hook\":{NAME:TEXT}}" },
 	{ .name = "commands.same",
 	  .title = "tells the commands that its plugin.toml lists",
@@ -67,7 +66,7 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers commands with empty params too",
 	  .spec = COMMANDS,
 	  .should = SUNSCREEN,
-	  .script = "start\n" REQ "1,\"method\":\"commands\",\"params\":{}}\nresult 1",
+	  .script = "start\n" MOR_CHECK_REQ "1,\"method\":\"commands\",\"params\":{}}\nresult 1",
 	  .advice = "accept absent and empty params alike" },
 	{ .name = "manifest.warnings",
 	  .title = "has a plugin.toml without oddities",
@@ -110,14 +109,14 @@ static const struct mor_check_row rows[] = {
 	  .title = "refuses a hook that it does not have",
 	  .spec = HOOK,
 	  .must = SUNSCREEN,
-	  .script = REQ "61,\"method\":\"hook\",\"params\":{\"name\":\"mortise-check\",\"context\":"
-			"{\"workspace_root\":\"%W\"}}}\nerror 61 any\nalive",
+	  .script = MOR_CHECK_REQ "61,\"method\":\"hook\",\"params\":{\"name\":\"mortise-check\",\"context\":"
+				  "{\"workspace_root\":\"%W\"}}}\nerror 61 any\nalive",
 	  .advice = "answer an error with the code 4 (user input)" },
 	{ .name = "hook.no-name",
 	  .title = "refuses hook without a name",
 	  .spec = HOOK,
 	  .must = SUNSCREEN,
-	  .script = REQ "62,\"method\":\"hook\",\"params\":{}}\nerror 62 any\nalive",
+	  .script = MOR_CHECK_REQ "62,\"method\":\"hook\",\"params\":{}}\nerror 62 any\nalive",
 	  .advice = "answer -32602" },
 	{ 0 },
 };
@@ -127,7 +126,7 @@ const struct mor_check_tongue mor_check_tongue_sunscreen = {
 	.name = "sunscreen",
 	.wire = "JSON-RPC methods",
 	.stop = "docs/dialects/sunscreen.md, time limits",
-	.greet = REQ "1,\"method\":\"commands\"}\nhello 1",
+	.greet = MOR_CHECK_REQ "1,\"method\":\"commands\"}\nhello 1",
 	.greet_id = "commands.answer",
 	.probe = "\"method\":\"commands\"",
 	.call = "\"method\":\"run\",\"params\":{\"command\":%s,\"args\":[],\"flags\":{},\"workspace_root\":\"/\",\"config\":{}}",

@@ -7,16 +7,16 @@
 #include "base/alloc.h"
 #include "check/own.h"
 
-#define JSON   MOR_CHECK_SUNSCREEN_JSON
-#define STDIO  "src/plugin/stdio.rs"
-#define PLACES "\"plugin\":\"check\",\"scratch\":\"%W/scratch\",\"workspace\":\"%W\"}}"
+#define JSON        MOR_CHECK_SUNSCREEN_JSON
+#define STDIO       "upstream runtime, stdio.rs"
+#define CALL_PLACES "\"plugin\":\"check\",\"scratch\":\"%W/scratch\",\"workspace\":\"%W\"}}"
 #define BODY(id, args, kind) \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"sunscreen.command/run\",\"params\":{\"args\":" args \
-	",\"command\":\"mortise-check\",\"kind\":\"" kind "\"," PLACES
+	",\"command\":\"mortise-check\",\"kind\":\"" kind "\"," CALL_PLACES
 #define CALL(args) "start\n> " BODY("1", args, "app") "\nend\n"
 #define HOOK \
 	"start\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sunscreen.hook/run\",\"params\":{\"args\":[]," \
-	"\"command\":\"mortise-check\",\"kind\":\"hook\"," PLACES "\nend\n"
+	"\"command\":\"mortise-check\",\"kind\":\"hook\"," CALL_PLACES "\nend\n"
 
 /* What the runtime would not accept a second of. */
 static void check_single(struct mor_check_case *at)
@@ -77,7 +77,7 @@ static void check_named(struct mor_check_case *at)
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sunscreen.command/run\",\"params\":{\"args\":[],\"command\":");
 	mor_buf_json_string(&line, mor_slice_of(name));
 	mor_buf_printf(&line, ",\"kind\":\"%s\",", kind_of(at->run, name));
-	mor_buf_text(&line, PLACES "\nend\nresult 1\nexits 0");
+	mor_buf_text(&line, CALL_PLACES "\nend\nresult 1\nexits 0");
 	if (mor_buf_byte(&line, '\0') == 0)
 		mor_check_script(at, line.data);
 }
@@ -208,15 +208,9 @@ static const struct mor_check_row rows[] = {
 	  .should = JSON,
 	  .script = "start\nend\nexits",
 	  .advice = "the end of stdin is the end" },
-	{ .name = "manifest.warnings",
-	  .title = "has a sunscreen-plugin.json without oddities",
-	  .spec = "src/plugin/manifest.rs",
-	  .should = JSON,
-	  .fn = mor_check_manifest_warnings,
-	  .advice = "docs/reference/manifests.md lists the keys" },
 	{ .name = "manifest.summaries",
 	  .title = "says what its commands do",
-	  .spec = "src/plugin/manifest.rs",
+	  .spec = "upstream runtime, manifest.rs",
 	  .should = JSON,
 	  .fn = check_summaries,
 	  .advice = "add \"summary\" to each command: users see it in lists" },

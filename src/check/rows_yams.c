@@ -8,7 +8,6 @@
 #include "check/own.h"
 
 #define YAMS       MOR_CHECK_YAMS
-#define REQ        "> {\"jsonrpc\":\"2.0\",\"id\":"
 #define HANDSHAKE  "Lifecycle Methods, 1. handshake.manifest"
 #define INIT       "Lifecycle Methods, 2. plugin.init"
 #define HEALTH     "Lifecycle Methods, 3. plugin.health"
@@ -16,8 +15,8 @@
 #define SUPPORTS   "Content Extraction Interface, 5. extractor.supports"
 #define EXTRACT    "Content Extraction Interface, 6. extractor.extract"
 #define EXTRACTOR  "needs content_extractor_v1\n"
-#define EXTRACTING EXTRACTOR REQ "71,\"method\":\"extractor.extract\",\"params\":"
-#define HELLO      "start\n" REQ "1,\"method\":\"handshake.manifest\"}\n"
+#define EXTRACTING EXTRACTOR MOR_CHECK_REQ "71,\"method\":\"extractor.extract\",\"params\":"
+#define HELLO      "start\n" MOR_CHECK_REQ "1,\"method\":\"handshake.manifest\"}\n"
 
 /* ---- who it is ---- */
 
@@ -137,13 +136,13 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers handshake.manifest with empty params too",
 	  .spec = HANDSHAKE,
 	  .should = YAMS,
-	  .script = "start\n" REQ "1,\"method\":\"handshake.manifest\",\"params\":{}}\nresult 1",
+	  .script = "start\n" MOR_CHECK_REQ "1,\"method\":\"handshake.manifest\",\"params\":{}}\nresult 1",
 	  .advice = "accept absent and empty params alike" },
 	{ .name = "handshake.twice",
 	  .title = "answers handshake.manifest again",
 	  .spec = HANDSHAKE,
 	  .should = YAMS,
-	  .script = REQ "51,\"method\":\"handshake.manifest\"}\nresult 51",
+	  .script = MOR_CHECK_REQ "51,\"method\":\"handshake.manifest\"}\nresult 51",
 	  .advice = "the handshake only reads: answer it as often as it is asked" },
 	{ .name = "manifest.name",
 	  .title = "has the name of its yams-plugin.json",
@@ -174,95 +173,100 @@ static const struct mor_check_row rows[] = {
 	  .title = "accepts plugin.init with an empty configuration",
 	  .spec = INIT,
 	  .must = YAMS,
-	  .script = HELLO "answered 1\n" REQ "2,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\n"
+	  .script = HELLO "answered 1\n" MOR_CHECK_REQ
+			  "2,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\n"
 			  "implemented 2 plugin.init\nresult 2",
 	  .advice = "answer {\"status\":\"initialized\"}; use defaults for what the configuration lacks" },
 	{ .name = "init.letter",
 	  .title = "answers plugin.init with the status \"initialized\"",
 	  .spec = INIT,
 	  .should = YAMS,
-	  .script = HELLO "answered 1\n" REQ "2,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\n"
+	  .script = HELLO "answered 1\n" MOR_CHECK_REQ
+			  "2,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\n"
 			  "implemented 2 plugin.init\nletter 2 plugin.init",
 	  .advice = "answer {\"status\":\"initialized\"}" },
 	{ .name = "init.flat",
 	  .title = "accepts a configuration that is not wrapped in config",
 	  .spec = INIT,
 	  .should = YAMS,
-	  .script = HELLO "answered 1\n" REQ "2,\"method\":\"plugin.init\",\"params\":{\"mortise_check\":1}}\n"
+	  .script = HELLO "answered 1\n" MOR_CHECK_REQ
+			  "2,\"method\":\"plugin.init\",\"params\":{\"mortise_check\":1}}\n"
 			  "implemented 2 plugin.init\nresult 2",
 	  .advice = "the real host sends the configuration as params: ignore keys that you do not know" },
 	{ .name = "init.absent",
 	  .title = "accepts plugin.init without params",
 	  .spec = INIT,
 	  .should = YAMS,
-	  .script = HELLO "answered 1\n" REQ "2,\"method\":\"plugin.init\"}\n"
+	  .script = HELLO "answered 1\n" MOR_CHECK_REQ "2,\"method\":\"plugin.init\"}\n"
 			  "implemented 2 plugin.init\nresult 2",
 	  .advice = "the real host sends no params after a restart" },
 	{ .name = "init.twice",
 	  .title = "accepts plugin.init twice",
 	  .spec = INIT,
 	  .should = YAMS,
-	  .script =
-		  REQ "52,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\nimplemented 52 plugin.init\n"
-		      "result 52\nalive",
+	  .script = MOR_CHECK_REQ
+	  "52,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\nimplemented 52 plugin.init\n"
+	  "result 52\nalive",
 	  .advice = "the second configuration replaces the first" },
 	{ .name = "init.bad-config",
 	  .title = "refuses a configuration that is not an object",
 	  .spec = INIT,
 	  .should = YAMS,
-	  .script = REQ "53,\"method\":\"plugin.init\",\"params\":{\"config\":7}}\nimplemented 53 plugin.init\n"
-			"error 53 any\nalive",
+	  .script = MOR_CHECK_REQ
+	  "53,\"method\":\"plugin.init\",\"params\":{\"config\":7}}\nimplemented 53 plugin.init\n"
+	  "error 53 any\nalive",
 	  .advice = "answer -32602 and keep the old configuration" },
 
 	{ .name = "health.answer",
 	  .title = "answers plugin.health with a status",
 	  .spec = HEALTH,
 	  .must = YAMS,
-	  .script = REQ "54,\"method\":\"plugin.health\"}\nimplemented 54 plugin.health\n"
-			"result 54 {\"status\":...,...}",
+	  .script = MOR_CHECK_REQ "54,\"method\":\"plugin.health\"}\nimplemented 54 plugin.health\n"
+				  "result 54 {\"status\":...,...}",
 	  .advice = "answer {\"status\":\"ok\"}" },
 	{ .name = "health.good",
 	  .title = "is healthy right after plugin.init",
 	  .spec = HEALTH,
 	  .should = YAMS,
-	  .script = REQ "55,\"method\":\"plugin.health\"}\nimplemented 55 plugin.health\n"
-			"result 55 {\"status\":\"ok\",...}",
+	  .script = MOR_CHECK_REQ "55,\"method\":\"plugin.health\"}\nimplemented 55 plugin.health\n"
+				  "result 55 {\"status\":\"ok\",...}",
 	  .advice = "\"ok\" is the only word that every host takes for healthy" },
 	{ .name = "health.early",
 	  .title = "answers plugin.health before plugin.init",
 	  .spec = HEALTH,
 	  .should = YAMS,
-	  .script = HELLO "answered 1\n" REQ "56,\"method\":\"plugin.health\"}\nanswered 56",
+	  .script = HELLO "answered 1\n" MOR_CHECK_REQ "56,\"method\":\"plugin.health\"}\nanswered 56",
 	  .advice = "health is asked at any time" },
 	{ .name = "method.case",
 	  .title = "compares method names exactly",
 	  .spec = "Message Format, Request",
 	  .should = YAMS,
-	  .script = REQ "57,\"method\":\"Plugin.Health\"}\nerror 57 -32601",
+	  .script = MOR_CHECK_REQ "57,\"method\":\"Plugin.Health\"}\nerror 57 -32601",
 	  .advice = "method names are case-sensitive" },
 
 	{ .name = "supports.answer",
 	  .title = "answers extractor.supports",
 	  .spec = SUPPORTS,
 	  .must = YAMS,
-	  .script = EXTRACTOR REQ "61,\"method\":\"extractor.supports\",\"params\":{\"mime_type\":"
-				  "\"application/x-executable\",\"extension\":\".elf\"}}\n"
-				  "implemented 61 extractor.supports\nvalid 61 extractor.supports",
+	  .script = EXTRACTOR MOR_CHECK_REQ "61,\"method\":\"extractor.supports\",\"params\":{\"mime_type\":"
+					    "\"application/x-executable\",\"extension\":\".elf\"}}\n"
+					    "implemented 61 extractor.supports\nvalid 61 extractor.supports",
 	  .advice = "answer {\"supported\":true or false}; confidence is between 0 and 1" },
 	{ .name = "supports.unknown",
 	  .title = "answers extractor.supports for a type that nobody knows",
 	  .spec = SUPPORTS,
 	  .must = YAMS,
-	  .script = EXTRACTOR REQ "62,\"method\":\"extractor.supports\",\"params\":{\"mime_type\":"
-				  "\"application/x-mortise-check\",\"extension\":\".mortise-check\"}}\n"
-				  "implemented 62 extractor.supports\nvalid 62 extractor.supports",
+	  .script =
+		  EXTRACTOR MOR_CHECK_REQ "62,\"method\":\"extractor.supports\",\"params\":{\"mime_type\":"
+					  "\"application/x-mortise-check\",\"extension\":\".mortise-check\"}}\n"
+					  "implemented 62 extractor.supports\nvalid 62 extractor.supports",
 	  .advice = "answer {\"supported\":false}: it is a question, not an error" },
 	{ .name = "supports.nothing",
 	  .title = "refuses extractor.supports without type and extension",
 	  .spec = SUPPORTS,
 	  .should = YAMS,
-	  .script = EXTRACTOR REQ "63,\"method\":\"extractor.supports\",\"params\":{}}\n"
-				  "implemented 63 extractor.supports\nerror 63 -32602\nalive",
+	  .script = EXTRACTOR MOR_CHECK_REQ "63,\"method\":\"extractor.supports\",\"params\":{}}\n"
+					    "implemented 63 extractor.supports\nerror 63 -32602\nalive",
 	  .advice = "answer -32602: at least one of them is required" },
 
 	{ .name = "extract.bytes",
@@ -329,13 +333,14 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers plugin.shutdown, or exits",
 	  .spec = SHUTDOWN,
 	  .must = YAMS,
-	  .script = REQ "81,\"method\":\"plugin.shutdown\"}\nleaves 81",
+	  .script = MOR_CHECK_REQ "81,\"method\":\"plugin.shutdown\"}\nleaves 81",
 	  .advice = "answer null, then clean up" },
 	{ .name = "shutdown.null",
 	  .title = "answers plugin.shutdown with null",
 	  .spec = SHUTDOWN,
 	  .should = YAMS,
-	  .script = REQ "82,\"method\":\"plugin.shutdown\"}\nimplemented 82 plugin.shutdown\nresult 82 null",
+	  .script = MOR_CHECK_REQ
+	  "82,\"method\":\"plugin.shutdown\"}\nimplemented 82 plugin.shutdown\nresult 82 null",
 	  .advice = "\"result\":null" },
 	{ .name = "shutdown.exit",
 	  .title = "exits after plugin.shutdown and the end of stdin",
@@ -351,11 +356,11 @@ const struct mor_check_tongue mor_check_tongue_yams = {
 	.name = "yams",
 	.wire = "Transport, Stdio Communication",
 	.stop = "Transport, Process Management",
-	.greet = REQ "1,\"method\":\"handshake.manifest\"}\nhello 1\n" REQ
-		     "2,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\nanswered 2",
+	.greet = MOR_CHECK_REQ "1,\"method\":\"handshake.manifest\"}\nhello 1\n" MOR_CHECK_REQ
+			       "2,\"method\":\"plugin.init\",\"params\":{\"config\":{}}}\nanswered 2",
 	.greet_id = "handshake.answer",
 	.probe = "\"method\":\"plugin.health\"",
 	.call = "\"method\":%s,\"params\":{}",
-	.bye = REQ "99,\"method\":\"plugin.shutdown\"}\nleaves 99",
+	.bye = MOR_CHECK_REQ "99,\"method\":\"plugin.shutdown\"}\nleaves 99",
 	.rows = rows,
 };

@@ -111,14 +111,25 @@ static int take_permissions(struct mor_check_run *run, mortise_error *err)
 	return r;
 }
 
+static bool is_home(const char *path, size_t len)
+{
+	const char *home = getenv("HOME");
+
+	return home && strlen(home) == len && memcmp(path, home, len) == 0;
+}
+
+/* A script, and what lies beside it: its modules. Not all of the user's files. */
 static int grant_script(struct mor_check_run *run, mortise_error *err)
 {
 	const struct mor_manifest *m = run->opt->manifest;
 	size_t at = mor_manifest_script((const char *const *)m->argv);
-	char real[PATH_MAX];
+	char real[PATH_MAX], *slash;
 
 	if (m->dir || (!at && !mor_program_is_source(m->argv[0])) || !realpath(m->argv[at], real))
 		return 0;
+	slash = strrchr(real, '/');
+	if (slash > real && !is_home(real, (size_t)(slash - real)))
+		*slash = '\0';
 	return mor_policy_set(&run->policy, "read", real, err);
 }
 

@@ -55,7 +55,7 @@ extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, 
 	mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_chaos, mor_cli_command_session,
 	mor_cli_command_record, mor_cli_command_replay, mor_cli_command_talk, mor_cli_command_tap,
 	mor_cli_command_check;
-extern const struct mor_cli_command mor_cli_command_new;
+extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */

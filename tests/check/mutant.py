@@ -63,7 +63,11 @@ class Server:
             chunk = os.read(0, 1 << 16)
             if not chunk:
                 return
-            if self.fault == "framing.split" and self.cut(self.buffer + chunk) is None and len(chunk) < 60000:
+            if (
+                self.fault in ("framing.split", "call.split")
+                and self.cut(self.buffer + chunk) is None
+                and len(chunk) < 60000
+            ):
                 continue  # as if one read() were one message
             if self.fault == "stop.answers-first" and select.select([0], [], [], 0.03)[0]:
                 poll = select.poll()
@@ -606,10 +610,12 @@ class SunscreenJson(Server):
         super().begin()
 
     def spoil(self, message, reply):
-        message["id"] = MARK  # every call is the first
+        if self.fault == "error.object" and "error" in reply:
+            reply["error"] = "no such command"
         if self.fault == "ids.echo":
-            reply["id"] = "x"
-        self.write(reply)
+            self.write({**reply, "id": "x"})
+        else:
+            super().spoil({**message, "id": MARK}, reply)  # every call is the first
 
     def call(self, params):
         fault, command = self.fault, params["command"]

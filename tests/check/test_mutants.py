@@ -104,8 +104,6 @@ def sunscreen_json(fault, place):
         "commands": commands,
         "hooks": ["post-codama"],
     }
-    if fault == "manifest.warnings":
-        (place / "manifest.json").write_text("{}", encoding="utf-8")
     (place / "sunscreen-plugin.json").write_text(json.dumps(manifest), encoding="utf-8")
     (place / "plugin.py").write_text(wrapper("sunscreen-json", fault), encoding="utf-8")
     (place / "plugin.py").chmod(0o755)

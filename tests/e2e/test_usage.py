@@ -40,6 +40,7 @@ JSON = {
     "replay": ["/nonexistent", ECHO],
     "record": ["--force", "-o", "x.talk", "--", ECHO],
     "check": ["--only", "plain.method", "--", ECHO],
+    "probe": ["--", ECHO],
 }
 
 

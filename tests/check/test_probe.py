@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""mortise probe finds every dialect that can be found without a call, and writes a manifest that works."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+MORTISE = pathlib.Path(os.environ["MORTISE_BUILD"]) / "mortise"
+
+
+def run(*words):
+    return subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=250)
+
+
+def mutant(dialect):
+    return ["/usr/bin/python3", "-I", "-S", str(HERE / "mutant.py"), dialect]
+
+
+class Probe(unittest.TestCase):
+    def probe(self, *command):
+        done = run("probe", "--json", "--timeout", "1s", "--", *map(str, command))
+        return json.loads(done.stdout)
+
+    def test_dialects(self):
+        for dialect, framing in (
+            ("yams", "lines"),
+            ("ayiou", "lines"),
+            ("sunscreen", "lines"),
+            ("gassist", "be32"),
+            ("plain", "lines"),
+        ):
+            found = self.probe(*mutant(dialect))
+            self.assertEqual((found["dialect"], found["framing"]), (dialect, framing), found)
+            self.assertIn(found["level"], ("t0", "t1"))
+        found = self.probe("/usr/bin/python3", "-I", "-S", HERE / "mutant_kythe.py")
+        self.assertEqual((found["dialect"], found["framing"]), ("kythe", "decimal"), found)
+
+    def test_another_framing(self):
+        found = self.probe("/usr/bin/python3", ROOT / "tests/plugins/echo.py", "headers")
+        self.assertEqual((found["dialect"], found["framing"]), ("plain", "headers"), found)
+        self.assertIn('framing = "headers"', found["manifest"])
+
+    def test_none(self):
+        done = run("probe", "--timeout", "300ms", "--", "cat")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("no protocol was found\n"), done.stdout)
+        done = run("probe", "--timeout", "300ms", "--", "sh", "-c", "echo hello; exit 3")
+        self.assertIn("it exited with status 3", done.stdout)
+
+    def test_cannot_start(self):
+        self.assertEqual(run("probe", "--", "./no-such-program").returncode, 5)
+
+    def test_manifest_works(self):
+        for dialect, name in (("yams", "yams-plugin.json"), ("plain", "mortise.toml")):
+            with tempfile.TemporaryDirectory() as place:
+                done = run("probe", "-o", place, "--", *mutant(dialect))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(os.listdir(place), [name])
+                done = run("call", place, "echo", "x=1")
+                self.assertEqual(json.loads(done.stdout), {"x": 1}, done.stderr)
+
+    def test_confined(self):
+        """It reaches neither the network nor files that are not its own."""
+        script = (
+            "import socket, sys\n"
+            "try:\n    socket.create_connection(('127.0.0.1', 9), 1)\n"
+            "except ConnectionRefusedError:\n    sys.exit(5)\nexcept OSError:\n    pass\n"
+            "try:\n    open('/etc/shadow')\nexcept OSError:\n    sys.exit(7)\n"
+        )
+        done = run("probe", "--timeout", "1s", "--", "/usr/bin/python3", "-c", script)
+        self.assertIn("it exited with status 7", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
