@@ -25,7 +25,7 @@ struct watched {
 	uint32_t ready;
 };
 
-struct turn {
+struct carrying {
 	const struct mor_relay *relay;
 	int epoll;
 	struct watched place[TURN_PLACES];
@@ -36,7 +36,7 @@ struct turn {
 /* ---- what is watched ---- */
 
 /* Most turns change nothing here: that is why it is epoll, not poll. -1: nothing is watched. */
-static void watch_place(struct turn *turn, int i, int fd, uint32_t events)
+static void watch_place(struct carrying *turn, int i, int fd, uint32_t events)
 {
 	struct watched *place = &turn->place[i];
 	struct epoll_event event = { .events = events, .data.u32 = (uint32_t)i };
@@ -52,7 +52,7 @@ static void watch_place(struct turn *turn, int i, int fd, uint32_t events)
 			epoll_ctl(turn->epoll, same ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0 && !same;
 }
 
-static int wait_for_places(struct turn *turn, int timeout_ms)
+static int wait_for_places(struct carrying *turn, int timeout_ms)
 {
 	struct epoll_event events[TURN_PLACES];
 	int count;
@@ -70,14 +70,14 @@ static int wait_for_places(struct turn *turn, int timeout_ms)
 
 /* ---- signals ---- */
 
-static void signal_plugin(struct turn *turn, int number)
+static void signal_plugin(struct carrying *turn, int number)
 {
 	if (!turn->dying && !turn->ended)
 		kill(turn->relay->plugin->pid, number);
 }
 
 /* A terminal sends its signals to the whole group, so the plugin gets them without us. */
-static void pass_signal(struct turn *turn, const struct signalfd_siginfo *info)
+static void pass_signal(struct carrying *turn, const struct signalfd_siginfo *info)
 {
 	struct mor_relay_guest *guest = turn->relay->guest;
 
@@ -87,7 +87,7 @@ static void pass_signal(struct turn *turn, const struct signalfd_siginfo *info)
 		signal_plugin(turn, (int)info->ssi_signo);
 }
 
-static void take_signals(struct turn *turn)
+static void take_signals(struct carrying *turn)
 {
 	pid_t pid = turn->relay->plugin->pid;
 	struct signalfd_siginfo info;
@@ -104,7 +104,7 @@ static void take_signals(struct turn *turn)
 
 /* A descriptor that we do not need is left out: a writer that hung up would wake us for ever. On the write
  * end we always want to know that its reader has gone. Returns the longest wait. */
-static int prepare_lane(struct turn *turn, int i)
+static int prepare_lane(struct carrying *turn, int i)
 {
 	const struct mor_relay_lane *lane = turn->relay->lane[i];
 	bool pending;
@@ -119,7 +119,7 @@ static int prepare_lane(struct turn *turn, int i)
 	return pending ? held_ms : -1;
 }
 
-static int prepare_turn(struct turn *turn)
+static int prepare_turn(struct carrying *turn)
 {
 	struct mor_relay_guest *guest = turn->relay->guest;
 	int timeout = -1;
@@ -134,7 +134,7 @@ static int prepare_turn(struct turn *turn)
 	return guest->wait_ms ? mor_clock_sooner(timeout, guest->wait_ms(guest)) : timeout;
 }
 
-static int serve_lane(struct turn *turn, int i)
+static int serve_lane(struct carrying *turn, int i)
 {
 	struct mor_relay_lane *lane = turn->relay->lane[i];
 	const struct watched *place = &turn->place[TURN_LANES + 2 * i];
@@ -170,7 +170,7 @@ static int take_rest(struct mor_relay_lane *lane)
 	return r < 0 ? r : mor_relay_lane_finish(lane);
 }
 
-static int take_last_word(struct turn *turn)
+static int take_last_word(struct carrying *turn)
 {
 	int r = 0;
 
@@ -183,7 +183,7 @@ static int take_last_word(struct turn *turn)
 	return r;
 }
 
-static void serve_guest(struct turn *turn)
+static void serve_guest(struct carrying *turn)
 {
 	struct mor_relay_guest *guest = turn->relay->guest;
 
@@ -195,7 +195,7 @@ static void serve_guest(struct turn *turn)
 	}
 }
 
-static int carry_once(struct turn *turn)
+static int carry_once(struct carrying *turn)
 {
 	int r = wait_for_places(turn, prepare_turn(turn));
 
@@ -210,7 +210,7 @@ static int carry_once(struct turn *turn)
 }
 
 /* The plugin has ended, and everybody has its last words. */
-static bool is_done(const struct turn *turn)
+static bool is_done(const struct carrying *turn)
 {
 	bool pending = false;
 
@@ -221,7 +221,7 @@ static bool is_done(const struct turn *turn)
 
 int mor_relay_carry(const struct mor_relay *relay)
 {
-	struct turn turn = { .relay = relay, .epoll = epoll_create1(EPOLL_CLOEXEC) };
+	struct carrying turn = { .relay = relay, .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	sigset_t set;
 	int signals, r = turn.epoll < 0 ? MORTISE_ESYSTEM : 0;
 

@@ -126,7 +126,7 @@ static void add_cue(struct maker *maker, enum mor_player_cue_kind kind, struct m
 	if (kind != MOR_CUE_EXPECT)
 		return;
 	mor_talk_look(text, &cue->head);
-	cue->any = mor_slice_is(text, "...");
+	cue->any = strcmp(copy, "...") == 0;
 	cue->reply = !cue->head.method[0] && cue->head.id[0];
 }
 
@@ -144,7 +144,10 @@ static void add_message(struct maker *maker, bool theirs, struct mor_slice text)
 		maker->status = MORTISE_ENOMEM;
 	if (plain && maker->ids.count) {
 		name_ids(mor_doc_root(doc), &maker->ids, maker->player->opt->ref, theirs, &named);
-		text = mor_buf_view(&named);
+		if (named.status)
+			maker->status = MORTISE_ENOMEM;
+		else
+			text = mor_buf_view(&named);
 	}
 	if (theirs && look.method[0])
 		for (const char *const *skip = maker->player->opt->skipped; skip && *skip; skip++)

@@ -46,10 +46,14 @@ static void give_up(struct mor_scribe *scribe, int error)
 	mor_fd_close(&scribe->fd);
 }
 
-/* Since the start. */
-static int64_t scribe_ms(const struct mor_scribe *scribe)
+/* Since the first line. */
+static int64_t scribe_ms(struct mor_scribe *scribe)
 {
-	return (mor_clock_ns() - scribe->begun_ns) / 1000000;
+	int64_t now = mor_clock_ns();
+
+	if (!scribe->begun_ns)
+		scribe->begun_ns = now;
+	return (now - scribe->begun_ns) / 1000000;
 }
 
 /* The first line comes first, although it is known last. */
@@ -111,7 +115,7 @@ int mor_scribe_turn(struct mor_scribe *scribe)
 
 /* ---- lines ---- */
 
-/* The sum of all waits is the time since the start: what is rounded off now is told later. */
+/* The sum of all waits is the time since the first line: what is rounded off now is told later. */
 static void tell_time(struct mor_scribe *scribe)
 {
 	int64_t ms = scribe_ms(scribe);
@@ -299,7 +303,7 @@ void mor_scribe_open(struct mor_scribe *scribe, int fd, const struct mor_scribe_
 {
 	size_t limit = opt->limit ? (size_t)opt->limit : (size_t)MOR_SCRIBE_LIMIT;
 
-	*scribe = (struct mor_scribe){ .fd = fd, .framing = opt->framing, .begun_ns = mor_clock_ns() };
+	*scribe = (struct mor_scribe){ .fd = fd, .framing = opt->framing, .flushed_ms = -1 };
 	scribe->secrets.more = opt->secrets;
 	scribe->secrets.keep = opt->keep;
 	if (opt->dialect)

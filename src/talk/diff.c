@@ -187,13 +187,30 @@ static void tell_pair(struct diff *d, size_t a, size_t b)
 		pair_agrees(d, a, b, true);
 }
 
-/* Rows [a, a_end) became [b, b_end): pairs of the same kind, then what is left of either. */
+/* The next row of the same kind; `end`: there is none. */
+static size_t find_kind(const struct side *side, size_t from, size_t end, enum mor_talk_step_kind kind)
+{
+	while (from < end && side->row[from].step->kind != kind)
+		from++;
+	return from;
+}
+
+/* Rows [a, a_end) became [b, b_end): pairs of the same kind, in their order, and between them what has no
+ * counterpart. */
 static void tell_hunk(struct diff *d, size_t a, size_t a_end, size_t b, size_t b_end)
 {
-	while (a < a_end && b < b_end && d->a.row[a].step->kind == d->b.row[b].step->kind)
-		tell_pair(d, a++, b++);
-	for (; a < a_end; a++, d->changes++)
-		d->opt->on_change(d->opt->arg, d->a.row[a].step, NULL);
+	for (; a < a_end; a++) {
+		size_t next = find_kind(&d->b, b, b_end, d->a.row[a].step->kind);
+
+		if (next == b_end) {
+			d->changes++;
+			d->opt->on_change(d->opt->arg, d->a.row[a].step, NULL);
+			continue;
+		}
+		for (; b < next; b++, d->changes++)
+			d->opt->on_change(d->opt->arg, NULL, d->b.row[b].step);
+		tell_pair(d, a, b++);
+	}
 	for (; b < b_end; b++, d->changes++)
 		d->opt->on_change(d->opt->arg, NULL, d->b.row[b].step);
 }

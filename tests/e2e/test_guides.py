@@ -76,6 +76,9 @@ class Typed(Case):
     def test_readme(self):
         self.assertEqual(self.whole_page("README.md"), 6)
 
+    def test_record(self):
+        self.assertEqual(self.whole_page("docs/guide/record.md"), 8)
+
     def test_write_a_plugin(self):
         self.assertEqual(self.whole_page("docs/guide/write-a-plugin.md"), 9)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scripts that are read are written and read again; a pattern fits what it was filled to; a script may be
- * another's greeting, or its own. */
+ * another's greeting, or its own; the canonical form says the same. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -18,6 +18,13 @@ static void check_pattern(struct mor_slice pattern)
 		CHECK(mor_talk_match(pattern, mor_buf_view(&filled), &vars, NULL) == 0);
 	mor_talk_match(pattern, MOR_SLICE("{\"id\":1,\"params\":{\"a\":[1,2]}}"), &vars, NULL);
 	mor_talk_vars_fini(&vars);
+}
+
+static void ignore_change(void *arg, const struct mor_talk_step *a, const struct mor_talk_step *b)
+{
+	(void)arg;
+	(void)a;
+	(void)b;
 }
 
 static void check_rewritten(const struct mor_talk *talk)
@@ -39,6 +46,24 @@ static void check_rewritten(const struct mor_talk *talk)
 			CHECK(mor_slice_eq(a->text, b->text));
 	}
 	mor_talk_fini(&again);
+}
+
+/* The canonical form of a script is one, and says the same. */
+static void check_formatted(struct mor_slice text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf once = MOR_BUF_INIT, twice = MOR_BUF_INIT;
+	static const char *const ignored[] = { "/id", NULL };
+	struct mor_talk before, after;
+	struct mor_talk_diff_options opt = { .ignored = ignored, .on_change = ignore_change };
+
+	CHECK(mor_talk_format(text, &once, NULL) == 0);
+	CHECK(mor_talk_format(mor_buf_view(&once), &twice, NULL) == 0);
+	CHECK(mor_slice_eq(mor_buf_view(&once), mor_buf_view(&twice)));
+	CHECK(mor_talk_parse(text, &before, NULL) == 0 &&
+	      mor_talk_parse(mor_buf_view(&once), &after, NULL) == 0);
+	CHECK(before.count == after.count && mor_talk_diff(&before, &after, &opt) == 0);
+	mor_talk_fini(&before);
+	mor_talk_fini(&after);
 }
 
 static void check_greeted(struct mor_talk *talk)
@@ -68,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (talk.steps[i].kind == MOR_TALK_SEND || talk.steps[i].kind == MOR_TALK_RECEIVE)
 			check_pattern(talk.steps[i].text);
 	check_rewritten(&talk);
+	check_formatted((struct mor_slice){ (const char *)data, size });
 	check_greeted(&talk);
 	mor_talk_fini(&talk);
 	return 0;
