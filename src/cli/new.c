@@ -87,8 +87,8 @@ static void show_text(struct mor_cli *cli, const struct mor_starter_order *order
 {
 	struct mor_slice line;
 
-	mor_outf(cli->console, "made %s: a %s plugin in %s\n", order->path, order->dialect->name,
-		 order->language->title);
+	mor_outf(cli->console, "made %s: a plugin in %s for %s\n", order->path, order->language->title,
+		 order->dialect->name);
 	for (size_t i = 0; i < made->files.count; i++)
 		mor_outf(cli->console, "  %s\n", made->files.item[i]);
 	mor_outf(cli->console, "next:\n");

@@ -6,7 +6,9 @@ A block is typed where the tree, and the build as "build", are at hand. "`NAME`:
 file NAME. In a console block "$ " begins a command, and what follows is its output, stdout and stderr together.
 """
 import os
+import pathlib
 import re
+import shutil
 import subprocess
 import tomllib
 import unittest
@@ -37,7 +39,14 @@ class Typed(Case):
         self.place.mkdir()
         (self.place / "build").symlink_to(BUILD)
         (self.place / "examples").symlink_to(ROOT / "examples")
-        self.env["PATH"] = f"{BUILD}:/usr/bin:/bin"
+        self.env[
+            "PATH"
+        ] = f"{BUILD}:{pathlib.Path(shutil.which('node') or '/usr/bin/node').parent}:/usr/bin:/bin"
+        self.env["PKG_CONFIG_PATH"] = str(self.dir / "pkgconfig")
+        self.file(  # as the installed one, but for this tree
+            "pkgconfig/tenon.pc",
+            f"Name: tenon\nDescription: x\nVersion: 0\nCflags: -I{ROOT}/include\nLibs: {BUILD}/libtenon.a\n",
+        )
 
     def type(self, line, before=0):
         done = subprocess.run(
@@ -80,7 +89,10 @@ class Typed(Case):
         self.assertEqual(self.whole_page("docs/guide/record.md"), 8)
 
     def test_write_a_plugin(self):
-        self.assertEqual(self.whole_page("docs/guide/write-a-plugin.md"), 9)
+        self.assertEqual(self.whole_page("docs/guide/write-a-plugin.md"), 39)
+
+    def test_write_by_hand(self):
+        self.assertEqual(self.whole_page("docs/guide/write-by-hand.md"), 9)
 
     def test_confine(self):
         self.assertEqual(self.whole_page("docs/guide/confine.md"), 7)
