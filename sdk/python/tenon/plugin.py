@@ -235,4 +235,7 @@ class Plugin:
             session.catch_signals()
         except ValueError:  # not on the main thread
             pass
-        session.serve()
+        try:
+            session.serve()
+        finally:
+            session.dismiss_guard()

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     Item = Union[bytes, Tuple[Any, str]]  # a body, or what was made of it
 
-LEAVE_SECONDS = 2.0  # for the guard, to end
 LOOK_EVERY = 0.02  # seconds between two looks of the guard
 LOOKS_BEFORE_SLEEP = 50  # looks without a call, after which it sleeps until the next one
 GRACE = 2.0  # seconds that a running call has to end
@@ -47,6 +46,7 @@ class Session:
         self.running: Any = None  # the call, or the message of one that needs none
         self.queue: Deque[Item] = deque()
         self.asleep = False  # the guard
+        self._pid = os.getpid()
         self._idle = False
         self._deadline = 0.0
         self._loop: Any = None
@@ -241,6 +241,10 @@ class Session:
                     self._read()
         except (Stop, HostGone):
             pass
+        except SystemExit:  # the author's own end, unless it is that of a child that was forked
+            if os.getpid() == self._pid:
+                self.stop()
+            raise
         self.stopping = True
         try:
             self.stop()
@@ -250,7 +254,6 @@ class Session:
             self.dialect.close()
             if self._loop is not None:
                 self._loop.close()
-            self.dismiss_guard()
 
     def _next(self, item: Item) -> None:
         if type(item) is tuple:
@@ -291,23 +294,11 @@ class Session:
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
-        self._clock = _thread.allocate_lock()
+        self._clock = _thread.allocate_lock()  # nobody gives it back: waiting for it is a pause
         self._clock.acquire()
         self._gone = _thread.allocate_lock()
         self._hired = self._dismissed = False
         self.asleep = True
-
-    def dismiss_guard(self) -> None:
-        """Ends the second thread. One that still runs while the interpreter is torn down can crash it."""
-        if not getattr(self, "_hired", False):
-            return
-        self._dismissed = True
-        for lock in (self._clock, self._alarm):
-            try:
-                lock.release()
-            except RuntimeError:  # it is awake already
-                pass
-        self._gone.acquire(True, LEAVE_SECONDS)
 
     def _wake_guard(self) -> None:
         self.asleep = False
@@ -315,11 +306,19 @@ class Session:
             self._hired = True
             self._gone.acquire()
             _thread.start_new_thread(self._guard, ())
-            return
-        try:
+        elif self._alarm.locked():  # else it is awake already
             self._alarm.release()
-        except RuntimeError:  # it is awake already
-            pass
+
+    def dismiss_guard(self) -> None:
+        """Waits for its end: a thread that begins or works while the interpreter ends can crash it."""
+        self.asleep = False
+        if not self._hired:
+            return
+        self._dismissed = True
+        self._clock.release()
+        if self._alarm.locked():
+            self._alarm.release()
+        self._gone.acquire()
 
     def _take_back(self) -> None:
         """The guard reads: it is told to stop."""
@@ -327,6 +326,12 @@ class Session:
         self.reading.acquire()
 
     def _guard(self) -> None:
+        try:
+            self._look()
+        finally:
+            self._gone.release()
+
+    def _look(self) -> None:
         seen: Any = None
         quiet = 0
         while not self._dismissed:
@@ -340,10 +345,9 @@ class Session:
             if quiet > LOOKS_BEFORE_SLEEP:
                 quiet = 0
                 self.asleep = True
-                if self.running is None:
+                if self.running is None and not self._dismissed:
                     self._alarm.acquire()
                 self.asleep = False
-        self._gone.release()
 
     def _take_over(self, call: Any) -> None:
         import select
