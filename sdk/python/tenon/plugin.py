@@ -122,8 +122,11 @@ class Plugin:
     def extractor(self, formats: Sequence[str] = (), extensions: Sequence[str] = ()) -> Callable[[F], F]:
         """Declares an extractor (yams): what makes text of files.
 
-        formats: MIME types. extensions: endings like ".pdf". A parameter `path` of the function gets the path
-        of a file, `data` its bytes, `source` both; the others are options. Returns a text or an Extraction.
+        formats: MIME types.
+        extensions: Endings like ".pdf".
+
+        A parameter `path` of the function gets the path of a file, `data` its bytes, `source` both; the
+        others are options. It returns a text or an Extraction.
         """
 
         def declare(fn: F) -> F:

@@ -9,6 +9,7 @@ of whoever reads; the author's code runs without it.
 from __future__ import annotations
 
 import os
+import select  # not first when it is needed: beside a busy thread an import takes long
 import sys
 import time
 import _thread
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
     Item = Union[bytes, Tuple[Any, str]]  # a body, or what was made of it
 
-LOOK_EVERY = 0.02  # seconds between two looks of the guard
-LOOKS_BEFORE_SLEEP = 50  # looks without a call, after which it sleeps until the next one
+LOOK_EVERY = 0.01  # seconds between two looks of the guard: it takes over after one or two
+LOOKS_BEFORE_SLEEP = 100  # looks without a call, after which it sleeps until the next one
 GRACE = 2.0  # seconds that a running call has to end
+CANCEL = "$/cancelRequest"
 MISSING: Any = object()
 
 
@@ -51,6 +53,7 @@ class Session:
         self._deadline = 0.0
         self._loop: Any = None
         self._signals: Set[int] = set()  # those that end us
+        self._cancelled: Set[bytes] = set()  # ids of calls that wait, and are not wanted any more
         self.reading = _thread.allocate_lock()
         self.reading.acquire()
         self.dialect = dialect(self)
@@ -99,6 +102,9 @@ class Session:
             self._no_request(message, text, send)
             return
         call = Call(self, method, message.get("params"), id_of(message, text), send)
+        if call.id_text in self._cancelled:
+            self._cancelled.discard(call.id_text)
+            call.cancelled = True
         self._finish(call, self.table.get(method) or self.dialect.other)
 
     def _finish(self, call: Call, handler: Callable[[Call], Any]) -> None:
@@ -251,15 +257,20 @@ class Session:
         except (Stop, HostGone):
             pass
         finally:
-            self.dialect.close()
-            if self._loop is not None:
-                self._loop.close()
+            self.close()
+
+    def close(self) -> None:
+        """Nothing runs any more."""
+        self.dialect.close()
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
 
     def _next(self, item: Item) -> None:
         if type(item) is tuple:
             self.dispatch(*item)
         else:
-            self.message(item)  # type: ignore[arg-type]
+            self.message(item)
 
     def _read(self) -> None:
         """Message by message, while they come one at a time."""
@@ -350,8 +361,6 @@ class Session:
                 self.asleep = False
 
     def _take_over(self, call: Any) -> None:
-        import select
-
         if not self.reading.acquire(False):
             return
         try:
@@ -404,13 +413,12 @@ class Session:
 
     def _look_through(self) -> None:
         """Answers what can be answered now; the rest stays in order."""
-        kept: List[Item] = []
-        for item in self.queue:
+        items, self.queue = self.queue, deque()
+        for item in items:
             try:
-                kept += self._early(item)
+                self.queue += self._early(item)
             except HostGone:
                 self.end_soon()
-        self.queue = deque(kept)
 
     def _early(self, item: Item) -> List[Item]:
         if type(item) is tuple:
@@ -423,6 +431,9 @@ class Session:
         method = message.get("method") if type(message) is dict else None
         if type(method) is not str:
             return [(message, text)]
+        if method == CANCEL:
+            self._cancel_one(message.get("params"))
+            return []
         if self.dialect.is_stop(method, message.get("params")):
             self.cancel()
         quick = self.dialect.quick.get(method)
@@ -440,6 +451,16 @@ class Session:
             if isinstance(call, Call):
                 call.cancelled = True
             self._deadline = time.monotonic() + GRACE
+
+    def _cancel_one(self, params: Any) -> None:
+        """The host does not want the answer of one call any more; the plugin goes on."""
+        if not isinstance(params, dict) or "id" not in params:
+            return
+        ident, call = encode(params["id"]), self.running
+        if isinstance(call, Call) and call.id_text == ident:
+            call.cancelled = True
+        elif any(type(item) is tuple and _has_id(item, ident) for item in self.queue):
+            self._cancelled.add(ident)
 
     def not_cancelled(self) -> None:
         """The dialect goes on after its shutdown."""
@@ -479,6 +500,11 @@ def id_of(message: Dict[str, Any], text: str) -> Optional[bytes]:
     if kind is str or value is None:
         return encode(value)
     return members(text).get("id", "").encode() or encode(value)
+
+
+def _has_id(item: Any, id_text: bytes) -> bool:
+    message, text = item
+    return type(message) is dict and id_of(message, text) == id_text
 
 
 def error_body(id_text: bytes, code: int, text: str) -> bytes:

@@ -220,7 +220,7 @@ class Inside(Host):
 
     def close(self) -> None:
         self.session.stop()
-        self.session.dialect.close()
+        self.session.close()
 
 
 class Piped(Host):

@@ -160,6 +160,21 @@ class Guard(Case):
         self.open_gate()
         self.assertEqual(host.receive()["result"]["content"], "through")
 
+    def test_one_call_is_cancelled(self):
+        host = self.plugin(HELD, "gassist")
+        host.greet()
+        self.execute(host, "busy", 10)
+        self.execute(host, "asleep", 11)
+        self.ping(host, 1)
+        self.pong(host, 1)
+        for ident in (11, 10, 99):
+            host.notify("$/cancelRequest", {"id": ident})
+        ends = [host.receive()["params"] for _ in range(2)]
+        self.assertEqual(
+            [(end["request_id"], end["data"]) for end in ends], [(10, "cancelled"), (11, "cancelled")]
+        )
+        self.assertEqual(host.call("quick", n=5), "5")  # and it goes on
+
     # ---- the end
 
     def test_shutdown_cancels(self):

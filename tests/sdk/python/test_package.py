@@ -84,6 +84,12 @@ class Package(Case):
             self.assertEqual(pick(theirs), pick(mine))
 
 
+class Page(unittest.TestCase):
+    def test_the_reference_is_up_to_date(self):
+        done = subprocess.run([ROOT / "tools/python-reference", "--check"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
 class Start(unittest.TestCase):
     def test_what_is_imported(self):
         """Modules that cost more than the library itself; bench/README.md has the time of a start."""
