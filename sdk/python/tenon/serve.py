@@ -270,7 +270,7 @@ class Session:
         if type(item) is tuple:
             self.dispatch(*item)
         else:
-            self.message(item)
+            self.message(item)  # type: ignore[arg-type]
 
     def _read(self) -> None:
         """Message by message, while they come one at a time."""
