@@ -161,7 +161,7 @@ static void wait_by(enum waits_by by, int pid, const unsigned long *arg, struct 
 }
 
 /* The kernel's names of the places where a thread sleeps. */
-static void by_place(const char *place, struct mor_doing *ret)
+void mor_doing_place(const char *place, struct mor_doing *ret)
 {
 	static const struct {
 		const char *has;
@@ -200,5 +200,5 @@ void mor_doing_call(int pid, int tid, struct mor_doing *ret)
 	}
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", pid, tid);
 	if (mor_doing_read(path, text, sizeof(text)))
-		by_place(text, ret);
+		mor_doing_place(text, ret);
 }

@@ -11,5 +11,7 @@
 bool mor_doing_read(const char *path, char *out, size_t size);
 /* What a thread that sleeps in the kernel waits for: fills what, fd and target. */
 void mor_doing_call(int pid, int tid, struct mor_doing *ret);
+/* The same from the name of the kernel's function (wchan), where the call may not be read. */
+void mor_doing_place(const char *place, struct mor_doing *ret);
 
 #endif

@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/doing.h"
+#include "proc/doing_inside.h"
 
 /* In the child: stdin, stdout and stderr are pipes that nobody else uses. */
 static void reads(void)
@@ -111,6 +112,12 @@ static void stops(void)
 	raise(SIGSTOP);
 }
 
+static void is_traced(void)
+{
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+}
+
 static void locks(void)
 {
 	int word = 1;
@@ -149,8 +156,12 @@ static pid_t start(void (*what)(void), int ends[3][2])
 
 static void end(pid_t pid, int ends[3][2])
 {
+	int status;
+
 	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	do /* one that is traced tells its stop first */
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	while (!WIFSIGNALED(status));
 	for (int i = 0; i < 3; i++) {
 		close(ends[i][0]);
 		close(ends[i][1]);
@@ -181,6 +192,7 @@ static void test_each(void **state)
 		{ fills_stderr, MOR_DOING_WRITES, 2, false }, { waits_for_socket, MOR_DOING_WAITS, -1, false },
 		{ sleeps, MOR_DOING_SLEEPS, -1, false },      { spins, MOR_DOING_RUNS, -1, false },
 		{ stops, MOR_DOING_STOPPED, -1, false },      { locks, MOR_DOING_LOCKED, -1, false },
+		{ is_traced, MOR_DOING_TRACED, -1, false },
 	};
 
 	(void)state;
@@ -221,6 +233,30 @@ static void test_tree(void **state)
 	end(pid, ends);
 }
 
+/* Of a process that we may not trace the kernel still names the place. */
+static void test_places(void **state)
+{
+	static const struct {
+		const char *place;
+		enum mor_doing_what what;
+		int fd;
+	} table[] = {
+		{ "anon_pipe_read", MOR_DOING_READS, 0 },         { "pipe_write", MOR_DOING_WRITES, -1 },
+		{ "hrtimer_nanosleep", MOR_DOING_SLEEPS, -1 },    { "futex_wait_queue", MOR_DOING_LOCKED, -1 },
+		{ "do_wait", MOR_DOING_WAITS_CHILD, -1 },         { "ep_poll", MOR_DOING_WAITS, -1 },
+		{ "poll_schedule_timeout", MOR_DOING_WAITS, -1 }, { "0", MOR_DOING_UNKNOWN, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct mor_doing doing = { .fd = -1 };
+
+		mor_doing_place(table[i].place, &doing);
+		assert_int_equal(doing.what, table[i].what);
+		assert_int_equal(doing.fd, table[i].fd);
+	}
+}
+
 static void test_nobody(void **state)
 {
 	struct mor_doing doing;
@@ -239,10 +275,8 @@ static void test_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_each),
-		MOR_TEST(test_target),
-		MOR_TEST(test_tree),
-		MOR_TEST(test_nobody),
+		MOR_TEST(test_each),   MOR_TEST(test_target), MOR_TEST(test_tree),
+		MOR_TEST(test_places), MOR_TEST(test_nobody),
 	};
 
 	return mor_run_group("proc/doing", tests);
