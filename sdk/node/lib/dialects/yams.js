@@ -94,7 +94,8 @@ const methods = {
   "handshake.manifest": { now: true, run: (session) => handshake(session.plugin) },
   "plugin.init": {
     async run(session, { params }) {
-      const config = isObject(params.config) ? params.config : isObject(params) ? params : {};
+      const config = isObject(params) ? (params.config === undefined ? params : (params.config ?? {})) : {};
+      if (!isObject(config)) throw new PluginError(code.params, "config: an object is expected");
       await session.close();
       const applied = await session.start(config);
       return { status: "initialized", config_applied: isObject(applied) ? applied : config };

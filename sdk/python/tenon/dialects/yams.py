@@ -128,7 +128,11 @@ class Yams(Dialect):
 
     def init(self, call: Call) -> Any:
         params = call.params if isinstance(call.params, dict) else {}
-        config = params.get("config") if isinstance(params.get("config"), dict) else params
+        config = params.get("config", params)
+        if config is None:
+            config = {}
+        if not isinstance(config, dict):
+            raise wrong("config", "an object is expected")
         self.session.stop()
         applied = self.session.start(config, call)
         return {"status": "initialized", "config_applied": applied if isinstance(applied, dict) else config}
