@@ -265,7 +265,7 @@ export type Match = string | RegExp | ((message: Message) => boolean);
 export class Plugin {
   constructor(options: PluginOptions);
 
-  /** A method, by its name on the wire; in every dialect. */
+  /** A method, by its name on the wire; in every dialect. It goes before the library's own of that name. */
   method<const F extends Fields>(
     name: string | Named,
     description: string,

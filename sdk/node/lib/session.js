@@ -137,10 +137,11 @@ export class Session {
 
   // ---- the queue
 
+  /** The author's own method goes before the library's of that name. */
   row(request) {
     const { methods, own } = this.dialect;
     const ours = Object.hasOwn(methods, request.method) && !this.plugin.methods.has(request.method);
-    const row = ours ? methods[request.method] : own; // a method of the author's wins
+    const row = ours ? methods[request.method] : own;
     return typeof row === "function" ? row(request) : row; // what it is, its params say
   }
 

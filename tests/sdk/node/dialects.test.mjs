@@ -85,6 +85,21 @@ test("yams: an error of onStart is the answer to init", async () => {
   assert.deepEqual(answers[1], failure(1, -32003, "Not initialized"));
 });
 
+test("yams: the author's own method goes before the library's", async () => {
+  const plugin = reader().method("plugin.health", () => ({ status: "degraded" }));
+  plugin.method("extractor.supports", () => ({ supported: true, confidence: 0.5 }));
+  const supports = (id) => request(id, "extractor.supports", { extension: ".x" });
+  assert.deepEqual(
+    await said(plugin, "yams", request(1, "plugin.health"), supports(2), init(), supports(3)),
+    [
+      result(1, { status: "degraded" }),
+      failure(2, -32003, "Not initialized"),
+      result(0, { status: "initialized", config_applied: {} }),
+      result(3, { supported: true, confidence: 0.5 }),
+    ],
+  );
+});
+
 test("yams: supports", async () => {
   const ask = async (params) =>
     (await said(reader(), "yams", init(), request(1, "extractor.supports", params)))[1];
