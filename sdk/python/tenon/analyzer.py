@@ -150,7 +150,12 @@ class Analyzer:
         body = self._in.read(int(tag))
         if len(body) < int(tag):
             raise ProtocolError("corrupt frame: %d of %d bytes" % (len(body), int(tag)))
-        message: Dict[str, Any] = json.loads(body)
+        try:
+            message: Any = json.loads(body)
+        except (ValueError, RecursionError) as problem:
+            raise ProtocolError("a message that is no JSON: %s" % problem) from problem
+        if not isinstance(message, dict):
+            raise ProtocolError("a message that is no object")
         return message
 
     def request(self, method: str, params: Dict[str, Any]) -> Optional[Dict[str, Any]]:
@@ -161,11 +166,13 @@ class Analyzer:
             answer = self._receive()
             if answer is None:
                 return None
-            if answer.get("error"):
-                error = answer["error"]
+            error, result = answer.get("error"), answer.get("result")
+            if isinstance(error, dict):
                 raise ProtocolError("%s: %s (%s)" % (method, error.get("message"), error.get("code")))
             if answer.get("id") == self._id:
-                return answer.get("result") or {}
+                if result is not None and not isinstance(result, dict):
+                    raise ProtocolError("%s: a result that is no object" % method)
+                return result or {}
 
     # ---- for analyze()
 
