@@ -341,10 +341,26 @@ static enum mor_player_need refuse_surplus(struct mor_player *player, struct mor
 	return MOR_PLAYER_DONE;
 }
 
+static void say_end(int code, int number, char *out, size_t size)
+{
+	const char *name = number > 0 ? sigabbrev_np(number) : NULL;
+
+	if (number > 0)
+		snprintf(out, size, "signal %s", name ? name : "?");
+	else
+		snprintf(out, size, "exit %d", code);
+}
+
+static void say_status(int status, char *out, size_t size)
+{
+	say_end(WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : -1, out,
+		size);
+}
+
 static enum mor_player_need expect_heard(struct mor_player *player, const struct mor_player_cue *cue)
 {
 	struct heard *heard = find_claim(player, cue), *surplus;
-	char text[160];
+	char text[160], ended[32];
 
 	if (heard)
 		return compare_heard(player, cue, heard);
@@ -353,8 +369,17 @@ static enum mor_player_need expect_heard(struct mor_player *player, const struct
 		return refuse_surplus(player, cue_text(cue), surplus);
 	if (!player->input_over)
 		return MOR_PLAYER_INPUT;
-	snprintf(text, sizeof(text), "nothing came: the %s has closed its %s", other_side(player),
-		 player->opt->as_plugin ? "side" : "stdout");
+	/* Usually the end follows at once, and says more. */
+	if (!player->ended && !player->opt->as_plugin && !player->lingered) {
+		player->lingered = true;
+		return MOR_PLAYER_END;
+	}
+	say_status(player->status, ended, sizeof(ended));
+	if (player->ended)
+		snprintf(text, sizeof(text), "nothing came: the plugin ended with %s", ended);
+	else
+		snprintf(text, sizeof(text), "nothing came: the %s has closed its %s", other_side(player),
+			 player->opt->as_plugin ? "side" : "stdout");
 	return differ_at(player, cue->step->line, text, cue_text(cue), (struct mor_slice){ NULL, 0 });
 }
 
@@ -415,16 +440,6 @@ static enum mor_player_need send_message(struct mor_player *player, const struct
 
 /* ---- the end ---- */
 
-static void say_end(int code, int number, char *out, size_t size)
-{
-	const char *name = number > 0 ? sigabbrev_np(number) : NULL;
-
-	if (number > 0)
-		snprintf(out, size, "signal %s", name ? name : "?");
-	else
-		snprintf(out, size, "exit %d", code);
-}
-
 /* A signal that no `>s` line has sent: in tests, `= signal TERM` alone means that the host sent it. */
 static bool owes_signal(const struct mor_player *player, const struct mor_talk_step *step)
 {
@@ -444,8 +459,7 @@ static enum mor_player_need end_plugin(struct mor_player *player, const struct m
 	if (!player->ended)
 		return MOR_PLAYER_END;
 	say_end(step->exit_code, step->signal, want, sizeof(want));
-	say_end(WIFEXITED(player->status) ? WEXITSTATUS(player->status) : -1,
-		WIFSIGNALED(player->status) ? WTERMSIG(player->status) : -1, have, sizeof(have));
+	say_status(player->status, have, sizeof(have));
 	player->at++;
 	if (player->on_compared)
 		player->on_compared(player->arg, step, strcmp(want, have) == 0);

@@ -60,7 +60,8 @@ struct mor_player {
 	struct mor_list heard; /* what came and is not compared yet */
 	size_t heard_bytes;
 	bool input_over, ended;
-	int status; /* as waitpid() gives it */
+	bool lingered; /* something was expected when the input was over: the end may explain it */
+	int status;    /* as waitpid() gives it */
 	struct mor_buf out;
 	uint32_t pause_ms;
 	int signal, signalled;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,7 +19,7 @@
 #include "runner/show.h"
 
 #define DEFAULT_LIMIT_MS 10000 /* for the next thing that must come */
-#define FAREWELL_MS      2000  /* for a plugin that is not needed any more */
+#define FAREWELL_MS      2000  /* for a plugin that is not needed any more, or has closed its stdout */
 
 struct stage {
 	struct mor_replay *replay;
@@ -199,7 +200,7 @@ static void on_time(struct mor_timer *timer)
 		stage->gone = true; /* it is killed with its process */
 		return;
 	}
-	if (stage->paused) {
+	if (stage->paused || stage->player.lingered) {
 		stage->paused = false;
 		go_on(stage);
 		return;
@@ -241,7 +242,7 @@ static void go_on(struct stage *stage)
 			return;
 		case MOR_PLAYER_INPUT:
 		case MOR_PLAYER_END:
-			wait_for(stage, stage->limit_ms);
+			wait_for(stage, stage->player.lingered ? FAREWELL_MS : stage->limit_ms);
 			return;
 		case MOR_PLAYER_DIFFERS:
 		case MOR_PLAYER_DONE:
@@ -300,6 +301,19 @@ static int open_stage(struct stage *stage, const struct mor_plugin_args *args, c
 	return r;
 }
 
+/* What the plugin said last may be the reason. */
+static void add_stderr(struct stage *stage)
+{
+	struct mor_player_difference *d = &stage->player.difference;
+	const char *line = mor_proc_last_stderr(stage->proc);
+	size_t len = strlen(d->text);
+	char text[300];
+
+	if (d->line && stage->player.ended && *line)
+		snprintf(d->text + len, sizeof(d->text) - len, "; last stderr: \"%s\"",
+			 mor_excerpt(mor_slice_of(line), text, sizeof(text)));
+}
+
 static int play_host(struct stage *stage, mortise_error *err)
 {
 	int r = mor_bare_start(stage->plugin, &proc_events, stage, &stage->proc, err);
@@ -312,6 +326,7 @@ static int play_host(struct stage *stage, mortise_error *err)
 	r = mor_runner_run(&stage->runner, is_played, stage);
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
+	add_stderr(stage);
 	stage->leaving = true;
 	if (!stage->gone && !stage->error.code) {
 		close_in(stage);
