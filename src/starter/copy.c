@@ -23,7 +23,9 @@ static int copy_dir(const struct mor_starter_copy *copy, const char *from, const
 /* What our own trees hold beside what belongs into a folder. */
 static bool is_left_out(const struct mor_starter_copy *copy, const char *name)
 {
-	static const char *const generated[] = { "__pycache__", "node_modules", "package-lock.json", NULL };
+	static const char *const generated[] = { "__pycache__", "node_modules", "package-lock.json",
+						 "meson.build", "pack",         NULL };
+	size_t len = strlen(name);
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return true;
@@ -32,7 +34,7 @@ static bool is_left_out(const struct mor_starter_copy *copy, const char *name)
 	for (const char *const *one = generated; *one; one++)
 		if (strcmp(name, *one) == 0)
 			return true;
-	return name[0] == '.';
+	return name[0] == '.' || (len > 4 && strcmp(name + len - 4, ".tgz") == 0);
 }
 
 /* dir/name, as it is called in the folder. */

@@ -195,6 +195,20 @@ class C(one_of("c")):
         cls.prefix = installed()
         cls.addClassCleanup(shutil.rmtree, cls.prefix)
 
+    def test_installed(self):
+        """What is installed finds its templates and SDKs, and copies only what belongs to a plugin."""
+        mortise = self.prefix / "p/bin/mortise"
+        for language in ("python", "node"):
+            self.shell(f"{mortise} new {language} {language} -d plain", self.dir)
+            self.assertEqual(
+                self.shell(f"{mortise} call {language} greet name=Ada", self.dir), '"Hello, Ada!"\n'
+            )
+        for program in (mortise, BUILD / "mortise"):
+            self.shell(f"rm -rf node && {program} new node node -d plain", self.dir)
+            copied = os.listdir(self.dir / "node/node_modules/tenon")
+            known = {"README.md", "index.js", "index.d.ts", "lib", "package.json", "testing.js", "testing.d.ts"}
+            self.assertEqual(set(copied), known)
+
 
 del Combination
 
