@@ -15,7 +15,7 @@
 #include "console/args.h"
 #include "console/report.h"
 
-#define FILE_LIMIT ((size_t)1 << 30)
+#define TALK_FILE_LIMIT ((size_t)1 << 30)
 
 struct talk_args {
 	bool in_place, check, ids;
@@ -65,7 +65,7 @@ static int format_file(struct mor_cli *cli, const char *path, mortise_error *err
 {
 	const struct talk_args *args = cli->args;
 	MOR_CLEAN(mor_buf) struct mor_buf before = MOR_BUF_INIT, after = MOR_BUF_INIT;
-	int r = mor_args_read(path, FILE_LIMIT, &before, err);
+	int r = mor_args_read(path, TALK_FILE_LIMIT, &before, err);
 	bool same;
 
 	if (r < 0)
@@ -190,7 +190,7 @@ static void on_difference(void *arg, struct mor_slice pointer, struct mor_slice 
 static int read_talk(const char *path, struct mor_talk *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	int r = mor_args_read(path, FILE_LIMIT, &text, err);
+	int r = mor_args_read(path, TALK_FILE_LIMIT, &text, err);
 
 	if (r < 0)
 		return r;

@@ -9,13 +9,13 @@
 #include "console/args.h"
 #include "replay/replay.h"
 
-#define FILE_LIMIT ((size_t)1 << 30)
+#define REPLAY_FILE_LIMIT ((size_t)1 << 30)
 #define GREETING   "greeting.inc"
 
 static int load_talk(const char *path, struct mor_talk *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	int r = mor_args_read(path, FILE_LIMIT, &text, err);
+	int r = mor_args_read(path, REPLAY_FILE_LIMIT, &text, err);
 
 	if (r < 0)
 		return r;
