@@ -10,7 +10,7 @@
 #include "replay/replay.h"
 
 #define REPLAY_FILE_LIMIT ((size_t)1 << 30)
-#define GREETING   "greeting.inc"
+#define GREETING          "greeting.inc"
 
 static int load_talk(const char *path, struct mor_talk *ret, mortise_error *err)
 {
