@@ -88,14 +88,10 @@ struct mor_check_tongue {
 	const char *call_method; /* the method behind it: its result is as the dialect's table says */
 	const char *bye;         /* script that says good-bye, before stdin is closed; or NULL */
 	const struct mor_check_row *rows;
-	const struct mor_check_row *host_rows;
 };
 const struct mor_check_tongue *mor_check_tongue(const char *dialect); /* NULL: none */
 extern const struct mor_check_tongue *const mor_check_tongues[];
 extern const struct mor_check_row mor_check_common_rows[];
-/* The row behind a result. */
-const struct mor_check_row *mor_check_row_of(const struct mor_check_tongue *tongue,
-					     const struct mor_check_result *result, bool host);
 int mor_check_keep_only(struct mor_check_report *report, const char *const *only, mortise_error *err);
 /* 0: not a row of this dialect; 1: it is, and *ret_level is set. */
 bool mor_check_row_level(const struct mor_check_row *row, unsigned dialect, enum mor_check_level *ret_level);

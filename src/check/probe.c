@@ -57,7 +57,7 @@ static bool has_answered(struct mor_check_session *s, void *arg)
 }
 
 static void describe_try(struct probing *p, const struct probe_try *try, const struct mor_check_session *s,
-		     const char *verdict)
+			 const char *verdict)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf why = MOR_BUF_INIT;
 	char text[160];

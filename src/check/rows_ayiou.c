@@ -114,12 +114,9 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers matches for an id of 19 digits",
 	  .spec = MATCHES,
 	  .should = AYIOU,
-	  .script = MATCH(
-		  "66",
-		  "\"text\":\"mortise "
-		  "check\",\"message_type\":\"group\",\"user_id\":9007199254740993,\"group_id\":9223372036854775807") "valid "
-														      "66 "
-														      "matches",
+	  .script = MATCH("66", "\"text\":\"mortise "
+				"check\",\"message_type\":\"group\",\"user_id\":9007199254740993,"
+				"\"group_id\":9223372036854775807") "valid 66 matches",
 	  .advice = "ids are 64-bit integers" },
 	{ .name = "matches.no-text",
 	  .title = "refuses matches without text",
@@ -158,7 +155,8 @@ const struct mor_check_tongue mor_check_tongue_ayiou = {
 	"1,\"method\":\"metadata\",\"params\":{}}\nhello 1\n" EVENT("2", "{\"startup\":null}") "answered 2",
 	.greet_id = "metadata.answer",
 	.probe = "\"method\":\"metadata\",\"params\":{}",
-	.call = "\"method\":\"handle\",\"params\":{\"message_type\":\"private\",\"user_id\":1,\"group_id\":null,\"self_id\":10001,\"raw_message\":\"mortise "
+	.call = "\"method\":\"handle\",\"params\":{\"message_type\":\"private\",\"user_id\":1,"
+		"\"group_id\":null,\"self_id\":10001,\"raw_message\":\"mortise "
 		"check\",\"text\":%s}",
 	.call_method = "handle",
 	.bye = EVENT("99", "{\"shutdown\":null}") "leaves 99",

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "check/own.h"
+#include "check/host_own.h"
 #include "console/signals.h"
 
 #define ANSWER_MS 5000
@@ -46,35 +46,54 @@ static const char *spec_of(const struct mor_check_row *row, const struct mor_che
 	return strcmp(row->spec, "%S") == 0 ? tongue->stop : row->spec;
 }
 
-static int add_row(struct mor_check_report *report, const struct mor_check_tongue *tongue,
-		   const struct mor_check_row *row, bool host)
+static int add_result(struct mor_check_report *report, const struct mor_check_result *result)
 {
-	struct mor_check_result *result;
-	enum mor_check_level level;
-
-	if (!mor_check_row_level(row, tongue->dialect, &level))
-		return 0;
 	if (mor_grow(&report->item, report->count, &report->cap, sizeof(*report->item)) < 0)
 		return MORTISE_ENOMEM;
-	result = &report->item[report->count++];
-	*result = (struct mor_check_result){ .title = row->title,
-					     .spec = spec_of(row, tongue),
-					     .advice = row->advice,
-					     .level = level,
-					     .verdict = MOR_CHECK_UNSEEN };
-	snprintf(result->id, sizeof(result->id), "%s%s.%s", tongue->name, host ? ".host" : "", row->name);
+	report->item[report->count++] = *result;
 	return 0;
+}
+
+static int add_row(struct mor_check_report *report, const struct mor_check_tongue *tongue,
+		   const struct mor_check_row *row)
+{
+	struct mor_check_result result = { .title = row->title,
+					   .spec = spec_of(row, tongue),
+					   .advice = row->advice,
+					   .verdict = MOR_CHECK_UNSEEN };
+
+	if (!mor_check_row_level(row, tongue->dialect, &result.level))
+		return 0;
+	snprintf(result.id, sizeof(result.id), "%s.%s", tongue->name, row->name);
+	return add_result(report, &result);
+}
+
+static int add_host_row(struct mor_check_report *report, const struct mor_check_tongue *tongue,
+			const struct mor_check_host_row *row)
+{
+	struct mor_check_result result = { .title = row->title,
+					   .spec = row->spec,
+					   .advice = row->advice,
+					   .level = row->must & tongue->dialect ? MOR_CHECK_MUST :
+										  MOR_CHECK_SHOULD,
+					   .verdict = MOR_CHECK_UNSEEN };
+
+	if (!((row->must | row->should) & tongue->dialect))
+		return 0;
+	snprintf(result.id, sizeof(result.id), "%s.host.%s", tongue->name, row->name);
+	return add_result(report, &result);
 }
 
 static int add_rows(struct mor_check_report *report, const struct mor_check_tongue *tongue, bool host)
 {
-	const struct mor_check_row *const tables[] = { host ? NULL : mor_check_common_rows,
-						       host ? tongue->host_rows : tongue->rows };
+	const struct mor_check_row *const tables[] = { mor_check_common_rows, tongue->rows };
 	int r = 0;
 
-	for (size_t i = 0; i < 2; i++)
-		for (const struct mor_check_row *row = tables[i]; r == 0 && row && row->name; row++)
-			r = add_row(report, tongue, row, host);
+	for (size_t i = 0; i < 2 && !host; i++)
+		for (const struct mor_check_row *row = tables[i]; r == 0 && row->name; row++)
+			r = add_row(report, tongue, row);
+	for (const struct mor_check_host_row *row = mor_check_host_rows; host && r == 0 && row->name; row++)
+		r = add_host_row(report, tongue, row);
 	return r;
 }
 
@@ -90,16 +109,15 @@ int mor_check_list(const char *dialect, bool host, struct mor_check_report *repo
 	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
-const struct mor_check_row *mor_check_row_of(const struct mor_check_tongue *tongue,
-					     const struct mor_check_result *result, bool host)
+static const struct mor_check_row *check_row_of(const struct mor_check_tongue *tongue,
+						const struct mor_check_result *result)
 {
-	const struct mor_check_row *const tables[] = { host ? NULL : mor_check_common_rows,
-						       host ? tongue->host_rows : tongue->rows };
-	const char *name = result->id + strlen(tongue->name) + 1 + (host ? strlen("host.") : 0);
+	const struct mor_check_row *const tables[] = { mor_check_common_rows, tongue->rows };
+	const char *name = result->id + strlen(tongue->name) + 1;
 	enum mor_check_level level;
 
 	for (size_t i = 0; i < 2; i++)
-		for (const struct mor_check_row *row = tables[i]; row && row->name; row++)
+		for (const struct mor_check_row *row = tables[i]; row->name; row++)
 			if (mor_check_row_level(row, tongue->dialect, &level) && strcmp(row->name, name) == 0)
 				return row;
 	return NULL;
@@ -235,7 +253,7 @@ static void run_rows(struct mor_check_run *run, bool faults)
 	struct mor_check_report *report = run->report;
 
 	for (size_t i = 0; i < report->count; i++) {
-		const struct mor_check_row *row = mor_check_row_of(run->tongue, &report->item[i], false);
+		const struct mor_check_row *row = check_row_of(run->tongue, &report->item[i]);
 
 		if (!row || (row->fault != MOR_CHECK_NO_FAULT) != faults)
 			continue;

@@ -3,6 +3,7 @@
 #include "check/check.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -18,12 +19,14 @@
 struct check_args {
 	const char *dialect, *framing, *junit, *baseline, *write_baseline, *timeout, *limit;
 	struct mor_text_list only, call, set, env;
-	bool tap, strict, list;
+	bool host, tap, strict, list;
 	struct mor_common_args common;
 };
 
 #define FIELD(name) offsetof(struct check_args, name)
 static const struct mor_option check_options[] = {
+	{ "host", 0, NULL, "check a host: COMMAND, which is given a plugin in place of {}", MOR_OPT_FLAG,
+	  FIELD(host), NULL },
 	{ "only", 0, "ID", "only this check, or those whose ids begin with ID; may be repeated", MOR_OPT_LIST,
 	  FIELD(only), NULL },
 	{ "call", 0, "[=NAME]", "also call the author's function NAME; alone: all of the manifest",
@@ -167,7 +170,7 @@ static int show_list(struct mor_cli *cli, const struct check_args *args, struct 
 		     mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	int r = mor_check_list(args->dialect, false, report, err);
+	int r = mor_check_list(args->dialect, args->host, report, err);
 
 	if (r < 0)
 		return r;
@@ -202,11 +205,14 @@ static int run_check(struct mor_cli *cli, struct mor_check_report *report, morti
 	struct mor_manifest *manifest = NULL;
 	int r = read_options(cli, &opt, err);
 
+	if (r == 0 && args->host && (!args->dialect || !cli->words.tail))
+		r = mor_fail(err, MORTISE_EINVAL,
+			     "--host needs --dialect, and the host's COMMAND after \"--\"");
 	if (r == 0)
 		r = load_manifest(cli, &opt, &manifest, err);
 	if (r == 0) {
 		report->subject = subject_of(&opt);
-		r = mor_check_run(&opt, report, err);
+		r = args->host ? mor_check_host(&opt, report, err) : mor_check_run(&opt, report, err);
 	}
 	if (r == 0 && args->baseline)
 		r = mor_check_baseline_read(args->baseline, report, err);
@@ -221,8 +227,12 @@ static int check_run(struct mor_cli *cli)
 	const struct check_args *args = cli->args;
 	struct mor_check_report report = { 0 };
 	mortise_error err = { 0 };
+	/* Set by the script that --host gives to a host: then we are the plugin. */
+	const char *scene = getenv("MORTISE_CHECK_PLAY");
 	int exit_code, r;
 
+	if (scene)
+		return mor_check_play(scene, getenv("MORTISE_CHECK_RECORD"));
 	r = args->list ? show_list(cli, args, &report, &err) : run_check(cli, &report, &err);
 	if (r == 0 && !args->list)
 		r = write_files(args, &report, &err);
@@ -238,9 +248,10 @@ static int check_run(struct mor_cli *cli)
 const struct mor_cli_command mor_cli_command_check = {
 	.name = "check",
 	.group = "Trials:",
-	.summary = "check a plugin against its protocol",
+	.summary = "check a plugin, or a host, against its protocol",
 	.usage = "check [OPTION…] PLUGIN\ncheck [OPTION…] -- COMMAND [ARG…]\n"
-		 "check --list [-d DIALECT]",
+		 "check --host -d DIALECT [OPTION…] -- COMMAND [ARG…] {} [ARG…]\ncheck --list [-d DIALECT] "
+		 "[--host]",
 	.words = "plugin",
 	.description =
 		"Sends a plugin what hosts of its protocol send, also in pieces, in large and in wrong form, "
@@ -252,7 +263,8 @@ const struct mor_cli_command mor_cli_command_check = {
 		"called only with --call.",
 	.examples = "mortise check build/plugins/elf-text\n"
 		    "mortise check -d gassist --call=hello -- python3 plugin.py\n"
-		    "mortise check --strict --junit report.xml --baseline expected.txt ./my-plugin",
+		    "mortise check --strict --junit report.xml --baseline expected.txt ./my-plugin\n"
+		    "mortise check --host -d plain -- mortise call {} ping",
 	.options = groups,
 	.args_size = sizeof(struct check_args),
 	.common = FIELD(common),

@@ -39,6 +39,7 @@ def page():
         groups.setdefault(row["id"].split(".")[0], []).append(row)
     for dialect, listed in groups.items():
         text += section(dialect, listed)
+    text += section("hosts", rows("--host"))
     return text
 
 
