@@ -12,6 +12,12 @@
 #define EVENT(id, event)   MOR_CHECK_REQ id ",\"method\":\"lifecycle\",\"params\":{\"event\":" event "}}\n"
 #define MATCH(id, members) MOR_CHECK_REQ id ",\"method\":\"matches\",\"params\":{" members "}}\n"
 
+#define SAID(id, text) \
+	MATCH(id, "\"text\":\"" text "\",\"message_type\":\"private\",\"user_id\":1") "valid " id " matches\n"
+#define BIG_IDS \
+	"\"text\":\"mortise check\",\"message_type\":\"group\",\"user_id\":9007199254740993," \
+	"\"group_id\":9223372036854775807"
+
 static const struct mor_check_row rows[] = {
 	{ .name = "metadata.answer",
 	  .title = "answers metadata with an object",
@@ -99,24 +105,13 @@ static const struct mor_check_row rows[] = {
 	  .title = "answers matches for Chinese text and an empty one",
 	  .spec = MATCHES,
 	  .must = AYIOU,
-	  .script = MATCH(
-		  "64",
-		  "\"text\":\"天气 "
-		  "\\u5317\\u4eac\",\"message_type\":\"private\",\"user_id\":1") "valid "
-										 "64 "
-										 "matches\n" MATCH(
-											 "65",
-											 "\"text\":\"\",\"message_type\":\"private\",\"user_id\":1") "valid "
-																		     "65 "
-																		     "matches",
+	  .script = SAID("64", "天气 \\u5317\\u4eac") SAID("65", ""),
 	  .advice = "text is any Unicode text, also an empty one" },
 	{ .name = "matches.ids",
 	  .title = "answers matches for an id of 19 digits",
 	  .spec = MATCHES,
 	  .should = AYIOU,
-	  .script = MATCH("66", "\"text\":\"mortise "
-				"check\",\"message_type\":\"group\",\"user_id\":9007199254740993,"
-				"\"group_id\":9223372036854775807") "valid 66 matches",
+	  .script = MATCH("66", BIG_IDS) "valid 66 matches",
 	  .advice = "ids are 64-bit integers" },
 	{ .name = "matches.no-text",
 	  .title = "refuses matches without text",
