@@ -193,13 +193,13 @@ static bool has_word_nocase(const char *list, struct mor_slice word, bool dotles
 	return false;
 }
 
-/* A type that names something else rules a file out, whatever it is called: a linker script is a .so. */
+/* Either is enough. Hosts ask libmagic for the type, which knows few formats: a note is "text/plain" for it. */
 static double confidence(const tenon_plugin *plugin, struct mor_slice type, struct mor_slice extension)
 {
 	bool dotless = extension.len > 0 && extension.ptr[0] != '.';
 
-	if (type.len > 0 && !has_word_nocase("application/octet-stream", type, false) && plugin->formats)
-		return has_word_nocase(plugin->formats, type, false) ? 1.0 : 0.0;
+	if (type.len > 0 && has_word_nocase(plugin->formats, type, false))
+		return 1.0;
 	if (extension.len > 0 && has_word_nocase(plugin->extensions, extension, dotless))
 		return 0.8;
 	return 0.0;

@@ -212,7 +212,8 @@ class Lifecycle(ElfText):
                 ({"extension": ".so"}, 0.8),
                 ({"extension": "KO"}, 0.8),
                 ({"mime_type": "application/octet-stream", "extension": ".o"}, 0.8),
-                ({"mime_type": "text/plain", "extension": ".so"}, 0),
+                ({"mime_type": "text/plain", "extension": ".so"}, 0.8),
+                ({"mime_type": "text/plain"}, 0),
                 ({"extension": ".txt"}, 0),
                 ({"mime_type": None, "extension": ""}, 0),
             ]:

@@ -182,7 +182,8 @@ class Yams(unittest.TestCase):
         with Puppet("yams") as p:
             for params, sure in [
                 ({"mime_type": "TEXT/plain"}, 1.0),
-                ({"mime_type": "text/html", "extension": ".txt"}, 0.0),
+                ({"mime_type": "text/html", "extension": ".txt"}, 0.8),
+                ({"mime_type": "text/html", "extension": ".html"}, 0.0),
                 ({"mime_type": "", "extension": "txt"}, 0.8),
                 ({"mime_type": "application/octet-stream", "extension": ".TXT"}, 0.8),
                 ({"extension": ".c"}, 0.0),

@@ -106,8 +106,10 @@ const methods = {
   "plugin.shutdown": { stops: true, run: (session) => session.close().then(() => null) },
   "extractor.supports": needsInit((session, request) => {
     extractorOf(session, request);
-    const found = session.plugin.extractors.some(({ options }) => supports(options, request.params));
-    return { supported: found, confidence: found ? 1 : 0 };
+    const { mime_type } = request.params;
+    const declared = (params) => session.plugin.extractors.some(({ options }) => supports(options, params));
+    const found = declared(request.params);
+    return { supported: found, confidence: !found ? 0 : declared({ mime_type: mime_type ?? "" }) ? 1 : 0.8 };
   }),
   "extractor.extract": needsInit((session, request) => {
     const { options, fn } = extractorOf(session, request);

@@ -173,7 +173,8 @@ class Yams(Dialect):
             raise PluginError(INVALID_PARAMS, "mime_type: is missing, and so is extension")
         for extractor in self.plugin.extractors:
             if extractor.supports(mime_type, extension):
-                return {"supported": True, "confidence": 1.0, "method": extractor.function.name}
+                sure = 1.0 if extractor.supports(mime_type, None) else 0.8
+                return {"supported": True, "confidence": sure, "method": extractor.function.name}
         return {"supported": False, "confidence": 0.0}
 
     def extract(self, call: Call) -> Any:

@@ -23,5 +23,5 @@ static int extract(tenon_call *call)
 int main(void)
 {
 	return tenon_run(&(tenon_plugin){ "@NAME@", "0.1.0", "The text of notes", .extract = extract,
-					  .extensions = ".note" });
+					  .formats = "text/x-note", .extensions = ".note" });
 }
