@@ -248,7 +248,7 @@ class Walk(BotCase):
 
     def test_texts_name_the_keys_of_the_file(self):
         bot = self.bot(
-            self.stage("slow", "timeout = { matches = \"100ms\" }", silent=["matches"]),
+            self.stage("slow", "timeout = { matches = \"100ms\" }", slow=["x", 60, "matches"]),
             self.stage("weak", "auto_restart = true", "max_restarts = 0", crash="x"),
             ("gone", ["./no-such-program"]),
         )
