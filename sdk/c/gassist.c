@@ -288,11 +288,8 @@ static void put_function(struct mor_writer *w, const tenon_command *command)
 
 static void gassist_manifest(const tenon_plugin *plugin, const char *program, struct mor_buf *out)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf executable = MOR_BUF_INIT;
 	struct mor_writer w = { .out = out };
 
-	mor_buf_printf(&executable, "./%s", program);
-	mor_buf_byte(&executable, '\0');
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "manifestVersion", 1);
 	mor_w_pair(&w, "name", plugin->name ? plugin->name : "");
@@ -300,8 +297,8 @@ static void gassist_manifest(const tenon_plugin *plugin, const char *program, st
 	tn_put_known(&w, "description", plugin->description);
 	tn_put_known(&w, "author", plugin->author);
 	mor_w_pair(&w, "protocol_version", "2.0");
-	mor_w_pair(&w, "executable", executable.data);
-	mor_w_pair_bool(&w, "persistent", false);
+	mor_w_pair(&w, "executable", program);
+	mor_w_pair_bool(&w, "persistent", true);
 	mor_w_key(&w, "functions");
 	mor_w_array(&w);
 	for (const tenon_command *command = plugin->commands; command && command->name; command++)

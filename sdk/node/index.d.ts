@@ -207,7 +207,7 @@ export interface PluginOptions {
   capabilities?: Record<string, Json>;
   /** sunscreen, for --manifest: what the plugin may do. */
   permissions?: { workspace_write?: boolean; network?: boolean; declared_paths?: string[] };
-  /** gassist, for --manifest: whether the engine keeps the process running. */
+  /** gassist, for --manifest: whether the engine keeps the process running; without it, true. */
   persistent?: boolean;
 }
 

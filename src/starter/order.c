@@ -48,8 +48,8 @@ static int check_name(const struct mor_starter_order *order, mortise_error *err)
 	for (const char *c = order->name; *c; c++)
 		if (!is_allowed(*c, c == order->name, dialect))
 			return mor_fail(err, MORTISE_EINVAL,
-					"NAME \"%s\": a %s plugin's name begins with a letter%s and has "
-					"letters, digits and any of \"%s\"",
+					"NAME \"%s\": a %s plugin's name begins with a letter%s; then only "
+					"letters, digits and these: %s",
 					mor_excerpt(mor_slice_of(order->name), shown, sizeof(shown)),
 					dialect->name, dialect->letter_first ? "" : " or digit",
 					dialect->extra);

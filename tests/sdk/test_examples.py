@@ -118,6 +118,10 @@ class Examples(unittest.TestCase):
     def gassist(self, command, says):
         words, wanted = says
         self.assertIn(wanted, self.mortise("run", "-d", "gassist", *words, "--", *command))
+        self.manifest(command, "gassist", "manifest.json")
+        made = json.loads((self.where / "manifest.json").read_text())
+        program = pathlib.Path(command[-1]).name
+        self.assertEqual((made["executable"], made["persistent"]), (program, True))
 
     def yams(self, command, says):
         content, extension, wanted = says

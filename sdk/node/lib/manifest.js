@@ -22,14 +22,14 @@ const file = () => path.basename(process.argv[1] ?? "plugin.mjs");
 const entry = () => `./${file()}`;
 
 function gassist(plugin) {
-  const { name, version, description, persistent = false } = plugin.options;
+  const { name, version, description, persistent = true } = plugin.options;
   const functions = [...plugin.commands.values()].map((command) => ({
     name: command.name,
     description: command.description || command.name,
     ...command.fields.schema(),
   }));
   const about = { manifestVersion: 1, name, version, description, protocol_version: "2.0" };
-  return json({ ...about, executable: entry(), persistent, functions });
+  return json({ ...about, executable: file(), persistent, functions });
 }
 
 function yams(plugin) {

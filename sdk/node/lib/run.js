@@ -9,7 +9,7 @@ import { framings } from "./frames.js";
 import { hint, manifest } from "./manifest.js";
 import { Session } from "./session.js";
 import { Input, Output } from "./streams.js";
-import { claim } from "./wire.js";
+import { claim, claimed } from "./wire.js";
 
 const PROBE = 1000; // ms between looks whether the host still reads, after it has closed our input
 
@@ -143,15 +143,18 @@ class Server {
   }
 }
 
+/** To stdout as it was given: in a file that others write too, a descriptor of our own has another position. */
+function printManifest(plugin) {
+  const fd = claimed()?.output.fd ?? 1;
+  const bytes = Buffer.from(manifest(plugin, process.argv[3] ?? meant(plugin)[0]));
+  for (let from = 0; from < bytes.length;) from += fs.writeSync(fd, bytes, from);
+  claim(); // what the module has printed goes to stderr
+  process.exit(0);
+}
+
 export function serve(plugin) {
+  if (process.argv.indexOf("--manifest") === 2) printManifest(plugin);
   const wire = claim();
-  const at = process.argv.indexOf("--manifest");
-  if (at === 2) {
-    const text = manifest(plugin, process.argv[3] ?? meant(plugin)[0]);
-    for (let from = 0, bytes = Buffer.from(text); from < bytes.length;)
-      from += fs.writeSync(wire.output.fd, bytes, from);
-    process.exit(0);
-  }
   if (wire.input.kind === "terminal") process.stderr.write(hint(plugin, candidates(plugin)[0]));
   new Server(plugin, wire);
 }

@@ -64,6 +64,9 @@ function stderrAtOne() {
 
 let wire;
 
+/** What claim() has returned, if it was called. */
+export const claimed = () => wire;
+
 /**
  * Takes stdin and stdout away from everybody else; once per process.
  * @returns {{input: object, output: object}} descriptors: { fd, kind, position }

@@ -24,6 +24,9 @@ FILES = {
     "plain": "mortise.toml",
 }
 
+# sunscreen: of a plugin that says nothing of its own. Without the right to write, its files would be refused.
+PERMISSIONS: Dict[str, Any] = {"workspace_write": True, "network": False, "declared_paths": []}
+
 
 def manifest(plugin: Plugin, dialect: Optional[str] = None, program: str = "") -> str:
     """The text of the manifest. `program` is the plugin's file, by default the one that runs."""
@@ -95,9 +98,10 @@ def _sunscreen(plugin: Plugin, name: str, path: str) -> str:
     known = {"name": plugin.name, "version": plugin.version, "description": plugin.description}
     lines += ["%s = %s" % (key, _text(value)) for key, value in known.items() if value]
     lines += ["entry = %s" % _text("./" + os.path.basename(path))]
-    if plugin.permissions:
-        lines += ["", "[permissions]"]
-        lines += ["%s = %s" % (key, json.dumps(value)) for key, value in plugin.permissions.items()]
+    lines += ["", "[permissions]"]
+    lines += [
+        "%s = %s" % (key, json.dumps(value)) for key, value in {**PERMISSIONS, **plugin.permissions}.items()
+    ]
     for kind, commands in tables.items():
         lines += ["", "[commands.%s]" % kind]
         lines += ["%s = %s" % (_text(command), _text(text)) for command, text in commands.items()]

@@ -53,7 +53,8 @@ class Plugin:
     strict: Refuses parameters that no function declares; else they are dropped.
     interfaces: yams: interfaces beside content_extractor_v1.
     capabilities: yams: more of them, as the handshake has them.
-    permissions: sunscreen: what the manifest asks for, like {"workspace_write": True}.
+    permissions: sunscreen: what the manifest asks for, like {"network": True}. Without a word of yours, only to
+        write in the workspace.
     """
 
     def __init__(

@@ -146,6 +146,17 @@ class Wire(unittest.TestCase):
         self.assertIn(b'dialect = "plain"', done.stdout)
         self.assertNotIn(b"noise", done.stdout)
 
+    def test_manifest_in_a_file_that_others_write_too(self):
+        with tempfile.TemporaryFile() as file:
+            file.write(b"# before\n")
+            file.flush()
+            subprocess.run([*PUPPET, "--manifest", "plain"], stdout=file, timeout=LIMIT, check=True)
+            file.write(b"# after\n")
+            file.seek(0)
+            text = file.read()
+        self.assertTrue(text.startswith(b"# before\n[plugin]\n"), text)
+        self.assertTrue(text.endswith(b"]\n# after\n"), text)
+
     def test_who_does_not_run_prints_as_ever(self):
         text = f'import {{ Plugin }} from "{HERE.parents[2]}/sdk/node/index.js"; console.log("to stdout")'
         done = subprocess.run(

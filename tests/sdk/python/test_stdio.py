@@ -39,7 +39,7 @@ NOISY = """
 ALL = """
     from tenon import Plugin
 
-    plugin = Plugin("all", "1.0.0", "Of everything", permissions={"workspace_write": True})
+    plugin = Plugin("all", "1.0.0", "Of everything", permissions={"network": True})
 
     @plugin.command
     def greet(name: str = "you") -> str:
@@ -158,7 +158,9 @@ class Manifests(Case):
         gassist = json.loads(self.made("gassist"))
         self.assertEqual(gassist["functions"][0]["properties"]["name"], {"type": "string", "default": "you"})
         sunscreen = tomllib.loads(self.made("sunscreen"))
-        self.assertEqual(sunscreen["permissions"], {"workspace_write": True})
+        self.assertEqual(
+            sunscreen["permissions"], {"workspace_write": True, "network": True, "declared_paths": []}
+        )
         self.assertEqual(sunscreen["commands"]["hook"], {"after_build": "Looks at the build."})
         own = json.loads(self.made("sunscreen-json"))
         self.assertEqual(own["commands"], [{"name": "greet", "kind": "app", "summary": "Greets. Always."}])
