@@ -46,8 +46,8 @@ SCRIPTS = {
 }
 # Others that cannot be right then.
 TOGETHER = {
-    "wire.method": {"params.valid", "greet.first"},
-    "params.type": {"params.valid"},
+    "wire.method": {"params.valid", "greet.first", "greet.init"},
+    "params.type": {"params.valid", "stop.bye"},
     "stop.polite": {"stop.bye"},
     "good.exit": {"bear.split", "bear.noise", "bear.stray", "bear.note", "bear.stderr", "bear.slow"},
     "greet.first": {"greet.init"},

@@ -67,13 +67,14 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mortise-e2e-"))
         self.addCleanup(shutil.rmtree, self.dir)
-        (self.dir / "runtime").mkdir(mode=0o700)
+        runtime = tempfile.mkdtemp(prefix="mortise-run-")
+        self.addCleanup(shutil.rmtree, runtime)
         # Nobody's own settings, and nothing of this terminal's.
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "MORTISE_TRACE")}
         self.env.update(
             XDG_CONFIG_HOME=str(self.dir / "config"),
             XDG_STATE_HOME=str(self.dir / "state"),
-            XDG_RUNTIME_DIR=str(self.dir / "runtime"),
+            XDG_RUNTIME_DIR=runtime,
             TERM="xterm",
             PYTHONDONTWRITEBYTECODE="1",
         )

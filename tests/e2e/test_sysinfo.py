@@ -61,7 +61,9 @@ class Sysinfo(unittest.TestCase):
     def test_wrong_arguments(self):
         for argument, text in [("every=0", "every: from 0.05"), ("seconds=-1", "seconds: more than 0")]:
             self.assertIn(text, self.mortise("run", SYSINFO, "watch", argument, status=1))
-        text = self.mortise("call", SYSINFO, "now", "what=disk", status=1)
+        text = self.mortise("call", SYSINFO, "now", "what=disk", status=4)  # by its manifest
+        self.assertIn('argument "what" must be one of', text)
+        text = self.mortise("call", SYSINFO, "now", "what=disk", "--unchecked", status=1)
         self.assertIn('what: one of all, cpu, memory, load, temperature is expected, not "disk"', text)
 
     def test_conversation(self):
