@@ -75,7 +75,7 @@ class Sysinfo(unittest.TestCase):
     def test_manifest(self):
         manifest = json.loads((SYSINFO / "manifest.json").read_text())
         self.assertEqual([function["name"] for function in manifest["functions"]], ["now", "watch", "explore"])
-        self.assertEqual(manifest["executable"], "./sysinfo")
+        self.assertEqual(manifest["executable"], "sysinfo")
 
 
 if __name__ == "__main__":
