@@ -160,6 +160,22 @@ int mor_buf_json_string(struct mor_buf *buf, struct mor_slice text)
 	return mor_buf_byte(buf, '"');
 }
 
+int mor_buf_shell_word(struct mor_buf *buf, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+
+	if (*word && !word[strspn(word, plain)])
+		return mor_buf_text(buf, word);
+	mor_buf_byte(buf, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			mor_buf_text(buf, "'\\''");
+		else
+			mor_buf_byte(buf, *word);
+	}
+	return mor_buf_byte(buf, '\'');
+}
+
 void mor_buf_consume(struct mor_buf *buf, size_t count)
 {
 	if (count >= buf->len) {

@@ -44,6 +44,8 @@ int mor_buf_vprintf(struct mor_buf *buf, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 /* `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 int mor_buf_json_string(struct mor_buf *buf, struct mor_slice text);
+/* `word` as one word of a shell's command line, in quotes where it needs them. */
+int mor_buf_shell_word(struct mor_buf *buf, const char *word);
 /* Drops `count` bytes from the front. */
 void mor_buf_consume(struct mor_buf *buf, size_t count);
 /* The content as a NUL-terminated text that the caller frees; NULL if the buffer has failed. */

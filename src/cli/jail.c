@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,7 @@ struct jail_call {
 	int record_fd;               /* -1: none */
 	struct mor_learner *learner; /* NULL: nothing is learnt */
 	struct mor_buf end;          /* the last record */
+	struct mor_buf records;      /* those that wait for the reader of record_fd */
 };
 
 /* The first signal asks the program to end, the second kills it. */
@@ -195,6 +197,38 @@ static enum mortise_jail_order on_wakeup(void *arg)
 	}
 }
 
+/* ---- records ---- */
+
+/* After a signal nobody waits longer than this for a reader. */
+enum { READER_MS = 1000 };
+
+static bool is_ready(int fd, bool wait)
+{
+	struct pollfd out = { .fd = fd, .events = POLLOUT };
+
+	if (!wait)
+		return poll(&out, 1, 0) > 0;
+	return mor_signals_poll(&out, -1) > 0 || poll(&out, 1, READER_MS) > 0;
+}
+
+/* In pieces that a pipe that is ready takes without waiting. Whoever does not read must not hold up the
+ * program's limits or our signals: so while it runs, what is not taken stays. */
+static void put_records(struct jail_call *call, bool wait)
+{
+	size_t at = 0, len = mor_buf_failed(&call->records) ? 0 : call->records.len;
+
+	while (call->record_fd >= 0 && at < len && is_ready(call->record_fd, wait)) {
+		size_t piece = len - at < PIPE_BUF ? len - at : PIPE_BUF;
+		ssize_t n = mor_fd_write_nosignal(call->record_fd, call->records.data + at, piece);
+
+		if (n > 0)
+			at += (size_t)n;
+		else if (n != -EINTR && n != -EAGAIN)
+			call->record_fd = -1;
+	}
+	mor_buf_consume(&call->records, at);
+}
+
 /* The last one is kept for --json. Whoever asked for the records and does not read them any more has lost
  * them: that is no reason to stop. */
 static void on_record(mortise_json record, void *arg)
@@ -206,9 +240,10 @@ static void on_record(mortise_json record, void *arg)
 	mor_buf_reset(&call->end, SIZE_MAX);
 	mor_buf_append(&call->end, record.text, record.len);
 	mor_buf_byte(&call->end, '\n');
-	if (call->record_fd >= 0 && !mor_buf_failed(&call->end) &&
-	    mor_fd_write_all(call->record_fd, call->end.data, call->end.len) < 0)
-		call->record_fd = -1;
+	if (call->record_fd < 0 || mor_buf_failed(&call->end))
+		return;
+	mor_buf_slice(&call->records, mor_buf_view(&call->end));
+	put_records(call, false);
 }
 
 /* Without --spawn the directories of other programs do not exist at t1, and a shell says only "not found". */
@@ -351,6 +386,7 @@ static int jail_program(struct jail_call *call, const char *name, struct pairs *
 	mor_workspace_undoing_tell(&undoing);
 	r = tell_learnt(call, result, r);
 	print_record(call, result);
+	put_records(call, true);
 	return r;
 }
 
@@ -377,6 +413,7 @@ static int jail_run(struct mor_cli *cli)
 	exit_code = jail_program(&call, mor_base_name(cli->words.tail[0]), &pairs, &result);
 	mor_learn_fini(&learner.learn);
 	mor_buf_fini(&call.end);
+	mor_buf_fini(&call.records);
 	return exit_code;
 }
 

@@ -144,22 +144,10 @@ void mor_learner_take(struct mor_learner *learner, mortise_json record)
 
 /* ---- as options ---- */
 
-/* One word for a shell. */
 static void add_word(struct mor_buf *out, const char *before, const char *word)
 {
-	bool plain = *word != '\0';
-
-	for (const char *c = word; *c; c++)
-		plain = plain && (isalnum((unsigned char)*c) || strchr("/._-+=:,@%~", *c));
 	mor_buf_text(out, before);
-	if (plain) {
-		mor_buf_text(out, word);
-		return;
-	}
-	mor_buf_byte(out, '\'');
-	for (const char *c = word; *c; c++)
-		*c == '\'' ? mor_buf_text(out, "'\\''") : mor_buf_byte(out, *c);
-	mor_buf_byte(out, '\'');
+	mor_buf_shell_word(out, word);
 }
 
 static void add_words(struct mor_buf *out, const char *before, const struct mor_text_list *list)

@@ -29,21 +29,6 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-/* A word that a shell takes as it is, as far as possible without quotes. */
-static void add_word(struct mor_buf *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:@%=";
-
-	if (strspn(word, plain) == strlen(word)) {
-		mor_buf_text(out, word);
-		return;
-	}
-	mor_buf_byte(out, '\'');
-	for (; *word; word++)
-		mor_buf_text(out, *word == '\'' ? "'\\''" : (char[]){ *word, '\0' });
-	mor_buf_byte(out, '\'');
-}
-
 /* Takes the first line off, without its newline. false: there is none. */
 static bool next_line(struct mor_slice *text, struct mor_slice *ret)
 {
@@ -102,7 +87,7 @@ static int show_made(struct mor_cli *cli, const struct mor_starter_order *order,
 	MOR_CLEAN(mor_buf) struct mor_buf steps = MOR_BUF_INIT;
 
 	mor_buf_text(&steps, "cd ");
-	add_word(&steps, order->path);
+	mor_buf_shell_word(&steps, order->path);
 	mor_buf_byte(&steps, '\n');
 	mor_buf_slice(&steps, mor_buf_view(&made->steps));
 	if (mor_buf_failed(&steps))

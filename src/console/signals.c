@@ -126,6 +126,24 @@ bool mor_signals_take_interrupt(void)
 	return !serious;
 }
 
+/* The three signals are let in only while we wait: one that comes between the look at their count and the wait
+ * is not lost. */
+int mor_signals_poll(struct pollfd *fd, int timeout_ms)
+{
+	struct timespec limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+	sigset_t ends, before;
+	int n;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	n = mor_signals_count() ? -1 : ppoll(fd, 1, timeout_ms < 0 ? NULL : &limit, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return n;
+}
+
 int mor_signals_exit_code(void)
 {
 	return 128 + first;

@@ -3,6 +3,7 @@
 #ifndef MOR_CONSOLE_SIGNALS_H
 #define MOR_CONSOLE_SIGNALS_H
 
+#include <poll.h>
 #include <stdbool.h>
 
 #include <mortise/mortise.h>
@@ -12,6 +13,9 @@ void mor_signals_init(void);
 /* The host to wake; NULL: none. */
 void mor_signals_host(mortise_host *host);
 int mor_signals_count(void);
+/* poll() of one descriptor that a signal ends, also one that came just before: then it returns -1 at once.
+ * Below 0: no limit of time. */
+int mor_signals_poll(struct pollfd *fd, int timeout_ms);
 int mor_signals_exit_code(void); /* 128 + the first one */
 /* While this is on, SIGHUP does not end the program. It means that a file should be read again. A SIGHUP
  * that came before still counts. */

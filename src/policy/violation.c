@@ -135,39 +135,56 @@ static const char *deed(const struct mor_violation *v)
 	return NULL;
 }
 
-/* A program chooses its paths: they must not contain control sequences for a terminal. */
-static const char *shown_path(const struct mor_violation *v, char *out, size_t size)
+/* A program chooses its paths: they must not contain control sequences for a terminal, look like words of ours
+ * ("x; to allow it, add --network"), or be more than a word for the shell that the advice is typed into. */
+static void add_path(struct mor_buf *out, const char *path, bool quoted)
 {
-	return mor_printable(mor_slice_of(v->path), out, size);
+	char shown[600];
+
+	if (quoted)
+		mor_buf_text(out, mor_excerpt(mor_slice_of(path), shown, sizeof(shown)));
+	else
+		mor_buf_shell_word(out, mor_printable(mor_slice_of(path), shown, sizeof(shown)));
 }
 
 /* A path that only a look-up of names uses is not what the plugin really wanted. */
 void mor_violation_deed(const struct mor_violation *v, struct mor_buf *out)
 {
-	char path[600];
 	const char *did = deed(v);
+	bool look_up = *v->path && strcmp(v->rule, MOR_RULE_NETWORK) == 0;
 
-	shown_path(v, path, sizeof(path));
-	if (*path && strcmp(v->rule, MOR_RULE_NETWORK) == 0)
-		mor_buf_printf(out, "look up a name on the network (by %s)", path);
+	if (look_up)
+		mor_buf_text(out, "look up a name on the network (by");
 	else if (did)
-		mor_buf_printf(out, "%s%s%s", did, *path ? " " : "", path);
+		mor_buf_text(out, did);
 	else
-		mor_buf_printf(out, "call %s()%s%s", v->syscall, *path ? " " : "", path);
+		mor_buf_printf(out, "call %s()", v->syscall);
+	if (!*v->path)
+		return;
+	mor_buf_byte(out, ' ');
+	if (*v->path == '/')
+		add_path(out, v->path, false);
+	else /* not a file: "process 7", an address */
+		mor_buf_text(out, v->path);
+	if (look_up)
+		mor_buf_byte(out, ')');
 }
 
 /* The sentence goes into a mortise_error, so a long path is in it only once. */
 void mor_violation_cure(const struct mor_violation *v, struct mor_buf *out)
 {
 	const char *cure = find_words(v->source, v->rule).cure, *place = cure ? strstr(cure, "%s") : NULL;
-	char path[600];
+	char shown[600];
+	bool is_long;
 
-	shown_path(v, path, sizeof(path));
-	if (place)
-		mor_buf_printf(out, "%.*s%s%s", (int)(place - cure), cure,
-			       strlen(path) > LONG_PATH ? "PATH" : path, place + 2);
-	else if (cure)
-		mor_buf_text(out, cure);
+	if (!place) {
+		mor_buf_text(out, cure ? cure : "");
+		return;
+	}
+	is_long = strlen(mor_printable(mor_slice_of(v->path), shown, sizeof(shown))) > LONG_PATH;
+	mor_buf_append(out, cure, (size_t)(place - cure));
+	add_path(out, is_long ? "PATH" : v->path, place[2] == '"');
+	mor_buf_text(out, place + 2);
 }
 
 int mor_violation_text(const struct mor_violation *v, struct mor_buf *out)

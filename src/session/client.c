@@ -363,7 +363,7 @@ static void print_note(struct mor_console *console, const struct mor_value *note
 	const char *text = mor_json_text(mor_json_get(note, "text"), NULL);
 	const char *method = mor_json_text(mor_json_get(note, "method"), NULL);
 	mortise_json said = take_raw(note, "params", &params);
-	char when[16] = "", shown[2000];
+	char when[16] = "", named[200], shown[2000];
 	struct tm local;
 
 	if (localtime_r(&seconds, &local))
@@ -371,7 +371,8 @@ static void print_note(struct mor_console *console, const struct mor_value *note
 	mor_printable(text ? mor_slice_of(text) : (struct mor_slice){ said.text, said.len }, shown,
 		      sizeof(shown));
 	mor_outf(console, "%s %s%s%s %s\n", when, mor_json_text(mor_json_get(note, "kind"), ""),
-		 method ? " " : "", method ? method : "", shown);
+		 method ? " " : "", mor_printable(mor_slice_of(method ? method : ""), named, sizeof(named)),
+		 shown);
 }
 
 /* 1: that was the end. */

@@ -3,7 +3,6 @@
  * the connection. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -119,23 +118,11 @@ bool mor_session_wire_flush(struct mor_session_wire *wire)
 
 /* ---- a command waits ---- */
 
-/* The three signals that end a command are let in only while we wait: one that comes between the look at their
- * count and the wait is not lost. */
-static int wait_ready(struct mor_session_wire *wire, int timeout_ms)
+static void wait_ready(struct mor_session_wire *wire, int timeout_ms)
 {
-	struct timespec limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
 	struct pollfd fd = { .fd = wire->fd, .events = (short)(POLLIN | (wire->out.len ? POLLOUT : 0)) };
-	sigset_t ends, before;
-	int n;
 
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ends, &before);
-	n = mor_signals_count() ? -1 : ppoll(&fd, 1, timeout_ms < 0 ? NULL : &limit, &before);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return n;
+	mor_signals_poll(&fd, timeout_ms);
 }
 
 int mor_session_wire_wait(struct mor_session_wire *wire, int timeout_ms, struct mor_slice *ret)

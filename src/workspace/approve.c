@@ -16,25 +16,6 @@
 #include "runner/network.h"
 #include "workspace/workspace.h"
 
-/* Quoted, so that a shell reads the same words. */
-static void append_quoted(struct mor_buf *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
-
-	if (*word && !word[strspn(word, plain)]) {
-		mor_buf_text(out, word);
-		return;
-	}
-	mor_buf_byte(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			mor_buf_text(out, "'\\''");
-		else
-			mor_buf_byte(out, *word);
-	}
-	mor_buf_byte(out, '\'');
-}
-
 static int refuse_network(struct mor_workspace_run *run, const struct mor_manifest *m, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf command = MOR_BUF_INIT;
@@ -43,7 +24,7 @@ static int refuse_network(struct mor_workspace_run *run, const struct mor_manife
 	mor_buf_text(&command, "mortise run --yes");
 	for (const char *const *word = run->args->line; *word; word++) {
 		mor_buf_byte(&command, ' ');
-		append_quoted(&command, *word);
+		mor_buf_shell_word(&command, *word);
 	}
 	return mor_fail(err, MORTISE_EINPUT,
 			"%s %s asks for the network, but nobody has granted it: to grant it, type: %s", m->name,

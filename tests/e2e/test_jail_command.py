@@ -383,6 +383,46 @@ class Jail(Case):
         os.close(theirs)
         self.assertEqual((done.code, done.out), (0, "fine\n"), done.err)
 
+    def flood_records(self, level, *options):
+        """More records than a pipe holds, and nobody has read one. The process, and the pipe's end."""
+        code = (
+            "import os, signal\n"
+            "for n in range(300):\n"
+            "    try: os.mkdir(f'/usr/lib/{n:0200}')\n"
+            "    except OSError: pass\n"
+            "print('done', flush=True)\n"
+            "signal.pause()\n"
+        )
+        ours, theirs = os.pipe()
+        process = subprocess.Popen(
+            [MORTISE, "jail", "--level", level, "--record-fd", str(theirs), *options, "--", PYTHON, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs],
+            env=self.env,
+        )
+        os.close(theirs)
+        self.assertEqual(process.stdout.readline(), b"done\n")
+        return process, open(ours)
+
+    @at_each_level
+    def test_a_full_pipe_holds_up_no_limit(self, level):
+        process, records = self.flood_records(level, "--limit", "wall=1s")
+        with records:
+            self.assertIn(b"denied: ", process.stderr.readline())  # it has ended
+            last = json.loads(records.readlines()[-1])
+        process.communicate()
+        self.assertEqual((last["event"], last["denied"]["total"]), ("jail_end", 300))
+        self.assertEqual((last["exit_code"], process.returncode), (124, 124))
+
+    @at_each_level
+    def test_a_full_pipe_holds_up_no_signal(self, level):
+        process, records = self.flood_records(level)
+        with records:
+            process.terminate()
+            process.communicate()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
     @at_each_level
     def test_workspace(self, level):
         self.assertEqual(

@@ -71,6 +71,13 @@ class Kept(Session):
         self.assertIn(("stderr", "on stderr"), [(n["kind"], n.get("text")) for n in notes])
         self.assertRegex(self.ok("session", "notes", "t").out, r"\d\d:\d\d:\d\d note told \{\"total\":0\}\n")
 
+    def test_a_method_is_only_text(self):
+        """The plugin chooses it: no control sequence of it reaches the terminal, and no line of its own."""
+        self.start()
+        self.call("ask", "method=\x1b[31mred\nline")
+        told = self.ok("session", "notes", "t").out
+        self.assertRegex(told, r"(?m)^\d\d:\d\d:\d\d request \\x1b\[31mred\\x0aline \{\}$")
+
     def test_notes_as_they_come(self):
         self.start()
         process = self.follow()

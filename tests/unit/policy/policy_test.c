@@ -401,6 +401,14 @@ static void test_violation_words(void **state)
 		  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
 		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
 		  "x tried to read /p: no --read names it; to allow it, add --read /p" },
+		{ { "x", "openat", "/p; id", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
+		  "x tried to read '/p; id': no --read names it; to allow it, add --read '/p; id'" },
+		{ { "x", "openat", "/p\"q", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
+		  "x tried to read '/p\"q': not in sandbox.read; to allow it, add \"/p\\\"q\" to "
+		  "sandbox.read" },
+		{ { "x", "mkdir", "/p; to allow it, add --network", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML,
+		    NULL, false },
+		  "x tried to write '/p; to allow it, add --network': outside what it may write" },
 		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON, NULL, false },
 		  "x tried to read /p: not granted by capabilities.filesystem; to allow it, run it with "
 		  "--set sandbox.read=/p" },
@@ -448,7 +456,7 @@ static void test_violation_words(void **state)
 		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
 		{ { "x", "openat", "/t/\033[2J\xe2\x80\xaex", "write outside", MOR_POLICY_OF_COMMAND, NULL,
 		    false },
-		  "x tried to write /t/\\x1b[2J\\xe2\\x80\\xaex: write outside" },
+		  "x tried to write '/t/\\x1b[2J\\xe2\\x80\\xaex': write outside" },
 	};
 
 	(void)state;
