@@ -257,11 +257,11 @@ static void print_row(struct mor_console *console, const struct mor_value *info)
 	const char *why = mor_json_text(mor_json_get(info, "why"), NULL);
 	int64_t idle = mor_json_int(mor_json_get(info, "idle_ms"), 0);
 	int64_t rest = idle - mor_json_int(mor_json_get(info, "unused_ms"), 0);
-	char ends[32], shown[300];
+	char ends[32], shown[300], plugin[100];
 
+	mor_printable(mor_json_string(mor_json_get(info, "plugin")), plugin, sizeof(plugin));
 	mor_outf(console, "%-16s %-20s %-10s %-8s %6lld calls, ",
-		 mor_json_text(mor_json_get(info, "name"), "?"),
-		 mor_json_text(mor_json_get(info, "plugin"), "?"),
+		 mor_json_text(mor_json_get(info, "name"), "?"), plugin,
 		 mor_json_text(mor_json_get(info, "dialect"), "?"),
 		 mor_json_text(mor_json_get(info, "state"), "?"),
 		 (long long)mor_json_int(mor_json_get(info, "calls"), 0));

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "runner/answer.h"
@@ -36,10 +37,11 @@ static void report_start(struct mor_console *console, const struct mor_session_s
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 	const char *plugin = mor_json_text(mor_json_get(word, "plugin"), "");
+	char shown[100];
 
 	if (!console->json) {
-		mor_outf(console, "session %s: %s runs; mortise call @%s METHOD …\n", start->name, plugin,
-			 start->name);
+		mor_outf(console, "session %s: %s runs; mortise call @%s METHOD …\n", start->name,
+			 mor_printable(mor_slice_of(plugin), shown, sizeof(shown)), start->name);
 		return;
 	}
 	mor_w_object(&w);
