@@ -394,74 +394,72 @@ struct worded {
 };
 
 /* In words, and each permission by the name that its giver wrote. */
+static const struct worded violations_in_words[] = {
+	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
+	  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
+	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to read /p: no --read names it; to allow it, add --read /p" },
+	{ { "x", "openat", "/p; id", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to read '/p; id': no --read names it; to allow it, add --read '/p; id'" },
+	{ { "x", "openat", "/p\"q", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
+	  "x tried to read '/p\"q': not in sandbox.read; to allow it, add \"/p\\\"q\" to "
+	  "sandbox.read" },
+	{ { "x", "mkdir", "/p; to allow it, add --network", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL,
+	    false },
+	  "x tried to write '/p; to allow it, add --network': outside what it may write" },
+	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON, NULL, false },
+	  "x tried to read /p: not granted by capabilities.filesystem; to allow it, run it with "
+	  "--set sandbox.read=/p" },
+	{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
+	  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = "
+	  "true under [permissions] in its plugin.toml" },
+	{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to write /w/p: the workspace may only be read; to allow it, add --write" },
+	{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to write /p: outside what it may write; to allow it, name the directory with "
+	  "--workspace and add --write" },
+	{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
+	  "x tried to write /p: outside what it may write" },
+	{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
+	  "x tried to use the network: network is not granted; to allow it, set network = true under "
+	  "[permissions] in its plugin.toml, and agree when mortise run asks" },
+	{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_POLICY_OF_SETTINGS, NULL, false },
+	  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not "
+	  "granted; to allow it, set sandbox.network = true" },
+	{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_POLICY_OF_SUNSCREEN_JSON, NULL,
+	    false },
+	  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network "
+	  "is not granted; to allow it, set it to true in its sunscreen-plugin.json, and agree when "
+	  "mortise run asks" },
+	{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to use the network: it has no network; to allow it, add --network" },
+	{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_POLICY_OF_COMMAND, NULL,
+	    false },
+	  "x tried to connect to /run/docker.sock: no sockets of other programs" },
+	{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
+	  "x tried to run /bin/sh: plugins with a plugin.toml may not start programs" },
+	{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to start a process: it may not start programs; to allow it, add --spawn" },
+	{ { "x", "kill", "process 7", "signals only to itself", MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to signal process 7: signals only to itself" },
+	{ { "x", "capset", "", "it stays who it is", MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to change its privileges: it stays who it is" },
+	{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to use the kernel's keyring: the keyring is out of bounds" },
+	{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to make a system call of another architecture: only the machine's own" },
+	{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_POLICY_OF_COMMAND, NULL,
+	    false },
+	  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
+	{ { "x", "openat", "/t/\033[2J\xe2\x80\xaex", "write outside", MOR_POLICY_OF_COMMAND, NULL, false },
+	  "x tried to write '/t/\\x1b[2J\\xe2\\x80\\xaex': write outside" },
+};
+
 static void test_violation_words(void **state)
 {
-	static const struct worded cases[] = {
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
-		  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to read /p: no --read names it; to allow it, add --read /p" },
-		{ { "x", "openat", "/p; id", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to read '/p; id': no --read names it; to allow it, add --read '/p; id'" },
-		{ { "x", "openat", "/p\"q", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
-		  "x tried to read '/p\"q': not in sandbox.read; to allow it, add \"/p\\\"q\" to "
-		  "sandbox.read" },
-		{ { "x", "mkdir", "/p; to allow it, add --network", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML,
-		    NULL, false },
-		  "x tried to write '/p; to allow it, add --network': outside what it may write" },
-		{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON, NULL, false },
-		  "x tried to read /p: not granted by capabilities.filesystem; to allow it, run it with "
-		  "--set sandbox.read=/p" },
-		{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
-		  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = "
-		  "true under [permissions] in its plugin.toml" },
-		{ { "x", "mkdir", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to write /w/p: the workspace may only be read; to allow it, add --write" },
-		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to write /p: outside what it may write; to allow it, name the directory with "
-		  "--workspace and add --write" },
-		{ { "x", "openat", "/p", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
-		  "x tried to write /p: outside what it may write" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
-		  "x tried to use the network: network is not granted; to allow it, set network = true under "
-		  "[permissions] in its plugin.toml, and agree when mortise run asks" },
-		{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_POLICY_OF_SETTINGS, NULL, false },
-		  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not "
-		  "granted; to allow it, set sandbox.network = true" },
-		{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_POLICY_OF_SUNSCREEN_JSON,
-		    NULL, false },
-		  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network "
-		  "is not granted; to allow it, set it to true in its sunscreen-plugin.json, and agree when "
-		  "mortise run asks" },
-		{ { "x", "socket", "", MOR_RULE_NETWORK, MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to use the network: it has no network; to allow it, add --network" },
-		{ { "x", "connect", "/run/docker.sock", "no sockets of other programs", MOR_POLICY_OF_COMMAND,
-		    NULL, false },
-		  "x tried to connect to /run/docker.sock: no sockets of other programs" },
-		{ { "x", "execve", "/bin/sh", MOR_RULE_SPAWN, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
-		  "x tried to run /bin/sh: plugins with a plugin.toml may not start programs" },
-		{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to start a process: it may not start programs; to allow it, add --spawn" },
-		{ { "x", "kill", "process 7", "signals only to itself", MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to signal process 7: signals only to itself" },
-		{ { "x", "capset", "", "it stays who it is", MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to change its privileges: it stays who it is" },
-		{ { "x", "keyctl", "", "the keyring is out of bounds", MOR_POLICY_OF_COMMAND, NULL, false },
-		  "x tried to use the kernel's keyring: the keyring is out of bounds" },
-		{ { "x", MOR_SYSCALL_FOREIGN, "", "only the machine's own", MOR_POLICY_OF_COMMAND, NULL,
-		    false },
-		  "x tried to make a system call of another architecture: only the machine's own" },
-		{ { "x", "reboot", "", "the kernel's own affairs are out of bounds", MOR_POLICY_OF_COMMAND,
-		    NULL, false },
-		  "x tried to call reboot(): the kernel's own affairs are out of bounds" },
-		{ { "x", "openat", "/t/\033[2J\xe2\x80\xaex", "write outside", MOR_POLICY_OF_COMMAND, NULL,
-		    false },
-		  "x tried to write '/t/\\x1b[2J\\xe2\\x80\\xaex': write outside" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		expect_violation(&cases[i].what, cases[i].text);
+	for (size_t i = 0; i < sizeof(violations_in_words) / sizeof(*violations_in_words); i++)
+		expect_violation(&violations_in_words[i].what, violations_in_words[i].text);
 }
 
 /* What is to be typed comes whole, or not at all: the sentence must fit into a mortise_error. */
