@@ -9,8 +9,9 @@
 
 /* ---- verdicts ---- */
 
-static void conclude(struct mor_check_case *at, enum mor_check_verdict verdict, const char *format,
-		     va_list args)
+__attribute__((format(printf, 3, 0))) static void conclude(struct mor_check_case *at,
+							   enum mor_check_verdict verdict, const char *format,
+							   va_list args)
 {
 	if (!mor_check_goes_on(at))
 		return;

@@ -92,11 +92,8 @@ static const char *answer_to(const struct player *p, const char *method)
 }
 
 /* What a tolerant host must bear; the answer itself still comes. */
-static void misbehave(struct player *p, const struct mor_value *id)
+static void misbehave(struct player *p)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-
-	(void)id;
 	if (strcmp(p->scene, "noise") == 0)
 		mor_fd_write_all(STDOUT_FILENO, "loading the model\n", 18);
 	else if (strcmp(p->scene, "stray") == 0)
@@ -118,7 +115,7 @@ static void answer(struct player *p, const struct mor_value *message)
 
 	if (!id)
 		return;
-	misbehave(p, id);
+	misbehave(p);
 	if (strcmp(p->scene, "crash") == 0 && (!row || row->role == MOR_ROLE_CALL))
 		_exit(3);
 	mor_w_object(&w);

@@ -94,8 +94,10 @@ static void unescape(struct mor_slice text, struct mor_buf *out)
 		i++;
 		name = strchr(names, text.ptr[i]);
 		if (text.ptr[i] == 'x' && i + 2 < text.len) {
-			mor_buf_byte(out, (char)(mor_hex_value(text.ptr[i + 1]) << 4 |
-						 mor_hex_value(text.ptr[i + 2])));
+			/* our own tables: both are digits */
+			unsigned high = (unsigned)mor_hex_value(text.ptr[i + 1]);
+
+			mor_buf_byte(out, (char)(high << 4 | (unsigned)mor_hex_value(text.ptr[i + 2])));
 			i += 2;
 		} else if (name) {
 			mor_buf_byte(out, name[1]);
