@@ -154,10 +154,9 @@ static int write_all(struct making *m, mortise_error *err)
 static bool is_empty_dir(const char *path)
 {
 	DIR *dir = opendir(path);
-	struct dirent *entry;
 	size_t count = 0;
 
-	while (dir && (entry = readdir(dir)))
+	while (dir && readdir(dir))
 		count++; /* . and .. */
 	if (dir)
 		closedir(dir);
