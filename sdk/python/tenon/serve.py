@@ -497,7 +497,7 @@ def id_of(message: Dict[str, Any], text: str) -> Optional[bytes]:
         return b"%d" % value
     if kind is Digits:
         return str(value).encode()
-    if kind is str or value is None:
+    if value is None or (kind is str and value.isascii()):
         return encode(value)
     return members(text).get("id", "").encode() or encode(value)
 

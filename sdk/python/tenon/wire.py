@@ -127,7 +127,7 @@ def encode(value: Any) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair: no UTF-8 can carry it
-        return text.encode("utf-8", "backslashreplace")  # half a surrogate pair stays an escape of JSON
+        return text.encode("utf-8", "replace")
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.S)
