@@ -100,6 +100,7 @@ TOGETHER = {
     "yams.start.again": ["manifest.version"],
     "yams.health.answer": ["health.good"],
     "yams.shutdown.answer": ["shutdown.exit", "shutdown.null"],
+    "ayiou.shutdown.answer": ["shutdown.exit"],
     "yams.extract.bytes": [
         "extract.result",
         "extract.no-source",
