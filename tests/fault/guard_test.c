@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +229,22 @@ static void run(const void *arg, unsigned kind, unsigned n, bool on)
 		sweep_fail("%u descriptors before, %u after", before, count_descriptors());
 }
 
+/* Tried in a child: who unshares a user namespace stays in it. */
+static bool has_namespaces(void)
+{
+	int status = 1;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID) < 0);
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+static bool needs_namespaces(const char *level)
+{
+	return strcmp(level, "guarded") != 0 && strcmp(level, "t0") != 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct sweep sweep = { .kinds = GUARD_KINDS_COUNT,
@@ -245,6 +262,10 @@ int main(int argc, char **argv)
 	if (!sweep.arg)
 		return 2;
 	sweep.name = argv[1];
+	if (needs_namespaces(argv[1]) && !has_namespaces()) {
+		printf("ok 1 - %s # SKIP this machine refuses namespaces\n1..1\n", argv[1]);
+		return 0;
+	}
 	sigaction(SIGALRM, &(struct sigaction){ .sa_handler = on_alarm }, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	rig_prepare(tongue_find("plain"));
