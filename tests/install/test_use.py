@@ -66,7 +66,7 @@ class Command(Tree):
         manual = "".join(path.read_text() for path in (self.prefix / "share/man/man1").iterdir())
         manual = re.sub(r"\\(&|(?=-))", "", manual)  # as a reader sees it
         pages = set(re.findall(r"share/doc/mortise/([\w/-]+\.md)", manual))
-        self.assertLessEqual({"guide/write-a-plugin.md", "reference/verify-entries.md"}, pages)
+        self.assertLessEqual({"guide/write-by-hand.md", "reference/verify-entries.md"}, pages)
         for name in {f"examples/{name}" for name in re.findall(r"examples/([\w.-]+\.py)", manual)} | pages:
             self.assertTrue((doc / name).is_file(), name)
         for name in re.findall(r"build/plugins/([\w-]+)", manual):
