@@ -12,7 +12,9 @@
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
+#include "runner/record.h"
 #include "runner/runner.h"
+#include "runner/show.h"
 #include "runner/signature.h"
 #include "session/session.h"
 
@@ -32,6 +34,7 @@ static const struct mor_option call_options[] = {
 	  FIELD(raw), NULL },
 	{ "unchecked", 0, NULL, "send the arguments even if the method does not take them", MOR_OPT_FLAG,
 	  FIELD(unchecked), NULL },
+	MOR_OPTION_RECORD(FIELD(plugin.record)),
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -49,6 +52,7 @@ struct call_command {
 	const char *method;
 	struct mor_runner runner;
 	mortise_plugin *plugin;
+	struct mor_doc *about;           /* of the session */
 	struct mor_session_call session; /* its name is set if the plugin is "@NAME": then there is no plugin */
 	mortise_call *call;              /* NULL once it is settled */
 	struct mor_tree params;          /* used when keys were given or pages are followed */
@@ -171,14 +175,33 @@ static int check_arguments(const struct call_command *run, const struct mor_valu
 	return mor_signature_check(signature, mor_doc_root(doc), err);
 }
 
-/* What the method takes is asked before anything runs. A session's plugin runs already: it answers itself. */
+static const struct mor_value *session_about(const struct call_command *run, const char *pointer)
+{
+	return mor_json_at(mor_doc_root(run->about), pointer);
+}
+
+/* What the method takes is asked before anything runs. A session's keeper knows what its plugin offers. */
+static int find_signature(struct call_command *run, const char *const *argv, struct mor_doc **ret,
+			  mortise_error *err)
+{
+	int r;
+
+	if (!mor_session_is_meant(run->typed))
+		return run->args->raw ?
+			       0 :
+			       mor_signature_find(&run->args->plugin, run->typed, argv, run->method, ret, err);
+	r = mor_session_about(run->typed + 1, &run->about, err);
+	if (r < 0 || run->args->raw)
+		return r;
+	return mor_signature_pick(mor_json_text(session_about(run, "/dialect"), ""),
+				  session_about(run, "/about/actions"), run->method, ret, err);
+}
+
 static int prepare_arguments(struct call_command *run, const char *const *argv, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
-	int r = 0;
+	int r = find_signature(run, argv, &signature, err);
 
-	if (!mor_session_is_meant(run->typed) && !run->args->raw)
-		r = mor_signature_find(&run->args->plugin, run->typed, argv, run->method, &signature, err);
 	if (r == 0)
 		r = take_arguments(run, signature ? mor_doc_root(signature) : NULL, err);
 	return r < 0 ? r : check_arguments(run, signature ? mor_doc_root(signature) : NULL, err);
@@ -295,7 +318,13 @@ static int call_session(struct call_command *run, mortise_json params, mortise_e
 	run->session.params = params;
 	run->session.timeout_ms = run->runner.timeout_ms;
 	run->session.flags = call_flags(run);
-	run->session.show_wire = run->args->plugin.show_wire;
+	if (run->runner.record) {
+		run->session.on_frame = mor_runner_record_frame;
+		run->session.frame_arg = run->runner.record;
+	} else if (run->args->plugin.show_wire) {
+		run->session.on_frame = mor_show_frame;
+		run->session.frame_arg = run->cli->console;
+	}
 	run->session.on_reply = on_reply;
 	run->session.arg = run;
 	return mor_session_call(run->cli->console, &run->session, err);
@@ -363,6 +392,18 @@ static bool is_fixed(const struct mor_plugin_args *args)
 	       args->unconfined || args->pidns || args->level || args->on_denial;
 }
 
+static int record_session(struct call_command *run, mortise_error *err)
+{
+	const struct mor_plugin_args *args = &run->args->plugin;
+	int r = mor_runner_record_open(run->cli->console, args->record, args->show_wire, &run->runner.record,
+				       err);
+
+	if (r == 0)
+		mor_runner_record_begin(run->runner.record, mor_json_text(session_about(run, "/dialect"), NULL),
+					mor_json_text(session_about(run, "/about/framing"), NULL));
+	return r;
+}
+
 static int prepare_session(struct call_command *run, mortise_error *err)
 {
 	const struct mor_plugin_args *args = &run->args->plugin;
@@ -371,17 +412,16 @@ static int prepare_session(struct call_command *run, mortise_error *err)
 	run->runner.console = run->cli->console;
 	run->runner.args = args;
 	if (is_fixed(args))
-		return mor_fail(
-			err, MORTISE_EINVAL,
-			"settings of %s were fixed when its session started; only --timeout, --show-wire and "
-			"the options of the call can be given here",
-			run->typed);
+		return mor_fail(err, MORTISE_EINVAL,
+				"settings of %s were fixed when its session started; only --timeout, "
+				"--show-wire, --record and the options of the call can be given here",
+				run->typed);
 	for (size_t i = 0; i < args->timeout.count; i++)
 		if (!mor_parse_duration_ms(mor_slice_of(args->timeout.item[i]), &run->runner.timeout_ms))
 			return mor_fail(err, MORTISE_EINVAL,
 					"--timeout \"%s\": expected a duration, such as 500ms, 30s or 5m",
 					args->timeout.item[i]);
-	return 0;
+	return args->record ? record_session(run, err) : 0;
 }
 
 /* All words are checked before anything runs. NO_RESTART: the user wants one call. If the plugin dies of it,
@@ -437,6 +477,7 @@ static int call_run(struct mor_cli *cli)
 		run.exit_code = mor_report_error(cli->console, &err);
 	mortise_plugin_unref(run.plugin);
 	mor_runner_close(&run.runner);
+	mor_doc_free(run.about);
 	mor_tree_fini(&run.params);
 	mor_buf_fini(&run.json);
 	mor_buf_fini(&run.asked);

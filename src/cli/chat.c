@@ -26,6 +26,7 @@ static const struct mor_option chat_options[] = {
 	{ "answer", 0, "METHOD=JSON",
 	  "the answer when a plugin asks METHOD; without it null (plain), or an error", MOR_OPT_LIST,
 	  FIELD(want.answers), NULL },
+	MOR_OPTION_RECORD(FIELD(plugin.record)),
 	{ "stdio", 0, NULL, "a bot: events from stdin, calls to stdout, even if its file names a network",
 	  MOR_OPT_FLAG, FIELD(stdio), NULL },
 	{ 0 },
@@ -59,6 +60,12 @@ static int chat_run(struct mor_cli *cli)
 	struct chat_args *args = cli->args;
 	mortise_error err = { 0 };
 
+	if (is_bot(cli, args) && args->plugin.record) {
+		mor_fail(&err, MORTISE_EINVAL,
+			 "--record is for a conversation with one plugin; in the file of a bot, write "
+			 "'mortise record -o FILE --' before the command of the plugin");
+		return mor_report_usage(cli->console, &err);
+	}
 	if (is_bot(cli, args))
 		return mor_bot_chat(cli->console, &args->plugin, args->plugin.config.item[0], args->stdio);
 	if (check_words(&cli->words, &err) < 0)

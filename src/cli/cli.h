@@ -65,6 +65,12 @@ int mor_cli_command_unknown(const char *name, mortise_error *err);
 /* target.c: the first word is PLUGIN, unless a command follows "--". It is removed from the words. */
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
 		   mortise_error *err);
+/* A row for its member `record`, of commands that hold one conversation. */
+#define MOR_OPTION_RECORD(offset) \
+	{ \
+		"record", 0, "FILE", "write the conversation to FILE, as 'mortise record' does", MOR_OPT_TEXT, \
+			offset, NULL \
+	}
 /* Fills a struct mor_plugin_args (runner/runner.h). */
 extern const struct mor_option mor_plugin_option_table[];
 /* Fills a struct mor_converse_extra (converse/once.h), except its context. */

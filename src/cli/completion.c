@@ -15,6 +15,7 @@
 #include "console/report.h"
 #include "runner/runner.h"
 #include "runner/signature.h"
+#include "session/session.h"
 
 struct completion_args {
 	struct mor_common_args common;
@@ -54,10 +55,10 @@ static void option_candidates(struct mor_buf *out, const struct mor_option *opti
 		candidates(out, option->arg);
 }
 
-/* Commands with "plugin" words call something: methods and parameters are offered after PLUGIN. */
+/* Methods and parameters are offered after PLUGIN, and names of sessions. */
 static bool offers_names(const struct mor_cli_command *c)
 {
-	return strcmp(c->name, "call") == 0 || strcmp(c->name, "run") == 0;
+	return strcmp(c->name, "call") == 0 || strcmp(c->name, "run") == 0 || strcmp(c->name, "session") == 0;
 }
 
 /* ---- bash ---- */
@@ -104,10 +105,12 @@ static void bash(struct mor_buf *out)
 	mor_buf_text(out, "\tesac\n\tif [ -z \"$value\" ]; then\n\tcase $cmd in\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		bash_words(out, *c);
-	mor_buf_text(out, "\tesac\n\tcase $cmd in\n\tcall|run) words=$(mortise completion names -- "
+	mor_buf_text(out, "\tesac\n\tcase $cmd in\n\tcall|run|session) words=$(mortise completion names -- "
 			  "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" 2>/dev/null)\n"
 			  "\t\tcase $words in *=*) compopt -o nospace 2>/dev/null ;; esac ;;\n\tesac\n");
 	mor_buf_text(out, "\tfi\n"
+			  "\tcase $words,$cur in\n\t@*,@*) ;;\n\t@*,?*) words= ;;\n"
+			  "\t@*,) COMPREPLY=($(compgen -W \"$words\") $(compgen -f)); return ;;\n\tesac\n"
 			  "\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
 			  "\t*) if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 			  "\t   else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n\tesac\n}\n"
@@ -180,7 +183,8 @@ static void zsh(struct mor_buf *out)
 		     "#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n"
 		     "_mortise_names()\n{\n\tlocal -a names\n"
 		     "\tnames=(${(f)\"$(mortise completion names -- ${words[1,CURRENT-1]} 2>/dev/null)\"})\n"
-		     "\tif (( $#names )); then compadd -S '' -a names; else _files; fi\n}\n"
+		     "\tif (( $#names )); then compadd -S '' -a names; fi\n"
+		     "\tif [[ $#names -eq 0 || $names[1] = @* ]]; then _files; fi\n}\n"
 		     "_mortise()\n{\n"
 		     "\tlocal -a commands=(\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
@@ -278,12 +282,51 @@ static const struct mor_plugin_args *plugin_args(const struct mor_cli_command *c
 	return NULL;
 }
 
-static void offer_parameters(struct mor_console *console, const struct mor_value *signature)
+/* Of an object, its members: "source.type=". */
+static void offer_parameters(struct mor_console *console, const struct mor_value *properties,
+			     const char *before)
 {
-	struct mor_json_iter it = mor_json_iter(mor_signature_properties(signature));
+	struct mor_json_iter it = mor_json_iter(properties);
 
-	while (mor_json_next(&it))
-		mor_outf(console, "%.*s=\n", (int)it.name.len, it.name.ptr);
+	while (mor_json_next(&it)) {
+		const struct mor_value *inside = mor_json_get(it.value, "properties");
+		char name[200];
+
+		snprintf(name, sizeof(name), "%s%.*s", before, (int)it.name.len, it.name.ptr);
+		if (mor_json_size(inside)) {
+			mor_text_keep(name + strlen(name), sizeof(name) - strlen(name), ".", 1);
+			offer_parameters(console, inside, name);
+		} else {
+			mor_outf(console, "%s=\n", name);
+		}
+	}
+}
+
+static void offer_sessions(struct mor_console *console, const char *before)
+{
+	struct mor_text_list names = { 0 };
+
+	if (mor_session_names(&names, NULL) == 0)
+		for (size_t i = 0; i < names.count; i++)
+			mor_outf(console, "%s%s\n", before, names.item[i]);
+	mor_text_list_free_texts(&names);
+}
+
+/* A session's plugin runs already, and its keeper knows what it offers. */
+static void offer_of_session(const struct mor_words *words, struct mor_buf *names, struct mor_doc **signature)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const struct mor_value *actions;
+	const char *dialect;
+
+	if (mor_session_about(words->item[0] + 1, &doc, NULL) < 0)
+		return;
+	dialect = mor_json_text(mor_json_get(mor_doc_root(doc), "dialect"), "");
+	actions = mor_json_at(mor_doc_root(doc), "/about/actions");
+	if (words->count == 1)
+		mor_signature_list(dialect, actions, names, NULL);
+	else
+		mor_signature_pick(dialect, actions, words->item[1], signature, NULL);
 }
 
 /* PLUGIN: its methods. PLUGIN METHOD: its parameters. Only files are read: a plugin that the user has not
@@ -294,13 +337,35 @@ static void offer_names(struct mor_console *console, const struct mor_plugin_arg
 	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
 
-	if (!args || words->tail || !words->count)
-		return;
-	if (words->count == 1) {
+	if (mor_session_is_meant(words->item[0]))
+		offer_of_session(words, &names, &signature);
+	else if (words->count == 1)
 		mor_signature_names(args, words->item[0], NULL, &names, NULL);
-		mor_out(console, mor_buf_view(&names));
-	} else if (mor_signature_find(args, words->item[0], NULL, words->item[1], &signature, NULL) == 0) {
-		offer_parameters(console, mor_doc_root(signature));
+	else
+		mor_signature_find(args, words->item[0], NULL, words->item[1], &signature, NULL);
+	mor_out(console, mor_buf_view(&names));
+	offer_parameters(console, mor_signature_properties(mor_doc_root(signature)), "");
+}
+
+static void offer_words(struct mor_console *console, const struct mor_cli_command *command, const void *args,
+			const struct mor_words *words)
+{
+	const struct mor_plugin_args *plugin = plugin_args(command, args);
+	MOR_CLEAN(mor_buf) struct mor_buf actions = MOR_BUF_INIT;
+
+	if (words->tail || !plugin || !offers_names(command))
+		return;
+	if (strcmp(command->name, "session") == 0 && !words->count) {
+		choices(&actions, command->words);
+		mor_buf_byte(&actions, '\n');
+		mor_out(console, mor_buf_view(&actions));
+	} else if (strcmp(command->name, "session") == 0) {
+		if (words->count == 1 && mor_text_in(mor_slice_of(words->item[0]), "stop|notes"))
+			offer_sessions(console, "");
+	} else if (words->count) {
+		offer_names(console, plugin, words);
+	} else if (strcmp(command->name, "call") == 0) {
+		offer_sessions(console, "@");
 	}
 }
 
@@ -315,7 +380,7 @@ static int complete_names(struct mor_cli *cli)
 	if (!args)
 		return 0;
 	if (mor_options_parse(command->options, (char **)line + 1, args, &words, NULL) == 0)
-		offer_names(cli->console, plugin_args(command, args), &words);
+		offer_words(cli->console, command, args, &words);
 	mor_options_free(command->options, args, &words);
 	mor_free(args);
 	return 0;

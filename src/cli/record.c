@@ -151,15 +151,6 @@ static void report_recording(struct recording *run)
 
 /* ---- the run ---- */
 
-/* A host may start the plugin several times, and each time is a file of its own. */
-static char *expand_path(const char *path)
-{
-	const char *mark = strstr(path, "%p");
-
-	return mark ? mor_text_format("%.*s%d%s", (int)(mark - path), path, (int)getpid(), mark + 2) :
-		      mor_strdup(path);
-}
-
 static int check_args(struct mor_cli *cli, mortise_error *err)
 {
 	const struct record_args *args = cli->args;
@@ -185,10 +176,10 @@ static int start_recording(struct recording *run, const char *path, const char *
 					  .keep = args->keep.item };
 	int fd, r;
 
-	run->path = expand_path(args->output);
+	run->path = mor_scribe_path(args->output);
 	if (!run->path)
 		return mor_fail_memory(err);
-	fd = mor_scribe_create(run->path, args->force, err);
+	fd = mor_scribe_create(run->path, args->force, "to replace it, add --force", err);
 	if (fd < 0)
 		return fd;
 	r = mor_relay_start(path, argv, true, &run->plugin, err);

@@ -17,6 +17,7 @@ static const struct mor_option run_options[] = {
 	{ "context", 0, "JSON",
 	  "JSON or @FILE: more members of a hook's context; G-Assist: the conversation so far", MOR_OPT_TEXT,
 	  FIELD(sunscreen.context), NULL },
+	MOR_OPTION_RECORD(FIELD(plugin.record)),
 	{ 0 },
 };
 static const struct mor_option sunscreen_options[] = {
@@ -98,6 +99,8 @@ static int run_sunscreen(struct mor_run *run, int *exit_code, mortise_error *err
 	if (run->args->gassist.system_info || run->args->gassist.session_limit)
 		return mor_fail(err, MORTISE_EINVAL,
 				"--system-info and --session-limit are for G-Assist plugins");
+	if (run->args->plugin.record && run->plugins.count > 1)
+		return mor_fail(err, MORTISE_EINVAL, "--record is for one plugin; name one PLUGIN");
 	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, run->manifest,
 					 exit_code, err);
 }

@@ -14,6 +14,7 @@
 #include "converse/complete.h"
 #include "converse/once.h"
 #include "runner/answer.h"
+#include "runner/record.h"
 #include "runner/show.h"
 
 /* ---- what happens meanwhile ---- */
@@ -27,6 +28,7 @@ static void on_event(const mortise_event *event, void *arg)
 		    !guest->turn.call && !guest->turn.cancelled && !chat->leaving;
 	char shown[800];
 
+	mor_runner_record_event(chat->runner.record, event);
 	if (event->type == MORTISE_EVENT_SESSION)
 		guest->in_session = event->count > 0;
 	if (event->type == MORTISE_EVENT_STATE && event->code)

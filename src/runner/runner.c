@@ -16,6 +16,7 @@
 #include "console/report.h"
 #include "console/signals.h"
 #include "runner/network.h"
+#include "runner/record.h"
 #include "runner/show.h"
 
 /* ---- from options to settings ---- */
@@ -144,10 +145,26 @@ static int check_env(const struct mor_plugin_args *args, mortise_error *err)
 
 /* ---- life ---- */
 
+static void on_event(const mortise_event *event, void *arg)
+{
+	struct mor_runner *runner = arg;
+
+	mor_runner_record_event(runner->record, event);
+	mor_show_event(event, runner->console);
+}
+
+static void set_tap(struct mor_runner *runner)
+{
+	if (runner->record)
+		mortise_host_set_tap(runner->host, mor_runner_record_frame, runner->record);
+	else if (runner->args->show_wire)
+		mortise_host_set_tap(runner->host, mor_show_frame, runner->console);
+}
+
 int mor_runner_open(struct mor_runner *runner, struct mor_console *console, const struct mor_plugin_args *args,
 		    const char *const *defaults, mortise_error *err)
 {
-	mortise_host_options opt = { .size = sizeof(opt), .on_event = mor_show_event, .arg = console };
+	mortise_host_options opt = { .size = sizeof(opt), .on_event = on_event, .arg = runner };
 	int r;
 
 	*runner = (struct mor_runner){ .console = console, .args = args };
@@ -161,10 +178,11 @@ int mor_runner_open(struct mor_runner *runner, struct mor_console *console, cons
 		r = take_config(runner, err);
 	if (r == 0)
 		r = mortise_host_new(&opt, &runner->host, err);
+	if (r == 0 && args->record)
+		r = mor_runner_record_open(console, args->record, args->show_wire, &runner->record, err);
 	if (r < 0)
 		return r;
-	if (args->show_wire)
-		mortise_host_set_tap(runner->host, mor_show_frame, console);
+	set_tap(runner);
 	mor_signals_host(runner->host);
 	return 0;
 }
@@ -174,6 +192,7 @@ void mor_runner_close(struct mor_runner *runner)
 {
 	mor_signals_host(NULL);
 	runner->host = mortise_host_free(runner->host);
+	mor_runner_record_close(runner->record);
 	mor_text_list_free_texts(&runner->owned);
 	mor_free(runner->set.item);
 	mor_free(runner->config);
@@ -228,8 +247,8 @@ void mor_runner_plugin_options(struct mor_runner *runner, const char *path, cons
 		.env = args->env.item,
 		.set = runner->set.item,
 		.config = { runner->config, runner->config ? strlen(runner->config) : 0 },
-		.on_event = mor_show_event,
-		.arg = runner->console,
+		.on_event = on_event,
+		.arg = runner,
 		.flags = (args->strict ? MORTISE_STRICT : 0) | (args->clean_env ? MORTISE_CLEAN_ENV : 0) |
 			 (args->inherit_env ? MORTISE_INHERIT_ENV : 0),
 	};

@@ -23,14 +23,18 @@ struct mor_plugin_args {
 	bool clean_env, inherit_env, strict, show_wire;
 	bool confine, unconfined, pidns;
 	const char *level, *on_denial;
+	const char *record; /* --record FILE, of the commands that have it */
 };
+
+struct mor_runner_record;
 
 struct mor_runner {
 	struct mor_console *console;
 	const struct mor_plugin_args *args;
 	mortise_host *host;
-	struct mor_text_list set;   /* --set, then the settings from other options, in this order */
-	struct mor_text_list owned; /* texts in it that we own */
+	struct mor_runner_record *record; /* record.h; NULL: nothing is recorded */
+	struct mor_text_list set;         /* --set, then the settings from other options, in this order */
+	struct mor_text_list owned;       /* texts in it that we own */
 	char *config;
 	uint32_t timeout_ms; /* --timeout without a method; 0: none */
 };
@@ -52,7 +56,8 @@ int mor_runner_cap_greeting(struct mor_runner *runner, const char *path, const c
 int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv,
 		       struct mor_manifest **ret, mortise_error *err);
 /* `path` is as the user typed it, or NULL, and then `argv` is used. `resolved`: what mor_runner_resolve()
- * gave for them. With NULL the manifest is read here if it is needed. */
+ * gave for them. With NULL the manifest is read here if it is needed. Its events are shown and recorded; a
+ * command with its own on_event calls mor_runner_record_event() there. */
 void mor_runner_plugin_options(struct mor_runner *runner, const char *path, const char *const *argv,
 			       const struct mor_manifest *resolved, mortise_plugin_options *ret);
 

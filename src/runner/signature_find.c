@@ -37,10 +37,13 @@ static void write_names(struct mor_writer *w, const char *key, const struct mor_
 	mor_w_end(w);
 }
 
-/* A list of one type is that type. */
+static void write_members(struct mor_writer *w, const struct mor_value *fields);
+
+/* A list of one type is that type. What is needed only beside a certain value of another member says so. */
 static void write_property(struct mor_writer *w, const struct mor_value *field)
 {
 	const struct mor_value *type = mor_json_get(field, "type"), *values = mor_json_get(field, "one_of");
+	const struct mor_value *when = mor_json_get(field, "when");
 
 	mor_w_key_slice(w, mor_json_string(mor_json_get(field, "name")));
 	mor_w_object(w);
@@ -50,20 +53,19 @@ static void write_property(struct mor_writer *w, const struct mor_value *field)
 		mor_w_key(w, "enum");
 		mor_w_value(w, values);
 	}
+	if (when && mor_json_bool(mor_json_get(field, "required"), false)) {
+		mor_w_key(w, "when");
+		mor_w_value(w, when);
+	}
+	if (mor_slice_is(mor_json_string(mor_json_at(type, "/0")), "object") && mor_json_get(field, "fields"))
+		write_members(w, mor_json_get(field, "fields"));
 	mor_w_end(w);
 }
 
-static void write_row(struct mor_writer *w, const struct mor_value *row)
+static void write_members(struct mor_writer *w, const struct mor_value *fields)
 {
-	const struct mor_value *fields = mor_json_get(row, "params");
 	struct mor_json_iter it = mor_json_iter(fields);
 
-	mor_w_object(w);
-	mor_w_key(w, "name");
-	mor_w_value(w, mor_json_get(row, "name"));
-	mor_w_pair_bool(w, "open", true);
-	mor_w_key(w, "parameters");
-	mor_w_object(w);
 	mor_w_key(w, "properties");
 	mor_w_object(w);
 	while (mor_json_next(&it))
@@ -71,8 +73,19 @@ static void write_row(struct mor_writer *w, const struct mor_value *row)
 			write_property(w, it.value);
 	mor_w_end(w);
 	write_names(w, "required", fields, NULL);
-	mor_w_end(w);
 	write_names(w, "any_of", fields, "any_of");
+}
+
+static void write_row(struct mor_writer *w, const struct mor_value *row)
+{
+	mor_w_object(w);
+	mor_w_key(w, "name");
+	mor_w_value(w, mor_json_get(row, "name"));
+	mor_w_pair_bool(w, "open", true);
+	mor_w_key(w, "parameters");
+	mor_w_object(w);
+	write_members(w, mor_json_get(row, "params"));
+	mor_w_end(w);
 	mor_w_end(w);
 }
 
@@ -100,9 +113,9 @@ static const struct mor_value *row_of(const struct mor_value *methods, const cha
 
 /* ---- from a manifest ---- */
 
-static const struct mor_value *entry_of(const struct mor_manifest *manifest, const char *method)
+static const struct mor_value *entry_of(const struct mor_value *actions, const char *method)
 {
-	struct mor_json_iter it = mor_json_iter(manifest->actions ? mor_doc_root(manifest->actions) : NULL);
+	struct mor_json_iter it = mor_json_iter(actions);
 
 	while (mor_json_next(&it))
 		if (mor_slice_is(mor_json_string(mor_json_get(it.value, "name")), method) &&
@@ -118,29 +131,34 @@ static int keep_signature(struct mor_buf *json, struct mor_doc **ret, mortise_er
 	return json->len ? mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, ret, err) : 0;
 }
 
-int mor_signature_find(const struct mor_plugin_args *args, const char *path, const char *const *argv,
-		       const char *method, struct mor_doc **ret, mortise_error *err)
+int mor_signature_pick(const char *dialect, const struct mor_value *actions, const char *method,
+		       struct mor_doc **ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(dialect);
+	const struct mor_value *methods = mor_json_get(mor_doc_root(table), "methods"), *row = NULL;
+	const struct mor_value *entry = entry_of(actions, method);
 	struct mor_writer w = { .out = &json };
-	struct mor_manifest *manifest = NULL;
-	const struct mor_value *entry, *methods, *row = NULL;
-	struct mor_doc *table;
-	int r;
 
-	if (mor_runner_resolve(args, path, argv, &manifest, NULL) < 0)
-		return 0;
-	entry = entry_of(manifest, method);
-	table = mor_runner_dialect_table(manifest->dialect);
-	methods = mor_json_get(mor_doc_root(table), "methods");
 	if (!entry && !calls_functions(methods))
 		row = row_of(methods, method);
 	if (entry)
 		mor_json_write(entry, false, &json);
 	else if (row)
 		write_row(&w, row);
-	r = keep_signature(&json, ret, err);
-	mor_doc_free(table);
+	return keep_signature(&json, ret, err);
+}
+
+int mor_signature_find(const struct mor_plugin_args *args, const char *path, const char *const *argv,
+		       const char *method, struct mor_doc **ret, mortise_error *err)
+{
+	struct mor_manifest *manifest = NULL;
+	int r;
+
+	if (mor_runner_resolve(args, path, argv, &manifest, NULL) < 0)
+		return 0;
+	r = mor_signature_pick(manifest->dialect, manifest->actions ? mor_doc_root(manifest->actions) : NULL,
+			       method, ret, err);
 	mor_manifest_free(manifest);
 	return r;
 }
@@ -153,19 +171,13 @@ static void add_name(struct mor_buf *out, const struct mor_value *name)
 		mor_buf_printf(out, "%.*s\n", (int)text.len, text.ptr);
 }
 
-int mor_signature_names(const struct mor_plugin_args *args, const char *path, const char *const *argv,
-			struct mor_buf *out, mortise_error *err)
+int mor_signature_list(const char *dialect, const struct mor_value *actions, struct mor_buf *out,
+		       mortise_error *err)
 {
-	struct mor_manifest *manifest = NULL;
-	const struct mor_value *methods;
-	struct mor_json_iter it;
-	struct mor_doc *table;
+	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(dialect);
+	const struct mor_value *methods = mor_json_get(mor_doc_root(table), "methods");
+	struct mor_json_iter it = mor_json_iter(actions);
 
-	if (mor_runner_resolve(args, path, argv, &manifest, NULL) < 0)
-		return 0;
-	table = mor_runner_dialect_table(manifest->dialect);
-	methods = mor_json_get(mor_doc_root(table), "methods");
-	it = mor_json_iter(manifest->actions ? mor_doc_root(manifest->actions) : NULL);
 	while (mor_json_next(&it))
 		add_name(out, mor_json_get(it.value, "name"));
 	it = mor_json_iter(methods);
@@ -173,7 +185,19 @@ int mor_signature_names(const struct mor_plugin_args *args, const char *path, co
 		if (is_from_host(it.value) &&
 		    mor_slice_is(mor_json_string(mor_json_get(it.value, "role")), "call"))
 			add_name(out, mor_json_get(it.value, "name"));
-	mor_doc_free(table);
-	mor_manifest_free(manifest);
 	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
+}
+
+int mor_signature_names(const struct mor_plugin_args *args, const char *path, const char *const *argv,
+			struct mor_buf *out, mortise_error *err)
+{
+	struct mor_manifest *manifest = NULL;
+	int r;
+
+	if (mor_runner_resolve(args, path, argv, &manifest, NULL) < 0)
+		return 0;
+	r = mor_signature_list(manifest->dialect, manifest->actions ? mor_doc_root(manifest->actions) : NULL,
+			       out, err);
+	mor_manifest_free(manifest);
+	return r;
 }

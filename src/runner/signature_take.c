@@ -122,8 +122,8 @@ static int set_value(struct taking *t, struct mor_slice name, const char *value)
 	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
 	bool json = (*value == '[' || *value == '{') && is_of_type(t, name, "array|list|object|dict");
 
-	for (size_t i = 0; i < name.len; i++) { /* a dot in a name is not a path here */
-		if (strchr(".\\:=", name.ptr[i]))
+	for (size_t i = 0; i < name.len; i++) { /* a dot in a parameter's own name is not a path */
+		if (strchr(".\\:=", name.ptr[i]) && (name.ptr[i] != '.' || schema_of(t->signature, name)))
 			mor_buf_byte(&pair, '\\');
 		mor_buf_byte(&pair, name.ptr[i]);
 	}

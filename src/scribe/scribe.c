@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -24,7 +25,15 @@
 
 /* ---- the file ---- */
 
-int mor_scribe_create(const char *path, bool force, mortise_error *err)
+char *mor_scribe_path(const char *path)
+{
+	const char *mark = strstr(path, "%p");
+
+	return mark ? mor_text_format("%.*s%d%s", (int)(mark - path), path, (int)getpid(), mark + 2) :
+		      mor_strdup(path);
+}
+
+int mor_scribe_create(const char *path, bool force, const char *hint, mortise_error *err)
 {
 	int fd;
 
@@ -34,7 +43,7 @@ int mor_scribe_create(const char *path, bool force, mortise_error *err)
 	if (fd >= 0 && fchmod(fd, 0600) == 0)
 		return fd;
 	if (fd < 0 && errno == EEXIST)
-		return mor_fail(err, MORTISE_EINPUT, "%s is there already; to replace it, add --force", path);
+		return mor_fail(err, MORTISE_EINPUT, "%s is there already; %s", path, hint);
 	mor_fail_errno(err, MORTISE_EINPUT, errno, "%s", path);
 	mor_fd_close(&fd);
 	return err ? err->code : MORTISE_EINPUT;
@@ -235,7 +244,9 @@ void mor_scribe_message(struct mor_scribe *scribe, bool to_plugin, struct mor_sl
 		return;
 	tell_time(scribe);
 	learn(scribe, side, body);
-	if (is_pattern(body))
+	if (body.len > side->cutter.deframer.limit)
+		write_left_out(scribe, to_plugin, body.len);
+	else if (is_pattern(body))
 		write_message(scribe, to_plugin, body);
 	else
 		write_raw(scribe, to_plugin, body);
@@ -272,7 +283,19 @@ void mor_scribe_stderr(struct mor_scribe *scribe, struct mor_slice bytes)
 		mor_buf_reset(&scribe->err, SIZE_MAX);
 }
 
-/* ---- signals and the end ---- */
+/* ---- comments, signals and the end ---- */
+
+void mor_scribe_comment(struct mor_scribe *scribe, const char *what, const char *text)
+{
+	char shown[1000];
+
+	if (scribe->fd < 0)
+		return;
+	mor_buf_reset(&scribe->work, KEEP_MEMORY);
+	mor_secrets_text(&scribe->secrets, mor_slice_of(text), &scribe->work);
+	mor_buf_printf(&scribe->text, "# %s: %s\n", what,
+		       mor_printable(mor_buf_view(&scribe->work), shown, sizeof(shown)));
+}
 
 void mor_scribe_signal(struct mor_scribe *scribe, int number)
 {

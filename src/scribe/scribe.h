@@ -53,9 +53,12 @@ struct mor_scribe {
 	int64_t flushed_ms;        /* the time of the last write                 */
 };
 
+/* The file's name, with the process id for the first %p in it: a host may start a plugin several times. To be
+ * freed; NULL: no memory. */
+char *mor_scribe_path(const char *path);
 /* Makes a new file of mode 0600. A file that is there is refused with MORTISE_EINPUT, or replaced with `force`:
- * a link is replaced, never followed. Returns the descriptor. */
-int mor_scribe_create(const char *path, bool force, mortise_error *err);
+ * a link is replaced, never followed. `hint`: what to do then, for the error. Returns the descriptor. */
+int mor_scribe_create(const char *path, bool force, const char *hint, mortise_error *err);
 
 /* `fd` now belongs to the scribe. Everything in the options is borrowed until mor_scribe_close(). */
 void mor_scribe_open(struct mor_scribe *scribe, int fd, const struct mor_scribe_options *opt);
@@ -64,9 +67,11 @@ void mor_scribe_close(struct mor_scribe *scribe);
 
 /* Bytes of one direction; {NULL, 0}: its end. */
 void mor_scribe_bytes(struct mor_scribe *scribe, bool to_plugin, struct mor_slice bytes);
-/* A message without its framing. */
+/* A message without its framing; one larger than the limit is left out. */
 void mor_scribe_message(struct mor_scribe *scribe, bool to_plugin, struct mor_slice body);
 void mor_scribe_stderr(struct mor_scribe *scribe, struct mor_slice bytes);
+/* "# WHAT: TEXT", without its secrets. */
+void mor_scribe_comment(struct mor_scribe *scribe, const char *what, const char *text);
 void mor_scribe_signal(struct mor_scribe *scribe, int number); /* is sent to the plugin */
 void mor_scribe_exit(struct mor_scribe *scribe, int status);   /* as waitpid() gives it */
 /* Call it whenever nothing is left to be passed on. Writes, or returns the number of milliseconds after which

@@ -69,7 +69,7 @@ static void ask_call(struct mor_session_wire *wire, const struct mor_session_cal
 		mor_w_pair_raw(&w, "params", (struct mor_slice){ call->params.text, call->params.len });
 	mor_w_pair_int(&w, "timeout_ms", call->timeout_ms);
 	mor_w_pair_int(&w, "flags", (int64_t)call->flags);
-	mor_w_pair_bool(&w, "wire", call->show_wire);
+	mor_w_pair_bool(&w, "wire", call->on_frame != NULL);
 	mor_w_end(&w);
 	mor_session_wire_put(wire, mor_buf_view(&json));
 }
@@ -126,7 +126,7 @@ static void take_event(struct mor_console *console, const struct mor_value *mess
 	mor_show_event_of(mor_json_text(mor_json_get(message, "plugin"), "session"), &event, console);
 }
 
-static void take_frame(struct mor_console *console, const struct mor_value *message)
+static void take_frame(const struct mor_session_call *call, const struct mor_value *message)
 {
 	struct mor_slice body = mor_json_string(mor_json_get(message, "body"));
 	mortise_tap_frame frame = {
@@ -135,7 +135,8 @@ static void take_frame(struct mor_console *console, const struct mor_value *mess
 		.body = { body.ptr, body.len },
 	};
 
-	mor_show_frame(&frame, console);
+	if (call->on_frame)
+		call->on_frame(&frame, call->frame_arg);
 }
 
 /* 1: the call has ended; 0: there is more to come. */
@@ -151,7 +152,7 @@ static int take_message(struct mor_console *console, struct mor_session_call *ca
 	if (strcmp(is, "event") == 0)
 		take_event(console, mor_doc_root(doc));
 	else if (strcmp(is, "frame") == 0)
-		take_frame(console, mor_doc_root(doc));
+		take_frame(call, mor_doc_root(doc));
 	return r;
 }
 
@@ -174,8 +175,7 @@ int mor_session_call(struct mor_console *console, struct mor_session_call *call,
 
 /* ---- info ---- */
 
-/* What the keeper says about itself. */
-static int ask_info(const char *name, struct mor_doc **ret, mortise_error *err)
+int mor_session_about(const char *name, struct mor_doc **ret, mortise_error *err)
 {
 	struct mor_session_wire wire;
 	struct mor_slice text;
@@ -193,7 +193,7 @@ static int ask_info(const char *name, struct mor_doc **ret, mortise_error *err)
 int mor_session_clear_dead(struct mor_console *console, const char *name, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	int r = ask_info(name, &doc, err);
+	int r = mor_session_about(name, &doc, err);
 
 	if (r == MORTISE_ENOTFOUND)
 		return 0;
@@ -212,8 +212,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of all sockets, for mor_text_list_free_texts(). */
-static int read_names(struct mor_text_list *names, mortise_error *err)
+int mor_session_names(struct mor_text_list *names, mortise_error *err)
 {
 	int dir = mor_session_dir_open(err), r = dir < 0 ? dir : 0;
 	DIR *stream = dir < 0 ? NULL : fdopendir(dir);
@@ -284,7 +283,7 @@ static void list_one(struct session_table *table, const char *name)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	mortise_error err = { 0 };
-	int r = ask_info(name, &doc, &err);
+	int r = mor_session_about(name, &doc, &err);
 
 	if (r == MORTISE_ENOTFOUND) {
 		remove_rest(name);
@@ -304,7 +303,7 @@ int mor_session_list(struct mor_console *console, mortise_error *err)
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct session_table table = { .console = console, .w = { .out = &json } };
 	struct mor_text_list names = { 0 };
-	int r = read_names(&names, err);
+	int r = mor_session_names(&names, err);
 
 	mor_w_array(&table.w);
 	for (size_t i = 0; r == 0 && i < names.count; i++)
@@ -343,7 +342,7 @@ int mor_session_stop(struct mor_console *console, const char *name, mortise_erro
 int mor_session_stop_all(struct mor_console *console, mortise_error *err)
 {
 	struct mor_text_list names = { 0 };
-	int r = read_names(&names, err);
+	int r = mor_session_names(&names, err);
 
 	for (size_t i = 0; r == 0 && i < names.count; i++) {
 		r = mor_session_stop(console, names.item[i], err);

@@ -27,6 +27,7 @@
 #include "base/textlist.h"
 #include "console/console.h"
 #include "runner/runner.h"
+#include "wire/json.h"
 
 #define MOR_SESSION_IDLE_MS (10 * 60 * 1000)
 
@@ -57,9 +58,10 @@ struct mor_session_call {
 	const char *name; /* without "@" */
 	const char *method;
 	mortise_json params;
-	uint32_t timeout_ms; /* 0: the plugin's own */
-	uint64_t flags;      /* enum mortise_call_flags */
-	bool show_wire;
+	uint32_t timeout_ms;      /* 0: the plugin's own */
+	uint64_t flags;           /* enum mortise_call_flags */
+	mortise_tap_fn *on_frame; /* gets each message of the plugin meanwhile, without its plugin; or NULL */
+	void *frame_arg;
 	/* As in mortise_call_options. reply->plugin and reply->call are NULL. */
 	mortise_reply_fn *on_reply;
 	void *arg;
@@ -70,6 +72,12 @@ struct mor_session_call {
  * came; the keeper has cancelled the call, and there was no last callback. */
 int mor_session_call(struct mor_console *console, struct mor_session_call *call, mortise_error *err);
 
+/* What its keeper says about it: "dialect", "state", "why", and as "about" what mortise_plugin_describe() says.
+ * MORTISE_ENOTFOUND: there is no such session. */
+int mor_session_about(const char *name, struct mor_doc **ret, mortise_error *err);
+/* Adds their names, in order, for mor_text_list_free_texts(). One whose keeper was killed is
+ * still among them. */
+int mor_session_names(struct mor_text_list *names, mortise_error *err);
 /* All sessions as a table, or with --json as an array. What is left of dead keepers is removed. */
 int mor_session_list(struct mor_console *console, mortise_error *err);
 /* Stops the plugin politely, and the keeper. Waits for its end. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/console.h"
+#include "runner/record.h"
 #include "runner/show.h"
 #include "workspace/place.h"
 #include "workspace/workspace.h"
@@ -120,6 +121,7 @@ static void on_event(const mortise_event *event, void *arg)
 	struct mor_console *console = p->run->console;
 	char shown[2000];
 
+	mor_runner_record_event(p->runner.record, event);
 	mor_printable(mor_slice_of(event->text ? event->text : ""), shown, sizeof(shown));
 	if (console->verbose || event->type == MORTISE_EVENT_VIOLATION)
 		mor_show_event(event, console);

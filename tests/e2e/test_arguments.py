@@ -119,8 +119,9 @@ class Listed(Case):
                 self.ok(*names, command, "-t", "3s", self.greeter, "say").out.split(),
                 ["often=", "name=", "loud=", "tags_of="],
             )
+        offered = self.ok(*names, "call", "-d", "yams", ECHO, "extractor.extract").out.split()
         self.assertEqual(
-            self.ok(*names, "call", "-d", "yams", ECHO, "extractor.extract").out, "source=\noptions=\n"
+            offered[:4], ["source.type=", "source.path=", "source.data=", "options.max_functions="]
         )
         for words in (
             ("call",),
@@ -153,7 +154,9 @@ class Tables(Case):
 
     def test_extract(self):
         call = ("call", "-d", "yams", YAMS_OK, "extractor.extract")
-        usage = "extractor.extract source=object [options=object]"
+        usage = (
+            "extractor.extract source.type=string [source.path=string] [source.data=string] [options=object]"
+        )
         self.assertEqual(
             self.fails(4, "input", *call).err,
             f'input: "extractor.extract" needs the argument "source"; usage: {usage}\n',
@@ -163,6 +166,32 @@ class Tables(Case):
             f'input: "extractor.extract" has no argument "sorce": did you mean "source"? Usage: {usage}\n',
         )
         self.ok(*call, '--source={"type":"bytes","data":"eA=="}', "something=1")
+        self.ok(*call, "--source.type=bytes", "source.data=eA==", "options.decompile=true", "options.other=1")
+
+    def test_members_of_objects(self):
+        """By their whole names, whether they were typed as paths or as JSON; nothing is started."""
+        call = ("call", "-d", "yams", YAMS_OK, "extractor.extract")
+        for words, text in (
+            (["source.typ=bytes"], 'no argument "source.typ": did you mean "source.type"?'),
+            (['{"source":{"typ":"bytes"}}'], 'no argument "source.typ": did you mean "source.type"?'),
+            (["source.data=eA=="], '"extractor.extract" needs the argument "source.type"'),
+            (["source.type=bytes"], 'needs the argument "source.data" with source.type=bytes'),
+            (["source.type=byte"], 'argument "source.type" must be one of ["path","bytes"], not byte'),
+            (
+                ["source.type=path", "source.path=/x", "options.max_functions=many"],
+                'argument "options.max_functions" must be integer, not string: many',
+            ),
+            (
+                ["source.type=path", "source.path=/x", "options.decompil=true"],
+                'no argument "options.decompil": did you mean "options.decompile"?',
+            ),
+        ):
+            self.assertIn(text, self.fails(4, "input", *call, *words).err)
+
+    def test_texts_in_objects_stay_texts(self):
+        call = ("call", "-d", "yams", YAMS_OK, "extractor.extract", "--show-wire")
+        done = self.run_mortise(*call, "source.type=bytes", "source.data=1234")
+        self.assertIn('"source":{"type":"bytes","data":"1234"}', done.err)
 
     def test_one_of_several(self):
         call = ("call", "-d", "yams", YAMS_OK, "extractor.supports")

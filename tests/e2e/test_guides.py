@@ -86,7 +86,7 @@ class Typed(Case):
         self.assertEqual(self.whole_page("README.md"), 6)
 
     def test_record(self):
-        self.assertEqual(self.whole_page("docs/guide/record.md"), 8)
+        self.assertEqual(self.whole_page("docs/guide/record.md"), 10)
 
     def test_write_a_plugin(self):
         self.assertEqual(self.whole_page("docs/guide/write-a-plugin.md"), 39)

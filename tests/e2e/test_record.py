@@ -254,6 +254,68 @@ class Files(Talks):
         self.fails(5, "not_found", "record", "-o", "x.talk", "-d", "yam", "--", "true")
 
 
+class Inside(Talks):
+    """--record of the commands that hold a conversation: no process between them and the plugin."""
+
+    def test_call(self):
+        self.ok("call", ECHO, "echo", "x=1", "api_key=abc", "--record", self.dir / "x.talk")
+        self.assertEqual(stat.S_IMODE((self.dir / "x.talk").stat().st_mode), 0o600)
+        asked = '{"jsonrpc":"2.0","id":1,"method":"echo","params":{"x":1,"api_key":$secret_api_key_1}}'
+        self.assertEqual(
+            self.lines(),
+            [
+                "talk 1 plain framing=lines",
+                "> " + asked,
+                '< {"jsonrpc": "2.0", "id": 1, "result": {"x": 1, "api_key": $secret_api_key_1}}',
+            ],
+        )
+        self.assertIn("\n# the end: echo: exited with status 0", (self.dir / "x.talk").read_text())
+        self.ok("replay", self.dir / "x.talk", ECHO)
+
+    def test_a_file_that_is_there(self):
+        self.file("x.talk", "precious")
+        done = self.fails(4, "input", "call", ECHO, "echo", "--record", self.dir / "x.talk")
+        self.assertIn("x.talk is there already; remove it, or choose another name", done.err)
+        self.assertEqual((self.dir / "x.talk").read_text(), "precious")
+
+    def test_nothing_said_no_file(self):
+        self.fails(5, "not_found", "call", "--record", self.dir / "x.talk", "x", "--", "/nonexistent")
+        self.assertFalse((self.dir / "x.talk").exists())
+
+    def test_noise_stderr_and_the_end(self):
+        program = "import sys; print('Ready.', flush=True); sys.exit('token=abc is wrong')"
+        self.fails(7, "crashed", "call", "--record", self.dir / "x.talk", "x", "--", PYTHON, "-c", program)
+        text = (self.dir / "x.talk").read_text()
+        self.assertIn("\n# not a message: Ready.\n", text)
+        self.assertIn("\n2 token=*** is wrong\n", text)
+        self.assertIn("\n# the end: python3", text)
+        self.assertNotIn("abc", text)
+
+    def test_show_wire_too(self):
+        done = self.run_mortise("call", ECHO, "echo", "--show-wire", "--record", self.dir / "x.talk")
+        self.assertEqual([line[:1] for line in done.err.splitlines()], [">", "<"])
+        self.assertEqual(len(self.lines()), 3)
+
+    def test_run_and_chat(self):
+        lookout = BUILD / "plugins" / "lookout"
+        self.ok("run", lookout, "disk", f"path={self.dir}", "--record", self.dir / "run.talk")
+        self.assertEqual(self.lines("run.talk")[0], "talk 1 gassist framing=be32")
+        self.ok("chat", ECHO, "--record", self.dir / "chat.talk", stdin=b"/echo x=1\n/echo x=2\n")
+        self.assertEqual([line[:1] for line in self.lines("chat.talk")], ["t", ">", "<", ">", "<"])
+        self.ok("replay", self.dir / "chat.talk", ECHO)
+
+    def test_one_plugin_has_the_file(self):
+        other = self.file("other.py", ECHO.read_text())
+        other.chmod(0o755)
+        done = self.run_mortise(
+            "chat", ECHO, other, "--record", self.dir / "x.talk",
+            stdin=b"/echo.echo x=1\n/other.echo x=2\n",
+        )  # fmt: skip
+        self.assertEqual(len(self.lines()), 3)
+        self.assertEqual(done.err.count("only what echo says is recorded"), 1)
+        self.fails(2, "usage", "chat", "--config", self.file("bot.toml", ""), "--record", self.dir / "y.talk")
+
+
 class Dialects(Talks):
     def test_found_from_the_first_message(self):
         for first, framing, dialect in (

@@ -45,6 +45,67 @@ class Session(Case):
         return process
 
 
+class Known(Session):
+    """What a session's plugin takes is known before the call."""
+
+    def test_arguments_are_checked_before_the_call(self):
+        self.ok("session", "start", "t", "-d", "yams", YAMS_OK)
+        call = ("call", "@t", "extractor.extract")
+        for words, text in (
+            ([], '"extractor.extract" needs the argument "source"'),
+            (["source.typ=bytes"], 'did you mean "source.type"?'),
+        ):
+            self.assertIn(text, self.fails(4, "input", *call, *words).err)
+        self.assertEqual(self.listed()["t"]["calls"], 0)
+        self.assertTrue(self.ok("call", "@t", "extractor.supports", "text/plain", ".txt").json["supported"])
+        self.fails(1, "plugin_error", "call", "@t", "--unchecked", "extractor.supports", "extension=.x")
+        self.assertEqual(self.listed()["t"]["calls"], 2)
+
+    def test_completion(self):
+        names = ("completion", "names", "--")
+        self.assertEqual(self.ok(*names, "call").out, "")
+        self.ok("session", "start", "t", "-d", "yams", YAMS_OK)
+        self.start("u")
+        self.assertEqual(self.ok(*names, "call").out, "@t\n@u\n")
+        self.assertEqual(self.ok(*names, "run").out, "")
+        self.assertEqual(self.ok(*names, "session").out, "start list stop notes\n")
+        for verb, wanted in (("stop", "t\nu\n"), ("notes", "t\nu\n"), ("start", ""), ("list", "")):
+            self.assertEqual(self.ok(*names, "session", verb).out, wanted)
+        self.assertIn("extractor.extract\n", self.ok(*names, "call", "@t").out)
+        self.assertIn("source.type=\n", self.ok(*names, "call", "@t", "extractor.extract").out)
+        self.assertEqual(self.ok(*names, "call", "@nobody").out, "")
+
+    def test_completion_in_bash(self):
+        self.start("tee")
+        (self.dir / "a-file").touch()
+        script = self.file("completion.bash", self.ok("completion", "bash").raw)
+        for words, wanted in (
+            ("call @t", "@tee"),
+            ("call a-f", "a-file"),
+            ("session stop t", "tee"),
+            ("session st", "start stop"),
+        ):
+            count = len(words.split())
+            ask = f". {script}; COMP_WORDS=(mortise {words}); COMP_CWORD={count}; _mortise; echo ${{COMPREPLY[@]}}"
+            path = f"{MORTISE.parent}:{self.env['PATH']}"
+            done = subprocess.run(
+                ["bash", "-c", ask],
+                env={**self.env, "PATH": path},
+                cwd=self.dir,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            self.assertEqual(done.stdout.strip(), wanted, (words, done.stderr))
+
+    def test_record(self):
+        self.start()
+        self.ok("call", "@t", "add", "by=2", "--record", self.dir / "x.talk")
+        said = [line[:1] for line in (self.dir / "x.talk").read_text().splitlines() if line[:1] in "<>"]
+        self.assertEqual(said, [">", "<"])
+        self.assertIn("talk 1 plain framing=lines\n", (self.dir / "x.talk").read_text())
+
+
 class Kept(Session):
     def test_one_process_for_all_calls(self):
         self.start()
