@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -55,6 +56,13 @@ int mor_fd_lift(int *fd, int least)
 	mor_fd_close(fd);
 	*fd = higher;
 	return 0;
+}
+
+uint64_t mor_fd_unread(int fd)
+{
+	int count = 0;
+
+	return ioctl(fd, FIONREAD, &count) == 0 && count > 0 ? (uint64_t)count : 0;
 }
 
 int mor_fd_nonblock(int fd)

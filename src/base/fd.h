@@ -16,6 +16,9 @@ int mor_fd_lift(int *fd, int least);
 /* A whole file, at most limit bytes, NUL-terminated; free *ret with mor_free(). 0 or -errno; -EFBIG over the
  * limit, -EISDIR for a directory, -EINVAL for other things that are not files. Never blocks on a FIFO. */
 int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len);
+/* How many bytes wait in a pipe or socket to be read; for a pipe, either end may be asked. 0
+ * also if unknown. */
+uint64_t mor_fd_unread(int fd);
 /* One write that raises no SIGPIPE and changes no signal handler: RWF_NOSIGNAL if the kernel has it. Else
  * the signal is blocked for this thread and a pending one is taken. Bytes written or -errno. */
 ssize_t mor_fd_write_nosignal(int fd, const void *data, size_t len);

@@ -18,6 +18,8 @@
 #include "check/host_own.h"
 
 #define PLAY_FRAME_BYTES ((size_t)256 << 20)
+#define SPLIT_MS         1000 /* a host that has not read half a message by then gets the other half */
+#define SPLIT_TICK_MS    10
 #define TOGETHER_MS      300 /* a host that may have one request under way sends no second one in this time */
 
 static const struct {
@@ -70,6 +72,16 @@ static void note_line(struct player *p, char mark, struct mor_slice text)
 	mor_fd_write_all(p->record, line.data, line.len);
 }
 
+/* Until the host has read the first half, and must wait for the second. */
+static void await_reader(void)
+{
+	int ms = 0;
+
+	do
+		poll(NULL, 0, SPLIT_TICK_MS);
+	while ((ms += SPLIT_TICK_MS) < SPLIT_MS && mor_fd_unread(STDOUT_FILENO) > 0);
+}
+
 static void send_text(struct player *p, struct mor_slice body)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf frame = MOR_BUF_INIT;
@@ -78,7 +90,7 @@ static void send_text(struct player *p, struct mor_slice body)
 	mor_enframe(p->dialect->link.framing, body, &frame);
 	first = strcmp(p->scene, "split") == 0 ? frame.len / 2 : frame.len;
 	if (mor_fd_write_all(STDOUT_FILENO, frame.data, first) == 0 && first < frame.len) {
-		poll(NULL, 0, TOGETHER_MS / 3); /* the host has read the first half by now, and must wait */
+		await_reader();
 		mor_fd_write_all(STDOUT_FILENO, frame.data + first, frame.len - first);
 	}
 }

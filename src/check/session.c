@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -21,7 +20,7 @@
 #define TALK_LINES        40
 #define TALK_BYTES        300 /* of one line */
 #define PIECE_MS          250 /* a process that does not read gets the next piece after this time */
-#define TICK_MS           100 /* signals and unread bytes are looked at this often */
+#define TICK_MS           100 /* signals and unread bytes are looked at this often; at first more often */
 
 /* ---- evidence ---- */
 
@@ -39,13 +38,9 @@ void mor_check_note_talk(struct mor_check_session *s, char mark, struct mor_slic
 
 static uint64_t unread_bytes(const struct mor_check_session *s)
 {
-	int count = 0;
-
 	if (s->queue.len > s->queue_done)
 		return s->queue.len - s->queue_done;
-	if (s->ended || mor_proc_in(s->proc) < 0 || ioctl(mor_proc_in(s->proc), FIONREAD, &count) < 0)
-		return 0;
-	return count > 0 ? (uint64_t)count : 0;
+	return s->ended || mor_proc_in(s->proc) < 0 ? 0 : mor_fd_unread(mor_proc_in(s->proc));
 }
 
 static void close_input(struct mor_check_session *s)
@@ -295,7 +290,7 @@ void mor_check_session_close(struct mor_check_session *s)
 
 bool mor_check_wait(struct mor_check_session *s, uint32_t ms, mor_check_done_fn *done, void *arg)
 {
-	int64_t now = mor_clock_ms(), limit = now + ms, last = now + ms + PATIENCE_MS, left;
+	int64_t now = mor_clock_ms(), limit = now + ms, last = now + ms + PATIENCE_MS, tick = 1;
 
 	while (!done(s, arg)) {
 		now = mor_clock_ms();
@@ -303,8 +298,8 @@ bool mor_check_wait(struct mor_check_session *s, uint32_t ms, mor_check_done_fn 
 			limit = now + ms;
 		if ((s->ended && s->out_over) || mor_signals_count() || now >= limit || now >= s->run->deadline)
 			return false;
-		left = limit - now < TICK_MS ? limit - now : TICK_MS;
-		mor_loop_wait(s->run->loop, (int)left);
+		mor_loop_wait(s->run->loop, (int)(limit - now < tick ? limit - now : tick));
+		tick = tick * 2 < TICK_MS ? tick * 2 : TICK_MS;
 	}
 	return true;
 }

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -55,14 +54,6 @@ static void enlarge(int fd, bool *done)
 	if (!*done)
 		(void)fcntl(fd, F_SETPIPE_SZ, MOR_LOOP_PIPE);
 	*done = true;
-}
-
-/* The number of bytes in a pipe; works on both ends. */
-static uint64_t bytes_in(int pipe)
-{
-	int count = 0;
-
-	return ioctl(pipe, FIONREAD, &count) == 0 && count > 0 ? (uint64_t)count : 0;
 }
 
 /* ---- reading ---- */
@@ -200,7 +191,7 @@ static void write_queue(struct stdio_link *s)
 	if (left > WRITE_AT_ONCE)
 		left = WRITE_AT_ONCE;
 	if (left && s->opt->ordered)
-		s->link.older = s->out.taken + bytes_in(mor_proc_out(s->proc));
+		s->link.older = s->out.taken + mor_fd_unread(mor_proc_out(s->proc));
 	n = left ? mor_fd_write_nosignal(mor_proc_in(s->proc), s->queue.data + s->queue_done, left) : 0;
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
 		broken_input(s);
@@ -362,7 +353,7 @@ static uint64_t stdio_unread(struct mor_link *link)
 {
 	struct stdio_link *s = self(link);
 
-	return s->proc && !s->in_closed && !s->intake.dead ? bytes_in(mor_proc_in(s->proc)) : 0;
+	return s->proc && !s->in_closed && !s->intake.dead ? mor_fd_unread(mor_proc_in(s->proc)) : 0;
 }
 
 static void stdio_look(struct mor_link *link, struct mor_link_look *ret)
@@ -515,7 +506,7 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 	(void)how;
 	s->exited = true;
 	s->intake.paused = false;
-	s->last_bytes = s->out_closed ? 0 : bytes_in(mor_proc_out(s->proc));
+	s->last_bytes = s->out_closed ? 0 : mor_fd_unread(mor_proc_out(s->proc));
 	drain(s);
 }
 

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -206,10 +205,8 @@ int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_
 void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err, mor_stderr_over_fn *on_over)
 {
 	err->on_over = on_over;
-	err->rest = 0;
 	/* At most the bytes that the pipe held when we came: a descendant may write to it for ever. */
-	if (err->fd >= 0 && ioctl(err->fd, FIONREAD, &err->rest) < 0)
-		err->rest = 0;
+	err->rest = err->fd >= 0 ? (int)mor_fd_unread(err->fd) : 0;
 	finish_some(loop, err);
 }
 

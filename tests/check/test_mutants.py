@@ -2,21 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_mutants.py DIALECT [CHECK...]: every check of `mortise check` fails for the plugin that is made for it,
 and for no other reason. A check without a mutant is a fault of this test.
+
+Every mutant is started once for each check, ten thousands of times in all: so they are compiled once, and
+several of them are checked at a time, because a check that looks whether nothing comes has to wait.
 """
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
+import compiled  # noqa: E402
 import rows  # noqa: E402
 
 MORTISE = pathlib.Path(os.environ["MORTISE_BUILD"]) / "mortise"
-PYTHON = ["/usr/bin/python3", "-I", "-S"]
+AT_A_TIME = 2 * (os.cpu_count() or 1)
 YAMS = {
     "name": "mutant",
     "version": "1.0.0",
@@ -34,12 +40,8 @@ def checks(dialect):
     return [row["id"] for row in json.loads(mortise("check", "--list", "--json", "-d", dialect)[1])["checks"]]
 
 
-def command(dialect, fault):
-    return [*PYTHON, str(HERE / "mutant.py"), dialect, fault]
-
-
 def yams(fault, place):
-    manifest = {**YAMS, "entry": {"cmd": command("yams", fault)}}
+    manifest = {**YAMS, "entry": {"cmd": compiled.command("mutant", "yams", fault)}}
     if fault == "manifest.name":
         manifest["name"] = "other"
     if fault == "manifest.version":
@@ -66,23 +68,25 @@ def gassist(fault, place):
     if fault == "manifest.warnings":
         manifest["name"] = "another"
     (place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    (place / "plugin.py").write_text(wrapper("gassist", fault), encoding="utf-8")
+    put(place / "plugin.py", "gassist", fault)
     return [str(place)]
 
 
-def wrapper(dialect, fault):
+def put(path, dialect, fault):
     """A plugin in its own directory: that is all that a confined one may read."""
-    text = (HERE / "mutant.py").read_text(encoding="utf-8")
-    return text.replace("\nmain()\n", "\n").replace(
-        'DIALECTS[sys.argv[1]](sys.argv[2] if len(sys.argv) > 2 else "")', f"DIALECTS[{dialect!r}]({fault!r})"
+    path.write_text(
+        f"#!{compiled.PYTHON[0]} -IS\nimport sys\n\nsys.path.insert(0, {str(path.parent)!r})\n"
+        f"import mutant\n\nmutant.DIALECTS[{dialect!r}]({fault!r}).run()\n",
+        encoding="utf-8",
     )
+    path.chmod(0o755)
+    shutil.copy(compiled.path("mutant"), path.parent)
 
 
 def sunscreen(fault, place):
     hook = "after_build" if fault != "manifest.warnings" else "after_build = 'h'\n[mortise]\nodd"
     (place / "bin").mkdir()
-    (place / "bin/plugin").write_text(wrapper("sunscreen", fault), encoding="utf-8")
-    (place / "bin/plugin").chmod(0o755)
+    put(place / "bin/plugin", "sunscreen", fault)
     (place / "plugin.toml").write_text(
         '[plugin]\nname = "mutant"\nversion = "1.0.0"\ndescription = "d"\nentry = "./bin/plugin"\n'
         f'[permissions]\nworkspace_write = false\n[commands.scaffold]\necho = "d"\n[commands.hook]\n{hook} = "h"\n',
@@ -105,13 +109,12 @@ def sunscreen_json(fault, place):
         "hooks": ["post-codama"],
     }
     (place / "sunscreen-plugin.json").write_text(json.dumps(manifest), encoding="utf-8")
-    (place / "plugin.py").write_text(wrapper("sunscreen-json", fault), encoding="utf-8")
-    (place / "plugin.py").chmod(0o755)
+    put(place / "plugin.py", "sunscreen-json", fault)
     return [str(place)]
 
 
 def kythe(fault, place):
-    return ["-d", "kythe", "--", *PYTHON, str(HERE / "mutant_kythe.py"), fault]
+    return ["-d", "kythe", "--", *compiled.command("mutant_kythe", fault)]
 
 
 PLACES = {
@@ -128,7 +131,7 @@ CALLS = {"sunscreen": "scaffold:echo"}
 def target(dialect, fault, place):
     if dialect in PLACES:
         return PLACES[dialect](fault, place)
-    return ["-d", dialect, "--", *command(dialect, fault)]
+    return ["-d", dialect, "--", *compiled.command("mutant", dialect, fault)]
 
 
 def run(dialect, fault):
@@ -160,25 +163,21 @@ def judge(dialect, ident):
     return faults
 
 
+def judge_good(dialect):
+    results = run(dialect, "")
+    wrong = [ident for ident, row in results.items() if row["result"] != "pass"]
+    return [f"the good plugin: {ident}: {results[ident]['result']}: {results[ident]['why']}" for ident in wrong]
+
+
 def main():
-    failed = 0
-    for dialect in sys.argv[1:2]:
-        good = run(dialect, "")
-        for ident in bad(good):
-            failed += 1
-            print(f"{dialect}: the good plugin: {ident}: {good[ident]['why']}")
-        for ident, row in good.items():
-            if row["result"] == "not_observed":
-                failed += 1
-                print(f"{dialect}: the good plugin: {ident} is not observed: {row['why']}")
-        for ident in checks(dialect):
-            if sys.argv[2:] and ident.removeprefix(dialect + ".") not in sys.argv[2:]:
-                continue
-            for fault in judge(dialect, ident):
-                failed += 1
-                print(f"{ident}: {fault}", flush=True)
-    print(f"{failed} faults")
-    return 1 if failed else 0
+    dialect, only = sys.argv[1], sys.argv[2:]
+    faults = [f"{dialect}: {fault}" for fault in judge_good(dialect)]
+    wanted = [ident for ident in checks(dialect) if not only or ident.removeprefix(dialect + ".") in only]
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        for ident, found in zip(wanted, pool.map(lambda ident: judge(dialect, ident), wanted)):
+            faults += [f"{ident}: {fault}" for fault in found]
+    print(*faults, f"{len(faults)} faults", sep="\n")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
