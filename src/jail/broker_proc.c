@@ -271,10 +271,9 @@ int mor_on_handler(struct mor_syscall *call)
 
 int mor_on_limits(struct mor_syscall *call)
 {
-	const struct mor_broker *broker = call->broker;
 	int pid = (int)mor_syscall_arg(call, 0);
 
-	if (pid == (broker->inside != broker->main ? broker->inside : call->tgid))
+	if (pid == mor_syscall_inner(call, "\nNStgid:"))
 		return MOR_BROKER_CONTINUE;
 	snprintf(call->about, sizeof(call->about), "process %d", pid);
 	return mor_syscall_violation(call, call->about, MOR_FORBID_LIMITS);

@@ -54,19 +54,32 @@ static int prepend(struct name_walk *walk, const char *text)
 	return 0;
 }
 
-/* In the root of /proc: what "self" and the plugin's own number stand for. KEPT, REPLACED or -errno. */
+/* Is this the number that the caller has in its own PID namespace, in a /proc that shows another one, `outer`?
+ * key: as for mor_syscall_inner(). */
+static bool is_inner_number(const struct mor_syscall *call, const char *part, const char *key, pid_t outer)
+{
+	char text[16];
+	pid_t inner;
+
+	if (call->broker->root >= 0 || call->broker->inside == call->broker->main || part[0] < '0' ||
+	    part[0] > '9')
+		return false;
+	inner = mor_syscall_inner(call, key);
+	snprintf(text, sizeof(text), "%d", (int)inner);
+	return inner != outer && strcmp(part, text) == 0;
+}
+
+/* In the root of /proc: what "self" and the caller's own number stand for. KEPT, REPLACED or -errno. */
 static int translate(struct name_walk *walk, const char *part)
 {
 	const struct mor_syscall *call = walk->call;
 	bool view = call->broker->root >= 0;
-	char text[48], inside[16];
+	char text[48];
 
-	snprintf(inside, sizeof(inside), "%d", (int)call->broker->inside);
 	if (strcmp(part, "thread-self") == 0)
 		snprintf(text, sizeof(text), "%d/task/%d", (int)mor_syscall_number(call),
 			 (int)(view ? mor_syscall_inner(call, "\nNSpid:") : call->tid));
-	else if (strcmp(part, "self") == 0 ||
-		 (!view && call->broker->inside != call->broker->main && strcmp(part, inside) == 0))
+	else if (strcmp(part, "self") == 0 || is_inner_number(call, part, "\nNStgid:", call->tgid))
 		snprintf(text, sizeof(text), "%d", (int)mor_syscall_number(call));
 	else
 		return KEPT;
@@ -78,13 +91,10 @@ static int translate(struct name_walk *walk, const char *part)
 static int translate_thread(struct name_walk *walk, const char *where, const char *part)
 {
 	const struct mor_syscall *call = walk->call;
-	char own[40], inner[16], text[16];
+	char own[40], text[16];
 
 	snprintf(own, sizeof(own), "/proc/%d/task", (int)call->tgid);
-	if (!call->broker->apart || call->broker->root >= 0 || strcmp(where, own) != 0)
-		return KEPT;
-	snprintf(inner, sizeof(inner), "%d", (int)mor_syscall_inner(call, "\nNSpid:"));
-	if (strcmp(part, inner) != 0 || call->tid == mor_syscall_inner(call, "\nNSpid:"))
+	if (strcmp(where, own) != 0 || !is_inner_number(call, part, "\nNSpid:", call->tid))
 		return KEPT;
 	snprintf(text, sizeof(text), "%d", (int)call->tid);
 	return prepend(walk, text) < 0 ? -ENAMETOOLONG : REPLACED;

@@ -34,7 +34,6 @@ MUTANT = BUILD / "tests/jail/mortise-jail-mutant"
 FULL = "--full" in sys.argv
 WORKERS = 2
 VIOLATION, NO_JAIL = 9, 125
-MUST_DETECT = 0.95
 SLOW = 3.0  # seconds for one attempt
 CLASSES = ("read", "write", "spawn", "network", "ipc", "host", "kernel", "limits", "metadata")
 
@@ -49,8 +48,8 @@ NOT_THERE = frozenset(
     read_chdir read_fchdir
     py_import_outside js_require_outside js_import_outside""".split()
 )
-# With spawn every number of its own PID namespace is the plugin's to signal; those of the host mean
-# nobody in there.
+# With spawn every number of its own PID namespace is the plugin's to signal; those of the host mean nobody in
+# there. The kernel answers ESRCH, and there is nobody to protect.
 NOBODY = frozenset("h_kill h_kill_probe h_tgkill h_kill_high py_kill js_kill".split())
 
 
@@ -122,19 +121,33 @@ class Config:
             out += ["--network=" + ",".join(f"127.0.0.1:{port}" for port in ports)]
         return out + (["--landlock-abi", self.abi] if self.abi else [])
 
+    @property
+    def pidns(self):
+        """Has it a PID namespace? With spawn there is one at t0 too, where the machine allows it."""
+        return self.level == "t1" or self.spawn and has_namespaces(self.uid)
+
+    def granted(self, told):
+        """The expectation for the permissions that it has. Of a row no two may change it in different
+        ways (Proof.test_columns): nothing follows from having both."""
+        columns = [told[c] for c, on in (("net", self.network), ("spawn", self.spawn)) if on]
+        return next((expect for expect in columns if expect != told["expect"]), told["expect"])
+
     def expects(self, told):
-        expect = told["net"] if self.network else told["spawn"] if self.spawn else told["expect"]
+        expect = self.granted(told)
         if self.places:
             expect = PLACES.get(told["name"], expect)
-        if (
-            self.level == "t1"
-            and expect == "D"
-            and (told["name"] in NOT_THERE or self.spawn and told["name"] in NOBODY)
-        ):
+        if expect == "D" and self.level == "t1" and told["name"] in NOT_THERE:
             return "B"
+        if expect == "D" and self.spawn and self.pidns and told["name"] in NOBODY:
+            return "B"
+        if expect == "R" and not self.pidns:
+            return "D"  # the number is a stranger's
         if expect == "M":
             return "B" if self.level == "t1" else "?"
         return expect
+
+
+has_namespaces = functools.lru_cache(None)(stage.user_namespaces)
 
 
 def configurations():
@@ -281,7 +294,7 @@ def seen(told, run, config):
     if hits:
         return "reached the listener " + ", ".join(hits)
     if run.signals:
-        return "a signal reached the victim"
+        return f"a signal reached the victim: {run.signals[0]}"
     return f"{run.orphans} processes left behind" if run.orphans else None
 
 
@@ -363,13 +376,16 @@ class Score:
 
     @property
     def escapes(self):
-        return [v for v in self.where("D", "B", "E") if v.escaped]
+        return [v for v in self.where("D", "R", "B", "E") if v.escaped]
 
     @property
     def undetected(self):
-        """With kill, what must be detected must also be the end."""
-        seen = (lambda v: v.detected) if self.config.deny else (lambda v: v.killed)
-        return [v for v in self.where("D") if not seen(v)]
+        """With kill, what must be detected must also be the end, but for R: that only must be told of."""
+        return [
+            v
+            for v in self.where("D", "R")
+            if not (v.detected if self.config.deny or self.expected[v.name] == "R" else v.killed)
+        ]
 
     @property
     def killed(self):
@@ -377,7 +393,7 @@ class Score:
         is so for all but what no decent program tries."""
         if self.config.deny:
             return [v for v in self.verdicts if v.killed and v.kind not in always_killed()]
-        return [v for v in self.where("B") if v.killed]
+        return [v for v in self.where("R", "B") if v.killed]
 
     @property
     def withheld(self):
@@ -395,7 +411,7 @@ class Score:
 
     @property
     def rate(self):
-        rows = self.where("D")
+        rows = self.where("D", "R")
         return 1 - len(self.undetected) / len(rows) if rows else 1.0
 
     def row(self):
@@ -404,7 +420,7 @@ class Score:
             mine = [
                 v
                 for v in self.verdicts
-                if v.told["class"] == cls and (self.expected[v.name] in "DBE" or cls == "metadata")
+                if v.told["class"] == cls and (self.expected[v.name] in "DRBE" or cls == "metadata")
             ]
             cells.append(f"{sum(v.escaped for v in mine)}/{sum(v.detected for v in mine)}/{len(mine)}")
         return cells
@@ -424,7 +440,7 @@ def print_scores():
     print("  " + "configuration".ljust(26) + "".join(c.rjust(12) for c in CLASSES) + "   D detected")
     for name, score in SCORES.items():
         cells = "".join(c.rjust(12) for c in score.row())
-        print(f"  {name:26}{cells}   {score.rate:6.1%} of {len(score.where('D'))}")
+        print(f"  {name:26}{cells}   {score.rate:6.1%} of {len(score.where('D', 'R'))}")
     for name, (real_ones, tried) in PROOFS.items():
         print(f"unconfined, {name}: {real_ones} of {tried} attempts succeed")
     if BENIGN_SCORES:
@@ -498,6 +514,13 @@ class Proof(unittest.TestCase):
         rows = {t["row"] for language in ("c", "py") for t in catalogue(language)}
         self.assertEqual(rows - {0}, set(range(1, max(rows) + 1)), "each row of the catalogue has an attempt")
 
+    def test_columns(self):
+        """With both permissions a row's expectation is that of the one which changes it."""
+        for language in ("c", "py", "js"):
+            for told in catalogue(language):
+                changed = {told["net"], told["spawn"]} - {told["expect"]}
+                self.assertLessEqual(len(changed), 1, told)
+
     def test_c_root(self):
         self.check("c", "root", 0.9)
 
@@ -531,13 +554,10 @@ class Catalogue(unittest.TestCase):
                 ("granted, yet denied", score.withheld),
                 ("without a message", score.silent),
                 ("without an end", score.hung),
+                ("not detected", score.undetected),
             )
             if list_
         ]
-        if score.rate < MUST_DETECT:
-            faults.append(f"detected only {score.rate:.1%}: {describe(score.undetected)}")
-        elif score.undetected:
-            print(f"{language} {config.name}: not detected: {describe(score.undetected)}", file=sys.stderr)
         if faults:
             self.fail("\n".join(faults))
 
@@ -785,6 +805,7 @@ def main():
     if "--inside" not in sys.argv:
         sys.exit(stage.in_namespaces(sys.argv))
     CAN_BE_NOBODY = stage.NOBODY in mapped_users()
+    os.setsid()  # what reaches a victim then comes from an attempt, not from whoever signals our caller's group
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm"], check=True)
     stage.loopback_up()
     add_tests()

@@ -129,9 +129,8 @@ class Victim:
         return self.process.pid
 
     def signals(self):
-        """How many arrived since the last question."""
-        told = self.process.stdout.read() or b""
-        return told.count(b"signal")
+        """Those that arrived since the last question: "signal 10 code 0 from 1234"."""
+        return (self.process.stdout.read() or b"").decode().splitlines()
 
     def close(self):
         self.process.stdin.close()
@@ -148,7 +147,7 @@ class Run:
     err: str
     changed: list = dataclasses.field(default_factory=list)
     hits: dict = dataclasses.field(default_factory=dict)
-    signals: int = 0
+    signals: list = dataclasses.field(default_factory=list)
     orphans: int = 0
     seconds: float = 0.0
     hung: bool = False

@@ -44,8 +44,9 @@ enum attempt_flags {
 	REACHES = 4      /* "escaped" means that the kernel looked at the call, not that it succeeded       */
 };
 
-/* Expectations: D violation and exit 9; B blocked with an errno; E either of them; M metadata; A granted (and
- * must then work); ? no claim. net, spawn: with that permission; 0: the same. */
+/* Expectations: D violation and exit 9; R refused with an errno and told of, in both modes; B blocked with an
+ * errno; E either of them; M metadata; A granted (and must then work); ? no claim. net, spawn: with that
+ * permission; 0: the same. Not both may be given, unless they are the same: see run.py, expects(). */
 struct attempt {
 	const char *name, *class;
 	int row;

@@ -455,7 +455,7 @@ def pidfd():
     return os.pidfd_open(int(S["host"])) >= 0
 
 
-@attempt("host", "D")
+@attempt("host", "D", spawn="R")
 def ptrace():
     return raw(101, 0x4206, int(S["host"]), 0, 0) == 0  # PTRACE_SEIZE
 

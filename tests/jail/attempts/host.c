@@ -222,14 +222,14 @@ static struct result h_setpgid(const struct stage *s)
 
 #define H "host"
 const struct attempt host_attempts[] = {
-	{ "h_ptrace", H, 56, 'D', 0, 0, 0, h_ptrace },
+	{ "h_ptrace", H, 56, 'D', 0, 'R', 0, h_ptrace },
 	{ "h_traceme", H, 57, 'B', 0, 0, 0, h_traceme },
-	{ "h_vmread", H, 58, 'D', 0, 0, 0, h_vmread },
-	{ "h_vmwrite", H, 58, 'D', 0, 0, 0, h_vmwrite },
+	{ "h_vmread", H, 58, 'D', 0, 'R', 0, h_vmread },
+	{ "h_vmwrite", H, 58, 'D', 0, 'R', 0, h_vmwrite },
 	{ "h_pidfd_open", H, 59, 'D', 0, 'E', 0, h_pidfd_open },
 	{ "h_pidfd_getfd", H, 59, 'D', 0, 'E', 0, h_pidfd_getfd },
 	{ "h_pidfd_signal", H, 60, 'D', 0, 'E', 0, h_pidfd_signal },
-	{ "h_kcmp", H, 59, 'D', 0, 0, 0, h_kcmp },
+	{ "h_kcmp", H, 59, 'D', 0, 'R', 0, h_kcmp },
 	{ "h_kill", H, 60, 'D', 0, 0, 0, h_kill },
 	{ "h_kill_probe", H, 60, 'D', 0, 0, 0, h_kill_probe },
 	{ "h_tgkill", H, 60, 'D', 0, 0, 0, h_tgkill },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process that host attempts aim at: it has a secret in memory, in its arguments and behind a descriptor,
- * and writes a line for each signal that reaches it. Ends when its standard input does. */
+ * and writes a line for each signal that reaches it, with its sender (0: the kernel, or somebody outside of the
+ * runner's PID namespace). Ends when its standard input does. */
 #include "attempt.h"
 
 #include <poll.h>
@@ -17,7 +18,10 @@ static int tell_signals(int signals)
 
 	if (read(signals, &info, sizeof(info)) != sizeof(info))
 		return -1;
-	return printf("signal %u\n", info.ssi_signo) < 0 || fflush(stdout) ? -1 : 0;
+	return printf("signal %u code %d from %u\n", info.ssi_signo, info.ssi_code, info.ssi_pid) < 0 ||
+			       fflush(stdout) ?
+		       -1 :
+		       0;
 }
 
 int victim(const char *secret_path, const char *secret)
