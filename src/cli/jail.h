@@ -23,6 +23,7 @@ struct mor_jail_args {
 
 struct mor_learner {
 	struct mor_learn learn;
+	char login[1024];   /* memory of the user's entry in the database */
 	char dir[PATH_MAX]; /* where the file of -o belongs, before the program could change it; "": no -o */
 };
 

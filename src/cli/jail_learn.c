@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +66,24 @@ static int find_directory(const char *file, char dir[PATH_MAX], mortise_error *e
 
 /* ---- what the files are ---- */
 
-/* Neither ours nor the system's. */
+/* Neither ours nor the system's. Archives that root unpacks keep their maker's number: what is installed for
+ * everybody and open to everybody is nobody's secret. */
 static bool is_others(const char *path, void *arg)
 {
 	struct stat st;
 
 	(void)arg;
-	return stat(path, &st) == 0 && st.st_uid != geteuid() && st.st_uid != 0;
+	return stat(path, &st) == 0 && st.st_uid != geteuid() && st.st_uid != 0 &&
+	       !(mor_learn_is_installed(path) && st.st_mode & S_IROTH);
+}
+
+static const char *find_login(struct mor_learner *learner)
+{
+	struct passwd user, *found = NULL;
+
+	return getpwuid_r(geteuid(), &user, learner->login, sizeof(learner->login), &found) == 0 && found ?
+		       found->pw_dir :
+		       NULL;
 }
 
 /* Only right in it: whoever grants a directory looks there first. */
@@ -84,7 +96,7 @@ static bool holds_secret(const char *path, void *arg)
 
 	for (const struct dirent *entry; dir && !found && (entry = readdir(dir));)
 		found = snprintf(whole, sizeof(whole), "%s/%s", path, entry->d_name) < (int)sizeof(whole) &&
-			mor_learn_is_secret(whole, learn->home);
+			mor_learn_is_secret(whole, mor_learn_home(learn, whole));
 	if (dir)
 		closedir(dir);
 	return found;
@@ -96,6 +108,7 @@ int mor_learner_begin(struct mor_cli *cli, struct mor_learner *learner, mortise_
 	int r = check_options(args, err);
 
 	learner->learn = (struct mor_learn){ .home = getenv("HOME"),
+					     .login = args->learn || args->audit ? find_login(learner) : NULL,
 					     .is_others = is_others,
 					     .holds_secret = holds_secret,
 					     .arg = &learner->learn };

@@ -76,14 +76,15 @@ static int apply(struct mor_policy *policy, const struct mor_policy_key *key, co
 
 /* ---- not in the settings ---- */
 
-static enum mor_policy_source source_of(const char *file)
+static enum mor_policy_source source_of(const struct mor_manifest *m)
 {
-	const char *slash = file ? strrchr(file, '/') : NULL;
+	const char *slash = m->file ? strrchr(m->file, '/') : NULL;
 
 	if (slash && strcmp(slash + 1, "plugin.toml") == 0)
 		return MOR_POLICY_OF_PLUGIN_TOML;
-	return slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0 ? MOR_POLICY_OF_SUNSCREEN_JSON :
-									  MOR_POLICY_OF_SETTINGS;
+	if (slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0)
+		return MOR_POLICY_OF_SUNSCREEN_JSON;
+	return m->dir ? MOR_POLICY_OF_SETTINGS : MOR_POLICY_OF_LINE;
 }
 
 static int keep_path(char **field, const char *path)
@@ -248,7 +249,7 @@ static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *ret, mortise_error *err)
 {
 	struct mor_policy policy = {
-		.source = source_of(m->file),
+		.source = source_of(m),
 		/* Manifests of such plugins do not name the workspace; the user who runs them does. */
 		.workspace_later = confined && m->file && !mor_manifest_setting(m, "sandbox", "workspace"),
 	};

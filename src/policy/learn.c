@@ -153,6 +153,26 @@ static const char *in_home(const char *path, const char *home)
 	return home && strlen(home) > 1 ? mor_path_below(home, path) : NULL;
 }
 
+static bool lies_in_home(const char *path, const char *home)
+{
+	return home && strlen(home) > 1 && mor_path_is_within(path, home, strlen(home));
+}
+
+const char *mor_learn_home(const struct mor_learn *learn, const char *path)
+{
+	bool by_login = !lies_in_home(path, learn->home) && lies_in_home(path, learn->login);
+
+	return by_login ? learn->login : learn->home;
+}
+
+/* Installed for everybody, whoever its archive says that it belongs to. */
+bool mor_learn_is_installed(const char *path)
+{
+	static const char *const places[] = { "/usr", "/opt", "/nix/store", NULL };
+
+	return lies_in_one(path, places);
+}
+
 bool mor_learn_is_secret(const char *path, const char *home)
 {
 	const char *rest = in_home(path, home), *name = mor_base_name(path);
@@ -197,13 +217,15 @@ static bool is_odd(const char *path)
 
 static enum mor_learn_why judge_path(const struct mor_learn *learn, const char *path)
 {
+	const char *home = mor_learn_home(learn, path);
+
 	if (is_odd(path))
 		return MOR_LEARN_ODD;
-	if (mor_learn_is_secret(path, learn->home))
+	if (mor_learn_is_secret(path, home))
 		return MOR_LEARN_SECRET;
-	if (is_foreign_home(path, learn->home) || (learn->is_others && learn->is_others(path, learn->arg)))
+	if (is_foreign_home(path, home) || (learn->is_others && learn->is_others(path, learn->arg)))
 		return MOR_LEARN_OTHERS;
-	if (mor_learn_is_wide(path, learn->home))
+	if (mor_learn_is_wide(path, home))
 		return MOR_LEARN_WIDE;
 	return learn->holds_secret && learn->holds_secret(path, learn->arg) ? MOR_LEARN_HOLDS :
 									      MOR_LEARN_GRANTED;

@@ -45,7 +45,8 @@ struct mor_learn_path {
 	bool with_spawn;
 };
 struct mor_learn {
-	const char *home;                                 /* of the user; NULL: none */
+	const char *home;                                 /* $HOME; NULL: none */
+	const char *login;                                /* as the machine has it; NULL: the same */
 	bool (*is_others)(const char *path, void *arg);   /* NULL: none is */
 	bool (*holds_secret)(const char *dir, void *arg); /* NULL: none does */
 	void *arg;
@@ -60,6 +61,10 @@ int mor_learn_add(struct mor_learn *learn, enum mor_forbidden what, const char *
 /* After the last one: folds. */
 void mor_learn_finish(struct mor_learn *learn);
 
+/* The home directory that a path is judged by: $HOME may be another than the user's own. */
+const char *mor_learn_home(const struct mor_learn *learn, const char *path);
+/* Does it lie where programs are installed for everybody? */
+bool mor_learn_is_installed(const char *path);
 /* Does a file of this name look like a key, a token, a cookie? */
 bool mor_learn_is_secret(const char *path, const char *home);
 /* Is it a directory that no rule should open as a whole? */

@@ -35,7 +35,8 @@ const char *mor_on_denial_name(enum mor_on_denial on_denial); /* "kill", "deny" 
 
 /* Who gave the permissions. Texts use the names that are written there. */
 enum mor_policy_source {
-	MOR_POLICY_OF_SETTINGS,
+	MOR_POLICY_OF_SETTINGS, /* it has a directory, hence a mortise.toml */
+	MOR_POLICY_OF_LINE,     /* only a command line was given */
 	MOR_POLICY_OF_PLUGIN_TOML,
 	MOR_POLICY_OF_SUNSCREEN_JSON,
 	MOR_POLICY_OF_COMMAND,

@@ -11,6 +11,9 @@
 #define LONG_PATH 150
 #define OUTSIDE   "outside what it may write"
 #define GITS_OWN  "no write to a protected path: it is git's own"
+#define ITS_FILE  "[sandbox] in its mortise.toml"
+/* What those permissions may not be written in beside a manifest: see check_source() in src/host/sandbox.c. */
+#define YOUR_LIST "that list: --set, or mortise/plugins/NAME.toml in your own configuration"
 #define TOOLS_RUN "no write to a protected path: tools run it by themselves"
 
 /* A permission under the name that the user knows: why it is missing, and what to type to allow it. In cure,
@@ -23,7 +26,8 @@ static const struct {
 	struct words words[MOR_POLICY_SOURCES];
 } named[] = {
 	{ MOR_RULE_READ,
-	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.read", "add \"%s\" to sandbox.read" },
+	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.read", "add \"%s\" to read under " ITS_FILE },
+	    [MOR_POLICY_OF_LINE] = { "not in sandbox.read", "add \"%s\" to --set sandbox.read" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in declared_paths",
 					    "add \"%s\" to declared_paths in its plugin.toml" },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not granted by capabilities.filesystem",
@@ -31,7 +35,9 @@ static const struct {
 	    [MOR_POLICY_OF_COMMAND] = { "no --read names it", "add --read %s" } } },
 	{ MOR_RULE_WORKSPACE_WRITE,
 	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.workspace_write is not granted",
-					 "set sandbox.workspace_write = true" },
+					 "set workspace_write = true under " ITS_FILE },
+	    [MOR_POLICY_OF_LINE] = { "sandbox.workspace_write is not granted",
+				     "add --set sandbox.workspace_write=true" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "workspace_write is not granted",
 					    "set workspace_write = true under [permissions] in its "
 					    "plugin.toml" },
@@ -41,11 +47,14 @@ static const struct {
 	    [MOR_POLICY_OF_COMMAND] = { "the workspace may only be read", "add --write" } } },
 	{ MOR_RULE_WRITE,
 	  { [MOR_POLICY_OF_SETTINGS] = { OUTSIDE, NULL },
+	    [MOR_POLICY_OF_LINE] = { OUTSIDE, NULL },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { OUTSIDE, NULL },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { OUTSIDE, NULL },
 	    [MOR_POLICY_OF_COMMAND] = { OUTSIDE, "name the directory with --workspace and add --write" } } },
 	{ MOR_RULE_NETWORK,
-	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.network is not granted", "set sandbox.network = true" },
+	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.network is not granted",
+					 "set network = true under " ITS_FILE },
+	    [MOR_POLICY_OF_LINE] = { "sandbox.network is not granted", "add --set sandbox.network=true" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "network is not granted",
 					    "set network = true under [permissions] in its plugin.toml, and "
 					    "agree when mortise run asks" },
@@ -54,22 +63,27 @@ static const struct {
 					       "mortise run asks" },
 	    [MOR_POLICY_OF_COMMAND] = { "it has no network", "add --network" } } },
 	{ MOR_RULE_PLACE,
-	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.network", "add \"%s\" to sandbox.network" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in sandbox.network", "add it to sandbox.network" },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in sandbox.network", "add it to sandbox.network" },
+	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.network", "add \"%s\" to network under " ITS_FILE },
+	    [MOR_POLICY_OF_LINE] = { "not in sandbox.network", "add --network=%s" },
+	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in sandbox.network", "add it to " YOUR_LIST },
+	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in sandbox.network", "add it to " YOUR_LIST },
 	    [MOR_POLICY_OF_COMMAND] = { "not in the list of --network", "add --network=%s" } } },
 	{ MOR_RULE_GIT,
-	  { [MOR_POLICY_OF_SETTINGS] = { GITS_OWN, "set sandbox.git = true, which is enough for commits" },
+	  { [MOR_POLICY_OF_SETTINGS] = { GITS_OWN,
+					 "set git = true under " ITS_FILE ", which is enough for commits" },
+	    [MOR_POLICY_OF_LINE] = { GITS_OWN, "add --set sandbox.git=true, which is enough for commits" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { GITS_OWN, NULL },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { GITS_OWN, NULL },
 	    [MOR_POLICY_OF_COMMAND] = { GITS_OWN, "add --git, which is enough for commits" } } },
 	{ MOR_RULE_TOOL,
-	  { [MOR_POLICY_OF_SETTINGS] = { TOOLS_RUN, "add its name to sandbox.unprotect" },
+	  { [MOR_POLICY_OF_SETTINGS] = { TOOLS_RUN, "add its name to unprotect under " ITS_FILE },
+	    [MOR_POLICY_OF_LINE] = { TOOLS_RUN, "name it with --set sandbox.unprotect=NAME" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { TOOLS_RUN, NULL },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { TOOLS_RUN, NULL },
 	    [MOR_POLICY_OF_COMMAND] = { TOOLS_RUN, "name it with --unprotect" } } },
 	{ MOR_RULE_SPAWN,
-	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.spawn is not granted", "set sandbox.spawn = true" },
+	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.spawn is not granted", "set spawn = true under " ITS_FILE },
+	    [MOR_POLICY_OF_LINE] = { "sandbox.spawn is not granted", "add --set sandbox.spawn=true" },
 	    [MOR_POLICY_OF_PLUGIN_TOML] = { "plugins with a plugin.toml may not start programs", NULL },
 	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "it may not start this one", NULL },
 	    [MOR_POLICY_OF_COMMAND] = { "it may not start programs", "add --spawn" } } },

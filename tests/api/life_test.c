@@ -488,7 +488,7 @@ static void violation_comes_before_what_fails(void **state)
 {
 	static const char words[] =
 		"thief tried to read /etc/shadow: not in sandbox.read; to allow it, add \"/etc/shadow\" to "
-		"sandbox.read";
+		"--set sandbox.read";
 	const char *argv[] = { "/bin/sh", "-c", "read line; read line; read line </etc/shadow", NULL };
 	struct rig rig;
 	struct got calls[2];
@@ -527,7 +527,7 @@ static void violation_comes_before_what_fails(void **state)
 	assert_string_equal(
 		rig.note_params,
 		"{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\",\"path\":\"/etc/shadow\",\"rule\":\"not "
-		"in sandbox.read\",\"kind\":\"read\",\"allow\":\"add \\\"/etc/shadow\\\" to "
+		"in sandbox.read\",\"kind\":\"read\",\"allow\":\"add \\\"/etc/shadow\\\" to --set "
 		"sandbox.read\",\"action\":\"killed\"}");
 	assert_int_equal(rig.states[rig.state_count - 1], MORTISE_FAILED);
 	rig_close(&rig);

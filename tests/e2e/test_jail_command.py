@@ -839,7 +839,7 @@ class Options(Case):
             self.kills(level).err.splitlines(),
             [
                 "sandbox_violation: thief tried to read /etc/shadow: not in sandbox.read; to allow it, "
-                "add \"/etc/shadow\" to sandbox.read"
+                "add \"/etc/shadow\" to read under [sandbox] in its mortise.toml"
             ],
         )
         record = {
@@ -849,7 +849,7 @@ class Options(Case):
             "path": "/etc/shadow",
             "rule": "not in sandbox.read",
             "kind": "read",
-            "allow": "add \"/etc/shadow\" to sandbox.read",
+            "allow": "add \"/etc/shadow\" to read under [sandbox] in its mortise.toml",
             "action": "killed",
         }
         self.assertEqual(self.kills(level, "--json").json["data"], record)
@@ -875,7 +875,8 @@ class Options(Case):
         self.assertEqual((done.code, done.out), (0, '"fine"\n'), done.err)
         self.assertEqual(
             done.err,
-            'denied: polite tried to read /etc/shadow (2 times); to allow it, add "/etc/shadow" to sandbox.read\n',
+            'denied: polite tried to read /etc/shadow (2 times); to allow it, add "/etc/shadow" to read under '
+            "[sandbox] in its mortise.toml\n",
         )
         done = self.run_mortise("call", "--json", "--level", level, plugin, "echo")
         self.assertEqual((done.code, done.json["ok"]), (0, True), done.err)

@@ -3,6 +3,7 @@
 
 What a jailed program did is not only what it says it did: the stage is compared with what it was before.
 """
+import contextlib
 import ctypes
 import dataclasses
 import glob
@@ -11,6 +12,7 @@ import os
 import pathlib
 import selectors
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -438,7 +440,8 @@ class PidsLimit:
     def close(self):
         if self.path:
             (self.root / "cgroup.procs").write_text(str(os.getpid()))
-            self.path.rmdir()
+            with contextlib.suppress(OSError):  # if we were ended, so was what is inside, but not at once
+                self.path.rmdir()
 
 
 def in_namespaces(argv):
@@ -464,6 +467,7 @@ def in_namespaces(argv):
         if trial.returncode:  # a chroot, whose / is no mount; a container that forbids it
             print(f"no namespaces can be made here to hold the attempts: {trial.stderr.strip()}")
             return 77
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # else what is inside would go on without us
         return subprocess.run([*unshare, PYTHON, "-B", argv[0], "--inside", *argv[1:]], check=False).returncode
     finally:
         limit.close()

@@ -119,6 +119,37 @@ static void secrets_are_withheld(void **state)
 	folds("/srv/keyed", "4:/srv/keyed");
 }
 
+/* $HOME is another directory: the user's own is still no stranger's, and its secrets are secrets. */
+static void own_home_is_known_by_the_machine(void **state)
+{
+	static const struct {
+		const char *path;
+		enum mor_learn_why why;
+	} rows[] = {
+		{ "/root/work/x", MOR_LEARN_GRANTED }, { "/root/.ssh/config", MOR_LEARN_SECRET },
+		{ "/root", MOR_LEARN_WIDE },           { "/srv/build/x", MOR_LEARN_GRANTED },
+		{ "/home/bob/x", MOR_LEARN_OTHERS },   { "/srv/build/.ssh/config", MOR_LEARN_SECRET },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct mor_learn learn = { .home = "/srv/build", .login = "/root" };
+
+		assert_int_equal(mor_learn_add(&learn, MOR_FORBID_READ, rows[i].path, false), 0);
+		assert_int_equal(learn.paths[0].why, rows[i].why);
+		mor_learn_fini(&learn);
+	}
+}
+
+static void installed_files_are_no_strangers(void **state)
+{
+	(void)state;
+	assert_true(mor_learn_is_installed("/usr/local/lib/node_modules/x/index.js"));
+	assert_true(mor_learn_is_installed("/opt/tool/bin/tool"));
+	assert_false(mor_learn_is_installed("/optional/x"));
+	assert_false(mor_learn_is_installed("/srv/usr/x"));
+}
+
 static void odd_names_are_withheld(void **state)
 {
 	(void)state;
@@ -168,6 +199,8 @@ int main(void)
 		MOR_TEST(three_of_a_directory_are_the_directory),
 		MOR_TEST(some_directories_are_too_wide),
 		MOR_TEST(secrets_are_withheld),
+		MOR_TEST(own_home_is_known_by_the_machine),
+		MOR_TEST(installed_files_are_no_strangers),
 		MOR_TEST(odd_names_are_withheld),
 		MOR_TEST(other_needs),
 	};

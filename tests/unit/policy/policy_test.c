@@ -396,14 +396,23 @@ struct worded {
 /* In words, and each permission by the name that its giver wrote. */
 static const struct worded violations_in_words[] = {
 	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
-	  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to sandbox.read" },
+	  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to read under [sandbox] in its "
+	  "mortise.toml" },
+	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_LINE, NULL, false },
+	  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to --set sandbox.read" },
+	{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_LINE, NULL, false },
+	  "x tried to start a process: sandbox.spawn is not granted; to allow it, add --set "
+	  "sandbox.spawn=true" },
+	{ { "x", "openat", "/w/.envrc", MOR_RULE_TOOL, MOR_POLICY_OF_SETTINGS, NULL, false },
+	  "x tried to write /w/.envrc: no write to a protected path: tools run it by themselves; to allow it, "
+	  "add its name to unprotect under [sandbox] in its mortise.toml" },
 	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
 	  "x tried to read /p: no --read names it; to allow it, add --read /p" },
 	{ { "x", "openat", "/p; id", MOR_RULE_READ, MOR_POLICY_OF_COMMAND, NULL, false },
 	  "x tried to read '/p; id': no --read names it; to allow it, add --read '/p; id'" },
 	{ { "x", "openat", "/p\"q", MOR_RULE_READ, MOR_POLICY_OF_SETTINGS, NULL, false },
 	  "x tried to read '/p\"q': not in sandbox.read; to allow it, add \"/p\\\"q\" to "
-	  "sandbox.read" },
+	  "read under [sandbox] in its mortise.toml" },
 	{ { "x", "mkdir", "/p; to allow it, add --network", MOR_RULE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL,
 	    false },
 	  "x tried to write '/p; to allow it, add --network': outside what it may write" },
@@ -425,7 +434,7 @@ static const struct worded violations_in_words[] = {
 	  "[permissions] in its plugin.toml, and agree when mortise run asks" },
 	{ { "x", "openat", "/etc/host.conf", MOR_RULE_NETWORK, MOR_POLICY_OF_SETTINGS, NULL, false },
 	  "x tried to look up a name on the network (by /etc/host.conf): sandbox.network is not "
-	  "granted; to allow it, set sandbox.network = true" },
+	  "granted; to allow it, set network = true under [sandbox] in its mortise.toml" },
 	{ { "x", "connect", "/run/systemd/resolve/r", MOR_RULE_NETWORK, MOR_POLICY_OF_SUNSCREEN_JSON, NULL,
 	    false },
 	  "x tried to look up a name on the network (by /run/systemd/resolve/r): capabilities.network "
