@@ -13,6 +13,7 @@ static const struct {
 	const char *variable, *below_home;
 } homes[] = {
 	[MOR_XDG_CONFIG] = { "XDG_CONFIG_HOME", "/.config" },
+	[MOR_XDG_DATA] = { "XDG_DATA_HOME", "/.local/share" },
 	[MOR_XDG_STATE] = { "XDG_STATE_HOME", "/.local/state" },
 	[MOR_XDG_CACHE] = { "XDG_CACHE_HOME", "/.cache" },
 	[MOR_XDG_RUNTIME] = { "XDG_RUNTIME_DIR", NULL },

@@ -6,6 +6,7 @@
 
 enum mor_xdg {
 	MOR_XDG_CONFIG, /* $XDG_CONFIG_HOME, or ~/.config      */
+	MOR_XDG_DATA,   /* $XDG_DATA_HOME, or ~/.local/share   */
 	MOR_XDG_STATE,  /* $XDG_STATE_HOME, or ~/.local/state  */
 	MOR_XDG_CACHE,  /* $XDG_CACHE_HOME, or ~/.cache        */
 	MOR_XDG_RUNTIME /* $XDG_RUNTIME_DIR, or none           */

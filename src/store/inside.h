@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For the files of src/store alone. */
+#ifndef MOR_STORE_INSIDE_H
+#define MOR_STORE_INSIDE_H
+
+#include "store/store.h"
+
+#define MOR_STORE_STATE_MAX  (4 * 1024 * 1024)  /* bytes of one state.json */
+#define MOR_STORE_RECORD_MAX (16 * 1024 * 1024) /* of one record: 20,000 files */
+
+bool mor_store_name_valid(const char *name, size_t len);
+bool mor_store_version_valid(const char *version, size_t len);
+/* PLUGINS/NAME/state.json as a tree. 0, MORTISE_ENOTFOUND (without a text: there is none), MORTISE_ESYSTEM,
+ * MORTISE_ENOMEM. */
+int mor_store_state_read(const struct mor_store *store, const char *name, struct mor_doc **ret,
+			 mortise_error *err);
+/* One entry of "versions". Does not take `doc`. false: something is missing in it. */
+bool mor_store_state_entry(const struct mor_store *store, const struct mor_value *root,
+			   const struct mor_value *entry, struct mor_installed *ret);
+/* MORTISE_ENOTFOUND with the nearest name. */
+int mor_store_unknown(const struct mor_store *store, const char *name, mortise_error *err);
+/* MORTISE_ESYSTEM: what, where, why, and what to do. */
+int mor_store_fail_write(const char *path, int error, mortise_error *err);
+/* Replaces a file by rename. 0 or a status with a text that says where and why. */
+int mor_store_write_file(const char *path, struct mor_slice text, mortise_error *err);
+
+#endif

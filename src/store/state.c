@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the store is, and reading one plugin's state.json. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/outfile.h"
+#include "base/xdg.h"
+#include "store/inside.h"
+#include "store/permissions.h"
+
+int mor_store_open(const char *data_home, const char *state_home, struct mor_store *ret)
+{
+	struct mor_store store = { 0 };
+	int r = mor_xdg_path(MOR_XDG_DATA, data_home, &store.plugins, "mortise/plugins");
+
+	if (r != MORTISE_ENOMEM)
+		r = mor_xdg_path(MOR_XDG_STATE, state_home, &store.runs, "mortise/plugins");
+	if (r == MORTISE_ENOMEM) {
+		mor_store_fini(&store);
+		return r;
+	}
+	*ret = store;
+	return 0;
+}
+
+void mor_store_fini(struct mor_store *store)
+{
+	mor_free(store->plugins);
+	mor_free(store->runs);
+	*store = (struct mor_store){ 0 };
+}
+
+int mor_store_has_place(const struct mor_store *store, mortise_error *err)
+{
+	if (store->plugins)
+		return 0;
+	return mor_fail(
+		err, MORTISE_ESYSTEM,
+		"there is no place for installed plugins: neither XDG_DATA_HOME nor HOME is an absolute path; "
+		"set one of them, or use the plugin by its path");
+}
+
+/* ---- names ---- */
+
+static bool plain_characters(const char *text, size_t len, const char *more)
+{
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+		    !memchr(more, c, strlen(more)))
+			return false;
+	}
+	return len > 0;
+}
+
+/* Not only letters of ASCII would be fair. But a name is typed, compared and looked for by people who trust it,
+ * and many characters look like others. */
+bool mor_store_name_valid(const char *name, size_t len)
+{
+	return len <= MOR_STORE_NAME_MAX && plain_characters(name, len, "._+- ") &&
+	       !memchr("._+- ", *name, 5) && name[len - 1] != ' ' && name[len - 1] != '.';
+}
+
+bool mor_store_version_valid(const char *version, size_t len)
+{
+	return len <= MOR_STORE_VERSION_MAX && plain_characters(version, len, "._+-~") &&
+	       plain_characters(version, 1, "");
+}
+
+bool mor_store_is_name(const char *word)
+{
+	const char *at = strchr(word, '@');
+
+	return mor_store_name_valid(word, at ? (size_t)(at - word) : strlen(word)) &&
+	       (!at || mor_store_version_valid(at + 1, strlen(at + 1)));
+}
+
+/* ---- state.json ---- */
+
+int mor_store_state_read(const struct mor_store *store, const char *name, struct mor_doc **ret,
+			 mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *path = mor_text_format("%s/%s/state.json", store->plugins, name);
+	MOR_CLEAN_TEXT char *text = NULL;
+	mortise_error why = { 0 };
+	size_t len = 0;
+	int r;
+
+	if (!path)
+		return mor_fail_memory(err);
+	r = mor_fd_read_file(path, MOR_STORE_STATE_MAX, &text, &len);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return MORTISE_ENOTFOUND;
+	if (r == -ENOMEM)
+		return mor_fail_memory(err);
+	if (r < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s: it cannot be read", path);
+	r = mor_doc_parse((struct mor_slice){ text, len }, 0, 0, ret, &why);
+	if (r == MORTISE_ENOMEM)
+		return mor_fail_memory(err);
+	return r < 0 ? mor_fail(err, MORTISE_ESYSTEM, "%s is damaged (%s): install the plugin again", path,
+				why.text) :
+		       0;
+}
+
+/* An approval is for these permissions and no others. */
+static bool approval_fits(const struct mor_value *entry)
+{
+	const struct mor_value *permissions = mor_json_get(entry, "permissions");
+	char digest[MOR_DIGEST_SIZE];
+
+	if (mor_json_type(permissions) != MOR_JSON_OBJECT)
+		return false;
+	mor_permissions_digest(permissions, digest);
+	return strcmp(mor_json_text(mor_json_at(entry, "/approved/permissions"), ""), digest) == 0;
+}
+
+static const char *text_of(const struct mor_value *object, const char *name)
+{
+	return mor_json_text(mor_json_get(object, name), NULL);
+}
+
+bool mor_store_state_entry(const struct mor_store *store, const struct mor_value *root,
+			   const struct mor_value *entry, struct mor_installed *ret)
+{
+	struct mor_installed plugin = {
+		.name = text_of(root, "name"),
+		.version = text_of(entry, "version"),
+		.directory = text_of(entry, "directory"),
+		.digest = text_of(entry, "digest"),
+		.dialect = text_of(entry, "dialect"),
+		.description = text_of(entry, "description"),
+		.from = text_of(entry, "from"),
+		.key = text_of(entry, "key"),
+		.offers = mor_json_get(entry, "offers"),
+		.permissions = mor_json_get(entry, "permissions"),
+		.interface = mor_json_get(entry, "interface"),
+		.allow = mor_json_at(entry, "/approved/allow"),
+		.confine = mor_json_bool(mor_json_get(entry, "confine"), false),
+		.approved = approval_fits(entry),
+	};
+
+	if (!plugin.name || !plugin.version || !plugin.directory || !plugin.digest || !plugin.dialect ||
+	    !mor_digest_valid(plugin.digest) || strchr(plugin.directory, '/') || plugin.directory[0] == '.' ||
+	    !mor_store_name_valid(plugin.name, strlen(plugin.name)))
+		return false;
+	plugin.current = strcmp(mor_json_text(mor_json_get(root, "current"), ""), plugin.version) == 0;
+	plugin.path = mor_text_format("%s/%s/%s", store->plugins, plugin.name, plugin.directory);
+	if (!plugin.path)
+		return false;
+	*ret = plugin;
+	return true;
+}
+
+void mor_installed_fini(struct mor_installed *plugin)
+{
+	mor_doc_free(plugin->doc);
+	mor_free(plugin->path);
+	*plugin = (struct mor_installed){ 0 };
+}
+
+bool mor_installed_allows(const struct mor_installed *plugin, const char *word)
+{
+	struct mor_json_iter it = mor_json_iter(plugin->allow);
+
+	while (plugin->approved && mor_json_next(&it))
+		if (strcmp(mor_json_text(it.value, ""), word) == 0)
+			return true;
+	return false;
+}
+
+/* ---- files that nobody must find half written ---- */
+
+static const char *remedy(int error)
+{
+	switch (error) {
+	case ENOSPC:
+		return "; free some room and try again; nothing was changed";
+	case EDQUOT:
+		return "; your quota is used up: remove something and try again; nothing was changed";
+	case EROFS:
+		return "; set XDG_DATA_HOME to a directory that can be written; nothing was changed";
+	default:
+		return "; nothing was changed";
+	}
+}
+
+int mor_store_fail_write(const char *path, int error, mortise_error *err)
+{
+	return mor_fail(err, MORTISE_ESYSTEM, "%s cannot be written: %s%s", path, strerrordesc_np(error),
+			remedy(error));
+}
+
+int mor_store_write_file(const char *path, struct mor_slice text, mortise_error *err)
+{
+	mortise_error why = { 0 };
+	struct mor_outfile file;
+	int r = mor_outfile_open(path, 0600, &file, &why);
+
+	if (r == 0) {
+		r = mor_fd_write_all(file.fd, text.ptr, text.len);
+		if (r == 0) {
+			r = mor_outfile_commit(&file, &why);
+		} else {
+			mor_outfile_drop(&file);
+			why.os_errno = -r;
+		}
+	}
+	if (r == 0)
+		return 0;
+	return why.code == MORTISE_ENOMEM ? mor_fail_memory(err) :
+					    mor_store_fail_write(path, why.os_errno, err);
+}
