@@ -113,11 +113,17 @@ void mor_check_baseline_write(const struct mor_check_report *report, struct mor_
 
 struct mor_check_found {
 	const char *dialect, *framing; /* NULL: none was found */
-	char name[64];                 /* of the plugin, if it told one */
-	struct mor_buf how;            /* one line per try: what was sent, what came */
-	struct mor_buf manifest;       /* what to write, and where: */
-	const char *manifest_file;     /* "mortise.toml", "yams-plugin.json" */
-	char level[12];                /* confinement of the tries */
+	/* framing of its answers, if that is another: then there is no manifest */
+	const char *answers;
+	const char *kind;          /* "mcp", "lsp": a protocol that mortise drives as plain; or NULL */
+	const char *what;          /* the same in words */
+	const char *const *next;   /* such a server: commands that use it as @s, NULL-terminated; or NULL */
+	bool echoes;               /* it sends back what it is sent */
+	char name[64];             /* of the plugin, if it told one */
+	struct mor_buf how;        /* one line per try: what was sent, what came */
+	struct mor_buf manifest;   /* what to write, and where: */
+	const char *manifest_file; /* "mortise.toml", "yams-plugin.json" */
+	char level[12];            /* confinement of the tries */
 };
 /* Tries `argv` on confined processes without network, one for each try. 0; MORTISE_EEXEC ... if it cannot be
  * started; MORTISE_ECANCELED. Free with mor_check_found_fini(), also after a failure. */

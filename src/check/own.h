@@ -119,6 +119,7 @@ struct mor_check_session {
 	bool holding;      /* nothing is written before `flush` */
 	bool close_wanted; /* stdin is to be closed behind the queue */
 	bool headers;      /* a message came with Content-Length */
+	int came;          /* enum mor_framing of the last message, as its first bytes look; -1: unknown */
 	bool out_over, ended, exec_failed;
 	struct mor_proc_exit how;
 	char failure[400]; /* why it could not be started */

@@ -18,6 +18,27 @@
 #define LISTEN_MS 1000
 #define ASK       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
 
+/* Servers of other protocols on JSON-RPC: mortise has no dialect for them, but plain drives them. */
+struct other_protocol {
+	const char *kind, *what;
+	const char *const *next;
+};
+#define HELLO_MCP \
+	"{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"mortise\"," \
+	"\"version\":\"0\"}}"
+#define HELLO_LSP "{\"processId\":null,\"rootUri\":null,\"capabilities\":{}}"
+
+static const char *const next_mcp[] = { "mortise call @s initialize '" HELLO_MCP "'",
+					"mortise call @s --notify notifications/initialized",
+					"mortise call @s tools/list",
+					"mortise call @s tools/call name=TOOL arguments:='{}'", NULL };
+static const char *const next_lsp[] = { "mortise call @s initialize '" HELLO_LSP "'",
+					"mortise call @s --notify initialized '{}'",
+					"mortise call @s --notify textDocument/didOpen @open.json",
+					"mortise call @s textDocument/hover @place.json", NULL };
+static const struct other_protocol mcp = { "mcp", "a server of the Model Context Protocol (MCP)", next_mcp },
+				   lsp = { "lsp", "a language server (LSP)", next_lsp };
+
 /* In this order: a dialect that would also answer an unknown method comes before plain. */
 static const struct probe_try {
 	const char *dialect; /* whose table has the framing */
@@ -25,55 +46,100 @@ static const struct probe_try {
 	const char *request; /* NULL: nothing is sent */
 	const char *method;  /* a result of this method is the dialect's; NULL: any answer is */
 	const char *needs;   /* member that the result must have */
+	const struct other_protocol *other;
 } tries[] = {
-	{ "kythe", NULL, NULL, NULL, NULL },
-	{ "yams", NULL, ASK "\"handshake.manifest\"}", "handshake.manifest", "interfaces" },
-	{ "ayiou", NULL, ASK "\"metadata\",\"params\":{}}", "metadata", "version" },
-	{ "sunscreen", NULL, ASK "\"commands\"}", "commands", "scaffold" },
+	{ "kythe", NULL, NULL, NULL, NULL, NULL },
+	{ "yams", NULL, ASK "\"handshake.manifest\"}", "handshake.manifest", "interfaces", NULL },
+	{ "ayiou", NULL, ASK "\"metadata\",\"params\":{}}", "metadata", "version", NULL },
+	{ "sunscreen", NULL, ASK "\"commands\"}", "commands", "scaffold", NULL },
 	{ "gassist", NULL,
 	  ASK "\"initialize\",\"params\":{\"protocol_version\":\"2.0\",\"engine_version\":\"1.0.0\","
 	      "\"capabilities\":[\"streaming\"]}}",
-	  "initialize", "name" },
-	{ "plain", "lines", ASK "\"mortise.probe\"}", NULL, NULL },
-	{ "plain", "headers", ASK "\"mortise.probe\"}", NULL, NULL },
-	{ "plain", "be32", ASK "\"mortise.probe\"}", NULL, NULL },
-	{ "plain", "decimal", ASK "\"mortise.probe\"}", NULL, NULL },
+	  "initialize", "name", NULL },
+	{ "plain", "lines", ASK "\"initialize\",\"params\":" HELLO_MCP "}", "initialize", "protocolVersion",
+	  &mcp },
+	{ "plain", "headers", ASK "\"initialize\",\"params\":" HELLO_LSP "}", "initialize", "capabilities",
+	  &lsp },
+	{ "plain", "lines", ASK "\"mortise.probe\"}", NULL, NULL, NULL },
+	{ "plain", "headers", ASK "\"mortise.probe\"}", NULL, NULL, NULL },
+	{ "plain", "be32", ASK "\"mortise.probe\"}", NULL, NULL, NULL },
+	{ "plain", "decimal", ASK "\"mortise.probe\"}", NULL, NULL, NULL },
 };
+#define ALL_FRAMINGS ((1u << MOR_FRAMINGS) - 1)
 
 struct probing {
 	struct mor_check_run run;
 	struct mor_check_options opt;
 	struct mor_manifest *manifest;
 	struct mor_check_found *found;
-	bool greeted; /* it spoke first, as an analyzer */
 };
 
 /* ---- one try ---- */
 
-static bool has_answered(struct mor_check_session *s, void *arg)
+/* What the try waits for; a server may log something first. NULL: it has not come. */
+static const struct mor_check_message *answer_to(const struct probe_try *try, const struct mor_check_session *s)
 {
-	(void)arg;
-	return s->messages > 0;
+	for (size_t i = 0; i < s->messages; i++)
+		if (!try->request || mor_check_is_response(&s->message[i]))
+			return &s->message[i];
+	return NULL;
 }
 
-static void describe_try(struct probing *p, const struct probe_try *try, const struct mor_check_session *s,
-			 const char *verdict)
+/* Is it our own request that comes back? */
+static bool is_echo(const struct probe_try *try, const struct mor_check_session *s)
 {
+	MOR_CLEAN(mor_doc) struct mor_doc *sent = NULL;
+
+	return try->request && s->messages &&
+	       mor_doc_parse(mor_slice_of(try->request), 0, 0, &sent, NULL) == 0 &&
+	       mor_json_equal(mor_doc_root(sent), s->message[0].root);
+}
+
+static bool has_answered(struct mor_check_session *s, void *arg)
+{
+	return answer_to(arg, s) || is_echo(arg, s);
+}
+
+/* The last word about a try. */
+static const char *judge_try(const struct probing *p, const struct probe_try *try,
+			     const struct mor_check_session *s, bool yes)
+{
+	if (yes)
+		return p->found->answers ? "yes, but its answer has another framing" : "yes";
+	if (is_echo(try, s))
+		return "it sends back the request itself";
+	return answer_to(try, s) ? "not its answer" : "no answer";
+}
+
+static void describe_try(struct probing *p, const struct probe_try *try, struct mor_check_session *s, bool yes)
+{
+	const struct mor_check_message *m = answer_to(try, s);
 	MOR_CLEAN(mor_buf) struct mor_buf why = MOR_BUF_INIT;
 	char text[160];
 
-	mor_buf_printf(&p->found->how, "%s in %s: ", try->request ? try->dialect : "listening",
+	mor_buf_printf(&p->found->how, "%s in %s: ",
+		       !try->request ? "listening" :
+		       try->other    ? try->other->kind :
+				       try->dialect,
 		       mor_framing_name(p->run.framing));
-	if (s->messages && mor_json_write(s->message[0].root, false, &why) == 0) {
-		mor_buf_printf(&p->found->how, "%s: %s\n", verdict,
+	if (!m && s->messages)
+		m = &s->message[0];
+	if (m && mor_json_write(m->root, false, &why) == 0) {
+		mor_buf_printf(&p->found->how, "%s: %s\n", judge_try(p, try, s, yes),
 			       mor_printable(mor_buf_view(&why), text, sizeof(text)));
 		return;
 	}
-	mor_check_silence((struct mor_check_session *)(uintptr_t)s, try->request ? p->run.answer_ms : LISTEN_MS,
-			  &why);
+	mor_check_silence(s, try->request ? p->run.answer_ms : LISTEN_MS, &why);
 	if (p->run.seen[MOR_CHECK_NOISE].count)
 		mor_buf_printf(&why, "; it printed %s", p->run.seen[MOR_CHECK_NOISE].text);
 	mor_buf_printf(&p->found->how, "%.*s\n", (int)why.len, why.data);
+}
+
+static void take_name(struct probing *p, const struct probe_try *try, const struct mor_value *result)
+{
+	const char *name = mor_json_text(mor_json_at(result, try->other ? "/serverInfo/name" : "/name"), "");
+
+	mor_text_keep(p->found->name, sizeof(p->found->name), name, strlen(name));
 }
 
 /* Is this message what a plugin of the dialect says? */
@@ -86,17 +152,32 @@ static bool is_dialects(struct probing *p, const struct probe_try *try, const st
 		return m->result || m->error;
 	if (!m->result || !mor_json_get(m->result, try->needs))
 		return false;
-	mor_text_keep(p->found->name, sizeof(p->found->name),
-		      mor_json_text(mor_json_get(m->result, "name"), ""), sizeof(p->found->name));
+	take_name(p, try, m->result);
 	return true;
+}
+
+/* A program that reads one framing and writes another is no plugin of any host. */
+static void compare_framings(struct probing *p, const struct mor_check_session *s)
+{
+	if (s->came >= 0 && s->came != (int)p->run.framing && !(p->run.dialect->link.reads & (1u << s->came)))
+		p->found->answers = mor_framing_name((enum mor_framing)s->came);
+}
+
+static void end_try(struct probing *p, struct mor_check_session *s)
+{
+	p->run.lingers = true; /* nothing is learnt from its end */
+	mor_check_session_close(s);
+	for (unsigned i = 0; i < MOR_CHECK_FAULTS; i++)
+		mor_free(p->run.seen[i].talk);
+	memset(p->run.seen, 0, sizeof(p->run.seen));
 }
 
 /* 1: found; 0: not this one; or a status. */
 static int try_one(struct probing *p, const struct probe_try *try, mortise_error *err)
 {
-	struct mor_check_session s;
 	int framing = try->framing ? mor_framing_by_name(try->framing) : -1, r;
-	bool yes;
+	const struct mor_check_message *answer;
+	struct mor_check_session s;
 
 	memset(p->run.seen, 0, sizeof(p->run.seen));
 	p->run.dialect = mor_dialect_find(try->dialect);
@@ -104,22 +185,23 @@ static int try_one(struct probing *p, const struct probe_try *try, mortise_error
 	r = mor_check_session_open(&p->run, &s, err);
 	if (r < 0)
 		return r;
-	if (try->request)
+	if (try->request) {
+		s.deframer.reads = ALL_FRAMINGS; /* to see whether its answer has another framing */
 		mor_check_send(&s, mor_slice_of(try->request));
-	mor_check_wait(&s, try->request ? p->run.answer_ms : LISTEN_MS, has_answered, NULL);
+	}
+	mor_check_wait(&s, try->request ? p->run.answer_ms : LISTEN_MS, has_answered, (void *)(uintptr_t)try);
+	answer = answer_to(try, &s);
 	if (s.exec_failed) {
 		r = mor_fail(err, MORTISE_EEXEC, "%s", s.failure);
 	} else {
 		mor_text_keep(p->found->level, sizeof(p->found->level), mor_proc_level(s.proc), 12);
-		yes = s.messages && is_dialects(p, try, &s.message[0]);
-		describe_try(p, try, &s, yes ? "yes" : "not its answer");
-		r = yes;
+		r = answer && is_dialects(p, try, answer);
+		if (r > 0 && try->request)
+			compare_framings(p, &s);
+		p->found->echoes |= is_echo(try, &s);
+		describe_try(p, try, &s, r > 0);
 	}
-	p->run.lingers = true; /* nothing is learnt from its end */
-	mor_check_session_close(&s);
-	for (unsigned i = 0; i < MOR_CHECK_FAULTS; i++)
-		mor_free(p->run.seen[i].talk);
-	memset(p->run.seen, 0, sizeof(p->run.seen));
+	end_try(p, &s);
 	return r;
 }
 
@@ -164,6 +246,15 @@ static void propose(struct probing *p)
 
 /* ---- all tries ---- */
 
+static void take_kind(struct probing *p, const struct other_protocol *other)
+{
+	if (!other)
+		return;
+	p->found->kind = other->kind;
+	p->found->what = other->what;
+	p->found->next = other->next;
+}
+
 static int try_all(struct probing *p, mortise_error *err)
 {
 	int r = 0;
@@ -175,7 +266,9 @@ static int try_all(struct probing *p, mortise_error *err)
 		if (r > 0) {
 			p->found->dialect = tries[i].dialect;
 			p->found->framing = mor_framing_name(p->run.framing);
-			propose(p);
+			take_kind(p, tries[i].other);
+			if (!p->found->answers)
+				propose(p);
 		}
 	}
 	return r < 0 ? r : 0;

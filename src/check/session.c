@@ -145,9 +145,10 @@ static void take_items(struct mor_check_session *s, bool at_eof)
 	while ((kind = mor_deframe(&s->deframer, at, len, at_eof, &item)) != MOR_ITEM_MORE) {
 		mor_excerpt(item.body, text, sizeof(text));
 		s->headers |= kind == MOR_ITEM_FRAME && (*at | 0x20) == 'c';
-		if (kind == MOR_ITEM_FRAME)
+		if (kind == MOR_ITEM_FRAME) {
+			s->came = mor_framing_guess((struct mor_slice){ at, item.used });
 			mor_check_see_frame(s, item.body);
-		else if (kind == MOR_ITEM_CORRUPT)
+		} else if (kind == MOR_ITEM_CORRUPT)
 			mor_check_see_fault(s, MOR_CHECK_TRUNCATED, "%s: \"%s\"", item.why, text);
 		else if (kind == MOR_ITEM_NOISE || kind == MOR_ITEM_TOO_BIG)
 			mor_check_see_fault(s, MOR_CHECK_NOISE, "\"%s\"", text);
@@ -247,7 +248,7 @@ int mor_check_session_open(struct mor_check_run *run, struct mor_check_session *
 	struct mor_exec_failure failure = { 0 };
 	int r;
 
-	*s = (struct mor_check_session){ .run = run };
+	*s = (struct mor_check_session){ .run = run, .came = -1 };
 	mor_deframer_init(&s->deframer, run->framing, CHECK_FRAME_BYTES,
 			  run->dialect->life.shape == MOR_SHAPE_ONE_CALL ? MOR_DEFRAME_EOF_ENDS : 0);
 	s->deframer.reads = run->dialect->link.reads;

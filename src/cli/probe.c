@@ -53,6 +53,11 @@ static int write_manifest(const char *output, const struct mor_check_found *foun
 	return mor_outfile_commit(&file, err);
 }
 
+static bool can_be_driven(const struct mor_check_found *found)
+{
+	return found->dialect && !found->answers;
+}
+
 static void show_json(struct mor_cli *cli, const struct mor_check_found *found)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -60,9 +65,12 @@ static void show_json(struct mor_cli *cli, const struct mor_check_found *found)
 	struct mor_slice rest = mor_buf_view(&found->how);
 
 	mor_w_object(&w);
-	mor_w_pair_bool(&w, "ok", found->dialect != NULL);
+	mor_w_pair_bool(&w, "ok", can_be_driven(found));
 	mor_w_pair(&w, "dialect", found->dialect);
 	mor_w_pair(&w, "framing", found->framing);
+	mor_w_pair(&w, "answers_framing", found->answers ? found->answers : found->framing);
+	mor_w_pair(&w, "kind", found->kind);
+	mor_w_pair_bool(&w, "echoes", found->echoes);
 	mor_w_pair(&w, "name", found->name[0] ? found->name : NULL);
 	mor_w_pair(&w, "level", found->level);
 	mor_w_key(&w, "how");
@@ -86,23 +94,51 @@ static void show_json(struct mor_cli *cli, const struct mor_check_found *found)
 	mor_out_json(cli->console, mor_buf_view(&text));
 }
 
+static void show_verdict(struct mor_console *console, const struct mor_check_found *found)
+{
+	if (!found->dialect)
+		mor_outf(console, "no protocol was found%s\n",
+			 found->echoes ? ": it only sends back what it is sent, like cat" : "");
+	else if (found->answers)
+		mor_outf(console,
+			 "it reads messages as %s, but answers as %s: no host can use that; let it write "
+			 "what it reads\n",
+			 found->framing, found->answers);
+	else if (found->kind)
+		mor_outf(console, "%s%s%s: mortise drives it with -d plain%s%s\n",
+			 mor_style(console, MOR_STYLE_GOOD), found->what, mor_style_end(console),
+			 strcmp(found->framing, "lines") == 0 ? "" : " --framing ",
+			 strcmp(found->framing, "lines") == 0 ? ", messages as lines" : found->framing);
+	else
+		mor_outf(console, "%s%s%s, messages as %s\n", mor_style(console, MOR_STYLE_GOOD),
+			 found->dialect, mor_style_end(console), found->framing);
+}
+
+/* Such a server must be greeted before it does anything, so it needs a session. */
+static void show_next(struct mor_console *console, const struct mor_check_found *found)
+{
+	if (!found->next)
+		return;
+	mor_out_title(console, "to use it, with this manifest in the directory DIR");
+	mor_out_text(console, "mortise session start s DIR\n");
+	for (const char *const *line = found->next; *line; line++)
+		mor_outf(console, "%s\n", *line);
+}
+
 static void show_people(struct mor_cli *cli, const struct probe_args *args, const struct mor_check_found *found)
 {
-	if (found->dialect)
-		mor_outf(cli->console, "%s%s%s, messages as %s\n", mor_style(cli->console, MOR_STYLE_GOOD),
-			 found->dialect, mor_style_end(cli->console), found->framing);
-	else
-		mor_out_text(cli->console, "no protocol was found\n");
+	show_verdict(cli->console, found);
 	mor_out_title(cli->console, "how it was tried (confined, without network)");
 	mor_out(cli->console, mor_buf_view(&found->how));
-	if (!found->dialect)
+	if (!can_be_driven(found))
 		return;
 	if (args->output) {
 		mor_outf(cli->console, "\nwritten: %s\n", found->manifest_file);
-		return;
+	} else {
+		mor_out_title(cli->console, found->manifest_file);
+		mor_out(cli->console, mor_buf_view(&found->manifest));
 	}
-	mor_out_title(cli->console, found->manifest_file);
-	mor_out(cli->console, mor_buf_view(&found->manifest));
+	show_next(cli->console, found);
 }
 
 static int probe_run(struct mor_cli *cli)
@@ -120,13 +156,13 @@ static int probe_run(struct mor_cli *cli)
 			     args->timeout);
 	if (r == 0)
 		r = mor_check_probe(path, argv, ms, &found, &err);
-	if (r == 0 && found.dialect && args->output)
+	if (r == 0 && can_be_driven(&found) && args->output)
 		r = write_manifest(args->output, &found, &err);
 	if (r == 0 && cli->console->json)
 		show_json(cli, &found);
 	else if (r == 0)
 		show_people(cli, args, &found);
-	r = r < 0 ? r : found.dialect ? 0 : 1;
+	r = r < 0 ? r : can_be_driven(&found) ? 0 : 1;
 	mor_check_found_fini(&found);
 	if (r == MORTISE_EINVAL)
 		return mor_report_usage(cli->console, &err);
@@ -144,7 +180,8 @@ const struct mor_cli_command mor_cli_command_probe = {
 	.description =
 		"Starts the program once for each protocol and framing, confined, without network, and with a "
 		"directory of\nits own that is removed. Says what was sent, what came, and proposes a "
-		"manifest. Exit status 1: none\nof them.",
+		"manifest. Servers of MCP and\nlanguage servers are found too: they are driven as plain. Exit "
+		"status 1: none of them.",
 	.examples = "mortise probe ./plugin.py\nmortise probe -o my-plugin/ -- python3 my-plugin/plugin.py",
 	.options = groups,
 	.args_size = sizeof(struct probe_args),

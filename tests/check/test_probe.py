@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,11 +48,67 @@ class Probe(unittest.TestCase):
         self.assertIn('framing = "headers"', found["manifest"])
 
     def test_none(self):
-        done = run("probe", "--timeout", "300ms", "--", "cat")
+        done = run("probe", "--timeout", "300ms", "--", "sh", "-c", "cat >/dev/null")
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stdout.startswith("no protocol was found\n"), done.stdout)
         done = run("probe", "--timeout", "300ms", "--", "sh", "-c", "echo hello; exit 3")
         self.assertIn("it exited with status 3", done.stdout)
+
+    def test_echo(self):
+        """A program that sends back what it gets is named as that."""
+        found = self.probe("cat")
+        self.assertEqual((found["ok"], found["dialect"], found["echoes"]), (False, None, True))
+        self.assertIn("plain in lines: it sends back the request itself: ", "\n".join(found["how"]))
+        done = run("probe", "--timeout", "300ms", "--", "cat")
+        self.assertTrue(
+            done.stdout.startswith("no protocol was found: it only sends back what it is sent, like cat\n")
+        )
+
+    def test_mcp(self):
+        found = self.probe("/usr/bin/python3", "-I", HERE / "other_servers.py", "mcp")
+        self.assertEqual(
+            (found["ok"], found["dialect"], found["framing"], found["kind"], found["name"]),
+            (True, "plain", "lines", "mcp", "other"),
+        )
+        self.assertIn('"protocolVersion":"2025-11-25"', found["how"][-1])
+        done = run("probe", "--timeout", "1s", "--", "/usr/bin/python3", "-I", HERE / "other_servers.py", "mcp")
+        self.assertTrue(
+            done.stdout.startswith(
+                "a server of the Model Context Protocol (MCP): mortise drives it with -d plain, messages as lines\n"
+            )
+        )
+        self.assertIn("\nmortise call @s tools/list\n", done.stdout)
+
+    def test_language_servers(self):
+        """One that logs something before it answers, and a real one."""
+        for command, name in (
+            (["/usr/bin/python3", "-I", HERE / "other_servers.py", "lsp"], "other"),
+            ([shutil.which("clangd")], "clangd"),
+        ):
+            if not command[0]:
+                continue
+            found = self.probe(*command)
+            self.assertEqual(
+                (found["ok"], found["dialect"], found["framing"], found["kind"], found["name"]),
+                (True, "plain", "headers", "lsp", name),
+                found,
+            )
+            self.assertIn('framing = "headers"', found["manifest"])
+
+    def test_reads_one_framing_and_writes_another(self):
+        for reads, answers in (("lines", "headers"), ("headers", "lines"), ("lines", "be32")):
+            command = ["/usr/bin/python3", "-I", str(HERE / "other_servers.py"), "mixed", reads, answers]
+            found = self.probe(*command)
+            self.assertEqual(
+                (found["ok"], found["framing"], found["answers_framing"], found["manifest"]),
+                (False, reads, answers, None),
+                found,
+            )
+            done = run("probe", "--timeout", "1s", "--", *command)
+            self.assertEqual(done.returncode, 1)
+            self.assertTrue(
+                done.stdout.startswith(f"it reads messages as {reads}, but answers as {answers}: "), done.stdout
+            )
 
     def test_cannot_start(self):
         self.assertEqual(run("probe", "--", "./no-such-program").returncode, 5)
