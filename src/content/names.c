@@ -181,6 +181,8 @@ static const char *path_fault(struct mor_slice path)
 		return "is an absolute path";
 	if (path.len > MOR_CONTENT_PATH_BYTES)
 		return "is longer than 4,096 bytes";
+	if (memmem(path.ptr, path.len, " -> ", 4))
+		return "has \" -> \" in it, which marks links";
 	for (;;) {
 		const char *slash = memchr(path.ptr, '/', path.len);
 		struct mor_slice name = { path.ptr, slash ? (size_t)(slash - path.ptr) : path.len };

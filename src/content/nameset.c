@@ -101,7 +101,7 @@ static int add_node(struct mor_nameset *set, const struct folded *key, struct mo
 	struct name_node *node;
 
 	if (set->count == MOR_NAMESET_LIMIT)
-		return mor_fail(err, MORTISE_ELIMIT, "more than %d files and directories", MOR_NAMESET_LIMIT);
+		return mor_fail(err, MORTISE_EINPUT, "more than %d files and directories", MOR_NAMESET_LIMIT);
 	node = mor_alloc(sizeof(*node) + name.len + key->text.len);
 	if (!node)
 		return mor_fail_memory(err);

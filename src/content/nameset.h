@@ -17,9 +17,9 @@ struct mor_nameset;
 
 struct mor_nameset *mor_nameset_new(void); /* NULL: no memory */
 struct mor_nameset *mor_nameset_free(struct mor_nameset *set);
-/* MORTISE_EINPUT: the path, or a directory of it, collides with one before; a directory may be added again. The
- * text names both. MORTISE_ELIMIT: more than MOR_NAMESET_LIMIT names. MORTISE_ENOMEM. After a failure the set
- * is only good for _free(). */
+/* MORTISE_EINPUT: the path, or a directory of it, collides with one before (a directory may be added again),
+ * and the text names both; or there are more than MOR_NAMESET_LIMIT names. MORTISE_ENOMEM. After a failure the
+ * set is only good for _free(). */
 #define MOR_NAMESET_LIMIT 60000
 int mor_nameset_add(struct mor_nameset *set, const char *path, enum mor_nameset_kind kind, mortise_error *err);
 
