@@ -263,30 +263,51 @@ bool mor_utf8_valid(struct mor_slice text)
 	return true;
 }
 
-/* Line separators (U+2028, U+2029), and what changes the order in which a line is shown: a text with such
- * characters reads as another one (U+200E, U+200F, U+202A..U+202E, U+2066..U+2069). */
-static bool reorders(const char *p)
-{
-	unsigned char b = (unsigned char)p[1], c = (unsigned char)p[2];
+/* Characters that nobody sees, or that change what is seen: a text with them reads as another one, or like
+ * another one. In order. Selectors of variants (U+FE00 to U+FE0F) stay: they stand in ordinary emoji. */
+static const struct {
+	uint32_t first, last;
+} unseen[] = {
+	{ 0x0000, 0x001f },   /* controls                                       */
+	{ 0x007f, 0x009f },   /* controls, which terminals obey                 */
+	{ 0x00ad, 0x00ad },   /* soft hyphen                                    */
+	{ 0x034f, 0x034f },   /* joiner of graphemes                            */
+	{ 0x061c, 0x061c },   /* Arabic letter mark: order                      */
+	{ 0x115f, 0x1160 },   /* Hangul fillers                                 */
+	{ 0x17b4, 0x17b5 },   /* Khmer inherent vowels                          */
+	{ 0x180b, 0x180f },   /* Mongolian selectors and separator              */
+	{ 0x200b, 0x200f },   /* zero width, joiners, marks of order            */
+	{ 0x2028, 0x202e },   /* separators of lines, embeddings and overrides  */
+	{ 0x2060, 0x206f },   /* word joiner, invisible operators, isolates     */
+	{ 0x3164, 0x3164 },   /* Hangul filler                                  */
+	{ 0xfeff, 0xfeff },   /* byte order mark                                */
+	{ 0xffa0, 0xffa0 },   /* Hangul filler, half width                      */
+	{ 0xfff9, 0xfffb },   /* annotations between lines                      */
+	{ 0x1bca0, 0x1bca3 }, /* controls of shorthand                          */
+	{ 0x1d173, 0x1d17a }, /* controls of music                              */
+	{ 0xe0000, 0xe0fff }, /* tags, and selectors beyond                     */
+};
 
-	if ((unsigned char)p[0] != 0xe2)
-		return false;
-	return b == 0x80 ? c == 0x8e || c == 0x8f || (c >= 0xa8 && c <= 0xae) :
-			   b == 0x81 && c >= 0xa6 && c <= 0xa9;
+static uint32_t decode_utf8(const char *p, size_t n)
+{
+	static const unsigned char first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t code = (unsigned char)p[0] & first[n];
+
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | ((unsigned char)p[i] & 0x3f);
+	return code;
 }
 
-/* The number of bytes at p that may be shown unchanged: 0 for control characters, also U+0080..U+009F (which
- * terminals obey), U+061C and the others that reorder. */
+/* The number of bytes at p that may be shown unchanged. */
 static size_t printable_len(const char *p, size_t len)
 {
 	size_t n = mor_utf8_sequence(p, len);
-	unsigned char c = (unsigned char)p[0];
+	uint32_t code = decode_utf8(p, n);
 
-	if (n == 1 && (c < 0x20 || c == 0x7f))
-		return 0;
-	if (n == 2 && ((c == 0xc2 && (unsigned char)p[1] < 0xa0) || memcmp(p, "\xd8\x9c", 2) == 0))
-		return 0;
-	return n == 3 && reorders(p) ? 0 : n;
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]) && unseen[i].first <= code; i++)
+		if (code <= unseen[i].last)
+			return 0;
+	return n;
 }
 
 static const char *show_bytes(struct mor_slice bytes, bool for_quotes, char *out, size_t out_size)

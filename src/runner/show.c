@@ -177,6 +177,23 @@ void mor_show_event(const mortise_event *event, void *arg)
 	mor_show_event_of(event->plugin ? mortise_plugin_name(event->plugin) : "mortise", event, arg);
 }
 
+/* A plugin must not be able to send control sequences to the terminal, nor to change what is read there.
+ * Line breaks between tokens are blanks. */
+static void add_printable(struct mor_buf *line, struct mor_slice bytes)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf plain = MOR_BUF_INIT;
+
+	for (size_t i = 0; i < bytes.len; i++) {
+		unsigned char byte = (unsigned char)bytes.ptr[i];
+
+		mor_buf_byte(&plain, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
+	}
+	if (mor_buf_failed(&plain) || mor_buf_reserve(line, 4 * bytes.len + 1) < 0)
+		return;
+	mor_printable(mor_buf_view(&plain), line->data + line->len, 4 * bytes.len + 1);
+	line->len += strlen(line->data + line->len);
+}
+
 void mor_show_frame(const mortise_tap_frame *frame, void *arg)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
@@ -185,12 +202,7 @@ void mor_show_frame(const mortise_tap_frame *frame, void *arg)
 	size_t shown = console->verbose || body.len <= WIRE_SHOWN ? body.len : WIRE_SHOWN;
 
 	mor_buf_text(&line, frame->direction == MORTISE_TO_PLUGIN ? "> " : "< ");
-	for (size_t i = 0; i < shown; i++) {
-		/* A plugin must not be able to send control sequences to the terminal. */
-		unsigned char byte = (unsigned char)body.ptr[i];
-
-		mor_buf_byte(&line, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
-	}
+	add_printable(&line, (struct mor_slice){ body.ptr, shown });
 	if (shown < body.len)
 		mor_buf_printf(&line, "... (%zu bytes)", body.len);
 	if (!mor_buf_failed(&line))
