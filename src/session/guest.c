@@ -20,6 +20,7 @@ void mor_session_guest_new(struct mor_session_keeper *keeper, int fd)
 		return;
 	}
 	guest->keeper = keeper;
+	guest->moved_ms = mor_clock_ms();
 	mor_session_wire_open(&guest->wire, fd);
 	mor_list_append(&keeper->guests, &guest->node);
 }
@@ -97,7 +98,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	if (reply->more)
 		return;
 	guest->call = NULL;
-	guest->keeper->used_ms = mor_clock_ms();
+	guest->keeper->used_ms = guest->moved_ms = mor_clock_ms();
 	if (guest->gone)
 		free_guest(guest);
 }
@@ -221,17 +222,42 @@ short mor_session_guest_wants(const struct mor_session_guest *guest)
 	return (short)((guest->call ? POLLRDHUP : POLLIN) | (guest->wire.out.len ? POLLOUT : 0));
 }
 
+/* One that waits for its answer, or for notes, may wait as long as it takes; but it must read what is there. A
+ * session that never ends still needs its places for others. */
+int64_t mor_session_guest_rest(const struct mor_session_guest *guest)
+{
+	uint32_t idle_ms = guest->keeper->start->idle_ms;
+	int64_t rest = guest->moved_ms + (idle_ms ? idle_ms : MOR_SESSION_IDLE_MS) - mor_clock_ms();
+
+	if (!guest->wire.out.len && (guest->call || guest->follows))
+		return -1;
+	return rest < 0 ? 0 : rest;
+}
+
+/* Writes; is anybody still there? */
+static bool flush_guest(struct mor_session_guest *guest)
+{
+	size_t before = guest->wire.out.len;
+
+	if (!mor_session_wire_flush(&guest->wire) || guest->wire.out.len > WAITING_MAX)
+		return false;
+	if (guest->wire.out.len < before)
+		guest->moved_ms = mor_clock_ms();
+	return mor_session_guest_rest(guest) != 0;
+}
+
 void mor_session_guest_turn(struct mor_session_guest *guest, short events)
 {
 	if (guest->gone)
 		return;
+	if (events & POLLIN)
+		guest->moved_ms = mor_clock_ms();
 	if (events & (POLLRDHUP | POLLHUP | POLLERR))
 		guest->wire.ended |= guest->call != NULL;
 	if (!guest->call && (events & (POLLIN | POLLHUP | POLLERR)))
 		mor_session_wire_fill(&guest->wire);
 	take_asks(guest);
-	if (!mor_session_wire_flush(&guest->wire) || guest->wire.out.len > WAITING_MAX ||
-	    (guest->wire.ended && (guest->call || !guest->wire.out.len)))
+	if (!flush_guest(guest) || (guest->wire.ended && (guest->call || !guest->wire.out.len)))
 		mor_session_guest_leave(guest);
 }
 

@@ -124,8 +124,9 @@ struct mor_session_guest {
 	struct mor_session_wire wire;
 	mortise_call *call; /* NULL: none runs */
 	bool shows_wire, follows;
-	bool used; /* it did more than look */
-	bool gone; /* freed when its call has ended */
+	bool used;        /* it did more than look */
+	bool gone;        /* freed when its call has ended */
+	int64_t moved_ms; /* when it last read, asked or got its answer */
 };
 
 /* Takes `fd`. Without memory it is closed. */
@@ -133,6 +134,8 @@ void mor_session_guest_new(struct mor_session_keeper *keeper, int fd);
 /* Reads, acts and writes; `events` are those of poll(). */
 void mor_session_guest_turn(struct mor_session_guest *guest, short events);
 short mor_session_guest_wants(const struct mor_session_guest *guest); /* for poll() */
+/* Milliseconds until the keeper lets it go because it neither reads nor asks; -1: it may stay. */
+int64_t mor_session_guest_rest(const struct mor_session_guest *guest);
 /* Ends its connection, and its call. */
 void mor_session_guest_leave(struct mor_session_guest *guest);
 void mor_session_guests_tell_event(struct mor_session_keeper *keeper, const mortise_event *event);

@@ -172,21 +172,27 @@ static void take_guests(struct mor_session_keeper *keeper, size_t present)
 	}
 }
 
-/* Milliseconds until nobody has come for too long; -1: never. */
-static int idle_rest(const struct mor_session_keeper *keeper, size_t guests)
-{
-	int64_t rest = keeper->used_ms + keeper->start->idle_ms - mor_clock_ms();
-
-	if (guests || !keeper->start->idle_ms)
-		return -1;
-	return rest < 0 ? 0 : rest > INT32_MAX ? INT32_MAX : (int)rest;
-}
-
 struct keeper_turn {
 	struct pollfd fds[2 + GUESTS_MAX];
 	struct mor_session_guest *guests[GUESTS_MAX];
 	size_t count;
 };
+
+/* Milliseconds until nobody has come for too long, or the first guest has done nothing for too long; -1:
+ * never. */
+static int idle_rest(const struct keeper_turn *turn, const struct mor_session_keeper *keeper)
+{
+	int64_t rest = keeper->used_ms + keeper->start->idle_ms - mor_clock_ms();
+
+	if (turn->count || !keeper->start->idle_ms)
+		rest = INT64_MAX;
+	for (size_t i = 0; i < turn->count; i++) {
+		int64_t own = mor_session_guest_rest(turn->guests[i]);
+
+		rest = own >= 0 && own < rest ? own : rest;
+	}
+	return rest == INT64_MAX ? -1 : rest < 0 ? 0 : rest > INT32_MAX ? INT32_MAX : (int)rest;
+}
 
 static void fill_turn(struct mor_session_keeper *keeper, struct keeper_turn *turn)
 {
@@ -211,8 +217,8 @@ static void take_turn(struct mor_session_keeper *keeper)
 	int rest;
 
 	fill_turn(keeper, &turn);
-	rest = idle_rest(keeper, turn.count);
-	if (rest == 0) {
+	rest = idle_rest(&turn, keeper);
+	if (rest == 0 && !turn.count) {
 		keeper->stopping = true;
 		return;
 	}

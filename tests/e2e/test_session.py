@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -104,6 +105,44 @@ class Known(Session):
         said = [line[:1] for line in (self.dir / "x.talk").read_text().splitlines() if line[:1] in "<>"]
         self.assertEqual(said, [">", "<"])
         self.assertIn("talk 1 plain framing=lines\n", (self.dir / "x.talk").read_text())
+
+
+class Lingering(Session):
+    """A client that neither reads nor asks does not keep a session for ever."""
+
+    def lingering(self, *asks):
+        """A client of our own, which reads nothing."""
+        client = socket.socket(socket.AF_UNIX)
+        self.addCleanup(client.close)
+        client.connect(str(self.runtime / "mortise" / "t.sock"))
+        for ask in asks:
+            body = json.dumps(ask).encode()
+            client.sendall(b"%d\n%s" % (len(body), body))
+        return client
+
+    def keeper(self):
+        return self.listed()["t"]["keeper_pid"]
+
+    def test_it_only_connects(self):
+        self.start("t", "--idle", "2s")
+        keeper = self.keeper()
+        self.lingering()
+        self.assertEqual(events.until_ended([keeper]), [])
+
+    def test_it_never_reads_its_answer(self):
+        self.start("t", "--idle", "2s")
+        keeper = self.keeper()
+        big = {"op": "call", "method": "echo", "params": {"text": "x" * 4_000_000}}
+        self.lingering(big)
+        self.assertEqual(events.until_ended([keeper]), [])
+
+    def test_it_follows_and_never_reads(self):
+        self.start("t", "--idle", "2s")
+        keeper = self.keeper()
+        self.lingering({"op": "notes", "follow": True})
+        for _ in range(8):
+            self.call("tell", "pad=" + "x" * 100_000)
+        self.assertEqual(events.until_ended([keeper]), [])
 
 
 class Kept(Session):

@@ -21,7 +21,7 @@ def take(request):
         total += params["by"]
         send({"id": own, "result": total})
     elif method == "tell":
-        send({"method": "told", "params": {"total": total}})
+        send({"method": "told", "params": {"total": total, **params}})
         print("on stderr", file=sys.stderr, flush=True)
         send({"id": own, "result": None})
     elif method == "ask":
