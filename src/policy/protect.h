@@ -18,10 +18,15 @@ bool mor_protected_knows(const char *name);
  * now. 0 or MORTISE_ENOMEM. */
 int mor_protected_write(struct mor_buf *plan, const struct mor_policy *policy);
 
-/* protect_git.c: what git runs for the repositories in and around the workspace, apart from their git
- * directories: an existing core.hooksPath, configuration that is included, and what links in hooks/ lead to.
- * Git directories that are not called .git. */
-int mor_protected_write_git(struct mor_buf *plan, const struct mor_policy *policy);
+/* protect_git.c: goes through the first directories of the workspace. What links of protected names lead to;
+ * and, with `git`, what git runs for the repositories in and around it, apart from their git directories: an
+ * existing core.hooksPath, configuration that is included, and what links in hooks/ lead to. Git directories
+ * that are not called .git. */
+int mor_protected_look_around(struct mor_buf *plan, const struct mor_policy *policy, bool git);
+/* If `entry` of `dir` is a protected name, or the beginning of one: what links of that name, or right in a
+ * directory of that name, lead to within the workspace. */
+int mor_protected_write_links(struct mor_buf *plan, const struct mor_policy *policy, const char *dir,
+			      const char *entry);
 /* Writes the operation if `path` lies below the workspace. */
 int mor_protected_write_path(struct mor_buf *plan, const struct mor_policy *policy, enum mor_protect_why why,
 			     const char *path);

@@ -32,6 +32,7 @@ struct git_look {
 	const struct mor_policy *policy;
 	const char *tree; /* the working tree of the repository that is looked at */
 	int depth;        /* of includes */
+	bool git;         /* repositories are looked at */
 };
 
 /* What is in a directory called .git is protected already. */
@@ -288,11 +289,15 @@ static void look_in(struct git_look *look, const char *dir, char ***list)
 	DIR *open_dir = opendir(dir);
 
 	while (open_dir && (entry = readdir(open_dir))) {
-		if (strcmp(entry->d_name, ".git") == 0)
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (strcmp(entry->d_name, ".git") != 0) {
+			mor_protected_write_links(look->plan, look->policy, dir, entry->d_name);
+			if (entry->d_type == DT_DIR)
+				add_directory(look, list, mor_path_join(dir, entry->d_name));
+		} else if (look->git) {
 			look_at_repository(look, dir);
-		else if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
-			 strcmp(entry->d_name, "..") != 0)
-			add_directory(look, list, mor_path_join(dir, entry->d_name));
+		}
 	}
 	if (open_dir)
 		closedir(open_dir);
@@ -308,11 +313,12 @@ static void look_below(struct git_look *look)
 	mor_texts_free(list);
 }
 
-int mor_protected_write_git(struct mor_buf *plan, const struct mor_policy *policy)
+int mor_protected_look_around(struct mor_buf *plan, const struct mor_policy *policy, bool git)
 {
-	struct git_look look = { .plan = plan, .policy = policy };
+	struct git_look look = { .plan = plan, .policy = policy, .git = git };
 
-	look_above(&look);
+	if (git)
+		look_above(&look);
 	look_below(&look);
 	return plan->status;
 }

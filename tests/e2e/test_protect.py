@@ -99,6 +99,23 @@ class Names(Workspace):
         shutil.rmtree(self.work / ".git")
 
     @at_each_level
+    def test_where_links_lead(self, level):
+        """A protected name may be a link: what it leads to counts, by either name, there or not yet."""
+        shutil.rmtree(self.work)
+        for name in ("editor", "agent", ".claude"):
+            (self.work / name).mkdir(parents=True)
+        (self.work / "editor" / "tasks.json").write_text("{}")
+        (self.work / "agent" / "settings.json").write_text("{}")
+        (self.work / ".vscode").symlink_to("editor")
+        (self.work / ".envrc").symlink_to("later")
+        (self.work / ".claude" / "settings.json").symlink_to("../agent/settings.json")
+        for name in ("editor/tasks.json", ".vscode/tasks.json", "later", ".envrc", "agent/settings.json"):
+            self.refused(level, f"echo x >> {name}")
+        self.refused(level, "mv editor other", "--spawn")
+        self.assertEqual(self.sh(level, "echo x > agent/notes").code, 0)
+        self.assertEqual(self.sh(level, "echo x > editor/tasks.json", "--unprotect", ".vscode").code, 0)
+
+    @at_each_level
     def test_case_counts_where_it_does(self, level):
         """This file system tells .GIT from .git; tests/jail has one that we take for another kind."""
         self.assertEqual(self.sh(level, "echo x >.Envrc").code, 0)

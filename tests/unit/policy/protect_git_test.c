@@ -74,7 +74,7 @@ static bool protects(const char *workspace, const char *name, enum mor_protect_w
 	bool found = false;
 
 	assert_int_equal(mor_plan_begin(&buf), 0);
-	assert_int_equal(mor_protected_write_git(&buf, &policy), 0);
+	assert_int_equal(mor_protected_look_around(&buf, &policy, true), 0);
 	assert_int_equal(mor_plan_read(buf.data, buf.len, &plan), MOR_PLAN_DAMAGED); /* no command */
 	for (size_t at_byte = sizeof(struct mor_plan_head); at_byte < buf.len;) {
 		const struct mor_plan_op *op = (const struct mor_plan_op *)(buf.data + at_byte);
@@ -175,6 +175,33 @@ static void links_and_directories(void **state)
 }
 
 /* No less is protected because there is no memory. */
+/* Names that tools run by themselves may be links, or directories with links in them. */
+static void links_of_other_names(void **state)
+{
+	char workspace[128];
+
+	(void)state;
+	fresh();
+	snprintf(workspace, sizeof(workspace), "%s", at("ws"));
+	put("ws/editor/tasks.json", "{}");
+	put("ws/deep/er/settings.json", "{}");
+	put("ws/deep/.claude/other", "");
+	put("ws/cargo/config.toml", "");
+	assert_int_equal(symlink("editor", at("ws/.vscode")), 0);
+	assert_int_equal(symlink("later/envrc", at("ws/.envrc")), 0);
+	assert_int_equal(symlink("../er/settings.json", at("ws/deep/.claude/settings.json")), 0);
+	assert_int_equal(symlink("cargo", at("ws/.cargo")), 0);
+	assert_true(protects(workspace, "ws/editor", MOR_PROTECT_TOOL));
+	assert_true(protects(workspace, "ws/later/envrc", MOR_PROTECT_TOOL));
+	assert_true(protects(workspace, "ws/deep/er/settings.json", MOR_PROTECT_TOOL));
+	assert_true(protects(workspace, "ws/cargo/config.toml", MOR_PROTECT_TOOL));
+	assert_true(protects(workspace, "ws/cargo/config", MOR_PROTECT_TOOL)); /* not there yet */
+	assert_false(protects(workspace, "ws/cargo", MOR_PROTECT_TOOL));
+	assert_false(protects(workspace, "ws/deep/.claude/other", MOR_PROTECT_TOOL)); /* protected by name */
+	assert_int_equal(symlink(".", at("ws/.idea")), 0);
+	assert_false(protects(workspace, "ws", MOR_PROTECT_TOOL));
+}
+
 static void without_memory(void **state)
 {
 	char workspace[128];
@@ -189,7 +216,7 @@ static void without_memory(void **state)
 		struct mor_buf buf = MOR_BUF_INIT;
 
 		mor_alloc_fail_after(n);
-		r = mor_protected_write_git(&buf, &policy);
+		r = mor_protected_look_around(&buf, &policy, true);
 		mor_alloc_fail_after(-1);
 		if (r == 0)
 			assert_non_null(memmem(buf.data, buf.len, "my/hooks", 8));
@@ -201,10 +228,8 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(hooks_path),
-		MOR_TEST(other_places),
-		MOR_TEST(links_and_directories),
-		MOR_TEST(without_memory),
+		MOR_TEST(hooks_path),           MOR_TEST(other_places),   MOR_TEST(links_and_directories),
+		MOR_TEST(links_of_other_names), MOR_TEST(without_memory),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
