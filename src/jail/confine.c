@@ -82,7 +82,7 @@ int mor_confine_hold(struct mor_setup_failure *failure)
 
 int mor_confine_take_scratch(const struct mor_plan *plan, pid_t keeper)
 {
-	return mor_t1_take_scratch(plan, keeper);
+	return mor_t1_take_scratch(plan, keeper) < 0 ? -1 : mor_t1_take_checked(plan, keeper);
 }
 
 /* What a view shows is in no rule that could be made now. */

@@ -44,7 +44,8 @@ unsigned mor_confine_namespaces(const struct mor_plan *plan);
 int mor_confine_refused(unsigned namespaces, int error, struct mor_setup_failure *failure);
 /* t1, before anything is cloned: protected paths in the workspace become immovable. */
 int mor_confine_hold(struct mor_setup_failure *failure);
-/* t1: the scratch directory is the one in the new tree of this process. 0 or -1 with errno. */
+/* t1: the scratch directory is the one in the new tree of this process, and so are the files of an installed
+ * plugin. 0 or -1 with errno. */
 int mor_confine_take_scratch(const struct mor_plan *plan, pid_t keeper);
 /* `proc` and `shm`: /proc and /dev/shm of the new tree. */
 int mor_confine_forge(const struct mor_plan *plan, int proc, int shm, struct mor_setup_failure *failure);

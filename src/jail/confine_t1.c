@@ -13,12 +13,15 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/path.h"
+#include "jail/checked.h"
 #include "jail/confine_t0.h"
 #include "jail/confine_t1.h"
 #include "jail/root.h"
@@ -122,6 +125,8 @@ int mor_t1_init(struct mor_plan *plan, struct mor_setup_failure *failure)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, errno,
 				      "level t1: the host name cannot be set");
 	status = mor_root_make(&mor_t0.paths, plan, &step);
+	if (status == -ESTALE)
+		return mor_setup_fail(failure, MOR_AT_CHANGED, ESTALE, "%s", step);
 	return status < 0 ? refused_step(failure, status, step) : 0;
 }
 
@@ -137,6 +142,44 @@ int mor_t1_take_scratch(const struct mor_plan *plan, pid_t keeper)
 	mor_t0.tmpfs = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	mor_t0_show_scratch(fd);
 	return fd < 0 ? -1 : 0;
+}
+
+/* The handle in the new tree of what a rule means, if that is in the copy of an installed plugin. -1: errno. */
+static int show_copy(struct mor_path_rule *rule, pid_t keeper)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)keeper, rule->path);
+	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0) {
+		close(fd);
+		return -1;
+	}
+	close(rule->fd);
+	rule->fd = fd;
+	rule->device = st.st_dev;
+	rule->inode = st.st_ino;
+	return 0;
+}
+
+int mor_t1_take_checked(const struct mor_plan *plan, pid_t keeper)
+{
+	size_t len = plan->checked ? strlen(plan->checked) : 0;
+
+	if (!plan->checked || !mor_checked_size(plan))
+		return 0;
+	for (size_t i = 0; i < mor_t0.paths.count; i++) {
+		struct mor_path_rule *rule = &mor_t0.paths.rules[i];
+
+		if (mor_path_is_within(rule->path, plan->checked, len) && rule->fd >= 0 &&
+		    show_copy(rule, keeper) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int mor_t1_leave(struct mor_setup_failure *failure)

@@ -19,5 +19,7 @@ int mor_t1_leave(struct mor_setup_failure *failure);
 
 /* Our rules then mean the tmpfs that this process has made for it. 0 or -1 with errno. */
 int mor_t1_take_scratch(const struct mor_plan *plan, pid_t keeper);
+/* The same for the copy of an installed plugin's files (checked.h). */
+int mor_t1_take_checked(const struct mor_plan *plan, pid_t keeper);
 
 #endif

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/checked.h"
 #include "jail/confine.h"
 #include "jail/group.h"
 #include "jail/guard.h"
@@ -89,7 +90,7 @@ static int stand_alone(const struct mor_plan *plan, struct mor_setup_failure *fa
 void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 		       struct mor_setup_failure *failure)
 {
-	int r;
+	int r, program;
 
 	if (tie_to_parent(parent, channel, failure) < 0 || stand_alone(plan, failure) < 0)
 		return;
@@ -109,9 +110,17 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 		mor_setup_fail(failure, MOR_AT_GUARD, errno, "close_range refused");
 		return;
 	}
+	program = mor_checked_open(plan);
+	if (program < -1) {
+		mor_setup_fail(failure, MOR_AT_CHANGED, ESTALE, "%s", plan->argv[0]);
+		return;
+	}
 	if (plan->level.level != MOR_LEVEL_GUARDED && mor_confine_enter(plan, channel, failure) < 0)
 		return;
-	execve(plan->argv[0], plan->argv, plan->env);
+	if (program >= 0)
+		mor_checked_execute(program, plan);
+	else
+		execve(plan->argv[0], plan->argv, plan->env);
 	mor_setup_fail(failure, MOR_AT_EXEC, errno, "%s", plan->argv[0]);
 }
 

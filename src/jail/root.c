@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -17,15 +16,17 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "jail/checked.h"
 
 #define LINKS_MAX 40
-#define SAFE      (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define SAFE      MOR_MOUNT_SAFE
 
 struct tree {
 	const struct mor_paths *paths;
 	int old, root; /* O_PATH: the host's tree in this namespace, and ours */
 	/* size of the scratch directory if that is a tmpfs; 0: it is the host's directory */
 	uint64_t scratch;
+	const struct mor_plan *plan; /* NULL: the tree has no rules */
 	const char **step;
 };
 
@@ -49,17 +50,6 @@ static const struct mor_path_rule *covered(const struct tree *tree, const char *
 	return NULL;
 }
 
-int mor_mount_open(int root, const char *name)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, root, name, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
 /* All directories above the name, and with `self` the name too. */
 static int make_directories(const struct tree *tree, const char *name, bool self)
 {
@@ -75,21 +65,6 @@ static int make_directories(const struct tree *tree, const char *name, bool self
 }
 
 /* ---- mounts ---- */
-
-int mor_mount_copy(int from, uint64_t attributes)
-{
-	struct mount_attr attr = { .attr_set = attributes };
-	int copy = open_tree(from, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH),
-	    status;
-
-	if (copy < 0)
-		return -errno;
-	if (mount_setattr(copy, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) == 0)
-		return copy;
-	status = -errno;
-	close(copy);
-	return status;
-}
 
 static int bind_over(int from, int onto, uint64_t attributes)
 {
@@ -131,29 +106,6 @@ static uint64_t attributes_of(const struct mor_path_rule *rule, const struct sta
 	return S_ISCHR(st->st_mode) ? attributes & ~(uint64_t)MOUNT_ATTR_NODEV : attributes;
 }
 
-/* A detached tmpfs that holds at most `size` bytes, or -errno. Files take memory of the kernel even if they are
- * empty: so many, as fit if each has one page. */
-static int new_tmpfs(uint64_t size)
-{
-	const uint64_t page = 4096, least = 1024;
-	int maker = fsopen("tmpfs", FSOPEN_CLOEXEC), made = -1;
-	char bytes[24], files[24];
-
-	if (maker < 0)
-		return -errno;
-	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)size);
-	snprintf(files, sizeof(files), "%llu", (unsigned long long)(size / page > least ? size / page : least));
-	if (fsconfig(maker, FSCONFIG_SET_STRING, "size", bytes, 0) == 0 &&
-	    fsconfig(maker, FSCONFIG_SET_STRING, "nr_inodes", files, 0) == 0 &&
-	    fsconfig(maker, FSCONFIG_SET_STRING, "mode", "0700", 0) == 0 &&
-	    fsconfig(maker, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-		made = fsmount(maker, FSMOUNT_CLOEXEC, SAFE);
-	if (made < 0)
-		made = -errno;
-	close(maker);
-	return made;
-}
-
 /* A detached copy of what the rule names, with all mounts in it. If it is gone, or has become another thing,
  * it is left out: -ENOENT. This check makes sure that links did not change it. */
 static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
@@ -178,6 +130,26 @@ static int take_mount(const struct tree *tree, const struct mor_path_rule *rule)
 	if (status < 0)
 		close(copy);
 	return status < 0 ? status : copy;
+}
+
+/* The directory of an installed plugin: what was checked, and nothing else. A copy, unless that is too much. */
+static int take_checked(const struct tree *tree, const struct mor_path_rule *rule)
+{
+	struct mount_attr attr = { .attr_set = SAFE | MOUNT_ATTR_RDONLY };
+	uint64_t size = mor_checked_size(tree->plan);
+	int from = openat(tree->old, rule->path + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+	    onto = size ? mor_mount_tmpfs(size) : -1, status;
+
+	*tree->step = rule->path;
+	status = from < 0         ? -ESTALE :
+		 size && onto < 0 ? onto :
+				    mor_checked_take(tree->plan, from, onto, tree->step);
+	if (status == 0 && size && mount_setattr(onto, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		status = -errno;
+	mor_fd_close(&from);
+	if (status < 0 && onto >= 0)
+		close(onto);
+	return status < 0 ? status : size ? onto : take_mount(tree, rule);
 }
 
 /* Inside the mount of a shorter rule the place exists already, but in a tree that others may change. All
@@ -241,13 +213,16 @@ static int add_made_up(const struct tree *tree, const struct mor_path_rule *rule
 static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 {
 	bool own = tree->scratch && rule->origin == MOR_PATH_SCRATCH;
+	bool checked = tree->plan->checked && strcmp(tree->plan->checked, rule->path) == 0;
 	int copy, status;
 
 	if (rule->origin == MOR_PATH_MADE_UP || rule->origin == MOR_PATH_PRIVATE)
 		return add_made_up(tree, rule);
-	if (!own && (in_proc(rule->path) || superfluous(tree, rule)))
+	if (!own && !checked && (in_proc(rule->path) || superfluous(tree, rule)))
 		return 0;
-	copy = own ? new_tmpfs(tree->scratch) : take_mount(tree, rule);
+	copy = own     ? mor_mount_tmpfs(tree->scratch) :
+	       checked ? take_checked(tree, rule) :
+			 take_mount(tree, rule);
 	if (copy < 0)
 		return copy == -ENOENT ? 0 : copy;
 	status = hang(tree, rule, copy);
@@ -477,7 +452,7 @@ static void close_tree(struct tree *tree)
 
 int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, const char **step)
 {
-	struct tree tree = { .paths = paths, .old = -1, .root = -1, .step = step };
+	struct tree tree = { .paths = paths, .old = -1, .root = -1, .plan = plan, .step = step };
 	int status = turn(&tree);
 
 	if (plan->scratch && !*plan->scratch)

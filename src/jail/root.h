@@ -10,9 +10,10 @@
 #include "jail/paths.h"
 #include "policy/plan.h"
 
-/* The small tree, complete and read-only, becomes the caller's root and working directory. But for a process
- * that joins the namespace, the host's tree still lies on top, so nobody may join yet. 0 or -errno; *step
- * says what was refused. After a failure the caller must end. */
+/* The small tree, complete and read-only, becomes the caller's root and working directory. -ESTALE: *step names
+ * a file of an installed plugin that was changed. But for a process that joins the namespace, the host's tree
+ * still lies on top, so nobody may join yet. 0 or -errno; *step says what was refused. After a failure the
+ * caller must end. */
 int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, const char **step);
 /* Releases the host's tree. That takes effect at once, but the kernel makes the caller wait for a tenth of a
  * millisecond or, on a busy machine, for several. */
@@ -22,9 +23,15 @@ int mor_root_leave(const char **step);
  * caller's working directory stays the same, unless the plan has one. */
 int mor_root_whole(const struct mor_plan *plan, const char **step);
 
+/* ---- mount.c ---- */
+
+#define MOR_MOUNT_SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) /* <sys/mount.h> */
+
 /* A canonical name below a handle on a root, O_PATH. -errno. */
 int mor_mount_open(int root, const char *name);
 /* A copy of `from`, with all mounts in it, as a detached mount. -errno. */
 int mor_mount_copy(int from, uint64_t attributes);
+/* A detached tmpfs that holds at most `size` bytes. -errno. */
+int mor_mount_tmpfs(uint64_t size);
 
 #endif

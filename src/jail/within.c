@@ -169,7 +169,7 @@ static int take_hold(struct within *within)
 		return refuse_within(within, errno, "/proc does not show the new tree");
 	hold_shm(within);
 	if (mor_confine_take_scratch(within->plan, within->keeper) < 0)
-		return refuse_within(within, errno, "/proc does not show the new scratch directory");
+		return refuse_within(within, errno, "/proc does not show what was made in the new tree");
 	/* If it has died meanwhile, that is seen when its word is waited for, or nobody can join. */
 	if (send(within->talk[0], "", 1, MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET)
 		return refuse_within(within, errno,

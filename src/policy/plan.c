@@ -235,6 +235,27 @@ static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 	add_places(plan, &policy->network);
 }
 
+static void add_file(struct mor_buf *plan, const struct mor_plan_file *file)
+{
+	struct mor_op_file op = { .identity = file->identity,
+				  .flags = (file->executable ? MOR_OP_FILE_EXECUTABLE : 0u) |
+					   (file->target ? MOR_OP_FILE_LINK : 0u) };
+	size_t from = open_op(plan, MOR_OP_FILE);
+
+	mor_buf_append(plan, &op, sizeof(op));
+	mor_buf_append(plan, file->path, strlen(file->path) + 1);
+	if (file->target)
+		mor_buf_append(plan, file->target, strlen(file->target) + 1);
+	close_op(plan, from);
+}
+
+static void add_checked(struct mor_buf *plan, const struct mor_plan_checked *checked)
+{
+	mor_plan_add_text(plan, MOR_OP_CHECKED, checked->directory);
+	for (size_t i = 0; i < checked->count; i++)
+		add_file(plan, &checked->files[i]);
+}
+
 int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, const struct mor_policy *policy)
 {
 	int32_t host = command->host;
@@ -249,6 +270,8 @@ int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, 
 	mor_plan_add_list(plan, MOR_OP_ENV, command->env);
 	if (command->cwd)
 		mor_plan_add_text(plan, MOR_OP_CWD, command->cwd);
+	if (command->checked)
+		add_checked(plan, command->checked);
 	return plan->status;
 }
 

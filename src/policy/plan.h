@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 10
+#define MOR_PLAN_VERSION 11
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -52,7 +52,9 @@ enum mor_plan_kind {
 	MOR_OP_GROUP,     /* struct mor_op_group + string: make a control group in there */
 	MOR_OP_UNDO,      /* string: a store (undo.h), made by the host */
 	MOR_OP_NETWORK,   /* struct mor_net_place, one or more: where it may connect to; with MOR_JAIL_PLACES */
-	MOR_OP_HOSTS      /* string: its /etc/hosts, with the same */
+	MOR_OP_HOSTS,     /* string: its /etc/hosts, with the same */
+	MOR_OP_CHECKED,   /* string: the true name of an installed plugin's directory */
+	MOR_OP_FILE       /* struct mor_op_file + string(s): one of its files, as it was when it was checked */
 };
 
 /* The time that the guardian gives the plugin after the host's death. The plugin's stdin ends with the host. */
@@ -117,6 +119,18 @@ struct mor_op_protect {
 	char text[]; /* absolute: this and all below; else: these parts of a name, anywhere in the workspace */
 };
 
+/* What stands for a file's content (docs/design/0008-store.md): whoever changes it cannot keep them all. */
+struct mor_plan_identity {
+	uint64_t device, inode, size;
+	int64_t mtime_ns, ctime_ns;
+};
+enum mor_op_file_flags { MOR_OP_FILE_EXECUTABLE = 1, MOR_OP_FILE_LINK = 2 };
+struct mor_op_file {
+	struct mor_plan_identity identity; /* of a link: not used */
+	uint32_t flags, pad;               /* enum mor_op_file_flags */
+	char path[];                       /* below the directory; of a link: then its target */
+};
+
 /* ---- writing one (library) ---- */
 
 struct mor_buf;
@@ -129,6 +143,18 @@ int mor_plan_add_path(struct mor_buf *plan, uint32_t access, uint32_t flags, con
 int mor_plan_add_protect(struct mor_buf *plan, enum mor_protect_why why, const char *text);
 int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value);
 
+/* The files of an installed plugin as the host has checked them. */
+struct mor_plan_file {
+	const char *path, *target; /* target: of a link; NULL: it is a file */
+	struct mor_plan_identity identity;
+	bool executable;
+};
+struct mor_plan_checked {
+	const char *directory;
+	const struct mor_plan_file *files;
+	size_t count;
+};
+
 /* What to run, in addition to the policy (NULL: guarded). Only the file rules that the policy names are
  * written (plugin directory, workspace, read_paths). confine.c adds the runtime files that every program
  * needs. */
@@ -136,6 +162,7 @@ struct mor_plan_command {
 	const char *const *argv, *const *env;
 	const char *cwd;
 	int host;
+	const struct mor_plan_checked *checked; /* NULL: it is not installed */
 };
 int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command,
 		  const struct mor_policy *policy);
@@ -152,6 +179,7 @@ struct mor_plan {
 	char *scratch; /* NULL: none requested; "": a new one */
 	char *undo;    /* NULL: no undo */
 	char *hosts;   /* NULL: none */
+	char *checked; /* NULL: it is not installed */
 	const struct mor_net_place *places;
 	size_t place_count;
 	struct mor_grace grace; /* both 0: the guardian's defaults */
@@ -208,7 +236,8 @@ enum mor_setup_step {
 	MOR_AT_NAMESPACE,
 	MOR_AT_CONFINE,
 	MOR_AT_EXEC,
-	MOR_AT_STAGE
+	MOR_AT_STAGE,
+	MOR_AT_CHANGED /* a file of an installed plugin is not the one that was checked; text: its name */
 };
 struct mor_setup_failure {
 	int32_t step, error;

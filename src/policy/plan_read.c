@@ -105,6 +105,18 @@ static enum mor_plan_fault read_protect(const struct mor_plan_op *op)
 		       MOR_PLAN_DAMAGED;
 }
 
+static enum mor_plan_fault read_file(const struct mor_plan_op *op)
+{
+	const struct mor_op_file *file = mor_plan_payload(op);
+	size_t len;
+
+	if (!is_text(op, sizeof(*file)))
+		return MOR_PLAN_DAMAGED;
+	len = strlen(file->path) + 1;
+	return !(file->flags & MOR_OP_FILE_LINK) || is_text(op, sizeof(*file) + len) ? MOR_PLAN_OK :
+										       MOR_PLAN_DAMAGED;
+}
+
 static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan)
 {
 	switch (op->kind) {
@@ -128,6 +140,10 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 		return read_text(op, &plan->undo);
 	case MOR_OP_HOSTS:
 		return read_text(op, &plan->hosts);
+	case MOR_OP_CHECKED:
+		return read_text(op, &plan->checked);
+	case MOR_OP_FILE:
+		return read_file(op);
 	case MOR_OP_NETWORK:
 		return read_places(op, plan);
 	case MOR_OP_PROTECT:

@@ -43,6 +43,9 @@ static void explain_failure(const struct mor_proc *proc, const struct mor_record
 		why = "unknown error";
 	if (record->step == MOR_AT_EXEC)
 		mor_exec_diagnose(&here, name, record->error, ret);
+	else if (record->step == MOR_AT_CHANGED)
+		mor_exec_fail(ret, MOR_STEP_EXEC, record->error, MORTISE_EVIOLATION, record->text,
+			      "changed between its check and its start: nothing of the plugin was run");
 	else if (record->step == MOR_AT_CWD)
 		mor_exec_fail(ret, MOR_STEP_EXEC, record->error,
 			      record->error == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EEXEC, record->text,
@@ -224,6 +227,7 @@ static int make_plan(const struct mor_command *command, char **argv)
 		.env = command->env ? command->env : (const char *const *)environ,
 		.cwd = command->cwd,
 		.host = getpid(),
+		.checked = command->checked,
 	};
 	MOR_CLEAN(mor_buf) struct mor_buf plan = MOR_BUF_INIT;
 

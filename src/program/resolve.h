@@ -8,6 +8,7 @@
 
 #include <mortise/mortise.h>
 
+struct mor_plan_checked;
 struct mor_policy;
 
 /* What to run. Everything is borrowed until mor_proc_start() returns. */
@@ -16,8 +17,9 @@ struct mor_command {
 	const char *const *env;  /* the whole environment, NAME=VALUE, NULL-terminated; NULL: ours        */
 	const char *cwd;         /* NULL: ours                                                            */
 	const struct mor_policy *policy; /* NULL: guarded, no limits                                      */
-	const char *helper;              /* path of mortise-jail; NULL: the one that came with us (helper.h) */
-	bool direct;                     /* use the direct back end; the policy is ignored */
+	const struct mor_plan_checked *checked; /* NULL: it is not installed (policy/plan.h) */
+	const char *helper; /* path of mortise-jail; NULL: the one that came with us (helper.h) */
+	bool direct;        /* use the direct back end; the policy is ignored */
 	bool no_shims; /* what pyenv and its kin have put in front of a program is not run, but what is behind
 			* it: a shim is a script of bash, and a confined plugin cannot run its search */
 };

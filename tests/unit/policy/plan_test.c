@@ -226,12 +226,45 @@ static void test_no_memory(void **state)
 	}
 }
 
+static void test_checked_files(void **state)
+{
+	static const struct mor_plan_file files[] = {
+		{ .path = "a/b", .identity = { 1, 2, 3, 4, 5 }, .executable = true },
+		{ .path = "c", .target = "a/b" },
+	};
+	static const struct mor_plan_checked checked = { "/store/x", files, 2 };
+	struct mor_plan_command installed = command;
+	struct mor_buf buf = MOR_BUF_INIT;
+	const struct mor_plan_op *op;
+	const struct mor_op_file *file;
+	struct mor_plan plan;
+	void *copy;
+
+	(void)state;
+	installed.checked = &checked;
+	assert_int_equal(mor_plan_make(&buf, &installed, NULL), 0);
+	copy = copy_of(&buf);
+	assert_int_equal(mor_plan_read(copy, buf.len, &plan), MOR_PLAN_OK);
+	assert_string_equal(plan.checked, "/store/x");
+	op = mor_plan_next(&plan, MOR_OP_FILE, NULL);
+	file = mor_plan_payload(op);
+	assert_string_equal(file->path, "a/b");
+	assert_int_equal(file->flags, MOR_OP_FILE_EXECUTABLE);
+	assert_int_equal(file->identity.ctime_ns, 5);
+	file = mor_plan_payload(mor_plan_next(&plan, MOR_OP_FILE, op));
+	assert_int_equal(file->flags, MOR_OP_FILE_LINK);
+	assert_string_equal(file->path + 2, "a/b");
+	mor_plan_fini(&plan);
+	mor_free(copy);
+	mor_buf_fini(&buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_guarded),         MOR_TEST(test_confined),      MOR_TEST(test_cut),
 		MOR_TEST(test_damaged),         MOR_TEST(test_other_version), MOR_TEST(test_unknown_operation),
-		MOR_TEST(test_memfd_is_sealed), MOR_TEST(test_no_memory),
+		MOR_TEST(test_memfd_is_sealed), MOR_TEST(test_no_memory),     MOR_TEST(test_checked_files),
 	};
 
 	return mor_run_group("policy/plan", tests);
