@@ -131,7 +131,7 @@ def is_tested(name, texts):
         rf"\bcase\s+{name}\b|\bmor_trace\(\s*{name}\b|"
         rf"(?:\bif \(|&&|\|\||\?|!)[^;{{}}]*\w\([^;{{}}()]*\b{name}\b"
     )
-    return any(test.search(text) for text in texts)
+    return any(name in text and test.search(text) for text in texts)
 
 
 def check_flags(root):

@@ -76,7 +76,9 @@ void tn_call_init(tenon_call *call, struct tn_session *session);
 void tn_call_fini(tenon_call *call);
 /* Forgets the message but keeps what it handed out: a conversation goes on with another. */
 void tn_call_renew(tenon_call *call);
-/* Memory that lives as long as the call, NUL behind it; NULL without memory. */
+/* Memory that lives as long as the call, NUL behind it (so there is a block even for no bytes); NULL without
+ * memory. _take leaves *from empty. */
+const struct mor_buf *tn_call_take(tenon_call *call, struct mor_buf *from);
 const char *tn_call_keep(tenon_call *call, struct mor_slice bytes);
 /* Params of the message, parsed; NULL: absent, or no memory (which the call remembers). */
 const struct mor_value *tn_call_sent(const tenon_call *call);

@@ -43,20 +43,17 @@ static int read_up_to(int fd, size_t size, struct mor_buf *ret)
 			break;
 		ret->len += (size_t)n;
 	}
-	return mor_buf_byte(ret, '\0');
+	return 0;
 }
 
 static const void *keep_content(tenon_call *call, struct mor_buf *content, size_t *ret_len)
 {
-	struct tn_bytes *bytes = mor_zalloc(sizeof(*bytes));
+	const struct mor_buf *kept = tn_call_take(call, content);
 
-	if (!bytes)
+	if (!kept)
 		return no_source(call, "OutOfMemory", strerror(ENOMEM));
-	*bytes = (struct tn_bytes){ call->bytes, *content };
-	*content = (struct mor_buf)MOR_BUF_INIT;
-	call->bytes = bytes;
-	*ret_len = bytes->buf.len - 1;
-	return bytes->buf.data;
+	*ret_len = kept->len - 1;
+	return kept->data;
 }
 
 static const void *read_open(tenon_call *call, int fd, size_t max_bytes, size_t *ret_len)

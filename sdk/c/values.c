@@ -74,22 +74,25 @@ void tn_call_renew(tenon_call *call)
 	call->out_start = call->out->len;
 }
 
-const char *tn_call_keep(tenon_call *call, struct mor_slice text)
+const struct mor_buf *tn_call_take(tenon_call *call, struct mor_buf *from)
 {
-	struct tn_bytes *bytes = mor_zalloc(sizeof(*bytes));
+	struct tn_bytes *bytes = mor_buf_byte(from, '\0') == 0 ? mor_zalloc(sizeof(*bytes)) : NULL;
 
 	if (!bytes)
 		return NULL;
-	mor_buf_slice(&bytes->buf, text);
-	mor_buf_byte(&bytes->buf, '\0');
-	if (mor_buf_failed(&bytes->buf)) {
-		mor_buf_fini(&bytes->buf);
-		mor_free(bytes);
-		return NULL;
-	}
+	bytes->buf = *from;
+	*from = (struct mor_buf)MOR_BUF_INIT;
 	bytes->next = call->bytes;
 	call->bytes = bytes;
-	return bytes->buf.data;
+	return &bytes->buf;
+}
+
+const char *tn_call_keep(tenon_call *call, struct mor_slice text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf copy = MOR_BUF_INIT;
+	const struct mor_buf *kept = mor_buf_slice(&copy, text) == 0 ? tn_call_take(call, &copy) : NULL;
+
+	return kept ? kept->data : NULL;
 }
 
 /* The envelope's scanner has found it to be JSON: only memory can be missing. */
@@ -223,20 +226,15 @@ int tenon_as_bool(const tenon_value *value, int fallback)
 const void *tenon_as_bytes(tenon_call *call, const tenon_value *value, size_t *ret_len)
 {
 	struct mor_slice text = mor_json_string(tn_inner(value));
-	struct tn_bytes *bytes = text.ptr ? mor_zalloc(sizeof(*bytes)) : NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf decoded = MOR_BUF_INIT;
+	const struct mor_buf *kept = NULL;
 
-	if (!bytes)
+	if (text.ptr && mor_base64_decode(text, &decoded) == 0)
+		kept = tn_call_take(call, &decoded);
+	if (!kept)
 		return NULL;
-	/* The extra byte makes a block even for no bytes: NULL is kept for "no base64". */
-	if (mor_base64_decode(text, &bytes->buf) < 0 || mor_buf_byte(&bytes->buf, '\0') < 0) {
-		mor_buf_fini(&bytes->buf);
-		mor_free(bytes);
-		return NULL;
-	}
-	bytes->next = call->bytes;
-	call->bytes = bytes;
-	*ret_len = bytes->buf.len - 1;
-	return bytes->buf.data;
+	*ret_len = kept->len - 1;
+	return kept->data;
 }
 
 /* Above null in the enum: all that is a value. */

@@ -292,3 +292,17 @@ void mor_outfile_drop(struct mor_outfile *file)
 	mor_outplace_fini(&file->place);
 	*file = (struct mor_outfile)MOR_OUTFILE_INIT;
 }
+
+int mor_outfile_write(const char *path, mode_t mode, struct mor_slice text, mortise_error *err)
+{
+	struct mor_outfile file = MOR_OUTFILE_INIT;
+	int r = mor_outfile_open(path, mode, &file, err);
+
+	if (r < 0)
+		return r;
+	r = mor_fd_write_all(file.fd, text.ptr, text.len);
+	if (r == 0)
+		return mor_outfile_commit(&file, err);
+	mor_outfile_drop(&file);
+	return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
+}

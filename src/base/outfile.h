@@ -20,6 +20,8 @@
 
 #include <mortise/mortise.h>
 
+#include "base/slice.h"
+
 /* The place of a file, after links are followed. */
 struct mor_outplace {
 	char *path;
@@ -53,6 +55,8 @@ void mor_outplace_dress(const struct mor_outplace *place, int fd);
 int mor_outfile_open(const char *path, mode_t mode, struct mor_outfile *ret, mortise_error *err);
 /* Everything is written: the file gets its name. On failure the file is dropped. */
 int mor_outfile_commit(struct mor_outfile *file, mortise_error *err);
+/* All three for a text that is whole. */
+int mor_outfile_write(const char *path, mode_t mode, struct mor_slice text, mortise_error *err);
 /* leaves no trace; also fine after a commit, or if none is open */
 void mor_outfile_drop(struct mor_outfile *file);
 

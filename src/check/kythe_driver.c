@@ -292,14 +292,19 @@ static bool wants_json(const struct mor_check_session *s)
 	return false;
 }
 
+/* What an analysis wrote, or NULL if there was none. */
+static char *work_output(struct mor_check_case *at, size_t *ret_len)
+{
+	*ret_len = 0;
+	return mor_check_kythe_work(at, &(struct mor_check_kythe_record){ 0 }) ? read_output(at, ret_len) :
+										 NULL;
+}
+
 void mor_check_kythe_check_output(struct mor_check_case *at)
 {
-	MOR_CLEAN_TEXT char *text = NULL;
-	size_t len = 0;
+	size_t len;
+	MOR_CLEAN_TEXT char *text = work_output(at, &len);
 
-	if (!mor_check_kythe_work(at, &(struct mor_check_kythe_record){ 0 }))
-		return;
-	text = read_output(at, &len);
 	if (!text || !len)
 		mor_check_unseen(at, "the analyzer wrote nothing");
 	else if (wants_json(at->s) ? !is_json_lines(text, len) :
@@ -309,12 +314,9 @@ void mor_check_kythe_check_output(struct mor_check_case *at)
 
 void mor_check_kythe_check_written(struct mor_check_case *at)
 {
-	MOR_CLEAN_TEXT char *text = NULL;
-	size_t len = 0;
+	size_t len;
+	MOR_CLEAN_TEXT char *text = work_output(at, &len);
 
-	if (!mor_check_kythe_work(at, &(struct mor_check_kythe_record){ 0 }))
-		return;
-	text = read_output(at, &len);
 	if (!text || !len)
 		mor_check_failed(at, "its output is empty");
 }

@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -118,21 +117,6 @@ static int load_manifest(struct mor_cli *cli, struct mor_check_options *opt, str
 
 /* ---- reports ---- */
 
-static int write_file(const char *path, const struct mor_buf *text, mortise_error *err)
-{
-	struct mor_outfile file = MOR_OUTFILE_INIT;
-	int r = mor_outfile_open(path, 0644, &file, err);
-
-	if (r < 0)
-		return r;
-	r = mor_fd_write_all(file.fd, text->data, text->len);
-	if (r < 0) {
-		mor_outfile_drop(&file);
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
-	}
-	return mor_outfile_commit(&file, err);
-}
-
 static int write_files(const struct check_args *args, const struct mor_check_report *report, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf junit = MOR_BUF_INIT, baseline = MOR_BUF_INIT;
@@ -140,11 +124,11 @@ static int write_files(const struct check_args *args, const struct mor_check_rep
 
 	if (args->junit) {
 		mor_check_write_junit(report, &junit);
-		r = write_file(args->junit, &junit, err);
+		r = mor_outfile_write(args->junit, 0644, mor_buf_view(&junit), err);
 	}
 	if (r == 0 && args->write_baseline) {
 		mor_check_baseline_write(report, &baseline);
-		r = write_file(args->write_baseline, &baseline, err);
+		r = mor_outfile_write(args->write_baseline, 0644, mor_buf_view(&baseline), err);
 	}
 	return r;
 }

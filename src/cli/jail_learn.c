@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -368,20 +367,9 @@ static int check_place(const char *path, const char *dir, mortise_error *err)
 
 static int write_file(const char *path, const char *dir, const struct mor_buf *text, mortise_error *err)
 {
-	struct mor_outfile file = MOR_OUTFILE_INIT;
 	int r = check_place(path, dir, err);
 
-	if (r == 0)
-		r = mor_outfile_open(path, 0666, &file, err);
-
-	if (r < 0)
-		return r;
-	r = mor_fd_write_all(file.fd, text->data, text->len);
-	if (r < 0) {
-		mor_outfile_drop(&file);
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
-	}
-	return mor_outfile_commit(&file, err);
+	return r < 0 ? r : mor_outfile_write(path, 0666, mor_buf_view(text), err);
 }
 
 /* For machines: {"event":"jail_policy","options":"mortise jail ...","toml":"[sandbox]..."} */

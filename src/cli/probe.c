@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "check/check.h"
@@ -36,21 +35,12 @@ static const struct mor_option_group groups[] = {
 
 static int write_manifest(const char *output, const struct mor_check_found *found, mortise_error *err)
 {
-	struct mor_outfile file = MOR_OUTFILE_INIT;
 	struct stat status;
 	bool dir = stat(output, &status) == 0 && S_ISDIR(status.st_mode);
 	MOR_CLEAN_TEXT char *path =
 		dir ? mor_text_format("%s/%s", output, found->manifest_file) : mor_strdup(output);
-	int r = path ? mor_outfile_open(path, 0644, &file, err) : mor_fail_memory(err);
 
-	if (r < 0)
-		return r;
-	r = mor_fd_write_all(file.fd, found->manifest.data, found->manifest.len);
-	if (r < 0) {
-		mor_outfile_drop(&file);
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
-	}
-	return mor_outfile_commit(&file, err);
+	return path ? mor_outfile_write(path, 0644, mor_buf_view(&found->manifest), err) : mor_fail_memory(err);
 }
 
 static bool can_be_driven(const struct mor_check_found *found)

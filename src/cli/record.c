@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise record: a relay that writes down what passes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "console/report.h"
 #include "relay/relay.h"
 #include "runner/runner.h"
-#include "scribe/scribe.h"
+#include "scribe/carry.h"
 
 struct record_args {
 	const char *output, *dialect, *framing;
@@ -52,76 +51,28 @@ static const struct mor_option_group groups[] = {
 struct recording {
 	struct mor_cli *cli;
 	char *path;
-	struct mor_scribe scribe;
-	struct mor_relay_plugin plugin;
-	struct mor_relay_lane lane[3];
-	struct mor_relay_guest guest;
-	int wait_ms; /* until the scribe wants to write */
+	struct mor_scribe_relay relay;
 	bool told;
 };
 
 /* ---- what passes ---- */
 
-static void see_input(struct mor_relay_lane *lane, struct mor_slice bytes)
-{
-	mor_scribe_bytes(&mor_container_of(lane, struct recording, lane[0])->scribe, true, bytes);
-}
-
-static void see_output(struct mor_relay_lane *lane, struct mor_slice bytes)
-{
-	mor_scribe_bytes(&mor_container_of(lane, struct recording, lane[1])->scribe, false, bytes);
-}
-
-static void see_stderr(struct mor_relay_lane *lane, struct mor_slice bytes)
-{
-	mor_scribe_stderr(&mor_container_of(lane, struct recording, lane[2])->scribe, bytes);
-}
-
 /* A full disk is no reason to end the conversation. */
 static void tell_failure(struct recording *run)
 {
-	if (!run->scribe.failed || run->told)
+	if (!run->relay.scribe.failed || run->told)
 		return;
 	run->told = true;
 	mor_note(run->cli->console, "warning: %s: %s: the recording ends here; the conversation goes on",
-		 run->path, strerrordesc_np(run->scribe.failed));
+		 run->path, strerrordesc_np(run->relay.scribe.failed));
 }
 
 static void write_down(struct mor_relay_guest *guest)
 {
-	struct recording *run = mor_container_of(guest, struct recording, guest);
+	struct recording *run = mor_container_of(guest, struct recording, relay.guest);
 
-	run->wait_ms = mor_scribe_turn(&run->scribe);
+	run->relay.wait_ms = mor_scribe_turn(&run->relay.scribe);
 	tell_failure(run);
-}
-
-static int wait_ms(struct mor_relay_guest *guest)
-{
-	return mor_container_of(guest, struct recording, guest)->wait_ms;
-}
-
-static void see_signal(struct mor_relay_guest *guest, int number)
-{
-	mor_scribe_signal(&mor_container_of(guest, struct recording, guest)->scribe, number);
-}
-
-static int carry_recording(struct recording *run)
-{
-	struct mor_relay relay = { .plugin = &run->plugin, .guest = &run->guest };
-
-	mor_relay_lane_init(&run->lane[0], STDIN_FILENO, run->plugin.in);
-	mor_relay_lane_init(&run->lane[1], run->plugin.out, STDOUT_FILENO);
-	/* a copy: when the plugin closes its stderr, we still need ours */
-	mor_relay_lane_init(&run->lane[2], run->plugin.err, fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
-	run->lane[0].on_seen = see_input;
-	run->lane[1].on_seen = see_output;
-	run->lane[2].on_seen = see_stderr;
-	run->guest = (struct mor_relay_guest){
-		.fd = -1, .wait_ms = wait_ms, .on_turn = write_down, .on_signal = see_signal
-	};
-	for (int i = 0; i < 3; i++)
-		relay.lane[i] = &run->lane[i];
-	return mor_relay_carry(&relay);
 }
 
 /* ---- the report ---- */
@@ -131,14 +82,14 @@ static void report_recording(struct recording *run)
 	struct mor_console *console = run->cli->console;
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &text };
-	uint64_t to_plugin = run->scribe.side[0].messages, to_host = run->scribe.side[1].messages;
+	uint64_t to_plugin = run->relay.scribe.side[0].messages, to_host = run->relay.scribe.side[1].messages;
 
 	if (console->json) {
 		mor_w_object(&w);
 		mor_w_pair(&w, "file", run->path);
 		mor_w_pair_int(&w, "messages_to_plugin", (int64_t)to_plugin);
 		mor_w_pair_int(&w, "messages_to_host", (int64_t)to_host);
-		mor_w_pair_bool(&w, "complete", !run->scribe.failed);
+		mor_w_pair_bool(&w, "complete", !run->relay.scribe.failed);
 		mor_w_end(&w);
 	} else if (console->verbose) {
 		mor_buf_printf(&text, "record: %llu messages to the plugin, %llu from it, in %s",
@@ -182,32 +133,30 @@ static int start_recording(struct recording *run, const char *path, const char *
 	fd = mor_scribe_create(run->path, args->force, "to replace it, add --force", err);
 	if (fd < 0)
 		return fd;
-	r = mor_relay_start(path, argv, true, &run->plugin, err);
+	r = mor_relay_start(path, argv, true, &run->relay.plugin, err);
 	if (r < 0) {
 		mor_fd_close(&fd);
 		unlink(run->path);
 		return r;
 	}
 	if (!opt.dialect)
-		opt.dialect = run->plugin.dialect;
+		opt.dialect = run->relay.plugin.dialect;
 	if (opt.framing < 0)
-		opt.framing = run->plugin.framing;
-	mor_scribe_open(&run->scribe, fd, &opt);
+		opt.framing = run->relay.plugin.framing;
+	mor_scribe_open(&run->relay.scribe, fd, &opt);
 	return 0;
 }
 
 static int finish_recording(struct recording *run, mortise_error *err)
 {
-	int status = carry_recording(run);
+	int status;
 
-	if (status >= 0)
-		mor_scribe_exit(&run->scribe, status);
-	mor_scribe_flush(&run->scribe);
+	run->relay.guest.on_turn = write_down;
+	status = mor_scribe_relay_carry(&run->relay);
+	mor_scribe_flush(&run->relay.scribe);
 	tell_failure(run);
 	report_recording(run);
-	mor_scribe_close(&run->scribe);
-	for (int i = 0; i < 3; i++)
-		mor_relay_lane_fini(&run->lane[i]);
+	mor_scribe_relay_fini(&run->relay);
 	if (status < 0)
 		mor_fail(err, status, "the plugin was killed: %s",
 			 status == MORTISE_ENOMEM ? mortise_status_text(status) : "poll() failed");
@@ -216,12 +165,13 @@ static int finish_recording(struct recording *run, mortise_error *err)
 
 static int record_run(struct mor_cli *cli)
 {
-	struct recording run = { .cli = cli, .plugin = { .in = -1, .out = -1, .err = -1 } };
+	struct recording run = { .cli = cli };
 	const char *const *argv = NULL;
 	const char *path = NULL;
 	mortise_error err = { 0 };
 	int r = mor_cli_target(cli, &path, &argv, &err);
 
+	mor_scribe_relay_init(&run.relay);
 	if (r == 0)
 		r = check_args(cli, &err);
 	if (r == MORTISE_EINVAL)

@@ -9,11 +9,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/outfile.h"
 #include "cli/cli.h"
 #include "console/args.h"
 #include "console/report.h"
+#include "replay/replay.h"
 
 #define TALK_FILE_LIMIT ((size_t)1 << 30)
 
@@ -46,20 +46,6 @@ static const struct mor_option_group groups[] = {
 
 /* ---- fmt ---- */
 
-static int replace_file(const char *path, struct mor_slice text, mortise_error *err)
-{
-	struct mor_outfile file = MOR_OUTFILE_INIT;
-	int r = mor_outfile_open(path, 0666, &file, err), e;
-
-	if (r < 0)
-		return r;
-	e = mor_fd_write_all(file.fd, text.ptr, text.len);
-	if (e == 0)
-		return mor_outfile_commit(&file, err);
-	mor_outfile_drop(&file);
-	return mor_fail_errno(err, MORTISE_ESYSTEM, -e, "%s", path);
-}
-
 /* 1: the file is not in its canonical form. */
 static int format_file(struct mor_cli *cli, const char *path, mortise_error *err)
 {
@@ -79,7 +65,7 @@ static int format_file(struct mor_cli *cli, const char *path, mortise_error *err
 	if (args->check && !same)
 		mor_outf(cli->console, "%s\n", path);
 	else if (args->in_place && !same)
-		r = replace_file(path, mor_buf_view(&after), err);
+		r = mor_outfile_write(path, 0666, mor_buf_view(&after), err);
 	else if (!args->check && !args->in_place)
 		mor_out(cli->console, mor_buf_view(&after));
 	return r < 0 ? r : !same;
@@ -187,19 +173,6 @@ static void on_difference(void *arg, struct mor_slice pointer, struct mor_slice 
 	mor_w_end(&c->w);
 }
 
-static int read_talk(const char *path, struct mor_talk *ret, mortise_error *err)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	int r = mor_args_read(path, TALK_FILE_LIMIT, &text, err);
-
-	if (r < 0)
-		return r;
-	r = mor_talk_parse(mor_buf_view(&text), ret, err);
-	if (r < 0)
-		mor_fail_prefix(err, path);
-	return r;
-}
-
 static int compare_files(struct mor_cli *cli, const char *const *paths, mortise_error *err)
 {
 	struct talk_args *args = cli->args;
@@ -215,9 +188,9 @@ static int compare_files(struct mor_cli *cli, const char *const *paths, mortise_
 	if (!args->ids && mor_text_list_add(&args->ignore, "/id") < 0)
 		return mor_fail_memory(err);
 	opt.ignored = args->ignore.item;
-	r = read_talk(paths[0], &a, err);
+	r = mor_replay_read(paths[0], &a, err);
 	if (r == 0)
-		r = read_talk(paths[1], &b, err);
+		r = mor_replay_read(paths[1], &b, err);
 	if (r == 0) {
 		r = mor_talk_diff(&a, &b, &opt);
 		end_change(&c);

@@ -24,8 +24,7 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "relay/relay.h"
-#include "scribe/scribe.h"
+#include "scribe/carry.h"
 
 struct tap_args {
 	const char *output, *filter;
@@ -60,11 +59,7 @@ struct tapping {
 	bool color;
 	/* behind a relay: */
 	int store;
-	struct mor_scribe scribe;
-	struct mor_relay_plugin plugin;
-	struct mor_relay_lane lane[3];
-	struct mor_relay_guest guest;
-	int wait_ms;
+	struct mor_scribe_relay relay;
 	mortise_error error;
 };
 
@@ -214,30 +209,10 @@ static int tap_file(struct tapping *run, const char *path, mortise_error *err)
 
 /* ---- a plugin behind our relay ---- */
 
-static void see_input(struct mor_relay_lane *lane, struct mor_slice bytes)
-{
-	mor_scribe_bytes(&mor_container_of(lane, struct tapping, lane[0])->scribe, true, bytes);
-}
-
-static void see_output(struct mor_relay_lane *lane, struct mor_slice bytes)
-{
-	mor_scribe_bytes(&mor_container_of(lane, struct tapping, lane[1])->scribe, false, bytes);
-}
-
-static void see_stderr(struct mor_relay_lane *lane, struct mor_slice bytes)
-{
-	mor_scribe_stderr(&mor_container_of(lane, struct tapping, lane[2])->scribe, bytes);
-}
-
-static void see_signal(struct mor_relay_guest *guest, int number)
-{
-	mor_scribe_signal(&mor_container_of(guest, struct tapping, guest)->scribe, number);
-}
-
 /* Who leaves the view leaves the conversation alone. */
 static void see_keys(struct mor_relay_guest *guest)
 {
-	struct tapping *run = mor_container_of(guest, struct tapping, guest);
+	struct tapping *run = mor_container_of(guest, struct tapping, relay.guest);
 
 	mor_screen_wake(run->screen);
 	if (!mor_screen_left(run->screen))
@@ -248,36 +223,11 @@ static void see_keys(struct mor_relay_guest *guest)
 
 static void show_passed(struct mor_relay_guest *guest)
 {
-	struct tapping *run = mor_container_of(guest, struct tapping, guest);
+	struct tapping *run = mor_container_of(guest, struct tapping, relay.guest);
 
-	run->wait_ms = mor_scribe_turn(&run->scribe);
+	run->relay.wait_ms = mor_scribe_turn(&run->relay.scribe);
 	if (run->view >= 0)
-		run->wait_ms = mor_clock_sooner(run->wait_ms, show_new(run));
-}
-
-static int wait_shown(struct mor_relay_guest *guest)
-{
-	return mor_container_of(guest, struct tapping, guest)->wait_ms;
-}
-
-static int carry_tapped(struct tapping *run)
-{
-	struct mor_relay relay = { .plugin = &run->plugin, .guest = &run->guest };
-
-	mor_relay_lane_init(&run->lane[0], STDIN_FILENO, run->plugin.in);
-	mor_relay_lane_init(&run->lane[1], run->plugin.out, STDOUT_FILENO);
-	mor_relay_lane_init(&run->lane[2], run->plugin.err, fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
-	run->lane[0].on_seen = see_input;
-	run->lane[1].on_seen = see_output;
-	run->lane[2].on_seen = see_stderr;
-	run->guest = (struct mor_relay_guest){ .fd = run->screen ? mor_screen_fd(run->screen) : -1,
-					       .wait_ms = wait_shown,
-					       .on_ready = see_keys,
-					       .on_turn = show_passed,
-					       .on_signal = see_signal };
-	for (int i = 0; i < 3; i++)
-		relay.lane[i] = &run->lane[i];
-	return mor_relay_carry(&relay);
+		run->relay.wait_ms = mor_clock_sooner(run->relay.wait_ms, show_new(run));
 }
 
 /* Without a terminal, lines on stderr: stdout is the wire. */
@@ -291,12 +241,12 @@ static int start_tapping(struct tapping *run, const char *path, const char *cons
 	if (run->store < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -run->store, "a place for the conversation");
 	mor_tap_init(&run->tap, run->store);
-	r = mor_relay_start(path, argv, true, &run->plugin, err);
+	r = mor_relay_start(path, argv, true, &run->relay.plugin, err);
 	if (r < 0)
 		return r;
-	mor_scribe_open(&run->scribe, fcntl(run->store, F_DUPFD_CLOEXEC, 3),
-			&(struct mor_scribe_options){ .dialect = run->plugin.dialect,
-						      .framing = run->plugin.framing });
+	mor_scribe_open(&run->relay.scribe, fcntl(run->store, F_DUPFD_CLOEXEC, 3),
+			&(struct mor_scribe_options){ .dialect = run->relay.plugin.dialect,
+						      .framing = run->relay.plugin.framing });
 	return open_view(run, args->output ? args->output : "/dev/tty", args->output ? -1 : STDERR_FILENO, err);
 }
 
@@ -306,17 +256,16 @@ static int tap_plugin(struct tapping *run, const char *path, const char *const *
 
 	if (r < 0)
 		return r;
-	status = carry_tapped(run);
-	if (status >= 0)
-		mor_scribe_exit(&run->scribe, status);
-	mor_scribe_close(&run->scribe);
+	run->relay.guest.fd = run->screen ? mor_screen_fd(run->screen) : -1;
+	run->relay.guest.on_ready = see_keys;
+	run->relay.guest.on_turn = show_passed;
+	status = mor_scribe_relay_carry(&run->relay);
+	mor_scribe_relay_fini(&run->relay);
 	if (run->view >= 0)
 		(void)show_new(run);
 	close_view(run);
 	mor_tap_fini(&run->tap);
 	mor_fd_close(&run->store);
-	for (int i = 0; i < 3; i++)
-		mor_relay_lane_fini(&run->lane[i]);
 	if (status < 0)
 		return mor_fail(err, status, "the plugin was killed: %s", mortise_status_text(status));
 	return mor_relay_end_as(status);
@@ -324,12 +273,11 @@ static int tap_plugin(struct tapping *run, const char *path, const char *const *
 
 static int tap_run(struct mor_cli *cli)
 {
-	struct tapping run = {
-		.cli = cli, .view = -1, .store = -1, .plugin = { .in = -1, .out = -1, .err = -1 }
-	};
+	struct tapping run = { .cli = cli, .view = -1, .store = -1 };
 	mortise_error err = { 0 };
 	int r;
 
+	mor_scribe_relay_init(&run.relay);
 	if (cli->words.count > 1 || (cli->words.count && cli->words.tail) ||
 	    (!cli->words.count && !(cli->words.tail && cli->words.tail[0])))
 		r = mor_fail(&err, MORTISE_EINVAL, "name one .talk FILE, or write a command after \"--\"");

@@ -12,7 +12,7 @@
 #define REPLAY_FILE_LIMIT ((size_t)1 << 30)
 #define GREETING          "greeting.inc"
 
-static int load_talk(const char *path, struct mor_talk *ret, mortise_error *err)
+int mor_replay_read(const char *path, struct mor_talk *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	int r = mor_args_read(path, REPLAY_FILE_LIMIT, &text, err);
@@ -29,7 +29,7 @@ static int load_greeting(struct mor_replay *replay, mortise_error *err)
 {
 	size_t dir = (size_t)(mor_base_name(replay->file) - replay->file);
 	MOR_CLEAN_TEXT char *path = mor_text_format("%.*s" GREETING, (int)dir, replay->file);
-	int r = path ? load_talk(path, &replay->greeting, err) : mor_fail_memory(err);
+	int r = path ? mor_replay_read(path, &replay->greeting, err) : mor_fail_memory(err);
 
 	return r < 0 ? r : mor_talk_greet(&replay->talk, &replay->greeting, err);
 }
@@ -62,7 +62,7 @@ int mor_replay_load(struct mor_replay *replay, const char *file, mortise_error *
 	int r;
 
 	replay->file = file;
-	r = load_talk(file, &replay->talk, err);
+	r = mor_replay_read(file, &replay->talk, err);
 	if (r == 0 && mor_talk_greeted_at(&replay->talk))
 		r = load_greeting(replay, err);
 	return r < 0 ? r : load_dialect(replay, err);

@@ -21,6 +21,8 @@ struct mor_replay {
 	bool failed; /* one of them */
 };
 
+/* One file ("-": stdin), parsed. An error names it. */
+int mor_replay_read(const char *path, struct mor_talk *ret, mortise_error *err);
 /* Reads the file, and greeting.inc beside it if a line of the file stands for it. */
 int mor_replay_load(struct mor_replay *replay, const char *file, mortise_error *err);
 void mor_replay_fini(struct mor_replay *replay);

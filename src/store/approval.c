@@ -114,21 +114,6 @@ int mor_approval_find(const struct mor_approval *a, mortise_error *err)
 	return mor_json_equal(mor_doc_root(have), mor_doc_root(want));
 }
 
-/* Nobody must find a half-written approval. */
-static int write_file(const char *path, struct mor_slice text, mortise_error *err)
-{
-	struct mor_outfile file;
-	int r = mor_outfile_open(path, 0600, &file, err);
-
-	if (r < 0)
-		return r;
-	r = mor_fd_write_all(file.fd, text.ptr, text.len);
-	if (r == 0)
-		return mor_outfile_commit(&file, err);
-	mor_outfile_drop(&file);
-	return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
-}
-
 int mor_approval_grant(const struct mor_approval *a, mortise_error *err)
 {
 	MOR_CLEAN(place) struct place place = { 0 };
@@ -139,6 +124,6 @@ int mor_approval_grant(const struct mor_approval *a, mortise_error *err)
 	r = mor_dir_make_all(AT_FDCWD, place.dir, 0700); /* for this user only */
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the approval cannot be kept in %s", place.dir);
-	r = write_file(place.file.data, mor_buf_view(&place.subject), err);
+	r = mor_outfile_write(place.file.data, 0600, mor_buf_view(&place.subject), err);
 	return r < 0 ? mor_fail_prefix(err, "the approval cannot be kept") : 0;
 }

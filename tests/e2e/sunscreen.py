@@ -3,26 +3,11 @@
 import json
 import pathlib
 import shutil
-import subprocess
 
-from support import Case, LIMIT, MORTISE, PLUGINS
+from levels import LEVELS
+from support import Case, PLUGINS
 
 PERMISSIONS = {"workspace_write": True}
-
-
-def levels():
-    """Those that can confine here. A kernel that has what t0 needs must have t0: test_doctor sees to it."""
-    if not MORTISE.exists():
-        return []
-    done = subprocess.run([str(MORTISE), "doctor", "--json"], capture_output=True, timeout=LIMIT, check=False)
-    return [
-        level["level"]
-        for level in json.loads(done.stdout)["levels"]
-        if level["available"] and level["level"] != "guarded"
-    ]
-
-
-LEVELS = levels()
 
 
 class Sunscreen(Case):

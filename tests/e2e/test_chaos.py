@@ -7,7 +7,8 @@ import signal
 import subprocess
 import unittest
 
-from support import Case, BUILD, ECHO, GASSIST_PLUGIN, LIMIT, MORTISE, PLUGINS, PYTHON
+from support import BUILD, ECHO, GASSIST_PLUGIN, LIMIT, MORTISE, PLUGINS, PYTHON
+from talk_support import FRAMINGS, Talks, frame
 
 ECHO_C = BUILD / "tests" / "api" / "api-echo-plugin"
 
@@ -16,20 +17,7 @@ def reply(number, **more):
     return json.dumps({"jsonrpc": "2.0", "id": number, "result": {"token": number}, **more}).encode()
 
 
-def frame(framing, body):
-    head = {
-        "lines": b"",
-        "decimal": b"%d\n" % len(body),
-        "be32": len(body).to_bytes(4, "big"),
-        "headers": b"Content-Length: %d\r\n\r\n" % len(body),
-    }[framing]
-    return head + body + (b"\n" if framing == "lines" else b"")
-
-
-FRAMINGS = ("lines", "decimal", "be32", "headers")
-
-
-class Proxy(Case):
+class Proxy(Talks):
     def chaos(self, *args, stdin=b"", **how):
         """A run by itself: exit status, stdout, stderr."""
         return subprocess.run(
@@ -44,18 +32,7 @@ class Proxy(Case):
         )
 
     def start(self, *args, **how):
-        process = subprocess.Popen(
-            [str(MORTISE), "chaos", *map(str, args)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self.env,
-            cwd=self.dir,
-            **how,
-        )
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            self.addCleanup(pipe.close)
-        return process
+        return super().start("chaos", *args, **how)
 
     def said(self, data, *args):
         """What comes out where the plugin says `data` and ends."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """G-Assist plugins: mortise run, and what the host does about slow, silent, noisy and frozen ones."""
 import json
-import os
 import signal
 import subprocess
 import threading
 import unittest
 
+from events import alive
 from support import Case, LIMIT, MORTISE, PLUGINS, PYTHON
 
 PLUGIN = PLUGINS / "gassist.py"
@@ -14,14 +14,6 @@ QUICK = (
     "--set",
     "health.every=200ms",
 )  # pings ten times as often; the second they have is left, for busy machines
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 class Gassist(Case):

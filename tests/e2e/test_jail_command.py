@@ -5,7 +5,6 @@ The catalogue of escapes is in tests/jail; here the command itself: options, tex
 what is left behind.
 """
 import contextlib
-import functools
 import json
 import os
 import shutil
@@ -14,32 +13,8 @@ import subprocess
 import time
 import unittest
 
+from levels import LEVELS, at_each_level
 from support import Case, ECHO, LIMIT, MORTISE, PYTHON, without_color
-
-
-def levels():
-    """Those that work here. A kernel that has what t0 needs must have t0: test_doctor sees to it."""
-    if not MORTISE.exists():
-        return []
-    done = subprocess.run([str(MORTISE), "doctor", "--json"], capture_output=True, timeout=LIMIT, check=False)
-    return [
-        level["level"]
-        for level in json.loads(done.stdout)["levels"]
-        if level["available"] and level["level"] != "guarded"
-    ]
-
-
-LEVELS = levels()
-
-
-def at_each_level(test):
-    @functools.wraps(test)
-    def run(self):
-        for level in LEVELS:
-            with self.subTest(level=level):
-                test(self, level)
-
-    return run
 
 
 class Words(Case):

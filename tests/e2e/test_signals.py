@@ -1,21 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGINT and SIGTERM: the first is polite, the second is not; nothing is left behind."""
-import os
 import pathlib
 import signal
 import subprocess
 import time
 import unittest
 
+from events import alive
 from support import Case, ECHO, LIMIT, MORTISE, PLUGINS, PYTHON
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def hear_all():

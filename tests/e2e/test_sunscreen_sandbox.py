@@ -13,18 +13,9 @@ import subprocess
 import threading
 import unittest
 
+from levels import at_each_level
 from support import LIMIT, MORTISE, without_color
-from sunscreen import LEVELS, Sunscreen
-
-
-def at_each_level(test):
-    def run(self):
-        for level in LEVELS:
-            with self.subTest(level=level):
-                test(self, level)
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
+from sunscreen import Sunscreen
 
 
 class Table(Sunscreen):

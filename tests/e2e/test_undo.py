@@ -41,21 +41,7 @@ class Failures(Undo):
     def test_violation_after_the_answer(self, level):
         code = f"pathlib.Path({str(self.work / 'note')!r}).write_text('late')\n"
         for more, code_of in (("open('/etc/shadow')", 9), ("", 0)):
-            done = self.run_mortise(
-                "run",
-                "-w",
-                self.work,
-                "--level",
-                level,
-                self.toml(),
-                "act",
-                "--do",
-                "python",
-                "--at",
-                code + more,
-                "--later",
-                "x",
-            )
+            done = self.python(level, code + more, after=("--later", "x"))
             self.assertEqual(done.code, code_of, done.err)
             self.assertEqual((self.work / "note").read_text(), "this is note\n" if more else "late")
 
@@ -310,20 +296,7 @@ class Others(Undo):
 
     def meanwhile(self, level, code, deed):
         """The plugin waits in the middle, while `deed` is done."""
-        command = [
-            str(MORTISE),
-            "jail",
-            "--level",
-            level,
-            "-w",
-            str(self.work),
-            "--write",
-            "--undo",
-            "--",
-            PYTHON,
-            "-c",
-            "import sys, os\n" + textwrap.dedent(code) + self.WAITS,
-        ]
+        command = self.jail_words(level, textwrap.dedent(code) + self.WAITS)
         with subprocess.Popen(
             command,
             env={**os.environ, **self.env},

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from sunscreen import LEVELS
+from levels import LEVELS
 from support import LIMIT, MORTISE
 from undo_support import BECOME_NOBODY, EVERYTHING, FAIL, NOBODY, PYTHON, Undo, at_each_level, picture
 
@@ -18,20 +18,7 @@ class Killed(Undo):
 
     def start(self, level, code="open('note', 'w').write('x'); open('new', 'w').close()"):
         run = subprocess.Popen(
-            [
-                str(MORTISE),
-                "jail",
-                "--level",
-                level,
-                "-w",
-                str(self.work),
-                "--write",
-                "--undo",
-                "--",
-                PYTHON,
-                "-c",
-                "import sys, os\n" + code + "\nprint('now', flush=True)\nsys.stdin.readline()",
-            ],
+            self.jail_words(level, code + "\nprint('now', flush=True)\nsys.stdin.readline()"),
             env={**os.environ, **self.env},
             cwd=self.work,
             stdin=subprocess.PIPE,

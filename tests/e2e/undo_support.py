@@ -7,7 +7,9 @@ import stat
 import subprocess
 import textwrap
 
-from sunscreen import LEVELS, Sunscreen
+from levels import LEVELS
+from sunscreen import Sunscreen
+from support import MORTISE
 
 PYTHON = "/usr/bin/python3"
 
@@ -92,7 +94,12 @@ class Undo(Sunscreen):
     def open_up(self):
         subprocess.run(["chmod", "-R", "u+rwX", str(self.dir)], check=True)
 
-    def python(self, level, code, *options, fails=False, **how):
+    def jail_words(self, level, code):
+        """The command that runs this code confined, with undoing."""
+        words = [MORTISE, "jail", "--level", level, "-w", self.work, "--write", "--undo", "--", PYTHON, "-c"]
+        return [*map(str, words), "import sys, os\n" + code]
+
+    def python(self, level, code, *options, fails=False, after=(), **how):
         """A run of the plugin with this code, in the workspace; fails: it ends with status 3 behind it."""
         code = f"os.chdir({str(self.work)!r})\n" + textwrap.dedent(code) + (FAIL if fails else "")
         return self.run_mortise(
@@ -108,6 +115,7 @@ class Undo(Sunscreen):
             "python",
             "--at",
             code,
+            *after,
             **how,
         )
 

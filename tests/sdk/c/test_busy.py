@@ -2,23 +2,13 @@
 """Pings, health, cancellation and shutdown while a function of the author runs. The function waits at a gate,
 so that an answer that needs its end never comes."""
 import os
-import pathlib
 import signal
-import tempfile
 import unittest
 
-from wire import Puppet
+from wire import Gated, Puppet
 
 
-class Busy(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.gate = str(pathlib.Path(directory.name) / "gate")
-        os.mkfifo(self.gate)
-        self.held = os.open(self.gate, os.O_RDWR)
-        self.addCleanup(os.close, self.held)
-
+class Busy(Gated):
     def open_gate(self):
         os.write(self.held, b"x")
 

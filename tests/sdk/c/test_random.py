@@ -2,28 +2,18 @@
 """Conversations of several users, other calls, and calls that last, in any order: everything that was asked is
 answered once, by the right function. TENON_SEED=N runs one seed."""
 import os
-import pathlib
 import random
 import signal
-import tempfile
 import unittest
 
-from wire import Puppet
+from wire import Gated, Puppet
 
 USERS = range(1, 9)
 STEPS = 200
 SEEDS = [int(os.environ["TENON_SEED"])] if "TENON_SEED" in os.environ else range(6)
 
 
-class Random(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.gate = str(pathlib.Path(directory.name) / "gate")
-        os.mkfifo(self.gate)
-        self.held = os.open(self.gate, os.O_RDWR)
-        self.addCleanup(os.close, self.held)
-
+class Random(Gated):
     def talk(self, p, dice):
         """What each user has heard so far decides what they must hear next."""
         stage = {user: None for user in USERS}

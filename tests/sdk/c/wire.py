@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", ROOT / "build")).resolve()
@@ -138,3 +139,15 @@ class Puppet:
 
 if __name__ == "__main__":
     sys.exit("a module, not a program")
+
+
+class Gated(unittest.TestCase):
+    """A gate at which a function of the puppet waits: a byte in it lets one go on."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.gate = str(pathlib.Path(directory.name) / "gate")
+        os.mkfifo(self.gate)
+        self.held = os.open(self.gate, os.O_RDWR)
+        self.addCleanup(os.close, self.held)
