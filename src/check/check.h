@@ -84,12 +84,12 @@ struct mor_check_options {
  * came; the report has what was done), MORTISE_EINVAL (`only` names nothing), MORTISE_EEXEC ... (it
  * cannot be started). */
 int mor_check_run(const struct mor_check_options *opt, struct mor_check_report *report, mortise_error *err);
-/* The same for a host: `argv` is its command, with {} where the plugin is named; we play that plugin. Also
- * MORTISE_EINVAL: no {}. */
+/* The same for a host: `argv` is its command, with {} where the plugin is named, and {workspace} where a
+ * workspace is; we play that plugin. Also MORTISE_EINVAL: no {}, or no {workspace} for confined plugins. */
 int mor_check_host(const struct mor_check_options *opt, struct mor_check_report *report, mortise_error *err);
-/* The played plugin, in its own process: `scene` is "DIALECT/NAME"; what it hears is appended to the file
- * `record`. Returns its exit status. */
-int mor_check_play(const char *scene, const char *record);
+/* True: this process is the played plugin, because the files of --host lie beside its program; it has played,
+ * and *ret_status is its exit status. */
+bool mor_check_play(int *ret_status);
 /* All rows of a dialect, or of all (NULL), as results that were not observed. `host`: those for hosts. */
 int mor_check_list(const char *dialect, bool host, struct mor_check_report *report, mortise_error *err);
 

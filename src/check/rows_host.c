@@ -7,10 +7,16 @@
 
 #include "base/alloc.h"
 
-#define HEARD const struct mor_check_run *run, const struct mor_check_heard *heard
-#define HOSTS MOR_CHECK_HOSTS
-/* those that greet */
-#define GREETERS (HOSTS & ~MOR_CHECK_PLAIN)
+#define HEARD MOR_CHECK_HEARD
+#define ROW   MOR_CHECK_HOST_ROW
+#define BLIND MOR_CHECK_HOST_BLIND
+/* those whose plugins answer, all of them and one process per call left out */
+#define HOSTS   (MOR_CHECK_ALL & ~MOR_CHECK_KYTHE)
+#define SERVERS MOR_CHECK_SERVERS
+/* those that greet and say good-bye */
+#define GREETERS (MOR_CHECK_YAMS | MOR_CHECK_AYIOU | MOR_CHECK_GASSIST)
+/* those with tables of their params */
+#define TABLES (HOSTS & ~MOR_CHECK_PLAIN)
 
 static const struct mor_method *method_row_of(const struct mor_check_run *run,
 					      const struct mor_check_message *m)
@@ -18,7 +24,7 @@ static const struct mor_method *method_row_of(const struct mor_check_run *run,
 	return mor_dialect_method(run->dialect, MOR_FROM_HOST, mor_json_string(m->method));
 }
 
-static const char *judge_exit(HEARD)
+const char *mor_check_host_succeeded(HEARD)
 {
 	(void)run;
 	return heard->status == 0 ? NULL : "the host failed";
@@ -63,7 +69,8 @@ static const char *judge_init(HEARD)
 static const char *judge_clean(HEARD)
 {
 	(void)run;
-	return heard->noise || heard->broken ? "it wrote bytes that are no message" : NULL;
+	return heard->marks[MOR_CHECK_MARK_NOISE] || heard->broken ? "it wrote bytes that are no message" :
+								     NULL;
 }
 
 static const char *judge_version(HEARD)
@@ -123,16 +130,21 @@ static void keep_fatal(const struct mor_finding *finding, void *arg)
 	*fatal |= finding->fatal;
 }
 
+bool mor_check_host_valid(const struct mor_field *fields, const struct mor_value *value)
+{
+	bool fatal = false;
+
+	mor_validate(fields, value, keep_fatal, &fatal);
+	return !fatal;
+}
+
 static const char *judge_params(HEARD)
 {
 	for (size_t i = 0; i < heard->count; i++) {
 		const struct mor_method *row = method_row_of(run, &heard->message[i]);
-		bool fatal = false;
 
-		if (row && row->params)
-			mor_validate(row->params, mor_json_get(heard->message[i].root, "params"), keep_fatal,
-				     &fatal);
-		if (fatal)
+		if (row && row->params &&
+		    !mor_check_host_valid(row->params, mor_json_get(heard->message[i].root, "params")))
 			return "params that are not as the protocol says";
 	}
 	return NULL;
@@ -153,13 +165,15 @@ static const char *judge_param_types(HEARD)
 static const char *judge_eof(HEARD)
 {
 	(void)run;
-	return heard->eof || heard->term ? NULL : "it killed the plugin without closing its stdin";
+	return heard->marks[MOR_CHECK_MARK_END] || heard->marks[MOR_CHECK_MARK_TERM] ?
+		       NULL :
+		       "it killed the plugin without closing its stdin";
 }
 
 static const char *judge_polite(HEARD)
 {
 	(void)run;
-	return heard->eof ? NULL : "it sent SIGTERM before it closed the plugin's stdin";
+	return heard->marks[MOR_CHECK_MARK_END] ? NULL : "it sent SIGTERM before it closed the plugin's stdin";
 }
 
 static const char *judge_bye(HEARD)
@@ -178,73 +192,71 @@ static const char *judge_bye(HEARD)
 static const char *judge_together(HEARD)
 {
 	(void)run;
-	return heard->eager ? "it sent more before its request was answered" : NULL;
+	return heard->marks[MOR_CHECK_MARK_EAGER] ? "it sent more before its request was answered" : NULL;
 }
 
-#define ROW(id, text, section, play, level, mask, function, cure) \
-	{ \
-		.name = id, .title = text, .spec = section, .scene = play, .level = mask, .judge = function, \
-		.advice = cure \
-	}
+static const char *judge_refused(HEARD)
+{
+	(void)run;
+	return heard->status > 0 ? NULL : "the host did not tell that the plugin had answered with an error";
+}
 
 /* clang-format off */
-const struct mor_check_host_row mor_check_host_rows[] = {
+const struct mor_check_host_row *const mor_check_host_tables[] = {
+	mor_check_host_common, mor_check_host_sunscreen, mor_check_host_kythe, NULL,
+};
+
+const struct mor_check_host_row mor_check_host_common[] = {
 	ROW("greet.first", "greets first", "docs/dialects", "good", must, GREETERS, judge_first,
 	    "send the greeting before anything else"),
 	ROW("greet.init", "configures before it calls", "docs/dialects", "good", must,
 	    MOR_CHECK_YAMS | MOR_CHECK_AYIOU, judge_init, "send the configuration after the greeting"),
-	ROW("wire.clean", "writes nothing but messages", "docs/reference/wire.md", "good", must, HOSTS,
-	    judge_clean,
-	    "one message, framed as the protocol says, and nothing between"),
-	ROW("wire.version", "writes \"jsonrpc\":\"2.0\" in every message", "JSON-RPC 2.0, section 4", "good",
-	    must,
-	    HOSTS, judge_version, "add it"),
+	ROW("wire.clean", "writes nothing but messages", "docs/reference/wire.md", "good", must, MOR_CHECK_ALL,
+	    judge_clean, "one message, framed as the protocol says, and nothing between"),
+	ROW("wire.version", "writes \"jsonrpc\":\"2.0\" in every message", "JSON-RPC 2.0, sections 4 and 5",
+	    "good", must, MOR_CHECK_ALL, judge_version, "add it"),
 	ROW("wire.method", "writes a method in every message", "JSON-RPC 2.0, section 4", "good", must, HOSTS,
 	    judge_methods, "a host of this protocol sends requests and notifications only"),
-	ROW("ids.unique", "uses each id once", "JSON-RPC 2.0, section 4", "good", must, HOSTS, judge_ids,
+	ROW("ids.unique", "uses each id once", "JSON-RPC 2.0, section 4", "good", must, SERVERS, judge_ids,
 	    "count from 1 for each process"),
 	ROW("ids.type", "uses ids that are integers or strings", "JSON-RPC 2.0, section 4", "good", must, HOSTS,
 	    judge_id_types, "null and fractions are no ids"),
 	ROW("ids.small", "uses integers from 1 below 2^31", "docs/reference/wire.md", "good", should, HOSTS,
 	    judge_integers, "some plugins keep ids in 32 bits"),
 	ROW("params.type", "sends params as an object or an array", "JSON-RPC 2.0, section 4.2", "good", must,
-	    HOSTS,
-	    judge_param_types, "leave params out where there are none"),
-	ROW("params.valid", "sends the params that the protocol says", "docs/dialects", "good", must, GREETERS,
+	    HOSTS, judge_param_types, "leave params out where there are none"),
+	ROW("params.valid", "sends the params that the protocol says", "docs/dialects", "good", must, TABLES,
 	    judge_params, "mortise explain DIALECT lists the members and their types"),
-	ROW("good.exit", "succeeds with a good plugin", "docs/dialects", "good", must, HOSTS, judge_exit,
-	    "the played plugin answered everything"),
-	ROW("stop.eof", "closes the plugin's stdin, or sends SIGTERM", "docs/dialects", "good", must, HOSTS,
-	    judge_eof,
-	    "a plugin that is killed at once cannot clean up"),
+	BLIND("good.exit", "succeeds with a good plugin", "docs/dialects", "good", must, MOR_CHECK_ALL,
+	    mor_check_host_succeeded, "the played plugin did all that it was asked"),
+	ROW("stop.eof", "closes the plugin's stdin, or sends SIGTERM", "docs/dialects", "good", must,
+	    MOR_CHECK_ALL, judge_eof, "a plugin that is killed at once cannot clean up"),
 	ROW("stop.polite", "closes the plugin's stdin before it sends SIGTERM", "docs/dialects", "good", should,
-	    HOSTS,
-	    judge_polite, "give it a second to exit by itself"),
+	    MOR_CHECK_ALL & ~MOR_CHECK_SUNSCREEN_JSON, judge_polite, "give it a second to exit by itself"),
 	ROW("stop.bye", "says good-bye", "docs/dialects", "good", must, GREETERS, judge_bye,
 	    "send the protocol's shutdown before stdin is closed"),
-	ROW("bear.split", "reads an answer that arrives in pieces", "docs/reference/wire.md", "split", must,
-	    HOSTS,
-	    judge_exit, "read until a whole message is there"),
-	ROW("bear.noise", "goes on after a line on stdout that is no message", "docs/reference/wire.md",
-	    "noise",
-	    should, HOSTS, judge_exit, "skip it, and tell the user"),
-	ROW("bear.stray", "ignores an answer that nobody asked for", "docs/reference/wire.md", "stray", must,
-	    HOSTS,
-	    judge_exit, "an answer belongs to the request with its id"),
-	ROW("bear.note", "ignores an unknown notification", "JSON-RPC 2.0, section 4.1", "note", must, HOSTS,
-	    judge_exit, "skip it"),
-	ROW("bear.stderr", "reads the plugin's stderr", "docs/reference/wire.md", "stderr", must, HOSTS,
-	    judge_exit,
-	    "a full pipe stops the plugin"),
-	ROW("bear.slow", "waits for a slow answer", "docs/dialects", "slow", must, HOSTS, judge_exit,
-	    "the plugin took less than a second for each answer"),
+	BLIND("bear.split", "reads an answer that arrives in pieces", "docs/reference/wire.md", "split", must,
+	    HOSTS, mor_check_host_succeeded, "read until a whole message is there"),
+	BLIND("bear.noise", "goes on after a line on stdout that is no message", "docs/reference/wire.md",
+	    "noise", should, HOSTS, mor_check_host_succeeded, "skip it, and tell the user"),
+	BLIND("bear.stray", "ignores an answer that nobody asked for", "docs/reference/wire.md", "stray", must,
+	    SERVERS, mor_check_host_succeeded, "an answer belongs to the request with its id"),
+	BLIND("bear.note", "ignores an unknown notification", "JSON-RPC 2.0, section 4.1", "note", must,
+	      SERVERS, mor_check_host_succeeded, "skip it"),
+	BLIND("bear.stderr", "reads the plugin's stderr", "docs/reference/wire.md", "stderr", must,
+	    MOR_CHECK_ALL, mor_check_host_succeeded, "a full pipe stops the plugin"),
+	BLIND("bear.slow", "waits for a slow answer", "docs/dialects", "slow", must, HOSTS,
+	    mor_check_host_succeeded, "the plugin took less than a second for each answer"),
 	ROW("slow.one", "sends one request at a time", "docs/dialects", "slow", should,
-	    MOR_CHECK_YAMS | MOR_CHECK_AYIOU, judge_together, "this protocol is synchronous"),
-	ROW("crash.ends", "ends after a plugin that crashed", "docs/reference/faults.md", "crash", must, HOSTS,
-	    judge_ends, "watch for the end of the process, not only for its answer"),
-	ROW("crash.told", "fails if the plugin crashed instead of answering", "docs/reference/faults.md",
-	    "crash",
-	    must, HOSTS, judge_crash, "a lost answer is no success"),
+	    MOR_CHECK_YAMS | MOR_CHECK_AYIOU | MOR_CHECK_SUNSCREEN, judge_together,
+	    "this protocol is synchronous"),
+	BLIND("error.told", "fails if the plugin answers with an error", "JSON-RPC 2.0, section 5.1", "refuse",
+	    must, HOSTS, judge_refused,
+	      "an error is no success: show its message, and exit with another status"),
+	BLIND("crash.ends", "ends after a plugin that crashed", "docs/reference/faults.md", "crash", must,
+	    MOR_CHECK_ALL, judge_ends, "watch for the end of the process, not only for its answer"),
+	BLIND("crash.told", "fails if the plugin crashed instead of answering", "docs/reference/faults.md",
+	    "crash", must, MOR_CHECK_ALL, judge_crash, "a lost answer is no success"),
 	{ 0 },
 };
 /* clang-format on */

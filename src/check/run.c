@@ -92,8 +92,9 @@ static int add_rows(struct mor_check_report *report, const struct mor_check_tong
 	for (size_t i = 0; i < 2 && !host; i++)
 		for (const struct mor_check_row *row = tables[i]; r == 0 && row->name; row++)
 			r = add_row(report, tongue, row);
-	for (const struct mor_check_host_row *row = mor_check_host_rows; host && r == 0 && row->name; row++)
-		r = add_host_row(report, tongue, row);
+	for (const struct mor_check_host_row *const *table = mor_check_host_tables; host && *table; table++)
+		for (const struct mor_check_host_row *row = *table; r == 0 && row->name; row++)
+			r = add_host_row(report, tongue, row);
 	return r;
 }
 

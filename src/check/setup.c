@@ -60,7 +60,7 @@ static void build_env(struct mor_check_run *run)
 					    "PYTHONNOUSERSITE=1", "NO_COLOR=1",
 					    "PYTHONUNBUFFERED=1", NULL };
 	const struct mor_manifest *m = run->opt->manifest;
-	bool bare = run->dialect->life.env == MOR_ENVIRON_BARE;
+	bool bare = !run->report->host && run->dialect->life.env == MOR_ENVIRON_BARE;
 
 	for (char **e = environ; !run->confined && *e; e++)
 		put_env(run, *e);
@@ -175,7 +175,8 @@ int mor_check_setup(struct mor_check_run *run, mortise_error *err)
 
 	run->scratch = (struct mor_scratch)MOR_SCRATCH_INIT;
 	run->framing = framing >= 0 ? (enum mor_framing)framing : run->dialect->link.framing;
-	run->confined = run->confined || run->dialect->life.confine == MOR_CONFINED;
+	/* A host confines its plugin itself, and gets the user's environment. */
+	run->confined = run->confined || (!run->report->host && run->dialect->life.confine == MOR_CONFINED);
 	r = mor_scratch_make(&run->scratch, MOR_SCRATCH_PARENT);
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "a directory in %s", MOR_SCRATCH_PARENT);

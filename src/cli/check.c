@@ -3,7 +3,6 @@
 #include "check/check.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -24,8 +23,9 @@ struct check_args {
 
 #define FIELD(name) offsetof(struct check_args, name)
 static const struct mor_option check_options[] = {
-	{ "host", 0, NULL, "check a host: COMMAND, which is given a plugin in place of {}", MOR_OPT_FLAG,
-	  FIELD(host), NULL },
+	{ "host", 0, NULL,
+	  "check a host: COMMAND, which is given a plugin in place of {}, a workspace in place of {workspace}",
+	  MOR_OPT_FLAG, FIELD(host), NULL },
 	{ "only", 0, "ID", "only this check, or those whose ids begin with ID; may be repeated", MOR_OPT_LIST,
 	  FIELD(only), NULL },
 	{ "call", 0, "[=NAME]", "also call the author's function NAME; alone: all of the manifest",
@@ -211,12 +211,10 @@ static int check_run(struct mor_cli *cli)
 	const struct check_args *args = cli->args;
 	struct mor_check_report report = { 0 };
 	mortise_error err = { 0 };
-	/* Set by the script that --host gives to a host: then we are the plugin. */
-	const char *scene = getenv("MORTISE_CHECK_PLAY");
 	int exit_code, r;
 
-	if (scene)
-		return mor_check_play(scene, getenv("MORTISE_CHECK_RECORD"));
+	if (mor_check_play(&exit_code))
+		return exit_code;
 	r = args->list ? show_list(cli, args, &report, &err) : run_check(cli, &report, &err);
 	if (r == 0 && !args->list)
 		r = write_files(args, &report, &err);
@@ -248,7 +246,8 @@ const struct mor_cli_command mor_cli_command_check = {
 	.examples = "mortise check build/plugins/elf-text\n"
 		    "mortise check -d gassist --call=hello -- python3 plugin.py\n"
 		    "mortise check --strict --junit report.xml --baseline expected.txt ./my-plugin\n"
-		    "mortise check --host -d plain -- mortise call {} ping",
+		    "mortise check --host -d plain -- mortise call {} ping\n"
+		    "mortise check --host -d sunscreen -- mortise run {} played -w {workspace}",
 	.options = groups,
 	.args_size = sizeof(struct check_args),
 	.common = FIELD(common),

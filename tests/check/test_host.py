@@ -1,49 +1,94 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""mortise check --host: our own host is a good one, and a bad host (host.py) fails the check that is about its
-fault.
-"""
+"""mortise check --host: our own host is a good one, and a bad host fails the check that is about its fault."""
+import concurrent.futures
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
-from concurrent.futures import ThreadPoolExecutor
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.dont_write_bytecode = True
-import compiled  # noqa: E402
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+# pylint: disable=wrong-import-position
+from kythe_support import simple, write_kzip
+from sunscreen import LEVELS
 
-MORTISE = pathlib.Path(os.environ.get("MORTISE_BUILD", "build")) / "mortise"
-# How each dialect's host is made to call something.
+MORTISE = pathlib.Path(os.environ.get("MORTISE_BUILD", "build")).resolve() / "mortise"
+PYTHON = ["/usr/bin/python3", "-I", "-S"]
+# How each dialect's host is made to call something. KZIP is a file with one record.
 COMMANDS = {
     "plain": ["call", "{}", "ping"],
     "yams": ["call", "-d", "yams", "{}", "extractor.supports", "mime_type=text/plain", "extension=.txt"],
     "ayiou": ["call", "-d", "ayiou", "{}", "matches", "text=hello", "message_type=private"],
     "gassist": ["call", "-d", "gassist", "{}", "hello"],
+    "sunscreen": ["run", "{}", "played", "-w", "{workspace}"],
+    "sunscreen-json": ["run", "{}", "played", "-w", "{workspace}"],
+    "kythe": ["index", "KZIP", "-o", "OUT", "--analyzer", "{}"],
 }
+CONFINED = ("sunscreen", "sunscreen-json")
+# What our own host is told, so that it is a bad one: no host without a sandbox can break these one by one.
+LOOSE = {
+    "sandbox.grant": ["--set", "sandbox.workspace_write=false"],
+    "sandbox.write": ["--set", "sandbox.workspace_write=true"],
+    "sandbox.read": ["--set", "sandbox.read=/tmp"],
+    "sandbox.network": ["--network"],
+    "sandbox.spawn": ["--unconfined"],
+}
+BEARS = {f"bear.{name}" for name in ("split", "noise", "stray", "note", "stderr", "slow", "bare", "id")}
+ATTEMPTS = {f"sandbox.{name}" for name in ("write", "read", "network", "spawn")}
+CLOSED = {"init.first", "init.version", "analyze.double"}  # the end comes with the answer
 # Others that cannot be right then.
 TOGETHER = {
-    "wire.method": {"params.valid", "greet.first", "greet.init"},
-    "params.type": {"params.valid", "stop.bye"},
-    "stop.polite": {"stop.bye"},
-    "good.exit": {"bear.split", "bear.noise", "bear.stray", "bear.note", "bear.stderr", "bear.slow"},
+    "wire.method": {"params.valid", "greet.first", "greet.init", "call.one", "good.exit", *BEARS, "error.told"},
+    "params.type": {"params.valid", "stop.bye", "call.kind", "call.root", "call.whole", "call.places"},
+    "params.valid": {"call.kind", "call.root", "call.whole"},
+    "stop.polite": {"stop.bye", *CLOSED},
+    "bear.split": {"bear.noise"},
+    "bear.slow": BEARS | {"good.exit"},  # on a busy machine
+    "good.exit": BEARS | {"start.again", "frame.split"},
     "greet.first": {"greet.init"},
-    "stop.eof": {"stop.polite", "stop.bye"},
+    "stop.eof": {"stop.polite", "stop.bye", "call.end", "exit.told", "error.told", "crash.told", *CLOSED},
+    "call.end": {"stop.eof", "exit.told", "error.told", "crash.told"},
     "crash.ends": {"crash.told"},
     "ids.type": {"ids.small"},
+    "sandbox.spawn": ATTEMPTS,
+    "error.told": {"error.code"},
 }
 
 
-def check(dialect, *command):
-    done = subprocess.run(
-        [MORTISE, "check", "--json", "--timeout", "4s", "--host", "-d", dialect, "--", *map(str, command)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-    )
+def host(dialect, fault=""):
+    """The command of a bad host."""
+    if dialect == "kythe":
+        return [*PYTHON, HERE / "bad_host_kythe.py", fault, "{}"]
+    if dialect == "sunscreen" and fault in LOOSE:
+        return [MORTISE, *COMMANDS[dialect], *LOOSE[fault]]
+    workspace = ["{workspace}"] if dialect in CONFINED else []
+    return [*PYTHON, HERE / "bad_host.py", fault, dialect, "{}", *workspace]
+
+
+def check(dialect, *command, only=(), limit=None):
+    with tempfile.TemporaryDirectory() as state:
+        places = {"KZIP": write_kzip(pathlib.Path(state) / "one.kzip", simple(1)), "OUT": f"{state}/out"}
+        done = subprocess.run(
+            [
+                MORTISE,
+                "check",
+                "--json",
+                "--timeout",
+                limit or ("16s" if dialect == "kythe" else "4s"),
+                "--host",
+            ]
+            + [word for ident in only for word in ("--only", ident)]
+            + ["-d", dialect, "--", *(str(places.get(word, word)) for word in command)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=580,
+            env={**os.environ, "XDG_CACHE_HOME": state, "XDG_STATE_HOME": state},
+        )
     assert '"checks"' in done.stdout, done.stderr
     return {row["id"]: row for row in json.loads(done.stdout)["checks"]}
 
@@ -56,57 +101,99 @@ def bad(results, dialect):
     }
 
 
-def small(fault, dialect):
-    return bad(check(dialect, *compiled.command("host"), fault, dialect, "{}"), dialect)
-
-
-# The scenes with slow plugins and silent hosts only wait: many of them at a time.
-POOL = ThreadPoolExecutor(4 * (os.cpu_count() or 1))
+def rows(dialect):
+    done = subprocess.run(
+        [MORTISE, "check", "--list", "--json", "--host", "-d", dialect], capture_output=True, check=True
+    )
+    return [row["id"] for row in json.loads(done.stdout)["checks"]]
 
 
 class Hosts(unittest.TestCase):
     maxDiff = None
 
+    def dialects(self):
+        """Those whose plugins can be confined here, if they must be."""
+        return [dialect for dialect in COMMANDS if LEVELS or dialect not in CONFINED]
+
     def test_ours(self):
-        found = POOL.map(lambda item: bad(check(item[0], MORTISE, *item[1]), item[0]), COMMANDS.items())
-        for dialect, faults in zip(COMMANDS, found):
-            self.assertEqual(faults, {}, dialect)
+        for dialect in self.dialects():
+            self.assertEqual(bad(check(dialect, MORTISE, *COMMANDS[dialect]), dialect), {}, dialect)
 
     def test_small(self):
-        for dialect, found in zip(COMMANDS, POOL.map(lambda dialect: small("", dialect), COMMANDS)):
-            self.assertEqual(found, {}, dialect)
+        for dialect in COMMANDS:
+            expected = ATTEMPTS if dialect == "sunscreen" else set()
+            self.assertEqual(set(bad(check(dialect, *host(dialect)), dialect)), expected, dialect)
 
     def test_usage(self):
-        for words in (["--host", "--", "true", "{}"], ["--host", "-d", "plain", "--", "true"]):
+        for words in (
+            ["--host", "--", "true", "{}"],
+            ["--host", "-d", "plain", "--", "true"],
+            ["--host", "-d", "sunscreen", "--", "true", "{}"],
+        ):
             done = subprocess.run([MORTISE, "check", *words], capture_output=True, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
 
     def test_not_started(self):
-        results = check("plain", "true", "{}")
-        self.assertEqual({row["result"] for row in results.values()}, {"not_observed"})
+        for dialect in COMMANDS:
+            results = check(dialect, "true", "{}", "{workspace}")
+            self.assertEqual({row["result"] for row in results.values()}, {"not_observed"})
+
+    def test_a_program_beside_a_scene_of_others(self):
+        """Only the program that lies beside the file plays: a file elsewhere means nothing."""
+        with tempfile.TemporaryDirectory() as place:
+            record = pathlib.Path(place) / "record"
+            scene = pathlib.Path(place) / "mortise-check-scene"
+            scene.write_text(f"plain/good\n{record}\n", encoding="utf-8")
+            plugin = pathlib.Path(place) / "plugin"
+            plugin.write_text("#!/bin/sh\ncat\n", encoding="utf-8")
+            plugin.chmod(0o755)
+            done = subprocess.run(
+                [MORTISE, "check", "--only", "plain.start.silent", plugin],
+                cwd=place,
+                capture_output=True,
+                check=False,
+            )
+            self.assertIn(b"plain.start.silent", done.stdout)
+            self.assertFalse(record.exists())
+
+
+class Mutants(unittest.TestCase):
+    def mutant(self, dialect, name, every):
+        """The grace period takes ten seconds, so only its own mutant is given them."""
+        asked = [row for row in every if row.endswith("stop.grace") == (name == "stop.grace")]
+        limit = "16s" if name == "stop.grace" else "4s"
+        return bad(check(dialect, *host(dialect, name), only=asked, limit=limit), dialect)
 
     def mutants(self, dialect):
-        listed = subprocess.run(
-            [MORTISE, "check", "--list", "--json", "--host", "-d", dialect], capture_output=True, check=True
-        )
-        names = [row["id"].removeprefix(f"{dialect}.host.") for row in json.loads(listed.stdout)["checks"]]
-        for name, found in zip(names, POOL.map(lambda name: small(name, dialect), names)):
-            with self.subTest(name):
-                self.assertIn(name, found)
-                self.assertEqual(set(found) - TOGETHER.get(name, set()) - {name}, set(), found)
+        """They mostly wait, so four run at the same time."""
+        every = rows(dialect)
+        names = [ident.removeprefix(f"{dialect}.host.") for ident in every]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            results = pool.map(lambda name: self.mutant(dialect, name, every), names)
+            for name, found in zip(names, results):
+                allowed = TOGETHER.get(name, set()) | {name}
+                if dialect == "sunscreen" and name not in LOOSE:
+                    allowed |= ATTEMPTS
+                if name == "sandbox.grant":  # then nothing can be written down
+                    allowed |= set(names)
+                with self.subTest(name):
+                    self.assertIn(name, found)
+                    self.assertEqual(set(found) - allowed, set(), found)
 
-    def test_yams(self):
-        self.mutants("yams")
 
-    def test_plain(self):
-        self.mutants("plain")
+def add_mutants(dialect):
+    def test(self):
+        if dialect == "sunscreen" and not LEVELS:
+            self.skipTest("this machine cannot confine")
+        self.mutants(dialect)
 
-    def test_gassist(self):
-        self.mutants("gassist")
+    setattr(Mutants, "test_" + dialect.replace("-", "_"), test)
 
-    def test_ayiou(self):
-        self.mutants("ayiou")
+
+for listed in COMMANDS:
+    add_mutants(listed)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], "-v"])
+    names = [f"Mutants.test_{sys.argv[1].replace('-', '_')}"] if len(sys.argv) > 1 else ["Hosts"]
+    unittest.main(argv=[sys.argv[0], "-v", *names])

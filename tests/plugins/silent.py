@@ -3,6 +3,7 @@
 """A plugin that never answers, in as many ways as there are diagnoses (src/host/diagnosis.h). argv: the way,
 and for some its parameter. It speaks for itself only what the way needs; the host waits in vain."""
 import asyncio
+import ctypes
 import json
 import os
 import selectors
@@ -58,6 +59,21 @@ def spins():
     request()
     while True:
         pass
+
+
+def hides():
+    """Nobody but root can look into a process that may not be dumped."""
+    ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
+    request()
+    time.sleep(600)
+
+
+def vforks():
+    """The kernel lets the parent wait in state D until the child, which never does, starts a program."""
+    request()
+    libc = ctypes.PyDLL(None)
+    if libc.vfork() == 0:
+        libc.pause()
 
 
 def stops():
