@@ -17,6 +17,7 @@ import struct
 import sys
 import time
 
+sys.tracebacklimit = 0  # a traceback shows the source, which a confined plugin must not read
 MARK = 11  # the id of a request that some faults wait for, so that they happen once
 
 
