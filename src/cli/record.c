@@ -147,10 +147,21 @@ static int start_recording(struct recording *run, const char *path, const char *
 	return 0;
 }
 
+/* Nobody would know why nothing happens. */
+static void tell_waiting(const struct recording *run)
+{
+	if (isatty(STDIN_FILENO))
+		mor_note(run->cli->console,
+			 "record: the plugin runs and waits for messages on stdin, which is this terminal; a "
+			 "host should start this command instead of the plugin (Ctrl-D ends it; 'mortise call "
+			 "--record FILE' calls the plugin and records)");
+}
+
 static int finish_recording(struct recording *run, mortise_error *err)
 {
 	int status;
 
+	tell_waiting(run);
 	run->relay.guest.on_turn = write_down;
 	status = mor_scribe_relay_carry(&run->relay);
 	mor_scribe_flush(&run->relay.scribe);

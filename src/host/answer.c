@@ -138,6 +138,12 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 	return r;
 }
 
+/* It sent our request back, we refused that as a method that we do not have, and now the refusal came back. */
+static bool is_echo(const mortise_call *call, const struct mor_rpc_error *remote)
+{
+	return call->plugin->life.heard.echoed == call->id && remote->code == -32601;
+}
+
 static void settle_error(mortise_call *call, const struct mor_message *message)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -155,6 +161,11 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 		 call->purpose == MOR_FOR_GREETING ? "\": " : "",
 		 remote.text[0] ? remote.text : "error without a message", (long long)remote.code,
 		 name ? ", " : "", name ? name : "");
+	if (is_echo(call, &remote))
+		verdict.status = mor_fail(&error, MORTISE_EPROTO,
+					  "%s: it sends each message back as it came (\"%s\"): an echo, not a "
+					  "plugin; look at its command",
+					  plugin->peer.name, call->name);
 	error.rpc_code = remote.code;
 	verdict.error = &error;
 	verdict.error_data = remote.data;

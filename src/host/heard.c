@@ -2,6 +2,7 @@
 #include "host/heard.h"
 
 #include "base/text.h"
+#include "host/call.h"
 #include "host/host.h"
 #include "host/plugin.h"
 #include "wire/framing.h"
@@ -41,4 +42,13 @@ void mor_heard_odd_method(mortise_plugin *plugin, struct mor_slice method)
 
 	heard->method_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_excerpt(method, heard->odd_method, sizeof(heard->odd_method));
+}
+
+/* A peer may ask what we ask, even under the same number; so this alone says nothing yet (answer.c). */
+void mor_heard_request(mortise_plugin *plugin, const struct mor_message *message)
+{
+	mortise_call *call = message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
+
+	if (call && mor_slice_is(message->method, call->name))
+		plugin->life.heard.echoed = call->id;
 }

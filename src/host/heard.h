@@ -12,6 +12,7 @@
 #include <mortise/mortise.h>
 
 #include "base/slice.h"
+#include "wire/envelope.h"
 
 /* Of one process; a part of its life. The texts are printable and safe in quotes. */
 struct mor_heard {
@@ -25,11 +26,14 @@ struct mor_heard {
 	int64_t odd_ms;
 	char odd_method[48]; /* of the last message whose method the dialect does not name; "": none */
 	int64_t method_ms;
+	int64_t echoed; /* id of the last call of ours that it sent back as a request; 0: none */
 };
 
 void mor_heard_stderr(mortise_plugin *plugin, struct mor_slice line);
 void mor_heard_stray(mortise_plugin *plugin, struct mor_slice line);
 void mor_heard_odd_id(mortise_plugin *plugin, struct mor_slice id);
 void mor_heard_odd_method(mortise_plugin *plugin, struct mor_slice method);
+/* A request of the plugin. */
+void mor_heard_request(mortise_plugin *plugin, const struct mor_message *message);
 
 #endif

@@ -381,6 +381,7 @@ void mor_request_receive(mortise_plugin *plugin, const struct mor_message *messa
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
 
+	mor_heard_request(plugin, message);
 	if (!row || *row->name == '*')
 		mor_heard_odd_method(plugin, message->method);
 	if (plugin->life.rung >= MOR_RUNG_INPUT) {

@@ -400,5 +400,30 @@ class Dialects(Case):
         self.assertIn("Method not found", self.fails(1, "plugin_error", *words).err)
 
 
+class Echo(Case):
+    """A program that sends back what it reads is named as that, in every dialect that asks first."""
+
+    def test_cat(self):
+        for dialect, method in (("plain", "x"), ("yams", "handshake.manifest"), ("gassist", "initialize")):
+            done = self.fails(9, "protocol", "call", "-d", dialect, "x", "a=1", "--", "cat")
+            self.assertEqual(
+                done.err,
+                f'protocol: cat: it sends each message back as it came ("{method}"): an echo, not a plugin; '
+                "look at its command\n",
+            )
+
+    def test_a_peer_that_asks_the_same(self):
+        """Under the same number, too: its own answer counts."""
+        program = (
+            "import json, sys\n"
+            "asked = json.loads(sys.stdin.readline())\n"
+            "print(json.dumps(asked), flush=True)\n"
+            "sys.stdin.readline()\n"
+            "print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'result': 'mine'}), flush=True)\n"
+            "sys.stdin.read()\n"
+        )
+        self.assertEqual(self.ok("call", "ping", "--", PYTHON, "-c", program).json, "mine")
+
+
 if __name__ == "__main__":
     unittest.main()

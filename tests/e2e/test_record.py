@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pty
 import re
 import resource
 import signal
@@ -247,6 +248,24 @@ class Files(Talks):
         )
         done = self.record("-v", "--", "true")
         self.assertEqual(done.stderr, b"record: 0 messages to the plugin, 0 from it, in x.talk\n")
+
+    def test_in_a_terminal(self):
+        """Nobody sends messages there: it says so, and ends with its input."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [str(MORTISE), "record", "-o", "x.talk", "--", "cat"],
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.dir,
+        )
+        self.addCleanup(process.stderr.close)
+        os.close(theirs)
+        self.assertIn(b"waits for messages on stdin, which is this terminal", process.stderr.readline())
+        os.write(ours, b"\x04")
+        self.assertEqual(process.wait(LIMIT), 0)
+        os.close(ours)
 
     def test_usage(self):
         self.assertIn("-o FILE", self.fails(2, "usage", "record", "--", "true").err)
