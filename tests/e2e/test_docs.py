@@ -220,6 +220,17 @@ class Names(Case):
                     faults.append(f"docs/dialects/{name}.md names no {path.relative_to(ROOT)}")
         self.assertEqual(faults, [])
 
+    def test_every_page_is_reached_from_the_readme(self):
+        readme = (ROOT / "README.md").read_text()
+        pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*/*.md")]
+        paths = [str(page.relative_to(ROOT)) for page in pages]
+        self.assertEqual([path for path in paths if f"]({path})" not in readme], [])
+
+    def test_every_reference_plugin_is_listed(self):
+        listed = re.findall(r"\]\(([\w-]+)/README\.md\)", (ROOT / "plugins/README.md").read_text())
+        there = [path.parent.name for path in (ROOT / "plugins").glob("*/meson.build")]
+        self.assertEqual(sorted(listed), sorted(there))
+
     def test_faults_would_be_seen(self):
         for good in (
             "unit:wire/framing.be32",
