@@ -52,9 +52,9 @@ extern const char *const mor_cli_other_program;
 extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, mor_cli_command_extract,
 	mor_cli_command_info, mor_cli_command_explain, mor_cli_command_jail, mor_cli_command_doctor,
 	mor_cli_command_run, mor_cli_command_completion, mor_cli_command_help, mor_cli_command_verify_entries,
-	mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_chaos, mor_cli_command_session,
-	mor_cli_command_record, mor_cli_command_replay, mor_cli_command_talk, mor_cli_command_tap,
-	mor_cli_command_check;
+	mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_join, mor_cli_command_chaos,
+	mor_cli_command_session, mor_cli_command_record, mor_cli_command_replay, mor_cli_command_talk,
+	mor_cli_command_tap, mor_cli_command_check;
 extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe;
 extern const struct mor_option mor_common_options[];
 

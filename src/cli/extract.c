@@ -11,6 +11,7 @@
 struct extract_args {
 	struct mor_extract_args want;
 	struct mor_opt_count retries;
+	const char *shard;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -35,6 +36,8 @@ static const struct mor_option extract_options[] = {
 	  FIELD(retries), NULL },
 	{ "metadata", 'm', NULL, "in text output, metadata before the content", MOR_OPT_FLAG,
 	  FIELD(want.metadata), NULL },
+	{ "shard", 0, "K/N", "do only the K-th of N equal shares of the files, as a part for mortise join",
+	  MOR_OPT_TEXT, FIELD(shard), NULL },
 	{ "output", 'o', "FILE", "write to FILE, when everything is complete; -: stdout", MOR_OPT_TEXT,
 	  FIELD(want.output), NULL },
 	{ 0 },
@@ -61,6 +64,8 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 		streams += strcmp(want->files[i], "-") == 0;
 	if (streams > 1)
 		return mor_fail(err, MORTISE_EINVAL, "stdin (-) can be read only once");
+	if (streams && want->shard.shards)
+		return mor_fail(err, MORTISE_EINVAL, "stdin (-) is not the same for every shard: name files");
 	return 0;
 }
 
@@ -77,7 +82,7 @@ static int extract_run(struct mor_cli *cli)
 	want->source = want->source ? want->source : "bytes";
 	want->max_size = want->max_size ? want->max_size : MOR_EXTRACT_MAX_SIZE;
 	want->plugin = &args->plugin;
-	if (check_words(cli, want, &err) < 0)
+	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, &err) < 0)
 		return mor_report_usage(cli->console, &err);
 	return mor_extract_run(cli->console, want);
 }

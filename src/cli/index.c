@@ -43,6 +43,8 @@ static const struct mor_option index_options[] = {
 	  FIELD(retries), NULL },
 	{ "resume", 0, NULL, "continue an interrupted run with the same output", MOR_OPT_FLAG, FIELD(resume),
 	  NULL },
+	{ "shard", 0, "K/N", "do only the K-th of N equal shares, as a part for mortise join", MOR_OPT_TEXT,
+	  FIELD(shard), NULL },
 	{ "type", 0, "TYPE",
 	  "offer records as this type; default /kythe/index/ and their language; may be repeated", MOR_OPT_LIST,
 	  FIELD(types), NULL },
@@ -92,6 +94,7 @@ static void on_unit(const struct mor_unit_end *end, void *arg)
 		return;
 	x->cli->console->progress.failed++;
 	mor_index_note_failure(x, end);
+	mor_index_shard_note(x, end);
 }
 
 /* unit: file:line:column: text */
@@ -139,9 +142,9 @@ static int open_kzips(struct mor_index *x, mortise_error *err)
 		if (r < 0)
 			return r;
 		for (size_t k = 0; k < mor_kzip_unit_count(x->kzips[i]); k++) {
-			if (mor_grow(&x->refs, x->ref_count, &cap, sizeof(*x->refs)) < 0)
+			if (mor_grow(&x->all, x->all_count, &cap, sizeof(*x->all)) < 0)
 				return mor_fail_memory(err);
-			x->refs[x->ref_count++] = (struct mor_record_ref){ x->kzips[i], k };
+			x->all[x->all_count++] = (struct mor_record_ref){ x->kzips[i], k };
 		}
 	}
 	return 0;
@@ -181,8 +184,8 @@ static int check_types(struct mor_index *x, struct sha256_ctx *sha, mortise_erro
  * result. */
 static void digest_records(const struct mor_index *x, struct sha256_ctx *sha)
 {
-	for (size_t i = 0; i < x->ref_count; i++)
-		mor_digest_add(sha, mor_kzip_unit_digest(x->refs[i].kzip, x->refs[i].number), MOR_DIGEST_HEX);
+	for (size_t i = 0; i < x->all_count; i++)
+		mor_digest_add(sha, mor_kzip_unit_digest(x->all[i].kzip, x->all[i].number), MOR_DIGEST_HEX);
 	mor_digest_add(sha, x->args->format, strlen(x->args->format));
 }
 
@@ -299,6 +302,8 @@ static int prepare_index(struct mor_index *x, mortise_error *err)
 
 	mor_digest_begin(&sha);
 	if (r == 0)
+		r = mor_shard_parse(x->args->shard, &x->shard, err);
+	if (r == 0)
 		r = check_types(x, &sha, err);
 	if (r == 0)
 		r = open_kzips(x, err);
@@ -314,8 +319,9 @@ static int prepare_index(struct mor_index *x, mortise_error *err)
 	if (r < 0)
 		return r;
 	digest_records(x, &sha);
-	mor_digest_end(&sha, x->identity);
-	r = make_driver(x, err);
+	r = mor_index_take_shard(x, &sha, err);
+	if (r == 0)
+		r = make_driver(x, err);
 	return r < 0 ? r : open_result(x, err);
 }
 
@@ -375,10 +381,22 @@ static void clean_up(struct mor_index *x)
 	for (size_t i = 0; x->kzips && i < x->cli->words.count; i++)
 		mor_kzip_free(x->kzips[i]);
 	mor_free(x->kzips);
-	mor_free(x->refs);
+	mor_index_shard_free(x);
+	mor_free(x->all);
 	if (x->log)
 		fclose(x->log);
 	mor_index_report_free(x);
+}
+
+static void finish_result(struct mor_index *x)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;
+
+	mor_index_shard_list(x, &list);
+	if (mor_buf_failed(&list))
+		mor_fail_memory(&x->failure);
+	else
+		mor_result_finish(x->result, mor_buf_view(&list), &x->failure);
 }
 
 static int index_run(struct mor_cli *cli)
@@ -398,7 +416,7 @@ static int index_run(struct mor_cli *cli)
 		mor_driver_tidy(x.driver);
 		mor_progress_clear(&cli->console->progress);
 		if (!x.signals && !mor_driver_failure(x.driver))
-			mor_result_finish(x.result, &x.failure);
+			finish_result(&x);
 		exit_code = mor_index_report(&x);
 	} else if (r == MORTISE_EINVAL) {
 		exit_code = mor_report_usage(cli->console, &err);
@@ -423,7 +441,8 @@ const struct mor_cli_command mor_cli_command_index = {
 		"fresh process, then reported by name, and the others go on; the exit code is then 1.",
 	.examples = "mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
 		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"
-		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume",
+		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume\n"
+		    "mortise index app.kzip --analyzer build/plugins/kythe-clang --shard 1/4 -o part.1",
 	.options = groups,
 	.args_size = sizeof(struct mor_index_args),
 	.common = FIELD(common),

@@ -8,10 +8,11 @@
 #include "base/digest.h"
 #include "cli/cli.h"
 #include "kythe/drive/driver.h"
+#include "part/part.h"
 #include "runner/runner.h"
 
 struct mor_index_args {
-	const char *analyzer, *output, *format, *vnames, *view, *cache, *log;
+	const char *analyzer, *output, *format, *vnames, *view, *cache, *log, *shard;
 	uint32_t jobs;
 	struct mor_opt_count retries;
 	struct mor_text_list types;
@@ -26,8 +27,13 @@ struct mor_index {
 	struct mor_runner runner;
 	mortise_plugin_options analyzer;
 	struct mor_kzip **kzips;
-	struct mor_record_ref *refs;
+	struct mor_record_ref *all; /* all records, and their number ... */
+	size_t all_count;
+	struct mor_record_ref *refs; /* ... and those of this shard */
 	size_t ref_count;
+	struct mor_shard shard;
+	char run[MOR_DIGEST_SIZE]; /* of a shard: equal for all shards of a run */
+	char **titles;             /* of a shard's units: of those that failed; else NULL */
 	struct mor_vname_rules *rules;
 	struct mor_stager *stager;
 	struct mor_result *result;
@@ -48,6 +54,15 @@ void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end);
 void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log);
 int mor_index_report(struct mor_index *x); /* the exit code */
+
+/* index_shard.c */
+/* Takes the shard's records out of all. `sha` has everything that makes two runs the same; identity and run are
+ * made from it. */
+int mor_index_take_shard(struct mor_index *x, struct sha256_ctx *sha, mortise_error *err);
+void mor_index_shard_note(struct mor_index *x, const struct mor_unit_end *end);
+/* The list at the end of a part; without --shard nothing is added. */
+void mor_index_shard_list(const struct mor_index *x, struct mor_buf *list);
+void mor_index_shard_free(struct mor_index *x);
 void mor_index_report_free(struct mor_index *x);
 
 #endif

@@ -6,6 +6,7 @@
  *	input.c  one file: its bytes, MIME type, extension, and the params they make
  *	kind.c   which plugin takes which kind of file: extractor.supports, once per kind
  *	row.c    what an answer becomes on stdout
+ *	shard.c  one shard of a run: which files, and the list of its part
  *
  * Only a window of files is under way at any time, so memory does not grow with their number.
  */
@@ -21,6 +22,7 @@
 
 #include "base/buf.h"
 #include "console/args.h"
+#include "part/part.h"
 #include "runner/runner.h"
 #include "wire/json.h"
 
@@ -32,6 +34,7 @@ struct mor_extract;
 struct mor_extract_args {
 	const char *const *files; /* "-" is stdin                                    */
 	size_t file_count;
+	struct mor_shard shard; /* only these of the files, as a part for mortise join */
 	/* plugins that extract; of several, the most confident one gets the file ... */
 	struct mor_text_list plugins;
 	const char *const *command;   /* ... and this command line, or NULL              */
@@ -115,7 +118,9 @@ struct mor_extract {
 	magic_t magic;
 	struct mor_extract_kind *kinds;
 	struct mor_extract_job *ring; /* the window; file i is in ring[i % window] */
+	const char *const *files;     /* of this shard */
 	size_t window, file_count;
+	struct mor_buf part;     /* the list of its part, so far */
 	size_t started, printed; /* numbers of files */
 	size_t busy, cost, cost_limit;
 	int last_exit_code;  /* of a file that failed */
@@ -146,6 +151,13 @@ void mor_extract_job_fail(struct mor_extract_job *job, int code, const char *for
 /* The answer or error is final. From now on the job waits for its turn to be printed. */
 void mor_extract_job_settle(struct mor_extract_job *job);
 const char *mor_extract_job_name(const struct mor_extract_job *job); /* used in texts */
+
+/* shard.c */
+int mor_extract_shard_take(struct mor_extract *x, mortise_error *err);
+/* A job's output, written: `heading` and its row. */
+void mor_extract_shard_note(struct mor_extract_job *job, struct mor_slice heading);
+/* The list of the part, at the end of the output. Without a shard nothing happens. 0 or MORTISE_ENOMEM. */
+int mor_extract_shard_end(struct mor_extract *x);
 
 /* row.c */
 /* Writes the answer into job->row, or an error into job->err. */

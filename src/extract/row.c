@@ -135,7 +135,6 @@ static void failed_row(struct mor_extract_job *job, const struct mor_report *rep
 {
 	struct mor_writer w = { .out = &job->row };
 
-	mor_buf_reset(&job->row, SIZE_MAX);
 	mor_w_object(&w);
 	mor_w_pair(&w, "file", job->path);
 	mor_w_pair_bool(&w, "ok", false);
@@ -143,7 +142,18 @@ static void failed_row(struct mor_extract_job *job, const struct mor_report *rep
 	mor_warned_write(job->extract->console, &w);
 	mor_w_end(&w);
 	mor_buf_byte(&job->row, '\n');
-	mor_out(job->extract->console, mor_buf_view(&job->row));
+}
+
+/* A blank line before each but the first; in a part mortise join adds it. */
+static void heading(struct mor_extract_job *job, struct mor_buf *out)
+{
+	struct mor_extract *x = job->extract;
+
+	if (x->headed && !x->args->shard.shards)
+		mor_buf_byte(out, '\n');
+	mor_buf_printf(out, "%s==> %s <==%s\n", mor_style(x->console, MOR_STYLE_TITLE),
+		       mor_extract_job_name(job), mor_style_end(x->console));
+	x->headed = true;
 }
 
 /* A failure is printed on stderr in both formats. With --json there is also a row for it. */
@@ -155,18 +165,17 @@ void mor_extract_job_print(struct mor_extract_job *job)
 		.data = { job->err_data, job->err_data ? strlen(job->err_data) : 0 },
 		.subject = mor_extract_job_name(job),
 	};
+	MOR_CLEAN(mor_buf) struct mor_buf head = MOR_BUF_INIT;
 
 	if (job->err.code) {
 		mor_report_line(x->console, &report);
+		mor_buf_reset(&job->row, SIZE_MAX);
 		if (x->console->json)
 			failed_row(job, &report);
-		return;
+	} else if (!x->console->json && x->args->file_count > 1) {
+		heading(job, &head);
 	}
-	if (!x->console->json && x->file_count > 1) {
-		mor_outf(x->console, "%s%s==> %s <==%s\n", x->headed ? "\n" : "",
-			 mor_style(x->console, MOR_STYLE_TITLE), mor_extract_job_name(job),
-			 mor_style_end(x->console));
-		x->headed = true;
-	}
+	mor_out(x->console, mor_buf_view(&head));
 	mor_out(x->console, mor_buf_view(&job->row));
+	mor_extract_shard_note(job, mor_buf_view(&head));
 }

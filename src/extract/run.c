@@ -118,7 +118,7 @@ static void fill_window(struct mor_extract *x)
 {
 	while (x->started < x->file_count && x->started - x->printed < x->window &&
 	       (x->busy == 0 || x->cost < x->cost_limit) && !x->fatal.code && !mor_signals_count())
-		start_job(x, x->args->files[x->started]);
+		start_job(x, x->files[x->started]);
 }
 
 /* In the order of the command line: rows wait for the oldest job. */
@@ -175,7 +175,12 @@ static int finish_run(struct mor_extract *x)
 		return mor_report_interrupted(x->console, mor_signals_exit_code());
 	if (x->fatal.code)
 		return mor_report_fail(x->console, &(struct mor_report){ .error = &x->fatal, .data = data });
-	if (x->last_exit_code && x->file_count > 1)
+	if (mor_extract_shard_end(x) < 0) {
+		mor_fail_memory(&x->fatal);
+		mor_out_end(x->console, false, 0);
+		return mor_report_error(x->console, &x->fatal);
+	}
+	if (x->last_exit_code && x->args->file_count > 1)
 		return 1;
 	return x->last_exit_code;
 }
@@ -195,7 +200,9 @@ static uint32_t worker_count(const struct mor_extract *x)
 {
 	size_t count = x->args->jobs ? x->args->jobs : mor_processors();
 
-	return (uint32_t)(count < x->file_count ? count : x->file_count);
+	if (count > x->file_count)
+		count = x->file_count;
+	return count ? (uint32_t)count : 1; /* a shard may have no file */
 }
 
 static int add_extractor(struct mor_extract *x, const char *typed, const char *const *argv, mortise_error *err)
@@ -262,7 +269,7 @@ static int check_output(const struct mor_extract *x, mortise_error *err)
 
 	if (stat(x->args->output, &out) < 0 || !S_ISREG(out.st_mode))
 		return 0;
-	for (size_t i = 0; i < x->file_count; i++)
+	for (size_t i = 0; i < x->args->file_count; i++)
 		if (stat(x->args->files[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
 			return mor_fail(err, MORTISE_EINPUT, "--output %s is one of the input files",
 					x->args->output);
@@ -289,6 +296,8 @@ static int prepare_run(struct mor_extract *x, mortise_error *err)
 	static const char *const defaults[] = { "restart.intensity=64", "restart.cap=200ms", NULL };
 	int r = take_options(x, err);
 
+	if (r == 0)
+		r = mor_extract_shard_take(x, err);
 	if (r == 0)
 		r = mor_runner_open(&x->runner, x->console, x->args->plugin, defaults, err);
 	if (r == 0)
@@ -321,6 +330,7 @@ static void clean_up_run(struct mor_extract *x)
 	mor_free(x->ring);
 	mor_free(x->extractors);
 	mor_free(x->fatal_data);
+	mor_buf_fini(&x->part);
 	mor_doc_free(x->options);
 	mor_tree_fini(&x->option_tree);
 	if (x->magic)
@@ -329,7 +339,7 @@ static void clean_up_run(struct mor_extract *x)
 
 int mor_extract_run(struct mor_console *console, const struct mor_extract_args *args)
 {
-	struct mor_extract x = { .console = console, .args = args, .file_count = args->file_count };
+	struct mor_extract x = { .console = console, .args = args };
 	mortise_error err = { 0 };
 	int r = prepare_run(&x, &err), exit_code;
 

@@ -43,9 +43,13 @@ class Typed(Case):
             "PATH"
         ] = f"{BUILD}:{pathlib.Path(shutil.which('node') or '/usr/bin/node').parent}:/usr/bin:/bin"
         self.env["PKG_CONFIG_PATH"] = str(self.dir / "pkgconfig")
-        self.file(  # as the installed one, but for this tree
+        # As the installed one, but for this tree; by names without a blank: pkg-config cannot quote one.
+        (self.dir / "include").symlink_to(ROOT / "include")
+        (self.dir / "libtenon.a").symlink_to(BUILD / "libtenon.a")
+        self.file(
             "pkgconfig/tenon.pc",
-            f"Name: tenon\nDescription: x\nVersion: 0\nCflags: -I{ROOT}/include\nLibs: {BUILD}/libtenon.a\n",
+            f"Name: tenon\nDescription: x\nVersion: 0\nCflags: -I{self.dir}/include\n"
+            f"Libs: {self.dir}/libtenon.a\n",
         )
 
     def type(self, line, before=0):

@@ -32,6 +32,7 @@ JSON = {
     "index": ["/nonexistent.kzip", "--analyzer", ECHO],
     "kzip": ["info", "/nonexistent.kzip"],
     "verify-entries": ["/dev/null", ECHO],
+    "join": ["-o", "/dev/null", "/nonexistent"],
     "chaos": ["--", ECHO],
     "session": ["list"],
     "new": ["c", "/nonexistent/x", "-d", "plain"],

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/digest.h"
 #include "base/error.h"
-#include "kythe/drive/sum.h"
+#include "base/sum.h"
 
 #define NAME       "mortise-index "
 #define VERSION    "2 "

@@ -38,6 +38,12 @@ bool mor_result_empty(const struct mor_result *result, size_t unit)
 	return result->units[unit].empty;
 }
 
+void mor_result_bytes(const struct mor_result *result, size_t unit, uint64_t *ret_bytes, uint64_t *ret_sum)
+{
+	*ret_bytes = result->units[unit].bytes;
+	*ret_sum = result->units[unit].sum;
+}
+
 struct mor_result_stats mor_result_stats(const struct mor_result *result)
 {
 	struct mor_result_stats stats = result->stats;
@@ -194,6 +200,7 @@ static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_o
 	}
 	*end += sink.bytes;
 	ended->sum = mor_summer_end(&sink.sum);
+	ended->bytes = sink.bytes;
 	output->bytes = sink.bytes;
 	return 0;
 }

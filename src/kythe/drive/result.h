@@ -45,8 +45,9 @@ struct mor_result;
 /* MORTISE_EINPUT: the journal belongs to another run or version, or is not a journal; another process writes
  * it; there can be none. */
 int mor_result_open(const struct mor_result_options *opt, struct mor_result **ret, mortise_error *err);
-/* The run is complete: the output gets its name, the journal is removed. */
-int mor_result_finish(struct mor_result *result, mortise_error *err);
+/* The run is complete: the output gets its name, the journal is removed. `tail` goes to its end; it
+ * may be empty. */
+int mor_result_finish(struct mor_result *result, struct mor_slice tail, mortise_error *err);
 struct mor_result *mor_result_free(struct mor_result *result); /* NULL is fine; returns NULL */
 
 /* What an earlier run settled: for each unit its state and, if it failed, why (else NULL). */
@@ -55,6 +56,8 @@ enum mor_unit_state mor_result_state(const struct mor_result *result, size_t uni
 /* status of its failure; 0: it has not failed */
 int mor_result_code(const struct mor_result *result, size_t unit);
 bool mor_result_empty(const struct mor_result *result, size_t unit); /* it is done, and has no bytes */
+/* The bytes of a settled unit in the output, and their checksum (base/sum.h). */
+void mor_result_bytes(const struct mor_result *result, size_t unit, uint64_t *ret_bytes, uint64_t *ret_sum);
 
 struct mor_unit_output {
 	int fd;        /* positioned at its beginning */

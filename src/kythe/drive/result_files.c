@@ -130,6 +130,8 @@ static int take_line(struct mor_result *result, const struct mor_journal_line *l
 	if (line->failed && !unit->reason)
 		return mor_fail_memory(err);
 	unit->code = line->code;
+	unit->sum = line->sum;
+	unit->bytes = line->bytes - result->bytes;
 	unit->state = line->failed ? MOR_UNIT_FAILED : MOR_UNIT_DONE;
 	result->stats.failed += line->failed;
 	result->stats.done += !line->failed;
@@ -299,11 +301,15 @@ static void give_back(struct mor_result *result)
 
 /* The journal is removed last: if a run is killed in between, the next run finds a journal without output
  * and starts from the beginning. */
-int mor_result_finish(struct mor_result *result, mortise_error *err)
+int mor_result_finish(struct mor_result *result, struct mor_slice tail, mortise_error *err)
 {
 	int r = mor_result_begin(result, err); /* there was no unit at all: the output is empty */
 
 	give_back(result);
+	if (r == 0 && tail.len) {
+		r = mor_fd_write_all(result->out, tail.ptr, tail.len);
+		r = r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->partial) : 0;
+	}
 	if (r < 0 || result->journal < 0)
 		return r;
 	mor_outplace_dress(&result->place, result->out);

@@ -4,16 +4,17 @@
 #define MOR_KYTHE_DRIVE_RESULT_INSIDE_H
 
 #include "base/outfile.h"
+#include "base/sum.h"
 #include "kythe/drive/journal.h"
 #include "kythe/drive/result.h"
-#include "kythe/drive/sum.h"
 
 struct ended {
 	enum mor_unit_state state;
 	int code;          /* of a failed unit: its status */
 	char *reason;      /* and why */
 	bool empty;        /* done, without a byte */
-	uint64_t sum;      /* of its bytes */
+	uint64_t bytes;    /* in the output */
+	uint64_t sum;      /* of them */
 	uint64_t at, size; /* its bytes in the spool, while it waits for its turn */
 };
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sum.h"
 #include "kythe/drive/journal.h"
-#include "kythe/drive/sum.h"
 
 #define MINE  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "ffff456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

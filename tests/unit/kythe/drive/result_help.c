@@ -135,7 +135,7 @@ void finish(struct mor_result *result)
 {
 	mortise_error err = { 0 };
 
-	if (mor_result_finish(result, &err) < 0)
+	if (mor_result_finish(result, mor_slice_of(""), &err) < 0)
 		fail_msg("%s", err.text);
 	mor_result_free(result);
 }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/sum.h"
 #include "kythe/drive/journal.h"
-#include "kythe/drive/sum.h"
 #include "result_help.h"
 
 static void test_journal_text(void **state)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A checksum that finds changed bits. It is fast (XXH3), but not secret: it protects against accidents, not
  * against attackers; see base/digest.h for those. */
-#ifndef MOR_KYTHE_DRIVE_SUM_H
-#define MOR_KYTHE_DRIVE_SUM_H
+#ifndef MOR_BASE_SUM_H
+#define MOR_BASE_SUM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kythe/drive/sum.h"
+#include "base/sum.h"
 
 #define XXH_INLINE_ALL /* header only: nothing to link or to load */
 #include <xxhash.h>
