@@ -149,7 +149,8 @@ typedef struct tenon_plugin {
  * printf() or a child process cannot disturb the stream. Both stay that way afterwards. Ids are sent back
  * unchanged, notifications are never answered, a batch is answered by one array.
  *
- * If the program was started as `PROGRAM --manifest [DIALECT]`, it prints the plugin's manifest instead.
+ * If the program was started as `PROGRAM --manifest [DIALECT]`, it prints the plugin's manifest instead;
+ * with `--help` it says what it is. Other options are the program's own.
  *
  * At shutdown and SIGTERM a running call is told (tenon_cancelled) and has 2 seconds to end; then the process
  * ends without on_stop. Unless the program has a handler for it, SIGTERM interrupts system calls (EINTR). */

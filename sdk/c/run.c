@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon_run(): the process around a session. The wire moves, signals are caught, --manifest is answered. */
+/* tenon_run(): the process around a session. The wire moves, signals are caught, options are answered. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 #define ARGUMENTS_MAX 4096
 
-/* ---- PROGRAM --manifest [DIALECT] ---- */
+/* ---- PROGRAM --manifest [DIALECT], --help ---- */
 
 /* The words that the program was started with. tenon_run() has no argv, so that a main() stays one line. */
 static size_t read_arguments(char *block, size_t size)
@@ -73,16 +73,43 @@ static int print_manifest(const tenon_plugin *plugin, const char *program, const
 	return mor_fd_write_all(STDOUT_FILENO, pretty.data, pretty.len) < 0;
 }
 
-/* -1: it was not asked for. Else the program's status. */
-static int answer_manifest(const tenon_plugin *plugin)
+static int print_help(const tenon_plugin *plugin, const char *program)
+{
+	const struct tn_dialect *dialect = tn_dialect_choose(plugin, getenv("MORTISE_DIALECT"));
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_printf(&text, "%s %s%s%s\n", plugin->name ? plugin->name : program,
+		       plugin->version ? plugin->version : "", plugin->description ? ": " : "",
+		       plugin->description ? plugin->description : "");
+	mor_buf_printf(&text, "A plugin (%s): a host starts it, and they speak over its stdin and stdout.\n\n",
+		       dialect ? dialect->name : "the first message of the host decides the protocol");
+	mor_buf_text(&text, "  --manifest [DIALECT]  print its manifest\n  --help                print this\n");
+	mor_buf_printf(&text, "\nTry: mortise info -- %s\n", program);
+	return mor_fd_write_all(STDOUT_FILENO, text.data, text.len) < 0;
+}
+
+/* The author may have options of their own: only what begins like one of ours must be one. */
+static int refuse_option(const tenon_plugin *plugin, const char *option)
+{
+	if (strncmp(option, "--man", 5) != 0 && strncmp(option, "--hel", 5) != 0)
+		return -1;
+	fprintf(stderr, "%s: unknown option %s: there are --manifest [DIALECT] and --help\n",
+		plugin->name ? plugin->name : "plugin", option);
+	return 2;
+}
+
+/* -1: nothing was asked for. Else the program's status. */
+static int answer_option(const tenon_plugin *plugin)
 {
 	char block[ARGUMENTS_MAX] = { 0 };
 	const char *end = block + read_arguments(block, sizeof(block));
 	const char *option = end > block ? next_argument(block, end) : NULL;
 
-	if (!option || strcmp(option, "--manifest") != 0)
+	if (!option)
 		return -1;
-	return print_manifest(plugin, block, next_argument(option, end));
+	if (strcmp(option, "--manifest") == 0)
+		return print_manifest(plugin, block, next_argument(option, end));
+	return strcmp(option, "--help") == 0 ? print_help(plugin, block) : refuse_option(plugin, option);
 }
 
 /* ---- Signals ---- */
@@ -152,7 +179,7 @@ static int serve_wire(const tenon_plugin *plugin, const struct tn_dialect *diale
 
 int tenon_run(const tenon_plugin *plugin)
 {
-	int status = answer_manifest(plugin);
+	int status = answer_option(plugin);
 	const struct tn_dialect *dialect;
 
 	if (status >= 0)

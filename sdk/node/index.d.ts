@@ -322,7 +322,8 @@ export class Plugin {
   /**
    * Serves the host on stdin and stdout, and ends the process when it is done. From here on console.log and
    * children write to stderr. With `import.meta` it serves only if that file is the program that was started;
-   * nothing happens where a test imports it. `PROGRAM --manifest [DIALECT]` prints the plugin's manifest.
+   * nothing happens where a test imports it. `PROGRAM --manifest [DIALECT]` prints the plugin's manifest,
+   * `PROGRAM --help` what it is.
    */
   run(meta?: ImportMeta): void;
 }

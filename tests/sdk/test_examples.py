@@ -153,6 +153,18 @@ class Examples(unittest.TestCase):
         self.assertIn(wanted, said)
         self.assertGreater(len([json.loads(line) for line in said.splitlines()]), 0)
 
+    def options(self, command):
+        """--help says what it is, and what only looks like an option of the library is refused."""
+        done = [
+            subprocess.run([*command, option], capture_output=True, text=True, timeout=LIMIT, check=False)
+            for option in ("--help", "--manifst")
+        ]
+        self.assertEqual((done[0].returncode, done[0].stderr), (0, ""))
+        self.assertIn(": a host starts it, and they speak over its stdin and stdout.\n", done[0].stdout)
+        self.assertIn("--manifest [DIALECT]", done[0].stdout)
+        self.assertEqual((done[1].returncode, done[1].stdout), (2, ""))
+        self.assertIn(": unknown option --manifst: there are --manifest [DIALECT] and --help\n", done[1].stderr)
+
 
 def one(example):
     """The test of one example."""
@@ -163,6 +175,7 @@ def one(example):
         with tempfile.TemporaryDirectory(prefix="mortise-example-") as where:
             self.where = pathlib.Path(where)
             command = LANGUAGES[example.suffix](example, self.where)
+            self.options(command)
             getattr(self, example.stem.replace("-", "_"))(command, SAYS[key])
 
     return test

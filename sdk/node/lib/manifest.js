@@ -107,3 +107,16 @@ export function hint(plugin, dialect) {
   const whole = dialect === "yams" ? use : `${use} -- node ${process.argv[1] ?? entry()}`;
   return `${plugin.options.name}: a plugin: it waits for a host on stdin. Start one: ${whole}\n`;
 }
+
+/** What `--help` prints. */
+export function help(plugin, dialects) {
+  const { name, version, description } = plugin.options;
+  return `${name} ${version ?? ""}${description ? `: ${description}` : ""}
+A plugin (${dialects.join(" or ")}): a host starts it, and they speak over its stdin and stdout.
+
+  --manifest [DIALECT]  print its manifest
+  --help                print this
+
+Try: mortise info -- node ${process.argv[1] ?? entry()}
+`;
+}

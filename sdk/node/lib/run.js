@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { dialects, guess, has, meant } from "./dialects/index.js";
 import { Analyzer } from "./dialects/kythe.js";
 import { framings } from "./frames.js";
-import { hint, manifest } from "./manifest.js";
+import { help, hint, manifest } from "./manifest.js";
 import { Session } from "./session.js";
 import { Input, Output } from "./streams.js";
 import { claim, claimed } from "./wire.js";
@@ -144,16 +144,26 @@ class Server {
 }
 
 /** To stdout as it was given: in a file that others write too, a descriptor of our own has another position. */
-function printManifest(plugin) {
+function print(text) {
   const fd = claimed()?.output.fd ?? 1;
-  const bytes = Buffer.from(manifest(plugin, process.argv[3] ?? meant(plugin)[0]));
+  const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length;) from += fs.writeSync(fd, bytes, from);
   claim(); // what the module has printed goes to stderr
   process.exit(0);
 }
 
+/** The author may have options of their own: only what begins like one of ours must be one. */
+function answerOption(plugin, option = "") {
+  if (option === "--manifest") print(manifest(plugin, process.argv[3] ?? meant(plugin)[0]));
+  if (option === "--help") print(help(plugin, candidates(plugin)));
+  if (!/^--(man|hel)/.test(option)) return;
+  const known = "there are --manifest [DIALECT] and --help";
+  process.stderr.write(`${plugin.options.name}: unknown option ${option}: ${known}\n`);
+  process.exit(2);
+}
+
 export function serve(plugin) {
-  if (process.argv.indexOf("--manifest") === 2) printManifest(plugin);
+  answerOption(plugin, process.argv[2]);
   const wire = claim();
   if (wire.input.kind === "terminal") process.stderr.write(hint(plugin, candidates(plugin)[0]));
   new Server(plugin, wire);

@@ -41,6 +41,31 @@ def manifest(plugin: Plugin, dialect: Optional[str] = None, program: str = "") -
     return made
 
 
+def answer_option(plugin: Plugin, option: str, dialect: Optional[str] = None) -> None:
+    """Options of the library. The author may have others, so only what begins like one of these must be one."""
+    if option == "--manifest":
+        sys.stdout.write(manifest(plugin, dialect))
+    elif option == "--help":
+        sys.stdout.write(help_text(plugin))
+    else:
+        print(
+            "%s: unknown option %s: there are --manifest [DIALECT] and --help" % (plugin.name, option),
+            file=sys.stderr,
+        )
+        sys.exit(2)
+
+
+def help_text(plugin: Plugin) -> str:
+    about = ": " + plugin.description if plugin.description else ""
+    return (
+        "%s %s%s\n"
+        "A plugin (%s): a host starts it, and they speak over its stdin and stdout.\n\n"
+        "  --manifest [DIALECT]  print its manifest\n"
+        "  --help                print this\n\n"
+        "Try: mortise info %s\n"
+    ) % (plugin.name, plugin.version, about, plugin.dialect or " or ".join(fitting(plugin)), sys.argv[0])
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 

@@ -195,11 +195,12 @@ class Plugin:
     # ---- run
 
     def run(self) -> None:
-        """Serves the host on stdin and stdout until it ends. `--manifest [DIALECT]` prints the manifest."""
-        if len(sys.argv) > 1 and sys.argv[1] == "--manifest":
-            from .manifest import manifest
+        """Serves the host on stdin and stdout until it ends. `--manifest [DIALECT]` prints the manifest, `--help`
+        what the program is."""
+        if len(sys.argv) > 1 and sys.argv[1].startswith(("--man", "--hel")):
+            from .manifest import answer_option
 
-            sys.stdout.write(manifest(self, sys.argv[2] if len(sys.argv) > 2 else None))
+            answer_option(self, *sys.argv[1:3])
             return
         if os.isatty(0) and os.isatty(1):
             print(
