@@ -616,12 +616,12 @@ class Mutant(unittest.TestCase):
 
     # What is protected rests on the broker. At t1 the kernel holds what has a path: the workspace's own git
     # directory and core.hooksPath, what its permissions came from, what may only be read.
-    PROTECTED = re.compile("o_|g_|r_")
+    PROTECTED = re.compile("o_|g_|r_|race_protected")
     HELD_T1 = frozenset(
         """
         o_project o_read o_read_move o_read_up o_read_exchange o_read_by_link o_read_by_fd o_read_hard
         g_commondir g_worktree_config g_attributes g_index g_module_config g_module_hook g_worktree g_chmod
-        g_exchange g_hooks_path g_hooks_path_move""".split()
+        g_exchange g_hooks_path g_hooks_path_move race_protected""".split()
     )
 
     # At t1 the plugin's mounts are read-only where it may not write, its /proc shows nobody else, the

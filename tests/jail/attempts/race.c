@@ -143,6 +143,33 @@ static struct result race_dir(const struct stage *s)
 	return run_against(s, swap_dir, open_swapdir);
 }
 
+/* A directory that is now its own, now the one that git runs hooks from. */
+static void *swap_way(void *unused)
+{
+	while (!atomic_load_explicit(&over, memory_order_relaxed))
+		(void)!renameat2(AT_FDCWD, "swapdir", AT_FDCWD, "way", 2 /* RENAME_EXCHANGE */);
+	return unused;
+}
+
+static struct result race_protected(const struct stage *s)
+{
+	bool there = false;
+	pthread_t thread;
+
+	if (symlink(".git/hooks", "way") < 0 || pthread_create(&thread, NULL, swap_way, NULL) != 0)
+		return no("a link to hooks");
+	for (int i = 0; !there && goes_on(s, i); i++) {
+		int fd = open("swapdir/post-checkout", O_CREAT | O_WRONLY, 0755);
+
+		if (fd >= 0)
+			close(fd);
+		there = access(".git/hooks/post-checkout", F_OK) == 0;
+	}
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+	return there ? yes("a hook by a link that changes") : no("a hook by a link that changes");
+}
+
 /* A storm of signals without SA_RESTART while asking: none of the answers may be the wrong one. */
 static void on_alarm(int unused)
 {
@@ -206,5 +233,6 @@ const struct attempt race_attempts[] = {
 	{ "race_fchmod", "write", 26, 'D', 0, 0, NEEDS_WRITE, race_fchmod },
 	{ "race_symlink", "read", 26, 'D', 0, 0, NEEDS_WRITE, race_symlink },
 	{ "race_dir", "read", 26, 'D', 0, 0, NEEDS_WRITE, race_dir },
+	{ "race_protected", "write", 26, 'D', 0, 0, NEEDS_WRITE, race_protected },
 	{ NULL, NULL, 0, 0, 0, 0, 0, NULL },
 };
