@@ -199,6 +199,23 @@ static void reads_files_that_lie_about_their_size(void **state)
 	assert_null(text);
 }
 
+static void counts_what_is_not_read(void **state)
+{
+	int fds[2];
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(mor_fd_unread(fds[1]), 0);
+	assert_int_equal(write(fds[1], "abc", 3), 3);
+	assert_int_equal(mor_fd_unread(fds[0]), 3);
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	assert_int_equal(mor_fd_unread(fds[1]), 2); /* the writer's end knows it too */
+	mor_fd_close(&fds[0]);
+	mor_fd_close(&fds[1]);
+	assert_int_equal(mor_fd_unread(-1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +227,7 @@ int main(void)
 		MOR_TEST(close_keeps_errno),
 		MOR_TEST(reads_whole_files),
 		MOR_TEST(reads_files_that_lie_about_their_size),
+		MOR_TEST(counts_what_is_not_read),
 	};
 
 	return mor_run_group("base/fd", tests);

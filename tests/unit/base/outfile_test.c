@@ -259,11 +259,27 @@ static void every_allocation_fails(void **state)
 	has("old", "");
 }
 
+static void writes_a_whole_text(void **state)
+{
+	mortise_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(mor_outfile_write("file", 0600, mor_slice_of("text"), &err), 0);
+	has("file", "text");
+	assert_int_equal(mode_of("file"), 0600);
+	assert_int_equal(mor_outfile_write("no/file", 0600, mor_slice_of("text"), &err), MORTISE_ENOTFOUND);
+	/* nothing that can be replaced, and full */
+	assert_int_equal(mor_outfile_write("/dev/full", 0600, mor_slice_of("text"), &err), MORTISE_ESYSTEM);
+	assert_non_null(strstr(err.text, "/dev/full"));
+	assert_int_equal(count_names(), 1);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, enter_top, leave_top)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(writes_a_whole_text),
 		CASE(appears_whole),
 		CASE(stays_when_dropped),
 		CASE(stays_when_killed),
