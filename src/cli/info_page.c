@@ -406,6 +406,13 @@ static void warnings(struct mor_cli *cli, const struct mor_value *list)
 			 mor_style_end(cli->console), value_line(it.value, text, sizeof(text)));
 }
 
+/* Any JSON-RPC program, and nothing beside it says what it offers. */
+static bool lists_nothing(const struct mor_value *d)
+{
+	return strcmp(mor_json_text(mor_json_get(d, "dialect"), ""), "plain") == 0 &&
+	       absent(mor_json_get(d, "actions")) && absent(mor_json_get(d, "interfaces"));
+}
+
 /* First what the plugin is, then how it works, and the warnings last, where people see them. */
 void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct mor_info_health *asked)
 {
@@ -415,6 +422,10 @@ void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct 
 	actions(cli, mor_json_get(d, "actions"));
 	if (absent(mor_json_get(d, "actions")))
 		commands(cli, mor_json_at(d, "/identity/commands"));
+	if (lists_nothing(d))
+		print_row(cli, "methods",
+			  "not known: plain has no list, and nothing is sent unasked; a program with one answers "
+			  "'mortise call … rpc.discover'");
 	capabilities(cli, mor_json_get(d, "capabilities"));
 	state(cli, d);
 	health(cli, mor_json_get(d, "health"), asked);

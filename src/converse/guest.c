@@ -234,7 +234,9 @@ static void list_guest(const struct mor_converse_guest *guest)
 		mor_note(console, "%s%s%s", mor_style_err(console, MOR_STYLE_TITLE), name_of(guest),
 			 mor_style_err_end(console));
 	if (!mor_json_size(list) && list_methods(guest) == 0)
-		mor_note(console, "the plugin does not say which functions it has; its documentation may");
+		mor_note(console,
+			 "the plugin does not say which functions it has; some answer /rpc.discover, else its "
+			 "documentation may tell");
 	while (mor_json_next(&it))
 		list_function(guest, it.value);
 }
