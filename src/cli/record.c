@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -52,6 +53,7 @@ struct recording {
 	struct mor_cli *cli;
 	char *path;
 	struct mor_scribe_relay relay;
+	bool armed; /* the timer (relay.guest.fd) runs: it will write */
 	bool told;
 };
 
@@ -67,12 +69,38 @@ static void tell_failure(struct recording *run)
 		 run->path, strerrordesc_np(run->relay.scribe.failed));
 }
 
+/* A wait with a time limit would start a timer of the kernel for each message: this one is started once per
+ * millisecond. Without it, the wait has its limit. */
+static bool arm_timer(struct recording *run, int ms)
+{
+	struct itimerspec when = { .it_value.tv_nsec = ms * 1000000L };
+
+	return run->relay.guest.fd >= 0 && timerfd_settime(run->relay.guest.fd, 0, &when, NULL) == 0;
+}
+
 static void write_down(struct mor_relay_guest *guest)
 {
 	struct recording *run = mor_container_of(guest, struct recording, relay.guest);
+	int wait;
 
-	run->relay.wait_ms = mor_scribe_turn(&run->relay.scribe);
+	if (run->armed && run->relay.scribe.text.len < MOR_SCRIBE_FULL)
+		return;
+	wait = mor_scribe_turn(&run->relay.scribe);
+	if (wait >= 0 && !run->armed)
+		run->armed = arm_timer(run, wait);
+	run->relay.wait_ms = run->armed ? -1 : wait;
 	tell_failure(run);
+}
+
+static void write_in_time(struct mor_relay_guest *guest)
+{
+	struct recording *run = mor_container_of(guest, struct recording, relay.guest);
+	uint64_t count;
+
+	if (read(guest->fd, &count, sizeof(count)) < 0)
+		return;
+	run->armed = false;
+	mor_scribe_flush(&run->relay.scribe);
 }
 
 /* ---- the report ---- */
@@ -162,8 +190,12 @@ static int finish_recording(struct recording *run, mortise_error *err)
 	int status;
 
 	tell_waiting(run);
+	run->relay.wait_ms = -1;
+	run->relay.guest.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	run->relay.guest.on_ready = write_in_time;
 	run->relay.guest.on_turn = write_down;
 	status = mor_scribe_relay_carry(&run->relay);
+	mor_fd_close(&run->relay.guest.fd);
 	mor_scribe_flush(&run->relay.scribe);
 	tell_failure(run);
 	report_recording(run);

@@ -20,7 +20,6 @@
 
 #define NO_HEAD_MAX ((size_t)64 << 10) /* lines that wait for the first message */
 #define ERR_LINE    4096               /* a longer line of stderr is written in pieces */
-#define TURN_BYTES  ((size_t)64 << 10) /* so many lines are not kept for the next millisecond */
 #define KEEP_MEMORY ((size_t)1 << 20)
 
 /* ---- the file ---- */
@@ -116,7 +115,7 @@ int mor_scribe_turn(struct mor_scribe *scribe)
 {
 	if (!scribe->text.len || scribe->fd < 0)
 		return -1;
-	if (scribe->text.len < TURN_BYTES && scribe_ms(scribe) == scribe->flushed_ms)
+	if (scribe->text.len < MOR_SCRIBE_FULL && scribe_ms(scribe) == scribe->flushed_ms)
 		return 1;
 	mor_scribe_flush(scribe);
 	return -1;

@@ -24,6 +24,7 @@
 #include "scribe/secrets.h"
 
 #define MOR_SCRIBE_LIMIT ((uint64_t)16 << 20) /* bytes of one message */
+#define MOR_SCRIBE_FULL  ((size_t)64 << 10)   /* so many bytes of text do not wait for the next millisecond */
 
 struct mor_scribe_options {
 	const char *dialect;                      /* NULL or "": the first message shows it   */
