@@ -24,7 +24,7 @@ DECLARED = re.compile(r"^(?!\s|#|typedef|return|else)[A-Za-z_][^;{}()=]*?\b(mor_
 STATIC = re.compile(r"^static\s[^;{}()=]*?\b([a-z]+)\s*\([^;{}]*\)\s*\{", re.M)
 VALUE = re.compile(r"\s*(\w+)\s*=\s*(\(?1[uUlL]*\s*<<\s*\d+\)?|0x[0-9a-fA-F]+|\d+)[uUlL]*\s*$")
 # Met as a whole by & with what was found out, or passed on as what happened; no test names one of them.
-BY_MASK = re.compile(r"MOR_T_|MOR_HANGUP$")
+BY_MASK = re.compile(r"MOR_T_|MOR_PERMISSION_|MOR_HANGUP$")
 
 
 def quiet(text):
