@@ -154,6 +154,7 @@ const struct mor_field mor_gassist_error_params[] = {
 	REQUEST_ID,
 	{ .name = "code", .type = MOR_T_INT, .def = "-1", .doc = "One of the error codes" },
 	{ .name = "message", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "What went wrong" },
+	{ .name = "data", .type = MOR_T_ANY, .doc = "More about it, as in an error response" },
 	{ 0 },
 };
 const struct mor_field mor_gassist_log_params[] = {
