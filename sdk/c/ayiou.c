@@ -291,6 +291,17 @@ static const struct tn_route routes[] = {
 	{ 0 },
 };
 
+/* A key of TOML: bare where it may be. */
+static void put_key(struct mor_buf *out, const char *name)
+{
+	static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+
+	if (*name && !name[strspn(name, word)])
+		mor_buf_text(out, name);
+	else
+		mor_buf_json_string(out, mor_slice_of(name));
+}
+
 /* A part of the bot's own file: an ayiou plugin has none. */
 static void ayiou_manifest(const tenon_plugin *plugin, const char *program, struct mor_buf *out)
 {
@@ -299,7 +310,7 @@ static void ayiou_manifest(const tenon_plugin *plugin, const char *program, stru
 	mor_buf_printf(&command, "./%s", program);
 	mor_buf_byte(&command, '\0');
 	mor_buf_text(out, "[external-plugin-bridge]\nenabled = true\n\n[external-plugin-bridge.plugins.");
-	mor_buf_json_string(out, mor_slice_of(plugin->name ? plugin->name : program));
+	put_key(out, plugin->name ? plugin->name : program);
 	mor_buf_text(out, "]\n");
 	tn_toml_pair(out, "command", command.data);
 }

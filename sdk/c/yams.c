@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* yams: content extractors and methods of their own (docs/dialects/yams.md). */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -31,12 +32,23 @@ static void put_capabilities(struct mor_writer *w, const tenon_plugin *plugin)
 	mor_w_end(w);
 }
 
+/* The specification allows letters, digits and underscores. */
+static void put_name(struct mor_writer *w, const char *name)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	for (; name && *name; name++)
+		mor_buf_byte(&text, isalnum((unsigned char)*name) ? *name : '_');
+	mor_w_key(w, "name");
+	mor_w_slice(w, mor_buf_view(&text));
+}
+
 static void put_identity(struct mor_writer *w, const tenon_plugin *plugin)
 {
 	const char *further = plugin->interfaces;
 	struct mor_slice each;
 
-	mor_w_pair(w, "name", plugin->name ? plugin->name : "");
+	put_name(w, plugin->name);
 	mor_w_pair(w, "version", plugin->version ? plugin->version : "0.0.0");
 	tn_put_known(w, "description", plugin->description);
 	tn_put_known(w, "author", plugin->author);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The manifest file that goes beside a plugin, made from its declarations; and a word to people at a terminal.
+import { accessSync, constants } from "node:fs";
 import path from "node:path";
 import { listCommands } from "./dialects/sunscreen.js";
 import { handshake } from "./dialects/yams.js";
@@ -21,6 +22,15 @@ const toml = (table) =>
 const file = () => path.basename(process.argv[1] ?? "plugin.mjs");
 const entry = () => `./${file()}`;
 
+function executable() {
+  try {
+    accessSync(process.argv[1], constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function gassist(plugin) {
   const { name, version, description, persistent = true } = plugin.options;
   const functions = [...plugin.commands.values()].map((command) => ({
@@ -34,7 +44,9 @@ function gassist(plugin) {
 
 function yams(plugin) {
   const about = { ...handshake(plugin), transport: "external" };
-  return json({ ...about, entry: { fallback_cmd: ["node", "${plugin_dir}/" + file()] } });
+  const place = "${plugin_dir}/" + file();
+  const binary = executable() ? { binary: { linux: place } } : {};
+  return json({ ...about, entry: { ...binary, cmd: ["node", place] } });
 }
 
 function sunscreen(plugin) {
@@ -65,7 +77,8 @@ function sunscreenJson(plugin) {
 /** A section of the bot's file: Ayiou has no manifests. */
 function ayiou({ options }) {
   const key = `external-plugin-bridge.plugins.${bare(options.name)}`;
-  return toml({ [key]: { command: "node", args: [entry()] } });
+  const command = executable() ? { command: entry() } : { command: "node", args: [entry()] };
+  return `[external-plugin-bridge]\nenabled = true\n\n${toml({ [key]: command })}`;
 }
 
 const own =

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 
 from .dialect import DIALECTS, fitting
@@ -19,7 +20,7 @@ FILES = {
     "gassist": "manifest.json",
     "sunscreen": "plugin.toml",
     "sunscreen-json": "sunscreen-plugin.json",
-    "ayiou": "mortise.toml",
+    "ayiou": "bot.toml",
     "kythe": "mortise.toml",
     "plain": "mortise.toml",
 }
@@ -163,12 +164,23 @@ def _own(plugin: Plugin, name: str, path: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _ayiou(plugin: Plugin, name: str, path: str) -> str:
+    """A section of the bot's own file: Ayiou's plugins have no manifest."""
+    key = plugin.name if re.fullmatch("[A-Za-z0-9_-]+", plugin.name) else _text(plugin.name)
+    command, *words = command_of(path)
+    lines = ["[external-plugin-bridge]", "enabled = true", "", "[external-plugin-bridge.plugins.%s]" % key]
+    lines.append("command = %s" % _text(command))
+    if words:
+        lines.append("args = [%s]" % ", ".join(map(_text, words)))
+    return "\n".join(lines) + "\n"
+
+
 MAKERS = {
     "yams": _yams,
     "gassist": _gassist,
     "sunscreen": _sunscreen,
     "sunscreen-json": _sunscreen_json,
-    "ayiou": _own,
+    "ayiou": _ayiou,
     "kythe": _own,
     "plain": _own,
 }
