@@ -78,8 +78,10 @@ int mor_check_baseline_read(const char *path, struct mor_check_report *report, m
 
 void mor_check_baseline_write(const struct mor_check_report *report, struct mor_buf *out)
 {
+	char subject[MOR_CHECK_CLEAN];
+
 	mor_buf_printf(out, "# Failures of %s that are expected: mortise check --baseline FILE\n",
-		       report->subject ? report->subject : "a plugin");
+		       report->subject ? mor_check_clean(report->subject, subject) : "a plugin");
 	for (size_t i = 0; i < report->count; i++)
 		if (report->item[i].verdict == MOR_CHECK_FAIL || report->item[i].verdict == MOR_CHECK_WARN)
 			mor_buf_printf(out, "%s  # %s\n", report->item[i].id, report->item[i].title);

@@ -236,6 +236,12 @@ mor_check_fn mor_check_manifest_warnings;
 /* What the plugin has told about itself; NULL: the case is over. */
 const struct mor_value *mor_check_hello(struct mor_check_case *at);
 
+/* ---- reports (report.c) ---- */
+
+#define MOR_CHECK_CLEAN 2048
+/* What plugins and hosts have said, on one line: it may be any bytes. NULL is "". Returns out. */
+const char *mor_check_clean(const char *text, char out[static MOR_CHECK_CLEAN]);
+
 /* ---- set-up (setup.c) ---- */
 
 int mor_check_setup(struct mor_check_run *run, mortise_error *err);

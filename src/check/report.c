@@ -57,6 +57,11 @@ int mor_check_exit_code(const struct mor_check_report *report)
 	return is_good(report) ? 0 : 1;
 }
 
+const char *mor_check_clean(const char *text, char out[static MOR_CHECK_CLEAN])
+{
+	return mor_printable(mor_slice_of(text ? text : ""), out, MOR_CHECK_CLEAN);
+}
+
 /* ---- for people ---- */
 
 /* "yams.handshake.name" -> "handshake", by its length. */
@@ -87,8 +92,10 @@ static void print_talk(struct mor_console *console, const char *talk)
 	talk = tail_of(talk);
 	while (talk && *talk) {
 		size_t len = strcspn(talk, "\n");
+		char line[MOR_CHECK_CLEAN];
 
-		mor_outf(console, "         %s%.*s%s\n", mor_style(console, MOR_STYLE_DIM), (int)len, talk,
+		mor_outf(console, "         %s%s%s\n", mor_style(console, MOR_STYLE_DIM),
+			 mor_printable((struct mor_slice){ talk, len }, line, sizeof(line)),
 			 mor_style_end(console));
 		talk += len + (talk[len] == '\n');
 	}
@@ -96,7 +103,9 @@ static void print_talk(struct mor_console *console, const char *talk)
 
 static void print_evidence(struct mor_console *console, const struct mor_check_result *result)
 {
-	mor_outf(console, "       %s\n", result->why ? result->why : "");
+	char why[MOR_CHECK_CLEAN];
+
+	mor_outf(console, "       %s\n", mor_check_clean(result->why, why));
 	mor_outf(console, "       specification: %s\n", result->spec);
 	print_talk(console, result->talk);
 	if (result->advice)
@@ -106,6 +115,7 @@ static void print_evidence(struct mor_console *console, const struct mor_check_r
 void mor_check_print_line(struct mor_console *console, const struct mor_check_result *result)
 {
 	bool bad = result->verdict == MOR_CHECK_FAIL || result->verdict == MOR_CHECK_WARN;
+	char why[MOR_CHECK_CLEAN];
 
 	mor_outf(console, "  %s%s%s %s: %s%s\n", mor_style(console, verdicts[result->verdict].style),
 		 verdicts[result->verdict].mark, mor_style_end(console), result->id, result->title,
@@ -113,19 +123,20 @@ void mor_check_print_line(struct mor_console *console, const struct mor_check_re
 	if (bad && !result->expected)
 		print_evidence(console, result);
 	else if (result->verdict == MOR_CHECK_UNSEEN && console->verbose && result->why)
-		mor_outf(console, "       %s\n", result->why);
+		mor_outf(console, "       %s\n", mor_check_clean(result->why, why));
 }
 
 static void print_sum(struct mor_console *console, const struct mor_check_report *report)
 {
 	bool good = is_good(report);
+	char subject[MOR_CHECK_CLEAN];
 
 	for (char **id = report->stale; id && *id; id++)
 		mor_outf(console, "%sstale%s: %s is in the baseline, but does not fail any more: remove it\n",
 			 mor_style(console, MOR_STYLE_BAD), mor_style_end(console), *id);
 	mor_outf(console, "%s%s%s: %s: %zu passed, %zu failed",
 		 mor_style(console, good ? MOR_STYLE_GOOD : MOR_STYLE_BAD), good ? "good" : "bad",
-		 mor_style_end(console), report->subject ? report->subject : "", report->sum[MOR_CHECK_PASS],
+		 mor_style_end(console), mor_check_clean(report->subject, subject), report->sum[MOR_CHECK_PASS],
 		 report->sum[MOR_CHECK_FAIL]);
 	if (report->expected)
 		mor_outf(console, " (%zu expected)", report->expected);
@@ -241,17 +252,19 @@ void mor_check_write_json(const struct mor_check_report *report, bool list, stru
 static void write_tap_line(struct mor_buf *out, const struct mor_check_result *result, size_t number)
 {
 	bool bad = result->verdict == MOR_CHECK_FAIL;
+	char why[MOR_CHECK_CLEAN];
 
 	mor_buf_printf(out, "%sok %zu - %s: %s", bad ? "not " : "", number, result->id, result->title);
 	if (bad && result->expected)
 		mor_buf_text(out, " # TODO expected");
 	else if (result->verdict == MOR_CHECK_UNSEEN)
-		mor_buf_printf(out, " # SKIP %s", result->why ? result->why : "not observed");
+		mor_buf_printf(out, " # SKIP %s",
+			       result->why ? mor_check_clean(result->why, why) : "not observed");
 	mor_buf_byte(out, '\n');
 	if (result->verdict != MOR_CHECK_WARN && !bad)
 		return;
 	mor_buf_printf(out, "  # %s: %s\n  # specification: %s\n", mor_check_verdict_name(result->verdict),
-		       result->why ? result->why : "", result->spec);
+		       mor_check_clean(result->why, why), result->spec);
 	if (result->advice)
 		mor_buf_printf(out, "  # what to do: %s\n", result->advice);
 }
@@ -267,11 +280,26 @@ void mor_check_write_tap(const struct mor_check_report *report, struct mor_buf *
 
 /* ---- JUnit ---- */
 
-/* XML 1.0 has no control characters except tab and newline. */
+/* XML 1.0, section 2.2: no control characters except tab and newline, not U+FFFE and U+FFFF. */
+static bool is_xml(struct mor_slice c)
+{
+	return (unsigned char)c.ptr[0] >= ' ' ?
+		       !mor_slice_is(c, "\xef\xbf\xbe") && !mor_slice_is(c, "\xef\xbf\xbf") :
+		       c.ptr[0] == '\n' || c.ptr[0] == '\t';
+}
+
+/* What cannot be in a document at all, and bytes that are not UTF-8, are U+FFFD. */
 static void write_xml(struct mor_buf *out, const char *text)
 {
-	for (; text && *text; text++) {
-		if (*text == '&')
+	size_t left = text ? strlen(text) : 0, len;
+
+	for (; left; text += len, left -= len) {
+		struct mor_slice c = { text, len = mor_utf8_sequence(text, left) };
+
+		if (!len) {
+			len = 1;
+			mor_buf_text(out, "\xef\xbf\xbd");
+		} else if (*text == '&')
 			mor_buf_text(out, "&amp;");
 		else if (*text == '<')
 			mor_buf_text(out, "&lt;");
@@ -279,8 +307,8 @@ static void write_xml(struct mor_buf *out, const char *text)
 			mor_buf_text(out, "&gt;");
 		else if (*text == '"')
 			mor_buf_text(out, "&quot;");
-		else if ((unsigned char)*text >= ' ' || *text == '\n')
-			mor_buf_byte(out, *text);
+		else
+			mor_buf_slice(out, is_xml(c) ? c : MOR_SLICE("\xef\xbf\xbd"));
 	}
 }
 

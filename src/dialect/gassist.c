@@ -114,7 +114,8 @@ static const struct mor_method methods[] = {
 		.role = MOR_ROLE_FAIL,
 		.settle = MOR_BY_WRITE,
 		.params = mor_gassist_error_params,
-		.outcome = MOR_OUTCOME(.why = "/message", .code = "/code", .ref = "/request_id", .data = "/data"),
+		.outcome =
+			MOR_OUTCOME(.why = "/message", .code = "/code", .ref = "/request_id", .data = "/data"),
 		.spec = "Plugin -> Engine, error",
 		.doc = "Report an error during execution. It ends the request, and the session with it; a "
 		       "complete after it is ignored.",

@@ -11,12 +11,7 @@ int main(void)
 {
 	static const tenon_command commands[] = { { "greet", greet, "Says hello", NULL, NULL }, { 0 } };
 
-	return tenon_run(&(tenon_plugin){ "the-same",
-					  "1.2.0",
-					  .description = "Is \"the same\"",
-					  .author = "Ada",
-					  .commands = commands,
-					  .extract = greet,
-					  .formats = "text/x-a text/x-b",
-					  .extensions = ".a .b" });
+	return tenon_run(&(tenon_plugin){ "the-same", "1.2.0", .description = "Is \"the same\"",
+					  .author = "Ada", .commands = commands, .extract = greet,
+					  .formats = "text/x-a text/x-b", .extensions = ".a .b" });
 }
