@@ -28,11 +28,11 @@ struct other_protocol {
 	"\"version\":\"0\"}}"
 #define HELLO_LSP "{\"processId\":null,\"rootUri\":null,\"capabilities\":{}}"
 
-static const char *const next_mcp[] = { "mortise call @s initialize '" HELLO_MCP "'",
+static const char *const next_mcp[] = { ("mortise call @s initialize '" HELLO_MCP "'"),
 					"mortise call @s --notify notifications/initialized",
 					"mortise call @s tools/list",
 					"mortise call @s tools/call name=TOOL arguments:='{}'", NULL };
-static const char *const next_lsp[] = { "mortise call @s initialize '" HELLO_LSP "'",
+static const char *const next_lsp[] = { ("mortise call @s initialize '" HELLO_LSP "'"),
 					"mortise call @s --notify initialized '{}'",
 					"mortise call @s --notify textDocument/didOpen @open.json",
 					"mortise call @s textDocument/hover @place.json", NULL };
@@ -79,7 +79,7 @@ struct probing {
 /* What the try waits for; a server may log something first. NULL: it has not come. */
 static const struct mor_check_message *answer_to(const struct probe_try *try, const struct mor_check_session *s)
 {
-	for (size_t i = 0; i < s->messages; i++)
+	for (size_t i = 0; s->message && i < s->messages; i++)
 		if (!try->request || mor_check_is_response(&s->message[i]))
 			return &s->message[i];
 	return NULL;
@@ -90,7 +90,7 @@ static bool is_echo(const struct probe_try *try, const struct mor_check_session 
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *sent = NULL;
 
-	return try->request && s->messages &&
+	return try->request && s->message && s->messages &&
 	       mor_doc_parse(mor_slice_of(try->request), 0, 0, &sent, NULL) == 0 &&
 	       mor_json_equal(mor_doc_root(sent), s->message[0].root);
 }

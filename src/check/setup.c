@@ -60,7 +60,7 @@ static void build_env(struct mor_check_run *run)
 					    "PYTHONNOUSERSITE=1", "NO_COLOR=1",
 					    "PYTHONUNBUFFERED=1", NULL };
 	const struct mor_manifest *m = run->opt->manifest;
-	bool bare = !run->report->host && run->dialect->life.env == MOR_ENVIRON_BARE;
+	bool bare = !(run->report && run->report->host) && run->dialect->life.env == MOR_ENVIRON_BARE;
 
 	for (char **e = environ; !run->confined && *e; e++)
 		put_env(run, *e);

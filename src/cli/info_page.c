@@ -424,8 +424,8 @@ void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct 
 		commands(cli, mor_json_at(d, "/identity/commands"));
 	if (lists_nothing(d))
 		print_row(cli, "methods",
-			  "not known: plain has no list, and nothing is sent unasked; a program with one answers "
-			  "'mortise call … rpc.discover'");
+			  "not known: plain has no list, and nothing is sent unasked; a program with one "
+			  "answers 'mortise call … rpc.discover'");
 	capabilities(cli, mor_json_get(d, "capabilities"));
 	state(cli, d);
 	health(cli, mor_json_get(d, "health"), asked);

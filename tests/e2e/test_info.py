@@ -245,10 +245,11 @@ class Failures(Case):
         self.assertRegex(page, r"(?m)^health +unknown: .*-32601")
 
 
-
 class Unlisted(Case):
     def test_plain_says_where_a_list_could_come_from(self):
-        self.assertRegex(self.ok("info", ECHO).out, r"(?m)^methods +not known: plain has no list, .*rpc\.discover")
+        self.assertRegex(
+            self.ok("info", ECHO).out, r"(?m)^methods +not known: plain has no list, .*rpc\.discover"
+        )
 
 
 if __name__ == "__main__":
