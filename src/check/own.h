@@ -129,7 +129,7 @@ struct mor_check_session {
 	size_t asked_count, asked_cap;
 	struct mor_buf talk; /* evidence */
 	unsigned talk_lines;
-	uint64_t stderr_bytes;
+	uint64_t stderr_bytes, frame_bytes;
 };
 
 int mor_check_session_open(struct mor_check_run *run, struct mor_check_session *s, mortise_error *err);

@@ -13,7 +13,10 @@
 #include "base/text.h"
 #include "check/own.h"
 
-#define STDERR_MUCH 65536 /* bytes of one process */
+/* A plugin that answers for ever must not fill our memory; no row needs so many. */
+#define KEPT_MESSAGES 20000
+#define KEPT_BYTES    ((uint64_t)256 << 20)
+#define STDERR_MUCH   65536 /* bytes of one process */
 
 void mor_check_see_fault(struct mor_check_session *s, enum mor_check_fault fault, const char *format, ...)
 {
@@ -212,6 +215,9 @@ void mor_check_see_frame(struct mor_check_session *s, struct mor_slice body)
 
 	s->run->frames++;
 	mor_check_note_talk(s, '<', body);
+	s->frame_bytes += body.len;
+	if (s->messages >= KEPT_MESSAGES || s->frame_bytes > KEPT_BYTES)
+		return;
 	if (mor_doc_parse(body, flags, 0, &doc, &err) < 0) {
 		mor_check_see_fault(s, MOR_CHECK_BAD_JSON, "%s in \"%s\"", err.text,
 				    mor_excerpt(body, text, sizeof(text)));

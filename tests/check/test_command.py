@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,22 @@ class Command(unittest.TestCase):
         place = tempfile.TemporaryDirectory()
         self.addCleanup(place.cleanup)
         self.dir = pathlib.Path(place.name)
+
+    def test_a_plugin_that_answers_for_ever(self):
+        """It fails, and fills no memory: 500 MB are more than enough for the check itself."""
+        answer = '{"jsonrpc":"2.0","id":1,"result":1}'
+        done = subprocess.run(
+            [MORTISE, "check", "--timeout", "3s", "--limit", "60s", "--only", "plain.start.silent"]
+            + ["--only", "plain.stop.eof", "--", "yes", answer],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=250,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (500 << 20, 500 << 20)),
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("FAIL plain.start.silent", done.stdout)
+        self.assertIn("FAIL plain.stop.eof", done.stdout)
 
     def test_people(self):
         done = check("--only", "stop", "--only", "plain.ids.zero", *mutant("plain", "ids.zero"))
