@@ -27,7 +27,8 @@ const char *mor_format_bytes(uint64_t bytes, char out[32]);
 size_t mor_utf8_sequence(const char *p, size_t len);
 bool mor_utf8_valid(struct mor_slice text);
 /* An excerpt of any bytes on one line, printable and safe in quotes: what is not UTF-8, controls, and
- * characters that nobody sees or that change the order of others as \xNN for each byte; cut with "...". Always NUL-terminated. Returns out. */
+ * characters that nobody sees or that change the order of others as \xNN for each byte; cut with "...". Always
+ * NUL-terminated. Returns out. */
 const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size);
 /* The same for text that is not put in quotes: quotes and backslashes stay unchanged. */
 const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size);

@@ -56,6 +56,8 @@ struct mor_content {
  * MORTISE_ENOMEM. */
 int mor_content_scan(int dir, const char *shown, const struct mor_content *known, struct mor_content *ret,
 		     mortise_error *err);
+/* The directory in which somebody writes the plugin: without .git and __pycache__, wherever they are in it. */
+int mor_content_scan_source(int dir, const char *shown, struct mor_content *ret, mortise_error *err);
 void mor_content_fini(struct mor_content *content);
 /* NULL: there is none. */
 const struct mor_content_file *mor_content_find(const struct mor_content *content, const char *path);

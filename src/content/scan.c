@@ -22,6 +22,7 @@ struct content_walk {
 	struct mor_buf path; /* of the present entry; NUL-terminated behind its length */
 	size_t hashed;
 	unsigned depth;
+	bool source; /* some directories do not count */
 	mortise_error *err;
 };
 
@@ -147,6 +148,8 @@ static int enter_dir(struct content_walk *walk, const struct walk_entry *entry)
 {
 	int fd, r;
 
+	if (walk->source && mor_text_in(mor_slice_of(entry->name), ".git|__pycache__"))
+		return 0;
 	if (walk->depth >= MOR_CONTENT_DEPTH_MAX)
 		return walk_fail(walk, MORTISE_ELIMIT, "directories lie too deep in each other");
 	fd = openat(entry->dir, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -231,28 +234,26 @@ static int64_t time_now(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static int scan_counting(int dir, const char *shown, const struct mor_content *known, struct mor_content *ret,
-			 size_t *ret_hashed, mortise_error *err)
+static int scan_tree(struct content_walk *walk, int dir, struct mor_content *ret)
 {
 	MOR_CLEAN(mor_content) struct mor_content content = { .made_ns = time_now() };
-	struct content_walk walk = { .shown = shown, .known = known, .out = &content, .err = err };
 	/* a new descriptor with a position of its own, so that `dir` can be walked again */
 	int r, fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: it cannot be read", shown);
-	if (mor_buf_reserve(&walk.path, 1) < 0) {
+		return mor_fail_errno(walk->err, MORTISE_ESYSTEM, errno, "%s: it cannot be read", walk->shown);
+	if (mor_buf_reserve(&walk->path, 1) < 0) {
 		mor_fd_close(&fd);
-		return mor_fail_memory(err);
+		return mor_fail_memory(walk->err);
 	}
-	walk.path.data[0] = '\0';
-	r = walk_dir(&walk, fd);
-	mor_buf_fini(&walk.path);
+	walk->path.data[0] = '\0';
+	walk->out = &content;
+	r = walk_dir(walk, fd);
+	mor_buf_fini(&walk->path);
 	if (r == 0)
-		r = mor_content_seal(&content, shown, err);
+		r = mor_content_seal(&content, walk->shown, walk->err);
 	if (r < 0)
 		return r;
-	*ret_hashed = walk.hashed;
 	*ret = content;
 	content = (struct mor_content){ 0 };
 	return 0;
@@ -261,17 +262,26 @@ static int scan_counting(int dir, const char *shown, const struct mor_content *k
 int mor_content_scan(int dir, const char *shown, const struct mor_content *known, struct mor_content *ret,
 		     mortise_error *err)
 {
-	size_t hashed;
+	struct content_walk walk = { .shown = shown, .known = known, .err = err };
 
-	return scan_counting(dir, shown, known, ret, &hashed, err);
+	return scan_tree(&walk, dir, ret);
+}
+
+int mor_content_scan_source(int dir, const char *shown, struct mor_content *ret, mortise_error *err)
+{
+	struct content_walk walk = { .shown = shown, .err = err, .source = true };
+
+	return scan_tree(&walk, dir, ret);
 }
 
 int mor_content_verify(int dir, const char *shown, const struct mor_content *record,
 		       struct mor_content_check *ret, mortise_error *err)
 {
+	struct content_walk walk = { .shown = shown, .known = record, .err = err };
 	struct mor_content_check check = { 0 };
-	int r = scan_counting(dir, shown, record, &check.now, &check.hashed, err);
+	int r = scan_tree(&walk, dir, &check.now);
 
+	check.hashed = walk.hashed;
 	if (r == 0 && mor_content_compare(record, &check.now, &check.changes) < 0)
 		r = mor_fail_memory(err);
 	if (r < 0)

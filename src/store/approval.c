@@ -15,6 +15,7 @@
 #include "base/outfile.h"
 #include "base/xdg.h"
 #include "manifest/manifest.h"
+#include "store/store.h"
 #include "wire/json.h"
 
 #define RECORD_MAX 65536
@@ -95,6 +96,21 @@ static int find_place(const struct mor_approval *a, struct place *place, mortise
 	return r < 0 ? r : file_path(place->dir, mor_buf_view(&place->subject), &place->file, err);
 }
 
+/* 1: the plugin is installed, and *ret_allowed says what was agreed then; 0: it is not installed. */
+static int find_installed(const struct mor_approval *a, bool *ret_allowed, mortise_error *err)
+{
+	struct mor_installed plugin = { 0 };
+	struct mor_store store = { 0 };
+	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) :
+							 mor_store_at(&store, a->directory, &plugin, err);
+
+	if (r == 1)
+		*ret_allowed = mor_installed_allows(&plugin, a->permission);
+	mor_installed_fini(&plugin);
+	mor_store_fini(&store);
+	return r;
+}
+
 int mor_approval_find(const struct mor_approval *a, mortise_error *err)
 {
 	MOR_CLEAN(place) struct place place = { 0 };
@@ -102,8 +118,12 @@ int mor_approval_find(const struct mor_approval *a, mortise_error *err)
 	MOR_CLEAN(mor_doc) struct mor_doc *want = NULL;
 	MOR_CLEAN_TEXT char *text = NULL;
 	size_t len = 0;
-	int r = find_place(a, &place, err);
+	bool allowed = false;
+	int r = find_installed(a, &allowed, err);
 
+	if (r != 0)
+		return r < 0 ? r : allowed;
+	r = find_place(a, &place, err);
 	if (r < 0)
 		return r;
 	if (mor_fd_read_file(place.file.data, RECORD_MAX, &text, &len) < 0)
@@ -117,8 +137,13 @@ int mor_approval_find(const struct mor_approval *a, mortise_error *err)
 int mor_approval_grant(const struct mor_approval *a, mortise_error *err)
 {
 	MOR_CLEAN(place) struct place place = { 0 };
-	int r = find_place(a, &place, err);
+	bool allowed;
+	int r = find_installed(a, &allowed, err);
 
+	if (r == 1)
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s is installed: mortise approve %s shows what it asks for", a->name, a->name);
+	r = r < 0 ? r : find_place(a, &place, err);
 	if (r < 0)
 		return r;
 	r = mor_dir_make_all(AT_FDCWD, place.dir, 0700); /* for this user only */

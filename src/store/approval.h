@@ -3,6 +3,8 @@
  * Remembers what a user has granted to a plugin: for one directory and one set of permissions, which is
  * name, version and the manifest's bytes. If any of them changes, the user is asked again. One file per
  * approval, below $XDG_STATE_HOME/mortise/approvals (~/.local/state), for this user only.
+ *
+ * What was agreed when a plugin was installed is in the store (store/store.h): for its directory that counts.
  */
 #ifndef MOR_STORE_APPROVAL_H
 #define MOR_STORE_APPROVAL_H

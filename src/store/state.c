@@ -149,9 +149,14 @@ bool mor_store_state_entry(const struct mor_store *store, const struct mor_value
 	    !mor_store_name_valid(plugin.name, strlen(plugin.name)))
 		return false;
 	plugin.current = strcmp(mor_json_text(mor_json_get(root, "current"), ""), plugin.version) == 0;
-	plugin.path = mor_text_format("%s/%s/%s", store->plugins, plugin.name, plugin.directory);
-	if (!plugin.path)
+	plugin.path =
+		mor_text_format("%s/%s/%s/%s", store->plugins, plugin.name, plugin.directory, plugin.name);
+	plugin.record = mor_text_format("%s/%s/%s.json", store->plugins, plugin.name, plugin.directory);
+	if (!plugin.path || !plugin.record) {
+		mor_free(plugin.path);
+		mor_free(plugin.record);
 		return false;
+	}
 	*ret = plugin;
 	return true;
 }
@@ -160,6 +165,7 @@ void mor_installed_fini(struct mor_installed *plugin)
 {
 	mor_doc_free(plugin->doc);
 	mor_free(plugin->path);
+	mor_free(plugin->record);
 	*plugin = (struct mor_installed){ 0 };
 }
 
@@ -183,6 +189,9 @@ static const char *remedy(int error)
 	case EDQUOT:
 		return "; your quota is used up: remove something and try again; nothing was changed";
 	case EROFS:
+	case EACCES:
+	case EPERM:
+	case ENOENT:
 		return "; set XDG_DATA_HOME to a directory that can be written; nothing was changed";
 	default:
 		return "; nothing was changed";

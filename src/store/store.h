@@ -32,7 +32,8 @@ int mor_store_has_place(const struct mor_store *store, mortise_error *err);
 /* One version of one plugin. Texts and values belong to `doc`. */
 struct mor_installed {
 	struct mor_doc *doc; /* its state.json */
-	char *path;          /* absolute directory of its files */
+	char *path;          /* absolute directory of its files: PLUGINS/NAME/DIRECTORY/NAME */
+	char *record;        /* PLUGINS/NAME/DIRECTORY.json */
 	const char *name, *version, *directory, *digest;
 	const char *dialect, *description; /* description: or NULL */
 	const char *from, *key;            /* where it came from; whose signature it had, or NULL */

@@ -10,39 +10,31 @@
 #include "base/fd.h"
 #include "store/inside.h"
 
-static char *record_path(const struct mor_installed *plugin)
-{
-	return mor_text_format("%s.json", plugin->path);
-}
-
 int mor_store_record(const struct mor_installed *plugin, struct mor_content *ret, mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *path = record_path(plugin);
 	MOR_CLEAN_TEXT char *text = NULL;
 	mortise_error why = { 0 };
 	struct mor_content record;
 	size_t len = 0;
 	int r;
 
-	if (!path)
-		return mor_fail_memory(err);
-	r = mor_fd_read_file(path, MOR_STORE_RECORD_MAX, &text, &len);
+	r = mor_fd_read_file(plugin->record, MOR_STORE_RECORD_MAX, &text, &len);
 	if (r < 0)
 		return r == -ENOMEM ? mor_fail_memory(err) :
 				      mor_fail_errno(err, MORTISE_EVIOLATION, -r,
 						     "%s %s: the record of its files cannot be read: %s",
-						     plugin->name, plugin->version, path);
+						     plugin->name, plugin->version, plugin->record);
 	r = mor_content_read((struct mor_slice){ text, len }, &record, &why);
 	if (r < 0)
 		return r == MORTISE_ENOMEM ? mor_fail_memory(err) :
 					     mor_fail(err, MORTISE_EVIOLATION,
 						      "%s %s: the record of its files is damaged: %s: %s",
-						      plugin->name, plugin->version, path, why.text);
+						      plugin->name, plugin->version, plugin->record, why.text);
 	if (strcmp(record.digest, plugin->digest) != 0) {
 		mor_content_fini(&record);
 		return mor_fail(err, MORTISE_EVIOLATION,
 				"%s %s: the record of its files is not the one that was approved: %s",
-				plugin->name, plugin->version, path);
+				plugin->name, plugin->version, plugin->record);
 	}
 	*ret = record;
 	return 0;
@@ -53,10 +45,9 @@ int mor_store_record(const struct mor_installed *plugin, struct mor_content *ret
 static void renew_record(const struct mor_installed *plugin, const struct mor_content *now)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	MOR_CLEAN_TEXT char *path = record_path(plugin);
 
-	if (path && mor_content_write(now, true, &json) == 0)
-		(void)mor_store_write_file(path, mor_buf_view(&json), NULL);
+	if (mor_content_write(now, true, &json) == 0)
+		(void)mor_store_write_file(plugin->record, mor_buf_view(&json), NULL);
 }
 
 /* Is there a file that the new record need not read, and the old one must? */

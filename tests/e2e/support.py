@@ -73,6 +73,7 @@ class Case(unittest.TestCase):
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "MORTISE_TRACE")}
         self.env.update(
             XDG_CONFIG_HOME=str(self.dir / "config"),
+            XDG_DATA_HOME=str(self.dir / "data"),
             XDG_STATE_HOME=str(self.dir / "state"),
             XDG_RUNTIME_DIR=runtime,
             TERM="xterm",

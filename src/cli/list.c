@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mortise list: the installed plugins. Only their states are read; no file of a plugin is opened. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "console/report.h"
+#include "store/permissions.h"
+#include "store/store.h"
+
+struct list_args {
+	bool all;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct list_args, name)
+static const struct mor_option list_options[] = {
+	{ "all", 'a', NULL, "all versions, not only those in use", MOR_OPT_FLAG, FIELD(all), NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", list_options, 0 },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+enum { NAME, VERSION, DIALECT, LAST_RUN, MAY, OFFERS, COLUMNS };
+static const char *const titles[COLUMNS] = { "NAME", "VERSION", "DIALECT", "LAST RUN", "MAY", "OFFERS" };
+
+struct list_row {
+	char cell[COLUMNS][120];
+};
+
+/* ---- the cells ---- */
+
+static void join_offers(const struct mor_value *offers, char *out, size_t size)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+	struct mor_json_iter it = mor_json_iter(offers);
+
+	while (mor_json_next(&it))
+		mor_buf_printf(&line, "%s%s", line.len ? ", " : "", mor_json_text(it.value, ""));
+	mor_printable(mor_buf_view(&line), out, size);
+}
+
+static void write_may(const struct mor_installed *plugin, char *out, size_t size)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
+	unsigned asked = mor_permissions_asked(plugin->permissions);
+
+	if (!plugin->approved) {
+		snprintf(out, size, "not approved");
+		return;
+	}
+	mor_permissions_words(asked, ",", &words);
+	snprintf(out, size, "%.*s", asked ? (int)words.len : 1, asked && words.data ? words.data : "-");
+}
+
+static void write_run(const struct mor_store_run *run, char *out, size_t size)
+{
+	struct tm day;
+	time_t at = (time_t)run->at;
+
+	if (!run->at || !localtime_r(&at, &day)) {
+		snprintf(out, size, "never");
+		return;
+	}
+	snprintf(out, size, "%s %04d-%02d-%02d %02d:%02d", run->status, day.tm_year + 1900, day.tm_mon + 1,
+		 day.tm_mday, day.tm_hour, day.tm_min);
+}
+
+static void fill_row(const struct mor_store *store, const struct mor_installed *plugin, bool all,
+		     struct list_row *row)
+{
+	struct mor_store_run run = { 0 };
+
+	mor_store_run_read(store, plugin->name, &run);
+	if (strcmp(run.version, plugin->version) != 0)
+		run.at = 0; /* another version has run */
+	snprintf(row->cell[NAME], sizeof(row->cell[NAME]), "%s", plugin->name);
+	snprintf(row->cell[VERSION], sizeof(row->cell[VERSION]), "%s%s", plugin->version,
+		 all && plugin->current ? " *" : "");
+	mor_printable(mor_slice_of(plugin->dialect), row->cell[DIALECT], sizeof(row->cell[DIALECT]));
+	write_run(&run, row->cell[LAST_RUN], sizeof(row->cell[LAST_RUN]));
+	write_may(plugin, row->cell[MAY], sizeof(row->cell[MAY]));
+	join_offers(plugin->offers, row->cell[OFFERS], sizeof(row->cell[OFFERS]));
+}
+
+/* ---- printing ---- */
+
+static void measure_row(const struct list_row *row, size_t width[COLUMNS])
+{
+	for (int i = 0; i < COLUMNS; i++) {
+		size_t len = strlen(row->cell[i]);
+
+		width[i] = len > width[i] ? len : width[i];
+	}
+}
+
+/* The last column has no blanks behind it. */
+static void print_cells(struct mor_cli *cli, const char *const cells[COLUMNS], const size_t width[COLUMNS])
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+	for (int i = 0; i < COLUMNS; i++)
+		mor_buf_printf(&line, "%-*s  ", (int)width[i], cells[i]);
+	while (line.len && line.data[line.len - 1] == ' ')
+		line.len--;
+	mor_buf_byte(&line, '\n');
+	mor_out(cli->console, mor_buf_view(&line));
+}
+
+static int show_table(struct mor_cli *cli, const struct mor_store *store, const struct mor_store_list *list,
+		      bool all, mortise_error *err)
+{
+	struct list_row *rows = mor_zalloc(list->count * sizeof(*rows));
+	size_t width[COLUMNS];
+
+	if (!rows)
+		return mor_fail_memory(err);
+	for (int i = 0; i < COLUMNS; i++)
+		width[i] = strlen(titles[i]);
+	for (size_t i = 0; i < list->count; i++) {
+		fill_row(store, &list->items[i], all, &rows[i]);
+		measure_row(&rows[i], width);
+	}
+	if (list->count)
+		print_cells(cli, titles, width);
+	for (size_t i = 0; i < list->count; i++) {
+		const char *cells[COLUMNS];
+
+		for (int k = 0; k < COLUMNS; k++)
+			cells[k] = rows[i].cell[k];
+		print_cells(cli, cells, width);
+	}
+	mor_free(rows);
+	return 0;
+}
+
+static void json_value(struct mor_writer *w, const char *name, const struct mor_value *value)
+{
+	mor_w_key(w, name);
+	if (value)
+		mor_w_value(w, value);
+	else
+		mor_w_null(w);
+}
+
+static void json_run(struct mor_writer *w, const struct mor_store_run *run)
+{
+	mor_w_key(w, "last_run");
+	if (!run->at) {
+		mor_w_null(w);
+		return;
+	}
+	mor_w_object(w);
+	mor_w_pair_int(w, "at", run->at);
+	mor_w_pair(w, "version", run->version);
+	mor_w_pair(w, "status", run->status);
+	mor_w_pair(w, "text", run->text);
+	mor_w_end(w);
+}
+
+static void json_plugin(struct mor_writer *w, const struct mor_store *store, const struct mor_installed *plugin)
+{
+	struct mor_store_run run;
+
+	mor_store_run_read(store, plugin->name, &run);
+	mor_w_object(w);
+	mor_w_pair(w, "name", plugin->name);
+	mor_w_pair(w, "version", plugin->version);
+	mor_w_pair_bool(w, "current", plugin->current);
+	mor_w_pair(w, "dialect", plugin->dialect);
+	mor_w_pair(w, "description", plugin->description);
+	json_value(w, "offers", plugin->offers);
+	json_value(w, "interface", plugin->interface);
+	json_value(w, "permissions", plugin->permissions);
+	mor_w_pair_bool(w, "approved", plugin->approved);
+	json_value(w, "allow", plugin->allow);
+	mor_w_pair_bool(w, "confine", plugin->confine);
+	mor_w_pair(w, "digest", plugin->digest);
+	mor_w_pair(w, "directory", plugin->path);
+	mor_w_pair(w, "from", plugin->from);
+	mor_w_pair(w, "key", plugin->key);
+	json_run(w, &run);
+	mor_w_end(w);
+}
+
+static void show_json(struct mor_cli *cli, const struct mor_store *store, const struct mor_store_list *list)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+
+	mor_w_object(&w);
+	mor_w_pair_bool(&w, "ok", true);
+	mor_w_key(&w, "plugins");
+	mor_w_array(&w);
+	for (size_t i = 0; i < list->count; i++)
+		json_plugin(&w, store, &list->items[i]);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	mor_out_json(cli->console, mor_buf_view(&json));
+}
+
+static int show_list(struct mor_cli *cli, const struct mor_store *store, mortise_error *err)
+{
+	const struct list_args *args = cli->args;
+	struct mor_store_list list = { 0 };
+	int r = mor_store_list(store, args->all, &list, err);
+
+	if (r < 0)
+		return r;
+	for (char **name = list.damaged; name && *name; name++)
+		mor_note(cli->console, "%s/%s/state.json is damaged: install the plugin again", store->plugins,
+			 *name);
+	if (cli->console->json)
+		show_json(cli, store, &list);
+	else
+		r = show_table(cli, store, &list, args->all, err);
+	if (!list.count && !cli->console->json)
+		mor_note(cli->console, "no plugin is installed%s",
+			 store->plugins ? "" : ": neither XDG_DATA_HOME nor HOME is an absolute path");
+	mor_store_list_fini(&list);
+	return r;
+}
+
+static int list_run(struct mor_cli *cli)
+{
+	struct mor_store store = { 0 };
+	mortise_error err = { 0 };
+	int r, exit_code = 0;
+
+	if (cli->words.count || cli->words.tail)
+		r = mor_fail(&err, MORTISE_EINVAL, "list takes no words");
+	else
+		r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(&err) :
+							     show_list(cli, &store, &err);
+	if (r < 0)
+		exit_code = r == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
+						  mor_report_error(cli->console, &err);
+	mor_store_fini(&store);
+	return exit_code;
+}
+
+const struct mor_cli_command mor_cli_command_list = {
+	.name = "list",
+	.group = "Installed plugins:",
+	.summary = "list the installed plugins",
+	.usage = "list [--all]",
+	.words = "",
+	.description = "One line per plugin: name, version, protocol, how its last run ended, what you have "
+		       "allowed, and what it offers.\n"
+		       "Nothing is started, and no plugin's files are read.",
+	.examples = "mortise list\nmortise list --all\nmortise list --json",
+	.options = groups,
+	.args_size = sizeof(struct list_args),
+	.common = FIELD(common),
+	.run = list_run,
+};

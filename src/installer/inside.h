@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For the files of src/installer alone. */
+#ifndef MOR_INSTALLER_INSIDE_H
+#define MOR_INSTALLER_INSIDE_H
+
+#include "installer/installer.h"
+#include "store/keep.h"
+#include "store/permissions.h"
+#include "wire/json.h"
+
+/* One plugin on its way. */
+struct mor_installer_visit {
+	const struct mor_installer_order *order;
+	struct mor_console *console;
+	struct mor_staging staging;
+	struct mor_content content;
+	struct mor_doc *described; /* what describe says about the copy */
+	struct mor_buf offers, permissions;
+	struct mor_doc *permissions_doc;
+	char *name, *version;
+	struct mor_installed before; /* the current version; without doc: none is installed */
+	struct mor_content record;   /* its files */
+	struct mor_content_changes changes;
+	unsigned asked; /* what the plugin wants */
+	unsigned wider; /* of that, what the version before could not do; a downgrade, too */
+};
+
+/* look.c: fills everything from `described` on. */
+int mor_installer_look(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err);
+/* show.c: all facts, on stderr. */
+void mor_installer_show(const struct mor_installer_visit *visit);
+/* ask.c: 0: agreed. */
+int mor_installer_ask(struct mor_installer_visit *visit, mortise_error *err);
+
+#endif

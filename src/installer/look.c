@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the copy of a plugin is: its manifest is read, nothing of it is run. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "installer/inside.h"
+#include "manifest/manifest.h"
+
+/* Where the manifest has no name, or must not have one (G-Assist), the directory gives it. */
+static int find_name(struct mor_installer_visit *visit, mortise_error *err)
+{
+	struct mor_manifest_query query = { .path = visit->staging.path };
+	struct mor_manifest *manifest = NULL;
+	int r = mor_manifest_load(&query, &manifest, err);
+
+	if (r < 0)
+		return r;
+	visit->name = mor_strdup(manifest->name);
+	mor_manifest_free(manifest);
+	return visit->name ? 0 : mor_fail_memory(err);
+}
+
+static int parse_description(mortise_plugin *plugin, struct mor_doc **ret, mortise_error *err)
+{
+	char *json = NULL;
+	int r = mortise_plugin_describe(plugin, &json);
+
+	if (r < 0)
+		return mor_fail(err, r, "describe: %s", mortise_status_text(r));
+	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, ret, err);
+	mortise_free(json);
+	return r;
+}
+
+static int describe_copy(struct mor_installer_visit *visit, mortise_error *err)
+{
+	static const char *const confine[] = { "sandbox.level=auto", NULL };
+	mortise_plugin_options options = {
+		.size = sizeof(options),
+		.path = visit->staging.path,
+		.name = visit->name,
+		.set = visit->order->confine ? confine : NULL,
+	};
+	mortise_plugin *plugin = NULL;
+	mortise_host *host = NULL;
+	int r = mortise_host_new(NULL, &host, err);
+
+	if (r == 0)
+		r = mortise_plugin_new(host, &options, &plugin, err);
+	if (r == 0)
+		r = parse_description(plugin, &visit->described, err);
+	mortise_plugin_unref(plugin);
+	mortise_host_free(host);
+	return r;
+}
+
+/* The names of what it offers: its actions, else its interfaces. */
+static void write_offers(struct mor_installer_visit *visit)
+{
+	const struct mor_value *root = mor_doc_root(visit->described);
+	struct mor_json_iter it = mor_json_iter(mor_json_get(root, "actions"));
+	struct mor_writer w = { .out = &visit->offers };
+
+	mor_w_array(&w);
+	while (mor_json_next(&it))
+		mor_w_string(&w, mor_json_text(mor_json_get(it.value, "name"), ""));
+	it = mor_json_iter(mor_json_get(root, "interfaces"));
+	while (mor_json_next(&it))
+		mor_w_value(&w, it.value);
+	mor_w_end(&w);
+}
+
+static int take_facts(struct mor_installer_visit *visit, mortise_error *err)
+{
+	const struct mor_value *root = mor_doc_root(visit->described);
+
+	visit->version = mor_strdup(mor_json_text(mor_json_get(root, "version"), "0"));
+	write_offers(visit);
+	mor_permissions_write(mor_json_at(root, "/confinement/policy"), &visit->permissions);
+	if (!visit->version || mor_buf_failed(&visit->offers) || mor_buf_failed(&visit->permissions) ||
+	    mor_doc_parse(mor_buf_view(&visit->permissions), 0, 0, &visit->permissions_doc, NULL) < 0)
+		return mor_fail_memory(err);
+	visit->asked = mor_permissions_asked(mor_doc_root(visit->permissions_doc));
+	return 0;
+}
+
+/* A record that is gone or damaged: then all files are new. */
+static int compare_before(struct mor_installer_visit *visit, mortise_error *err)
+{
+	const struct mor_value *now = mor_doc_root(visit->permissions_doc);
+
+	(void)mor_store_record(&visit->before, &visit->record, NULL);
+	if (mor_content_compare(&visit->record, &visit->content, &visit->changes) < 0)
+		return mor_fail_memory(err);
+	visit->wider = mor_permissions_wider(visit->before.approved ? visit->before.permissions : NULL, now);
+	if (mor_store_compare_versions(visit->version, visit->before.version) < 0)
+		visit->wider |= MOR_PERMISSION_DOWNGRADE;
+	return 0;
+}
+
+int mor_installer_look(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err)
+{
+	const char *wanted = visit->order->name;
+	int r = find_name(visit, err);
+
+	if (r == 0)
+		r = describe_copy(visit, err);
+	if (r == 0)
+		r = take_facts(visit, err);
+	if (r == 0 && wanted && strcmp(wanted, visit->name) != 0)
+		r = mor_fail(err, MORTISE_EINPUT, "%s is another plugin: it is called \"%s\", not \"%s\"",
+			     visit->order->from, visit->name, wanted);
+	if (r < 0)
+		return r;
+	r = mor_store_is_name(visit->name) ? mor_store_find(store, visit->name, &visit->before, err) :
+					     MORTISE_ENOTFOUND;
+	if (r == MORTISE_ENOTFOUND && !wanted)
+		return 0;
+	return r < 0 ? r : compare_before(visit, err);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way of a plugin into the store: copy, look, show, ask, put. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "bundle/unpack.h"
+#include "installer/inside.h"
+
+static void visit_fini(struct mor_installer_visit *visit)
+{
+	mor_content_changes_fini(&visit->changes);
+	mor_content_fini(&visit->record);
+	mor_content_fini(&visit->content);
+	mor_installed_fini(&visit->before);
+	mor_doc_free(visit->described);
+	mor_doc_free(visit->permissions_doc);
+	mor_buf_fini(&visit->offers);
+	mor_buf_fini(&visit->permissions);
+	mor_free(visit->name);
+	mor_free(visit->version);
+	mor_staging_fini(&visit->staging);
+}
+
+static int put_visit(struct mor_installer_visit *visit, mortise_error *err)
+{
+	const struct mor_value *root = mor_doc_root(visit->described);
+	MOR_CLEAN(mor_buf) struct mor_buf interfaces = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *from =
+		visit->order->approve ? mor_strdup(visit->before.from) : mor_path_absolute(visit->order->from);
+	struct mor_store_facts facts = {
+		.name = visit->name,
+		.version = visit->version,
+		.dialect = mor_json_text(mor_json_get(root, "dialect"), "plain"),
+		.description = mor_json_text(mor_json_get(root, "description"), NULL),
+		.from = from,
+		.offers = mor_buf_view(&visit->offers),
+		.permissions = mor_buf_view(&visit->permissions),
+		.confine = visit->order->confine,
+		.allow = visit->asked,
+		.seen = visit->before.doc ? visit->before.digest : "",
+	};
+
+	mor_json_write(mor_json_get(root, "interfaces"), false, &interfaces);
+	facts.interface = mor_buf_view(&interfaces);
+	if (mor_buf_failed(&interfaces))
+		return mor_fail_memory(err);
+	return mor_store_put(&visit->staging, &visit->content, &facts, err);
+}
+
+static void tell_done(const struct mor_installer_visit *visit, const struct mor_store *store)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+	const char *done = visit->order->approve ? "approved" : visit->before.doc ? "upgraded" : "installed";
+
+	if (!visit->console->json) {
+		mor_outf(visit->console, "%s %s %s\n", done, visit->name, visit->version);
+		return;
+	}
+	mor_w_object(&w);
+	mor_w_pair_bool(&w, "ok", true);
+	mor_w_pair(&w, "done", done);
+	mor_w_pair(&w, "name", visit->name);
+	mor_w_pair(&w, "version", visit->version);
+	mor_w_pair(&w, "digest", visit->content.digest);
+	mor_w_pair_raw(&w, "permissions", mor_buf_view(&visit->permissions));
+	mor_w_pair(&w, "store", store->plugins);
+	mor_w_end(&w);
+	mor_out_json(visit->console, mor_buf_view(&json));
+}
+
+/* A directory is copied, an archive is unpacked. */
+static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
+{
+	const char *from = visit->order->from;
+	int fd, r;
+
+	if (!mor_path_is_file(from))
+		return mor_staging_copy(&visit->staging, from, err);
+	fd = open(from, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return mor_fail_errno(err, MORTISE_EINPUT, errno, "%s: it cannot be read", from);
+	r = mor_bundle_unpack(fd, visit->staging.dir, NULL, err);
+	mor_fd_close(&fd);
+	return r < 0 ? mor_fail_prefix(err, from) : 0;
+}
+
+/* What the plugin is called if its manifest does not say it, or must not (G-Assist): like its directory, also
+ * where that is "."; of greeter-1.0.tar.gz, greeter. */
+static int name_source(const char *from, char name[PATH_MAX])
+{
+	static const char *const ends[] = { ".tar.gz", ".tgz", ".tar.zst", ".tar", ".zip" };
+	size_t len;
+
+	if (!realpath(from, name))
+		return -errno;
+	if (!mor_path_is_file(name))
+		return 0;
+	len = strlen(name);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		size_t end = strlen(ends[i]);
+
+		if (len > end && strcmp(name + len - end, ends[i]) == 0) {
+			name[len - end] = '\0';
+			break;
+		}
+	}
+	for (char *at = strrchr(name, '/'); at && (at = strchr(at + 1, '-'));)
+		if (at[1] >= '0' && at[1] <= '9')
+			*at = '\0';
+	return 0;
+}
+
+static int run_visit(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err)
+{
+	char name[PATH_MAX];
+	int r = name_source(visit->order->from, name);
+
+	if (r < 0)
+		return mor_fail_errno(err, MORTISE_ENOTFOUND, -r, "%s: it cannot be installed",
+				      visit->order->from);
+	r = mor_store_stage(store, name, &visit->staging, err);
+
+	if (r == 0)
+		r = fetch_files(visit, err);
+	if (r == 0)
+		r = mor_content_scan(visit->staging.dir, visit->order->from, NULL, &visit->content, err);
+	if (r == 0)
+		r = mor_installer_look(visit, store, err);
+	if (r < 0)
+		return r;
+	mor_installer_show(visit);
+	r = mor_installer_ask(visit, err);
+	if (r == 0)
+		r = put_visit(visit, err);
+	if (r == 0)
+		tell_done(visit, store);
+	return r;
+}
+
+int mor_installer_run(struct mor_console *console, const struct mor_installer_order *order, mortise_error *err)
+{
+	struct mor_installer_visit visit = { .order = order,
+					     .console = console,
+					     .staging = { .dir = -1, .hold = -1 } };
+	struct mor_store store = { 0 };
+	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) : run_visit(&visit, &store, err);
+
+	visit_fini(&visit);
+	mor_store_fini(&store);
+	return r;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files that change the store share. */
+#ifndef MOR_STORE_KEEP_INSIDE_H
+#define MOR_STORE_KEEP_INSIDE_H
+
+#include "store/keep.h"
+
+/* Waits for the lock and removes what killed writers left. A descriptor that holds it, or a status. Makes the
+ * store's directory. */
+int mor_store_lock(const struct mor_store *store, mortise_error *err);
+
+/* A new state.json from the old one. */
+struct mor_store_change {
+	const char *name;
+	const char *drop;     /* this version goes; NULL: none */
+	struct mor_slice add; /* one entry of "versions", as JSON, or empty */
+	const char *current;  /* NULL: stays, or the newest of what is left */
+};
+/* `old`: the root of the present state, or NULL. MORTISE_ENOTFOUND: no version would be left, and the file is
+ * removed instead. */
+int mor_store_change(const struct mor_store *store, const struct mor_value *old,
+		     const struct mor_store_change *change, mortise_error *err);
+/* "approved":{…} into an open object. */
+void mor_store_write_approval(struct mor_writer *w, const struct mor_value *permissions, unsigned allow);
+
+#endif
