@@ -317,7 +317,7 @@ class Ends(Case):
             (
                 9,
                 "sandbox_violation: silent tried to read /etc/hostname: not in sandbox.read; to allow it, add "
-                '"/etc/hostname" to sandbox.read\n',
+                '"/etc/hostname" to --set sandbox.read\n',
             ),
         )
 
