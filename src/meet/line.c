@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "meet/meet.h"
 
-enum { CORE, APP, NETWORK, ADDRESS, PROTOCOL, CERTIFICATE, MULTIPLEX, PARTS };
+enum { CORE, APP, NETWORK, ADDRESS, SPOKEN, CERTIFICATE, MULTIPLEX, PARTS };
 
 /* Cuts at the bars. Returns the number of parts; PARTS + 1: too many. */
 static size_t cut_line(struct mor_slice line, struct mor_slice parts[PARTS])
@@ -46,9 +46,9 @@ static int check_kind(const struct mor_slice *parts, size_t count, mortise_error
 				"listens on \"%s\", where others could connect, too: only unix sockets are "
 				"used",
 				mor_excerpt(parts[NETWORK], shown, sizeof(shown)));
-	if (!mor_slice_is(parts[PROTOCOL], "grpc"))
+	if (!mor_slice_is(parts[SPOKEN], "grpc"))
 		return mor_fail(err, MORTISE_ETRANSPORT, "speaks \"%s\" on its socket: only grpc is spoken",
-				mor_excerpt(parts[PROTOCOL], shown, sizeof(shown)));
+				mor_excerpt(parts[SPOKEN], shown, sizeof(shown)));
 	if (count > CERTIFICATE && parts[CERTIFICATE].len)
 		return mor_fail(err, MORTISE_ETRANSPORT,
 				"wants TLS on its unix socket, which is private already: turn AutoMTLS off");
@@ -75,8 +75,8 @@ int mor_meet_read_line(struct mor_slice line, struct mor_meet_line *ret, mortise
 		return refuse_line(line, "is not understood", err);
 	if (core != 1)
 		return refuse_line(line, "begins with another version than 1", err);
-	if (count <= PROTOCOL) /* what that means in go-plugin */
-		parts[PROTOCOL] = MOR_SLICE("netrpc");
+	if (count <= SPOKEN) /* what that means in go-plugin */
+		parts[SPOKEN] = MOR_SLICE("netrpc");
 	r = check_kind(parts, count, err);
 	if (r < 0)
 		return r;

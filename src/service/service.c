@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sunscreen's gRPC service. The field numbers are those of its public plugin.proto. */
+#include "service/service.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "kythe/unit/pb.h"
+
+#define SERVICE        "/sunscreen.plugin.v1.Plugin/"
+#define VERSION_SPOKEN "1"
+
+/* The fields, by message. */
+enum { INIT_PROTOCOL = 1, INIT_VERSION = 2, INIT_WORKSPACE = 3 };
+enum { INITED_PROTOCOL = 1, INITED_ACCEPTED = 2 };
+enum { OFFERED_COMMAND = 1, OFFERED_HOOK = 2 };
+enum { COMMAND_KIND = 1, COMMAND_NAME = 2, COMMAND_SUMMARY = 3 };
+enum { RUN_KIND = 1, RUN_NAME = 2, RUN_ARG = 3 };
+enum { HOOK_NAME = 1, HOOK_CONTEXT = 2 };
+enum { RESULT_OK = 1, RESULT_JSON = 2 };
+
+struct mor_service_row {
+	const char *method, *path;
+	int (*ask)(const struct mor_value *params, struct mor_buf *out, mortise_error *err);
+	int (*answer)(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
+		      mortise_error *err);
+};
+
+/* ---- asking ---- */
+
+static int put_string(struct mor_buf *out, uint32_t field, const char *what, struct mor_slice text,
+		      mortise_error *err)
+{
+	if (text.len && memchr(text.ptr, '\0', text.len))
+		return mor_fail(err, MORTISE_EINPUT, "%s holds a NUL character", what);
+	return mor_pb_put_bytes(out, field, text) < 0 ? mor_fail_memory(err) : 0;
+}
+
+/* A member that must be a string. */
+static int need_string(const struct mor_value *params, const char *name, struct mor_slice *ret,
+		       mortise_error *err)
+{
+	*ret = mor_json_string(mor_json_get(params, name));
+	return ret->ptr ? 0 : mor_fail(err, MORTISE_EINPUT, "params: /%s must be a string", name);
+}
+
+static int ask_initialize(const struct mor_value *params, struct mor_buf *out, mortise_error *err)
+{
+	struct mor_slice workspace;
+	int r = need_string(params, "workspace_root", &workspace, err);
+
+	if (r < 0)
+		return r;
+	mor_pb_put_text(out, INIT_PROTOCOL, VERSION_SPOKEN);
+	mor_pb_put_text(out, INIT_VERSION, MORTISE_VERSION);
+	return put_string(out, INIT_WORKSPACE, "the workspace", workspace, err);
+}
+
+static int ask_nothing(const struct mor_value *params, struct mor_buf *out, mortise_error *err)
+{
+	(void)params;
+	(void)out;
+	(void)err;
+	return 0;
+}
+
+static int put_args(const struct mor_value *args, struct mor_buf *out, mortise_error *err)
+{
+	struct mor_json_iter it = mor_json_iter(args);
+	int r = 0;
+
+	if (args && mor_json_type(args) != MOR_JSON_ARRAY)
+		return mor_fail(err, MORTISE_EINPUT, "params: /args must be an array of strings");
+	while (r == 0 && args && mor_json_next(&it)) {
+		struct mor_slice text = mor_json_string(it.value);
+
+		r = text.ptr ? put_string(out, RUN_ARG, "an argument", text, err) :
+			       mor_fail(err, MORTISE_EINPUT, "params: /args must be an array of strings");
+	}
+	return r;
+}
+
+/* The words as they were typed, if whoever calls has them; else the arguments that are left of them. */
+static int ask_run(const struct mor_value *params, struct mor_buf *out, mortise_error *err)
+{
+	const struct mor_value *words = mor_json_get(params, "words");
+	struct mor_slice command;
+	const char *colon;
+	int r = need_string(params, "command", &command, err);
+
+	if (r < 0)
+		return r;
+	colon = command.len ? memchr(command.ptr, ':', command.len) : NULL;
+	if (!colon)
+		return mor_fail(err, MORTISE_EINPUT, "params: /command must be KIND:NAME");
+	r = put_string(out, RUN_KIND, "the command",
+		       (struct mor_slice){ command.ptr, (size_t)(colon - command.ptr) }, err);
+	if (r == 0)
+		r = put_string(out, RUN_NAME, "the command",
+			       (struct mor_slice){ colon + 1, (size_t)(command.ptr + command.len - colon - 1) },
+			       err);
+	return r < 0 ? r : put_args(words ? words : mor_json_get(params, "args"), out, err);
+}
+
+static int ask_hook(const struct mor_value *params, struct mor_buf *out, mortise_error *err)
+{
+	const struct mor_value *context = mor_json_get(params, "context");
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_slice name;
+	int r = need_string(params, "name", &name, err);
+
+	if (r < 0 || (r = put_string(out, HOOK_NAME, "the hook", name, err)) < 0)
+		return r;
+	if ((context ? mor_json_write(context, false, &json) : mor_buf_text(&json, "{}")) < 0)
+		return mor_fail_memory(err);
+	return put_string(out, HOOK_CONTEXT, "the context", mor_buf_view(&json), err);
+}
+
+/* ---- answers ---- */
+
+static int refuse_message(const char *why, mortise_error *err)
+{
+	return mor_fail(err, MORTISE_EPROTO, "its answer is not a message of sunscreen.plugin.v1: %s", why);
+}
+
+/* The next field. 1, 0 at the end, or a status. A text must be one: JSON could not carry it. */
+static int next_field(struct mor_pb *pb, mortise_error *err)
+{
+	int r = mor_pb_next(pb);
+
+	return r < 0 ? refuse_message("it is not a protocol buffer", err) : r;
+}
+
+/* Takes the present field as a text, if it is that one. 0 or a status. */
+static int take_text(const struct mor_pb *pb, uint32_t field, struct mor_slice *ret, mortise_error *err)
+{
+	if (pb->field != field)
+		return 0;
+	if (pb->wire != MOR_PB_BYTES)
+		return refuse_message("a text has another type", err);
+	if (!mor_utf8_valid(pb->bytes))
+		return refuse_message("a text is not UTF-8", err);
+	*ret = pb->bytes;
+	return 0;
+}
+
+static int finish_json(const struct mor_buf *out, mortise_error *err)
+{
+	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
+}
+
+static int answer_initialize(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
+			     mortise_error *err)
+{
+	struct mor_pb pb = { .left = message };
+	struct mor_slice protocol = MOR_SLICE("");
+	MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;
+	struct mor_writer w = { .out = ret_result }, accepted = { .out = &list };
+	int r;
+
+	(void)ret_data;
+	mor_w_array(&accepted);
+	while ((r = next_field(&pb, err)) > 0) {
+		struct mor_slice one = { 0 };
+
+		if ((r = take_text(&pb, INITED_PROTOCOL, &protocol, err)) < 0 ||
+		    (r = take_text(&pb, INITED_ACCEPTED, &one, err)) < 0)
+			return r;
+		if (one.ptr)
+			mor_w_slice(&accepted, one);
+	}
+	if (r < 0)
+		return r;
+	mor_w_end(&accepted);
+	if (mor_buf_failed(&list))
+		return mor_fail_memory(err);
+	mor_w_object(&w);
+	mor_w_key(&w, "protocol_version");
+	mor_w_slice(&w, protocol);
+	mor_w_pair_raw(&w, "accepted_capabilities", mor_buf_view(&list));
+	mor_w_end(&w);
+	return finish_json(ret_result, err);
+}
+
+struct command {
+	struct mor_slice kind, name, summary;
+};
+struct offered {
+	struct command list[MOR_SERVICE_COMMANDS];
+	size_t count;
+};
+
+static int take_command(const struct mor_pb *pb, struct command *ret, mortise_error *err)
+{
+	struct mor_pb inner = { .left = pb->bytes };
+	int r;
+
+	*ret = (struct command){ MOR_SLICE(""), MOR_SLICE(""), MOR_SLICE("") };
+	if (pb->field == OFFERED_HOOK) {
+		ret->kind = MOR_SLICE("hook");
+		return take_text(pb, OFFERED_HOOK, &ret->name, err);
+	}
+	if (pb->wire != MOR_PB_BYTES)
+		return refuse_message("a command has another type", err);
+	while ((r = next_field(&inner, err)) > 0)
+		if ((r = take_text(&inner, COMMAND_KIND, &ret->kind, err)) < 0 ||
+		    (r = take_text(&inner, COMMAND_NAME, &ret->name, err)) < 0 ||
+		    (r = take_text(&inner, COMMAND_SUMMARY, &ret->summary, err)) < 0)
+			return r;
+	return r;
+}
+
+/* One object per kind, in the order in which the kinds come. */
+static void write_kinds(struct offered *offered, struct mor_writer *w)
+{
+	struct command *list = offered->list;
+
+	mor_w_object(w);
+	for (size_t i = 0; i < offered->count; i++) {
+		struct mor_slice kind = list[i].kind;
+
+		if (!kind.ptr)
+			continue;
+		mor_w_key_slice(w, kind);
+		mor_w_object(w);
+		for (size_t j = i; j < offered->count; j++) {
+			if (!list[j].kind.ptr || !mor_slice_eq(list[j].kind, kind))
+				continue;
+			mor_w_key_slice(w, list[j].name);
+			mor_w_slice(w, list[j].summary);
+			list[j].kind.ptr = NULL; /* it is written */
+		}
+		mor_w_end(w);
+	}
+	mor_w_end(w);
+}
+
+static int answer_capabilities(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
+			       mortise_error *err)
+{
+	struct mor_pb pb = { .left = message };
+	struct offered *offered = mor_zalloc(sizeof(*offered));
+	struct mor_writer w = { .out = ret_result };
+	int r = offered ? 1 : mor_fail_memory(err);
+
+	(void)ret_data;
+	while (r > 0 && (r = next_field(&pb, err)) > 0) {
+		if (pb.field != OFFERED_COMMAND && pb.field != OFFERED_HOOK)
+			continue;
+		if (offered->count == MOR_SERVICE_COMMANDS)
+			r = refuse_message("it offers more than 1000 commands", err);
+		else if (take_command(&pb, &offered->list[offered->count++], err) < 0)
+			r = MORTISE_EPROTO;
+	}
+	if (r == 0) {
+		write_kinds(offered, &w);
+		r = finish_json(ret_result, err);
+	}
+	mor_free(offered);
+	return r;
+}
+
+/* What a failed answer says, for people. */
+static int tell_failure(const struct mor_value *root, struct mor_slice json, mortise_error *err)
+{
+	struct mor_slice text = mor_json_string(mor_json_get(root, "message"));
+	char shown[300];
+
+	if (!text.ptr)
+		text = mor_json_string(mor_json_get(root, "error"));
+	if (!text.ptr)
+		text = mor_json_string(root);
+	if (!text.ptr)
+		text = json;
+	mor_fail(err, MORTISE_EREMOTE, "%s",
+		 text.len ? mor_printable(text, shown, sizeof(shown)) : "says that it has failed");
+	if (err)
+		err->rpc_code = MOR_SERVICE_FAILED;
+	return MORTISE_EREMOTE;
+}
+
+static int answer_result(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
+			 mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_pb pb = { .left = message };
+	struct mor_slice json = MOR_SLICE("");
+	mortise_error why;
+	bool ok = false; /* as protobuf has it: false is not written */
+	int r, parsed = 0;
+
+	while ((r = next_field(&pb, err)) > 0) {
+		if (pb.field == RESULT_OK && pb.wire != MOR_PB_VARINT)
+			return refuse_message("ok has another type", err);
+		if (pb.field == RESULT_OK)
+			ok = pb.number != 0;
+		if ((r = take_text(&pb, RESULT_JSON, &json, err)) < 0)
+			return r;
+	}
+	if (r < 0)
+		return r;
+	if (json.len)
+		parsed = mor_doc_parse(json, 0, 0, &doc, &why);
+	if (parsed == MORTISE_ENOMEM)
+		return mor_fail_memory(err);
+	if (ok && parsed < 0)
+		return mor_fail(err, MORTISE_EPROTO, "json_result is not JSON: %.300s", why.text);
+	/* A failure may be told in plain words. */
+	if (!ok && doc && mor_buf_slice(ret_data, json) < 0)
+		return mor_fail_memory(err);
+	if (!ok)
+		return tell_failure(mor_doc_root(doc), json, err);
+	mor_buf_slice(ret_result, json.len ? json : MOR_SLICE("null"));
+	return finish_json(ret_result, err);
+}
+
+/* It is going; whether it likes that does not matter. */
+static int answer_shutdown(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
+			   mortise_error *err)
+{
+	(void)message;
+	(void)ret_data;
+	mor_buf_text(ret_result, "null");
+	return finish_json(ret_result, err);
+}
+
+/* ---- the table ---- */
+
+static const struct mor_service_row rows[] = {
+	{ "initialize", SERVICE "Initialize", ask_initialize, answer_initialize },
+	{ "commands", SERVICE "Capabilities", ask_nothing, answer_capabilities },
+	{ "run", SERVICE "RunCommand", ask_run, answer_result },
+	{ "hook", SERVICE "RunHook", ask_hook, answer_result },
+	{ "shutdown", SERVICE "Shutdown", ask_nothing, answer_shutdown },
+};
+
+const struct mor_service_row *mor_service_find(struct mor_slice method)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (mor_slice_is(method, rows[i].method))
+			return &rows[i];
+	return NULL;
+}
+
+const char *mor_service_path(const struct mor_service_row *row)
+{
+	return row->path;
+}
+
+int mor_service_ask(const struct mor_service_row *row, const struct mor_value *params, struct mor_buf *out,
+		    mortise_error *err)
+{
+	int r = row->ask(params, out, err);
+
+	return r < 0 ? r : finish_json(out, err);
+}
+
+int mor_service_answer(const struct mor_service_row *row, struct mor_slice message, struct mor_buf *ret_result,
+		       struct mor_buf *ret_data, mortise_error *err)
+{
+	return row->answer(message, ret_result, ret_data, err);
+}

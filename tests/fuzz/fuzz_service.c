@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An answer of a Sunscreen plugin over gRPC. Byte 0 of the input picks the method; the rest is the
+ * message. What is accepted is one JSON text; what is refused has a reason, and a failure that the plugin
+ * tells has its code.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "service/service.h"
+
+static void check_json(const struct mor_buf *text)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+
+	CHECK(mor_doc_parse(mor_buf_view(text), 0, 0, &doc, NULL) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const methods[] = { "initialize", "commands", "run", "hook", "shutdown" };
+	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf more = MOR_BUF_INIT;
+	mortise_error err = { 0 };
+	int r;
+
+	if (size < 1)
+		return 0;
+	r = mor_service_answer(mor_service_find(mor_slice_of(methods[data[0] % 5])),
+			       (struct mor_slice){ (const char *)data + 1, size - 1 }, &result, &more, &err);
+	CHECK(r == 0 || r == MORTISE_EPROTO || r == MORTISE_EREMOTE);
+	CHECK(r == 0 || (err.code == r && err.text[0] && !strchr(err.text, '\n')));
+	CHECK((r == MORTISE_EREMOTE) == (err.rpc_code == MOR_SERVICE_FAILED));
+	if (r == 0)
+		check_json(&result);
+	if (more.len)
+		check_json(&more);
+	return 0;
+}
