@@ -9,7 +9,6 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "bundle/locale_inside.h"
 #include "bundle/place.h"
 #include "content/names.h"
 #include "content/nameset.h"
@@ -457,20 +457,15 @@ static void unpacking_fini(struct unpacking *u)
 int mor_bundle_unpack(int archive_fd, int into_dirfd, const struct mor_bundle_limits *limits,
 		      mortise_error *err)
 {
+	MOR_CLEAN(utf8_locale) struct utf8_locale locale = utf8_locale_begin();
 	MOR_CLEAN(unpacking)
 	struct unpacking u = { .into = into_dirfd,
 			       .limits = limits ? *limits : mor_bundle_default_limits,
 			       .err = err };
-	/* libarchive converts names to the charset of the thread's locale. */
-	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	int r = unpack_all(&u, archive_fd);
 
+	(void)locale; /* until the end of the scope */
 	if (r < 0)
 		mor_place_clear(into_dirfd);
-	if (utf8) {
-		uselocale(before);
-		freelocale(utf8);
-	}
 	return r;
 }

@@ -48,6 +48,9 @@ JSON = {
     "record": ["--force", "-o", "x.talk", "--", ECHO],
     "check": ["--only", "plain.method", "--", ECHO],
     "probe": ["--", ECHO],
+    "bundle": ["/nonexistent", "-o", "x.tar.zst"],
+    "key": ["show", "/nonexistent"],
+    "trust": [],
 }
 
 
