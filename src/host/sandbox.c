@@ -146,7 +146,11 @@ int mor_sandbox_protect_user(struct mor_policy *policy)
 	static const struct {
 		enum mor_xdg xdg;
 		const char *name;
-	} places[] = { { MOR_XDG_CONFIG, "mortise" }, { MOR_XDG_STATE, "mortise/approvals" } };
+	} places[] = {
+		{ MOR_XDG_CONFIG, "mortise" },
+		{ MOR_XDG_STATE, "mortise/approvals" },
+		{ MOR_XDG_DATA, "mortise/plugins" },
+	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(places) / sizeof(*places); i++) {

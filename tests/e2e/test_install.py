@@ -258,6 +258,22 @@ class NoPlace(Store):
         self.assertIn("nothing was changed", done.stderr)
 
 
+class Protected(Store):
+    def test_store_inside_a_workspace(self):
+        """A confined program that may write a workspace with the store in it may not write the store."""
+        self.assertEqual(self.run_mortise("install", self.make()).code, 0)
+        state = self.plugins / "greeter" / "state.json"
+        before = state.read_text()
+        for level in ("t0", "t1"):
+            done = self.run_mortise(
+                "jail", "--level", level, "-w", self.dir, "--write", "--", "sh", "-c", f"echo x > {state}"
+            )
+            if done.code == 125:
+                self.skipTest(f"this machine has no {level}: {done.err}")
+            self.assertIn(f"sh tried to write {state}", done.err)
+            self.assertEqual(state.read_text(), before)
+
+
 class Many(Store):
     def test_a_thousand(self):
         """All are listed, in order, and one of them is found. ./dev bench says how long it takes."""
