@@ -2,9 +2,9 @@
 /* Servers that do not keep the rules: of gRPC first, then of HTTP/2. */
 #include "leak.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"
@@ -286,7 +286,7 @@ static void test_floods(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct heard heard = { 0 };
 		struct mor_buf flood = MOR_BUF_INIT;
-		struct rusage before, after;
+		size_t before;
 
 		set_up(0, false);
 		begin(&heard, METHOD, 0);
@@ -294,13 +294,15 @@ static void test_floods(void **state)
 		say_raw(SETTINGS, 9);
 		for (unsigned n = 0; n < 2000; n++)
 			frame(&flood, rows[i].type, rows[i].flags, rows[i].stream, rows[i].bytes, rows[i].len);
-		getrusage(RUSAGE_SELF, &before);
+		before = mallinfo2().uordblks;
 		for (unsigned n = 0; n < 200 && rig.ends == 0; n++) {
 			say_raw(flood.data, flood.len);
 			settle();
 		}
-		getrusage(RUSAGE_SELF, &after);
-		assert_true(after.ru_maxrss - before.ru_maxrss < 16 * 1024);
+		/* In use now, not ever: a sanitizer keeps what was freed, and counts nothing here. */
+		assert_true(mallinfo2().uordblks < before + 1024 * 1024);
+		if (i < 2)
+			expect_broken(MORTISE_EPROTO, "floods us with frames, and takes no answers");
 		mor_buf_fini(&flood);
 		tear_down();
 	}
