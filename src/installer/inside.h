@@ -3,6 +3,7 @@
 #ifndef MOR_INSTALLER_INSIDE_H
 #define MOR_INSTALLER_INSIDE_H
 
+#include "bundle/signature.h"
 #include "installer/installer.h"
 #include "store/keep.h"
 #include "store/permissions.h"
@@ -14,7 +15,8 @@ struct mor_installer_visit {
 	struct mor_console *console;
 	struct mor_staging staging;
 	struct mor_content content;
-	struct mor_doc *described; /* what describe says about the copy */
+	struct mor_bundle_origin origin; /* who has signed the archive */
+	struct mor_doc *described;       /* what describe says about the copy */
 	struct mor_buf offers, permissions;
 	struct mor_doc *permissions_doc;
 	char *name, *version;

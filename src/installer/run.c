@@ -40,6 +40,9 @@ static int put_visit(struct mor_installer_visit *visit, mortise_error *err)
 		.dialect = mor_json_text(mor_json_get(root, "dialect"), "plain"),
 		.description = mor_json_text(mor_json_get(root, "description"), NULL),
 		.from = from,
+		.key = visit->origin.key[0]  ? visit->origin.key :
+		       visit->order->approve ? visit->before.key :
+					       NULL,
 		.offers = mor_buf_view(&visit->offers),
 		.permissions = mor_buf_view(&visit->permissions),
 		.confine = visit->order->confine,
@@ -92,6 +95,16 @@ static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 	return r < 0 ? mor_fail_prefix(err, from) : 0;
 }
 
+/* A signature beside the archive must fit, whoever made it. */
+static int check_origin(struct mor_installer_visit *visit, mortise_error *err)
+{
+	const struct mor_bundle_plugin plugin = { visit->name, visit->version, &visit->content, -1 };
+
+	if (!mor_path_is_file(visit->order->from))
+		return 0;
+	return mor_bundle_origin_find(&plugin, visit->order->from, NULL, &visit->origin, err);
+}
+
 /* What the plugin is called if its manifest does not say it, or must not (G-Assist): like its directory, also
  * where that is "."; of greeter-1.0.tar.gz, greeter. */
 static int name_source(const char *from, char name[PATH_MAX])
@@ -134,6 +147,8 @@ static int run_visit(struct mor_installer_visit *visit, const struct mor_store *
 		r = mor_content_scan(visit->staging.dir, visit->order->from, NULL, &visit->content, err);
 	if (r == 0)
 		r = mor_installer_look(visit, store, err);
+	if (r == 0)
+		r = check_origin(visit, err);
 	if (r < 0)
 		return r;
 	mor_installer_show(visit);

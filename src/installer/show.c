@@ -68,6 +68,12 @@ static void show_identity(const struct mor_installer_visit *visit)
 		 mor_printable(mor_slice_of(visit->version), version, sizeof(version)),
 		 mor_json_text(mor_json_get(root, "dialect"), "?"),
 		 mor_printable(mor_slice_of(visit->order->from), shown, sizeof(shown)));
+	if (visit->origin.owner[0])
+		mor_note(visit->console, "  %-9s by %s (%.24s)", "signed", visit->origin.owner,
+			 visit->origin.key);
+	else if (visit->origin.key[0])
+		mor_note(visit->console, "  %-9s by a key that you do not know: %s", "signed",
+			 visit->origin.key);
 	if (says)
 		mor_note(visit->console, "  %-9s \"%s\"", "it says",
 			 mor_excerpt(mor_slice_of(says), shown, sizeof(shown)));

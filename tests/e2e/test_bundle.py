@@ -98,6 +98,49 @@ class Pack(BundleCase):
         self.assertEqual((self.dir / "x").read_text(), "old")
 
 
+class Install(BundleCase):
+    """What a signature says, and what it does not."""
+
+    def setUp(self):
+        super().setUp()
+        self.env["XDG_DATA_HOME"] = str(self.dir / "data")
+        self.ok("key", "new", self.dir / "acme.pem")
+        self.bundle(self.greeter(), "g.tar.zst", "--sign", self.dir / "acme.pem")
+        self.key = self.ok("key", "show", self.dir / "acme.pem").out.strip()
+
+    def install(self, *more):
+        return self.run_mortise("install", self.dir / "g.tar.zst", *more)
+
+    def test_a_key_that_nobody_knows(self):
+        done = self.install("--allow", "unconfined")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn(f"  signed    by a key that you do not know: {self.key}\n", done.err)
+
+    def test_a_key_proves_and_never_approves(self):
+        self.ok("trust", "add", self.dir / "acme.pem.pub")
+        done = self.install()
+        self.assertNotEqual(done.code, 0)
+        self.assertIn("  signed    by acme (ed25519:", done.err)
+        done = self.install("--allow", "unconfined")
+        self.assertEqual(done.code, 0, done.err)
+        state = json.loads((self.dir / "data/mortise/plugins/greeter/state.json").read_text())
+        self.assertEqual(state["versions"][0]["key"], self.key)
+        # What is installed can be packed again: the same bytes.
+        self.bundle("greeter", "again.tar.zst")
+        self.assertEqual((self.dir / "again.tar.zst").read_bytes(), (self.dir / "g.tar.zst").read_bytes())
+
+    def test_a_signature_of_other_files(self):
+        self.ok("trust", "add", self.dir / "acme.pem.pub")
+        kept = (self.dir / "g.tar.zst.sig").read_bytes()
+        (self.dir / "src" / "greeter" / "run").write_text("#!/bin/sh\nrm -rf /\n")
+        self.bundle(self.dir / "src" / "greeter", "g.tar.zst")
+        (self.dir / "g.tar.zst.sig").write_bytes(kept)
+        done = self.install("--allow", "unconfined")
+        self.assertEqual(done.code, 4, done.err)
+        self.assertIn("they were changed, or it belongs to another plugin", done.err)
+        self.assertFalse((self.dir / "data/mortise/plugins/greeter").exists())
+
+
 class Keys(BundleCase):
     def key(self, name="release.pem"):
         return self.ok("key", "new", self.dir / name, "--json").json["key"]
