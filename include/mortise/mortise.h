@@ -36,6 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mortise/trust.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -185,10 +187,10 @@ typedef struct mortise_host_options {
 	mortise_event_fn *on_event; /* for plugins without their own on_event */
 	void *arg;
 	uint64_t flags; /* none so far */
-	/* The program mortise-jail. NULL: the one that came with this library, found from the library's own
-	 * file. It is refused (MORTISE_EJAIL) if others can write it or its directory. A program named here
-	 * is used without this check. */
+	/* The program mortise-jail. NULL: the one that came with this library, found from the library's file;
+	 * refused (MORTISE_EJAIL) if others can write it or its directory. One named here is not checked. */
 	const char *jail_helper;
+	mortise_trust_fn *on_trust; /* trust.h; NULL: an installed plugin that changed does not run */
 } mortise_host_options;
 
 /* `opt` may be NULL. The calling thread becomes the host's thread. */

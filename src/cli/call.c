@@ -48,7 +48,7 @@ static const struct mor_option_group groups[] = {
 struct call_command {
 	struct mor_cli *cli;
 	const struct call_args *args;
-	const char *typed; /* the plugin as the user typed it, or NULL */
+	const char *typed; /* the plugin: a path or @SESSION, or NULL */
 	const char *method;
 	struct mor_runner runner;
 	mortise_plugin *plugin;
@@ -109,7 +109,7 @@ static int no_argument(const struct call_command *run, const char *word, mortise
 				shown, method);
 	return mor_fail(err, MORTISE_EINPUT,
 			"argument \"%s\": " EXPECTED " (PLUGIN is \"%s\", METHOD is \"%s\")", shown,
-			mor_excerpt(mor_slice_of(run->typed), plugin, sizeof(plugin)), method);
+			mor_excerpt(mor_slice_of(run->cli->typed), plugin, sizeof(plugin)), method);
 }
 
 /* --KEY belongs to the method unless it looks like one of our options misspelt, and like none of its
@@ -287,7 +287,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		run->call = NULL;
 	if (reply->status < 0) {
 		if (!run->cancelled)
-			run->exit_code = mor_runner_report(&run->runner, run->typed, reply);
+			run->exit_code = mor_runner_report(&run->runner, run->cli->typed, reply);
 		return;
 	}
 	if (!run->args->notify || run->cli->console->json)
@@ -495,7 +495,8 @@ const struct mor_cli_command mor_cli_command_call = {
 	.description =
 		"Starts the plugin, greets it as its protocol says, calls METHOD, prints the result as JSON "
 		"and\n"
-		"stops the plugin politely. @SESSION is a plugin that runs already (mortise session). "
+		"stops the plugin politely. PLUGIN is a path, or the NAME[@VERSION] of an installed plugin "
+		"(mortise\ninstall). @SESSION is a plugin that runs already (mortise session). "
 		"Arguments:\n"
 		"  JSON              an object or array; @FILE and - (stdin) are read\n"
 		"  KEY=VALUE         VALUE is a JSON scalar if it parses as one, else a string\n"

@@ -50,8 +50,10 @@ static int check_words(const struct mor_words *words, mortise_error *err)
 	if (words->tail && !words->tail[0])
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (words->count == 0 && !words->tail)
-		return mor_fail(err, MORTISE_EINVAL,
-				"name a PLUGIN: a directory, a file, or a command after \"--\"");
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"name a PLUGIN: a directory, a file, the name of an installed one, or a command after "
+			"\"--\"");
 	return 0;
 }
 
@@ -70,6 +72,8 @@ static int chat_run(struct mor_cli *cli)
 		return mor_bot_chat(cli->console, &args->plugin, args->plugin.config.item[0], args->stdio);
 	if (check_words(&cli->words, &err) < 0)
 		return mor_report_usage(cli->console, &err);
+	if (mor_cli_named_all(cli, cli->words.item, cli->words.count, &err) < 0)
+		return mor_report_error(cli->console, &err);
 	args->want.plugins = cli->words.item;
 	args->want.plugin_count = cli->words.count;
 	args->want.command = cli->words.tail;

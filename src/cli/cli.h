@@ -12,6 +12,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/textlist.h"
 #include "cli/options.h"
 #include "console/console.h"
 
@@ -19,12 +20,20 @@ struct mor_common_args {
 	bool help, json, verbose;
 };
 
+/* Installed plugins that the user has named. */
+struct mor_cli_named {
+	struct mor_text_list paths; /* of their directories; ours */
+	char name[128], version[80];
+};
+
 /* One run of one command. */
 struct mor_cli {
 	const struct mor_cli_command *command;
 	void *args; /* the command's own struct */
 	struct mor_words words;
-	char **argv; /* all words as typed, after the command's name */
+	char **argv;       /* all words as typed, after the command's name */
+	const char *typed; /* PLUGIN, as it was typed; set by mor_cli_target() */
+	struct mor_cli_named named;
 	struct mor_console *console;
 };
 
@@ -65,7 +74,16 @@ const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: u
 /* MORTISE_EINVAL with a text that offers the nearest name. */
 int mor_cli_command_unknown(const char *name, mortise_error *err);
 
-/* target.c: the first word is PLUGIN, unless a command follows "--". It is removed from the words. */
+/* named.c: a word that is the name of an installed plugin (NAME, NAME@VERSION), and of no file, is replaced by
+ * the path of its directory, which lives as long as `cli`. Other words stay. MORTISE_ENOTFOUND offers the
+ * nearest name. */
+int mor_cli_named(struct mor_cli *cli, const char **word, mortise_error *err);
+int mor_cli_named_all(struct mor_cli *cli, const char **words, size_t count, mortise_error *err);
+/* Writes down how the run ended, if one installed plugin was named; never fails. Frees the paths. */
+void mor_cli_named_end(struct mor_cli *cli, int exit_code);
+
+/* target.c: the first word is PLUGIN, unless a command follows "--". It is removed from the words. *ret_path is
+ * the path of an installed plugin where it was named. */
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
 		   mortise_error *err);
 /* A row for its member `record`, of commands that hold one conversation. */

@@ -16,6 +16,7 @@
 #include "runner/runner.h"
 #include "runner/signature.h"
 #include "session/session.h"
+#include "store/store.h"
 
 struct completion_args {
 	struct mor_common_args common;
@@ -55,10 +56,16 @@ static void option_candidates(struct mor_buf *out, const struct mor_option *opti
 		candidates(out, option->arg);
 }
 
-/* Methods and parameters are offered after PLUGIN, and names of sessions. */
+/* Names of installed plugins and of sessions are offered; after PLUGIN, methods and parameters of those that
+ * call something. */
 static bool offers_names(const struct mor_cli_command *c)
 {
-	return strcmp(c->name, "call") == 0 || strcmp(c->name, "run") == 0 || strcmp(c->name, "session") == 0;
+	return strcmp(c->words, "plugin") == 0 || strcmp(c->name, "session") == 0;
+}
+
+static bool calls_methods(const struct mor_cli_command *c)
+{
+	return strcmp(c->name, "call") == 0 || strcmp(c->name, "run") == 0;
 }
 
 /* ---- bash ---- */
@@ -105,15 +112,20 @@ static void bash(struct mor_buf *out)
 	mor_buf_text(out, "\tesac\n\tif [ -z \"$value\" ]; then\n\tcase $cmd in\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		bash_words(out, *c);
-	mor_buf_text(out, "\tesac\n\tcase $cmd in\n\tcall|run|session) words=$(mortise completion names -- "
+	mor_buf_text(out, "\tesac\n\tcase $cmd in\n\t-");
+	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
+		if (offers_names(*c))
+			mor_buf_printf(out, "|%s", (*c)->name);
+	mor_buf_text(out, ") words=$(mortise completion names -- "
 			  "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" 2>/dev/null)\n"
 			  "\t\tcase $words in *=*) compopt -o nospace 2>/dev/null ;; esac ;;\n\tesac\n");
 	mor_buf_text(out, "\tfi\n"
 			  "\tcase $words,$cur in\n\t@*,@*) ;;\n\t@*,?*) words= ;;\n"
 			  "\t@*,) COMPREPLY=($(compgen -W \"$words\") $(compgen -f)); return ;;\n\tesac\n"
 			  "\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-			  "\t*) if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-			  "\t   else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n\tesac\n}\n"
+			  "\t*) [ -z \"$words\" ] || COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+			  "\t   [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+			  "\tesac\n}\n"
 			  "complete -o filenames -F _mortise mortise\n");
 }
 
@@ -183,8 +195,7 @@ static void zsh(struct mor_buf *out)
 		     "#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n"
 		     "_mortise_names()\n{\n\tlocal -a names\n"
 		     "\tnames=(${(f)\"$(mortise completion names -- ${words[1,CURRENT-1]} 2>/dev/null)\"})\n"
-		     "\tif (( $#names )); then compadd -S '' -a names; fi\n"
-		     "\tif [[ $#names -eq 0 || $names[1] = @* ]]; then _files; fi\n}\n"
+		     "\tif ! compadd -S '' -a names || [[ $names[1] = @* ]]; then _files; fi\n}\n"
 		     "_mortise()\n{\n"
 		     "\tlocal -a commands=(\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
@@ -329,6 +340,19 @@ static void offer_of_session(const struct mor_words *words, struct mor_buf *name
 		mor_signature_pick(dialect, actions, words->item[1], signature, NULL);
 }
 
+/* Before the sessions, whose names begin with "@": the scripts look at the first one. */
+static void offer_installed(struct mor_console *console)
+{
+	struct mor_store store = { 0 };
+	struct mor_store_list list = { 0 };
+
+	if (mor_store_open(NULL, NULL, &store) == 0 && mor_store_list(&store, false, &list, NULL) == 0)
+		for (size_t i = 0; i < list.count; i++)
+			mor_outf(console, "%s\n", list.items[i].name);
+	mor_store_list_fini(&list);
+	mor_store_fini(&store);
+}
+
 /* PLUGIN: its methods. PLUGIN METHOD: its parameters. Only files are read: a plugin that the user has not
  * asked for must not run because of a Tab. */
 static void offer_names(struct mor_console *console, const struct mor_plugin_args *args,
@@ -347,9 +371,10 @@ static void offer_names(struct mor_console *console, const struct mor_plugin_arg
 	offer_parameters(console, mor_signature_properties(mor_doc_root(signature)), "");
 }
 
-static void offer_words(struct mor_console *console, const struct mor_cli_command *command, const void *args,
+static void offer_words(struct mor_cli *cli, const struct mor_cli_command *command, const void *args,
 			const struct mor_words *words)
 {
+	struct mor_console *console = cli->console;
 	const struct mor_plugin_args *plugin = plugin_args(command, args);
 	MOR_CLEAN(mor_buf) struct mor_buf actions = MOR_BUF_INIT;
 
@@ -362,10 +387,15 @@ static void offer_words(struct mor_console *console, const struct mor_cli_comman
 	} else if (strcmp(command->name, "session") == 0) {
 		if (words->count == 1 && mor_text_in(mor_slice_of(words->item[0]), "stop|notes"))
 			offer_sessions(console, "");
-	} else if (words->count) {
-		offer_names(console, plugin, words);
-	} else if (strcmp(command->name, "call") == 0) {
-		offer_sessions(console, "@");
+		if (words->count == 1 && strcmp(words->item[0], "start") == 0)
+			offer_installed(console);
+	} else if (words->count && calls_methods(command)) {
+		if (mor_cli_named(cli, &words->item[0], NULL) == 0)
+			offer_names(console, plugin, words);
+	} else if (!words->count) {
+		offer_installed(console);
+		if (strcmp(command->name, "call") == 0)
+			offer_sessions(console, "@");
 	}
 }
 
@@ -380,9 +410,10 @@ static int complete_names(struct mor_cli *cli)
 	if (!args)
 		return 0;
 	if (mor_options_parse(command->options, (char **)line + 1, args, &words, NULL) == 0)
-		offer_words(cli->console, command, args, &words);
+		offer_words(cli, command, args, &words);
 	mor_options_free(command->options, args, &words);
 	mor_free(args);
+	mor_text_list_free_texts(&cli->named.paths); /* nothing of it has run */
 	return 0;
 }
 
@@ -414,7 +445,8 @@ const struct mor_cli_command mor_cli_command_completion = {
 		 "completion names -- WORD…",
 	.words = "bash|zsh|fish",
 	.description =
-		"The scripts complete commands, options and their values. After call PLUGIN and run PLUGIN "
+		"The scripts complete commands, options and their values, and names of installed plugins. "
+		"After call PLUGIN and run PLUGIN "
 		"they also\n"
 		"complete methods and parameters, as far as the manifest or the protocol's table lists them: "
 		"they ask\n"

@@ -3,10 +3,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"
 #include "extract/extract.h"
+#include "store/store.h"
 
 struct extract_args {
 	struct mor_extract_args want;
@@ -59,7 +61,8 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (want->plugins.count == 0 && !cli->words.tail)
 		return mor_fail(err, MORTISE_EINVAL,
-				"name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end");
+				"name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end; no plugin that "
+				"extracts is installed");
 	for (size_t i = 0; i < want->file_count; i++)
 		streams += strcmp(want->files[i], "-") == 0;
 	if (streams > 1)
@@ -67,6 +70,36 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 	if (streams && want->shard.shards)
 		return mor_fail(err, MORTISE_EINVAL, "stdin (-) is not the same for every shard: name files");
 	return 0;
+}
+
+/* Without --plugin: every installed plugin that speaks yams may be asked; the most confident one gets a file. */
+static int use_installed(struct mor_cli *cli, struct mor_extract_args *want, mortise_error *err)
+{
+	struct mor_store store = { 0 };
+	struct mor_store_list list = { 0 };
+	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) :
+							 mor_store_list(&store, false, &list, err);
+
+	for (size_t i = 0; i < list.count && r == 0; i++) {
+		MOR_CLEAN_TEXT char *word = mor_text_format("%s@%s", list.items[i].name, list.items[i].version);
+		const char *path = word;
+
+		if (strcmp(list.items[i].dialect, "yams") != 0)
+			continue;
+		r = word ? mor_cli_named(cli, &path, err) : mor_fail_memory(err);
+		if (r == 0 && path != word && mor_text_list_add(&want->plugins, path) < 0)
+			r = mor_fail_memory(err);
+	}
+	mor_store_list_fini(&list);
+	mor_store_fini(&store);
+	return r;
+}
+
+static int find_plugins(struct mor_cli *cli, struct mor_extract_args *want, mortise_error *err)
+{
+	if (want->plugins.count == 0 && !cli->words.tail)
+		return use_installed(cli, want, err);
+	return mor_cli_named_all(cli, want->plugins.item, want->plugins.count, err);
 }
 
 static int extract_run(struct mor_cli *cli)
@@ -82,6 +115,8 @@ static int extract_run(struct mor_cli *cli)
 	want->source = want->source ? want->source : "bytes";
 	want->max_size = want->max_size ? want->max_size : MOR_EXTRACT_MAX_SIZE;
 	want->plugin = &args->plugin;
+	if (find_plugins(cli, want, &err) < 0)
+		return mor_report_error(cli->console, &err);
 	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, &err) < 0)
 		return mor_report_usage(cli->console, &err);
 	return mor_extract_run(cli->console, want);
@@ -91,10 +126,11 @@ const struct mor_cli_command mor_cli_command_extract = {
 	.name = "extract",
 	.group = "Use a plugin:",
 	.summary = "extract the text of files with a YAMS plugin",
-	.usage = "extract FILE… --plugin PLUGIN [OPTION…]\n"
+	.usage = "extract FILE… [--plugin PLUGIN] [OPTION…]\n"
 		 "extract FILE… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
 	.description =
+		"Without --plugin, the installed plugins that speak yams are asked which of them takes a file.\n"
 		"FILE - is stdin. One file gives its content, several give a heading each; --json gives one "
 		"line\n"
 		"per file with content, metadata and stats. A file that fails is reported on stderr, and the "

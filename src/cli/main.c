@@ -44,7 +44,10 @@ static int run_parsed(struct mor_cli *cli)
 		return 0;
 	}
 	exit_code = command->run(cli);
-	return mor_signals_count() ? exit_code : mor_report_late(cli->console, exit_code);
+	if (!mor_signals_count())
+		exit_code = mor_report_late(cli->console, exit_code);
+	mor_cli_named_end(cli, exit_code);
+	return exit_code;
 }
 
 static int run_command(struct mor_cli *cli, char **argv)

@@ -159,6 +159,43 @@ static int prepare_command(struct mor_run *run, mortise_error *err)
 	return mor_runner_resolve(&run->args->plugin, NULL, run->command, &run->manifest, err);
 }
 
+/* Words that the workspace does not declare. */
+static int use_installed(struct mor_run *run, mortise_error *err)
+{
+	for (size_t i = 0; i < run->plugins.count; i++) {
+		const char *word = run->plugins.item[i];
+		int r = mor_cli_named(run->cli, &word, err);
+		char *path = r == 0 && word != run->plugins.item[i] ? mor_strdup(word) : NULL;
+
+		if (r < 0)
+			return r;
+		if (word == run->plugins.item[i])
+			continue;
+		if (!path)
+			return mor_fail_memory(err);
+		mor_free((char *)run->plugins.item[i]);
+		run->plugins.item[i] = path;
+	}
+	return 0;
+}
+
+/* What the workspace declares wins over what is installed: it is nearer. */
+static int find_plugins(struct mor_run *run, mortise_error *err)
+{
+	const struct mor_workspace_args *args = &run->args->sunscreen;
+	const struct mor_words *words = &run->cli->words;
+	int r = mor_workspace_declared(run->cli->console, args, &run->plugins, err);
+
+	if (r == 0)
+		return use_installed(run, err);
+	/* Without a hook the first word is the plugin, and the others are its words. */
+	if (r == MORTISE_ENOTFOUND && words->count &&
+	    mor_cli_named_all(run->cli, words->item, args->hook ? words->count : 1, NULL) == 0 &&
+	    run->cli->named.paths.count)
+		r = mor_workspace_declared(run->cli->console, args, &run->plugins, err);
+	return r;
+}
+
 static int prepare_run(struct mor_run *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
@@ -171,7 +208,7 @@ static int prepare_run(struct mor_run *run, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: its directory");
 	if (words->count && words->item[0] == words->unknown)
 		return mor_options_refuse(groups, words->unknown, err);
-	r = mor_workspace_declared(run->cli->console, &run->args->sunscreen, &run->plugins, err);
+	r = find_plugins(run, err);
 	if (r < 0)
 		return r;
 	run->typed = run->plugins.item[0];

@@ -69,11 +69,13 @@ int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const
 		return 0;
 	}
 	if (words->count == 0)
-		return mor_fail(err, MORTISE_EINVAL,
-				"name a PLUGIN: a directory, a file, or a command after \"--\"");
-	*ret_path = words->item[0];
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"name a PLUGIN: a directory, a file, the name of an installed one, or a command after "
+			"\"--\"");
+	*ret_path = cli->typed = words->item[0];
 	*ret_argv = NULL;
 	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
 	words->count--;
-	return 0;
+	return mor_cli_named(cli, ret_path, err);
 }

@@ -27,6 +27,10 @@ struct mor_console {
 	size_t told_count;
 	char late[496]; /* a violation after the last answer, which no call has reported; "": none */
 	struct mor_text_list warned; /* warned.h */
+	struct {
+		const char *kind; /* NULL: none */
+		char text[200];
+	} failed; /* the last error that was reported */
 	bool out_terminal, err_terminal, out_color, err_color;
 	FILE *out;
 	int out_errno;           /* why writing to it failed, or 0 */

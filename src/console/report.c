@@ -152,6 +152,8 @@ void mor_report_line(struct mor_console *console, const struct mor_report *repor
 
 	if (report->error->code == MORTISE_EVIOLATION)
 		console->late[0] = '\0';
+	console->failed.kind = kind;
+	mor_excerpt(mor_slice_of(report->error->text), console->failed.text, sizeof(console->failed.text));
 	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(console, MOR_STYLE_BAD), kind,
 		       mor_style_err_end(console));
 	if (mor_report_text(report, &text) == 0)

@@ -3,7 +3,8 @@
  * The environment of a plugin. INHERIT: the host's. CLEAN: the few names below. JAIL, for confined plugins:
  * even fewer, so that they get no path, token or loader variable of ours; mortise-jail adds HOME and TMPDIR and
  * makes their directory. BARE: PATH and NO_COLOR. Then come MORTISE_DIALECT (tells an SDK which dialect to
- * speak; not with BARE), the manifest's variables, and the user's. A later one wins.
+ * speak; not with BARE), the manifest's variables, and the user's. A later one wins. Python must not write its
+ * bytecode among the files of an installed plugin: they would not be the approved ones any more.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -21,10 +22,10 @@ static const char *const clean_names[] = { "PATH",     "HOME", "USER", "LOGNAME"
 					   "LC_CTYPE", "TZ",   "TERM", "TMPDIR",  NULL };
 static const char *const jail_names[] = { "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", NULL }; /* and LC_* */
 /* The system's own settings of git may hold tokens: they cannot be read. */
-static const char *const jail_values[] = {
-	"PATH=/usr/bin:/bin",        "SHELL=/bin/sh",      "GIT_CONFIG_NOSYSTEM=1", "TERM=dumb", "NO_COLOR=1",
-	"PYTHONDONTWRITEBYTECODE=1", "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1",    NULL
-};
+#define NO_BYTECODE "PYTHONDONTWRITEBYTECODE=1"
+static const char *const jail_values[] = { "PATH=/usr/bin:/bin", "SHELL=/bin/sh",      "GIT_CONFIG_NOSYSTEM=1",
+					   "TERM=dumb",          "NO_COLOR=1",         NO_BYTECODE,
+					   "PYTHONNOUSERSITE=1", "PYTHONUNBUFFERED=1", NULL };
 
 struct env {
 	char **list;
@@ -223,6 +224,8 @@ char **mor_env_build(const mortise_plugin *plugin)
 	snprintf(dialect, sizeof(dialect), "MORTISE_DIALECT=%s", plugin->dialect->name);
 	if (base_of(plugin) != BARE)
 		put_entry(&env, dialect);
+	if (plugin->vetting.installed)
+		put_entry(&env, NO_BYTECODE);
 	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
 		put_front(&env, *entry);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)

@@ -99,6 +99,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 	mor_trace_init();
 	host->tap = no_tap();
 	host->on_event = opt.on_event;
+	host->on_trust = opt.on_trust;
 	host->arg = opt.arg;
 	host->make_link = make_link;
 	host->random = (uint32_t)mor_clock_ns() | 1;

@@ -36,6 +36,7 @@ struct mortise_host {
 	bool is_copy;
 	unsigned in_callback; /* how many callbacks of the embedder are on the stack: see embedder.h */
 	mortise_event_fn *on_event;
+	mortise_trust_fn *on_trust;
 	void *arg;
 	mortise_tap_fn *tap;
 	void *tap_arg;

@@ -12,7 +12,7 @@
 /* No padding at the end, or a new field would hide inside the old size. */
 #define NO_TAIL_PADDING(type, last) \
 	_Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type)
-NO_TAIL_PADDING(mortise_host_options, jail_helper);
+NO_TAIL_PADDING(mortise_host_options, on_trust);
 NO_TAIL_PADDING(mortise_plugin_options, arg);
 NO_TAIL_PADDING(mortise_call_options, extra);
 NO_TAIL_PADDING(mortise_jail_options, on_record);

@@ -69,10 +69,14 @@ static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *o
 		.env = opt->env,
 		.config = opt->config,
 	};
-	int r = mor_manifest_load(&query, &plugin->manifest, err);
+	int r = mor_vetting_begin(plugin, opt->path, err);
 
+	query.installed = plugin->vetting.name;
+	if (r == 0)
+		r = mor_manifest_load(&query, &plugin->manifest, err);
 	if (r < 0)
 		return r;
+	plugin->manifest->confine = plugin->vetting.confine;
 	if (plugin->host->dialect && strcmp(plugin->host->dialect->name, plugin->manifest->dialect) == 0)
 		plugin->dialect = plugin->host->dialect;
 	else
@@ -106,6 +110,7 @@ static void free_plugin(mortise_plugin *plugin)
 	mor_call_table_fini(&plugin->table);
 	mor_buf_fini(&plugin->failure_data);
 	mor_policy_fini(&plugin->policy);
+	mor_vetting_fini(&plugin->vetting);
 	mor_rows_free(plugin);
 	mor_manifest_free(plugin->manifest);
 	mor_owner_unref(plugin->owner);

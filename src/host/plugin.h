@@ -20,6 +20,7 @@
 #include "host/keep.h"
 #include "host/life.h"
 #include "host/link.h"
+#include "host/vetting.h"
 #include "loop/loop.h"
 #include "manifest/manifest.h"
 #include "policy/policy.h"
@@ -59,6 +60,7 @@ struct mortise_plugin {
 	void *arg;
 	struct mor_command command;
 	char **env;
+	struct mor_vetting vetting; /* of an installed plugin */
 	struct mor_link_options link_options;
 	struct mor_stop stop;
 	struct mor_restart restart;

@@ -262,6 +262,7 @@ int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *r
 	/* Its specification forbids starting programs, so no setting may allow it. */
 	policy.never_spawn = policy.source == MOR_POLICY_OF_PLUGIN_TOML;
 	policy.always_kill = confined && m->file;
+	policy.rules_given = m->confine;
 	for (const struct mor_policy_key *key = mor_policy_keys; r == 0 && key->name; key++) {
 		const struct mor_setting *s = mor_manifest_setting(m, "sandbox", key->name);
 

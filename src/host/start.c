@@ -146,7 +146,7 @@ static int make_process(mortise_plugin *plugin, mortise_error *err)
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 {
 	mortise_error error = { 0 };
-	int r;
+	int r = 0;
 
 	if (plugin->state == MORTISE_DRAINING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->peer.name);
@@ -157,13 +157,16 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
 	if (!plugin->gone && plugin->state == MORTISE_STARTING)
 		warn_of_own_code(plugin);
+	if (!plugin->gone && plugin->state == MORTISE_STARTING && !plugin->life.link)
+		r = mor_vetting_check(plugin, &error);
 	/* The callback may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started",
 				plugin->peer.name);
 	if (plugin->life.link)
 		return 0;
-	r = make_process(plugin, &error);
+	if (r == 0)
+		r = make_process(plugin, &error);
 	if (r == 0) {
 		plugin->life.link->ops->pause(plugin->life.link, plugin->paused);
 		return 0;

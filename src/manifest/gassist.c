@@ -342,7 +342,9 @@ static int read_identity(struct mor_load *load, const char *dir)
 
 static int gassist_read(struct mor_load *load)
 {
-	const char *dir = strcmp(load->dir, "/") == 0 ? "plugin" : strrchr(load->dir, '/') + 1;
+	const char *dir = load->query->installed      ? load->query->installed :
+			  strcmp(load->dir, "/") == 0 ? "plugin" :
+							strrchr(load->dir, '/') + 1;
 	int r;
 
 	/* Checked first: a user with a V1 plugin must know that, and not which of its keys are wrong. */

@@ -204,6 +204,8 @@ static char *default_name(const struct mor_load *load)
 {
 	const char *const *argv = load->query->argv;
 
+	if (load->query->installed)
+		return mor_strdup(load->query->installed);
 	if (load->file)
 		return mor_manifest_stem(load->file);
 	if (load->dir || !argv)

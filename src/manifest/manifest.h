@@ -27,10 +27,12 @@ struct mor_manifest_query {
 	const char *path;           /* directory or file, or NULL                                            */
 	const char *const *argv;    /* the command line where there is no path; with one: more arguments     */
 	const char *name, *dialect; /* or NULL */
-	const char *const *set;     /* "section.key=value", NULL-terminated, or NULL */
-	const char *const *env;     /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
-	mortise_json config;        /* over [config] */
-	const char *config_home;    /* NULL: $XDG_CONFIG_HOME or ~/.config. Tests set it.                    */
+	/* the name under which it is installed, in place of its directory's; or NULL */
+	const char *installed;
+	const char *const *set;  /* "section.key=value", NULL-terminated, or NULL */
+	const char *const *env;  /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
+	mortise_json config;     /* over [config] */
+	const char *config_home; /* NULL: $XDG_CONFIG_HOME or ~/.config. Tests set it.                    */
 };
 
 struct mor_setting {
@@ -64,6 +66,7 @@ struct mor_manifest {
 	bool more_actions; /* the plugin finds more functions while it runs (G-Assist: mcp) */
 	char **env_front;  /* NAME=DIR: put before the inherited value of NAME; `env` wins over it */
 	char **make_dirs;  /* absolute; must exist before the start; mor_manifest_prepare() makes them */
+	bool confine;      /* whoever installed it wants it confined, though it says nothing of permissions */
 	/* JSON object: [config], then mortise_plugin_options.config over it, then --set; or NULL */
 	char *config;
 	struct mor_list settings; /* of mor_setting, in order: search from the end */

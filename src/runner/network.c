@@ -4,6 +4,21 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/store.h"
+
+/* Who installed it has said yes to it already. */
+static bool is_installed_with(const struct mor_manifest *m)
+{
+	struct mor_store store = { 0 };
+	struct mor_installed found = { 0 };
+	bool yes = m->dir && mor_store_open(NULL, NULL, &store) == 0 &&
+		   mor_store_at(&store, m->dir, &found, NULL) == 1 && found.approved &&
+		   mor_installed_allows(&found, "network");
+
+	mor_installed_fini(&found);
+	mor_store_fini(&store);
+	return yes;
+}
 
 bool mor_network_asked(const struct mor_manifest *m)
 {
@@ -14,7 +29,7 @@ bool mor_network_asked(const struct mor_manifest *m)
 	if (!file || !network || strcmp(network->json, "true") != 0)
 		return false;
 	origin = origin ? origin + 1 : network->origin;
-	return strncmp(origin, file + 1, strlen(file + 1)) == 0;
+	return strncmp(origin, file + 1, strlen(file + 1)) == 0 && !is_installed_with(m);
 }
 
 struct mor_approval mor_network_approval(const struct mor_manifest *m)

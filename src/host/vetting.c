@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nothing of an installed plugin runs before its files were compared with what somebody has approved. What was
+ * compared here is compared once more by mortise-jail, when it starts the process (src/jail/checked.h).
+ */
+#include "host/vetting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "host/embedder.h"
+#include "host/plugin.h"
+
+void mor_vetting_fini(struct mor_vetting *vetting)
+{
+	mor_store_check_fini(&vetting->check);
+	mor_free(vetting->files);
+	mor_free((char *)vetting->checked.directory);
+	mor_free(vetting->work);
+	mor_free(vetting->name);
+	*vetting = (struct mor_vetting){ 0 };
+}
+
+/* ---- the question ---- */
+
+static void count_changes(const struct mor_content_changes *changes, mortise_trust *trust)
+{
+	for (size_t i = 0; i < changes->count; i++) {
+		enum mor_content_change_kind kind = changes->items[i].kind;
+
+		trust->changed += kind == MOR_CONTENT_CHANGED;
+		trust->added += kind == MOR_CONTENT_ADDED;
+		trust->missing += kind == MOR_CONTENT_MISSING;
+	}
+	trust->file = changes->count ? changes->items[0].path : NULL;
+}
+
+/* One line. The name of the plugin is put before it by whoever reports it. */
+static void describe_trust(const mortise_trust *trust, const struct mor_content_changes *changes, char *out,
+			   size_t size)
+{
+	char file[200];
+
+	if (trust->why == MORTISE_TRUST_UNAPPROVED)
+		snprintf(out, size, "nobody has approved version %.64s with these permissions", trust->version);
+	else
+		snprintf(out, size,
+			 "%s: %s since version %.64s was approved (%llu changed, %llu added, %llu missing)",
+			 mor_printable(mor_slice_of(trust->file), file, sizeof(file)),
+			 mor_content_change_name(changes->items[0].kind), trust->version,
+			 (unsigned long long)trust->changed, (unsigned long long)trust->added,
+			 (unsigned long long)trust->missing);
+}
+
+/* What an answer is about. */
+static void name_subject(const struct mor_installed *found, const struct mor_store_check *check, char *out,
+			 size_t size)
+{
+	char permissions[MOR_DIGEST_SIZE] = "";
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &text };
+
+	mor_w_value(&w, found->permissions);
+	if (!mor_buf_failed(&text))
+		mor_digest_of(text.data, text.len, permissions);
+	snprintf(out, size, "%s%s", check->found.now.digest, permissions);
+}
+
+static int ask_embedder(mortise_plugin *plugin, const mortise_trust *trust)
+{
+	mortise_host *host = plugin->host;
+	MOR_EMBEDDER(host);
+
+	return host->on_trust ? host->on_trust(trust, host->arg) : 0;
+}
+
+static int refuse_trust(const mortise_trust *trust, mortise_error *err)
+{
+	return mor_fail(err, MORTISE_EVIOLATION, "%s; nothing of it was run; to look at it and approve it: %s",
+			trust->text, trust->command);
+}
+
+static int decide(mortise_plugin *plugin, const struct mor_installed *found, struct mor_store_check *check,
+		  mortise_error *err)
+{
+	const struct mor_content_changes *changes = &check->found.changes;
+	MOR_CLEAN(mor_buf) struct mor_buf permissions = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &permissions };
+	char text[400], command[200], subject[2 * MOR_DIGEST_SIZE];
+	mortise_trust trust = { .why = changes->count ? MORTISE_TRUST_CHANGED : MORTISE_TRUST_UNAPPROVED,
+				.name = found->name,
+				.version = found->version,
+				.directory = found->path,
+				.text = text,
+				.command = command };
+
+	if (found->approved && !changes->count)
+		return 0;
+	name_subject(found, check, subject, sizeof(subject));
+	if (strcmp(plugin->vetting.accepted, subject) == 0)
+		return 0;
+	count_changes(changes, &trust);
+	describe_trust(&trust, changes, text, sizeof(text));
+	snprintf(command, sizeof(command), "mortise approve %s@%s", found->name, found->version);
+	mor_w_value(&w, found->permissions);
+	mor_buf_byte(&permissions, '\0');
+	if (mor_buf_failed(&permissions))
+		return mor_fail_memory(err);
+	trust.permissions = permissions.data;
+	if (ask_embedder(plugin, &trust) <= 0)
+		return refuse_trust(&trust, err);
+	memcpy(plugin->vetting.accepted, subject, sizeof(subject));
+	return 0;
+}
+
+/* ---- what mortise-jail compares ---- */
+
+static struct mor_plan_file plan_file(const struct mor_content_file *file)
+{
+	return (struct mor_plan_file){
+		.path = file->path,
+		.target = file->target,
+		.identity = { .device = file->identity.device,
+			      .inode = file->identity.inode,
+			      .size = file->identity.size,
+			      .mtime_ns = file->identity.mtime_ns,
+			      .ctime_ns = file->identity.ctime_ns },
+		.executable = file->executable,
+	};
+}
+
+/* Takes the check. */
+static int keep_check(mortise_plugin *plugin, const char *directory, struct mor_store_check *check,
+		      mortise_error *err)
+{
+	struct mor_vetting *vetting = &plugin->vetting;
+	const struct mor_content *now;
+	char real[PATH_MAX];
+
+	mor_store_check_fini(&vetting->check);
+	vetting->check = *check;
+	*check = (struct mor_store_check){ 0 };
+	now = &vetting->check.found.now;
+	mor_free(vetting->files);
+	mor_free((char *)vetting->checked.directory);
+	vetting->files = mor_zalloc((now->count + 1) * sizeof(*vetting->files));
+	vetting->checked = (struct mor_plan_checked){
+		.directory = mor_strdup(realpath(directory, real) ? real : directory),
+		.files = vetting->files,
+		.count = now->count,
+	};
+	if (!vetting->files || !vetting->checked.directory)
+		return mor_fail_memory(err);
+	for (size_t i = 0; i < now->count; i++)
+		vetting->files[i] = plan_file(&now->files[i]);
+	plugin->command.checked = &vetting->checked;
+	return 0;
+}
+
+/* ---- a directory to write in ---- */
+
+/* Its own files must be found there too. A link of an older version is replaced. */
+static void link_entry(int work, const char *directory, const char *name)
+{
+	MOR_CLEAN_TEXT char *target = mor_path_join(directory, name);
+	char old[PATH_MAX];
+	ssize_t len = readlinkat(work, name, old, sizeof(old) - 1);
+
+	if (!target || (len < 0 && errno == EINVAL)) /* a file that it has written itself */
+		return;
+	if (len >= 0) {
+		old[len] = '\0';
+		if (strcmp(old, target) == 0)
+			return;
+		(void)unlinkat(work, name, 0);
+	}
+	(void)symlinkat(target, work, name);
+}
+
+/* Best effort: what cannot be linked is found by its full name. */
+static void fill_work(const struct mor_vetting *vetting)
+{
+	const struct mor_content *now = &vetting->check.found.now;
+	int work = open(vetting->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char last[NAME_MAX + 1] = "";
+
+	for (size_t i = 0; work >= 0 && i < now->count; i++) {
+		char name[NAME_MAX + 1];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(now->files[i].path, "/"), now->files[i].path);
+		if (strcmp(name, last) == 0)
+			continue;
+		memcpy(last, name, sizeof(last));
+		link_entry(work, vetting->checked.directory, name);
+	}
+	if (work >= 0)
+		close(work);
+}
+
+/* Plugins of G-Assist run in their own directory and write logs and settings there. */
+static bool writes_beside(const mortise_plugin *plugin)
+{
+	const struct mor_manifest *m = plugin->manifest;
+
+	return strcmp(plugin->dialect->name, "gassist") == 0 && m->cwd && m->dir && strcmp(m->cwd, m->dir) == 0;
+}
+
+/* ---- the steps ---- */
+
+int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *err)
+{
+	struct mor_vetting *vetting = &plugin->vetting;
+	struct mor_store store = { 0 };
+	struct mor_installed found = { 0 };
+	int r = path ? mor_store_open(NULL, NULL, &store) : 0;
+
+	if (r == 0 && path)
+		/* What is wrong with it is said when it is to be started. */
+		r = mor_store_at(&store, path, &found, NULL);
+	vetting->installed = r != 0;
+	if (r == 1) {
+		vetting->name = mor_strdup(found.name);
+		vetting->confine = found.confine;
+		r = vetting->name ? 0 : MORTISE_ENOMEM;
+	}
+	mor_installed_fini(&found);
+	mor_store_fini(&store);
+	return r == MORTISE_ENOMEM ? mor_fail_memory(err) : 0;
+}
+
+/* Fails where there is no place: then it runs among its files, as it would without us. */
+static void choose_work(mortise_plugin *plugin, const struct mor_store *store, const char *name)
+{
+	struct mor_vetting *vetting = &plugin->vetting;
+
+	if (mor_policy_confined(&plugin->policy) || !writes_beside(plugin))
+		return;
+	if (!vetting->work)
+		vetting->work = mor_store_work(store, name);
+	if (!vetting->work)
+		return;
+	fill_work(vetting);
+	plugin->command.cwd = vetting->work;
+}
+
+int mor_vetting_check(mortise_plugin *plugin, mortise_error *err)
+{
+	struct mor_store store = { 0 };
+	struct mor_installed found = { 0 };
+	struct mor_store_check check = { 0 };
+	int r;
+
+	if (!plugin->vetting.installed)
+		return 0;
+	r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) :
+						     mor_store_at(&store, plugin->manifest->dir, &found, err);
+	if (r == 0)
+		r = mor_fail(err, MORTISE_EVIOLATION, "%s: it is not installed any more",
+			     plugin->manifest->dir);
+	if (r > 0)
+		r = mor_store_verify(&found, &check, err);
+	if (r == 0)
+		r = decide(plugin, &found, &check, err);
+	if (r == 0 && !plugin->gone)
+		r = keep_check(plugin, found.path, &check, err);
+	if (r == 0 && !plugin->gone)
+		choose_work(plugin, &store, found.name);
+	mor_store_check_fini(&check);
+	mor_installed_fini(&found);
+	mor_store_fini(&store);
+	return r;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The check of an installed plugin before each start (docs/design/0008-store.md, include/mortise/trust.h). */
+#ifndef MOR_HOST_VETTING_H
+#define MOR_HOST_VETTING_H
+
+#include <stdbool.h>
+
+#include <mortise/mortise.h>
+
+#include "base/digest.h"
+#include "policy/plan.h"
+#include "store/store.h"
+
+struct mor_vetting {
+	bool installed;
+	bool confine; /* as it was installed, though its manifest says nothing of permissions */
+	char *name;   /* under which it is installed; the last part of its path is a version. NULL: not known */
+	struct mor_store_check check;       /* of the last start; `files` borrows from it */
+	struct mor_plan_file *files;        /* what mortise-jail compares once more */
+	struct mor_plan_checked checked;    /* the same, for the command */
+	char *work;                         /* where it runs instead of among its files; or NULL */
+	char accepted[2 * MOR_DIGEST_SIZE]; /* what on_trust has said yes to: content and permissions */
+};
+
+/* When the plugin is made: is what lies at `path` (NULL: it is a command) an installed one? 0 or
+ * MORTISE_ENOMEM. */
+int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *err);
+/* Before anything of it runs. Reads what has no known identity: at most 512 MiB, usually nothing. May call
+ * on_trust, which may do anything to the plugin. 0; MORTISE_EVIOLATION: it must not run; MORTISE_ESYSTEM: the
+ * store cannot be read; MORTISE_ENOMEM. */
+int mor_vetting_check(mortise_plugin *plugin, mortise_error *err);
+void mor_vetting_fini(struct mor_vetting *vetting);
+
+#endif

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_trust.py LIBRARY: on_trust of mortise_host_options, through the shared library as an embedder has it."""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from store_support import Store  # noqa: E402
+
+LIBRARY = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+EVIOLATION = -19
+PLUGIN = """#!/usr/bin/python3
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": "ran"}), flush=True)
+"""
+
+
+class Trust(ctypes.Structure):
+    _fields_ = [
+        ("why", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("version", ctypes.c_char_p),
+        ("directory", ctypes.c_char_p),
+        ("file", ctypes.c_char_p),
+        ("changed", ctypes.c_uint64),
+        ("added", ctypes.c_uint64),
+        ("missing", ctypes.c_uint64),
+        ("permissions", ctypes.c_char_p),
+        ("text", ctypes.c_char_p),
+        ("command", ctypes.c_char_p),
+    ]
+
+
+ON_TRUST = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Trust), ctypes.c_void_p)
+
+
+class HostOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("on_event", ctypes.c_void_p),
+        ("arg", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("jail_helper", ctypes.c_char_p),
+        ("on_trust", ON_TRUST),
+    ]
+
+
+class Json(ctypes.Structure):
+    _fields_ = [("text", ctypes.c_char_p), ("len", ctypes.c_size_t)]
+
+
+class PluginOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("path", ctypes.c_char_p)]
+
+
+class Error(ctypes.Structure):
+    _fields_ = [
+        ("code", ctypes.c_int),
+        ("os_errno", ctypes.c_int),
+        ("rpc_code", ctypes.c_int64),
+        ("text", ctypes.c_char * 496),
+    ]
+
+
+class OnTrust(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mortise-trust-"))
+        self.addCleanup(shutil.rmtree, self.dir)
+        for name in ("DATA", "STATE", "CONFIG"):
+            os.environ[f"XDG_{name}_HOME"] = str(self.dir / name)
+        source = self.dir / "says"
+        source.mkdir()
+        (source / "main.py").write_text(PLUGIN, encoding="utf-8")
+        (source / "main.py").chmod(0o755)
+        (source / "mortise.toml").write_text(
+            '[plugin]\nname = "says"\ncommand = ["./main.py"]\n', encoding="utf-8"
+        )
+        self.place = Store(self.dir / "DATA").install("says", source)
+        self.lib = ctypes.CDLL(LIBRARY)
+        self.asked, self.host = [], None
+
+    def open(self, answer):
+        """A host whose embedder gives that answer; None: it has no on_trust."""
+
+        def on_trust(trust, _):
+            t = trust.contents
+            self.asked.append({name: getattr(t, name) for name, _ in Trust._fields_})
+            return answer
+
+        self.kept = ON_TRUST(on_trust) if answer is not None else ON_TRUST()
+        opt = HostOptions(size=ctypes.sizeof(HostOptions), on_trust=self.kept)
+        host, plugin, err = ctypes.c_void_p(), ctypes.c_void_p(), Error()
+        self.assertEqual(self.lib.mortise_host_new(ctypes.byref(opt), ctypes.byref(host), ctypes.byref(err)), 0)
+        self.addCleanup(self.lib.mortise_host_free, host)
+        self.host = host
+        which = PluginOptions(size=ctypes.sizeof(PluginOptions), path=str(self.place).encode())
+        status = self.lib.mortise_plugin_new(host, ctypes.byref(which), ctypes.byref(plugin), ctypes.byref(err))
+        self.assertEqual(status, 0, err.text)
+        return plugin
+
+    def call(self, plugin):
+        """The status, and the result or the error's text."""
+        result, err = ctypes.c_char_p(), Error()
+        status = self.lib.mortise_call_sync(
+            plugin, b"hello", Json(), None, ctypes.byref(result), ctypes.byref(err)
+        )
+        return (status, result.value) if status == 0 else (status, err.text)
+
+    def change(self):
+        with open(self.place / "main.py", "a", encoding="utf-8") as file:
+            file.write("#\n")
+
+    def test_not_asked(self):
+        self.assertEqual(self.call(self.open(0)), (0, b'"ran"'))
+        self.assertEqual(self.asked, [])
+
+    def test_default_refuses(self):
+        self.change()
+        status, text = self.call(self.open(None))
+        self.assertEqual(status, EVIOLATION)
+        self.assertIn(b"main.py: changed since version 1.0.0 was approved", text)
+        self.assertIn(b"mortise approve says@1.0.0", text)
+
+    def test_facts(self):
+        self.change()
+        (self.place / "more").write_text("", encoding="utf-8")
+        status, _ = self.call(self.open(0))
+        self.assertEqual(status, EVIOLATION)
+        (asked,) = self.asked
+        self.assertEqual((asked["why"], asked["name"], asked["version"]), (1, b"says", b"1.0.0"))
+        self.assertEqual(asked["directory"], str(self.place).encode())
+        self.assertEqual(
+            (asked["file"], asked["changed"], asked["added"], asked["missing"]), (b"main.py", 1, 1, 0)
+        )
+        self.assertEqual(json.loads(asked["permissions"]), {"confined": False})
+        self.assertEqual(asked["command"], b"mortise approve says@1.0.0")
+
+    def test_yes_is_for_this_content(self):
+        self.change()
+        plugin = self.open(1)
+        for _ in range(2):
+            self.assertEqual(self.call(plugin), (0, b'"ran"'))
+            self.lib.mortise_plugin_stop(plugin, 2)
+            while self.lib.mortise_plugin_state(plugin) != 0:
+                self.lib.mortise_host_wait(self.host, -1)
+        self.assertEqual(len(self.asked), 1)
+        self.change()
+        self.assertEqual(self.call(plugin), (0, b'"ran"'))
+        self.assertEqual(len(self.asked), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

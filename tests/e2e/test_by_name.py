@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installed plugins by name, and that nothing of them runs which nobody has approved."""
+import json
+import os
+import shutil
+import unittest
+
+from store_support import Store
+from support import BUILD, PYTHON, ROOT, Case
+
+SAYS = """#!/usr/bin/python3
+import json, os, sys
+{first}
+for line in sys.stdin:
+    ask = json.loads(line)
+    print(json.dumps({{"jsonrpc": "2.0", "id": ask["id"], "result": {result}}}), flush=True)
+"""
+
+
+class ByName(Case):
+    def setUp(self):
+        super().setUp()
+        self.data = self.dir / "data"
+        self.env["XDG_DATA_HOME"] = str(self.data)
+        self.env.pop("PYTHONDONTWRITEBYTECODE")
+        self.store = Store(self.data)
+
+    def source(self, name, result="'first'", first="", command=None, **files):
+        """A plugin of the dialect plain in a directory outside of the store."""
+        shutil.rmtree(self.dir / name, ignore_errors=True)
+        script = self.file(f"{name}/main.py", SAYS.format(first=first, result=result))
+        script.chmod(0o755)
+        self.file(
+            f"{name}/mortise.toml",
+            f"[plugin]\nname = \"{name}\"\ncommand = {json.dumps(command or ['./main.py'])}\n",
+        )
+        for path, text in files.items():
+            self.file(f"{name}/{path}", text)
+        return script.parent
+
+    def installed(self, name="says", **how):
+        return self.store.install(name, self.source(name, **how))
+
+    def run_file(self, name):
+        return json.loads((self.dir / "state/mortise/plugins" / name / "run.json").read_text(encoding="utf-8"))
+
+    # ---- names
+
+    def test_call(self):
+        self.installed()
+        self.assertEqual(self.ok("call", "says", "hello").json, "first")
+
+    def test_version(self):
+        self.installed()
+        self.store.install("says", self.source("says", result="'second'"), version="2.0.0")
+        self.assertEqual(self.ok("call", "says", "hello").json, "second")
+        self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "first")
+        done = self.fails(5, "not_found", "call", "says@3", "hello")
+        self.assertIn("1.0.0, 2.0.0", done.err)
+
+    def test_path_wins(self):
+        self.installed()
+        self.source("says", result="'path'")
+        self.assertEqual(self.ok("call", "says", "hello").json, "path")
+
+    def test_misspelt(self):
+        self.installed()
+        shutil.rmtree(self.dir / "says")
+        self.assertIn("did you mean says?", self.fails(5, "not_found", "call", "sayz", "hello").err)
+        self.assertIn("mortise list", self.fails(5, "not_found", "call", "quite-another", "hello").err)
+
+    def test_without_store(self):
+        done = self.fails(5, "not_found", "call", "nobody", "hello")
+        self.assertIn("name a plugin's directory or file", done.err)
+
+    def test_info_check_session_chat(self):
+        self.installed()
+        shutil.rmtree(self.dir / "says")
+        self.assertEqual(self.ok("info", "--no-start", "--json", "says").json["name"], "says")
+        done = self.run_mortise("chat", "says", stdin=b"/hello\n")
+        self.assertEqual((done.code, done.out), (0, "first\n"), done.err)
+        self.ok("session", "start", "s", "says")
+        self.assertEqual(self.ok("call", "@s", "hello").json, "first")
+        self.ok("session", "stop", "s")
+
+    def test_run(self):
+        source = self.dir / "lookout"
+        shutil.copytree(BUILD / "plugins/lookout", source)
+        self.store.install("lookout", source, dialect="gassist")
+        shutil.rmtree(source)
+        self.assertIn(str(self.data), self.ok("run", "lookout", "disk", f"path={self.data}").out)
+
+    def extractor(self, name, **told):
+        source = self.plugin(name, **told)
+        self.store.install(name, source, dialect="yams")
+        shutil.rmtree(source)
+
+    def test_extract(self):
+        self.extractor("words")
+        file = self.file("a.txt", "some text")
+        by_name = self.ok("extract", file, "--plugin", "words")
+        self.assertEqual(self.ok("extract", file).out, by_name.out)
+        self.assertEqual(self.run_file("words")["status"], "ok")
+
+    def test_extract_without_any(self):
+        self.installed()
+        done = self.fails(2, "usage", "extract", self.file("a.txt", "x"))
+        self.assertIn("no plugin that extracts is installed", done.err)
+
+    # ---- trust
+
+    def test_changed_file(self):
+        place = self.installed(first=f"open({str(self.dir / 'ran')!r}, 'w')")
+        self.ok("call", "says@1.0.0", "hello")
+        os.unlink(self.dir / "ran")
+        with open(place / "main.py", "a", encoding="utf-8") as file:
+            file.write("# more\n")
+        done = self.fails(9, "sandbox_violation", "call", "says@1.0.0", "hello")
+        self.assertIn(
+            "main.py: changed since version 1.0.0 was approved (1 changed, 0 added, 0 missing)", done.err
+        )
+        self.assertIn("mortise approve says@1.0.0", done.err)
+        self.assertFalse((self.dir / "ran").exists())
+        self.assertEqual(self.run_file("says")["status"], "sandbox_violation")
+
+    def test_added_and_missing(self):
+        place = self.installed(**{"data.txt": "x"})
+        (place / "extra.py").write_text("", encoding="utf-8")
+        (place / "data.txt").unlink()
+        done = self.fails(9, "sandbox_violation", "call", place, "hello")
+        self.assertIn("data.txt: missing", done.err)
+        self.assertIn("0 changed, 1 added, 1 missing", done.err)
+
+    def test_not_approved(self):
+        self.store.install("says", self.source("says"), approved=False)
+        done = self.fails(9, "sandbox_violation", "call", "says@1.0.0", "hello")
+        self.assertIn("nobody has approved version 1.0.0 with these permissions", done.err)
+
+    def test_other_permissions(self):
+        self.installed()
+        state = self.store.top / "says/state.json"
+        told = json.loads(state.read_text(encoding="utf-8"))
+        told["versions"][0]["permissions"] = {
+            "confined": True,
+            "network": True,
+            "read": [],
+            "spawn": False,
+            "write": False,
+        }
+        state.write_text(json.dumps(told), encoding="utf-8")
+        self.assertIn("nobody has approved", self.fails(9, "sandbox_violation", "call", "says@1.0.0", "x").err)
+
+    def test_no_record(self):
+        place = self.installed()
+        os.unlink(f"{place.parent}.json")
+        self.fails(9, "sandbox_violation", "call", "says@1.0.0", "hello")
+
+    def test_stray_directory(self):
+        self.installed()
+        shutil.copytree(self.source("evil"), self.store.top / "says/9.9.9-0000000000000000")
+        done = self.fails(9, "sandbox_violation", "call", self.store.top / "says/9.9.9-0000000000000000", "x")
+        self.assertIn("nobody has installed it", done.err)
+
+    def test_running_changes_nothing(self):
+        """No bytecode among its files, though nobody has forbidden it."""
+        self.installed(first="import part", **{"part.py": "x = 1\n"})
+        for _ in range(2):
+            self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "first")
+
+    def test_confined_because_installed_so(self):
+        source = self.source("says", result="str(os.path.exists('/etc/shadow'))", command=[PYTHON, "./main.py"])
+        self.store.install("says", source, confine=True)
+        self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "False")
+
+    def test_gassist_writes_elsewhere(self):
+        """Its working directory is not its content, but has its files."""
+        source = self.dir / "notes"
+        self.file("notes/data.txt", "shipped")
+        self.file(
+            "notes/plugin.py",
+            "import os\nopen('log.txt', 'a').write('x')\nassert open('data.txt').read() == 'shipped'\n"
+            + (ROOT / "tests/plugins/gassist.py").read_text(encoding="utf-8"),
+        )
+        self.file(
+            "notes/manifest.json",
+            json.dumps(
+                {
+                    "manifestVersion": 1,
+                    "protocol_version": "2.0",
+                    "name": "notes",
+                    "version": "1.0.0",
+                    "description": "Notes",
+                    "executable": "./plugin.py",
+                    "persistent": True,
+                    "functions": [{"name": "echo", "description": "says it", "tags": [], "properties": {}}],
+                }
+            ),
+        )
+        place = self.store.install("notes", source, dialect="gassist")
+        shutil.rmtree(source)
+        for _ in range(2):
+            self.run_mortise("run", "notes", "echo")
+            self.assertNotEqual(self.run_file("notes")["status"], "sandbox_violation")
+        self.assertFalse((place / "log.txt").exists())
+        self.assertTrue((self.dir / "state/mortise/plugins/notes/work/log.txt").exists())
+
+    # ---- the last run
+
+    def test_last_run(self):
+        self.installed()
+        shutil.rmtree(self.dir / "says")
+        self.ok("call", "says", "hello")
+        self.assertEqual(self.run_file("says")["status"], "ok")
+        self.assertEqual(self.run_file("says")["version"], "1.0.0")
+
+    def test_last_run_that_crashed(self):
+        self.installed(first="sys.exit(3)")
+        shutil.rmtree(self.dir / "says")
+        self.fails(7, "crashed", "call", "says", "hello")
+        self.assertEqual(self.run_file("says")["status"], "crashed")
+        self.assertIn("status 3", self.run_file("says")["text"])
+
+    def test_last_run_cannot_be_written(self):
+        self.installed()
+        self.file("state", "no directory")
+        self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "first")
+
+
+if __name__ == "__main__":
+    unittest.main()
