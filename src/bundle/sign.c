@@ -151,8 +151,8 @@ bool mor_sign_verify(const char *key, struct mor_slice text, const unsigned char
 	if (!context || !mor_sign_key_valid(key))
 		return false;
 	for (size_t i = 0; i < KEY_BYTES; i++)
-		raw[i] = (unsigned char)(mor_hex_value(key[PREFIX_BYTES + 2 * i]) << 4 |
-					 mor_hex_value(key[PREFIX_BYTES + 2 * i + 1]));
+		raw[i] = (unsigned char)((unsigned)mor_hex_value(key[PREFIX_BYTES + 2 * i]) << 4 |
+					 (unsigned)mor_hex_value(key[PREFIX_BYTES + 2 * i + 1]));
 	public = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, raw, sizeof(raw));
 	return public && EVP_DigestVerifyInit(context, NULL, NULL, NULL, public) == 1 &&
 	       EVP_DigestVerify(context, signature, MOR_SIGN_BYTES, (const unsigned char *)text.ptr,

@@ -156,7 +156,7 @@ static int write_bundle(const struct bundle_args *args, const struct mor_bundle_
 			mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf signature = MOR_BUF_INIT;
-	struct mor_outfile file;
+	struct mor_outfile file = MOR_OUTFILE_INIT;
 	int r = args->sign ? mor_bundle_sign(plugin, args->sign, &signature, err) : 0;
 
 	if (r == 0)
