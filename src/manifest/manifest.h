@@ -80,7 +80,7 @@ struct mor_warning {
 
 /* 0; MORTISE_ENOTFOUND (no such path); MORTISE_EMANIFEST (also a directory without a manifest: the text
  * lists the names that were searched); MORTISE_EVIOLATION (a path that must be inside the plugin's directory
- * is not); MORTISE_ETRANSPORT (sunscreen-plugin.json asks for gRPC); MORTISE_EINVAL (neither path nor argv;
+ * is not); MORTISE_ETRANSPORT (a manifest of Sunscreen asks for gRPC); MORTISE_EINVAL (neither path nor argv;
  * a bad --set, --env or config). */
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err);
 struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);

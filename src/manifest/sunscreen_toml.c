@@ -20,6 +20,7 @@ static const struct mor_expected expected[] = {
 	{ "/plugin/description", "a string", MOR_IS(STRING), false, false },
 	{ "/plugin/entry", "a program in the plugin's directory, such as \"./bin/plugin\"", MOR_IS(STRING),
 	  true, false },
+	{ "/plugin/transport", "\"stdio-jsonrpc\" or \"grpc\"", MOR_IS(STRING), false, false },
 	{ "/permissions", "a table", MOR_IS(OBJECT), false, false },
 	{ "/commands", "a table", MOR_IS(OBJECT), false, false },
 	{ 0 },
@@ -138,6 +139,7 @@ static int toml_read(struct mor_load *load)
 
 	if (r < 0 || (r = mor_expect_plain_name(load, "/plugin/name")) < 0 ||
 	    (r = mor_expect_plain_name(load, "/plugin/version")) < 0 || (r = check_entry(load)) < 0 ||
+	    (r = mor_expect_transport(load, "/plugin/transport")) < 0 ||
 	    (r = mor_setting_add_text(load, "plugin", "dialect", "sunscreen", load->source.shown)) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "name", "/plugin/name")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "version", "/plugin/version")) < 0 ||
@@ -146,7 +148,7 @@ static int toml_read(struct mor_load *load)
 	    (r = read_commands(load)) < 0 ||
 	    (r = mor_expect_keys(load, "", "plugin|permissions|commands", false)) < 0)
 		return r;
-	return mor_expect_keys(load, "/plugin", "name|version|description|entry", false);
+	return mor_expect_keys(load, "/plugin", "name|version|description|entry|transport", false);
 }
 
 const struct mor_format mor_sunscreen_format = { .file = "plugin.toml",

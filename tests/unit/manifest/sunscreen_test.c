@@ -432,6 +432,11 @@ static void test_grpc(void **state)
 	refuse("h", MORTISE_ETRANSPORT,
 	       "h/sunscreen-plugin.json:2:1: /transport is \"grpc\": this version of Mortise does not speak "
 	       "gRPC yet; plugins with \"stdio-jsonrpc\" run");
+	put("g/plugin.toml",
+	    "[plugin]\nname = \"g\"\nversion = \"1.0.0\"\nentry = \"./x\"\ntransport = \"grpc\"\n");
+	refuse("g", MORTISE_ETRANSPORT,
+	       "g/plugin.toml:5:1: plugin.transport is \"grpc\": this version of Mortise does not speak gRPC "
+	       "yet; plugins with \"stdio-jsonrpc\" run");
 	assert_int_equal(mortise_status_exit_code(MORTISE_ETRANSPORT), 9);
 	assert_string_equal(mortise_status_kind(MORTISE_ETRANSPORT), "transport");
 }
