@@ -124,7 +124,6 @@ static int take_source(struct bundle_source *source, const char *word, mortise_e
 	return r < 0 ? r : check_words(&source->plugin, err);
 }
 
-/* Without its newline, a text is no line. */
 static int write_signature(const char *output, struct mor_slice text, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s.sig", output);
