@@ -72,7 +72,8 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 	return 0;
 }
 
-/* Without --plugin: every installed plugin that speaks yams may be asked; the most confident one gets a file. */
+/* Without --plugin: every installed plugin that speaks yams may be asked; the most confident one gets a file.
+ */
 static int use_installed(struct mor_cli *cli, struct mor_extract_args *want, mortise_error *err)
 {
 	struct mor_store store = { 0 };
