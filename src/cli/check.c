@@ -23,8 +23,7 @@ struct check_args {
 
 #define FIELD(name) offsetof(struct check_args, name)
 static const struct mor_option check_options[] = {
-	{ "host", 0, NULL,
-	  "check a host: COMMAND, which is given a plugin in place of {}, a workspace in place of {workspace}",
+	{ "host", 0, NULL, "check a host: COMMAND gets a plugin for {}, and a workspace for {workspace}",
 	  MOR_OPT_FLAG, FIELD(host), NULL },
 	{ "only", 0, "ID", "only this check, or those whose ids begin with ID; may be repeated", MOR_OPT_LIST,
 	  FIELD(only), NULL },

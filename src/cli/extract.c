@@ -61,8 +61,8 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (want->plugins.count == 0 && !cli->words.tail)
 		return mor_fail(err, MORTISE_EINVAL,
-				"name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end; no plugin that "
-				"extracts is installed");
+				"name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end; no plugin "
+				"that extracts is installed");
 	for (size_t i = 0; i < want->file_count; i++)
 		streams += strcmp(want->files[i], "-") == 0;
 	if (streams > 1)
@@ -72,8 +72,8 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 	return 0;
 }
 
-/* Without --plugin: every installed plugin that speaks yams may be asked; the most confident one gets a file.
- */
+/* Without --plugin: every installed plugin that speaks yams may be asked; the most confident one gets a
+ * file. */
 static int use_installed(struct mor_cli *cli, struct mor_extract_args *want, mortise_error *err)
 {
 	struct mor_store store = { 0 };
@@ -131,7 +131,8 @@ const struct mor_cli_command mor_cli_command_extract = {
 		 "extract FILE… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
 	.description =
-		"Without --plugin, the installed plugins that speak yams are asked which of them takes a file.\n"
+		"Without --plugin, the installed plugins that speak yams are asked which of them takes a "
+		"file.\n"
 		"FILE - is stdin. One file gives its content, several give a heading each; --json gives one "
 		"line\n"
 		"per file with content, metadata and stats. A file that fails is reported on stderr, and the "

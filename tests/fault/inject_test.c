@@ -189,8 +189,8 @@ int main(int argc, char **argv)
 
 	if (!stage.tongue)
 		return 2;
-	/* Without it the host asks libc for the user's name. If memory is short then, libc loads its next source of
-	 * names, and keeps it for good: blocks that are not ours. */
+	/* Without it the host asks libc for the user's name. If memory is short then, libc loads its next
+	 * source of names, and keeps it for good: blocks that are not ours. */
 	setenv("USER", "injected", 0);
 	rig_prepare(stage.tongue);
 	sweep.name = stage.tongue->name;

@@ -195,8 +195,8 @@ class Plugin:
     # ---- run
 
     def run(self) -> None:
-        """Serves the host on stdin and stdout until it ends. `--manifest [DIALECT]` prints the manifest, `--help`
-        what the program is."""
+        """Serves the host on stdin and stdout until it ends. `--manifest [DIALECT]` prints the manifest,
+        `--help` what the program is."""
         if len(sys.argv) > 1 and sys.argv[1].startswith(("--man", "--hel")):
             from .manifest import answer_option
 
