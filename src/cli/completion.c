@@ -445,11 +445,10 @@ const struct mor_cli_command mor_cli_command_completion = {
 		 "completion names -- WORD…",
 	.words = "bash|zsh|fish",
 	.description =
-		"The scripts complete commands, options and their values, and names of installed plugins. "
-		"After call PLUGIN and run PLUGIN "
-		"they also\n"
-		"complete methods and parameters, as far as the manifest or the protocol's table lists them: "
-		"they ask\n"
+		"The scripts complete commands, options and their values, and names of installed plugins.\n"
+		"After call PLUGIN and run PLUGIN they also "
+		"complete methods and parameters, as far as the manifest or the protocol's table\n"
+		"lists them: they ask "
 		"'mortise completion names', which reads files and starts no plugin.",
 	.examples = "source <(mortise completion bash)\n"
 		    "mortise completion fish > ~/.config/fish/completions/mortise.fish",
