@@ -446,10 +446,9 @@ const struct mor_cli_command mor_cli_command_completion = {
 	.words = "bash|zsh|fish",
 	.description =
 		"The scripts complete commands, options and their values, and names of installed plugins.\n"
-		"After call PLUGIN and run PLUGIN they also "
-		"complete methods and parameters, as far as the manifest or the protocol's table\n"
-		"lists them: they ask "
-		"'mortise completion names', which reads files and starts no plugin.",
+		"After call PLUGIN and run PLUGIN they also complete methods and parameters, as far as the\n"
+		"manifest or the protocol's table lists them: they ask 'mortise completion names', which\n"
+		"reads files and starts no plugin.",
 	.examples = "source <(mortise completion bash)\n"
 		    "mortise completion fish > ~/.config/fish/completions/mortise.fish",
 	.options = groups,
