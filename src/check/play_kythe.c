@@ -227,9 +227,7 @@ void mor_check_play_kythe(struct mor_check_player *p)
 	while (*line) {
 		if (strncmp(line, "hold", 4) == 0)
 			line = send_joined(p, line);
-		else if (strncmp(line, "leave", 5) == 0 && leaves(p))
-			return;
-		else if (!run_step(p, line, &body))
+		else if ((strncmp(line, "leave", 5) == 0 && leaves(p)) || !run_step(p, line, &body))
 			return;
 		line = strchr(line, '\n') + 1;
 	}

@@ -64,10 +64,10 @@ extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, 
 	mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_join, mor_cli_command_chaos,
 	mor_cli_command_session, mor_cli_command_record, mor_cli_command_replay, mor_cli_command_talk,
 	mor_cli_command_tap, mor_cli_command_check;
-extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe;
 extern const struct mor_cli_command mor_cli_command_install, mor_cli_command_upgrade, mor_cli_command_approve,
 	mor_cli_command_list, mor_cli_command_remove, mor_cli_command_rollback;
 extern const struct mor_cli_command mor_cli_command_bundle, mor_cli_command_key, mor_cli_command_trust;
+extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */

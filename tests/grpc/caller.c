@@ -135,8 +135,8 @@ int main(int argc, char **argv)
 	struct mor_grpc_call_options ask = { .on_message = on_message,
 					     .on_drained = on_drained,
 					     .on_end = on_end };
-	struct mor_loop *loop;
-	struct mor_grpc *grpc;
+	struct mor_loop *loop = NULL;
+	struct mor_grpc *grpc = NULL;
 	mortise_error err;
 
 	if (argc < 4)
