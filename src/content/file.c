@@ -29,9 +29,11 @@ struct mor_content_identity mor_content_identity_stat(const struct stat *st)
 
 struct mor_content_identity mor_content_identity_of(int fd)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
-	return fstat(fd, &st) < 0 ? (struct mor_content_identity){ 0 } : mor_content_identity_stat(&st);
+	if (fstat(fd, &st) < 0)
+		st = (struct stat){ 0 };
+	return mor_content_identity_stat(&st);
 }
 
 bool mor_content_same(const struct mor_content_identity *a, const struct mor_content_identity *b)

@@ -249,6 +249,7 @@ static int scan_tree(struct content_walk *walk, int dir, struct mor_content *ret
 	walk->path.data[0] = '\0';
 	walk->out = &content;
 	r = walk_dir(walk, fd);
+	walk->out = NULL;
 	mor_buf_fini(&walk->path);
 	if (r == 0)
 		r = mor_content_seal(&content, walk->shown, walk->err);
