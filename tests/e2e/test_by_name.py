@@ -168,9 +168,12 @@ class ByName(Case):
             self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "first")
 
     def test_confined_because_installed_so(self):
-        source = self.source("says", result="str(os.path.exists('/etc/shadow'))", command=[PYTHON, "./main.py"])
-        self.store.install("says", source, confine=True)
-        self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "False")
+        """It has a filter of system calls, at every level; a guarded one has none."""
+        result = "str('Seccomp:\\t2' in open('/proc/self/status').read())"
+        for name, confine in (("held", True), ("free", False)):
+            source = self.source(name, result=result, command=[PYTHON, "./main.py"])
+            self.store.install(name, source, confine=confine)
+            self.assertEqual(self.ok("call", f"{name}@1.0.0", "hello").json, str(confine))
 
     def test_gassist_writes_elsewhere(self):
         """Its working directory is not its content, but has its files."""

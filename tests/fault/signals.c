@@ -66,8 +66,9 @@ static bool write_words(struct command *command, const struct cell *cell, bool t
 		ADD(command, "--level", "guarded");
 	if (twice)
 		ADD(command, "--set", "stop.bye=1000s", "--set", "stop.term=1000s", "--set", "stop.kill=1000s");
-	else
-		ADD(command, "--set", "stop.bye=50ms", "--set", "stop.term=50ms", "--set", "stop.kill=50ms");
+	else /* at the stop the signal must come before the plugin is killed */
+		ADD(command, "--set", cell->phase == AT_STOP ? "stop.bye=400ms" : "stop.bye=50ms", "--set",
+		    "stop.term=50ms", "--set", "stop.kill=50ms");
 	if (tongue->asks)
 		ADD(command, "-j1", "--view", "directory", "-o", "/dev/null", command->archive);
 	else
