@@ -67,7 +67,7 @@ static void build_env(struct mor_check_run *run)
 	for (const char *const *e = jail; run->confined && *e; e++)
 		if (!bare || strncmp(*e, "PATH", 4) == 0 || strncmp(*e, "NO_C", 4) == 0)
 			put_env(run, *e);
-	if (!bare)
+	if (!bare && run->report) /* a probe does not know it: an SDK that is told would obey */
 		put_pair(run, "MORTISE_DIALECT", run->dialect->name);
 	if (bare) {
 		put_pair(run, "SUNSCREEN_WORKSPACE_ROOT", run->scratch.path);

@@ -98,7 +98,7 @@ static int load_manifest(struct mor_cli *cli, struct mor_check_options *opt, str
 	if (r == 0 && framing)
 		r = mor_text_list_add(&set, framing);
 	if (r == 0)
-		r = mor_cli_target(cli, &opt->path, &opt->argv, err);
+		r = mor_cli_target_bare(cli, &opt->path, &opt->argv, err);
 	if (r == 0 && cli->words.count)
 		r = mor_fail(err, MORTISE_EINVAL, "check takes one PLUGIN; \"%s\" is one word too many",
 			     cli->words.item[0]);

@@ -86,6 +86,10 @@ void mor_cli_named_end(struct mor_cli *cli, int exit_code);
  * the path of an installed plugin where it was named. */
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
 		   mortise_error *err);
+/* For commands that start a process without the library, which checks installed plugins: their names are
+ * refused (MORTISE_EINPUT). */
+int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
+			mortise_error *err);
 /* A row for its member `record`, of commands that hold one conversation. */
 #define MOR_OPTION_RECORD(offset) \
 	{ \

@@ -131,8 +131,8 @@ const struct mor_cli_command mor_cli_command_install = {
 		"From then on NAME is enough for other commands, and the plugin starts only while its files "
 		"are those that you saw.\n"
 		"Several versions lie side by side; the last one installed is the one that NAME means.",
-	.examples = "mortise install plugins/csv-sql --confine\n"
-		    "mortise install plugins/spl-token-2022 --allow write\n"
+	.examples = "mortise install build/plugins/csv-sql --confine\n"
+		    "mortise install build/plugins/spl-token-2022 --allow write\n"
 		    "mortise install ~/src/weather --yes",
 	.options = groups,
 	.args_size = sizeof(struct install_args),

@@ -80,12 +80,13 @@ static int write_result(struct join *x, mortise_error *err)
 static void tell_failure(struct join *x, const struct mor_part_piece *piece)
 {
 	struct mor_console *console = x->cli->console;
+	char name[300], why[800];
 
 	x->failed++;
 	x->breaches += piece->code == MORTISE_EPROTO || piece->code == MORTISE_EVIOLATION;
-	mor_note(console, "%sfailed%s: %.*s: %.*s", mor_style_err(console, MOR_STYLE_BAD),
-		 mor_style_err_end(console), (int)piece->name.len, piece->name.ptr, (int)piece->why.len,
-		 piece->why.ptr);
+	mor_note(console, "%sfailed%s: %s: %s", mor_style_err(console, MOR_STYLE_BAD),
+		 mor_style_err_end(console), mor_printable(piece->name, name, sizeof(name)),
+		 mor_printable(piece->why, why, sizeof(why)));
 }
 
 static void count_parts(struct join *x)

@@ -139,7 +139,7 @@ static int probe_run(struct mor_cli *cli)
 	const char *path = NULL;
 	mortise_error err = { 0 };
 	uint32_t ms = 0;
-	int r = mor_cli_target(cli, &path, &argv, &err);
+	int r = mor_cli_target_bare(cli, &path, &argv, &err);
 
 	if (r == 0 && args->timeout && (!mor_parse_duration_ms(mor_slice_of(args->timeout), &ms) || !ms))
 		r = mor_fail(&err, MORTISE_EINVAL, "--timeout \"%s\": expected a duration, such as 500ms or 2s",

@@ -212,7 +212,7 @@ static int record_run(struct mor_cli *cli)
 	const char *const *argv = NULL;
 	const char *path = NULL;
 	mortise_error err = { 0 };
-	int r = mor_cli_target(cli, &path, &argv, &err);
+	int r = mor_cli_target_bare(cli, &path, &argv, &err);
 
 	mor_scribe_relay_init(&run.relay);
 	if (r == 0)

@@ -67,7 +67,7 @@ static int play_file(struct mor_cli *cli, struct mor_replay *replay, mortise_err
 	const struct replay_args *args = cli->args;
 	const char *const *argv = NULL;
 	const char *path = NULL;
-	int r = args->as_plugin ? 0 : mor_cli_target(cli, &path, &argv, err);
+	int r = args->as_plugin ? 0 : mor_cli_target_bare(cli, &path, &argv, err);
 
 	if (r == 0 && (cli->words.count || (args->as_plugin && cli->words.tail)))
 		r = mor_fail(err, MORTISE_EINVAL, "replay takes FILE and %s; \"%s\" is one word too many",

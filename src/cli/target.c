@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/textlist.h"
 #include "cli/cli.h"
 #include "converse/once.h"
 #include "runner/runner.h"
@@ -57,7 +58,8 @@ const struct mor_option mor_gassist_options[] = {
 };
 
 /* With a command after "--", all words belong to our command: none of them is PLUGIN. */
-int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err)
+static int take_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
+		       mortise_error *err)
 {
 	struct mor_words *words = &cli->words;
 
@@ -77,5 +79,27 @@ int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const
 	*ret_argv = NULL;
 	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
 	words->count--;
-	return mor_cli_named(cli, ret_path, err);
+	return 0;
+}
+
+int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err)
+{
+	int r = take_target(cli, ret_path, ret_argv, err);
+
+	return r < 0 || !*ret_path ? r : mor_cli_named(cli, ret_path, err);
+}
+
+int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
+			mortise_error *err)
+{
+	int r = take_target(cli, ret_path, ret_argv, err);
+	const char *word = r == 0 ? *ret_path : NULL;
+
+	if (r < 0 || !word || mor_cli_named(cli, &word, NULL) < 0 || word == *ret_path)
+		return r;
+	mor_text_list_free_texts(&cli->named.paths); /* it does not run */
+	return mor_fail(err, MORTISE_EINPUT,
+			"%s is an installed plugin: this command starts programs by itself, without the check "
+			"of installed files; name a directory or a file",
+			*ret_path);
 }

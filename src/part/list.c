@@ -18,7 +18,7 @@
 #define MAGIC      "mortise-part 1 "
 #define END_FORMAT "end %016" PRIx64 " %016" PRIx64 "\n"
 #define END_LENGTH 38
-#define LIST_LIMIT ((uint64_t)1 << 31)
+#define LIST_LIMIT ((uint64_t)1 << 28)
 
 /* ---- writing ---- */
 
@@ -196,12 +196,26 @@ static int find_list(const struct mor_part *part, uint64_t size, uint64_t *ret_l
 	return 0;
 }
 
+/* Before memory is taken for a list of any length: a sparse file costs nothing. */
+static int check_magic(const struct mor_part *part, uint64_t at, mortise_error *err)
+{
+	char magic[sizeof(MAGIC) - 1];
+
+	if (pread(part->fd, magic, sizeof(magic), (off_t)at) != (ssize_t)sizeof(magic) ||
+	    memcmp(magic, MAGIC, sizeof(magic)) != 0)
+		return refuse_part(part->path, "the list at its end is damaged", err);
+	return 0;
+}
+
 static int read_list(struct mor_part *part, uint64_t size, mortise_error *err)
 {
 	uint64_t length = 0, check = 0;
 	struct mor_slice text;
 	int r = find_list(part, size, &length, &check, err);
 
+	if (r < 0)
+		return r;
+	r = check_magic(part, size - END_LENGTH - length, err);
 	if (r < 0)
 		return r;
 	part->list = mor_zalloc((size_t)length + 1);

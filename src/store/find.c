@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -87,6 +88,36 @@ static int take_version(const struct mor_store *store, struct mor_doc **doc, con
 	return 0;
 }
 
+/* "NAME/DIRECTORY" below the store; false: the path is elsewhere. Links are followed, so that nobody gets past
+ * the check by another way to the same files. */
+static bool below_store(const struct mor_store *store, const char *path, char real[PATH_MAX], const char **ret)
+{
+	char root[PATH_MAX];
+
+	if (!store->plugins || !realpath(store->plugins, root) || !realpath(path, real))
+		return false;
+	*ret = mor_path_below(root, real);
+	return *ret;
+}
+
+/* A link inside the store leads to files that nobody compares: the library would take them for a plugin that is
+ * not installed. */
+static int check_place(const struct mor_store *store, const struct mor_installed *found, mortise_error *err)
+{
+	char real[PATH_MAX];
+	const char *below = NULL;
+
+	if (access(found->path, F_OK) < 0)
+		return 0; /* the start says so */
+	if (below_store(store, found->path, real, &below) &&
+	    strcmp(below, mor_path_below(store->plugins, found->path)) == 0)
+		return 0;
+	return mor_fail(err, MORTISE_EVIOLATION,
+			"%s: a link leads out of the installed plugins: remove it, and install the plugin "
+			"again",
+			found->path);
+}
+
 int mor_store_find(const struct mor_store *store, const char *word, struct mor_installed *ret,
 		   mortise_error *err)
 {
@@ -102,22 +133,12 @@ int mor_store_find(const struct mor_store *store, const char *word, struct mor_i
 	r = mor_store_state_read(store, name, &doc, err);
 	if (r == MORTISE_ENOTFOUND)
 		return mor_store_unknown(store, name, err);
-	return r < 0 ? r : take_version(store, &doc, name, at ? at + 1 : NULL, ret, err);
+	if (r == 0)
+		r = take_version(store, &doc, name, at ? at + 1 : NULL, ret, err);
+	return r < 0 ? r : check_place(store, ret, err);
 }
 
 /* ---- by directory ---- */
-
-/* "NAME/DIRECTORY" below the store; false: the path is elsewhere. Links are followed, so that nobody gets past
- * the check by another way to the same files. */
-static bool below_store(const struct mor_store *store, const char *path, char real[PATH_MAX], const char **ret)
-{
-	char root[PATH_MAX];
-
-	if (!store->plugins || !realpath(store->plugins, root) || !realpath(path, real))
-		return false;
-	*ret = mor_path_below(root, real);
-	return *ret;
-}
 
 static int stray(const char *path, mortise_error *err)
 {

@@ -2,6 +2,8 @@
 /* Where the store is, and reading one plugin's state.json. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -208,8 +210,13 @@ int mor_store_write_file(const char *path, struct mor_slice text, mortise_error 
 {
 	mortise_error why = { 0 };
 	struct mor_outfile file;
-	int r = mor_outfile_open(path, 0600, &file, &why);
+	struct stat st;
+	int r;
 
+	/* A link would be followed, a pipe waited for. Nobody but an attacker makes them here. */
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		(void)unlink(path);
+	r = mor_outfile_open(path, 0600, &file, &why);
 	if (r == 0) {
 		r = mor_fd_write_all(file.fd, text.ptr, text.len);
 		if (r == 0) {

@@ -83,6 +83,46 @@ class ByName(Case):
         self.assertEqual(self.ok("call", "@s", "hello").json, "first")
         self.ok("session", "stop", "s")
 
+    def test_not_where_nothing_checks(self):
+        """Commands that start it by themselves would start changed files, and unconfined."""
+        self.installed()
+        shutil.rmtree(self.dir / "says")
+        for words in (["check"], ["probe"], ["record", "-o", "x.talk"], ["chaos"], ["replay", "y.talk"]):
+            self.file("y.talk", "talk 1 plain\n")
+            with self.subTest(words[0]):
+                done = self.run_mortise(*words, "says")
+                self.assertEqual(done.code, 4, done.err)
+                self.assertIn("without the check of installed files", done.err)
+
+    def test_link_out_of_the_store(self):
+        """At each of the three directories: what lies elsewhere is compared by nobody."""
+        place = self.installed()
+        for moved in (place, place.parent, place.parent.parent):
+            with self.subTest(moved=moved.name):
+                moved.rename(self.dir / "elsewhere")
+                moved.symlink_to(self.dir / "elsewhere")
+                done = self.fails(9, "sandbox_violation", "call", "says@1.0.0", "hello")
+                self.assertIn("a link leads out of the installed plugins", done.err)
+                moved.unlink()
+                (self.dir / "elsewhere").rename(moved)
+        self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "first")
+
+    def test_last_run_is_no_link(self):
+        """A plugin that can write there must not make us write elsewhere, or wait."""
+        self.installed()
+        place = self.dir / "state/mortise/plugins/says"
+        place.mkdir(parents=True, exist_ok=True)
+        precious = self.file("precious", "old")
+        (place / "run.json").unlink(missing_ok=True)
+        (place / "run.json").symlink_to(precious)
+        self.ok("call", "says@1.0.0", "hello")
+        self.assertEqual(precious.read_text(), "old")
+        self.assertEqual(self.run_file("says")["status"], "ok")
+        (place / "run.json").unlink()
+        os.mkfifo(place / "run.json")
+        self.ok("call", "says@1.0.0", "hello")
+        self.assertEqual(self.run_file("says")["status"], "ok")
+
     def test_run(self):
         source = self.dir / "lookout"
         shutil.copytree(BUILD / "plugins/lookout", source)
