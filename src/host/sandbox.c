@@ -147,8 +147,9 @@ int mor_sandbox_protect_user(struct mor_policy *policy)
 		enum mor_xdg xdg;
 		const char *name;
 	} places[] = {
-		{ MOR_XDG_CONFIG, "mortise" },        { MOR_XDG_STATE, "mortise/approvals" },
-		{ MOR_XDG_STATE, "mortise/plugins" }, { MOR_XDG_STATE, "mortise/undo" },
+		{ MOR_XDG_CONFIG, "mortise" },
+		{ MOR_XDG_STATE, "mortise/approvals" },
+		{ MOR_XDG_STATE, "mortise/plugins" },
 		{ MOR_XDG_DATA, "mortise/plugins" },
 	};
 	int r = 0;

@@ -40,16 +40,16 @@ static void watch_place(struct carrying *turn, int i, int fd, uint32_t events)
 {
 	struct watched *place = &turn->place[i];
 	struct epoll_event event = { .events = events, .data.u32 = (uint32_t)i };
-	bool same = fd == place->fd;
+	bool same = fd == place->fd, plain = same && place->plain;
 
 	if (same && events == place->events)
 		return;
 	if (!same && place->fd >= 0)
 		epoll_ctl(turn->epoll, EPOLL_CTL_DEL, place->fd, NULL);
-	*place = (struct watched){ .fd = fd, .events = events };
-	if (fd >= 0)
-		place->plain =
-			epoll_ctl(turn->epoll, same ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0 && !same;
+	/* A file stays a file: whoever forgets that waits for it for ever. */
+	if (fd >= 0 && !plain)
+		plain = epoll_ctl(turn->epoll, same ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0 && !same;
+	*place = (struct watched){ .fd = fd, .events = events, .plain = plain };
 }
 
 static int wait_for_places(struct carrying *turn, int timeout_ms)

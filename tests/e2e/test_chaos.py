@@ -235,6 +235,21 @@ class Faults(Proxy):
         self.assertEqual(len(times), 5)
         self.assertTrue(all(1 <= ms <= 3 for ms in times), times)
 
+    def test_stall_into_a_file(self):
+        """A file cannot be watched: what was held back is written all the same, and the end comes."""
+        said = self.file("said", self.replies(5))
+        with open(self.dir / "out", "wb") as out:
+            done = subprocess.run(
+                [str(MORTISE), "chaos", "--stall=1", "--stall-time", "3ms", "--", "cat", said],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+                env=self.env,
+                timeout=LIMIT,
+                check=False,
+            )
+        self.assertEqual((done.returncode, (self.dir / "out").read_bytes()), (0, self.replies(5)))
+
     def test_garbage(self):
         for framing in FRAMINGS:
             data = self.replies(20, framing)

@@ -54,8 +54,8 @@ struct row {
 	const char *none; /* why some of its cells do not exist    */
 };
 
-#define SHORT_MS 800
-#define SHORT    "800ms"
+#define SHORT_MS 400
+#define SHORT    "400ms"
 #define LONG_MS  600000
 #define LONG     "600s"
 
