@@ -68,7 +68,8 @@ class Case(unittest.TestCase):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mortise-e2e-"))
         self.addCleanup(shutil.rmtree, self.dir)
         runtime = tempfile.mkdtemp(prefix="mortise-run-")
-        self.addCleanup(shutil.rmtree, runtime)
+        # A session's keeper that was stopped removes its socket at the same time.
+        self.addCleanup(shutil.rmtree, runtime, ignore_errors=True)
         # Nobody's own settings, and nothing of this terminal's.
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "MORTISE_TRACE")}
         self.env.update(
