@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 void mor_digest_begin(struct sha256_ctx *sha)
@@ -12,6 +14,19 @@ void mor_digest_add(struct sha256_ctx *sha, const void *bytes, size_t len)
 {
 	if (len)
 		sha256_update(sha, len, bytes);
+}
+
+void mor_digest_text(struct sha256_ctx *sha, const char *text)
+{
+	text = text ? text : "";
+	mor_digest_add(sha, text, strlen(text) + 1);
+}
+
+void mor_digest_texts(struct sha256_ctx *sha, const char *const *texts)
+{
+	for (; texts && *texts; texts++)
+		mor_digest_text(sha, *texts);
+	mor_digest_text(sha, "");
 }
 
 void mor_digest_end(struct sha256_ctx *sha, char ret_hex[MOR_DIGEST_SIZE])

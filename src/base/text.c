@@ -288,7 +288,7 @@ static const struct {
 	{ 0xe0000, 0xe0fff }, /* tags, and selectors beyond                     */
 };
 
-static uint32_t decode_utf8(const char *p, size_t n)
+uint32_t mor_utf8_code(const char *p, size_t n)
 {
 	static const unsigned char first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
 	uint32_t code = (unsigned char)p[0] & first[n];
@@ -302,7 +302,7 @@ static uint32_t decode_utf8(const char *p, size_t n)
 static size_t printable_len(const char *p, size_t len)
 {
 	size_t n = mor_utf8_sequence(p, len);
-	uint32_t code = decode_utf8(p, n);
+	uint32_t code = mor_utf8_code(p, n);
 
 	for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]) && unseen[i].first <= code; i++)
 		if (code <= unseen[i].last)

@@ -25,6 +25,8 @@ const char *mor_format_bytes(uint64_t bytes, char out[32]);
 
 /* Length of the valid UTF-8 sequence at p (1..4), 0 if it is invalid. */
 size_t mor_utf8_sequence(const char *p, size_t len);
+/* The character in the `n` bytes of a valid sequence. */
+uint32_t mor_utf8_code(const char *p, size_t n);
 bool mor_utf8_valid(struct mor_slice text);
 /* An excerpt of any bytes on one line, printable and safe in quotes: what is not UTF-8, controls, and
  * characters that nobody sees or that change the order of others as \xNN for each byte; cut with "...". Always

@@ -95,6 +95,18 @@ static bool is_echo(const struct probe_try *try, const struct mor_check_session 
 	       mor_json_equal(mor_doc_root(sent), s->message[0].root);
 }
 
+/* Does it give back the params of any method? Then a member of them proves nothing. */
+static bool returns_params(const struct probe_try *try, const struct mor_check_message *m)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *sent = NULL;
+	const struct mor_value *params;
+
+	if (!try->request || mor_doc_parse(mor_slice_of(try->request), 0, 0, &sent, NULL) < 0)
+		return false;
+	params = mor_json_get(mor_doc_root(sent), "params");
+	return params && m->result && mor_json_equal(params, m->result);
+}
+
 static bool has_answered(struct mor_check_session *s, void *arg)
 {
 	return answer_to(arg, s) || is_echo(arg, s);
@@ -150,7 +162,7 @@ static bool is_dialects(struct probing *p, const struct probe_try *try, const st
 		       mor_json_at(m->root, "/params/protocol") != NULL;
 	if (!try->method)
 		return m->result || m->error;
-	if (!m->result || !mor_json_get(m->result, try->needs))
+	if (!m->result || !mor_json_get(m->result, try->needs) || returns_params(try, m))
 		return false;
 	take_name(p, try, m->result);
 	return true;

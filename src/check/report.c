@@ -47,9 +47,23 @@ void mor_check_count(struct mor_check_report *report)
 	}
 }
 
+/* A host that never started the plugin has shown nothing. */
+static bool saw_nothing(const struct mor_check_report *report)
+{
+	return report->count && report->sum[MOR_CHECK_UNSEEN] == report->count;
+}
+
+static const char *first_why(const struct mor_check_report *report)
+{
+	for (size_t i = 0; i < report->count; i++)
+		if (report->item[i].why)
+			return report->item[i].why;
+	return "it is not known why";
+}
+
 static bool is_good(const struct mor_check_report *report)
 {
-	return report->sum[MOR_CHECK_FAIL] == report->expected && !report->stale;
+	return !saw_nothing(report) && report->sum[MOR_CHECK_FAIL] == report->expected && !report->stale;
 }
 
 int mor_check_exit_code(const struct mor_check_report *report)
@@ -129,11 +143,13 @@ void mor_check_print_line(struct mor_console *console, const struct mor_check_re
 static void print_sum(struct mor_console *console, const struct mor_check_report *report)
 {
 	bool good = is_good(report);
-	char subject[MOR_CHECK_CLEAN];
+	char subject[MOR_CHECK_CLEAN], why[MOR_CHECK_CLEAN];
 
 	for (char **id = report->stale; id && *id; id++)
 		mor_outf(console, "%sstale%s: %s is in the baseline, but does not fail any more: remove it\n",
 			 mor_style(console, MOR_STYLE_BAD), mor_style_end(console), *id);
+	if (saw_nothing(report) && !console->verbose)
+		mor_outf(console, "nothing was observed: %s\n", mor_check_clean(first_why(report), why));
 	mor_outf(console, "%s%s%s: %s: %zu passed, %zu failed",
 		 mor_style(console, good ? MOR_STYLE_GOOD : MOR_STYLE_BAD), good ? "good" : "bad",
 		 mor_style_end(console), mor_check_clean(report->subject, subject), report->sum[MOR_CHECK_PASS],

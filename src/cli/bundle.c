@@ -127,16 +127,8 @@ static int take_source(struct bundle_source *source, const char *word, mortise_e
 static int write_signature(const char *output, struct mor_slice text, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s.sig", output);
-	struct mor_outfile file;
-	int r = path ? mor_outfile_open(path, 0644, &file, err) : mor_fail_memory(err);
 
-	if (r < 0)
-		return r;
-	r = mor_fd_write_all(file.fd, text.ptr, text.len);
-	if (r == 0)
-		return mor_outfile_commit(&file, err);
-	mor_outfile_drop(&file);
-	return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
+	return path ? mor_outfile_write(path, 0644, text, err) : mor_fail_memory(err);
 }
 
 /* An old signature of another bundle must not lie beside the new one. */

@@ -6,26 +6,13 @@
 #include "base/error.h"
 #include "cli/index.h"
 
-static void digest_text(struct sha256_ctx *sha, const char *text)
-{
-	if (text)
-		mor_digest_add(sha, text, strlen(text) + 1);
-}
-
-static void digest_texts(struct sha256_ctx *sha, const char *const *texts)
-{
-	for (; texts && *texts; texts++)
-		digest_text(sha, *texts);
-	mor_digest_add(sha, "", 1);
-}
-
 /* Shards of a run are started by the same command line, but for K. */
 static void digest_analyzer(const struct mor_index *x, struct sha256_ctx *sha)
 {
-	digest_text(sha, x->args->analyzer);
-	digest_texts(sha, (const char *const *)x->cli->words.tail);
-	digest_texts(sha, x->args->plugin.set.item);
-	digest_texts(sha, x->args->plugin.config.item);
+	mor_digest_text(sha, x->args->analyzer);
+	mor_digest_texts(sha, (const char *const *)x->cli->words.tail);
+	mor_digest_texts(sha, x->args->plugin.set.item);
+	mor_digest_texts(sha, x->args->plugin.config.item);
 }
 
 int mor_index_take_shard(struct mor_index *x, struct sha256_ctx *sha, mortise_error *err)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -40,6 +41,9 @@ static int write_manifest(const char *output, const struct mor_check_found *foun
 	MOR_CLEAN_TEXT char *path =
 		dir ? mor_text_format("%s/%s", output, found->manifest_file) : mor_strdup(output);
 
+	if (path && access(path, F_OK) == 0)
+		return mor_fail(err, MORTISE_EINPUT, "%s is there already: name another file, or remove it",
+				path);
 	return path ? mor_outfile_write(path, 0644, mor_buf_view(&found->manifest), err) : mor_fail_memory(err);
 }
 
@@ -123,7 +127,7 @@ static void show_people(struct mor_cli *cli, const struct probe_args *args, cons
 	if (!can_be_driven(found))
 		return;
 	if (args->output) {
-		mor_outf(cli->console, "\nwritten: %s\n", found->manifest_file);
+		mor_outf(cli->console, "\nwritten to %s: %s\n", args->output, found->manifest_file);
 	} else {
 		mor_out_title(cli->console, found->manifest_file);
 		mor_out(cli->console, mor_buf_view(&found->manifest));

@@ -13,9 +13,10 @@ struct code_range {
 	uint32_t first, last;
 };
 
-/* What a person does not see, or what makes a line read as another one: Unicode 15, the categories Cf, Zl and
- * Zp and the property Default_Ignorable_Code_Point, and the blanks that are no blanks (Hangul fillers, the
- * empty Braille cell). Sorted. */
+/* What a person does not see, or what makes a line read as another one: Unicode 15, the categories Cf, Zl
+ * and Zp and the property Default_Ignorable_Code_Point, and the blanks that are no blanks (Hangul
+ * fillers, the empty Braille cell). Sorted. More than what mor_printable() hides: a name must be one that
+ * nobody mistakes. */
 static const struct code_range invisible[] = {
 	{ 0x00ad, 0x00ad },   { 0x034f, 0x034f },   { 0x0600, 0x0605 },   { 0x061c, 0x061c },
 	{ 0x06dd, 0x06dd },   { 0x070f, 0x070f },   { 0x0890, 0x0891 },   { 0x08e2, 0x08e2 },
@@ -41,17 +42,6 @@ static bool in_ranges(uint32_t code, const struct code_range *table, size_t coun
 	return false;
 }
 
-/* One character from the front, which is valid UTF-8 of `n` bytes. */
-static uint32_t code_of(const char *p, size_t n)
-{
-	static const unsigned char first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t code = (unsigned char)p[0] & first[n];
-
-	for (size_t i = 1; i < n; i++)
-		code = code << 6 | ((unsigned char)p[i] & 0x3f);
-	return code;
-}
-
 static bool is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0);
@@ -64,7 +54,7 @@ const char *mor_content_name_show(struct mor_slice name, char *out, size_t out_s
 	while (out_size && i < name.len) {
 		char piece[16];
 		size_t n = mor_utf8_sequence(name.ptr + i, name.len - i), step = n ? n : 1, width;
-		uint32_t code = n ? code_of(name.ptr + i, n) : 0;
+		uint32_t code = n ? mor_utf8_code(name.ptr + i, n) : 0;
 
 		if (!n || is_control(code))
 			for (width = 0; width < 4 * step; width += 4)
@@ -164,7 +154,7 @@ static const char *name_fault(struct mor_slice name)
 		n = mor_utf8_sequence(name.ptr + i, name.len - i);
 		if (!n)
 			return "is not UTF-8";
-		why = character_fault(code_of(name.ptr + i, n), i + n == name.len);
+		why = character_fault(mor_utf8_code(name.ptr + i, n), i + n == name.len);
 		if (why)
 			return why;
 	}

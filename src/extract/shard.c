@@ -6,19 +6,6 @@
 #include "base/sum.h"
 #include "extract/extract.h"
 
-static void digest_text(struct sha256_ctx *sha, const char *text)
-{
-	text = text ? text : "";
-	mor_digest_add(sha, text, strlen(text) + 1);
-}
-
-static void digest_texts(struct sha256_ctx *sha, const char *const *texts)
-{
-	for (; texts && *texts; texts++)
-		digest_text(sha, *texts);
-	digest_text(sha, "");
-}
-
 /* Shards of a run are started by the same command line, but for K. */
 static void digest_run(const struct mor_extract *x, char ret[MOR_DIGEST_SIZE])
 {
@@ -27,18 +14,18 @@ static void digest_run(const struct mor_extract *x, char ret[MOR_DIGEST_SIZE])
 
 	mor_digest_begin(&sha);
 	for (size_t i = 0; i < args->file_count; i++)
-		digest_text(&sha, args->files[i]);
-	digest_text(&sha, "");
-	digest_texts(&sha, args->plugins.item);
-	digest_texts(&sha, args->command);
-	digest_texts(&sha, args->options.item);
-	digest_texts(&sha, args->plugin->set.item);
-	digest_texts(&sha, args->plugin->config.item);
-	digest_text(&sha, args->source);
-	digest_text(&sha, args->mime);
-	digest_text(&sha, args->extension);
-	digest_text(&sha, args->metadata ? "metadata" : "");
-	digest_text(&sha, x->console->json ? "json" : "text");
+		mor_digest_text(&sha, args->files[i]);
+	mor_digest_text(&sha, "");
+	mor_digest_texts(&sha, args->plugins.item);
+	mor_digest_texts(&sha, args->command);
+	mor_digest_texts(&sha, args->options.item);
+	mor_digest_texts(&sha, args->plugin->set.item);
+	mor_digest_texts(&sha, args->plugin->config.item);
+	mor_digest_text(&sha, args->source);
+	mor_digest_text(&sha, args->mime);
+	mor_digest_text(&sha, args->extension);
+	mor_digest_text(&sha, args->metadata ? "metadata" : "");
+	mor_digest_text(&sha, x->console->json ? "json" : "text");
 	mor_digest_end(&sha, ret);
 }
 

@@ -209,23 +209,13 @@ int mor_store_fail_write(const char *path, int error, mortise_error *err)
 int mor_store_write_file(const char *path, struct mor_slice text, mortise_error *err)
 {
 	mortise_error why = { 0 };
-	struct mor_outfile file;
 	struct stat st;
 	int r;
 
 	/* A link would be followed, a pipe waited for. Nobody but an attacker makes them here. */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		(void)unlink(path);
-	r = mor_outfile_open(path, 0600, &file, &why);
-	if (r == 0) {
-		r = mor_fd_write_all(file.fd, text.ptr, text.len);
-		if (r == 0) {
-			r = mor_outfile_commit(&file, &why);
-		} else {
-			mor_outfile_drop(&file);
-			why.os_errno = -r;
-		}
-	}
+	r = mor_outfile_write(path, 0600, text, &why);
 	if (r == 0)
 		return 0;
 	return why.code == MORTISE_ENOMEM ? mor_fail_memory(err) :

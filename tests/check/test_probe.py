@@ -110,6 +110,18 @@ class Probe(unittest.TestCase):
                 done.stdout.startswith(f"it reads messages as {reads}, but answers as {answers}: "), done.stdout
             )
 
+    def test_params_that_come_back(self):
+        """A plain program that returns its params is no server of the protocol that was tried."""
+        script = (
+            "import json, sys\nfor line in sys.stdin:\n    m = json.loads(line)\n"
+            "    r = {'jsonrpc': '2.0', 'id': m['id'], 'result': m.get('params')}\n"
+            "    print(json.dumps(r), flush=True)\n"
+        )
+        found = self.probe("/usr/bin/python3", "-c", script)
+        self.assertEqual((found["dialect"], found["framing"]), ("plain", "lines"))
+        done = run("probe", "--timeout", "1s", "--", "/usr/bin/python3", "-c", script)
+        self.assertTrue(done.stdout.startswith("plain, messages as lines\n"), done.stdout)
+
     def test_cannot_start(self):
         self.assertEqual(run("probe", "--", "./no-such-program").returncode, 5)
 
@@ -121,6 +133,9 @@ class Probe(unittest.TestCase):
                 self.assertEqual(os.listdir(place), [name])
                 done = run("call", place, "echo", "x=1")
                 self.assertEqual(json.loads(done.stdout), {"x": 1}, done.stderr)
+                done = run("probe", "-o", place, "--", *mutant(dialect))
+                self.assertEqual(done.returncode, 4)
+                self.assertIn(f"{name} is there already", done.stderr)
 
     def test_confined(self):
         """It reaches neither the network nor files that are not its own."""

@@ -83,6 +83,26 @@ static char *print_people(const struct mor_check_report *report)
 	return text;
 }
 
+/* A host that never started the plugin, for instance. */
+static void test_nothing_observed(void **state)
+{
+	struct mor_check_report report = make_report();
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < report.count; i++)
+		report.item[i].verdict = MOR_CHECK_UNSEEN;
+	memset(report.sum, 0, sizeof(report.sum));
+	report.sum[MOR_CHECK_UNSEEN] = report.count;
+	report.expected = 0;
+	assert_int_equal(mor_check_exit_code(&report), 1);
+	text = print_people(&report);
+	assert_non_null(strstr(text, "nothing was observed: "));
+	assert_non_null(strstr(text, "\nbad: "));
+	free(text);
+	mor_check_report_fini(&report);
+}
+
 static void test_people(void **state)
 {
 	struct mor_check_report report = make_report();
@@ -280,7 +300,7 @@ static void test_strict(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_people), MOR_TEST(test_json),         MOR_TEST(test_tap),
+		MOR_TEST(test_people), MOR_TEST(test_nothing_observed), MOR_TEST(test_json),         MOR_TEST(test_tap),
 		MOR_TEST(test_junit),  MOR_TEST(test_baseline),     MOR_TEST(test_expected),
 		MOR_TEST(test_strict), MOR_TEST(test_baseline_odd),
 	};

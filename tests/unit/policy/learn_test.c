@@ -126,9 +126,12 @@ static void own_home_is_known_by_the_machine(void **state)
 		const char *path;
 		enum mor_learn_why why;
 	} rows[] = {
-		{ "/root/work/x", MOR_LEARN_GRANTED }, { "/root/.ssh/config", MOR_LEARN_SECRET },
-		{ "/root", MOR_LEARN_WIDE },           { "/srv/build/x", MOR_LEARN_GRANTED },
-		{ "/home/bob/x", MOR_LEARN_OTHERS },   { "/srv/build/.ssh/config", MOR_LEARN_SECRET },
+		{ "/root/project/x", MOR_LEARN_GRANTED },
+		{ "/root/.ssh/config", MOR_LEARN_SECRET },
+		{ "/root", MOR_LEARN_WIDE },
+		{ "/srv/build/x", MOR_LEARN_GRANTED },
+		{ "/home/bob/x", MOR_LEARN_OTHERS },
+		{ "/srv/build/.ssh/config", MOR_LEARN_SECRET },
 	};
 
 	(void)state;
