@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "kythe/unit/pb.h"
+#include "pb/pb.h"
 
 #define SERVICE        "/sunscreen.plugin.v1.Plugin/"
 #define VERSION_SPOKEN "1"

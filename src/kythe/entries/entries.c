@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "kythe/unit/pb.h"
 #include "kythe/unit/pbjson.h"
+#include "pb/pb.h"
 #include "wire/json.h"
 
 const char *const mor_vname_part_names[MOR_VNAME_PARTS] = { "signature", "corpus", "root", "path", "language" };

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "kythe/entries/entries.h"
-#include "kythe/unit/pb.h"
+#include "pb/pb.h"
 
 typedef uint64_t vector __attribute__((vector_size(16)));
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kythe/entries/entries.h"
-#include "kythe/unit/pb.h"
+#include "pb/pb.h"
 
 #define STEP ((size_t)256 << 10)
 

@@ -15,7 +15,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kythe/unit/kythe.pb-c.h"
-#include "kythe/unit/pb.h"
+#include "kythe/unit/pbc.h"
+#include "pb/pb.h"
 
 static const ProtobufCMessageDescriptor *const detail_types[] = {
 	&kythe__proto__go_details__descriptor,
@@ -44,29 +45,6 @@ bool mor_any_known(const char *type_url)
 }
 
 /* ---- from JSON ---- */
-
-int mor_pb_base64(struct mor_slice text, struct mor_buf *out)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf plain = MOR_BUF_INIT;
-	int r;
-
-	if (text.len && text.len % 4 == 0 && text.ptr[text.len - 1] == '=')
-		text.len -= text.ptr[text.len - 2] == '=' ? 2 : 1;
-	/* Without padding, the last group of four has two or three characters. */
-	if (text.len % 4 == 1 || (text.len && memchr(text.ptr, '=', text.len)))
-		return MORTISE_EINPUT;
-	mor_buf_reserve(&plain, text.len + 2);
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.ptr[i];
-
-		mor_buf_byte(&plain, c == '-' ? '+' : c == '_' ? '/' : c);
-	}
-	while (plain.len % 4)
-		if (mor_buf_byte(&plain, '=') < 0)
-			break;
-	r = mor_buf_failed(&plain) ? plain.status : mor_base64_decode(mor_buf_view(&plain), out);
-	return r == MORTISE_EPROTO ? MORTISE_EINPUT : r;
-}
 
 struct reading {
 	struct mor_buf where; /* the path of the present value */
@@ -178,13 +156,13 @@ static int read_known_detail(struct reading *rd, const struct mor_value *object,
 {
 	MOR_CLEAN(mor_buf) struct mor_buf members = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT;
-	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
+	MOR_CLEAN(mor_pbc_message) struct mor_pbc_message message = { 0 };
 	int r = read_message(rd, object, type, true, &members);
 
 	if (r == 0)
-		r = mor_pb_unpack(type, mor_buf_view(&members), &message, rd->err);
+		r = mor_pbc_unpack(type, mor_buf_view(&members), &message, rd->err);
 	if (r == 0)
-		r = mor_pb_pack(message.root, &value);
+		r = mor_pbc_pack(message.root, &value);
 	if (r < 0 || value.len == 0)
 		return r;
 	return mor_pb_put_bytes(out, 2, mor_buf_view(&value));
@@ -297,8 +275,8 @@ static int read_message(struct reading *rd, const struct mor_value *object,
 	return r;
 }
 
-int mor_pb_from_json(const struct mor_value *object, const ProtobufCMessageDescriptor *type, const char *where,
-		     struct mor_buf *out, mortise_error *err)
+int mor_pbc_from_json(const struct mor_value *object, const ProtobufCMessageDescriptor *type, const char *where,
+		      struct mor_buf *out, mortise_error *err)
 {
 	struct reading rd = { .err = err };
 	int r;
@@ -317,7 +295,7 @@ int mor_pb_from_json(const struct mor_value *object, const ProtobufCMessageDescr
 /* ---- to JSON ---- */
 
 struct writing {
-	enum mor_pb_names names;
+	enum mor_pbc_names names;
 	struct mor_writer *w;
 };
 
@@ -328,7 +306,7 @@ static void write_key(const struct writing *wr, const char *proto)
 	char camel[64];
 	size_t len = 0;
 
-	if (wr->names == MOR_PB_PROTO_NAMES) {
+	if (wr->names == MOR_PBC_PROTO_NAMES) {
 		mor_w_key(wr->w, proto);
 		return;
 	}
@@ -436,7 +414,7 @@ static void write_members(const struct writing *wr, const ProtobufCMessage *mess
 		write_field(wr, message, &message->descriptor->fields[i]);
 }
 
-void mor_pb_to_json(const ProtobufCMessage *message, enum mor_pb_names names, struct mor_writer *w)
+void mor_pbc_to_json(const ProtobufCMessage *message, enum mor_pbc_names names, struct mor_writer *w)
 {
 	mor_w_object(w);
 	write_members(&(struct writing){ names, w }, message);
@@ -470,17 +448,17 @@ static bool is_exact(const ProtobufCMessage *message, struct mor_slice bytes, st
 {
 	MOR_CLEAN(mor_buf) struct mor_buf again = MOR_BUF_INIT;
 
-	if (mor_pb_pack(message, &again) < 0)
+	if (mor_pbc_pack(message, &again) < 0)
 		w->out->status = again.status;
 	return !has_unknown(message) && mor_slice_eq(mor_buf_view(&again), bytes);
 }
 
 /* Bytes that do not fit their claimed type are shown as bytes. In an archive also those that would change,
  * because the unit's digest would change with them. */
-void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct mor_writer *w)
+void mor_any_to_json(const struct mor_any *any, enum mor_pbc_names names, struct mor_writer *w)
 {
 	const ProtobufCMessageDescriptor *type = mor_detail_type(any->type_url);
-	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
+	MOR_CLEAN(mor_pbc_message) struct mor_pbc_message message = { 0 };
 	int r = 0;
 
 	if (any->json.ptr) {
@@ -490,10 +468,10 @@ void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct 
 	mor_w_object(w);
 	mor_w_pair(w, "@type", any->type_url);
 	if (type)
-		r = mor_pb_unpack(type, any->value, &message, NULL);
+		r = mor_pbc_unpack(type, any->value, &message, NULL);
 	if (r == MORTISE_ENOMEM)
 		w->out->status = r;
-	if (message.root && (names == MOR_PB_CAMEL_CASE || is_exact(message.root, any->value, w))) {
+	if (message.root && (names == MOR_PBC_CAMEL_CASE || is_exact(message.root, any->value, w))) {
 		write_members(&(struct writing){ names, w }, message.root);
 	} else {
 		mor_w_key(w, "value");

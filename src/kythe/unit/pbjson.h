@@ -14,17 +14,13 @@
 /* Appends a message's JSON as wire bytes to out. Members by proto name or camelCase. Unknown members, wrong
  * types and a member given twice are MORTISE_EINPUT. Texts begin with `where` ("unit") and the path of the
  * member. */
-int mor_pb_from_json(const struct mor_value *object, const ProtobufCMessageDescriptor *type, const char *where,
-		     struct mor_buf *out, mortise_error *err);
+int mor_pbc_from_json(const struct mor_value *object, const ProtobufCMessageDescriptor *type, const char *where,
+		      struct mor_buf *out, mortise_error *err);
 
-/* Base64 as JSON of protobuf allows it: standard or URL alphabet, padded or not. MORTISE_EINPUT if it is not
- * base64. */
-int mor_pb_base64(struct mor_slice text, struct mor_buf *out);
-
-enum mor_pb_names { MOR_PB_PROTO_NAMES, MOR_PB_CAMEL_CASE };
+enum mor_pbc_names { MOR_PBC_PROTO_NAMES, MOR_PBC_CAMEL_CASE };
 /* Fields with their default value are left out. */
-void mor_pb_to_json(const ProtobufCMessage *message, enum mor_pb_names names, struct mor_writer *w);
-void mor_any_to_json(const struct mor_any *any, enum mor_pb_names names, struct mor_writer *w);
+void mor_pbc_to_json(const ProtobufCMessage *message, enum mor_pbc_names names, struct mor_writer *w);
+void mor_any_to_json(const struct mor_any *any, enum mor_pbc_names names, struct mor_writer *w);
 
 /* The type behind "kythe.io/proto/kythe.proto.GoDetails", or NULL. */
 const ProtobufCMessageDescriptor *mor_detail_type(const char *type_url);

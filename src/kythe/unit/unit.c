@@ -13,13 +13,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kythe/unit/kythe.pb-c.h"
-#include "kythe/unit/pb.h"
+#include "kythe/unit/pbc.h"
 #include "kythe/unit/pbjson.h"
+#include "pb/pb.h"
 
 /* The type of mor_unit.memory in a unit that was read. */
 struct loaded {
 	struct mor_unit unit;
-	struct mor_pb_message message;
+	struct mor_pbc_message message;
 	struct mor_any *input_details; /* of all inputs, one after the other */
 };
 
@@ -129,7 +130,7 @@ struct mor_unit *mor_unit_free(struct mor_unit *unit)
 	mor_free(unit->env);
 	mor_free(unit->details);
 	mor_free(loaded->input_details);
-	mor_pb_message_fini(&loaded->message);
+	mor_pbc_message_fini(&loaded->message);
 	mor_free(loaded);
 	return NULL;
 }
@@ -144,7 +145,7 @@ static int unpack_unit(struct mor_slice bytes, struct mor_unit **ret, mortise_er
 	if (!loaded)
 		return mor_fail_memory(err);
 	loaded->unit.memory = loaded;
-	r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, bytes, &loaded->message, err);
+	r = mor_pbc_unpack(&kythe__proto__indexed_compilation__descriptor, bytes, &loaded->message, err);
 	if (r == 0 &&
 	    (r = set_unit(loaded, (const Kythe__Proto__IndexedCompilation *)loaded->message.root)) < 0)
 		mor_fail_memory(err);
@@ -189,7 +190,7 @@ static int parse_json(struct mor_slice json, struct mor_doc **ret, mortise_error
 static int read_document(const struct mor_value *root, struct mor_unit **ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
-	int r = mor_pb_from_json(root, &kythe__proto__indexed_compilation__descriptor, "", &bytes, err);
+	int r = mor_pbc_from_json(root, &kythe__proto__indexed_compilation__descriptor, "", &bytes, err);
 
 	return r < 0 ? r : unpack_unit(mor_buf_view(&bytes), ret, err);
 }
@@ -332,23 +333,23 @@ int mor_unit_write_wire(const struct mor_unit *unit, struct mor_buf *out, mortis
 
 	if (r < 0)
 		return r;
-	return mor_pb_check(&kythe__proto__indexed_compilation__descriptor,
-			    (struct mor_slice){ out->data + before, out->len - before }, err);
+	return mor_pbc_check(&kythe__proto__indexed_compilation__descriptor,
+			     (struct mor_slice){ out->data + before, out->len - before }, err);
 }
 
 int mor_unit_write_json(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 	struct mor_writer w = { .out = out };
-	MOR_CLEAN(mor_pb_message) struct mor_pb_message message = { 0 };
+	MOR_CLEAN(mor_pbc_message) struct mor_pbc_message message = { 0 };
 	int r = put_compilation(&bytes, unit, WITH_JSON, err);
 
 	if (r == 0)
-		r = mor_pb_unpack(&kythe__proto__indexed_compilation__descriptor, mor_buf_view(&bytes),
-				  &message, err);
+		r = mor_pbc_unpack(&kythe__proto__indexed_compilation__descriptor, mor_buf_view(&bytes),
+				   &message, err);
 	if (r < 0)
 		return r;
-	mor_pb_to_json(message.root, MOR_PB_PROTO_NAMES, &w);
+	mor_pbc_to_json(message.root, MOR_PBC_PROTO_NAMES, &w);
 	return mor_buf_failed(out) ? mor_fail(err, out->status, "%s", mortise_status_text(out->status)) : 0;
 }
 
@@ -375,7 +376,7 @@ void mor_unit_env_json(const struct mor_unit *unit, struct mor_writer *w)
 
 void mor_any_json(const struct mor_any *any, struct mor_writer *w)
 {
-	mor_any_to_json(any, MOR_PB_CAMEL_CASE, w);
+	mor_any_to_json(any, MOR_PBC_CAMEL_CASE, w);
 }
 
 void mor_unit_details_json(const struct mor_unit *unit, struct mor_writer *w)

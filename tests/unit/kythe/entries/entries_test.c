@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "kythe/entries/entries.h"
-#include "kythe/unit/pb.h"
 #include "wire/json.h"
 
 /* A fact and an edge, as Kythe's own streams have them: fields 1,4,5 and 1,2,3,4. */
@@ -396,23 +395,6 @@ static void test_sink_that_refuses(void **state)
 	mor_entries_fini(&entries);
 }
 
-static void test_varints(void **state)
-{
-	static const uint64_t numbers[] = { 0,         1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX >> 1,
-					    UINT64_MAX };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-		uint64_t back = 0;
-
-		mor_pb_put_varint(&out, numbers[i]);
-		assert_int_equal(mor_pb_varint(out.data, out.len, &back), out.len);
-		assert_true(back == numbers[i]);
-		assert_int_equal(mor_pb_varint(out.data, out.len - 1, &back), 0);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,7 +409,6 @@ int main(void)
 		MOR_TEST(test_descriptor_up_to_an_end),
 		MOR_TEST(test_quick_lengths),
 		MOR_TEST(test_sink_that_refuses),
-		MOR_TEST(test_varints),
 		MOR_TEST(test_quick_and_careful_agree),
 	};
 

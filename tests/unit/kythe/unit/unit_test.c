@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kythe/unit/pbjson.h"
 #include "kythe/unit/unit.h"
 #include "units.h"
 
@@ -375,58 +374,16 @@ static void test_reply(void **state)
 		"{\"workingDir\":\"/w\",\"inputs\":[],\"arguments\":[],\"environment\":[],\"output\":\"/tmp/out\",\"entryContext\":\"\",\"outputKey\":\"\",\"details\":[]}");
 }
 
-static void test_base64(void **state)
-{
-	static const struct {
-		const char *text, *want; /* NULL: refused */
-	} cases[] = {
-		{ "", "" },
-		{ "YQ==", "a" },
-		{ "YQ", "a" },
-		{ "YWI=", "ab" },
-		{ "YWI", "ab" },
-		{ "YWJj", "abc" },
-		{ "_-_-", "\xff\xef\xfe" },
-		{ "/+/+", "\xff\xef\xfe" },
-		{ "Y", NULL },
-		{ "Y===", NULL },
-		{ "YQ=", NULL },
-		{ "=", NULL },
-		{ "====", NULL },
-		{ "YR", NULL },
-		{ "Y Q=", NULL },
-		{ "YQ==YQ==", NULL },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-		int r = mor_pb_base64(mor_slice_of(cases[i].text), &out);
-
-		assert_int_equal(r, cases[i].want ? 0 : MORTISE_EINPUT);
-		if (cases[i].want)
-			assert_true(mor_slice_is(mor_buf_view(&out), cases[i].want));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_every_field),
-		MOR_TEST(test_empty),
-		MOR_TEST(test_camel_case),
-		MOR_TEST(test_refused),
-		MOR_TEST(test_double_encoded),
-		MOR_TEST(test_digest_of_real_units),
-		MOR_TEST(test_digest_order),
-		MOR_TEST(test_known_details),
-		MOR_TEST(test_unknown_details),
-		MOR_TEST(test_lying_details),
-		MOR_TEST(test_bad_wire),
-		MOR_TEST(test_environment),
-		MOR_TEST(test_base64),
-		MOR_TEST(test_reply),
-		MOR_TEST(test_details_keep_their_bytes),
+		MOR_TEST(test_every_field),     MOR_TEST(test_empty),
+		MOR_TEST(test_camel_case),      MOR_TEST(test_refused),
+		MOR_TEST(test_double_encoded),  MOR_TEST(test_digest_of_real_units),
+		MOR_TEST(test_digest_order),    MOR_TEST(test_known_details),
+		MOR_TEST(test_unknown_details), MOR_TEST(test_lying_details),
+		MOR_TEST(test_bad_wire),        MOR_TEST(test_environment),
+		MOR_TEST(test_reply),           MOR_TEST(test_details_keep_their_bytes),
 	};
 
 	return mor_run_group("kythe/unit/unit", tests);

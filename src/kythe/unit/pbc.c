@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kythe/unit/pb.h"
+#include "kythe/unit/pbc.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -7,108 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-
-/* ---- reading ---- */
-
-int mor_pb_varint(const char *p, size_t len, uint64_t *ret)
-{
-	uint64_t number = 0;
-
-	for (unsigned i = 0; i < 10; i++) {
-		uint64_t byte;
-
-		if (i == len)
-			return 0;
-		byte = (unsigned char)p[i];
-		/* The tenth byte holds the last of 64 bits. */
-		if (i == 9 && byte > 1)
-			return -1;
-		number |= (byte & 0x7f) << 7 * i;
-		if (byte < 0x80) {
-			*ret = number;
-			return (int)i + 1;
-		}
-	}
-	return -1;
-}
-
-static bool take_bytes(struct mor_pb *pb, size_t len, struct mor_slice *ret)
-{
-	if (len > pb->left.len)
-		return false;
-	*ret = (struct mor_slice){ pb->left.ptr, len };
-	pb->left.ptr += len;
-	pb->left.len -= len;
-	return true;
-}
-
-static bool take_varint(struct mor_pb *pb, uint64_t *ret)
-{
-	struct mor_slice skipped;
-	int len = mor_pb_varint(pb->left.ptr, pb->left.len, ret);
-
-	return len > 0 && take_bytes(pb, (size_t)len, &skipped);
-}
-
-static bool take_value(struct mor_pb *pb)
-{
-	switch (pb->wire) {
-	case MOR_PB_VARINT:
-		return take_varint(pb, &pb->number);
-	case MOR_PB_FIXED64:
-		return take_bytes(pb, 8, &pb->bytes);
-	case MOR_PB_FIXED32:
-		return take_bytes(pb, 4, &pb->bytes);
-	case MOR_PB_BYTES:
-		return take_varint(pb, &pb->number) && pb->number <= pb->left.len &&
-		       take_bytes(pb, (size_t)pb->number, &pb->bytes);
-	}
-	return false;
-}
-
-int mor_pb_next(struct mor_pb *pb)
-{
-	uint64_t tag = 0;
-
-	if (pb->left.len == 0)
-		return 0;
-	if (!take_varint(pb, &tag) || tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
-		return MORTISE_EINPUT;
-	pb->field = (uint32_t)(tag >> 3);
-	pb->wire = (enum mor_pb_wire)(tag & 7);
-	return take_value(pb) ? 1 : MORTISE_EINPUT;
-}
-
-/* ---- writing ---- */
-
-int mor_pb_put_varint(struct mor_buf *out, uint64_t number)
-{
-	char bytes[10];
-	size_t len = 0;
-
-	for (; number >= 0x80; number >>= 7)
-		bytes[len++] = (char)(number | 0x80);
-	bytes[len++] = (char)number;
-	return mor_buf_append(out, bytes, len);
-}
-
-int mor_pb_put_number(struct mor_buf *out, uint32_t field, uint64_t number)
-{
-	mor_pb_put_varint(out, (uint64_t)field << 3 | MOR_PB_VARINT);
-	return mor_pb_put_varint(out, number);
-}
-
-int mor_pb_put_bytes(struct mor_buf *out, uint32_t field, struct mor_slice bytes)
-{
-	mor_pb_put_varint(out, (uint64_t)field << 3 | MOR_PB_BYTES);
-	mor_pb_put_varint(out, bytes.len);
-	return mor_buf_slice(out, bytes);
-}
-
-int mor_pb_put_text(struct mor_buf *out, uint32_t field, const char *text)
-{
-	return *text ? mor_pb_put_bytes(out, field, mor_slice_of(text)) : 0;
-}
+#include "pb/pb.h"
 
 /* ---- checking ---- */
 
@@ -156,8 +55,8 @@ static int check_message(struct check *check, const ProtobufCMessageDescriptor *
 	while ((r = mor_pb_next(&pb)) > 0) {
 		const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(type, pb.field);
 
-		if (++check->fields > MOR_PB_FIELDS)
-			return mor_fail(check->err, MORTISE_EINPUT, "more than %d fields", MOR_PB_FIELDS);
+		if (++check->fields > MOR_PBC_FIELDS)
+			return mor_fail(check->err, MORTISE_EINPUT, "more than %d fields", MOR_PBC_FIELDS);
 		if (field && (r = check_field(check, type, field, &pb)) < 0)
 			return r;
 	}
@@ -166,7 +65,7 @@ static int check_message(struct check *check, const ProtobufCMessageDescriptor *
 		       0;
 }
 
-int mor_pb_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, mortise_error *err)
+int mor_pbc_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, mortise_error *err)
 {
 	return check_message(&(struct check){ .err = err }, type, bytes);
 }
@@ -175,15 +74,15 @@ int mor_pb_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes,
 
 #define BLOCK ((size_t)16 << 10)
 
-struct mor_pb_block {
-	struct mor_pb_block *next;
+struct mor_pbc_block {
+	struct mor_pbc_block *next;
 	size_t size;
 	max_align_t data[];
 };
 
-static int add_block(struct mor_pb_message *message, size_t size)
+static int add_block(struct mor_pbc_message *message, size_t size)
 {
-	struct mor_pb_block *block = mor_alloc(sizeof(*block) + size);
+	struct mor_pbc_block *block = mor_alloc(sizeof(*block) + size);
 
 	if (!block)
 		return MORTISE_ENOMEM;
@@ -195,7 +94,7 @@ static int add_block(struct mor_pb_message *message, size_t size)
 
 static void *take_memory(void *arg, size_t size)
 {
-	struct mor_pb_message *message = arg;
+	struct mor_pbc_message *message = arg;
 	size_t rounded = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
 
 	if (rounded < size ||
@@ -212,12 +111,12 @@ static void leave_memory(void *arg, void *memory)
 }
 
 /* It was checked before, so only memory can fail here. */
-int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pb_message *ret,
-		  mortise_error *err)
+int mor_pbc_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pbc_message *ret,
+		   mortise_error *err)
 {
 	static const uint8_t nothing[1];
 	ProtobufCAllocator allocator = { take_memory, leave_memory, ret };
-	int r = mor_pb_check(type, bytes, err);
+	int r = mor_pbc_check(type, bytes, err);
 
 	if (r < 0)
 		return r;
@@ -226,16 +125,16 @@ int mor_pb_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes
 	return ret->root ? 0 : mor_fail_memory(err);
 }
 
-void mor_pb_message_fini(struct mor_pb_message *message)
+void mor_pbc_message_fini(struct mor_pbc_message *message)
 {
-	for (struct mor_pb_block *block = message->blocks, *next; block; block = next) {
+	for (struct mor_pbc_block *block = message->blocks, *next; block; block = next) {
 		next = block->next;
 		mor_free(block);
 	}
-	*message = (struct mor_pb_message){ 0 };
+	*message = (struct mor_pbc_message){ 0 };
 }
 
-int mor_pb_pack(const ProtobufCMessage *message, struct mor_buf *out)
+int mor_pbc_pack(const ProtobufCMessage *message, struct mor_buf *out)
 {
 	size_t len = protobuf_c_message_get_packed_size(message);
 	int r = mor_buf_reserve(out, len);
