@@ -74,15 +74,20 @@ static void turn(struct world *w)
 	w->dispatches++;
 }
 
+static mortise_plugin_options plugin_options(struct world *w, const char *const *argv, const char *const *set)
+{
+	return (mortise_plugin_options){ .size = sizeof(mortise_plugin_options),
+					 .argv = argv,
+					 .dialect = "plain",
+					 .set = set,
+					 .on_event = on_event,
+					 .arg = w };
+}
+
 static mortise_plugin *add(struct world *w)
 {
 	const char *argv[] = { w->program, NULL }, *const set[] = { "restart.first=10s", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt),
-				       .argv = argv,
-				       .dialect = "plain",
-				       .set = set,
-				       .on_event = on_event,
-				       .arg = w };
+	mortise_plugin_options opt = plugin_options(w, argv, set);
 	mortise_plugin *plugin;
 	mortise_error err;
 
@@ -257,12 +262,7 @@ static void pool(struct world *w)
 {
 	const char *argv[] = { w->program, NULL }, *const set[] = { "restart.first=10ms",
 								    "limits.in_flight=100000", NULL };
-	mortise_plugin_options opt = { .size = sizeof(opt),
-				       .argv = argv,
-				       .dialect = "plain",
-				       .set = set,
-				       .on_event = on_event,
-				       .arg = w };
+	mortise_plugin_options opt = plugin_options(w, argv, set);
 	mortise_pool_options two = { .size = sizeof(two), .workers = 2, .retries = 1 };
 	mortise_call_options hold = {
 		.size = sizeof(hold), .timeout_ms = 60000, .on_reply = on_reply, .arg = w

@@ -232,11 +232,7 @@ static int start(struct info_command *run)
 static void write_health(struct mor_writer *w, const struct mor_info_health *health)
 {
 	mor_w_object(w);
-	mor_w_key(w, "healthy");
-	if (health->healthy < 0)
-		mor_w_null(w);
-	else
-		mor_w_bool(w, health->healthy);
+	mor_w_pair_maybe(w, "healthy", health->healthy);
 	mor_w_pair(w, "status", *health->status ? health->status : NULL);
 	mor_w_pair(w, "reason", health->error);
 	mor_w_pair_int(w, "since_ms_ago", 0);

@@ -77,11 +77,7 @@ static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
 
 	mor_w_key(w, "health");
 	mor_w_object(w);
-	mor_w_key(w, "healthy");
-	if (health->healthy < 0)
-		mor_w_null(w);
-	else
-		mor_w_bool(w, health->healthy);
+	mor_w_pair_maybe(w, "healthy", health->healthy);
 	pair_text(w, "status", health->status);
 	pair_text(w, "reason", health->reason);
 	mor_w_key(w, "since_ms_ago");

@@ -94,6 +94,15 @@ static int each_name(const struct mor_store *store, DIR *dir, bool every, struct
 	return r;
 }
 
+/* In the order of names, to whoever asked. */
+static void hand_over(struct mor_store_list *list, struct mor_store_list *ret)
+{
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), by_name);
+	*ret = *list;
+	*list = (struct mor_store_list){ 0 };
+}
+
 int mor_store_list(const struct mor_store *store, bool every, struct mor_store_list *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_store_list) struct mor_store_list list = { 0 };
@@ -107,10 +116,7 @@ int mor_store_list(const struct mor_store *store, bool every, struct mor_store_l
 		closedir(dir);
 	if (r < 0)
 		return r;
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items), by_name);
-	*ret = list;
-	list = (struct mor_store_list){ 0 };
+	hand_over(&list, ret);
 	return 0;
 }
 
@@ -125,9 +131,6 @@ int mor_store_versions(const struct mor_store *store, const char *name, struct m
 		return mor_store_unknown(store, name, err);
 	if (r < 0)
 		return r;
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items), by_name);
-	*ret = list;
-	list = (struct mor_store_list){ 0 };
+	hand_over(&list, ret);
 	return 0;
 }

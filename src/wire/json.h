@@ -125,6 +125,7 @@ void mor_w_value(struct mor_writer *w, const struct mor_value *value);
 void mor_w_pair(struct mor_writer *w, const char *name, const char *text);
 void mor_w_pair_int(struct mor_writer *w, const char *name, int64_t number);
 void mor_w_pair_bool(struct mor_writer *w, const char *name, bool value);
+void mor_w_pair_maybe(struct mor_writer *w, const char *name, int value); /* below 0 is not known: null */
 void mor_w_pair_raw(struct mor_writer *w, const char *name, struct mor_slice json);
 
 /* Base64 (standard alphabet, padded), for file contents inside JSON. */

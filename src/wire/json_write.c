@@ -142,6 +142,15 @@ void mor_w_pair_bool(struct mor_writer *w, const char *name, bool value)
 	mor_w_bool(w, value);
 }
 
+void mor_w_pair_maybe(struct mor_writer *w, const char *name, int value)
+{
+	mor_w_key(w, name);
+	if (value < 0)
+		mor_w_null(w);
+	else
+		mor_w_bool(w, value);
+}
+
 void mor_w_pair_raw(struct mor_writer *w, const char *name, struct mor_slice json)
 {
 	mor_w_key(w, name);

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the bot share."""
 import contextlib
+import fcntl
 import json
+import os
+import pty
 import subprocess
+import termios
 import threading
 
 import events
@@ -63,6 +67,23 @@ class BotCase(Case):
         done = self.run_mortise("chat", "--config", bot, *words, stdin=lines(*events))
         self.assertEqual(done.code, code, done.err)
         return done
+
+    def start_on_terminal(self, bot):
+        """With a terminal of its own, and our end of it: to close it is to hang up."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [str(MORTISE), "chat", "--config", str(bot)],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            start_new_session=True,
+            text=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        self.addCleanup(process.stderr.close)
+        os.close(theirs)
+        return process, ours
 
     def start(self, bot, *words):
         process = subprocess.Popen(

@@ -3,9 +3,10 @@
 import json
 import pathlib
 import shutil
+import subprocess
 
 from levels import LEVELS
-from support import Case, PLUGINS
+from support import Case, LIMIT, PLUGINS
 
 PERMISSIONS = {"workspace_write": True}
 
@@ -44,6 +45,16 @@ class Sunscreen(Case):
         )
         self.program(f"{name}/bin/plugin", program)
         return self.dir / name
+
+    def assert_formatted(self, *files):
+        """As rustfmt wants them."""
+        done = subprocess.run(
+            ["rustfmt", "--edition", "2021", "--check", *map(str, files)],
+            capture_output=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
 
     def program(self, name, source):
         path = self.dir / name

@@ -126,9 +126,9 @@ class Case(unittest.TestCase):
             self.assertEqual(done.out, "")
         return done
 
-    def in_terminal(self, *args, env=None, seen=None):
+    def in_terminal(self, *args, env=None, seen=None, answer=None):
         """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code. seen: called
-        with all that is there whenever something is new."""
+        with all that is there whenever something is new. answer: typed when "[y/N]" is asked."""
         try:
             ours, theirs = pty.openpty()
         except OSError as error:  # a bare chroot
@@ -136,7 +136,7 @@ class Case(unittest.TestCase):
         try:
             process = subprocess.Popen(
                 [str(MORTISE), *map(str, args)],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if answer is None else theirs,
                 stdout=theirs,
                 stderr=theirs,
                 env={**self.env, **(env or {})},
@@ -159,6 +159,9 @@ class Case(unittest.TestCase):
                 text += piece
                 if seen:
                     seen(text)
+                if answer is not None and b"[y/N]" in text:
+                    os.write(ours, answer)
+                    answer = None
         finally:
             os.close(ours)
         return Done(process.wait(LIMIT), text.replace(b"\r\n", b"\n"), "")

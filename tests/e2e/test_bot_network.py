@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """mortise chat --config with ws_url: a real bot, and a small OneBot v11 as its network."""
-import fcntl
 import json
 import os
-import pty
 import queue
 import re
 import signal
 import socket
 import struct
-import subprocess
-import termios
 import unittest
 
 from bot_network_support import NetworkCase, free_port
 from bot_support import BIG
 from onebot_server import CLOSE, PING, Server, frame, heartbeat, message
-from support import LIMIT, MORTISE
+from support import LIMIT
 
 
 class Forward(NetworkCase):
@@ -448,19 +444,7 @@ class Ends(NetworkCase):
         server = Server(self)
         bot = self.bot(self.stage("a"))
         bot.write_text(bot.read_text() + f'[bot]\nws_url = "{server.url()}"\n')
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [MORTISE, "chat", "--config", bot],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=subprocess.PIPE,
-            env=self.env,
-            start_new_session=True,
-            text=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )
-        self.addCleanup(process.stderr.close)
-        os.close(theirs)
+        process, ours = self.start_on_terminal(bot)
         server.connection()
         self.until(process.stderr, "connected: ")
         os.close(ours)

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """mortise chat --config: a bot whose file changes while it runs."""
-import fcntl
 import json
 import os
-import pty
 import signal
-import subprocess
-import termios
 import unittest
 
 from bot_support import BotCase, lines
-from support import LIMIT, MORTISE, PLUGINS, PYTHON
+from support import LIMIT, PLUGINS, PYTHON
 
 STAGE = PLUGINS / "ayiou" / "stage.py"
 
@@ -237,19 +233,7 @@ class Reload(BotCase):
 
     def test_a_terminal_that_hangs_up_ends_it(self):
         """There SIGHUP is what it always was."""
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [MORTISE, "chat", "--config", self.bot(self.stage("a"))],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=subprocess.PIPE,
-            env=self.env,
-            start_new_session=True,
-            text=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )
-        self.addCleanup(process.stderr.close)
-        os.close(theirs)
+        process, ours = self.start_on_terminal(self.bot(self.stage("a")))
         self.until(process.stderr, "ready: ")
         os.close(ours)
         self.assertNotIn("reload", process.stderr.read())

@@ -173,74 +173,18 @@ def make_certificates(directory):
     extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
     other = directory / "other-names"
     other.write_text("subjectAltName=DNS:elsewhere.example\n")
-    openssl(
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-keyout",
-        "ca.key",
-        "-out",
-        "ca.pem",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=test authority",
-    )
+
+    def request(name, end, subject, *more):
+        key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout".split()
+        openssl("req", *key, f"{name}.key", "-out", f"{name}.{end}", "-subj", f"/CN={subject}", *more)
+
+    own = "-x509", "-days", "2"
+    request("ca", "pem", "test authority", *own)
     for name, names in (("good", "names"), ("wrong", "other-names")):
-        openssl(
-            "req",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-            "-keyout",
-            f"{name}.key",
-            "-out",
-            f"{name}.csr",
-            "-subj",
-            f"/CN={name}",
-        )
-        openssl(
-            "x509",
-            "-req",
-            "-in",
-            f"{name}.csr",
-            "-CA",
-            "ca.pem",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-            "-out",
-            f"{name}.pem",
-            "-days",
-            "2",
-            "-extfile",
-            names,
-        )
-    openssl(
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-keyout",
-        "self.key",
-        "-out",
-        "self.pem",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-        "subjectAltName=DNS:localhost,IP:127.0.0.1",
-    )
+        request(name, "csr", name)
+        signed = f"-req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out {name}.pem -days 2"
+        openssl("x509", *signed.split(), "-extfile", names)
+    request("self", "pem", "localhost", *own, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
 
 
 class Tls(NetworkCase):

@@ -334,20 +334,15 @@ class Failures(Case):
 
 
 class Pages(Case):
-    def pages(self, *words, **how):
+    def run_pages(self, *words):
         self.file("data.bin", b"abcdefgh")
-        return self.ok(
-            "call",
-            "-d",
-            "yams",
-            KG_PAGES,
-            "ghidra.getEntities",
-            "source.type=bytes",
-            "source.data=@base64:data.bin",
-            "--pages",
-            *words,
-            **how,
-        ).rows
+        asked = ("ghidra.getEntities", "source.type=bytes", "source.data=@base64:data.bin", *words)
+        return self.run_mortise("call", "-d", "yams", KG_PAGES, *asked, "--pages")
+
+    def pages(self, *words):
+        done = self.run_pages(*words)
+        self.assertEqual(done.code, 0, done.err)
+        return done.rows
 
     def test_all_pages(self):
         rows = self.pages()
@@ -363,18 +358,7 @@ class Pages(Case):
         self.assertEqual({row["plugin"] for row in rows}, {"kg_pages"})
 
     def test_a_page_that_does_not_advance(self):
-        self.file("data.bin", b"abcdefgh")
-        done = self.run_mortise(
-            "call",
-            "-d",
-            "yams",
-            KG_PAGES,
-            "ghidra.getEntities",
-            "source.type=bytes",
-            "source.data=@base64:data.bin",
-            "opts.stuck=true",
-            "--pages",
-        )
+        done = self.run_pages("opts.stuck=true")
         self.assertEqual((done.code, len(done.error_lines)), (9, 1))
         self.assertIn('next page is one that was read already: {"opts":{"offset":', done.err)
 

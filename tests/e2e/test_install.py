@@ -3,13 +3,11 @@
 """mortise install, list, upgrade, rollback, approve, remove: what a person sees and types."""
 import json
 import os
-import pty
-import select
 import subprocess
 import tarfile
 import unittest
 
-from support import LIMIT, MORTISE, Case
+from support import MORTISE, Case
 
 TOML = """
 [plugin]
@@ -46,33 +44,8 @@ class Store(Case):
 
     def asked(self, answer, *args):
         """Runs on a terminal and types the answer. What appeared, and the exit code."""
-        try:
-            ours, theirs = pty.openpty()
-        except OSError as error:
-            self.skipTest(f"no pseudo-terminal can be had here: {error}")
-        process = subprocess.Popen(
-            [str(MORTISE), *map(str, args)],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=self.env,
-            cwd=self.dir,
-        )
-        os.close(theirs)
-        seen, typed = b"", False
-        while select.select([ours], [], [], LIMIT)[0]:
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:  # all have closed it
-                break
-            if not piece:
-                break
-            seen += piece
-            if b"[y/N]" in seen and not typed:
-                os.write(ours, answer)
-                typed = True
-        os.close(ours)
-        return seen.decode().replace("\r\n", "\n"), process.wait(LIMIT), typed
+        done = self.in_terminal(*args, answer=answer)
+        return done.out, done.code, "[y/N]" in done.out
 
 
 class Install(Store):

@@ -142,13 +142,7 @@ class SplToken(Sunscreen):
             self.run_ok(PLUGIN, "mint", f"Coin{number}", *flag)
         files = sorted(self.work.glob("programs/app/src/token/coin*.rs"))
         self.assertEqual(len(files), len(chosen))
-        done = subprocess.run(
-            ["rustfmt", "--edition", "2021", "--check", *map(str, files)],
-            capture_output=True,
-            timeout=LIMIT,
-            check=False,
-        )
-        self.assertEqual(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
+        self.assert_formatted(*files)
 
 
 if __name__ == "__main__":

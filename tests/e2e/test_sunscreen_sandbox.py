@@ -6,15 +6,12 @@ Each row at every level that this machine can do; the catalogue of escapes is in
 """
 import json
 import os
-import pty
-import select
 import socket
-import subprocess
 import threading
 import unittest
 
 from levels import at_each_level
-from support import LIMIT, MORTISE, without_color
+from support import LIMIT, without_color
 from sunscreen import Sunscreen
 
 
@@ -255,36 +252,8 @@ class Approval(Sunscreen):
 
     def ask(self, plugin, answer):
         """Runs on a terminal and types the answer when it is asked for. What appeared, and the exit code."""
-        try:
-            ours, theirs = pty.openpty()
-        except OSError as error:
-            self.skipTest(f"no pseudo-terminal can be had here: {error}")
-        process = subprocess.Popen(
-            [str(MORTISE), "run", "-w", str(self.work), str(plugin), "claim"],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=self.env,
-            cwd=self.dir,
-        )
-        os.close(theirs)
-        seen, typed = b"", False
-        try:
-            while select.select([ours], [], [], LIMIT)[0]:
-                try:
-                    piece = os.read(ours, 65536)
-                except OSError:
-                    break
-                if not piece:
-                    break
-                seen += piece
-                if b"[y/N]" in seen and not typed:
-                    typed = True
-                    os.write(ours, answer)
-        finally:
-            os.close(ours)
-            process.wait(LIMIT)
-        return process.returncode, without_color(seen.decode()), typed
+        done = self.in_terminal("run", "-w", self.work, plugin, "claim", answer=answer)
+        return done.code, without_color(done.out), "[y/N]" in done.out
 
     def test_on_a_terminal(self):
         p = self.toml(permissions=self.asks)

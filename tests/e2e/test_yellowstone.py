@@ -171,13 +171,7 @@ class Yellowstone(Sunscreen):
             "indexers/trades/src/main.rs",
             "listeners/swap/src/main.rs",
         ):
-            done = subprocess.run(
-                ["rustfmt", "--edition", "2021", "--check", str(self.work / path)],
-                capture_output=True,
-                timeout=LIMIT,
-                check=False,
-            )
-            self.assertEqual(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
+            self.assert_formatted(self.work / path)
 
 
 if __name__ == "__main__":

@@ -300,9 +300,11 @@ static void test_strict(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_people), MOR_TEST(test_nothing_observed), MOR_TEST(test_json),         MOR_TEST(test_tap),
-		MOR_TEST(test_junit),  MOR_TEST(test_baseline),     MOR_TEST(test_expected),
-		MOR_TEST(test_strict), MOR_TEST(test_baseline_odd),
+		MOR_TEST(test_people),       MOR_TEST(test_nothing_observed),
+		MOR_TEST(test_json),         MOR_TEST(test_tap),
+		MOR_TEST(test_junit),        MOR_TEST(test_baseline),
+		MOR_TEST(test_expected),     MOR_TEST(test_strict),
+		MOR_TEST(test_baseline_odd),
 	};
 
 	return mor_run_group("check/report", tests);

@@ -11,19 +11,9 @@
 
 #include "jail/fold.h"
 #include "jail/protect.h"
+#include "top.h"
 
-static char top[64];
 static size_t root;
-
-static const char *at(const char *name)
-{
-	static char ring[4][256];
-	static unsigned turn;
-	char *path = ring[turn++ % 4];
-
-	snprintf(path, sizeof(ring[0]), "%s/%s", top, name);
-	return path;
-}
 
 static void make(const char *name)
 {
@@ -42,23 +32,15 @@ static void make(const char *name)
 static int make_top(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-protect-XXXXXX");
+	if (top_make("protect") < 0)
+		return -1;
 	root = strlen(top);
-	return mkdtemp(top) ? 0 : -1;
-}
-
-static int drop_top(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
+	return 0;
 }
 
 static void fresh(void)
 {
-	assert_int_equal(drop_top(NULL), 0);
+	assert_int_equal(top_drop(NULL), 0);
 	assert_int_equal(make_top(NULL), 0);
 }
 
@@ -297,5 +279,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("jail/protect", tests, make_top, drop_top);
+	return cmocka_run_group_tests_name("jail/protect", tests, make_top, top_drop);
 }

@@ -12,25 +12,13 @@
 #include <unistd.h>
 
 #include "jail/paths.h"
-
-static char top[64];
-
-static const char *at(const char *name)
-{
-	static char names[4][256];
-	static unsigned next;
-	char *out = names[next++ % 4];
-
-	snprintf(out, sizeof(names[0]), "%s/%s", top, name);
-	return out;
-}
+#include "top.h"
 
 /* top/{ws/{.git/hooks,sub},declared,link -> ws} */
 static int make_stage(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-paths-XXXXXX");
-	if (!mkdtemp(top))
+	if (top_make("paths") < 0)
 		return -1;
 	mkdir(at("ws"), 0755);
 	mkdir(at("ws/.git"), 0755);

@@ -15,18 +15,7 @@
 #include <unistd.h>
 
 #include "jail/root.h"
-
-static char top[64];
-
-static const char *at(const char *name)
-{
-	static char names[4][256];
-	static unsigned next;
-	char *out = names[next++ % 4];
-
-	snprintf(out, sizeof(names[0]), "%s/%s", top, name);
-	return out;
-}
+#include "top.h"
 
 static void make_file(const char *path)
 {
@@ -40,8 +29,7 @@ static void make_file(const char *path)
 static int make_stage(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-root-XXXXXX");
-	if (!mkdtemp(top))
+	if (top_make("root") < 0)
 		return -1;
 	mkdir(at("ws"), 0755);
 	mkdir(at("ws/.git"), 0755);

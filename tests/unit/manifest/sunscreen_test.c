@@ -33,17 +33,6 @@ static void expect_setting(const struct mor_manifest *m, const char *section, co
 	assert_string_equal(s->origin, origin);
 }
 
-static void expect_actions(const struct mor_manifest *m, const char *wanted)
-{
-	struct mor_buf out = MOR_BUF_INIT;
-
-	assert_non_null(m->actions);
-	mor_json_write(mor_doc_root(m->actions), false, &out);
-	mor_buf_byte(&out, '\0');
-	assert_string_equal(out.data, wanted);
-	mor_buf_fini(&out);
-}
-
 static void expect_warning(const struct mor_manifest *m, const char *wanted)
 {
 	if (!wanted && !mor_list_empty(&m->warnings))

@@ -108,6 +108,18 @@ static inline void refuse(const char *path, int status, const char *text)
 	refuse_query((struct mor_manifest_query){ .path = path }, status, text);
 }
 
+/* As JSON. */
+static inline void expect_actions(const struct mor_manifest *m, const char *wanted)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+
+	assert_non_null(m->actions);
+	mor_json_write(mor_doc_root(m->actions), false, &out);
+	mor_buf_byte(&out, '\0');
+	assert_string_equal(out.data, wanted);
+	mor_buf_fini(&out);
+}
+
 /* argv joined by '|', with the test's directory written as "@". */
 static inline void expect_list(char **list, const char *wanted)
 {

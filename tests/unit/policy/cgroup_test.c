@@ -13,18 +13,7 @@
 
 #include "policy/cgroup.h"
 #include "policy/policy.h"
-
-static char top[64];
-
-static const char *at(const char *name)
-{
-	static char names[2][300];
-	static unsigned next;
-	char *out = names[next++ % 2];
-
-	snprintf(out, sizeof(names[0]), "%s/%s", top, name);
-	return out;
-}
+#include "top.h"
 
 static void put(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void put(const char *name, const char *format, ...)
@@ -55,8 +44,7 @@ static void group(const char *name, const char *out)
 static int set_up(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-cgroup-XXXXXX");
-	return mkdtemp(top) ? 0 : -1;
+	return top_make("cgroup");
 }
 
 static int tear_down(void **state)

@@ -13,18 +13,7 @@
 #include "base/buf.h"
 #include "base/dir.h"
 #include "policy/protect.h"
-
-static char top[64];
-
-static const char *at(const char *name)
-{
-	static char ring[4][256];
-	static unsigned turn;
-	char *path = ring[turn++ % 4];
-
-	snprintf(path, sizeof(ring[0]), "%s/%s", top, name);
-	return path;
-}
+#include "top.h"
 
 static void put(const char *name, const char *text)
 {
@@ -43,25 +32,15 @@ static void put(const char *name, const char *text)
 static int make_top(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-git-XXXXXX");
-	if (!mkdtemp(top) || mkdir(at("home"), 0755) < 0 || mkdir(at("ws"), 0755) < 0)
+	if (top_make("git") < 0 || mkdir(at("home"), 0755) < 0 || mkdir(at("ws"), 0755) < 0)
 		return -1;
 	unsetenv("XDG_CONFIG_HOME");
 	return setenv("HOME", at("home"), 1);
 }
 
-static int drop_top(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
-}
-
 static void fresh(void)
 {
-	assert_int_equal(drop_top(NULL), 0);
+	assert_int_equal(top_drop(NULL), 0);
 	assert_int_equal(make_top(NULL), 0);
 }
 
@@ -233,5 +212,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("policy/protect_git", tests, make_top, drop_top);
+	return cmocka_run_group_tests_name("policy/protect_git", tests, make_top, top_drop);
 }

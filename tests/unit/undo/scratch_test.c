@@ -17,19 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "top.h"
 #include "undo/scratch.h"
-
-static char top[64];
-
-static const char *at(const char *name)
-{
-	static char names[4][256];
-	static unsigned next;
-	char *out = names[next++ % 4];
-
-	snprintf(out, sizeof(names[0]), "%s/%s", top, name);
-	return out;
-}
 
 static const char *under(const char *name)
 {
@@ -42,8 +31,7 @@ static const char *under(const char *name)
 static int make_stage(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-scratch-XXXXXX");
-	return mkdtemp(top) ? mkdir(at("keep"), 0755) : -1;
+	return top_make("scratch") == 0 ? mkdir(at("keep"), 0755) : -1;
 }
 
 static int drop_stage(void **state)

@@ -253,3 +253,11 @@ void expect_the_end(struct rig *rig)
 	assert_null(mor_driver_failure(rig->driver));
 	assert_null(script_now); /* and nobody is started any more */
 }
+
+void begin_with_unit(struct rig *rig)
+{
+	begin(rig);
+	greets(rig);
+	asks(rig);
+	gets(rig, "u0.c");
+}

@@ -48,7 +48,8 @@ void assert_says(const char *text, const char *part);
 /* With `count` records of the sources u0.c, u1.c, ... in C. Of `given` retries, unit_ms and types count. */
 void open_rig(struct rig *rig, size_t count, struct mor_driver_options given);
 void open_result(struct rig *rig, size_t count, bool resume);
-void begin(struct rig *rig); /* with a new result */
+void begin(struct rig *rig);           /* with a new result */
+void begin_with_unit(struct rig *rig); /* ... and the analyzer has got u0.c */
 void close_rig(struct rig *rig);
 void turn(struct rig *rig, uint32_t ms); /* so much time passes for the host */
 

@@ -13,10 +13,7 @@ static void from_the_request_to_the_result(void **state)
 
 	(void)state;
 	open_rig(&rig, 2, (struct mor_driver_options){ 0 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	writes(&rig, AN_ENTRY);
 	writes(&rig, AN_ENTRY);
 	is_done(&rig);
@@ -43,10 +40,7 @@ static void outputs(void **state)
 
 	(void)state;
 	open_rig(&rig, 2, (struct mor_driver_options){ 0 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	snprintf(first, sizeof(first), "%s", rig.output);
 	is_done(&rig);
 	asks(&rig);
@@ -64,10 +58,7 @@ static void an_output_that_grows_after_done(void **state)
 
 	(void)state;
 	open_rig(&rig, 2, (struct mor_driver_options){ 0 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	is_done(&rig);
 	writes(&rig, MOR_SLICE("more"));
 	asks(&rig);
@@ -84,10 +75,7 @@ static void a_death_is_tried_again_in_a_fresh_process(void **state)
 
 	(void)state;
 	open_rig(&rig, 1, (struct mor_driver_options){ .retries = 1 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	writes(&rig, AN_ENTRY);
 	ends(&rig, (struct mor_link_end)EXITED(3));
 	assert_int_equal(rig.unit_count, 0);
@@ -112,10 +100,7 @@ static void at_last_it_has_failed_and_the_others_go_on(void **state)
 
 	(void)state;
 	open_rig(&rig, 2, (struct mor_driver_options){ .retries = 0 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	ends(&rig, (struct mor_link_end)EXITED(3));
 	expect_unit(&rig, 0, "u0.c", 1, "exited with status 3");
 	assert_int_equal(rig.units[0].code, MORTISE_ECRASHED);
@@ -137,10 +122,7 @@ static void half_a_record(void **state)
 
 	(void)state;
 	open_rig(&rig, 1, (struct mor_driver_options){ .retries = 1 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	writes(&rig, MOR_SLICE("\x20half"));
 	is_done(&rig);
 	assert_int_equal(rig.unit_count, 0);
@@ -165,10 +147,7 @@ static void a_used_process_is_replaced(void **state)
 
 	(void)state;
 	open_rig(&rig, 2, (struct mor_driver_options){ .retries = 1 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	ends(&rig, (struct mor_link_end)EXITED(3));
 	turn(&rig, 1000);
 	rig.driver->workers[0].fresh = false; /* as if it had been given something */
@@ -206,10 +185,7 @@ static void no_done_in_time(void **state)
 
 	(void)state;
 	open_rig(&rig, 1, (struct mor_driver_options){ .unit_ms = 60000 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	assert_true(mor_driver_step(rig.driver) > 0);
 	too_late(&rig);
 	expect_unit(&rig, 0, "u0.c", 1, "timeout: no \"done\" within 60 s");
@@ -288,10 +264,7 @@ static void stopped(bool now)
 	struct rig rig;
 
 	open_rig(&rig, 2, (struct mor_driver_options){ 0 });
-	begin(&rig);
-	greets(&rig);
-	asks(&rig);
-	gets(&rig, "u0.c");
+	begin_with_unit(&rig);
 	mor_driver_stop(rig.driver, now);
 	turn(&rig, 0);
 	assert_true(script_now->input_closed);
