@@ -8,31 +8,19 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
+#include "top.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
-static char dir[] = "/tmp/mortise-driver-XXXXXX";
-
-static const char *in_dir(const char *name)
-{
-	static char path[200];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return path;
-}
 
 int group_setup(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) ? 0 : -1;
+	return top_make("driver");
 }
 
 int group_teardown(void **state)
 {
-	(void)state;
-	mor_dir_remove_all(AT_FDCWD, dir);
-	return access(dir, F_OK) == 0;
+	return top_drop(state);
 }
 
 /* ---- what the driver tells ---- */
@@ -85,7 +73,7 @@ static void make_kzip(struct rig *rig, size_t count)
 	MOR_CLEAN(mor_kzip_writer) struct mor_kzip_writer *writer = NULL;
 	mortise_error err = { 0 };
 
-	assert_int_equal(mor_kzip_writer_new(in_dir("in.kzip"), MOR_KZIP_JSON, &writer, &err), 0);
+	assert_int_equal(mor_kzip_writer_new(at("in.kzip"), MOR_KZIP_JSON, &writer, &err), 0);
 	for (size_t i = 0; i < count; i++) {
 		char name[32];
 		const char *source = name;
@@ -100,7 +88,7 @@ static void make_kzip(struct rig *rig, size_t count)
 		assert_int_equal(mor_kzip_writer_add_unit(writer, &unit, NULL, NULL, &err), 0);
 	}
 	assert_int_equal(mor_kzip_writer_finish(writer, &err), 0);
-	assert_int_equal(mor_kzip_open(in_dir("in.kzip"), NULL, &rig->kzip, &err), 0);
+	assert_int_equal(mor_kzip_open(at("in.kzip"), NULL, &rig->kzip, &err), 0);
 	for (size_t i = 0; i < count; i++)
 		rig->records[i] = (struct mor_record_ref){ rig->kzip, i };
 }
@@ -108,7 +96,7 @@ static void make_kzip(struct rig *rig, size_t count)
 void open_result(struct rig *rig, size_t count, bool resume)
 {
 	struct mor_result_options opt = {
-		.path = in_dir("out"), .units = count, .identity = IDENTITY, .resume = resume, .spool_dir = dir
+		.path = at("out"), .units = count, .identity = IDENTITY, .resume = resume, .spool_dir = top
 	};
 	mortise_error err = { 0 };
 
@@ -133,7 +121,7 @@ void open_rig(struct rig *rig, size_t count, struct mor_driver_options given)
 	script_reset();
 	assert_int_equal(mor_host_new_with(NULL, MOR_LOOP_VIRTUAL, script_link_new, &rig->host, NULL), 0);
 	make_kzip(rig, count);
-	assert_int_equal(mor_stager_new(in_dir("cache"), &rig->stager, &err), 0);
+	assert_int_equal(mor_stager_new(at("cache"), &rig->stager, &err), 0);
 	given.host = rig->host;
 	given.analyzer = &analyzer;
 	given.records = rig->records;
@@ -161,8 +149,8 @@ void close_rig(struct rig *rig)
 	mortise_host_free(rig->host);
 	mor_stager_free(rig->stager);
 	mor_kzip_free(rig->kzip);
-	unlink(in_dir("out.partial"));
-	unlink(in_dir("out.journal"));
+	unlink(at("out.partial"));
+	unlink(at("out.journal"));
 }
 
 /* ---- the analyzer's part ---- */
