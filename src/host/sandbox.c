@@ -47,6 +47,14 @@ static bool came_along(const struct mor_setting *s)
 	return strncmp(slash ? slash + 1 : s->origin, name, sizeof(name) - 1) == 0;
 }
 
+/* Somebody approved it as a confined plugin: its own file cannot say otherwise. */
+static bool frees_itself(const struct mor_policy_key *key, const struct mor_setting *s)
+{
+	return came_along(s) &&
+	       (strcmp(key->name, "unconfined") == 0 ||
+		(strcmp(key->name, "level") == 0 && s->text && strcmp(s->text, "guarded") == 0));
+}
+
 /* If the specification requires a sandbox, users approve what the manifest asks for. A second file beside it
  * must not secretly ask for more. Limits only take away. */
 static int check_source(const struct mor_manifest *m, const struct mor_policy_key *key,
@@ -267,7 +275,7 @@ int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *r
 	for (const struct mor_policy_key *key = mor_policy_keys; r == 0 && key->name; key++) {
 		const struct mor_setting *s = mor_manifest_setting(m, "sandbox", key->name);
 
-		if (!s || !(key->flags & MOR_POLICY_SETTING))
+		if (!s || !(key->flags & MOR_POLICY_SETTING) || (m->confine && frees_itself(key, s)))
 			continue;
 		r = confined ? check_source(m, key, s, err) : 0;
 		if (r == 0)

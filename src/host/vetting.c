@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "host/embedder.h"
 #include "host/plugin.h"
+#include "store/permissions.h"
 
 void mor_vetting_fini(struct mor_vetting *vetting)
 {
@@ -28,6 +29,12 @@ void mor_vetting_fini(struct mor_vetting *vetting)
 	mor_free(vetting->work);
 	mor_free(vetting->name);
 	*vetting = (struct mor_vetting){ 0 };
+}
+
+/* As somebody has approved it, whatever its manifest says about its level now. */
+static bool wants_confinement(const struct mor_installed *found)
+{
+	return found->confine || mor_permissions_confined(found->permissions);
 }
 
 /* ---- the question ---- */
@@ -119,6 +126,61 @@ static int decide(mortise_plugin *plugin, const struct mor_installed *found, str
 	if (ask_embedder(plugin, &trust) <= 0)
 		return refuse_trust(&trust, err);
 	memcpy(plugin->vetting.accepted, subject, sizeof(subject));
+	return 0;
+}
+
+/* ---- what was read before the comparison ---- */
+
+static bool has_content(const struct mor_content *now, const char *sha256)
+{
+	for (size_t i = 0; i < now->count; i++)
+		if (strcmp(now->files[i].sha256, sha256) == 0)
+			return true;
+	return false;
+}
+
+/* Is a directory on its way a link? Then its name in the list is another. */
+static bool leads_through_link(const struct mor_content *now, const char *path)
+{
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		MOR_CLEAN_TEXT char *dir = mor_strndup(path, (size_t)(slash - path));
+
+		if (!dir || mor_content_find(now, dir))
+			return dir;
+	}
+	return false;
+}
+
+static bool is_as_seen(const struct mor_content *now, const struct mor_manifest_seen *seen)
+{
+	const struct mor_content_file *file = mor_content_find(now, seen->path);
+
+	if (!file)
+		return !seen->there || leads_through_link(now, seen->path);
+	if (file->target) /* it may lead nowhere; if not, to a file that was compared */
+		return !seen->sha256[0] || has_content(now, seen->sha256);
+	return seen->there && (!seen->sha256[0] || strcmp(seen->sha256, file->sha256) == 0);
+}
+
+/* What is run, and how, was decided when the plugin was made. Somebody may have shown other files then. */
+static int compare_seen(const mortise_plugin *plugin, const struct mor_installed *found,
+			const struct mor_content *now, mortise_error *err)
+{
+	const struct mor_manifest *m = plugin->manifest;
+	char shown[200];
+
+	for (size_t i = 0; i < m->seen_count; i++)
+		if (!is_as_seen(now, &m->seen[i]))
+			return mor_fail(err, MORTISE_EVIOLATION,
+					"%s: it changed after it was read; nothing of %s was run; start again",
+					mor_printable(mor_slice_of(m->seen[i].path), shown, sizeof(shown)),
+					found->name);
+	if (!plugin->vetting.name || strcmp(plugin->vetting.name, found->name) != 0 ||
+	    plugin->vetting.confine != wants_confinement(found))
+		return mor_fail(err, MORTISE_EVIOLATION,
+				"what was approved of %s %s changed after it was read; nothing of it was run; "
+				"start again",
+				found->name, found->version);
 	return 0;
 }
 
@@ -229,7 +291,7 @@ int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *e
 	vetting->installed = r != 0;
 	if (r == 1) {
 		vetting->name = mor_strdup(found.name);
-		vetting->confine = found.confine;
+		vetting->confine = wants_confinement(&found);
 		r = vetting->name ? 0 : MORTISE_ENOMEM;
 	}
 	mor_installed_fini(&found);
@@ -270,6 +332,8 @@ int mor_vetting_check(mortise_plugin *plugin, mortise_error *err)
 		r = mor_store_verify(&found, &check, err);
 	if (r == 0)
 		r = decide(plugin, &found, &check, err);
+	if (r == 0 && !plugin->gone)
+		r = compare_seen(plugin, &found, &check.found.now, err);
 	if (r == 0 && !plugin->gone)
 		r = keep_check(plugin, found.path, &check, err);
 	if (r == 0 && !plugin->gone)

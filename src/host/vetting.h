@@ -13,7 +13,7 @@
 
 struct mor_vetting {
 	bool installed;
-	bool confine; /* as it was installed, though its manifest says nothing of permissions */
+	bool confine; /* somebody has approved it as a confined one, whatever its manifest says */
 	char *name;   /* under which it is installed; the last part of its path is a version. NULL: not known */
 	struct mor_store_check check;       /* of the last start; `files` borrows from it */
 	struct mor_plan_file *files;        /* what mortise-jail compares once more */

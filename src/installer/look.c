@@ -35,7 +35,7 @@ static int parse_description(mortise_plugin *plugin, struct mor_doc **ret, morti
 
 static int describe_copy(struct mor_installer_visit *visit, mortise_error *err)
 {
-	static const char *const confine[] = { "sandbox.level=auto", NULL };
+	static const char *const confine[] = { "sandbox.level=auto", "sandbox.unconfined=false", NULL };
 	mortise_plugin_options options = {
 		.size = sizeof(options),
 		.path = visit->staging.path,

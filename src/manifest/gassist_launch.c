@@ -73,9 +73,11 @@ int mor_gassist_finish(struct mor_load *load)
 
 /* Decides by the first bytes: an ELF program or a script with "#!", and executable. A Windows program is
  * neither. */
-static bool runs_here(const char *path)
+static bool runs_here(struct mor_load *load, const char *path)
 {
-	int fd = mor_path_is_file(path) && access(path, X_OK) == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int fd = mor_manifest_sees_file(load, path) && access(path, X_OK) == 0 ?
+			 open(path, O_RDONLY | O_CLOEXEC) :
+			 -1;
 	char head[4] = "";
 	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
 
@@ -83,9 +85,9 @@ static bool runs_here(const char *path)
 	return n >= 2 && (memcmp(head, "#!", 2) == 0 || (n == 4 && memcmp(head, "\177ELF", 4) == 0));
 }
 
-static bool is_script(const char *path)
+static bool is_script(struct mor_load *load, const char *path)
 {
-	return ends_in(path, ".py|.js|.mjs|.cjs") && mor_path_is_file(path);
+	return ends_in(path, ".py|.js|.mjs|.cjs") && mor_manifest_sees_file(load, path);
 }
 
 struct launch_search {
@@ -104,7 +106,7 @@ static bool try_name(struct launch_search *s, const char *dir, const char *stem,
 		s->failed = true;
 		return false;
 	}
-	if (is_script(path) || (!*suffix && runs_here(path))) {
+	if (is_script(s->load, path) || (!*suffix && runs_here(s->load, path))) {
 		s->found = mor_take(&path);
 		return true;
 	}
@@ -179,7 +181,7 @@ int mor_gassist_launch(struct mor_load *load)
 	windows = path && ends_in(path, ".exe|.bat|.cmd|.com|.ps1");
 	if (!path)
 		s.failed = true;
-	else if (windows ? runs_here(path) : mor_path_is_file(path))
+	else if (windows ? runs_here(load, path) : mor_manifest_sees_file(load, path))
 		s.found = mor_take(&path);
 	else if (windows)
 		try_siblings(&s, path);

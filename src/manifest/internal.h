@@ -48,6 +48,7 @@ struct mor_load {
 	char *dir;   /* absolute directory of the plugin; NULL: only a command line was given   */
 	char *shown; /* the same as the user spelled it, for texts */
 	char *file;  /* absolute path of the file that was named, or NULL                       */
+	bool unseen; /* a file could not be noted: no memory */
 };
 
 /* ---- keys.c: which settings there are ---- */
@@ -84,6 +85,11 @@ char *mor_manifest_stem(const char *path); /* "dir/plugin.py" -> "plugin" */
 /* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is none. */
 int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len,
 			   mortise_error *err);
+
+/* ---- seen.c: the same two questions about a file of the plugin; the answers are kept in load->m->seen ---- */
+int mor_manifest_see(struct mor_load *load, const char *path, const char *shown, char **ret, size_t *ret_len);
+bool mor_manifest_sees_file(struct mor_load *load, const char *path);
+void mor_manifest_free_seen(struct mor_manifest *manifest);
 
 /* ---- config.c ---- */
 /* Merges `over` into the object in *config. deep: objects in both are merged; else the later one wins. */

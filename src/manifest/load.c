@@ -43,6 +43,7 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
 	mor_texts_free(m->make_dirs);
 	mor_free(m->config);
 	mor_settings_free(&m->settings);
+	mor_manifest_free_seen(m);
 	while ((node = mor_list_pop(&m->warnings))) {
 		struct mor_warning *warning = mor_container_of(node, struct mor_warning, node);
 
@@ -491,6 +492,8 @@ int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifes
 		r = fill_manifest(&load);
 	if (r == 0 && load.format && load.format->finish)
 		r = load.format->finish(&load);
+	if (r == 0 && load.unseen)
+		r = no_memory(&load);
 	mor_free(load.dir);
 	mor_free(load.shown);
 	mor_free(load.file);

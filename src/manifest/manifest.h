@@ -18,6 +18,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/list.h"
 #include "wire/json.h"
 
@@ -43,6 +44,14 @@ struct mor_setting {
 	char *origin; /* "mortise.toml:7", "--set" */
 };
 
+/* A file below the plugin's directory that had a say in what is run and how: whether it was there, and what was
+ * read. Whoever compares the files later must find the same ones (src/host/vetting.c). */
+struct mor_manifest_seen {
+	char *path; /* below `dir` */
+	bool there;
+	char sha256[MOR_DIGEST_SIZE]; /* of what was read; "": it was only looked for */
+};
+
 struct mor_manifest {
 	char *name; /* never NULL                                                                    */
 	/* set by a manifest, a setting or the caller; false: taken from its file, directory or command */
@@ -66,11 +75,13 @@ struct mor_manifest {
 	bool more_actions; /* the plugin finds more functions while it runs (G-Assist: mcp) */
 	char **env_front;  /* NAME=DIR: put before the inherited value of NAME; `env` wins over it */
 	char **make_dirs;  /* absolute; must exist before the start; mor_manifest_prepare() makes them */
-	bool confine;      /* whoever installed it wants it confined, though it says nothing of permissions */
+	bool confine;      /* whoever installed it wants it confined; its own files cannot change that */
 	/* JSON object: [config], then mortise_plugin_options.config over it, then --set; or NULL */
 	char *config;
 	struct mor_list settings; /* of mor_setting, in order: search from the end */
 	struct mor_list warnings; /* of mor_warning                                                       */
+	struct mor_manifest_seen *seen;
+	size_t seen_count, seen_cap;
 };
 
 struct mor_warning {

@@ -222,7 +222,7 @@ int mor_own_load(struct mor_load *load, const char *path, const char *shown, enu
 	MOR_CLEAN_TEXT char *text = NULL;
 	struct mor_json_iter it;
 	size_t len;
-	int r = mor_manifest_read_file(path, shown, &text, &len, load->err);
+	int r = mor_manifest_see(load, path, shown, &text, &len);
 
 	if (r <= 0)
 		return r;

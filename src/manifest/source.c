@@ -96,7 +96,7 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 	source->shown = mor_path_join(load->shown, format->file);
 	if (!path || !source->shown)
 		return mor_fail_memory_of(load->err, load->shown);
-	r = mor_manifest_read_file(path, source->shown, &source->text, &source->len, load->err);
+	r = mor_manifest_see(load, path, source->shown, &source->text, &source->len);
 	if (r <= 0)
 		return r < 0 ? r : forget_source(load);
 	drop_bom(source);

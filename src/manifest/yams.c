@@ -150,7 +150,7 @@ static bool try_file(struct launch *l, const char *name, const char *key)
 		l->failed = true;
 		return false;
 	}
-	if (mor_path_is_file(path)) {
+	if (mor_manifest_sees_file(l->load, path)) {
 		push_word(l, path);
 		return !l->failed;
 	}
@@ -199,7 +199,7 @@ static bool try_command(struct launch *l, const char *key)
 	path = file ? mor_path_join(l->load->dir, file) : NULL;
 	if (file && !path)
 		l->failed = true;
-	if (!file || (path && mor_path_is_file(path))) {
+	if (!file || (path && mor_manifest_sees_file(l->load, path))) {
 		if (path && file == l->argv[0]) {
 			mor_free(l->argv[0]);
 			l->argv[0] = mor_take(&path);

@@ -221,19 +221,17 @@ int mor_store_use(const struct mor_store *store, const char *name, const char *v
 
 /* ---- the approval ---- */
 
-void mor_store_write_approval(struct mor_writer *w, const struct mor_value *permissions, unsigned allow)
+void mor_store_write_approval(struct mor_writer *w, unsigned allow, const char *seal)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
-	char digest[MOR_DIGEST_SIZE];
 	const char *word;
 
-	mor_permissions_digest(permissions, digest);
 	mor_permissions_words(allow, ",", &words);
 	mor_buf_byte(&words, '\0');
 	mor_w_key(w, "approved");
 	mor_w_object(w);
 	mor_w_pair_int(w, "at", time(NULL));
-	mor_w_pair(w, "permissions", digest);
+	mor_w_pair(w, "seal", seal);
 	mor_w_key(w, "allow");
 	mor_w_array(w);
 	for (word = words.data; word && *word;) {

@@ -20,7 +20,7 @@ struct mor_store_change {
  * removed instead. */
 int mor_store_change(const struct mor_store *store, const struct mor_value *old,
 		     const struct mor_store_change *change, mortise_error *err);
-/* "approved":{…} into an open object. */
-void mor_store_write_approval(struct mor_writer *w, const struct mor_value *permissions, unsigned allow);
+/* "approved":{…} into an open object; `seal`: NULL as long as it is not known. */
+void mor_store_write_approval(struct mor_writer *w, unsigned allow, const char *seal);
 
 #endif

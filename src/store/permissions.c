@@ -102,7 +102,7 @@ int mor_permissions_write(const struct mor_value *policy, struct mor_buf *out)
 	return out->status < 0 ? MORTISE_ENOMEM : 0;
 }
 
-static bool is_confined(const struct mor_value *permissions)
+bool mor_permissions_confined(const struct mor_value *permissions)
 {
 	return mor_json_bool(mor_json_get(permissions, "confined"), false);
 }
@@ -112,21 +112,13 @@ static bool has_flag(const struct mor_value *permissions, const char *name)
 	return mor_json_bool(mor_json_get(permissions, name), false);
 }
 
-/* Of the text that we would write, whatever spaces and order a file has. Without memory it is "", which fits
- * nothing. */
-void mor_permissions_digest(const struct mor_value *permissions, char ret_hex[MOR_DIGEST_SIZE])
+void mor_permissions_canonical(const struct mor_value *permissions, struct mor_writer *w)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	struct mor_writer w = { .out = &text };
-
-	if (is_confined(permissions))
-		write_confined(&w, mor_json_get(permissions, "network"), mor_json_get(permissions, "read"),
+	if (mor_permissions_confined(permissions))
+		write_confined(w, mor_json_get(permissions, "network"), mor_json_get(permissions, "read"),
 			       has_flag(permissions, "spawn"), has_flag(permissions, "write"));
 	else
-		write_unconfined(&w);
-	ret_hex[0] = '\0';
-	if (!mor_buf_failed(&text))
-		mor_digest_of(text.data, text.len, ret_hex);
+		write_unconfined(w);
 }
 
 /* ---- what they mean ---- */
@@ -135,7 +127,7 @@ unsigned mor_permissions_asked(const struct mor_value *permissions)
 {
 	unsigned asked = 0;
 
-	if (!is_confined(permissions))
+	if (!mor_permissions_confined(permissions))
 		return MOR_PERMISSION_UNCONFINED;
 	if (has_flag(permissions, "network") || mor_json_size(mor_json_get(permissions, "network")))
 		asked |= MOR_PERMISSION_NETWORK;
@@ -177,7 +169,7 @@ unsigned mor_permissions_wider(const struct mor_value *before, const struct mor_
 
 	if (!before)
 		return asked;
-	if (!is_confined(before)) /* it could do everything */
+	if (!mor_permissions_confined(before)) /* it could do everything */
 		return 0;
 	wider = asked & ~mor_permissions_asked(before);
 	if (has_more(mor_json_get(before, "network"), mor_json_get(now, "network")))

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "base/digest.h"
 #include "wire/json.h"
 
 enum mor_permission {
@@ -32,7 +31,9 @@ unsigned mor_permissions_of_word(struct mor_slice word);
 
 /* From what describe says (confinement.policy). 0 or MORTISE_ENOMEM. */
 int mor_permissions_write(const struct mor_value *policy, struct mor_buf *out);
-void mor_permissions_digest(const struct mor_value *permissions, char ret_hex[MOR_DIGEST_SIZE]);
+/* The text that we would write, whatever spaces and order a file has. */
+void mor_permissions_canonical(const struct mor_value *permissions, struct mor_writer *w);
+bool mor_permissions_confined(const struct mor_value *permissions);
 /* Which of them need somebody's yes. */
 unsigned mor_permissions_asked(const struct mor_value *permissions);
 /* Which are wider in `now` than in `before` (NULL: nothing was allowed). */

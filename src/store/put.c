@@ -243,14 +243,11 @@ static void raw_or_null(struct mor_writer *w, const char *name, struct mor_slice
 	mor_w_pair_raw(w, name, json.len ? json : MOR_SLICE("null"));
 }
 
-static int write_entry(const struct mor_store_facts *facts, const struct mor_content *content,
-		       const char *directory, struct mor_buf *out, mortise_error *err)
+static void write_entry(const struct mor_store_facts *facts, const struct mor_content *content,
+			const char *directory, const char *seal, struct mor_buf *out)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *permissions = NULL;
 	struct mor_writer w = { .out = out };
 
-	if (mor_doc_parse(facts->permissions, 0, 0, &permissions, NULL) < 0)
-		return mor_fail_memory(err);
 	mor_w_object(&w);
 	mor_w_pair(&w, "version", facts->version);
 	mor_w_pair(&w, "directory", directory);
@@ -263,9 +260,24 @@ static int write_entry(const struct mor_store_facts *facts, const struct mor_con
 	raw_or_null(&w, "offers", facts->offers);
 	raw_or_null(&w, "interface", facts->interface);
 	raw_or_null(&w, "permissions", facts->permissions);
-	mor_store_write_approval(&w, mor_doc_root(permissions), facts->allow);
+	mor_store_write_approval(&w, facts->allow, seal);
 	mor_w_end(&w);
-	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
+}
+
+/* The seal is made from the entry as it will be read. */
+static int seal_entry(const struct mor_store_facts *facts, const struct mor_content *content,
+		      const char *directory, struct mor_buf *out, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf draft = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	char seal[MOR_DIGEST_SIZE] = "";
+
+	write_entry(facts, content, directory, NULL, &draft);
+	if (mor_buf_failed(&draft) || mor_doc_parse(mor_buf_view(&draft), 0, 0, &doc, NULL) < 0)
+		return mor_fail_memory(err);
+	mor_store_seal(facts->name, mor_doc_root(doc), seal);
+	write_entry(facts, content, directory, seal, out);
+	return mor_buf_failed(out) || !*seal ? mor_fail_memory(err) : 0;
 }
 
 /* The files go to their place. What is there already has the same content, or had it before somebody changed
@@ -314,7 +326,7 @@ static int put_locked(struct mor_staging *staging, const struct mor_content *con
 		return r;
 	r = check_seen(mor_doc_root(doc), facts, err);
 	if (r == 0)
-		r = write_entry(facts, content, directory, &entry, err);
+		r = seal_entry(facts, content, directory, &entry, err);
 	if (r < 0)
 		return r;
 	change.add = mor_buf_view(&entry);

@@ -11,7 +11,6 @@
 #include "base/outfile.h"
 #include "base/xdg.h"
 #include "store/inside.h"
-#include "store/permissions.h"
 
 int mor_store_open(const char *data_home, const char *state_home, struct mor_store *ret)
 {
@@ -109,18 +108,6 @@ int mor_store_state_read(const struct mor_store *store, const char *name, struct
 		       0;
 }
 
-/* An approval is for these permissions and no others. */
-static bool approval_fits(const struct mor_value *entry)
-{
-	const struct mor_value *permissions = mor_json_get(entry, "permissions");
-	char digest[MOR_DIGEST_SIZE];
-
-	if (mor_json_type(permissions) != MOR_JSON_OBJECT)
-		return false;
-	mor_permissions_digest(permissions, digest);
-	return strcmp(mor_json_text(mor_json_at(entry, "/approved/permissions"), ""), digest) == 0;
-}
-
 static const char *text_of(const struct mor_value *object, const char *name)
 {
 	return mor_json_text(mor_json_get(object, name), NULL);
@@ -143,7 +130,7 @@ bool mor_store_state_entry(const struct mor_store *store, const struct mor_value
 		.interface = mor_json_get(entry, "interface"),
 		.allow = mor_json_at(entry, "/approved/allow"),
 		.confine = mor_json_bool(mor_json_get(entry, "confine"), false),
-		.approved = approval_fits(entry),
+		.approved = mor_store_seal_fits(mor_json_text(mor_json_get(root, "name"), ""), entry),
 	};
 
 	if (!plugin.name || !plugin.version || !plugin.directory || !plugin.digest || !plugin.dialect ||

@@ -141,6 +141,82 @@ class OnTrust(unittest.TestCase):
         self.assertEqual(json.loads(asked["permissions"]), {"confined": False})
         self.assertEqual(asked["command"], b"mortise approve says@1.0.0")
 
+    # ---- between the making of the plugin, which reads its manifest, and its start
+
+    def swapped(self, path, text, answer=None):
+        """Another text lies there while the plugin is made, the approved one when it starts."""
+        was_there = path.exists()
+        if was_there:
+            path.rename(self.dir / "aside")
+        if text is not None:
+            path.write_bytes(text)
+        plugin = self.open(answer)
+        path.unlink(missing_ok=True)
+        if was_there:
+            (self.dir / "aside").rename(path)
+        return self.call(plugin)
+
+    def test_manifest_was_another(self):
+        evil = f'[plugin]\nname = "says"\ncommand = ["/bin/sh", "-c", "touch {self.dir}/ran"]\n'
+        for answer in (None, 1):
+            status, text = self.swapped(self.place / "mortise.toml", evil.encode(), answer)
+            self.assertEqual(status, EVIOLATION, text)
+            self.assertIn(b"mortise.toml: it changed after it was read", text)
+        self.assertFalse((self.dir / "ran").exists())
+        self.assertEqual(self.asked, [])
+
+    def test_manifest_was_added(self):
+        evil = {"name": "says", "version": "1", "entry": {"cmd": ["/bin/sh", "-c", f"touch {self.dir}/ran"]}}
+        status, text = self.swapped(self.place / "yams-plugin.json", json.dumps(evil).encode())
+        self.assertEqual(status, EVIOLATION, text)
+        self.assertIn(b"yams-plugin.json: it changed after it was read", text)
+        self.assertFalse((self.dir / "ran").exists())
+
+    def test_manifest_was_hidden(self):
+        """Without the file beside it, the manifest alone decides: another protocol, another command."""
+        source = self.dir / "both"
+        source.mkdir()
+        (source / "mortise.toml").write_text('[plugin]\ncommand = ["./good"]\n', encoding="utf-8")
+        (source / "bad").write_text("#!/bin/sh\n", encoding="utf-8")
+        (source / "yams-plugin.json").write_text(
+            json.dumps({"name": "both", "version": "1", "entry": {"cmd": ["./bad"]}}), encoding="utf-8"
+        )
+        self.place = Store(self.dir / "DATA").install("both", source)
+        status, text = self.swapped(self.place / "mortise.toml", None)
+        self.assertEqual(status, EVIOLATION, text)
+        self.assertIn(b"mortise.toml: it changed after it was read", text)
+
+    def test_program_was_hidden(self):
+        """Its absence would choose another of the commands in the manifest."""
+        source = self.dir / "two"
+        source.mkdir()
+        entry = {"binary": {"linux": "./first"}, "fallback_cmd": ["./second"]}
+        for name in ("first", "second"):
+            (source / name).write_text(PLUGIN, encoding="utf-8")
+            (source / name).chmod(0o755)
+        (source / "yams-plugin.json").write_text(
+            json.dumps({"name": "two", "version": "1", "entry": entry}), encoding="utf-8"
+        )
+        self.place = Store(self.dir / "DATA").install("two", source)
+        status, text = self.swapped(self.place / "first", None)
+        self.assertEqual(status, EVIOLATION, text)
+        self.assertIn(b"first: it changed after it was read", text)
+
+    def test_state_was_another(self):
+        """Confined as approved, but not when it was read."""
+        permissions = {"confined": True, "network": False, "read": [], "spawn": False, "write": False}
+        source = self.dir / "says"
+        self.place = Store(self.dir / "DATA").install("held", source, permissions=permissions, confine=True)
+        state = self.dir / "DATA/mortise/plugins/held/state.json"
+        free = (
+            state.read_text()
+            .replace('"confine":true', '"confine":false')
+            .replace('"confined":true', '"confined":false')
+        )
+        status, text = self.swapped(state, free.encode())
+        self.assertEqual(status, EVIOLATION, text)
+        self.assertIn(b"what was approved of held 1.0.0 changed after it was read", text)
+
     def test_yes_is_for_this_content(self):
         self.change()
         plugin = self.open(1)

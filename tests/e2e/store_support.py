@@ -27,6 +27,16 @@ def content_of(directory):
     return {"digest": sha256("".join(lines).encode()), "made": 0, "files": files}
 
 
+def seal_of(name, entry, allow):
+    """What somebody has agreed to."""
+    told = {"name": name}
+    for member in ("version", "directory", "digest", "dialect"):
+        told[member] = entry[member]
+    told["confine"] = entry.get("confine", False)
+    told["permissions"] = entry["permissions"]
+    return sha256(canonical({**told, "allow": allow}))
+
+
 class Store:
     """Below data_home. Every install becomes the current version."""
 
@@ -50,11 +60,8 @@ class Store:
             **more,
         }
         if approved:
-            entry["approved"] = {
-                "at": "2026-01-01T00:00:00Z",
-                "permissions": sha256(canonical(permissions)),
-                "allow": ["unconfined"],
-            }
+            allow = ["unconfined"]
+            entry["approved"] = {"at": 1767225600, "seal": seal_of(name, entry, allow), "allow": allow}
         state = self.top / name / "state.json"
         versions = json.loads(state.read_bytes())["versions"] if state.exists() else []
         state.write_bytes(canonical({"name": name, "current": version, "versions": [*versions, entry]}))

@@ -190,6 +190,40 @@ class ByName(Case):
         state.write_text(json.dumps(told), encoding="utf-8")
         self.assertIn("nobody has approved", self.fails(9, "sandbox_violation", "call", "says@1.0.0", "x").err)
 
+    def test_every_word_of_the_approval(self):
+        """Whatever is edited of what was approved, or of what decides: then nobody has approved it."""
+        permissions = {"confined": True, "network": False, "read": [], "spawn": False, "write": False}
+        self.store.install("says", self.source("says"), permissions=permissions, confine=True)
+        state = self.store.top / "says/state.json"
+        approved = json.loads(state.read_text(encoding="utf-8"))
+        edits = {
+            "confine": False,
+            "dialect": "yams",
+            "permissions": {"confined": False},
+            "approved": {**approved["versions"][0]["approved"], "allow": ["network"]},
+        }
+        for member, value in edits.items():
+            with self.subTest(member):
+                told = json.loads(json.dumps(approved))
+                told["versions"][0][member] = value
+                state.write_text(json.dumps(told), encoding="utf-8")
+                done = self.fails(9, "sandbox_violation", "call", "says@1.0.0", "x")
+                self.assertIn("nobody has approved", done.err)
+        state.write_text(json.dumps(approved), encoding="utf-8")
+        self.ok("call", "says@1.0.0", "x")
+
+    def test_confined_though_it_says_guarded(self):
+        """--confine holds, whatever level the plugin's own file asks for."""
+        result = "str('Seccomp:\\t2' in open('/proc/self/status').read())"
+        source = self.source("held", result=result, command=[PYTHON, "./main.py"])
+        for words in ('level = "guarded"', "unconfined = true"):
+            with self.subTest(words):
+                told = (source / "mortise.toml").read_text(encoding="utf-8").split("[sandbox]")[0]
+                (source / "mortise.toml").write_text(f"{told}[sandbox]\n{words}\n", encoding="utf-8")
+                self.assertEqual(self.run_mortise("install", source, "--confine").code, 0)
+                self.assertEqual(self.ok("call", "held@0", "hello").json, "True")
+                self.ok("remove", "held")
+
     def test_no_record(self):
         place = self.installed()
         os.unlink(f"{place.parent}.json")
