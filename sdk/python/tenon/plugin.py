@@ -195,13 +195,20 @@ class Plugin:
     # ---- run
 
     def run(self) -> None:
-        """Serves the host on stdin and stdout until it ends. `--manifest [DIALECT]` prints the manifest,
-        `--help` what the program is."""
+        """Serves the host on stdin and stdout until it ends, or over gRPC where the host asks for that.
+        `--manifest [DIALECT]` prints the manifest, `--help` what the program is."""
         if len(sys.argv) > 1 and sys.argv[1].startswith(("--man", "--hel")):
             from .manifest import answer_option
 
             answer_option(self, *sys.argv[1:3])
             return
+        if "MORTISE_GRPC_SOCKET" in os.environ or "PLUGIN_PROTOCOL_VERSIONS" in os.environ:
+            from .over_grpc import run as run_grpc, wanted
+
+            socket = wanted(self)
+            if socket is not None:
+                run_grpc(self, socket)
+                return
         if os.isatty(0) and os.isatty(1):
             print(
                 "%s waits for a host on stdin; try: mortise info %s" % (self.name, sys.argv[0]), file=sys.stderr
@@ -234,13 +241,5 @@ class Plugin:
             while framing is None and not wire.ended:
                 framing = framing_of(wire.first())
         wire.use(framing or dialect.framing)
-        self.session = session = Session(self, dialect, wire)
-        session.hire_guard()
-        try:
-            session.catch_signals()
-        except ValueError:  # not on the main thread
-            pass
-        try:
-            session.serve()
-        finally:
-            session.dismiss_guard()
+        self.session = Session(self, dialect, wire)
+        self.session.run()

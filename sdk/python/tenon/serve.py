@@ -235,6 +235,18 @@ class Session:
 
     # ---- the loop
 
+    def run(self) -> None:
+        """Serves, with the guard and the signals of a whole program."""
+        self.hire_guard()
+        try:
+            self.catch_signals()
+        except ValueError:  # not on the main thread
+            pass
+        try:
+            self.serve()
+        finally:
+            self.dismiss_guard()
+
     def serve(self) -> None:
         """Until the host says so, closes stdin, or is gone."""
         try:
