@@ -29,6 +29,7 @@ const struct mor_cli_command *const mor_cli_commands[] = {
 	&mor_cli_command_doctor,
 	&mor_cli_command_index,
 	&mor_cli_command_kzip,
+	&mor_cli_command_entries,
 	&mor_cli_command_verify_entries,
 	&mor_cli_command_join,
 	&mor_cli_command_record,

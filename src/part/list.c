@@ -11,14 +11,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/sum.h"
-#include "base/text.h"
+#include "part/lines.h"
 #include "part/part.h"
 
-#define MAGIC      "mortise-part 1 "
-#define END_FORMAT "end %016" PRIx64 " %016" PRIx64 "\n"
-#define END_LENGTH 38
-#define LIST_LIMIT ((uint64_t)1 << 28)
+#define MAGIC "mortise-part 1 "
 
 /* ---- writing ---- */
 
@@ -28,86 +24,25 @@ void mor_part_list_begin(const struct mor_part_head *head, struct mor_buf *list)
 		       head->shard.shards, head->units, head->gap);
 }
 
-/* One line, whatever its bytes. */
-static void add_text(struct mor_buf *list, struct mor_slice text)
-{
-	char shown[1024];
-
-	mor_buf_text(list, mor_printable(text, shown, sizeof(shown)));
-}
-
 void mor_part_list_add(const struct mor_part_piece *piece, struct mor_buf *list)
 {
 	mor_buf_printf(list, "%s %" PRIu64 " %016" PRIx64, piece->code ? "failed" : "done", piece->bytes,
 		       piece->sum);
 	if (piece->code) {
 		mor_buf_printf(list, " %d ", -piece->code);
-		add_text(list, piece->name);
+		mor_lines_text(list, piece->name);
 		mor_buf_byte(list, '\t');
-		add_text(list, piece->why);
+		mor_lines_text(list, piece->why);
 	}
 	mor_buf_byte(list, '\n');
 }
 
 void mor_part_list_end(struct mor_buf *list)
 {
-	uint64_t length = list->len, check = mor_sum(list->data, list->len, 0);
-
-	mor_buf_printf(list, END_FORMAT, length, check);
+	mor_lines_end(list);
 }
 
 /* ---- reading ---- */
-
-/* The text up to `end`, taken off the front. */
-static bool take_word(struct mor_slice *text, char end, struct mor_slice *ret)
-{
-	const char *at = memchr(text->ptr, end, text->len);
-
-	if (!at)
-		return false;
-	*ret = (struct mor_slice){ text->ptr, (size_t)(at - text->ptr) };
-	text->ptr = at + 1;
-	text->len -= ret->len + 1;
-	return true;
-}
-
-static bool take_number(struct mor_slice *text, char end, uint64_t *ret)
-{
-	struct mor_slice word;
-
-	return take_word(text, end, &word) && mor_parse_u64(word, ret);
-}
-
-static bool take_u32(struct mor_slice *text, char end, uint32_t *ret)
-{
-	struct mor_slice word;
-
-	return take_word(text, end, &word) && mor_parse_u32(word, ret);
-}
-
-/* The text goes on after the word, or ends with a NUL. */
-static bool hex_number(struct mor_slice word, uint64_t *ret)
-{
-	uint64_t number = 0;
-
-	if (word.len != 16 || mor_hex_count(word.ptr) != 16)
-		return false;
-	for (size_t i = 0; i < word.len; i++)
-		number = number << 4 | (unsigned)mor_hex_value(word.ptr[i]);
-	*ret = number;
-	return true;
-}
-
-static bool take_copy(struct mor_slice *text, char *to, size_t size)
-{
-	struct mor_slice word;
-
-	if (!take_word(text, ' ', &word) || word.len == 0 || word.len >= size)
-		return false;
-	memcpy(to, word.ptr, word.len);
-	to[word.len] = '\0';
-	return true;
-}
 
 static bool read_head(struct mor_slice *text, struct mor_part_head *head)
 {
@@ -117,10 +52,10 @@ static bool read_head(struct mor_slice *text, struct mor_part_head *head)
 		return false;
 	text->ptr += strlen(MAGIC);
 	text->len -= strlen(MAGIC);
-	if (!take_copy(text, head->command, sizeof(head->command)) ||
-	    !take_copy(text, head->run, sizeof(head->run)) || !take_u32(text, ' ', &head->shard.shard) ||
-	    !take_u32(text, ' ', &head->shard.shards) || !take_number(text, ' ', &head->units) ||
-	    !take_number(text, '\n', &gap))
+	if (!mor_lines_copy(text, ' ', head->command, sizeof(head->command)) ||
+	    !mor_lines_copy(text, ' ', head->run, sizeof(head->run)) ||
+	    !mor_lines_u32(text, ' ', &head->shard.shard) || !mor_lines_u32(text, ' ', &head->shard.shards) ||
+	    !mor_lines_number(text, ' ', &head->units) || !mor_lines_number(text, '\n', &gap))
 		return false;
 	head->gap = gap != 0;
 	return head->shard.shard > 0 && head->shard.shard <= head->shard.shards &&
@@ -132,8 +67,8 @@ static bool read_failure(struct mor_slice *line, struct mor_part_piece *piece)
 {
 	uint32_t code;
 
-	if (!take_u32(line, ' ', &code) || code == 0 || code > INT32_MAX ||
-	    !take_word(line, '\t', &piece->name) || !take_word(line, '\n', &piece->why))
+	if (!mor_lines_u32(line, ' ', &code) || code == 0 || code > INT32_MAX ||
+	    !mor_lines_word(line, '\t', &piece->name) || !mor_lines_word(line, '\n', &piece->why))
 		return false;
 	piece->code = -(int)code;
 	return true;
@@ -141,14 +76,14 @@ static bool read_failure(struct mor_slice *line, struct mor_part_piece *piece)
 
 static bool read_piece(struct mor_slice *text, struct mor_part_piece *piece)
 {
-	struct mor_slice kind, sum;
+	struct mor_slice kind;
 
-	if (!take_word(text, ' ', &kind) || !take_number(text, ' ', &piece->bytes))
+	if (!mor_lines_word(text, ' ', &kind) || !mor_lines_number(text, ' ', &piece->bytes))
 		return false;
 	if (kind.len == 4 && memcmp(kind.ptr, "done", 4) == 0)
-		return take_word(text, '\n', &sum) && hex_number(sum, &piece->sum);
-	return kind.len == 6 && memcmp(kind.ptr, "failed", 6) == 0 && take_word(text, ' ', &sum) &&
-	       hex_number(sum, &piece->sum) && read_failure(text, piece);
+		return mor_lines_hex(text, '\n', &piece->sum);
+	return kind.len == 6 && memcmp(kind.ptr, "failed", 6) == 0 && mor_lines_hex(text, ' ', &piece->sum) &&
+	       read_failure(text, piece);
 }
 
 static bool read_pieces(struct mor_part *part, struct mor_slice text)
@@ -176,56 +111,24 @@ static int refuse_part(const char *path, const char *why, mortise_error *err)
 	return mor_fail(err, MORTISE_EINPUT, "%s: %s", path, why);
 }
 
-/* Where the list is, from the file's last line. */
-static int find_list(const struct mor_part *part, uint64_t size, uint64_t *ret_length, uint64_t *ret_check,
-		     mortise_error *err)
-{
-	char end[END_LENGTH + 1] = "";
-	struct mor_slice text = { end, END_LENGTH }, word, length, check;
-
-	if (size < END_LENGTH || pread(part->fd, end, END_LENGTH, (off_t)(size - END_LENGTH)) != END_LENGTH ||
-	    !take_word(&text, ' ', &word) || word.len != 3 || memcmp(word.ptr, "end", 3) != 0 ||
-	    !take_word(&text, ' ', &length) || !hex_number(length, ret_length) ||
-	    !take_word(&text, '\n', &check) || !hex_number(check, ret_check))
-		return refuse_part(part->path,
-				   "this is no part, or not a whole one: --shard K/N makes parts, and a part "
-				   "is whole when its run has ended",
-				   err);
-	if (*ret_length > LIST_LIMIT || *ret_length > size - END_LENGTH)
-		return refuse_part(part->path, "the list at its end is damaged", err);
-	return 0;
-}
-
-/* Before memory is taken for a list of any length: a sparse file costs nothing. */
-static int check_magic(const struct mor_part *part, uint64_t at, mortise_error *err)
-{
-	char magic[sizeof(MAGIC) - 1];
-
-	if (pread(part->fd, magic, sizeof(magic), (off_t)at) != (ssize_t)sizeof(magic) ||
-	    memcmp(magic, MAGIC, sizeof(magic)) != 0)
-		return refuse_part(part->path, "the list at its end is damaged", err);
-	return 0;
-}
-
 static int read_list(struct mor_part *part, uint64_t size, mortise_error *err)
 {
-	uint64_t length = 0, check = 0;
-	struct mor_slice text;
-	int r = find_list(part, size, &length, &check, err);
+	struct mor_lines_place place = {
+		.fd = part->fd,
+		.path = part->path,
+		.size = size,
+		.magic = MAGIC,
+		.none = "this is no part, or not a whole one: --shard K/N makes parts, and a part is whole "
+			"when its run has ended",
+	};
+	struct mor_slice text = { 0 };
+	uint64_t at = 0;
+	int r = mor_lines_read(&place, &part->list, &text.len, &at, err);
 
 	if (r < 0)
 		return r;
-	r = check_magic(part, size - END_LENGTH - length, err);
-	if (r < 0)
-		return r;
-	part->list = mor_zalloc((size_t)length + 1);
-	if (!part->list)
-		return mor_fail_memory(err);
-	if (pread(part->fd, part->list, (size_t)length, (off_t)(size - END_LENGTH - length)) != (ssize_t)length)
-		return refuse_part(part->path, "the list at its end cannot be read", err);
-	text = (struct mor_slice){ part->list, (size_t)length };
-	if (mor_sum(text.ptr, text.len, 0) != check || !read_head(&text, &part->head) ||
-	    !read_pieces(part, text) || part->bytes != size - END_LENGTH - length)
+	text.ptr = part->list;
+	if (!read_head(&text, &part->head) || !read_pieces(part, text) || part->bytes != at)
 		return refuse_part(part->path, "the list at its end is damaged", err);
 	return 0;
 }

@@ -33,6 +33,7 @@ JSON = {
     "kzip": ["info", "/nonexistent.kzip"],
     "verify-entries": ["/dev/null", ECHO],
     "join": ["-o", "/dev/null", "/nonexistent"],
+    "entries": ["stat", "/dev/null"],
     "chaos": ["--", ECHO],
     "session": ["list"],
     "install": ["/nonexistent"],

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A segment: the result of one batch of units, in a farm's store by its digest. The bytes of each unit are one
+ * frame of zstd, so that one can be read alone; then comes the list (part/lines.h):
+ *
+ *	mortise-segment 1 KEY COUNT
+ *	done PACKED BYTES SUM RECORDS ATTEMPTS
+ *	failed PACKED BYTES SUM CODE ATTEMPTS NAME<tab>why it failed
+ *	log UNIT a line that was said about the unit
+ *	end LENGTH CHECK
+ *
+ * PACKED is the length of its frame (0: it has no bytes), BYTES and SUM are those of the bytes themselves
+ * (base/sum.h). A unit's log lines follow it.
+ *
+ * And a manifest: the segments of a whole run in their order, as text. It is the result of a run whose bytes
+ * are too many for one file.
+ *
+ *	mortise-manifest 1 FORMAT UNITS
+ *	store PATH
+ *	segment DIGEST FIRST COUNT BYTES
+ *	end LENGTH CHECK
+ */
+#ifndef MOR_DEPOT_SEGMENT_H
+#define MOR_DEPOT_SEGMENT_H
+
+#include "base/sum.h"
+#include "depot/depot.h"
+
+struct mor_segment_unit {
+	uint64_t packed; /* set by the writer */
+	uint64_t bytes, sum, records;
+	unsigned attempts;
+	int code;              /* 0: done; else the status of its failure */
+	struct mor_slice name; /* of a failed unit ... */
+	struct mor_slice why;  /* ... one line */
+};
+
+/* ---- writing ---- */
+
+struct mor_segment_writer;
+int mor_segment_writer_new(struct mor_depot *depot, const char *key, size_t count,
+			   struct mor_segment_writer **ret, mortise_error *err);
+/* The next unit; its bytes are in `fd` from `at` on. */
+int mor_segment_writer_add(struct mor_segment_writer *writer, const struct mor_segment_unit *unit, int fd,
+			   uint64_t at, mortise_error *err);
+/* About the unit that was added last. */
+void mor_segment_writer_log(struct mor_segment_writer *writer, size_t unit, struct mor_slice line);
+int mor_segment_writer_finish(struct mor_segment_writer *writer, char ret_digest[MOR_DIGEST_SIZE],
+			      mortise_error *err);
+/* without finish, nothing is left. NULL is fine; returns NULL */
+struct mor_segment_writer *mor_segment_writer_free(struct mor_segment_writer *writer);
+
+/* ---- reading ---- */
+
+struct mor_segment_log {
+	size_t unit;
+	struct mor_slice text;
+};
+
+struct mor_segment {
+	int fd;
+	char *path;
+	char key[MOR_DIGEST_SIZE];
+	struct mor_segment_unit *units;
+	uint64_t *places; /* where each unit's frame begins */
+	size_t count;
+	uint64_t bytes; /* of all units, unpacked */
+	struct mor_segment_log *logs;
+	size_t log_count, log_cap;
+	char *list; /* its text: names, reasons and logs point into it */
+};
+
+/* Checks its digest and its list. MORTISE_ENOTFOUND; MORTISE_EINPUT: it is damaged, or no segment. */
+int mor_segment_open(const struct mor_depot *depot, const char *digest, struct mor_segment **ret,
+		     mortise_error *err);
+struct mor_segment *mor_segment_free(struct mor_segment *segment); /* NULL is fine; returns NULL */
+/* The unit's bytes, in pieces. Only a return of 0 says that they were right. A negative return of the sink is
+ * passed on. */
+typedef int mor_segment_sink_fn(const void *bytes, size_t len, void *arg);
+int mor_segment_unpack(const struct mor_segment *segment, size_t unit, mor_segment_sink_fn *sink, void *arg,
+		       mortise_error *err);
+
+/* ---- manifests ---- */
+
+struct mor_manifest_part {
+	char segment[MOR_DIGEST_SIZE];
+	uint64_t first, count, bytes;
+};
+
+struct mor_segment_list {
+	char format[16]; /* "entries", "json" */
+	uint64_t units, bytes;
+	char *store; /* its path on the machine that wrote this */
+	struct mor_manifest_part *parts;
+	size_t count, cap;
+};
+
+int mor_segment_list_add(struct mor_segment_list *list, const struct mor_manifest_part *part);
+int mor_segment_list_write(const struct mor_segment_list *list, const char *path, mortise_error *err);
+/* 1: it is a manifest. 0: it is something else, such as a stream. MORTISE_EINPUT: a manifest that is damaged;
+ * MORTISE_ENOTFOUND. */
+int mor_segment_list_read(const char *path, struct mor_segment_list *ret, mortise_error *err);
+void mor_segment_list_fini(struct mor_segment_list *list);
+
+/* The stream behind a manifest, piece by piece: segment after segment, unit after unit, all checked. */
+int mor_segment_list_unpack(const struct mor_segment_list *list, const struct mor_depot *depot,
+			    mor_segment_sink_fn *sink, void *arg, mortise_error *err);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A segment is read as it was written, every damage is found, and a manifest gives the stream. */
+#include "leak.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/fd.h"
+#include "depot/segment.h"
+
+#define KEY  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define MANY ((size_t)300000)
+
+static char dir[64];
+static struct mor_depot *depot;
+static char many[MANY];
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/mortise-segment-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(mor_depot_open(dir, false, &depot, NULL), 0);
+	for (size_t i = 0; i < MANY; i++)
+		many[i] = (char)(i * i / 97);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	depot = mor_depot_free(depot);
+	mor_dir_remove_all(AT_FDCWD, dir);
+	return 0;
+}
+
+/* Four units: small, without bytes, failed, and larger than any buffer. */
+static void write_segment(char digest[MOR_DIGEST_SIZE])
+{
+	struct mor_segment_unit small = {
+		.bytes = 5, .sum = mor_sum("hello", 5, 0), .records = 2, .attempts = 1
+	};
+	struct mor_segment_unit empty = { .sum = mor_sum("", 0, 0), .attempts = 1 };
+	struct mor_segment_unit bad = { .sum = mor_sum("", 0, 0),
+					.code = MORTISE_ECRASHED,
+					.attempts = 3,
+					.name = mor_slice_of("a\tb\n"),
+					.why = mor_slice_of("it\tdied\n") };
+	struct mor_segment_unit large = { .bytes = MANY, .sum = mor_sum(many, MANY, 0), .attempts = 2 };
+	struct mor_segment_writer *writer = NULL;
+	int fd = mor_fd_unnamed(dir);
+
+	assert_int_equal(mor_fd_write_all(fd, "hello", 5), 0);
+	assert_int_equal(mor_fd_write_all(fd, many, MANY), 0);
+	assert_int_equal(mor_segment_writer_new(depot, KEY, 4, &writer, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &small, fd, 0, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &empty, fd, 5, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &bad, fd, 5, NULL), 0);
+	mor_segment_writer_log(writer, 2, mor_slice_of("stack\nof it"));
+	assert_int_equal(mor_segment_writer_add(writer, &large, fd, 5, NULL), 0);
+	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
+	mor_segment_writer_free(writer);
+	mor_fd_close(&fd);
+}
+
+static int gather(const void *bytes, size_t len, void *arg)
+{
+	return mor_buf_append(arg, bytes, len);
+}
+
+static void test_read_again(void **state)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	struct mor_segment *segment = NULL;
+	char digest[MOR_DIGEST_SIZE];
+
+	(void)state;
+	write_segment(digest);
+	assert_int_equal(mor_segment_open(depot, digest, &segment, NULL), 0);
+	assert_int_equal(segment->count, 4);
+	assert_string_equal(segment->key, KEY);
+	assert_int_equal(segment->bytes, MANY + 5);
+	assert_int_equal(segment->units[0].records, 2);
+	assert_int_equal(segment->units[2].code, MORTISE_ECRASHED);
+	assert_int_equal(segment->units[2].attempts, 3);
+	assert_memory_equal(segment->units[2].name.ptr, "a\\x09b\\x0a", segment->units[2].name.len);
+	assert_int_equal(segment->log_count, 1);
+	assert_int_equal(segment->logs[0].unit, 2);
+	assert_int_equal(mor_segment_unpack(segment, 3, gather, &out, NULL), 0);
+	assert_int_equal(out.len, MANY);
+	assert_memory_equal(out.data, many, MANY);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(mor_segment_unpack(segment, i, gather, &out, NULL), 0);
+	assert_int_equal(out.len, MANY + 5);
+	assert_memory_equal(out.data + MANY, "hello", 5);
+	mor_segment_free(segment);
+}
+
+/* The same input gives the same bytes: two workers that do a batch make one file. */
+static void test_same(void **state)
+{
+	char a[MOR_DIGEST_SIZE], b[MOR_DIGEST_SIZE];
+
+	(void)state;
+	write_segment(a);
+	write_segment(b);
+	assert_string_equal(a, b);
+}
+
+static void refuse(const char *digest, int status)
+{
+	struct mor_segment *segment = NULL;
+	mortise_error err = { 0 };
+
+	assert_int_equal(mor_segment_open(depot, digest, &segment, &err), status);
+	assert_null(segment);
+	assert_true(err.text[0]);
+}
+
+/* A byte changed anywhere, or the file cut anywhere, does not have its digest. */
+static void test_damage(void **state)
+{
+	char digest[MOR_DIGEST_SIZE];
+	char *path, *bytes = NULL;
+	size_t len = 0;
+
+	(void)state;
+	write_segment(digest);
+	path = mor_depot_name(depot, MOR_DEPOT_SEGMENT, digest);
+	assert_int_equal(mor_fd_read_file(path, (size_t)1 << 30, &bytes, &len), 0);
+	for (size_t at = 0; at < len; at += at < len - 400 ? 1009 : 7) {
+		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		char other = (char)(bytes[at] ^ 1);
+
+		assert_int_equal(pwrite(fd, &other, 1, (off_t)at), 1);
+		refuse(digest, MORTISE_EINPUT);
+		assert_int_equal(pwrite(fd, bytes + at, 1, (off_t)at), 1);
+		assert_int_equal(ftruncate(fd, (off_t)at), 0);
+		refuse(digest, MORTISE_EINPUT);
+		assert_int_equal(pwrite(fd, bytes + at, len - at, (off_t)at), len - at);
+		close(fd);
+	}
+	unlink(path);
+	refuse(digest, MORTISE_ENOTFOUND);
+	mor_free(path);
+	mor_free(bytes);
+}
+
+/* A worker that lies: the digest is right, the content is not. */
+static void lie(struct mor_slice text)
+{
+	char digest[MOR_DIGEST_SIZE];
+
+	assert_int_equal(mor_depot_put_text(depot, MOR_DEPOT_SEGMENT, text, digest, NULL), 0);
+	refuse(digest, MORTISE_EINPUT);
+}
+
+static void lie_about(const char *list)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_text(&text, list);
+	mor_buf_printf(&text, "end %016zx %016llx\n", strlen(list),
+		       (unsigned long long)mor_sum(list, strlen(list), 0));
+	lie(mor_buf_view(&text));
+}
+
+static void test_lies(void **state)
+{
+	(void)state;
+	lie(mor_slice_of(""));
+	lie(mor_slice_of("end 0000000000000000 0000000000000000\n"));
+	lie_about("mortise-segment 2 " KEY " 0\n");
+	lie_about("mortise-segment 1 " KEY " 1\n");
+	lie_about("mortise-segment 1 x 0\n");
+	lie_about("mortise-segment 1 " KEY " 99999999999\n");
+	lie_about("mortise-segment 1 " KEY " 1\ndone 7 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 1 " KEY " 1\ndone 0 0 zz 0 1\n");
+	lie_about("mortise-segment 1 " KEY " 1\nother 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 1 " KEY " 1\nfailed 0 0 0000000000000000 0 1 a\tb\n");
+	lie_about("mortise-segment 1 " KEY " 1\nlog 5 text\ndone 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 1 " KEY " 0\ndone 0 0 0000000000000000 0 1\n");
+}
+
+/* Bytes that are no frame, that are more than they should be, and that are missing. */
+static void test_false_frames(void **state)
+{
+	static const char list[] = "mortise-segment 1 " KEY " 1\ndone 5 %s 0000000000000000 0 1\n";
+	static const char *const sizes[] = { "5", "0", "1000" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+		struct mor_segment *segment = NULL;
+		char digest[MOR_DIGEST_SIZE], lines[200];
+		mortise_error err = { 0 };
+		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+		char *format = strdup(list), *place = strstr(format, "%s");
+
+		*place = '\0';
+		snprintf(lines, sizeof(lines), "%s%s%s", format, sizes[i], place + 2);
+		free(format);
+		mor_buf_printf(&text, "bytes%send %016zx %016llx\n", lines, strlen(lines),
+			       (unsigned long long)mor_sum(lines, strlen(lines), 0));
+		assert_int_equal(mor_depot_put_text(depot, MOR_DEPOT_SEGMENT, mor_buf_view(&text), digest,
+						    NULL),
+				 0);
+		assert_int_equal(mor_segment_open(depot, digest, &segment, &err), 0);
+		assert_int_equal(mor_segment_unpack(segment, 0, gather, &out, &err), MORTISE_EINPUT);
+		assert_non_null(strstr(err.text, "unit 1: "));
+		mor_segment_free(segment);
+	}
+}
+
+static void test_manifest(void **state)
+{
+	struct mor_segment_list list = { .format = "entries", .units = 8, .store = dir }, read;
+	struct mor_manifest_part part = { .first = 0, .count = 4, .bytes = MANY + 5 };
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	mortise_error err = { 0 };
+	char path[100];
+	int fd;
+
+	(void)state;
+	write_segment(part.segment);
+	snprintf(path, sizeof(path), "%s/out", dir);
+	assert_int_equal(mor_segment_list_add(&list, &part), 0);
+	part.first = 4;
+	assert_int_equal(mor_segment_list_add(&list, &part), 0);
+	assert_int_equal(mor_segment_list_write(&list, path, &err), 0);
+	assert_int_equal(mor_segment_list_read(path, &read, &err), 1);
+	assert_int_equal(read.count, 2);
+	assert_string_equal(read.store, dir);
+	assert_int_equal(mor_segment_list_unpack(&read, depot, gather, &out, &err), 0);
+	assert_int_equal(out.len, 2 * (MANY + 5));
+	read.parts[1].count = 3; /* another segment than the manifest means */
+	assert_int_equal(mor_segment_list_unpack(&read, depot, gather, &out, &err), MORTISE_EINPUT);
+	mor_segment_list_fini(&read);
+	mor_free(list.parts);
+	assert_int_equal(truncate(path, 100), 0);
+	assert_int_equal(mor_segment_list_read(path, &read, &err), MORTISE_EINPUT);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	assert_int_equal(mor_fd_write_all(fd, many, MANY), 0);
+	close(fd);
+	assert_int_equal(mor_segment_list_read(path, &read, &err), 0);
+	assert_int_equal(mor_segment_list_read("/nowhere", &read, &err), MORTISE_ENOTFOUND);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_read_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_false_frames, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_manifest, setup, teardown),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
+}
