@@ -310,19 +310,21 @@ static int begin_undoing(struct mor_cli *cli, const char *name, struct mor_works
 /* What was asked for and cannot hold here is told before it starts. */
 static void warn_loose(struct mor_cli *cli, const struct mor_jail_args *args)
 {
-	struct mor_policy asked = { .level = MOR_LEVEL_AUTO };
+	struct mor_policy asked = { .level = MOR_LEVEL_AUTO, .spawn = args->spawn, .learn = args->learn };
 	struct mor_cgroups found;
 	const char *text;
 
-	/* one that is no size is refused soon, and then nothing starts */
-	for (const char *const *limit = args->limit.item; limit && *limit; limit++)
+	/* one that is no size or time is refused soon, and then nothing starts */
+	for (const char *const *limit = args->limit.item; limit && *limit; limit++) {
 		if (strncmp(*limit, "memory=", 7) == 0)
 			mor_parse_bytes(mor_slice_of(*limit + 7), &asked.limits.memory_bytes);
-	if (!asked.limits.memory_bytes)
+		if (strncmp(*limit, "cpu=", 4) == 0)
+			mor_parse_duration_ms(mor_slice_of(*limit + 4), &asked.limits.cpu_s);
+	}
+	if (!mor_cgroup_wanted(&asked))
 		return;
 	mor_cgroup_find_own(&found);
-	text = mor_cgroup_loose(&asked, mor_cgroup_held(&found));
-	if (text)
+	for (size_t i = 0; (text = mor_cgroup_loose(&asked, mor_cgroup_held(&found), i)); i++)
 		mor_note(cli->console, "warning: %s", text);
 }
 

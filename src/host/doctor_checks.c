@@ -118,10 +118,11 @@ static const char *group_state(const struct mor_cgroups *groups, unsigned contro
 /* Nothing stops working without them. */
 static judged judge_cgroup(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
-	unsigned all = MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY;
+	unsigned all = MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY | MOR_CGROUP_CPU;
 
-	snprintf(found, FOUND, "threads (pids): %s; memory: %s", group_state(&f->groups, MOR_CGROUP_PIDS),
-		 group_state(&f->groups, MOR_CGROUP_MEMORY));
+	snprintf(found, FOUND, "threads (pids): %s; memory: %s; cpu: %s",
+		 group_state(&f->groups, MOR_CGROUP_PIDS), group_state(&f->groups, MOR_CGROUP_MEMORY),
+		 group_state(&f->groups, MOR_CGROUP_CPU));
 	if (mor_cgroup_held(&f->groups) == all)
 		*remedy = NULL;
 	return MOR_FOUND_OK;
@@ -206,8 +207,9 @@ const struct mor_doctor_check mor_doctor_checks[] = {
 	{ "ipcns", "IPC, UTS namespace", "t1: no shared memory or queues of others, no host name",
 	  "t0 at most: the filter alone refuses System V IPC and POSIX queues", NULL, judge_ipc },
 	{ "cgroup", "control groups",
-	  "memory: the limit holds for all processes together, with shared mappings, memfds and pipes",
-	  "memory is limited for each process alone, without what is shared; the broker counts threads",
+	  "memory, cpu: the limit holds for all processes together, with shared mappings, memfds and pipes",
+	  "memory and cpu are limited for each process alone, without what is shared; the broker counts "
+	  "threads",
 	  "systemd-run --user --scope -p MemoryMax=1G mortise ...", judge_cgroup },
 	{ "pipes", "pipes", "large messages in few steps", "large messages take more system calls",
 	  "sysctl fs.pipe-max-size=1048576 fs.pipe-user-pages-soft=16384", judge_pipes },

@@ -235,12 +235,14 @@ static int warn_loose(struct mor_manifest *m, const struct mor_policy *policy)
 {
 	struct mor_cgroups groups;
 	const char *text;
+	int r = 0;
 
-	if (!policy->limits.memory_bytes && !policy->limits.threads)
+	if (!mor_cgroup_wanted(policy))
 		return 0;
 	mor_cgroup_find_own(&groups);
-	text = mor_cgroup_loose(policy, mor_cgroup_held(&groups));
-	return text ? mor_manifest_warn(m, "%s", text) : 0;
+	for (size_t i = 0; r == 0 && (text = mor_cgroup_loose(policy, mor_cgroup_held(&groups), i)); i++)
+		r = mor_manifest_warn(m, "%s", text);
+	return r;
 }
 
 static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)

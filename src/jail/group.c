@@ -17,13 +17,14 @@
 
 #include "base/fd.h"
 
-enum { GROUPS = 2 };
+enum { GROUPS = 3 };
 
 struct control_group {
 	unsigned version, controllers;
 	int parent, dir;
 	int join, kill;   /* to write */
 	int threads, oom; /* where it is told that a limit was reached */
+	int cpu;          /* where time is counted */
 	bool inside;      /* our clone puts the child there */
 	char name[40];
 };
@@ -66,6 +67,12 @@ static void set_limits(struct control_group *group, const struct mor_op_group *w
 		group->controllers &= ~(unsigned)MOR_CGROUP_PIDS;
 	if (!wanted->memory || limit_memory(group, wanted->memory) < 0)
 		group->controllers &= ~(unsigned)MOR_CGROUP_MEMORY;
+	group->cpu = group->controllers & MOR_CGROUP_CPU && wanted->cpu_s ?
+			     openat(group->dir, group->version == 2 ? "cpu.stat" : "cpuacct.usage",
+				    O_RDONLY | O_CLOEXEC) :
+			     -1;
+	if (group->cpu < 0)
+		group->controllers &= ~(unsigned)MOR_CGROUP_CPU;
 }
 
 static void open_files(struct control_group *group)
@@ -85,7 +92,7 @@ static void open_files(struct control_group *group)
 
 static void close_group(struct control_group *group)
 {
-	int *fds[] = { &group->join, &group->kill, &group->threads, &group->oom, &group->dir };
+	int *fds[] = { &group->join, &group->kill, &group->threads, &group->oom, &group->cpu, &group->dir };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		mor_fd_close(fds[i]);
@@ -131,6 +138,7 @@ static void make_group(const struct mor_op_group *wanted)
 					 .kill = -1,
 					 .threads = -1,
 					 .oom = -1,
+					 .cpu = -1,
 					 .dir = -1 };
 	group->parent = open_parent(wanted);
 	if (group->parent < 0 || getrandom(&number, sizeof(number), 0) != sizeof(number)) {
@@ -221,22 +229,31 @@ void mor_groups_kill(void)
 			return; /* the others who kill are enough */
 }
 
-/* The number after a word at the beginning of a line. */
-static bool above_zero(int fd, const char *word)
+/* The number after a word at the beginning of a line; -1: there is none. No word: the first number. */
+static int64_t number_after(int fd, const char *word)
 {
 	char text[512];
 	ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
 	size_t size = strlen(word);
 
 	if (len <= 0)
-		return false;
+		return -1;
 	text[len] = '\0';
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (strncmp(line, word, size) == 0 && line[size] == ' ')
-			return strtol(line + size, NULL, 10) > 0;
+		if (strncmp(line, word, size) == 0 && (!size || line[size] == ' '))
+			return strtoll(line + size, NULL, 10);
 	}
-	return false;
+	return -1;
+}
+
+int64_t mor_groups_cpu_us(void)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (groups[i].cpu >= 0)
+			return groups[i].version == 2 ? number_after(groups[i].cpu, "usage_usec") :
+							number_after(groups[i].cpu, "") / 1000;
+	return -1;
 }
 
 unsigned mor_groups_reached(void)
@@ -244,9 +261,9 @@ unsigned mor_groups_reached(void)
 	unsigned reached = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (above_zero(groups[i].threads, "max"))
+		if (number_after(groups[i].threads, "max") > 0)
 			reached |= MOR_CGROUP_PIDS;
-		if (above_zero(groups[i].oom, "oom_kill"))
+		if (number_after(groups[i].oom, "oom_kill") > 0)
 			reached |= MOR_CGROUP_MEMORY;
 	}
 	return reached;

@@ -8,6 +8,7 @@
 #define MOR_JAIL_GROUP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "policy/plan.h"
@@ -23,7 +24,9 @@ int mor_groups_join(void);
 /* The parent directories, from which our groups must be removed later; -1 ends them. */
 int mor_groups_parent(unsigned number);
 void mor_groups_kill(void); /* all that is in them, where the kernel can */
-/* Which limits were reached. */
+/* Time that all in them have used; -1: nobody counts it. */
+int64_t mor_groups_cpu_us(void);
+/* Which limits were reached, but for time. */
 unsigned mor_groups_reached(void);
 void mor_groups_remove(void);
 

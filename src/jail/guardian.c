@@ -24,6 +24,7 @@
 #include "jail/denied.h"
 #include "jail/group.h"
 #include "jail/guard.h"
+#include "jail/spent.h"
 #include "jail/terminal.h"
 #include "jail/view.h"
 #include "policy/policy.h"
@@ -100,6 +101,8 @@ static void prepare_guard(struct guard *guard)
 		guard->plan->level.flags |= MOR_JAIL_PIDNS;
 	if (r == 0) {
 		mor_groups_make(guard->plan);
+		if (mor_groups_held() & MOR_CGROUP_CPU)
+			mor_spent_begin(guard->plan, mor_clock_ms());
 		r = gain_users(guard, &failure);
 	}
 	if (r == 0 && guard->confined)
@@ -209,26 +212,32 @@ static void start_plugin(struct guard *guard)
 
 /* ---- events ---- */
 
-static void ask_to_end(struct guard *guard)
+/* To the group, as a terminal would; to the plugin alone if it has left the group we gave it. A stopped process
+ * gets nothing until it is continued. */
+static void send_signal(const struct guard *guard, int signal)
 {
 	pid_t pid = guard->child.pid;
 
+	if (guard->child.rung == MOR_TREE_PIDNS && !guard->child.keeper) {
+		kill(pid, signal); /* the init passes it on */
+		return;
+	}
+	if (kill(-pid, signal) < 0)
+		kill(pid, signal);
+	if (kill(-pid, SIGCONT) < 0)
+		kill(pid, SIGCONT);
+}
+
+static void ask_to_end(struct guard *guard)
+{
 	if (guard->ended.pid)
 		return;
 	/* It may already run without our knowledge: the init of a namespace closes the channel only when it
 	 * next gets the CPU. */
-	if (!guard->started) {
+	if (!guard->started)
 		guard->asked = true;
-	} else if (guard->child.rung == MOR_TREE_PIDNS && !guard->child.keeper) {
-		kill(pid, SIGTERM); /* the init passes it on */
-	} else {
-		/* To the group, as a terminal would; to the plugin alone if it has left the group we gave
-		 * it. A stopped process gets nothing until it is continued. */
-		if (kill(-pid, SIGTERM) < 0)
-			kill(pid, SIGTERM);
-		if (kill(-pid, SIGCONT) < 0)
-			kill(pid, SIGCONT);
-	}
+	else
+		send_signal(guard, SIGTERM);
 }
 
 static const struct mor_grace *grace(const struct guard *guard)
@@ -364,11 +373,17 @@ static void on_denied(struct guard *guard)
 static void on_clock(struct guard *guard)
 {
 	int64_t now = mor_clock_ms();
+	enum mor_spent spent;
 
 	if (guard->wall_due && now >= guard->wall_due) {
 		guard->last.wall = 1;
 		guard->kill = true;
 	}
+	spent = mor_spent_look(now);
+	if (spent == MOR_SPENT_ALL && guard->started && !guard->ended.pid)
+		send_signal(guard, SIGXCPU);
+	if (spent == MOR_SPENT_OVER)
+		guard->kill = true;
 	if (!guard->ladder_due || now < guard->ladder_due)
 		return;
 	if (guard->ladder == HOST_GONE_TERM) {
@@ -397,12 +412,22 @@ static void on_child(struct guard *guard)
 
 /* ---- waiting ---- */
 
+/* 0: never */
+static int64_t next_due(const struct guard *guard)
+{
+	const int64_t times[] = { guard->wall_due, guard->ladder_due, mor_spent_due() };
+	int64_t due = 0;
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i] && (!due || times[i] < due))
+			due = times[i];
+	return due;
+}
+
 static struct timespec *until_due(const struct guard *guard, struct timespec *wait)
 {
-	int64_t due = guard->wall_due, left;
+	int64_t due = next_due(guard), left;
 
-	if (guard->ladder_due && (!due || guard->ladder_due < due))
-		due = guard->ladder_due;
 	if (!due)
 		return NULL;
 	left = due - mor_clock_ms();
@@ -455,27 +480,13 @@ static void wait_once(struct guard *guard)
 		if (fds[HOST].revents)
 			on_host_gone(guard);
 	}
-	if (guard->wall_due || guard->ladder_due)
+	if (next_due(guard))
 		on_clock(guard);
 	if (child_changed)
 		on_child(guard);
 }
 
 /* ---- the end ---- */
-
-static bool spent_its_time(const struct guard *guard)
-{
-	const struct mor_plan_op *op = NULL;
-	const struct rusage *usage = &guard->last.usage;
-
-	while ((op = mor_plan_next(guard->plan, MOR_OP_LIMIT, op))) {
-		const struct mor_op_limit *limit = mor_plan_payload(op);
-
-		if (limit->resource == RLIMIT_CPU)
-			return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) + 1 > limit->value;
-	}
-	return false;
-}
 
 /* The kernel has a signal for these two. At the end of the second one without a handler it is SIGKILL. */
 static uint8_t limits_reached(const struct guard *guard)
@@ -486,7 +497,8 @@ static uint8_t limits_reached(const struct guard *guard)
 
 	if (sig == SIGXFSZ)
 		limits |= 1u << MOR_LIMIT_FILE_SIZE;
-	if (sig == SIGXCPU || (sig == SIGKILL && !guard->kill && spent_its_time(guard)))
+	if (sig == SIGXCPU || last->reached & MOR_CGROUP_CPU ||
+	    (sig == SIGKILL && !guard->kill && mor_spent_alone(guard->plan, &last->usage)))
 		limits |= 1u << MOR_LIMIT_CPU;
 	if (last->reached & MOR_CGROUP_PIDS)
 		limits |= 1u << MOR_LIMIT_THREADS;
@@ -517,7 +529,7 @@ static void note_end(struct guard *guard)
 	last->by_signal = last->known && ended->code != CLD_EXITED;
 	last->core = ended->code == CLD_DUMPED;
 	last->usage = ended->usage;
-	last->reached = (uint8_t)(mor_groups_reached() |
+	last->reached = (uint8_t)(mor_groups_reached() | (mor_spent_reached() ? MOR_CGROUP_CPU : 0) |
 				  (guard->confined && mor_confine_was_full() ? MOR_REACHED_SCRATCH : 0) |
 				  (guard->confined && mor_confine_was_crowded() ? MOR_CGROUP_PIDS : 0));
 	last->limits = limits_reached(guard);

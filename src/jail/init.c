@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first process of a PID namespace, at levels guarded and t0 (at t1: within.c). It starts the plugin,
- * passes SIGTERM on, reaps orphans, and ends when the plugin has ended: then the kernel kills everything
- * left in the namespace. It is not the plugin itself, because the first process gets only signals that it
- * has a handler for.
+ * passes SIGTERM and SIGXCPU on, reaps orphans, and ends when the plugin has ended: then the kernel kills
+ * everything left in the namespace. It is not the plugin itself, because the first process gets only signals
+ * that it has a handler for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,11 +90,11 @@ int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure)
 
 /* ---- waiting ---- */
 
-static void pass_on_term(pid_t plugin)
+static void pass_on(int signal, pid_t plugin)
 {
 	/* It is not reaped before we end, so the number is its own. */
-	if (kill(-plugin, SIGTERM) < 0)
-		kill(plugin, SIGTERM);
+	if (kill(-plugin, signal) < 0)
+		kill(plugin, signal);
 	if (kill(-plugin, SIGCONT) < 0)
 		kill(plugin, SIGCONT);
 }
@@ -120,9 +120,10 @@ static _Noreturn void wait_for_the_end(pid_t plugin, struct mor_launch *launch, 
 {
 	while (!plugin_ended(plugin, launch)) {
 		siginfo_t info;
+		int signal = sigwaitinfo(heard, &info);
 
-		if (sigwaitinfo(heard, &info) == SIGTERM)
-			pass_on_term(plugin);
+		if (signal == SIGTERM || signal == SIGXCPU)
+			pass_on(signal, plugin);
 	}
 	_exit(0);
 }
@@ -135,6 +136,7 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGTERM);
+	sigaddset(&heard, SIGXCPU);
 	sigaddset(&heard, SIGCHLD);
 	if ((new_user && mor_users_map(uid, gid, &launch->failure) < 0) ||
 	    mor_tie_to_guardian(channel, &launch->failure) < 0 || mor_view_enter(plan, &launch->failure) < 0)

@@ -15,7 +15,9 @@
 static const struct {
 	const char *name;
 	unsigned flag;
-} controllers[] = { { "pids", MOR_CGROUP_PIDS }, { "memory", MOR_CGROUP_MEMORY } };
+} controllers[] = { { "pids", MOR_CGROUP_PIDS },
+		    { "memory", MOR_CGROUP_MEMORY },
+		    { "cpuacct", MOR_CGROUP_CPU } }; /* version 2 counts time without a controller */
 enum { CONTROLLERS = sizeof(controllers) / sizeof(*controllers) };
 
 /* Is the word in a list with this separator? */
@@ -41,12 +43,17 @@ static unsigned known_words(const char *list, char separator)
 	return found;
 }
 
-static bool can_write(const char *dir, const char *name)
+static bool has_file(const char *dir, const char *name, int mode)
 {
 	char path[320];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	return access(dir, W_OK | X_OK) == 0 && access(path, W_OK) == 0;
+	return access(path, mode) == 0;
+}
+
+static bool can_write(const char *dir, const char *name)
+{
+	return access(dir, W_OK | X_OK) == 0 && has_file(dir, name, W_OK);
 }
 
 /* ---- the two tables of the kernel ---- */
@@ -99,16 +106,22 @@ static bool place_of(const struct cgroup_mount *mount, const char *group, char *
 
 /* ---- what is usable ---- */
 
-static void add_first(const struct cgroup_mount *mount, const char *path, struct mor_cgroups *ret)
+static void add_place(struct mor_cgroups *ret, unsigned version, unsigned known, const char *path)
 {
 	struct mor_cgroup_place *place = &ret->places[ret->count];
 
-	ret->mounted |= mount->known;
-	if (ret->count == sizeof(ret->places) / sizeof(*ret->places) || !can_write(path, "tasks"))
+	if (ret->count == MOR_CGROUP_PLACES)
 		return;
-	*place = (struct mor_cgroup_place){ .version = 1, .controllers = mount->known };
+	*place = (struct mor_cgroup_place){ .version = version, .controllers = known };
 	snprintf(place->path, sizeof(place->path), "%s", path);
 	ret->count++;
+}
+
+static void add_first(const struct cgroup_mount *mount, const char *path, struct mor_cgroups *ret)
+{
+	ret->mounted |= mount->known;
+	if (can_write(path, "tasks"))
+		add_place(ret, 1, mount->known, path);
 }
 
 static unsigned shared_out(const char *group, const char *file)
@@ -122,28 +135,32 @@ static unsigned shared_out(const char *group, const char *file)
 }
 
 /* A group that has processes hands out no controllers (but for the root): so the new one is mostly not a child
- * of ours, but of the nearest group above us that hands them out to its children and that we may write. */
+ * of ours, but of the nearest group above us that hands them out to its children and that we may write. Time is
+ * counted in every group: if none hands out anything, the nearest one is good for that. */
 static void add_second(const struct cgroup_mount *mount, char *path, struct mor_cgroups *ret)
 {
-	struct mor_cgroup_place *place = &ret->places[ret->count];
 	size_t least = strlen(mount->point);
+	char nearest[256] = "";
 
-	ret->mounted |= shared_out(mount->point, "cgroup.controllers");
+	ret->mounted |= shared_out(mount->point, "cgroup.controllers") | MOR_CGROUP_CPU;
 	for (;;) {
 		unsigned out = shared_out(path, "cgroup.subtree_control");
+		unsigned timed = has_file(path, "cpu.stat", R_OK) ? MOR_CGROUP_CPU : 0;
+		bool ours = can_write(path, "cgroup.procs");
 		char *slash = strrchr(path, '/');
 
-		if (out && can_write(path, "cgroup.procs") &&
-		    ret->count < sizeof(ret->places) / sizeof(*ret->places)) {
-			*place = (struct mor_cgroup_place){ .version = 2, .controllers = out };
-			snprintf(place->path, sizeof(place->path), "%s", path);
-			ret->count++;
+		if (ours && out) {
+			add_place(ret, 2, out | timed, path);
 			return;
 		}
+		if (ours && timed && !nearest[0])
+			snprintf(nearest, sizeof(nearest), "%s", path);
 		if (!slash || (size_t)(slash - path) < least)
-			return;
+			break;
 		*slash = '\0';
 	}
+	if (nearest[0])
+		add_place(ret, 2, MOR_CGROUP_CPU, nearest);
 }
 
 static void add_mount(const struct cgroup_mount *mount, const char *membership, struct mor_cgroups *ret)
@@ -196,13 +213,37 @@ unsigned mor_cgroup_held(const struct mor_cgroups *groups)
 	return held;
 }
 
-const char *mor_cgroup_loose(const struct mor_policy *policy, unsigned held)
+/* Whoever has one process only needs no group for its time: RLIMIT_CPU counts all of its threads. */
+unsigned mor_cgroup_wanted(const struct mor_policy *policy)
 {
-	if (policy->limits.threads && !mor_policy_confined(policy) && !(held & MOR_CGROUP_PIDS))
-		return "the limit of threads is not enforced: only a confined program's are counted, and no "
-		       "control group can be made here (see mortise doctor)";
-	if (policy->limits.memory_bytes && !(held & MOR_CGROUP_MEMORY))
-		return "the limit of memory holds for each process alone, and not for shared mappings, memfds "
-		       "and pipes: no control group can be made here (see mortise doctor)";
+	const struct mor_limits *limits = &policy->limits;
+	bool many = !mor_policy_confined(policy) || policy->spawn || policy->learn;
+
+	return (limits->threads ? MOR_CGROUP_PIDS : 0u) | (limits->memory_bytes ? MOR_CGROUP_MEMORY : 0u) |
+	       (limits->cpu_s && many ? MOR_CGROUP_CPU : 0u);
+}
+
+const char *mor_cgroup_loose(const struct mor_policy *policy, unsigned held, size_t number)
+{
+	static const struct {
+		unsigned flag;
+		const char *text;
+	} rows[] = {
+		{ MOR_CGROUP_PIDS,
+		  "the limit of threads is not enforced: only a confined program's are counted, and no control "
+		  "group can be made here (see mortise doctor)" },
+		{ MOR_CGROUP_MEMORY,
+		  "the limit of memory holds for each process alone, and not for shared mappings, memfds and "
+		  "pipes: no control group can be made here (see mortise doctor)" },
+		{ MOR_CGROUP_CPU, "the limit of cpu holds for each process alone, and not for all of them "
+				  "together: no control group can be made here (see mortise doctor)" },
+	};
+	unsigned loose = mor_cgroup_wanted(policy) & ~held;
+
+	if (mor_policy_confined(policy))
+		loose &= ~(unsigned)MOR_CGROUP_PIDS; /* the broker counts them */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (loose & rows[i].flag && number-- == 0)
+			return rows[i].text;
 	return NULL;
 }

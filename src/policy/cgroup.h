@@ -9,13 +9,14 @@
 
 #include "policy/plan.h"
 
+enum { MOR_CGROUP_PLACES = 4 }; /* three trees of version 1, one of version 2 */
 struct mor_cgroup_place {
 	unsigned version;     /* 1 or 2 */
 	unsigned controllers; /* enum mor_cgroup_controller: those that limit a group made here */
 	char path[256];
 };
 struct mor_cgroups {
-	struct mor_cgroup_place places[2];
+	struct mor_cgroup_place places[MOR_CGROUP_PLACES];
 	size_t count;
 	unsigned mounted; /* controllers that exist here at all, whoever may use them */
 };
@@ -25,8 +26,12 @@ void mor_cgroup_find(const char *mountinfo, const char *membership, struct mor_c
 void mor_cgroup_find_own(struct mor_cgroups *ret);
 unsigned mor_cgroup_held(const struct mor_cgroups *groups);
 
-/* What to warn of: a limit that somebody has set and that cannot hold here as it should, or NULL. */
 struct mor_policy;
-const char *mor_cgroup_loose(const struct mor_policy *policy, unsigned held);
+/* The controllers whose limits somebody has set and that need a group to hold for all processes together. 0: no
+ * group is made, and nobody needs to look for one. */
+unsigned mor_cgroup_wanted(const struct mor_policy *policy);
+/* What to warn of: limits that somebody has set and that cannot hold here as they should. The first, the
+ * second, ...; NULL ends them. */
+const char *mor_cgroup_loose(const struct mor_policy *policy, unsigned held, size_t number);
 
 #endif

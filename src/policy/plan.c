@@ -173,20 +173,28 @@ static void add_limits(struct mor_buf *plan, const struct mor_limits *limits, bo
 /* Only for limits that somebody has set: the broker counts threads anyway, and a group costs 0.1 ms. */
 static void add_groups(struct mor_buf *plan, const struct mor_policy *policy, const struct mor_limits *limits)
 {
+	unsigned wanted = mor_cgroup_wanted(policy);
 	struct mor_cgroups groups;
 
-	if (!policy->limits.memory_bytes && !policy->limits.threads)
+	if (!wanted)
 		return;
 	mor_cgroup_find_own(&groups);
 	for (size_t i = 0; i < groups.count; i++) {
 		const struct mor_cgroup_place *place = &groups.places[i];
-		struct mor_op_group group = { .version = place->version, .controllers = place->controllers };
-		size_t from = open_op(plan, MOR_OP_GROUP);
+		unsigned here = wanted & place->controllers;
+		struct mor_op_group group = { .version = place->version, .controllers = here };
+		size_t from;
 
-		if (place->controllers & MOR_CGROUP_MEMORY)
+		if (!here)
+			continue;
+		wanted &= ~here; /* both versions may count time: once is enough */
+		if (here & MOR_CGROUP_MEMORY)
 			group.memory = limits->memory_bytes;
-		if (place->controllers & MOR_CGROUP_PIDS)
+		if (here & MOR_CGROUP_PIDS)
 			group.threads = limits->threads;
+		if (here & MOR_CGROUP_CPU)
+			group.cpu_s = limits->cpu_s;
+		from = open_op(plan, MOR_OP_GROUP);
 		mor_buf_append(plan, &group, sizeof(group));
 		mor_buf_append(plan, place->path, strlen(place->path) + 1);
 		close_op(plan, from);

@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 11
+#define MOR_PLAN_VERSION 12
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -87,12 +87,12 @@ struct mor_op_limit {
 	uint64_t value;
 };
 /* What a control group limits; version 2 has one group for all, version 1 one for each. */
-enum mor_cgroup_controller { MOR_CGROUP_PIDS = 1, MOR_CGROUP_MEMORY = 2 };
+enum mor_cgroup_controller { MOR_CGROUP_PIDS = 1, MOR_CGROUP_MEMORY = 2, MOR_CGROUP_CPU = 8 };
 #define MOR_REACHED_SCRATCH 4 /* beside them in mor_record.reached */
 struct mor_op_group {
 	uint32_t version, controllers;
-	uint64_t memory;       /* 0: no limit, as below */
-	uint32_t threads, pad; /* of all processes together */
+	uint64_t memory;         /* 0: no limit, as below */
+	uint32_t threads, cpu_s; /* of all processes together; the group counts time, the guardian ends them */
 	char path[];
 };
 enum mor_path_access { MOR_MAY_READ = 1, MOR_MAY_WRITE = 2, MOR_MAY_EXECUTE = 4 };

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of all that a confined program does together: threads, memory, scratch. Small ones: what they do not
-hold would be felt by the whole machine."""
+"""Limits of all that a confined program does together: threads, memory, processor time, scratch. Small ones:
+what they do not hold would be felt by the whole machine."""
 import collections
 import functools
+import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -141,9 +143,9 @@ print("touched")
 """
 
 
-def control_groups():
+def control_groups(users_here=tuple(USERS)):
     """{user: text of the doctor}"""
-    for user, become in USERS:
+    for user, become in users_here:
         done = subprocess.run([*become, str(MORTISE), "doctor", "--json"], capture_output=True, check=False)
         checks = json.loads(done.stdout)["checks"]
         yield user, next(check["found"] for check in checks if check["name"] == "cgroup")
@@ -173,8 +175,87 @@ class Memory(Jailed):
     @for_each_level_and_user
     def test_nothing_is_left(self, level):
         before = groups_here()
-        self.jail(level, "print(1)", "--limit", "memory=64M", "--limit", "threads=20")
+        limits = ["memory=64M", "threads=20", "cpu=9s"]
+        self.jail(level, "print(1)", "--spawn", *(word for limit in limits for word in ("--limit", limit)))
         self.assertLessEqual(groups_here() - before, set())
+
+
+# Each child stays below the limit of one process; RLIMIT_CPU would count anew in each.
+USE_TIME_IN_CHILDREN = """
+import os, signal, time
+HANDLER
+for child in range(CHILDREN):
+    if os.fork() == 0:
+        while time.process_time() < 0.7:
+            pass
+        os._exit(0)
+    os.wait()
+print("done")
+"""
+
+
+def time_program(children, handler=""):
+    return USE_TIME_IN_CHILDREN.replace("CHILDREN", str(children)).replace("HANDLER", handler)
+
+
+@unittest.skipUnless(LEVELS, "nothing can be confined here")
+class ProcessorTime(Jailed):
+    def setUp(self):
+        super().setUp()
+        self.held = {user: "cpu: version" in text for user, text in control_groups()}
+
+    @for_each_level_and_user
+    def test_of_all_processes(self, level):
+        """Held by a control group with the report of RLIMIT_CPU, or told of."""
+        if self.held["nobody" if self.become else "me"]:
+            done = self.jail(level, time_program(4), "--limit", "cpu=1s", "--spawn", "--json")
+            self.check_spent(done)
+            end = json.loads(done.err.splitlines()[-1])
+            self.assertEqual((end["ended_by"], end["limits"]), ("limit", ["cpu"]))
+        else:
+            done = self.jail(level, time_program(2), "--limit", "cpu=1s", "--spawn")
+            self.assertEqual((done.code, done.out), (0, "done\n"), done.err)
+            self.assertIn("warning: the limit of cpu holds for each process alone", done.err)
+
+    def check_spent(self, done, code=128 + signal.SIGXCPU):
+        self.assertEqual((done.code, done.out), (code, ""), done.err)
+        self.assertIn("reached its limit of cpu", done.err)
+
+    def test_not_obeyed(self):
+        """Who goes on after SIGXCPU is killed a second later."""
+        if not self.held["me"]:
+            self.skipTest("no control group counts time")
+        program = time_program(400, "signal.signal(signal.SIGXCPU, signal.SIG_IGN)")
+        self.check_spent(
+            self.jail(LEVELS[0], program, "--limit", "cpu=1s", "--limit", "wall=60s", "--spawn"), 137
+        )
+
+    def test_one_process_needs_no_group(self):
+        done = self.jail(LEVELS[0], "print(1)", "--limit", "cpu=1s")
+        self.assertEqual((done.code, done.out, done.err), (0, "1\n", ""))
+
+    def test_enough(self):
+        done = self.jail(LEVELS[0], time_program(1), "--limit", "cpu=20s", "--spawn")
+        self.assertEqual((done.code, done.out), (0, "done\n"), done.err)
+
+    def test_second_version(self):
+        """Where both versions count, version 1 is taken: so it is hidden."""
+        trees = [path for path in glob.glob("/sys/fs/cgroup/*") if "cpuacct" in path and os.path.ismount(path)]
+        hide = "".join(f"umount {path} && " for path in sorted(trees))
+        self.become = ["unshare", "--mount", "sh", "-c", hide + 'exec "$@"', "sh"]
+        checks = dict(control_groups([("me", self.become)])) if os.geteuid() == 0 else {}
+        if "cpu: version 2" not in checks.get("me", ""):
+            self.skipTest("there is no version 2 here that we may write")
+        for level in LEVELS:
+            self.check_spent(self.jail(level, time_program(4), "--limit", "cpu=1s", "--spawn"))
+
+    def test_guarded(self):
+        """A plugin that is not confined may start what it likes: the same limit."""
+        done = self.run_mortise("call", "-s", "sandbox.cpu=1s", "x", "--", PYTHON, "-c", time_program(4))
+        if self.held["me"]:
+            self.assertRegex(done.err, r"killed by SIGXCPU.*\(it used up its processor time: sandbox.cpu 1s\)")
+        else:
+            self.assertIn("the limit of cpu holds for each process alone", done.err)
 
 
 def groups_here():

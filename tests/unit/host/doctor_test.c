@@ -131,8 +131,8 @@ static void test_rest(void **state)
 	f.groups = (struct mor_cgroups){ .mounted = MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY,
 					 .places = { { 2, MOR_CGROUP_PIDS, "/" } },
 					 .count = 1 };
-	expect(&f, "cgroup", MOR_FOUND_OK, "threads (pids): version 2; memory: not writable for this user",
-	       NULL);
+	expect(&f, "cgroup", MOR_FOUND_OK,
+	       "threads (pids): version 2; memory: not writable for this user; cpu: not there", NULL);
 }
 
 /* A program that hangs, one that says nothing, one that is not there. */

@@ -16,13 +16,16 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/processors.h"
 #include "jail/group.h"
+#include "jail/spent.h"
 
 static char top[64], made[128];
 static const char *const *files;
-static const char *const of_second[] = { "cgroup.procs", "cgroup.kill",     "pids.max",      "pids.events",
-					 "memory.max",   "memory.swap.max", "memory.events", NULL };
-static const char *const of_first[] = { "tasks", "pids.max", "pids.events", NULL };
+static const char *const of_second[] = { "cgroup.procs",  "cgroup.kill", "pids.max",
+					 "pids.events",   "memory.max",  "memory.swap.max",
+					 "memory.events", "cpu.stat",    NULL };
+static const char *const of_first[] = { "tasks", "pids.max", "pids.events", "cpuacct.usage", NULL };
 
 int mkdirat(int dir, const char *name, mode_t mode)
 {
@@ -72,7 +75,8 @@ static void say(const char *name, const char *text)
 	close(fd);
 }
 
-static void make(unsigned version, unsigned controllers, uint64_t memory, uint32_t threads)
+static void make_timed(unsigned version, unsigned controllers, uint64_t memory, uint32_t threads,
+		       uint32_t cpu_s)
 {
 	union {
 		struct mor_plan_op head;
@@ -87,8 +91,16 @@ static void make(unsigned version, unsigned controllers, uint64_t memory, uint32
 	group->controllers = controllers;
 	group->memory = memory;
 	group->threads = threads;
+	group->cpu_s = cpu_s;
 	snprintf(group->path, 64, "%s", top);
 	mor_groups_make(&read);
+	if (cpu_s)
+		mor_spent_begin(&read, 1000);
+}
+
+static void make(unsigned version, unsigned controllers, uint64_t memory, uint32_t threads)
+{
+	make_timed(version, controllers, memory, threads, 0);
 }
 
 static int set_up(void **state)
@@ -173,6 +185,81 @@ static void test_clone(void **state)
 	mor_groups_remove();
 }
 
+static const struct {
+	unsigned version;
+	const char *const *files;
+	const char *file, *before, *after;
+	long long unit; /* of a second */
+} counters[] = {
+	{ 1, of_first, "cpuacct.usage", "", "\n", 1000000000 },
+	{ 2, of_second, "cpu.stat", "usage_usec ", "\nuser_usec 1\nsystem_usec 2\n", 1000000 },
+};
+
+static void use(size_t i, long long ms)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "%s%lld%s", counters[i].before, counters[i].unit * ms / 1000,
+		 counters[i].after);
+	say(counters[i].file, text);
+}
+
+/* Whoever works on all processors is looked at when the limit is reached, and not before. */
+static void test_time(void **state)
+{
+	int64_t online = mor_processors(), due;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
+		files = counters[i].files;
+		make_timed(counters[i].version, MOR_CGROUP_CPU, 0, 0, 30);
+		assert_int_equal(mor_groups_held(), MOR_CGROUP_CPU);
+		due = mor_spent_due();
+		assert_in_range(due, 1000 + 30000 / online, 1000 + 30000 / online + 1);
+		use(i, 29999);
+		assert_int_equal(mor_spent_look(due - 1), MOR_SPENT_NOT);
+		assert_int_equal(mor_spent_look(due), MOR_SPENT_NOT);
+		assert_true(mor_spent_due() > due && mor_spent_due() <= due + 100);
+		assert_false(mor_spent_reached());
+		use(i, 30000);
+		due = mor_spent_due();
+		assert_int_equal(mor_spent_look(due), MOR_SPENT_ALL);
+		assert_int_equal(mor_spent_look(due + 999), MOR_SPENT_NOT);
+		assert_int_equal(mor_spent_look(due + 1000), MOR_SPENT_OVER);
+		assert_true(mor_spent_reached());
+		mor_groups_remove();
+	}
+}
+
+/* Close to its limit and at rest: few looks. */
+static void test_resting(void **state)
+{
+	unsigned looks = 0;
+
+	(void)state;
+	files = of_second;
+	make_timed(2, MOR_CGROUP_CPU, 0, 0, 30);
+	use(1, 29999);
+	while (mor_spent_due() < 3600 * 1000 && mor_spent_look(mor_spent_due()) == MOR_SPENT_NOT)
+		looks++;
+	assert_in_range(looks, 3500, 3620);
+	use(1, 30001); /* it has ended before the next look */
+	assert_true(mor_spent_reached());
+	mor_groups_remove();
+}
+
+/* A file that is not there is not claimed. */
+static void test_no_time(void **state)
+{
+	static const char *const without[] = { "cgroup.procs", NULL };
+
+	(void)state;
+	files = without;
+	make_timed(2, MOR_CGROUP_CPU, 0, 0, 30);
+	assert_int_equal(mor_groups_held(), 0);
+	assert_int_equal(mor_groups_cpu_us(), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +267,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_part, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_clone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_resting, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_time, set_up, tear_down),
 	};
 
 	return mor_run_group("jail/group", tests);

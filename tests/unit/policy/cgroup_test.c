@@ -37,6 +37,8 @@ static void group(const char *name, const char *out)
 	put(file, "%s\n", out);
 	snprintf(file, sizeof(file), "%s/cgroup.procs", name);
 	put(file, "%s", "");
+	snprintf(file, sizeof(file), "%s/cpu.stat", name);
+	put(file, "%s", "");
 	snprintf(file, sizeof(file), "%s/tasks", name);
 	put(file, "%s", "");
 }
@@ -90,15 +92,15 @@ static void test_second(void **state)
 	put("cgroup", "0::/app.slice/our.scope\n");
 	groups = find();
 	assert_int_equal(groups.count, 1);
-	expect_place(&groups, 0, 2, MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY, "v2/app.slice");
+	expect_place(&groups, 0, 2, MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY | MOR_CGROUP_CPU, "v2/app.slice");
 	put("v2/app.slice/cgroup.subtree_control", "pids\n");
 	groups = find();
-	expect_place(&groups, 0, 2, MOR_CGROUP_PIDS, "v2/app.slice");
+	expect_place(&groups, 0, 2, MOR_CGROUP_PIDS | MOR_CGROUP_CPU, "v2/app.slice");
 	put("cgroup", "0::/../other\n");
 	assert_int_equal(find().count, 0);
 }
 
-/* Up to the mount, and never above it. */
+/* Up to the mount, and never above it. Time is counted without a controller, in the nearest that is ours. */
 static void test_nothing_handed_out(void **state)
 {
 	struct mor_cgroups groups;
@@ -112,8 +114,14 @@ static void test_nothing_handed_out(void **state)
 	put("mountinfo", "36 25 0:31 / %s/v2 rw - cgroup2 cgroup2 rw\n", top);
 	put("cgroup", "0::/a\n");
 	groups = find();
-	assert_int_equal(groups.count, 0);
-	assert_int_equal(groups.mounted, MOR_CGROUP_MEMORY);
+	assert_int_equal(groups.count, 1);
+	expect_place(&groups, 0, 2, MOR_CGROUP_CPU, "v2/a");
+	assert_int_equal(groups.mounted, MOR_CGROUP_MEMORY | MOR_CGROUP_CPU);
+	unlink(at("v2/a/cgroup.procs"));
+	groups = find();
+	expect_place(&groups, 0, 2, MOR_CGROUP_CPU, "v2");
+	unlink(at("v2/cpu.stat"));
+	assert_int_equal(find().count, 0);
 }
 
 static void test_first(void **state)
@@ -122,23 +130,26 @@ static void test_first(void **state)
 
 	(void)state;
 	group("pids", "");
+	group("time", "");
 	group("memory", "");
 	group("memory/inner", "");
 	put("mountinfo",
-	    "40 25 0:32 / %s/cpu rw - cgroup cgroup rw,cpu\n41 25 0:33 / %s/pids rw - cgroup cgroup rw,pids\n"
+	    "40 25 0:32 / %s/time rw - cgroup cgroup rw,cpu,cpuacct\n41 25 0:33 / %s/pids rw - cgroup cgroup "
+	    "rw,pids\n"
 	    "42 25 0:34 /docker/x %s/memory rw - cgroup cgroup rw,memory\n"
 	    "43 25 0:35 / %s/v2 rw - cgroup2 cgroup2 rw\n",
 	    top, top, top, top);
-	put("cgroup", "9:name=systemd:/\n8:pids:/\n4:memory:/docker/x/inner\n1:cpu:/\n0::/\n");
+	put("cgroup", "9:name=systemd:/\n8:pids:/\n4:memory:/docker/x/inner\n1:cpu,cpuacct:/\n0::/\n");
 	groups = find();
-	assert_int_equal(groups.count, 2);
-	expect_place(&groups, 0, 1, MOR_CGROUP_PIDS, "pids");
-	expect_place(&groups, 1, 1, MOR_CGROUP_MEMORY, "memory/inner");
-	assert_int_equal(mor_cgroup_held(&groups), MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY);
+	assert_int_equal(groups.count, 3);
+	expect_place(&groups, 0, 1, MOR_CGROUP_CPU, "time");
+	expect_place(&groups, 1, 1, MOR_CGROUP_PIDS, "pids");
+	expect_place(&groups, 2, 1, MOR_CGROUP_MEMORY, "memory/inner");
+	assert_int_equal(mor_cgroup_held(&groups), MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY | MOR_CGROUP_CPU);
 	unlink(at("pids/tasks")); /* as if it were not ours */
 	groups = find();
-	assert_int_equal(mor_cgroup_held(&groups), MOR_CGROUP_MEMORY);
-	assert_int_equal(groups.mounted, MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY);
+	assert_int_equal(mor_cgroup_held(&groups), MOR_CGROUP_MEMORY | MOR_CGROUP_CPU);
+	assert_int_equal(groups.mounted, MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY | MOR_CGROUP_CPU);
 }
 
 static void test_damaged(void **state)
@@ -156,15 +167,24 @@ static void test_loose(void **state)
 	struct mor_policy p = MOR_POLICY_INIT;
 
 	(void)state;
-	assert_null(mor_cgroup_loose(&p, 0));
+	assert_int_equal(mor_cgroup_wanted(&p), 0);
+	assert_null(mor_cgroup_loose(&p, 0, 0));
 	p.limits.threads = 5;
-	assert_non_null(strstr(mor_cgroup_loose(&p, 0), "threads is not enforced"));
-	assert_null(mor_cgroup_loose(&p, MOR_CGROUP_PIDS));
+	assert_non_null(strstr(mor_cgroup_loose(&p, 0, 0), "threads is not enforced"));
+	assert_null(mor_cgroup_loose(&p, MOR_CGROUP_PIDS, 0));
 	p.level = MOR_LEVEL_T0;
-	assert_null(mor_cgroup_loose(&p, 0));
+	assert_null(mor_cgroup_loose(&p, 0, 0));
 	p.limits.memory_bytes = 5;
-	assert_non_null(strstr(mor_cgroup_loose(&p, MOR_CGROUP_PIDS), "memory holds for each process"));
-	assert_null(mor_cgroup_loose(&p, MOR_CGROUP_MEMORY));
+	assert_non_null(strstr(mor_cgroup_loose(&p, MOR_CGROUP_PIDS, 0), "memory holds for each process"));
+	assert_null(mor_cgroup_loose(&p, MOR_CGROUP_MEMORY, 0));
+	p.limits.cpu_s = 5; /* one process: its own limit is enough */
+	assert_null(mor_cgroup_loose(&p, 0, 1));
+	p.spawn = true;
+	assert_int_equal(mor_cgroup_wanted(&p), MOR_CGROUP_PIDS | MOR_CGROUP_MEMORY | MOR_CGROUP_CPU);
+	assert_non_null(strstr(mor_cgroup_loose(&p, 0, 0), "memory holds for each process"));
+	assert_non_null(strstr(mor_cgroup_loose(&p, 0, 1), "cpu holds for each process"));
+	assert_null(mor_cgroup_loose(&p, 0, 2));
+	assert_null(mor_cgroup_loose(&p, MOR_CGROUP_CPU, 1));
 }
 
 int main(void)
