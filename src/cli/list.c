@@ -203,6 +203,11 @@ static void show_json(struct mor_cli *cli, const struct mor_store *store, const 
 	for (size_t i = 0; i < list->count; i++)
 		json_plugin(&w, store, &list->items[i]);
 	mor_w_end(&w);
+	mor_w_key(&w, "damaged");
+	mor_w_array(&w);
+	for (char **name = list->damaged; name && *name; name++)
+		mor_w_string(&w, *name);
+	mor_w_end(&w);
 	mor_w_end(&w);
 	mor_out_json(cli->console, mor_buf_view(&json));
 }
@@ -211,18 +216,22 @@ static int show_list(struct mor_cli *cli, const struct mor_store *store, mortise
 {
 	const struct list_args *args = cli->args;
 	struct mor_store_list list = { 0 };
+	mortise_error unsafe = { 0 };
 	int r = mor_store_list(store, args->all, &list, err);
 
 	if (r < 0)
 		return r;
+	if (mor_store_check_owner(store, NULL, &unsafe) < 0)
+		mor_note(cli->console, "%s", unsafe.text);
 	for (char **name = list.damaged; name && *name; name++)
-		mor_note(cli->console, "%s/%s/state.json is damaged: install the plugin again", store->plugins,
-			 *name);
+		mor_note(cli->console,
+			 "%s: its state.json is damaged: install %s again, or type: mortise remove %s", *name,
+			 *name, *name);
 	if (cli->console->json)
 		show_json(cli, store, &list);
 	else
 		r = show_table(cli, store, &list, args->all, err);
-	if (!list.count && !cli->console->json)
+	if (!list.count && !list.damaged && !cli->console->json)
 		mor_note(cli->console, "no plugin is installed%s",
 			 store->plugins ? "" : ": neither XDG_DATA_HOME nor HOME is an absolute path");
 	mor_store_list_fini(&list);

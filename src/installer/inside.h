@@ -23,6 +23,7 @@ struct mor_installer_visit {
 	struct mor_installed before; /* the current version; without doc: none is installed */
 	struct mor_content record;   /* its files */
 	struct mor_content_changes changes;
+	bool damaged;   /* something is installed under its name, but nobody can use it */
 	unsigned asked; /* what the plugin wants */
 	unsigned wider; /* of that, what the version before could not do; a downgrade, too */
 };

@@ -115,7 +115,9 @@ int mor_installer_look(struct mor_installer_visit *visit, const struct mor_store
 		return r;
 	r = mor_store_is_name(visit->name) ? mor_store_find(store, visit->name, &visit->before, err) :
 					     MORTISE_ENOTFOUND;
-	if (r == MORTISE_ENOTFOUND && !wanted)
+	/* Nobody can use what is damaged: it is installed anew. */
+	visit->damaged = r == MORTISE_ESYSTEM || r == MORTISE_EVIOLATION;
+	if ((r == MORTISE_ENOTFOUND || visit->damaged) && !wanted)
 		return 0;
 	return r < 0 ? r : compare_before(visit, err);
 }

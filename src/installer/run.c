@@ -47,7 +47,9 @@ static int put_visit(struct mor_installer_visit *visit, mortise_error *err)
 		.permissions = mor_buf_view(&visit->permissions),
 		.confine = visit->order->confine,
 		.allow = visit->asked,
-		.seen = visit->before.doc ? visit->before.digest : "",
+		.seen = visit->damaged    ? NULL :
+			visit->before.doc ? visit->before.digest :
+					    "",
 	};
 
 	mor_json_write(mor_json_get(root, "interfaces"), false, &interfaces);

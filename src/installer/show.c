@@ -158,4 +158,8 @@ void mor_installer_show(const struct mor_installer_visit *visit)
 			 mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
 	if (visit->before.doc)
 		show_difference(visit);
+	if (visit->damaged)
+		mor_note(visit->console,
+			 "  what is installed as %s is damaged: this takes its place, with all its versions",
+			 visit->name);
 }

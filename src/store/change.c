@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,6 +108,7 @@ static void held_state_fini(struct held_state *held)
 	mor_fd_close(&held->lock);
 }
 
+/* MORTISE_ESYSTEM with a lock: the state is damaged. */
 static int hold_state(const struct mor_store *store, const char *name, struct held_state *held,
 		      mortise_error *err)
 {
@@ -149,10 +151,12 @@ static int remove_all_versions(const struct mor_store *store, const char *name, 
 	MOR_CLEAN_TEXT char *state = mor_text_format("%s/%s/state.json", store->plugins, name);
 	MOR_CLEAN_TEXT char *files = mor_text_format("%s/%s", store->plugins, name);
 	MOR_CLEAN_TEXT char *runs = store->runs ? mor_text_format("%s/%s", store->runs, name) : NULL;
+	struct stat st;
 
 	if (!state || !files)
 		return mor_fail_memory(err);
-	if (unlink(state) < 0)
+	/* Not through a link, which leads elsewhere. A state that is a directory goes with the rest. */
+	if (lstat(files, &st) == 0 && S_ISDIR(st.st_mode) && unlink(state) < 0 && errno != EISDIR)
 		return mor_store_fail_write(state, errno, err);
 	mor_dir_remove_all(AT_FDCWD, files);
 	if (runs)
@@ -168,6 +172,8 @@ int mor_store_remove(const struct mor_store *store, const char *name, const char
 	MOR_CLEAN_TEXT char *files = NULL;
 	int r = hold_state(store, name, &held, err);
 
+	if (r == MORTISE_ESYSTEM && held.lock >= 0 && !version)
+		return remove_all_versions(store, name, err);
 	if (r < 0)
 		return r;
 	if (!version ||

@@ -56,12 +56,6 @@ static int unknown_version(const struct mor_value *root, const char *version, mo
 			have.data ? have.data : "");
 }
 
-static int state_damaged(const struct mor_store *store, const char *name, mortise_error *err)
-{
-	return mor_fail(err, MORTISE_ESYSTEM, "%s/%s/state.json is damaged: install the plugin again",
-			store->plugins, name);
-}
-
 /* The entry whose member has this text. */
 static const struct mor_value *find_entry(const struct mor_value *root, const char *member, const char *text)
 {
@@ -73,17 +67,17 @@ static const struct mor_value *find_entry(const struct mor_value *root, const ch
 	return NULL;
 }
 
-static int take_version(const struct mor_store *store, struct mor_doc **doc, const char *name,
-			const char *version, struct mor_installed *ret, mortise_error *err)
+static int take_version(const struct mor_store *store, struct mor_doc **doc, const char *version,
+			struct mor_installed *ret, mortise_error *err)
 {
 	const struct mor_value *root = mor_doc_root(*doc);
 	const char *wanted = version ? version : mor_json_text(mor_json_get(root, "current"), "");
 	const struct mor_value *entry = find_entry(root, "version", wanted);
 
-	if (!entry && version)
-		return unknown_version(root, version, err);
-	if (!mor_store_state_entry(store, root, entry, ret))
-		return state_damaged(store, name, err);
+	if (!entry)
+		return unknown_version(root, wanted, err);
+	if (mor_store_state_entry(store, root, entry, ret) < 0)
+		return mor_fail_memory(err);
 	ret->doc = mor_take(doc);
 	return 0;
 }
@@ -113,9 +107,8 @@ static int check_place(const struct mor_store *store, const struct mor_installed
 	    strcmp(below, mor_path_below(store->plugins, found->path)) == 0)
 		return 0;
 	return mor_fail(err, MORTISE_EVIOLATION,
-			"%s: a link leads out of the installed plugins: remove it, and install the plugin "
-			"again",
-			found->path);
+			"%s %s: a link leads out of the installed plugins: install it again", found->name,
+			found->version);
 }
 
 int mor_store_find(const struct mor_store *store, const char *word, struct mor_installed *ret,
@@ -124,6 +117,7 @@ int mor_store_find(const struct mor_store *store, const char *word, struct mor_i
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	const char *at = strchr(word, '@');
 	MOR_CLEAN_TEXT char *name = mor_strndup(word, at ? (size_t)(at - word) : strlen(word));
+	struct mor_installed found = { 0 };
 	int r;
 
 	if (!name)
@@ -134,8 +128,16 @@ int mor_store_find(const struct mor_store *store, const char *word, struct mor_i
 	if (r == MORTISE_ENOTFOUND)
 		return mor_store_unknown(store, name, err);
 	if (r == 0)
-		r = take_version(store, &doc, name, at ? at + 1 : NULL, ret, err);
-	return r < 0 ? r : check_place(store, ret, err);
+		r = mor_store_check_owner(store, name, err);
+	if (r == 0)
+		r = take_version(store, &doc, at ? at + 1 : NULL, &found, err);
+	if (r == 0)
+		r = check_place(store, &found, err);
+	if (r < 0)
+		mor_installed_fini(&found);
+	else
+		*ret = found;
+	return r;
 }
 
 /* ---- by directory ---- */
@@ -155,13 +157,15 @@ static int take_directory(const struct mor_store *store, const char *name, const
 	const struct mor_value *entry;
 	int r = mor_store_state_read(store, name, &doc, err);
 
+	if (r == 0)
+		r = mor_store_check_owner(store, name, err);
 	if (r < 0)
 		return r;
 	entry = find_entry(mor_doc_root(doc), "directory", directory);
 	if (!entry)
 		return MORTISE_ENOTFOUND;
-	if (!mor_store_state_entry(store, mor_doc_root(doc), entry, ret))
-		return state_damaged(store, name, err);
+	if (mor_store_state_entry(store, mor_doc_root(doc), entry, ret) < 0)
+		return mor_fail_memory(err);
 	ret->doc = mor_take(&doc);
 	return 1;
 }

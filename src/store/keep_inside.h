@@ -5,6 +5,8 @@
 
 #include "store/keep.h"
 
+#define MOR_STORE_LOCK ".lock" /* no plugin can be called so */
+
 /* Waits for the lock and removes what killed writers left. A descriptor that holds it, or a status. Makes the
  * store's directory. */
 int mor_store_lock(const struct mor_store *store, mortise_error *err);

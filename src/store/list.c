@@ -29,8 +29,8 @@ static int add_version(const struct mor_store *store, struct mor_store_list *lis
 
 	if (mor_grow(&list->items, list->count, &list->cap, sizeof(*list->items)) < 0)
 		return MORTISE_ENOMEM;
-	if (!mor_store_state_entry(store, root, entry, &plugin))
-		return MORTISE_ESYSTEM;
+	if (mor_store_state_entry(store, root, entry, &plugin) < 0)
+		return MORTISE_ENOMEM;
 	plugin.doc = mor_take(&own);
 	list->items[list->count++] = plugin;
 	return 0;

@@ -79,8 +79,7 @@ static void sweep_all(const struct mor_store *store)
 	while (dir && (item = readdir(dir))) {
 		if (strncmp(item->d_name, ".new-", 5) == 0)
 			sweep_staging(dirfd(dir), item->d_name);
-		else if (mor_store_name_valid(item->d_name, strlen(item->d_name)) &&
-			 strcmp(item->d_name, "lock") != 0)
+		else if (mor_store_name_valid(item->d_name, strlen(item->d_name)))
 			sweep_plugin(store, dirfd(dir), item->d_name);
 	}
 	if (dir)
@@ -97,15 +96,19 @@ int mor_store_lock(const struct mor_store *store, mortise_error *err)
 	r = mor_dir_make_all(AT_FDCWD, store->plugins, 0700); /* for this user only */
 	if (r < 0)
 		return mor_store_fail_write(store->plugins, -r, err);
+	r = mor_store_check_owner(store, NULL, err);
+	if (r < 0)
+		return r;
 	plugins = open(store->plugins, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = plugins < 0 ? -1 : openat(plugins, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = plugins < 0 ? -1 :
+			   openat(plugins, MOR_STORE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		r = mor_store_fail_write(store->plugins, errno, err);
 	mor_fd_close(&plugins);
 	while (r == 0 && flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
-			r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s/lock: it cannot be locked",
-					   store->plugins);
+			r = mor_fail_errno(err, MORTISE_ESYSTEM, errno,
+					   "%s/" MOR_STORE_LOCK ": it cannot be locked", store->plugins);
 	if (r < 0) {
 		mor_fd_close(&fd);
 		return r;

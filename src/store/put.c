@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin on its way into the store. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "content/names.h"
 #include "content/nameset.h"
 #include "store/inside.h"
 #include "store/keep_inside.h"
@@ -216,7 +218,25 @@ static int check_facts(const struct mor_store_facts *facts, mortise_error *err)
 				"\".\", \"_\", \"+\", \"-\" and \"~\", at most %d",
 				mor_excerpt(mor_slice_of(facts->version), shown, sizeof(shown)),
 				MOR_STORE_VERSION_MAX);
-	return 0;
+	return mor_content_name_check(facts->name, err);
+}
+
+/* Two names that are one on other systems, and for people. */
+static int check_likeness(const struct mor_store *store, const char *name, mortise_error *err)
+{
+	DIR *dir = opendir(store->plugins);
+	struct dirent *item;
+	int r = 0;
+
+	while (dir && r == 0 && (item = readdir(dir)))
+		if (strcasecmp(item->d_name, name) == 0 && strcmp(item->d_name, name) != 0)
+			r = mor_fail(err, MORTISE_EINPUT,
+				     "\"%s\" cannot be installed beside \"%s\": the names differ in case only; "
+				     "mortise remove %s makes room for it",
+				     name, item->d_name, item->d_name);
+	if (dir)
+		closedir(dir);
+	return r;
 }
 
 /* Was something else installed while the user was thinking? */
@@ -285,9 +305,12 @@ static int seal_entry(const struct mor_store_facts *facts, const struct mor_cont
 static int move_files(struct mor_staging *staging, const char *name, const char *to, mortise_error *err)
 {
 	const char *now = mor_base_name(staging->path);
+	struct stat st;
 
 	if (strcmp(now, name) != 0 && renameat(staging->hold, now, staging->hold, name) < 0)
 		return mor_store_fail_write(staging->top, errno, err);
+	if (lstat(to, &st) == 0 && !S_ISDIR(st.st_mode))
+		(void)unlink(to); /* whoever made it meant us to write elsewhere */
 	if (rename(staging->top, to) == 0)
 		return 0;
 	if (errno != ENOTEMPTY && errno != EEXIST)
@@ -295,6 +318,30 @@ static int move_files(struct mor_staging *staging, const char *name, const char 
 	return renameat2(AT_FDCWD, staging->top, AT_FDCWD, to, RENAME_EXCHANGE) < 0 ?
 		       mor_store_fail_write(to, errno, err) :
 		       0;
+}
+
+/* The plugin's directory: a real one, for this user only. What others could write is worth nothing. */
+static int make_home(const struct mor_store *store, const char *home, const char *name, mortise_error *err)
+{
+	struct stat st;
+	int r;
+
+	if (lstat(home, &st) == 0 &&
+	    (!S_ISDIR(st.st_mode) || mor_store_check_owner(store, name, NULL) == MORTISE_EVIOLATION))
+		mor_dir_remove_all(AT_FDCWD, home);
+	r = mor_dir_make(AT_FDCWD, home, 0700);
+	return r < 0 && r != -EEXIST ? mor_store_fail_write(home, -r, err) : 0;
+}
+
+/* The present state. One that is damaged counts as none: this install takes its place. */
+static int read_old(const struct mor_store *store, const char *name, struct mor_doc **ret, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *path = mor_text_format("%s/%s/state.json", store->plugins, name);
+	int r = path ? mor_store_state_read(store, name, ret, err) : mor_fail_memory(err);
+
+	if (r == MORTISE_ESYSTEM)
+		mor_dir_remove_all(AT_FDCWD, path);
+	return r == MORTISE_ENOTFOUND || r == MORTISE_ESYSTEM ? 0 : r;
 }
 
 static int put_record(const char *files, const struct mor_content *content, mortise_error *err)
@@ -320,19 +367,19 @@ static int put_locked(struct mor_staging *staging, const struct mor_content *con
 	struct mor_store_change change = { .name = facts->name,
 					   .drop = facts->version,
 					   .current = facts->version };
-	int r = files ? mor_store_state_read(store, facts->name, &doc, err) : mor_fail_memory(err);
+	int r = files ? check_likeness(store, facts->name, err) : mor_fail_memory(err);
 
-	if (r < 0 && r != MORTISE_ENOTFOUND)
-		return r;
-	r = check_seen(mor_doc_root(doc), facts, err);
+	if (r == 0)
+		r = make_home(store, home, facts->name, err);
+	if (r == 0)
+		r = read_old(store, facts->name, &doc, err);
+	if (r == 0)
+		r = check_seen(mor_doc_root(doc), facts, err);
 	if (r == 0)
 		r = seal_entry(facts, content, directory, &entry, err);
 	if (r < 0)
 		return r;
 	change.add = mor_buf_view(&entry);
-	r = mor_dir_make(AT_FDCWD, home, 0700);
-	if (r < 0 && r != -EEXIST)
-		return mor_store_fail_write(home, -r, err);
 	r = move_files(staging, facts->name, files, err);
 	if (r == 0)
 		r = put_record(files, content, err);

@@ -80,14 +80,93 @@ bool mor_store_is_name(const char *word)
 	       (!at || mor_store_version_valid(at + 1, strlen(at + 1)));
 }
 
+/* ---- whose it is ---- */
+
+/* A name in PLUGINS, "" for itself. */
+static int check_one_owner(const struct mor_store *store, const char *name, const char *file,
+			   mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *path =
+		mor_text_format("%s%s%s%s%s", store->plugins, *name ? "/" : "", name, *file ? "/" : "", file);
+	struct stat st;
+
+	if (!path)
+		return mor_fail_memory(err);
+	if (stat(path, &st) < 0)
+		return 0; /* whoever needs it says so */
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return mor_fail(err, MORTISE_EVIOLATION,
+				"%s belongs to another user, who can change what you have approved: nothing is "
+				"run from it; set XDG_DATA_HOME to a directory of your own",
+				path);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return mor_fail(err, MORTISE_EVIOLATION,
+				"%s can be written by other users, who can change what you have approved: "
+				"nothing is run from it; look at it, then type: chmod -R go-w %s",
+				path, store->plugins);
+	return 0;
+}
+
+int mor_store_check_owner(const struct mor_store *store, const char *name, mortise_error *err)
+{
+	int r = store->plugins ? check_one_owner(store, "", "", err) : 0;
+
+	if (r == 0 && name)
+		r = check_one_owner(store, name, "", err);
+	return r < 0 || !name ? r : check_one_owner(store, name, "state.json", err);
+}
+
 /* ---- state.json ---- */
+
+static const char *text_of(const struct mor_value *object, const char *name)
+{
+	return mor_json_text(mor_json_get(object, name), NULL);
+}
+
+static bool is_entry_whole(const struct mor_value *entry)
+{
+	const char *version = text_of(entry, "version"), *directory = text_of(entry, "directory"),
+		   *digest = text_of(entry, "digest");
+
+	return version && mor_store_version_valid(version, strlen(version)) && directory && *directory &&
+	       !strchr(directory, '/') && directory[0] != '.' && digest && mor_digest_valid(digest) &&
+	       text_of(entry, "dialect");
+}
+
+/* What is wrong with it; NULL: nothing. */
+static const char *state_fault(const struct mor_value *root, const char *name)
+{
+	struct mor_json_iter it = mor_json_iter(mor_json_get(root, "versions"));
+	const char *current = text_of(root, "current");
+	bool found = false;
+
+	if (mor_json_type(root) != MOR_JSON_OBJECT)
+		return "it is no JSON object";
+	if (strcmp(mor_json_text(mor_json_get(root, "name"), ""), name) != 0)
+		return "it is about another plugin";
+	while (mor_json_next(&it)) {
+		if (!is_entry_whole(it.value))
+			return "a version is not described completely";
+		found = found || (current && strcmp(text_of(it.value, "version"), current) == 0);
+	}
+	return found ? NULL : "it names no version to use";
+}
+
+static int state_damaged(const char *name, const char *why, mortise_error *err)
+{
+	return mor_fail(err, MORTISE_ESYSTEM,
+			"%s: its state.json is damaged (%s): install %s again, or type: mortise remove %s",
+			name, why, name, name);
+}
 
 int mor_store_state_read(const struct mor_store *store, const char *name, struct mor_doc **ret,
 			 mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s/%s/state.json", store->plugins, name);
 	MOR_CLEAN_TEXT char *text = NULL;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	mortise_error why = { 0 };
+	const char *fault;
 	size_t len = 0;
 	int r;
 
@@ -99,22 +178,19 @@ int mor_store_state_read(const struct mor_store *store, const char *name, struct
 	if (r == -ENOMEM)
 		return mor_fail_memory(err);
 	if (r < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s: it cannot be read", path);
-	r = mor_doc_parse((struct mor_slice){ text, len }, 0, 0, ret, &why);
+		return state_damaged(name, strerrordesc_np(-r), err);
+	r = mor_doc_parse((struct mor_slice){ text, len }, 0, 0, &doc, &why);
 	if (r == MORTISE_ENOMEM)
 		return mor_fail_memory(err);
-	return r < 0 ? mor_fail(err, MORTISE_ESYSTEM, "%s is damaged (%s): install the plugin again", path,
-				why.text) :
-		       0;
+	fault = r < 0 ? why.text : state_fault(mor_doc_root(doc), name);
+	if (fault)
+		return state_damaged(name, fault, err);
+	*ret = mor_take(&doc);
+	return 0;
 }
 
-static const char *text_of(const struct mor_value *object, const char *name)
-{
-	return mor_json_text(mor_json_get(object, name), NULL);
-}
-
-bool mor_store_state_entry(const struct mor_store *store, const struct mor_value *root,
-			   const struct mor_value *entry, struct mor_installed *ret)
+int mor_store_state_entry(const struct mor_store *store, const struct mor_value *root,
+			  const struct mor_value *entry, struct mor_installed *ret)
 {
 	struct mor_installed plugin = {
 		.name = text_of(root, "name"),
@@ -133,10 +209,6 @@ bool mor_store_state_entry(const struct mor_store *store, const struct mor_value
 		.approved = mor_store_seal_fits(mor_json_text(mor_json_get(root, "name"), ""), entry),
 	};
 
-	if (!plugin.name || !plugin.version || !plugin.directory || !plugin.digest || !plugin.dialect ||
-	    !mor_digest_valid(plugin.digest) || strchr(plugin.directory, '/') || plugin.directory[0] == '.' ||
-	    !mor_store_name_valid(plugin.name, strlen(plugin.name)))
-		return false;
 	plugin.current = strcmp(mor_json_text(mor_json_get(root, "current"), ""), plugin.version) == 0;
 	plugin.path =
 		mor_text_format("%s/%s/%s/%s", store->plugins, plugin.name, plugin.directory, plugin.name);
@@ -144,10 +216,10 @@ bool mor_store_state_entry(const struct mor_store *store, const struct mor_value
 	if (!plugin.path || !plugin.record) {
 		mor_free(plugin.path);
 		mor_free(plugin.record);
-		return false;
+		return MORTISE_ENOMEM;
 	}
 	*ret = plugin;
-	return true;
+	return 0;
 }
 
 void mor_installed_fini(struct mor_installed *plugin)
@@ -187,9 +259,14 @@ static const char *remedy(int error)
 	}
 }
 
+/* People know the store, not how it is built: so its top is named. */
 int mor_store_fail_write(const char *path, int error, mortise_error *err)
 {
-	return mor_fail(err, MORTISE_ESYSTEM, "%s cannot be written: %s%s", path, strerrordesc_np(error),
+	static const char top[] = "/mortise/plugins";
+	const char *inside = strstr(path, top);
+	int len = (int)(inside ? (size_t)(inside - path) + sizeof(top) - 1 : strlen(path));
+
+	return mor_fail(err, MORTISE_ESYSTEM, "%.*s cannot be written: %s%s", len, path, strerrordesc_np(error),
 			remedy(error));
 }
 

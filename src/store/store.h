@@ -29,6 +29,10 @@ void mor_store_fini(struct mor_store *store);
 /* MORTISE_ESYSTEM "plugins cannot be …: neither XDG_DATA_HOME nor HOME …", or 0 if there is a place. */
 int mor_store_has_place(const struct mor_store *store, mortise_error *err);
 
+/* Can nobody else change what was approved? MORTISE_EVIOLATION: the store, or a plugin in it (`name`; NULL:
+ * none), belongs to somebody else or may be written by others; with the command that mends it. */
+int mor_store_check_owner(const struct mor_store *store, const char *name, mortise_error *err);
+
 /* One version of one plugin. Texts and values belong to `doc`. */
 struct mor_installed {
 	struct mor_doc *doc; /* its state.json */
@@ -50,7 +54,7 @@ bool mor_installed_allows(const struct mor_installed *plugin, const char *word);
 /* May a word be the name of an installed plugin, or NAME@VERSION? It decides without looking at the disk. */
 bool mor_store_is_name(const char *word);
 /* By NAME (its current version) or NAME@VERSION. MORTISE_ENOTFOUND offers the nearest name; MORTISE_ESYSTEM:
- * its state cannot be read. */
+ * its state cannot be read; MORTISE_EVIOLATION: others can write it, or it lies elsewhere. */
 int mor_store_find(const struct mor_store *store, const char *word, struct mor_installed *ret,
 		   mortise_error *err);
 /* By directory. 1: it is installed; 0: the path is not in the store; below 0: it lies in the store, and no
@@ -71,8 +75,9 @@ int mor_store_versions(const struct mor_store *store, const char *name, struct m
 		       mortise_error *err);
 void mor_store_list_fini(struct mor_store_list *list);
 
-/* Is a plugin what was approved? 0, also with changes. MORTISE_EVIOLATION: there is no record, or it is not
- * that of the approval. Writes the record again when that saves reading files next time. */
+/* Is a plugin what was approved? 0, also with changes. MORTISE_EVIOLATION: there is no record, it is not that
+ * of the approval, or something lies among the files that no plugin can have, or that cannot be read. Writes
+ * the record again when that saves reading files next time. */
 struct mor_store_check {
 	struct mor_content record;
 	struct mor_content_check found;

@@ -20,21 +20,23 @@ int mor_store_record(const struct mor_installed *plugin, struct mor_content *ret
 
 	r = mor_fd_read_file(plugin->record, MOR_STORE_RECORD_MAX, &text, &len);
 	if (r < 0)
-		return r == -ENOMEM ? mor_fail_memory(err) :
-				      mor_fail_errno(err, MORTISE_EVIOLATION, -r,
-						     "%s %s: the record of its files cannot be read: %s",
-						     plugin->name, plugin->version, plugin->record);
+		return r == -ENOMEM ?
+			       mor_fail_memory(err) :
+			       mor_fail_errno(err, MORTISE_EVIOLATION, -r,
+					      "the record of version %s cannot be read: install it again",
+					      plugin->version);
 	r = mor_content_read((struct mor_slice){ text, len }, &record, &why);
 	if (r < 0)
 		return r == MORTISE_ENOMEM ? mor_fail_memory(err) :
 					     mor_fail(err, MORTISE_EVIOLATION,
-						      "%s %s: the record of its files is damaged: %s: %s",
-						      plugin->name, plugin->version, plugin->record, why.text);
+						      "the record of version %s is damaged (%s): install it "
+						      "again",
+						      plugin->version, why.text);
 	if (strcmp(record.digest, plugin->digest) != 0) {
 		mor_content_fini(&record);
 		return mor_fail(err, MORTISE_EVIOLATION,
-				"%s %s: the record of its files is not the one that was approved: %s",
-				plugin->name, plugin->version, plugin->record);
+				"the record of version %s is not the one that was approved: install it again",
+				plugin->version);
 	}
 	*ret = record;
 	return 0;
@@ -68,23 +70,33 @@ static bool worth_renewing(const struct mor_store_check *check)
 	return false;
 }
 
+/* Something that no plugin can have, or that cannot be read: not what somebody has approved. */
+static int refuse_tree(const struct mor_installed *plugin, const mortise_error *why, mortise_error *err)
+{
+	return mor_fail(
+		err, MORTISE_EVIOLATION,
+		"version %s is not as it was approved: %s; nothing of it was run; remove that, or install %s "
+		"again",
+		plugin->version, why->text, plugin->name);
+}
+
 int mor_store_verify(const struct mor_installed *plugin, struct mor_store_check *ret, mortise_error *err)
 {
 	struct mor_store_check check = { 0 };
+	mortise_error why = { 0 };
 	int dir, r = mor_store_record(plugin, &check.record, err);
 
 	if (r < 0)
 		return r;
 	dir = open(plugin->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
-		r = mor_fail_errno(err, MORTISE_EVIOLATION, errno, "%s %s: its files cannot be read: %s",
-				   plugin->name, plugin->version, plugin->path);
+		r = mor_fail_errno(&why, MORTISE_EVIOLATION, errno, "its files cannot be read");
 	else
-		r = mor_content_verify(dir, plugin->path, &check.record, &check.found, err);
+		r = mor_content_verify(dir, "its files", &check.record, &check.found, &why);
 	mor_fd_close(&dir);
 	if (r < 0) {
 		mor_content_fini(&check.record);
-		return r;
+		return r == MORTISE_ENOMEM ? mor_fail_memory(err) : refuse_tree(plugin, &why, err);
 	}
 	if (worth_renewing(&check))
 		renew_record(plugin, &check.found.now);

@@ -49,6 +49,9 @@ class Store:
         record = content_of(pathlib.Path(source))
         directory = f"{version}-{record['digest'][:16]}"
         place = self.top / name / directory / name
+        for part in (self.top, self.top / name):
+            part.mkdir(parents=True, exist_ok=True)
+            part.chmod(0o700)
         shutil.copytree(source, place)
         pathlib.Path(f"{place.parent}.json").write_bytes(canonical(record))
         entry = {
@@ -65,4 +68,5 @@ class Store:
         state = self.top / name / "state.json"
         versions = json.loads(state.read_bytes())["versions"] if state.exists() else []
         state.write_bytes(canonical({"name": name, "current": version, "versions": [*versions, entry]}))
+        state.chmod(0o600)
         return place

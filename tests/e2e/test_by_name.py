@@ -224,6 +224,25 @@ class ByName(Case):
                 self.assertEqual(self.ok("call", "held@0", "hello").json, "True")
                 self.ok("remove", "held")
 
+    def test_what_no_plugin_can_have(self):
+        """One rule: what is installed and not as it was approved is a violation, whatever it is."""
+        place = self.installed()
+        odd = {
+            "pipe": lambda p: os.mkfifo(p),
+            "out": lambda p: p.symlink_to("/etc/passwd"),
+            "CON": lambda p: p.write_text(""),
+            "a\u202eb": lambda p: p.write_text(""),
+            "huge": lambda p: os.truncate(os.open(p, os.O_CREAT | os.O_WRONLY), 1 << 30),
+        }
+        for name, make in odd.items():
+            with self.subTest(name):
+                make(place / name)
+                done = self.fails(9, "sandbox_violation", "call", "says@1.0.0", "hello")
+                self.assertIn("version 1.0.0 is not as it was approved", done.err)
+                self.assertNotIn(str(self.data), done.err)
+                (place / name).unlink()
+        self.ok("call", "says@1.0.0", "hello")
+
     def test_no_record(self):
         place = self.installed()
         os.unlink(f"{place.parent}.json")

@@ -123,7 +123,7 @@ class Install(Store):
         (place / "readme").touch()
         self.refused("install", place)
         self.assertEqual(self.listed(), [])
-        self.assertEqual(sorted(os.listdir(self.plugins)), ["lock"])
+        self.assertEqual(sorted(os.listdir(self.plugins)), [".lock"])
 
     def test_left_out(self):
         place = self.make()
@@ -157,7 +157,7 @@ class Versions(Store):
         self.ok("remove", "greeter@1.0.0")
         self.assertEqual(self.listed("--all"), [("greeter", "1.1.0")])
         self.ok("remove", "greeter")
-        self.assertEqual(sorted(os.listdir(self.plugins)), ["lock"])
+        self.assertEqual(sorted(os.listdir(self.plugins)), [".lock"])
         self.fails(5, "not_found", "remove", "greeter")
 
     def test_wider_needs_allow(self):
@@ -190,11 +190,165 @@ class Versions(Store):
         self.assertIn("changed   run.py", seen)
         self.assertEqual(len(self.listed("--all")), 1)
 
-    def test_damaged_state(self):
-        (self.plugins / "greeter" / "state.json").write_text("{")
-        done = self.run_mortise("list")
-        self.assertIn("damaged", done.err)
-        self.assertEqual(done.code, 0)
+
+class Damaged(Store):
+    """One plugin's state is no dead end: for nobody else, and not for itself."""
+
+    TEXTS = {
+        "empty": b"",
+        "cut": b'{"name":"greeter","curr',
+        "binary": bytes(range(256)),
+        "list": b"[]",
+        "text": b'"greeter"',
+        "no versions": b'{"name":"greeter","current":"1.0.0"}',
+        "versions of another type": b'{"name":"greeter","current":"1.0.0","versions":{"a":1}}',
+        "entries of another type": b'{"name":"greeter","current":"1.0.0","versions":[7,null]}',
+        "another plugin": b'{"name":"other","current":"1.0.0","versions":[]}',
+        "name of another type": b'{"name":7,"current":"1.0.0","versions":[]}',
+    }
+
+    def damages(self):
+        """Each way, as a name."""
+        state = self.plugins / "greeter" / "state.json"
+        good = state.read_bytes()
+        for name, text in self.TEXTS.items():
+            state.write_bytes(text)
+            yield name
+        told = json.loads(good)
+        told["versions"][0]["directory"] = "../other"
+        state.write_text(json.dumps(told))
+        yield "directory elsewhere"
+        told = json.loads(good)
+        del told["versions"][0]["digest"]
+        state.write_text(json.dumps(told))
+        yield "no digest"
+        state.unlink()
+        os.mkfifo(state)
+        yield "pipe"
+        state.unlink()
+        (state / "sub").mkdir(parents=True)
+        yield "directory"
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.run_mortise("install", self.make()).code, 0)
+        self.assertEqual(self.run_mortise("install", self.make(name="other", folder="other")).code, 0)
+
+    def test_others_go_on(self):
+        for way in self.damages():
+            with self.subTest(way):
+                done = self.run_mortise("list", "--json")
+                self.assertEqual(done.code, 0)
+                self.assertEqual([row["name"] for row in done.json["plugins"]], ["other"])
+                self.assertEqual(done.json["damaged"], ["greeter"])
+                self.assertEqual(len(done.error_lines), 1, done.err)
+                self.assertIn("mortise remove greeter", done.err)
+                done = self.fails(1, "system", "info", "greeter@1.0.0", "--no-start")
+                self.assertIn("greeter: its state.json is damaged", done.err)
+                self.assertIn("mortise remove greeter", done.err)
+                self.ok("info", "other@1.0.0", "--no-start")
+                done = self.run_mortise("install", self.dir / "other")
+                self.assertEqual(done.code, 0, done.err)
+
+    def test_remove_heals(self):
+        for way in self.damages():
+            with self.subTest(way):
+                self.ok("remove", "greeter")
+                self.assertEqual(self.listed(), [("other", "1.0.0")])
+                self.assertEqual(sorted(os.listdir(self.plugins)), [".lock", "other"])
+                self.assertEqual(self.run_mortise("install", self.make()).code, 0)
+
+    def test_install_heals(self):
+        for way in self.damages():
+            with self.subTest(way):
+                done = self.run_mortise("install", self.make())
+                self.assertEqual(done.code, 0, done.err)
+                self.assertIn("what is installed as greeter is damaged", done.err)
+                self.assertEqual(self.listed(), [("greeter", "1.0.0"), ("other", "1.0.0")])
+
+    def test_links_are_no_way_out(self):
+        """Where one of its directories is a link, installing again writes nothing through it."""
+        kept = self.plugins / "greeter"
+        (version,) = (p for p in kept.iterdir() if p.is_dir())
+        for moved in (kept, version):
+            with self.subTest(moved.name):
+                outside = self.dir / "outside"
+                moved.rename(outside)
+                moved.symlink_to(outside)
+                before = sorted(p.as_posix() for p in outside.rglob("*"))
+                done = self.run_mortise("install", self.make())
+                self.assertEqual(done.code, 0, done.err)
+                self.assertFalse(moved.is_symlink())
+                self.assertEqual(sorted(p.as_posix() for p in outside.rglob("*")), before)
+                self.assertEqual(len(self.listed()), 2)
+                outside.rename(self.dir / f"outside-{moved.name}")
+
+
+class Names(Store):
+    def test_names_of_the_store(self):
+        """No plugin can have the name of a file of the store."""
+        for name in ("lock", "state.json", "work", "run.json"):
+            with self.subTest(name):
+                done = self.run_mortise("install", self.make(name=name, folder="any"))
+                self.assertEqual(done.code, 0, done.err)
+                self.assertEqual(self.listed(), [(name, "1.0.0")])
+                self.ok("info", f"{name}@1.0.0", "--no-start")
+                self.ok("remove", name)
+        for name in (".lock", ".new-abcdef", "..", "a/b"):
+            with self.subTest(name):
+                self.assertIn("cannot be the name", self.refused("install", self.make(name=name, folder="any")))
+
+    def test_names_that_windows_reserves(self):
+        for name in ("CON", "nul.txt", "COM1"):
+            with self.subTest(name):
+                self.assertIn("Windows reserves", self.refused("install", self.make(name=name, folder="any")))
+
+    def test_names_that_differ_in_case(self):
+        self.assertEqual(self.run_mortise("install", self.make()).code, 0)
+        line = self.refused("install", self.make(name="Greeter", folder="any"))
+        self.assertIn("differ in case only", line)
+        self.assertEqual(self.listed(), [("greeter", "1.0.0")])
+
+
+class Others(Store):
+    """Who else can write the store can write approvals."""
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.run_mortise("install", self.make()).code, 0)
+
+    def test_writable_by_others(self):
+        home = self.plugins / "greeter"
+        for place in (self.plugins, home, home / "state.json"):
+            for mode in (0o777, 0o770):
+                with self.subTest(place=place.name, mode=oct(mode)):
+                    before = place.stat().st_mode & 0o777
+                    place.chmod(mode)
+                    done = self.fails(9, "sandbox_violation", "call", "greeter@1.0.0", "x")
+                    self.assertIn("can be written by other users", done.err)
+                    self.assertIn(f"chmod -R go-w {self.plugins}", done.err)
+                    place.chmod(before)
+        self.plugins.chmod(0o777)
+        self.assertIn("can be written by other users", self.run_mortise("list").err)
+        self.fails(9, "sandbox_violation", "install", self.dir / "greeter")
+        self.assertEqual(subprocess.run(["chmod", "-R", "go-w", self.plugins], check=False).returncode, 0)
+        self.assertEqual(self.run_mortise("list").err, "")
+
+    def test_of_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can give files away")
+        os.chown(self.plugins, 12345, -1)
+        done = self.fails(9, "sandbox_violation", "call", "greeter@1.0.0", "x")
+        self.assertIn("belongs to another user", done.err)
+        self.fails(9, "sandbox_violation", "install", self.dir / "greeter")
+
+    def test_installing_again_takes_nothing_over(self):
+        """What others could write is not believed, also after it is closed to them."""
+        (self.plugins / "greeter").chmod(0o777)
+        done = self.run_mortise("install", self.make(more="network = true"), "--yes")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertEqual((self.plugins / "greeter").stat().st_mode & 0o777, 0o700)
+        self.assertEqual(self.listed("--all"), [("greeter", "1.0.0")])
 
 
 class NoPlace(Store):
@@ -207,6 +361,55 @@ class NoPlace(Store):
         self.assertIn("no plugin is installed", self.run_mortise("list").err)
         self.fails(5, "not_found", "remove", "greeter")
 
+    def test_relative_places(self):
+        """The specification says: what is no absolute path is not set."""
+        place = self.make()
+        self.env.update(XDG_DATA_HOME="data", HOME=str(self.dir / "home"))
+        self.assertEqual(self.run_mortise("install", place).code, 0)
+        self.assertTrue((self.dir / "home/.local/share/mortise/plugins/greeter/state.json").exists())
+        self.assertFalse((self.dir / "data").exists())
+        self.env["HOME"] = "home"
+        done = self.fails(1, "system", "install", place)
+        self.assertIn("neither XDG_DATA_HOME nor HOME is an absolute path", done.err)
+
+    def in_mount(self, script, *command):
+        """Runs it where `script` has mounted something at $0, which is our data directory."""
+        (self.dir / "data").mkdir(exist_ok=True)
+        front = ["unshare", "-rm", "sh", "-c", script + ' && exec "$@"', str(self.dir / "data")]
+        probe = subprocess.run([*front, "true"], env=self.env, capture_output=True, check=False)
+        if probe.returncode != 0:
+            self.skipTest("no mount namespace can be had here")
+        return subprocess.run(
+            [*front, *map(str, command)],
+            env=self.env,
+            cwd=self.dir,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def test_read_only(self):
+        """What is installed can be listed and used; nothing can be changed, and each command says so."""
+        self.assertEqual(self.run_mortise("install", self.make()).code, 0)
+        only = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"'
+        before = sorted(p.as_posix() for p in self.plugins.rglob("*"))
+        for words in (
+            ["install", "greeter"],
+            ["remove", "greeter"],
+            ["rollback", "greeter@1.0.0"],
+            ["upgrade", "greeter", "greeter"],
+            ["approve", "greeter", "--yes"],
+        ):
+            with self.subTest(words[0]):
+                done = self.in_mount(only, MORTISE, *words)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                line = done.stderr.splitlines()[-1]
+                self.assertIn(f"{self.plugins} cannot be written: Read-only file system", line)
+                self.assertIn("nothing was changed", line)
+        for words in (["list"], ["info", "greeter@1.0.0", "--no-start"]):
+            self.assertEqual(self.in_mount(only, MORTISE, *words).returncode, 0)
+        self.assertEqual(sorted(p.as_posix() for p in self.plugins.rglob("*")), before)
+
     def test_no_room(self):
         """A place that cannot be written, whoever we are."""
         self.env["XDG_DATA_HOME"] = "/proc/self"
@@ -217,15 +420,7 @@ class NoPlace(Store):
     def test_full_disk(self):
         """A real one of 64 KiB, in a mount namespace of our own."""
         (self.make() / "large").write_bytes(b"x" * 200000)
-        script = 'mount -t tmpfs -o size=64k none "$0" && shift 0 && exec "$@"'
-        (self.dir / "data").mkdir()
-        command = ["unshare", "-rm", "sh", "-c", script, str(self.dir / "data"), str(MORTISE), "install"]
-        probe = subprocess.run(command[:5] + [str(self.dir / "data"), "true"], env=self.env, check=False)
-        if probe.returncode != 0:
-            self.skipTest("no mount namespace can be had here")
-        done = subprocess.run(
-            [*command, "greeter"], env=self.env, cwd=self.dir, capture_output=True, text=True, check=False
-        )
+        done = self.in_mount('mount -t tmpfs -o size=64k none "$0"', MORTISE, "install", "greeter")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("No space left on device", done.stderr)
         self.assertIn("nothing was changed", done.stderr)
