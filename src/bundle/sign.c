@@ -91,6 +91,13 @@ int mor_sign_read_key(const char *path, char ret_key[MOR_SIGN_KEY_SIZE], mortise
 	return r < 0 ? r : show_key(key, ret_key, err);
 }
 
+bool mor_sign_is_private(const char *path)
+{
+	MOR_CLEAN(evp_key) EVP_PKEY *key = NULL;
+
+	return read_pem(path, true, &key, NULL) == 0;
+}
+
 static int take_bio(BIO *bio, struct mor_buf *out)
 {
 	char *text = NULL;

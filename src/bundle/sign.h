@@ -22,6 +22,8 @@ int mor_sign_new_key(struct mor_buf *ret_private, struct mor_buf *ret_public, mo
 /* The public key of a file that holds it, or the private one. MORTISE_EINPUT: it is neither, or of another
  * kind; MORTISE_ENOTFOUND. */
 int mor_sign_read_key(const char *path, char ret_key[MOR_SIGN_KEY_SIZE], mortise_error *err);
+/* Does a file hold a private key? What cannot be read holds none. */
+bool mor_sign_is_private(const char *path);
 /* `path` must hold the private key, without a password. */
 int mor_sign(const char *path, struct mor_slice text, char ret_key[MOR_SIGN_KEY_SIZE],
 	     unsigned char ret[MOR_SIGN_BYTES], mortise_error *err);

@@ -211,7 +211,7 @@ static int bundle_run(struct mor_cli *cli)
 
 const struct mor_cli_command mor_cli_command_bundle = {
 	.name = "bundle",
-	.group = "Install plugins:",
+	.group = "Installed plugins:",
 	.summary = "pack a plugin into one file, and sign it",
 	.usage = "bundle NAME|DIRECTORY -o FILE [--sign KEY]",
 	.words = "plugin",

@@ -20,10 +20,11 @@ struct mor_common_args {
 	bool help, json, verbose;
 };
 
-/* Installed plugins that the user has named. */
+/* Plugins that the user has named. */
 struct mor_cli_named {
-	struct mor_text_list paths; /* of their directories; ours */
-	char name[128], version[80];
+	struct mor_text_list paths;  /* of their directories; ours */
+	size_t installed;            /* how many of them are installed; the others lie in directories of YAMS */
+	char name[128], version[80]; /* of the first installed one */
 };
 
 /* One run of one command. */
@@ -75,10 +76,13 @@ const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: u
 int mor_cli_command_unknown(const char *name, mortise_error *err);
 
 /* named.c: a word that is the name of an installed plugin (NAME, NAME@VERSION), and of no file, is replaced by
- * the path of its directory, which lives as long as `cli`. Other words stay. MORTISE_ENOTFOUND offers the
- * nearest name. */
+ * the path of its directory, which lives as long as `cli`. If none is installed, NAME may be a YAMS plugin in a
+ * directory that the user trusts; MORTISE_EVIOLATION: the user does not trust it, and the text says what to
+ * type. Other words stay. MORTISE_ENOTFOUND offers the nearest name. */
 int mor_cli_named(struct mor_cli *cli, const char **word, mortise_error *err);
 int mor_cli_named_all(struct mor_cli *cli, const char **words, size_t count, mortise_error *err);
+/* None of them runs. Frees the paths. */
+void mor_cli_named_drop(struct mor_cli *cli);
 /* Writes down how the run ended, if one installed plugin was named; never fails. Frees the paths. */
 void mor_cli_named_end(struct mor_cli *cli, int exit_code);
 

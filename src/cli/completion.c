@@ -413,7 +413,7 @@ static int complete_names(struct mor_cli *cli)
 		offer_words(cli, command, args, &words);
 	mor_options_free(command->options, args, &words);
 	mor_free(args);
-	mor_text_list_free_texts(&cli->named.paths); /* nothing of it has run */
+	mor_cli_named_drop(cli);
 	return 0;
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise extract: reads files, prints their text. The work is done in src/extract. */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "console/report.h"
 #include "extract/extract.h"
 #include "store/store.h"
+#include "trusted/trusted.h"
 
 struct extract_args {
 	struct mor_extract_args want;
@@ -51,7 +54,20 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-static int check_words(const struct mor_cli *cli, const struct mor_extract_args *want, mortise_error *err)
+/* A part on a terminal helps nobody: its list is for mortise join. */
+static int check_shard(const struct mor_cli *cli, const struct mor_extract_args *want, mortise_error *err)
+{
+	bool to_file = want->output && strcmp(want->output, "-") != 0;
+
+	if (!want->shard.shards || to_file || !cli->console->out_terminal)
+		return 0;
+	return mor_fail(err, MORTISE_EINVAL,
+			"--shard writes a part for mortise join, which no terminal can show: add -o part-%u",
+			want->shard.shard);
+}
+
+static int check_words(const struct mor_cli *cli, const struct mor_extract_args *want, const char *untrusted,
+		       mortise_error *err)
 {
 	size_t streams = 0;
 
@@ -62,19 +78,19 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 	if (want->plugins.count == 0 && !cli->words.tail)
 		return mor_fail(err, MORTISE_EINVAL,
 				"name the plugin: --plugin PLUGIN, or -- COMMAND ARG… at the end; no plugin "
-				"that extracts is installed");
+				"that extracts is installed%s%s",
+				*untrusted ? ", and " : "", untrusted);
 	for (size_t i = 0; i < want->file_count; i++)
 		streams += strcmp(want->files[i], "-") == 0;
 	if (streams > 1)
 		return mor_fail(err, MORTISE_EINVAL, "stdin (-) can be read only once");
 	if (streams && want->shard.shards)
 		return mor_fail(err, MORTISE_EINVAL, "stdin (-) is not the same for every shard: name files");
-	return 0;
+	return check_shard(cli, want, err);
 }
 
-/* Without --plugin: every installed plugin that speaks yams may be asked; the most confident one gets a
- * file. */
-static int use_installed(struct mor_cli *cli, struct mor_extract_args *want, mortise_error *err)
+/* Installed plugins that speak yams, by name. */
+static int add_installed(struct mor_cli *cli, struct mor_extract_args *want, mortise_error *err)
 {
 	struct mor_store store = { 0 };
 	struct mor_store_list list = { 0 };
@@ -96,11 +112,62 @@ static int use_installed(struct mor_cli *cli, struct mor_extract_args *want, mor
 	return r;
 }
 
-static int find_plugins(struct mor_cli *cli, struct mor_extract_args *want, mortise_error *err)
+static int add_one_trusted(struct mor_cli *cli, struct mor_extract_args *want, const char *found,
+			   mortise_error *err)
 {
-	if (want->plugins.count == 0 && !cli->words.tail)
-		return use_installed(cli, want, err);
-	return mor_cli_named_all(cli, want->plugins.item, want->plugins.count, err);
+	char *path = mor_strdup(found);
+
+	if (!path || mor_text_list_add(&cli->named.paths, path) < 0) {
+		mor_free(path);
+		return mor_fail_memory(err);
+	}
+	return mor_text_list_add(&want->plugins, path) < 0 ? mor_fail_memory(err) : 0;
+}
+
+/* Then the YAMS plugins in trusted directories, in the order of mor_trusted_scan(). `untrusted` gets a line
+ * about the first that must not run. A list that does not count is a warning: it only makes fewer plugins. */
+static int add_trusted(struct mor_cli *cli, struct mor_extract_args *want, char *untrusted, size_t size,
+		       mortise_error *err)
+{
+	MOR_CLEAN(mor_trusted) struct mor_trusted list = { 0 };
+	MOR_CLEAN(mor_trusted_plugins) struct mor_trusted_plugins all = { 0 };
+	char name[100];
+	int r = mor_trusted_read(&list, err);
+
+	if (r < 0 && r != MORTISE_ENOMEM) {
+		mor_note(cli->console, "warning: %s", err->text);
+		return 0;
+	}
+	if (r == 0)
+		r = mor_trusted_scan(&list, &all, err);
+	for (size_t i = 0; i < all.count && r == 0; i++) {
+		const struct mor_trusted_plugin *plugin = &all.items[i];
+
+		mor_printable(mor_slice_of(plugin->name), name, sizeof(name));
+		if (!plugin->why)
+			r = add_one_trusted(cli, want, plugin->path, err);
+		else if (cli->console->verbose)
+			mor_note(cli->console, "not used: %s %s", name, plugin->why);
+		if (plugin->why && !*untrusted)
+			snprintf(untrusted, size, "%s %s", name, plugin->why);
+	}
+	return r;
+}
+
+static int find_plugins(struct mor_cli *cli, struct mor_extract_args *want, char *untrusted, size_t size,
+			mortise_error *err)
+{
+	int r;
+
+	if (want->plugins.count || cli->words.tail)
+		return mor_cli_named_all(cli, want->plugins.item, want->plugins.count, err);
+	want->picked = true;
+	r = add_installed(cli, want, err);
+	if (r == 0)
+		r = add_trusted(cli, want, untrusted, size, err);
+	if (want->plugins.count > 1)
+		cli->named.installed = 0; /* who knows which of them runs */
+	return r;
 }
 
 static int extract_run(struct mor_cli *cli)
@@ -108,6 +175,7 @@ static int extract_run(struct mor_cli *cli)
 	struct extract_args *args = cli->args;
 	struct mor_extract_args *want = &args->want;
 	mortise_error err = { 0 };
+	char untrusted[1000] = "";
 
 	want->files = cli->words.item;
 	want->file_count = cli->words.count;
@@ -116,9 +184,9 @@ static int extract_run(struct mor_cli *cli)
 	want->source = want->source ? want->source : "bytes";
 	want->max_size = want->max_size ? want->max_size : MOR_EXTRACT_MAX_SIZE;
 	want->plugin = &args->plugin;
-	if (find_plugins(cli, want, &err) < 0)
+	if (find_plugins(cli, want, untrusted, sizeof(untrusted), &err) < 0)
 		return mor_report_error(cli->console, &err);
-	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, &err) < 0)
+	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, untrusted, &err) < 0)
 		return mor_report_usage(cli->console, &err);
 	return mor_extract_run(cli->console, want);
 }
@@ -131,8 +199,11 @@ const struct mor_cli_command mor_cli_command_extract = {
 		 "extract FILE… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
 	.description =
-		"Without --plugin, the installed plugins that speak yams are asked which of them takes a "
-		"file.\n"
+		"Without --plugin, the manifests of the installed YAMS plugins, and of those in trusted "
+		"directories\n"
+		"(mortise trust), say which are started for a file; of these, the most confident one gets it. "
+		"-v shows\n"
+		"which one, and why.\n"
 		"FILE - is stdin. One file gives its content, several give a heading each; --json gives one "
 		"line\n"
 		"per file with content, metadata and stats. A file that fails is reported on stderr, and the "

@@ -112,7 +112,7 @@ static int key_run(struct mor_cli *cli)
 
 const struct mor_cli_command mor_cli_command_key = {
 	.name = "key",
-	.group = "Install plugins:",
+	.group = "Installed plugins:",
 	.summary = "make a key to sign plugins with, or show one",
 	.usage = "key new|show FILE",
 	.words = "new|show",

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/list.h"
 #include "console/report.h"
 #include "store/permissions.h"
 #include "store/store.h"
@@ -208,6 +209,7 @@ static void show_json(struct mor_cli *cli, const struct mor_store *store, const 
 	for (char **name = list->damaged; name && *name; name++)
 		mor_w_string(&w, *name);
 	mor_w_end(&w);
+	mor_cli_list_trusted_json(cli, &w);
 	mor_w_end(&w);
 	mor_out_json(cli->console, mor_buf_view(&json));
 }
@@ -234,6 +236,8 @@ static int show_list(struct mor_cli *cli, const struct mor_store *store, mortise
 	if (!list.count && !list.damaged && !cli->console->json)
 		mor_note(cli->console, "no plugin is installed%s",
 			 store->plugins ? "" : ": neither XDG_DATA_HOME nor HOME is an absolute path");
+	if (r == 0 && !cli->console->json)
+		mor_cli_list_trusted_show(cli);
 	mor_store_list_fini(&list);
 	return r;
 }
@@ -264,7 +268,9 @@ const struct mor_cli_command mor_cli_command_list = {
 	.words = "",
 	.description = "One line per plugin: name, version, protocol, how its last run ended, what you have "
 		       "allowed, and what it offers.\n"
-		       "Nothing is started, and no plugin's files are read.",
+		       "Then the YAMS plugins in YAMS' own directories and in those that you trust (mortise "
+		       "trust).\n"
+		       "Nothing is started, and no installed plugin's files are read.",
 	.examples = "mortise list\nmortise list --all\nmortise list --json",
 	.options = groups,
 	.args_size = sizeof(struct list_args),

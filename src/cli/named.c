@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Installed plugins by their names, for every command that takes a PLUGIN: the word is replaced by the path of
- * the plugin's directory before the command looks at it. And how their last run ended.
+ * Installed plugins by their names, and YAMS plugins in trusted directories, for every command that takes a
+ * PLUGIN: the word is replaced by the path of the plugin's directory before the command looks at it. And how
+ * the last run of an installed one ended.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "store/store.h"
+#include "trusted/trusted.h"
 
 /* A path wins over a name. A session (@NAME) is none of the two. */
 static bool may_be_name(const char *word)
@@ -20,41 +22,98 @@ static bool may_be_name(const char *word)
 	return mor_store_is_name(word) && access(word, F_OK) < 0;
 }
 
-/* Only the first one is noted: a command with several plugins ends in one way, which is not that of each. */
-static int take_path(struct mor_cli *cli, const char **word, struct mor_installed *found, mortise_error *err)
+static int take_path(struct mor_cli *cli, const char **word, const char *found, mortise_error *err)
 {
-	char *path = mor_strdup(found->path);
+	char *path = mor_strdup(found);
 
 	if (!path || mor_text_list_add(&cli->named.paths, path) < 0) {
 		mor_free(path);
 		return mor_fail_memory(err);
 	}
-	if (cli->named.paths.count == 1) {
-		snprintf(cli->named.name, sizeof(cli->named.name), "%s", found->name);
-		snprintf(cli->named.version, sizeof(cli->named.version), "%s", found->version);
-	}
 	*word = path;
 	return 0;
 }
 
-int mor_cli_named(struct mor_cli *cli, const char **word, mortise_error *err)
+/* Only the first one is noted: a command with several plugins ends in one way, which is not that of each. */
+static int take_installed(struct mor_cli *cli, const char **word, const struct mor_installed *found,
+			  mortise_error *err)
+{
+	int r = take_path(cli, word, found->path, err);
+
+	if (r == 0 && ++cli->named.installed == 1) {
+		snprintf(cli->named.name, sizeof(cli->named.name), "%s", found->name);
+		snprintf(cli->named.version, sizeof(cli->named.version), "%s", found->version);
+	}
+	return r;
+}
+
+/* 1: it is installed; 0: there is no store, so nobody means a name; or a status. */
+static int find_installed(struct mor_cli *cli, const char **word, mortise_error *err)
 {
 	struct mor_store store = { 0 };
 	struct mor_installed found = { 0 };
 	int r;
 
-	if (!may_be_name(*word))
-		return 0;
 	if (mor_store_open(NULL, NULL, &store) < 0)
 		return mor_fail_memory(err);
-	/* Without a store nobody means a name: what is wrong is the path. */
 	if (!store.plugins || access(store.plugins, F_OK) < 0)
 		r = 0;
 	else if ((r = mor_store_find(&store, *word, &found, err)) == 0)
-		r = take_path(cli, word, &found, err);
+		r = take_installed(cli, word, &found, err) < 0 ? MORTISE_ENOMEM : 1;
 	mor_installed_fini(&found);
 	mor_store_fini(&store);
 	return r;
+}
+
+/* Of several with one name, the first that may run. */
+static const struct mor_trusted_plugin *pick_trusted(const struct mor_trusted_plugins *all, const char *name)
+{
+	const struct mor_trusted_plugin *first = NULL;
+
+	for (size_t i = 0; i < all->count; i++) {
+		if (strcmp(all->items[i].name, name) != 0)
+			continue;
+		if (!all->items[i].why)
+			return &all->items[i];
+		first = first ? first : &all->items[i];
+	}
+	return first;
+}
+
+/* 1: it lies in a directory of YAMS; 0: it does not; or a status. */
+static int find_trusted(struct mor_cli *cli, const char **word, mortise_error *err)
+{
+	MOR_CLEAN(mor_trusted) struct mor_trusted list = { 0 };
+	MOR_CLEAN(mor_trusted_plugins) struct mor_trusted_plugins all = { 0 };
+	const struct mor_trusted_plugin *found;
+	int r = mor_trusted_read(&list, err);
+
+	if (r == 0)
+		r = mor_trusted_scan(&list, &all, err);
+	if (r < 0)
+		return r;
+	found = pick_trusted(&all, *word);
+	if (!found)
+		return 0;
+	if (found->why)
+		return mor_fail(err, MORTISE_EVIOLATION, "%s: %s", *word, found->why);
+	r = take_path(cli, word, found->path, err);
+	return r < 0 ? r : 1;
+}
+
+int mor_cli_named(struct mor_cli *cli, const char **word, mortise_error *err)
+{
+	mortise_error other = { 0 };
+	int r = may_be_name(*word) ? find_installed(cli, word, err) : 1, more;
+
+	if (r != 0 && r != MORTISE_ENOTFOUND)
+		return r < 0 ? r : 0;
+	more = find_trusted(cli, word, &other);
+	if (more == 0)
+		return r;
+	if (more < 0 && err)
+		*err = other;
+	return more < 0 ? more : 0;
 }
 
 int mor_cli_named_all(struct mor_cli *cli, const char **words, size_t count, mortise_error *err)
@@ -66,12 +125,20 @@ int mor_cli_named_all(struct mor_cli *cli, const char **words, size_t count, mor
 	return r;
 }
 
+void mor_cli_named_drop(struct mor_cli *cli)
+{
+	mor_text_list_free_texts(&cli->named.paths);
+	cli->named.installed = 0;
+}
+
 /* ---- after the run ---- */
 
-/* Nothing has run if the words were wrong. */
-static bool has_run(const struct mor_cli *cli, int exit_code)
+/* Nothing has run if the words were wrong. A method that is not there, a file that cannot be read: that says
+ * nothing about the plugin. */
+static bool says_something(const struct mor_cli *cli, int exit_code)
 {
-	return cli->named.paths.count == 1 && exit_code != mortise_status_exit_code(MORTISE_EINVAL);
+	return cli->named.installed == 1 && exit_code != mortise_status_exit_code(MORTISE_EINVAL) &&
+	       !(exit_code && cli->console->failed.mistake);
 }
 
 void mor_cli_named_end(struct mor_cli *cli, int exit_code)
@@ -79,7 +146,7 @@ void mor_cli_named_end(struct mor_cli *cli, int exit_code)
 	struct mor_store_run run = { .at = (int64_t)time(NULL), .status = "ok" };
 	struct mor_store store = { 0 };
 
-	if (has_run(cli, exit_code) && mor_store_open(NULL, NULL, &store) == 0) {
+	if (says_something(cli, exit_code) && mor_store_open(NULL, NULL, &store) == 0) {
 		snprintf(run.version, sizeof(run.version), "%.64s", cli->named.version);
 		if (exit_code) {
 			snprintf(run.status, sizeof(run.status), "%.31s",
@@ -89,5 +156,5 @@ void mor_cli_named_end(struct mor_cli *cli, int exit_code)
 		mor_store_run_write(&store, cli->named.name, &run);
 	}
 	mor_store_fini(&store);
-	mor_text_list_free_texts(&cli->named.paths);
+	mor_cli_named_drop(cli);
 }

@@ -97,7 +97,11 @@ int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *
 
 	if (r < 0 || !word || mor_cli_named(cli, &word, NULL) < 0 || word == *ret_path)
 		return r;
-	mor_text_list_free_texts(&cli->named.paths); /* it does not run */
+	if (!cli->named.installed) { /* a YAMS plugin: its directory is trusted, whoever starts it */
+		*ret_path = word;
+		return 0;
+	}
+	mor_cli_named_drop(cli);
 	return mor_fail(err, MORTISE_EINPUT,
 			"%s is an installed plugin: this command starts programs by itself, without the check "
 			"of installed files; name a directory or a file",

@@ -11,6 +11,7 @@
 #include "bundle/keys.h"
 #include "cli/cli.h"
 #include "console/report.h"
+#include "trusted/trusted.h"
 
 struct trust_args {
 	const char *as;
@@ -30,13 +31,13 @@ static const struct mor_option_group groups[] = {
 };
 
 /* In the order in which they are asked and listed. */
-static const struct mor_trust_kind *const kinds[] = { &mor_trust_keys };
+static const struct mor_trust_kind *const kinds[] = { &mor_trust_keys, &mor_trust_paths };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 int mor_trust_list_add(struct mor_trust_list *list, const char *kind, const char *what, const char *note,
 		       mortise_error *err)
 {
-	struct mor_trust_row row = { kind, mor_strdup(what), mor_strdup(note) };
+	struct mor_trust_row row = { kind, mor_strdup(what), mor_strdup(note), NULL };
 
 	if (!row.what || (note && !row.note) ||
 	    mor_grow(&list->items, list->count, &list->cap, sizeof(row)) < 0) {
@@ -53,6 +54,7 @@ static void mor_trust_list_fini(struct mor_trust_list *list)
 	for (size_t i = 0; i < list->count; i++) {
 		mor_free(list->items[i].what);
 		mor_free(list->items[i].note);
+		mor_free(list->items[i].before);
 	}
 	mor_free(list->items);
 }
@@ -61,7 +63,7 @@ static void mor_trust_list_fini(struct mor_trust_list *list)
 
 static bool takes_key(const char *word)
 {
-	return mor_sign_key_valid(word) || mor_path_is_file(word);
+	return mor_sign_key_valid(word) || (mor_path_is_file(word) && !mor_trusted_is_script(word));
 }
 
 /* "release" of "keys/release.pem.pub" */
@@ -73,23 +75,43 @@ static char *owner_of_file(const char *path)
 	return mor_strndup(name, len ? len : strlen(name));
 }
 
+/* Whoever types the file of a private key is about to show it to others. */
+static int read_key(const char *word, char key[MOR_SIGN_KEY_SIZE], mortise_error *err)
+{
+	if (mor_sign_key_valid(word)) {
+		memcpy(key, word, MOR_SIGN_KEY_SIZE);
+		return 0;
+	}
+	if (mor_sign_is_private(word))
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s is a private key, which signs and which nobody else should have: name the "
+				"file of its public key (mortise key new calls it %s.pub), or the line that "
+				"'mortise key show %s' prints",
+				word, word, word);
+	return mor_sign_read_key(word, key, err);
+}
+
 static int add_key(const char *word, const char *as, struct mor_trust_list *ret, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *owner = as ? mor_strdup(as) : owner_of_file(word);
-	char key[MOR_SIGN_KEY_SIZE];
-	int r = 0;
+	char key[MOR_SIGN_KEY_SIZE], before[sizeof(((struct mor_keys_entry *)0)->owner)] = "";
+	int r;
 
 	if (!owner)
 		return mor_fail_memory(err);
 	if (mor_sign_key_valid(word) && !as)
 		return mor_fail(err, MORTISE_EINVAL, "say whose key that is: --as NAME");
-	if (mor_sign_key_valid(word))
-		memcpy(key, word, sizeof(key));
-	else
-		r = mor_sign_read_key(word, key, err);
+	r = read_key(word, key, err);
+	if (r == 0)
+		r = mor_keys_find(NULL, key, before, sizeof(before), err);
 	if (r == 0)
 		r = mor_keys_add(NULL, key, owner, err);
-	return r < 0 ? r : mor_trust_list_add(ret, mor_trust_keys.name, key, owner, err);
+	if (r == 0)
+		r = mor_trust_list_add(ret, mor_trust_keys.name, key, owner, err);
+	if (r < 0 || !*before || strcmp(before, owner) == 0)
+		return r;
+	ret->items[ret->count - 1].before = mor_strdup(before);
+	return ret->items[ret->count - 1].before ? 0 : mor_fail_memory(err);
 }
 
 static int list_keys(struct mor_trust_list *ret, mortise_error *err)
@@ -125,7 +147,7 @@ static int trust_add(const char *word, const char *as, struct mor_trust_list *re
 	for (size_t i = 0; i < KINDS; i++)
 		if (kinds[i]->takes(word))
 			return kinds[i]->add(word, as, ret, err);
-	return mor_fail(err, MORTISE_ENOTFOUND, "%s: there is no such file", word);
+	return mor_fail(err, MORTISE_ENOTFOUND, "%s: there is no such file or directory", word);
 }
 
 static int trust_list(struct mor_trust_list *ret, mortise_error *err)
@@ -146,6 +168,18 @@ static int trust_remove(const char *word, struct mor_trust_list *ret, mortise_er
 	return r;
 }
 
+static void print_row(struct mor_console *console, const struct mor_trust_row *row)
+{
+	char what[1000], note[1000];
+
+	mor_printable(mor_slice_of(row->what), what, sizeof(what));
+	mor_printable(mor_slice_of(row->note ? row->note : ""), note, sizeof(note));
+	mor_outf(console, "%s %s%s%s", row->kind, what, *note ? " " : "", note);
+	if (row->before)
+		mor_outf(console, " (until now: %s)", row->before);
+	mor_out_text(console, "\n");
+}
+
 static void show_rows(struct mor_cli *cli, const struct mor_trust_list *list)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -159,12 +193,13 @@ static void show_rows(struct mor_cli *cli, const struct mor_trust_list *list)
 		const struct mor_trust_row *row = &list->items[i];
 
 		if (!cli->console->json)
-			mor_outf(cli->console, "%s %s%s%s\n", row->kind, row->what, row->note ? " " : "",
-				 row->note ? row->note : "");
+			print_row(cli->console, row);
 		mor_w_object(&w);
 		mor_w_pair(&w, "kind", row->kind);
 		mor_w_pair(&w, "what", row->what);
 		mor_w_pair(&w, "note", row->note);
+		if (row->before)
+			mor_w_pair(&w, "before", row->before);
 		mor_w_end(&w);
 	}
 	mor_w_end(&w);
@@ -189,7 +224,7 @@ static int trust_run(struct mor_cli *cli)
 	else if (strcmp(verb, "remove") == 0 && words->count == 2)
 		r = trust_remove(words->item[1], &rows, &err);
 	else
-		r = mor_fail(&err, MORTISE_EINVAL, "trust takes list, add KEY or remove KEY");
+		r = mor_fail(&err, MORTISE_EINVAL, "trust takes list, add KEY|PATH or remove KEY|PATH");
 	if (r == MORTISE_EINVAL)
 		return mor_report_usage(cli->console, &err);
 	if (r < 0)
@@ -200,17 +235,24 @@ static int trust_run(struct mor_cli *cli)
 
 const struct mor_cli_command mor_cli_command_trust = {
 	.name = "trust",
-	.group = "Install plugins:",
-	.summary = "say whose signatures you know",
-	.usage = "trust [list]\ntrust add KEY [--as NAME]\ntrust remove KEY|NAME",
+	.group = "Installed plugins:",
+	.summary = "say whose signatures you know, and which plugin directories of YAMS you trust",
+	.usage = "trust [list]\ntrust add KEY [--as NAME]\ntrust add PATH\ntrust remove KEY|NAME|PATH",
 	.words = "list|add|remove",
 	.description =
 		"Keeps the public keys of people whose plugins you know. KEY is a PEM file, or a key as 'list' "
 		"prints it.\n"
 		"'mortise install' then says by name who has signed a plugin. A key proves where a plugin "
 		"comes from. It\n"
-		"allows nothing: what a plugin may do, you still decide.",
+		"allows nothing: what a plugin may do, you still decide.\n"
+		"\n"
+		"PATH is a directory of YAMS plugins, or one of them. It goes to the list of YAMS itself "
+		"(plugins.trust).\n"
+		"Plugins in a trusted directory can be used by their names, and by 'mortise extract' without "
+		"--plugin. They\n"
+		"may do everything that you may: to see first what a plugin may do, install it instead.",
 	.examples = "mortise trust add release.pem.pub --as acme\n"
+		    "mortise trust add ~/.local/lib/yams/external-plugins\n"
 		    "mortise trust list\n"
 		    "mortise trust remove acme",
 	.options = groups,

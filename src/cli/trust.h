@@ -14,12 +14,13 @@ struct mor_trust_row {
 	const char *kind; /* that of the entry below */
 	char *what;       /* a key, a path */
 	char *note;       /* who or why, or NULL */
+	char *before;     /* what the note was until now; NULL: the same, or nothing */
 };
 struct mor_trust_list {
 	struct mor_trust_row *items;
 	size_t count, cap;
 };
-/* Copies the texts. 0 or MORTISE_ENOMEM with err. */
+/* Copies the texts; `before` stays NULL. 0 or MORTISE_ENOMEM with err. */
 int mor_trust_list_add(struct mor_trust_list *list, const char *kind, const char *what, const char *note,
 		       mortise_error *err);
 
@@ -34,6 +35,7 @@ struct mor_trust_kind {
 	int (*remove)(const char *word, struct mor_trust_list *ret, mortise_error *err);
 };
 
-extern const struct mor_trust_kind mor_trust_keys;
+/* trust_path.c: the directories and files of YAMS plugins (trusted/trusted.h) */
+extern const struct mor_trust_kind mor_trust_keys, mor_trust_paths;
 
 #endif

@@ -29,6 +29,7 @@ struct mor_console {
 	struct mor_text_list warned; /* warned.h */
 	struct {
 		const char *kind; /* NULL: none */
+		bool mistake;     /* it was the user's: a wrong word, kind of file, method or parameter */
 		char text[200];
 	} failed; /* the last error that was reported */
 	bool out_terminal, err_terminal, out_color, err_color;

@@ -10,6 +10,7 @@
 #include "console/warned.h"
 
 #define METHOD_NOT_FOUND (-32601)
+#define INVALID_PARAMS   (-32602)
 
 static void append_value(struct mor_buf *out, const struct mor_value *value)
 {
@@ -144,6 +145,14 @@ int mor_report_text(const struct mor_report *report, struct mor_buf *out)
 	return out->status;
 }
 
+static bool is_mistake(const mortise_error *error)
+{
+	if (error->code == MORTISE_EREMOTE)
+		return error->rpc_code == METHOD_NOT_FOUND || error->rpc_code == INVALID_PARAMS;
+	return error->code == MORTISE_EINVAL || error->code == MORTISE_EINPUT ||
+	       error->code == MORTISE_ENOTFOUND || error->code == MORTISE_EUNSUPPORTED;
+}
+
 /* Scripts read the first word. So colour is put around that word, and nothing is printed before it. */
 void mor_report_line(struct mor_console *console, const struct mor_report *report)
 {
@@ -153,6 +162,7 @@ void mor_report_line(struct mor_console *console, const struct mor_report *repor
 	if (report->error->code == MORTISE_EVIOLATION)
 		console->late[0] = '\0';
 	console->failed.kind = kind;
+	console->failed.mistake = is_mistake(report->error);
 	mor_excerpt(mor_slice_of(report->error->text), console->failed.text, sizeof(console->failed.text));
 	mor_buf_printf(&text, "%s%s%s: ", mor_style_err(console, MOR_STYLE_BAD), kind,
 		       mor_style_err_end(console));

@@ -4,6 +4,7 @@
  *
  *	run.c    the run; jobs start here and their rows leave in the order of the files
  *	input.c  one file: its bytes, MIME type, extension, and the params they make
+ *	claim.c  what manifests say about kinds of files: which plugins are started for one
  *	kind.c   which plugin takes which kind of file: extractor.supports, once per kind
  *	row.c    what an answer becomes on stdout
  *	shard.c  one shard of a run: which files, and the list of its part
@@ -37,6 +38,9 @@ struct mor_extract_args {
 	struct mor_shard shard; /* only these of the files, as a part for mortise join */
 	/* plugins that extract; of several, the most confident one gets the file ... */
 	struct mor_text_list plugins;
+	/* the user has named none: these were found. Their manifests decide which are started (claim.c), and
+	 * one that cannot be used is no error */
+	bool picked;
 	const char *const *command;   /* ... and this command line, or NULL              */
 	struct mor_text_list options; /* KEY=VALUE for extractor.extract                 */
 	uint32_t jobs;                /* processes per plugin; 0: one per processor      */
@@ -55,7 +59,8 @@ int mor_extract_run(struct mor_console *console, const struct mor_extract_args *
 /* One plugin of the command line. */
 struct mor_extract_plugin {
 	struct mor_extract *extract;
-	const char *typed; /* as the user named it, or NULL: a command */
+	const char *typed;             /* as the user named it, or NULL: a command */
+	struct mor_manifest *manifest; /* as on disk */
 	mortise_pool *pool;
 	struct mor_doc *described; /* known after its greeting: interfaces, capabilities */
 	bool refused;              /* it cannot be used, and the others go on; reported on stderr */
@@ -71,6 +76,7 @@ enum mor_extract_supports {
 struct mor_extract_answer {
 	struct mor_extract_kind *kind;
 	struct mor_extract_plugin *extractor;
+	unsigned round; /* in which it is asked; 0: never */
 	enum mor_extract_supports verdict;
 	double confidence;
 	const char *mime; /* as we ask for it and send it: the kind's type, or this plugin's own word for it */
@@ -83,6 +89,7 @@ struct mor_extract_kind {
 	char *found; /* the type from libmagic or --mime */
 	char *mime;  /* the same type in YAMS' words */
 	char *extension;
+	unsigned round;                        /* the last one that was asked */
 	size_t pending;                        /* answers that are still missing */
 	const struct mor_extract_answer *best; /* NULL: no plugin takes it */
 	struct mor_extract_job *waiting;       /* jobs that wait for the last answer */
@@ -136,6 +143,22 @@ int mor_extract_magic_open(struct mor_extract *x, mortise_error *err);
 void mor_extract_job_prepare(struct mor_extract_job *job);
 /* Params of extractor.extract; the job's data is given back. */
 int mor_extract_job_params(struct mor_extract_job *job, struct mor_buf *out);
+
+/* claim.c. `can` is what a manifest or a greeting says at MOR_EXTRACT_ABILITIES, or NULL. */
+#define MOR_EXTRACT_INTERFACE "content_extractor_v1"
+#define MOR_EXTRACT_ABILITIES "/capabilities/content_extraction"
+#define MOR_EXTRACT_ROUNDS    2
+/* A type in YAMS' words and lower case. NULL: no memory. */
+char *mor_extract_claim_normal(const char *found);
+/* The word that is listed for this type, or NULL. */
+const char *mor_extract_claim_mime(const struct mor_value *can, const struct mor_extract_kind *kind);
+/* Is the type listed, or the extension? */
+bool mor_extract_claim_covers(const struct mor_value *can, const struct mor_extract_kind *kind);
+/* false: its manifest says that it does something else. */
+bool mor_extract_claim_extracts(const struct mor_manifest *manifest);
+unsigned mor_extract_claim_round(const struct mor_extract_plugin *e, const struct mor_extract_kind *kind);
+/* One line on stderr: who gets this kind of file, and why not the others. */
+void mor_extract_claim_tell(const struct mor_extract_kind *kind);
 
 /* kind.c */
 /* Stops plugins that refused but still run: they have nothing to do. Call it outside callbacks. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides which plugin takes which kind of file. When the first file of a kind comes, all plugins are asked
- * at the same time. Files of that kind wait for the last answer. Later files go on at once.
+ * Decides which plugin takes which kind of file. When the first file of a kind comes, all plugins of a round
+ * (claim.c) are asked at the same time. Files of that kind wait for the last answer. Later files go on at once.
  */
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,13 +12,18 @@
 #include "console/report.h"
 #include "extract/extract.h"
 
-#define INTERFACE "content_extractor_v1"
-
 static int ask_one(struct mor_extract_answer *answer, mortise_error *err);
+static void ask_round(struct mor_extract_kind *kind);
 
 static const struct mor_value *plugin_abilities(const struct mor_extract_plugin *e)
 {
-	return mor_json_at(mor_doc_root(e->described), "/capabilities/content_extraction");
+	return mor_json_at(mor_doc_root(e->described), MOR_EXTRACT_ABILITIES);
+}
+
+/* The name that the plugin itself lists for this type. */
+static const char *own_mime(const struct mor_extract_answer *answer)
+{
+	return mor_extract_claim_mime(plugin_abilities(answer->extractor), answer->kind);
 }
 
 /* ---- can the plugin be used? ---- */
@@ -30,7 +34,7 @@ static bool has_interface(const struct mor_extract_plugin *e)
 	struct mor_json_iter it = mor_json_iter(mor_json_get(mor_doc_root(e->described), "interfaces"));
 
 	while (mor_json_next(&it))
-		if (mor_slice_is(mor_json_string(it.value), INTERFACE))
+		if (mor_slice_is(mor_json_string(it.value), MOR_EXTRACT_INTERFACE))
 			return true;
 	return plugin_abilities(e) != NULL;
 }
@@ -83,7 +87,7 @@ static void refuse_interface(struct mor_extract_plugin *e, mortise_plugin *plugi
 
 	append_names(mor_json_get(mor_doc_root(e->described), "interfaces"), &has);
 	mor_fail(&error, MORTISE_EUNSUPPORTED,
-		 "%s: does not offer " INTERFACE ", so it cannot extract; it has %s",
+		 "%s: does not offer " MOR_EXTRACT_INTERFACE ", so it cannot extract; it has %s",
 		 mortise_plugin_name(plugin),
 		 has.len > 1 && !mor_buf_failed(&has) ? has.data : "no interfaces");
 	refuse_plugin(e, &error, (mortise_json){ 0 });
@@ -129,68 +133,13 @@ static void get_to_know(struct mor_extract_plugin *e, const mortise_reply *reply
 	refuse_plugin(e, reply->error, reply->error_data);
 }
 
-/* ---- types ---- */
-
-/* Type names from libmagic and others, and the YAMS names for them. Other names stay, in lower case. */
-static const struct {
-	const char *found, *normal;
-} mime_names[] = {
-	{ "application/x-pie-executable", "application/x-executable" },
-	{ "application/x-elf", "application/x-executable" },
-	{ "application/x-dosexec", "application/x-msdownload" },
-	{ "application/x-java-class", "application/java-vm" },
-};
-
-static const char *normal_mime(const char *found)
-{
-	for (size_t i = 0; i < sizeof(mime_names) / sizeof(mime_names[0]); i++)
-		if (strcasecmp(found, mime_names[i].found) == 0)
-			return mime_names[i].normal;
-	return found;
-}
-
-static char *lower_text(char *text)
-{
-	for (char *c = text; c && *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	return text;
-}
-
-/* The element itself, or NULL. */
-static const char *listed_word(const struct mor_value *array, const char *word)
-{
-	struct mor_json_iter it = mor_json_iter(array);
-
-	while (mor_json_next(&it))
-		if (strcasecmp(mor_json_text(it.value, ""), word) == 0)
-			return mor_json_text(it.value, "");
-	return NULL;
-}
-
-/* The name that the plugin itself lists for this type: the YAMS name, the name found, or another word for
- * it. */
-static const char *own_mime(const struct mor_extract_answer *answer)
-{
-	const struct mor_value *formats = mor_json_get(plugin_abilities(answer->extractor), "formats");
-	struct mor_json_iter it = mor_json_iter(formats);
-	const char *word = listed_word(formats, answer->kind->mime);
-
-	if (!word)
-		word = listed_word(formats, answer->kind->found);
-	while (!word && mor_json_next(&it))
-		if (strcasecmp(normal_mime(mor_json_text(it.value, "")), answer->kind->mime) == 0)
-			word = mor_json_text(it.value, "");
-	return word;
-}
-
 /* ---- one answer ---- */
 
 /* If extractor.supports gives no answer, the manifest decides. */
 static void judge_by_capabilities(struct mor_extract_answer *answer)
 {
 	const struct mor_value *can = plugin_abilities(answer->extractor);
-	const char *extension = answer->kind->extension, *word = own_mime(answer);
-	bool yes = word;
+	const char *word = own_mime(answer);
 
 	answer->confidence = 1.0;
 	if (!can) {
@@ -198,10 +147,8 @@ static void judge_by_capabilities(struct mor_extract_answer *answer)
 		return;
 	}
 	answer->mime = word ? word : answer->kind->mime;
-	if (*extension)
-		yes = yes || listed_word(mor_json_get(can, "extensions"), extension) ||
-		      listed_word(mor_json_get(can, "extensions"), extension + 1);
-	answer->verdict = yes ? MOR_EXTRACT_SUPPORTS_YES : MOR_EXTRACT_SUPPORTS_NO;
+	answer->verdict = mor_extract_claim_covers(can, answer->kind) ? MOR_EXTRACT_SUPPORTS_YES :
+									MOR_EXTRACT_SUPPORTS_NO;
 }
 
 static void tell_no_answer(const struct mor_extract_answer *answer, const mortise_reply *reply)
@@ -255,6 +202,19 @@ static void choose_plugin(struct mor_extract_kind *kind)
 	kind->best = best;
 }
 
+/* A clear yes needs no further round. */
+static bool is_settled(const struct mor_extract_kind *kind)
+{
+	return kind->round >= MOR_EXTRACT_ROUNDS ||
+	       (kind->best && kind->best->verdict == MOR_EXTRACT_SUPPORTS_YES);
+}
+
+static void end_questions(struct mor_extract_kind *kind)
+{
+	if (kind->extract->console->verbose && !kind->extract->fatal.code)
+		mor_extract_claim_tell(kind);
+}
+
 /* With one plugin we list its formats; with several the line would be too long. */
 static void fail_untaken(struct mor_extract_job *job)
 {
@@ -264,8 +224,11 @@ static void fail_untaken(struct mor_extract_job *job)
 	if (x->extractor_count == 1)
 		append_names(mor_json_get(plugin_abilities(&x->extractors[0]), "formats"), &formats);
 	mor_extract_job_fail(job, MORTISE_EUNSUPPORTED, "%s %s (extension \"%s\")%s%.300s",
-			     x->extractor_count == 1 ? "the plugin does not support" :
-						       "none of the plugins supports",
+			     x->extractor_count == 1 ?
+				     "the plugin does not support" :
+			     x->args->picked ?
+				     "no plugin that is installed, or in a trusted directory, supports" :
+				     "none of the plugins supports",
 			     job->mime, job->extension, formats.len > 1 ? "; it supports " : "",
 			     formats.len > 1 ? formats.data : "");
 }
@@ -319,6 +282,13 @@ static void on_supports(const mortise_reply *reply, void *arg)
 	if (--kind->pending)
 		return;
 	choose_plugin(kind);
+	if (!is_settled(kind) && !kind->extract->fatal.code) {
+		ask_round(kind);
+		if (kind->pending)
+			return;
+		choose_plugin(kind);
+	}
+	end_questions(kind);
 	while (kind->waiting) {
 		struct mor_extract_job *job = kind->waiting;
 
@@ -349,24 +319,41 @@ static int ask_one(struct mor_extract_answer *answer, mortise_error *err)
 				 (mortise_json){ params.data, params.len }, &opt, err);
 }
 
-static void ask_all(struct mor_extract_kind *kind)
+static void ask_round(struct mor_extract_kind *kind)
 {
 	struct mor_extract *x = kind->extract;
 	mortise_error err = { 0 };
 
+	kind->round++;
 	for (size_t i = 0; i < x->extractor_count && !x->fatal.code; i++) {
 		struct mor_extract_answer *answer = &kind->answers[i];
 
-		*answer = (struct mor_extract_answer){ .kind = kind,
-						       .extractor = &x->extractors[i],
-						       .mime = kind->mime };
-		if (x->extractors[i].refused)
-			answer->verdict = MOR_EXTRACT_SUPPORTS_NO;
-		else if (ask_one(answer, &err) == 0)
+		if (answer->round != kind->round || answer->extractor->refused)
+			continue;
+		answer->verdict = MOR_EXTRACT_SUPPORTS_ASKED;
+		if (ask_one(answer, &err) == 0)
 			kind->pending++;
 		else
 			refuse_plugin(answer->extractor, &err, (mortise_json){ 0 });
 	}
+}
+
+/* Until the first round that asks somebody. */
+static void ask_first(struct mor_extract_kind *kind)
+{
+	for (size_t i = 0; i < kind->extract->extractor_count; i++) {
+		struct mor_extract_answer *answer = &kind->answers[i];
+
+		*answer = (struct mor_extract_answer){ .kind = kind,
+						       .extractor = &kind->extract->extractors[i],
+						       .verdict = MOR_EXTRACT_SUPPORTS_NO,
+						       .mime = kind->mime };
+		answer->round = mor_extract_claim_round(answer->extractor, kind);
+	}
+	while (!kind->pending && kind->round < MOR_EXTRACT_ROUNDS && !kind->extract->fatal.code)
+		ask_round(kind);
+	if (!kind->pending)
+		end_questions(kind);
 }
 
 static struct mor_extract_kind *new_kind(struct mor_extract_job *job)
@@ -379,13 +366,13 @@ static struct mor_extract_kind *new_kind(struct mor_extract_job *job)
 		return NULL;
 	kind->extract = x;
 	kind->found = mor_strdup(job->mime);
-	kind->mime = lower_text(mor_strdup(normal_mime(job->mime)));
+	kind->mime = mor_extract_claim_normal(job->mime);
 	kind->extension = mor_strdup(job->extension);
 	kind->next = x->kinds;
 	x->kinds = kind;
 	if (!kind->found || !kind->mime || !kind->extension)
 		return NULL;
-	ask_all(kind);
+	ask_first(kind);
 	return kind;
 }
 

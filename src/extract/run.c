@@ -219,15 +219,33 @@ static int add_extractor(struct mor_extract *x, const char *typed, const char *c
 
 	if (r < 0)
 		return r;
+	if (x->args->picked && !mor_extract_claim_extracts(resolved)) {
+		mor_manifest_free(resolved);
+		return 0;
+	}
 	mor_runner_plugin_options(&x->runner, typed, argv, resolved, &opt);
 	opt.dialect = choose_dialect(x, resolved);
-	mor_manifest_free(resolved);
 	r = mortise_pool_new(x->runner.host, &opt, &pool, &e->pool, err);
-	if (r < 0)
+	if (r < 0) {
+		mor_manifest_free(resolved);
 		return r;
+	}
 	e->extract = x;
 	e->typed = typed;
+	e->manifest = resolved;
 	x->extractor_count++;
+	return 0;
+}
+
+/* Of plugins that nobody has named, one that cannot be used is passed over. */
+static int add_named(struct mor_extract *x, const char *path, mortise_error *err)
+{
+	int r = add_extractor(x, path, NULL, err);
+
+	if (r == 0 || r == MORTISE_ENOMEM || !x->args->picked)
+		return r;
+	mor_note(x->console, "%swarning%s: %s; going on without it", mor_style_err(x->console, MOR_STYLE_WARN),
+		 mor_style_err_end(x->console), err->text);
 	return 0;
 }
 
@@ -240,9 +258,13 @@ static int add_extractors(struct mor_extract *x, mortise_error *err)
 	if (!x->extractors)
 		return mor_fail_memory(err);
 	for (size_t i = 0; i < plugins->count && r == 0; i++)
-		r = add_extractor(x, plugins->item[i], NULL, err);
+		r = add_named(x, plugins->item[i], err);
 	if (r == 0 && x->args->command)
 		r = add_extractor(x, NULL, x->args->command, err);
+	if (r == 0 && !x->extractor_count)
+		r = mor_fail(err, MORTISE_ENOTFOUND,
+			     "none of the plugins that were found extracts text: name "
+			     "one with --plugin PLUGIN");
 	return r;
 }
 
@@ -321,6 +343,7 @@ static void clean_up_run(struct mor_extract *x)
 {
 	for (size_t i = 0; i < x->extractor_count; i++) {
 		mortise_pool_free(x->extractors[i].pool);
+		mor_manifest_free(x->extractors[i].manifest);
 		mor_doc_free(x->extractors[i].described);
 	}
 	mor_runner_close(&x->runner);

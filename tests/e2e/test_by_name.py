@@ -316,6 +316,16 @@ class ByName(Case):
         self.assertEqual(self.run_file("says")["status"], "crashed")
         self.assertIn("status 3", self.run_file("says")["text"])
 
+    def test_last_run_is_not_the_users_mistake(self):
+        """A method that it does not have, a parameter that it does not take: it is well."""
+        self.store.install("words", self.plugin("words"), dialect="yams")
+        shutil.rmtree(self.dir / "words")
+        self.ok("call", "words", "plugin.health")
+        before = self.run_file("words")
+        self.fails(1, "plugin_error", "call", "words", "plugin.helth")
+        self.fails(4, "input", "call", "words", "extractor.supports", "mime_typ=x", "extension=.x")
+        self.assertEqual(self.run_file("words"), before)
+
     def test_last_run_cannot_be_written(self):
         self.installed()
         self.file("state", "no directory")
