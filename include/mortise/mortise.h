@@ -75,7 +75,7 @@ extern "C" {
 	X(ETHREAD,       -18, "usage",             "called from a thread that is not the host's", -32603, 2) \
 	X(EVIOLATION,    -19, "sandbox_violation", "plugin broke out of its permissions",      -32603,  9) \
 	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125) \
-	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there yet", -32603, 9)
+	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there"    , -32603, 9)
 
 enum mortise_status {
 	MORTISE_OK = 0,

@@ -12,9 +12,10 @@
 
 /* Filled by a walk over the offers. */
 struct listing {
-	struct mor_slice wanted, kind; /* only offers of this name and kind; absent: any */
-	const struct mor_value *other; /* only offers that this object of kinds does not have; NULL: all */
-	struct mor_buf names;          /* "scaffold:a, hook:b": the matches */
+	struct mor_slice wanted, kind;    /* only offers of this name and kind; absent: any */
+	const struct mor_value *other;    /* only offers that this object of kinds does not have; NULL: all */
+	const struct mor_value *manifest; /* only offers that this manifest does not have; NULL: all */
+	struct mor_buf names;             /* "scaffold:a, hook:b": the matches */
 	unsigned matches;
 	char found[100]; /* kind of the last match */
 };
@@ -24,11 +25,14 @@ static bool in_kinds(const struct mor_value *kinds, struct mor_slice kind, struc
 	return mor_json_get_slice(mor_json_get_slice(kinds, kind), name) != NULL;
 }
 
+static bool in_manifest(const struct mor_value *manifest, struct mor_slice kind, struct mor_slice name);
+
 static void take_listed(struct listing *l, struct mor_slice kind, struct mor_slice name)
 {
 	if ((l->wanted.ptr && !mor_slice_eq(l->wanted, name)) ||
 	    (l->kind.ptr && !mor_slice_eq(l->kind, kind)) || (l->other && in_kinds(l->other, kind, name)) ||
-	    !kind.ptr || !name.ptr || kind.len >= sizeof(l->found))
+	    (l->manifest && in_manifest(l->manifest, kind, name)) || !kind.ptr || !name.ptr ||
+	    kind.len >= sizeof(l->found))
 		return;
 	mor_buf_printf(&l->names, "%s%.*s:%.*s", l->matches++ ? ", " : "", (int)kind.len, kind.ptr,
 		       (int)name.len, name.ptr);
@@ -62,15 +66,27 @@ static void walk_lists(const struct mor_value *manifest, struct listing *l)
 		take_listed(l, MOR_SLICE("hook"), mor_json_string(hook.value));
 }
 
+static bool has_lists(const struct mor_value *manifest)
+{
+	return mor_json_type(mor_json_get(manifest, "commands")) != MOR_JSON_OBJECT;
+}
+
 static void walk(const struct mor_value *manifest, struct listing *l)
 {
-	const struct mor_value *commands = mor_json_get(manifest, "commands");
-
-	if (mor_json_type(commands) == MOR_JSON_OBJECT)
-		walk_kinds(commands, l);
-	else
+	if (has_lists(manifest))
 		walk_lists(manifest, l);
+	else
+		walk_kinds(mor_json_get(manifest, "commands"), l);
 	mor_buf_byte(&l->names, '\0');
+}
+
+static bool in_manifest(const struct mor_value *manifest, struct mor_slice kind, struct mor_slice name)
+{
+	struct listing l = { .wanted = name, .kind = kind };
+
+	walk(manifest, &l);
+	mor_buf_fini(&l.names);
+	return l.matches > 0;
 }
 
 /* ---- finding the right one ---- */
@@ -223,20 +239,22 @@ static int shape_call(struct mor_peer *peer, const char *action, struct mor_slic
 static int commands_greeted(struct mor_peer *peer, const struct mor_method *method,
 			    const struct mor_value *result, mortise_error *err)
 {
-	const struct mor_value *listed = mor_json_get(peer->manifest, "commands");
-	struct listing ours = { .other = result }, theirs = { .other = listed };
+	struct listing ours = { .other = result }, theirs = { .manifest = peer->manifest };
 
 	(void)method;
 	(void)err;
 	if (!peer->manifest || mor_json_type(result) != MOR_JSON_OBJECT)
 		return 0;
-	walk_kinds(listed, &ours);
+	walk(peer->manifest, &ours);
 	walk_kinds(result, &theirs);
 	if (ours.matches || theirs.matches)
 		peer->warn(peer,
-			   "plugin.toml and the plugin's \"commands\" differ: only plugin.toml has %.*s; only "
-			   "the plugin has %.*s",
-			   ours.matches ? (int)ours.names.len : 7, ours.matches ? ours.names.data : "nothing",
+			   "%s and the plugin's \"commands\" differ: only %s has %.*s; only the plugin has "
+			   "%.*s",
+			   has_lists(peer->manifest) ? "sunscreen-plugin.json" : "plugin.toml",
+			   has_lists(peer->manifest) ? "sunscreen-plugin.json" : "plugin.toml",
+			   ours.matches ? (int)ours.names.len - 1 : 7,
+			   ours.matches ? ours.names.data : "nothing",
 			   theirs.matches ? (int)theirs.names.len : 7,
 			   theirs.matches ? theirs.names.data : "nothing");
 	mor_buf_fini(&ours.names);

@@ -396,12 +396,13 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	mor_explain_heading(
 		out,
 		"Configuration (mortise.toml, ~/.config/mortise/plugins/NAME.toml, --set section.key=value)");
-	line(out, "[plugin]", "name, dialect, command, args, cwd, framing, version, description");
+	line(out, "[plugin]", "name, dialect, command, args, cwd, framing, transport, version, description");
 	line(out, "[env]", "NAME = \"value\": variables for the plugin");
 	line(out, "[timeouts]", "METHOD = \"300s\", \"*\" for every call; --timeout METHOD=300s for one run");
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
+	line(out, "[grpc]", "start, cookie_key, cookie_value, versions; with plugin.transport = \"grpc\"");
 	line(out, "[limits]",
 	     d->conversation ? "in_flight, frame, send, queue, depth, session" :
 			       "in_flight, frame, send, queue, depth");

@@ -11,6 +11,7 @@
 #include "host/embedder.h"
 #include "host/health.h"
 #include "host/keep.h"
+#include "host/ladder.h"
 #include "host/options.h"
 #include "host/plugin.h"
 #include "host/settings.h"
@@ -310,6 +311,10 @@ void mor_call_send_cancel(mortise_call *call)
 	struct mor_template_words words = { .id = call->id };
 	enum mor_late late = mor_timing_of(call->method)->late;
 
+	if (plugin->life.link && plugin->life.link->ops->cancel) {
+		plugin->life.link->ops->cancel(plugin->life.link, call->id);
+		return;
+	}
 	if (!row || !row->template || !call->id || (late != MOR_LATE_CANCEL && late != MOR_LATE_FORGET))
 		return;
 	/* Best effort: if this cannot be sent, the time limits still apply. */
@@ -334,7 +339,7 @@ static void on_cancel(struct mor_task *task)
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
 			mor_call_keeps_slot(call));
 	if (kill)
-		mor_supervise_breach(plugin, &killed, MOR_RUNG_KILL);
+		mor_supervise_breach(plugin, &killed, mor_ladder_late(plugin));
 }
 
 int mortise_call_cancel(mortise_call *call)

@@ -71,6 +71,11 @@ static bool say_bye(mortise_plugin *plugin)
 	return false;
 }
 
+enum mor_rung mor_ladder_late(const mortise_plugin *plugin)
+{
+	return plugin->life.link && plugin->life.link->ops->cancel ? MOR_RUNG_INPUT : MOR_RUNG_KILL;
+}
+
 void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 {
 	uint32_t rest = until_term(plugin);

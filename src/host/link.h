@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A link is how the host reaches one running plugin. The state machines in this room know nothing else
- * of pipes and processes. The library has one kind: stdio (proc + framing + envelope). Tests bring theirs,
- * which run on the virtual clock.
+ * A link is how the host reaches one running plugin. The state machines in this room know nothing else of pipes
+ * and processes. The library has two kinds: stdio (proc + framing + envelope) and remote (proc + a gRPC
+ * connection, remote.h). Tests bring theirs, which run on the virtual clock.
  *
  * Down: the operations. Up: the events, always from the loop, never from inside an operation (except that start
  * may fail by return value). A link is started once. After a successful start on_end comes exactly once, when
@@ -85,6 +85,8 @@ struct mor_link_ops {
 	 * that is queued in this turn, in one write. 0, MORTISE_EOVERLOAD over the queue limit,
 	 * MORTISE_ELIMIT over the send limit, MORTISE_ECLOSED, MORTISE_ENOMEM. */
 	int (*send)(struct mor_link *link, struct mor_slice body);
+	/* The call with this id is not wanted any more: tells the plugin. NULL: the dialect's CANCEL does. */
+	void (*cancel)(struct mor_link *link, int64_t id);
 	/* after everything queued has been written; a second call: at once */
 	void (*close_input)(struct mor_link *link);
 	void (*pause)(struct mor_link *link, bool on);
@@ -108,6 +110,7 @@ struct mor_link {
 	struct mor_loop *loop;
 	uint64_t queued; /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
+	uint32_t limit_ms; /* of the call whose request is sent next; 0: none. For the plugin to know */
 	/* The order of messages, if opt->ordered asks for it. */
 	uint64_t at;       /* bytes of its stdout before the message that is being handed on               */
 	uint64_t older;    /* bytes of its stdout that were there before the last write to its stdin       */
@@ -118,7 +121,17 @@ struct mor_link {
 	const char *level, *rung;
 };
 
+/* For a plugin that listens on a socket and speaks gRPC there. */
+struct mor_remote_options {
+	const char *dialect; /* whose service it speaks (service/service.h) */
+	uint32_t start_ms;   /* from the start of its process until it can be called */
+	/* variable and value that HashiCorp's plugins want to see; versions of the application's protocol as
+	 * "1,2"; NULL: none, and "1" */
+	const char *cookie_key, *cookie_value, *versions;
+};
+
 struct mor_link_options {
+	const struct mor_remote_options *remote; /* NULL: over stdio */
 	const struct mor_command *command;
 	enum mor_framing framing;
 	unsigned reads; /* other framings taken on input, as 1 << enum mor_framing */
@@ -133,6 +146,24 @@ struct mor_link_options {
 /* The command and everything in the options is borrowed as long as the link lives. */
 int mor_link_stdio_new(struct mor_loop *loop, const struct mor_link_options *opt,
 		       const struct mor_link_events *events, void *arg, struct mor_link **ret);
+
+/* The same over gRPC; opt->remote is there. Starting it fails with MORTISE_ETRANSPORT without
+ * libmortise-grpc.so. */
+int mor_link_remote_new(struct mor_loop *loop, const struct mor_link_options *opt,
+			const struct mor_link_events *events, void *arg, struct mor_link **ret);
+
+/* ---- for links with a process (link.c); `arg` of its events is the struct mor_link ---- */
+
+/* Starts it; the failure as link errors are. 0 or a status. */
+int mor_link_start_process(struct mor_link *link, const struct mor_command *command,
+			   const struct mor_proc_events *events, struct mor_proc **ret, mortise_error *err);
+/* What its end means, for on_end. */
+void mor_link_describe_end(const struct mor_proc *proc, struct mor_link_end *ret);
+/* Events that are only passed on. */
+void mor_link_tell_exec_failed(void *arg, const struct mor_exec_failure *failure);
+void mor_link_tell_stderr(void *arg, struct mor_slice line);
+void mor_link_tell_denied(void *arg, const struct mor_record *record);
+void mor_link_tell_view(void *arg, const struct mor_exec_failure *failure);
 
 /* How a host makes links: stdio, unless a test brings its own. */
 typedef int mor_link_make_fn(struct mor_loop *loop, const struct mor_link_options *opt,

@@ -62,6 +62,7 @@ struct mortise_plugin {
 	char **env;
 	struct mor_vetting vetting; /* of an installed plugin */
 	struct mor_link_options link_options;
+	struct mor_remote_options remote; /* link_options point to it if it speaks gRPC */
 	struct mor_stop stop;
 	struct mor_restart restart;
 	unsigned max_in_flight;

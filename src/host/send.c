@@ -104,6 +104,7 @@ static int send_to_link(mortise_call *call, struct mor_slice body)
 	struct mor_link *link = call->plugin->life.link;
 
 	call->begin = link->queued;
+	link->limit_ms = call->timeout_ms;
 	return link->ops->send(link, body);
 }
 

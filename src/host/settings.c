@@ -11,6 +11,8 @@
 #include "host/plugin.h"
 #include "host/settings.h"
 
+#define START_MS 30000 /* a Java program on a busy machine takes seconds */
+
 struct duration_setting {
 	const char *section, *key;
 	size_t offset; /* of a uint32_t in mortise_plugin */
@@ -22,6 +24,7 @@ static const struct duration_setting durations[] = {
 	{ "stop", "kill", AT(stop.kill_ms) },       { "restart", "first", AT(restart.first_ms) },
 	{ "restart", "cap", AT(restart.cap_ms) },   { "restart", "period", AT(restart.period_ms) },
 	{ "health", "every", AT(health.every_ms) }, { "limits", "session", AT(keep.total_ms) },
+	{ "grpc", "start", AT(remote.start_ms) },
 };
 
 static int read_durations(mortise_plugin *plugin, mortise_error *err)
@@ -115,6 +118,26 @@ static int read_framing(mortise_plugin *plugin, mortise_error *err)
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"plugin.framing is \"%s\": use lines, decimal, be32 or headers", name);
 	plugin->link_options.framing = (enum mor_framing)framing;
+	return 0;
+}
+
+/* ---- over which it speaks ---- */
+
+static int read_transport(mortise_plugin *plugin, mortise_error *err)
+{
+	const struct mor_setting *set = mor_manifest_setting(plugin->manifest, "plugin", "transport");
+
+	plugin->remote.dialect = plugin->dialect->name;
+	plugin->remote.cookie_key = mor_manifest_text(plugin->manifest, "grpc", "cookie_key");
+	plugin->remote.cookie_value = mor_manifest_text(plugin->manifest, "grpc", "cookie_value");
+	plugin->remote.versions = mor_manifest_text(plugin->manifest, "grpc", "versions");
+	if (!set || (set->text && strcmp(set->text, "stdio-jsonrpc") == 0))
+		return 0;
+	if (!set->text || strcmp(set->text, "grpc") != 0)
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"%s: plugin.transport is %.60s: use \"stdio-jsonrpc\" or \"grpc\"", set->origin,
+				set->json);
+	plugin->link_options.remote = &plugin->remote;
 	return 0;
 }
 
@@ -232,6 +255,7 @@ static void take_link(mortise_plugin *plugin, const struct mor_dialect *dialect)
 
 static void take_table(mortise_plugin *plugin, const struct mor_dialect *dialect)
 {
+	plugin->remote.start_ms = START_MS;
 	plugin->stop = dialect->life.stop;
 	plugin->restart = dialect->life.restart;
 	plugin->max_in_flight = dialect->life.max_in_flight;
@@ -249,9 +273,9 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	int r;
 
 	take_table(plugin, plugin->dialect);
-	if ((r = read_framing(plugin, err)) < 0 || (r = read_durations(plugin, err)) < 0 ||
-	    (r = read_quirks(plugin, err)) < 0 || (r = read_limits(plugin, err)) < 0 ||
-	    (r = read_timeouts(plugin, err)) < 0 ||
+	if ((r = read_framing(plugin, err)) < 0 || (r = read_transport(plugin, err)) < 0 ||
+	    (r = read_durations(plugin, err)) < 0 || (r = read_quirks(plugin, err)) < 0 ||
+	    (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||
 	    (r = mor_manifest_bool(plugin->manifest, "restart", "enabled", &restart, err)) < 0)
 		return r;
 	if (!restart)

@@ -360,7 +360,7 @@ static void timed_out(mortise_call *call, uint32_t ms)
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
 			mor_call_keeps_slot(call));
 	if (kill)
-		mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
+		mor_supervise_breach(plugin, &error, mor_ladder_late(plugin));
 }
 
 static void queue_timed_out(mortise_call *call)

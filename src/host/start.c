@@ -132,8 +132,8 @@ static void warn_of_own_code(mortise_plugin *plugin)
 static int make_process(mortise_plugin *plugin, mortise_error *err)
 {
 	mortise_host *host = plugin->host;
-	int r = host->make_link(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin,
-				&plugin->life.link);
+	mor_link_make_fn *make = plugin->link_options.remote ? mor_link_remote_new : host->make_link;
+	int r = make(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->life.link);
 
 	if (r < 0)
 		return mor_fail(err, r, "%s", mortise_status_text(r));

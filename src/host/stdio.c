@@ -421,54 +421,11 @@ static void on_started(void *arg, int pid)
 	s->link.events->on_started(s->link.arg, pid);
 }
 
-static void on_exec_failed(void *arg, const struct mor_exec_failure *failure)
-{
-	struct stdio_link *s = arg;
-	struct mor_link_end end = { .start_code = failure->code, .os_errno = failure->os_errno };
-
-	snprintf(end.text, sizeof(end.text), "%s", failure->text);
-	s->link.events->on_end(s->link.arg, &end);
-}
-
-static void on_stderr(void *arg, struct mor_slice line)
-{
-	struct stdio_link *s = arg;
-
-	s->link.events->on_stderr(s->link.arg, line);
-}
-
-static void on_denied(void *arg, const struct mor_record *record)
-{
-	struct stdio_link *s = arg;
-
-	s->link.events->on_denied(s->link.arg, record);
-}
-
-static uint64_t micros(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
-}
-
 static void tell_end(struct stdio_link *s)
 {
-	struct mor_proc_exit exit;
-	struct mor_link_end end = { 0 };
+	struct mor_link_end end;
 
-	mor_proc_how_ended(s->proc, &exit);
-	end.known = exit.how.known;
-	end.status = exit.how.status;
-	end.by_signal = exit.how.by_signal;
-	end.clean = end.known && !end.by_signal && end.status == 0;
-	end.violation = exit.violated;
-	end.forbidden = exit.forbidden;
-	end.denied = exit.denied;
-	end.cpu_us = micros(&exit.how.usage.ru_utime) + micros(&exit.how.usage.ru_stime);
-	memcpy(end.syscall, exit.syscall, sizeof(end.syscall));
-	memcpy(end.path, exit.path, sizeof(end.path));
-	memcpy(end.rule, exit.rule, sizeof(end.rule));
-	if (!mor_proc_explain_exit(s->proc, &exit, end.text, sizeof(end.text)))
-		snprintf(end.text, sizeof(end.text), "%s", exit.text);
-	mor_excerpt(mor_slice_of(mor_proc_last_stderr(s->proc)), end.last_stderr, sizeof(end.last_stderr));
+	mor_link_describe_end(s->proc, &end);
 	s->link.events->on_end(s->link.arg, &end);
 }
 
@@ -510,40 +467,22 @@ static void on_exited(void *arg, const struct mor_proc_exit *how)
 	drain(s);
 }
 
-static void on_view(void *arg, const struct mor_exec_failure *failure)
-{
-	struct stdio_link *s = arg;
-	mortise_error error;
-
-	if (failure) {
-		mor_fail(&error, failure->code, "%s", failure->text);
-		error.os_errno = failure->os_errno;
-	}
-	s->link.events->on_view(s->link.arg, failure ? &error : NULL);
-}
-
 static const struct mor_proc_events proc_events = {
 	.on_started = on_started,
-	.on_exec_failed = on_exec_failed,
-	.on_stderr = on_stderr,
-	.on_denied = on_denied,
+	.on_exec_failed = mor_link_tell_exec_failed,
+	.on_stderr = mor_link_tell_stderr,
+	.on_denied = mor_link_tell_denied,
 	.on_exited = on_exited,
-	.on_view = on_view,
+	.on_view = mor_link_tell_view,
 };
 
 static int stdio_start(struct mor_link *link, mortise_error *err)
 {
 	struct stdio_link *s = self(link);
-	struct mor_exec_failure failure = { 0 };
-	int r = mor_proc_start(link->loop, s->opt->command, &proc_events, s, &s->proc, &failure);
+	int r = mor_link_start_process(link, s->opt->command, &proc_events, &s->proc, err);
 
-	if (r < 0) {
-		mor_fail(err, failure.code ? failure.code : r, "%s",
-			 failure.text[0] ? failure.text : mortise_status_text(r));
-		if (err)
-			err->os_errno = failure.os_errno;
-		return err ? err->code : r;
-	}
+	if (r < 0)
+		return r;
 	r = mor_watch_start(link->loop, &s->out, mor_proc_out(s->proc), 0, on_readable);
 	return r < 0 ? mor_fail_errno(err, r, errno, "watching stdout") : 0;
 }

@@ -154,7 +154,8 @@ int mor_actions_keep(struct mor_load *load, const struct mor_buf *json);
 bool mor_manifest_is_plain_name(struct mor_slice name);
 /* Checks that the string at `pointer` is such a name, or MORTISE_EMANIFEST. */
 int mor_expect_plain_name(struct mor_load *load, const char *pointer);
-/* Of both manifests of Sunscreen: what is not there is stdio. MORTISE_ETRANSPORT for gRPC. */
-int mor_expect_transport(struct mor_load *load, const char *pointer);
+/* Of both manifests of Sunscreen: "stdio-jsonrpc", which is meant if there is none, or "grpc". Sets
+ * plugin.transport and plugin.dialect, which is `sunscreen` over gRPC. */
+int mor_expect_transport(struct mor_load *load, const char *pointer, const char *dialect);
 
 #endif

@@ -6,8 +6,8 @@
  * Where settings come from, later wins: the foreign manifest (yams-plugin.json, plugin.toml,
  * sunscreen-plugin.json, manifest.json: the first that is there), mortise.toml beside it (or in place of one),
  * ~/.config/mortise/plugins/NAME.toml, --set section.key=value (and the options of the command line that are
- * spelled as such). Sections: plugin env timeouts restart stop health limits sandbox quirks config. keys.c has
- * the table of them.
+ * spelled as such). Sections: plugin env timeouts restart stop health grpc limits sandbox quirks config. keys.c
+ * has the table of them.
  */
 #ifndef MOR_MANIFEST_MANIFEST_H
 #define MOR_MANIFEST_MANIFEST_H
@@ -91,8 +91,7 @@ struct mor_warning {
 
 /* 0; MORTISE_ENOTFOUND (no such path); MORTISE_EMANIFEST (also a directory without a manifest: the text
  * lists the names that were searched); MORTISE_EVIOLATION (a path that must be inside the plugin's directory
- * is not); MORTISE_ETRANSPORT (a manifest of Sunscreen asks for gRPC); MORTISE_EINVAL (neither path nor argv;
- * a bad --set, --env or config). */
+ * is not); MORTISE_EINVAL (neither path nor argv; a bad --set, --env or config). */
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err);
 struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
 /* Call it before a start: makes the directories in make_dirs, for this user only. 0 or MORTISE_ESYSTEM. */

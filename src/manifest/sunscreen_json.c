@@ -67,20 +67,21 @@ static int check_version(struct mor_load *load)
 
 /* ---- transport and entrypoint ---- */
 
-int mor_expect_transport(struct mor_load *load, const char *pointer)
+int mor_expect_transport(struct mor_load *load, const char *pointer, const char *dialect)
 {
 	const struct mor_value *value = mor_json_at(mor_doc_root(load->m->doc), pointer);
-	const char *transport = mor_json_text(value, "");
+	const char *transport = mor_json_text(value, "stdio-jsonrpc");
+	bool grpc = strcmp(transport, "grpc") == 0;
 	char quoted[40];
+	int r;
 
-	if (!value || strcmp(transport, "stdio-jsonrpc") == 0)
-		return 0;
-	if (strcmp(transport, "grpc") == 0)
-		return mor_where_status(load, MORTISE_ETRANSPORT, pointer,
-					"is \"grpc\": this version of Mortise does not speak gRPC yet; plugins "
-					"with \"stdio-jsonrpc\" run");
-	return mor_where_fail(load, pointer, "is \"%s\": use \"stdio-jsonrpc\" or \"grpc\"",
-			      mor_excerpt(mor_slice_of(transport), quoted, sizeof(quoted)));
+	if (!grpc && strcmp(transport, "stdio-jsonrpc") != 0)
+		return mor_where_fail(load, pointer, "is \"%s\": use \"stdio-jsonrpc\" or \"grpc\"",
+				      mor_excerpt(mor_slice_of(transport), quoted, sizeof(quoted)));
+	r = grpc ? mor_source_setting(load, "plugin", "transport", pointer) : 0;
+	return r < 0 ? r :
+		       mor_setting_add_text(load, "plugin", "dialect", grpc ? "sunscreen" : dialect,
+					    load->source.shown);
 }
 
 static int check_entrypoint(struct mor_load *load)
@@ -180,9 +181,8 @@ static int json_read(struct mor_load *load)
 	    (r = mor_expect_plain_name(load, "/name")) < 0 || (r = check_version(load)) < 0 ||
 	    (r = read_commands(load)) < 0 ||
 	    (r = mor_manifest_map_capabilities(load, mor_json_get(root, "capabilities"))) < 0 ||
-	    (r = mor_expect_transport(load, "/transport")) < 0 || (r = check_entrypoint(load)) < 0 ||
-	    (r = mor_setting_add_text(load, "plugin", "dialect", "sunscreen-json", load->source.shown)) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "name", "/name")) < 0 ||
+	    (r = mor_expect_transport(load, "/transport", "sunscreen-json")) < 0 ||
+	    (r = check_entrypoint(load)) < 0 || (r = mor_source_setting(load, "plugin", "name", "/name")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "version", "/version")) < 0)
 		return r;
 	return mor_source_setting(load, "plugin", "description", "/description");

@@ -139,8 +139,7 @@ static int toml_read(struct mor_load *load)
 
 	if (r < 0 || (r = mor_expect_plain_name(load, "/plugin/name")) < 0 ||
 	    (r = mor_expect_plain_name(load, "/plugin/version")) < 0 || (r = check_entry(load)) < 0 ||
-	    (r = mor_expect_transport(load, "/plugin/transport")) < 0 ||
-	    (r = mor_setting_add_text(load, "plugin", "dialect", "sunscreen", load->source.shown)) < 0 ||
+	    (r = mor_expect_transport(load, "/plugin/transport", "sunscreen")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "name", "/plugin/name")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "version", "/plugin/version")) < 0 ||
 	    (r = mor_source_setting(load, "plugin", "description", "/plugin/description")) < 0 ||

@@ -27,6 +27,14 @@ static size_t cut_line(struct mor_slice line, struct mor_slice parts[PARTS])
 	}
 }
 
+bool mor_meet_is_line(struct mor_slice line)
+{
+	struct mor_slice parts[PARTS], trimmed = mor_slice_trim(line, " \t\r\n");
+	uint32_t core;
+
+	return cut_line(trimmed, parts) > ADDRESS && mor_parse_u32(parts[CORE], &core);
+}
+
 static int refuse_line(struct mor_slice line, const char *why, mortise_error *err)
 {
 	char shown[120];

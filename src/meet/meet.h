@@ -25,6 +25,8 @@ struct mor_meet_line {
 	uint32_t app; /* version of the application's protocol */
 	char path[MOR_MEET_PATH];
 };
+/* Does it look like one? It begins with a number and has three bars or more. All else is what plugins print. */
+bool mor_meet_is_line(struct mor_slice line);
 /* `line` without its end; blanks around it do not count. 0; MORTISE_EPROTO: not such a line;
  * MORTISE_ETRANSPORT: a network, protocol or certificate that we do not have. The text has no plugin's name. */
 int mor_meet_read_line(struct mor_slice line, struct mor_meet_line *ret, mortise_error *err);

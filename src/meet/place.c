@@ -25,11 +25,15 @@
 int mor_meet_open(struct mor_meet *meet, const char *parent, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *runtime = NULL;
+	size_t len;
 	int r;
 
 	*meet = (struct mor_meet){ .scratch = MOR_SCRATCH_INIT };
 	if (!parent && mor_xdg_path(MOR_XDG_RUNTIME, NULL, &runtime, "%s", "") == MORTISE_ENOMEM)
 		return mor_fail_memory(err);
+	/* Libraries name their socket without a doubled slash: it must be the same text. */
+	for (len = runtime ? strlen(runtime) : 0; len > 1 && runtime[len - 1] == '/'; len--)
+		runtime[len - 1] = '\0';
 	if (!parent && runtime && strlen(runtime) <= PARENT_MAX && access(runtime, W_OK | X_OK) == 0)
 		parent = runtime;
 	else if (!parent)

@@ -248,6 +248,11 @@ int mor_proc_pid(const struct mor_proc *proc)
 	return proc->pid;
 }
 
+int mor_proc_guardian(const struct mor_proc *proc)
+{
+	return proc->ops == &mor_proc_guarded ? proc->child.pid : 0;
+}
+
 /* Asked rarely, so no descriptor is kept. If another process has the number now, the answer is "runs", which
  * does no harm. */
 bool mor_proc_is_over(const struct mor_proc *proc)

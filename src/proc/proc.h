@@ -75,6 +75,8 @@ struct mor_proc *mor_proc_free(struct mor_proc *proc);
 
 /* Stop a watch on either end before it is closed, here or by mor_proc_free(). */
 int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, if the back end does not know it */
+/* The process that adopts what the plugin leaves behind; 0: none. */
+int mor_proc_guardian(const struct mor_proc *proc);
 /* What it is doing now, or was at most 100 ms ago: thousands of calls may time out together. */
 const struct mor_doing *mor_proc_doing(struct mor_proc *proc);
 /* It has ended, reported or not: its guardian may still be busy with the processes it left behind. */

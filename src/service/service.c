@@ -8,25 +8,20 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "pb/pb.h"
+#include "service/inside.h"
 
 #define SERVICE        "/sunscreen.plugin.v1.Plugin/"
+#define STREAM         "mortise.sunscreen.v1.Stream"
 #define VERSION_SPOKEN "1"
 
 /* The fields, by message. */
 enum { INIT_PROTOCOL = 1, INIT_VERSION = 2, INIT_WORKSPACE = 3 };
 enum { INITED_PROTOCOL = 1, INITED_ACCEPTED = 2 };
-enum { OFFERED_COMMAND = 1, OFFERED_HOOK = 2 };
+enum { OFFERED_COMMAND = 1, OFFERED_HOOK = 2, OFFERED_EXTENSION = 1000 };
 enum { COMMAND_KIND = 1, COMMAND_NAME = 2, COMMAND_SUMMARY = 3 };
 enum { RUN_KIND = 1, RUN_NAME = 2, RUN_ARG = 3 };
 enum { HOOK_NAME = 1, HOOK_CONTEXT = 2 };
 enum { RESULT_OK = 1, RESULT_JSON = 2 };
-
-struct mor_service_row {
-	const char *method, *path;
-	int (*ask)(const struct mor_value *params, struct mor_buf *out, mortise_error *err);
-	int (*answer)(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
-		      mortise_error *err);
-};
 
 /* ---- asking ---- */
 
@@ -120,28 +115,26 @@ static int ask_hook(const struct mor_value *params, struct mor_buf *out, mortise
 
 /* ---- answers ---- */
 
-static int refuse_message(const char *why, mortise_error *err)
+int mor_service_refuse(const char *why, mortise_error *err)
 {
 	return mor_fail(err, MORTISE_EPROTO, "its answer is not a message of sunscreen.plugin.v1: %s", why);
 }
 
-/* The next field. 1, 0 at the end, or a status. A text must be one: JSON could not carry it. */
-static int next_field(struct mor_pb *pb, mortise_error *err)
+int mor_service_next(struct mor_pb *pb, mortise_error *err)
 {
 	int r = mor_pb_next(pb);
 
-	return r < 0 ? refuse_message("it is not a protocol buffer", err) : r;
+	return r < 0 ? mor_service_refuse("it is not a protocol buffer", err) : r;
 }
 
-/* Takes the present field as a text, if it is that one. 0 or a status. */
-static int take_text(const struct mor_pb *pb, uint32_t field, struct mor_slice *ret, mortise_error *err)
+int mor_service_text(const struct mor_pb *pb, uint32_t field, struct mor_slice *ret, mortise_error *err)
 {
 	if (pb->field != field)
 		return 0;
 	if (pb->wire != MOR_PB_BYTES)
-		return refuse_message("a text has another type", err);
+		return mor_service_refuse("a text has another type", err);
 	if (!mor_utf8_valid(pb->bytes))
-		return refuse_message("a text is not UTF-8", err);
+		return mor_service_refuse("a text is not UTF-8", err);
 	*ret = pb->bytes;
 	return 0;
 }
@@ -162,11 +155,11 @@ static int answer_initialize(struct mor_slice message, struct mor_buf *ret_resul
 
 	(void)ret_data;
 	mor_w_array(&accepted);
-	while ((r = next_field(&pb, err)) > 0) {
+	while ((r = mor_service_next(&pb, err)) > 0) {
 		struct mor_slice one = { 0 };
 
-		if ((r = take_text(&pb, INITED_PROTOCOL, &protocol, err)) < 0 ||
-		    (r = take_text(&pb, INITED_ACCEPTED, &one, err)) < 0)
+		if ((r = mor_service_text(&pb, INITED_PROTOCOL, &protocol, err)) < 0 ||
+		    (r = mor_service_text(&pb, INITED_ACCEPTED, &one, err)) < 0)
 			return r;
 		if (one.ptr)
 			mor_w_slice(&accepted, one);
@@ -200,14 +193,14 @@ static int take_command(const struct mor_pb *pb, struct command *ret, mortise_er
 	*ret = (struct command){ MOR_SLICE(""), MOR_SLICE(""), MOR_SLICE("") };
 	if (pb->field == OFFERED_HOOK) {
 		ret->kind = MOR_SLICE("hook");
-		return take_text(pb, OFFERED_HOOK, &ret->name, err);
+		return mor_service_text(pb, OFFERED_HOOK, &ret->name, err);
 	}
 	if (pb->wire != MOR_PB_BYTES)
-		return refuse_message("a command has another type", err);
-	while ((r = next_field(&inner, err)) > 0)
-		if ((r = take_text(&inner, COMMAND_KIND, &ret->kind, err)) < 0 ||
-		    (r = take_text(&inner, COMMAND_NAME, &ret->name, err)) < 0 ||
-		    (r = take_text(&inner, COMMAND_SUMMARY, &ret->summary, err)) < 0)
+		return mor_service_refuse("a command has another type", err);
+	while ((r = mor_service_next(&inner, err)) > 0)
+		if ((r = mor_service_text(&inner, COMMAND_KIND, &ret->kind, err)) < 0 ||
+		    (r = mor_service_text(&inner, COMMAND_NAME, &ret->name, err)) < 0 ||
+		    (r = mor_service_text(&inner, COMMAND_SUMMARY, &ret->summary, err)) < 0)
 			return r;
 	return r;
 }
@@ -246,11 +239,11 @@ static int answer_capabilities(struct mor_slice message, struct mor_buf *ret_res
 	int r = offered ? 1 : mor_fail_memory(err);
 
 	(void)ret_data;
-	while (r > 0 && (r = next_field(&pb, err)) > 0) {
+	while (r > 0 && (r = mor_service_next(&pb, err)) > 0) {
 		if (pb.field != OFFERED_COMMAND && pb.field != OFFERED_HOOK)
 			continue;
 		if (offered->count == MOR_SERVICE_COMMANDS)
-			r = refuse_message("it offers more than 1000 commands", err);
+			r = mor_service_refuse("it offers more than 1000 commands", err);
 		else if (take_command(&pb, &offered->list[offered->count++], err) < 0)
 			r = MORTISE_EPROTO;
 	}
@@ -263,21 +256,36 @@ static int answer_capabilities(struct mor_slice message, struct mor_buf *ret_res
 }
 
 /* What a failed answer says, for people. */
-static int tell_failure(const struct mor_value *root, struct mor_slice json, mortise_error *err)
+static struct mor_slice failure_text(const struct mor_value *root, struct mor_slice json)
 {
-	struct mor_slice text = mor_json_string(mor_json_get(root, "message"));
-	char shown[300];
+	static const char *const members[] = { "message", "error" };
+	struct mor_slice text = mor_json_string(root);
 
-	if (!text.ptr)
-		text = mor_json_string(mor_json_get(root, "error"));
-	if (!text.ptr)
-		text = mor_json_string(root);
+	for (size_t i = 0; i < 2 && !text.ptr; i++)
+		text = mor_json_string(mor_json_get(root, members[i]));
 	if (!text.ptr)
 		text = json;
-	mor_fail(err, MORTISE_EREMOTE, "%s",
-		 text.len ? mor_printable(text, shown, sizeof(shown)) : "says that it has failed");
+	return text.len ? text : MOR_SLICE("says that it has failed");
+}
+
+/* An error of JSON-RPC has its own code and data. All else is one of the runtime, and its data is all of it. */
+static int tell_failure(const struct mor_value *root, struct mor_slice json, struct mor_buf *ret_data,
+			mortise_error *err)
+{
+	const struct mor_value *code = mor_json_get(root, "code"), *data = mor_json_get(root, "data");
+	bool whole = mor_json_is_int(code) && mor_json_string(mor_json_get(root, "message")).ptr;
+	char shown[300];
+	int r = 0;
+
+	if (whole && data)
+		r = mor_json_write(data, false, ret_data);
+	else if (!whole && root)
+		r = mor_json_one_line(json, ret_data);
+	if (r < 0)
+		return mor_fail_memory(err);
+	mor_fail(err, MORTISE_EREMOTE, "%s", mor_printable(failure_text(root, json), shown, sizeof(shown)));
 	if (err)
-		err->rpc_code = MOR_SERVICE_FAILED;
+		err->rpc_code = whole ? mor_json_int(code, MOR_SERVICE_FAILED) : MOR_SERVICE_FAILED;
 	return MORTISE_EREMOTE;
 }
 
@@ -291,12 +299,12 @@ static int answer_result(struct mor_slice message, struct mor_buf *ret_result, s
 	bool ok = false; /* as protobuf has it: false is not written */
 	int r, parsed = 0;
 
-	while ((r = next_field(&pb, err)) > 0) {
+	while ((r = mor_service_next(&pb, err)) > 0) {
 		if (pb.field == RESULT_OK && pb.wire != MOR_PB_VARINT)
-			return refuse_message("ok has another type", err);
+			return mor_service_refuse("ok has another type", err);
 		if (pb.field == RESULT_OK)
 			ok = pb.number != 0;
-		if ((r = take_text(&pb, RESULT_JSON, &json, err)) < 0)
+		if ((r = mor_service_text(&pb, RESULT_JSON, &json, err)) < 0)
 			return r;
 	}
 	if (r < 0)
@@ -307,12 +315,12 @@ static int answer_result(struct mor_slice message, struct mor_buf *ret_result, s
 		return mor_fail_memory(err);
 	if (ok && parsed < 0)
 		return mor_fail(err, MORTISE_EPROTO, "json_result is not JSON: %.300s", why.text);
-	/* A failure may be told in plain words. */
-	if (!ok && doc && mor_buf_slice(ret_data, json) < 0)
-		return mor_fail_memory(err);
-	if (!ok)
-		return tell_failure(mor_doc_root(doc), json, err);
-	mor_buf_slice(ret_result, json.len ? json : MOR_SLICE("null"));
+	if (!ok) /* a failure may be told in plain words */
+		return tell_failure(doc ? mor_doc_root(doc) : NULL, json, ret_data, err);
+	if (json.len)
+		mor_json_one_line(json, ret_result);
+	else
+		mor_buf_text(ret_result, "null");
 	return finish_json(ret_result, err);
 }
 
@@ -326,14 +334,54 @@ static int answer_shutdown(struct mor_slice message, struct mor_buf *ret_result,
 	return finish_json(ret_result, err);
 }
 
+/* ---- the first call ---- */
+
+static int hello_params(const char *const *env, struct mor_buf *out)
+{
+	static const char name[] = "SUNSCREEN_WORKSPACE_ROOT=";
+	struct mor_writer w = { .out = out };
+	const char *root = "";
+
+	for (; env && *env; env++)
+		if (strncmp(*env, name, sizeof(name) - 1) == 0)
+			root = *env + sizeof(name) - 1;
+	mor_w_object(&w);
+	mor_w_pair(&w, "workspace_root", root);
+	mor_w_end(&w);
+	return mor_buf_failed(out) ? MORTISE_ENOMEM : 0;
+}
+
+static int helloed(const struct mor_value *result, mortise_error *err)
+{
+	struct mor_slice version = mor_json_string(mor_json_get(result, "protocol_version"));
+	char shown[40];
+
+	if (!version.len || mor_slice_is(version, VERSION_SPOKEN))
+		return 0;
+	return mor_fail(err, MORTISE_ETRANSPORT,
+			"speaks version \"%s\" of sunscreen.plugin.v1: only \"" VERSION_SPOKEN
+			"\" is spoken here",
+			mor_excerpt(version, shown, sizeof(shown)));
+}
+
+static bool offers_streams(const struct mor_service_row *row, struct mor_slice message)
+{
+	struct mor_pb pb = { .left = message };
+
+	while (row->answer == answer_capabilities && mor_pb_next(&pb) > 0)
+		if (pb.field == OFFERED_EXTENSION && pb.wire == MOR_PB_BYTES && mor_slice_is(pb.bytes, STREAM))
+			return true;
+	return false;
+}
+
 /* ---- the table ---- */
 
 static const struct mor_service_row rows[] = {
-	{ "initialize", SERVICE "Initialize", ask_initialize, answer_initialize },
-	{ "commands", SERVICE "Capabilities", ask_nothing, answer_capabilities },
-	{ "run", SERVICE "RunCommand", ask_run, answer_result },
-	{ "hook", SERVICE "RunHook", ask_hook, answer_result },
-	{ "shutdown", SERVICE "Shutdown", ask_nothing, answer_shutdown },
+	{ "initialize", SERVICE "Initialize", ask_initialize, answer_initialize, NULL },
+	{ "commands", SERVICE "Capabilities", ask_nothing, answer_capabilities, NULL },
+	{ "run", SERVICE "RunCommand", ask_run, answer_result, &mor_service_run_stream },
+	{ "hook", SERVICE "RunHook", ask_hook, answer_result, NULL },
+	{ "shutdown", SERVICE "Shutdown", ask_nothing, answer_shutdown, NULL },
 };
 
 const struct mor_service_row *mor_service_find(struct mor_slice method)
@@ -361,4 +409,20 @@ int mor_service_answer(const struct mor_service_row *row, struct mor_slice messa
 		       struct mor_buf *ret_data, mortise_error *err)
 {
 	return row->answer(message, ret_result, ret_data, err);
+}
+
+static const struct mor_service sunscreen = {
+	.dialect = "sunscreen",
+	.health = "",
+	.hello = "initialize",
+	.bye = "shutdown",
+	.hello_params = hello_params,
+	.helloed = helloed,
+	.find = mor_service_find,
+	.offers_streams = offers_streams,
+};
+
+const struct mor_service *mor_service_of(const char *dialect)
+{
+	return strcmp(dialect, sunscreen.dialect) == 0 ? &sunscreen : NULL;
 }

@@ -200,6 +200,19 @@ static int write_context(struct mor_workspace_part *p, struct mor_writer *w, mor
 	return 0;
 }
 
+/* All words as typed: the runtime parses no flags. */
+static void write_words(const struct mor_workspace_part *p, struct mor_writer *w)
+{
+	const struct mor_workspace_args *args = p->run->args;
+
+	mor_w_array(w);
+	for (size_t i = 2; !args->hook && i < args->word_count; i++)
+		mor_w_string(w, args->words[i]);
+	for (const char *const *word = args->tail; word && *word; word++)
+		mor_w_string(w, *word);
+	mor_w_end(w);
+}
+
 static int write_run(struct mor_workspace_part *p, struct mor_writer *w, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf config = MOR_BUF_INIT;
@@ -211,23 +224,19 @@ static int write_run(struct mor_workspace_part *p, struct mor_writer *w, mortise
 	mor_workspace_words_write_args(&p->run->words, w);
 	mor_w_key(w, "flags");
 	mor_workspace_words_write_flags(&p->run->words, w);
+	if (p->grpc) {
+		mor_w_key(w, "words");
+		write_words(p, w);
+	}
 	mor_w_pair(w, "workspace_root", p->run->workspace);
 	mor_w_pair_raw(w, "config", mor_buf_view(&config));
 	return 0;
 }
 
-/* All words as typed: the runtime parses no flags. */
 static void write_json(struct mor_workspace_part *p, struct mor_writer *w)
 {
-	const struct mor_workspace_args *args = p->run->args;
-
 	mor_w_key(w, "args");
-	mor_w_array(w);
-	for (size_t i = 2; !args->hook && i < args->word_count; i++)
-		mor_w_string(w, args->words[i]);
-	for (const char *const *word = args->tail; word && *word; word++)
-		mor_w_string(w, *word);
-	mor_w_end(w);
+	write_words(p, w);
 	mor_w_pair(w, "scratch", p->scratch);
 	mor_w_pair(w, "workspace", p->run->workspace);
 }
@@ -238,7 +247,7 @@ static int write_params(struct mor_workspace_part *p, struct mor_buf *out, morti
 	int r = 0;
 
 	mor_w_object(&w);
-	if (p->json) {
+	if (p->json && !p->grpc) {
 		write_json(p, &w);
 	} else if (p->run->args->hook) {
 		mor_w_key(&w, "context");
@@ -370,14 +379,22 @@ static int verify_result(struct mor_workspace_part *p, mortise_error *err)
 
 /* ---- one plugin ---- */
 
+static bool has_json_manifest(const struct mor_manifest *m)
+{
+	return strcmp(m->dialect, "sunscreen-json") == 0 ||
+	       (m->file && strcmp(mor_base_name(m->file), "sunscreen-plugin.json") == 0);
+}
+
 int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 {
+	const char *transport = mor_manifest_text(p->manifest, "plugin", "transport");
 	int r;
 
-	p->json = strcmp(p->manifest->dialect, "sunscreen-json") == 0;
-	if (!p->json && p->run->args->hook && p->run->args->tail)
-		return mor_fail(err, MORTISE_EINVAL,
-				"%s: hooks of plugin.toml take no arguments: use --context", p->typed);
+	p->grpc = transport && strcmp(transport, "grpc") == 0;
+	p->json = has_json_manifest(p->manifest);
+	if ((!p->json || p->grpc) && p->run->args->hook && p->run->args->tail)
+		return mor_fail(err, MORTISE_EINVAL, "%s: hooks of %s take no arguments: use --context",
+				p->typed, p->grpc ? "plugins over gRPC" : "plugin.toml");
 	if (p->json && p->run->args->plugin->config.count)
 		return mor_fail(err, MORTISE_EINVAL,
 				"%s: plugins with sunscreen-plugin.json get no configuration: leave out "

@@ -70,6 +70,7 @@ struct mor_workspace_part {
 	const char *typed, *action;
 	const struct mor_manifest *manifest;
 	bool json; /* it has a sunscreen-plugin.json */
+	bool grpc; /* it speaks gRPC, and then `sunscreen`, with either manifest */
 	char *scratch;
 	unsigned scratch_made; /* number of new directories in it */
 	struct mor_workspace_undoing undoing;

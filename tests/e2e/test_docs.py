@@ -26,7 +26,7 @@ INDEX = {
     "resume": "index_resume",
     "clang": "index_clang",
 }
-PREFIXED = re.compile(r"(unit|api|e2e|bot|json|demo|talk|index|command|hostile|view|resume|clang)[:/]\S+$")
+PREFIXED = re.compile(r"(unit|api|e2e|grpc|bot|json|demo|talk|index|command|hostile|view|resume|clang)[:/]\S+$")
 
 
 @functools.cache
@@ -72,10 +72,10 @@ def has_method(found, name, method):
     return method in methods or any(has_method(found, base, method) for base in bases)
 
 
-def python_test(name):
-    """FILE, FILE.CLASS, FILE.test, or FILE.CLASS.test of tests/e2e."""
+def python_test(name, folder="e2e"):
+    """FILE, FILE.CLASS, FILE.test, or FILE.CLASS.test of tests/e2e, or of another folder."""
     file, *rest = name.split(".")
-    path = ROOT / "tests/e2e" / f"test_{file}.py"
+    path = ROOT / "tests" / folder / f"test_{file}.py"
     if not path.is_file():
         return False
     found = classes(path)
@@ -93,8 +93,8 @@ def exists(home, token):
         return c_test("unit", name)
     if kind == "api":
         return c_test("api", name)
-    if kind == "e2e":
-        return python_test(name)
+    if kind in ("e2e", "grpc"):
+        return python_test(name, kind)
     if kind in INDEX and name:
         return python_test(f"{INDEX[kind]}.test_{name}")
     if kind == "bot":
@@ -147,6 +147,8 @@ def file_of(home, token):
         return ROOT / token
     if kind in ("unit", "api"):
         return tests / kind / f"{file}_test.c"
+    if name and kind == "grpc":
+        return tests / "grpc" / f"test_{file}.py"
     if name and kind in ("e2e", "bot", *INDEX):
         return tests / "e2e" / f"test_{file if kind == 'e2e' else INDEX.get(kind, kind)}.py"
     if name:

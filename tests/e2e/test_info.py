@@ -159,18 +159,6 @@ class Page(Case):
         self.assertEqual([a["name"] for a in told["actions"]], ["dim", "off"])
         self.assertEqual(told["actions"][0]["parameters"]["required"], ["level"])
 
-    def test_grpc_is_its_own_refusal(self):
-        where = self.dir / "remote"
-        where.mkdir()
-        (where / "sunscreen-plugin.json").write_text(
-            '{"name":"remote","version":"1.0.0","transport":"grpc","entrypoint":["./x"]}'
-        )
-        done = self.fails(9, "transport", "info", where)
-        self.assertRegex(
-            done.err,
-            r"^transport: .*sunscreen-plugin\.json:1:36: /transport is \"grpc\": .* does not speak gRPC yet",
-        )
-
     def test_color(self):
         done = self.in_terminal("info", "-d", "yams", YAMS_OK)
         self.assertIn("\x1b[32mhealthy\x1b[0m", done.out)

@@ -238,11 +238,6 @@ class Manifest(Sunscreen):
         self.run_fails(3, "manifest", p, "hello")
         self.assertFalse((self.dir / "TRAVERSED").exists())
 
-    def test_grpc(self):
-        done = self.run_plugin(self.sh(HELLO, transport="grpc"), "hello")
-        self.assertEqual(done.code, 9)
-        self.assertIn("gRPC", done.err)
-
     def test_unknown_key(self):
         self.run_fails(3, "manifest", self.sh(HELLO, surprise=1), "hello")
 

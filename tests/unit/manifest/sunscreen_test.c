@@ -413,21 +413,27 @@ static void test_json_versions(void **state)
 	}
 }
 
-/* Its own status and text: the manifest is right, we are not there yet. */
+/* Over gRPC both manifests mean the same dialect. */
 static void test_grpc(void **state)
 {
+	static const char *const places[] = { "h", "g" };
+
 	(void)state;
 	put("h/sunscreen-plugin.json", "{" ID ",\n\"transport\":\"grpc\",\"entrypoint\":[\"./x\"]}");
-	refuse("h", MORTISE_ETRANSPORT,
-	       "h/sunscreen-plugin.json:2:1: /transport is \"grpc\": this version of Mortise does not speak "
-	       "gRPC yet; plugins with \"stdio-jsonrpc\" run");
 	put("g/plugin.toml",
 	    "[plugin]\nname = \"g\"\nversion = \"1.0.0\"\nentry = \"./x\"\ntransport = \"grpc\"\n");
-	refuse("g", MORTISE_ETRANSPORT,
-	       "g/plugin.toml:5:1: plugin.transport is \"grpc\": this version of Mortise does not speak gRPC "
-	       "yet; plugins with \"stdio-jsonrpc\" run");
-	assert_int_equal(mortise_status_exit_code(MORTISE_ETRANSPORT), 9);
-	assert_string_equal(mortise_status_kind(MORTISE_ETRANSPORT), "transport");
+	put("g/x", "");
+	for (size_t i = 0; i < 2; i++) {
+		struct mor_manifest *m = load_path(places[i]);
+
+		assert_string_equal(m->dialect, "sunscreen");
+		assert_string_equal(mor_manifest_text(m, "plugin", "transport"), "grpc");
+		mor_manifest_free(m);
+	}
+	put("g/plugin.toml",
+	    "[plugin]\nname = \"g\"\nversion = \"1.0.0\"\nentry = \"./x\"\ntransport = \"tcp\"\n");
+	refuse("g", MORTISE_EMANIFEST,
+	       "g/plugin.toml:5:1: plugin.transport is \"tcp\": use \"stdio-jsonrpc\" or \"grpc\"");
 }
 
 static void test_entrypoint_stays_inside(void **state)

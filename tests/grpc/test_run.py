@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`mortise run` with Sunscreen plugins over gRPC: a real server (tests/plugins/grpc_sunscreen.py, on
+python3-grpcio), met in every way, answering in every way."""
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
+from support import PLUGINS  # noqa: E402
+from sunscreen import Sunscreen  # noqa: E402
+
+try:
+    import grpc  # noqa: F401
+except ImportError:
+    grpc = None
+
+TOLD = ("warning: --unconfined", "greeter| ", "not undone: ", "undone: ")
+COMMANDS = """hello fails fails-plainly fails-with-code no-json nothing status raises dies hangs stops big size remaining
+writes where prints builds waits never""".split()
+
+
+@unittest.skipUnless(grpc, "needs python3-grpcio")
+class Grpc(Sunscreen):
+    how = ["--unconfined"]
+
+    def setUp(self):
+        super().setUp()
+        self.plugin_dir = self.make("greeter")
+
+    def make(self, name, commands=COMMANDS, more=""):
+        self.file(
+            f"{name}/plugin.toml",
+            f'[plugin]\nname = "{name}"\nversion = "1.0.0"\ndescription = "d"\nentry = "./bin/plugin.py"\n'
+            'transport = "grpc"\n[permissions]\nworkspace_write = true\n[commands.scaffold]\n'
+            + "".join(f'{c} = "{c}"\n' for c in commands)
+            + '[commands.hook]\nafter_build = "h"\n',
+        )
+        if more:
+            self.file(f"{name}/mortise.toml", more)
+        self.program(f"{name}/bin/plugin.py", PLUGINS / "grpc_sunscreen.py")
+        return self.dir / name
+
+    def args(self, words, env, settings):
+        offers = " ".join([f"scaffold:{c}" for c in COMMANDS] + ["hook:after_build"])
+        given = {"GRPC_OFFERS": offers, **(env or {})}
+        return (
+            ["run", "--workspace", self.work, *self.how]
+            + [word for name, value in given.items() for word in ("--env", f"{name}={value}")]
+            + [word for setting in settings for word in ("--set", setting)]
+            + [self.plugin_dir, *words]
+        )
+
+    def done(self, *words, env=None, settings=()):
+        done = self.run_mortise(*self.args(words, env, settings))
+        kept = [line for line in done.err.splitlines() if not line.startswith(TOLD)]
+        return done, kept
+
+    def good(self, *words, env=None, settings=()):
+        done, told = self.done("--json", *words, env=env, settings=settings)
+        self.assertEqual((done.code, told), (0, []), done.out)
+        return done.json
+
+    def bad(self, code, kind, *words, env=None, settings=()):
+        done, told = self.done(*words, env=env, settings=settings)
+        self.assertEqual((done.code, len(told)), (code, 1), done.err)
+        self.assertTrue(told[0].startswith(kind + ": "), told)
+        return told[0]
+
+
+class Answers(Grpc):
+    def test_arguments_verbatim(self):
+        words = ["a", "b c", "--flag", "--x=1", "-5", "", "\u00e9", "-", "a\nb", "--", "-x"]
+        self.assertEqual(self.good("hello", "--", *words)["result"]["args"], words)
+        self.assertEqual(self.good("hello", "a", "--x=1", "--y")["result"]["args"], ["a", "--x=1", "--y"])
+
+    def test_json_manifest(self):
+        told = {
+            "name": "greeter",
+            "version": "0.1.0",
+            "transport": "grpc",
+            "entrypoint": ["./bin/plugin.py"],
+            "capabilities": {"network": False, "filesystem": ["workspace", "scratch"]},
+            "commands": [{"name": name, "kind": "scaffold"} for name in COMMANDS],
+            "hooks": ["after_build"],
+        }
+        (self.plugin_dir / "plugin.toml").unlink()
+        self.file("greeter/sunscreen-plugin.json", json.dumps(told))
+        done = self.good("scaffold:hello", "a", "--b")
+        self.assertEqual(done["result"]["args"], ["a", "--b"])
+        self.assertNotIn("warnings", done)
+        self.bad(9, "plugin_error", "fails")
+        told["commands"].append({"name": "more", "kind": "app"})
+        self.file("greeter/sunscreen-plugin.json", json.dumps(told))
+        done, told = self.done("hello")
+        self.assertEqual(done.code, 0)
+        self.assertIn('the plugin\'s "commands" differ: only sunscreen-plugin.json has app:more', told[0])
+
+    def test_hook(self):
+        args = self.args([], None, ())
+        done = self.run_mortise(
+            *args[:-1], "--json", "--hook", "after_build", "--context", '{"x":[1]}', args[-1]
+        )
+        told = done.json["reports"][0]["result"]
+        self.assertEqual(told["summary"], "hook after_build")
+        self.assertEqual(told["context"], {"workspace_root": str(self.work), "x": [1]})
+
+    def test_not_ok(self):
+        self.assertIn("no such thing", self.bad(9, "plugin_error", "fails"))
+        self.assertIn("it is Monday", self.bad(9, "plugin_error", "fails-plainly"))
+        text = self.bad(4, "plugin_error", "fails-with-code")
+        self.assertIn("bad input", text)
+        self.assertIn("read the manual", text)
+
+    def test_odd_answers(self):
+        self.assertEqual(self.good("nothing")["result"], None)
+        self.assertIn("json_result is not JSON", self.bad(9, "protocol", "no-json"))
+
+    def test_statuses(self):
+        for name, code in ("PERMISSION_DENIED", -32007), ("INTERNAL", -32013), ("UNIMPLEMENTED", -32601):
+            with self.subTest(name):
+                told = self.done("--json", "status", name, "because")[0].json
+                self.assertEqual((told["kind"], told["rpc_code"]), ("plugin_error", code))
+                self.assertIn(f"{name}: because", told["message"])
+                self.assertEqual(told["data"], {"grpc_status": name})
+        self.assertIn("oops", self.bad(1, "plugin_error", "raises"))
+
+    def test_unknown_method(self):
+        self.assertIn("UNIMPLEMENTED", self.bad(1, "plugin_error", "hello", env={"GRPC_WITHOUT": "RunCommand"}))
+        # The greeting may be missing, as over stdio.
+        done, told = self.done("hello", env={"GRPC_WITHOUT": "Initialize Capabilities Shutdown"})
+        self.assertEqual((done.code, len(told)), (0, 1), done.err)
+        self.assertIn('"commands" is not implemented', told[0])
+
+    def test_big_messages(self):
+        settings = ["limits.frame=65MiB", "limits.send=65MiB"]
+        done = self.good("big", str(64 * 1024 * 1024 - 100), settings=settings)
+        self.assertEqual(len(done["result"]["fill"]), 64 * 1024 * 1024 - 100)
+        text = self.bad(9, "protocol", "big", str(17 * 1024 * 1024))
+        self.assertIn("the limit is 16777216", text)
+        self.good("big", str(15 * 1024 * 1024))
+
+    def test_environment(self):
+        done = self.good(
+            "where",
+            env={"COOKIE": "MAGIC"},
+            settings=["grpc.cookie_key=MAGIC", "grpc.cookie_value=hello", "grpc.versions=1,2"],
+        )["result"]["env"]
+        self.assertEqual(done["MAGIC"], "hello")
+        self.assertEqual(done["PLUGIN_PROTOCOL_VERSIONS"], "1,2")
+        self.assertEqual(done["MORTISE_GRPC_SOCKET"], done["TMPDIR"] + "/plugin.sock")
+        self.assertFalse(os.path.exists(done["TMPDIR"]))
+
+    def test_files(self):
+        self.assertEqual(self.good("writes", "new.rs")["files_written"], ["new.rs"])
+        self.assertTrue((self.work / "new.rs").exists())
+
+    def test_wire_is_json(self):
+        done = self.done("--show-wire", "hello", "x")[0]
+        self.assertIn('"method":"run"', done.err)
+        self.assertIn('"result":{"summary":"hello x"', done.err.replace(" ", "").replace("hellox", "hello x"))
+
+    def test_info(self):
+        done = self.run_mortise("info", *self.how, self.plugin_dir)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertIn("scaffold:hello", done.out)
+
+
+class Ends(Grpc):
+    def test_time_limit(self):
+        """The plugin is told of the limit, and of the end of the call."""
+        mark = self.work / "mark"
+        text = self.bad(6, "timeout", "hangs", str(mark), settings=["timeouts.run=1s"])
+        self.assertIn('no reply to "run" in 1000 ms', text)
+        self.assertEqual(mark.read_text(), "cancelled")
+        self.assertEqual(self.good("remaining")["summary"], "True")
+
+    def test_stopped_process(self):
+        text = self.bad(6, "timeout", "stops", settings=["timeouts.run=1s"])
+        self.assertIn("no reply", text)
+
+    def test_death(self):
+        text = self.bad(7, "crashed", "dies", "3")
+        self.assertIn("exited with status 3 before it answered", text)
+        self.assertIn("going down", text)
+
+    def test_stays_after_shutdown(self):
+        self.assertEqual(self.good("hello", env={"GRPC_STAYS": "1"})["summary"], "hello ")
+
+    def test_noise(self):
+        self.assertEqual(self.good("prints")["summary"], "printed")
+
+
+class Meeting(Grpc):
+    def test_line(self):
+        self.assertEqual(self.good("hello", "x", env={"GRPC_HOW": "line"})["summary"], "hello x")
+
+    def test_version_of_the_line(self):
+        text = self.bad(9, "transport", "hello", env={"GRPC_HOW": "line", "GRPC_APP": "7"})
+        self.assertIn("speaks version 7 of its application's protocol: wanted is 1 (grpc.versions)", text)
+        self.good("hello", env={"GRPC_HOW": "line", "GRPC_APP": "7"}, settings=["grpc.versions=6,7"])
+
+    def test_elsewhere(self):
+        where = self.dir / "elsewhere"
+        where.mkdir()
+        text = self.bad(
+            9, "sandbox_violation", "hello", env={"GRPC_HOW": "elsewhere", "GRPC_ELSEWHERE": str(where)}
+        )
+        self.assertIn("only a socket directly in its TMPDIR", text)
+
+    def test_bad_lines(self):
+        rows = [
+            ("1|1|tcp|127.0.0.1:80|grpc", "transport", 'listens on "tcp"'),
+            ("1|1|unix|/run/x.sock|netrpc", "transport", 'speaks "netrpc"'),
+            ("1|1|unix|/run/x.sock", "transport", 'speaks "netrpc"'),
+            ("2|1|unix|/run/x.sock|grpc", "protocol", "another version than 1"),
+            ("1|one|unix|/run/x.sock|grpc", "protocol", "is not understood"),
+            ("1|1|unix||grpc", "protocol", "empty or longer"),
+            ("1|1|unix|/run/x.sock|grpc|Y2VydA", "transport", "AutoMTLS"),
+        ]
+        for line, kind, part in rows:
+            with self.subTest(line):
+                self.assertIn(part, self.bad(9, kind, "hello", env={"GRPC_HOW": "says", "GRPC_SAYS": line}))
+
+    def test_no_line(self):
+        text = self.bad(6, "timeout", "hello", env={"GRPC_HOW": "silent"}, settings=["grpc.start=1s"])
+        self.assertIn("did not listen in 1 s: it must print 1|VERSION|unix|PATH|grpc", text)
+        text = self.bad(
+            6,
+            "timeout",
+            "hello",
+            env={"GRPC_HOW": "says", "GRPC_SAYS": "Usage: me"},
+            settings=["grpc.start=1s"],
+        )
+        self.assertIn('did not listen in 1 s; its first line on stdout was "Usage: me"', text)
+
+    def test_line_without_a_listener(self):
+        path = "1|1|unix|@/nobody.sock|grpc"
+        text = self.bad(9, "sandbox_violation", "hello", env={"GRPC_HOW": "says", "GRPC_SAYS": path})
+        self.assertIn("only a socket directly in its TMPDIR", text)
+
+    def test_early_exit(self):
+        text = self.bad(7, "crashed", "hello", env={"GRPC_HOW": "exits"})
+        self.assertIn("exited with status 1", text)
+        self.assertIn("no licence", text)
+
+    def test_health(self):
+        self.good("hello", env={"GRPC_HEALTH": "1"})
+        text = self.bad(7, "crashed", "hello", env={"GRPC_HEALTH": "2"})
+        self.assertIn("says that it is not serving", text)
+
+    def test_protocol_version(self):
+        text = self.bad(9, "transport", "hello", env={"GRPC_VERSION": "3"})
+        self.assertIn('speaks version "3" of sunscreen.plugin.v1', text)
+
+
+if __name__ == "__main__":
+    unittest.main()
