@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "bundle/unpack.h"
+
 /* `path` and the directories that lead to it */
 int mor_place_dir(int root, const char *path);
 /* A new file to write, with the directories that lead to it. -EEXIST: there is one. */
@@ -20,7 +22,7 @@ int mor_place_follow(int root, const char *path);
 
 /* If all that root holds is one directory, its content takes its place. */
 struct mor_place_top {
-	char name[256]; /* "": nothing was left out */
+	char name[MOR_BUNDLE_TOP]; /* "": nothing was left out */
 };
 int mor_place_hoist(int root, struct mor_place_top *ret);
 /* Removes everything in root; root stays. */

@@ -426,7 +426,7 @@ static int open_archive(struct unpacking *u, int fd)
 	return archive_read_open_fd(u->from, fd, READ_BYTES) == ARCHIVE_OK ? 0 : refuse_damaged(u);
 }
 
-static int unpack_all(struct unpacking *u, int fd)
+static int unpack_all(struct unpacking *u, int fd, char *ret_top)
 {
 	struct mor_place_top top;
 	int r = open_archive(u, fd);
@@ -440,6 +440,8 @@ static int unpack_all(struct unpacking *u, int fd)
 	r = mor_place_hoist(u->into, &top);
 	if (r < 0)
 		return fail_writing(u, -r);
+	if (ret_top)
+		memcpy(ret_top, top.name, MOR_BUNDLE_TOP);
 	return check_links(u, &top);
 }
 
@@ -455,14 +457,14 @@ static void unpacking_fini(struct unpacking *u)
 }
 
 int mor_bundle_unpack(int archive_fd, int into_dirfd, const struct mor_bundle_limits *limits,
-		      mortise_error *err)
+		      char ret_top[MOR_BUNDLE_TOP], mortise_error *err)
 {
 	MOR_CLEAN(utf8_locale) struct utf8_locale locale = utf8_locale_begin();
 	MOR_CLEAN(unpacking)
 	struct unpacking u = { .into = into_dirfd,
 			       .limits = limits ? *limits : mor_bundle_default_limits,
 			       .err = err };
-	int r = unpack_all(&u, archive_fd);
+	int r = unpack_all(&u, archive_fd, ret_top);
 
 	(void)locale; /* until the end of the scope */
 	if (r < 0)

@@ -17,6 +17,8 @@
 
 #include <mortise/mortise.h>
 
+#define MOR_BUNDLE_TOP 256 /* room for the name of a directory */
+
 struct mor_bundle_limits {
 	uint64_t bytes; /* of all files together                                                             */
 	uint32_t files; /* and links; of entries, directories among them, three times that                   */
@@ -28,8 +30,8 @@ extern const struct mor_bundle_limits mor_bundle_default_limits;
 /* `archive_fd` is a file to read, from its beginning. `into_dirfd` is an empty directory that nobody else
  * writes to; after a failure it is empty again. `limits` may be NULL. MORTISE_EINPUT: refused, with one line
  * that names the entry; put the archive's name before it (mor_fail_prefix()). MORTISE_ESYSTEM: it cannot be
- * written (a full disk), MORTISE_ENOMEM. */
+ * written (a full disk), MORTISE_ENOMEM. `ret_top`, if not NULL: the directory that was left out, or "". */
 int mor_bundle_unpack(int archive_fd, int into_dirfd, const struct mor_bundle_limits *limits,
-		      mortise_error *err);
+		      char ret_top[MOR_BUNDLE_TOP], mortise_error *err);
 
 #endif

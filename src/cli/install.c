@@ -20,8 +20,8 @@ struct install_args {
 static const struct mor_option install_options[] = {
 	{ "yes", 'y', NULL, "agree to what it asks for, unless that is more than you agreed to before",
 	  MOR_OPT_FLAG, FIELD(yes), NULL },
-	{ "allow", 0, "WORDS", "agree to these: network,read,spawn,write,unconfined,downgrade", MOR_OPT_LIST,
-	  FIELD(allow), NULL },
+	{ "allow", 0, "WORDS", "agree to these: network,read,spawn,write,unconfined,downgrade,replace",
+	  MOR_OPT_LIST, FIELD(allow), NULL },
 	{ "confine", 0, NULL, "a plugin without permissions in its manifest: run it confined, always",
 	  MOR_OPT_FLAG, FIELD(confine), NULL },
 	{ 0 },
@@ -94,6 +94,7 @@ static int approve_found(struct mor_cli *cli, mortise_error *err)
 
 	if (r == 0) {
 		order.name = plugin.name;
+		order.version = plugin.version;
 		order.from = plugin.path;
 		order.confine = plugin.confine;
 		r = run_order(cli, &order, err);

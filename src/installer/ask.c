@@ -22,11 +22,10 @@ int mor_installer_allow(const char *const *words, unsigned *ret, mortise_error *
 			char shown[100];
 
 			if (!bit)
-				return mor_fail(
-					err, MORTISE_EINVAL,
-					"--allow \"%s\": expected network, read, spawn, write, unconfined or "
-					"downgrade, with commas between them",
-					mor_excerpt(one, shown, sizeof(shown)));
+				return mor_fail(err, MORTISE_EINVAL,
+						"--allow \"%s\": expected network, read, spawn, write, "
+						"unconfined, downgrade or replace, with commas between them",
+						mor_excerpt(one, shown, sizeof(shown)));
 			allow |= bit;
 			word += one.len + (word[one.len] == ',');
 		}
@@ -84,7 +83,9 @@ int mor_installer_ask(struct mor_installer_visit *visit, mortise_error *err)
 	bool again = visit->before.doc;
 	/* what only --allow can grant: what is new since the last yes */
 	unsigned strict = (again ? visit->wider : visit->asked & MOR_PERMISSION_UNCONFINED) & ~order->allow;
-	unsigned missing = (visit->asked | visit->wider) & ~order->allow;
+	/* --allow says what is new; what was granted before need not be said again */
+	unsigned granted = again && order->allow ? visit->asked & ~visit->wider : 0;
+	unsigned missing = (visit->asked | visit->wider) & ~order->allow & ~granted;
 
 	if (strict & MOR_PERMISSION_UNCONFINED)
 		return refuse_unconfined(visit, missing, err);

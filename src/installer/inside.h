@@ -25,11 +25,18 @@ struct mor_installer_visit {
 	struct mor_content_changes changes;
 	bool damaged;   /* something is installed under its name, but nobody can use it */
 	unsigned asked; /* what the plugin wants */
-	unsigned wider; /* of that, what the version before could not do; a downgrade, too */
+	unsigned wider; /* of that, what the version before could not do; a downgrade, a replacement, too */
+	bool confine;   /* the user wants it so, now or when it was installed */
 };
 
 /* look.c: fills everything from `described` on. */
 int mor_installer_look(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err);
+/* name.c: what an archive calls the plugin, if its manifest does not: its top directory (`top`, or ""), without
+ * the version. Its own name was taken before. */
+int mor_installer_name(struct mor_installer_visit *visit, const char *top, mortise_error *err);
+/* What people know instead of the paths of our copy: the words of the order, or the plugin's name. */
+const char *mor_installer_source(const struct mor_installer_visit *visit);
+void mor_installer_hide_copy(const struct mor_installer_visit *visit, mortise_error *err);
 /* show.c: all facts, on stderr. */
 void mor_installer_show(const struct mor_installer_visit *visit);
 /* ask.c: 0: agreed. */

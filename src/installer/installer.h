@@ -16,7 +16,8 @@ struct mor_installer_order {
 	const char *from; /* a directory or an archive */
 	/* It must have this name, and be installed already (upgrade, approve); NULL: any */
 	const char *name;
-	bool approve; /* `from` is the installed directory itself, which somebody has changed */
+	bool approve;        /* `from` is the installed directory itself, which somebody has changed */
+	const char *version; /* `approve`: of this version */
 	bool yes, confine;
 	unsigned allow;          /* enum mor_permission */
 	const char *command;     /* "install": for the line to type */

@@ -40,7 +40,7 @@ static int describe_copy(struct mor_installer_visit *visit, mortise_error *err)
 		.size = sizeof(options),
 		.path = visit->staging.path,
 		.name = visit->name,
-		.set = visit->order->confine ? confine : NULL,
+		.set = visit->confine ? confine : NULL,
 	};
 	mortise_plugin *plugin = NULL;
 	mortise_host *host = NULL;
@@ -85,8 +85,23 @@ static int take_facts(struct mor_installer_visit *visit, mortise_error *err)
 	return 0;
 }
 
+/* Is this version there already, with other files? */
+static int find_replaced(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *word = mor_text_format("%s@%s", visit->name, visit->version);
+	struct mor_installed there = { 0 };
+
+	if (!word)
+		return mor_fail_memory(err);
+	if (mor_store_is_name(word) && mor_store_find(store, word, &there, NULL) == 0 &&
+	    strcmp(there.digest, visit->content.digest) != 0)
+		visit->wider |= MOR_PERMISSION_REPLACE;
+	mor_installed_fini(&there);
+	return 0;
+}
+
 /* A record that is gone or damaged: then all files are new. */
-static int compare_before(struct mor_installer_visit *visit, mortise_error *err)
+static int compare_before(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err)
 {
 	const struct mor_value *now = mor_doc_root(visit->permissions_doc);
 
@@ -94,9 +109,48 @@ static int compare_before(struct mor_installer_visit *visit, mortise_error *err)
 	if (mor_content_compare(&visit->record, &visit->content, &visit->changes) < 0)
 		return mor_fail_memory(err);
 	visit->wider = mor_permissions_wider(visit->before.approved ? visit->before.permissions : NULL, now);
+	if (visit->order->approve)
+		return 0;
 	if (mor_store_compare_versions(visit->version, visit->before.version) < 0)
 		visit->wider |= MOR_PERMISSION_DOWNGRADE;
+	return find_replaced(visit, store, err);
+}
+
+/* What is installed under its name. Nobody can use what is damaged: it is installed anew. */
+static int find_before(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err)
+{
+	const struct mor_installer_order *order = visit->order;
+	MOR_CLEAN_TEXT char *word = order->version ? mor_text_format("%s@%s", visit->name, order->version) :
+						     mor_strdup(visit->name);
+	int r;
+
+	if (!word)
+		return mor_fail_memory(err);
+	r = mor_store_is_name(word) ? mor_store_find(store, word, &visit->before, err) : MORTISE_ENOTFOUND;
+	visit->damaged = r == MORTISE_ESYSTEM || r == MORTISE_EVIOLATION;
+	if (r < 0 && (order->name || (r != MORTISE_ENOTFOUND && !visit->damaged)))
+		return r;
+	/* Once confined, it stays so, unless somebody says the opposite. */
+	visit->confine =
+		order->confine || (visit->before.confine && !(order->allow & MOR_PERMISSION_UNCONFINED));
 	return 0;
+}
+
+/* Whoever changed the files of a version may have changed its number: then it is another version. */
+static int keep_version(struct mor_installer_visit *visit, mortise_error *err)
+{
+	const char *wanted = visit->order->version;
+	size_t len = strlen(visit->version);
+
+	/* 1.0.0~0123abcd is what 1.0.0 was before it was replaced */
+	if (strncmp(wanted, visit->version, len) != 0 || (wanted[len] && wanted[len] != '~'))
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s %s calls itself %s now: that is another version; type: mortise upgrade %s "
+				"%s",
+				visit->name, wanted, visit->version, visit->name, visit->order->from);
+	mor_free(visit->version);
+	visit->version = mor_strdup(wanted);
+	return visit->version ? 0 : mor_fail_memory(err);
 }
 
 int mor_installer_look(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err)
@@ -104,20 +158,16 @@ int mor_installer_look(struct mor_installer_visit *visit, const struct mor_store
 	const char *wanted = visit->order->name;
 	int r = find_name(visit, err);
 
+	if (r == 0 && wanted && strcmp(wanted, visit->name) != 0)
+		r = mor_fail(err, MORTISE_EINPUT, "%s is another plugin: it is called \"%s\", not \"%s\"",
+			     mor_installer_source(visit), visit->name, wanted);
+	if (r == 0)
+		r = find_before(visit, store, err);
 	if (r == 0)
 		r = describe_copy(visit, err);
 	if (r == 0)
 		r = take_facts(visit, err);
-	if (r == 0 && wanted && strcmp(wanted, visit->name) != 0)
-		r = mor_fail(err, MORTISE_EINPUT, "%s is another plugin: it is called \"%s\", not \"%s\"",
-			     visit->order->from, visit->name, wanted);
-	if (r < 0)
-		return r;
-	r = mor_store_is_name(visit->name) ? mor_store_find(store, visit->name, &visit->before, err) :
-					     MORTISE_ENOTFOUND;
-	/* Nobody can use what is damaged: it is installed anew. */
-	visit->damaged = r == MORTISE_ESYSTEM || r == MORTISE_EVIOLATION;
-	if ((r == MORTISE_ENOTFOUND || visit->damaged) && !wanted)
-		return 0;
-	return r < 0 ? r : compare_before(visit, err);
+	if (r == 0 && visit->order->version)
+		r = keep_version(visit, err);
+	return r < 0 || !visit->before.doc ? r : compare_before(visit, store, err);
 }

@@ -45,7 +45,8 @@ static int put_visit(struct mor_installer_visit *visit, mortise_error *err)
 					       NULL,
 		.offers = mor_buf_view(&visit->offers),
 		.permissions = mor_buf_view(&visit->permissions),
-		.confine = visit->order->confine,
+		.confine = visit->confine,
+		.in_place = visit->order->approve,
 		.allow = visit->asked,
 		.seen = visit->damaged    ? NULL :
 			visit->before.doc ? visit->before.digest :
@@ -63,7 +64,8 @@ static void tell_done(const struct mor_installer_visit *visit, const struct mor_
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
-	const char *done = visit->order->approve ? "approved" : visit->before.doc ? "upgraded" : "installed";
+	bool newer = visit->before.doc && mor_store_compare_versions(visit->version, visit->before.version) > 0;
+	const char *done = visit->order->approve ? "approved" : newer ? "upgraded" : "installed";
 
 	if (!visit->console->json) {
 		mor_outf(visit->console, "%s %s %s\n", done, visit->name, visit->version);
@@ -85,6 +87,7 @@ static void tell_done(const struct mor_installer_visit *visit, const struct mor_
 static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 {
 	const char *from = visit->order->from;
+	char top[MOR_BUNDLE_TOP];
 	int fd, r;
 
 	if (!mor_path_is_file(from))
@@ -92,9 +95,9 @@ static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 	fd = open(from, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, errno, "%s: it cannot be read", from);
-	r = mor_bundle_unpack(fd, visit->staging.dir, NULL, err);
+	r = mor_bundle_unpack(fd, visit->staging.dir, NULL, top, err);
 	mor_fd_close(&fd);
-	return r < 0 ? mor_fail_prefix(err, from) : 0;
+	return r < 0 ? mor_fail_prefix(err, from) : mor_installer_name(visit, top, err);
 }
 
 /* A signature beside the archive must fit, whoever made it. */
@@ -133,6 +136,40 @@ static int name_source(const char *from, char name[PATH_MAX])
 	return 0;
 }
 
+/* Is what lies there what was approved? Then there is nothing to ask. */
+static bool is_unchanged(const struct mor_installer_order *order, const struct mor_store *store)
+{
+	MOR_CLEAN_TEXT char *word = mor_text_format("%s@%s", order->name, order->version);
+	struct mor_installed plugin = { 0 };
+	struct mor_store_check check = { 0 };
+	bool same = word && mor_store_find(store, word, &plugin, NULL) == 0 && plugin.approved &&
+		    mor_store_verify(&plugin, &check, NULL) == 0 && check.found.changes.count == 0;
+
+	mor_store_check_fini(&check);
+	mor_installed_fini(&plugin);
+	return same;
+}
+
+static int tell_unchanged(struct mor_console *console, const struct mor_installer_order *order)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
+
+	if (!console->json) {
+		mor_outf(console, "%s %s is as you approved it: there is nothing to do\n", order->name,
+			 order->version);
+		return 0;
+	}
+	mor_w_object(&w);
+	mor_w_pair_bool(&w, "ok", true);
+	mor_w_pair(&w, "done", "nothing");
+	mor_w_pair(&w, "name", order->name);
+	mor_w_pair(&w, "version", order->version);
+	mor_w_end(&w);
+	mor_out_json(console, mor_buf_view(&json));
+	return 0;
+}
+
 static int run_visit(struct mor_installer_visit *visit, const struct mor_store *store, mortise_error *err)
 {
 	char name[PATH_MAX];
@@ -146,7 +183,8 @@ static int run_visit(struct mor_installer_visit *visit, const struct mor_store *
 	if (r == 0)
 		r = fetch_files(visit, err);
 	if (r == 0)
-		r = mor_content_scan(visit->staging.dir, visit->order->from, NULL, &visit->content, err);
+		r = mor_content_scan(visit->staging.dir, mor_installer_source(visit), NULL, &visit->content,
+				     err);
 	if (r == 0)
 		r = mor_installer_look(visit, store, err);
 	if (r == 0)
@@ -168,8 +206,14 @@ int mor_installer_run(struct mor_console *console, const struct mor_installer_or
 					     .console = console,
 					     .staging = { .dir = -1, .hold = -1 } };
 	struct mor_store store = { 0 };
-	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) : run_visit(&visit, &store, err);
+	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) : 0;
 
+	if (r == 0 && order->approve && is_unchanged(order, &store))
+		r = tell_unchanged(console, order);
+	else if (r == 0)
+		r = run_visit(&visit, &store, err);
+	if (r < 0)
+		mor_installer_hide_copy(&visit, err);
 	visit_fini(&visit);
 	mor_store_fini(&store);
 	return r;

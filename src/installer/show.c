@@ -63,11 +63,12 @@ static void show_identity(const struct mor_installer_visit *visit)
 	MOR_CLEAN(mor_doc) struct mor_doc *offers = NULL;
 	char name[150], version[100], shown[400], size[32];
 
-	mor_note(visit->console, "%s %s (%s), from %s",
+	mor_note(visit->console,
+		 visit->order->approve ? "%s %s (%s), as it is installed now" : "%s %s (%s), from %s",
 		 mor_printable(mor_slice_of(visit->name), name, sizeof(name)),
 		 mor_printable(mor_slice_of(visit->version), version, sizeof(version)),
 		 mor_json_text(mor_json_get(root, "dialect"), "?"),
-		 mor_printable(mor_slice_of(visit->order->from), shown, sizeof(shown)));
+		 mor_printable(mor_slice_of(mor_installer_source(visit)), shown, sizeof(shown)));
 	if (visit->origin.owner[0])
 		mor_note(visit->console, "  %-9s by %s (%.24s)", "signed", visit->origin.owner,
 			 visit->origin.key);
@@ -141,7 +142,12 @@ static void show_difference(const struct mor_installer_visit *visit)
 	show_files(visit);
 	if (visit->wider & MOR_PERMISSION_DOWNGRADE)
 		mor_note(visit->console, "  an older version takes the place of a newer one");
-	show_words(visit, "may more", visit->wider & ~(unsigned)MOR_PERMISSION_DOWNGRADE);
+	if (visit->wider & MOR_PERMISSION_REPLACE)
+		mor_note(visit->console,
+			 "  version %s with other files takes the place of %s; mortise rollback %s goes back",
+			 visit->version, visit->version, visit->name);
+	show_words(visit, "may more",
+		   visit->wider & ~(unsigned)(MOR_PERMISSION_DOWNGRADE | MOR_PERMISSION_REPLACE));
 	if (!(had & MOR_PERMISSION_UNCONFINED))
 		show_words(visit, "may less", had & ~visit->asked);
 }
@@ -153,9 +159,13 @@ void mor_installer_show(const struct mor_installer_visit *visit)
 
 	show_identity(visit);
 	show_permissions(visit);
-	while (mor_json_next(&it))
+	while (mor_json_next(&it)) {
+		MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+		put_without_staging(mor_json_text(it.value, ""), visit->staging.path, &line);
 		mor_note(visit->console, "  warning: %s",
-			 mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
+			 mor_printable(mor_buf_view(&line), shown, sizeof(shown)));
+	}
 	if (visit->before.doc)
 		show_difference(visit);
 	if (visit->damaged)

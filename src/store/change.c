@@ -23,9 +23,47 @@ static const char *version_of(const struct mor_value *entry)
 	return mor_json_text(mor_json_get(entry, "version"), "");
 }
 
+static bool has_text(const struct mor_value *entry, const char *member, const char *text)
+{
+	return text && strcmp(mor_json_text(mor_json_get(entry, member), ""), text) == 0;
+}
+
 static bool goes(const struct mor_store_change *change, const struct mor_value *entry)
 {
-	return change->drop && strcmp(version_of(entry), change->drop) == 0;
+	return has_text(entry, "directory", change->directory) ||
+	       (has_text(entry, "version", change->drop) && !change->keep_as);
+}
+
+/* A version under another name, with an approval that fits, if it had one. */
+static void write_renamed(struct mor_writer *w, const struct mor_store_change *change,
+			  const struct mor_value *entry)
+{
+	struct mor_json_iter it = mor_json_iter(entry), in;
+	char seal[MOR_DIGEST_SIZE] = "";
+
+	if (mor_store_seal_fits(change->name, entry))
+		mor_store_seal(change->name, change->keep_as, entry, seal);
+	mor_w_object(w);
+	while (mor_json_next(&it)) {
+		if (strcmp(it.name.ptr, "version") == 0) {
+			mor_w_pair(w, "version", change->keep_as);
+			continue;
+		}
+		mor_w_key(w, it.name.ptr);
+		if (strcmp(it.name.ptr, "approved") != 0) {
+			mor_w_value(w, it.value);
+			continue;
+		}
+		mor_w_object(w);
+		for (in = mor_json_iter(it.value); mor_json_next(&in);)
+			if (strcmp(in.name.ptr, "seal") != 0) {
+				mor_w_key(w, in.name.ptr);
+				mor_w_value(w, in.value);
+			}
+		mor_w_pair(w, "seal", seal);
+		mor_w_end(w);
+	}
+	mor_w_end(w);
 }
 
 /* Of what is left; NULL: nothing. */
@@ -59,7 +97,9 @@ static void write_change(const struct mor_value *old, const struct mor_store_cha
 	const char *before = mor_json_text(mor_json_get(old, "current"), NULL);
 	struct mor_writer w = { .out = out };
 
-	if (!before || strcmp(before, current) == 0) /* the way back stays */
+	if (before && change->keep_as && strcmp(before, change->drop) == 0)
+		before = change->keep_as;
+	else if (!before || strcmp(before, current) == 0) /* the way back stays */
 		before = mor_json_text(mor_json_get(old, "previous"), NULL);
 	mor_w_object(&w);
 	mor_w_pair(&w, "name", change->name);
@@ -67,9 +107,14 @@ static void write_change(const struct mor_value *old, const struct mor_store_cha
 	mor_w_pair(&w, "previous", before);
 	mor_w_key(&w, "versions");
 	mor_w_array(&w);
-	while (mor_json_next(&it))
-		if (!goes(change, it.value))
+	while (mor_json_next(&it)) {
+		if (goes(change, it.value))
+			continue;
+		if (has_text(it.value, "version", change->drop))
+			write_renamed(&w, change, it.value);
+		else
 			mor_w_value(&w, it.value);
+	}
 	if (change->add.len)
 		mor_w_raw(&w, change->add);
 	mor_w_end(&w);

@@ -21,7 +21,8 @@ int mor_store_state_entry(const struct mor_store *store, const struct mor_value 
 /* The SHA-256 of what the approval of a version is for: {"name","version","directory","digest","dialect",
  * "confine","permissions","allow"}, as JSON without blanks. If one of them is edited, or an old file comes
  * back, nobody has approved it. It is no signature: whoever may write the store may write a seal. */
-void mor_store_seal(const char *name, const struct mor_value *entry, char ret_hex[MOR_DIGEST_SIZE]);
+void mor_store_seal(const char *name, const char *version, const struct mor_value *entry,
+		    char ret_hex[MOR_DIGEST_SIZE]);
 bool mor_store_seal_fits(const char *name, const struct mor_value *entry);
 /* MORTISE_ENOTFOUND with the nearest name. */
 int mor_store_unknown(const struct mor_store *store, const char *name, mortise_error *err);

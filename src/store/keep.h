@@ -25,6 +25,8 @@ struct mor_staging {
 int mor_store_stage(const struct mor_store *store, const char *from, struct mor_staging *ret,
 		    mortise_error *err);
 void mor_staging_fini(struct mor_staging *staging); /* removes what is still there */
+/* The directory gets another name: that of the plugin was inside. Nothing happens if it cannot be one. */
+int mor_staging_rename(struct mor_staging *staging, const char *name, mortise_error *err);
 /* Copies a plugin's directory into it. Version control and bytecode caches (.git, __pycache__) stay behind. */
 int mor_staging_copy(struct mor_staging *staging, const char *from, mortise_error *err);
 
@@ -32,12 +34,16 @@ struct mor_store_facts {
 	const char *name, *version, *dialect, *description, *from, *key; /* NULL: null */
 	struct mor_slice offers, permissions, interface;                 /* JSON; empty: null */
 	bool confine;
+	/* `approve`: somebody has changed the files of this version where they lie. What they were is gone, and
+	 * the current version stays the current one. */
+	bool in_place;
 	unsigned allow; /* enum mor_permission: what the user has granted */
 	/* digest of the current version when the user was asked; "": none was installed; NULL:
 	 * does not matter */
 	const char *seen;
 };
-/* The staged files become the current version. A version that is there already is replaced. `content` is a scan
+/* The staged files become the current version. A version that is there already is replaced; if its files were
+ * others, they stay as VERSION~DIGEST8, and are what one goes back to. `content` is a scan
  * of the staging, with identities. MORTISE_EINPUT: a name or version that cannot be used, or another install
  * was faster than the user's answer. */
 int mor_store_put(struct mor_staging *staging, const struct mor_content *content,

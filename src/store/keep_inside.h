@@ -14,9 +14,11 @@ int mor_store_lock(const struct mor_store *store, mortise_error *err);
 /* A new state.json from the old one. */
 struct mor_store_change {
 	const char *name;
-	const char *drop;     /* this version goes; NULL: none */
-	struct mor_slice add; /* one entry of "versions", as JSON, or empty */
-	const char *current;  /* NULL: stays, or the newest of what is left */
+	const char *drop;      /* this version goes; NULL: none */
+	const char *keep_as;   /* or stays under this name; NULL: it goes */
+	const char *directory; /* of what is added: an older version in it goes, too; NULL: none */
+	struct mor_slice add;  /* one entry of "versions", as JSON, or empty */
+	const char *current;   /* NULL: stays, or the newest of what is left */
 };
 /* `old`: the root of the present state, or NULL. MORTISE_ENOTFOUND: no version would be left, and the file is
  * removed instead. */

@@ -17,6 +17,7 @@ static const struct {
 	{ MOR_PERMISSION_NETWORK, "network" },       { MOR_PERMISSION_READ, "read" },
 	{ MOR_PERMISSION_SPAWN, "spawn" },           { MOR_PERMISSION_WRITE, "write" },
 	{ MOR_PERMISSION_UNCONFINED, "unconfined" }, { MOR_PERMISSION_DOWNGRADE, "downgrade" },
+	{ MOR_PERMISSION_REPLACE, "replace" },
 };
 #define WORDS (sizeof(words) / sizeof(*words))
 

@@ -22,7 +22,9 @@ enum mor_permission {
 	MOR_PERMISSION_SPAWN = 1 << 2,
 	MOR_PERMISSION_WRITE = 1 << 3,
 	MOR_PERMISSION_UNCONFINED = 1 << 4,
-	MOR_PERMISSION_DOWNGRADE = 1 << 5 /* not of a plugin: of a change */
+	/* not of a plugin: of a change */
+	MOR_PERMISSION_DOWNGRADE = 1 << 5,
+	MOR_PERMISSION_REPLACE = 1 << 6 /* the same version, other files */
 };
 /* "network,read"; nothing for 0. */
 void mor_permissions_words(unsigned permissions, const char *separator, struct mor_buf *out);

@@ -23,7 +23,8 @@
 #include "store/inside.h"
 #include "store/keep_inside.h"
 
-#define DIGEST_SHOWN 16 /* digits of the digest in the name of the directory */
+#define DIGEST_SHOWN   16 /* digits of the digest in the name of the directory */
+#define REPLACED_SHOWN 8  /* and in that of a version that was replaced */
 
 /* ---- staging ---- */
 
@@ -74,6 +75,25 @@ void mor_staging_fini(struct mor_staging *staging)
 	mor_free(staging->path);
 	mor_free(staging->top);
 	*staging = (struct mor_staging){ .dir = -1, .hold = -1 };
+}
+
+int mor_staging_rename(struct mor_staging *staging, const char *name, mortise_error *err)
+{
+	const char *now = mor_base_name(staging->path);
+	char *path;
+
+	if (strcmp(now, name) == 0 || !mor_store_name_valid(name, strlen(name)))
+		return 0;
+	path = mor_text_format("%s/%s", staging->top, name);
+	if (!path)
+		return mor_fail_memory(err);
+	if (renameat(staging->hold, now, staging->hold, name) < 0) {
+		mor_free(path);
+		return mor_store_fail_write(staging->top, errno, err);
+	}
+	mor_free(staging->path);
+	staging->path = path;
+	return 0;
 }
 
 /* ---- copying ---- */
@@ -239,16 +259,40 @@ static int check_likeness(const struct mor_store *store, const char *name, morti
 	return r;
 }
 
+static const char *digest_of(const struct mor_value *root, const char *version)
+{
+	struct mor_json_iter it = mor_json_iter(mor_json_get(root, "versions"));
+
+	while (mor_json_next(&it))
+		if (strcmp(mor_json_text(mor_json_get(it.value, "version"), ""), version) == 0)
+			return mor_json_text(mor_json_get(it.value, "digest"), "");
+	return "";
+}
+
+/* The same version with other files: what was there stays, under a name of its own, so that one can go back.
+ * NULL: nothing stays. */
+static char *name_replaced(const struct mor_value *root, const struct mor_store_facts *facts,
+			   const struct mor_content *content)
+{
+	const char *digest = digest_of(root, facts->version);
+	char *name;
+
+	if (facts->in_place || !*digest || strcmp(digest, content->digest) == 0)
+		return NULL;
+	name = mor_text_format("%s~%.*s", facts->version, REPLACED_SHOWN, digest);
+	if (name && !mor_store_version_valid(name, strlen(name))) { /* too long */
+		mor_free(name);
+		name = NULL;
+	}
+	return name;
+}
+
 /* Was something else installed while the user was thinking? */
 static int check_seen(const struct mor_value *root, const struct mor_store_facts *facts, mortise_error *err)
 {
-	const char *current = mor_json_text(mor_json_get(root, "current"), "");
-	struct mor_json_iter it = mor_json_iter(mor_json_get(root, "versions"));
-	const char *digest = "";
+	const char *asked = facts->in_place ? facts->version : mor_json_text(mor_json_get(root, "current"), "");
+	const char *digest = digest_of(root, asked);
 
-	while (mor_json_next(&it))
-		if (strcmp(mor_json_text(mor_json_get(it.value, "version"), ""), current) == 0)
-			digest = mor_json_text(mor_json_get(it.value, "digest"), "");
 	if (!facts->seen || strcmp(facts->seen, digest) == 0)
 		return 0;
 	return mor_fail(
@@ -295,7 +339,7 @@ static int seal_entry(const struct mor_store_facts *facts, const struct mor_cont
 	write_entry(facts, content, directory, NULL, &draft);
 	if (mor_buf_failed(&draft) || mor_doc_parse(mor_buf_view(&draft), 0, 0, &doc, NULL) < 0)
 		return mor_fail_memory(err);
-	mor_store_seal(facts->name, mor_doc_root(doc), seal);
+	mor_store_seal(facts->name, facts->version, mor_doc_root(doc), seal);
 	write_entry(facts, content, directory, seal, out);
 	return mor_buf_failed(out) || !*seal ? mor_fail_memory(err) : 0;
 }
@@ -364,6 +408,7 @@ static int put_locked(struct mor_staging *staging, const struct mor_content *con
 	MOR_CLEAN_TEXT char *directory =
 		mor_text_format("%s-%.*s", facts->version, DIGEST_SHOWN, content->digest);
 	MOR_CLEAN_TEXT char *files = home && directory ? mor_text_format("%s/%s", home, directory) : NULL;
+	MOR_CLEAN_TEXT char *replaced = NULL;
 	struct mor_store_change change = { .name = facts->name,
 					   .drop = facts->version,
 					   .current = facts->version };
@@ -380,6 +425,11 @@ static int put_locked(struct mor_staging *staging, const struct mor_content *con
 	if (r < 0)
 		return r;
 	change.add = mor_buf_view(&entry);
+	change.directory = directory;
+	if (facts->in_place)
+		change.current = NULL;
+	replaced = name_replaced(mor_doc_root(doc), facts, content);
+	change.keep_as = replaced;
 	r = move_files(staging, facts->name, files, err);
 	if (r == 0)
 		r = put_record(files, content, err);

@@ -23,14 +23,16 @@ static void put_words(struct mor_writer *w, const struct mor_value *words)
 }
 
 /* Without memory it is "", which fits nothing. */
-void mor_store_seal(const char *name, const struct mor_value *entry, char ret_hex[MOR_DIGEST_SIZE])
+void mor_store_seal(const char *name, const char *version, const struct mor_value *entry,
+		    char ret_hex[MOR_DIGEST_SIZE])
 {
-	static const char *const members[] = { "version", "directory", "digest", "dialect" };
+	static const char *const members[] = { "directory", "digest", "dialect" };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &text };
 
 	mor_w_object(&w);
 	mor_w_pair(&w, "name", name);
+	mor_w_pair(&w, "version", version);
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
 		put_text(&w, entry, members[i]);
 	mor_w_pair_bool(&w, "confine", mor_json_bool(mor_json_get(entry, "confine"), false));
@@ -50,6 +52,6 @@ bool mor_store_seal_fits(const char *name, const struct mor_value *entry)
 
 	if (mor_json_type(mor_json_get(entry, "permissions")) != MOR_JSON_OBJECT)
 		return false;
-	mor_store_seal(name, entry, now);
+	mor_store_seal(name, mor_json_text(mor_json_get(entry, "version"), ""), entry, now);
 	return *seal && strcmp(seal, now) == 0;
 }

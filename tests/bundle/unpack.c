@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 		limits = (struct mor_bundle_limits){ strtoull(argv[3], NULL, 10),
 						     (uint32_t)strtoul(argv[4], NULL, 10),
 						     (uint32_t)strtoul(argv[5], NULL, 10) };
-	if (mor_bundle_unpack(archive, into, &limits, &err) == 0)
+	if (mor_bundle_unpack(archive, into, &limits, NULL, &err) == 0)
 		return 0;
 	printf("%s: %s\n", mortise_status_kind(err.code), err.text);
 	return 1;

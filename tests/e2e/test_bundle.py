@@ -224,5 +224,55 @@ class Keys(BundleCase):
         self.assertEqual(self.ok("trust").out, "")
 
 
+class Name(BundleCase):
+    """A plugin that is called like its directory (G-Assist) has its name inside the archive."""
+
+    def notes(self, folder="my-2nd-notes"):
+        self.file(
+            f"src/{folder}/manifest.json",
+            json.dumps(
+                {
+                    "manifestVersion": 1,
+                    "protocol_version": "2.0",
+                    "version": "1.2.0",
+                    "executable": "./plugin.py",
+                    "persistent": True,
+                    "functions": [{"name": "echo", "description": "says it", "tags": [], "properties": {}}],
+                }
+            ),
+        )
+        self.file(f"src/{folder}/plugin.py", "#!/usr/bin/python3\n").chmod(0o755)
+        return self.dir / "src" / folder
+
+    def installed(self, archive):
+        done = self.run_mortise("install", archive, "--allow", "unconfined,downgrade,replace")
+        self.assertEqual(done.code, 0, done.err)
+        self.ok("remove", done.out.split(" ", 1)[1].rsplit(" ", 1)[0])
+        return done
+
+    def test_renamed_bundle(self):
+        self.ok("key", "new", self.dir / "k")
+        self.bundle(self.notes(), "a.tar.zst", "--sign", self.dir / "k")
+        os.rename(self.dir / "a.tar.zst", self.dir / "download-7 (1).tar.zst")
+        os.rename(self.dir / "a.tar.zst.sig", self.dir / "download-7 (1).tar.zst.sig")
+        done = self.installed(self.dir / "download-7 (1).tar.zst")
+        self.assertEqual(done.out, "installed my-2nd-notes 1.2.0\n")
+        self.assertIn("signed    by a key", done.err)
+
+    def test_archives_of_others(self):
+        for top, file, name in (
+            ("notes", "x.tar", "notes"),
+            ("notes-1.2.0", "x.tar", "notes"),
+            ("notes-3", "x.tar", "notes"),
+            ("", "notes-9.tar", "notes"),
+            ("", "my notes.tar", "my notes"),
+        ):
+            with self.subTest(top=top, file=file):
+                with tarfile.open(self.dir / file, "w") as archive:
+                    for path in sorted(self.notes().iterdir()):
+                        archive.add(path, f"{top}/{path.name}" if top else path.name)
+                self.assertEqual(self.installed(self.dir / file).out, f"installed {name} 1.2.0\n")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -125,6 +125,17 @@ class Install(Store):
         self.assertEqual(self.listed(), [])
         self.assertEqual(sorted(os.listdir(self.plugins)), [".lock"])
 
+    def test_where_something_is_wrong(self):
+        """As people know it: the directory or archive, and the path in it; never our copy."""
+        place = self.make()
+        (place / "mortise.toml").write_text("[plugin]\ncommand = 7\n")
+        done = self.run_mortise("install", place)
+        self.assertIn(f"{place}/mortise.toml:2", done.err)
+        with tarfile.open(self.dir / "greeter.tar", "w") as archive:
+            archive.add(place, "greeter-1.0.0")
+        self.assertIn("greeter.tar/mortise.toml:2", self.run_mortise("install", "greeter.tar").err)
+        self.assertNotIn(".new-", done.err + self.run_mortise("install", "greeter.tar").err)
+
     def test_left_out(self):
         place = self.make()
         self.file("greeter/.git/config", "x")
@@ -174,6 +185,65 @@ class Versions(Store):
         self.assertIn("--allow downgrade", self.refused("install", place, "--yes"))
         self.assertEqual(self.run_mortise("install", place, "--allow", "downgrade").code, 0)
 
+    def test_same_version_other_files(self):
+        """It is said, needs a word of its own, and the old files can be reached."""
+        place = self.make(says="Says goodbye")
+        line = self.refused("upgrade", "greeter", place, "--yes")
+        self.assertIn("--allow replace", line)
+        self.assertEqual(self.listed("--all"), [("greeter", "1.0.0")])
+        first = self.ok("list", "--json").json["plugins"][0]
+        done = self.run_mortise("upgrade", "greeter", place, "--allow", "replace")
+        self.assertEqual((done.code, done.out), (0, "installed greeter 1.0.0\n"), done.err)
+        self.assertIn("version 1.0.0 with other files takes the place of 1.0.0", done.err)
+        old = f"1.0.0~{first['digest'][:8]}"
+        self.assertEqual(self.listed("--all"), [("greeter", "1.0.0"), ("greeter", old)])
+        self.assertEqual(self.ok("list", "--json").json["plugins"][0]["description"], "Says goodbye")
+        self.assertEqual(self.ok("rollback", "greeter").out, f"now in use: greeter {old}\n")
+        row = self.ok("list", "--json").json["plugins"][0]
+        self.assertEqual((row["description"], row["digest"]), ("Says hello", first["digest"]))
+        self.assertTrue(row["approved"])
+        done = self.run_mortise("call", "greeter@" + old, "x")
+        self.assertNotEqual(done.code, 9, done.err)  # it runs, though it says nothing
+        self.assertIn("as you approved it", self.ok("approve", "greeter@" + old).out)
+        self.assertEqual(self.ok("rollback", "greeter").out, "now in use: greeter 1.0.0\n")
+        self.assertEqual(self.run_mortise("install", self.make(), "--allow", "replace").code, 0)
+        self.assertEqual(len(self.listed("--all")), 2)  # the first files again, and those that they replace
+        self.assertEqual(self.ok("list", "--json").json["plugins"][0]["digest"], first["digest"])
+
+    def test_same_version_same_files(self):
+        done = self.run_mortise("install", self.make())
+        self.assertEqual((done.code, done.out), (0, "installed greeter 1.0.0\n"), done.err)
+        self.assertEqual(self.listed("--all"), [("greeter", "1.0.0")])
+
+    def test_allow_says_what_is_new(self):
+        self.assertEqual(
+            self.run_mortise(
+                "upgrade", "greeter", self.make("1.1", "network = true"), "--allow", "network"
+            ).code,
+            0,
+        )
+        place = self.make("1.2", 'network = true\nread = ["/etc/hosts"]')
+        self.assertIn("--allow network,read", self.refused("upgrade", "greeter", place))
+        done = self.run_mortise("upgrade", "greeter", place, "--allow", "read")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertEqual(self.ok("list", "--json").json["plugins"][0]["allow"], ["network", "read"])
+
+    def test_confined_stays_confined(self):
+        for version in ("1.0.0", "1.1.0"):
+            self.file(
+                "free/mortise.toml", f'[plugin]\nname = "free"\nversion = "{version}"\ncommand = "./run"\n'
+            )
+            self.file("free/run", "#!/bin/sh\n").chmod(0o755)
+            words = ["--confine"] if version == "1.0.0" else []
+            done = self.run_mortise("install", self.dir / "free", *words)
+            self.assertEqual(done.code, 0, done.err)
+        row = next(row for row in self.ok("list", "--json").json["plugins"] if row["name"] == "free")
+        self.assertTrue(row["confine"] and row["permissions"]["confined"], row)
+        done = self.run_mortise("install", self.dir / "free", "--allow", "unconfined")
+        self.assertEqual(done.code, 0, done.err)
+        row = next(row for row in self.ok("list", "--json").json["plugins"] if row["name"] == "free")
+        self.assertFalse(row["confine"] or row["permissions"]["confined"], row)
+
     def test_another_plugin(self):
         place = self.make(name="other", folder="other")
         self.assertIn('called "other", not "greeter"', self.refused("upgrade", "greeter", place))
@@ -188,7 +258,35 @@ class Versions(Store):
         self.assertTrue(typed)
         self.assertEqual(code, 0, seen)
         self.assertIn("changed   run.py", seen)
+        self.assertNotIn(str(self.plugins), seen)
         self.assertEqual(len(self.listed("--all")), 1)
+
+    def test_approve_nothing(self):
+        done = self.ok("approve", "greeter")
+        self.assertEqual(done.out, "greeter 1.0.0 is as you approved it: there is nothing to do\n")
+        self.assertEqual(self.ok("approve", "greeter", "--json").json["done"], "nothing")
+
+    def test_approve_another_version(self):
+        """The one that was named; the version in use stays in use."""
+        self.assertEqual(self.run_mortise("upgrade", "greeter", self.make("1.1.0")).code, 0)
+        rows = self.ok("list", "--all", "--json").json["plugins"]
+        kept = next(row["directory"] for row in rows if row["version"] == "1.0.0")
+        with open(f"{kept}/run.py", "a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        done = self.run_mortise("approve", "greeter@1.0.0", "--yes")
+        self.assertEqual((done.code, done.out), (0, "approved greeter 1.0.0\n"), done.err)
+        self.assertIn("Compared with greeter 1.0.0", done.err)
+        self.assertEqual(self.listed(), [("greeter", "1.1.0")])
+        self.assertIn("nothing to do", self.ok("approve", "greeter@1.0.0").out)
+        self.assertIn("nothing to do", self.ok("approve", "greeter").out)
+
+    def test_approve_another_number(self):
+        kept = self.ok("list", "--json").json["plugins"][0]["directory"]
+        with open(f"{kept}/mortise.toml", encoding="utf-8") as file:
+            text = file.read()
+        with open(f"{kept}/mortise.toml", "w", encoding="utf-8") as file:
+            file.write(text.replace("1.0.0", "7.0"))
+        self.assertIn("calls itself 7.0 now", self.refused("approve", "greeter", "--yes"))
 
 
 class Damaged(Store):
@@ -391,6 +489,9 @@ class NoPlace(Store):
     def test_read_only(self):
         """What is installed can be listed and used; nothing can be changed, and each command says so."""
         self.assertEqual(self.run_mortise("install", self.make()).code, 0)
+        kept = self.ok("list", "--json").json["plugins"][0]["directory"]
+        with open(f"{kept}/run.py", "a", encoding="utf-8") as file:
+            file.write("# changed\n")
         only = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"'
         before = sorted(p.as_posix() for p in self.plugins.rglob("*"))
         for words in (

@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(mkdir(into, 0700) == 0);
 	dir = open(into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CHECK(dir >= 0);
-	r = mor_bundle_unpack(archive, dir, &limits, &err);
+	r = mor_bundle_unpack(archive, dir, &limits, NULL, &err);
 	check_unpacked(into, r, &err);
 	CHECK(count_names(top) == 1);
 	close(dir);

@@ -176,7 +176,7 @@ static void test_again(void **state)
 {
 	mortise_error err = { 0 };
 	struct mor_installed plugin;
-	char version[20], path[400];
+	char version[20], path[400], *used = NULL;
 
 	(void)state;
 	must(install("1.0", &err), &err);
@@ -190,6 +190,10 @@ static void test_again(void **state)
 	must(install("1.0", &err), &err);
 	present(version);
 	assert_string_equal(version, "1.0");
+	must(mor_store_use(&store, "dice", NULL, &used, &err), &err);
+	assert_memory_equal(used, "1.0~", 4);
+	mor_free(used);
+	present(version);
 	must(mor_store_remove(&store, "dice", NULL, &err), &err);
 	assert_int_equal(rubbish(), 0);
 }
@@ -225,6 +229,11 @@ static int replace_same(mortise_error *err)
 {
 	return install("1.0", err);
 }
+static int replace_other(mortise_error *err)
+{
+	put_file("plugin.py", "print('other')\n");
+	return install("1.0", err);
+}
 static int remove_one(mortise_error *err)
 {
 	return mor_store_remove(&store, "dice", "1.0", err);
@@ -248,9 +257,10 @@ static const struct {
 	const char *have; /* versions before it, separated by blanks */
 	const char *before, *after;
 } actions[] = {
-	{ "install", install_first, "", "", "1.0" },   { "upgrade", upgrade, "1.0", "1.0", "2.0" },
-	{ "same", replace_same, "1.0", "1.0", "1.0" }, { "remove one", remove_one, "1.0 2.0", "2.0", "2.0" },
-	{ "remove", remove_every, "1.0", "1.0", "" },  { "back", go_back, "1.0 2.0", "2.0", "1.0" },
+	{ "install", install_first, "", "", "1.0" },     { "upgrade", upgrade, "1.0", "1.0", "2.0" },
+	{ "same", replace_same, "1.0", "1.0", "1.0" },   { "remove one", remove_one, "1.0 2.0", "2.0", "2.0" },
+	{ "other", replace_other, "1.0", "1.0", "1.0" }, { "remove", remove_every, "1.0", "1.0", "" },
+	{ "back", go_back, "1.0 2.0", "2.0", "1.0" },
 };
 #define ACTIONS (sizeof(actions) / sizeof(*actions))
 
@@ -259,6 +269,7 @@ static void prepare(size_t i)
 	mortise_error err = { 0 };
 
 	mor_dir_remove_all(AT_FDCWD, home);
+	put_file("plugin.py", "print()\n");
 	if (strstr(actions[i].have, "1.0"))
 		must(install("1.0", &err), &err);
 	if (strstr(actions[i].have, "2.0"))
