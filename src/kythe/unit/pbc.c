@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kythe/unit/pbc.h"
 
-#include <stddef.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "pb/pb.h"
@@ -72,36 +70,9 @@ int mor_pbc_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes
 
 /* ---- messages ---- */
 
-#define BLOCK ((size_t)16 << 10)
-
-struct mor_pbc_block {
-	struct mor_pbc_block *next;
-	size_t size;
-	max_align_t data[];
-};
-
-static int add_block(struct mor_pbc_message *message, size_t size)
-{
-	struct mor_pbc_block *block = mor_alloc(sizeof(*block) + size);
-
-	if (!block)
-		return MORTISE_ENOMEM;
-	block->next = message->blocks;
-	block->size = message->left = size;
-	message->blocks = block;
-	return 0;
-}
-
 static void *take_memory(void *arg, size_t size)
 {
-	struct mor_pbc_message *message = arg;
-	size_t rounded = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
-
-	if (rounded < size ||
-	    (rounded > message->left && add_block(message, rounded > BLOCK ? rounded : BLOCK) < 0))
-		return NULL;
-	message->left -= rounded;
-	return (char *)message->blocks->data + (message->blocks->size - message->left - rounded);
+	return mor_arena_take(arg, size);
 }
 
 static void leave_memory(void *arg, void *memory)
@@ -115,7 +86,7 @@ int mor_pbc_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice byte
 		   mortise_error *err)
 {
 	static const uint8_t nothing[1];
-	ProtobufCAllocator allocator = { take_memory, leave_memory, ret };
+	ProtobufCAllocator allocator = { take_memory, leave_memory, &ret->memory };
 	int r = mor_pbc_check(type, bytes, err);
 
 	if (r < 0)
@@ -127,11 +98,8 @@ int mor_pbc_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice byte
 
 void mor_pbc_message_fini(struct mor_pbc_message *message)
 {
-	for (struct mor_pbc_block *block = message->blocks, *next; block; block = next) {
-		next = block->next;
-		mor_free(block);
-	}
-	*message = (struct mor_pbc_message){ 0 };
+	mor_arena_fini(&message->memory);
+	message->root = NULL;
 }
 
 int mor_pbc_pack(const ProtobufCMessage *message, struct mor_buf *out)

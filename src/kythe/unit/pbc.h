@@ -7,6 +7,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/slice.h"
 
@@ -19,8 +20,7 @@ int mor_pbc_check(const ProtobufCMessageDescriptor *type, struct mor_slice bytes
  * call fini in every case. */
 struct mor_pbc_message {
 	ProtobufCMessage *root;
-	struct mor_pbc_block *blocks;
-	size_t left; /* in the newest */
+	struct mor_arena memory;
 };
 /* Checked and unpacked. MORTISE_EINPUT, MORTISE_ENOMEM. */
 int mor_pbc_unpack(const ProtobufCMessageDescriptor *type, struct mor_slice bytes, struct mor_pbc_message *ret,

@@ -17,6 +17,7 @@
 #include "kythe/unit/kythe.pb-c.h"
 #include "kythe/unit/pbc.h"
 #include "pb/pb.h"
+#include "pb/where.h"
 
 static const ProtobufCMessageDescriptor *const detail_types[] = {
 	&kythe__proto__go_details__descriptor,
@@ -46,31 +47,8 @@ bool mor_any_known(const char *type_url)
 
 /* ---- from JSON ---- */
 
-struct reading {
-	struct mor_buf where; /* the path of the present value */
-	mortise_error *err;
-};
-
-static int read_message(struct reading *rd, const struct mor_value *object,
+static int read_message(struct mor_pb_where *rd, const struct mor_value *object,
 			const ProtobufCMessageDescriptor *type, bool any_members, struct mor_buf *out);
-
-static int refuse_value(struct reading *rd, const char *why)
-{
-	char shown[300];
-
-	if (mor_buf_failed(&rd->where))
-		return mor_fail_memory(rd->err);
-	mor_excerpt(mor_buf_view(&rd->where), shown, sizeof(shown));
-	return mor_fail(rd->err, MORTISE_EINPUT, "%s%s%s", shown, *shown ? ": " : "", why);
-}
-
-static int refuse_type(struct reading *rd, const char *wanted, const struct mor_value *value)
-{
-	char why[80];
-
-	snprintf(why, sizeof(why), "expected %s, not %s", wanted, mor_json_type_name(mor_json_type(value)));
-	return refuse_value(rd, why);
-}
 
 /* required_input -> requiredInput */
 static bool is_camel_of(struct mor_slice name, const char *proto)
@@ -96,30 +74,33 @@ static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescript
 	return NULL;
 }
 
-static int read_text(struct reading *rd, const struct mor_value *value, uint32_t field, struct mor_buf *out)
+static int read_text(struct mor_pb_where *rd, const struct mor_value *value, uint32_t field,
+		     struct mor_buf *out)
 {
 	struct mor_slice text = mor_json_string(value);
 
 	if (!text.ptr)
-		return refuse_type(rd, "a string", value);
+		return mor_pb_refuse_type(rd, "a string", value);
 	if (text.len && memchr(text.ptr, '\0', text.len))
-		return refuse_value(rd, "the text holds a NUL character");
+		return mor_pb_refuse(rd, "the text holds a NUL character");
 	return mor_pb_put_bytes(out, field, text);
 }
 
-static int read_bytes(struct reading *rd, const struct mor_value *value, uint32_t field, struct mor_buf *out)
+static int read_bytes(struct mor_pb_where *rd, const struct mor_value *value, uint32_t field,
+		      struct mor_buf *out)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 	struct mor_slice text = mor_json_string(value);
 
 	if (!text.ptr)
-		return refuse_type(rd, "base64 in a string", value);
+		return mor_pb_refuse_type(rd, "base64 in a string", value);
 	if (mor_pb_base64(text, &bytes) == MORTISE_EINPUT)
-		return refuse_value(rd, "the text is not base64");
+		return mor_pb_refuse(rd, "the text is not base64");
 	return mor_buf_failed(&bytes) ? bytes.status : mor_pb_put_bytes(out, field, mor_buf_view(&bytes));
 }
 
-static int read_int32(struct reading *rd, const struct mor_value *value, uint32_t field, struct mor_buf *out)
+static int read_int32(struct mor_pb_where *rd, const struct mor_value *value, uint32_t field,
+		      struct mor_buf *out)
 {
 	struct mor_slice text = mor_json_string(value);
 	int64_t number = mor_json_int(value, INT64_MAX);
@@ -127,7 +108,7 @@ static int read_int32(struct reading *rd, const struct mor_value *value, uint32_
 	if (text.ptr && !mor_parse_i64(text, &number))
 		number = INT64_MAX;
 	if (number < INT32_MIN || number > INT32_MAX)
-		return refuse_value(rd, "expected a whole number of 32 bits");
+		return mor_pb_refuse(rd, "expected a whole number of 32 bits");
 	/* A negative number takes ten bytes: it is extended to 64 bits. */
 	return mor_pb_put_number(out, field, (uint64_t)number);
 }
@@ -151,7 +132,7 @@ static int read_unknown_detail(const struct mor_value *object, struct mor_buf *o
 }
 
 /* Packed again, so that the same content has the same bytes in any order of its members. */
-static int read_known_detail(struct reading *rd, const struct mor_value *object,
+static int read_known_detail(struct mor_pb_where *rd, const struct mor_value *object,
 			     const ProtobufCMessageDescriptor *type, struct mor_buf *out)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf members = MOR_BUF_INIT;
@@ -168,7 +149,7 @@ static int read_known_detail(struct reading *rd, const struct mor_value *object,
 	return mor_pb_put_bytes(out, 2, mor_buf_view(&value));
 }
 
-static int read_any(struct reading *rd, const struct mor_value *object, struct mor_buf *out)
+static int read_any(struct mor_pb_where *rd, const struct mor_value *object, struct mor_buf *out)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 	const struct mor_value *url = mor_json_get(object, "@type");
@@ -176,7 +157,7 @@ static int read_any(struct reading *rd, const struct mor_value *object, struct m
 	int r;
 
 	if (!url)
-		return refuse_value(rd, "\"@type\" is missing");
+		return mor_pb_refuse(rd, "\"@type\" is missing");
 	r = read_text(rd, url, 1, out);
 	if (r < 0)
 		return r;
@@ -186,14 +167,14 @@ static int read_any(struct reading *rd, const struct mor_value *object, struct m
 	return type ? read_known_detail(rd, object, type, out) : read_unknown_detail(object, out);
 }
 
-static int read_sub(struct reading *rd, const struct mor_value *value, const ProtobufCFieldDescriptor *field,
-		    struct mor_buf *out)
+static int read_sub(struct mor_pb_where *rd, const struct mor_value *value,
+		    const ProtobufCFieldDescriptor *field, struct mor_buf *out)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
 	int r;
 
 	if (mor_json_type(value) != MOR_JSON_OBJECT)
-		return refuse_type(rd, "an object", value);
+		return mor_pb_refuse_type(rd, "an object", value);
 	if (field->descriptor == &kythe__proto__any__descriptor)
 		r = read_any(rd, value, &inside);
 	else
@@ -201,8 +182,8 @@ static int read_sub(struct reading *rd, const struct mor_value *value, const Pro
 	return r < 0 ? r : mor_pb_put_bytes(out, field->id, mor_buf_view(&inside));
 }
 
-static int read_one(struct reading *rd, const struct mor_value *value, const ProtobufCFieldDescriptor *field,
-		    struct mor_buf *out)
+static int read_one(struct mor_pb_where *rd, const struct mor_value *value,
+		    const ProtobufCFieldDescriptor *field, struct mor_buf *out)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_STRING:
@@ -213,43 +194,42 @@ static int read_one(struct reading *rd, const struct mor_value *value, const Pro
 		return read_int32(rd, value, field->id, out);
 	case PROTOBUF_C_TYPE_BOOL:
 		if (mor_json_type(value) != MOR_JSON_BOOL)
-			return refuse_type(rd, "true or false", value);
+			return mor_pb_refuse_type(rd, "true or false", value);
 		return mor_pb_put_number(out, field->id, mor_json_bool(value, false));
 	default:
 		return read_sub(rd, value, field, out);
 	}
 }
 
-static int read_list(struct reading *rd, const struct mor_value *value, const ProtobufCFieldDescriptor *field,
-		     struct mor_buf *out)
+static int read_list(struct mor_pb_where *rd, const struct mor_value *value,
+		     const ProtobufCFieldDescriptor *field, struct mor_buf *out)
 {
 	struct mor_json_iter it = mor_json_iter(value);
-	size_t before = rd->where.len;
+	size_t before = rd->path.len;
 	int r = 0;
 
 	if (mor_json_type(value) != MOR_JSON_ARRAY)
-		return refuse_type(rd, "an array", value);
+		return mor_pb_refuse_type(rd, "an array", value);
 	for (size_t i = 0; r == 0 && mor_json_next(&it); i++) {
-		rd->where.len = before;
-		mor_buf_printf(&rd->where, "[%zu]", i);
+		rd->path.len = before;
+		mor_pb_where_item(rd, i);
 		r = read_one(rd, it.value, field, out);
 	}
 	return r;
 }
 
-static int read_member(struct reading *rd, const struct mor_json_iter *it,
+static int read_member(struct mor_pb_where *rd, const struct mor_json_iter *it,
 		       const ProtobufCMessageDescriptor *type, uint64_t *seen, struct mor_buf *out)
 {
 	const ProtobufCFieldDescriptor *field = find_field(type, it->name);
 	uint64_t bit;
 
-	mor_buf_text(&rd->where, rd->where.len ? "." : "");
-	mor_buf_slice(&rd->where, it->name);
+	mor_pb_where_member(rd, it->name);
 	if (!field)
-		return refuse_value(rd, "unknown field");
+		return mor_pb_refuse(rd, "unknown field");
 	bit = (uint64_t)1 << (field - type->fields);
 	if (*seen & bit)
-		return refuse_value(rd, "given twice");
+		return mor_pb_refuse(rd, "given twice");
 	*seen |= bit;
 	if (mor_json_type(it->value) == MOR_JSON_NULL)
 		return 0;
@@ -257,36 +237,36 @@ static int read_member(struct reading *rd, const struct mor_json_iter *it,
 							   read_one(rd, it->value, field, out);
 }
 
-static int read_message(struct reading *rd, const struct mor_value *object,
+static int read_message(struct mor_pb_where *rd, const struct mor_value *object,
 			const ProtobufCMessageDescriptor *type, bool any_members, struct mor_buf *out)
 {
 	struct mor_json_iter it = mor_json_iter(object);
-	size_t before = rd->where.len;
+	size_t before = rd->path.len;
 	uint64_t seen = 0;
 	int r = 0;
 
 	while (r == 0 && mor_json_next(&it)) {
-		rd->where.len = before;
+		rd->path.len = before;
 		if (!(any_members && mor_slice_is(it.name, "@type")))
 			r = read_member(rd, &it, type, &seen, out);
 	}
 	if (r == 0)
-		rd->where.len = before;
+		rd->path.len = before;
 	return r;
 }
 
 int mor_pbc_from_json(const struct mor_value *object, const ProtobufCMessageDescriptor *type, const char *where,
 		      struct mor_buf *out, mortise_error *err)
 {
-	struct reading rd = { .err = err };
+	struct mor_pb_where rd = { .err = err };
 	int r;
 
-	mor_buf_text(&rd.where, where);
+	mor_buf_text(&rd.path, where);
 	if (mor_json_type(object) != MOR_JSON_OBJECT)
-		r = refuse_type(&rd, "an object", object);
+		r = mor_pb_refuse_type(&rd, "an object", object);
 	else
 		r = read_message(&rd, object, type, false, out);
-	mor_buf_fini(&rd.where);
+	mor_buf_fini(&rd.path);
 	if (r == 0 && mor_buf_failed(out))
 		r = out->status;
 	return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
