@@ -26,14 +26,33 @@ HEALTH = "/grpc.health.v1.Health/Check"
 RUN = PLUGIN + "RunCommand"
 
 
-def python():
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def python(_folder):
     return ["/usr/bin/python3", str(HERE / "plugins" / "demo.py")], {
         "PYTHONPATH": str(ROOT / "sdk" / "python"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 
-LANGUAGES = {"python": python}
+def node(folder):
+    """As an author has it: both packages in the node_modules beside the plugin."""
+    modules = BUILD / "grpc-js" / "node_modules"
+    if not modules.is_dir():
+        skip(f"@grpc/grpc-js is not in {modules}: ./dev installs it")
+    place = pathlib.Path(folder, "demo")
+    (place / "node_modules").mkdir(parents=True)
+    for found in [*modules.iterdir(), ROOT / "sdk" / "node"]:
+        name = "tenon" if found.name == "node" else found.name
+        (place / "node_modules" / name).symlink_to(found)
+    shutil.copy(HERE / "plugins" / "demo.mjs", place)
+    return ["node", str(place / "demo.mjs")], {}
+
+
+LANGUAGES = {"python": python, "node": node}
 LANGUAGE = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in LANGUAGES else "python"
 
 
@@ -42,7 +61,9 @@ class Case(unittest.TestCase):
         self.dir = tempfile.mkdtemp(prefix="tenon-grpc-")
         self.addCleanup(shutil.rmtree, self.dir)
         self.socket = os.path.join(self.dir, "plugin.sock")
-        self.command, self.more = LANGUAGES[LANGUAGE]()
+        self.home = tempfile.mkdtemp(prefix="tenon-grpc-")
+        self.addCleanup(shutil.rmtree, self.home)
+        self.command, self.more = LANGUAGES[LANGUAGE](self.home)
 
     def spawn(self, **env):
         """The plugin's process. Its environment is not ours."""
@@ -300,6 +321,24 @@ class Ends(Case):
     def test_cannot_listen(self):
         self.process = self.spawn(MORTISE_GRPC_SOCKET=self.dir + "/no/such/dir/s")
         self.assertIn(f"demo: cannot listen on {self.dir}/no/such/dir/s", self.ended(1)[1])
+
+
+class Missing(Case):
+    """Without gRPC's library the plugin says what to do."""
+
+    def test_text(self):
+        more = dict(self.more)
+        if LANGUAGE == "python":
+            pathlib.Path(self.home, "grpc.py").write_text("raise ImportError('No module named grpc')")
+            more["PYTHONPATH"] = self.home + ":" + more["PYTHONPATH"]
+        elif LANGUAGE == "node":
+            os.unlink(os.path.join(self.home, "demo", "node_modules", "@grpc"))
+        else:
+            self.skipTest("it is linked")
+        self.more = more
+        self.process = self.spawn(MORTISE_GRPC_SOCKET=self.socket)
+        text = {"python": "install python3-grpcio", "node": "npm install @grpc/grpc-js"}[LANGUAGE]
+        self.assertRegex(self.ended(1)[1], f"^demo: the host wants gRPC.*{text}, or use the transport stdio\n$")
 
 
 class Hashicorp(Case):

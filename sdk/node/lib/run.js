@@ -164,6 +164,17 @@ function answerOption(plugin, option = "") {
 
 export function serve(plugin) {
   answerOption(plugin, process.argv[2]);
+  const { MORTISE_GRPC_SOCKET: socket, PLUGIN_PROTOCOL_VERSIONS: versions } = process.env;
+  if (socket || versions !== undefined) {
+    import("./grpc.js").then(({ serveGrpc, wanted }) => {
+      const place = wanted(plugin);
+      if (place === undefined) serveStdio(plugin);
+      else serveGrpc(plugin, place);
+    });
+  } else serveStdio(plugin);
+}
+
+function serveStdio(plugin) {
   const wire = claim();
   if (wire.input.kind === "terminal") process.stderr.write(hint(plugin, candidates(plugin)[0]));
   new Server(plugin, wire);

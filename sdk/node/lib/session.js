@@ -11,6 +11,7 @@ import { rawElements, rawId, stringify } from "./json.js";
 import { isTalk, Talk } from "./talk.js";
 
 export const NOTHING = Symbol("nothing");
+const CANCEL = "$/cancelRequest";
 const PATIENCE = 20; // ms that a call may last before a stop is said to it
 const GRACE = 2000; // ms that a cancelled call has
 
@@ -146,6 +147,10 @@ export class Session {
   }
 
   dispatch(request) {
+    if (request.method === CANCEL) {
+      this.cancel(stringify(request.params.id));
+      return;
+    }
     const row = this.row(request);
     if (row.now) this.perform(request, row);
     else this.enqueue(request, row);
@@ -231,7 +236,9 @@ export class Session {
   }
 
   newCall(request) {
-    return new Call(this, request);
+    const call = new Call(this, request);
+    if (request.cancelled) call.cancel();
+    return call;
   }
 
   /** Starts the plugin if nothing has; gives what onStart gives, or a promise of it. */
@@ -252,6 +259,15 @@ export class Session {
   }
 
   // ---- the end
+
+  /** The host does not want the answer of one call any more, which runs or waits; the plugin goes on. */
+  cancel(id) {
+    const waiting = this.queue.map(([request]) => request);
+    const found = [this.current, ...waiting].find((request) => request?.id === id);
+    if (!found) return;
+    found.cancelled = true;
+    found.call?.cancel();
+  }
 
   /** A stop waits in the queue: what is before it may finish, unless it takes long. */
   hurry() {

@@ -34,6 +34,7 @@ plugin.method("text", { size: "integer" }, ({ size }) => "x".repeat(size));
 /** Ends when it is told to. */
 plugin.method("wait", (params, call) => {
   log("waiting");
+  if (call.cancelled) return "told";
   return new Promise((resolve) => call.signal.addEventListener("abort", () => resolve("told")));
 });
 

@@ -73,6 +73,19 @@ class Life(unittest.TestCase):
         self.process.send_signal(signal.SIGTERM)
         self.ends(heard=(), not_heard=("stop",))
 
+    def test_one_call_is_cancelled(self):
+        self.start()
+        self.send("wait", 1)
+        self.hear("waiting")
+        self.send("wait", 2)
+        for ident in (2, 99, 1):
+            self.send("$/cancelRequest", id=ident)
+        self.assertEqual([self.receive()["id"] for _ in range(2)], [1, 2])
+        self.send("echo", 3)
+        self.assertEqual(self.receive()["result"], {})  # and it goes on
+        self.process.send_signal(signal.SIGTERM)
+        self.ends()
+
     def test_sigterm_tells_the_running_call(self):
         self.start()
         self.send("wait", 1)

@@ -100,18 +100,21 @@ function placeOf({ params }) {
   return { workspace, scratch, config: {} };
 }
 
-const jsonMethods = {
-  "sunscreen.command/run": {
-    run(session, request) {
-      const entry = command(session, request, request.params.kind);
-      const { args, flags } = splitFlags(list("args", request.params.args ?? undefined), entry.fields);
-      return perform(session, request, entry.fn, entry.fields.fromWords(args, flags), {
-        ...placeOf(request),
-        flags,
-        args,
-      });
-    },
+/** A command with the words as they were typed, flags among them. */
+const typed = {
+  run(session, request) {
+    const entry = command(session, request, request.params.kind);
+    const { args, flags } = splitFlags(list("args", request.params.args ?? undefined), entry.fields);
+    return perform(session, request, entry.fn, entry.fields.fromWords(args, flags), {
+      ...placeOf(request),
+      flags,
+      args,
+    });
   },
+};
+
+const jsonMethods = {
+  "sunscreen.command/run": typed,
   "sunscreen.hook/run": {
     run(session, request) {
       const entry = hook(session, request, text(request.params, "command"));
@@ -131,6 +134,7 @@ export const sunscreen = {
   framing: "lines",
   kind: "scaffold",
   methods: lineMethods,
+  typed, // for gRPC
 };
 export const sunscreenJson = {
   ...common,
