@@ -7,6 +7,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "bot/bot.h"
+#include "store/store.h"
+
+#define DIALECT "ayiou"
 
 /* ---- its settings ---- */
 
@@ -44,11 +47,43 @@ static uint64_t mix_print(uint64_t print, const void *bytes, size_t len)
 	return print;
 }
 
+/* Which directory it has now. MORTISE_ENOTFOUND: it is not installed; MORTISE_EMANIFEST: it is no plugin for a
+ * bot. */
+static int find_installed(const struct mor_botfile_plugin *config, char **ret, mortise_error *err)
+{
+	struct mor_store store = { 0 };
+	struct mor_installed found = { 0 };
+	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) :
+							 mor_store_has_place(&store, err);
+
+	if (r == 0)
+		r = mor_store_find(&store, config->plugin, &found, err);
+	if (r == 0 && strcmp(found.dialect, DIALECT) != 0)
+		r = mor_fail(err, MORTISE_EMANIFEST, "it speaks %s, and the plugins of a bot speak " DIALECT,
+			     found.dialect);
+	if (r == 0) {
+		*ret = mor_take(&found.path);
+		r = *ret ? 0 : mor_fail_memory(err);
+	}
+	mor_installed_fini(&found);
+	mor_store_fini(&store);
+	return r;
+}
+
+static uint64_t print_installed(const struct mor_botfile_plugin *config, uint64_t print)
+{
+	MOR_CLEAN_TEXT char *path = NULL;
+
+	return find_installed(config, &path, NULL) == 0 ? mix_print(print, path, strlen(path)) : print;
+}
+
 /* A program found through PATH belongs to the system, so we do not watch it. */
 uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config)
 {
 	uint64_t print = 0xcbf29ce484222325u;
 
+	if (config->plugin)
+		return print_installed(config, print);
 	for (char **word = config->argv + !strchr(config->argv[0], '/'); *word; word++) {
 		char path[4096];
 		struct stat st;
@@ -71,14 +106,23 @@ static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 	struct mor_runner *runner = &body->seat->run->runner;
 	struct mor_text_list set = { 0 }, env = { 0 };
 	mortise_plugin_options opt;
-	int r = body_settings(body, &set, err);
+	int r = body->config.plugin ? find_installed(&body->config, &body->installed, err) : 0;
 
+	if (r < 0) {
+		MOR_CLEAN_TEXT char *where =
+			mor_text_format("%s: plugin = \"%s\"", body->config.name, body->config.plugin);
+
+		mor_fail_prefix(err, where ? where : body->config.name);
+		return r;
+	}
+	r = body_settings(body, &set, err);
 	if (r == 0)
 		r = body_env(body, &env, err);
 	if (r == 0) {
-		mor_runner_plugin_options(runner, NULL, (const char *const *)body->config.argv, NULL, &opt);
+		mor_runner_plugin_options(runner, body->installed, (const char *const *)body->config.argv, NULL,
+					  &opt);
 		opt.name = body->config.name;
-		opt.dialect = "ayiou";
+		opt.dialect = DIALECT;
 		opt.set = set.item;
 		opt.env = env.item;
 		opt.on_event = mor_bot_event;
@@ -118,6 +162,7 @@ void mor_bot_body_free(struct mor_bot_body *body)
 	mortise_plugin_unref(body->plugin);
 	mor_list_remove(&body->node);
 	mor_botfile_plugin_fini(&body->config);
+	mor_free(body->installed);
 	mor_free(body);
 }
 

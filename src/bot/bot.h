@@ -81,6 +81,7 @@ struct mor_bot_body {
 	struct mor_list node; /* in run->bodies */
 	struct mor_bot_seat *seat;
 	struct mor_botfile_plugin config; /* its own */
+	char *installed;                  /* directory of the installed plugin; NULL: config.argv is all */
 	/* of the files on its command line: another value means another program */
 	uint64_t print;
 	mortise_plugin *plugin;
@@ -209,7 +210,8 @@ void mor_bot_body_retire(struct mor_bot_body *body);
 void mor_bot_body_free(struct mor_bot_body *body);
 /* Frees the processes that have ended. */
 void mor_bot_bodies_tend(struct mor_bot_run *run);
-/* Of the files that a command line names, by inode, size and time. */
+/* Of the files that a command line names, by inode, size and time; of an installed plugin, of its directory:
+ * another version has another one. */
 uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config);
 
 /* ---- seat.c ---- */

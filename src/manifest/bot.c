@@ -27,6 +27,7 @@ void mor_botfile_plugin_fini(struct mor_botfile_plugin *plugin)
 {
 	mor_free(plugin->name);
 	mor_free(plugin->cwd);
+	mor_free(plugin->plugin);
 	mor_texts_free(plugin->argv);
 	mor_texts_free(plugin->env);
 	mor_texts_free(plugin->set);
@@ -44,8 +45,8 @@ static bool same_list(char **a, char **b)
 
 bool mor_botfile_plugin_same(const struct mor_botfile_plugin *a, const struct mor_botfile_plugin *b)
 {
-	return same_list(a->argv, b->argv) && same_list(a->env, b->env) && same_list(a->set, b->set) &&
-	       a->auto_restart == b->auto_restart;
+	return mor_botfile_same_text(a->plugin, b->plugin) && same_list(a->argv, b->argv) &&
+	       same_list(a->env, b->env) && same_list(a->set, b->set) && a->auto_restart == b->auto_restart;
 }
 
 struct mor_botfile *mor_botfile_free(struct mor_botfile *bot)
@@ -120,6 +121,7 @@ static const struct mor_botfile_key bridge_keys[] = {
 };
 static const struct mor_botfile_key plugin_keys[] = {
 	{ "command", MOR_BOTFILE_IS(STRING), "a string: the program, without its arguments" },
+	{ "plugin", MOR_BOTFILE_IS(STRING), "a string: the name of an installed plugin, or NAME@VERSION" },
 	{ "args", MOR_BOTFILE_IS(ARRAY), "an array of strings" },
 	{ "cwd", MOR_BOTFILE_IS(STRING), "a string: a directory" },
 	{ "env", MOR_BOTFILE_IS(OBJECT), "a table of strings" },
@@ -213,20 +215,42 @@ static int no_command(const struct mor_botfile_reading *r, const struct mor_valu
 			slip ? slip : "", slip ? "\", which is not known)" : "");
 }
 
+/* The name of an installed plugin: who looks into the store checks it. */
+static int read_installed(const struct mor_botfile_reading *r, const struct mor_value *table,
+			  struct mor_botfile_plugin *plugin)
+{
+	const char *word = mor_botfile_word(mor_json_get(table, "plugin"));
+
+	if (mor_json_get(table, "command"))
+		return wrong_key(r, plugin->name, "plugin",
+				 "without command: an installed plugin brings its own command");
+	if (!word || !*word)
+		return wrong_key(r, plugin->name, "plugin", wanted_of("plugin"));
+	plugin->plugin = mor_strdup(word);
+	return plugin->plugin ? 0 : mor_botfile_no_memory(r);
+}
+
 /* A relative command is relative to its cwd, as for execvp() after chdir(). */
-static int read_command(const struct mor_botfile_reading *r, const struct mor_value *table,
+static int read_program(const struct mor_botfile_reading *r, const struct mor_value *table,
 			struct mor_botfile_plugin *plugin)
 {
 	const char *command = mor_botfile_word(mor_json_get(table, "command"));
-	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "args"));
-	int status;
 
 	if (!mor_json_get(table, "command"))
 		return no_command(r, table, plugin->name);
 	if (!command || !*command)
 		return wrong_key(r, plugin->name, "command", wanted_of("command"));
-	status = push_text(r, &plugin->argv,
-			   strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
+	return push_text(r, &plugin->argv,
+			 strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
+}
+
+static int read_command(const struct mor_botfile_reading *r, const struct mor_value *table,
+			struct mor_botfile_plugin *plugin)
+{
+	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "args"));
+	int status = mor_json_get(table, "plugin") ? read_installed(r, table, plugin) :
+						     read_program(r, table, plugin);
+
 	while (status == 0 && mor_json_next(&it)) {
 		if (!mor_botfile_word(it.value))
 			return wrong_key(r, plugin->name, "args", wanted_of("args"));
@@ -301,10 +325,14 @@ static int read_numbers(const struct mor_botfile_reading *r, const struct mor_va
 	return push_format(r, &plugin->set, "restart.intensity=%lld", (long long)most);
 }
 
-static int push_cwd(const struct mor_botfile_reading *r, struct mor_botfile_plugin *plugin)
+/* An installed plugin has a working directory of its own, unless the file names one. */
+static int push_cwd(const struct mor_botfile_reading *r, const struct mor_value *table,
+		    struct mor_botfile_plugin *plugin)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 
+	if (plugin->plugin && !mor_json_get(table, "cwd"))
+		return 0;
 	mor_buf_text(&json, "plugin.cwd:=");
 	mor_buf_json_string(&json, mor_slice_of(plugin->cwd));
 	return push_text(r, &plugin->set, mor_buf_detach(&json));
@@ -336,7 +364,7 @@ static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, con
 	if (!plugin->cwd)
 		return mor_botfile_no_memory(r);
 	if ((status = read_command(r, table, plugin)) < 0 || (status = read_env(r, table, plugin)) < 0 ||
-	    (status = push_cwd(r, plugin)) < 0 || (status = read_timeout(r, table, plugin)) < 0 ||
+	    (status = push_cwd(r, table, plugin)) < 0 || (status = read_timeout(r, table, plugin)) < 0 ||
 	    (status = read_numbers(r, table, plugin)) < 0)
 		return status;
 	return plugin->auto_restart ? 0 : push_format(r, &plugin->set, "restart.enabled=false");

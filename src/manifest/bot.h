@@ -7,6 +7,7 @@
  *	[external-plugin-bridge.plugins.weather]
  *	command = "python3"              looked for in PATH, or a path; no shell
  *	args = ["-u", "weather.py"]
+ *	plugin = "weather"               ours, in place of command: an installed plugin, or NAME@VERSION
  *	cwd = "plugins"                  relative to this file, as everything else; default: its directory
  *	env = { KEY = "value" }          added to ours
  *	auto_restart = true              default false: a plugin that died stays dead
@@ -40,11 +41,14 @@
 #include "base/url.h"
 
 struct mor_botfile_plugin {
-	char *name;  /* its key in the file, which identifies it */
-	char **argv; /* command and args, NULL-terminated; a command with a slash is absolute        */
-	char **env;  /* NAME=VALUE, NULL-terminated; or NULL                                         */
-	char **set;  /* the other keys as settings: "timeouts.handle=60s", NULL-terminated */
-	char *cwd;   /* absolute; also among the settings                                            */
+	char *name;   /* its key in the file, which identifies it */
+	char *plugin; /* NAME or NAME@VERSION of an installed one; NULL: argv is the whole command */
+	/* command and args, NULL-terminated; a command with a slash is absolute. With `plugin`:
+	 * args, or NULL */
+	char **argv;
+	char **env; /* NAME=VALUE, NULL-terminated; or NULL                                         */
+	char **set; /* the other keys as settings: "timeouts.handle=60s", NULL-terminated */
+	char *cwd;  /* absolute; also among the settings                                            */
 	int64_t priority;
 	bool auto_restart, prefilter, enabled;
 	unsigned line, column; /* its place in the file */

@@ -47,4 +47,6 @@ const char *mor_botfile_word(const struct mor_value *value);
 int mor_botfile_read_network(struct mor_botfile_reading *r);
 void mor_botfile_network_fini(struct mor_botfile_network *network);
 
+bool mor_botfile_same_text(const char *a, const char *b); /* NULL is only NULL */
+
 #endif

@@ -39,7 +39,7 @@ void mor_botfile_network_fini(struct mor_botfile_network *network)
 	*network = (struct mor_botfile_network){ 0 };
 }
 
-static bool same_text(const char *a, const char *b)
+bool mor_botfile_same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -54,10 +54,12 @@ static bool same_url(const struct mor_url *a, const struct mor_url *b)
 
 bool mor_botfile_network_same(const struct mor_botfile_network *a, const struct mor_botfile_network *b)
 {
-	return same_text(a->name, b->name) && same_text(a->access_token, b->access_token) &&
-	       same_url(a->connect, b->connect) && same_url(a->listen, b->listen) &&
-	       same_text(a->ca_file, b->ca_file) && same_text(a->cert_file, b->cert_file) &&
-	       same_text(a->key_file, b->key_file) && a->api_ms == b->api_ms && a->ping_ms == b->ping_ms;
+	return mor_botfile_same_text(a->name, b->name) &&
+	       mor_botfile_same_text(a->access_token, b->access_token) && same_url(a->connect, b->connect) &&
+	       same_url(a->listen, b->listen) && mor_botfile_same_text(a->ca_file, b->ca_file) &&
+	       mor_botfile_same_text(a->cert_file, b->cert_file) &&
+	       mor_botfile_same_text(a->key_file, b->key_file) && a->api_ms == b->api_ms &&
+	       a->ping_ms == b->ping_ms;
 }
 
 static int wrong_network(const struct mor_botfile_reading *r, const char *key)
