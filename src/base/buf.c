@@ -55,7 +55,7 @@ static int buf_grow(struct mor_buf *buf, size_t need)
 	return 0;
 }
 
-int mor_buf_reserve(struct mor_buf *buf, size_t more)
+int mor_buf_make_room(struct mor_buf *buf, size_t more)
 {
 	if (buf->status)
 		return buf->status;

@@ -33,8 +33,12 @@ static inline void mor_buf_fini(struct mor_buf *buf)
 }
 /* Empties it. Keeps the memory if it is at most keep bytes, else frees it. */
 void mor_buf_reset(struct mor_buf *buf, size_t keep);
+int mor_buf_make_room(struct mor_buf *buf, size_t more);
 /* Makes room for `more` bytes at data + len. Returns 0 or a status. */
-int mor_buf_reserve(struct mor_buf *buf, size_t more);
+static inline int mor_buf_reserve(struct mor_buf *buf, size_t more)
+{
+	return !buf->status && !buf->limit && more <= buf->cap - buf->len ? 0 : mor_buf_make_room(buf, more);
+}
 int mor_buf_append(struct mor_buf *buf, const void *bytes, size_t len);
 int mor_buf_text(struct mor_buf *buf, const char *text);
 int mor_buf_slice(struct mor_buf *buf, struct mor_slice slice);

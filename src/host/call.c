@@ -37,6 +37,8 @@ static mortise_call *take_call(mortise_host *host)
 	call = mor_alloc(sizeof(mortise_call));
 	if (!call)
 		return NULL;
+	call->cancel_task = (struct mor_task){ 0 };
+	call->params = (struct mor_buf)MOR_BUF_INIT;
 	call->timer = (struct mor_timer){ 0 };
 	if (mor_timer_reserve(host->loop, &call->timer) < 0) {
 		mor_free(call);
@@ -45,36 +47,38 @@ static mortise_call *take_call(mortise_host *host)
 	return call;
 }
 
-static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *row, const char *name)
+static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice name)
 {
 	mortise_call *call = take_call(plugin->host);
-	size_t len = strlen(name);
 
 	if (!call)
 		return NULL;
-	memset(call, 0, offsetof(mortise_call, timer));
+	memset(&call->state, 0, offsetof(mortise_call, cancel_task) - offsetof(mortise_call, state));
 	mor_list_init(&call->node);
-	call->name = len < sizeof(call->short_name) ? call->short_name : mor_alloc(len + 1);
+	call->name = name.len < sizeof(call->short_name) ? call->short_name : mor_alloc(name.len + 1);
 	if (!call->name) {
 		mor_call_recycle(plugin->host, call);
 		return NULL;
 	}
-	memcpy(call->name, name, len + 1);
+	memcpy(call->name, name.ptr, name.len);
+	call->name[name.len] = '\0';
+	call->name_len = name.len;
 	call->plugin = plugin;
 	call->method = row;
-	call->timeout_ms = mor_plugin_timeout(plugin, row, name);
+	call->timeout_ms = mor_plugin_timeout(plugin, row, call->name);
 	return call;
 }
 
 /* ---- starting ---- */
 
-static int check_params(mortise_plugin *plugin, const char *action, struct mor_slice params, mortise_error *err)
+static int check_params(mortise_plugin *plugin, const char *action, struct mor_slice params, bool *ret_spaced,
+			mortise_error *err)
 {
-	size_t at = 0;
+	size_t at;
 
 	if (!params.ptr)
 		return 0;
-	if (!mor_json_valid(params, 0, 0, &at))
+	if (!mor_json_valid_params(params, ret_spaced, &at))
 		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)",
 				plugin->peer.name, action, at);
 	while (*params.ptr == ' ' || *params.ptr == '\t' || *params.ptr == '\r' || *params.ptr == '\n')
@@ -99,26 +103,39 @@ static int check_extra(mortise_plugin *plugin, const char *action, struct mor_sl
 struct started {
 	const struct mor_method *row;
 	const char *name;
+	size_t name_len;
 	struct mor_slice params;
+	bool spaced; /* the params have blanks between their tokens */
 	struct mor_buf shaped;
 };
 
 static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err);
 
 /* Embedders mostly call one method over and over, so the last row found is kept. */
-static const struct mor_method *find_action(mortise_plugin *plugin, const char *action)
+static const struct mor_method *find_action(mortise_plugin *plugin, const char *action, size_t *ret_len)
 {
-	size_t len;
+	struct mor_slice name;
 
-	if (plugin->last_row && strcmp(action, plugin->last_action) == 0)
+	if (plugin->last_row && strcmp(action, plugin->last_action) == 0) {
+		*ret_len = plugin->last_len;
 		return plugin->last_row;
+	}
 	plugin->last_row = NULL;
-	len = strlen(action);
-	if (len >= sizeof(plugin->last_action))
-		return mor_dialect_action(plugin->dialect, mor_slice_of(action));
-	memcpy(plugin->last_action, action, len + 1);
-	plugin->last_row = mor_dialect_action(plugin->dialect, mor_slice_of(action));
+	name = mor_slice_of(action);
+	*ret_len = name.len;
+	if (name.len >= sizeof(plugin->last_action))
+		return mor_dialect_action(plugin->dialect, name);
+	memcpy(plugin->last_action, action, name.len + 1);
+	plugin->last_len = name.len;
+	plugin->last_row = mor_dialect_action(plugin->dialect, name);
 	return plugin->last_row;
+}
+
+/* The row knows its name on the wire. */
+static void name_by_row(struct started *call)
+{
+	call->name = call->row->name;
+	call->name_len = strlen(call->name);
 }
 
 static int fill_template(mortise_plugin *plugin, struct started *call, const struct mor_template_words *words,
@@ -148,16 +165,20 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 		      struct started *call, mortise_error *err)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
-	int r = check_params(plugin, action, call->params, err);
+	int r = check_params(plugin, action, call->params, &call->spaced, err);
 
 	if (r == 0)
 		r = check_extra(plugin, action, (struct mor_slice){ opt->extra.text, opt->extra.len }, err);
 	if (r < 0)
 		return r;
 	call->name = action;
-	call->row = opt->flags & MORTISE_RAW ?
-			    mor_dialect_method(plugin->dialect, MOR_FROM_HOST, mor_slice_of(action)) :
-			    find_action(plugin, action);
+	if (opt->flags & MORTISE_RAW) {
+		call->name_len = strlen(action);
+		call->row = mor_dialect_method(plugin->dialect, MOR_FROM_HOST,
+					       (struct mor_slice){ action, call->name_len });
+	} else {
+		call->row = find_action(plugin, action, &call->name_len);
+	}
 	if (!call->row && plugin->dialect->serve)
 		return mor_fail(err, MORTISE_EINVAL,
 				"%s: \"%s\" cannot be called: in the dialect %s only plugins call, and the "
@@ -168,10 +189,10 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	if (opt->flags & MORTISE_RAW)
 		return call->params.ptr ? 0 : own_params(plugin, call, err);
 	if (call->row->action)
-		call->name = call->row->name;
+		name_by_row(call);
 	if (hooks && hooks->shape_call) {
 		r = hooks->shape_call(&plugin->peer, action, call->params, &call->row, &call->shaped, err);
-		call->name = call->row->name;
+		name_by_row(call);
 	} else if (call->row->template &&
 		   (call->row->role == MOR_ROLE_CALL || call->row->role == MOR_ROLE_INPUT)) {
 		struct mor_template_words words = { .action = action,
@@ -228,7 +249,8 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 static int start_call(mortise_plugin *plugin, const struct started *started, const mortise_call_options *opt,
 		      mortise_call **ret_call, mortise_error *err)
 {
-	mortise_call *call = make_call(plugin, started->row, started->name);
+	mortise_call *call =
+		make_call(plugin, started->row, (struct mor_slice){ started->name, started->name_len });
 	int r;
 
 	if (!call)
@@ -237,6 +259,7 @@ static int start_call(mortise_plugin *plugin, const struct started *started, con
 	call->queue_ms = opt->queue_ms;
 	call->own_limit = opt->timeout_ms;
 	call->timeout_ms = opt->timeout_ms ? opt->timeout_ms : call->timeout_ms;
+	call->one_line = !started->spaced && !started->shaped.len;
 	call->on_reply = opt->on_reply;
 	call->arg = opt->arg;
 	r = mor_call_launch(call, started->params, err);
@@ -282,7 +305,7 @@ int mortise_call_start(mortise_plugin *plugin, const char *action, mortise_json 
 int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum mor_call_purpose purpose,
 		      struct mor_slice params, mortise_error *err)
 {
-	mortise_call *call = make_call(plugin, row, row->name);
+	mortise_call *call = make_call(plugin, row, mor_slice_of(row->name));
 	int r;
 
 	if (!call)

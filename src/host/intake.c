@@ -54,7 +54,7 @@ static void deliver_unescaped(struct mor_intake *in, struct mor_message *message
 /* Returns its cost. */
 static unsigned frame_arrived(struct mor_intake *in, struct mor_slice frame)
 {
-	struct mor_message message = { .id_int = -1 };
+	struct mor_message message; /* the scan sets all of it */
 	mortise_error error;
 	int r = mor_envelope_scan(frame, in->opt->envelope_flags, in->opt->max_depth, &message, &error);
 

@@ -61,6 +61,7 @@ struct mor_life {
 	struct mor_keep_life keep;
 	/* what was said */
 	int64_t next_id;            /* the last one that was given */
+	bool ids_again;             /* ... after all of them: an old call may still have it */
 	int64_t last_sign_ms;       /* any message */
 	int64_t last_word_ms;       /* any but the answer to a ping */
 	unsigned unanswered;        /* calls given up in a row, while it sent other messages */

@@ -90,6 +90,7 @@ struct mortise_plugin {
 	size_t waiting_bytes;              /* their params */
 	const struct mor_method *last_row; /* the row of last_action; NULL: not known */
 	char last_action[40];
+	size_t last_len;
 	/* its requests, and our orders to it */
 	struct mor_list requests;
 	unsigned open_requests;

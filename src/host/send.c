@@ -27,13 +27,16 @@ static bool slot_free(const mortise_plugin *plugin)
 	return plugin->max_in_flight == 0 || plugin->in_flight < plugin->max_in_flight;
 }
 
+/* An id can be taken only after all of them have been given once. */
 static int64_t next_id(mortise_plugin *plugin)
 {
 	do {
-		if (plugin->life.next_id >= INT32_MAX)
+		if (plugin->life.next_id >= INT32_MAX) {
 			plugin->life.next_id = 0;
+			plugin->life.ids_again = true;
+		}
 		plugin->life.next_id++;
-	} while (mor_call_table_find(&plugin->table, plugin->life.next_id));
+	} while (plugin->life.ids_again && mor_call_table_find(&plugin->table, plugin->life.next_id));
 	return plugin->life.next_id;
 }
 
@@ -55,8 +58,8 @@ static int compose_call(mortise_call *call, struct mor_slice params)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf one_line = MOR_BUF_INIT;
 	struct mor_buf *out = &call->plugin->host->compose;
-	struct mor_slice name = mor_slice_of(call->name);
-	int r = compose_params(call->plugin, params, &one_line, &params);
+	struct mor_slice name = { call->name, call->name_len };
+	int r = call->one_line ? 0 : compose_params(call->plugin, params, &one_line, &params);
 
 	if (r < 0)
 		return r;

@@ -259,6 +259,19 @@ static size_t padding(const struct stdio_link *s, size_t len)
 	return (s->opt->frame_pad - total % s->opt->frame_pad) % s->opt->frame_pad;
 }
 
+/* The usual case of append_frame(). */
+static int append_line(struct stdio_link *s, struct mor_slice body)
+{
+	int r = mor_buf_reserve(&s->queue, body.len + 1);
+
+	if (r < 0)
+		return r;
+	memcpy(s->queue.data + s->queue.len, body.ptr, body.len);
+	s->queue.data[s->queue.len + body.len] = '\n';
+	s->queue.len += body.len + 1;
+	return 0;
+}
+
 static int append_frame(struct stdio_link *s, struct mor_slice body)
 {
 	size_t pad = padding(s, body.len);
@@ -299,7 +312,8 @@ static int stdio_send(struct mor_link *link, struct mor_slice body)
 		before -= s->queue_done;
 		s->queue_done = 0;
 	}
-	r = append_frame(s, body);
+	r = s->opt->framing == MOR_FRAMING_LINES && !s->opt->frame_pad ? append_line(s, body) :
+									 append_frame(s, body);
 	if (r < 0) {
 		s->queue.len = before;
 		s->queue.status = 0;

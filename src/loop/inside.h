@@ -15,6 +15,7 @@ struct mor_loop {
 	int epoll_fd, timer_fd, wake_fd;
 	bool is_virtual, dispatching, held;
 	bool forsaken;  /* see mor_loop_forsake() */
+	bool polled;    /* somebody has asked for the descriptor, and may sleep on it */
 	bool rang;      /* the timerfd fired since timers were last checked */
 	bool now_known; /* now_ms was read in this dispatch                              */
 	int64_t virtual_ms;

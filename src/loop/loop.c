@@ -90,11 +90,6 @@ struct mor_loop *mor_loop_free(struct mor_loop *loop)
 
 /* ---- small questions ---- */
 
-int mor_loop_fd(const struct mor_loop *loop)
-{
-	return loop->epoll_fd;
-}
-
 bool mor_loop_dispatching(const struct mor_loop *loop)
 {
 	return loop->dispatching;
@@ -201,10 +196,23 @@ bool mor_loop_is_forsaken(const struct mor_loop *loop)
 	return loop->forsaken;
 }
 
+/* Whoever uses mor_loop_wait() only needs no word: it looks at what there is to do before it sleeps. */
 static void wake_self(struct mor_loop *loop)
 {
+	if (!loop->polled)
+		return;
 	loop->counts.wakes++;
 	mor_loop_wakeup(loop);
+}
+
+int mor_loop_fd(struct mor_loop *loop)
+{
+	bool first = !loop->polled;
+
+	loop->polled = true;
+	if (first && !loop->dispatching && !loop->held && has_work(loop))
+		wake_self(loop);
+	return loop->epoll_fd;
 }
 
 void mor_loop_arm(struct mor_loop *loop)
@@ -373,8 +381,8 @@ int mor_loop_dispatch(struct mor_loop *loop)
 	return loop->dispatching ? MORTISE_ECALLBACK : turn_loop(loop, 0);
 }
 
-/* Runs only tasks that were posted before the wait. The holder calls again at once, and that call may sleep.
- * So a synchronous call is written before the wait for its answer, without an extra look. */
+/* Runs only tasks that were posted before the wait. The caller calls again at once, and that call may sleep.
+ * So a call is written before the wait for its answer, without an extra look. */
 static int run_tasks_only(struct mor_loop *loop)
 {
 	int ran;
@@ -384,7 +392,7 @@ static int run_tasks_only(struct mor_loop *loop)
 	ran = run_tasks(loop);
 	bury_graves(loop);
 	loop->dispatching = false;
-	mor_loop_arm(loop);
+	settle_loop(loop);
 	return ran;
 }
 
@@ -392,8 +400,9 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 {
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
-	/* Not twice in a row: if tasks are left, the others get their turn first. */
-	if (loop->held && !loop->tasks_first && !mor_list_empty(&loop->tasks)) {
+	/* Not twice in a row: if tasks are left, the others get their turn first. And not where the descriptor
+	 * was made readable for them: only a look takes that back. */
+	if ((loop->held || !loop->polled) && !loop->tasks_first && !mor_list_empty(&loop->tasks)) {
 		loop->tasks_first = true;
 		return run_tasks_only(loop);
 	}

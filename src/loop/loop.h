@@ -47,7 +47,9 @@ enum mor_loop_flags { MOR_LOOP_VIRTUAL = 1 << 0 };
 
 int mor_loop_new(unsigned flags, struct mor_loop **ret); /* 0, MORTISE_ENOMEM, MORTISE_ESYSTEM (errno set) */
 struct mor_loop *mor_loop_free(struct mor_loop *loop);   /* all watches and timers must be stopped before */
-int mor_loop_fd(const struct mor_loop *loop);
+/* From the first question on somebody may sleep on it, so it is kept right (an eventfd write for each task that
+ * is posted outside a dispatch). Before, mor_loop_wait() runs such tasks without a look at the descriptors. */
+int mor_loop_fd(struct mor_loop *loop);
 /* Number of callbacks run, or a status (MORTISE_ECALLBACK inside a callback). */
 int mor_loop_dispatch(struct mor_loop *loop);
 /* Waits for at most timeout_ms (-1: no limit), then dispatches: one epoll_wait, no poll() in front. May come

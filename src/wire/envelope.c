@@ -272,13 +272,10 @@ static int judge_envelope(struct envelope *envelope, unsigned flags, struct mor_
 
 /* Member by member: for whole structs of this size compilers use "rep stos", and its start alone takes as
  * long as a small message. */
-static void clear(struct envelope *envelope, struct mor_message *message)
+static void clear_message(struct mor_message *message)
 {
 	const struct mor_slice absent = { NULL, 0 };
 
-	for (int i = 0; i < MEMBERS; i++)
-		envelope->member[i] = absent;
-	envelope->method_escaped = false;
 	message->kind = MOR_MSG_REQUEST;
 	message->id_kind = MOR_ID_NONE;
 	message->id = absent;
@@ -286,6 +283,13 @@ static void clear(struct envelope *envelope, struct mor_message *message)
 	message->method = absent;
 	message->method_escaped = message->lax = false;
 	message->params = message->result = message->error = message->whole = absent;
+}
+
+static void clear_envelope(struct envelope *envelope)
+{
+	for (int i = 0; i < MEMBERS; i++)
+		envelope->member[i] = (struct mor_slice){ NULL, 0 };
+	envelope->method_escaped = false;
 }
 
 /* The usual spellings of a result: by C programs and by Python's json. */
@@ -337,14 +341,15 @@ int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth
 	struct envelope envelope;
 	unsigned char first = mor_scan_peek(start, scan.end);
 
-	clear(&envelope, ret_message);
+	clear_message(ret_message);
 	if (frame.len >= USUAL_LEAST) {
 		if (scan_usual(&scan, ret_message))
 			return 0;
-		clear(&envelope, ret_message);
+		clear_message(ret_message);
 		scan.at = NULL;
 		scan.why = NULL;
 	}
+	clear_envelope(&envelope);
 	p = first == '{' ? scan_object(&scan, start, &envelope, ret_message) : mor_scan_value(&scan, start, 0);
 	if (p) {
 		ret_message->whole = (struct mor_slice){ (const char *)start, (size_t)(p - start) };

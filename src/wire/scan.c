@@ -133,7 +133,7 @@ mor_spot mor_scan_hard_string(struct mor_scan *scan, mor_spot p)
 		}
 		if (!p)
 			return NULL;
-		p = mor_scan_run(p, scan->end);
+		p = mor_scan_run(scan, p);
 	}
 	return p < scan->end ? p + 1 : mor_scan_fault(scan, p, "string without an end");
 }
@@ -245,7 +245,7 @@ static INLINE mor_spot scan_nested(struct mor_scan *scan, mor_spot p, mor_spot e
 		if (c == '{' || c == '[') {
 			if (depth >= scan->max_depth)
 				return mor_scan_fault(scan, p, "nested too deep");
-			p = mor_scan_blanks(p + 1, end);
+			p = mor_scan_pass_blanks(scan, p + 1, end);
 			/* '}' and ']' are two behind '{' and '['. */
 			if (mor_scan_peek(p, end) != c + 2) {
 				outer[depth++] = closer;
@@ -263,7 +263,7 @@ static INLINE mor_spot scan_nested(struct mor_scan *scan, mor_spot p, mor_spot e
 				return p;
 			if (!end && p > scan->last)
 				return NULL;
-			p = mor_scan_blanks(p, end);
+			p = mor_scan_pass_blanks(scan, p, end);
 			c = mor_scan_peek(p, end);
 			if (c != closer)
 				break;
@@ -272,7 +272,7 @@ static INLINE mor_spot scan_nested(struct mor_scan *scan, mor_spot p, mor_spot e
 		}
 		if (c != ',')
 			return mor_scan_fault(scan, p, NULL);
-		p = mor_scan_blanks(p + 1, end);
+		p = mor_scan_pass_blanks(scan, p + 1, end);
 		if (closer == '}' && !(p = mor_scan_key_to(scan, p, end, &(mor_spot){ NULL })))
 			return NULL;
 	}
@@ -300,20 +300,37 @@ mor_spot mor_scan_value(struct mor_scan *scan, mor_spot p, unsigned depth)
 	return found ? found : nested_to_the_end(scan, p, depth);
 }
 
+static bool is_valid(struct mor_scan *scan)
+{
+	mor_spot p = mor_scan_value(scan, mor_scan_pass_blanks(scan, scan->begin, scan->end), 0);
+
+	if (p) {
+		p = mor_scan_pass_blanks(scan, p, scan->end);
+		if (p == scan->end)
+			return true;
+		mor_scan_fault(scan, p, NULL);
+	}
+	return false;
+}
+
 bool mor_json_valid(struct mor_slice text, unsigned flags, unsigned max_depth, size_t *ret_error_at)
 {
 	struct mor_scan scan = mor_scan_init(text, flags, max_depth);
-	mor_spot p = mor_scan_value(&scan, mor_scan_blanks(scan.begin, scan.end), 0);
+	bool valid = is_valid(&scan);
 
-	if (p) {
-		p = mor_scan_blanks(p, scan.end);
-		if (p == scan.end)
-			return true;
-		mor_scan_fault(&scan, p, NULL);
-	}
-	if (ret_error_at)
+	if (!valid && ret_error_at)
 		*ret_error_at = (size_t)(scan.at - scan.begin);
-	return false;
+	return valid;
+}
+
+bool mor_json_valid_params(struct mor_slice text, bool *ret_spaced, size_t *ret_error_at)
+{
+	struct mor_scan scan = mor_scan_init(text, 0, 0);
+	bool valid = is_valid(&scan);
+
+	*ret_spaced = scan.spaced;
+	*ret_error_at = valid ? 0 : (size_t)(scan.at - scan.begin);
+	return valid;
 }
 
 /* One code point as UTF-8. */

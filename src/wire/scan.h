@@ -31,6 +31,7 @@ struct mor_scan {
 	unsigned max_depth;        /* at most MOR_JSON_DEPTH_MAX */
 	bool nan;
 	bool escaped;            /* the last string had an escape in it               */
+	bool spaced;             /* there are blanks between tokens                   */
 	const unsigned char *at; /* where the fault is                                */
 	const char *why;         /* NULL: the character at `at`, or the end           */
 };
@@ -83,15 +84,24 @@ static inline unsigned mor_scan_stops(const unsigned char *p)
 }
 #endif
 
-/* First byte at or after p that is '"', '\\', a control or not ASCII; or `end`. */
-static inline const unsigned char *mor_scan_plain(const unsigned char *p, const unsigned char *end)
+/* First byte at or after p that is '"', '\\', a control or not ASCII; or the end. Keys and words are mostly
+ * shorter than 16 bytes: one load decides. The bytes before the end are looked at in the text's last 16, so
+ * nothing is taken byte by byte, except in texts that are shorter. */
+extern const bool mor_scan_stop[256];
+static MOR_SCAN_INLINE const unsigned char *mor_scan_run(const struct mor_scan *scan, const unsigned char *p)
 {
+	const unsigned char *end = scan->end;
 #ifdef __SSE2__
-	for (; end - p >= 16; p += 16) {
-		unsigned stops = mor_scan_stops(p);
+	unsigned stops;
 
+	for (; end - p >= 16; p += 16) {
+		stops = mor_scan_stops(p);
 		if (stops)
 			return p + __builtin_ctz(stops);
+	}
+	if (end - scan->begin >= 16) {
+		stops = mor_scan_stops(end - 16) >> (16 - (end - p));
+		return stops ? p + __builtin_ctz(stops) : end;
 	}
 #else
 	const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -107,7 +117,7 @@ static inline const unsigned char *mor_scan_plain(const unsigned char *p, const 
 			break;
 	}
 #endif
-	while (p < end && *p >= ' ' && *p < 0x80 && *p != '"' && *p != '\\')
+	while (p < end && !mor_scan_stop[*p])
 		p++;
 	return p;
 }
@@ -126,26 +136,21 @@ static inline const unsigned char *mor_scan_blanks(const unsigned char *p, const
 	return p;
 }
 
+/* The same inside a value: the scan remembers that there were some. */
+static inline const unsigned char *mor_scan_pass_blanks(struct mor_scan *scan, const unsigned char *p,
+							const unsigned char *end)
+{
+	if ((end && p >= end) || *p > ' ')
+		return p;
+	scan->spaced = true;
+	return mor_scan_blanks(p, end);
+}
+
 /* The byte at p, or NUL at the end: a NUL is never legal, so one test is enough for both. end NULL: p is
  * known to be before it. */
 static inline unsigned char mor_scan_peek(const unsigned char *p, const unsigned char *end)
 {
 	return !end || p < end ? *p : '\0';
-}
-
-/* mor_scan_plain() with the first bytes taken one by one: most runs are keys and words that end there, with
- * lengths that the branch predictor knows. The 16-byte loop would be slower for them. */
-extern const bool mor_scan_stop[256];
-static MOR_SCAN_INLINE const unsigned char *mor_scan_run(const unsigned char *p, const unsigned char *end)
-{
-	if (end - p >= 16) {
-#pragma GCC unroll 16
-		for (int i = 0; i < 16; i++)
-			if (mor_scan_stop[p[i]])
-				return p + i;
-		p += 16;
-	}
-	return mor_scan_plain(p, end);
 }
 
 /* The rest of a string, p at its first byte that is not plain. */
@@ -155,7 +160,7 @@ const unsigned char *mor_scan_hard_string(struct mor_scan *scan, const unsigned 
 static MOR_SCAN_INLINE const unsigned char *mor_scan_string(struct mor_scan *scan, const unsigned char *p)
 {
 	scan->escaped = false;
-	p = mor_scan_run(p + 1, scan->end);
+	p = mor_scan_run(scan, p + 1);
 	return p < scan->end && *p == '"' ? p + 1 : mor_scan_hard_string(scan, p);
 }
 
@@ -170,10 +175,10 @@ static MOR_SCAN_INLINE const unsigned char *mor_scan_key_to(struct mor_scan *sca
 	p = *ret_end = mor_scan_string(scan, p);
 	if (!p || (!end && p > scan->last))
 		return NULL;
-	p = mor_scan_blanks(p, end);
+	p = mor_scan_pass_blanks(scan, p, end);
 	if (mor_scan_peek(p, end) != ':')
 		return mor_scan_fault(scan, p, NULL);
-	return mor_scan_blanks(p + 1, end);
+	return mor_scan_pass_blanks(scan, p + 1, end);
 }
 
 /* The same, with blanks before the key and its content in *ret_key; scan->escaped says whether it has an

@@ -42,6 +42,7 @@ static void test_tasks(void **state)
 	struct job a = { .loop = loop, .letter = 'a', .again = 1 };
 
 	(void)state;
+	assert_false(readable(loop));
 	mor_loop_post(loop, &a.task, on_job);
 	mor_loop_post(loop, &a.task, on_job);
 	mor_loop_post(loop, &b.task, on_job);
@@ -51,6 +52,25 @@ static void test_tasks(void **state)
 	assert_int_equal(mor_loop_dispatch(loop), 4);
 	assert_string_equal(journal, "abad");
 	assert_false(readable(loop));
+	mor_loop_free(loop);
+}
+
+/* Nobody sleeps on the descriptor yet: no wake-up, and the wait does what there is to do. */
+static void test_nobody_polls(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+	struct job a = { .loop = loop, .letter = 'a' }, b = { .loop = loop, .letter = 'b' };
+
+	(void)state;
+	mor_loop_post(loop, &a.task, on_job);
+	assert_int_equal(mor_loop_wait(loop, -1), 1);
+	assert_int_equal(mor_loop_counts(loop).wakes, 0);
+	mor_loop_post(loop, &b.task, on_job);
+	assert_true(readable(loop)); /* from the first question on it is right */
+	assert_int_equal(mor_loop_counts(loop).wakes, 1);
+	assert_int_equal(mor_loop_dispatch(loop), 1);
+	assert_false(readable(loop));
+	assert_string_equal(journal, "ab");
 	mor_loop_free(loop);
 }
 
@@ -336,6 +356,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_tasks),
+		MOR_TEST(test_nobody_polls),
 		MOR_TEST(test_advance_inside_a_task),
 		MOR_TEST(test_free_before_tasks_ran),
 		MOR_TEST(test_endless_task_yields),
