@@ -13,21 +13,6 @@
 
 #include "base/text.h"
 
-static const char *const framing_names[MOR_FRAMINGS] = { "lines", "decimal", "be32", "headers" };
-
-const char *mor_framing_name(enum mor_framing framing)
-{
-	return (unsigned)framing < MOR_FRAMINGS ? framing_names[framing] : "unknown";
-}
-
-int mor_framing_by_name(const char *name)
-{
-	for (int i = 0; name && i < MOR_FRAMINGS; i++)
-		if (strcmp(name, framing_names[i]) == 0)
-			return i;
-	return -1;
-}
-
 void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, size_t limit, unsigned flags)
 {
 	/* A limit that no window can reach means no limit; sums with it would overflow. */
@@ -531,14 +516,13 @@ static int begins_headers(const struct header_look *look)
 
 static int begins_json(const struct header_look *look)
 {
-	const char *w = look->window;
 	size_t i = pass_blanks(look);
 
 	if (i == MOR_NOISE_MAX)
 		return 0;
 	if (i == look->len)
 		return look->at_eof ? 0 : -1;
-	return w[i] == '{' || w[i] == '[';
+	return look->window[i] == '{' || look->window[i] == '[';
 }
 
 static int begins_decimal(const struct header_look *look)
@@ -572,22 +556,19 @@ static int framing_of(const struct header_look *look)
 	return undecided ? -1 : (int)look->d->framing;
 }
 
-/* The usual line: whole, within the limit, an object from its first byte on. Says the same as
- * deframe_line(). */
+/* The usual line: whole, within the limit, an object from its first byte on. As deframe_line() says. */
 static bool is_usual_line(const struct mor_deframer *d, const char *window, size_t len, struct mor_item *item)
 {
 	const char *newline;
-	size_t body;
 
 	if (d->framing != MOR_FRAMING_LINES || d->reads || d->flags & MOR_DEFRAME_EOF_ENDS || d->scanned ||
 	    d->blanks || d->skip || d->skip_line || !len || *window != '{')
 		return false;
 	newline = memchr(window, '\n', len);
-	body = newline ? (size_t)(newline - window) : 0;
-	if (!newline || newline[-1] == '\r' || (d->limit && body > d->limit))
+	if (!newline || newline[-1] == '\r' || (d->limit && (size_t)(newline - window) > d->limit))
 		return false;
-	item->body = (struct mor_slice){ window, body };
-	item->used = body + 1;
+	item->body = (struct mor_slice){ window, (size_t)(newline - window) };
+	item->used = item->body.len + 1;
 	return true;
 }
 

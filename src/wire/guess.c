@@ -5,6 +5,21 @@
 
 #include "wire/framing.h"
 
+static const char *const framing_names[MOR_FRAMINGS] = { "lines", "decimal", "be32", "headers" };
+
+const char *mor_framing_name(enum mor_framing framing)
+{
+	return (unsigned)framing < MOR_FRAMINGS ? framing_names[framing] : "unknown";
+}
+
+int mor_framing_by_name(const char *name)
+{
+	for (int i = 0; name && i < MOR_FRAMINGS; i++)
+		if (strcmp(name, framing_names[i]) == 0)
+			return i;
+	return -1;
+}
+
 static bool begins_json(const char *bytes, size_t len)
 {
 	return len && (*bytes == '{' || *bytes == '[');
