@@ -171,7 +171,11 @@ int mor_sandbox_protect_user(struct mor_policy *policy)
 		if (r == MORTISE_ENOTFOUND) /* no HOME, so there are none */
 			r = 0;
 	}
-	return r;
+	mor_free(policy->undo_home);
+	policy->undo_home = NULL;
+	if (r == 0)
+		r = mor_xdg_path(MOR_XDG_STATE, NULL, &policy->undo_home, "mortise/undo");
+	return r == MORTISE_ENOTFOUND ? 0 : r;
 }
 
 /* Files that a manifest's command names. Of a command that was typed only program and script count: what else

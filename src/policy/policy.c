@@ -102,6 +102,7 @@ void mor_policy_fini(struct mor_policy *policy)
 	close_network(&policy->network);
 	mor_texts_free(policy->unprotect);
 	mor_texts_free(policy->policy_files);
+	mor_free(policy->undo_home);
 	mor_texts_free(policy->command_files);
 	*policy = (struct mor_policy)MOR_POLICY_INIT;
 }

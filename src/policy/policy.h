@@ -75,6 +75,7 @@ struct mor_policy {
 	char **protected_paths; /* relative to the workspace; NULL: mor_protected_names */
 	char **unprotect;       /* of mor_protected_names: these may be written */
 	char **policy_files;    /* absolute: what the permissions came from; never to be written */
+	char *undo_home;        /* absolute: where others keep what they need to undo; never to be written */
 	char **command_files;   /* absolute: files that its command names; never to be written */
 	struct mor_limits limits;
 	/* after the host's death; both 0: the guardian's default, half a second each */

@@ -167,6 +167,8 @@ int mor_protected_write(struct mor_buf *plan, const struct mor_policy *policy)
 	write_below(plan, policy, MOR_PROTECT_POLICY, "sunscreen.yml");
 	for (char **path = policy->policy_files; path && *path; path++)
 		mor_protected_write_path(plan, policy, MOR_PROTECT_POLICY, *path);
+	if (policy->undo_home)
+		mor_protected_write_path(plan, policy, MOR_PROTECT_UNDO, policy->undo_home);
 	for (char **path = policy->command_files; path && *path; path++)
 		mor_protected_write_path(plan, policy, MOR_PROTECT_CODE, *path);
 	return plan->status;

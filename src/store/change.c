@@ -135,7 +135,7 @@ int mor_store_change(const struct mor_store *store, const struct mor_value *old,
 		return unlink(path) < 0 ? mor_store_fail_write(path, errno, err) : 0;
 	write_change(old, change, current, &json);
 	return mor_buf_failed(&json) ? mor_fail_memory(err) :
-				       mor_store_write_file(path, mor_buf_view(&json), err);
+				       mor_store_write_state(path, mor_buf_view(&json), err);
 }
 
 /* ---- under the lock ---- */

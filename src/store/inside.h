@@ -28,7 +28,9 @@ bool mor_store_seal_fits(const char *name, const struct mor_value *entry);
 int mor_store_unknown(const struct mor_store *store, const char *name, mortise_error *err);
 /* MORTISE_ESYSTEM: what, where, why, and what to do. */
 int mor_store_fail_write(const char *path, int error, mortise_error *err);
-/* Replaces a file by rename. 0 or a status with a text that says where and why. */
+/* Replaces a file by rename. 0 or a status with a text that says where and why. _state(): when it has its name,
+ * its bytes are on the disk, so that a power cut leaves no empty file. */
 int mor_store_write_file(const char *path, struct mor_slice text, mortise_error *err);
+int mor_store_write_state(const char *path, struct mor_slice text, mortise_error *err);
 
 #endif

@@ -395,7 +395,7 @@ static int put_record(const char *files, const struct mor_content *content, mort
 
 	if (!path || mor_content_write(content, true, &json) < 0)
 		return mor_fail_memory(err);
-	return mor_store_write_file(path, mor_buf_view(&json), err);
+	return mor_store_write_state(path, mor_buf_view(&json), err);
 }
 
 static int put_locked(struct mor_staging *staging, const struct mor_content *content,

@@ -270,18 +270,52 @@ int mor_store_fail_write(const char *path, int error, mortise_error *err)
 			remedy(error));
 }
 
-int mor_store_write_file(const char *path, struct mor_slice text, mortise_error *err)
+/* Has it reached the disk? Some file systems tell only now that there was no room. */
+static int sync_file(int fd)
+{
+	while (fdatasync(fd) < 0) {
+		if (errno == EINVAL || errno == EROFS) /* it cannot be synchronized */
+			return 0;
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+static int write_file(const char *path, struct mor_slice text, bool durable, mortise_error *err)
 {
 	mortise_error why = { 0 };
+	struct mor_outfile file;
 	struct stat st;
 	int r;
 
 	/* A link would be followed, a pipe waited for. Nobody but an attacker makes them here. */
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		(void)unlink(path);
-	r = mor_outfile_write(path, 0600, text, &why);
+	r = mor_outfile_open(path, 0600, &file, &why);
+	if (r == 0) {
+		r = mor_fd_write_all(file.fd, text.ptr, text.len);
+		if (r == 0 && durable)
+			r = sync_file(file.fd);
+		if (r == 0) {
+			r = mor_outfile_commit(&file, &why);
+		} else {
+			mor_outfile_drop(&file);
+			why.os_errno = -r;
+		}
+	}
 	if (r == 0)
 		return 0;
 	return why.code == MORTISE_ENOMEM ? mor_fail_memory(err) :
 					    mor_store_fail_write(path, why.os_errno, err);
+}
+
+int mor_store_write_file(const char *path, struct mor_slice text, mortise_error *err)
+{
+	return write_file(path, text, false, err);
+}
+
+int mor_store_write_state(const char *path, struct mor_slice text, mortise_error *err)
+{
+	return write_file(path, text, true, err);
 }

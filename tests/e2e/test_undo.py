@@ -268,6 +268,28 @@ class Choices(Undo):
         self.assertEqual((self.work / "note").read_text(), "this is note\n")
 
     @at_each_level
+    def test_what_others_need_to_undo(self, level):
+        """A home directory as the workspace: what another run has kept cannot be written, made or moved, also
+        without an undo of one's own."""
+        state = self.work / "state"
+        other = state / "mortise" / "undo" / "0123456789abcdef" / "journal"
+        other.parent.mkdir(parents=True)
+        other.write_text("of another run")
+        for code in (
+            "open('state/mortise/undo/0123456789abcdef/journal', 'w')",
+            "os.unlink('state/mortise/undo/0123456789abcdef/journal')",
+            "open('state/mortise/undo/new', 'w')",
+            "os.rename('state/mortise/undo', 'state/mortise/gone')",
+            "os.rename('state', 'gone')",
+        ):
+            for keep in ([], ["--keep"]):
+                with self.subTest(code=code, keep=keep):
+                    done = self.python(level, code, *keep, env={**self.env, "XDG_STATE_HOME": str(state)})
+                    self.assertNotEqual(done.code, 0, done.err)
+                    self.assertEqual(other.read_text(), "of another run")
+                    self.assertFalse((other.parent.parent / "new").exists())
+
+    @at_each_level
     def test_jail(self, level):
         options = ["--level", level, "-w", self.work, "--write", "--undo", "--"]
         done = self.run_mortise("jail", *options, PYTHON, "-c", EVERYTHING + FAIL, cwd=self.work)

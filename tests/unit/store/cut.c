@@ -53,10 +53,11 @@ WRAP(true, int, linkat, (int a, const char *from, int b, const char *to, int fla
 WRAP(true, int, symlinkat, (const char *to, int at, const char *path), (to, at, path))
 WRAP(true, ssize_t, sendfile64, (int to, int from, off_t *at, size_t len), (to, from, at, len))
 WRAP(true, ssize_t, write, (int fd, const void *data, size_t len), (fd, data, len))
-WRAP(false, int, rename, (const char *from, const char *to), (from, to))
-WRAP(false, int, renameat2, (int a, const char *from, int b, const char *to, unsigned flags),
+WRAP(true, int, fdatasync, (int fd), (fd))
+WRAP(true, int, rename, (const char *from, const char *to), (from, to))
+WRAP(true, int, renameat2, (int a, const char *from, int b, const char *to, unsigned flags),
      (a, from, b, to, flags))
-WRAP(false, int, renameat, (int a, const char *from, int b, const char *to), (a, from, b, to))
+WRAP(true, int, renameat, (int a, const char *from, int b, const char *to), (a, from, b, to))
 WRAP(false, int, unlinkat, (int at, const char *path, int flags), (at, path, flags))
 WRAP(false, int, unlink, (const char *path), (path))
 WRAP(false, int, fchmod, (int fd, mode_t mode), (fd, mode))

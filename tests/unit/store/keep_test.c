@@ -58,7 +58,7 @@ static int teardown(void **state)
 	return leak_teardown(state);
 }
 
-static int install_seen(const char *version, const char *seen, mortise_error *err)
+static int put_version(const char *version, const char *seen, bool in_place, mortise_error *err)
 {
 	struct mor_store_facts facts = {
 		.name = "dice",
@@ -67,6 +67,7 @@ static int install_seen(const char *version, const char *seen, mortise_error *er
 		.permissions = MOR_SLICE("{\"confined\":true,\"network\":true,\"read\":[],\"spawn\":false,"
 					 "\"write\":false}"),
 		.allow = MOR_PERMISSION_NETWORK,
+		.in_place = in_place,
 		.seen = seen,
 	};
 	struct mor_staging staging = { .dir = -1, .hold = -1 };
@@ -82,6 +83,11 @@ static int install_seen(const char *version, const char *seen, mortise_error *er
 	mor_content_fini(&content);
 	mor_staging_fini(&staging);
 	return r;
+}
+
+static int install_seen(const char *version, const char *seen, mortise_error *err)
+{
+	return put_version(version, seen, false, err);
 }
 
 static int install(const char *version, mortise_error *err)
@@ -234,6 +240,11 @@ static int replace_other(mortise_error *err)
 	put_file("plugin.py", "print('other')\n");
 	return install("1.0", err);
 }
+static int approve(mortise_error *err)
+{
+	put_file("plugin.py", "print('changed')\n");
+	return put_version("1.0", NULL, true, err);
+}
 static int remove_one(mortise_error *err)
 {
 	return mor_store_remove(&store, "dice", "1.0", err);
@@ -259,8 +270,8 @@ static const struct {
 } actions[] = {
 	{ "install", install_first, "", "", "1.0" },     { "upgrade", upgrade, "1.0", "1.0", "2.0" },
 	{ "same", replace_same, "1.0", "1.0", "1.0" },   { "remove one", remove_one, "1.0 2.0", "2.0", "2.0" },
-	{ "other", replace_other, "1.0", "1.0", "1.0" }, { "remove", remove_every, "1.0", "1.0", "" },
-	{ "back", go_back, "1.0 2.0", "2.0", "1.0" },
+	{ "other", replace_other, "1.0", "1.0", "1.0" }, { "approve", approve, "1.0 2.0", "2.0", "2.0" },
+	{ "remove", remove_every, "1.0", "1.0", "" },    { "back", go_back, "1.0 2.0", "2.0", "1.0" },
 };
 #define ACTIONS (sizeof(actions) / sizeof(*actions))
 
