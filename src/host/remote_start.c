@@ -74,6 +74,7 @@ int mor_remote_prepare(struct mor_remote *s, mortise_error *err)
 		return mor_fail_memory(err);
 	s->command = *s->opt->command;
 	s->command.env = (const char *const *)s->env;
+	s->command.listen = s->meet.scratch.path;
 	return 0;
 }
 

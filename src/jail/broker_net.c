@@ -7,13 +7,19 @@
  *
  * With all of the network granted only bind is asked for: the ends of a unix socketpair could take abstract
  * names of the host's network namespace.
+ *
+ * A plugin that is called over a socket may listen on one: it gets its name from us, in a directory that only the
+ * host knows, and we let it listen. What it then accepts is the host.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "jail/broker.h"
@@ -91,6 +97,9 @@ int mor_on_socket(struct mor_syscall *call)
 	int family = (int)mor_syscall_arg(call, 0), type = (int)mor_syscall_arg(call, 1),
 	    protocol = (int)mor_syscall_arg(call, 2), fd;
 
+	/* gRPC's library opens such a socket to see what the machine can do, wherever it is to listen. */
+	if (call->broker->listen && !call->broker->places && is_internet(family) && (type & 0xf) == SOCK_STREAM)
+		return -EAFNOSUPPORT;
 	if (!call->broker->places || !is_internet(family) || (type & 0xf) != SOCK_STREAM ||
 	    (protocol != 0 && protocol != IPPROTO_TCP))
 		return forbid_socket(call, family, type & 0xf);
@@ -148,7 +157,45 @@ int mor_connect_place(struct mor_syscall *call)
 	return status < 0 ? status : MOR_BROKER_SENT;
 }
 
-/* ---- bind ---- */
+/* ---- bind and listen ---- */
+
+/* A name directly in the directory where it may listen, by its whole path: an abstract name belongs to the network
+ * namespace, and nobody can say who else is behind it. */
+static bool names_its_place(const struct mor_broker *broker, const struct mor_dial_job *job)
+{
+	const struct sockaddr_un *to = (const struct sockaddr_un *)&job->to;
+	size_t dir = strlen(broker->listen), len = job->size - offsetof(struct sockaddr_un, sun_path);
+	const char *path = to->sun_path, *name = path + dir + 1;
+
+	if (job->size <= offsetof(struct sockaddr_un, sun_path) || len > sizeof(to->sun_path))
+		return false;
+	len = strnlen(path, len);
+	return len > dir + 1 && memcmp(path, broker->listen, dir) == 0 && path[dir] == '/' &&
+	       !memchr(name, '/', len - dir - 1) && strncmp(name, ".", len - dir - 1) != 0 &&
+	       strncmp(name, "..", len - dir - 1) != 0;
+}
+
+/* Once. The name is made by us: nobody else may make sockets (landlock.c). */
+static int bind_unix(struct mor_syscall *call, const struct mor_dial_job *job)
+{
+	struct mor_broker *broker = call->broker;
+	struct stat st;
+
+	if (!broker->listen || broker->bound || job->to.ss_family != AF_UNIX ||
+	    option_of(job->fd, SO_TYPE) != SOCK_STREAM || !names_its_place(broker, job))
+		return mor_syscall_violation(call, "", MOR_FORBID_NAME);
+	if (bind(job->fd, (const struct sockaddr *)&job->to, job->size) < 0 || fstat(job->fd, &st) < 0)
+		return -errno;
+	broker->bound = st.st_ino;
+	return 0;
+}
+
+static int bind_internet(struct mor_syscall *call, const struct mor_dial_job *job)
+{
+	if (!call->broker->paths->network)
+		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
+	return bind(job->fd, (const struct sockaddr *)&job->to, job->size) < 0 ? -errno : 0;
+}
 
 /* Done by us on the descriptor that was looked at: the number may mean another socket a moment later. */
 int mor_on_bind(struct mor_syscall *call)
@@ -156,7 +203,7 @@ int mor_on_bind(struct mor_syscall *call)
 	struct mor_dial_job job = { 0 };
 	int family, status;
 
-	if (!call->broker->paths->network)
+	if (!call->broker->paths->network && !call->broker->listen)
 		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	status = read_address(call, &job);
 	if (status < 0)
@@ -167,10 +214,32 @@ int mor_on_bind(struct mor_syscall *call)
 	family = option_of(job.fd, SO_DOMAIN);
 	if (family < 0)
 		status = family;
-	else if (!is_internet(family) && family != AF_NETLINK)
-		status = mor_syscall_violation(call, "", MOR_FORBID_NAME);
-	else if (bind(job.fd, (const struct sockaddr *)&job.to, job.size) < 0)
-		status = -errno;
+	else if (is_internet(family) || family == AF_NETLINK)
+		status = bind_internet(call, &job);
+	else
+		status = bind_unix(call, &job);
 	close(job.fd);
+	return status;
+}
+
+/* Only the socket that we have named. One that took its number after its end has no name, and the kernel refuses
+ * it. */
+int mor_on_listen(struct mor_syscall *call)
+{
+	struct stat st;
+	int fd, status;
+
+	if (!call->broker->bound)
+		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
+	fd = take_descriptor(call, (int)mor_syscall_arg(call, 0));
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		status = -errno;
+	else if (!S_ISSOCK(st.st_mode) || st.st_ino != call->broker->bound)
+		status = mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
+	else
+		status = listen(fd, (int)mor_syscall_arg(call, 1)) < 0 ? -errno : 0;
+	close(fd);
 	return status;
 }

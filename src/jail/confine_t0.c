@@ -33,7 +33,8 @@ struct mor_t0 mor_t0 = { .scratch = MOR_SCRATCH_INIT,
 			 .quota = MOR_QUOTA_INIT,
 			 .lock = { .fd = -1 },
 			 .tmpfs = -1,
-			 .all = -1 };
+			 .all = -1,
+			 .listen = -1 };
 
 static int failed(struct mor_setup_failure *failure, int error, const char *what)
 {
@@ -139,6 +140,21 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 	return status < 0 ? failed(failure, status, "cannot make a scratch directory below /tmp") : 0;
 }
 
+/* Libraries that print where they listen make their socket in TMPDIR. */
+static int prepare_listening(struct mor_plan *plan, struct mor_setup_failure *failure)
+{
+	int status = 0;
+
+	if (!plan->listen)
+		return 0;
+	mor_t0.listen = open(plan->listen, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (mor_t0.listen < 0)
+		status = -errno;
+	if (status == 0)
+		status = set_env(plan, "TMPDIR", plan->listen, true);
+	return status < 0 ? failed(failure, status, "cannot give it a place to listen") : 0;
+}
+
 int mor_t0_count_scratch(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	const char *path = plan->scratch && *plan->scratch ? plan->scratch : mor_t0.scratch.path;
@@ -229,7 +245,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	status = prepare_undo(plan);
 	if (status < 0)
 		return failed(failure, status, "what is needed to undo its changes cannot be kept");
-	if (prepare_scratch(plan, failure) < 0)
+	if (prepare_scratch(plan, failure) < 0 || prepare_listening(plan, failure) < 0)
 		return -1;
 	/* shells would search for it in the parents */
 	if (plan->cwd && set_env(plan, "PWD", plan->cwd, false) < 0)
@@ -246,6 +262,7 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);
 	mor_t0.broker.undo = plan->undo ? &mor_t0.undo : NULL;
 	mor_t0.broker.scratch = plan->scratch && !*plan->scratch ? mor_t0.scratch.path : plan->scratch;
+	mor_t0.broker.listen = plan->listen;
 	if (plan->level.flags & MOR_JAIL_PLACES) {
 		mor_t0.broker.places = plan->places;
 		mor_t0.broker.place_count = plan->place_count;
@@ -306,6 +323,8 @@ static int allow_guardian(const struct mor_landlock *lock, int proc, int shm)
 		status = mor_landlock_allow(lock, proc, true, MOR_MAY_READ);
 	if (status == 0 && shm >= 0)
 		status = mor_landlock_allow(lock, shm, true, MOR_MAY_READ | MOR_MAY_WRITE);
+	if (status == 0 && mor_t0.listen >= 0)
+		status = mor_landlock_allow_socket(lock, mor_t0.listen);
 	if (status == 0 && mor_t0.scratch.parent >= 0)
 		status = mor_landlock_allow_rmdir(lock, mor_t0.scratch.parent);
 	for (unsigned i = 0; status == 0 && mor_groups_parent(i) >= 0; i++)

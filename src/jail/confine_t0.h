@@ -18,6 +18,7 @@ struct mor_t0 {
 	unsigned abi;
 	struct mor_dial dial;
 	int all;   /* learning: the root, which may be read and run from; else -1 */
+	int listen; /* the directory in which it may listen; else -1 */
 	int tmpfs; /* t1: a handle of the scratch directory, so that it does not go before we say so; else -1 */
 };
 extern struct mor_t0 mor_t0;

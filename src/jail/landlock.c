@@ -28,7 +28,7 @@
 #endif
 
 #define READS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* Nobody may make devices and sockets. */
+/* Nobody may make devices and sockets; the broker makes one, see mor_landlock_allow_socket(). */
 #define WRITES \
 	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
 	 LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM | \
@@ -107,6 +107,14 @@ int mor_landlock_allow_port(const struct mor_landlock *lock, unsigned port)
 	if (lock->abi < 4)
 		return 0;
 	return syscall(SYS_landlock_add_rule, lock->fd, LANDLOCK_RULE_NET_PORT, &rule, 0) ? -errno : 0;
+}
+
+int mor_landlock_allow_socket(const struct mor_landlock *lock, int fd)
+{
+	struct landlock_path_beneath_attr rule = { .parent_fd = fd,
+						   .allowed_access = LANDLOCK_ACCESS_FS_MAKE_SOCK };
+
+	return syscall(SYS_landlock_add_rule, lock->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
 }
 
 int mor_landlock_allow_rmdir(const struct mor_landlock *lock, int fd)

@@ -27,6 +27,8 @@ int mor_landlock_begin(struct mor_landlock *lock, unsigned abi, bool network, bo
 int mor_landlock_allow(const struct mor_landlock *lock, int fd, bool directory, unsigned access);
 /* Connections to this TCP port, where the ABI knows of ports (4). */
 int mor_landlock_allow_port(const struct mor_landlock *lock, unsigned port);
+/* Allows only that sockets get a name below. */
+int mor_landlock_allow_socket(const struct mor_landlock *lock, int fd);
 /* Allows only the removal of empty directories directly below. */
 int mor_landlock_allow_rmdir(const struct mor_landlock *lock, int fd);
 /* Needs no_new_privs or CAP_SYS_ADMIN. Closes the rule set in every case. */

@@ -49,7 +49,7 @@ const struct mor_forbidden_row mor_forbidden_rows[MOR_FORBIDDEN_COUNT] = {
 	[MOR_FORBID_UNIX] = { "unix_socket", "no sockets of other programs",
 		"`connect` to a unix socket", EACCES, 0 },
 	[MOR_FORBID_NAME] = { "unix_name", "no names for other programs to find",
-		"`bind` of a unix socket, with `network`", EACCES, 0 },
+		"`bind` of a unix socket, with `network`, or of another than the one to listen on", EACCES, 0 },
 	[MOR_FORBID_IPC] = { "ipc", "shared memory and queues are out of bounds",
 		"System V shared memory, semaphores and queues; POSIX queues", EACCES, 0 },
 	[MOR_FORBID_IDENTITY] = { "identity", "it stays who it is",

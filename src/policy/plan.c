@@ -280,6 +280,10 @@ int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, 
 		mor_plan_add_text(plan, MOR_OP_CWD, command->cwd);
 	if (command->checked)
 		add_checked(plan, command->checked);
+	if (command->listen && policy && mor_policy_confined(policy)) {
+		mor_plan_add_path(plan, MOR_MAY_READ | MOR_MAY_WRITE, 0, command->listen);
+		mor_plan_add_text(plan, MOR_OP_LISTEN, command->listen);
+	}
 	return plan->status;
 }
 

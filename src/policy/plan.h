@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 
 #define MOR_PLAN_MAGIC   0x4c49414a524f4dULL /* "MORJAIL" */
-#define MOR_PLAN_VERSION 12
+#define MOR_PLAN_VERSION 13
 #define MOR_PLAN_MAX     (64u << 20) /* bytes; far beyond what exec takes */
 
 enum { MOR_PLAN_FD = 3, MOR_GUARD_FD = 4 };
@@ -54,7 +54,8 @@ enum mor_plan_kind {
 	MOR_OP_NETWORK,   /* struct mor_net_place, one or more: where it may connect to; with MOR_JAIL_PLACES */
 	MOR_OP_HOSTS,     /* string: its /etc/hosts, with the same */
 	MOR_OP_CHECKED,   /* string: the true name of an installed plugin's directory */
-	MOR_OP_FILE       /* struct mor_op_file + string(s): one of its files, as it was when it was checked */
+	MOR_OP_FILE,      /* struct mor_op_file + string(s): one of its files, as it was when it was checked */
+	MOR_OP_LISTEN     /* string: a directory in which it may listen on one unix socket */
 };
 
 /* The time that the guardian gives the plugin after the host's death. The plugin's stdin ends with the host. */
@@ -163,6 +164,7 @@ struct mor_plan_command {
 	const char *cwd;
 	int host;
 	const struct mor_plan_checked *checked; /* NULL: it is not installed */
+	const char *listen;                     /* MOR_OP_LISTEN; NULL: it may not listen */
 };
 int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command,
 		  const struct mor_policy *policy);
@@ -180,6 +182,7 @@ struct mor_plan {
 	char *undo;    /* NULL: no undo */
 	char *hosts;   /* NULL: none */
 	char *checked; /* NULL: it is not installed */
+	char *listen;  /* NULL: it may not listen */
 	const struct mor_net_place *places;
 	size_t place_count;
 	struct mor_grace grace; /* both 0: the guardian's defaults */

@@ -142,6 +142,8 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 		return read_text(op, &plan->hosts);
 	case MOR_OP_CHECKED:
 		return read_text(op, &plan->checked);
+	case MOR_OP_LISTEN:
+		return read_text(op, &plan->listen);
 	case MOR_OP_FILE:
 		return read_file(op);
 	case MOR_OP_NETWORK:

@@ -228,6 +228,7 @@ static int make_plan(const struct mor_command *command, char **argv)
 		.cwd = command->cwd,
 		.host = getpid(),
 		.checked = command->checked,
+		.listen = command->listen,
 	};
 	MOR_CLEAN(mor_buf) struct mor_buf plan = MOR_BUF_INIT;
 

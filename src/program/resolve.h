@@ -18,6 +18,7 @@ struct mor_command {
 	const char *cwd;         /* NULL: ours                                                            */
 	const struct mor_policy *policy; /* NULL: guarded, no limits                                      */
 	const struct mor_plan_checked *checked; /* NULL: it is not installed (policy/plan.h) */
+	const char *listen; /* confined: it may listen on one unix socket in this directory; NULL: on none */
 	const char *helper; /* path of mortise-jail; NULL: the one that came with us (helper.h) */
 	bool direct;        /* use the direct back end; the policy is ignored */
 	bool no_shims; /* what pyenv and its kin have put in front of a program is not run, but what is behind

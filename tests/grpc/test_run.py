@@ -8,6 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
+from levels import LEVELS  # noqa: E402
 from support import PLUGINS  # noqa: E402
 from sunscreen import Sunscreen  # noqa: E402
 
@@ -16,14 +17,14 @@ try:
 except ImportError:
     grpc = None
 
-TOLD = ("warning: --unconfined", "greeter| ", "not undone: ", "undone: ")
+TOLD = ("warning: --unconfined", "warning: sandbox.level is", "greeter| ", "not undone: ", "undone: ")
 COMMANDS = """hello fails fails-plainly fails-with-code no-json nothing status raises dies hangs stops big size remaining
 writes where prints builds waits never""".split()
 
 
 @unittest.skipUnless(grpc, "needs python3-grpcio")
 class Grpc(Sunscreen):
-    how = ["--unconfined"]
+    how = []
 
     def setUp(self):
         super().setUp()
@@ -171,7 +172,7 @@ class Ends(Grpc):
     def test_time_limit(self):
         """The plugin is told of the limit, and of the end of the call."""
         mark = self.work / "mark"
-        text = self.bad(6, "timeout", "hangs", str(mark), settings=["timeouts.run=1s"])
+        text = self.bad(6, "timeout", "--keep", "hangs", str(mark), settings=["timeouts.run=1s"])
         self.assertIn('no reply to "run" in 1000 ms', text)
         self.assertEqual(mark.read_text(), "cancelled")
         self.assertEqual(self.good("remaining")["summary"], "True")
@@ -192,6 +193,24 @@ class Ends(Grpc):
         self.assertEqual(self.good("prints")["summary"], "printed")
 
 
+class Sandbox(Grpc):
+    def test_levels(self):
+        for level in (*LEVELS, "guarded"):
+            with self.subTest(level):
+                self.how = ["--level", level]
+                self.assertEqual(self.good("hello", level)["summary"], f"hello {level}")
+
+    def test_permissions(self):
+        """As over stdio: what the manifest does not grant ends the run."""
+        self.assertIn("tried to write", self.bad(9, "sandbox_violation", "writes", "../outside"))
+
+    def test_all_of_the_network(self):
+        self.assertIn(
+            "name the places that it needs", self.bad(9, "transport", "hello", settings=["sandbox.network=true"])
+        )
+        self.good("hello", settings=['sandbox.network=["127.0.0.1:9"]'])
+
+
 class Meeting(Grpc):
     def test_line(self):
         self.assertEqual(self.good("hello", "x", env={"GRPC_HOW": "line"})["summary"], "hello x")
@@ -204,9 +223,10 @@ class Meeting(Grpc):
     def test_elsewhere(self):
         where = self.dir / "elsewhere"
         where.mkdir()
-        text = self.bad(
-            9, "sandbox_violation", "hello", env={"GRPC_HOW": "elsewhere", "GRPC_ELSEWHERE": str(where)}
-        )
+        env = {"GRPC_HOW": "elsewhere", "GRPC_ELSEWHERE": str(where)}
+        self.assertIn("no names for other programs to find", self.bad(9, "sandbox_violation", "hello", env=env))
+        self.how = ["--unconfined"]
+        text = self.bad(9, "sandbox_violation", "hello", env=env)
         self.assertIn("only a socket directly in its TMPDIR", text)
 
     def test_bad_lines(self):

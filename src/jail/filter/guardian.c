@@ -26,6 +26,7 @@
 #define WITH(variant) (1 << (variant) | 1 << ((variant) + MOR_FILTER_SPAWN))
 #define NET WITH(MOR_FILTER_NETWORK)
 #define PLACES WITH(MOR_FILTER_PLACES)
+#define NO_NET (WITH(MOR_FILTER_PLAIN) | PLACES)
 #define EVERY (WITH(MOR_FILTER_PLAIN) | NET | PLACES)
 #define SANITIZED 0x38
 
@@ -84,8 +85,8 @@ const struct mor_syscall_row mor_guardian_rows[] = {
 	MAY("sendto"), MAY("recvfrom"), MAY("sendmsg"), MAY("recvmsg"),
 
 	/* ---- sockets: made or named for the plugin ---- */
-	MAY_IN(PLACES, "socket"), MAY_IN(PLACES, "connect"), MAY_IN(NET, "bind"),
-	MAY_IN(NET | PLACES, "getsockopt"),
+	MAY_IN(PLACES, "socket"), MAY_IN(PLACES, "connect"), MAY("bind"), MAY_IN(NO_NET, "listen"),
+	MAY("getsockopt"),
 
 	/* ---- ourselves: memory, threads, signals, time ---- */
 	MAY("brk"), MAY("munmap"), MAY("mremap"), MAY("madvise"), MAY_UNLESS("mmap", code_tests),

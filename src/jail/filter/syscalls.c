@@ -319,9 +319,8 @@ const struct mor_syscall_row mor_syscall_rows[] = {
 	TESTED(EVERY, "socketpair", MOR_ANSWER_NOTIFY, MOR_N_PAIR, 0, pair_tests),
 	ASK_IN(NO_NET, "connect", MOR_N_CONNECT), ALLOW_IN(NET, "connect"),
 	ASK("bind", MOR_N_BIND),
-	ASK_IN(NO_NET, "listen", MOR_N_NETWORK), ALLOW_IN(NET, "listen"),
-	QUIET_IN(NO_NET, "accept", EPERM), ALLOW_IN(NET, "accept"),
-	QUIET_IN(NO_NET, "accept4", EPERM), ALLOW_IN(NET, "accept4"),
+	ASK_IN(NO_NET, "listen", MOR_N_LISTEN), ALLOW_IN(NET, "listen"),
+	ALLOW("accept"), ALLOW("accept4"), /* of a socket that listens; which does is decided above */
 	TESTED(NO_NET, "sendto", MOR_ANSWER_ALLOW, MOR_N_NETWORK, 0, sendto_tests), ALLOW_IN(NET, "sendto"),
 	TESTED(NO_NET, "sendmsg", MOR_ANSWER_ALLOW, 0, 0, sendmsg_tests), ALLOW_IN(NET, "sendmsg"),
 	TESTED(NO_NET, "sendmmsg", MOR_ANSWER_ALLOW, 0, 0, sendmmsg_tests), ALLOW_IN(NET, "sendmmsg"),
