@@ -75,9 +75,9 @@ int mor_fd_nonblock(int fd)
 }
 
 /* O_NONBLOCK so that a FIFO without a writer does not block us; it has no effect on regular files. */
-static int open_regular(const char *path, struct stat *ret_info)
+static int open_regular(int at, const char *path, int more, struct stat *ret_info)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more);
 	int r = 0;
 
 	if (fd < 0)
@@ -118,22 +118,19 @@ static int read_all(int fd, size_t limit, struct mor_buf *buf)
 	}
 }
 
-int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len)
+/* Closes the descriptor. */
+static int read_regular(int fd, const struct stat *info, size_t limit, char **ret, size_t *ret_len)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf buf = MOR_BUF_INIT;
-	struct stat info = { .st_size = 0 };
 	size_t len;
 	char *text;
-	int fd = open_regular(path, &info);
 	int r;
 
-	if (fd < 0)
-		return fd;
 	/* One byte more than the size, so that a normal file takes one allocation, and the last read finds
 	 * its end. */
-	if ((uintmax_t)info.st_size > limit)
+	if ((uintmax_t)info->st_size > limit)
 		r = -EFBIG;
-	else if (mor_buf_reserve(&buf, (size_t)info.st_size + 1))
+	else if (mor_buf_reserve(&buf, (size_t)info->st_size + 1))
 		r = -ENOMEM;
 	else
 		r = read_all(fd, limit, &buf);
@@ -148,6 +145,29 @@ int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len
 	if (ret_len)
 		*ret_len = len;
 	return 0;
+}
+
+int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len)
+{
+	struct stat info = { .st_size = 0 };
+	int fd = open_regular(AT_FDCWD, path, 0, &info);
+
+	return fd < 0 ? fd : read_regular(fd, &info, limit, ret, ret_len);
+}
+
+int mor_fd_open_in(int dir, const char *name)
+{
+	struct stat info;
+
+	return open_regular(dir, name, O_NOFOLLOW, &info);
+}
+
+int mor_fd_read_in(int dir, const char *name, size_t limit, char **ret, size_t *ret_len)
+{
+	struct stat info = { .st_size = 0 };
+	int fd = open_regular(dir, name, O_NOFOLLOW, &info);
+
+	return fd < 0 ? fd : read_regular(fd, &info, limit, ret, ret_len);
 }
 
 static ssize_t write_once(int fd, const void *data, size_t len)

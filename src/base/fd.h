@@ -16,6 +16,10 @@ int mor_fd_lift(int *fd, int least);
 /* A whole file, at most limit bytes, NUL-terminated; free *ret with mor_free(). 0 or -errno; -EFBIG over the
  * limit, -EISDIR for a directory, -EINVAL for other things that are not files. Never blocks on a FIFO. */
 int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len);
+/* The same for a file of this name in an open directory that others may write: a link is -ELOOP. The first only
+ * opens it: a descriptor or -errno. */
+int mor_fd_open_in(int dir, const char *name);
+int mor_fd_read_in(int dir, const char *name, size_t limit, char **ret, size_t *ret_len);
 /* How many bytes wait in a pipe or socket to be read; for a pipe, either end may be asked. 0
  * also if unknown. */
 uint64_t mor_fd_unread(int fd);

@@ -32,76 +32,82 @@ static int write_statement(const struct mor_bundle_plugin *plugin, struct mor_bu
 	return mor_buf_failed(out) ? mor_fail_memory(err) : 0;
 }
 
+int mor_bundle_sign_text(struct mor_writer *w, struct mor_slice text, const char *key_path, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf encoded = MOR_BUF_INIT;
+	char key[MOR_SIGN_KEY_SIZE];
+	unsigned char raw[MOR_SIGN_BYTES];
+	int r = mor_sign(key_path, text, key, raw, err);
+
+	if (r < 0)
+		return r;
+	mor_base64_encode((struct mor_slice){ (const char *)raw, sizeof(raw) }, &encoded);
+	mor_w_pair(w, "key", key);
+	mor_w_key(w, "signature");
+	mor_w_slice(w, mor_buf_view(&encoded));
+	return mor_buf_failed(&encoded) ? mor_fail_memory(err) : 0;
+}
+
 int mor_bundle_sign(const struct mor_bundle_plugin *plugin, const char *key_path, struct mor_buf *ret,
 		    mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf statement = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf encoded = MOR_BUF_INIT;
 	struct mor_writer w = { .out = ret };
-	char key[MOR_SIGN_KEY_SIZE];
-	unsigned char raw[MOR_SIGN_BYTES];
 	int r = write_statement(plugin, &statement, err);
 
-	if (r == 0)
-		r = mor_sign(key_path, mor_buf_view(&statement), key, raw, err);
 	if (r < 0)
 		return r;
-	mor_base64_encode((struct mor_slice){ (const char *)raw, sizeof(raw) }, &encoded);
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "mortise_signature", 1);
 	mor_w_pair(&w, "name", plugin->name);
 	mor_w_pair(&w, "version", plugin->version);
 	mor_w_pair(&w, "digest", plugin->content->digest);
-	mor_w_pair(&w, "key", key);
-	mor_w_key(&w, "signature");
-	mor_w_slice(&w, mor_buf_view(&encoded));
+	r = mor_bundle_sign_text(&w, mor_buf_view(&statement), key_path, err);
 	mor_w_end(&w);
 	mor_buf_byte(ret, '\n');
-	return mor_buf_failed(ret) || mor_buf_failed(&encoded) ? mor_fail_memory(err) : 0;
+	return r == 0 && mor_buf_failed(ret) ? mor_fail_memory(err) : r;
 }
 
-/* The two members that count. */
-static int parse_signature(struct mor_slice text, char ret_key[MOR_SIGN_KEY_SIZE],
-			   unsigned char ret[MOR_SIGN_BYTES], mortise_error *err)
+int mor_bundle_verify_text(const struct mor_value *object, struct mor_slice text,
+			   char ret_key[MOR_SIGN_KEY_SIZE], mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf raw = MOR_BUF_INIT;
-	const struct mor_value *root;
-	const char *key;
-	int r = mor_doc_parse(text, 0, 0, &doc, err);
+	const char *key = mor_json_text(mor_json_get(object, "key"), "");
 
-	if (r == MORTISE_ENOMEM)
-		return r;
-	root = doc ? mor_doc_root(doc) : NULL;
-	key = mor_json_text(mor_json_get(root, "key"), "");
-	if (mor_json_int(mor_json_get(root, "mortise_signature"), 0) != 1 || !mor_sign_key_valid(key) ||
-	    mor_base64_decode(mor_json_string(mor_json_get(root, "signature")), &raw) < 0 ||
+	if (!mor_sign_key_valid(key) ||
+	    mor_base64_decode(mor_json_string(mor_json_get(object, "signature")), &raw) < 0 ||
 	    raw.len != MOR_SIGN_BYTES)
-		return mor_fail(err, MORTISE_EINPUT, "it is no signature of mortise");
+		return mor_fail(err, MORTISE_EPROTO, "it is no signature of mortise");
+	if (!mor_sign_verify(key, text, (const unsigned char *)raw.data))
+		return mor_fail(err, MORTISE_EINPUT, "the signature does not fit");
 	memcpy(ret_key, key, MOR_SIGN_KEY_SIZE);
-	memcpy(ret, raw.data, MOR_SIGN_BYTES);
 	return 0;
 }
 
 int mor_bundle_verify(const struct mor_bundle_plugin *plugin, struct mor_slice signature,
 		      char ret_key[MOR_SIGN_KEY_SIZE], mortise_error *err)
 {
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf statement = MOR_BUF_INIT;
-	unsigned char raw[MOR_SIGN_BYTES];
-	char key[MOR_SIGN_KEY_SIZE];
-	int r = parse_signature(signature, key, raw, err);
+	const struct mor_value *root, *key;
+	int r = mor_doc_parse(signature, 0, 0, &doc, err);
 
-	if (r == 0)
-		r = write_statement(plugin, &statement, err);
+	if (r == MORTISE_ENOMEM)
+		return r;
+	root = doc ? mor_doc_root(doc) : NULL;
+	key = mor_json_int(mor_json_get(root, "mortise_signature"), 0) == 1 ? root : NULL;
+	r = write_statement(plugin, &statement, err);
 	if (r < 0)
 		return r;
-	if (!mor_sign_verify(key, mor_buf_view(&statement), raw))
+	r = mor_bundle_verify_text(key, mor_buf_view(&statement), ret_key, err);
+	if (r == MORTISE_EPROTO)
+		return mor_fail(err, MORTISE_EINPUT, "it is no signature of mortise");
+	if (r == MORTISE_EINPUT)
 		return mor_fail(err, MORTISE_EINPUT,
 				"it is not the signature of %s %s with these files: they were changed, or it "
 				"belongs to another plugin",
 				plugin->name, plugin->version);
-	memcpy(ret_key, key, sizeof(key));
-	return 0;
+	return r;
 }
 
 int mor_bundle_origin_find(const struct mor_bundle_plugin *plugin, const char *archive, const char *config_home,

@@ -20,6 +20,7 @@
 
 #include "bundle/pack.h"
 #include "bundle/sign.h"
+#include "wire/json.h"
 
 /* Signs with the private key in the file `key_path`; appends the JSON text and a newline. */
 int mor_bundle_sign(const struct mor_bundle_plugin *plugin, const char *key_path, struct mor_buf *ret,
@@ -29,6 +30,13 @@ int mor_bundle_sign(const struct mor_bundle_plugin *plugin, const char *key_path
  * `plugin->dir` is not used. */
 int mor_bundle_verify(const struct mor_bundle_plugin *plugin, struct mor_slice signature,
 		      char ret_key[MOR_SIGN_KEY_SIZE], mortise_error *err);
+
+/* For other signed texts (src/registry): the members "key" and "signature" of an object that is open,
+ * and the way back. MORTISE_EPROTO: `object` has no such members; MORTISE_EINPUT: it is not the
+ * signature of this text. */
+int mor_bundle_sign_text(struct mor_writer *w, struct mor_slice text, const char *key_path, mortise_error *err);
+int mor_bundle_verify_text(const struct mor_value *object, struct mor_slice text,
+			   char ret_key[MOR_SIGN_KEY_SIZE], mortise_error *err);
 
 /* Where an archive comes from, as far as it can be proved. */
 struct mor_bundle_origin {

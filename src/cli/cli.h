@@ -68,6 +68,7 @@ extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, 
 extern const struct mor_cli_command mor_cli_command_install, mor_cli_command_upgrade, mor_cli_command_approve,
 	mor_cli_command_list, mor_cli_command_remove, mor_cli_command_rollback;
 extern const struct mor_cli_command mor_cli_command_bundle, mor_cli_command_key, mor_cli_command_trust;
+extern const struct mor_cli_command mor_cli_command_registry, mor_cli_command_lock, mor_cli_command_outdated;
 extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe, mor_cli_command_entries;
 extern const struct mor_option mor_common_options[];
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"
+#include "lockfile/lockfile.h"
 #include "store/store.h"
 #include "trusted/trusted.h"
 
@@ -56,9 +57,8 @@ static int find_installed(struct mor_cli *cli, const char **word, mortise_error 
 
 	if (mor_store_open(NULL, NULL, &store) < 0)
 		return mor_fail_memory(err);
-	if (!store.plugins || access(store.plugins, F_OK) < 0)
-		r = 0;
-	else if ((r = mor_store_find(&store, *word, &found, err)) == 0)
+	r = mor_lockfile_installed(&store, *word, &found, err);
+	if (r == 1)
 		r = take_installed(cli, word, &found, err) < 0 ? MORTISE_ENOMEM : 1;
 	mor_installed_fini(&found);
 	mor_store_fini(&store);

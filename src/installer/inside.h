@@ -39,6 +39,10 @@ const char *mor_installer_source(const struct mor_installer_visit *visit);
 void mor_installer_hide_copy(const struct mor_installer_visit *visit, mortise_error *err);
 /* show.c: all facts, on stderr. */
 void mor_installer_show(const struct mor_installer_visit *visit);
+/* pins.c: is it what the index lists and the lock pins? MORTISE_EINPUT: no, and what differs. */
+int mor_installer_compare(const struct mor_installer_visit *visit, mortise_error *err);
+/* A line about a lock that pins another version. */
+void mor_installer_tell_lock(const struct mor_installer_visit *visit);
 /* ask.c: 0: agreed. */
 int mor_installer_ask(struct mor_installer_visit *visit, mortise_error *err);
 

@@ -6,25 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "bundle/stem.h"
 #include "bundle/unpack.h"
 #include "installer/inside.h"
 #include "manifest/manifest.h"
-
-/* "greeter-1.0.0" -> "greeter": the version that its manifest has, or what looks like one. */
-static void cut_version(char *name, const char *version)
-{
-	size_t len = strlen(name), end = version ? strlen(version) : 0;
-
-	if (end && len > end + 1 && name[len - end - 1] == '-' && strcmp(name + len - end, version) == 0) {
-		name[len - end - 1] = '\0';
-		return;
-	}
-	for (char *at = strchr(name, '-'); at; at = strchr(at + 1, '-'))
-		if (at > name && at[1] >= '0' && at[1] <= '9') {
-			*at = '\0';
-			return;
-		}
-}
 
 int mor_installer_name(struct mor_installer_visit *visit, const char *top, mortise_error *err)
 {
@@ -36,9 +21,9 @@ int mor_installer_name(struct mor_installer_visit *visit, const char *top, morti
 		return 0;
 	snprintf(name, sizeof(name), "%s", top);
 	if (mor_manifest_load(&query, &manifest, NULL) == 0) /* what is wrong with it is said later */
-		cut_version(name, manifest->version);
+		mor_bundle_cut_version(name, manifest->version);
 	else
-		cut_version(name, NULL);
+		mor_bundle_cut_version(name, NULL);
 	mor_manifest_free(manifest);
 	return mor_staging_rename(&visit->staging, name, err);
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "bundle/stem.h"
 #include "bundle/unpack.h"
 #include "installer/inside.h"
 
@@ -28,12 +29,23 @@ static void visit_fini(struct mor_installer_visit *visit)
 	mor_staging_fini(&visit->staging);
 }
 
+/* What the store notes; NULL: no memory. */
+static char *origin_text(const struct mor_installer_visit *visit)
+{
+	const struct mor_installer_order *order = visit->order;
+
+	if (order->approve)
+		return mor_strdup(visit->before.from ? visit->before.from : "");
+	if (order->listed)
+		return mor_text_format(MOR_STORE_FROM_REGISTRY "%s", order->registry->path);
+	return order->recorded ? mor_strdup(order->recorded) : mor_path_absolute(order->from);
+}
+
 static int put_visit(struct mor_installer_visit *visit, mortise_error *err)
 {
 	const struct mor_value *root = mor_doc_root(visit->described);
 	MOR_CLEAN(mor_buf) struct mor_buf interfaces = MOR_BUF_INIT;
-	MOR_CLEAN_TEXT char *from =
-		visit->order->approve ? mor_strdup(visit->before.from) : mor_path_absolute(visit->order->from);
+	MOR_CLEAN_TEXT char *from = origin_text(visit);
 	struct mor_store_facts facts = {
 		.name = visit->name,
 		.version = visit->version,
@@ -47,6 +59,7 @@ static int put_visit(struct mor_installer_visit *visit, mortise_error *err)
 		.permissions = mor_buf_view(&visit->permissions),
 		.confine = visit->confine,
 		.in_place = visit->order->approve,
+		.aside = visit->order->aside,
 		.allow = visit->asked,
 		.seen = visit->damaged    ? NULL :
 			visit->before.doc ? visit->before.digest :
@@ -55,7 +68,7 @@ static int put_visit(struct mor_installer_visit *visit, mortise_error *err)
 
 	mor_json_write(mor_json_get(root, "interfaces"), false, &interfaces);
 	facts.interface = mor_buf_view(&interfaces);
-	if (mor_buf_failed(&interfaces))
+	if (mor_buf_failed(&interfaces) || !from)
 		return mor_fail_memory(err);
 	return mor_store_put(&visit->staging, &visit->content, &facts, err);
 }
@@ -83,6 +96,15 @@ static void tell_done(const struct mor_installer_visit *visit, const struct mor_
 	mor_out_json(visit->console, mor_buf_view(&json));
 }
 
+static int open_archive(const struct mor_installer_order *order, int *ret_fd, mortise_error *err)
+{
+	if (order->listed)
+		return mor_registry_fetch(order->registry, order->listed, ret_fd, err);
+	*ret_fd = open(order->from, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return *ret_fd < 0 ? mor_fail_errno(err, MORTISE_EINPUT, errno, "%s: it cannot be read", order->from) :
+			     0;
+}
+
 /* A directory is copied, an archive is unpacked. */
 static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 {
@@ -90,11 +112,11 @@ static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 	char top[MOR_BUNDLE_TOP];
 	int fd, r;
 
-	if (!mor_path_is_file(from))
+	if (!visit->order->listed && !mor_path_is_file(from))
 		return mor_staging_copy(&visit->staging, from, err);
-	fd = open(from, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return mor_fail_errno(err, MORTISE_EINPUT, errno, "%s: it cannot be read", from);
+	r = open_archive(visit->order, &fd, err);
+	if (r < 0)
+		return r;
 	r = mor_bundle_unpack(fd, visit->staging.dir, NULL, top, err);
 	mor_fd_close(&fd);
 	return r < 0 ? mor_fail_prefix(err, from) : mor_installer_name(visit, top, err);
@@ -114,25 +136,10 @@ static int check_origin(struct mor_installer_visit *visit, mortise_error *err)
  * where that is "."; of greeter-1.0.tar.gz, greeter. */
 static int name_source(const char *from, char name[PATH_MAX])
 {
-	static const char *const ends[] = { ".tar.gz", ".tgz", ".tar.zst", ".tar", ".zip" };
-	size_t len;
-
 	if (!realpath(from, name))
 		return -errno;
-	if (!mor_path_is_file(name))
-		return 0;
-	len = strlen(name);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		size_t end = strlen(ends[i]);
-
-		if (len > end && strcmp(name + len - end, ends[i]) == 0) {
-			name[len - end] = '\0';
-			break;
-		}
-	}
-	for (char *at = strrchr(name, '/'); at && (at = strchr(at + 1, '-'));)
-		if (at[1] >= '0' && at[1] <= '9')
-			*at = '\0';
+	if (mor_path_is_file(name))
+		mor_bundle_stem(name);
 	return 0;
 }
 
@@ -189,14 +196,18 @@ static int run_visit(struct mor_installer_visit *visit, const struct mor_store *
 		r = mor_installer_look(visit, store, err);
 	if (r == 0)
 		r = check_origin(visit, err);
+	if (r == 0)
+		r = mor_installer_compare(visit, err);
 	if (r < 0)
 		return r;
 	mor_installer_show(visit);
 	r = mor_installer_ask(visit, err);
 	if (r == 0)
 		r = put_visit(visit, err);
-	if (r == 0)
-		tell_done(visit, store);
+	if (r < 0)
+		return r;
+	tell_done(visit, store);
+	mor_installer_tell_lock(visit);
 	return r;
 }
 

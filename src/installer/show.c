@@ -56,6 +56,18 @@ static void show_command(const struct mor_installer_visit *visit)
 	mor_note(visit->console, "  %-9s %s", "runs", mor_printable(mor_buf_view(&line), shown, sizeof(shown)));
 }
 
+/* Who vouches for the index: it lists the content. */
+static void show_listed(const struct mor_installer_visit *visit)
+{
+	const struct mor_bundle_origin *origin = &visit->order->registry->origin;
+
+	mor_note(visit->console, "  %-9s in an index that %s%s", "listed",
+		 origin->owner[0] ? "is signed by " :
+		 origin->key[0]   ? "is signed by a key that you do not know: " :
+				    "is not signed",
+		 origin->owner[0] ? origin->owner : origin->key);
+}
+
 static void show_identity(const struct mor_installer_visit *visit)
 {
 	const struct mor_value *root = mor_doc_root(visit->described);
@@ -75,6 +87,8 @@ static void show_identity(const struct mor_installer_visit *visit)
 	else if (visit->origin.key[0])
 		mor_note(visit->console, "  %-9s by a key that you do not know: %s", "signed",
 			 visit->origin.key);
+	if (visit->order->listed)
+		show_listed(visit);
 	if (says)
 		mor_note(visit->console, "  %-9s \"%s\"", "it says",
 			 mor_excerpt(mor_slice_of(says), shown, sizeof(shown)));
@@ -141,7 +155,9 @@ static void show_difference(const struct mor_installer_visit *visit)
 		 visit->order->approve ? "what you approved" : "installed");
 	show_files(visit);
 	if (visit->wider & MOR_PERMISSION_DOWNGRADE)
-		mor_note(visit->console, "  an older version takes the place of a newer one");
+		mor_note(visit->console, visit->order->aside ?
+						 "  an older version; the newer one stays beside it" :
+						 "  an older version takes the place of a newer one");
 	if (visit->wider & MOR_PERMISSION_REPLACE)
 		mor_note(visit->console,
 			 "  version %s with other files takes the place of %s; mortise rollback %s goes back",

@@ -37,6 +37,7 @@ struct mor_store_facts {
 	/* `approve`: somebody has changed the files of this version where they lie. What they were is gone, and
 	 * the current version stays the current one. */
 	bool in_place;
+	bool aside;     /* a version that is there stays the current one */
 	unsigned allow; /* enum mor_permission: what the user has granted */
 	/* digest of the current version when the user was asked; "": none was installed; NULL:
 	 * does not matter */

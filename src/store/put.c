@@ -426,7 +426,7 @@ static int put_locked(struct mor_staging *staging, const struct mor_content *con
 		return r;
 	change.add = mor_buf_view(&entry);
 	change.directory = directory;
-	if (facts->in_place)
+	if (facts->in_place || (facts->aside && doc))
 		change.current = NULL;
 	replaced = name_replaced(mor_doc_root(doc), facts, content);
 	change.keep_as = replaced;

@@ -17,6 +17,8 @@
 
 #define MOR_STORE_NAME_MAX    100
 #define MOR_STORE_VERSION_MAX 64
+/* In `from`, before the path of a registry's directory (src/registry). */
+#define MOR_STORE_FROM_REGISTRY "registry:"
 
 /* Where it is. Opening looks at no file. */
 struct mor_store {

@@ -52,6 +52,9 @@ JSON = {
     "bundle": ["/nonexistent", "-o", "x.tar.zst"],
     "key": ["show", "/nonexistent"],
     "trust": [],
+    "registry": ["list", "/nonexistent"],
+    "lock": ["nonesuch"],
+    "outdated": [],
 }
 
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "console/table.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#define CELL_SIZE 120
+
+static void add_cell(struct mor_table *table, size_t column, const char *text)
+{
+	char shown[CELL_SIZE], *copy;
+	size_t len;
+
+	mor_printable(mor_slice_of(text), shown, sizeof(shown));
+	copy = mor_strdup(shown);
+	if (!copy || mor_grow(&table->cells, table->count, &table->cap, sizeof(*table->cells)) < 0) {
+		mor_free(copy);
+		table->failed = true;
+		return;
+	}
+	table->cells[table->count++] = copy;
+	len = strlen(copy);
+	table->width[column] = len > table->width[column] ? len : table->width[column];
+}
+
+void mor_table_add(struct mor_table *table, const char *const *cells)
+{
+	size_t columns = 0;
+
+	for (; cells[columns] && columns < MOR_TABLE_COLUMNS; columns++)
+		add_cell(table, columns, cells[columns]);
+	table->columns = columns;
+}
+
+int mor_table_print(const struct mor_table *table, struct mor_console *console, mortise_error *err)
+{
+	if (table->failed)
+		return mor_fail_memory(err);
+	for (size_t row = 0; row < table->count; row += table->columns) {
+		MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+		for (size_t i = 0; i < table->columns; i++)
+			mor_buf_printf(&line, "%-*s  ", (int)table->width[i], table->cells[row + i]);
+		while (line.len && line.data[line.len - 1] == ' ')
+			line.len--;
+		mor_buf_byte(&line, '\n');
+		mor_out(console, mor_buf_view(&line));
+	}
+	return 0;
+}
+
+void mor_table_fini(struct mor_table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		mor_free(table->cells[i]);
+	mor_free(table->cells);
+	*table = (struct mor_table){ 0 };
+}
