@@ -3,9 +3,9 @@
  * The gRPC link: a process, a socket, a connection. Inside of mor_link_remote_new() alone; nobody else
  * includes this.
  *
- *	remote_start.c  from the start of the process to on_started: where it listens, who answers, health,
- *hello remote_call.c   a JSON-RPC request becomes a call, its answer a JSON-RPC message remote.c        the
- *link's operations, the process's events, the end
+ *	remote_start.c  from the start of the process to on_started: where it listens, who answers, health, hello
+ *	remote_call.c   a JSON-RPC request becomes a call, its answer a JSON-RPC message
+ *	remote.c        the link's operations, the process's events, the end
  *
  * The phases only go forward. Until OPEN nothing of it is told to the host but stderr, noise and refused calls;
  * a start that fails kills the process and ends with on_end and a start_code. docs/design/0009-grpc.md has
