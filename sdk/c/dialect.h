@@ -47,6 +47,9 @@ struct tn_dialect {
 extern const struct tn_dialect tn_yams, tn_ayiou, tn_gassist, tn_sunscreen, tn_sunscreen_json, tn_kythe,
 	tn_plain;
 
+/* What comes over gRPC, for sunscreen and sunscreen-json (sunscreen_grpc.c): not in tn_dialects. */
+extern const struct tn_dialect tn_sunscreen_grpc, tn_sunscreen_json_grpc;
+
 extern const struct tn_dialect *const tn_dialects[]; /* ends with NULL */
 const struct tn_dialect *tn_dialect_by_name(const char *name);
 bool tn_dialect_has(const tenon_plugin *plugin, const struct tn_dialect *dialect);
@@ -54,6 +57,14 @@ bool tn_dialect_has(const tenon_plugin *plugin, const struct tn_dialect *dialect
 const struct tn_dialect *tn_dialect_choose(const tenon_plugin *plugin, const char *wanted);
 /* By the first bytes. False: more are needed. */
 bool tn_dialect_guess(struct tn_session *s);
+
+/* ---- sunscreen.c, for its form over gRPC ---- */
+
+/* A bare name is of the kind `usual`. */
+void tn_sunscreen_run(tenon_call *call, const char *usual);
+void tn_sunscreen_hook(tenon_call *call, struct tn_turn *turn);
+struct mor_slice tn_sunscreen_kind(const char *name, const char *usual);
+const char *tn_sunscreen_bare(const char *name);
 
 /* ---- fields.c: parameters ---- */
 

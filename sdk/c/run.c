@@ -98,8 +98,7 @@ static int refuse_option(const tenon_plugin *plugin, const char *option)
 	return 2;
 }
 
-/* -1: nothing was asked for. Else the program's status. */
-static int answer_option(const tenon_plugin *plugin)
+int tn_answer_option(const tenon_plugin *plugin)
 {
 	char block[ARGUMENTS_MAX] = { 0 };
 	const char *end = block + read_arguments(block, sizeof(block));
@@ -152,6 +151,19 @@ static void tell_terminal(const tenon_plugin *plugin)
 			plugin->name ? plugin->name : "plugin");
 }
 
+int tn_serve_signals(struct tn_session *session)
+{
+	int r;
+
+	session->interrupt = SIGTERM;
+	atomic_store(&signalled, session);
+	catch_signal(SIGTERM, on_term);
+	catch_signal(SIGPIPE, on_pipe);
+	r = tn_serve(session);
+	atomic_store(&signalled, NULL);
+	return r;
+}
+
 static int serve_wire(const tenon_plugin *plugin, const struct tn_dialect *dialect)
 {
 	struct tn_session session;
@@ -166,12 +178,7 @@ static int serve_wire(const tenon_plugin *plugin, const struct tn_dialect *diale
 		tn_say(&session, "stdin or stdout: %s", strerror(-r));
 		r = 1;
 	} else {
-		session.interrupt = SIGTERM;
-		atomic_store(&signalled, &session);
-		catch_signal(SIGTERM, on_term);
-		catch_signal(SIGPIPE, on_pipe);
-		r = tn_serve(&session);
-		atomic_store(&signalled, NULL);
+		r = tn_serve_signals(&session);
 	}
 	tn_session_fini(&session);
 	return r;
@@ -179,11 +186,18 @@ static int serve_wire(const tenon_plugin *plugin, const struct tn_dialect *diale
 
 int tenon_run(const tenon_plugin *plugin)
 {
-	int status = answer_option(plugin);
+	int status = tn_answer_option(plugin);
 	const struct tn_dialect *dialect;
 
 	if (status >= 0)
 		return status;
+	if (getenv("MORTISE_GRPC_SOCKET")) {
+		fprintf(stderr,
+			"%s: the host wants gRPC: call tenon_grpc_run() and link with tenon-grpc, or use the "
+			"transport stdio\n",
+			plugin->name ? plugin->name : "plugin");
+		return 1;
+	}
 	dialect = tn_dialect_choose(plugin, getenv("MORTISE_DIALECT"));
 	tell_terminal(plugin);
 	if (dialect == &tn_kythe)

@@ -29,7 +29,8 @@ struct tn_wait;
 struct tn_kept { /* a message that the watcher read and left for later */
 	struct tn_kept *next;
 	size_t len;
-	bool acked; /* its acknowledgement has been sent */
+	bool acked;     /* its acknowledgement has been sent */
+	bool cancelled; /* before its turn came */
 	char body[];
 };
 
@@ -93,6 +94,11 @@ void tn_session_fini(struct tn_session *s);
 void tn_session_speak(struct tn_session *s, const struct tn_dialect *dialect, enum mor_framing framing);
 /* Serves in and out until the end; 0, or 1 if reading failed. The thread that calls it is the first. */
 int tn_serve(struct tn_session *s);
+
+/* The same, and SIGTERM ends it in order. */
+int tn_serve_signals(struct tn_session *s);
+/* PROGRAM --manifest, --help. -1: nothing was asked for. Else the program's status. */
+int tn_answer_option(const tenon_plugin *plugin);
 
 /* What a thread does that has the baton. */
 void tn_lead(struct tn_session *s);

@@ -70,14 +70,14 @@ static const struct tn_shape shape_run = { run_result, run_error, CODE_FAILED };
 
 /* ---- Names: KIND:NAME, and a bare name is of the dialect's usual kind ---- */
 
-static struct mor_slice kind_of(const char *name, const char *usual)
+struct mor_slice tn_sunscreen_kind(const char *name, const char *usual)
 {
 	const char *colon = strchr(name, ':');
 
 	return colon ? (struct mor_slice){ name, (size_t)(colon - name) } : mor_slice_of(usual);
 }
 
-static const char *bare_name(const char *name)
+const char *tn_sunscreen_bare(const char *name)
 {
 	const char *colon = strchr(name, ':');
 
@@ -89,8 +89,8 @@ static const tenon_command *find_of_kind(const tenon_command *table, struct mor_
 					 const char *usual)
 {
 	for (const tenon_command *command = table; command && command->name; command++)
-		if (strcmp(bare_name(command->name), name) == 0 &&
-		    (!kind.ptr || mor_slice_eq(kind_of(command->name, usual), kind)))
+		if (strcmp(tn_sunscreen_bare(command->name), name) == 0 &&
+		    (!kind.ptr || mor_slice_eq(tn_sunscreen_kind(command->name, usual), kind)))
 			return command;
 	return NULL;
 }
@@ -124,8 +124,8 @@ static void put_kind(struct mor_writer *w, const tenon_command *table, struct mo
 	mor_w_key_slice(w, kind);
 	mor_w_object(w);
 	for (const tenon_command *command = table; command && command->name; command++)
-		if (mor_slice_eq(kind_of(command->name, usual), kind))
-			mor_w_pair(w, bare_name(command->name), command->doc ? command->doc : "");
+		if (mor_slice_eq(tn_sunscreen_kind(command->name, usual), kind))
+			mor_w_pair(w, tn_sunscreen_bare(command->name), command->doc ? command->doc : "");
 	mor_w_end(w);
 }
 
@@ -133,7 +133,7 @@ static void put_kind(struct mor_writer *w, const tenon_command *table, struct mo
 static bool kind_seen(const tenon_command *table, const tenon_command *row, const char *usual)
 {
 	for (const tenon_command *command = table; command != row; command++)
-		if (mor_slice_eq(kind_of(command->name, usual), kind_of(row->name, usual)))
+		if (mor_slice_eq(tn_sunscreen_kind(command->name, usual), tn_sunscreen_kind(row->name, usual)))
 			return true;
 	return false;
 }
@@ -148,7 +148,7 @@ static void serve_commands(tenon_call *call, struct tn_turn *turn)
 	mor_w_object(&w);
 	for (const tenon_command *command = table; command && command->name; command++)
 		if (!kind_seen(table, command, "scaffold"))
-			put_kind(&w, table, kind_of(command->name, "scaffold"), "scaffold");
+			put_kind(&w, table, tn_sunscreen_kind(command->name, "scaffold"), "scaffold");
 	if (call->plugin->hooks)
 		put_kind(&w, call->plugin->hooks, MOR_SLICE("hook"), "hook");
 	mor_w_end(&w);
@@ -163,20 +163,21 @@ static void serve_run(tenon_call *call, struct tn_turn *turn)
 
 	(void)turn;
 	if (name)
-		run_function(call, find_of_kind(call->plugin->commands, kind, bare_name(name), "scaffold"),
+		run_function(call,
+			     find_of_kind(call->plugin->commands, kind, tn_sunscreen_bare(name), "scaffold"),
 			     name,
 			     &(struct tn_words){ .args = mor_json_get(params, "args"),
 						 .flags = mor_json_get(params, "flags") });
 }
 
-static void serve_hook(tenon_call *call, struct tn_turn *turn)
+void tn_sunscreen_hook(tenon_call *call, struct tn_turn *turn)
 {
 	const char *name = text_param(call, "name");
 
 	(void)turn;
 	if (name)
 		run_function(call,
-			     find_of_kind(call->plugin->hooks, (struct mor_slice){ 0 }, bare_name(name),
+			     find_of_kind(call->plugin->hooks, (struct mor_slice){ 0 }, tn_sunscreen_bare(name),
 					  "hook"),
 			     name, &(struct tn_words){ .flags = mor_json_get(tn_call_sent(call), "context") });
 }
@@ -187,8 +188,8 @@ static void toml_kind(struct mor_buf *out, const tenon_command *table, const cha
 		return;
 	mor_buf_printf(out, "\n[commands.%s]\n", kind);
 	for (const tenon_command *command = table; command->name; command++)
-		if (mor_slice_is(kind_of(command->name, kind), kind))
-			tn_toml_pair(out, bare_name(command->name), command->doc);
+		if (mor_slice_is(tn_sunscreen_kind(command->name, kind), kind))
+			tn_toml_pair(out, tn_sunscreen_bare(command->name), command->doc);
 }
 
 static void toml_manifest(const tenon_plugin *plugin, const char *program, struct mor_buf *out)
@@ -210,7 +211,7 @@ static void toml_manifest(const tenon_plugin *plugin, const char *program, struc
 static const struct tn_route routes[] = {
 	{ "commands", serve_commands, NULL },
 	{ "run", serve_run, NULL },
-	{ "hook", serve_hook, NULL },
+	{ "hook", tn_sunscreen_hook, NULL },
 	{ 0 },
 };
 
@@ -227,16 +228,21 @@ const struct tn_dialect tn_sunscreen = {
 
 /* ---- sunscreen-json ---- */
 
-static void serve_command_run(tenon_call *call, struct tn_turn *turn)
+void tn_sunscreen_run(tenon_call *call, const char *usual)
 {
 	const struct mor_value *params = tn_call_sent(call);
 	const char *name = text_param(call, "command");
 	struct mor_slice kind = mor_json_string(mor_json_get(params, "kind"));
 
-	(void)turn;
 	if (name)
-		run_function(call, find_of_kind(call->plugin->commands, kind, bare_name(name), "app"), name,
-			     &(struct tn_words){ .args = mor_json_get(params, "args"), .dashes = true });
+		run_function(call, find_of_kind(call->plugin->commands, kind, tn_sunscreen_bare(name), usual),
+			     name, &(struct tn_words){ .args = mor_json_get(params, "args"), .dashes = true });
+}
+
+static void serve_command_run(tenon_call *call, struct tn_turn *turn)
+{
+	(void)turn;
+	tn_sunscreen_run(call, "app");
 }
 
 static void serve_hook_run(tenon_call *call, struct tn_turn *turn)
@@ -246,7 +252,7 @@ static void serve_hook_run(tenon_call *call, struct tn_turn *turn)
 	(void)turn;
 	if (name)
 		run_function(call,
-			     find_of_kind(call->plugin->hooks, (struct mor_slice){ 0 }, bare_name(name),
+			     find_of_kind(call->plugin->hooks, (struct mor_slice){ 0 }, tn_sunscreen_bare(name),
 					  "hook"),
 			     name,
 			     &(struct tn_words){ .args = mor_json_get(tn_call_sent(call), "args"),
@@ -256,9 +262,9 @@ static void serve_hook_run(tenon_call *call, struct tn_turn *turn)
 static void put_json_command(struct mor_writer *w, const tenon_command *command)
 {
 	mor_w_object(w);
-	mor_w_pair(w, "name", bare_name(command->name));
+	mor_w_pair(w, "name", tn_sunscreen_bare(command->name));
 	mor_w_key(w, "kind");
-	mor_w_slice(w, kind_of(command->name, "app"));
+	mor_w_slice(w, tn_sunscreen_kind(command->name, "app"));
 	mor_w_pair(w, "summary", command->doc ? command->doc : "");
 	mor_w_end(w);
 }
@@ -288,7 +294,7 @@ static void json_manifest(const tenon_plugin *plugin, const char *program, struc
 	mor_w_key(&w, "hooks");
 	mor_w_array(&w);
 	for (const tenon_command *hook = plugin->hooks; hook && hook->name; hook++)
-		mor_w_string(&w, bare_name(hook->name));
+		mor_w_string(&w, tn_sunscreen_bare(hook->name));
 	mor_w_end(&w);
 	mor_w_end(&w);
 }

@@ -45,6 +45,8 @@ void tn_busy(struct tn_session *s, struct tn_turn *turn)
 	pthread_mutex_lock(&s->lock);
 	s->turn = turn;
 	s->seq++;
+	if (turn->kept && turn->kept->cancelled)
+		atomic_store(&s->cancelled_seq, s->seq);
 	asleep = s->asleep;
 	s->asleep = false;
 	pthread_mutex_unlock(&s->lock);
@@ -132,16 +134,28 @@ void tn_cancel(struct tn_session *s)
 
 /* ---- Reading in place of the caller ---- */
 
-static bool same_id(const struct tn_session *s, const struct mor_message *message)
+static bool has_id(struct mor_slice body, struct mor_slice id)
+{
+	struct mor_message message;
+
+	return mor_envelope_scan(body, 0, 0, &message, NULL) == 0 && message.id.ptr &&
+	       mor_slice_eq(message.id, id);
+}
+
+/* The call that runs, or one that waits: its code then sees it from the first. */
+static void cancel_one(struct tn_session *s, const struct mor_message *message)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf id = MOR_BUF_INIT;
-	struct mor_message running;
 
-	return mor_envelope_scan(s->turn->body, 0, 0, &running, NULL) == 0 && running.id.ptr &&
-	       message->params.ptr && mor_doc_parse(message->params, 0, 0, &doc, NULL) == 0 &&
-	       mor_json_write(mor_json_get(mor_doc_root(doc), "id"), false, &id) == 0 &&
-	       mor_slice_eq(mor_buf_view(&id), running.id);
+	if (!message->params.ptr || mor_doc_parse(message->params, 0, 0, &doc, NULL) < 0 ||
+	    mor_json_write(mor_json_get(mor_doc_root(doc), "id"), false, &id) < 0)
+		return;
+	if (has_id(s->turn->body, mor_buf_view(&id)))
+		atomic_store(&s->cancelled_seq, s->seq);
+	for (struct tn_kept *kept = s->kept; kept; kept = kept->next)
+		if (has_id((struct mor_slice){ kept->body, kept->len }, mor_buf_view(&id)))
+			kept->cancelled = true;
 }
 
 static enum tn_quick look_at(struct tn_session *s, struct mor_slice body)
@@ -152,8 +166,7 @@ static enum tn_quick look_at(struct tn_session *s, struct mor_slice body)
 	    (message.kind != MOR_MSG_REQUEST && message.kind != MOR_MSG_NOTE))
 		return TN_QUICK_KEEP;
 	if (mor_slice_is(message.method, "$/cancelRequest")) {
-		if (same_id(s, &message))
-			atomic_store(&s->cancelled_seq, s->seq);
+		cancel_one(s, &message);
 		return TN_QUICK_DONE;
 	}
 	for (const struct tn_route *route = s->dialect->routes; route->method; route++)

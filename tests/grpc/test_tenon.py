@@ -52,7 +52,11 @@ def node(folder):
     return ["node", str(place / "demo.mjs")], {}
 
 
-LANGUAGES = {"python": python, "node": node}
+def c(_folder):
+    return [str(BUILD / "tests" / "grpc" / "demo")], {}
+
+
+LANGUAGES = {"python": python, "node": node, "c": c}
 LANGUAGE = sys.argv.pop(1) if len(sys.argv) > 1 and sys.argv[1] in LANGUAGES else "python"
 
 
