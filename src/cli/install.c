@@ -185,12 +185,14 @@ const struct mor_cli_command mor_cli_command_install = {
 		 "install --locked [NAME...] [--from DIR] [...]",
 	.words = "plugin",
 	.description =
-		"Copies the plugin in DIR, or in an ARCHIVE (tar, tar.gz, tar.zst, zip), into your store and "
-		"shows what it is,\n"
-		"what it runs and what it may do. Nothing of it is run. Then asks, if it wants the network, "
-		"other programs, files\n"
-		"outside, to write your workspace, or everything. Without a terminal the answer is no, with "
-		"the line to type.\n"
+		"Copies the plugin in DIR, or in an ARCHIVE (tar, tar.gz, tar.zst, zip), into your store. "
+		"Shows its name, version\n"
+		"and protocol, who signed it, what it says about itself (in quotes), what it runs and offers, "
+		"its files, and what it\n"
+		"may do, path by path. Nothing of it is run. Then asks, if it wants the network, other "
+		"programs, files outside, to\n"
+		"write your workspace, or everything. Without a terminal the answer is no, with the line to "
+		"type.\n"
 		"From then on NAME is enough for other commands, and the plugin starts only while its files "
 		"are those that you saw.\n"
 		"Several versions lie side by side; the last one installed is the one that NAME means.\n"

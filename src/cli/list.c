@@ -235,7 +235,8 @@ static int show_list(struct mor_cli *cli, const struct mor_store *store, mortise
 		r = show_table(cli, store, &list, args->all, err);
 	if (!list.count && !list.damaged && !cli->console->json)
 		mor_note(cli->console, "no plugin is installed%s",
-			 store->plugins ? "" : ": neither XDG_DATA_HOME nor HOME is an absolute path");
+			 store->plugins ? "; mortise install DIR installs one" :
+					  ": neither XDG_DATA_HOME nor HOME is an absolute path");
 	if (r == 0 && !cli->console->json)
 		mor_cli_list_trusted_show(cli);
 	mor_store_list_fini(&list);

@@ -27,6 +27,7 @@ void mor_vetting_fini(struct mor_vetting *vetting)
 	mor_free(vetting->files);
 	mor_free((char *)vetting->checked.directory);
 	mor_free(vetting->work);
+	mor_texts_free(vetting->argv);
 	mor_free(vetting->name);
 	*vetting = (struct mor_vetting){ 0 };
 }
@@ -299,19 +300,50 @@ int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *e
 	return r == MORTISE_ENOMEM ? mor_fail_memory(err) : 0;
 }
 
+/* Where it runs it may write, so a name there is not what was compared. Words that mean its files get their
+ * full names. Those of options ("--file=x") and of files that it makes itself stay. */
+static int anchor_words(mortise_plugin *plugin, mortise_error *err)
+{
+	struct mor_vetting *vetting = &plugin->vetting;
+	char **argv = NULL;
+	int r = 0;
+
+	for (char **word = plugin->manifest->argv; r == 0 && word && *word; word++) {
+		MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
+		bool path = **word != '/' && (word != plugin->manifest->argv || strchr(*word, '/'));
+
+		if (mor_path_clean("", *word, &clean) < 0 || mor_buf_byte(&clean, '\0') < 0)
+			r = MORTISE_ENOMEM;
+		else if (path && mor_content_find(&vetting->check.found.now, clean.data))
+			r = mor_texts_push(&argv, mor_path_join(vetting->checked.directory, clean.data));
+		else
+			r = mor_texts_push(&argv, mor_strdup(*word));
+	}
+	if (r < 0) {
+		mor_texts_free(argv);
+		return mor_fail_memory(err);
+	}
+	mor_texts_free(vetting->argv);
+	vetting->argv = argv;
+	plugin->command.argv = (const char *const *)argv;
+	return 0;
+}
+
 /* Fails where there is no place: then it runs among its files, as it would without us. */
-static void choose_work(mortise_plugin *plugin, const struct mor_store *store, const char *name)
+static int choose_work(mortise_plugin *plugin, const struct mor_store *store, const char *name,
+		       mortise_error *err)
 {
 	struct mor_vetting *vetting = &plugin->vetting;
 
 	if (mor_policy_confined(&plugin->policy) || !writes_beside(plugin))
-		return;
+		return 0;
 	if (!vetting->work)
 		vetting->work = mor_store_work(store, name);
 	if (!vetting->work)
-		return;
+		return 0;
 	fill_work(vetting);
 	plugin->command.cwd = vetting->work;
+	return anchor_words(plugin, err);
 }
 
 int mor_vetting_check(mortise_plugin *plugin, mortise_error *err)
@@ -337,7 +369,7 @@ int mor_vetting_check(mortise_plugin *plugin, mortise_error *err)
 	if (r == 0 && !plugin->gone)
 		r = keep_check(plugin, found.path, &check, err);
 	if (r == 0 && !plugin->gone)
-		choose_work(plugin, &store, found.name);
+		r = choose_work(plugin, &store, found.name, err);
 	mor_store_check_fini(&check);
 	mor_installed_fini(&found);
 	mor_store_fini(&store);

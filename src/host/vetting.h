@@ -19,6 +19,7 @@ struct mor_vetting {
 	struct mor_plan_file *files;        /* what mortise-jail compares once more */
 	struct mor_plan_checked checked;    /* the same, for the command */
 	char *work;                         /* where it runs instead of among its files; or NULL */
+	char **argv;                        /* with `work`: its command, by full names; or NULL */
 	char accepted[2 * MOR_DIGEST_SIZE]; /* what on_trust has said yes to: content and permissions */
 };
 

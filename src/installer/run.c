@@ -143,6 +143,17 @@ static int name_source(const char *from, char name[PATH_MAX])
 	return 0;
 }
 
+/* There must be something to upgrade. */
+static int check_installed(const struct mor_installer_order *order, const struct mor_store *store,
+			   mortise_error *err)
+{
+	struct mor_installed plugin = { 0 };
+	int r = mor_store_find(store, order->name, &plugin, err);
+
+	mor_installed_fini(&plugin);
+	return r;
+}
+
 /* Is what lies there what was approved? Then there is nothing to ask. */
 static bool is_unchanged(const struct mor_installer_order *order, const struct mor_store *store)
 {
@@ -183,8 +194,9 @@ static int run_visit(struct mor_installer_visit *visit, const struct mor_store *
 	int r = name_source(visit->order->from, name);
 
 	if (r < 0)
-		return mor_fail_errno(err, MORTISE_ENOTFOUND, -r, "%s: it cannot be installed",
-				      visit->order->from);
+		return mor_fail(err, MORTISE_ENOTFOUND,
+				"%s: %s: name a plugin's directory, or an archive with one", visit->order->from,
+				strerrordesc_np(-r));
 	r = mor_store_stage(store, name, &visit->staging, err);
 
 	if (r == 0)
@@ -219,6 +231,8 @@ int mor_installer_run(struct mor_console *console, const struct mor_installer_or
 	struct mor_store store = { 0 };
 	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) : 0;
 
+	if (r == 0 && order->name && !order->approve)
+		r = check_installed(order, &store, err);
 	if (r == 0 && order->approve && is_unchanged(order, &store))
 		r = tell_unchanged(console, order);
 	else if (r == 0)

@@ -42,7 +42,7 @@ static void show_command(const struct mor_installer_visit *visit)
 	const struct mor_value *command = mor_json_get(mor_doc_root(visit->described), "command");
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 	struct mor_json_iter it = mor_json_iter(command);
-	char shown[400];
+	char shown[4400];
 
 	while (mor_json_next(&it)) {
 		MOR_CLEAN(mor_buf) struct mor_buf word = MOR_BUF_INIT;
@@ -99,11 +99,44 @@ static void show_identity(const struct mor_installer_visit *visit)
 		 mor_format_bytes(visit->content.bytes, size), visit->content.digest);
 }
 
+/* A line of the policy that ends with a list: each of its places gets a line, so that none is cut off. */
+static const struct {
+	const char *front, *member;
+} listed[] = {
+	{ "may read, with everything below: ", "read" },
+	{ "may connect (TCP only, no name service) to: ", "network" },
+};
+
+static void show_places(const struct mor_installer_visit *visit, size_t which)
+{
+	const struct mor_value *permissions = mor_doc_root(visit->permissions_doc);
+	struct mor_json_iter it = mor_json_iter(mor_json_get(permissions, listed[which].member));
+	char shown[4400];
+
+	mor_note(visit->console, "  %.*s", (int)strlen(listed[which].front) - 1, listed[which].front);
+	while (mor_json_next(&it))
+		mor_note(visit->console, "    %s",
+			 mor_printable(mor_json_string(it.value), shown, sizeof(shown)));
+}
+
+static void show_line(const struct mor_installer_visit *visit, const char *text)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+	char shown[400];
+
+	for (size_t i = 0; i < sizeof(listed) / sizeof(*listed); i++)
+		if (strncmp(text, listed[i].front, strlen(listed[i].front)) == 0) {
+			show_places(visit, i);
+			return;
+		}
+	put_without_staging(text, visit->staging.path, &line);
+	mor_note(visit->console, "  %s", mor_printable(mor_buf_view(&line), shown, sizeof(shown)));
+}
+
 static void show_permissions(const struct mor_installer_visit *visit)
 {
 	const struct mor_value *lines = mor_json_at(mor_doc_root(visit->described), "/confinement/policy/text");
 	struct mor_json_iter it = mor_json_iter(lines);
-	char shown[400];
 
 	mor_note(visit->console, "What it may do:");
 	if (visit->asked & MOR_PERMISSION_UNCONFINED) {
@@ -114,12 +147,8 @@ static void show_permissions(const struct mor_installer_visit *visit)
 			 "its own directory");
 		return;
 	}
-	while (mor_json_next(&it)) {
-		MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-
-		put_without_staging(mor_json_text(it.value, ""), visit->staging.path, &line);
-		mor_note(visit->console, "  %s", mor_printable(mor_buf_view(&line), shown, sizeof(shown)));
-	}
+	while (mor_json_next(&it))
+		show_line(visit, mor_json_text(it.value, ""));
 }
 
 /* ---- what is different ---- */

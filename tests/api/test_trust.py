@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from store_support import Store  # noqa: E402
 
 LIBRARY = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", "build")).resolve()
 EVIOLATION = -19
 PLUGIN = """#!/usr/bin/python3
 import json, sys
@@ -68,7 +70,7 @@ class Error(ctypes.Structure):
     ]
 
 
-class OnTrust(unittest.TestCase):
+class Embedder(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mortise-trust-"))
         self.addCleanup(shutil.rmtree, self.dir)
@@ -85,7 +87,7 @@ class OnTrust(unittest.TestCase):
         self.lib = ctypes.CDLL(LIBRARY)
         self.asked, self.host = [], None
 
-    def open(self, answer):
+    def open(self, answer, helper=None):
         """A host whose embedder gives that answer; None: it has no on_trust."""
 
         def on_trust(trust, _):
@@ -94,7 +96,7 @@ class OnTrust(unittest.TestCase):
             return answer
 
         self.kept = ON_TRUST(on_trust) if answer is not None else ON_TRUST()
-        opt = HostOptions(size=ctypes.sizeof(HostOptions), on_trust=self.kept)
+        opt = HostOptions(size=ctypes.sizeof(HostOptions), on_trust=self.kept, jail_helper=helper)
         host, plugin, err = ctypes.c_void_p(), ctypes.c_void_p(), Error()
         self.assertEqual(self.lib.mortise_host_new(ctypes.byref(opt), ctypes.byref(host), ctypes.byref(err)), 0)
         self.addCleanup(self.lib.mortise_host_free, host)
@@ -116,6 +118,8 @@ class OnTrust(unittest.TestCase):
         with open(self.place / "main.py", "a", encoding="utf-8") as file:
             file.write("#\n")
 
+
+class OnTrust(Embedder):
     def test_not_asked(self):
         self.assertEqual(self.call(self.open(0)), (0, b'"ran"'))
         self.assertEqual(self.asked, [])
@@ -229,6 +233,103 @@ class OnTrust(unittest.TestCase):
         self.change()
         self.assertEqual(self.call(plugin), (0, b'"ran"'))
         self.assertEqual(len(self.asked), 2)
+
+
+CONFINED = {"confined": True, "network": False, "read": [], "spawn": False, "write": False}
+READER = """#!/usr/bin/python3
+import json, os, sys
+here = os.path.dirname(os.path.abspath(__file__))
+for line in sys.stdin:
+    try:
+        said = open(os.path.join(here, "data")).read() + str(os.path.exists(os.path.join(here, "more")))
+    except OSError as error:
+        said = str(error)
+    print(json.dumps({"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": said}), flush=True)
+"""
+
+
+class Swap(Embedder):
+    """Between the library's check and the start of the process, somebody changes a file. The moment is sure:
+    the program that the library starts for mortise-jail makes the change, and then becomes mortise-jail."""
+
+    def levels(self):
+        done = subprocess.run([BUILD / "mortise", "doctor", "--json"], capture_output=True, check=False)
+        return [row["level"] for row in json.loads(done.stdout)["levels"] if row["available"]]
+
+    def installed(self, level, program, **files):
+        """A plugin with this program, at this level."""
+        source = self.dir / "source"
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.rmtree(self.dir / "DATA", ignore_errors=True)
+        source.mkdir()
+        shutil.copy(program, source / "program")
+        for name, text in files.items():
+            (source / name).write_text(text, encoding="utf-8")
+        (source / "mortise.toml").write_text(
+            f'[plugin]\nname = "held"\ncommand = ["./program", "lines"]\n[sandbox]\nlevel = "{level}"\n',
+            encoding="utf-8",
+        )
+        confined = {} if level == "guarded" else {"permissions": CONFINED, "confine": True}
+        self.place = Store(self.dir / "DATA").install("held", source, **confined)
+
+    def changed(self, script):
+        """Calls it while this happens at the moment; the status and what was said."""
+        helper = self.dir / "helper"
+        helper.write_text(f'#!/bin/sh\ncd "{self.place}"\n{script}\ncd /\nexec "{BUILD}/mortise-jail" "$@"\n')
+        helper.chmod(0o755)
+        return self.call(self.open(None, str(helper).encode()))
+
+    def setUp(self):
+        super().setUp()
+        self.evil = self.dir / "evil"
+        self.evil.write_text(PLUGIN.replace('"ran"', '"evil"'), encoding="utf-8")
+        self.script = self.dir / "script"
+        self.script.write_text(PLUGIN, encoding="utf-8")
+        for path in (self.evil, self.script):
+            path.chmod(0o755)
+        self.elf = BUILD / "bench" / "bench-echo-plugin"
+
+    def test_nothing_changed(self):
+        """The helper itself is no obstacle."""
+        for level in self.levels():
+            with self.subTest(level=level):
+                self.installed(level, self.script)
+                self.assertEqual(self.changed("true"), (0, b'"ran"'))
+
+    def test_the_program(self):
+        ways = {
+            "renamed over": f'cp -p "{self.evil}" new && mv new program',
+            "written in place": f'cat "{self.evil}" > program',
+            "a link": f'rm program && ln -s "{self.evil}" program',
+            "times put back": f'touch -r program t; cat "{self.evil}" > program; touch -r t program; rm t',
+        }
+        for level in self.levels():
+            for kind in (self.elf, self.script):
+                for way, script in ways.items():
+                    with self.subTest(level=level, kind=kind.name, way=way):
+                        self.installed(level, kind)
+                        status, said = self.changed(script)
+                        self.assertEqual(status, EVIOLATION, said)
+                        self.assertIn(b"changed", said)
+
+    def test_what_a_confined_one_reads(self):
+        """At t1 it sees what was checked: a change before its start stops it, one later does not reach it."""
+        if "t1" not in self.levels():
+            self.skipTest("this machine has no t1")
+        reader = self.dir / "reader"
+        reader.write_text(READER, encoding="utf-8")
+        reader.chmod(0o755)
+        self.installed("t1", reader, data="checked")
+        status, said = self.changed("echo other > data")
+        self.assertEqual(status, EVIOLATION, said)
+        self.installed("t1", reader, data="checked")
+        self.assertEqual(self.changed("echo added > more"), (0, b'"checkedFalse"'))
+        self.installed("t1", reader, data="checked")
+        plugin = self.open(None)
+        self.assertEqual(self.call(plugin), (0, b'"checkedFalse"'))
+        (self.place / "data").write_text("other", encoding="utf-8")
+        (self.place / "more").write_text("added", encoding="utf-8")
+        self.assertEqual(self.call(plugin), (0, b'"checkedFalse"'))
 
 
 if __name__ == "__main__":

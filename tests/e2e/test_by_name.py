@@ -300,6 +300,38 @@ class ByName(Case):
         self.assertFalse((place / "log.txt").exists())
         self.assertTrue((self.dir / "state/mortise/plugins/notes/work/log.txt").exists())
 
+    def test_gassist_runs_what_was_checked(self):
+        """Not what lies under the same name where it writes."""
+        source = self.dir / "notes"
+        speaks = (ROOT / "tests/plugins/gassist.py").read_text(encoding="utf-8")
+        self.file("notes/plugin.py", f"open('ran', 'w')\n{speaks}")
+        self.file(
+            "notes/manifest.json",
+            json.dumps(
+                {
+                    "manifestVersion": 1,
+                    "protocol_version": "2.0",
+                    "version": "1.0.0",
+                    "description": "Notes",
+                    "executable": "./plugin.py",
+                    "persistent": True,
+                    "functions": [{"name": "echo", "description": "says it", "tags": [], "properties": {}}],
+                }
+            ),
+        )
+        self.file("notes/mortise.toml", f'[plugin]\ncommand = ["{PYTHON}", "plugin.py"]\n')
+        self.store.install("notes", source, dialect="gassist")
+        shutil.rmtree(source)
+        work = self.dir / "state/mortise/plugins/notes/work"
+        self.run_mortise("run", "notes", "echo")
+        self.assertTrue((work / "ran").exists())
+        (work / "ran").unlink()
+        (work / "plugin.py").unlink()
+        (work / "plugin.py").write_text(f"open('evil', 'w')\n{speaks}", encoding="utf-8")
+        self.run_mortise("run", "notes", "echo")
+        self.assertTrue((work / "ran").exists())
+        self.assertFalse((work / "evil").exists())
+
     # ---- the last run
 
     def test_last_run(self):

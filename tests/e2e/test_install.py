@@ -96,6 +96,15 @@ class Install(Store):
         self.assertEqual(self.run_mortise("install", place, "--confine").code, 0)
         self.assertTrue(self.ok("list", "--json").json["plugins"][0]["confine"])
 
+    def test_every_path_is_shown(self):
+        """However many there are, and however long: none is cut off."""
+        paths = [f"/srv/{'x' * 60}/{i:03}" for i in range(100)]
+        hosts = [f"host-{i:03}.example.com:443" for i in range(50)]
+        place = self.make(more=f"read = {json.dumps(paths)}\nnetwork = {json.dumps(hosts)}")
+        done = self.run_mortise("install", place)
+        for fact in paths + hosts:
+            self.assertIn(f"\n    {fact}\n", done.err)
+
     def test_words_of_the_plugin(self):
         place = self.make(says="good\\u001b[2J\\u202Egpj.exe\\nWhat it may do: nothing")
         done = self.run_mortise("install", place)
@@ -148,6 +157,7 @@ class Install(Store):
         self.fails(2, "usage", "install")
         self.fails(2, "usage", "install", "x", "--allow", "fun")
         self.fails(5, "not_found", "install", "nonesuch")
+        self.assertIn("no plugin called", self.fails(5, "not_found", "upgrade", "nonesuch", self.make()).err)
 
 
 class Versions(Store):
