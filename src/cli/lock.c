@@ -70,8 +70,8 @@ static int check_plugin(const struct mor_installed *plugin, mortise_error *err)
 				plugin->version);
 	if (was_replaced(plugin))
 		return mor_fail(err, MORTISE_EINPUT,
-				"%s %s is what was replaced by another content of the same version: nobody else can "
-				"get it; install it again, or another version",
+				"%s %s is what was replaced by another content of the same version: nobody "
+				"else can get it; install it again, or another version",
 				plugin->name, plugin->version);
 	if (!plugin->approved)
 		return mor_fail(err, MORTISE_EVIOLATION, "%s %s is not approved; type: mortise approve %s@%s",

@@ -238,9 +238,10 @@ static int remote_start(struct mor_link *link, mortise_error *err)
 
 	/* With all of the network connect() is free, so no unix socket may exist in the jail. */
 	if (policy && mor_policy_confined(policy) && policy->network.all)
-		return mor_fail(err, MORTISE_ETRANSPORT,
-				"speaks gRPC, and a confined plugin with all of the network cannot listen on a socket: "
-				"name the places that it needs (sandbox.network), or use --unconfined");
+		return mor_fail(
+			err, MORTISE_ETRANSPORT,
+			"speaks gRPC, and a confined plugin with all of the network cannot listen on a socket: "
+			"name the places that it needs (sandbox.network), or use --unconfined");
 	r = mor_remote_prepare(s, err);
 	return r < 0 ? r : mor_link_start_process(link, &s->command, &proc_events, &s->proc, err);
 }

@@ -3,7 +3,7 @@
  * The gRPC link: a process, a socket, a connection. Inside of mor_link_remote_new() alone; nobody else
  * includes this.
  *
- *	remote_start.c  from the start of the process to on_started: where it listens, who answers, health, hello
+ *	remote_start.c  until on_started: where it listens, who answers, its health, hello
  *	remote_call.c   a JSON-RPC request becomes a call, its answer a JSON-RPC message
  *	remote.c        the link's operations, the process's events, the end
  *

@@ -57,11 +57,10 @@ static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
 	[MOR_N_LIMITS] = mor_on_limits,       [MOR_N_INSPECT] = mor_on_inspect,
 	[MOR_N_CONNECT] = mor_on_connect,     [MOR_N_SOCKET] = mor_on_socket,
 	[MOR_N_PAIR] = mor_on_socketpair,     [MOR_N_BIND] = mor_on_bind,
-	[MOR_N_LISTEN] = mor_on_listen,
-	[MOR_N_CHOWN] = mor_on_chown,         [MOR_N_FCHOWN] = mor_on_fchown,
-	[MOR_N_FCHOWNAT] = mor_on_fchownat,   [MOR_N_IDS] = mor_on_identity,
-	[MOR_N_GROUP] = mor_on_group,         [MOR_N_HANDLER] = mor_on_handler,
-	[MOR_N_IOCTL] = mor_on_ioctl,
+	[MOR_N_LISTEN] = mor_on_listen,       [MOR_N_CHOWN] = mor_on_chown,
+	[MOR_N_FCHOWN] = mor_on_fchown,       [MOR_N_FCHOWNAT] = mor_on_fchownat,
+	[MOR_N_IDS] = mor_on_identity,        [MOR_N_GROUP] = mor_on_group,
+	[MOR_N_HANDLER] = mor_on_handler,     [MOR_N_IOCTL] = mor_on_ioctl,
 };
 
 /* Calls that are forbidden whatever their arguments. arg: the register to report, -1: none. */

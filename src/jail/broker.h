@@ -227,8 +227,8 @@ mor_on_syscall_fn mor_on_mkdir, mor_on_mkdirat, mor_on_mknod, mor_on_mknodat, mo
 mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat, mor_on_fchmodat2, mor_on_utime, mor_on_utimes,
 	mor_on_futimesat, mor_on_utimensat;
 mor_on_syscall_fn mor_on_ioctl, mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_inspect,
-	mor_on_socket, mor_on_socketpair, mor_on_connect, mor_on_bind, mor_on_listen, mor_on_identity, mor_on_group,
-	mor_on_handler;
+	mor_on_socket, mor_on_socketpair, mor_on_connect, mor_on_bind, mor_on_listen, mor_on_identity,
+	mor_on_group, mor_on_handler;
 mor_on_syscall_fn mor_on_chown, mor_on_fchown, mor_on_fchownat;
 /* A connect that is no unix socket's. */
 mor_on_syscall_fn mor_connect_place;

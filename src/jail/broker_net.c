@@ -8,8 +8,8 @@
  * With all of the network granted only bind is asked for: the ends of a unix socketpair could take abstract
  * names of the host's network namespace.
  *
- * A plugin that is called over a socket may listen on one: it gets its name from us, in a directory that only the
- * host knows, and we let it listen. What it then accepts is the host.
+ * A plugin that is called over a socket may listen on one: it gets its name from us, in a directory that only
+ * the host knows, and we let it listen. What it then accepts is the host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -159,8 +159,8 @@ int mor_connect_place(struct mor_syscall *call)
 
 /* ---- bind and listen ---- */
 
-/* A name directly in the directory where it may listen, by its whole path: an abstract name belongs to the network
- * namespace, and nobody can say who else is behind it. */
+/* A name directly in the directory where it may listen, by its whole path: an abstract name belongs to the
+ * network namespace, and nobody can say who else is behind it. */
 static bool names_its_place(const struct mor_broker *broker, const struct mor_dial_job *job)
 {
 	const struct sockaddr_un *to = (const struct sockaddr_un *)&job->to;
@@ -222,8 +222,8 @@ int mor_on_bind(struct mor_syscall *call)
 	return status;
 }
 
-/* Only the socket that we have named. One that took its number after its end has no name, and the kernel refuses
- * it. */
+/* Only the socket that we have named. One that took its number after its end has no name, and the
+ * kernel refuses it. */
 int mor_on_listen(struct mor_syscall *call)
 {
 	struct stat st;

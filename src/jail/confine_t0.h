@@ -17,7 +17,7 @@ struct mor_t0 {
 	struct mor_landlock lock; /* L1, while it is made */
 	unsigned abi;
 	struct mor_dial dial;
-	int all;   /* learning: the root, which may be read and run from; else -1 */
+	int all;    /* learning: the root, which may be read and run from; else -1 */
 	int listen; /* the directory in which it may listen; else -1 */
 	int tmpfs; /* t1: a handle of the scratch directory, so that it does not go before we say so; else -1 */
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A confined plugin over gRPC may listen on one socket in its own directory. What else it tries with that, at every level
-that this machine has. Each attempt works without a jail, or would be a test of nothing."""
+"""A confined plugin over gRPC may listen on one socket in its own directory. What else it tries with that, at
+every level that this machine has. Each attempt works without a jail, or would be a test of nothing."""
 import pathlib
 import socket
 import sys

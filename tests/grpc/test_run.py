@@ -206,7 +206,8 @@ class Sandbox(Grpc):
 
     def test_all_of_the_network(self):
         self.assertIn(
-            "name the places that it needs", self.bad(9, "transport", "hello", settings=["sandbox.network=true"])
+            "name the places that it needs",
+            self.bad(9, "transport", "hello", settings=["sandbox.network=true"]),
         )
         self.good("hello", settings=['sandbox.network=["127.0.0.1:9"]'])
 

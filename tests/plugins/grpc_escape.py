@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin that may listen on one socket, and tries to get more out of it. GRPC_ATTEMPT names the attempt. It ends with 42
-if that worked, with 41 if it was refused."""
+"""A plugin that may listen on one socket, and tries to get more out of it. GRPC_ATTEMPT names the attempt. It
+ends with 42 if that worked, with 41 if it was refused."""
 import os
 import socket
 import sys
