@@ -251,7 +251,7 @@ const struct mor_cli_command mor_cli_command_chaos = {
 	.group = "Trials:",
 	.summary = "disturb the messages between a host and a plugin",
 	.usage = "chaos [FAULT…] [OPTION…] PLUGIN\nchaos [FAULT…] [OPTION…] -- COMMAND [ARG…]",
-	.words = "plugin",
+	.words = "file",
 	.description =
 		"Give a host this command line instead of the plugin's. Everything they send passes through "
 		"here: stdin\n"

@@ -233,7 +233,7 @@ const struct mor_cli_command mor_cli_command_check = {
 	.usage = "check [OPTION…] PLUGIN\ncheck [OPTION…] -- COMMAND [ARG…]\n"
 		 "check --host -d DIALECT [OPTION…] -- COMMAND [ARG…] {} [ARG…]\ncheck --list [-d DIALECT] "
 		 "[--host]",
-	.words = "plugin",
+	.words = "file",
 	.description =
 		"Sends a plugin what hosts of its protocol send, also in pieces, in large and in wrong form, "
 		"and looks at\n"

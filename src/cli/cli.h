@@ -42,8 +42,8 @@ struct mor_cli_command {
 	const char *name, *summary;
 	const char *group;       /* heading in the list of commands                            */
 	const char *usage;       /* lines, each without "mortise "                             */
-	const char *words;       /* what completion offers for words: "plugin", "file", "dialect", "command",
-				    or choices "a|b"; "": no words                                        */
+	const char *words;       /* what completion offers for words: "plugin" (names and files), "installed"
+				    (names), "file", "dialect", "command", or choices "a|b"; "": no words */
 	const char *description; /* paragraphs for --help */
 	const char *examples;    /* lines */
 	const struct mor_option_group *options; /* ends with a group without title */
@@ -69,7 +69,8 @@ extern const struct mor_cli_command mor_cli_command_install, mor_cli_command_upg
 	mor_cli_command_list, mor_cli_command_remove, mor_cli_command_rollback;
 extern const struct mor_cli_command mor_cli_command_bundle, mor_cli_command_key, mor_cli_command_trust;
 extern const struct mor_cli_command mor_cli_command_registry, mor_cli_command_lock, mor_cli_command_outdated;
-extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe, mor_cli_command_entries;
+extern const struct mor_cli_command mor_cli_command_entries;
+extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */

@@ -12,17 +12,22 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/offer.h"
 #include "console/report.h"
 #include "runner/runner.h"
-#include "runner/signature.h"
-#include "session/session.h"
-#include "store/store.h"
 
 struct completion_args {
+	const char *at;
 	struct mor_common_args common;
 };
 
+static const struct mor_option completion_options[] = {
+	{ "at", 0, "BEGINNING", "names: what is typed of the word that is completed", MOR_OPT_TEXT,
+	  offsetof(struct completion_args, at), NULL },
+	{ 0 },
+};
 static const struct mor_option_group groups[] = {
+	{ "Options:", completion_options, 0 },
 	{ "Common options:", mor_common_options, offsetof(struct completion_args, common) },
 	{ 0 },
 };
@@ -56,16 +61,10 @@ static void option_candidates(struct mor_buf *out, const struct mor_option *opti
 		candidates(out, option->arg);
 }
 
-/* Names of installed plugins and of sessions are offered; after PLUGIN, methods and parameters of those that
- * call something. */
-static bool offers_names(const struct mor_cli_command *c)
+/* Is the argument the name of a plugin? Those are not known before the user presses Tab. */
+static bool takes_plugin(const struct mor_option *option)
 {
-	return strcmp(c->words, "plugin") == 0 || strcmp(c->name, "session") == 0;
-}
-
-static bool calls_methods(const struct mor_cli_command *c)
-{
-	return strcmp(c->name, "call") == 0 || strcmp(c->name, "run") == 0;
+	return option->arg && strcmp(option->arg, "PLUGIN") == 0;
 }
 
 /* ---- bash ---- */
@@ -82,7 +81,11 @@ static void bash_arguments(struct mor_buf *out, const struct mor_cli_command *c)
 				mor_buf_printf(out, "|%s,-%c", c->name, o->letter);
 			mor_buf_text(out, ") words=\"");
 			option_candidates(out, o);
-			mor_buf_text(out, "\"; value=1 ;;\n");
+			mor_buf_text(out, "\"; value=1");
+			if (takes_plugin(o))
+				mor_buf_text(out,
+					     "; names=$(mortise completion names --at=\"$cur\" 2>/dev/null)");
+			mor_buf_text(out, " ;;\n");
 		}
 	}
 }
@@ -98,15 +101,55 @@ static void bash_words(struct mor_buf *out, const struct mor_cli_command *c)
 	mor_buf_text(out, "\" ;;\n");
 }
 
+/* Bash cuts words at @ = : too, and replaces only what is behind the last of them. So we take the words
+ * from the line, and give back only that part of each candidate, with its @. Names may have blanks:
+ * candidates are lines. */
+static const char bash_begin[] =
+	"# bash completion for mortise; made by: mortise completion bash\n"
+	"_mortise()\n{\n"
+	"\tlocal -a line\n"
+	"\tlocal word words= options= names= files= value= cut=${COMP_LINE:0:COMP_POINT} IFS=$' \\t\\n'\n"
+	"\tif [ -n \"$cut\" ]; then\n"
+	"\t\tread -a line <<< \"$cut\"\n"
+	"\t\tcase $cut in *[[:space:]]) line+=(\"\") ;; esac\n"
+	"\telse\n\t\tline=(\"${COMP_WORDS[@]:0:COMP_CWORD+1}\")\n\tfi\n"
+	"\tlocal last=$((${#line[@]} - 1)) ahead=\n"
+	"\tlocal cur=${line[last]} prev=${line[last-1]} cmd=${line[1]}\n"
+	"\tCOMPREPLY=()\n"
+	"\tif [ \"$last\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"";
+
+static const char bash_middle[] = " --help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n"
+				  "\tcase $cur in\n"
+				  "\t--*=*) prev=${cur%%=*} cur=${cur#*=} ;;\n"
+				  "\t*) [ -z \"$cut\" ] || ahead=${cur%\"${cur##*[@=:]}\"} ;;\n"
+				  "\tesac\n"
+				  "\tcase $cmd,$prev in\n";
+
+/* Not by compgen -W: that would run "$(…)" in the name of a function, which somebody else has chosen. */
+static const char bash_end[] =
+	"\tfi\n"
+	"\tcase $'\\n'$names in *$'\\n/') names=${names%/} files=1 ;; esac\n"
+	"\tcase $cur in -*) words=$options ;; esac\n"
+	"\twhile IFS= read -r word; do\n"
+	"\t\t[[ -n $word && $word == \"$cur\"* ]] && COMPREPLY+=(\"$word\")\n"
+	"\tdone <<< \"${words// /$'\\n'}\"$'\\n'\"$names\"\n"
+	"\tIFS=$'\\n'\n"
+	"\tcase $cur in -*) ;; *)\n"
+	"\t\t[ \"${#COMPREPLY[@]}\" -gt 0 ] && [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -- \"$cur\")) "
+	";;\n"
+	"\tesac\n"
+	"\tcase ${COMPREPLY[0]} in *=) compopt -o nospace 2>/dev/null ;; esac\n"
+	"\t[[ -n $ahead && $COMP_WORDBREAKS == *\"${ahead: -1}\"* ]] && ahead=${ahead%@} && "
+	"COMPREPLY=(\"${COMPREPLY[@]#\"$ahead\"}\")\n"
+	"\treturn 0\n"
+	"}\n"
+	"complete -o filenames -F _mortise mortise\n";
+
 static void bash(struct mor_buf *out)
 {
-	mor_buf_text(out, "# bash completion for mortise; made by: mortise completion bash\n_mortise()\n{\n"
-			  "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
-			  "cmd=${COMP_WORDS[1]}\n"
-			  "\tlocal words= options= value=\n\tCOMPREPLY=()\n"
-			  "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"");
+	mor_buf_text(out, bash_begin);
 	candidates(out, "command");
-	mor_buf_text(out, " --help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $cmd,$prev in\n");
+	mor_buf_text(out, bash_middle);
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		bash_arguments(out, *c);
 	mor_buf_text(out, "\tesac\n\tif [ -z \"$value\" ]; then\n\tcase $cmd in\n");
@@ -114,19 +157,12 @@ static void bash(struct mor_buf *out)
 		bash_words(out, *c);
 	mor_buf_text(out, "\tesac\n\tcase $cmd in\n\t-");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
-		if (offers_names(*c))
+		if (mor_cli_offers_names(*c))
 			mor_buf_printf(out, "|%s", (*c)->name);
-	mor_buf_text(out, ") words=$(mortise completion names -- "
-			  "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\" 2>/dev/null)\n"
-			  "\t\tcase $words in *=*) compopt -o nospace 2>/dev/null ;; esac ;;\n\tesac\n");
-	mor_buf_text(out, "\tfi\n"
-			  "\tcase $words,$cur in\n\t@*,@*) ;;\n\t@*,?*) words= ;;\n"
-			  "\t@*,) COMPREPLY=($(compgen -W \"$words\") $(compgen -f)); return ;;\n\tesac\n"
-			  "\tcase $cur in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-			  "\t*) [ -z \"$words\" ] || COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-			  "\t   [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
-			  "\tesac\n}\n"
-			  "complete -o filenames -F _mortise mortise\n");
+	mor_buf_text(out, ") words=\n"
+			  "\t\tnames=$(mortise completion names --at=\"$cur\" -- \"${line[@]:1:last-1}\" "
+			  "2>/dev/null) ;;\n\tesac\n");
+	mor_buf_text(out, bash_end);
 }
 
 /* ---- zsh ---- */
@@ -167,7 +203,10 @@ static void zsh_option(struct mor_buf *out, const struct mor_option *o)
 		option_candidates(&words, o);
 		mor_buf_text(out, optional ? "::" : ":");
 		zsh_text(out, o->arg);
-		zsh_action(out, mor_buf_view(&words));
+		if (takes_plugin(o))
+			mor_buf_text(out, ":_mortise_plugins");
+		else
+			zsh_action(out, mor_buf_view(&words));
 	}
 	mor_buf_byte(out, '\'');
 }
@@ -182,7 +221,7 @@ static void zsh_command(struct mor_buf *out, const struct mor_cli_command *c)
 			zsh_option(out, o);
 	candidates(&words, c->words);
 	mor_buf_text(out, " \\\n\t\t\t'*: ");
-	if (offers_names(c))
+	if (mor_cli_offers_names(c))
 		mor_buf_text(out, ":_mortise_names");
 	else
 		zsh_action(out, mor_buf_view(&words));
@@ -191,13 +230,23 @@ static void zsh_command(struct mor_buf *out, const struct mor_cli_command *c)
 
 static void zsh(struct mor_buf *out)
 {
-	mor_buf_text(out,
-		     "#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n"
-		     "_mortise_names()\n{\n\tlocal -a names\n"
-		     "\tnames=(${(f)\"$(mortise completion names -- ${words[1,CURRENT-1]} 2>/dev/null)\"})\n"
-		     "\tif ! compadd -S '' -a names || [[ $names[1] = @* ]]; then _files; fi\n}\n"
-		     "_mortise()\n{\n"
-		     "\tlocal -a commands=(\n");
+	mor_buf_text(
+		out,
+		"#compdef mortise\n# zsh completion for mortise; made by: mortise completion zsh\n"
+		"_mortise_offer()\n{\n\tlocal -a all open\n\tall=(${${(f)1}:#/})\n"
+		"\topen=(${(M)all:#*=}) all=(${all:#*=})\n"
+		"\tlocal found=1\n"
+		"\t(( $#open )) && compadd -S '' -a open && found=0\n"
+		"\t(( $#all )) && compadd -a all && found=0\n"
+		"\treturn found\n}\n"
+		"_mortise_plugins()\n{\n"
+		"\t_mortise_offer \"$(mortise completion names --at=\"$PREFIX\" 2>/dev/null)\"\n\t_files\n}\n"
+		"_mortise_names()\n{\n"
+		"\tlocal names=\"$(mortise completion names --at=\"$PREFIX\" -- \"${(@Q)words[1,CURRENT-1]}\" "
+		"2>/dev/null)\"\n"
+		"\t_mortise_offer $names\n\t[[ -z $names || $names == (|*$'\\n')/ ]] && _files\n}\n"
+		"_mortise()\n{\n"
+		"\tlocal -a commands=(\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
 		mor_buf_printf(out, "\t\t'%s:", (*c)->name);
 		zsh_text(out, (*c)->summary);
@@ -237,6 +286,10 @@ static void fish_option(struct mor_buf *out, const char *command, const struct m
 		mor_buf_text(out, " -r");
 	if (o->arg)
 		option_candidates(&words, o);
+	if (takes_plugin(o))
+		mor_buf_text(out,
+			     " -a '(mortise completion names --at=\"$(commandline -ct)\" 2>/dev/null | string "
+			     "match -v /)'");
 	if (words.len) {
 		mor_buf_text(out, " -f -a '");
 		mor_buf_slice(out, mor_buf_view(&words));
@@ -258,11 +311,13 @@ static void fish_command(struct mor_buf *out, const struct mor_cli_command *c)
 	if (words.len)
 		mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -f -a '%.*s'\n",
 			       c->name, (int)words.len, words.data);
-	if (offers_names(c))
-		mor_buf_printf(out,
-			       "complete -c mortise -n '__fish_seen_subcommand_from %s' -a "
-			       "'(mortise completion names -- (commandline -opc)[2..-1] 2>/dev/null)'\n",
-			       c->name);
+	if (mor_cli_offers_names(c))
+		mor_buf_printf(
+			out,
+			"complete -c mortise -n '__fish_seen_subcommand_from %s' -a '(mortise completion names "
+			"--at=\"$(commandline -ct)\" -- (commandline -opc)[2..-1] 2>/dev/null | string match "
+			"-v /)'\n",
+			c->name);
 	for (const struct mor_option_group *g = c->options; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			fish_option(out, c->name, o);
@@ -282,149 +337,16 @@ static const struct {
 	void (*write)(struct mor_buf *out);
 } shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
 
-/* ---- methods and parameters ---- */
-
-/* The command's options for its plugin; NULL: it has none. */
-static const struct mor_plugin_args *plugin_args(const struct mor_cli_command *c, const char *args)
-{
-	for (const struct mor_option_group *g = c->options; g->title; g++)
-		if (g->options == mor_plugin_option_table)
-			return (const void *)(args + g->offset);
-	return NULL;
-}
-
-/* Of an object, its members: "source.type=". */
-static void offer_parameters(struct mor_console *console, const struct mor_value *properties,
-			     const char *before)
-{
-	struct mor_json_iter it = mor_json_iter(properties);
-
-	while (mor_json_next(&it)) {
-		const struct mor_value *inside = mor_json_get(it.value, "properties");
-		char name[200];
-
-		snprintf(name, sizeof(name), "%s%.*s", before, (int)it.name.len, it.name.ptr);
-		if (mor_json_size(inside)) {
-			mor_text_keep(name + strlen(name), sizeof(name) - strlen(name), ".", 1);
-			offer_parameters(console, inside, name);
-		} else {
-			mor_outf(console, "%s=\n", name);
-		}
-	}
-}
-
-static void offer_sessions(struct mor_console *console, const char *before)
-{
-	struct mor_text_list names = { 0 };
-
-	if (mor_session_names(&names, NULL) == 0)
-		for (size_t i = 0; i < names.count; i++)
-			mor_outf(console, "%s%s\n", before, names.item[i]);
-	mor_text_list_free_texts(&names);
-}
-
-/* A session's plugin runs already, and its keeper knows what it offers. */
-static void offer_of_session(const struct mor_words *words, struct mor_buf *names, struct mor_doc **signature)
-{
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	const struct mor_value *actions;
-	const char *dialect;
-
-	if (mor_session_about(words->item[0] + 1, &doc, NULL) < 0)
-		return;
-	dialect = mor_json_text(mor_json_get(mor_doc_root(doc), "dialect"), "");
-	actions = mor_json_at(mor_doc_root(doc), "/about/actions");
-	if (words->count == 1)
-		mor_signature_list(dialect, actions, names, NULL);
-	else
-		mor_signature_pick(dialect, actions, words->item[1], signature, NULL);
-}
-
-/* Before the sessions, whose names begin with "@": the scripts look at the first one. */
-static void offer_installed(struct mor_console *console)
-{
-	struct mor_store store = { 0 };
-	struct mor_store_list list = { 0 };
-
-	if (mor_store_open(NULL, NULL, &store) == 0 && mor_store_list(&store, false, &list, NULL) == 0)
-		for (size_t i = 0; i < list.count; i++)
-			mor_outf(console, "%s\n", list.items[i].name);
-	mor_store_list_fini(&list);
-	mor_store_fini(&store);
-}
-
-/* PLUGIN: its methods. PLUGIN METHOD: its parameters. Only files are read: a plugin that the user has not
- * asked for must not run because of a Tab. */
-static void offer_names(struct mor_console *console, const struct mor_plugin_args *args,
-			const struct mor_words *words)
-{
-	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
-	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
-
-	if (mor_session_is_meant(words->item[0]))
-		offer_of_session(words, &names, &signature);
-	else if (words->count == 1)
-		mor_signature_names(args, words->item[0], NULL, &names, NULL);
-	else
-		mor_signature_find(args, words->item[0], NULL, words->item[1], &signature, NULL);
-	mor_out(console, mor_buf_view(&names));
-	offer_parameters(console, mor_signature_properties(mor_doc_root(signature)), "");
-}
-
-static void offer_words(struct mor_cli *cli, const struct mor_cli_command *command, const void *args,
-			const struct mor_words *words)
-{
-	struct mor_console *console = cli->console;
-	const struct mor_plugin_args *plugin = plugin_args(command, args);
-	MOR_CLEAN(mor_buf) struct mor_buf actions = MOR_BUF_INIT;
-
-	if (words->tail || !plugin || !offers_names(command))
-		return;
-	if (strcmp(command->name, "session") == 0 && !words->count) {
-		choices(&actions, command->words);
-		mor_buf_byte(&actions, '\n');
-		mor_out(console, mor_buf_view(&actions));
-	} else if (strcmp(command->name, "session") == 0) {
-		if (words->count == 1 && mor_text_in(mor_slice_of(words->item[0]), "stop|notes"))
-			offer_sessions(console, "");
-		if (words->count == 1 && strcmp(words->item[0], "start") == 0)
-			offer_installed(console);
-	} else if (words->count && calls_methods(command)) {
-		if (mor_cli_named(cli, &words->item[0], NULL) == 0)
-			offer_names(console, plugin, words);
-	} else if (!words->count) {
-		offer_installed(console);
-		if (strcmp(command->name, "call") == 0)
-			offer_sessions(console, "@");
-	}
-}
-
-/* The words so far, as the shell has them. Mistakes in them are not the concern of a completion. */
-static int complete_names(struct mor_cli *cli)
-{
-	const char **line = cli->words.tail;
-	const struct mor_cli_command *command = line && line[0] ? mor_cli_command_find(line[0]) : NULL;
-	struct mor_words words = { .loose = true };
-	void *args = command ? mor_zalloc(command->args_size) : NULL;
-
-	if (!args)
-		return 0;
-	if (mor_options_parse(command->options, (char **)line + 1, args, &words, NULL) == 0)
-		offer_words(cli, command, args, &words);
-	mor_options_free(command->options, args, &words);
-	mor_free(args);
-	mor_cli_named_drop(cli);
-	return 0;
-}
-
 static int completion_run(struct mor_cli *cli)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf script = MOR_BUF_INIT;
 	const char *shell = cli->words.count == 1 ? cli->words.item[0] : "";
 	mortise_error err = { 0 };
 
-	if (strcmp(shell, "names") == 0)
-		return complete_names(cli);
+	if (cli->words.count && strcmp(cli->words.item[0], "names") == 0) {
+		mor_cli_offer(cli, ((const struct completion_args *)cli->args)->at);
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
 		if (strcmp(shells[i].name, shell) != 0)
 			continue;
@@ -442,13 +364,16 @@ const struct mor_cli_command mor_cli_command_completion = {
 	.group = "This command:",
 	.summary = "print a completion script for bash, zsh or fish",
 	.usage = "completion bash|zsh|fish\n"
-		 "completion names -- WORD…",
+		 "completion names [--at BEGINNING] [-- WORD…]",
 	.words = "bash|zsh|fish",
 	.description =
-		"The scripts complete commands, options and their values, and names of installed plugins.\n"
-		"After call PLUGIN and run PLUGIN they also complete methods and parameters, as far as the\n"
-		"manifest or the protocol's table lists them: they ask 'mortise completion names', which\n"
-		"reads files and starts no plugin.",
+		"The scripts complete commands, options and their values, and names of installed plugins, with "
+		"their\n"
+		"versions after \"@\". After call PLUGIN and run PLUGIN they also complete methods, functions "
+		"and\n"
+		"parameters (KEY= and --KEY=), as far as the manifest or the protocol's table lists them. They "
+		"ask\n"
+		"'mortise completion names', which reads files and starts no plugin.",
 	.examples = "source <(mortise completion bash)\n"
 		    "mortise completion fish > ~/.config/fish/completions/mortise.fish",
 	.options = groups,

@@ -183,7 +183,7 @@ const struct mor_cli_command mor_cli_command_install = {
 	.usage = "install DIR|ARCHIVE [--yes] [--allow WORDS] [--confine]\n"
 		 "install NAME[@RANGE] --from DIR [...]\n"
 		 "install --locked [NAME...] [--from DIR] [...]",
-	.words = "plugin",
+	.words = "file",
 	.description =
 		"Copies the plugin in DIR, or in an ARCHIVE (tar, tar.gz, tar.zst, zip), into your store. "
 		"Shows its name, version\n"
@@ -217,7 +217,7 @@ const struct mor_cli_command mor_cli_command_upgrade = {
 	.summary = "install another version, and see what is different",
 	.usage = "upgrade NAME DIR|ARCHIVE [--yes] [--allow WORDS] [--confine]\n"
 		 "upgrade NAME[@RANGE] [--from DIR] [...]",
-	.words = "plugin",
+	.words = "installed",
 	.description =
 		"Like install, for a plugin that is installed: shows which files and permissions are "
 		"different. Wider permissions\n"
@@ -240,7 +240,7 @@ const struct mor_cli_command mor_cli_command_approve = {
 	.group = "Installed plugins:",
 	.summary = "agree to files of an installed plugin that have changed",
 	.usage = "approve NAME[@VERSION] [--yes] [--allow WORDS]",
-	.words = "",
+	.words = "installed",
 	.description = "A plugin whose files are not those that you saw does not start. Shows which files were "
 		       "added, changed or removed,\n"
 		       "and what it may do now, and asks. Bytecode caches (__pycache__) are removed.",

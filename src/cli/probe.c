@@ -170,7 +170,7 @@ const struct mor_cli_command mor_cli_command_probe = {
 	.group = "Know a plugin:",
 	.summary = "find out which protocol a program speaks",
 	.usage = "probe [OPTION…] PROGRAM\nprobe [OPTION…] -- COMMAND [ARG…]",
-	.words = "plugin",
+	.words = "file",
 	.description =
 		"Starts the program once for each protocol and framing, confined, without network, and with a "
 		"directory of\nits own that is removed. Says what was sent, what came, and proposes a "

@@ -232,7 +232,7 @@ const struct mor_cli_command mor_cli_command_record = {
 	.group = "Conversations:",
 	.summary = "write down what a host and a plugin say to each other",
 	.usage = "record -o FILE [OPTION…] PLUGIN\nrecord -o FILE [OPTION…] -- COMMAND [ARG…]",
-	.words = "plugin",
+	.words = "file",
 	.description =
 		"Give a host this command line instead of the plugin's. Everything passes through here, "
 		"unchanged: stdin\n"

@@ -110,7 +110,7 @@ const struct mor_cli_command mor_cli_command_remove = {
 	.group = "Installed plugins:",
 	.summary = "remove an installed plugin, or one of its versions",
 	.usage = "remove NAME[@VERSION]",
-	.words = "",
+	.words = "installed",
 	.description =
 		"Removes all versions of NAME with what it wrote beside itself, or one VERSION. If that is the "
 		"one in use, the\n"
@@ -127,7 +127,7 @@ const struct mor_cli_command mor_cli_command_rollback = {
 	.group = "Installed plugins:",
 	.summary = "go back to another installed version",
 	.usage = "rollback NAME[@VERSION]",
-	.words = "",
+	.words = "installed",
 	.description = "From now on NAME means the version that was in use before the present one, or VERSION. "
 		       "Both stay installed, with\n"
 		       "the approval that each of them has. The same command goes forward again.",

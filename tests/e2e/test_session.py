@@ -69,7 +69,7 @@ class Known(Session):
         self.start("u")
         self.assertEqual(self.ok(*names, "call").out, "@t\n@u\n")
         self.assertEqual(self.ok(*names, "run").out, "")
-        self.assertEqual(self.ok(*names, "session").out, "start list stop notes\n")
+        self.assertEqual(self.ok(*names, "session").out, "start\nlist\nstop\nnotes\n")
         for verb, wanted in (("stop", "t\nu\n"), ("notes", "t\nu\n"), ("start", ""), ("list", "")):
             self.assertEqual(self.ok(*names, "session", verb).out, wanted)
         self.assertIn("extractor.extract\n", self.ok(*names, "call", "@t").out)
