@@ -58,6 +58,8 @@ static int teardown(void **state)
 	return leak_teardown(state);
 }
 
+static bool aside; /* the next one is put beside the version in use */
+
 static int put_version(const char *version, const char *seen, bool in_place, mortise_error *err)
 {
 	struct mor_store_facts facts = {
@@ -68,6 +70,7 @@ static int put_version(const char *version, const char *seen, bool in_place, mor
 					 "\"write\":false}"),
 		.allow = MOR_PERMISSION_NETWORK,
 		.in_place = in_place,
+		.aside = aside,
 		.seen = seen,
 	};
 	struct mor_staging staging = { .dir = -1, .hold = -1 };
@@ -245,6 +248,15 @@ static int approve(mortise_error *err)
 	put_file("plugin.py", "print('changed')\n");
 	return put_version("1.0", NULL, true, err);
 }
+static int put_aside(mortise_error *err)
+{
+	int r;
+
+	aside = true;
+	r = install("1.0", err);
+	aside = false;
+	return r;
+}
 static int remove_one(mortise_error *err)
 {
 	return mor_store_remove(&store, "dice", "1.0", err);
@@ -272,6 +284,7 @@ static const struct {
 	{ "same", replace_same, "1.0", "1.0", "1.0" },   { "remove one", remove_one, "1.0 2.0", "2.0", "2.0" },
 	{ "other", replace_other, "1.0", "1.0", "1.0" }, { "approve", approve, "1.0 2.0", "2.0", "2.0" },
 	{ "remove", remove_every, "1.0", "1.0", "" },    { "back", go_back, "1.0 2.0", "2.0", "1.0" },
+	{ "aside", put_aside, "2.0", "2.0", "2.0" },
 };
 #define ACTIONS (sizeof(actions) / sizeof(*actions))
 
