@@ -30,6 +30,20 @@ void mor_progress_draw(struct mor_progress *progress)
 	progress->drawn_ms = now;
 }
 
+void mor_progress_say(struct mor_progress *progress, double fraction, const char *text)
+{
+	enum { WIDTH = 20 };
+	int full = (int)(fraction * WIDTH);
+
+	fputs("\r\033[K", stderr);
+	if (fraction >= 0)
+		fprintf(stderr, "[%.*s%*s] %3d%% ", full, "====================", WIDTH - full, "",
+			(int)(fraction * 100));
+	fputs(text, stderr);
+	fflush(stderr);
+	progress->shown = true;
+}
+
 void mor_progress_clear(struct mor_progress *progress)
 {
 	if (!progress->shown)

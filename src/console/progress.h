@@ -18,6 +18,8 @@ struct mor_progress {
 void mor_progress_start(struct mor_progress *progress, bool on, size_t total);
 /* Draws the line again, at most ten times a second. */
 void mor_progress_draw(struct mor_progress *progress);
+/* Another line, for a terminal: a bar if the fraction (0 to 1) is known, else < 0; and a text. */
+void mor_progress_say(struct mor_progress *progress, double fraction, const char *text);
 /* Removes the line from the screen, so that another line can be printed there. */
 void mor_progress_clear(struct mor_progress *progress);
 

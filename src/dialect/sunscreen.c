@@ -88,6 +88,29 @@ static const struct mor_field run_result[] = {
 	{ 0 },
 };
 
+/* Not in the specification: only over gRPC, from plugins that offer mortise.sunscreen.v1.Stream. */
+static const struct mor_field progress_params[] = {
+	{ .name = "fraction", .type = MOR_T_NUMBER, .doc = "How much is done, from 0 to 1; absent: not known" },
+	{ .name = "text", .type = MOR_T_STRING, .def = "\"\"", .doc = "What is done now" },
+	{ 0 },
+};
+static const struct mor_field log_params[] = {
+	{ .name = "level",
+	  .type = MOR_T_STRING,
+	  .def = "\"info\"",
+	  .one_of = "debug|info|warning|error",
+	  .doc = "How serious it is" },
+	{ .name = "text", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "One line for people" },
+	{ 0 },
+};
+static const struct mor_field piece_params[] = {
+	{ .name = "text",
+	  .type = MOR_T_STRING,
+	  .flags = MOR_F_REQUIRED,
+	  .doc = "A part of what the command prints" },
+	{ 0 },
+};
+
 static const struct mor_method methods[] = {
 	{
 		.name = "commands",
@@ -118,6 +141,34 @@ static const struct mor_method methods[] = {
 		.result = run_result,
 		.spec = "JSON-RPC methods, hook",
 		.doc = "Tell the plugin that something has happened.",
+	},
+	{
+		.name = "progress",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_NOTE,
+		.settle = MOR_BY_WRITE,
+		.params = progress_params,
+		.spec = "mortise.sunscreen.v1.Stream",
+		.doc = "Over gRPC: how far a command is.",
+	},
+	{
+		.name = "log",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_LOG,
+		.settle = MOR_BY_WRITE,
+		.outcome = MOR_OUTCOME(.level = "/level", .data = "/text"),
+		.params = log_params,
+		.spec = "mortise.sunscreen.v1.Stream",
+		.doc = "Over gRPC: a line of the plugin's log.",
+	},
+	{
+		.name = "piece",
+		.from = MOR_FROM_PLUGIN,
+		.role = MOR_ROLE_NOTE,
+		.settle = MOR_BY_WRITE,
+		.params = piece_params,
+		.spec = "mortise.sunscreen.v1.Stream",
+		.doc = "Over gRPC: a part of what a command prints.",
 	},
 	{ 0 },
 };

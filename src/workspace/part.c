@@ -123,6 +123,8 @@ static void on_event(const mortise_event *event, void *arg)
 
 	mor_runner_record_event(p->runner.record, event);
 	mor_printable(mor_slice_of(event->text ? event->text : ""), shown, sizeof(shown));
+	if (mor_workspace_told(p, event, shown))
+		return;
 	if (console->verbose || event->type == MORTISE_EVENT_VIOLATION)
 		mor_show_event(event, console);
 	else if (event->type == MORTISE_EVENT_WARNING)
@@ -266,6 +268,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	struct mor_workspace_part *p = arg;
 
 	p->call = NULL;
+	mor_workspace_end_line(p);
 	p->time_ms = mor_clock_ms() - p->begun_ms;
 	if (reply->status < 0)
 		p->err = *reply->error;
@@ -427,4 +430,5 @@ void mor_workspace_part_fini(struct mor_workspace_part *p)
 	mor_free(p->result);
 	mor_free(p->err_data);
 	mor_buf_fini(&p->files);
+	mor_buf_fini(&p->printed);
 }

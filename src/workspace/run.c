@@ -60,6 +60,10 @@ static void write_members(const struct mor_workspace_part *p, struct mor_writer 
 	    mor_json_type(mor_json_get(mor_doc_root(doc), "summary")) == MOR_JSON_STRING)
 		mor_w_pair(w, "summary", mor_json_text(mor_json_get(mor_doc_root(doc), "summary"), ""));
 	mor_w_pair_raw(w, "files_written", mor_buf_view(&p->files));
+	if (p->printed.len) {
+		mor_w_key(w, "printed");
+		mor_w_slice(w, mor_buf_view(&p->printed));
+	}
 	mor_w_pair_raw(w, "result", p->result ? mor_slice_of(p->result) : MOR_SLICE("null"));
 	mor_w_pair_int(w, "time_ms", p->time_ms);
 }

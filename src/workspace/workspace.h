@@ -85,12 +85,20 @@ struct mor_workspace_part {
 	struct mor_buf files; /* files_written after verification: a JSON array */
 	mortise_error err;    /* code 0: no error */
 	int64_t begun_ms, time_ms;
+	struct mor_buf printed; /* with --json: what it printed while it ran */
+	bool mid_line;          /* without: the last of it had no end of line */
 };
 
 /* Does everything up to the end of the process, and undoes its changes if it failed. 0, with the outcome in
  * part->err; or a status with err. */
 int mor_workspace_part_run(struct mor_workspace_part *part, mortise_error *err);
 void mor_workspace_part_fini(struct mor_workspace_part *part);
+
+/* An event of a command that runs: its log, its progress, what it prints. `shown`: the event's text, printable.
+ * false: it is something else. */
+bool mor_workspace_told(struct mor_workspace_part *part, const mortise_event *event, const char *shown);
+/* What was printed ends here. */
+void mor_workspace_end_line(struct mor_workspace_part *part);
 
 /* 0: the plugin may have what it asks for. MORTISE_EINPUT with the command that grants it. */
 int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *manifest,

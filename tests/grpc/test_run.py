@@ -4,12 +4,14 @@ python3-grpcio), met in every way, answering in every way."""
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "e2e"))
 from levels import LEVELS  # noqa: E402
-from support import PLUGINS  # noqa: E402
+from support import MORTISE, PLUGINS  # noqa: E402
 from sunscreen import Sunscreen  # noqa: E402
 
 try:
@@ -191,6 +193,58 @@ class Ends(Grpc):
 
     def test_noise(self):
         self.assertEqual(self.good("prints")["summary"], "printed")
+
+
+class Streams(Grpc):
+    env_given = {"GRPC_STREAMS": "1"}
+
+    def test_stream(self):
+        done, told = self.done("builds", env=self.env_given)
+        self.assertEqual(done.code, 0, done.err)
+        self.assertEqual(done.out, "built a.rs\nbuilt\n")
+        self.assertIn("greeter| warning: one file is old", done.err)
+        self.assertEqual(told, [])
+        done = self.done("--json", "builds", env=self.env_given)[0].json
+        self.assertEqual((done["printed"], done["summary"]), ("built a.rs", "built"))
+
+    def test_other_commands(self):
+        self.assertEqual(self.good("hello", "x", "--y", env=self.env_given)["result"]["args"], ["x", "--y"])
+        self.assertIn("it is Monday", self.bad(9, "plugin_error", "fails-plainly", env=self.env_given))
+        self.assertIn("status 3", self.bad(7, "crashed", "dies", "3", env=self.env_given))
+
+    def test_progress(self):
+        _code, shown = self.terminal("builds")
+        self.assertIn("[=====               ]  25% a quarter", shown)
+
+    def terminal(self, *words, seen=None):
+        done = self.in_terminal(*self.args(words, self.env_given, ()), seen=seen)
+        return done.code, done.out
+
+    def test_stream_without_a_result(self):
+        text = self.bad(9, "protocol", "never", env=self.env_given)
+        self.assertIn("with 0 results where one is due", text)
+
+    def test_interrupt(self):
+        """Ctrl-C: the plugin hears of it, and may end its work."""
+        mark = self.work / "mark"
+        process = subprocess.Popen(
+            [
+                str(MORTISE),
+                *map(str, self.args(["--keep", "--verbose", "waits", str(mark)], self.env_given, ())),
+            ],
+            env=self.env,
+            cwd=self.dir,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.addCleanup(process.stdout.close)
+        while "waiting" not in (line := process.stdout.readline()):
+            self.assertTrue(line, "it ended")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(mark.read_text(), "asked to stop")
 
 
 class Sandbox(Grpc):

@@ -310,10 +310,11 @@ static void guardian(void **state)
 		unsigned variant;
 		int nr;
 		bool done;
-	} networks[] = { { MOR_FILTER_PLAIN, SYS_bind, false },     { MOR_FILTER_NETWORK, SYS_bind, true },
+	} networks[] = { { MOR_FILTER_PLAIN, SYS_bind, true },      { MOR_FILTER_NETWORK, SYS_bind, true },
+			 { MOR_FILTER_PLAIN, SYS_listen, true },    { MOR_FILTER_NETWORK, SYS_listen, false },
 			 { MOR_FILTER_NETWORK, SYS_socket, false }, { MOR_FILTER_NETWORK, SYS_connect, false },
 			 { MOR_FILTER_PLACES, SYS_socket, true },   { MOR_FILTER_PLACES, SYS_connect, true },
-			 { MOR_FILTER_PLACES, SYS_bind, false },    { MOR_FILTER_PLACES, SYS_listen, false },
+			 { MOR_FILTER_PLACES, SYS_bind, true },     { MOR_FILTER_PLACES, SYS_listen, true },
 			 { MOR_FILTER_PLACES, SYS_clone, false } };
 	struct seccomp_data data = { .arch = AUDIT_ARCH_X86_64 };
 

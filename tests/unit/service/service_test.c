@@ -190,12 +190,91 @@ static void test_no_message(void **state)
 	expect_answer("commands", BYTES("\x08\1"), MORTISE_EPROTO, "a command has another type", NULL);
 }
 
+/* ---- streams ---- */
+
+static void expect_heard(struct mor_slice message, const char *method, const char *json)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	const char *said = "";
+	struct mor_slice rest;
+	mortise_error err;
+
+	assert_int_equal(row_of("run")->stream->hear(message, &said, &params, &rest, &err), MOR_SERVICE_NOTE);
+	assert_string_equal(said, method);
+	assert_int_equal(params.len, strlen(json));
+	assert_memory_equal(params.data, json, params.len);
+}
+
+static void test_stream(void **state)
+{
+	const struct mor_service_stream *stream = row_of("run")->stream;
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	const char *said;
+	struct mor_slice result;
+	mortise_error err;
+
+	(void)state;
+	assert_int_equal(stream->begin(BYTES("abc"), &out), 0);
+	assert_memory_equal(out.data, "\x0a\3abc", 5);
+	assert_memory_equal(stream->cancel.ptr, "\x12\0", 2);
+	expect_heard(BYTES("\x0a\x0b\x09\0\0\0\0\0\0\xd0\x3f\x12\0"), "progress",
+		     "{\"fraction\":0.25,\"text\":\"\"}");
+	expect_heard(BYTES("\x0a\x09\x09\0\0\0\0\0\0\0\xc0"), "progress", "{\"fraction\":0.0,\"text\":\"\"}");
+	expect_heard(BYTES("\x0a\x09\x09\0\0\0\0\0\0\xf8\x7f"), "progress", "{\"text\":\"\"}"); /* NaN */
+	expect_heard(BYTES("\x0a\0"), "progress", "{\"text\":\"\"}");
+	expect_heard(BYTES("\x12\x0a\x0a\5error\x12\1x"), "log", "{\"level\":\"error\",\"text\":\"x\"}");
+	expect_heard(BYTES("\x12\3\x12\1x"), "log", "{\"level\":\"info\",\"text\":\"x\"}");
+	expect_heard(BYTES("\x1a\3\x0a\1x"), "piece", "{\"text\":\"x\"}");
+	assert_int_equal(stream->hear(BYTES("\x22\2\x08\1"), &said, &out, &result, &err), MOR_SERVICE_RESULT);
+	assert_int_equal(result.len, 2);
+	assert_int_equal(stream->hear(BYTES("\x7a\1x"), &said, &out, &result, &err), MOR_SERVICE_NOTHING);
+	assert_int_equal(stream->hear(BYTES("\x0a\2\x08\1"), &said, &out, &result, &err), MORTISE_EPROTO);
+	assert_int_equal(stream->hear(BYTES("\x1a\3\x0a\1\xff"), &said, &out, &result, &err), MORTISE_EPROTO);
+	assert_int_equal(stream->hear(BYTES("\x0a\5x"), &said, &out, &result, &err), MORTISE_EPROTO);
+	assert_int_equal(stream->hear(BYTES("\x08\1"), &said, &out, &result, &err), MORTISE_EPROTO);
+}
+
+static void test_streams_are_offered(void **state)
+{
+	const struct mor_service *service = mor_service_of("sunscreen");
+	struct mor_slice offer = BYTES("\xc2\x3e\x1bmortise.sunscreen.v1.Stream");
+
+	(void)state;
+	assert_null(mor_service_of("yams"));
+	assert_true(service->offers_streams(row_of("commands"), offer));
+	assert_false(service->offers_streams(row_of("run"), offer));
+	assert_false(service->offers_streams(row_of("commands"), BYTES("\x12\1h")));
+}
+
+static void test_health(void **state)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+
+	(void)state;
+	assert_int_equal(mor_service_ask_health("", &out), 0);
+	assert_int_equal(out.len, 0);
+	assert_int_equal(mor_service_ask_health("plugin", &out), 0);
+	assert_memory_equal(out.data, "\x0a\6plugin", 8);
+	assert_true(mor_service_is_serving(BYTES("\x08\1")));
+	assert_false(mor_service_is_serving(BYTES("")));
+	assert_false(mor_service_is_serving(BYTES("\x08\2")));
+	assert_false(mor_service_is_serving(BYTES("\x08\1\x0a")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_methods),     MOR_TEST(test_ask),        MOR_TEST(test_ask_refused),
-		MOR_TEST(test_result),      MOR_TEST(test_failed),     MOR_TEST(test_capabilities),
-		MOR_TEST(test_initialized), MOR_TEST(test_no_message),
+		MOR_TEST(test_methods),
+		MOR_TEST(test_ask),
+		MOR_TEST(test_ask_refused),
+		MOR_TEST(test_result),
+		MOR_TEST(test_failed),
+		MOR_TEST(test_capabilities),
+		MOR_TEST(test_initialized),
+		MOR_TEST(test_no_message),
+		MOR_TEST(test_stream),
+		MOR_TEST(test_health),
+		MOR_TEST(test_streams_are_offered),
 	};
 
 	return mor_run_group("service/service", tests);
