@@ -18,6 +18,7 @@ except ImportError as problem:
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", HERE.parents[1] / "build")).resolve()
+GO_PLUGIN = BUILD / "hashicorp" / "plugin"
 MODULES = BUILD / "grpc-js" / "node_modules"
 
 
@@ -34,7 +35,8 @@ class Peer(unittest.TestCase):
         self.addCleanup(process.communicate, timeout=LIMIT)
         self.addCleanup(process.kill)
         self.process = process
-        core, app, network, path, protocol = process.stdout.readline().rstrip("\n").split("|")
+        line = process.stdout.readline().rstrip("\n")
+        core, app, network, path, protocol = line.rstrip("|").split("|")  # go-plugin has an empty field more
         self.assertEqual((core, app, network, protocol), ("1", "1", "unix", "grpc"))
         self.client = Client(path)
         self.addCleanup(self.client.close)
@@ -71,6 +73,20 @@ class Peer(unittest.TestCase):
         self.start(["node", str(HERE / "peers" / "peer.mjs")], GRPC_JS=str(MODULES), PROTO=str(PROTO))
         self.client.start(PLUGIN + "RunCommand", kind="app", name="crash").exception(timeout=LIMIT)
         self.assertEqual(self.process.wait(LIMIT), 3)
+
+    @unittest.skipUnless(GO_PLUGIN.is_file(), "no plugin of go-plugin: ./dev builds it")
+    def test_go_plugin(self):
+        """HashiCorp's own: its line, health, calls, and its Shutdown."""
+        self.start(
+            [str(GO_PLUGIN)],
+            MORTISE_TEST_COOKIE="a plugin of the tests",
+            PLUGIN_PROTOCOL_VERSIONS="1",
+        )
+        self.assertEqual(self.client.call("/grpc.health.v1.Health/Check", service="plugin").status, 1)
+        double = self.client.channel.unary_unary("/grpctest.Test/Double")
+        self.assertEqual(double(b"\x08\x15", timeout=LIMIT), b"\x10\x2a")  # 21, 42
+        self.client.start("/plugin.GRPCController/Shutdown").exception(timeout=LIMIT)
+        self.assertEqual(self.process.wait(LIMIT), 0)
 
 
 if __name__ == "__main__":
