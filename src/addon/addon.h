@@ -15,6 +15,7 @@
 #include <mortise/mortise.h>
 
 #include "grpc/grpc.h"
+#include "service/described.h"
 #include "service/service.h"
 
 #define MOR_ADDON_FILE   "libmortise-grpc.so"
@@ -37,6 +38,19 @@ struct mor_addon {
 	const struct mor_service *(*service_of)(const char *dialect);
 	int (*ask_health)(const char *service, struct mor_buf *out);
 	bool (*is_serving)(struct mor_slice answer);
+	struct mor_described *(*described_new)(void);
+	struct mor_described *(*described_free)(struct mor_described *described);
+	int (*described_load)(struct mor_described *described, struct mor_slice set, mortise_error *err);
+	int (*described_ask)(struct mor_described *described, struct mor_buf *out, mortise_error *err);
+	int (*described_hear)(struct mor_described *described, struct mor_slice message, mortise_error *err);
+	int (*described_list)(const struct mor_described *described, struct mor_buf *out);
+	int (*described_find)(const struct mor_described *described, struct mor_slice method,
+			      const struct mor_pb_method **ret, mortise_error *err);
+	int (*described_encode)(const struct mor_described *described, const struct mor_pb_method *method,
+				const struct mor_value *params, struct mor_buf *out, mortise_error *err);
+	int (*described_decode)(const struct mor_described *described, const struct mor_pb_method *method,
+				struct mor_slice message, struct mor_buf *out, mortise_error *err);
+	bool (*described_stdio)(struct mor_slice message, bool *ret_is_stderr, struct mor_slice *ret_bytes);
 };
 
 /* In the library. */

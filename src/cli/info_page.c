@@ -291,6 +291,35 @@ static void commands(struct mor_cli *cli, const struct mor_value *list)
 	}
 }
 
+/* Of a gRPC plugin, as they are called. */
+static void service_methods(struct mor_cli *cli, const struct mor_value *service)
+{
+	struct mor_json_iter it = mor_json_iter(mor_json_get(service, "methods"));
+	const char *name = mor_json_text(mor_json_get(service, "name"), "");
+
+	while (mor_json_next(&it)) {
+		const char *streams = mor_json_text(mor_json_get(it.value, "streams"), NULL);
+
+		mor_outf(cli->console, "  %s/%s (%s) -> %s%s%s%s\n", name,
+			 mor_json_text(mor_json_get(it.value, "name"), ""),
+			 mor_json_text(mor_json_get(it.value, "input"), ""),
+			 mor_json_text(mor_json_get(it.value, "output"), ""), streams ? "; streams (" : "",
+			 streams ? streams : "", streams ? "): cannot be called" : "");
+	}
+}
+
+static void services(struct mor_cli *cli, const struct mor_value *list)
+{
+	struct mor_json_iter it = mor_json_iter(list);
+
+	if (mor_json_type(list) != MOR_JSON_ARRAY)
+		return;
+	print_row(cli, "methods",
+		  absent(list) ? "not known: it has no reflection; --proto FILE.desc describes them" : "");
+	while (mor_json_next(&it))
+		service_methods(cli, it.value);
+}
+
 static void state(struct mor_cli *cli, const struct mor_value *d)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
@@ -422,6 +451,7 @@ void mor_info_page(struct mor_cli *cli, const struct mor_value *d, const struct 
 	actions(cli, mor_json_get(d, "actions"));
 	if (absent(mor_json_get(d, "actions")))
 		commands(cli, mor_json_at(d, "/identity/commands"));
+	services(cli, mor_json_at(d, "/identity/services"));
 	if (lists_nothing(d))
 		print_row(cli, "methods",
 			  "not known: plain has no list, and nothing is sent unasked; a program with one "

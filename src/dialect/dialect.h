@@ -218,6 +218,7 @@ struct mor_dialect_link {
 	size_t frame_limit; /* largest message from the plugin                                     */
 	size_t send_limit;  /* largest message to it; 0: the same                                  */
 	size_t queue_limit; /* bytes that may wait for the pipe                                    */
+	bool grpc;          /* over gRPC, unless the configuration says otherwise (service/service.h)  */
 };
 
 /* ---- wire: what the core tolerates and requires ---- */

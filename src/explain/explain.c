@@ -402,7 +402,8 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
-	line(out, "[grpc]", "start, cookie_key, cookie_value, versions; with plugin.transport = \"grpc\"");
+	line(out, "[grpc]",
+	     "start, cookie_key, cookie_value, versions, proto; with plugin.transport = \"grpc\"");
 	line(out, "[limits]",
 	     d->conversation ? "in_flight, frame, send, queue, depth, session" :
 			       "in_flight, frame, send, queue, depth");

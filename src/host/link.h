@@ -128,6 +128,9 @@ struct mor_remote_options {
 	/* variable and value that HashiCorp's plugins want to see; versions of the application's protocol as
 	 * "1,2"; NULL: none, and "1" */
 	const char *cookie_key, *cookie_value, *versions;
+	/* a descriptor set, for services that are not known here, relative to `dir` if that is there; NULL: the
+	 * plugin is asked */
+	const char *proto, *dir;
 };
 
 struct mor_link_options {

@@ -21,6 +21,7 @@ static void tell_end(struct mor_remote *s)
 
 	mor_remote_stop_waiting(s);
 	mor_watch_stop(&s->out);
+	mor_remote_end_stdio(s);
 	mor_link_describe_end(s->proc, &end);
 	if (s->phase == MOR_REMOTE_REFUSED && s->fault.code && !end.violation) {
 		end.start_code = s->fault.code;
@@ -168,6 +169,9 @@ static void free_remote(struct mor_grave *grave)
 	mor_remote_tell_refusals(s); /* it is dead: they are only freed */
 	mor_buf_fini(&s->line);
 	mor_texts_free(s->env);
+	if (s->described)
+		s->addon->described_free(s->described);
+	mor_buf_fini(&s->said_err);
 	mor_free(s);
 }
 

@@ -54,6 +54,11 @@ struct mor_remote {
 	struct mor_list calls;       /* of mor_remote_call */
 	struct mor_list refusals;    /* requests that are answered without the plugin */
 	bool streams;                /* it offers the calls that stream */
+	/* remote_described.c */
+	struct mor_described *described;  /* NULL: its service is one that we know */
+	struct mor_grpc_call *reflection; /* under way */
+	bool alpha;                       /* with its older name */
+	struct mor_buf said_err;          /* of the stderr that it forwards: a line that is not complete */
 	/* remote.c */
 	struct mor_task wrote, leave;
 	struct mor_grave grave;
@@ -79,6 +84,8 @@ void mor_remote_refuse(struct mor_remote *s, const mortise_error *err);
 void mor_remote_read_out(struct mor_remote *s);
 /* The connection has ended. */
 void mor_remote_lost(void *arg, const mortise_error *why);
+/* It can be called. */
+void mor_remote_open(struct mor_remote *s);
 
 /* ---- remote_call.c ---- */
 
@@ -94,6 +101,17 @@ int mor_remote_ask(struct mor_remote *s, const char *method, struct mor_slice pa
 void mor_remote_drop_calls(struct mor_remote *s);
 /* Answers what was refused without asking the plugin. If the link is dead, they are only freed. */
 void mor_remote_tell_refusals(struct mor_remote *s);
+
+/* ---- remote_described.c ---- */
+
+/* Reads the descriptor set, if there is one. 0 or a status. */
+int mor_remote_describe(struct mor_remote *s, mortise_error *err);
+/* Asks the plugin for what it offers, if that is not known yet, then calls mor_remote_open(). */
+void mor_remote_reflect(struct mor_remote *s);
+/* Takes what it forwards of its stdout and stderr, if it does. */
+void mor_remote_follow_stdio(struct mor_remote *s);
+/* No more of it will come: hands on what is left. */
+void mor_remote_end_stdio(struct mor_remote *s);
 
 /* ---- remote.c ---- */
 

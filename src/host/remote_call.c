@@ -18,7 +18,9 @@
 struct mor_remote_call {
 	struct mor_list node;
 	struct mor_remote *remote;
-	const struct mor_service_row *row;
+	const struct mor_service_row *row;  /* NULL: `method` */
+	const struct mor_pb_method *method; /* of a service that is described */
+	char *path;                         /* with it */
 	struct mor_grpc_call *call;
 	mor_remote_done_fn *done; /* NULL: a request of the host */
 	int64_t id, due_ms;       /* 0: no limit */
@@ -31,6 +33,7 @@ static void free_call(struct mor_remote_call *c)
 {
 	mor_list_remove(&c->node);
 	mor_buf_fini(&c->answer);
+	mor_free(c->path);
 	mor_free(c);
 }
 
@@ -131,20 +134,40 @@ static void tell_failure(struct mor_remote_call *c, unsigned status, const morti
 	}
 }
 
+static void tell_result(struct mor_remote *s, int64_t id, struct mor_slice result)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	char number[24];
+
+	mor_write_result(&json, write_id(id, number), result);
+	hand_on(s, id, &json);
+}
+
+/* A message that may be as long as a frame becomes JSON that may be as long as one. */
+static void tell_described(struct mor_remote_call *c, struct mor_slice message)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf result = { .limit = c->remote->opt->frame_limit };
+	struct mor_remote *s = c->remote;
+	mortise_error err = { 0 };
+	int r = s->addon->described_decode(s->described, c->method, message, &result, &err);
+
+	if (r == 0)
+		tell_result(s, c->id, mor_buf_view(&result));
+	else
+		tell_fault(s, c->id, r == MORTISE_ELIMIT ? MOR_FAULT_TOO_BIG : MOR_FAULT_NO_MESSAGE, err.text);
+}
+
 static void tell_answer(struct mor_remote_call *c, struct mor_slice message)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_remote *s = c->remote;
 	mortise_error err = { 0 };
-	char number[24];
 	int r = c->row->answer(message, &result, &data, &err);
 
 	s->streams |= s->service->offers_streams(c->row, message);
 	if (r == 0) {
-		mor_write_result(&json, write_id(c->id, number), mor_buf_view(&result));
-		hand_on(s, c->id, &json);
+		tell_result(s, c->id, mor_buf_view(&result));
 	} else if (r == MORTISE_EREMOTE) {
 		tell_error(s, c->id, err.rpc_code, err.text,
 			   data.len ? mor_buf_view(&data) : (struct mor_slice){ 0 });
@@ -176,6 +199,8 @@ static void call_ended(struct mor_remote_call *c, struct mor_slice message, unsi
 		tell_own(c, message, status, err);
 	else if (err)
 		tell_failure(c, status, err);
+	else if (c->method)
+		tell_described(c, message);
 	else
 		tell_answer(c, message);
 	free_call(c);
@@ -253,9 +278,11 @@ static int begin_stream(struct mor_remote_call *c, struct mor_slice message, uin
 static int begin_unary(struct mor_remote_call *c, struct mor_slice message, uint32_t limit_ms,
 		       mortise_error *err)
 {
-	struct mor_grpc_unary unary = {
-		.method = c->row->path, .message = message, .timeout_ms = limit_ms, .on_done = on_done, .arg = c
-	};
+	struct mor_grpc_unary unary = { .method = c->row ? c->row->path : c->path,
+					.message = message,
+					.timeout_ms = limit_ms,
+					.on_done = on_done,
+					.arg = c };
 
 	return c->remote->addon->unary(c->remote->connection, &unary, &c->call, err);
 }
@@ -269,7 +296,9 @@ static int begin_call(struct mor_remote_call *c, struct mor_slice params, uint32
 	int r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0;
 
 	if (r == 0)
-		r = c->row->ask(doc ? mor_doc_root(doc) : NULL, &message, err);
+		r = c->row ? c->row->ask(doc ? mor_doc_root(doc) : NULL, &message, err) :
+			     s->addon->described_encode(s->described, c->method, doc ? mor_doc_root(doc) : NULL,
+							&message, err);
 	if (r == 0 && mor_buf_failed(&message))
 		r = mor_fail_memory(err);
 	if (r == 0)
@@ -311,11 +340,13 @@ int mor_remote_ask(struct mor_remote *s, const char *method, struct mor_slice pa
 
 /* ---- operations ---- */
 
-/* A request that cannot be put into the words of the service: answered here, later. */
+/* A request that is answered here, later: it cannot be put into the words of the service, or it asks for what
+ * the link knows. */
 struct refusal {
 	struct mor_list node;
-	int64_t id, code;
+	int64_t id, code; /* code 0: not an error */
 	mortise_error why;
+	struct mor_buf result;
 };
 
 static int refuse_request(struct mor_remote *s, int64_t id, int64_t code, const mortise_error *why)
@@ -335,10 +366,57 @@ void mor_remote_tell_refusals(struct mor_remote *s)
 		struct refusal *one = mor_container_of(s->refusals.next, struct refusal, node);
 
 		mor_list_remove(&one->node);
-		if (!s->dead)
+		if (!s->dead && one->code == 0)
+			tell_result(s, one->id, mor_buf_view(&one->result));
+		else if (!s->dead)
 			tell_error(s, one->id, one->code, one->why.text, (struct mor_slice){ 0 });
+		mor_buf_fini(&one->result);
 		mor_free(one);
 	}
+}
+
+static int answer_services(struct mor_remote *s, int64_t id)
+{
+	struct refusal *answer = mor_zalloc(sizeof(*answer));
+
+	if (!answer)
+		return MORTISE_ENOMEM;
+	answer->id = id;
+	if (s->addon->described_list(s->described, &answer->result) < 0) {
+		mor_buf_fini(&answer->result);
+		mor_free(answer);
+		return MORTISE_ENOMEM;
+	}
+	mor_list_append(&s->refusals, &answer->node);
+	return 0;
+}
+
+/* Calls "package.Service/Method". */
+static int send_described(struct mor_remote *s, const struct mor_message *message)
+{
+	const struct mor_pb_method *method;
+	struct mor_remote_call *c;
+	mortise_error err = { 0 };
+	bool slash = message->method.len && message->method.ptr[0] == '/';
+	int r;
+
+	if (mor_slice_is(message->method, MOR_SERVICE_LIST))
+		return answer_services(s, message->id_int);
+	r = s->addon->described_find(s->described, message->method, &method, &err);
+	if (r < 0)
+		return refuse_request(s, message->id_int, -32601, &err);
+	c = make_call(s, NULL);
+	if (!c)
+		return MORTISE_ENOMEM;
+	c->id = message->id_int;
+	c->method = method;
+	c->path = mor_text_format("%s%.*s", slash ? "" : "/", (int)message->method.len, message->method.ptr);
+	if (!c->path) {
+		free_call(c);
+		return MORTISE_ENOMEM;
+	}
+	r = begin_call(c, message->params, s->link.limit_ms, &err);
+	return r == MORTISE_EINPUT ? refuse_request(s, message->id_int, -32602, &err) : r;
 }
 
 static int send_request(struct mor_remote *s, const struct mor_message *message)
@@ -349,6 +427,8 @@ static int send_request(struct mor_remote *s, const struct mor_message *message)
 	char shown[60];
 	int r;
 
+	if (!row && s->described)
+		return send_described(s, message);
 	if (!row) {
 		mor_fail(&err, MORTISE_EUNSUPPORTED, "\"%s\" is not a method of the plugin's gRPC service",
 			 mor_excerpt(message->method, shown, sizeof(shown)));

@@ -50,6 +50,13 @@ static int build_env(struct mor_remote *s)
 		r = put_env(s, "TMPDIR", s->meet.scratch.path);
 	if (r == 0)
 		r = put_env(s, "PLUGIN_PROTOCOL_VERSIONS", opt->versions ? opt->versions : "1");
+	/* As HashiCorp's own host does; the socket is always a unix one, so the ports only have to be there. */
+	if (r == 0 && s->service->described &&
+	    (put_env(s, "PLUGIN_UNIX_SOCKET_DIR", s->meet.scratch.path) < 0 ||
+	     put_env(s, "PLUGIN_MIN_PORT", "10000") < 0))
+		r = MORTISE_ENOMEM;
+	if (r == 0 && s->service->described)
+		r = put_env(s, "PLUGIN_MAX_PORT", "25000");
 	if (r == 0 && opt->cookie_key)
 		r = put_env(s, opt->cookie_key, opt->cookie_value ? opt->cookie_value : "");
 	return r;
@@ -66,7 +73,9 @@ int mor_remote_prepare(struct mor_remote *s, mortise_error *err)
 		return mor_fail(err, MORTISE_ETRANSPORT,
 				"plugins of %s cannot speak gRPC: there is no service for it",
 				s->opt->remote->dialect);
-	r = mor_meet_open(&s->meet, NULL, err);
+	r = s->service->described ? mor_remote_describe(s, err) : 0;
+	if (r == 0)
+		r = mor_meet_open(&s->meet, NULL, err);
 	if (r < 0)
 		return r;
 	if (build_env(s) < 0 || mor_timer_reserve(s->link.loop, &s->limit) < 0 ||
@@ -109,7 +118,9 @@ static void on_limit(struct mor_timer *timer)
 
 	if (s->phase == MOR_REMOTE_HEALTH || s->phase == MOR_REMOTE_HELLO) {
 		mor_fail(&err, MORTISE_ETIMEOUT, "did not answer %s in %s (grpc.start sets the limit)",
-			 s->phase == MOR_REMOTE_HEALTH ? MOR_SERVICE_HEALTH : s->service->hello,
+			 s->phase == MOR_REMOTE_HEALTH ? MOR_SERVICE_HEALTH :
+			 s->service->described         ? MOR_DESCRIBED_REFLECTION :
+							 s->service->hello,
 			 mor_format_ms(s->opt->remote->start_ms, time));
 	} else {
 		if (s->said.path[0])
@@ -126,7 +137,7 @@ static void on_limit(struct mor_timer *timer)
 
 /* ---- health and hello ---- */
 
-static void become_open(struct mor_remote *s)
+void mor_remote_open(struct mor_remote *s)
 {
 	mor_remote_stop_waiting(s);
 	s->phase = MOR_REMOTE_OPEN;
@@ -166,7 +177,7 @@ static void on_hello(struct mor_remote *s, struct mor_slice result, unsigned sta
 		mor_remote_refuse(s, &why);
 		return;
 	}
-	become_open(s);
+	mor_remote_open(s);
 }
 
 static void say_hello(struct mor_remote *s)
@@ -175,8 +186,9 @@ static void say_hello(struct mor_remote *s)
 	mortise_error err;
 
 	s->phase = MOR_REMOTE_HELLO;
-	if (!s->service->hello) {
-		become_open(s);
+	if (s->service->described) {
+		mor_remote_follow_stdio(s);
+		mor_remote_reflect(s);
 		return;
 	}
 	if (s->service->hello_params(s->command.env, &params) < 0) {

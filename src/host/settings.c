@@ -131,9 +131,11 @@ static int read_transport(mortise_plugin *plugin, mortise_error *err)
 	plugin->remote.cookie_key = mor_manifest_text(plugin->manifest, "grpc", "cookie_key");
 	plugin->remote.cookie_value = mor_manifest_text(plugin->manifest, "grpc", "cookie_value");
 	plugin->remote.versions = mor_manifest_text(plugin->manifest, "grpc", "versions");
-	if (!set || (set->text && strcmp(set->text, "stdio-jsonrpc") == 0))
+	plugin->remote.proto = mor_manifest_text(plugin->manifest, "grpc", "proto");
+	plugin->remote.dir = plugin->manifest->dir;
+	if (set ? set->text && strcmp(set->text, "stdio-jsonrpc") == 0 : !plugin->dialect->link.grpc)
 		return 0;
-	if (!set->text || strcmp(set->text, "grpc") != 0)
+	if (set && (!set->text || strcmp(set->text, "grpc") != 0))
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"%s: plugin.transport is %.60s: use \"stdio-jsonrpc\" or \"grpc\"", set->origin,
 				set->json);

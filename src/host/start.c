@@ -132,7 +132,9 @@ static void warn_of_own_code(mortise_plugin *plugin)
 static int make_process(mortise_plugin *plugin, mortise_error *err)
 {
 	mortise_host *host = plugin->host;
-	mor_link_make_fn *make = plugin->link_options.remote ? mor_link_remote_new : host->make_link;
+	/* A test that brings its own link has it for all. */
+	bool remote = plugin->link_options.remote && host->make_link == mor_link_stdio_new;
+	mor_link_make_fn *make = remote ? mor_link_remote_new : host->make_link;
 	int r = make(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->life.link);
 
 	if (r < 0)

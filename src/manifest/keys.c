@@ -40,6 +40,7 @@ static const struct key keys[] = {
 	{ "grpc", "cookie_key", MOR_KEY_TEXT },
 	{ "grpc", "cookie_value", MOR_KEY_TEXT },
 	{ "grpc", "versions", MOR_KEY_TEXT },
+	{ "grpc", "proto", MOR_KEY_TEXT },
 	{ "limits", "in_flight", MOR_KEY_UINT },
 	{ "limits", "frame", MOR_KEY_BYTES },
 	{ "limits", "send", MOR_KEY_BYTES },

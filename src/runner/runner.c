@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "console/args.h"
 #include "console/console.h"
@@ -86,6 +87,14 @@ static int take_sandbox(struct mor_runner *s, mortise_error *err)
 	return r < 0 ? r : take_network(s, err);
 }
 
+/* As it was typed: relative to our directory, and not to the plugin's as in its mortise.toml. */
+static int take_proto(struct mor_runner *s, const char *path, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *absolute = mor_path_absolute(path);
+
+	return absolute ? mor_runner_set(s, "grpc.proto=", absolute, err) : mor_fail_memory(err);
+}
+
 /* --set comes first, then the options that stand for a setting, so that --timeout wins over --set. */
 static int take_settings(struct mor_runner *s, mortise_error *err)
 {
@@ -104,6 +113,8 @@ static int take_settings(struct mor_runner *s, mortise_error *err)
 		return mor_fail_memory(err);
 	if (args->framing)
 		r = mor_runner_set(s, "plugin.framing=", args->framing, err);
+	if (r == 0 && args->proto)
+		r = take_proto(s, args->proto, err);
 	for (size_t i = 0; i < args->timeout.count && r == 0; i++)
 		r = take_timeout(s, args->timeout.item[i], err);
 	return r < 0 ? r : take_sandbox(s, err);

@@ -18,7 +18,7 @@
 
 /* The options shared by all commands that run a plugin. */
 struct mor_plugin_args {
-	const char *dialect, *framing;
+	const char *dialect, *framing, *proto;
 	struct mor_text_list set, config, env, timeout, network;
 	bool clean_env, inherit_env, strict, show_wire;
 	bool confine, unconfined, pidns;

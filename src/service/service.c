@@ -422,7 +422,39 @@ static const struct mor_service sunscreen = {
 	.offers_streams = offers_streams,
 };
 
+/* ---- go-plugin: everything that is not its own is described ---- */
+
+static const struct mor_service_row go_plugin_rows[] = {
+	{ "shutdown", "/plugin.GRPCController/Shutdown", ask_nothing, answer_shutdown, NULL },
+};
+
+static const struct mor_service_row *find_go_plugin(struct mor_slice method)
+{
+	return mor_slice_is(method, go_plugin_rows[0].method) ? &go_plugin_rows[0] : NULL;
+}
+
+static bool offers_no_streams(const struct mor_service_row *row, struct mor_slice message)
+{
+	(void)row;
+	(void)message;
+	return false;
+}
+
+static const struct mor_service go_plugin = {
+	.dialect = "go-plugin",
+	.health = "plugin",
+	.bye = "shutdown",
+	.described = true,
+	.find = find_go_plugin,
+	.offers_streams = offers_no_streams,
+};
+
 const struct mor_service *mor_service_of(const char *dialect)
 {
-	return strcmp(dialect, sunscreen.dialect) == 0 ? &sunscreen : NULL;
+	static const struct mor_service *const services[] = { &sunscreen, &go_plugin };
+
+	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++)
+		if (strcmp(dialect, services[i]->dialect) == 0)
+			return services[i];
+	return NULL;
 }

@@ -45,11 +45,14 @@ struct mor_service_stream {
 		    struct mor_slice *ret_result, mortise_error *err);
 };
 
-/* What a connection needs to know of a service. All functions are there. */
+/* What a connection needs to know of a service. All functions are there; those of hello only with it. */
 struct mor_service {
 	const char *dialect;
 	const char *health;      /* the name that grpc.health.v1.Health is asked for */
-	const char *hello, *bye; /* methods: the first call and the last one */
+	const char *hello, *bye; /* methods: the first call and the last one; NULL: there is none */
+	/* Any other method is one that service/described.h finds. The rest as HashiCorp's go-plugin has it:
+	 * its variables, and its service that forwards stdout and stderr. */
+	bool described;
 	/* Params of hello, from the environment that the plugin gets: appended as JSON. */
 	int (*hello_params)(const char *const *env, struct mor_buf *out);
 	/* The result of hello, as JSON. 0, or a status: this plugin cannot be used. */
@@ -58,6 +61,7 @@ struct mor_service {
 	/* This answer says that the calls with a `stream` may be made so. */
 	bool (*offers_streams)(const struct mor_service_row *row, struct mor_slice message);
 };
+#define MOR_SERVICE_LIST "services" /* the method whose result is mor_described_list(), without the plugin */
 /* That of a dialect; NULL: it has none. */
 const struct mor_service *mor_service_of(const char *dialect);
 
