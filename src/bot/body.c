@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "bot/bot.h"
+#include "lockfile/lockfile.h"
 #include "store/store.h"
 
 #define DIALECT "ayiou"
@@ -56,8 +57,9 @@ static int find_installed(const struct mor_botfile_plugin *config, char **ret, m
 	int r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) :
 							 mor_store_has_place(&store, err);
 
-	if (r == 0)
-		r = mor_store_find(&store, config->plugin, &found, err);
+	if (r == 0 && (r = mor_lockfile_installed(&store, config->plugin, &found, err)) == 0)
+		r = mor_fail(err, MORTISE_ENOTFOUND, "no plugin is installed");
+	r = r < 0 ? r : 0;
 	if (r == 0 && strcmp(found.dialect, DIALECT) != 0)
 		r = mor_fail(err, MORTISE_EMANIFEST, "it speaks %s, and the plugins of a bot speak " DIALECT,
 			     found.dialect);

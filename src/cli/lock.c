@@ -197,7 +197,7 @@ const struct mor_cli_command mor_cli_command_lock = {
 	.group = "Installed plugins:",
 	.summary = "pin the plugins that a project uses",
 	.usage = "lock [NAME[@VERSION]...]\nlock --remove NAME...",
-	.words = "",
+	.words = "installed",
 	.description =
 		"Writes " MOR_LOCKFILE_NAME
 		" in the project: the version, content, permissions and interface of each plugin that\n"

@@ -194,7 +194,7 @@ static void offer_session_words(const struct offer *offer, const struct mor_cli_
 	}
 }
 
-/* chat takes several plugins, the others one. */
+/* chat and lock take several plugins, the others one. */
 static void offer_words(struct mor_cli *cli, const struct offer *offer, const struct mor_cli_command *command,
 			const void *args, const struct mor_words *words)
 {
@@ -207,7 +207,7 @@ static void offer_words(struct mor_cli *cli, const struct offer *offer, const st
 	} else if (words->count && plugin && is_command(command, "call|run")) {
 		if (mor_cli_named(cli, &words->item[0], NULL) == 0)
 			offer_methods(offer, plugin, words);
-	} else if (words->count && !is_command(command, "chat")) {
+	} else if (words->count && !is_command(command, "chat|lock")) {
 		return;
 	} else if (strcmp(command->words, "installed") == 0) {
 		offer_installed(offer);

@@ -159,6 +159,8 @@ int mor_sandbox_protect_user(struct mor_policy *policy)
 		{ MOR_XDG_STATE, "mortise/approvals" },
 		{ MOR_XDG_STATE, "mortise/plugins" },
 		{ MOR_XDG_DATA, "mortise/plugins" },
+		{ MOR_XDG_DATA, "yams/plugins.trust" }, /* what it names, we run (src/trusted) */
+		{ MOR_XDG_CONFIG, "yams" },
 	};
 	int r = 0;
 

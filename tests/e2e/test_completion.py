@@ -167,6 +167,7 @@ class Words(Completion):
         self.assertEqual(self.names("--at", "nobody@"), ["/"])
         self.assertEqual(self.names("--at=", "--", "approve"), ["lookout", "words"])
         self.assertEqual(self.names("--at=", "--", "approve", "words"), [])
+        self.assertEqual(self.names("--at=", "--", "lock", "words"), ["lookout", "words"])
         self.assertEqual(self.names("--at=", "--", "check"), [])  # it takes no installed plugin
 
     def test_functions_of_an_installed_plugin(self):

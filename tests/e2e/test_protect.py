@@ -261,6 +261,17 @@ class OwnPermissions(Case):
         self.env.update(XDG_CONFIG_HOME=str(home / ".config"), XDG_STATE_HOME=str(home / ".state"))
         self.refused(plugin, level, mine)
 
+    @at_each_level
+    def test_what_its_user_trusts(self, level):
+        """The list of YAMS plugins that may run, and the settings that say where it is."""
+        plugin = self.make(f"y-{level}/plug", "..")
+        home = self.dir / f"y-{level}"
+        trusted = self.file(f"y-{level}/.data/yams/plugins.trust", "# mine\n")
+        settings = self.file(f"y-{level}/.config/yams/config.toml", "[core]\n")
+        self.env.update(XDG_CONFIG_HOME=str(home / ".config"), XDG_DATA_HOME=str(home / ".data"))
+        self.refused(plugin, level, trusted)
+        self.refused(plugin, level, settings)
+
 
 class SunscreenTable(Sunscreen):
     """The table of its specification has no such list: an error for the plugin, and no violation."""
