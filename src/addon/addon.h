@@ -59,7 +59,5 @@ extern const struct mor_addon MOR_ADDON_SYMBOL;
 /* Loads it, the first time. 0; MORTISE_ETRANSPORT: it is not there, must not be loaded, or is of another build;
  * the text says which and what to do. */
 int mor_addon_load(const struct mor_addon **ret, mortise_error *err);
-/* For tests, which have the rooms linked in: no library is loaded. NULL: back to normal. */
-void mor_addon_use(const struct mor_addon *addon);
 
 #endif

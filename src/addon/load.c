@@ -19,11 +19,6 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct mor_addon *loaded;
 
-void mor_addon_use(const struct mor_addon *addon)
-{
-	loaded = addon;
-}
-
 static int check_addon(const struct mor_addon *addon, const char *path, mortise_error *err)
 {
 	if (!addon)

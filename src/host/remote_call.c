@@ -94,13 +94,15 @@ static void tell_status(struct mor_remote *s, int64_t id, unsigned status, const
 {
 	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &data };
+	struct mor_slice named = { 0 };
 	char number[32];
 
 	mor_w_object(&w);
 	mor_w_pair(&w, "grpc_status", s->addon->status_name(status, number));
 	mor_w_end(&w);
-	tell_error(s, id, code_of(status), text,
-		   mor_buf_failed(&data) ? (struct mor_slice){ 0 } : mor_buf_view(&data));
+	if (!mor_buf_failed(&data))
+		named = mor_buf_view(&data);
+	tell_error(s, id, code_of(status), text, named);
 }
 
 static bool is_due(const struct mor_remote_call *c)
@@ -162,6 +164,7 @@ static void tell_answer(struct mor_remote_call *c, struct mor_slice message)
 	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
 	struct mor_remote *s = c->remote;
+	struct mor_slice more = { 0 };
 	mortise_error err = { 0 };
 	int r = c->row->answer(message, &result, &data, &err);
 
@@ -169,8 +172,9 @@ static void tell_answer(struct mor_remote_call *c, struct mor_slice message)
 	if (r == 0) {
 		tell_result(s, c->id, mor_buf_view(&result));
 	} else if (r == MORTISE_EREMOTE) {
-		tell_error(s, c->id, err.rpc_code, err.text,
-			   data.len ? mor_buf_view(&data) : (struct mor_slice){ 0 });
+		if (data.len)
+			more = mor_buf_view(&data);
+		tell_error(s, c->id, err.rpc_code, err.text, more);
 	} else {
 		tell_fault(s, c->id, MOR_FAULT_NO_MESSAGE, err.text);
 	}

@@ -266,6 +266,49 @@ class Sandbox(Grpc):
         self.good("hello", settings=['sandbox.network=["127.0.0.1:9"]'])
 
 
+class Library(Grpc):
+    def test_it_is_missing(self):
+        """A mortise without its library says what is missing, and where it was searched."""
+        for name in "mortise", "mortise-full", "mortise-jail":
+            self.program(f"bare/{name}", MORTISE.parent / name)
+        done = subprocess.run(
+            [str(self.dir / "bare/mortise"), *map(str, self.args(["hello"], None, ()))],
+            env=self.env,
+            cwd=self.dir,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 9, done.stderr)
+        self.assertIn(
+            "transport: greeter: this plugin speaks gRPC, and libmortise-grpc.so is not installed", done.stderr
+        )
+
+    def test_it_is_not_ours(self):
+        for name in "mortise", "mortise-full", "mortise-jail":
+            self.program(f"bare/{name}", MORTISE.parent / name)
+        for content, part in ("not a library", "cannot be loaded"), (None, "is not loaded: "):
+            path = self.file("bare/libmortise-grpc.so", content or "x")
+            path.chmod(0o755 if content else 0o777)
+            done = subprocess.run(
+                [str(self.dir / "bare/mortise"), *map(str, self.args(["hello"], None, ()))],
+                env=self.env,
+                cwd=self.dir,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 9, done.stderr)
+            self.assertIn(part, done.stderr)
+
+    def test_nobody_depends_on_it(self):
+        for name in "mortise", "libmortise.so":
+            needed = subprocess.run(
+                ["readelf", "-d", str(MORTISE.parent / name)], capture_output=True, text=True, check=True
+            ).stdout
+            self.assertNotRegex(needed, "nghttp2|protobuf")
+
+
 class Meeting(Grpc):
     def test_line(self):
         self.assertEqual(self.good("hello", "x", env={"GRPC_HOW": "line"})["summary"], "hello x")
