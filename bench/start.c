@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start ROUNDS PLUGIN: what a start costs, from the call to the plugin's first byte, in one run on one
- * core: a bare posix_spawn with two pipes, our back ends and levels, and bwrap where it is installed;
- * and what a guardian holds of memory that is its own. Medians in microseconds and their ratio to the
- * first, tab-separated.
+ * start ROUNDS PLUGIN [SUBJECT]: what a start costs, from the call to the plugin's first byte, in one run
+ * on one core: a bare posix_spawn with two pipes, our back ends and levels, and bwrap where it is
+ * installed; and what a guardian holds of memory that is its own. Medians in microseconds and their ratio
+ * to the first, tab-separated.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -206,27 +206,30 @@ static int64_t once(const struct subject *who, struct mor_loop *loop, const char
 
 int main(int argc, char **argv)
 {
-	int rounds = argc == 3 ? (int)strtol(argv[1], NULL, 10) : 0;
+	int rounds = argc == 3 || argc == 4 ? (int)strtol(argv[1], NULL, 10) : 0;
+	const char *only = argc == 4 ? argv[3] : NULL;
 	struct mor_loop *loop;
 	double base, median;
 	cpu_set_t one;
 	long kib = 0;
 
 	if (rounds < 1 || rounds > MAX_ROUNDS || mor_loop_new(0, &loop) < 0)
-		die("usage: start ROUNDS PLUGIN");
+		die("usage: start ROUNDS PLUGIN [SUBJECT]");
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	for (int i = 0; i < rounds; i++) {
 		for (int who = 0; who < SUBJECTS; who++)
-			took[who][i] = once(&subjects[who], loop, argv[2],
-					    who == GUARDED && i == rounds / 2 ? &kib : NULL);
+			took[who][i] = only && strcmp(only, subjects[who].name) != 0 ?
+					       -1 :
+					       once(&subjects[who], loop, argv[2],
+						    who == GUARDED && i == rounds / 2 ? &kib : NULL);
 	}
 	base = median_us(took[0], rounds);
 	for (int who = 0; who < SUBJECTS; who++) {
 		median = median_us(took[who], rounds);
 		if (median > 0)
-			printf("%s\t%.1f\t%.2f\n", subjects[who].name, median, median / base);
+			printf("%s\t%.1f\t%.2f\n", subjects[who].name, median, only ? 1.0 : median / base);
 	}
 	printf("guardian\t%ld KiB\n", kib);
 	mor_loop_free(loop);

@@ -12,12 +12,14 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/rseq.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <sys/rseq.h>
+#endif
 
 #include "base/fd.h"
 #include "base/slice.h"
@@ -469,8 +471,10 @@ static void take_turns(void)
 
 	if (sched_getscheduler(0) == SCHED_OTHER) /* a user who sets a priority wants it */
 		(void)sched_setscheduler(0, SCHED_BATCH, &none);
+#ifdef __GLIBC__ /* musl has none */
 	(void)syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, RSEQ_AREA,
 		      RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+#endif
 }
 
 static void *answer_all(void *arg)

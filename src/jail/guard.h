@@ -86,7 +86,9 @@ _Noreturn void mor_guardian(struct mor_plan *plan);
  * slowly: only denials are many. 0, also where there is no host any more, or -errno: the host would wait
  * for it in vain. */
 int mor_record_send(struct mor_record *record);
-/* The same without waiting. false: not now; wait until MOR_GUARD_FD is writable. */
+/* Of the plugin. */
+void mor_record_usage(struct mor_record *record, const struct rusage *usage);
+/* mor_record_send() without waiting. false: not now; wait until MOR_GUARD_FD is writable. */
 bool mor_record_offer(struct mor_record *record);
 /* The last one, and the end. */
 _Noreturn void mor_record_failure(const struct mor_setup_failure *failure);

@@ -145,14 +145,20 @@ static void let_go(int null)
 /* From here on only SIGKILL ends us, and SIGCHLD is received only in ppoll(). */
 static void hear_signals(void)
 {
+	static const struct {
+		void (*handler)(int);
+		unsigned long none[3];
+	} ignored = { .handler = SIG_IGN }; /* as the kernel has it */
 	struct sigaction act = { .sa_handler = on_sigchld };
 	sigset_t all;
 
-	/* Not sigfillset() and sigprocmask(): they leave out glibc's own signals 32 and 33, which would end
-	 * us. */
+	sigaction(SIGCHLD, &act, NULL);
+	/* Not sigfillset() and sigprocmask(): they leave out the C library's own signals, 32 to 34, which would
+	 * end us. musl lets them through whenever it makes a thread: so they are ignored, too. */
 	memset(&all, 0xff, sizeof(all));
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
-	sigaction(SIGCHLD, &act, NULL);
+	for (int number = 32; number <= 34; number++)
+		syscall(SYS_rt_sigaction, number, &ignored, NULL, 8);
 }
 
 static int watch_host(struct guard *guard, struct mor_setup_failure *failure)
@@ -498,7 +504,7 @@ static uint8_t limits_reached(const struct guard *guard)
 	if (sig == SIGXFSZ)
 		limits |= 1u << MOR_LIMIT_FILE_SIZE;
 	if (sig == SIGXCPU || last->reached & MOR_CGROUP_CPU ||
-	    (sig == SIGKILL && !guard->kill && mor_spent_alone(guard->plan, &last->usage)))
+	    (sig == SIGKILL && !guard->kill && mor_spent_alone(guard->plan, &guard->ended.usage)))
 		limits |= 1u << MOR_LIMIT_CPU;
 	if (last->reached & MOR_CGROUP_PIDS)
 		limits |= 1u << MOR_LIMIT_THREADS;
@@ -528,7 +534,7 @@ static void note_end(struct guard *guard)
 	last->status = ended->status;
 	last->by_signal = last->known && ended->code != CLD_EXITED;
 	last->core = ended->code == CLD_DUMPED;
-	last->usage = ended->usage;
+	mor_record_usage(last, &ended->usage);
 	last->reached = (uint8_t)(mor_groups_reached() | (mor_spent_reached() ? MOR_CGROUP_CPU : 0) |
 				  (guard->confined && mor_confine_was_full() ? MOR_REACHED_SCRATCH : 0) |
 				  (guard->confined && mor_confine_was_crowded() ? MOR_CGROUP_PIDS : 0));

@@ -30,6 +30,18 @@ int mor_record_send(struct mor_record *record)
 	return send_record(record, 0);
 }
 
+static int64_t usage_us(struct timeval time)
+{
+	return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
+}
+
+void mor_record_usage(struct mor_record *record, const struct rusage *usage)
+{
+	record->user_us = usage_us(usage->ru_utime);
+	record->system_us = usage_us(usage->ru_stime);
+	record->memory_kib = usage->ru_maxrss;
+}
+
 bool mor_record_offer(struct mor_record *record)
 {
 	return send_record(record, MSG_DONTWAIT) != -EAGAIN;

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/processors.h"
 #include "jail/group.h"
 
 /* Close to the limit the looks come no closer than this while it is busy. Whoever rests is looked at less and
@@ -34,13 +33,15 @@ static void look_again(int64_t now, int64_t used)
 void mor_spent_begin(const struct mor_plan *plan, int64_t now)
 {
 	memset(&spent, 0, sizeof(spent));
+	spent.processors = 1;
 	for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(plan, MOR_OP_GROUP, op));) {
 		const struct mor_op_group *group = mor_plan_payload(op);
 
-		if (group->cpu_s)
-			spent.limit_us = group->cpu_s * INT64_C(1000000);
+		if (!group->cpu_s)
+			continue;
+		spent.limit_us = group->cpu_s * INT64_C(1000000);
+		spent.processors = group->processors ? group->processors : 1;
 	}
-	spent.processors = mor_processors();
 	spent.pause = BUSY_MS;
 	spent.looked = now;
 	look_again(now, 0);

@@ -7,9 +7,14 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-/* <sys/ioctl.h> defines the C library's structures, and these exclude the kernel's. */
-int ioctl(int fd, unsigned long request, ...);
+/* Not ioctl(): <sys/ioctl.h> defines the C library's structures, and these exclude the kernel's. */
+static bool settings_call(int fd, unsigned long request, struct termios2 *settings)
+{
+	return syscall(SYS_ioctl, fd, request, settings) == 0;
+}
 
 static struct {
 	int fd;
@@ -24,7 +29,8 @@ void mor_terminal_hold(void)
 	struct termios2 settings;
 
 	for (int fd = 0; fd < 3; fd++)
-		if (ioctl(fd, TCGETS2, &settings) == 0 && (held[count].fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
+		if (settings_call(fd, TCGETS2, &settings) &&
+		    (held[count].fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0)
 			count++;
 }
 
@@ -34,7 +40,7 @@ void mor_terminal_remember(void)
 	if (atomic_load(&changed))
 		return;
 	for (int i = 0; i < count; i++)
-		held[i].known = ioctl(held[i].fd, TCGETS2, &held[i].settings) == 0;
+		held[i].known = settings_call(held[i].fd, TCGETS2, &held[i].settings);
 	atomic_store(&changed, true);
 }
 
@@ -44,5 +50,5 @@ void mor_terminal_restore(void)
 {
 	for (int i = 0; atomic_load(&changed) && i < count; i++)
 		if (held[i].known)
-			(void)ioctl(held[i].fd, TCSETS2, &held[i].settings);
+			(void)settings_call(held[i].fd, TCSETS2, &held[i].settings);
 }

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/processors.h"
 #include "policy/cgroup.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
@@ -194,6 +195,7 @@ static void add_groups(struct mor_buf *plan, const struct mor_policy *policy, co
 			group.threads = limits->threads;
 		if (here & MOR_CGROUP_CPU)
 			group.cpu_s = limits->cpu_s;
+		group.processors = mor_processors();
 		from = open_op(plan, MOR_OP_GROUP);
 		mor_buf_append(plan, &group, sizeof(group));
 		mor_buf_append(plan, place->path, strlen(place->path) + 1);

@@ -94,6 +94,7 @@ struct mor_op_group {
 	uint32_t version, controllers;
 	uint64_t memory;         /* 0: no limit, as below */
 	uint32_t threads, cpu_s; /* of all processes together; the group counts time, the guardian ends them */
+	uint32_t processors, pad;
 	char path[];
 };
 enum mor_path_access { MOR_MAY_READ = 1, MOR_MAY_WRITE = 2, MOR_MAY_EXECUTE = 4 };
@@ -281,11 +282,16 @@ struct mor_record {
 	uint8_t with_spawn;              /* DENIED, allowed: whoever has spawn may read it anyway */
 	uint32_t index;                  /* DENIED: 0 for the first one */
 	uint64_t count; /* DENIED: times so far; EXITED: all denials, also those that were not told of */
-	struct rusage usage;
+	/* EXITED: of the plugin; not a struct rusage: C libraries differ */
+	int64_t user_us, system_us, memory_kib;
 	uint8_t held, reached, none[6]; /* STARTED, EXITED: enum mor_cgroup_controller: limits that control
 					   groups hold; those that were reached there */
 	char syscall[32], path[512], rule[64]; /* with violated, DENIED                                   */
 };
+
+/* Host and guardian may be built with different C libraries. */
+_Static_assert(sizeof(struct mor_record) == 944 && offsetof(struct mor_record, syscall) == 336,
+	       "the record has no type whose size is a C library's");
 
 /* Limits whose end the guardian sees. */
 enum mor_limit {

@@ -132,13 +132,25 @@ static void on_record(struct mor_watch *watch, unsigned events)
 
 /* ---- the end ---- */
 
+static struct timeval time_of(int64_t us)
+{
+	return (struct timeval){ us / 1000000, us % 1000000 };
+}
+
+static struct rusage usage_of(const struct mor_record *record)
+{
+	return (struct rusage){ .ru_utime = time_of(record->user_us),
+				.ru_stime = time_of(record->system_us),
+				.ru_maxrss = record->memory_kib };
+}
+
 static void fill_exit(const struct mor_record *record, struct mor_proc_exit *ret)
 {
 	ret->how = (struct mor_child_exit){ .known = record->known,
 					    .status = record->status,
 					    .by_signal = record->by_signal,
 					    .core = record->core,
-					    .usage = record->usage };
+					    .usage = usage_of(record) };
 	ret->violated = record->violated;
 	ret->denied = record->count;
 	if (record->violated && record->forbidden < MOR_FORBIDDEN_COUNT)

@@ -121,6 +121,10 @@ class Planted(Case):
             "mortise-jail made a call that its own filter forbids, and was killed for it",
         )
 
+    def test_checked_copy_ends_it(self):
+        """Not the canary, which is looked at when the function returns: the copy does not begin."""
+        self.check("mortise-jail-planted-release", "planted-copy", "mortise-jail")
+
     def test_other_builds_name_the_call(self):
         self.check(
             "mortise-jail-planted",
@@ -188,6 +192,27 @@ class Flood(Case):
                 run.kill()
         self.assertEqual(after[1], before[1], "descriptors")
         self.assertLessEqual(after[0], before[0] + 16, f"KiB, {before[0]} before")
+
+
+@unittest.skipUnless(LEVELS, "this machine cannot confine")
+class Signals(Case):
+    # SIGSYS has a handler in builds that are no release
+    LEFT_OUT = {signal.SIGKILL, signal.SIGSTOP, signal.SIGCONT, signal.SIGSYS}
+
+    @at_each_level
+    def test_none_ends_it(self, level):
+        """Those that C libraries keep for themselves (32 to 34) included, in all its threads."""
+        program = "print('up', flush=True); input(); open('/etc/hostname'); print('gone')"
+        words = [MORTISE, "jail", "--level", level, "--read", "/etc/hostname", "--", PYTHON, "-c", program]
+        pipes = dict.fromkeys(["stdin", "stdout", "stderr"], subprocess.PIPE)
+        with subprocess.Popen(words, env=self.env, cwd=self.dir, text=True, **pipes) as run:
+            self.assertEqual(run.stdout.readline(), "up\n")
+            guardian = children(run.pid)[0]
+            for number in range(1, signal.SIGRTMAX + 1):
+                if number not in self.LEFT_OUT:
+                    os.kill(guardian, number)
+            out, err = run.communicate("go\n", timeout=LIMIT)
+        self.assertEqual((run.returncode, out), (0, "gone\n"), err)
 
 
 TREE = """

@@ -26,6 +26,15 @@ static void overflow(void)
 	free((void *)(uintptr_t)few);
 }
 
+/* Beyond a buffer whose size the compiler knows: a checked copy must not begin. */
+static void copy_too_much(const char *from)
+{
+	char few[8];
+
+	memcpy(few, from, beyond * 2);
+	__asm__ volatile("" : : "r"(few) : "memory");
+}
+
 int __wrap_mor_on_mkdir(struct mor_syscall *call)
 {
 	char path[PATH_MAX];
@@ -33,6 +42,8 @@ int __wrap_mor_on_mkdir(struct mor_syscall *call)
 	if (mor_syscall_text(call, mor_syscall_arg(call, 0), path) == 0) {
 		if (strstr(path, "planted-overflow"))
 			overflow();
+		else if (strstr(path, "planted-copy"))
+			copy_too_much(path);
 		else if (strstr(path, "planted-call")) /* harmless, and in no row */
 			(void)getpriority(PRIO_PROCESS, 0);
 	}
