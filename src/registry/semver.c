@@ -9,15 +9,15 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define DIGITS "0123456789"
-#define WORD   DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-"
+#define DECIMALS "0123456789"
+#define WORD     DECIMALS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-"
 
 /* ---- versions ---- */
 
 /* Without zeros before it. Returns its length, 0: it is none. */
 static size_t number_length(const char *text)
 {
-	size_t len = strspn(text, DIGITS);
+	size_t len = strspn(text, DECIMALS);
 
 	return len > 1 && *text == '0' ? 0 : len;
 }
@@ -28,7 +28,7 @@ static const char *skip_words(const char *text, const char *ends, bool strict)
 	for (;; text++) {
 		size_t len = strspn(text, WORD);
 
-		if (!len || (strict && strspn(text, DIGITS) == len && !number_length(text)))
+		if (!len || (strict && strspn(text, DECIMALS) == len && !number_length(text)))
 			return NULL;
 		text += len;
 		if (!*text || strchr(ends, *text))
