@@ -71,6 +71,7 @@ extern const struct mor_cli_command mor_cli_command_bundle, mor_cli_command_key,
 extern const struct mor_cli_command mor_cli_command_registry, mor_cli_command_lock, mor_cli_command_outdated;
 extern const struct mor_cli_command mor_cli_command_entries;
 extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe;
+extern const struct mor_cli_command mor_cli_command_farm, mor_cli_command_worker;
 extern const struct mor_option mor_common_options[];
 
 const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */

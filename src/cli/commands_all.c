@@ -35,6 +35,8 @@ const struct mor_cli_command *const mor_cli_commands[] = {
 	&mor_cli_command_entries,
 	&mor_cli_command_verify_entries,
 	&mor_cli_command_join,
+	&mor_cli_command_worker,
+	&mor_cli_command_farm,
 	&mor_cli_command_record,
 	&mor_cli_command_replay,
 	&mor_cli_command_tap,

@@ -15,7 +15,6 @@
 #include "base/fd.h"
 #include "base/processors.h"
 #include "base/text.h"
-#include "base/xdg.h"
 #include "cli/cli.h"
 #include "cli/index.h"
 #include "console/report.h"
@@ -54,6 +53,17 @@ static const struct mor_option index_options[] = {
 	  NULL },
 	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT, FIELD(log),
 	  NULL },
+	{ "farm", 0, "URL", "let the workers of this farm do it: postgres://host/database", MOR_OPT_TEXT,
+	  FIELD(farm), NULL },
+	{ "store", 0, "DIR", "the farm's store, a directory that all machines see", MOR_OPT_TEXT, FIELD(store),
+	  NULL },
+	{ "batch", 0, "N", "farm: records in one batch; default: up to 32", MOR_OPT_UINT, FIELD(batch), NULL },
+	{ "window", 0, "N", "farm: batches that may be under way at once; default 256", MOR_OPT_UINT,
+	  FIELD(window), NULL },
+	{ "lease", 0, "TIME", "farm: a worker that is silent for so long has died; default 60s", MOR_OPT_TEXT,
+	  FIELD(lease), NULL },
+	{ "manifest", 0, NULL, "farm: write a list of segments, for mortise entries cat", MOR_OPT_FLAG,
+	  FIELD(manifest), NULL },
 	{ "lenient", 0, NULL, "accept lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
 	{ 0 },
 };
@@ -66,7 +76,7 @@ static const struct mor_option_group groups[] = {
 
 /* ---- what the driver tells ---- */
 
-static void on_warning(const char *text, void *arg)
+void mor_index_on_warning(const char *text, void *arg)
 {
 	struct mor_index *x = arg;
 	char line[1100];
@@ -79,10 +89,10 @@ static void kzip_warning(const char *text, void *arg)
 	struct mor_index *x = arg;
 
 	if (x->cli->console->verbose)
-		on_warning(text, x);
+		mor_index_on_warning(text, x);
 }
 
-static void on_unit(const struct mor_unit_end *end, void *arg)
+void mor_index_on_unit(const struct mor_unit_end *end, void *arg)
 {
 	struct mor_index *x = arg;
 
@@ -97,27 +107,23 @@ static void on_unit(const struct mor_unit_end *end, void *arg)
 	mor_index_shard_note(x, end);
 }
 
-/* unit: file:line:column: text */
+void mor_index_on_line(struct mor_index *x, struct mor_slice line)
+{
+	char text[1100];
+
+	mor_printable(line, text, sizeof(text));
+	mor_note(x->cli->console, "%s", text);
+	if (x->log)
+		fprintf(x->log, "%s\n", text);
+}
+
 static void on_log(const struct mor_unit_log *log, void *arg)
 {
 	struct mor_index *x = arg;
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-	char text[1100];
 
-	mor_buf_printf(&line, "%s: ", log->title);
-	if (*log->file || log->line)
-		mor_buf_text(&line, *log->file ? log->file : log->title);
-	if (log->line)
-		mor_buf_printf(&line, ":%u", log->line);
-	if (log->column)
-		mor_buf_printf(&line, ":%u", log->column);
-	if (*log->file || log->line)
-		mor_buf_text(&line, ": ");
-	mor_buf_text(&line, log->text);
-	mor_printable(mor_buf_view(&line), text, sizeof(text));
-	mor_note(x->cli->console, "%s", text);
-	if (x->log)
-		fprintf(x->log, "%s\n", text);
+	mor_unit_log_write(log, &line);
+	mor_index_on_line(x, mor_buf_view(&line));
 	mor_index_note_message(x, log);
 }
 
@@ -191,21 +197,6 @@ static void digest_records(const struct mor_index *x, struct sha256_ctx *sha)
 
 /* ---- set-up ---- */
 
-static int open_stager(struct mor_index *x, mortise_error *err)
-{
-	MOR_CLEAN_TEXT char *path = NULL;
-	int r;
-
-	if (x->args->cache)
-		return mor_stager_new(x->args->cache, &x->stager, err);
-	r = mor_xdg_path(MOR_XDG_CACHE, NULL, &path, "mortise/kythe");
-	if (r == MORTISE_ENOTFOUND) {
-		path = mor_text_format("/tmp/mortise-kythe-%u", (unsigned)getuid());
-		r = path ? 0 : MORTISE_ENOMEM;
-	}
-	return r < 0 ? mor_fail_memory(err) : mor_stager_new(path, &x->stager, err);
-}
-
 static enum mor_result_format result_format(const char *name)
 {
 	return strcmp(name, "json") == 0 ? MOR_RESULT_JSON :
@@ -216,12 +207,14 @@ static enum mor_result_format result_format(const char *name)
 static int open_result(struct mor_index *x, mortise_error *err)
 {
 	bool to_stdout = !x->args->output || strcmp(x->args->output, "-") == 0;
-	struct mor_result_options opt = { .path = to_stdout ? NULL : x->args->output,
+	/* a manifest's bytes are checked, but not kept: they are in the store */
+	const char *path = x->args->manifest ? "/dev/null" : x->args->output;
+	struct mor_result_options opt = { .path = to_stdout ? NULL : path,
 					  .fd = STDOUT_FILENO,
 					  .format = result_format(x->args->format),
 					  .units = x->ref_count,
 					  .identity = x->identity,
-					  .resume = x->args->resume,
+					  .resume = x->args->resume && !x->args->manifest,
 					  .spool_dir = mor_stager_path(x->stager) };
 
 	return mor_result_open(&opt, &x->result, err);
@@ -236,9 +229,20 @@ static enum mor_driver_view view_mode(const char *name)
 
 static unsigned worker_count(const struct mor_index *x)
 {
-	size_t count = x->args->jobs ? x->args->jobs : mor_processors();
+	/* --farm: its driver never starts */
+	size_t count = x->args->farm ? 1 : x->args->jobs ? x->args->jobs : mor_processors();
 
 	return (unsigned)(count < x->ref_count ? count : x->ref_count ? x->ref_count : 1);
+}
+
+uint32_t mor_index_retries(const struct mor_index *x)
+{
+	return x->args->retries.given ? x->args->retries.value : 2;
+}
+
+uint32_t mor_index_unit_ms(const struct mor_index *x)
+{
+	return x->runner.timeout_ms ? x->runner.timeout_ms : DEFAULT_UNIT_MS;
 }
 
 static int make_driver(struct mor_index *x, mortise_error *err)
@@ -249,13 +253,13 @@ static int make_driver(struct mor_index *x, mortise_error *err)
 		.records = x->refs,
 		.record_count = x->ref_count,
 		.workers = worker_count(x),
-		.retries = x->args->retries.given ? x->args->retries.value : 2,
-		.unit_ms = x->runner.timeout_ms ? x->runner.timeout_ms : DEFAULT_UNIT_MS,
+		.retries = mor_index_retries(x),
+		.unit_ms = mor_index_unit_ms(x),
 		.view = view_mode(x->args->view),
 		.types = x->args->types.item,
 		.rules = x->rules,
 		.stager = x->stager,
-		.events = { on_unit, on_log, on_warning, on_event, x },
+		.events = { mor_index_on_unit, on_log, mor_index_on_warning, on_event, x },
 	};
 
 	mor_runner_plugin_options(&x->runner, x->args->analyzer, x->cli->words.tail, NULL, &x->analyzer);
@@ -277,6 +281,11 @@ static int check_words(const struct mor_index *x, mortise_error *err)
 				x->args->plugin.dialect);
 	if (x->args->resume && (!x->args->output || strcmp(x->args->output, "-") == 0))
 		return mor_fail(err, MORTISE_EINVAL, "--resume needs --output FILE: stdout has no journal");
+	if (x->args->lease && !x->args->lease_ms)
+		return mor_fail(err, MORTISE_EINVAL, "--lease \"%s\": expected a time such as 30s or 2m",
+				x->args->lease);
+	if (mor_index_farm_check(x, err) < 0)
+		return MORTISE_EINVAL;
 	if (!x->args->output && x->cli->console->out_terminal && strcmp(x->args->format, "json") != 0)
 		return mor_fail(
 			err, MORTISE_EINVAL,
@@ -313,7 +322,7 @@ static int prepare_index(struct mor_index *x, mortise_error *err)
 		r = mor_runner_open(&x->runner, x->cli->console, &x->args->plugin,
 				    x->args->lenient ? lenient : strict, err);
 	if (r == 0)
-		r = open_stager(x, err);
+		r = mor_stager_new(x->args->cache, &x->stager, err);
 	if (r == 0)
 		r = open_log(x, err);
 	if (r < 0)
@@ -334,6 +343,8 @@ static void tell_resumed(struct mor_index *x)
 
 	if (damage)
 		mor_note(x->cli->console, "warning: %s; going back to the last good record", damage);
+	if (x->args->manifest)
+		return; /* what is done is in the store */
 	if (x->args->resume && !found.kept && !found.dropped)
 		mor_note(x->cli->console, "nothing to resume: starting with all %zu units", x->ref_count);
 	else if (x->args->resume)
@@ -368,6 +379,16 @@ static void work(struct mor_index *x)
 			mortise_host_wait(x->runner.host,
 					  mor_clock_sooner(wait,
 							   x->cli->console->progress.on ? REDRAW_MS : -1));
+	}
+}
+
+static void do_work(struct mor_index *x)
+{
+	if (x->args->farm) {
+		mor_index_farm_work(x);
+	} else {
+		mor_driver_start(x->driver, x->result);
+		work(x);
 	}
 }
 
@@ -407,15 +428,16 @@ static int index_run(struct mor_cli *cli)
 	int r, exit_code;
 
 	args->format = args->format ? args->format : "entries";
+	if (args->lease)
+		mor_parse_duration_ms(mor_slice_of(args->lease), &args->lease_ms);
 	r = prepare_index(&x, &err);
 	if (r == 0) {
 		tell_resumed(&x);
 		mor_progress_start(&cli->console->progress, cli->console->err_terminal, x.ref_count);
-		mor_driver_start(x.driver, x.result);
-		work(&x);
+		do_work(&x);
 		mor_driver_tidy(x.driver);
 		mor_progress_clear(&cli->console->progress);
-		if (!x.signals && !mor_driver_failure(x.driver))
+		if (!x.signals && !x.failure.code && !mor_driver_failure(x.driver))
 			finish_result(&x);
 		exit_code = mor_index_report(&x);
 	} else if (r == MORTISE_EINVAL) {
@@ -439,10 +461,13 @@ const struct mor_cli_command mor_cli_command_index = {
 		"a record are checked and appended together, in the order of the input. A record that fails is "
 		"tried again in a\n"
 		"fresh process, then reported by name, and the others go on; the exit code is then 1.",
-	.examples = "mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
-		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"
-		    "mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume\n"
-		    "mortise index app.kzip --analyzer build/plugins/kythe-clang --shard 1/4 -o part.1",
+	.examples =
+		"mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
+		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"
+		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume\n"
+		"mortise index app.kzip --analyzer build/plugins/kythe-clang --shard 1/4 -o part.1\n"
+		"mortise index app.kzip --analyzer /opt/kythe-clang -o app.entries --farm postgres://db/farm "
+		"--store /net/farm",
 	.options = groups,
 	.args_size = sizeof(struct mor_index_args),
 	.common = FIELD(common),

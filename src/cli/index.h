@@ -12,11 +12,12 @@
 #include "runner/runner.h"
 
 struct mor_index_args {
-	const char *analyzer, *output, *format, *vnames, *view, *cache, *log, *shard;
-	uint32_t jobs;
+	const char *analyzer, *output, *format, *vnames, *view, *cache, *log, *shard, *farm, *store;
+	uint32_t jobs, batch, window, lease_ms;
 	struct mor_opt_count retries;
 	struct mor_text_list types;
-	bool resume, lenient;
+	bool resume, lenient, manifest;
+	const char *lease;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -44,6 +45,7 @@ struct mor_index {
 	int64_t begun_ms;
 	mortise_error failure; /* why the result could not be finished; code 0: none */
 	uint64_t records;
+	uint64_t farm_batches, farm_cached, farm_again; /* mor_crew_owner_stats */
 	size_t breaches; /* failed units whose analyzer broke the protocol or its sandbox */
 	struct mor_buf failures, empties, messages; /* elements of JSON arrays, for --json */
 };
@@ -54,6 +56,18 @@ void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end);
 void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log);
 int mor_index_report(struct mor_index *x); /* the exit code */
+
+/* index.c: what the driver tells, for the farm too */
+void mor_index_on_unit(const struct mor_unit_end *end, void *index);
+void mor_index_on_warning(const char *text, void *index);
+void mor_index_on_line(struct mor_index *x, struct mor_slice line); /* of a log */
+uint32_t mor_index_retries(const struct mor_index *x);
+uint32_t mor_index_unit_ms(const struct mor_index *x);
+
+/* index_farm.c */
+int mor_index_farm_check(const struct mor_index *x, mortise_error *err);
+/* Instead of the driver. x->failure has what went wrong. */
+void mor_index_farm_work(struct mor_index *x);
 
 /* index_shard.c */
 /* Takes the shard's records out of all. `sha` has everything that makes two runs the same; identity and run are

@@ -135,6 +135,18 @@ static void write_resumed(const struct mor_index *x, struct mor_writer *w)
 	mor_w_end(w);
 }
 
+static void write_farm(const struct mor_index *x, struct mor_writer *w)
+{
+	if (!x->args->farm)
+		return;
+	mor_w_key(w, "farm");
+	mor_w_object(w);
+	mor_w_pair_int(w, "batches", (int64_t)x->farm_batches);
+	mor_w_pair_int(w, "cached", (int64_t)x->farm_cached);
+	mor_w_pair_int(w, "again", (int64_t)x->farm_again);
+	mor_w_end(w);
+}
+
 static void report_json(struct mor_index *x, bool ok)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -161,6 +173,7 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_pair_int(&w, "linked", (int64_t)staging.linked);
 	mor_w_end(&w);
 	write_resumed(x, &w);
+	write_farm(x, &w);
 	mor_w_pair_int(&w, "elapsed_ms", mor_clock_ms() - x->begun_ms);
 	write_cpu(x, &w);
 	write_array(&w, "failures", &x->failures);

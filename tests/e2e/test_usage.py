@@ -34,6 +34,8 @@ JSON = {
     "verify-entries": ["/dev/null", ECHO],
     "join": ["-o", "/dev/null", "/nonexistent"],
     "entries": ["stat", "/dev/null"],
+    "farm": ["status", "nats://nowhere"],
+    "worker": ["--farm", "nats://nowhere", "--store", "/"],
     "chaos": ["--", ECHO],
     "session": ["list"],
     "install": ["/nonexistent"],

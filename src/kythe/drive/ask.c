@@ -126,6 +126,20 @@ static uint32_t count_of(const struct mor_value *point, const char *camel, const
 	return number >= 0 && number < INT32_MAX ? (uint32_t)number + 1 : 0;
 }
 
+void mor_unit_log_write(const struct mor_unit_log *log, struct mor_buf *out)
+{
+	mor_buf_printf(out, "%s: ", log->title);
+	if (*log->file || log->line)
+		mor_buf_text(out, *log->file ? log->file : log->title);
+	if (log->line)
+		mor_buf_printf(out, ":%u", log->line);
+	if (log->column)
+		mor_buf_printf(out, ":%u", log->column);
+	if (*log->file || log->line)
+		mor_buf_text(out, ": ");
+	mor_buf_text(out, log->text);
+}
+
 /* kythe.proto.common.Diagnostic, in both spellings of its names, or a text alone. There lines count from 1,
  * columns from 0. */
 void mor_ask_log(struct worker *worker, mortise_json params)

@@ -393,10 +393,15 @@ static void take_earlier(struct mor_driver *driver)
 	}
 }
 
-void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
+void mor_driver_adopt(struct mor_driver *driver, struct mor_result *result)
 {
 	driver->result = result;
 	take_earlier(driver);
+}
+
+void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
+{
+	mor_driver_adopt(driver, result);
 	if (driver->settled == driver->opt.record_count) {
 		driver->finished_work = true;
 		return;

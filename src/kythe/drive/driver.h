@@ -54,6 +54,9 @@ struct mor_unit_log {
 	const char *text;
 };
 
+/* "title: file:line:column: text", as far as they are given. */
+void mor_unit_log_write(const struct mor_unit_log *log, struct mor_buf *out);
+
 struct mor_driver_events {
 	void (*on_unit)(const struct mor_unit_end *end, void *arg);
 	void (*on_log)(const struct mor_unit_log *log, void *arg);
@@ -83,7 +86,10 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 /* kills running processes; NULL is fine; returns NULL */
 struct mor_driver *mor_driver_free(struct mor_driver *driver);
 
-/* Units that `result` has already are settled. It is borrowed too. */
+/* Units that `result` has already are settled, and told. It is borrowed too. For a driver that is never
+ * started: others do its work. */
+void mor_driver_adopt(struct mor_driver *driver, struct mor_result *result);
+/* The same, and its analyzers start. */
 void mor_driver_start(struct mor_driver *driver, struct mor_result *result);
 /* Call it after each turn of the host: it checks time limits. Returns ms until the next call, or -1: any
  * time. */

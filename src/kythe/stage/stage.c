@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/xdg.h"
 #include "kythe/stage/blobs.h"
 #include "kythe/stage/items.h"
 #include "kythe/stage/own.h"
@@ -101,13 +102,27 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 	return r;
 }
 
+/* Of a user without a home: in /tmp. */
+static char *own_cache(void)
+{
+	char *path = NULL;
+
+	if (mor_xdg_path(MOR_XDG_CACHE, NULL, &path, "mortise/kythe") == MORTISE_ENOTFOUND)
+		path = mor_text_format("/tmp/mortise-kythe-%u", (unsigned)getuid());
+	return path;
+}
+
 int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err)
 {
+	MOR_CLEAN_TEXT char *own = cache ? NULL : own_cache();
 	struct mor_stager *stager = mor_zalloc(sizeof(*stager));
 	int r;
 
-	if (!stager)
+	cache = cache ? cache : own;
+	if (!stager || !cache) {
+		mor_free(stager);
 		return mor_fail_memory(err);
+	}
 	stager->blobs.dir = stager->stages = stager->all_stages = -1;
 	r = open_cache(stager, cache);
 	if (r < 0) {

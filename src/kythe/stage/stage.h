@@ -25,8 +25,8 @@
 
 struct mor_stager;
 
-/* cache: absolute or relative path of a directory; it is made if needed (0700). Stages in it that no living
- * process owns are removed. MORTISE_ESYSTEM, MORTISE_EINPUT with a text. */
+/* cache: absolute or relative path of a directory; it is made if needed (0700). NULL: the user's own. Stages in
+ * it that no living process owns are removed. MORTISE_ESYSTEM, MORTISE_EINPUT with a text. */
 int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err);
 /* the files it made stay. NULL is fine; returns NULL */
 struct mor_stager *mor_stager_free(struct mor_stager *stager);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mortise worker: analyzes for the owners of a farm. */
+#include <stddef.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "console/report.h"
+#include "crew/worker.h"
+
+struct worker_args {
+	const char *farm, *store, *cache;
+	uint32_t jobs;
+	bool confine, once;
+	struct mor_common_args common;
+};
+
+#define FIELD(name) offsetof(struct worker_args, name)
+static const struct mor_option worker_options[] = {
+	{ "farm", 0, "URL", "the farm, such as postgres://host/database", MOR_OPT_TEXT, FIELD(farm), NULL },
+	{ "store", 0, "DIR", "the farm's store, a directory that all machines see", MOR_OPT_TEXT, FIELD(store),
+	  NULL },
+	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
+	{ "confine", 0, NULL, "confine analyzers, whatever the run says", MOR_OPT_FLAG, FIELD(confine), NULL },
+	{ "once", 0, NULL, "end when there is nothing to do", MOR_OPT_FLAG, FIELD(once), NULL },
+	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache),
+	  NULL },
+	{ 0 },
+};
+static const struct mor_option_group groups[] = {
+	{ "Options:", worker_options, 0 },
+	{ "Common options:", mor_common_options, FIELD(common) },
+	{ 0 },
+};
+
+static int worker_run(struct mor_cli *cli)
+{
+	const struct worker_args *args = cli->args;
+	struct mor_crew_worker_options opt = { .console = cli->console,
+					       .url = args->farm,
+					       .store = args->store,
+					       .cache = args->cache,
+					       .jobs = args->jobs,
+					       .confine = args->confine,
+					       .once = args->once };
+	mortise_error err = { 0 };
+
+	if (cli->words.count || cli->words.tail)
+		mor_fail(&err, MORTISE_EINVAL, "worker takes no words: the farm says what to do");
+	else if (!args->farm || !args->store)
+		mor_fail(&err, MORTISE_EINVAL, "name the farm and its store: --farm URL --store DIR");
+	return err.code ? mor_report_usage(cli->console, &err) : mor_crew_work(&opt);
+}
+
+const struct mor_cli_command mor_cli_command_worker = {
+	.name = "worker",
+	.group = "Many machines:",
+	.summary = "analyze for the owners of a farm",
+	.usage = "worker --farm URL --store DIR [-j N] [OPTION…]",
+	.words = "",
+	.description =
+		"Takes batches of records from the farm, runs the analyzer that their owner (mortise index "
+		"--farm) names,\n"
+		"and writes segments into the store. It may be killed at any time: its batch is done by "
+		"another. Ctrl-C gives\n"
+		"batches back. Who may submit to the farm chooses the program that runs here: --confine "
+		"confines it.",
+	.examples = "mortise worker --farm postgres://db.example.com/farm --store /net/farm\n"
+		    "mortise worker --farm postgres://db.example.com/farm --store /net/farm -j 8 --once",
+	.options = groups,
+	.args_size = sizeof(struct worker_args),
+	.common = FIELD(common),
+	.run = worker_run,
+};

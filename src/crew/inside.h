@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker's structs. Only for worker.c, slot.c and known.c. */
+#ifndef MOR_CREW_INSIDE_H
+#define MOR_CREW_INSIDE_H
+
+#include "crew/spec.h"
+#include "crew/worker.h"
+#include "depot/segment.h"
+#include "farm/farm.h"
+#include "kythe/drive/driver.h"
+#include "runner/runner.h"
+
+/* A run that this worker has seen: what it is, and its archives, opened when they are needed. */
+struct known {
+	char run[MOR_DIGEST_SIZE];
+	struct mor_crew_spec spec;
+	struct mor_kzip **kzips;
+	struct mor_vname_rules *rules;
+	struct mor_plugin_args args;
+	unsigned users;
+	int64_t used_ms;
+};
+
+enum slot_phase {
+	SLOT_IDLE,      /* asks again at `next_ms` */
+	SLOT_CLAIMS,    /* has asked                           */
+	SLOT_WORKS,     /* its driver runs                         */
+	SLOT_COMMITS,   /* its segment is written                      */
+	SLOT_GIVES_BACK /* it could not be done                            */
+};
+
+/* How a unit ended, beside what the result knows. */
+struct slot_unit {
+	uint64_t records;
+	unsigned attempts;
+	char *name;
+};
+
+struct slot_log {
+	size_t unit;
+	char *text;
+};
+
+struct crew_worker;
+
+struct worker_slot {
+	struct crew_worker *worker;
+	enum slot_phase phase;
+	int64_t next_ms; /* idle: when it asks. Working: when it beats */
+	/* the batch */
+	char run[MOR_DIGEST_SIZE];
+	struct mor_farm_batch batch;
+	uint32_t lease_ms;
+	struct known *known;
+	struct mor_record_ref *refs;
+	struct mor_runner runner;
+	bool open; /* runner */
+	mortise_plugin_options analyzer;
+	struct mor_driver *driver;
+	struct mor_result *result;
+	int out;
+	struct slot_unit *units;
+	struct slot_log *logs;
+	size_t log_count, log_cap;
+	size_t failed;
+	bool stopping;
+};
+
+struct crew_worker {
+	struct mor_crew_worker_options opt;
+	struct mor_farm_worker who;
+	struct mor_farm *farm;
+	struct mor_depot *depot;
+	struct mor_stager *stager;
+	struct worker_slot *slots;
+	uint32_t count;
+	struct known **known;
+	size_t known_count, known_cap;
+	struct mor_text_list refused; /* runs; ours */
+	int64_t refused_ms;           /* until when: what was wrong may be mended by then */
+	uint64_t ticket;
+	int epoll;
+	int signals;
+	bool ending; /* no more claims */
+	bool moved;  /* an answer came: a slot may have something to do */
+	mortise_error failure;
+};
+
+/* known.c */
+int mor_known_get(struct crew_worker *worker, const char *run, struct known **ret, mortise_error *err);
+void mor_known_release(struct known *known);
+void mor_known_free_all(struct crew_worker *worker);
+/* The records of a batch, for mor_free(). MORTISE_EINPUT: they are not those that its key names. */
+int mor_known_refs(struct crew_worker *worker, struct known *known, const struct mor_farm_batch *batch,
+		   struct mor_record_ref **ret, mortise_error *err);
+
+/* slot.c */
+void mor_slot_claim(struct worker_slot *slot);
+/* Does what is due. Returns ms until the next call, or -1. */
+int mor_slot_step(struct worker_slot *slot);
+void mor_slot_stop(struct worker_slot *slot, bool now);
+void mor_slot_fini(struct worker_slot *slot);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "crew/owner.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#define BAD_LIMIT 5 /* so many bad segments for one batch, and the run ends: somebody lies */
+
+enum slot_state {
+	SLOT_NEW,   /* to be submitted */
+	SLOT_AGAIN, /* to be submitted, whatever the farm knows of it */
+	SLOT_ASKED,
+	SLOT_READY /* its segment is known */
+};
+
+struct slot {
+	struct mor_farm_batch batch;
+	enum slot_state state;
+	bool cached;
+	unsigned bad; /* bad segments so far */
+	char segment[MOR_DIGEST_SIZE];
+};
+
+struct mor_crew_owner {
+	struct mor_crew_owner_options opt;
+	struct slot *slots; /* in order, without gaps */
+	size_t count, cap;
+	uint64_t planned; /* units up to here have a slot, or are done */
+	bool polling;     /* `done` has no answer yet */
+	int64_t poll_at, moved_ms;
+	struct mor_crew_owner_stats stats;
+	mortise_error failure;
+};
+
+int mor_crew_owner_new(const struct mor_crew_owner_options *opt, struct mor_crew_owner **ret,
+		       mortise_error *err)
+{
+	struct mor_crew_owner *owner = mor_zalloc(sizeof(*owner));
+
+	if (!owner)
+		return mor_fail_memory(err);
+	owner->opt = *opt;
+	/* Batches begin at the same units in every run: their keys are the same. */
+	owner->planned = opt->next - opt->next % opt->batch;
+	owner->moved_ms = mor_clock_ms();
+	*ret = owner;
+	return 0;
+}
+
+struct mor_crew_owner *mor_crew_owner_free(struct mor_crew_owner *owner)
+{
+	if (owner)
+		mor_free(owner->slots);
+	mor_free(owner);
+	return NULL;
+}
+
+bool mor_crew_owner_finished(const struct mor_crew_owner *owner)
+{
+	return owner->count == 0 && owner->planned >= owner->opt.units;
+}
+
+struct mor_crew_owner_stats mor_crew_owner_stats(const struct mor_crew_owner *owner)
+{
+	return owner->stats;
+}
+
+static void warn_owner(struct mor_crew_owner *owner, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void warn_owner(struct mor_crew_owner *owner, const char *format, ...)
+{
+	char text[600];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	owner->opt.on_warning(text, owner->opt.arg);
+}
+
+/* ---- the window ---- */
+
+static void fill_slot(struct mor_crew_owner *owner, struct slot *slot, uint64_t first, uint32_t count)
+{
+	*slot = (struct slot){ .batch = { .first = first, .count = count } };
+	owner->opt.key(first, count, slot->batch.key, owner->opt.arg);
+	if (mor_depot_key_get(owner->opt.depot, slot->batch.key, slot->segment)) {
+		slot->state = SLOT_READY;
+		slot->cached = true;
+	}
+}
+
+static int fill_window(struct mor_crew_owner *owner, mortise_error *err)
+{
+	while (owner->count < owner->opt.window && owner->planned < owner->opt.units) {
+		uint64_t left = owner->opt.units - owner->planned;
+		uint32_t count = left < owner->opt.batch ? (uint32_t)left : owner->opt.batch;
+
+		if (mor_grow(&owner->slots, owner->count, &owner->cap, sizeof(struct slot)) < 0)
+			return mor_fail_memory(err);
+		fill_slot(owner, &owner->slots[owner->count++], owner->planned, count);
+		owner->planned += count;
+	}
+	return 0;
+}
+
+/* All slots in this state, in groups. */
+static int submit_slots(struct mor_crew_owner *owner, enum slot_state state, mortise_error *err)
+{
+	struct mor_farm_batch group[MOR_FARM_GROUP];
+	size_t count = 0;
+
+	for (size_t i = 0; i <= owner->count; i++) {
+		if (i < owner->count && owner->slots[i].state == state) {
+			owner->slots[i].state = SLOT_ASKED;
+			group[count++] = owner->slots[i].batch;
+		}
+		if (count < MOR_FARM_GROUP && (count == 0 || i < owner->count))
+			continue;
+		if (mor_farm_submit(owner->opt.farm, group, count, state == SLOT_AGAIN, NULL, NULL) < 0)
+			return mor_fail_memory(err);
+		count = 0;
+	}
+	return 0;
+}
+
+/* ---- poison ---- */
+
+/* One unit that kills its workers becomes a segment like any other, but none that a later run would find. */
+static int give_up_unit(struct mor_crew_owner *owner, struct slot *slot, uint32_t claims, mortise_error *err)
+{
+	const char *name = owner->opt.name(slot->batch.first, owner->opt.arg);
+	struct mor_segment_unit unit = { .code = MORTISE_ECRASHED,
+					 .attempts = claims,
+					 .sum = mor_sum("", 0, 0),
+					 .name = mor_slice_of(name) };
+	struct mor_segment_writer *writer = NULL;
+	char why[100];
+	int r;
+
+	snprintf(why, sizeof(why), "its worker died, %u times", claims);
+	unit.why = mor_slice_of(why);
+	r = mor_segment_writer_new(owner->opt.depot, slot->batch.key, 1, &writer, err);
+	if (r == 0)
+		r = mor_segment_writer_add(writer, &unit, -1, 0, err);
+	if (r == 0)
+		r = mor_segment_writer_finish(writer, slot->segment, err);
+	mor_segment_writer_free(writer);
+	if (r == 0)
+		slot->state = SLOT_READY;
+	return r;
+}
+
+static int split_slot(struct mor_crew_owner *owner, size_t number, uint32_t claims, mortise_error *err)
+{
+	struct slot *slot = &owner->slots[number], half;
+	struct mor_farm_batch whole = slot->batch;
+
+	owner->stats.split++;
+	if (whole.count == 1)
+		return give_up_unit(owner, slot, claims, err);
+	if (mor_grow(&owner->slots, owner->count, &owner->cap, sizeof(struct slot)) < 0)
+		return mor_fail_memory(err);
+	slot = &owner->slots[number];
+	memmove(slot + 1, slot, (owner->count++ - number) * sizeof(*slot));
+	fill_slot(owner, slot, whole.first, whole.count / 2);
+	fill_slot(owner, &half, whole.first + whole.count / 2, whole.count - whole.count / 2);
+	slot[1] = half;
+	for (size_t i = 0; i < 2; i++)
+		if (slot[i].state == SLOT_NEW)
+			slot[i].state = SLOT_AGAIN;
+	warn_owner(owner, "units %" PRIu64 " to %" PRIu64 " have ended %u workers: they are tried in halves",
+		   whole.first + 1, whole.first + whole.count, claims);
+	return 0;
+}
+
+/* ---- what has ended ---- */
+
+static struct slot *find_asked(struct mor_crew_owner *owner, const struct mor_farm_batch *batch)
+{
+	for (size_t i = 0; i < owner->count; i++) {
+		struct slot *slot = &owner->slots[i];
+
+		if (slot->batch.first == batch->first)
+			return slot->state == SLOT_ASKED && slot->batch.count == batch->count &&
+					       strcmp(slot->batch.key, batch->key) == 0 ?
+				       slot :
+				       NULL;
+	}
+	return NULL;
+}
+
+static void on_done(const struct mor_farm_reply *reply, void *arg)
+{
+	struct mor_crew_owner *owner = arg;
+
+	owner->polling = false;
+	owner->poll_at = mor_clock_ms() + owner->opt.poll_ms;
+	for (size_t i = 0; i < reply->count; i++) {
+		const struct mor_farm_ended *ended = &reply->ended[i];
+		struct slot *slot = find_asked(owner, &ended->batch);
+
+		if (!slot)
+			continue; /* late, or of another owner: nothing that we wait for */
+		owner->moved_ms = mor_clock_ms();
+		if (ended->state == MOR_FARM_DONE) {
+			memcpy(slot->segment, ended->segment, sizeof(slot->segment));
+			slot->state = SLOT_READY;
+			owner->poll_at = 0; /* there may be more */
+		} else if (split_slot(owner, (size_t)(slot - owner->slots), ended->claims, &owner->failure) <
+			   0) {
+			return;
+		}
+	}
+}
+
+static int poll_farm(struct mor_crew_owner *owner, mortise_error *err)
+{
+	uint64_t next = owner->count ? owner->slots[0].batch.first : owner->opt.units;
+	size_t i = 0;
+
+	while (i < owner->count && owner->slots[i].state == SLOT_READY)
+		i++;
+	if (owner->polling || i == owner->count || mor_clock_ms() < owner->poll_at)
+		return 0;
+	owner->polling = true;
+	if (mor_farm_done(owner->opt.farm, next, owner->slots[i].batch.first, owner->stats.failed, on_done,
+			  owner) < 0)
+		return mor_fail_memory(err);
+	return 0;
+}
+
+/* The engine may have lost what it was given. */
+static void audit(struct mor_crew_owner *owner)
+{
+	if (mor_clock_ms() - owner->moved_ms < 2 * (int64_t)owner->opt.lease_ms)
+		return;
+	owner->moved_ms = mor_clock_ms();
+	for (size_t i = 0; i < owner->count; i++)
+		if (owner->slots[i].state == SLOT_ASKED)
+			owner->slots[i].state = SLOT_NEW;
+}
+
+/* ---- taking ---- */
+
+static int check_segment(const struct slot *slot, const struct mor_segment *segment, mortise_error *err)
+{
+	if (strcmp(segment->key, slot->batch.key) != 0 || segment->count != slot->batch.count)
+		return mor_fail(err, MORTISE_EINPUT, "%s: it is the segment of another batch", segment->path);
+	return 0;
+}
+
+static void drop_first(struct mor_crew_owner *owner, const struct mor_segment *segment)
+{
+	owner->stats.batches++;
+	owner->stats.cached += owner->slots[0].cached;
+	for (size_t i = 0; i < segment->count; i++)
+		owner->stats.failed += segment->units[i].code != 0;
+	memmove(owner->slots, owner->slots + 1, --owner->count * sizeof(struct slot));
+	owner->moved_ms = mor_clock_ms();
+}
+
+/* Nobody shall find it again. */
+static int ask_again(struct mor_crew_owner *owner, struct slot *slot, mortise_error *err)
+{
+	owner->stats.again++;
+	if (++slot->bad > BAD_LIMIT)
+		return mor_fail_prefix(err, "one batch had too many bad segments");
+	warn_owner(owner, "%s; it is done again", err->text);
+	mor_depot_remove(owner->opt.depot, MOR_DEPOT_KEY, slot->batch.key);
+	mor_depot_remove(owner->opt.depot, MOR_DEPOT_SEGMENT, slot->segment);
+	slot->state = SLOT_AGAIN;
+	slot->cached = false;
+	*err = (mortise_error){ 0 };
+	return 0;
+}
+
+static int take_first(struct mor_crew_owner *owner, mortise_error *err)
+{
+	struct slot *slot = &owner->slots[0];
+	struct mor_segment *segment = NULL;
+	int r = mor_segment_open(owner->opt.depot, slot->segment, &segment, err);
+
+	if (r == 0)
+		r = check_segment(slot, segment, err);
+	if (r == 0)
+		r = owner->opt.take(&slot->batch, segment, slot->segment, owner->opt.arg, err);
+	if (r == 0)
+		drop_first(owner, segment);
+	else if (r == MORTISE_EINPUT || r == MORTISE_ENOTFOUND)
+		r = ask_again(owner, slot, err);
+	mor_segment_free(segment);
+	return r;
+}
+
+int mor_crew_owner_step(struct mor_crew_owner *owner, int *ret_wait, mortise_error *err)
+{
+	bool ready;
+	int r = owner->failure.code;
+
+	if (r < 0)
+		*err = owner->failure;
+	/* one at a time: the caller looks for signals in between */
+	if (r == 0 && owner->count && owner->slots[0].state == SLOT_READY)
+		r = take_first(owner, err);
+	audit(owner);
+	if (r == 0)
+		r = fill_window(owner, err);
+	if (r == 0)
+		r = submit_slots(owner, SLOT_AGAIN, err);
+	if (r == 0)
+		r = submit_slots(owner, SLOT_NEW, err);
+	if (r == 0)
+		r = poll_farm(owner, err);
+	ready = mor_crew_owner_finished(owner) || (owner->count && owner->slots[0].state == SLOT_READY);
+	*ret_wait = ready ? 0 : (int)owner->opt.poll_ms;
+	return r;
+}

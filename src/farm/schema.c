@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Only the functions are for others: they run with the rights of who made the schema, and the roles may call
+ * those of their row alone. A step of tables is never changed once it was released; a new version is a new
+ * step. Functions are made anew by every init.
+ *
+ * State: 0 waits, 1 leased, 2 done, 3 poisoned (enum mor_farm_state).
+ */
+#include "farm/schema.h"
+
+#include "farm/farm.h"
+
+#define OURS      " security definer set search_path = mortise_farm, pg_temp as $$ "
+#define QUOTE_(x) #x
+#define QUOTE(x)  QUOTE_(x)
+
+/* clang-format off */
+#define TABLES_1 \
+	"create table if not exists run (" \
+	" run text primary key check (run ~ '^[0-9a-f]{64}$')," \
+	" title text not null, owner text not null, units bigint not null, next bigint not null default 0," \
+	" failed bigint not null default 0, lease_ms int not null," \
+	" started timestamptz not null default now(), seen timestamptz not null default now()," \
+	" finished timestamptz);" \
+	"create table if not exists batch (" \
+	" run text not null references run on delete cascade, first bigint not null, count int not null," \
+	" key text not null, state smallint not null default 0, claims int not null default 0," \
+	" worker text, ticket bigint, lease timestamptz, began timestamptz, segment text," \
+	" primary key (run, first));" \
+	"create index if not exists batch_open on batch (first) where state < 2;" \
+	"create table if not exists worker (" \
+	" worker text primary key, machine text not null, jobs int not null," \
+	" units bigint not null default 0, failed bigint not null default 0, rate real not null default 0," \
+	" started timestamptz not null default now(), seen timestamptz not null default now());"
+
+#define HELLO_FUNCTION \
+	"create or replace function hello() returns int language sql" OURS \
+	"select max(number) from version $$;"
+
+/* The session's lock ends with the session. Returns '' or who has it. */
+#define OWN \
+	"create or replace function own(r text, t text, o text, u bigint, ms int) returns" \
+	" text language plpgsql" OURS \
+	"begin" \
+	" if not pg_try_advisory_lock(hashtextextended('mortise_farm/' || r, 0)) then" \
+	"  return coalesce((select owner from run where run.run = r), 'another one');" \
+	" end if;" \
+	" insert into run (run, title, owner, units, lease_ms) values (r, t, o, u, ms)" \
+	" on conflict (run) do update set title = t, owner = o, units = u, lease_ms = ms, seen = now()," \
+	"  finished = null;" \
+	" return '';" \
+	"end $$;"
+
+#define SUBMIT \
+	"create or replace function submit(r text, f bigint[], c int[], k text[], again" \
+	" boolean) returns void" \
+	" language sql" OURS \
+	"insert into batch (run, first, count, key) select r, x.f, x.c, x.k from unnest(f," \
+	" c, k) as x(f, c, k)" \
+	" on conflict (run, first) do update set count = excluded.count, key = excluded.key, state = 0," \
+	"  claims = 0, worker = null, ticket = null, lease = null, segment = null where again $$;"
+
+#define NOTE_WORKER \
+	"create or replace function note_worker(w text, m text, j int, u bigint, x bigint)" \
+	" returns void language sql" OURS \
+	"insert into worker as old (worker, machine, jobs, units, failed) values (w, m, j, u, x)" \
+	" on conflict (worker) do update set jobs = j, units = u, failed = x, seen = now()," \
+	"  rate = case when now() - old.seen < interval '1 second' then old.rate" \
+	"   else (u - old.units) / extract(epoch from now() - old.seen) end $$;"
+
+/* A claim that is repeated gets the batch that it has. */
+#define CLAIM \
+	"create or replace function claim(w text, m text, j int, u bigint, x bigint, t" \
+	" bigint, refused text[])" \
+	" returns table (run text, first bigint, count int, key text, lease_ms int) language plpgsql" OURS \
+	"#variable_conflict use_column\n" \
+	"declare b batch;" \
+	"begin" \
+	" perform note_worker(w, m, j, u, x);" \
+	" select * into b from batch where state = 1 and worker = w and ticket = t;" \
+	" while b.run is null loop" \
+	"  select * into b from batch where (state = 0 or state = 1 and lease < now()) and" \
+	" run <> all (refused)" \
+	"   order by first limit 1 for update skip locked;" \
+	"  exit when b.run is null;" \
+	"  if b.claims >= " QUOTE(MOR_FARM_CLAIMS) " then" \
+	"   update batch set state = 3, lease = null where run = b.run and first = b.first;" \
+	"   b := null;" \
+	"  else" \
+	"   update batch set state = 1, worker = w, ticket = t, claims = claims + 1, began = now()," \
+	"    lease = now() + (select run.lease_ms from run where run.run = b.run) * interval '1 ms'" \
+	"    where run = b.run and first = b.first;" \
+	"  end if;" \
+	" end loop;" \
+	" return query select b.run, b.first, b.count, b.key, run.lease_ms from run where run.run = b.run;" \
+	"end $$;"
+
+#define BEAT \
+	"create or replace function beat(w text, m text, j int, u bigint, x bigint, r text," \
+	" f bigint, ms int)" \
+	" returns boolean language plpgsql" OURS \
+	"begin" \
+	" perform note_worker(w, m, j, u, x);" \
+	" if ms > 0 then" \
+	"  update batch set lease = now() + ms * interval '1 ms'" \
+	"   where run = r and first = f and state = 1 and worker = w;" \
+	" else" \
+	"  update batch set state = 0, claims = claims - 1, worker = null, ticket = null, lease = null" \
+	"   where run = r and first = f and state = 1 and worker = w;" \
+	" end if;" \
+	" return found;" \
+	"end $$;"
+
+/* The first wins, whoever has the lease by now. */
+#define COMMIT \
+	"create or replace function commit_batch(w text, m text, j int, u bigint, x bigint," \
+	" r text, f bigint, c int," \
+	" k text, s text) returns boolean language plpgsql" OURS \
+	"begin" \
+	" perform note_worker(w, m, j, u, x);" \
+	" if s !~ '^[0-9a-f]{64}$' then return false; end if;" \
+	" update batch set state = 2, segment = s, worker = w, lease = null" \
+	"  where run = r and first = f and count = c and key = k and state <> 2;" \
+	" return found;" \
+	"end $$;"
+
+#define DONE \
+	"create or replace function done(r text, n bigint, f bigint, x bigint, most int)" \
+	" returns table (first bigint, count int, key text, state smallint, claims int, segment text)" \
+	" language plpgsql" OURS \
+	"#variable_conflict use_column\n" \
+	"begin" \
+	" update run set next = n, failed = x, seen = now() where run.run = r;" \
+	" if not found then raise exception 'the run is gone' using errcode = '23503'; end if;" \
+	" delete from batch where run = r and first + count <= n;" \
+	" return query select b.first, b.count, b.key, b.state, b.claims," \
+	" coalesce(b.segment, '') from batch b" \
+	"  where b.run = r and b.state >= 2 and b.first + b.count > f order by b.first limit most;" \
+	"end $$;"
+
+#define FINISH \
+	"create or replace function finish(r text) returns text language sql" OURS \
+	"delete from batch where run = r;" \
+	"update run set finished = now(), next = units where run.run = r;" \
+	"select ''::text $$;"
+
+#define STATUS \
+	"create or replace function status(n bigint) returns text language sql" OURS \
+	"select json_build_object(" \
+	" 'version', (select max(number) from version)," \
+	" 'runs', coalesce((select json_agg(json_build_object('run', r.run, 'title'," \
+	" r.title, 'owner', r.owner," \
+	"  'units', r.units, 'next', r.next, 'failed', r.failed," \
+	"  'state', case when r.finished is not null then 'finished' when exists (select 1 from pg_locks l" \
+	"   where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 |" \
+	" l.objid::bigint) =" \
+	"   hashtextextended('mortise_farm/' || r.run, 0)) then 'runs' else 'no owner' end," \
+	"  'age_s', extract(epoch from now() - r.started)::int," \
+	"  'seen_s', extract(epoch from now() - coalesce(r.finished, r.seen))::int," \
+	"  'waiting', (select count(*) from batch b where b.run = r.run and state = 0)," \
+	"  'leased', (select count(*) from batch b where b.run = r.run and state = 1)," \
+	"  'done', (select count(*) from batch b where b.run = r.run and state = 2)," \
+	"  'poisoned', (select count(*) from batch b where b.run = r.run and state = 3))" \
+	" order by r.started)" \
+	"  from run r), '[]')," \
+	" 'workers', coalesce((select json_agg(json_build_object('worker', w.worker, 'machine', w.machine," \
+	"  'jobs', w.jobs, 'busy', (select count(*) from batch b where b.state = 1 and" \
+	" b.worker = w.worker)," \
+	"  'units', w.units, 'failed', w.failed, 'rate', round(w.rate::numeric, 1)," \
+	"  'seen_s', extract(epoch from now() - w.seen)::int) order by w.machine, w.worker)" \
+	" from worker w), '[]')," \
+	" 'slowest', coalesce((select json_agg(s) from (select b.run, b.first, b.count, b.worker, b.claims," \
+	"  extract(epoch from now() - b.began)::int as seconds from batch b where b.state = 1" \
+	"  order by b.began limit 5) s), '[]'))::text $$;"
+
+#define RETRY \
+	"create or replace function retry(n bigint) returns text language sql" OURS \
+	"with x as (update batch set state = 0, claims = 0, worker = null, ticket = null, lease = null" \
+	" where state in (1, 3) returning 1) select json_build_object('batches', count(*))::text from x $$;"
+
+/* A run that an owner has in its hands is never forgotten. */
+#define GC \
+	"create or replace function gc(days bigint) returns text language sql" OURS \
+	"with r as (delete from run where coalesce(finished, seen) < now() - days * interval '1 day'" \
+	"  and (finished is not null or days > 0) returning 1)," \
+	" w as (delete from worker where seen < now() - days * interval '1 day' returning 1)" \
+	" select json_build_object('runs', (select count(*) from r), 'workers', (select count(*) from w))::text $$;"
+
+/* Roles belong to the whole server: another database may have made them. Who may not make roles, or grant
+ * them, can use the farm alone. */
+#define ROLES \
+	"do $$ declare name text; begin" \
+	" foreach name in array array['mortise_farm_worker', 'mortise_farm_owner'] loop" \
+	"  if not exists (select 1 from pg_roles where rolname = name) then" \
+	"   execute 'create role ' || name || ' nologin';" \
+	"  end if;" \
+	" end loop; end $$;" \
+	"revoke all on schema mortise_farm from public;" \
+	"revoke all on all tables in schema mortise_farm from public;" \
+	"revoke all on all functions in schema mortise_farm from public;" \
+	"grant usage on schema mortise_farm to mortise_farm_worker, mortise_farm_owner;" \
+	"grant execute on function hello to mortise_farm_worker, mortise_farm_owner;" \
+	"grant execute on function claim, beat, commit_batch to mortise_farm_worker, mortise_farm_owner;" \
+	"grant execute on function own, submit, done, finish, status, retry, gc to mortise_farm_owner;"
+
+const char *const mor_farm_schema =
+	"begin;"
+	"set local client_min_messages = warning;"
+	"select pg_advisory_xact_lock(hashtextextended('mortise_farm', 0));"
+	"create schema if not exists mortise_farm;"
+	"set local search_path = mortise_farm;"
+	"create table if not exists version (number int not null);"
+	"do $$ begin if (select max(number) from version) > " QUOTE(MOR_FARM_SCHEMA) " then"
+	" raise exception 'the schema of this farm is newer than this mortise: upgrade mortise'"
+	" using errcode = 'MF001'; end if; end $$;"
+	TABLES_1
+	"delete from version; insert into version values (" QUOTE(MOR_FARM_SCHEMA) ");"
+	HELLO_FUNCTION OWN SUBMIT NOTE_WORKER CLAIM BEAT COMMIT DONE FINISH STATUS RETRY GC ROLES
+	"commit;";
+/* clang-format on */

@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""index --farm: whatever dies, lies or is lost, the result is that of the local run. The rules are those of
+docs/design/0010-farm.md."""
+import signal
+import subprocess
+import unittest
+
+import events
+from farm_support import NO_POSTGRES, FarmMixin
+from kythe_support import SIMPLE, IndexCase, simple
+from support import LIMIT, PYTHON
+
+CRASH = "import os\nos._exit(3)\n"
+HELD = "import os\nopen(os.path.join(state, 'held'), 'w').close()\nhold()\n" + SIMPLE
+# Ends its worker: the parent of its guardian. Nobody else.
+KILLS = """
+import os, signal
+stat = open(f"/proc/{os.getppid()}/stat").read()
+worker = int(stat.rpartition(")")[2].split()[1])
+assert b"worker" in open(f"/proc/{worker}/cmdline", "rb").read().split(b"\\0")
+os.kill(worker, signal.SIGKILL)
+hold()
+"""
+
+
+@unittest.skipIf(NO_POSTGRES, NO_POSTGRES)
+class FarmCase(FarmMixin, IndexCase):
+    def setUp(self):
+        super().setUp()
+        self.workers = 0
+
+    def worker(self, *words, **how):
+        self.workers += 1
+        cache = self.dir / f"cache-{self.workers}"
+        log = open(self.dir / f"worker-{self.workers}.log", "wb")
+        self.addCleanup(log.close)
+        how.setdefault("stderr", log)
+        return self.spawn(
+            "worker", "--farm", self.url, "--store", self.store, "--cache", cache, "-j1", *words, **how
+        )
+
+    def farm_words(self, archive, *words, out="out", lease="20s", **how):
+        return self.words(
+            archive, "-o", out, "--farm", self.url, "--store", self.store, "--lease", lease, *words, **how
+        )
+
+    def farm(self, archive, *words, code=0, **how):
+        """The owner; its Done."""
+        try:
+            done = self.run_mortise(*self.farm_words(archive, *words, **how))
+        except subprocess.TimeoutExpired:
+            self.fail(self.situation())
+        self.assertEqual(done.code, code, done.err)
+        return done
+
+    def situation(self):
+        """For a run that does not end."""
+        logs = [f"{path.name}: {path.read_text()}" for path in sorted(self.dir.glob("worker-*.log"))]
+        return "\n".join([self.run_mortise("farm", "status", self.url).out, *logs])
+
+    def whole(self, archive, *words, code=0):
+        done = self.index(archive, "-o", "whole", *words)
+        self.assertEqual(done.code, code, done.err)
+        return (self.dir / "whole").read_bytes()
+
+    def out(self, name="out"):
+        return (self.dir / name).read_bytes()
+
+    def segments(self):
+        return [path for path in (self.store / "segments").rglob("*") if path.is_file()]
+
+    def until_held(self):
+        """Until a unit stands at the gate."""
+        events.until((self.state / "held").exists, self.state)
+
+    def until_batches(self, condition):
+        """Until the table of batches is so: asked again whenever the store changes."""
+        (self.store / "new").mkdir(exist_ok=True)
+        events.until(lambda: self.sql(f"select {condition} from mortise_farm.batch") == "t", self.store / "new")
+
+
+class Equal(FarmCase):
+    def test_rule_1_the_bytes_of_the_local_run(self):
+        archive = self.kzip(simple(20))
+        whole = self.whole(archive)
+        self.worker()
+        self.worker()
+        for words in ([], ["--batch", "3"], ["--batch", "100"], ["--window", "1"]):
+            with self.subTest(words):
+                self.farm(archive, *words)
+                self.assertEqual(self.out(), whole)
+
+    def test_formats_and_manifest(self):
+        archive = self.kzip(simple(9))
+        whole, lines = self.whole(archive), self.whole(archive, "--format=json")
+        self.worker()
+        self.farm(archive, "--format=json", out="lines")
+        self.assertEqual(self.out("lines"), lines)
+        self.farm(archive, "--manifest", out="manifest")
+        self.assertEqual(self.ok("entries", "cat", "manifest").raw, whole)
+        self.assertEqual(self.ok("entries", "stat", "--json", "manifest").json["entries"], 9)
+        segment = self.segments()[0]
+        segment.write_bytes(segment.read_bytes()[:-1])
+        self.assertIn(segment.name, self.fails(4, "input", "entries", "cat", "manifest", "-o", "x").err)
+
+    def test_two_archives(self):
+        archives = [self.kzip(simple(5, name="a"), "a.kzip"), self.kzip(simple(4, name="b"), "b.kzip")]
+        done = self.index(archives[0], archives[1], "-o", "whole")
+        self.assertEqual(done.code, 0, done.err)
+        self.worker()
+        self.farm(archives[0], archives[1], "--batch", "2")
+        self.assertEqual(self.out(), self.out("whole"))
+
+    def test_failures_have_names_reasons_and_logs(self):
+        bad = simple(1, "wire.note('log', message={'message': 'it is late'})\n" + CRASH, name="bad")
+        archive = self.kzip(simple(4) + bad + simple(2, name="v"))
+        whole = self.whole(archive, "--retries=0", code=1)
+        self.worker()
+        done = self.farm(archive, "--retries=0", code=1)
+        self.assertEqual(self.out(), whole)
+        self.assertRegex(done.err, r"(?m)^failed: bad0\.toy: .*exited with status 3")
+        self.assertIn("6 of 7 units, 1 failed", done.err)
+        self.assertIn("bad0.toy: it is late", done.err)
+        report = self.farm(archive, "--retries=0", "--json", code=1).json
+        self.assertEqual([failure["name"] for failure in report["failures"]], ["bad0.toy"])
+        self.assertEqual(report["failures"][0]["kind"], "crashed")
+
+    def test_rule_10_a_second_run_starts_no_analyzer(self):
+        archive = self.kzip(simple(8))
+        worker = self.worker()
+        self.farm(archive, "--batch", "2")
+        worker.terminate()
+        worker.wait(LIMIT)
+        report = self.farm(archive, "--batch", "2", "--json", out="again").json
+        self.assertEqual(self.out("again"), self.out())
+        self.assertEqual(report["farm"], {"batches": 4, "cached": 4, "again": 0})
+
+    def test_rule_10_other_options_archive_or_analyzer_is_other_work(self):
+        archive = self.kzip(simple(2))
+        self.worker()
+        self.farm(archive)
+        for words, how in (
+            (["--type", "/kythe/index/toy"], {}),
+            ([], {"archive": self.kzip(simple(2, name="other"), "other.kzip")}),
+            ([], {"analyzer": self.puppet(other=1)}),
+        ):
+            with self.subTest(words=words):
+                given = how.pop("archive", archive)
+                report = self.farm(given, "--json", *words, **how).json
+                self.assertEqual(report["farm"]["cached"], 0)
+
+
+class Lost(FarmCase):
+    """Rules 3, 4, 5, 7 and 12."""
+
+    def setUp(self):
+        super().setUp()
+        self.archive = self.kzip(simple(8))
+        self.expected = self.whole(self.archive)
+
+    def test_rule_4_the_engine_loses_a_job(self):
+        """The owner asks again, within two leases."""
+        owner = self.spawn(*self.farm_words(self.archive, "--batch", "2", lease="1s"))
+        self.until_batches("count(*) = 4")
+        self.sql("delete from mortise_farm.batch where first = 4")
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+        self.assertEqual(self.out(), self.expected)
+
+    def test_rule_5_the_engine_is_wiped(self):
+        held = self.kzip(simple(4) + simple(1, HELD, name="held"), "held.kzip")
+        gate = self.gate()
+        owner = self.spawn(*self.farm_words(held, "--batch", "1"))
+        worker = self.worker()
+        journal = self.dir / "out.journal"
+        events.until(
+            lambda: journal.exists() and journal.read_bytes().count(b"\n") == 5, self.dir, process=owner
+        )
+        owner.kill()
+        worker.kill()
+        owner.wait()
+        worker.wait()
+        self.sql("drop schema mortise_farm cascade")
+        self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
+        gate.open()
+        self.worker()
+        done = self.farm(held, "--batch", "1", "--resume")
+        self.assertIn("resuming: 4 of 5 units are done", done.err)
+        gate.open()
+        self.assertEqual(self.out(), self.whole(held))
+
+    def test_rule_7_a_segment_that_is_cut_changed_or_missing(self):
+        self.worker()
+        self.farm(self.archive, "--batch", "2")
+        first, second, third, *_ = sorted(self.segments())
+        first.write_bytes(first.read_bytes()[:-5])
+        changed = bytearray(second.read_bytes())
+        changed[3] ^= 1
+        second.write_bytes(changed)
+        third.unlink()
+        done = self.farm(self.archive, "--batch", "2", "--json", out="again")
+        self.assertEqual(self.out("again"), self.expected)
+        self.assertEqual(done.json["farm"]["again"], 2)  # the missing one is no hit at all
+        self.assertIn("not those that its name promises; it is done again", done.err)
+
+    def test_rule_12_the_owner_s_machine_was_reset(self):
+        """What was not on the disk is gone: the journal's sums find it."""
+        held = self.kzip(simple(6) + simple(1, HELD, name="held"), "held.kzip")
+        gate = self.gate()
+        owner = self.spawn(*self.farm_words(held, "--batch", "1"))
+        self.worker()
+        journal, partial = self.dir / "out.journal", self.dir / "out.partial"
+        events.until(
+            lambda: journal.exists() and journal.read_bytes().count(b"\n") == 7, self.dir, process=owner
+        )
+        owner.kill()
+        owner.wait()
+        size = partial.stat().st_size
+        with open(partial, "r+b") as file:
+            file.truncate(size // 2)
+            file.truncate(size)  # zeros, as after a reset
+        gate.open()
+        done = self.farm(held, "--batch", "1", "--resume")
+        self.assertIn("warning: ", done.err)
+        self.assertEqual(self.out(), self.whole(held))
+
+    def test_rule_3_a_commit_that_comes_late_or_twice(self):
+        """A worker that was stopped past its lease (rule 11), and woken when all is over."""
+        held = self.kzip(simple(1, HELD, name="held") + simple(3), "held.kzip")
+        gate = self.gate()
+        owner = self.spawn(*self.farm_words(held, "--batch", "4", lease="1s"))
+        slow = self.worker()
+        self.until_held()
+        slow.send_signal(signal.SIGSTOP)
+        gate.open()
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+        slow.send_signal(signal.SIGCONT)
+        slow.terminate()
+        self.assertEqual(slow.wait(LIMIT), 143)
+        self.assertEqual(self.out(), self.whole(held))
+
+
+class Owners(FarmCase):
+    def test_rule_6_a_second_owner_is_refused(self):
+        archive = self.kzip(simple(3))
+        owner = self.spawn(*self.farm_words(archive))
+        self.until_batches("count(*) > 0")
+        done = self.run_mortise(*self.farm_words(archive, out="other"))
+        self.assertEqual(done.code, 4, done.err)
+        self.assertIn("another owner works on the same run", done.err)
+        same = self.run_mortise(*self.farm_words(archive))
+        self.assertIn("another run is writing it", same.err)
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+
+    def test_rule_6_an_owner_that_lost_its_lock_stops(self):
+        archive = self.kzip(simple(3))
+        log = open(self.dir / "owner.log", "w+b")
+        self.addCleanup(log.close)
+        owner = self.spawn(*self.farm_words(archive), stderr=log)
+        self.until_batches("count(*) > 0")
+        run = self.sql("select run from mortise_farm.run")
+        # Somebody takes the lock in the moment in which the connection is lost.
+        thief = subprocess.Popen(
+            [
+                "psql",
+                "-X",
+                "-q",
+                "-d",
+                self.url,
+                "-c",
+                f"""
+                select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mortise';
+                select pg_advisory_lock(hashtextextended('mortise_farm/{run}', 0));
+                update mortise_farm.run set owner = 'a thief';
+                """,
+                "-c",
+                "select pg_sleep(600)",
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        self.addCleanup(self.reap, thief)
+        self.assertEqual(owner.wait(LIMIT), 4)
+        log.seek(0)
+        self.assertIn(b"another owner has taken over this run (a thief)", log.read())
+
+    def test_rule_9_an_owner_that_stands_still_stops_the_workers(self):
+        archive = self.kzip(simple(30))
+        owner = self.spawn(*self.farm_words(archive, "--batch", "1", "--window", "4"))
+        self.until_batches("count(*) = 4")
+        owner.send_signal(signal.SIGSTOP)
+        done = self.run_mortise("worker", "--farm", self.url, "--store", self.store, "--once", "-j1")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertLessEqual(len(self.segments()), 4)
+        self.assertIn("4 units done", done.err)
+        owner.send_signal(signal.SIGCONT)
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+        self.assertEqual(self.out(), self.whole(archive))
+
+    def test_rule_8_a_unit_that_kills_its_worker_fails_alone(self):
+        """Its neighbours are in the result. The lease of a killed worker is over at once, so as not to wait."""
+        log = open(self.dir / "owner.log", "wb")
+        self.addCleanup(log.close)
+        self.gate()
+        archive = self.kzip(simple(2) + simple(1, KILLS, name="killer") + simple(1, name="v"))
+        owner = self.spawn(
+            *self.farm_words(archive, "--batch", "4", lease="1s"),
+            stderr=log,
+        )
+        while owner.poll() is None:
+            worker = self.worker("--once")
+            worker.wait(LIMIT)
+            self.sql("update mortise_farm.batch set lease = now() where state = 1")
+        self.assertEqual(owner.returncode, 1)
+        said = (self.dir / "owner.log").read_text()
+        self.assertIn("its worker died, 5 times", said)
+        self.assertIn("3 of 4 units, 1 failed", said)
+
+
+class BadInput(FarmCase):
+    """One clear line each; nothing is lost."""
+
+    def test_usage(self):
+        archive = self.kzip(simple(1))
+        for text, *words in (
+            ("--farm needs --store", "--farm", self.url, "-o", "x"),
+            ("belong to --farm", "--store", self.store, "-o", "x"),
+            ("stdout has no journal", "--farm", self.url, "--store", self.store, "-o", "-"),
+            ("not raw", "--farm", self.url, "--store", self.store, "-o", "x", "--format", "raw"),
+            ("leave out --shard", "--farm", self.url, "--store", self.store, "-o", "x", "--shard", "1/2"),
+            ("leave out --env", "--farm", self.url, "--store", self.store, "-o", "x", "--env", "A=b"),
+            ("expected a time", "--farm", self.url, "--store", self.store, "-o", "x", "--lease", "soon"),
+        ):
+            with self.subTest(text):
+                self.assertIn(text, self.fails(2, "usage", *self.words(archive, *words)).err)
+        self.assertIn("name the farm", self.fails(2, "usage", "worker").err)
+
+    def test_wrong_url_and_old_schema(self):
+        archive = self.kzip(simple(1))
+        self.sql("update mortise_farm.version set number = 0")
+        done = self.run_mortise(*self.farm_words(archive))
+        self.assertIn("run mortise farm init", done.err)
+        self.url = f"postgres://farm@/x?host={self.dir}"
+        done = self.run_mortise("worker", "--farm", self.url, "--store", self.store)
+        self.assertEqual(done.code, 1)
+        self.assertIn("the farm's server: ", done.err)
+
+    def test_store_that_is_not_shared(self):
+        archive = self.kzip(simple(2))
+        owner = self.spawn(*self.farm_words(archive))
+        self.until_batches("count(*) > 0")
+        (self.dir / "elsewhere").mkdir()
+        done = self.run_mortise("worker", "--farm", self.url, "--store", "elsewhere", "--once")
+        self.assertIn("does not have this run: is it the owner's store?", done.err)
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+
+    def test_another_analyzer_on_the_worker(self):
+        archive = self.kzip(simple(1))
+        program = self.file("analyzer.py", "first")
+        owner = self.spawn(*self.farm_words(archive, analyzer=[PYTHON, program]))
+        self.until_batches("count(*) > 0")
+        program.write_text("second")
+        done = self.run_mortise("worker", "--farm", self.url, "--store", self.store, "--once")
+        self.assertIn("is another one than the owner's", done.err)
+        owner.terminate()
+        owner.wait(LIMIT)
+
+    def test_an_archive_that_changed(self):
+        """In the store: the worker refuses it. At the owner's: another run, and --resume says so."""
+        archive = self.kzip(simple(2))
+        owner = self.spawn(*self.farm_words(archive))
+        self.until_batches("count(*) > 0")
+        [stored] = [path for path in (self.store / "kzips").rglob("*") if path.is_file()]
+        stored.write_bytes(archive.read_bytes() + b"x")
+        done = self.run_mortise("worker", "--farm", self.url, "--store", self.store, "--once")
+        self.assertIn("not those that its name promises", done.err)
+        owner.kill()
+        owner.wait()
+
+    def test_a_worker_ends_and_gives_its_batch_back(self):
+        archive = self.kzip(simple(1, HELD, name="held"))
+        gate = self.gate()
+        owner = self.spawn(*self.farm_words(archive))
+        worker = self.worker()
+        self.until_held()
+        worker.terminate()
+        gate.open()
+        self.assertEqual(worker.wait(LIMIT), 143)
+        self.assertEqual(self.sql("select state || '/' || claims from mortise_farm.batch"), "0/0")
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mortise farm: the schema, its versions and its roles; what is wrong is said in one line."""
+import unittest
+
+from farm_support import NO_POSTGRES, FarmMixin
+from support import Case
+
+KEY = "0123456789abcdef" * 4
+
+
+@unittest.skipIf(NO_POSTGRES, NO_POSTGRES)
+class Command(FarmMixin, Case):
+    def test_init_can_be_repeated(self):
+        done = self.run_mortise("farm", "init", self.url)
+        self.assertEqual((done.code, done.out), (0, ""), done.err)
+        self.assertIn("the farm is ready", done.err)
+        self.assertEqual(self.run_mortise("farm", "init", "--json", self.url).json, {"ok": True})
+
+    def test_status_of_an_empty_farm(self):
+        status = self.ok("farm", "status", "--json", self.url).json
+        self.assertEqual(status, {"version": 1, "runs": [], "workers": [], "slowest": []})
+        self.assertIn("worker", self.ok("farm", "status", self.url).out)
+
+    def test_no_farm(self):
+        name = self.postgres.database()
+        self.assertIn(
+            "mortise farm init", self.fails(4, "input", "farm", "status", self.postgres.url(name)).err
+        )
+
+    def test_old_and_new_schema(self):
+        self.sql("update mortise_farm.version set number = 0")
+        err = self.fails(4, "input", "farm", "status", self.url).err
+        self.assertIn("has version 0, and this mortise needs 1: run mortise farm init", err)
+        self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
+        self.ok("farm", "status", self.url)
+        self.sql("update mortise_farm.version set number = 99")
+        self.assertIn("upgrade mortise", self.fails(4, "input", "farm", "status", self.url).err)
+        self.assertIn("newer than this mortise", self.fails(4, "input", "farm", "init", self.url).err)
+
+    def test_wrong_urls(self):
+        self.assertIn("postgres://host/database", self.fails(2, "usage", "farm", "status", "nats://x").err)
+        self.assertIn("not one that libpq", self.fails(2, "usage", "farm", "status", "postgres://[x").err)
+        nowhere = f"postgres://farm@/x?host={self.dir}"
+        self.assertIn("the farm's server: ", self.fails(1, "system", "farm", "status", nowhere).err)
+        missing = self.postgres.url("nonesuch")
+        self.assertIn(
+            'database "nonesuch" does not exist', self.fails(1, "system", "farm", "status", missing).err
+        )
+
+    def test_a_password_is_refused_and_not_repeated(self):
+        url = f"postgres://farm:geheim@/x?host={self.dir}"
+        err = self.fails(2, "usage", "farm", "status", url).err
+        self.assertIn("~/.pgpass", err)
+        self.assertNotIn("geheim", err)
+
+    def test_usage(self):
+        self.assertIn("farm init, status, retry or gc", self.fails(2, "usage", "farm", "stop", self.url).err)
+        self.assertIn("name the farm", self.fails(2, "usage", "farm", "status").err)
+
+    def test_retry_and_gc(self):
+        self.sql(f"select mortise_farm.own('{KEY}', 't', 'o', 10, 60000)")
+        self.sql(f"select mortise_farm.submit('{KEY}', '{{0,5}}', '{{5,5}}', '{{{KEY},{KEY}}}', false)")
+        self.sql("select mortise_farm.claim('w', 'm', 1, 0, 0, 1, '{}')")
+        status = self.ok("farm", "status", "--json", self.url).json
+        run = status["runs"][0]
+        self.assertEqual((run["state"], run["waiting"], run["leased"]), ("no owner", 1, 1))
+        self.assertEqual([worker["worker"] for worker in status["workers"]], ["w"])
+        self.assertEqual([slow["first"] for slow in status["slowest"]], [0])
+        self.assertEqual(self.ok("farm", "retry", "--json", self.url).json, {"batches": 1})
+        self.sql("update mortise_farm.run set seen = now() - interval '40 days'")
+        self.assertEqual(self.ok("farm", "gc", "--json", self.url).json, {"runs": 1, "workers": 0})
+        store = self.dir / "store" / "keys"
+        store.mkdir()
+        done = self.run_mortise("farm", "gc", self.url, "--store", self.store, "--days", "0")
+        self.assertIn("removed 0 files from the store", done.err)
+
+
+@unittest.skipIf(NO_POSTGRES, NO_POSTGRES)
+class Schema(FarmMixin, Case):
+    """The functions themselves: rules 3, 8 and 13 of the design where they are held."""
+
+    def setUp(self):
+        super().setUp()
+        self.sql(f"select mortise_farm.own('{KEY}', 't', 'o', 10, 60000)")
+        self.sql(f"select mortise_farm.submit('{KEY}', '{{0}}', '{{10}}', '{{{KEY}}}', false)")
+
+    def claim(self, worker, ticket):
+        return self.sql(
+            f"select first, count from mortise_farm.claim('{worker}', 'm', 1, 0, 0, {ticket}, '{{}}')"
+        )
+
+    def commit(self, worker, segment):
+        return self.sql(
+            f"select mortise_farm.commit_batch('{worker}', 'm', 1, 0, 0, '{KEY}', 0, 10, '{KEY}', '{segment}')"
+        )
+
+    def test_a_claim_that_is_repeated_gets_the_same_batch(self):
+        self.assertEqual([self.claim("a", 7), self.claim("a", 7), self.claim("a", 8)], ["0|10", "0|10", ""])
+
+    def test_the_first_commit_wins(self):
+        """Also one that comes after the lease was lost to another worker."""
+        self.claim("a", 1)
+        self.sql("update mortise_farm.batch set lease = now() - interval '1 second'")
+        self.assertEqual(self.claim("b", 1), "0|10")
+        self.assertEqual(self.commit("a", "a" * 64), "t")
+        self.assertEqual(self.commit("b", "b" * 64), "f")
+        self.assertEqual(self.sql("select segment from mortise_farm.batch"), "a" * 64)
+
+    def test_five_claims_are_poison(self):
+        for ticket in range(5):
+            self.assertEqual(self.claim("a", ticket), "0|10")
+            self.sql("update mortise_farm.batch set lease = now() - interval '1 second'")
+        self.assertEqual(self.claim("a", 9), "")
+        self.assertEqual(self.sql(f"select state from mortise_farm.done('{KEY}', 0, 0, 0, 16)"), "3")
+
+    def test_what_is_given_back_does_not_count(self):
+        for ticket in range(9):
+            self.assertEqual(self.claim("a", ticket), "0|10")
+            self.assertEqual(self.sql(f"select mortise_farm.beat('a', 'm', 1, 0, 0, '{KEY}', 0, 0)"), "t")
+
+    def test_a_worker_may_only_claim_beat_and_commit(self):
+        self.sql("create role w1 login in role mortise_farm_worker")
+        self.addCleanup(self.sql, "drop role w1")
+        as_worker = {"user": "w1"}
+        self.assertEqual(
+            self.sql("select first from mortise_farm.claim('a', 'm', 1, 0, 0, 1, '{}')", **as_worker), "0"
+        )
+        for refused in (
+            f"select mortise_farm.submit('{KEY}', '{{0}}', '{{1}}', '{{{KEY}}}', true)",
+            f"select mortise_farm.done('{KEY}', 0, 0, 0, 16)",
+            f"select mortise_farm.own('{KEY}', 't', 'o', 1, 1)",
+            "select mortise_farm.gc(0)",
+            "select * from mortise_farm.batch",
+            "delete from mortise_farm.batch",
+            "update mortise_farm.run set units = 0",
+            "drop schema mortise_farm cascade",
+        ):
+            with self.subTest(refused), self.assertRaisesRegex(RuntimeError, "permission denied|must be owner"):
+                self.sql(refused, **as_worker)
+        err = self.fails(4, "input", "farm", "status", self.postgres.url(self.database, "w1")).err
+        self.assertIn("it needs the role mortise_farm_owner", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
