@@ -184,7 +184,8 @@
 	"with r as (delete from run where coalesce(finished, seen) < now() - days * interval '1 day'" \
 	"  and (finished is not null or days > 0) returning 1)," \
 	" w as (delete from worker where seen < now() - days * interval '1 day' returning 1)" \
-	" select json_build_object('runs', (select count(*) from r), 'workers', (select count(*) from w))::text $$;"
+	" select json_build_object('runs', (select count(*) from r), 'workers'," \
+	" (select count(*) from w))::text $$;"
 
 /* Roles belong to the whole server: another database may have made them. Who may not make roles, or grant
  * them, can use the farm alone. */
