@@ -30,7 +30,7 @@ void mor_table_add(struct mor_table *table, const char *const *cells)
 {
 	size_t columns = 0;
 
-	for (; cells[columns] && columns < MOR_TABLE_COLUMNS; columns++)
+	for (; columns < MOR_TABLE_COLUMNS && cells[columns]; columns++)
 		add_cell(table, columns, cells[columns]);
 	table->columns = columns;
 }

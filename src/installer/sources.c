@@ -52,7 +52,7 @@ int mor_installer_run_from(struct mor_console *console, struct mor_installer_ord
 {
 	MOR_CLEAN(mor_registry) struct mor_registry registry = MOR_REGISTRY_INIT;
 	MOR_CLEAN_TEXT char *name = NULL;
-	const struct mor_registry_entry *entry;
+	const struct mor_registry_entry *entry = NULL;
 	const char *range;
 	int r = split_word(word, &name, &range, err);
 
@@ -60,7 +60,7 @@ int mor_installer_run_from(struct mor_console *console, struct mor_installer_ord
 		r = visit_registry(order, dir, &registry, err);
 	if (r == 0)
 		r = mor_registry_pick(&registry, name, range, &entry, err);
-	return r < 0 ? r : run_listed(console, order, &registry, entry, err);
+	return entry ? run_listed(console, order, &registry, entry, err) : r;
 }
 
 /* ---- what is newer ---- */
@@ -112,14 +112,14 @@ static int upgrade_installed(struct mor_console *console, struct mor_installer_o
 			     mortise_error *err)
 {
 	MOR_CLEAN(mor_registry) struct mor_registry registry = MOR_REGISTRY_INIT;
-	const struct mor_registry_entry *entry;
+	const struct mor_registry_entry *entry = NULL;
 	int r = find_registry(plugin, dir, &dir, err);
 
 	if (r == 0)
 		r = visit_registry(order, dir, &registry, err);
 	if (r == 0)
 		r = mor_registry_pick(&registry, plugin->name, range, &entry, err);
-	if (r < 0)
+	if (!entry)
 		return r;
 	if (is_news(plugin, entry, range)) {
 		order->name = plugin->name;
@@ -156,12 +156,12 @@ static int run_pinned_from(struct mor_console *console, struct mor_installer_ord
 			   mortise_error *err)
 {
 	MOR_CLEAN(mor_registry) struct mor_registry registry = MOR_REGISTRY_INIT;
-	const struct mor_registry_entry *entry;
+	const struct mor_registry_entry *entry = NULL;
 	int r = visit_registry(order, dir, &registry, err);
 
 	if (r == 0)
 		r = mor_registry_pick(&registry, order->pinned->name, order->pinned->version, &entry, err);
-	return r < 0 ? r : run_listed(console, order, &registry, entry, err);
+	return entry ? run_listed(console, order, &registry, entry, err) : r;
 }
 
 /* From the place that the lock has. */

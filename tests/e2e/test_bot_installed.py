@@ -47,6 +47,14 @@ class Installed(BotCase):
         done = self.chat(self.names(("old", "says@1.0.0"), ("new", "says")), {"text": "x"})
         self.assertEqual(self.replies(done), ["one", "two"])
 
+    def test_pinned(self):
+        """In a project the name is the version of its mortise.lock."""
+        self.install(reply="one")
+        self.ok("lock", "says")
+        self.install(reply="two", version="2.0.0")
+        done = self.chat(self.names(("pinned", "says"), ("new", "says@2.0.0")), {"text": "x"})
+        self.assertEqual(self.replies(done), ["one", "two"])
+
     def test_beside_a_command(self):
         self.install()
         _, command, *_ = self.stage("own", answer={"reply": "own"})
