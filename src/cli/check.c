@@ -107,6 +107,8 @@ static int load_manifest(struct mor_cli *cli, struct mor_check_options *opt, str
 	query.set = set.item;
 	if (r == 0)
 		r = mor_manifest_load(&query, ret, err);
+	if (r == 0)
+		r = mor_manifest_need_stdio(*ret, "mortise check", err);
 	mor_free(set.item);
 	if (r == 0 && !opt->dialect)
 		opt->dialect = (*ret)->dialect;

@@ -457,6 +457,16 @@ static int fill_manifest(struct mor_load *load)
 	return fill_env(load);
 }
 
+int mor_manifest_need_stdio(const struct mor_manifest *manifest, const char *who, mortise_error *err)
+{
+	const char *transport = mor_manifest_text(manifest, "plugin", "transport");
+
+	if (!transport || strcmp(transport, "grpc") != 0)
+		return 0;
+	return mor_fail(err, MORTISE_ETRANSPORT, "%s: speaks gRPC: %s is for plugins over stdio",
+			manifest->name, who);
+}
+
 int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err)
 {
 	int r;

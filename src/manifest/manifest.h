@@ -97,6 +97,10 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
 /* Call it before a start: makes the directories in make_dirs, for this user only. 0 or MORTISE_ESYSTEM. */
 int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err);
 
+/* For what reads a plugin's pipes itself: MORTISE_ETRANSPORT if the plugin speaks gRPC. `who`:
+ * "mortise check". */
+int mor_manifest_need_stdio(const struct mor_manifest *manifest, const char *who, mortise_error *err);
+
 /* Adds to the warnings. 0 or MORTISE_ENOMEM. */
 int mor_manifest_warn(struct mor_manifest *manifest, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -190,6 +190,8 @@ int mor_relay_start(const char *path, const char *const *argv, bool take_stderr,
 	sigset_t set;
 	int r = mor_manifest_load(&query, &manifest, err);
 
+	if (r == 0)
+		r = mor_manifest_need_stdio(manifest, "a process between host and plugin", err);
 	mor_relay_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, we get no exit status */

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -326,6 +327,24 @@ class Meeting(Grpc):
         self.how = ["--unconfined"]
         text = self.bad(9, "sandbox_violation", "hello", env=env)
         self.assertIn("only a socket directly in its TMPDIR", text)
+
+    def test_socket_of_another_program(self):
+        """Nothing is sent before it is known who answers."""
+        self.how = ["--unconfined"]
+        for how, part in ("links", "is a link"), ("borrows", "which is not one of the plugin's"):
+            with self.subTest(how), socket.socket(socket.AF_UNIX) as other:
+                path = self.dir / f"{how}.sock"
+                other.bind(str(path))
+                other.listen(1)
+                env = {"GRPC_HOW": how, "GRPC_ELSEWHERE": str(path)}
+                self.assertIn(part, self.bad(9, "sandbox_violation", "hello", env=env))
+                if how == "borrows":
+                    with other.accept()[0] as met:
+                        self.assertEqual(met.recv(1), b"")
+
+    def test_tools_for_pipes(self):
+        text = self.fails(9, "transport", "check", self.plugin_dir).err
+        self.assertIn("speaks gRPC: mortise check is for plugins over stdio", text)
 
     def test_bad_lines(self):
         rows = [

@@ -254,6 +254,11 @@ def main():
     elif how in ("silent", "says"):
         say(os.environ.get("GRPC_SAYS", "")) if how == "says" else None
         time.sleep(3600)
+    elif how in ("borrows", "links"):  # a socket of another program, as if it were its own
+        path = os.path.join(tempfile.gettempdir(), "mine.sock")
+        (os.rename if how == "borrows" else os.symlink)(os.environ["GRPC_ELSEWHERE"], path)
+        say(f"1|1|unix|{path}|grpc")
+        time.sleep(3600)
     elif how == "exits":
         sys.exit("no licence")
     server = serve(plugin, path)
