@@ -89,8 +89,7 @@ const struct mor_dialect mor_dialect_go_plugin = {
 	       "name, with JSON in and out. grpc.cookie_key and grpc.cookie_value are what the plugin wants to "
 	       "see. What it prints comes through plugin.GRPCStdio where it has that; plugin.GRPCBroker is not "
 	       "offered.",
-	.example = "mortise call --dialect go-plugin --set grpc.cookie_key=KV --set grpc.cookie_value=hello "
-		   "--proto kv.desc proto.KV/Get key=a -- ./kv-plugin",
+	.example = "mortise call ./kv --proto kv.desc test.KV/Get key=a",
 	.link = { .framing = MOR_FRAMING_LINES,
 		  .frame_limit = 64 * MOR_MIB,
 		  .queue_limit = 64 * MOR_MIB,

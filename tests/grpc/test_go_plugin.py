@@ -165,5 +165,53 @@ class Life(GoPlugin):
         self.assertIn("ServerReflectionInfo", told)
 
 
+REAL = pathlib.Path(os.environ["MORTISE_BUILD"]).resolve() / "hashicorp" / "plugin"
+SOURCES = "/usr/share/gocode/src/github.com/hashicorp/go-plugin/test/grpc"
+
+
+@unittest.skipUnless(REAL.is_file(), "no plugin of go-plugin: ./dev builds it")
+class Real(Case):
+    """HashiCorp's own library, from Debian (tests/grpc/peers/hashicorp). It has no reflection."""
+
+    def setUp(self):
+        super().setUp()
+        subprocess.run(
+            ["protoc", "--include_imports", "-I", SOURCES, "-o", self.dir / "test.desc", "test.proto"],
+            check=True,
+        )
+        self.file(
+            "mortise.toml",
+            f'[plugin]\nname = "real"\ndialect = "go-plugin"\ncommand = "{REAL}"\n[grpc]\nproto = "test.desc"\n'
+            'cookie_key = "MORTISE_TEST_COOKIE"\ncookie_value = "a plugin of the tests"\n',
+        )
+
+    def test_call(self):
+        self.assertEqual(self.ok("call", self.dir, "grpctest.Test/Double", "Input=21").json, {"Output": 42})
+
+    def test_shutdown(self):
+        """Through its controller. What it prints is lost: the library keeps it, and this version
+        forwards none."""
+        done = self.run_mortise("call", "-v", self.dir, "grpctest.Test/PrintKV", "Key=told")
+        self.assertEqual((done.code, done.json), (0, {}), done.err)
+        self.assertIn("exited with status 0, as it was told to", done.err)
+
+    def test_errors(self):
+        done = self.run_mortise("call", self.dir, "grpctest.Test/Bidirectional")
+        self.assertIn("there is no broker here (code -32002, UNKNOWN)", done.err)
+        done = self.run_mortise("call", self.dir, "grpctest.Test/Stream")
+        self.assertIn('"grpctest.Test/Stream" streams', done.err)
+
+    def test_info(self):
+        self.assertIn(
+            "grpctest.Test/Double (grpctest.TestRequest) -> grpctest.TestResponse\n",
+            self.ok("info", self.dir).out,
+        )
+
+    def test_wrong_cookie(self):
+        done = self.run_mortise("call", "--set", "grpc.cookie_value=x", self.dir, "grpctest.Test/Double")
+        self.assertEqual(done.code, 7, done.err)
+        self.assertIn("exited with status 1", done.err)
+
+
 if __name__ == "__main__":
     unittest.main()
