@@ -60,7 +60,7 @@ static int find_installed(const struct mor_botfile_plugin *config, char **ret, m
 	if (r == 0 && (r = mor_lockfile_installed(&store, config->plugin, &found, err)) == 0)
 		r = mor_fail(err, MORTISE_ENOTFOUND, "no plugin is installed");
 	r = r < 0 ? r : 0;
-	if (r == 0 && strcmp(found.dialect, DIALECT) != 0)
+	if (r == 0 && found.dialect && strcmp(found.dialect, DIALECT) != 0)
 		r = mor_fail(err, MORTISE_EMANIFEST, "it speaks %s, and the plugins of a bot speak " DIALECT,
 			     found.dialect);
 	if (r == 0) {

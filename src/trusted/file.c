@@ -379,7 +379,7 @@ static bool keep_lines(const struct mor_trusted *list, const char *word, const c
 	size_t item = 0, dropped = 0;
 
 	while (next_line(&rest, &line, &found)) {
-		bool drop = found.len && is_meant(&list->items[item], word, path);
+		bool drop = found.len && item < list->count && is_meant(&list->items[item], word, path);
 
 		item += found.len != 0;
 		dropped += drop;
