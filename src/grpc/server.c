@@ -377,11 +377,11 @@ static void on_server_ready(struct mor_watch *watch, unsigned events)
 	struct mor_grpc_server *server = mor_container_of(watch, struct mor_grpc_server, watch);
 	char *scratch = mor_loop_scratch(server->loop);
 	ssize_t n = scratch ? recv(server->fd, scratch, MOR_LOOP_SCRATCH, MSG_DONTWAIT) : 0;
+	bool nothing = n < 0 && (errno == EAGAIN || errno == EINTR);
 
 	(void)events;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		n = 0;
-	else if (n <= 0 || nghttp2_session_mem_recv(server->session, (uint8_t *)scratch, (size_t)n) < 0)
+	if (!nothing &&
+	    (n <= 0 || nghttp2_session_mem_recv(server->session, (uint8_t *)scratch, (size_t)n) < 0))
 		mor_grpc_server_end(server);
 	if (!server->ended)
 		flush_server(server);
