@@ -73,10 +73,16 @@ class Postgres:
         return len(lines) > 7 and lines[0] == str(self.process.pid) and lines[7].strip() == "ready"
 
     def kill(self):
-        """Its children die with it: they see that their postmaster is gone, but are not waited for."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        """kill -9 of the server and of all its processes; they are gone when this returns."""
+        pid = self.process.pid
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for each in [pid, *map(int, children)]:
+            try:
+                os.kill(each, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.process.wait()
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        events.until_ended(map(int, children))
 
     def stop(self):
         if self.process.poll() is None:
