@@ -54,14 +54,6 @@ struct mor_pb_schema *mor_pb_schema_free(struct mor_pb_schema *schema)
 	return NULL;
 }
 
-int mor_pb_schema_no_memory(const struct mor_pb_schema *schema, mortise_error *err)
-{
-	return schema->memory.full ?
-		       mor_fail(err, MORTISE_ELIMIT, "the descriptions of messages take more than %zu MiB",
-				MOR_PB_SCHEMA_BYTES >> 20) :
-		       mor_fail_memory(err);
-}
-
 static const struct mor_pb_file *find_file(const struct mor_pb_schema *schema, struct mor_slice name)
 {
 	for (const struct mor_pb_file *file = schema->files; file; file = file->next)

@@ -97,7 +97,7 @@ static int join_name(struct describing *rd, struct mor_slice scope, struct mor_s
 	char whole[NAME_LIMIT];
 	size_t len = scope.len ? scope.len + 1 : 0;
 
-	if (!is_name(name, false))
+	if (!name.ptr || !is_name(name, false))
 		return refuse_file(rd, "not a name:", name);
 	if (len + name.len > sizeof(whole))
 		return refuse_file(rd, "a name that is too long:", name);
@@ -116,15 +116,11 @@ static int keep_text(struct describing *rd, struct mor_slice text, struct mor_sl
 	return ret->ptr ? 0 : mor_pb_schema_no_memory(rd->schema, rd->err);
 }
 
-static int make_array(struct describing *rd, size_t count, size_t size, void *ret)
-{
-	void *array = mor_arena_array(&rd->schema->memory, count, size);
-
-	if (!array)
-		return mor_pb_schema_no_memory(rd->schema, rd->err);
-	*(void **)ret = array;
-	return 0;
-}
+/* Sets the pointer at `where`. A macro, so that it works for every type. 0 or a status. */
+#define MAKE_ARRAY(rd, count, size, where) \
+	((*(where) = mor_arena_array(&(rd)->schema->memory, count, size)) ? \
+		 0 : \
+		 mor_pb_schema_no_memory((rd)->schema, (rd)->err))
 
 /* The name of a type as descriptors give it: ".package.Type". */
 static int keep_type_name(struct describing *rd, struct mor_slice name, struct mor_slice *ret)
@@ -229,7 +225,7 @@ static int read_fields(struct describing *rd, struct mor_slice bytes, struct mor
 {
 	struct mor_pb pb = { .left = bytes };
 	size_t count = mor_pb_count_each(bytes, 2);
-	int r = make_array(rd, count, sizeof(*type->fields), &type->fields);
+	int r = MAKE_ARRAY(rd, count, sizeof(*type->fields), &type->fields);
 
 	while (r == 0 && mor_pb_each(&pb, 2)) {
 		struct mor_pb_field *field = &type->fields[type->count++];
@@ -272,7 +268,7 @@ static int compare_choices(const void *a, const void *b)
 static int read_choices(struct describing *rd, struct mor_slice bytes, struct mor_pb_enum *values)
 {
 	struct mor_pb pb = { .left = bytes };
-	int r = make_array(rd, mor_pb_count_each(bytes, 2), sizeof(*values->choices), &values->choices);
+	int r = MAKE_ARRAY(rd, mor_pb_count_each(bytes, 2), sizeof(*values->choices), &values->choices);
 
 	while (r == 0 && mor_pb_each(&pb, 2)) {
 		struct mor_pb_choice *choice = &values->choices[values->count];
@@ -300,7 +296,7 @@ static int read_enum(struct describing *rd, struct mor_slice scope, struct mor_s
 	struct mor_pb_enum *values = NULL;
 	struct mor_slice name = { 0 };
 	int r = mor_pb_read_rows(bytes, name_row, &name) < 0 ? refuse_bytes(rd) :
-							       make_array(rd, 1, sizeof(*values), &values);
+							       MAKE_ARRAY(rd, 1, sizeof(*values), &values);
 
 	if (r == 0)
 		r = join_name(rd, scope, name, &values->name);
@@ -356,7 +352,7 @@ static int read_type(struct describing *rd, struct mor_slice scope, struct mor_s
 		return refuse_bytes(rd);
 	if (rd->depth == NEST_LIMIT)
 		return refuse_file(rd, "messages nested too deep:", text.name);
-	r = make_array(rd, 1, sizeof(*type), &type);
+	r = MAKE_ARRAY(rd, 1, sizeof(*type), &type);
 	if (r == 0)
 		r = join_name(rd, scope, text.name, &type->name);
 	if (r == 0)
@@ -410,12 +406,12 @@ static int read_service(struct describing *rd, struct mor_slice scope, struct mo
 	struct mor_pb_service *service = NULL;
 	struct mor_slice name = { 0 };
 	int r = mor_pb_read_rows(bytes, name_row, &name) < 0 ? refuse_bytes(rd) :
-							       make_array(rd, 1, sizeof(*service), &service);
+							       MAKE_ARRAY(rd, 1, sizeof(*service), &service);
 
 	if (r == 0)
 		r = join_name(rd, scope, name, &service->name);
 	if (r == 0)
-		r = make_array(rd, mor_pb_count_each(bytes, 2), sizeof(*service->methods), &service->methods);
+		r = MAKE_ARRAY(rd, mor_pb_count_each(bytes, 2), sizeof(*service->methods), &service->methods);
 	while (r == 0 && mor_pb_each(&pb, 2))
 		r = read_method(rd, pb.bytes, &service->methods[service->count++]);
 	if (r < 0)
