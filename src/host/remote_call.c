@@ -306,8 +306,8 @@ static int begin_call(struct mor_remote_call *c, struct mor_slice params, uint32
 	if (r == 0 && mor_buf_failed(&message))
 		r = mor_fail_memory(err);
 	if (r == 0)
-		r = c->streams ? begin_stream(c, mor_buf_view(&message), limit_ms, err) :
-				 begin_unary(c, mor_buf_view(&message), limit_ms, err);
+		r = c->row && c->streams ? begin_stream(c, mor_buf_view(&message), limit_ms, err) :
+					   begin_unary(c, mor_buf_view(&message), limit_ms, err);
 	if (r < 0) {
 		free_call(c);
 		return r;
