@@ -148,7 +148,7 @@ static void print_sum(struct mor_console *console, const struct mor_check_report
 	for (char **id = report->stale; id && *id; id++)
 		mor_outf(console, "%sstale%s: %s is in the baseline, but does not fail any more: remove it\n",
 			 mor_style(console, MOR_STYLE_BAD), mor_style_end(console), *id);
-	if (saw_nothing(report) && !console->verbose)
+	if (saw_nothing(report))
 		mor_outf(console, "nothing was observed: %s\n", mor_check_clean(first_why(report), why));
 	mor_outf(console, "%s%s%s: %s: %zu passed, %zu failed",
 		 mor_style(console, good ? MOR_STYLE_GOOD : MOR_STYLE_BAD), good ? "good" : "bad",

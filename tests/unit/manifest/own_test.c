@@ -64,7 +64,7 @@ static void test_refused(void **state)
 		  "p/mortise.toml:2: [plugin] has no key \"comand\": did you mean \"command\"?" },
 		{ "[plugin]\nzzzzzz = \"x\"\n",
 		  "p/mortise.toml:2: [plugin] has no key \"zzzzzz\": use one of name, dialect, command, args, "
-		  "cwd, framing, version, description" },
+		  "cwd, framing, transport, version, description" },
 		{ "[timeout]\nx = \"1s\"\n",
 		  "p/mortise.toml:1: no section \"timeout\": did you mean \"timeouts\"?" },
 		{ "[qqqqqqq]\n",
