@@ -1,105 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grpc-host SOCKET ROUNDS CALLS: unary calls with src/grpc, one after the other, of the plugin that listens on
- * SOCKET or will soon; then its Shutdown. Prints the nanoseconds of one call, for each round.
+ * grpc-host DESCRIPTIONS PLUGIN ROUNDS CALLS: unary calls of the plugin with mortise_call_sync(), one after the
+ * other, as an embedder would make them. Prints the nanoseconds of one call, for each round.
  */
-#include <poll.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "grpc/grpc.h"
+#include <mortise/mortise.h>
 
-#define SERVICE "/sunscreen.plugin.v1.Plugin/"
-#define LIMIT   (1024 * 1024)
+#include "bench.h"
 
-static struct {
-	struct mor_loop *loop;
-	struct mor_grpc *grpc;
-	bool done, good;
-} it;
+#define METHOD "sunscreen.plugin.v1.Plugin/RunCommand"
 
-static int64_t now_ns(void)
+static const char params[] = "{\"kind\":\"app\",\"name\":\"echo\",\"args\":[\"hello\"]}";
+
+static int call_often(mortise_plugin *plugin, long calls, mortise_error *err)
 {
-	struct timespec now;
+	int r = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+	for (long i = 0; i < calls && r == 0; i++) {
+		char *result = NULL;
 
-static void on_done(void *arg, struct mor_slice message, unsigned status, const mortise_error *err)
-{
-	(void)arg;
-	(void)message;
-	(void)status;
-	it.done = true;
-	it.good = !err;
-	if (err)
-		fprintf(stderr, "grpc-host: %s\n", err->text);
-}
-
-static bool call_once(const char *method, struct mor_slice message)
-{
-	const struct mor_grpc_unary unary = { .method = method, .message = message, .on_done = on_done };
-	mortise_error err;
-
-	it.done = it.good = false;
-	if (mor_grpc_unary(it.grpc, &unary, NULL, &err) < 0)
-		return false;
-	while (!it.done)
-		if (mor_loop_wait(it.loop, -1) < 0)
-			return false;
-	return it.good;
-}
-
-static bool measure(long rounds, long calls)
-{
-	static const char run[] = "\x0a\x03"
-				  "app\x12\x04"
-				  "echo\x1a\x05hello";
-
-	for (long round = 0; round < rounds; round++) {
-		int64_t begin = now_ns();
-
-		for (long i = 0; i < calls; i++)
-			if (!call_once(SERVICE "RunCommand", MOR_SLICE(run)))
-				return false;
-		printf("%lld\n", (long long)((now_ns() - begin) / calls));
+		r = mortise_call_sync(plugin, METHOD, (mortise_json){ params, sizeof(params) - 1 }, NULL,
+				      &result, err);
+		if (r == 0 && !strstr(result, "hello"))
+			r = -1;
+		mortise_free(result);
 	}
-	return call_once(SERVICE "Shutdown", MOR_SLICE(""));
+	return r;
 }
 
-static int connect_soon(const char *path)
+static int measure(mortise_plugin *plugin, long rounds, long calls, mortise_error *err)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int r = 0;
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	for (int tries = 0; connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0; tries++) {
-		if (tries == 10000)
-			return -1;
-		poll(NULL, 0, 1);
+	for (long round = 0; round < rounds && r == 0; round++) {
+		int64_t begin = bench_now();
+
+		r = call_often(plugin, calls, err);
+		printf("%lld\n", (long long)((bench_now() - begin) / calls));
 	}
-	return fd;
+	return r;
 }
 
 int main(int argc, char **argv)
 {
-	const struct mor_grpc_options options = { .message_limit = LIMIT, .queue_limit = LIMIT };
-	int fd = argc == 4 ? connect_soon(argv[1]) : -1;
-	bool good;
+	const char *command[] = { argc == 5 ? argv[2] : NULL, NULL }, *set[2] = { 0 };
+	mortise_plugin_options opt = {
+		.size = sizeof(opt), .argv = command, .dialect = "go-plugin", .set = set
+	};
+	mortise_plugin *plugin = NULL;
+	mortise_host *host = NULL;
+	mortise_error err = { 0 };
+	char described[4096];
+	int r;
 
-	if (fd < 0 || mor_loop_new(0, &it.loop) < 0 || mor_grpc_new(it.loop, fd, &options, &it.grpc) < 0) {
-		fprintf(stderr, "usage: grpc-host SOCKET ROUNDS CALLS, with a plugin that listens there\n");
+	if (argc != 5) {
+		fprintf(stderr, "usage: grpc-host DESCRIPTIONS PLUGIN ROUNDS CALLS\n");
 		return 2;
 	}
-	good = measure(strtol(argv[2], NULL, 10), strtol(argv[3], NULL, 10));
-	mor_grpc_free(it.grpc);
-	mor_loop_free(it.loop);
-	return !good;
+	snprintf(described, sizeof(described), "grpc.proto=%s", argv[1]);
+	set[0] = described;
+	r = mortise_host_new(NULL, &host, &err);
+	if (r == 0)
+		r = mortise_plugin_new(host, &opt, &plugin, &err);
+	if (r == 0)
+		r = measure(plugin, strtol(argv[3], NULL, 10), strtol(argv[4], NULL, 10), &err);
+	if (r < 0)
+		fprintf(stderr, "grpc-host: %s\n", err.code ? err.text : "not what was sent");
+	mortise_plugin_unref(plugin);
+	mortise_host_free(host);
+	return r < 0;
 }
