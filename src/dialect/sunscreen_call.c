@@ -66,9 +66,11 @@ static void walk_lists(const struct mor_value *manifest, struct listing *l)
 		take_listed(l, MOR_SLICE("hook"), mor_json_string(hook.value));
 }
 
+/* Either may have no commands. Only plugin.toml has a section [plugin]. */
 static bool has_lists(const struct mor_value *manifest)
 {
-	return mor_json_type(mor_json_get(manifest, "commands")) != MOR_JSON_OBJECT;
+	return mor_json_type(mor_json_get(manifest, "commands")) != MOR_JSON_OBJECT &&
+	       !mor_json_get(manifest, "plugin");
 }
 
 static void walk(const struct mor_value *manifest, struct listing *l)

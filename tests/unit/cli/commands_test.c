@@ -60,7 +60,7 @@ static void commands_are_complete(void **state)
 		assert_true(strncmp(c->usage, c->name, len) == 0 && strchr(" \n", c->usage[len]));
 		assert_true(c->common + sizeof(struct mor_common_args) <= c->args_size);
 		assert_true(!*c->words || strchr(c->words, '|') ||
-			    mor_text_in(mor_slice_of(c->words), "plugin|file|dialect|command"));
+			    mor_text_in(mor_slice_of(c->words), "plugin|installed|file|dialect|command"));
 	}
 }
 

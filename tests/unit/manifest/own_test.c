@@ -69,7 +69,7 @@ static void test_refused(void **state)
 		  "p/mortise.toml:1: no section \"timeout\": did you mean \"timeouts\"?" },
 		{ "[qqqqqqq]\n",
 		  "p/mortise.toml:1: no section \"qqqqqqq\": use one of plugin, env, timeouts, restart, stop, "
-		  "health, limits, sandbox, quirks, config" },
+		  "health, grpc, limits, sandbox, quirks, config" },
 		{ "name = \"x\"\n", "p/mortise.toml:1: \"name\" is in no section: write it below [plugin]" },
 		{ "plugin = 5\n", "p/mortise.toml:1: plugin is a section: write its keys below [plugin]" },
 		{ "[plugin]\nname = 5\n", "p/mortise.toml:2: plugin.name is 5: it must be a string" },
