@@ -309,8 +309,8 @@ class Faults(Proxy):
         self.assertEqual(out, b"".join(frame("lines", reply(i)) for i in range(1, 401) if i not in lost))
 
     def test_truncate(self):
-        process = self.start("--truncate=1", "--log", "log", "--", "sh", "-c", "cat said; cat >&2; exit 6")
         self.file("said", self.replies(9))
+        process = self.start("--truncate=1", "--log", "log", "--", "sh", "-c", "cat said; cat >&2; exit 6")
         process.stdin.write(b"still here\n")
         process.stdin.flush()
         out = process.stdout.read()

@@ -27,13 +27,15 @@ WAYS = ["step", "bytewise", "joined", "odd"]
 HOW_MANY = {"c": 4, "python": 2, "node": 1}  # of them by default
 
 
+NOT_HERE = ("demo", "go-plugin")  # only in tests of the host; not spoken over pipes
+
+
 def scripts():
-    """All but those of `demo`: that dialect exists only in tests of the host."""
     return [
         talkfile.parse(path)
         for place in PLACES
         for path in sorted(place.glob("*/*.talk"))
-        if path.parent.name != "demo"
+        if path.parent.name not in NOT_HERE
     ]
 
 
