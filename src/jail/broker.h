@@ -54,6 +54,7 @@ struct mor_broker {
 	struct mor_dial *dial; /* with places */
 	const char *listen;    /* in this directory it may listen on one unix socket; NULL: on none */
 	ino_t bound;           /* that socket; 0: none yet */
+	bool listening;        /* it listens, so its library is up */
 	bool steady;           /* there are no views: the directory of a rule never changes */
 	pid_t session;         /* everybody in it is in the jail, except us ... */
 	pid_t init;            /* ... and the init, if there is one */

@@ -97,8 +97,10 @@ int mor_on_socket(struct mor_syscall *call)
 	int family = (int)mor_syscall_arg(call, 0), type = (int)mor_syscall_arg(call, 1),
 	    protocol = (int)mor_syscall_arg(call, 2), fd;
 
-	/* gRPC's library opens such a socket to see what the machine can do, wherever it is to listen. */
-	if (call->broker->listen && !call->broker->places && is_internet(family) && (type & 0xf) == SOCK_STREAM)
+	/* gRPC's library opens such sockets to see what the machine can do, wherever it is to listen. It does
+	 * that before it listens: what comes later is the plugin's own wish. */
+	if (call->broker->listen && !call->broker->listening && !call->broker->places && is_internet(family) &&
+	    (type & 0xf) == SOCK_STREAM)
 		return -EAFNOSUPPORT;
 	if (!call->broker->places || !is_internet(family) || (type & 0xf) != SOCK_STREAM ||
 	    (protocol != 0 && protocol != IPPROTO_TCP))
@@ -240,6 +242,8 @@ int mor_on_listen(struct mor_syscall *call)
 		status = mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	else
 		status = listen(fd, (int)mor_syscall_arg(call, 1)) < 0 ? -errno : 0;
+	if (status == 0)
+		call->broker->listening = true;
 	close(fd);
 	return status;
 }

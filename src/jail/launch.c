@@ -36,10 +36,26 @@
 
 /* ---- the child, until execve ---- */
 
+static bool group_counts_time(const struct mor_plan *plan)
+{
+	for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(plan, MOR_OP_GROUP, op));)
+		if (((const struct mor_op_group *)mor_plan_payload(op))->cpu_s)
+			return true;
+	return false;
+}
+
+/* Where a control group counts the time of all processes, the guardian ends them together at the limit. One
+ * that its own limit ended a moment before would leave the others, and nobody would be told. */
+static uint64_t limit_of_one(const struct mor_plan *plan, const struct mor_op_limit *wanted)
+{
+	return wanted->value + (wanted->resource == RLIMIT_CPU && group_counts_time(plan));
+}
+
 static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(plan, MOR_OP_LIMIT, op));) {
 		const struct mor_op_limit *wanted = mor_plan_payload(op);
+		uint64_t value = limit_of_one(plan, wanted);
 		struct rlimit limit;
 		rlim_t hard;
 
@@ -49,10 +65,10 @@ static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *fai
 		/* Never more than our own limit: that would be refused. For processor time the hard limit is
 		 * one second more, for programs that catch SIGXCPU: SIGKILL exactly at the limit would not
 		 * show the reason. */
-		hard = wanted->value + (wanted->resource == RLIMIT_CPU);
+		hard = value + (wanted->resource == RLIMIT_CPU);
 		if (limit.rlim_max > hard)
 			limit.rlim_max = hard;
-		limit.rlim_cur = limit.rlim_max > wanted->value ? wanted->value : limit.rlim_max;
+		limit.rlim_cur = limit.rlim_max > value ? value : limit.rlim_max;
 		if (setrlimit((int)wanted->resource, &limit) < 0)
 			return mor_setup_fail(failure, MOR_AT_LIMIT, errno, "limit %u refused",
 					      wanted->resource);

@@ -221,6 +221,19 @@ class ProcessorTime(Jailed):
         self.assertEqual((done.code, done.out), (code, ""), done.err)
         self.assertIn("reached its limit of cpu", done.err)
 
+    def test_by_a_child(self):
+        """The limit ends all of them: its parent does not go on as if nothing had been."""
+        if not self.held["me"]:
+            self.skipTest("no control group counts time")
+        program = (
+            "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass']); print('after')"
+        )
+        for level in LEVELS:
+            with self.subTest(level):
+                self.check_spent(
+                    self.jail(level, program, "--limit", "cpu=1s", "--limit", "wall=60s", "--spawn")
+                )
+
     def test_not_obeyed(self):
         """Who goes on after SIGXCPU is killed a second later."""
         if not self.held["me"]:

@@ -22,7 +22,7 @@ except ImportError:
 
 TOLD = ("warning: --unconfined", "warning: sandbox.level is", "greeter| ", "not undone: ", "undone: ")
 COMMANDS = """hello fails fails-plainly fails-with-code no-json nothing status raises dies hangs stops big size remaining
-writes where prints builds waits never""".split()
+writes dials where prints builds waits never""".split()
 
 
 @unittest.skipUnless(grpc, "needs python3-grpcio")
@@ -258,6 +258,13 @@ class Sandbox(Grpc):
     def test_permissions(self):
         """As over stdio: what the manifest does not grant ends the run."""
         self.assertIn("tried to write", self.bad(9, "sandbox_violation", "writes", "../outside"))
+
+    def test_the_network_is_refused(self):
+        """Its library's looks at TCP before it listens are nothing; what the plugin itself tries is told."""
+        for level in LEVELS:
+            with self.subTest(level):
+                self.how = ["--level", level]
+                self.assertIn("tried to use the network", self.bad(9, "sandbox_violation", "dials"))
 
     def test_all_of_the_network(self):
         self.assertIn(

@@ -6,6 +6,7 @@ import concurrent.futures
 import json
 import os
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -129,6 +130,10 @@ class Commands:
         with open(path, "w", encoding="utf-8") as file:
             file.write("made\n")
         return result(True, {"summary": "written", "files_written": [words[0]]})
+
+    def dials(self, _words, _context):
+        with socket.create_connection(("127.0.0.1", 9)):
+            return result(True, "connected")
 
     def where(self, _words, _context):
         names = ("TMPDIR", "MORTISE_GRPC_SOCKET", "PLUGIN_PROTOCOL_VERSIONS", os.environ.get("COOKIE", ""))
