@@ -220,10 +220,10 @@ const struct mor_cli_command mor_cli_command_upgrade = {
 	.words = "installed",
 	.description =
 		"Like install, for a plugin that is installed: shows which files and permissions are "
-		"different. Wider permissions\n"
-		"and an older version need --allow, or a person at a terminal; --yes is not enough. The old "
-		"version stays:\n"
-		"mortise rollback NAME goes back to it.\n"
+		"different. Wider permissions,\n"
+		"an older version, and a signature that is lost or of another key need --allow, or a person at "
+		"a terminal; --yes is\n"
+		"not enough. The old version stays: mortise rollback NAME goes back to it.\n"
 		"Without DIR or ARCHIVE: the newest version in the registry that it came from, or in --from "
 		"DIR.",
 	.examples = "mortise upgrade greeter\n"

@@ -52,14 +52,20 @@ static int refuse_unconfined(const struct mor_installer_visit *visit, unsigned w
 	MOR_CLEAN(mor_buf) struct mor_buf confined = MOR_BUF_INIT;
 
 	write_line(visit->order, "--allow ", words, &all);
-	write_line(visit->order, "--confine", 0, &confined);
+	/* a lock pins the permissions: with others it would be refused */
+	if (!visit->order->pinned) {
+		mor_buf_text(&confined, "to run it confined, type: ");
+		write_line(visit->order, "--confine", 0, &confined);
+		confined.len--;
+		mor_buf_text(&confined, "; ");
+	}
+	mor_buf_byte(&confined, '\0');
 	if (mor_buf_failed(&all) || mor_buf_failed(&confined))
 		return mor_fail_memory(err);
-	return mor_fail(
-		err, MORTISE_EINPUT,
-		"%s may do everything that you may, and nobody has agreed to that: to run it confined, type: "
-		"%s; to agree, type: %s",
-		visit->name, confined.data, all.data);
+	return mor_fail(err, MORTISE_EINPUT,
+			"%s may do everything that you may, and nobody has agreed to that: %sto agree, type: "
+			"%s",
+			visit->name, confined.data, all.data);
 }
 
 static int refuse(const struct mor_installer_visit *visit, unsigned words, mortise_error *err)

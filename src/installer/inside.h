@@ -23,6 +23,8 @@ struct mor_installer_visit {
 	struct mor_installed before; /* the current version; without doc: none is installed */
 	struct mor_content record;   /* its files */
 	struct mor_content_changes changes;
+	bool older;     /* than the current version */
+	bool resigned;  /* the current version had a signature, and this one has not the same key's */
 	bool damaged;   /* something is installed under its name, but nobody can use it */
 	unsigned asked; /* what the plugin wants */
 	unsigned wider; /* of that, what the version before could not do; a downgrade, a replacement, too */
@@ -41,6 +43,8 @@ void mor_installer_hide_copy(const struct mor_installer_visit *visit, mortise_er
 void mor_installer_show(const struct mor_installer_visit *visit);
 /* pins.c: is it what the index lists and the lock pins? MORTISE_EINPUT: no, and what differs. */
 int mor_installer_compare(const struct mor_installer_visit *visit, mortise_error *err);
+/* Whose signature had the version before? */
+void mor_installer_compare_signer(struct mor_installer_visit *visit);
 /* A line about a lock that pins another version. */
 void mor_installer_tell_lock(const struct mor_installer_visit *visit);
 /* ask.c: 0: agreed. */

@@ -30,6 +30,7 @@ struct mor_installer_order {
 	const struct mor_lockfile *lock;
 	const struct mor_lockfile_entry *pinned;
 	const char *recorded;    /* what the store notes as its origin; NULL: `from`, or the registry */
+	const char *key;         /* with `recorded`: whose signature was found then; or NULL */
 	unsigned allow;          /* enum mor_permission */
 	const char *command;     /* "install": for the line to type */
 	const char *const *line; /* the other words as typed, NULL-terminated */

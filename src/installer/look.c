@@ -111,7 +111,8 @@ static int compare_before(struct mor_installer_visit *visit, const struct mor_st
 	visit->wider = mor_permissions_wider(visit->before.approved ? visit->before.permissions : NULL, now);
 	if (visit->order->approve)
 		return 0;
-	if (mor_store_compare_versions(visit->version, visit->before.version) < 0)
+	visit->older = mor_store_compare_versions(visit->version, visit->before.version) < 0;
+	if (visit->older)
 		visit->wider |= MOR_PERMISSION_DOWNGRADE;
 	return find_replaced(visit, store, err);
 }

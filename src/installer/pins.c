@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others have said about a plugin before it came: the index of its registry, the project's lock. */
+/* What others have said about a plugin before it came: the index of its registry, the project's lock, and who
+ * signed the version before. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -81,6 +82,17 @@ int mor_installer_compare(const struct mor_installer_visit *visit, mortise_error
 	int r = compare_index(visit, err);
 
 	return r < 0 || !visit->order->pinned ? r : compare_lock(visit, err);
+}
+
+/* Whoever can change a file can leave its signature out: then an attacker's plugin looks like one that never
+ * had any. So the loss of a signature is a step back, as with a registry's. */
+void mor_installer_compare_signer(struct mor_installer_visit *visit)
+{
+	const char *before = visit->order->approve ? NULL : visit->before.key;
+
+	visit->resigned = before && strcmp(before, visit->origin.key) != 0;
+	if (visit->resigned)
+		visit->wider |= MOR_PERMISSION_DOWNGRADE;
 }
 
 /* Who has just installed a version expects to use it. */

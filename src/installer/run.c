@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text.h"
+#include "bundle/keys.h"
 #include "bundle/stem.h"
 #include "bundle/unpack.h"
 #include "installer/inside.h"
@@ -126,10 +128,15 @@ static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 static int check_origin(struct mor_installer_visit *visit, mortise_error *err)
 {
 	const struct mor_bundle_plugin plugin = { visit->name, visit->version, &visit->content, -1 };
+	struct mor_bundle_origin *origin = &visit->origin;
 
+	if (visit->order->key) {
+		mor_text_keep(origin->key, sizeof(origin->key), visit->order->key, strlen(visit->order->key));
+		return mor_keys_find(NULL, origin->key, origin->owner, sizeof(origin->owner), err);
+	}
 	if (!mor_path_is_file(visit->order->from))
 		return 0;
-	return mor_bundle_origin_find(&plugin, visit->order->from, NULL, &visit->origin, err);
+	return mor_bundle_origin_find(&plugin, visit->order->from, NULL, origin, err);
 }
 
 /* What the plugin is called if its manifest does not say it, or must not (G-Assist): like its directory, also
@@ -212,6 +219,7 @@ static int run_visit(struct mor_installer_visit *visit, const struct mor_store *
 		r = mor_installer_compare(visit, err);
 	if (r < 0)
 		return r;
+	mor_installer_compare_signer(visit);
 	mor_installer_show(visit);
 	r = mor_installer_ask(visit, err);
 	if (r == 0)

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "bundle/keys.h"
 #include "installer/inside.h"
 
 #define PATHS_SHOWN 20
@@ -142,9 +143,8 @@ static void show_permissions(const struct mor_installer_visit *visit)
 	if (visit->asked & MOR_PERMISSION_UNCONFINED) {
 		mor_note(visit->console, "  everything that you may: read and change all your files, use the "
 					 "network, start programs");
-		mor_note(visit->console,
-			 "  its manifest asks for no permissions, so none are enforced; --confine holds it to "
-			 "its own directory");
+		mor_note(visit->console, "  its manifest asks for no permissions, so none are enforced%s",
+			 visit->order->pinned ? "" : "; --confine holds it to its own directory");
 		return;
 	}
 	while (mor_json_next(&it))
@@ -176,6 +176,34 @@ static void show_words(const struct mor_installer_visit *visit, const char *labe
 		mor_note(visit->console, "  %-9s %.*s", label, (int)words.len, words.data);
 }
 
+/* "acme (ed25519:…)", or the key alone. */
+static void put_signer(const char *key, struct mor_buf *out)
+{
+	char owner[sizeof(((struct mor_keys_entry *)0)->owner)] = "";
+
+	(void)mor_keys_find(NULL, key, owner, sizeof(owner), NULL);
+	if (owner[0])
+		mor_buf_printf(out, "%s (%.24s)", owner, key);
+	else
+		mor_buf_printf(out, "a key that you do not know: %s", key);
+}
+
+static void show_signer(const struct mor_installer_visit *visit)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+	char shown[500];
+
+	mor_buf_text(&line, "was signed by ");
+	put_signer(visit->before.key, &line);
+	if (visit->origin.key[0]) {
+		mor_buf_text(&line, ", is signed by another key now: ");
+		put_signer(visit->origin.key, &line);
+	} else {
+		mor_buf_text(&line, ", is not signed any more");
+	}
+	mor_note(visit->console, "  %s", mor_printable(mor_buf_view(&line), shown, sizeof(shown)));
+}
+
 static void show_difference(const struct mor_installer_visit *visit)
 {
 	unsigned had = mor_permissions_asked(visit->before.permissions);
@@ -183,7 +211,9 @@ static void show_difference(const struct mor_installer_visit *visit)
 	mor_note(visit->console, "Compared with %s %s, which is %s:", visit->before.name, visit->before.version,
 		 visit->order->approve ? "what you approved" : "installed");
 	show_files(visit);
-	if (visit->wider & MOR_PERMISSION_DOWNGRADE)
+	if (visit->resigned)
+		show_signer(visit);
+	if (visit->older)
 		mor_note(visit->console, visit->order->aside ?
 						 "  an older version; the newer one stays beside it" :
 						 "  an older version takes the place of a newer one");

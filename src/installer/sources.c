@@ -206,6 +206,7 @@ static int run_pinned(struct mor_console *console, const struct mor_store *store
 		if (strcmp(plugin.digest, pinned->digest) == 0) {
 			order->from = plugin.path;
 			order->recorded = plugin.from;
+			order->key = plugin.key;
 			return mor_installer_run(console, order, err);
 		}
 	}

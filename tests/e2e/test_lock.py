@@ -281,6 +281,31 @@ class Locked(LockCase):
         self.assertTrue(self.ok("list", "--json").json["plugins"][0]["confine"])
         self.assertEqual(self.here("outdated").code, 0)
 
+    def test_confine_is_not_offered(self):
+        """The lock pins that it is not confined: --confine would be refused."""
+        self.done("install", self.plugin("words"), "--allow", "unconfined")
+        self.ok("lock", "words", cwd=self.project)
+        self.other_machine()
+        done = self.here("install", "--locked")
+        self.assertEqual(done.code, 4, done.err)
+        self.assertNotIn("--confine", done.err)
+        self.assertIn("to agree, type: mortise install --allow unconfined --locked", done.err)
+        self.done("install", "--locked", "--allow", "unconfined", cwd=self.project)
+
+    def test_signer_is_kept(self):
+        """Taken from the store itself, it is still what its signature was for."""
+        path = self.dir / "words.tar.zst"
+        self.ok("bundle", self.plugin("words"), "-o", path, *self.key(trust="acme"))
+        self.done("install", path, "--confine")
+        self.ok("lock", "words", cwd=self.project)
+        self.done("install", path, "--allow", "unconfined")
+        row = self.ok("list", "--json").json["plugins"][0]
+        done = self.done("install", "--locked", cwd=self.project)
+        self.assertIn("signed    by acme", done.err)
+        self.assertNotIn("was signed by", done.err)
+        self.assertTrue(row["key"])
+        self.assertEqual(self.ok("list", "--json").json["plugins"][0]["key"], row["key"])
+
     def test_other_place(self):
         self.pinned()
         self.other_machine()

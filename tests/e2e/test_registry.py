@@ -158,6 +158,69 @@ class Install(TeamCase):
         self.assertEqual(self.listed(), [("greeter", "1.1.0")])
 
 
+class Signer(TeamCase):
+    """Whoever can change an archive can leave its signature out, or sign it anew."""
+
+    def setUp(self):
+        super().setUp()
+        self.sign = self.key(trust="acme")
+        self.done("install", self.bundle("1.0.0", sign=self.sign))
+
+    def state_key(self):
+        return self.ok("list", "--json").json["plugins"][0]["key"]
+
+    def check_refused(self, path, *facts):
+        for words in (("upgrade", "greeter", path), ("install", path), ("install", path, "--yes")):
+            done = self.run_mortise(*words)
+            for fact in facts:
+                self.assertIn(fact, done.err)
+            self.assertIn("type: mortise " + words[0] + " --allow downgrade", self.refused(*words))
+
+    def test_lost(self):
+        self.check_refused(self.bundle("1.1.0"), "was signed by acme (", ", is not signed any more")
+        self.done("upgrade", "greeter", self.dir / "team/greeter-1.1.0.tar.zst", "--allow", "downgrade")
+        self.assertIsNone(self.state_key())
+        self.done("upgrade", "greeter", self.bundle("1.2.0", team="more"))  # it is known to be unsigned
+
+    def test_lost_of_the_same_version(self):
+        path = self.dir / "team/greeter-1.0.0.tar.zst"
+        (self.dir / "team/greeter-1.0.0.tar.zst.sig").unlink()
+        self.check_refused(path, "is not signed any more")
+        self.check_refused(self.source("1.0.0"), "is not signed any more")
+
+    def test_another_key(self):
+        sign = self.key("other.pem")
+        path = self.bundle("1.1.0", sign=sign)
+        self.check_refused(path, "was signed by acme (", "is signed by another key now: a key that you do not")
+        self.ok("trust", "add", self.dir / "other.pem.pub", "--as", "zoe")
+        self.check_refused(path, "is signed by another key now: zoe (")
+        self.done("upgrade", "greeter", path, "--allow", "downgrade")
+
+    def test_the_same_key(self):
+        self.done("upgrade", "greeter", self.bundle("1.1.0", sign=self.sign))
+        done = self.run_mortise("install", self.dir / "team/greeter-1.0.0.tar.zst", "--yes")
+        self.assertEqual(done.code, 4)
+        self.assertIn("an older version takes the place", done.err)
+        self.assertNotIn("was signed by", done.err)
+
+    def test_terminal(self):
+        done = self.in_terminal("upgrade", "greeter", self.bundle("1.1.0"), answer=b"n\n")
+        self.assertEqual(done.code, 4, done.out)
+        self.assertLess(done.out.index("is not signed any more"), done.out.index("[y/N]"))
+
+    def test_approve_keeps_it(self):
+        key = self.state_key()
+        kept = self.ok("list", "--json").json["plugins"][0]["directory"]
+        with open(f"{kept}/run.py", "a", encoding="utf-8") as file:
+            file.write("# mine\n")
+        self.done("approve", "greeter", "--yes")
+        self.assertEqual(self.state_key(), key)
+
+    def test_registry(self):
+        team = self.registry("1.1.0", team="unsigned")
+        self.assertIn("--allow downgrade", self.refused("upgrade", "greeter", "--from", team, "--yes"))
+
+
 class Attacks(TeamCase):
     """Somebody else can write to the directory."""
 
