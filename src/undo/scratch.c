@@ -28,6 +28,7 @@
 #include "base/text.h"
 
 #define DEPTH_MAX  24
+#define STUCK_MAX  64 /* entries that resist, after which a removal gives up */
 #define PREFIX     "mortise-jail-"
 #define DIGITS     16
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -86,16 +87,33 @@ int mor_scratch_make(struct mor_scratch *scratch, const char *parent)
 
 struct removal {
 	int top;
-	unsigned moved;
-	unsigned left; /* number of entries that may still be removed */
+	unsigned moved; /* directories that were lifted to the top */
+	unsigned stuck; /* entries that could not be removed */
+	unsigned left;  /* number of entries that may still be removed */
 };
 
 static bool empty_directory(struct removal *removal, int dir, int depth);
 
+/* Moves a directory to the top, where the loop will find it. The name is random: the program knows how we name
+ * things, and may have put something into the way. */
+static bool lift_directory(struct removal *removal, int dir, const char *name)
+{
+	unsigned long long number;
+	char other[32];
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return false;
+	snprintf(other, sizeof(other), ".lifted-%016llx", number);
+	/* its ".." changes, so we need write permission on it */
+	if (fchmodat(dir, name, 0700, 0) < 0 || renameat(dir, name, removal->top, other) < 0)
+		return false;
+	removal->moved++;
+	return true;
+}
+
 /* Removes one entry. false: it could not be removed. */
 static bool remove_entry(struct removal *removal, int dir, const char *name, int depth)
 {
-	char other[32];
 	bool done;
 	int fd;
 
@@ -108,12 +126,8 @@ static bool remove_entry(struct removal *removal, int dir, const char *name, int
 		return false;
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
 		return true;
-	/* too deep for our descriptors: move it to the top, where the loop will find it */
-	if (depth == DEPTH_MAX) {
-		snprintf(other, sizeof(other), ".lifted-%u", removal->moved++);
-		/* its ".." changes, so we need write permission on it */
-		return fchmodat(dir, name, 0700, 0) == 0 && renameat(dir, name, removal->top, other) == 0;
-	}
+	if (depth == DEPTH_MAX) /* too deep for our descriptors */
+		return lift_directory(removal, dir, name);
 	fd = openat(dir, name, OPEN_FLAGS);
 	if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)
 		fd = openat(dir, name, OPEN_FLAGS);
@@ -125,16 +139,18 @@ static bool remove_entry(struct removal *removal, int dir, const char *name, int
 	return done && unlinkat(dir, name, AT_REMOVEDIR) == 0;
 }
 
-/* Reads from the start again after every batch, because removing moves the rest. */
+/* Reads from the start again after every batch, because removing moves the rest. One entry that resists does
+ * not save the others. */
 static bool empty_directory(struct removal *removal, int dir, int depth)
 {
 	char batch[1024] __attribute__((aligned(8)));
-	bool again = true;
+	bool again = true, all = true;
 
 	while (again) {
 		long got;
 
 		again = false;
+		all = true;
 		if (lseek(dir, 0, SEEK_SET) < 0)
 			return false;
 		while ((got = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0) {
@@ -144,23 +160,33 @@ static bool empty_directory(struct removal *removal, int dir, int depth)
 				at += entry->d_reclen;
 				if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 					continue;
-				if (!remove_entry(removal, dir, entry->d_name, depth))
+				if (remove_entry(removal, dir, entry->d_name, depth)) {
+					again = true;
+					continue;
+				}
+				all = false;
+				if (!removal->left || ++removal->stuck >= STUCK_MAX)
 					return false;
-				again = true;
 			}
 		}
 		if (got < 0)
 			return false;
 	}
-	return true;
+	return all;
 }
 
 static void remove_all(const struct mor_scratch *scratch, unsigned *left)
 {
 	struct removal removal = { .top = scratch->dir, .left = *left };
+	unsigned moved;
+	bool all;
 
 	(void)fchmod(scratch->dir, 0700);
-	if (empty_directory(&removal, scratch->dir, 0))
+	do { /* what was lifted out of a directory that resists is new at the top */
+		moved = removal.moved;
+		all = empty_directory(&removal, scratch->dir, 0);
+	} while (!all && removal.moved != moved && removal.left && removal.stuck < STUCK_MAX);
+	if (all)
 		(void)unlinkat(scratch->parent, scratch->name, AT_REMOVEDIR);
 	*left = removal.left;
 }

@@ -72,6 +72,40 @@ static void removing(void **state)
 	assert_int_equal(unlink(keep), 0);
 }
 
+/* The program knows how we name what we lift to the top, and has taken the names. */
+static void removing_with_names_in_the_way(void **state)
+{
+	struct mor_scratch s = MOR_SCRATCH_INIT;
+	char name[64], path[PATH_MAX];
+	int dir, next;
+
+	(void)state;
+	assert_int_equal(mor_scratch_make(&s, top), 0);
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), ".lifted-%d", i);
+		assert_int_equal(mkdirat(s.dir, name, 0755), 0);
+		snprintf(name, sizeof(name), ".lifted-%d/s", i);
+		assert_int_equal(mkdirat(s.dir, name, 0755), 0);
+		snprintf(name, sizeof(name), ".lifted-%d/s/k", i);
+		assert_int_equal(mkdirat(s.dir, name, 0755), 0);
+	}
+	for (int chain = 0; chain < 40; chain++) {
+		snprintf(name, sizeof(name), "d%d", chain);
+		dir = dup(s.dir);
+		for (int i = 0; i < 40; i++) {
+			assert_int_equal(mkdirat(dir, name, 0755), 0);
+			next = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			assert_true(next >= 0);
+			close(dir);
+			dir = next;
+		}
+		close(dir);
+	}
+	snprintf(path, sizeof(path), "%s", s.path);
+	mor_scratch_remove(&s);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 static void set_changed(const char *name, time_t seconds_from_now)
 {
 	struct timespec when = { .tv_sec = time(NULL) + seconds_from_now };
@@ -208,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(removing),
+		MOR_TEST(removing_with_names_in_the_way),
 		MOR_TEST(sweeping),
 		MOR_TEST(sweeping_leaves_other_users),
 		MOR_TEST(sweeping_is_bounded),
