@@ -16,6 +16,7 @@ struct mor_loop {
 	bool is_virtual, dispatching, held;
 	bool forsaken;  /* see mor_loop_forsake() */
 	bool polled;    /* somebody has asked for the descriptor, and may sleep on it */
+	bool woken;     /* a wake-up was met while held: it is for whoever looks next */
 	bool rang;      /* the timerfd fired since timers were last checked */
 	bool now_known; /* now_ms was read in this dispatch                              */
 	int64_t virtual_ms;

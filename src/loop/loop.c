@@ -251,8 +251,14 @@ void mor_loop_hold(struct mor_loop *loop, bool on)
 
 	loop->held = on;
 	loop->tasks_first = false;
-	if (was && !on && !loop->dispatching && has_work(loop))
+	if (!was || on)
+		return;
+	/* Another thread's word was for the owner, not for the call that ran the loop meanwhile. */
+	if (loop->woken)
+		mor_loop_wakeup(loop);
+	else if (!loop->dispatching && has_work(loop))
 		wake_self(loop);
+	loop->woken = false;
 }
 
 /* ---- tasks ---- */

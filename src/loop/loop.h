@@ -64,7 +64,7 @@ void mor_loop_forsake(struct mor_loop *loop);
 bool mor_loop_is_forsaken(const struct mor_loop *loop);
 /* While this is on, the owner promises to call mor_loop_wait() or mor_loop_dispatch() before anybody polls
  * the descriptor. So tasks posted outside a dispatch need no eventfd write. Turning it off makes the
- * descriptor right again. */
+ * descriptor right again: a wake-up that was met meanwhile makes it readable once more. */
 void mor_loop_hold(struct mor_loop *loop, bool on);
 bool mor_loop_dispatching(const struct mor_loop *loop);
 /* Milliseconds on this loop's clock. In a dispatch: one reading of the kernel's coarse clock, at the first

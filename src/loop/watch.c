@@ -111,6 +111,8 @@ static void sort_event(struct mor_loop *loop, int at)
 		if (who == &loop->timer_fd) {
 			loop->armed_ms = MOR_NEVER;
 			loop->rang = true;
+		} else if (loop->held) {
+			loop->woken = true;
 		}
 		loop->batch[at].data.ptr = NULL;
 		return;

@@ -188,6 +188,24 @@ static void wakeup(void **state)
 	rig_close(&rig);
 }
 
+/* mortise_call_sync() runs the loop, but a wake-up that comes meanwhile is for the wait after it. */
+static void wakeup_during_a_call(void **state)
+{
+	struct rig rig;
+	struct pollfd fd = { .events = POLLIN };
+
+	(void)state;
+	rig_open_bad(&rig, "ok", NO_SET);
+	fd.fd = mortise_host_fd(rig.host);
+	while (poll(&fd, 1, 0) == 1) /* what the start has left */
+		assert_true(mortise_host_dispatch(rig.host) >= 0);
+	assert_int_equal(mortise_host_wakeup(rig.host), 0);
+	assert_echoes(&rig);
+	assert_int_equal(poll(&fd, 1, 0), 1);
+	assert_int_equal(mortise_host_wait(rig.host, -1), 0);
+	rig_close(&rig);
+}
+
 static void *adopt_and_call(void *arg)
 {
 	struct rig *rig = arg;
@@ -439,6 +457,7 @@ int main(void)
 		API_TEST(unref_inside_an_event),
 		API_TEST(cancel_and_stop_inside_a_callback),
 		API_TEST(wakeup),
+		API_TEST(wakeup_during_a_call),
 		API_TEST(adopt),
 		API_TEST(smaller_options),
 		API_TEST(larger_options),

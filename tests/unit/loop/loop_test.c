@@ -139,6 +139,25 @@ static void test_hold(void **state)
 	mor_loop_free(loop);
 }
 
+static void test_wakeup_while_held(void **state)
+{
+	struct mor_loop *loop = fresh(0);
+
+	(void)state;
+	mor_loop_hold(loop, true);
+	assert_int_equal(mor_loop_wakeup(loop), 0);
+	assert_int_equal(mor_loop_wait(loop, -1), 0);
+	assert_false(readable(loop));
+	mor_loop_hold(loop, false);
+	assert_true(readable(loop));
+	assert_int_equal(mor_loop_wait(loop, -1), 0);
+	assert_false(readable(loop));
+	mor_loop_hold(loop, true); /* it is remembered once */
+	mor_loop_hold(loop, false);
+	assert_false(readable(loop));
+	mor_loop_free(loop);
+}
+
 struct body {
 	struct mor_grave grave;
 	struct mor_task task;
@@ -361,6 +380,7 @@ int main(void)
 		MOR_TEST(test_free_before_tasks_ran),
 		MOR_TEST(test_endless_task_yields),
 		MOR_TEST(test_hold),
+		MOR_TEST(test_wakeup_while_held),
 		MOR_TEST(test_graves),
 		MOR_TEST(test_wakeup_from_thread),
 		MOR_TEST(test_wakeup_from_signal_handler),
