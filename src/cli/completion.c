@@ -101,14 +101,14 @@ static void bash_words(struct mor_buf *out, const struct mor_cli_command *c)
 	mor_buf_text(out, "\" ;;\n");
 }
 
-/* Bash cuts words at @ = : too, and replaces only what is behind the last of them. So we take the words
- * from the line, and give back only that part of each candidate, with its @. Names may have blanks:
+/* Bash cuts words where COMP_WORDBREAKS says, often at @ = : too, and replaces only the last part, $2. So we
+ * take the words from the line, and give back of each candidate what belongs to $2. Names may have blanks:
  * candidates are lines. */
 static const char bash_begin[] =
 	"# bash completion for mortise; made by: mortise completion bash\n"
 	"_mortise()\n{\n"
 	"\tlocal -a line\n"
-	"\tlocal word words= options= names= files= value= cut=${COMP_LINE:0:COMP_POINT} IFS=$' \\t\\n'\n"
+	"\tlocal word words= options= names= files= value= front= quote=1 cut=${COMP_LINE:0:COMP_POINT} IFS=$' \\t\\n'\n"
 	"\tif [ -n \"$cut\" ]; then\n"
 	"\t\tread -a line <<< \"$cut\"\n"
 	"\t\tcase $cut in *[[:space:]]) line+=(\"\") ;; esac\n"
@@ -120,12 +120,13 @@ static const char bash_begin[] =
 
 static const char bash_middle[] = " --help --version\" -- \"$cur\"))\n\t\treturn\n\tfi\n"
 				  "\tcase $cur in\n"
-				  "\t--*=*) prev=${cur%%=*} cur=${cur#*=} ;;\n"
-				  "\t*) [ -z \"$cut\" ] || ahead=${cur%\"${cur##*[@=:]}\"} ;;\n"
+				  "\t--*=*) front=${cur%%=*}= prev=${cur%%=*} cur=${cur#*=} ;;\n"
 				  "\tesac\n"
+				  "\tcase $front$cur in *\"$2\") ahead=${line[last]%\"$2\"} ;; esac\n"
 				  "\tcase $cmd,$prev in\n";
 
-/* Not by compgen -W: that would run "$(…)" in the name of a function, which somebody else has chosen. */
+/* Not by compgen -W: that would run "$(…)" in the name of a function, which somebody else has chosen. Only
+ * files are left to bash to be quoted: -o filenames quotes @ and = too, and then $2 is another word. */
 static const char bash_end[] =
 	"\tfi\n"
 	"\tcase $'\\n'$names in *$'\\n/') names=${names%/} files=1 ;; esac\n"
@@ -134,16 +135,19 @@ static const char bash_end[] =
 	"\t\t[[ -n $word && $word == \"$cur\"* ]] && COMPREPLY+=(\"$word\")\n"
 	"\tdone <<< \"${words// /$'\\n'}\"$'\\n'\"$names\"\n"
 	"\tIFS=$'\\n'\n"
-	"\tcase $cur in -*) ;; *)\n"
-	"\t\t[ \"${#COMPREPLY[@]}\" -gt 0 ] && [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -- \"$cur\")) "
-	";;\n"
+	"\tcase ${#COMPREPLY[@]},$cur in *,-*) ;;\n"
+	"\t0,*) compopt -o filenames 2>/dev/null && quote=; COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+	"\t*) [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -- \"$cur\")) ;;\n"
 	"\tesac\n"
 	"\tcase ${COMPREPLY[0]} in *=) compopt -o nospace 2>/dev/null ;; esac\n"
-	"\t[[ -n $ahead && $COMP_WORDBREAKS == *\"${ahead: -1}\"* ]] && ahead=${ahead%@} && "
-	"COMPREPLY=(\"${COMPREPLY[@]#\"$ahead\"}\")\n"
+	"\tfor word in \"${!COMPREPLY[@]}\"; do\n"
+	"\t\tCOMPREPLY[word]=$front${COMPREPLY[word]}\n"
+	"\t\tCOMPREPLY[word]=${COMPREPLY[word]#\"$ahead\"}\n"
+	"\t\t[ -z \"$quote\" ] || printf -v \"COMPREPLY[word]\" %q \"${COMPREPLY[word]}\"\n"
+	"\tdone\n"
 	"\treturn 0\n"
 	"}\n"
-	"complete -o filenames -F _mortise mortise\n";
+	"complete -F _mortise mortise\n";
 
 static void bash(struct mor_buf *out)
 {

@@ -21,9 +21,9 @@ LOAD = {
 
 
 class Shell:
-    """completed(TEXT): the words of the line after TEXT and Tab."""
+    """completed(TEXT): the words of the line after TEXT and Tab. `first`: a command before all others."""
 
-    def __init__(self, case, name):
+    def __init__(self, case, name, first=":"):
         script = case.ok("completion", name).raw
         case.file(f"completion.{name}", script)
         path = f"{MORTISE.parent}:{os.environ['PATH']}"
@@ -41,7 +41,7 @@ class Shell:
         self.text = ""
         self.count = 0
         case.addCleanup(self.close)
-        self.send(LOAD[name] + "\r")
+        self.send(f"{first}; {LOAD[name]}\r")
         self.mark()
 
     def close(self):
@@ -75,3 +75,11 @@ class Shell:
         found = self.until(rf"\[{self.count + 7000}\]((?:\[[^\r\n]*\])?)\[end{self.count}\]\.2\.")
         self.mark()
         return re.findall(r"\[([^\]]*)\]", found.group(1))
+
+    def line(self, text):
+        """The line itself after TEXT and Tab, with its quoting: in '' after a command that prints it."""
+        self.count += 1
+        self.send(f"{text}\t\x01printf '[%s]' {self.count + 7000} '\x05' end{self.count}\r")
+        found = self.until(rf"\[{self.count + 7000}\]\[([^\]\r\n]*)\]\[end{self.count}\]")
+        self.mark()
+        return found.group(1)

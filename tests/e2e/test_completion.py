@@ -62,8 +62,8 @@ LINES = [
 
 
 class Terminal(Completion):
-    def tries(self, name):
-        shell = Shell(self, name)
+    def tries(self, name, first=":"):
+        shell = Shell(self, name, first)
         for typed, wanted in LINES:
             with self.subTest(typed=typed):
                 self.assertEqual(" ".join(shell.completed(typed)), wanted)
@@ -71,9 +71,27 @@ class Terminal(Completion):
 
     @needs("bash")
     def test_bash(self):
-        shell = self.tries("bash")
-        flag = "mortise run lookout disk --pa"
-        self.assertEqual(" ".join(shell.completed(flag)), "mortise run lookout disk --path=")
+        """Plain bash cuts words at "@" and "="; what is loaded at many users takes one of them away, or both."""
+        for breaks in (":", "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}", "COMP_WORDBREAKS=${COMP_WORDBREAKS//[@=:]}"):
+            with self.subTest(breaks=breaks):
+                shell = self.tries("bash", breaks)
+                self.keeps_what_was_typed(shell)
+
+    def keeps_what_was_typed(self, shell):
+        """As it stands in the line: a backslash there makes another word of it for the next Tab."""
+        typed = {
+            "mortise rollback words@": "mortise rollback words@1.",
+            "mortise rollback words@\t": "mortise rollback words@1.",
+            "mortise rollback words\\@": "mortise rollback words@1.",
+            "mortise rollback words@1.1": "mortise rollback words@1.1.0 ",
+            "mortise call words extractor.supports mi": "mortise call words extractor.supports mime_type=",
+            "mortise run lookout disk --pa": "mortise run lookout disk --path=",
+            "mortise extract --plugin=": "mortise extract --plugin=",
+            "mortise extract --plugin=wor": "mortise extract --plugin=words ",
+        }
+        for begun, wanted in typed.items():
+            with self.subTest(typed=begun):
+                self.assertEqual(shell.line(begun), wanted)
 
     @needs("zsh")
     def test_zsh(self):
