@@ -18,12 +18,15 @@
 #include "console/signals.h"
 #include "crew/owner.h"
 #include "crew/spec.h"
+#include "wire/json.h"
 
 #define DEFAULT_LEASE_S 60
 #define DEFAULT_WINDOW  256
 #define BATCH_MOST      32
 #define BATCHES_LEAST   16
 #define POLL_MS         100
+#define QUIET_MS        10000 /* then it is said, once, that nobody works */
+#define SEEN_S          15    /* a worker that asked within this time is there: it asks twice a second */
 
 struct index_farm {
 	struct mor_index *x;
@@ -37,6 +40,8 @@ struct index_farm {
 	int memory;                   /* a unit's bytes */
 	mortise_error *err;
 	int sunk; /* an error of the sink */
+	int64_t quiet_ms;
+	bool quiet_asked;
 };
 
 /* ---- words ---- */
@@ -306,11 +311,77 @@ static int open_owner(struct index_farm *f, mortise_error *err)
 	return r < 0 ? r : mor_crew_owner_new(&opt, &f->owner, err);
 }
 
+/* ---- nobody works ---- */
+
+/* Of the workers that are there: those that do nothing, or those that have a batch. */
+static unsigned count_workers(const struct mor_value *workers, bool busy)
+{
+	struct mor_json_iter it = mor_json_iter(workers);
+	unsigned count = 0;
+
+	while (mor_json_next(&it))
+		count += mor_json_int(mor_json_get(it.value, "seen_s"), SEEN_S) < SEEN_S &&
+			 (mor_json_int(mor_json_get(it.value, "busy"), 0) > 0) == busy;
+	return count;
+}
+
+static bool is_leased(const struct index_farm *f, const struct mor_value *runs)
+{
+	struct mor_json_iter it = mor_json_iter(runs);
+
+	while (mor_json_next(&it))
+		if (strcmp(mor_json_text(mor_json_get(it.value, "run"), ""), f->run.run) == 0)
+			return mor_json_int(mor_json_get(it.value, "leased"), 0) > 0;
+	return false;
+}
+
+static void tell_quiet(const struct mor_farm_reply *reply, void *arg)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	struct index_farm *f = arg;
+	const struct mor_value *workers;
+	unsigned idle, busy;
+
+	if (mor_doc_parse(mor_slice_of(reply->text), 0, 0, &doc, NULL) < 0 ||
+	    is_leased(f, mor_json_get(mor_doc_root(doc), "runs")))
+		return;
+	workers = mor_json_get(mor_doc_root(doc), "workers");
+	idle = count_workers(workers, false);
+	busy = count_workers(workers, true);
+	if (idle)
+		mor_buf_printf(&text,
+			       "nobody has done anything yet: %u %s for work, but cannot do this run; each "
+			       "worker says why on its stderr (another analyzer, another store)",
+			       idle, idle == 1 ? "worker asks" : "workers ask");
+	else if (busy)
+		mor_buf_printf(&text, "nobody has done anything yet: %u %s busy with other runs", busy,
+			       busy == 1 ? "worker is" : "workers are");
+	else
+		mor_buf_printf(&text, "nobody has claimed anything: start mortise worker --farm %s --store %s",
+			       f->x->args->farm, f->x->args->store);
+	if (text.data)
+		farm_warning(text.data, f);
+}
+
+static int mind_quiet(struct index_farm *f, mortise_error *err)
+{
+	struct mor_crew_owner_stats stats = mor_crew_owner_stats(f->owner);
+
+	if (f->quiet_asked || stats.batches > stats.cached || mor_clock_ms() < f->quiet_ms)
+		return 0;
+	f->quiet_asked = true;
+	return mor_farm_ask(f->farm, MOR_FARM_STATUS, 0, tell_quiet, f) < 0 ? mor_fail_memory(err) : 0;
+}
+
 /* A turn of the owner; when it has everything, the farm is told, once. */
 static int own_turn(struct index_farm *f, bool *told, int *wait, mortise_error *err)
 {
-	if (!mor_crew_owner_finished(f->owner))
-		return mor_crew_owner_step(f->owner, wait, err);
+	if (!mor_crew_owner_finished(f->owner)) {
+		int r = mor_crew_owner_step(f->owner, wait, err);
+
+		return r < 0 ? r : mind_quiet(f, err);
+	}
 	*wait = -1;
 	if (*told)
 		return 0;
@@ -324,6 +395,7 @@ static int own_run(struct index_farm *f, mortise_error *err)
 	bool told = false;
 	int r = 0, wait = 0;
 
+	f->quiet_ms = mor_clock_ms() + QUIET_MS;
 	while (r == 0 && !(told && mor_farm_idle(f->farm))) {
 		const mortise_error *failure;
 		int farm_wait;

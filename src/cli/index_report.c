@@ -224,8 +224,8 @@ int mor_index_report(struct mor_index *x)
 			 mended, mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
 	if (x->cli->console->json)
 		report_json(x, ok);
-	else
-		report_text(x);
+	else if (!x->args->farm || !failure || x->signals || result.done + result.failed)
+		report_text(x); /* a farm that refuses at once: the error alone says everything */
 	if (x->signals)
 		return mor_signals_exit_code();
 	if (failure) {

@@ -33,15 +33,28 @@ void mor_progress_draw(struct mor_progress *progress)
 void mor_progress_say(struct mor_progress *progress, double fraction, const char *text)
 {
 	enum { WIDTH = 20 };
-	int full = (int)(fraction * WIDTH);
+	int full = (int)(fraction * WIDTH), len = 0;
 
-	fputs("\r\033[K", stderr);
 	if (fraction >= 0)
-		fprintf(stderr, "[%.*s%*s] %3d%% ", full, "====================", WIDTH - full, "",
-			(int)(fraction * 100));
-	fputs(text, stderr);
+		len = snprintf(progress->said, sizeof(progress->said), "[%.*s%*s] %3d%% ", full,
+			       "====================", WIDTH - full, "", (int)(fraction * 100));
+	snprintf(progress->said + len, sizeof(progress->said) - (size_t)len, "%s", text);
+	mor_progress_say_again(progress);
+}
+
+void mor_progress_say_again(struct mor_progress *progress)
+{
+	if (!*progress->said)
+		return;
+	fprintf(stderr, "\r\033[K%s", progress->said);
 	fflush(stderr);
 	progress->shown = true;
+}
+
+void mor_progress_said(struct mor_progress *progress)
+{
+	mor_progress_clear(progress);
+	*progress->said = '\0';
 }
 
 void mor_progress_clear(struct mor_progress *progress)

@@ -13,6 +13,7 @@ struct mor_progress {
 	bool shown; /* the line is on the screen right now */
 	size_t done, failed, total;
 	int64_t begun_ms, drawn_ms;
+	char said[120]; /* by mor_progress_say() */
 };
 
 void mor_progress_start(struct mor_progress *progress, bool on, size_t total);
@@ -20,6 +21,10 @@ void mor_progress_start(struct mor_progress *progress, bool on, size_t total);
 void mor_progress_draw(struct mor_progress *progress);
 /* Another line, for a terminal: a bar if the fraction (0 to 1) is known, else < 0; and a text. */
 void mor_progress_say(struct mor_progress *progress, double fraction, const char *text);
+/* That line once more, after something else was printed. */
+void mor_progress_say_again(struct mor_progress *progress);
+/* There is no such line any more. */
+void mor_progress_said(struct mor_progress *progress);
 /* Removes the line from the screen, so that another line can be printed there. */
 void mor_progress_clear(struct mor_progress *progress);
 

@@ -78,10 +78,12 @@ struct crew_worker {
 	size_t known_count, known_cap;
 	struct mor_text_list refused; /* runs; ours */
 	int64_t refused_ms;           /* until when: what was wrong may be mended by then */
+	uint64_t refusals;            /* since it began */
 	uint64_t ticket;
 	int epoll;
 	int signals;
 	bool ending; /* no more claims */
+	bool waited; /* it was said that there is nothing to do */
 	bool moved;  /* an answer came: a slot may have something to do */
 	mortise_error failure;
 };

@@ -96,6 +96,7 @@ static void refuse_run(struct worker_slot *slot, const mortise_error *why)
 	if (run && mor_text_list_add(&worker->refused, run) < 0)
 		mor_free(run);
 	worker->refused_ms = mor_clock_ms() + REFUSED_MS;
+	worker->refusals++;
 	give_back(slot);
 }
 
@@ -274,12 +275,23 @@ static int begin_batch(struct worker_slot *slot, mortise_error *err)
 	return r;
 }
 
+/* Said once: a worker that stands still does not look broken. */
+static void tell_waiting(struct crew_worker *worker)
+{
+	if (!worker->waited && !worker->opt.once && !worker->refusals && !worker->who.units)
+		mor_note(worker->opt.console,
+			 "nothing to do yet: waiting for mortise index --farm %s --store %s", worker->opt.url,
+			 worker->opt.store);
+	worker->waited = true;
+}
+
 static void on_claimed(const struct mor_farm_reply *reply, void *arg)
 {
 	struct worker_slot *slot = arg;
 	mortise_error err = { 0 };
 
 	if (!reply->claimed) {
+		tell_waiting(slot->worker);
 		become_idle(slot, slot->worker->opt.poll_ms);
 		return;
 	}

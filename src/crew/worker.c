@@ -158,11 +158,16 @@ static void work_on(struct crew_worker *worker)
 static int report_worker(const struct crew_worker *worker)
 {
 	const mortise_error *failure = mor_farm_failure(worker->farm);
+	mortise_error idle = { 0 };
 
 	mor_note(worker->opt.console, "%" PRIu64 " units done, %" PRIu64 " of them failed", worker->who.units,
 		 worker->who.failed);
 	if (failure)
 		return mor_report_error(worker->opt.console, failure);
+	if (worker->opt.once && !worker->signals && worker->refusals && !worker->who.units) {
+		mor_fail(&idle, MORTISE_EINPUT, "this worker could do none of the work: the warnings say why");
+		return mor_report_error(worker->opt.console, &idle);
+	}
 	return worker->signals ? mor_signals_exit_code() : 0;
 }
 

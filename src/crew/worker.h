@@ -26,7 +26,8 @@ struct mor_crew_worker_options {
 	uint32_t poll_ms;  /* how often it asks while there is nothing to do; 0: 500 */
 };
 
-/* Until a signal comes, or the farm fails. Returns the exit code of the command. */
+/* Until a signal comes, or the farm fails. Returns the exit code of the command; with `once`, that of
+ * MORTISE_EINPUT if it refused all that it was given. */
 int mor_crew_work(const struct mor_crew_worker_options *opt);
 
 #endif

@@ -213,18 +213,25 @@ static void refuse_answer(struct pg_farm *pg, const PGresult *result)
 {
 	const char *state = pg->pq->PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	const char *text = pg->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	char line[400];
+	char line[400], missing[300];
 
 	if (!state || is_passing(state)) {
 		lose_server(pg, text);
 		return;
 	}
-	if (strcmp(state, "3F000") == 0 || strcmp(state, "42883") == 0)
+	if (strcmp(state, "3F000") == 0 || strcmp(state, "42883") == 0) {
 		text = "this database has no farm, or an old one: run mortise farm init with this URL, as its "
 		       "owner";
-	else if (strcmp(state, "42501") == 0)
+	} else if (strcmp(state, "42501") == 0 && pg->bare) {
+		snprintf(missing, sizeof(missing),
+			 "%s: make the farm as a database user who may create roles, and schemas in this "
+			 "database (CREATEROLE; CREATE on the database)",
+			 text ? text : "permission denied");
+		text = missing;
+	} else if (strcmp(state, "42501") == 0) {
 		text = "this database user may not do that: it needs the role mortise_farm_owner, or "
 		       "mortise_farm_worker for a worker";
+	}
 	fail_farm(pg, MORTISE_EINPUT,
 		  mor_printable(mor_slice_of(text ? text : "the farm's server refuses it"), line,
 				sizeof(line)));

@@ -111,7 +111,7 @@ static int look_at_entry(const struct mor_trusted *list, const char *dir, const 
 			 mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(dir, name);
-	char real[PATH_MAX], shown[MOR_TRUSTED_SHOWN];
+	char real[PATH_MAX], shown[MOR_TRUSTED_SHOWN], target[MOR_TRUSTED_SHOWN];
 	struct stat st;
 
 	if (!path)
@@ -120,10 +120,10 @@ static int look_at_entry(const struct mor_trusted *list, const char *dir, const 
 		return mor_trusted_exposed_self(path, ret, err);
 	if (!realpath(path, real) || mor_trusted_by(list, real, false))
 		return 0;
-	mor_printable(mor_slice_of(name), shown, sizeof(shown));
-	MOR_CLEAN_TEXT char *before = mor_text_format("has a link, %s, to ", shown);
-
-	*ret = before ? tell_untrusted(before, real) : NULL;
+	/* no command to trust it: what a plugin's link leads to is seldom what a person wants to trust */
+	*ret = mor_text_format("has a link, %s, that leads out of what you trust, to %s",
+			       mor_printable(mor_slice_of(name), shown, sizeof(shown)),
+			       mor_printable(mor_slice_of(real), target, sizeof(target)));
 	return *ret ? 1 : mor_fail_memory(err);
 }
 

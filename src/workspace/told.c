@@ -17,6 +17,8 @@ static void show_log(struct mor_workspace_part *p, const mortise_event *event, c
 	mor_note(console, "%s| %s%s%s%s%s", p->manifest->name,
 		 serious ? mor_style_err(console, MOR_STYLE_WARN) : "", serious ? event->level : "",
 		 serious ? mor_style_err_end(console) : "", serious ? ": " : "", shown);
+	if (!p->mid_line)
+		mor_progress_say_again(&console->progress);
 }
 
 static void show_progress(struct mor_workspace_part *p, const struct mor_value *params)
@@ -50,6 +52,8 @@ static void show_piece(struct mor_workspace_part *p, const struct mor_value *par
 		text = (struct mor_slice){ text.ptr + len + (end != NULL), text.len - len - (end != NULL) };
 	}
 	mor_out_flush(p->run->console);
+	if (!p->mid_line)
+		mor_progress_say_again(&p->run->console->progress);
 }
 
 bool mor_workspace_told(struct mor_workspace_part *p, const mortise_event *event, const char *shown)
@@ -74,7 +78,7 @@ bool mor_workspace_told(struct mor_workspace_part *p, const mortise_event *event
 
 void mor_workspace_end_line(struct mor_workspace_part *p)
 {
-	mor_progress_clear(&p->run->console->progress);
+	mor_progress_said(&p->run->console->progress);
 	if (p->mid_line)
 		mor_out_text(p->run->console, "\n");
 	p->mid_line = false;

@@ -71,8 +71,13 @@ class Terminal(Completion):
 
     @needs("bash")
     def test_bash(self):
-        """Plain bash cuts words at "@" and "="; what is loaded at many users takes one of them away, or both."""
-        for breaks in (":", "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}", "COMP_WORDBREAKS=${COMP_WORDBREAKS//[@=:]}"):
+        """Plain bash cuts words at "@" and "="; what is loaded at many users takes one of them
+        away, or both."""
+        for breaks in (
+            ":",
+            "COMP_WORDBREAKS=${COMP_WORDBREAKS//@}",
+            "COMP_WORDBREAKS=${COMP_WORDBREAKS//[@=:]}",
+        ):
             with self.subTest(breaks=breaks):
                 shell = self.tries("bash", breaks)
                 self.keeps_what_was_typed(shell)

@@ -249,6 +249,7 @@ class Owners(FarmCase):
         done = self.run_mortise(*self.farm_words(archive, out="other"))
         self.assertEqual(done.code, 4, done.err)
         self.assertIn("another owner works on the same run", done.err)
+        self.assertEqual(len(done.err.splitlines()), 1, done.err)
         same = self.run_mortise(*self.farm_words(archive))
         self.assertIn("another run is writing it", same.err)
         self.worker()
@@ -319,6 +320,37 @@ class Owners(FarmCase):
         self.assertIn("3 of 4 units, 1 failed", said)
 
 
+class Quiet(FarmCase):
+    """Nobody works: the owner says so, once, and why as far as the farm knows it."""
+
+    def said(self, process, name, text):
+        path = self.dir / name
+        events.until(lambda: text in path.read_text(), self.dir, process=process)
+        return path.read_text()
+
+    def owner(self, archive):
+        log = open(self.dir / "owner.log", "wb")
+        self.addCleanup(log.close)
+        return self.spawn(*self.farm_words(archive), stderr=log)
+
+    def test_no_worker(self):
+        owner = self.owner(self.kzip(simple(2)))
+        self.said(owner, "owner.log", f"start mortise worker --farm {self.url} --store {self.store}")
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+        self.assertEqual((self.dir / "owner.log").read_text().count("nobody has"), 1)
+
+    def test_workers_that_cannot(self):
+        owner = self.owner(self.kzip(simple(2)))
+        (self.dir / "elsewhere").mkdir()
+        self.worker("--store", "elsewhere")
+        self.said(owner, "owner.log", "1 worker asks for work, but cannot do this run")
+
+    def test_a_worker_without_work(self):
+        worker = self.worker()
+        self.said(worker, "worker-1.log", f"waiting for mortise index --farm {self.url} --store {self.store}")
+
+
 class BadInput(FarmCase):
     """One clear line each; nothing is lost."""
 
@@ -354,6 +386,8 @@ class BadInput(FarmCase):
         (self.dir / "elsewhere").mkdir()
         done = self.run_mortise("worker", "--farm", self.url, "--store", "elsewhere", "--once")
         self.assertIn("does not have this run: is it the owner's store?", done.err)
+        self.assertIn("input: this worker could do none of the work", done.err)
+        self.assertEqual(done.code, 4)
         self.worker()
         self.assertEqual(owner.wait(LIMIT), 0)
 

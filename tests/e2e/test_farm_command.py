@@ -27,6 +27,15 @@ class Command(FarmMixin, Case):
             "mortise farm init", self.fails(4, "input", "farm", "status", self.postgres.url(name)).err
         )
 
+    def test_init_without_the_right_to_make_one(self):
+        """The role of an owner is not what is missing."""
+        self.sql("create role o1 login in role mortise_farm_owner")
+        self.addCleanup(self.sql, "drop role o1")
+        err = self.fails(4, "input", "farm", "init", self.postgres.url(self.postgres.database(), "o1")).err
+        self.assertIn("permission denied for database", err)
+        self.assertIn("who may create roles, and schemas in this database", err)
+        self.assertNotIn("mortise_farm_owner", err)
+
     def test_old_and_new_schema(self):
         self.sql("update mortise_farm.version set number = 0")
         err = self.fails(4, "input", "farm", "status", self.url).err

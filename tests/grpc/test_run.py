@@ -216,6 +216,8 @@ class Streams(Grpc):
     def test_progress(self):
         _code, shown = self.terminal("builds")
         self.assertIn("[=====               ]  25% a quarter", shown)
+        # a line of the log takes its place, and it comes again
+        self.assertIn("  25% a quarter", shown.split("one file is old")[1])
 
     def terminal(self, *words, seen=None):
         done = self.in_terminal(*self.args(words, self.env_given, ()), seen=seen)
