@@ -83,7 +83,7 @@ static size_t whole_characters(const char *text, size_t len)
 /* Copies text into err as one line that is safe to show on a terminal. */
 static void set_text(mortise_error *err, const char *text, bool cut)
 {
-	size_t len = strlen(text);
+	size_t len = strlen(text), used = 0, n;
 
 	if (len >= sizeof(err->text)) {
 		len = sizeof(err->text) - 1;
@@ -92,11 +92,20 @@ static void set_text(mortise_error *err, const char *text, bool cut)
 	if (cut)
 		len = whole_characters(text, len);
 	/* Not iscntrl(): in an 8-bit locale it treats parts of UTF-8 characters as controls. */
-	for (size_t i = 0; i < len; i++)
-		err->text[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
-	while (len && err->text[len - 1] == ' ')
-		len--;
-	err->text[len] = '\0';
+	for (size_t i = 0; i < len; i += n) {
+		size_t steers = mor_steering_len(text + i, len - i),
+		       whole = mor_utf8_sequence(text + i, len - i);
+
+		n = whole ? whole : 1;
+		if (steers)
+			err->text[used++] = ' ';
+		else
+			memcpy(err->text + used, text + i, n);
+		used += steers ? 0 : n;
+	}
+	while (used && err->text[used - 1] == ' ')
+		used--;
+	err->text[used] = '\0';
 }
 
 static __attribute__((format(printf, 4, 0))) void fill_error(mortise_error *err, int code, int os_errno,

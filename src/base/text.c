@@ -298,6 +298,21 @@ uint32_t mor_utf8_code(const char *p, size_t n)
 	return code;
 }
 
+size_t mor_steering_len(const char *p, size_t len)
+{
+	static const struct {
+		uint32_t first, last;
+	} steering[] = { { 0, 0x1f },        { 0x7f, 0x9f },     { 0x061c, 0x061c },
+			 { 0x200e, 0x200f }, { 0x2028, 0x202e }, { 0x2066, 0x2069 } };
+	size_t n = mor_utf8_sequence(p, len);
+	uint32_t code = n ? mor_utf8_code(p, n) : (unsigned char)*p;
+
+	for (size_t i = 0; i < sizeof(steering) / sizeof(steering[0]); i++)
+		if (code >= steering[i].first && code <= steering[i].last)
+			return n ? n : 1;
+	return 0;
+}
+
 /* The number of bytes at p that may be shown unchanged. */
 static size_t printable_len(const char *p, size_t len)
 {

@@ -11,6 +11,21 @@
 
 /* ---- for people ---- */
 
+/* Length of what must not reach the terminal at this place; 0: it may. */
+static size_t steering_at(struct mor_slice text, size_t at)
+{
+	char c = text.ptr[at];
+
+	return c == '\n' || c == '\t' ? 0 : mor_steering_len(text.ptr + at, text.len - at);
+}
+
+static size_t utf8_step(struct mor_slice text, size_t at)
+{
+	size_t n = mor_utf8_sequence(text.ptr + at, text.len - at);
+
+	return n ? n : 1;
+}
+
 /* A plugin's text must not contain control sequences for the terminal. Newlines and tabs may stay. A pipe
  * gets the text as it is. */
 static void print_text(struct mor_converse_turn *turn, struct mor_slice text)
@@ -20,15 +35,11 @@ static void print_text(struct mor_converse_turn *turn, struct mor_slice text)
 	if (!text.len)
 		return;
 	turn->in_line = text.ptr[text.len - 1] != '\n';
-	for (size_t from = 0, at; console->out_terminal && from < text.len; from = at) {
-		for (at = from; at < text.len; at++) {
-			unsigned char c = (unsigned char)text.ptr[at];
-
-			if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-				break;
-		}
+	for (size_t from = 0, at, n = 0; console->out_terminal && from < text.len; from = at) {
+		for (at = from; at < text.len && !(n = steering_at(text, at));)
+			at += utf8_step(text, at);
 		mor_out(console, (struct mor_slice){ text.ptr + from, at - from });
-		if (at < text.len)
+		for (; at < text.len && n; n--)
 			mor_outf(console, "\\x%02x", (unsigned char)text.ptr[at++]);
 	}
 	if (!console->out_terminal)

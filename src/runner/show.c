@@ -25,7 +25,7 @@ static void tell_note(struct mor_console *console, const char *name, const morti
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_slice params = { event->params.text, event->params.len };
 	struct mor_writer w = { .out = &json };
-	char shown[800];
+	char shown[800], method[200];
 
 	if (console->notes && console->json) {
 		mor_w_object(&w);
@@ -38,7 +38,7 @@ static void tell_note(struct mor_console *console, const char *name, const morti
 		return;
 	}
 	mor_printable(params, shown, sizeof(shown));
-	mor_note(console, "%s: note %s %s", name, event->method ? event->method : "", shown);
+	mor_note(console, "%s: note %s %s", name, print_text(event->method, method, sizeof(method)), shown);
 }
 
 static void tell_state(struct mor_console *console, const char *name, const mortise_event *event)

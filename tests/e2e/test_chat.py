@@ -459,6 +459,8 @@ class OnATerminal(Case):
         self.wait_for("gassist …> ")
         self.type("a\x16\x1bb\r")  # Ctrl-V ESC
         self.wait_for("Hello a\\x1bb!")
+        self.type("c\u202ed\r")
+        self.wait_for("Hello c\\xe2\\x80\\xaed!")
         self.assertEqual(self.leave(), 0)
 
 

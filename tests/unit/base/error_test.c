@@ -14,6 +14,17 @@ static void text_is_one_line(void **state)
 	(void)state;
 	assert_int_equal(mor_fail(&err, MORTISE_ETIMEOUT, "a\nb\r\nc\td\x1b[0m\n"), MORTISE_ETIMEOUT);
 	assert_string_equal(err.text, "a b  c d [0m");
+	mor_fail(&err, MORTISE_EREMOTE,
+		 "C1 \xc2\x9b"
+		 "2J \x9b"
+		 "2J, order \xe2\x80\xae"
+		 "cod, \xe2\x81\xa6"
+		 "in, \xc3\x9b");
+	assert_string_equal(err.text, "C1  2J  2J, order  cod,  in, \xc3\x9b");
+	mor_fail(&err, MORTISE_EREMOTE,
+		 "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb"); /* a joiner steers nothing */
+	assert_string_equal(err.text, "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb");
+	assert_int_equal(mor_fail(&err, MORTISE_ETIMEOUT, "x"), MORTISE_ETIMEOUT);
 	assert_int_equal(err.code, MORTISE_ETIMEOUT);
 	assert_int_equal(err.rpc_code, -32002);
 	assert_int_equal(err.os_errno, 0);
