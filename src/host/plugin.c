@@ -77,6 +77,9 @@ static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *o
 	if (r < 0)
 		return r;
 	plugin->manifest->confine = plugin->vetting.confine;
+	r = mor_vetting_manifest(plugin, opt->path, err);
+	if (r < 0)
+		return mor_fail_prefix(err, plugin->manifest->name);
 	if (plugin->host->dialect && strcmp(plugin->host->dialect->name, plugin->manifest->dialect) == 0)
 		plugin->dialect = plugin->host->dialect;
 	else

@@ -38,19 +38,10 @@ static int apply_list(struct mor_policy *policy, const struct mor_setting *s, mo
 	return r;
 }
 
-/* "dir/mortise.toml:7": it came with the plugin, like its manifest. */
-static bool came_along(const struct mor_setting *s)
-{
-	static const char name[] = "mortise.toml:";
-	const char *slash = strrchr(s->origin, '/');
-
-	return strncmp(slash ? slash + 1 : s->origin, name, sizeof(name) - 1) == 0;
-}
-
 /* Somebody approved it as a confined plugin: its own file cannot say otherwise. */
 static bool frees_itself(const struct mor_policy_key *key, const struct mor_setting *s)
 {
-	return came_along(s) &&
+	return mor_setting_came_along(s) &&
 	       (strcmp(key->name, "unconfined") == 0 ||
 		(strcmp(key->name, "level") == 0 && s->text && strcmp(s->text, "guarded") == 0));
 }
@@ -60,7 +51,7 @@ static bool frees_itself(const struct mor_policy_key *key, const struct mor_sett
 static int check_source(const struct mor_manifest *m, const struct mor_policy_key *key,
 			const struct mor_setting *s, mortise_error *err)
 {
-	if (!m->file || (key->flags & MOR_POLICY_LIMIT) || !came_along(s))
+	if (!m->file || (key->flags & MOR_POLICY_LIMIT) || !mor_setting_came_along(s))
 		return 0;
 	return mor_fail(err, MORTISE_EMANIFEST,
 			"%s: sandbox.%s: this plugin's permissions are those of its manifest; to change them, "

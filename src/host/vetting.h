@@ -26,6 +26,9 @@ struct mor_vetting {
 /* When the plugin is made: is what lies at `path` (NULL: it is a command) an installed one? 0 or
  * MORTISE_ENOMEM. */
 int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *err);
+/* When its manifest has been read from `top`: MORTISE_EMANIFEST if an installed plugin chooses what only the
+ * user may. MORTISE_ENOMEM. */
+int mor_vetting_manifest(mortise_plugin *plugin, const char *top, mortise_error *err);
 /* Before anything of it runs. Reads what has no known identity: at most 512 MiB, usually nothing. May call
  * on_trust, which may do anything to the plugin. 0; MORTISE_EVIOLATION: it must not run; MORTISE_ESYSTEM: the
  * store cannot be read; MORTISE_ENOMEM. */

@@ -110,6 +110,8 @@ size_t mor_manifest_script(const char *const *argv);
 /* The winning value, or NULL. */
 const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section,
 					       const char *key);
+/* "dir/mortise.toml:7": it came with the plugin, like its manifest. */
+bool mor_setting_came_along(const struct mor_setting *setting);
 /* With a type: 1 found, 0 absent, MORTISE_EMANIFEST with the origin and what was expected. Durations: "30s",
  * "500ms" or a number of seconds. */
 int mor_manifest_duration(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret_ms,

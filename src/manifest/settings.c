@@ -212,6 +212,14 @@ int mor_setting_add_list(struct mor_load *load, const char *section, const char 
 /* ---- looking up ---- */
 
 /* From the end: later wins. The lists are short, and read once per start. */
+bool mor_setting_came_along(const struct mor_setting *setting)
+{
+	static const char name[] = "mortise.toml:";
+	const char *slash = strrchr(setting->origin, '/');
+
+	return strncmp(slash ? slash + 1 : setting->origin, name, sizeof(name) - 1) == 0;
+}
+
 const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manifest, const char *section,
 					       const char *key)
 {
