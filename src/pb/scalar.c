@@ -79,7 +79,7 @@ double mor_pb_scalar_double(const struct mor_pb_scalar *value)
 
 static uint64_t zigzag(uint64_t bits)
 {
-	return bits << 1 ^ (uint64_t)((int64_t)bits >> 63);
+	return bits << 1 ^ (0 - (bits >> 63));
 }
 
 static void put_fixed(struct mor_buf *out, uint64_t bits, unsigned len)

@@ -101,7 +101,7 @@ static int check_place(const struct mor_store *store, const struct mor_installed
 	char real[PATH_MAX];
 	const char *below = NULL;
 
-	if (access(found->path, F_OK) < 0)
+	if (!found->path || access(found->path, F_OK) < 0)
 		return 0; /* the start says so */
 	if (below_store(store, found->path, real, &below) &&
 	    strcmp(below, mor_path_below(store->plugins, found->path)) == 0)

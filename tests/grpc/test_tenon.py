@@ -27,8 +27,7 @@ RUN = PLUGIN + "RunCommand"
 
 
 def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
+    raise unittest.SkipTest(why)
 
 
 def python(_folder):
