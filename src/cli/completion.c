@@ -123,7 +123,7 @@ static const char bash_middle[] = " --help --version\" -- \"$cur\"))\n\t\treturn
 				  "\tcase $cur in\n"
 				  "\t--*=*) front=${cur%%=*}= prev=${cur%%=*} cur=${cur#*=} ;;\n"
 				  "\tesac\n"
-				  "\tcase $front$cur in *\"$2\") ahead=${line[last]%\"$2\"} ;; esac\n"
+				  "\t[[ -z $cut || $front$cur != *\"$2\" ]] || ahead=${line[last]%\"$2\"}\n"
 				  "\tcase $cmd,$prev in\n";
 
 /* Not by compgen -W: that would run "$(…)" in the name of a function, which somebody else has chosen. Only
