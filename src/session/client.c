@@ -285,7 +285,7 @@ static void list_one(struct session_table *table, const char *name)
 	mortise_error err = { 0 };
 	int r = mor_session_about(name, &doc, &err);
 
-	if (r == MORTISE_ENOTFOUND) {
+	if (r == MORTISE_ENOTFOUND || r == MORTISE_ECLOSED) { /* it was ending while we asked */
 		remove_rest(name);
 		return;
 	}
