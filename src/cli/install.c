@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"
+#include "console/signals.h"
 #include "installer/installer.h"
 #include "store/store.h"
 
@@ -79,6 +80,8 @@ static int finish_order(struct mor_cli *cli, int r, const mortise_error *err)
 {
 	if (r == 0)
 		return 0;
+	if (r == MORTISE_ECANCELED && mor_signals_count())
+		return mor_report_interrupted(cli->console, mor_signals_exit_code());
 	return r == MORTISE_EINVAL ? mor_report_usage(cli->console, err) : mor_report_error(cli->console, err);
 }
 

@@ -39,7 +39,7 @@ struct state {
 	struct mor_installed used;
 	char *place;                            /* of its registry, or NULL */
 	char newest[MOR_STORE_VERSION_MAX + 1]; /* in the registry; "": none */
-	char what[300];                         /* "": nothing differs */
+	char what[1200];                        /* "": nothing differs */
 };
 
 /* The registries that were read, each once. */
@@ -113,7 +113,10 @@ static void compare_installed(struct state *state)
 	}
 	differs = state->pinned ? mor_lockfile_differs(state->pinned, &facts, &no_memory) : NULL;
 	if (differs)
-		tell_state(state, "installed with another ", differs);
+		tell_state(state,
+			   strcmp(differs, "permissions") == 0 ? "installed with other " :
+								 "installed with another ",
+			   differs);
 	else if (!state->used.approved)
 		tell_state(state, "not approved", "");
 }

@@ -46,8 +46,9 @@ static int update_registry(struct mor_cli *cli, const char *path, mortise_error 
 	if (r < 0)
 		return r;
 	if (!cli->console->json) {
-		mor_outf(cli->console, "%s/" MOR_REGISTRY_INDEX ": %zu %s, serial %" PRId64 "%s%s\n", path,
-			 result.plugins, result.plugins == 1 ? "plugin" : "plugins", result.serial,
+		mor_outf(cli->console, "%s/" MOR_REGISTRY_INDEX ": %zu %s, %zu %s, serial %" PRId64 "%s%s\n",
+			 path, result.names, result.names == 1 ? "plugin" : "plugins", result.plugins,
+			 result.plugins == 1 ? "version" : "versions", result.serial,
 			 result.is_signed ? ", signed" : "", result.changed ? "" : "; nothing has changed");
 		return 0;
 	}

@@ -69,6 +69,7 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 	bool named = words->count > before;
 	struct mor_converse_once once = {
 		.typed = run->typed,
+		.named = words->count ? words->item[0] : run->typed,
 		.command = run->command,
 		.resolved = run->manifest,
 		.function = named ? words->item[before] : NULL,

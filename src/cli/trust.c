@@ -168,19 +168,19 @@ static int trust_remove(const char *word, struct mor_trust_list *ret, mortise_er
 	return r;
 }
 
-static void print_row(struct mor_console *console, const struct mor_trust_row *row)
+static void print_row(struct mor_console *console, const struct mor_trust_row *row, const char *front)
 {
 	char what[1000], note[1000];
 
 	mor_printable(mor_slice_of(row->what), what, sizeof(what));
 	mor_printable(mor_slice_of(row->note ? row->note : ""), note, sizeof(note));
-	mor_outf(console, "%s %s%s%s", row->kind, what, *note ? " " : "", note);
+	mor_outf(console, "%s%s %s%s%s", front, row->kind, what, *note ? " " : "", note);
 	if (row->before)
 		mor_outf(console, " (until now: %s)", row->before);
 	mor_out_text(console, "\n");
 }
 
-static void show_rows(struct mor_cli *cli, const struct mor_trust_list *list)
+static void show_rows(struct mor_cli *cli, const struct mor_trust_list *list, const char *front)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
@@ -193,7 +193,7 @@ static void show_rows(struct mor_cli *cli, const struct mor_trust_list *list)
 		const struct mor_trust_row *row = &list->items[i];
 
 		if (!cli->console->json)
-			print_row(cli->console, row);
+			print_row(cli->console, row, front);
 		mor_w_object(&w);
 		mor_w_pair(&w, "kind", row->kind);
 		mor_w_pair(&w, "what", row->what);
@@ -229,7 +229,7 @@ static int trust_run(struct mor_cli *cli)
 		return mor_report_usage(cli->console, &err);
 	if (r < 0)
 		return mor_report_error(cli->console, &err);
-	show_rows(cli, &rows);
+	show_rows(cli, &rows, strcmp(verb, "remove") == 0 ? "not trusted any more: " : "");
 	return 0;
 }
 

@@ -8,13 +8,14 @@
 #include "base/text.h"
 
 #define CELL_SIZE 120
+#define LAST_SIZE 4400 /* of the last column: whoever reads a pipe wants all of it */
 
-static void add_cell(struct mor_table *table, size_t column, const char *text)
+static void add_cell(struct mor_table *table, size_t column, const char *text, bool last)
 {
-	char shown[CELL_SIZE], *copy;
+	char shown[LAST_SIZE], *copy;
 	size_t len;
 
-	mor_printable(mor_slice_of(text), shown, sizeof(shown));
+	mor_printable(mor_slice_of(text), shown, last ? LAST_SIZE : CELL_SIZE);
 	copy = mor_strdup(shown);
 	if (!copy || mor_grow(&table->cells, table->count, &table->cap, sizeof(*table->cells)) < 0) {
 		mor_free(copy);
@@ -23,7 +24,8 @@ static void add_cell(struct mor_table *table, size_t column, const char *text)
 	}
 	table->cells[table->count++] = copy;
 	len = strlen(copy);
-	table->width[column] = len > table->width[column] ? len : table->width[column];
+	if (!last)
+		table->width[column] = len > table->width[column] ? len : table->width[column];
 }
 
 void mor_table_add(struct mor_table *table, const char *const *cells)
@@ -31,8 +33,18 @@ void mor_table_add(struct mor_table *table, const char *const *cells)
 	size_t columns = 0;
 
 	for (; columns < MOR_TABLE_COLUMNS && cells[columns]; columns++)
-		add_cell(table, columns, cells[columns]);
+		add_cell(table, columns, cells[columns], !cells[columns + 1]);
 	table->columns = columns;
+}
+
+static void put_cell(const struct mor_table *table, size_t row, size_t column, bool cut, struct mor_buf *out)
+{
+	const char *cell = table->cells[row + column];
+	char shown[CELL_SIZE];
+
+	if (cut && column + 1 == table->columns)
+		cell = mor_printable(mor_slice_of(cell), shown, sizeof(shown));
+	mor_buf_printf(out, "%-*s  ", (int)table->width[column], cell);
 }
 
 int mor_table_print(const struct mor_table *table, struct mor_console *console, mortise_error *err)
@@ -43,7 +55,7 @@ int mor_table_print(const struct mor_table *table, struct mor_console *console, 
 		MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 
 		for (size_t i = 0; i < table->columns; i++)
-			mor_buf_printf(&line, "%-*s  ", (int)table->width[i], table->cells[row + i]);
+			put_cell(table, row, i, console->out_terminal, &line);
 		while (line.len && line.data[line.len - 1] == ' ')
 			line.len--;
 		mor_buf_byte(&line, '\n');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of short texts in columns. Cells are made printable and cut; nothing stands behind the last one. */
+/* Rows of short texts in columns. Cells are made printable and cut; nothing stands behind the last one, which
+ * is cut on a terminal only. */
 #ifndef MOR_CONSOLE_TABLE_H
 #define MOR_CONSOLE_TABLE_H
 

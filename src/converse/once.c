@@ -88,7 +88,7 @@ static int name_plugin(const struct mor_converse_once *once, struct mor_buf *out
 {
 	if (once->plugin->dialect)
 		mor_buf_printf(out, "-d %s ", once->plugin->dialect);
-	mor_buf_text(out, once->command ? "--" : once->typed);
+	mor_buf_text(out, once->command ? "--" : once->named);
 	for (const char *const *word = once->command; word && *word; word++)
 		mor_buf_printf(out, " %s", *word);
 	mor_buf_byte(out, '\0');

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/report.h"
+#include "console/signals.h"
 #include "installer/inside.h"
 
 /* ---- from a registry ---- */
@@ -265,6 +266,10 @@ int mor_installer_run_locked(struct mor_console *console, struct mor_installer_o
 		one.confine |= lock.items[i].confine;
 		if (!is_wanted(names, lock.items[i].name) || run_pinned(console, &store, &one, dir, &why) == 0)
 			continue;
+		if (why.code == MORTISE_ECANCELED && mor_signals_count()) {
+			exit_code = mor_report_interrupted(console, mor_signals_exit_code());
+			break;
+		}
 		if (!exit_code)
 			exit_code = mortise_status_exit_code(why.code);
 		mor_report_error(console, &why);

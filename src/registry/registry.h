@@ -93,7 +93,8 @@ struct mor_registry_update {
 	void *arg;
 };
 struct mor_registry_result {
-	size_t plugins;
+	size_t plugins; /* entries: versions of plugins */
+	size_t names;   /* plugins, each counted once */
 	int64_t serial;
 	bool changed; /* false: the index was up to date */
 	bool is_signed;

@@ -343,6 +343,15 @@ static int replace_index(const struct mor_registry_update *update, const struct 
 	return 0;
 }
 
+static size_t count_names(const struct mor_registry *registry)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < registry->count; i++) /* sorted by name */
+		count += i == 0 || strcmp(registry->items[i - 1].name, registry->items[i].name) != 0;
+	return count;
+}
+
 static int update_index(const struct mor_registry_update *update, const struct mor_registry *old,
 			struct mor_registry_result *ret, mortise_error *err)
 {
@@ -355,6 +364,7 @@ static int update_index(const struct mor_registry_update *update, const struct m
 	if (r < 0)
 		return r;
 	*ret = (struct mor_registry_result){ .plugins = new.count,
+					     .names = count_names(&new),
 					     .serial = old->serial,
 					     .is_signed = old->origin.key[0] };
 	if (old->serial && same_entries(old, &new) && (same_key || !update->sign))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the command share. MORTISE_BUILD names the build directory (default: build)."""
+import fcntl
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -128,7 +130,7 @@ class Case(unittest.TestCase):
 
     def in_terminal(self, *args, env=None, seen=None, answer=None):
         """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code. seen: called
-        with all that is there whenever something is new. answer: typed when "[y/N]" is asked."""
+        with all that is there whenever something is new. answer: typed when "[y/N]" is asked, also Ctrl-C."""
         try:
             ours, theirs = pty.openpty()
         except OSError as error:  # a bare chroot
@@ -141,6 +143,8 @@ class Case(unittest.TestCase):
                 stderr=theirs,
                 env={**self.env, **(env or {})},
                 cwd=self.dir,
+                start_new_session=answer is not None,
+                preexec_fn=None if answer is None else lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             )
         finally:
             os.close(theirs)

@@ -195,7 +195,7 @@ class Keys(BundleCase):
         self.ok("trust", "add", one, "--as", "Ann B.")
         done = self.fails(4, "input", "trust", "remove", "Ann B.")
         self.assertIn("more than one key", done.err)
-        self.assertEqual(self.ok("trust", "remove", one[:20]).out, f"key {one} Ann B.\n")
+        self.assertEqual(self.ok("trust", "remove", one[:20]).out, f"not trusted any more: key {one} Ann B.\n")
         self.ok("trust", "remove", "Ann B.")
         self.fails(5, "not_found", "trust", "remove", "Ann B.")
         self.assertEqual(self.ok("trust", "list", "--json").json, {"ok": True, "trusted": []})

@@ -83,6 +83,14 @@ class Install(Store):
         self.assertEqual(code, 0, seen)
         self.assertEqual(self.listed(), [("greeter", "1.0.0")])
 
+    def test_interrupted(self):
+        """Ctrl-C at the question is 128 + SIGINT, as with all commands."""
+        place = self.make(more="network = true")
+        done = self.in_terminal("install", place, answer=b"\x03")
+        self.assertEqual(done.code, 130, done.out)
+        self.assertIn("interrupted by signal 2", done.out)
+        self.assertEqual(self.listed(), [])
+
     def test_everything(self):
         place = self.plugin("words")
         line = self.refused("install", place, "--yes")

@@ -275,7 +275,7 @@ class Locked(LockCase):
         self.done("install", "--locked", cwd=self.project)
         self.ok("remove", "words")
         self.done("install", place, "--allow", "unconfined")
-        self.assertIn("another permissions", self.here("outdated").out)
+        self.assertIn("installed with other permissions", self.here("outdated").out)
         shutil.rmtree(place)
         self.done("install", "--locked", cwd=self.project)  # from the store itself
         self.assertTrue(self.ok("list", "--json").json["plugins"][0]["confine"])
@@ -355,6 +355,14 @@ class Outdated(LockCase):
         self.ok("remove", "greeter")
         self.assertIsNone(self.row()["installed"])
         self.assertIn("not installed", self.here("outdated").out)
+
+    def test_nothing_is_cut_in_a_pipe(self):
+        self.pinned()
+        far = self.dir / ("d" * 150) / "team"
+        lock = self.project / "mortise.lock"
+        lock.write_text(lock.read_text().replace('"registry": "team"', f'"registry": "{far}"'))
+        done = self.here("outdated")
+        self.assertIn(str(far), done.out, lock.read_text())
 
     def test_all(self):
         self.pinned()

@@ -36,6 +36,7 @@ class Update(TeamCase):
         self.assertIn("nothing has changed", self.ok("registry", "update", team).out)
         self.bundle("1.1.0")
         told = self.ok("registry", "update", team, "--json").json
+        self.assertIn(": 1 plugin, 2 versions, serial 2", self.ok("registry", "update", team).out)
         self.assertEqual((told["serial"], told["plugins"], told["changed"]), (2, 2, True))
         (team / "greeter-1.0.0.tar.zst").unlink()
         self.assertEqual(self.ok("registry", "update", team, "--json").json["serial"], 3)
