@@ -88,6 +88,19 @@ static int tie_to_parent(pid_t parent, int channel, struct mor_setup_failure *fa
 	return 0;
 }
 
+/* glibc's posix_spawn, which has started us, leaves its own two signals ignored. The program has them as it
+ * would have outside. By the kernel's own call: the C library refuses these numbers. */
+static void reset_own_signals(void)
+{
+	static const struct {
+		void (*handler)(int);
+		unsigned long none[3];
+	} normal = { .handler = SIG_DFL };
+
+	for (int number = 32; number <= 33; number++)
+		syscall(SYS_rt_sigaction, number, &normal, NULL, 8);
+}
+
 static bool leads_session; /* the guardian */
 
 /* Guarded, a separate group is enough: a session is also a scheduling group (autogroup), which costs every
@@ -110,6 +123,7 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 
 	if (tie_to_parent(parent, channel, failure) < 0 || stand_alone(plan, failure) < 0)
 		return;
+	reset_own_signals();
 	if (plan->cwd && chdir(plan->cwd) < 0) {
 		mor_setup_fail(failure, MOR_AT_CWD, errno, "%s", plan->cwd);
 		return;
