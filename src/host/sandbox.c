@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/xdg.h"
-#include "policy/cgroup.h"
 #include "program/resolve.h"
 
 /* "mortise.toml:7: sandbox.read is ...". An error on the command line is the user's mistake, not a file's. */
@@ -228,24 +227,8 @@ static int warn_missing(struct mor_manifest *m, const struct mor_policy *policy)
 	return r;
 }
 
-static int warn_loose(struct mor_manifest *m, const struct mor_policy *policy)
-{
-	struct mor_cgroups groups;
-	const char *text;
-	int r = 0;
-
-	if (!mor_cgroup_wanted(policy))
-		return 0;
-	mor_cgroup_find_own(&groups);
-	for (size_t i = 0; r == 0 && (text = mor_cgroup_loose(policy, mor_cgroup_held(&groups), i)); i++)
-		r = mor_manifest_warn(m, "%s", text);
-	return r;
-}
-
 static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 {
-	int r;
-
 	if (policy->unconfined)
 		return mor_manifest_warn(
 			m, "unconfined: %s may do whatever this user may; none of its permissions are enforced",
@@ -253,8 +236,6 @@ static int warn_all(struct mor_manifest *m, const struct mor_policy *policy)
 	if (policy->rules_given && !mor_policy_confined(policy))
 		return mor_manifest_warn(
 			m, "sandbox.level is \"guarded\": the other rules of [sandbox] are not enforced");
-	if ((r = warn_loose(m, policy)) < 0)
-		return r;
 	return mor_policy_confined(policy) ? warn_missing(m, policy) : 0;
 }
 

@@ -16,6 +16,7 @@
 #include "host/shape.h"
 #include "host/state.h"
 #include "host/supervise.h"
+#include "policy/cgroup.h"
 
 /* ---- death and what follows ---- */
 
@@ -116,6 +117,26 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 	return error->code;
 }
 
+/* count 1: the commands show it, whatever else they keep to themselves. */
+static void warn_at_start(mortise_plugin *plugin, const char *text)
+{
+	mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING, .text = text, .count = 1 });
+}
+
+/* A limit that this machine cannot hold for all processes together. */
+static void warn_of_loose_limits(mortise_plugin *plugin)
+{
+	struct mor_cgroups groups;
+	const char *text;
+
+	if (!mor_cgroup_wanted(&plugin->policy))
+		return;
+	mor_cgroup_find_own(&groups);
+	for (size_t i = 0;
+	     !plugin->gone && (text = mor_cgroup_loose(&plugin->policy, mor_cgroup_held(&groups), i)); i++)
+		warn_at_start(plugin, text);
+}
+
 static void warn_of_own_code(mortise_plugin *plugin)
 {
 	char text[600];
@@ -126,7 +147,7 @@ static void warn_of_own_code(mortise_plugin *plugin)
 		 "it can change its own code, because it may write %.300s; protected are its manifest, "
 		 "mortise.toml and the files that its command names",
 		 plugin->policy.workspace);
-	mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING, .text = text, .count = 1 });
+	warn_at_start(plugin, text);
 }
 
 static int make_process(mortise_plugin *plugin, mortise_error *err)
@@ -157,6 +178,8 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mor_timer_stop(&plugin->restart_timer);
 	mor_life_begin(plugin);
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
+	if (!plugin->gone && plugin->state == MORTISE_STARTING)
+		warn_of_loose_limits(plugin);
 	if (!plugin->gone && plugin->state == MORTISE_STARTING)
 		warn_of_own_code(plugin);
 	if (!plugin->gone && plugin->state == MORTISE_STARTING && !plugin->life.link)
