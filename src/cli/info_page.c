@@ -190,6 +190,8 @@ static void identity(struct mor_cli *cli, const struct mor_value *d)
 	value_row(cli, "description", mor_json_get(d, "description"));
 	value_row(cli, "author", mor_json_get(hello, "author"));
 	value_row(cli, "dialect", mor_json_get(d, "dialect"));
+	if (strcmp(mor_json_text(mor_json_get(d, "transport"), "stdio"), "stdio") != 0)
+		value_row(cli, "transport", mor_json_get(d, "transport"));
 	value_row(cli, "manifest", mor_json_get(d, "manifest"));
 	list_row(cli, "command", mor_json_get(d, "command"), " ");
 	value_row(cli, "directory", mor_json_get(d, "cwd"));

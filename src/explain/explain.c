@@ -106,7 +106,10 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 			 d->life.max_in_flight == 1 ? "" : "s");
 	line(out, "Specification", d->spec_url);
 	line(out, "Manifest", d->manifest ? d->manifest : "none: mortise.toml, or the command line");
-	line(out, "Framing", framing_text(d->link.framing));
+	if (d->link.grpc)
+		line(out, "Transport", "gRPC over a unix socket, not a pipe");
+	else
+		line(out, "Framing", framing_text(d->link.framing));
 	for (int i = 0; i < MOR_FRAMINGS; i++)
 		if (d->link.reads & 1u << i)
 			line(out, "Also read", framing_text((enum mor_framing)i));

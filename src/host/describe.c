@@ -50,7 +50,9 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 	pair_text(w, "description",
 		  m->description ? m->description : mor_json_text(fact_of(plugin, "description"), NULL));
 	mor_w_pair(w, "dialect", plugin->dialect->name);
-	mor_w_pair(w, "framing", mor_framing_name(plugin->link_options.framing));
+	mor_w_pair(w, "transport", plugin->link_options.remote ? "grpc" : "stdio");
+	mor_w_pair(w, "framing",
+		   plugin->link_options.remote ? NULL : mor_framing_name(plugin->link_options.framing));
 	mor_w_pair(w, "state", mortise_state_name(plugin->state));
 	mor_w_key(w, "pid");
 	if (plugin->life.pid)
