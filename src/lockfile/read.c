@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -131,11 +132,16 @@ static int read_lock(const char *dir, struct mor_lockfile *ret, mortise_error *e
 	return r;
 }
 
+/* It chooses among the versions that are installed. In a directory that many share, such as /tmp, another
+ * user's does not choose for us; whoever owns the directory may, as a project's owner does. */
 static bool has_lock(const char *dir)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(dir, MOR_LOCKFILE_NAME);
+	struct stat lock, around;
 
-	return path && access(path, F_OK) == 0;
+	if (!path || stat(path, &lock) < 0 || stat(dir, &around) < 0 || lock.st_mode & S_IWOTH)
+		return false;
+	return lock.st_uid == geteuid() || lock.st_uid == 0 || lock.st_uid == around.st_uid;
 }
 
 int mor_lockfile_find(struct mor_lockfile *ret, mortise_error *err)

@@ -124,6 +124,23 @@ class Names(LockCase):
         self.assertIn("greeter 1.1.0, before: 1.0.0", self.ok("lock", cwd=self.below).out)
         self.assertEqual(self.ok("call", "greeter", "x", cwd=self.below).json, "1.1.0")
 
+    def test_whose_lock_counts(self):
+        """In a directory that many share, another user's lock does not choose for us."""
+        self.pinned()
+        lock = self.project / "mortise.lock"
+        self.team("1.1.0")
+        self.done("upgrade", "greeter", cwd=self.below)
+        lock.chmod(0o666)
+        self.assertEqual(self.ok("call", "greeter", "x", cwd=self.below).json, "1.1.0")
+        lock.chmod(0o644)
+        self.assertEqual(self.ok("call", "greeter", "x", cwd=self.below).json, "1.0.0")
+        if os.geteuid() != 0:
+            self.skipTest("only root can give files away")
+        os.chown(lock, 4711, -1)
+        self.assertEqual(self.ok("call", "greeter", "x", cwd=self.below).json, "1.1.0")
+        os.chown(self.project, 4711, -1)
+        self.assertEqual(self.ok("call", "greeter", "x", cwd=self.below).json, "1.0.0")
+
     def test_not_installed(self):
         self.pinned()
         self.other_machine()
