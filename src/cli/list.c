@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/list.h"
 #include "console/report.h"
+#include "console/table.h"
 #include "store/permissions.h"
 #include "store/store.h"
 
@@ -30,23 +31,17 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-enum { NAME, VERSION, DIALECT, LAST_RUN, MAY, OFFERS, COLUMNS };
-static const char *const titles[COLUMNS] = { "NAME", "VERSION", "DIALECT", "LAST RUN", "MAY", "OFFERS" };
-
-struct list_row {
-	char cell[COLUMNS][120];
-};
+#define CELL 120
 
 /* ---- the cells ---- */
 
-static void join_offers(const struct mor_value *offers, char *out, size_t size)
+static void join_offers(const struct mor_value *offers, struct mor_buf *out)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 	struct mor_json_iter it = mor_json_iter(offers);
 
 	while (mor_json_next(&it))
-		mor_buf_printf(&line, "%s%s", line.len ? ", " : "", mor_json_text(it.value, ""));
-	mor_printable(mor_buf_view(&line), out, size);
+		mor_buf_printf(out, "%s%s", out->len ? ", " : "", mor_json_text(it.value, ""));
+	mor_buf_byte(out, '\0');
 }
 
 static void write_may(const struct mor_installed *plugin, char *out, size_t size)
@@ -75,72 +70,42 @@ static void write_run(const struct mor_store_run *run, char *out, size_t size)
 		 day.tm_mday, day.tm_hour, day.tm_min);
 }
 
-static void fill_row(const struct mor_store *store, const struct mor_installed *plugin, bool all,
-		     struct list_row *row)
+static void add_row(const struct mor_store *store, const struct mor_installed *plugin, bool all,
+		    struct mor_table *table)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf offers = MOR_BUF_INIT;
+	char version[CELL], ran[CELL], may[CELL];
 	struct mor_store_run run = { 0 };
 
 	mor_store_run_read(store, plugin->name, &run);
 	if (strcmp(run.version, plugin->version) != 0)
 		run.at = 0; /* another version has run */
-	snprintf(row->cell[NAME], sizeof(row->cell[NAME]), "%s", plugin->name);
-	snprintf(row->cell[VERSION], sizeof(row->cell[VERSION]), "%s%s", plugin->version,
-		 all && plugin->current ? " *" : "");
-	mor_printable(mor_slice_of(plugin->dialect), row->cell[DIALECT], sizeof(row->cell[DIALECT]));
-	write_run(&run, row->cell[LAST_RUN], sizeof(row->cell[LAST_RUN]));
-	write_may(plugin, row->cell[MAY], sizeof(row->cell[MAY]));
-	join_offers(plugin->offers, row->cell[OFFERS], sizeof(row->cell[OFFERS]));
+	snprintf(version, sizeof(version), "%s%s", plugin->version, all && plugin->current ? " *" : "");
+	write_run(&run, ran, sizeof(ran));
+	write_may(plugin, may, sizeof(may));
+	join_offers(plugin->offers, &offers);
+	table->failed |= mor_buf_failed(&offers);
+	if (!table->failed)
+		mor_table_add(table, (const char *const[]){ plugin->name, version, plugin->dialect, ran, may,
+							    offers.data, NULL });
 }
 
 /* ---- printing ---- */
 
-static void measure_row(const struct list_row *row, size_t width[COLUMNS])
-{
-	for (int i = 0; i < COLUMNS; i++) {
-		size_t len = strlen(row->cell[i]);
-
-		width[i] = len > width[i] ? len : width[i];
-	}
-}
-
-/* The last column has no blanks behind it. */
-static void print_cells(struct mor_cli *cli, const char *const cells[COLUMNS], const size_t width[COLUMNS])
-{
-	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-
-	for (int i = 0; i < COLUMNS; i++)
-		mor_buf_printf(&line, "%-*s  ", (int)width[i], cells[i]);
-	while (line.len && line.data[line.len - 1] == ' ')
-		line.len--;
-	mor_buf_byte(&line, '\n');
-	mor_out(cli->console, mor_buf_view(&line));
-}
-
 static int show_table(struct mor_cli *cli, const struct mor_store *store, const struct mor_store_list *list,
 		      bool all, mortise_error *err)
 {
-	struct list_row *rows = mor_zalloc(list->count * sizeof(*rows));
-	size_t width[COLUMNS];
+	static const char *const titles[] = { "NAME", "VERSION", "DIALECT", "LAST RUN", "MAY", "OFFERS", NULL };
+	struct mor_table table = { 0 };
+	int r;
 
-	if (!rows)
-		return mor_fail_memory(err);
-	for (int i = 0; i < COLUMNS; i++)
-		width[i] = strlen(titles[i]);
-	for (size_t i = 0; i < list->count; i++) {
-		fill_row(store, &list->items[i], all, &rows[i]);
-		measure_row(&rows[i], width);
-	}
 	if (list->count)
-		print_cells(cli, titles, width);
-	for (size_t i = 0; i < list->count; i++) {
-		const char *cells[COLUMNS];
-
-		for (int k = 0; k < COLUMNS; k++)
-			cells[k] = rows[i].cell[k];
-		print_cells(cli, cells, width);
-	}
-	mor_free(rows);
-	return 0;
+		mor_table_add(&table, titles);
+	for (size_t i = 0; i < list->count; i++)
+		add_row(store, &list->items[i], all, &table);
+	r = mor_table_print(&table, cli->console, err);
+	mor_table_fini(&table);
+	return r;
 }
 
 static void json_value(struct mor_writer *w, const char *name, const struct mor_value *value)
