@@ -10,7 +10,6 @@ import socket
 import sys
 import tempfile
 import threading
-import time
 
 import grpc
 
@@ -258,12 +257,12 @@ def main():
         path = os.path.join(os.environ["GRPC_ELSEWHERE"], "x.sock")
     elif how in ("silent", "says"):
         say(os.environ.get("GRPC_SAYS", "")) if how == "says" else None
-        time.sleep(3600)
+        signal.pause()
     elif how in ("borrows", "links"):  # a socket of another program, as if it were its own
         path = os.path.join(tempfile.gettempdir(), "mine.sock")
         (os.rename if how == "borrows" else os.symlink)(os.environ["GRPC_ELSEWHERE"], path)
         say(f"1|1|unix|{path}|grpc")
-        time.sleep(3600)
+        signal.pause()
     elif how == "exits":
         sys.exit("no licence")
     server = serve(plugin, path)

@@ -10,20 +10,18 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "depot/depot.h"
+#include "top.h"
 
 #define KEY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static char dir[64];
 static struct mor_depot *depot;
 
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/mortise-depot-XXXXXX");
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(mor_depot_open(dir, false, &depot, NULL), 0);
+	assert_int_equal(top_make("depot"), 0);
+	assert_int_equal(mor_depot_open(top, false, &depot, NULL), 0);
 	return 0;
 }
 
@@ -31,8 +29,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	depot = mor_depot_free(depot);
-	mor_dir_remove_all(AT_FDCWD, dir);
-	return 0;
+	return top_drop(state);
 }
 
 static void spoil(enum mor_depot_kind kind, const char *digest)
@@ -69,7 +66,7 @@ static void test_file(void **state)
 	int fd;
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/input", dir);
+	snprintf(path, sizeof(path), "%s/input", top);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(write(fd, "bytes", 5), 5);
 	close(fd);

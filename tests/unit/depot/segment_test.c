@@ -10,23 +10,21 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/fd.h"
 #include "depot/segment.h"
+#include "top.h"
 
 #define KEY  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define MANY ((size_t)300000)
 
-static char dir[64];
 static struct mor_depot *depot;
 static char many[MANY];
 
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/mortise-segment-XXXXXX");
-	assert_non_null(mkdtemp(dir));
-	assert_int_equal(mor_depot_open(dir, false, &depot, NULL), 0);
+	assert_int_equal(top_make("segment"), 0);
+	assert_int_equal(mor_depot_open(top, false, &depot, NULL), 0);
 	for (size_t i = 0; i < MANY; i++)
 		many[i] = (char)(i * i / 97);
 	return 0;
@@ -36,8 +34,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	depot = mor_depot_free(depot);
-	mor_dir_remove_all(AT_FDCWD, dir);
-	return 0;
+	return top_drop(state);
 }
 
 /* Four units: small, without bytes, failed, and larger than any buffer. */
@@ -54,7 +51,7 @@ static void write_segment(char digest[MOR_DIGEST_SIZE])
 					.why = mor_slice_of("it\tdied\n") };
 	struct mor_segment_unit large = { .bytes = MANY, .sum = mor_sum(many, MANY, 0), .attempts = 2 };
 	struct mor_segment_writer *writer = NULL;
-	int fd = mor_fd_unnamed(dir);
+	int fd = mor_fd_unnamed(top);
 
 	assert_int_equal(mor_fd_write_all(fd, "hello", 5), 0);
 	assert_int_equal(mor_fd_write_all(fd, many, MANY), 0);
@@ -220,7 +217,7 @@ static void test_false_frames(void **state)
 
 static void test_manifest(void **state)
 {
-	struct mor_segment_list list = { .format = "entries", .units = 8, .store = dir }, read;
+	struct mor_segment_list list = { .format = "entries", .units = 8, .store = top }, read;
 	struct mor_manifest_part part = { .first = 0, .count = 4, .bytes = MANY + 5 };
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	mortise_error err = { 0 };
@@ -229,14 +226,14 @@ static void test_manifest(void **state)
 
 	(void)state;
 	write_segment(part.segment);
-	snprintf(path, sizeof(path), "%s/out", dir);
+	snprintf(path, sizeof(path), "%s/out", top);
 	assert_int_equal(mor_segment_list_add(&list, &part), 0);
 	part.first = 4;
 	assert_int_equal(mor_segment_list_add(&list, &part), 0);
 	assert_int_equal(mor_segment_list_write(&list, path, &err), 0);
 	assert_int_equal(mor_segment_list_read(path, &read, &err), 1);
 	assert_int_equal(read.count, 2);
-	assert_string_equal(read.store, dir);
+	assert_string_equal(read.store, top);
 	assert_int_equal(mor_segment_list_unpack(&read, depot, gather, &out, &err), 0);
 	assert_int_equal(out.len, 2 * (MANY + 5));
 	read.parts[1].count = 3; /* another segment than the manifest means */

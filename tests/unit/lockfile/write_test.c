@@ -14,20 +14,19 @@
 
 #include "../store/cut.h"
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/fd.h"
 #include "lockfile/lockfile.h"
+#include "top.h"
 
 #define DIGEST "0123456789012345678901234567890123456789012345678901234567890123"
 
-static char top[64], path[100];
+static char path[100];
 static struct mor_lockfile where = { .path = path, .dir = top };
 static struct mor_doc *permissions;
 
 static int setup(void **state)
 {
-	snprintf(top, sizeof(top), "/tmp/mortise-lock-XXXXXX");
-	assert_non_null(mkdtemp(top));
+	assert_int_equal(top_make("lock"), 0);
 	snprintf(path, sizeof(path), "%s/mortise.lock", top);
 	assert_int_equal(setenv("HOME", "/home/alice", 1), 0);
 	assert_int_equal(mor_doc_parse(MOR_SLICE("{\"confined\":true,\"read\":[\"/home/alice/x\",\"/etc/y\","
@@ -40,7 +39,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	permissions = mor_doc_free(permissions);
-	mor_dir_remove_all(AT_FDCWD, top);
+	assert_int_equal(top_drop(state), 0);
 	return leak_teardown(state);
 }
 

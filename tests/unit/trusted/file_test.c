@@ -12,11 +12,12 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "top.h"
 #include "trusted/trusted.h"
 
 #define MOST_ALLOCATIONS 2000
 
-static char top[64], list_file[128], plugins[128];
+static char list_file[128], plugins[128];
 
 static void put(const char *path, const char *text)
 {
@@ -32,8 +33,7 @@ static int setup(void **state)
 {
 	char manifest[200];
 
-	snprintf(top, sizeof(top), "/tmp/mortise-trusted-XXXXXX");
-	assert_non_null(mkdtemp(top));
+	assert_int_equal(top_make("trusted"), 0);
 	snprintf(list_file, sizeof(list_file), "%s/plugins.trust", top);
 	snprintf(plugins, sizeof(plugins), "%s/plugins", top);
 	snprintf(manifest, sizeof(manifest), "%s/words/yams-plugin.json", plugins);
@@ -48,7 +48,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	mor_dir_remove_all(AT_FDCWD, top);
+	assert_int_equal(top_drop(state), 0);
 	return leak_teardown(state);
 }
 
