@@ -82,11 +82,11 @@ static int put_kzips(struct index_farm *f, mortise_error *err)
 	size_t count = x->cli->words.count;
 	int r = 0;
 
-	f->spec.kzips = mor_zalloc((count + 1) * sizeof(*f->spec.kzips));
-	if (!f->spec.kzips)
+	f->spec.inputs = mor_zalloc((count + 1) * sizeof(*f->spec.inputs));
+	if (!f->spec.inputs)
 		return mor_fail_memory(err);
 	for (size_t i = 0; i < count && r == 0; i++) {
-		struct mor_crew_kzip *kzip = &f->spec.kzips[f->spec.kzip_count++];
+		struct mor_crew_input *kzip = &f->spec.inputs[f->spec.input_count++];
 
 		kzip->units = mor_kzip_unit_count(x->kzips[i]);
 		r = mor_depot_put_file(f->depot, MOR_DEPOT_KZIP, x->cli->words.item[i], kzip->digest, err);
@@ -100,6 +100,7 @@ static int put_spec(struct index_farm *f, mortise_error *err)
 	const struct mor_plugin_args *plugin = &args->plugin;
 	int r = 0;
 
+	f->spec.command = "index";
 	f->spec.argv = (const char *const *)f->x->cli->words.tail;
 	if (args->analyzer) {
 		f->spec.analyzer = f->analyzer = mor_path_absolute(args->analyzer);
@@ -467,7 +468,7 @@ void mor_index_farm_work(struct mor_index *x)
 	mor_depot_free(f.depot);
 	mor_fd_close(&f.memory);
 	mor_segment_list_fini(&f.list);
-	mor_free(f.spec.kzips);
+	mor_free(f.spec.inputs);
 	mor_free(f.spec.config.item);
 	mor_free(f.analyzer);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker's structs. Only for worker.c, slot.c and known.c. */
+/* The worker's structs. Only for worker.c, slot.c, known.c and the kinds of work. */
 #ifndef MOR_CREW_INSIDE_H
 #define MOR_CREW_INSIDE_H
 
@@ -10,16 +10,40 @@
 #include "kythe/drive/driver.h"
 #include "runner/runner.h"
 
-/* A run that this worker has seen: what it is, and its archives, opened when they are needed. */
+struct crew_worker;
+struct worker_slot;
+
+/* A run that this worker has seen: what it is, and its inputs, opened when they are needed. */
 struct known {
 	char run[MOR_DIGEST_SIZE];
 	struct mor_crew_spec spec;
-	struct mor_kzip **kzips;
+	const struct crew_kind *kind;
+	struct mor_kzip **kzips; /* index: one for each input */
 	struct mor_vname_rules *rules;
 	struct mor_plugin_args args;
 	unsigned users;
 	int64_t used_ms;
 };
+
+/* How the units of one command are done: slot.c does the rest. */
+struct crew_kind {
+	const char *command;
+	/* What all batches of the run need; and its end, also of half of it. */
+	int (*load)(struct crew_worker *worker, struct known *known, mortise_error *err);
+	void (*unload)(struct known *known);
+	/* Begins the slot's batch. MORTISE_EINPUT: its units are not those that its key names. Any failure: the
+	 * run cannot be done here. */
+	int (*begin)(struct worker_slot *slot, mortise_error *err);
+	int (*step)(struct worker_slot *slot); /* ms until the next call, or -1 */
+	bool (*finished)(const struct worker_slot *slot);
+	const mortise_error *(*failure)(const struct worker_slot *slot); /* NULL: all units have ended */
+	void (*stop)(struct worker_slot *slot, bool now);
+	/* What the segment has of a unit: `unit` is all zeros. Its bytes are in *ret_fd from *ret_at on. */
+	void (*unit)(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
+		     uint64_t *ret_at);
+	void (*end)(struct worker_slot *slot); /* of the batch; also if it never began */
+};
+extern const struct crew_kind mor_crew_index;
 
 enum slot_phase {
 	SLOT_IDLE,      /* asks again at `next_ms` */
@@ -29,6 +53,11 @@ enum slot_phase {
 	SLOT_GIVES_BACK /* it could not be done                            */
 };
 
+struct slot_log {
+	size_t unit;
+	char *text;
+};
+
 /* How a unit ended, beside what the result knows. */
 struct slot_unit {
 	uint64_t records;
@@ -36,12 +65,18 @@ struct slot_unit {
 	char *name;
 };
 
-struct slot_log {
-	size_t unit;
-	char *text;
+/* A batch of records (kind_index.c). */
+struct slot_index {
+	struct mor_record_ref *refs;
+	struct mor_runner runner;
+	bool open; /* runner */
+	mortise_plugin_options analyzer;
+	struct mor_driver *driver;
+	struct mor_result *result;
+	int out;
+	uint64_t at; /* of the next unit in it */
+	struct slot_unit *units;
 };
-
-struct crew_worker;
 
 struct worker_slot {
 	struct crew_worker *worker;
@@ -52,17 +87,10 @@ struct worker_slot {
 	struct mor_farm_batch batch;
 	uint32_t lease_ms;
 	struct known *known;
-	struct mor_record_ref *refs;
-	struct mor_runner runner;
-	bool open; /* runner */
-	mortise_plugin_options analyzer;
-	struct mor_driver *driver;
-	struct mor_result *result;
-	int out;
-	struct slot_unit *units;
+	struct slot_index index;
 	struct slot_log *logs;
 	size_t log_count, log_cap;
-	size_t failed;
+	size_t failed; /* units that may do better in a later run */
 	bool stopping;
 };
 
@@ -92,15 +120,14 @@ struct crew_worker {
 int mor_known_get(struct crew_worker *worker, const char *run, struct known **ret, mortise_error *err);
 void mor_known_release(struct known *known);
 void mor_known_free_all(struct crew_worker *worker);
-/* The records of a batch, for mor_free(). MORTISE_EINPUT: they are not those that its key names. */
-int mor_known_refs(struct crew_worker *worker, struct known *known, const struct mor_farm_batch *batch,
-		   struct mor_record_ref **ret, mortise_error *err);
-
 /* slot.c */
 void mor_slot_claim(struct worker_slot *slot);
 /* Does what is due. Returns ms until the next call, or -1. */
 int mor_slot_step(struct worker_slot *slot);
 void mor_slot_stop(struct worker_slot *slot, bool now);
 void mor_slot_fini(struct worker_slot *slot);
+/* For kinds: one line about a unit, which the owner shows; one line for who watches this worker. */
+void mor_slot_log(struct worker_slot *slot, size_t unit, const char *text);
+void mor_slot_warn(struct worker_slot *slot, const char *text);
 
 #endif

@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs that a worker has seen. */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "crew/inside.h"
 
 #define KNOWN_LIMIT 8 /* runs whose archives stay open */
-#define RULES_LIMIT ((size_t)64 << 20)
 
 static struct known *free_known(struct known *known)
 {
 	if (!known)
 		return NULL;
-	for (size_t i = 0; known->kzips && i < known->spec.kzip_count; i++)
-		mor_kzip_free(known->kzips[i]);
-	mor_free(known->kzips);
-	mor_vname_rules_free(known->rules);
+	if (known->kind)
+		known->kind->unload(known);
 	mor_crew_spec_fini(&known->spec);
 	mor_free(known);
 	return NULL;
@@ -67,17 +61,6 @@ static int check_analyzer(const struct mor_crew_spec *spec, mortise_error *err)
 					 "");
 }
 
-static int load_known_rules(const struct crew_worker *worker, struct known *known, mortise_error *err)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	int r;
-
-	if (!known->spec.vnames[0])
-		return 0;
-	r = mor_depot_get_text(worker->depot, MOR_DEPOT_SPEC, known->spec.vnames, RULES_LIMIT, &text, err);
-	return r < 0 ? r : mor_vname_rules_parse("vnames", mor_buf_view(&text), &known->rules, err);
-}
-
 static void fill_args(const struct crew_worker *worker, struct known *known)
 {
 	const struct mor_crew_spec *spec = &known->spec;
@@ -98,6 +81,16 @@ static void fill_args(const struct crew_worker *worker, struct known *known)
 		known->args.level = NULL;
 }
 
+static const struct crew_kind *const kinds[] = { &mor_crew_index };
+
+static int find_kind(struct known *known, mortise_error *err)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(known->spec.command, kinds[i]->command) == 0)
+			known->kind = kinds[i];
+	return known->kind ? 0 : mor_fail(err, MORTISE_EINPUT, "it needs another version of mortise");
+}
+
 static int load_known(struct crew_worker *worker, const char *run, struct known **ret, mortise_error *err)
 {
 	struct known *known = mor_zalloc(sizeof(*known));
@@ -113,11 +106,9 @@ static int load_known(struct crew_worker *worker, const char *run, struct known 
 	if (r == 0)
 		r = check_analyzer(&known->spec, err);
 	if (r == 0)
-		r = load_known_rules(worker, known, err);
-	if (r == 0) {
-		known->kzips = mor_zalloc((known->spec.kzip_count + 1) * sizeof(struct mor_kzip *));
-		r = known->kzips ? 0 : mor_fail_memory(err);
-	}
+		r = find_kind(known, err);
+	if (r == 0)
+		r = known->kind->load(worker, known, err);
 	if (r < 0) {
 		free_known(known);
 		return r;
@@ -148,86 +139,5 @@ int mor_known_get(struct crew_worker *worker, const char *run, struct known **re
 	}
 	known->users++;
 	*ret = known;
-	return 0;
-}
-
-/* ---- records ---- */
-
-/* Its bytes are checked once. */
-static int open_known_kzip(struct crew_worker *worker, struct known *known, size_t number, mortise_error *err)
-{
-	const struct mor_crew_kzip *kzip = &known->spec.kzips[number];
-	MOR_CLEAN_TEXT char *path = mor_depot_name(worker->depot, MOR_DEPOT_KZIP, kzip->digest);
-	int fd, r;
-
-	if (known->kzips[number])
-		return 0;
-	if (!path)
-		return mor_fail_memory(err);
-	fd = mor_depot_open_file(worker->depot, MOR_DEPOT_KZIP, kzip->digest, err);
-	if (fd < 0)
-		return fd;
-	mor_fd_close(&fd);
-	r = mor_kzip_open(path, &(struct mor_kzip_options){ 0 }, &known->kzips[number], err);
-	if (r == 0 && mor_kzip_unit_count(known->kzips[number]) != kzip->units)
-		r = mor_fail(err, MORTISE_EINPUT, "%s has another number of records than the owner saw", path);
-	return r;
-}
-
-static const char *ref_digest(uint64_t unit, void *arg)
-{
-	const struct mor_record_ref *refs = arg;
-
-	return mor_kzip_unit_digest(refs[unit].kzip, refs[unit].number);
-}
-
-static int fill_refs(struct crew_worker *worker, struct known *known, const struct mor_farm_batch *batch,
-		     struct mor_record_ref *refs, mortise_error *err)
-{
-	uint64_t first = 0;
-	size_t filled = 0;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < known->spec.kzip_count; i++) {
-		uint64_t end = first + known->spec.kzips[i].units;
-
-		for (uint64_t unit = batch->first + filled; r == 0 && filled < batch->count && unit < end;
-		     unit++) {
-			r = open_known_kzip(worker, known, i, err);
-			refs[filled++] = (struct mor_record_ref){ known->kzips[i], (size_t)(unit - first) };
-		}
-		first = end;
-	}
-	return r < 0 ? r :
-	       filled == batch->count ?
-		       0 :
-		       mor_fail(err, MORTISE_EINPUT, "the batch has units that the run does not have");
-}
-
-int mor_known_refs(struct crew_worker *worker, struct known *known, const struct mor_farm_batch *batch,
-		   struct mor_record_ref **ret, mortise_error *err)
-{
-	uint64_t units = mor_crew_spec_units(&known->spec);
-	struct mor_record_ref *refs;
-	char key[MOR_DIGEST_SIZE];
-	int r;
-
-	if (batch->count == 0 || batch->first >= units || batch->count > units - batch->first)
-		return mor_fail(err, MORTISE_EINPUT, "the batch has units that the run does not have");
-	refs = mor_zalloc(batch->count * sizeof(*refs));
-	if (!refs)
-		return mor_fail_memory(err);
-	r = fill_refs(worker, known, batch, refs, err);
-	if (r == 0) {
-		mor_crew_key(known->spec.work, 0, batch->count, ref_digest, refs, key);
-		if (strcmp(key, batch->key) != 0)
-			r = mor_fail(err, MORTISE_EINPUT,
-				     "its records are not those that the owner saw: an archive has changed");
-	}
-	if (r < 0) {
-		mor_free(refs);
-		return r;
-	}
-	*ret = refs;
 	return 0;
 }

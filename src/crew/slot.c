@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One batch: claimed, analyzed, written, committed. */
-#include <errno.h>
-#include <stdio.h>
+/* One batch: claimed, done by its kind of work, written, committed. */
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/text.h"
 #include "crew/inside.h"
 
@@ -17,7 +12,7 @@
 #define REFUSED_MS 60000
 #define LOGS_LIMIT 1000
 
-static void warn_slot(struct worker_slot *slot, const char *text)
+void mor_slot_warn(struct worker_slot *slot, const char *text)
 {
 	char line[600];
 
@@ -29,23 +24,13 @@ static void warn_slot(struct worker_slot *slot, const char *text)
 
 static void forget_batch(struct worker_slot *slot)
 {
-	slot->driver = mor_driver_free(slot->driver);
-	slot->result = mor_result_free(slot->result);
-	if (slot->open)
-		mor_runner_close(&slot->runner);
-	slot->open = false;
-	mor_fd_close(&slot->out);
-	for (uint32_t i = 0; slot->units && i < slot->batch.count; i++)
-		mor_free(slot->units[i].name);
-	mor_free(slot->units);
-	slot->units = NULL;
+	if (slot->known)
+		slot->known->kind->end(slot);
 	for (size_t i = 0; i < slot->log_count; i++)
 		mor_free(slot->logs[i].text);
 	mor_free(slot->logs);
 	slot->logs = NULL;
 	slot->log_count = slot->log_cap = slot->failed = 0;
-	mor_free(slot->refs);
-	slot->refs = NULL;
 	if (slot->known)
 		mor_known_release(slot->known);
 	slot->known = NULL;
@@ -91,7 +76,7 @@ static void refuse_run(struct worker_slot *slot, const mortise_error *why)
 	struct mor_buf text = MOR_BUF_INIT;
 
 	mor_buf_printf(&text, "run %.10s cannot be done here: %s", slot->run, why->text);
-	warn_slot(slot, text.data ? text.data : why->text);
+	mor_slot_warn(slot, text.data ? text.data : why->text);
 	mor_buf_fini(&text);
 	if (run && mor_text_list_add(&worker->refused, run) < 0)
 		mor_free(run);
@@ -102,21 +87,15 @@ static void refuse_run(struct worker_slot *slot, const mortise_error *why)
 
 /* ---- the segment ---- */
 
-static int write_unit(struct worker_slot *slot, struct mor_segment_writer *writer, size_t number, uint64_t at,
-		      uint64_t *ret_bytes, mortise_error *err)
+static int write_unit(struct worker_slot *slot, struct mor_segment_writer *writer, size_t number,
+		      mortise_error *err)
 {
-	const char *reason = NULL;
-	struct mor_segment_unit unit = { .records = slot->units[number].records,
-					 .attempts = slot->units[number].attempts,
-					 .code = mor_result_code(slot->result, number) };
-	int r;
+	struct mor_segment_unit unit = { 0 };
+	uint64_t at = 0;
+	int fd = -1, r;
 
-	mor_result_state(slot->result, number, &reason);
-	mor_result_bytes(slot->result, number, &unit.bytes, &unit.sum);
-	unit.name = mor_slice_of(slot->units[number].name ? slot->units[number].name : "?");
-	unit.why = mor_slice_of(reason ? reason : "");
-	r = mor_segment_writer_add(writer, &unit, slot->out, at, err);
-	*ret_bytes = unit.bytes;
+	slot->known->kind->unit(slot, number, &unit, &fd, &at);
+	r = mor_segment_writer_add(writer, &unit, fd, at, err);
 	for (size_t i = 0; r == 0 && i < slot->log_count; i++)
 		if (slot->logs[i].unit == number)
 			mor_segment_writer_log(writer, number, mor_slice_of(slot->logs[i].text));
@@ -126,11 +105,10 @@ static int write_unit(struct worker_slot *slot, struct mor_segment_writer *write
 static int write_segment(struct worker_slot *slot, char ret_digest[MOR_DIGEST_SIZE], mortise_error *err)
 {
 	struct mor_segment_writer *writer = NULL;
-	uint64_t at = 0, bytes = 0;
 	int r = mor_segment_writer_new(slot->worker->depot, slot->batch.key, slot->batch.count, &writer, err);
 
-	for (uint32_t i = 0; r == 0 && i < slot->batch.count; i++, at += bytes)
-		r = write_unit(slot, writer, i, at, &bytes, err);
+	for (uint32_t i = 0; r == 0 && i < slot->batch.count; i++)
+		r = write_unit(slot, writer, i, err);
 	if (r == 0)
 		r = mor_segment_writer_finish(writer, ret_digest, err);
 	mor_segment_writer_free(writer);
@@ -147,7 +125,7 @@ static void commit_batch(struct worker_slot *slot)
 	mortise_error err = { 0 };
 
 	if (write_segment(slot, digest, &err) < 0) {
-		warn_slot(slot, err.text);
+		mor_slot_warn(slot, err.text);
 		give_back(slot);
 		return;
 	}
@@ -159,22 +137,7 @@ static void commit_batch(struct worker_slot *slot)
 		become_idle(slot, TROUBLE_MS);
 }
 
-/* ---- what the driver tells ---- */
-
-static void slot_unit_ended(const struct mor_unit_end *end, void *arg)
-{
-	struct worker_slot *slot = arg;
-	struct slot_unit *unit = &slot->units[end->unit];
-
-	unit->records = end->records;
-	unit->attempts = end->attempts;
-	if (!end->reason)
-		return;
-	slot->failed++;
-	unit->name = mor_strdup(*end->title ? end->title : end->digest);
-}
-
-static void keep_log(struct worker_slot *slot, size_t unit, const char *text)
+void mor_slot_log(struct worker_slot *slot, size_t unit, const char *text)
 {
 	char *copy;
 
@@ -186,93 +149,13 @@ static void keep_log(struct worker_slot *slot, size_t unit, const char *text)
 		slot->logs[slot->log_count++] = (struct slot_log){ unit, copy };
 }
 
-static void slot_log(const struct mor_unit_log *log, void *arg)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-
-	mor_unit_log_write(log, &line);
-	mor_buf_byte(&line, '\0');
-	if (!mor_buf_failed(&line))
-		keep_log(arg, log->unit, line.data);
-}
-
-static void slot_warning(const char *text, void *arg)
-{
-	struct worker_slot *slot = arg;
-
-	if (slot->worker->opt.console->verbose)
-		warn_slot(slot, text);
-}
-
 /* ---- the beginning of a batch ---- */
-
-static int open_slot_result(struct worker_slot *slot, mortise_error *err)
-{
-	const char *dir = mor_stager_path(slot->worker->stager);
-	struct mor_result_options opt = {
-		.format = MOR_RESULT_ENTRIES, .units = slot->batch.count, .identity = "", .spool_dir = dir
-	};
-
-	slot->out = mor_fd_unnamed(dir);
-	if (slot->out < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -slot->out, "%s", dir);
-	opt.fd = slot->out;
-	return mor_result_open(&opt, &slot->result, err);
-}
-
-static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
-{
-	static const char *const strict[] = { NULL };
-	static const char *const lenient[] = { "quirks.leading_zeros=true", NULL };
-	const struct mor_crew_spec *spec = &slot->known->spec;
-	struct epoll_event event = { .events = EPOLLIN };
-	struct mor_driver_options opt = {
-		.analyzer = &slot->analyzer,
-		.records = slot->refs,
-		.record_count = slot->batch.count,
-		.workers = 1,
-		.retries = spec->retries,
-		.unit_ms = spec->unit_ms,
-		.view = !spec->view || strcmp(spec->view, "auto") == 0 ? MOR_DRIVER_VIEW_AUTO :
-			strcmp(spec->view, "namespace") == 0           ? MOR_DRIVER_VIEW_NAMESPACE :
-									 MOR_DRIVER_VIEW_DIRECTORY,
-		.types = spec->types.item,
-		.rules = slot->known->rules,
-		.stager = slot->worker->stager,
-		.events = { slot_unit_ended, slot_log, slot_warning, NULL, slot },
-	};
-	int r = mor_runner_open(&slot->runner, slot->worker->opt.console, &slot->known->args,
-				spec->lenient ? lenient : strict, err);
-
-	slot->open = true;
-	if (r < 0)
-		return r;
-	mor_runner_plugin_options(&slot->runner, spec->analyzer, spec->argv, NULL, &slot->analyzer);
-	slot->analyzer.dialect = "kythe";
-	opt.host = slot->runner.host;
-	r = mor_driver_new(&opt, &slot->driver, err);
-	if (r == 0 && epoll_ctl(slot->worker->epoll, EPOLL_CTL_ADD, mortise_host_fd(opt.host), &event) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll");
-	return r;
-}
 
 static int begin_batch(struct worker_slot *slot, mortise_error *err)
 {
 	int r = mor_known_get(slot->worker, slot->run, &slot->known, err);
 
-	if (r == 0)
-		r = mor_known_refs(slot->worker, slot->known, &slot->batch, &slot->refs, err);
-	if (r < 0)
-		return r;
-	slot->units = mor_zalloc(slot->batch.count * sizeof(*slot->units));
-	if (!slot->units)
-		return mor_fail_memory(err);
-	r = open_slot_driver(slot, err);
-	if (r == 0)
-		r = open_slot_result(slot, err);
-	if (r == 0)
-		mor_driver_start(slot->driver, slot->result);
-	return r;
+	return r < 0 ? r : slot->known->kind->begin(slot, err);
 }
 
 /* Said once: a worker that stands still does not look broken. */
@@ -324,9 +207,8 @@ void mor_slot_claim(struct worker_slot *slot)
 
 static void mind_end(struct worker_slot *slot)
 {
-	const mortise_error *failure = mor_driver_failure(slot->driver);
+	const mortise_error *failure = slot->known->kind->failure(slot);
 
-	mor_driver_tidy(slot->driver);
 	if (slot->stopping)
 		give_back(slot);
 	else if (failure)
@@ -359,9 +241,8 @@ int mor_slot_step(struct worker_slot *slot)
 		return slot->worker->ending ? -1 : (int)(slot->next_ms - now);
 	if (slot->phase != SLOT_WORKS)
 		return -1;
-	mortise_host_dispatch(slot->runner.host);
-	wait = mor_driver_step(slot->driver);
-	if (mor_driver_finished(slot->driver)) {
+	wait = slot->known->kind->step(slot);
+	if (slot->known->kind->finished(slot)) {
 		mind_end(slot);
 		return 0;
 	}
@@ -372,7 +253,7 @@ void mor_slot_stop(struct worker_slot *slot, bool now)
 {
 	slot->stopping = true;
 	if (slot->phase == SLOT_WORKS)
-		mor_driver_stop(slot->driver, now);
+		slot->known->kind->stop(slot, now);
 }
 
 void mor_slot_fini(struct worker_slot *slot)

@@ -60,7 +60,7 @@ static void write_work(const struct mor_crew_spec *spec, struct mor_buf *out)
 
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "version", VERSION);
-	mor_w_pair(&w, "command", "index");
+	mor_w_pair(&w, "command", spec->command);
 	FOR_EACH(item, texts)
 	mor_w_pair(&w, item->name, *(const char **)member_of(spec, item));
 	FOR_EACH(item, flags)
@@ -75,15 +75,15 @@ static void write_work(const struct mor_crew_spec *spec, struct mor_buf *out)
 	mor_w_end(&w);
 }
 
-static void write_kzips(const struct mor_crew_spec *spec, struct mor_buf *out)
+static void write_inputs(const struct mor_crew_spec *spec, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 
 	mor_w_array(&w);
-	for (size_t i = 0; i < spec->kzip_count; i++) {
+	for (size_t i = 0; i < spec->input_count; i++) {
 		mor_w_object(&w);
-		mor_w_pair(&w, "digest", spec->kzips[i].digest);
-		mor_w_pair_int(&w, "units", (int64_t)spec->kzips[i].units);
+		mor_w_pair(&w, "digest", spec->inputs[i].digest);
+		mor_w_pair_int(&w, "units", (int64_t)spec->inputs[i].units);
 		mor_w_end(&w);
 	}
 	mor_w_end(&w);
@@ -98,7 +98,7 @@ int mor_crew_spec_put(struct mor_depot *depot, struct mor_crew_spec *spec, char 
 	if (!mor_buf_failed(&text))
 		mor_digest_of(text.data, text.len, spec->work);
 	mor_buf_byte(&text, '\n');
-	write_kzips(spec, &text);
+	write_inputs(spec, &text);
 	if (mor_buf_failed(&text))
 		return mor_fail_memory(err);
 	return mor_depot_put_text(depot, MOR_DEPOT_SPEC, mor_buf_view(&text), ret_run, err);
@@ -121,6 +121,7 @@ static int read_work(const struct mor_value *work, struct mor_crew_spec *spec)
 	struct mor_text_list words = { 0 };
 	int r = 0;
 
+	spec->command = mor_json_text(mor_json_get(work, "command"), "");
 	FOR_EACH(item, texts)
 	*(const char **)member_of(spec, item) = mor_json_text(mor_json_get(work, item->name), NULL);
 	FOR_EACH(item, flags)
@@ -143,22 +144,22 @@ static int read_work(const struct mor_value *work, struct mor_crew_spec *spec)
 	return r;
 }
 
-static bool read_kzips(const struct mor_value *array, struct mor_crew_spec *spec)
+static bool read_inputs(const struct mor_value *array, struct mor_crew_spec *spec)
 {
 	struct mor_json_iter it = mor_json_iter(array);
 
-	spec->kzips = mor_zalloc((mor_json_size(array) + 1) * sizeof(*spec->kzips));
-	while (spec->kzips && mor_json_next(&it)) {
-		struct mor_crew_kzip *kzip = &spec->kzips[spec->kzip_count++];
+	spec->inputs = mor_zalloc((mor_json_size(array) + 1) * sizeof(*spec->inputs));
+	while (spec->inputs && mor_json_next(&it)) {
+		struct mor_crew_input *input = &spec->inputs[spec->input_count++];
 		const char *digest = mor_json_text(mor_json_get(it.value, "digest"), "");
 		int64_t units = mor_json_int(mor_json_get(it.value, "units"), -1);
 
 		if (!mor_digest_valid(digest) || units < 0)
 			return false;
-		memcpy(kzip->digest, digest, MOR_DIGEST_SIZE);
-		kzip->units = (uint64_t)units;
+		memcpy(input->digest, digest, MOR_DIGEST_SIZE);
+		input->units = (uint64_t)units;
 	}
-	return spec->kzips != NULL;
+	return spec->inputs != NULL;
 }
 
 static int parse_spec(struct mor_slice text, struct mor_crew_spec *spec, mortise_error *err)
@@ -180,8 +181,8 @@ static int parse_spec(struct mor_slice text, struct mor_crew_spec *spec, mortise
 		return mor_fail(err, MORTISE_EINPUT, "this run was made by another version of mortise");
 	if (read_work(mor_doc_root(spec->docs[0]), spec) < 0)
 		return mor_fail_memory(err);
-	if (!read_kzips(mor_doc_root(spec->docs[1]), spec))
-		return mor_fail(err, MORTISE_EINPUT, "its list of archives is wrong");
+	if (!read_inputs(mor_doc_root(spec->docs[1]), spec))
+		return mor_fail(err, MORTISE_EINPUT, "its list of inputs is wrong");
 	return 0;
 }
 
@@ -204,7 +205,7 @@ void mor_crew_spec_fini(struct mor_crew_spec *spec)
 	FOR_EACH(item, lists)
 	mor_free(((struct mor_text_list *)member_of(spec, item))->item);
 	mor_free(spec->words);
-	mor_free(spec->kzips);
+	mor_free(spec->inputs);
 	mor_doc_free(spec->docs[0]);
 	mor_doc_free(spec->docs[1]);
 	*spec = (struct mor_crew_spec){ 0 };
@@ -214,8 +215,8 @@ uint64_t mor_crew_spec_units(const struct mor_crew_spec *spec)
 {
 	uint64_t units = 0;
 
-	for (size_t i = 0; i < spec->kzip_count; i++)
-		units += spec->kzips[i].units;
+	for (size_t i = 0; i < spec->input_count; i++)
+		units += spec->inputs[i].units;
 	return units;
 }
 

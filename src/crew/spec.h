@@ -18,12 +18,13 @@
 #include "depot/depot.h"
 #include "wire/json.h"
 
-struct mor_crew_kzip {
+struct mor_crew_input {
 	char digest[MOR_DIGEST_SIZE];
 	uint64_t units;
 };
 
 struct mor_crew_spec {
+	const char *command;         /* "index": what a unit is, and who does it (crew/inside.h) */
 	const char *analyzer;        /* a path; NULL: argv */
 	const char *const *argv;     /* NULL-terminated, or NULL */
 	char files[MOR_DIGEST_SIZE]; /* of the analyzer's files: mor_crew_analyzer() */
@@ -32,8 +33,8 @@ struct mor_crew_spec {
 	bool confine, unconfined, lenient;
 	uint32_t retries, unit_ms;
 	char vnames[MOR_DIGEST_SIZE]; /* of the file with rules, in the store as a spec; "": none */
-	struct mor_crew_kzip *kzips;
-	size_t kzip_count;
+	struct mor_crew_input *inputs;
+	size_t input_count;
 	/* set by put and get */
 	char work[MOR_DIGEST_SIZE]; /* of the first line */
 	struct mor_doc *docs[2];    /* what was read; texts point into it */

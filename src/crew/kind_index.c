@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches of mortise index: units are the records of archives, the inputs of a run. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "crew/inside.h"
+
+#define RULES_LIMIT ((size_t)64 << 20)
+
+/* ---- the run ---- */
+
+static int load_known_rules(const struct crew_worker *worker, struct known *known, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	int r;
+
+	if (!known->spec.vnames[0])
+		return 0;
+	r = mor_depot_get_text(worker->depot, MOR_DEPOT_SPEC, known->spec.vnames, RULES_LIMIT, &text, err);
+	return r < 0 ? r : mor_vname_rules_parse("vnames", mor_buf_view(&text), &known->rules, err);
+}
+
+static int load_index(struct crew_worker *worker, struct known *known, mortise_error *err)
+{
+	int r = load_known_rules(worker, known, err);
+
+	if (r < 0)
+		return r;
+	known->kzips = mor_zalloc((known->spec.input_count + 1) * sizeof(struct mor_kzip *));
+	return known->kzips ? 0 : mor_fail_memory(err);
+}
+
+static void unload_index(struct known *known)
+{
+	for (size_t i = 0; known->kzips && i < known->spec.input_count; i++)
+		mor_kzip_free(known->kzips[i]);
+	mor_free(known->kzips);
+	mor_vname_rules_free(known->rules);
+}
+
+/* ---- records ---- */
+
+/* Its bytes are checked once. */
+static int open_known_kzip(struct crew_worker *worker, struct known *known, size_t number, mortise_error *err)
+{
+	const struct mor_crew_input *kzip = &known->spec.inputs[number];
+	MOR_CLEAN_TEXT char *path = mor_depot_name(worker->depot, MOR_DEPOT_KZIP, kzip->digest);
+	int fd, r;
+
+	if (known->kzips[number])
+		return 0;
+	if (!path)
+		return mor_fail_memory(err);
+	fd = mor_depot_open_file(worker->depot, MOR_DEPOT_KZIP, kzip->digest, err);
+	if (fd < 0)
+		return fd;
+	mor_fd_close(&fd);
+	r = mor_kzip_open(path, &(struct mor_kzip_options){ 0 }, &known->kzips[number], err);
+	if (r == 0 && mor_kzip_unit_count(known->kzips[number]) != kzip->units)
+		r = mor_fail(err, MORTISE_EINPUT, "%s has another number of records than the owner saw", path);
+	return r;
+}
+
+static const char *ref_digest(uint64_t unit, void *arg)
+{
+	const struct mor_record_ref *refs = arg;
+
+	return mor_kzip_unit_digest(refs[unit].kzip, refs[unit].number);
+}
+
+static int fill_refs(struct crew_worker *worker, struct known *known, const struct mor_farm_batch *batch,
+		     struct mor_record_ref *refs, mortise_error *err)
+{
+	uint64_t first = 0;
+	size_t filled = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < known->spec.input_count; i++) {
+		uint64_t end = first + known->spec.inputs[i].units;
+
+		for (uint64_t unit = batch->first + filled; r == 0 && filled < batch->count && unit < end;
+		     unit++) {
+			r = open_known_kzip(worker, known, i, err);
+			refs[filled++] = (struct mor_record_ref){ known->kzips[i], (size_t)(unit - first) };
+		}
+		first = end;
+	}
+	return r < 0 ? r :
+	       filled == batch->count ?
+		       0 :
+		       mor_fail(err, MORTISE_EINPUT, "the batch has units that the run does not have");
+}
+
+static int find_refs(struct crew_worker *worker, struct known *known, const struct mor_farm_batch *batch,
+		     struct mor_record_ref **ret, mortise_error *err)
+{
+	uint64_t units = mor_crew_spec_units(&known->spec);
+	struct mor_record_ref *refs;
+	char key[MOR_DIGEST_SIZE];
+	int r;
+
+	if (batch->count == 0 || batch->first >= units || batch->count > units - batch->first)
+		return mor_fail(err, MORTISE_EINPUT, "the batch has units that the run does not have");
+	refs = mor_zalloc(batch->count * sizeof(*refs));
+	if (!refs)
+		return mor_fail_memory(err);
+	r = fill_refs(worker, known, batch, refs, err);
+	if (r == 0) {
+		mor_crew_key(known->spec.work, 0, batch->count, ref_digest, refs, key);
+		if (strcmp(key, batch->key) != 0)
+			r = mor_fail(err, MORTISE_EINPUT,
+				     "its records are not those that the owner saw: an archive has changed");
+	}
+	if (r < 0) {
+		mor_free(refs);
+		return r;
+	}
+	*ret = refs;
+	return 0;
+}
+
+/* ---- what the driver tells ---- */
+
+static void slot_unit_ended(const struct mor_unit_end *end, void *arg)
+{
+	struct worker_slot *slot = arg;
+	struct slot_unit *unit = &slot->index.units[end->unit];
+
+	unit->records = end->records;
+	unit->attempts = end->attempts;
+	if (!end->reason)
+		return;
+	slot->failed++;
+	unit->name = mor_strdup(*end->title ? end->title : end->digest);
+}
+
+static void slot_log(const struct mor_unit_log *log, void *arg)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+	mor_unit_log_write(log, &line);
+	mor_buf_byte(&line, '\0');
+	if (!mor_buf_failed(&line))
+		mor_slot_log(arg, log->unit, line.data);
+}
+
+static void slot_warning(const char *text, void *arg)
+{
+	struct worker_slot *slot = arg;
+
+	if (slot->worker->opt.console->verbose)
+		mor_slot_warn(slot, text);
+}
+
+/* ---- the batch ---- */
+
+static int open_slot_result(struct worker_slot *slot, mortise_error *err)
+{
+	const char *dir = mor_stager_path(slot->worker->stager);
+	struct mor_result_options opt = {
+		.format = MOR_RESULT_ENTRIES, .units = slot->batch.count, .identity = "", .spool_dir = dir
+	};
+
+	slot->index.out = mor_fd_unnamed(dir);
+	if (slot->index.out < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -slot->index.out, "%s", dir);
+	opt.fd = slot->index.out;
+	return mor_result_open(&opt, &slot->index.result, err);
+}
+
+static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
+{
+	static const char *const strict[] = { NULL };
+	static const char *const lenient[] = { "quirks.leading_zeros=true", NULL };
+	const struct mor_crew_spec *spec = &slot->known->spec;
+	struct epoll_event event = { .events = EPOLLIN };
+	struct mor_driver_options opt = {
+		.analyzer = &slot->index.analyzer,
+		.records = slot->index.refs,
+		.record_count = slot->batch.count,
+		.workers = 1,
+		.retries = spec->retries,
+		.unit_ms = spec->unit_ms,
+		.view = !spec->view || strcmp(spec->view, "auto") == 0 ? MOR_DRIVER_VIEW_AUTO :
+			strcmp(spec->view, "namespace") == 0           ? MOR_DRIVER_VIEW_NAMESPACE :
+									 MOR_DRIVER_VIEW_DIRECTORY,
+		.types = spec->types.item,
+		.rules = slot->known->rules,
+		.stager = slot->worker->stager,
+		.events = { slot_unit_ended, slot_log, slot_warning, NULL, slot },
+	};
+	int r = mor_runner_open(&slot->index.runner, slot->worker->opt.console, &slot->known->args,
+				spec->lenient ? lenient : strict, err);
+
+	slot->index.open = true;
+	if (r < 0)
+		return r;
+	mor_runner_plugin_options(&slot->index.runner, spec->analyzer, spec->argv, NULL, &slot->index.analyzer);
+	slot->index.analyzer.dialect = "kythe";
+	opt.host = slot->index.runner.host;
+	r = mor_driver_new(&opt, &slot->index.driver, err);
+	if (r == 0 && epoll_ctl(slot->worker->epoll, EPOLL_CTL_ADD, mortise_host_fd(opt.host), &event) < 0)
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll");
+	return r;
+}
+
+static int begin_index(struct worker_slot *slot, mortise_error *err)
+{
+	int r = find_refs(slot->worker, slot->known, &slot->batch, &slot->index.refs, err);
+
+	if (r < 0)
+		return r;
+	slot->index.units = mor_zalloc(slot->batch.count * sizeof(*slot->index.units));
+	if (!slot->index.units)
+		return mor_fail_memory(err);
+	slot->index.at = 0;
+	r = open_slot_driver(slot, err);
+	if (r == 0)
+		r = open_slot_result(slot, err);
+	if (r == 0)
+		mor_driver_start(slot->index.driver, slot->index.result);
+	return r;
+}
+
+static int step_index(struct worker_slot *slot)
+{
+	mortise_host_dispatch(slot->index.runner.host);
+	return mor_driver_step(slot->index.driver);
+}
+
+static bool index_finished(const struct worker_slot *slot)
+{
+	return mor_driver_finished(slot->index.driver);
+}
+
+static const mortise_error *index_failure(const struct worker_slot *slot)
+{
+	mor_driver_tidy(slot->index.driver);
+	return mor_driver_failure(slot->index.driver);
+}
+
+static void stop_index(struct worker_slot *slot, bool now)
+{
+	mor_driver_stop(slot->index.driver, now);
+}
+
+static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
+			    uint64_t *ret_at)
+{
+	struct slot_index *index = &slot->index;
+	const char *reason = NULL;
+
+	unit->records = index->units[number].records;
+	unit->attempts = index->units[number].attempts;
+	unit->code = mor_result_code(index->result, number);
+	mor_result_state(index->result, number, &reason);
+	mor_result_bytes(index->result, number, &unit->bytes, &unit->sum);
+	unit->name = mor_slice_of(index->units[number].name ? index->units[number].name : "?");
+	unit->why = mor_slice_of(reason ? reason : "");
+	*ret_fd = index->out;
+	*ret_at = index->at;
+	index->at += unit->bytes;
+}
+
+static void end_index(struct worker_slot *slot)
+{
+	struct slot_index *index = &slot->index;
+
+	mor_driver_free(index->driver);
+	mor_result_free(index->result);
+	if (index->open)
+		mor_runner_close(&index->runner);
+	mor_fd_close(&index->out);
+	for (uint32_t i = 0; index->units && i < slot->batch.count; i++)
+		mor_free(index->units[i].name);
+	mor_free(index->units);
+	mor_free(index->refs);
+	*index = (struct slot_index){ .out = -1 };
+}
+
+const struct crew_kind mor_crew_index = {
+	.command = "index",
+	.load = load_index,
+	.unload = unload_index,
+	.begin = begin_index,
+	.step = step_index,
+	.finished = index_finished,
+	.failure = index_failure,
+	.stop = stop_index,
+	.unit = tell_index_unit,
+	.end = end_index,
+};
