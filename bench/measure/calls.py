@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Round trips: seq_1core, seq_unpinned, inflight64_1core, framings_1core; record_1core through a relay."""
+import sys
+import tempfile
+
+from measure.rows import CPU, line, lines_of, program, run_json
+
+FRAMINGS = ["lines", "decimal", "be32", "headers"]
+ROWS = {  # name: (mode of floor, mode of host-bench, pinned, calls per round, unit)
+    "seq_1core": ("seq", "seq", True, 20000, "us"),
+    "seq_unpinned": ("seq", "seq", False, 6000, "us"),
+    "inflight64_1core": ("batch", "inflight", True, 200000, "msg/s"),
+}
+
+
+def subjects(row):
+    floor, mode = ROWS[row][:2]
+    yield "floor", [floor]
+    for framing in FRAMINGS:
+        yield "mortise/" + framing, [mode, framing]
+    if mode == "seq":
+        yield "mortise/async", ["async", "lines"]
+
+
+def one(given, row, mode, framing=None):
+    """One run of one subject: microseconds, or messages per second."""
+    pinned, calls = ROWS[row][2:4]
+    command = [
+        program(given, "bench-host" if framing else "bench-floor"),
+        mode,
+        int(calls * given.scale),
+        CPU if pinned else -1,
+    ]
+    if framing:
+        command += [framing, program(given, "bench-echo-plugin")]
+    numbers = run_json(command)
+    return numbers["p50_ns"] / 1000 if "p50_ns" in numbers else numbers["rate"]
+
+
+def rounds(given):
+    """{row: {subject: [value of each round]}}"""
+    found = {row: {name: [] for name, _ in subjects(row)} for row in ROWS}
+    for number in range(given.rounds):
+        if sys.stderr.isatty():
+            print(f"\rround {number + 1} of {given.rounds}", end="", file=sys.stderr, flush=True)
+        for row in ROWS:
+            for name, how in subjects(row):
+                found[row][name].append(one(given, row, *how))
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    return found
+
+
+def apart(by_subject):
+    """The slowest framing against the fastest: of their medians, so that chance within a round
+    does not count."""
+    sides = lines_of("seq_1core", "us", {"floor": by_subject["floor"], **by_subject})
+    ratios = [side["ratio_to_floor"] for side in sides if side["subject"].removeprefix("mortise/") in FRAMINGS]
+    return line(
+        "framings_1core", "slowest/fastest", [max(ratios) / min(ratios)], "x", ratio=max(ratios) / min(ratios)
+    )
+
+
+def measure(given):
+    out = []
+    found = rounds(given)
+    for row, values in found.items():
+        values = {"floor": values["floor"], "mortise": values["mortise/lines"], **values}
+        out += lines_of(row, ROWS[row][4], values)
+    return out + [apart(found["seq_1core"])]
+
+
+def measure_relay(given):
+    """A round trip of two bare processes, and the same through a relay that writes it down."""
+    floor, calls = program(given, "bench-floor"), max(100, int(20000 * given.scale))
+    values = {"floor": [], "record": []}
+    with tempfile.TemporaryDirectory(prefix="mortise-bench-") as place:
+        mortise = given.build.resolve() / "mortise"
+        through = [mortise, "record", "--force", "-o", place + "/x.talk", "--", floor, "peer"]
+        for _ in range(given.rounds):
+            for name, command in (("floor", []), ("record", through)):
+                values[name].append(run_json([floor, "seq", calls, CPU, *command])["p50_ns"] / 1000)
+    return lines_of("record_1core", "us", values)
