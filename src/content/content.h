@@ -52,7 +52,7 @@ struct mor_content {
 
 /* Lists everything below the open directory `dir`, which stays open. `shown` is its name in errors.
  * `known`: an older list of the same directory, or NULL: what has the same identity there is not read again.
- * MORTISE_EINPUT: something in it is not allowed or too much, or changes meanwhile; MORTISE_ESYSTEM;
+ * MORTISE_EINPUT: something in it is not allowed, or changes meanwhile; MORTISE_ELIMIT; MORTISE_ESYSTEM;
  * MORTISE_ENOMEM. */
 int mor_content_scan(int dir, const char *shown, const struct mor_content *known, struct mor_content *ret,
 		     mortise_error *err);

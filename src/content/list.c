@@ -23,10 +23,10 @@ static int refuse_more(const struct mor_content *content, const struct mor_conte
 		       mortise_error *err)
 {
 	if (content->count >= MOR_CONTENT_FILES_MAX)
-		return mor_fail(err, MORTISE_EINPUT, "a plugin may have at most %d files",
+		return mor_fail(err, MORTISE_ELIMIT, "a plugin may have at most %d files",
 				MOR_CONTENT_FILES_MAX);
 	if (file->size > MOR_CONTENT_BYTES_MAX || content->bytes + file->size > MOR_CONTENT_BYTES_MAX)
-		return mor_fail(err, MORTISE_EINPUT, "a plugin's files may have at most 512 MiB together");
+		return mor_fail(err, MORTISE_ELIMIT, "a plugin's files may have at most 512 MiB together");
 	return 0;
 }
 

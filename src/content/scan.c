@@ -106,7 +106,7 @@ static int take_file(struct content_walk *walk, const struct walk_entry *entry)
 
 	/* A sum of a huge file takes long: the limit comes first. */
 	if (walk->out->bytes + file.size > MOR_CONTENT_BYTES_MAX)
-		return walk_fail(walk, MORTISE_EINPUT, "a plugin's files may have at most 512 MiB together");
+		return walk_fail(walk, MORTISE_ELIMIT, "a plugin's files may have at most 512 MiB together");
 	if (!recall_sum(walk, &file)) {
 		int r = hash_entry(walk, entry, &file);
 
@@ -151,7 +151,7 @@ static int enter_dir(struct content_walk *walk, const struct walk_entry *entry)
 	if (walk->source && mor_text_in(mor_slice_of(entry->name), ".git|__pycache__"))
 		return 0;
 	if (walk->depth >= MOR_CONTENT_DEPTH_MAX)
-		return walk_fail(walk, MORTISE_EINPUT, "directories lie too deep in each other");
+		return walk_fail(walk, MORTISE_ELIMIT, "directories lie too deep in each other");
 	fd = openat(entry->dir, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return walk_fail_errno(walk, errno);

@@ -34,14 +34,18 @@ struct crew_kind {
 	/* Begins the slot's batch. MORTISE_EINPUT: its units are not those that its key names. Any failure: the
 	 * run cannot be done here. */
 	int (*begin)(struct worker_slot *slot, mortise_error *err);
-	int (*step)(struct worker_slot *slot); /* ms until the next call, or -1 */
+	/* Also between batches, while something is kept. ms until the next call, or -1. */
+	int (*step)(struct worker_slot *slot);
 	bool (*finished)(const struct worker_slot *slot);
 	const mortise_error *(*failure)(const struct worker_slot *slot); /* NULL: all units have ended */
 	void (*stop)(struct worker_slot *slot, bool now);
 	/* What the segment has of a unit: `unit` is all zeros. Its bytes are in *ret_fd from *ret_at on. */
 	void (*unit)(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
 		     uint64_t *ret_at);
-	void (*end)(struct worker_slot *slot); /* of the batch; also if it never began */
+	/* Of the batch; also if it never began. True: its plugin is kept for the next batch of the run, until
+	 * drop(); stop() and finished() are asked about it before. */
+	bool (*end)(struct worker_slot *slot);
+	void (*drop)(struct worker_slot *slot);
 };
 extern const struct crew_kind mor_crew_index;
 
@@ -87,6 +91,9 @@ struct worker_slot {
 	struct mor_farm_batch batch;
 	uint32_t lease_ms;
 	struct known *known;
+	struct known *kept; /* between batches: the run whose plugin was kept. Ours, as `known` is */
+	int64_t kept_ms;    /* until when */
+	bool leaving;       /* what is kept was stopped */
 	struct slot_index index;
 	struct slot_log *logs;
 	size_t log_count, log_cap;

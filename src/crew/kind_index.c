@@ -182,6 +182,8 @@ static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
 		.analyzer = &slot->index.analyzer,
 		.records = slot->index.refs,
 		.record_count = slot->batch.count,
+		.expected = (size_t)mor_crew_spec_units(spec),
+		.keep = true,
 		.workers = 1,
 		.retries = spec->retries,
 		.unit_ms = spec->unit_ms,
@@ -218,9 +220,12 @@ static int begin_index(struct worker_slot *slot, mortise_error *err)
 	if (!slot->index.units)
 		return mor_fail_memory(err);
 	slot->index.at = 0;
-	r = open_slot_driver(slot, err);
+	r = open_slot_result(slot, err);
+	if (r == 0 && slot->index.driver)
+		return mor_driver_next(slot->index.driver, slot->index.refs, slot->batch.count,
+				       slot->index.result, err);
 	if (r == 0)
-		r = open_slot_result(slot, err);
+		r = open_slot_driver(slot, err);
 	if (r == 0)
 		mor_driver_start(slot->index.driver, slot->index.result);
 	return r;
@@ -228,18 +233,19 @@ static int begin_index(struct worker_slot *slot, mortise_error *err)
 
 static int step_index(struct worker_slot *slot)
 {
+	if (!slot->index.driver)
+		return -1;
 	mortise_host_dispatch(slot->index.runner.host);
 	return mor_driver_step(slot->index.driver);
 }
 
 static bool index_finished(const struct worker_slot *slot)
 {
-	return mor_driver_finished(slot->index.driver);
+	return mor_driver_finished(slot->index.driver) || mor_driver_rests(slot->index.driver);
 }
 
 static const mortise_error *index_failure(const struct worker_slot *slot)
 {
-	mor_driver_tidy(slot->index.driver);
 	return mor_driver_failure(slot->index.driver);
 }
 
@@ -266,20 +272,32 @@ static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_
 	index->at += unit->bytes;
 }
 
-static void end_index(struct worker_slot *slot)
+static void drop_index(struct worker_slot *slot)
 {
 	struct slot_index *index = &slot->index;
 
-	mor_driver_free(index->driver);
-	mor_result_free(index->result);
+	index->driver = mor_driver_free(index->driver);
 	if (index->open)
 		mor_runner_close(&index->runner);
+	index->open = false;
+}
+
+static bool end_index(struct worker_slot *slot)
+{
+	struct slot_index *index = &slot->index;
+	bool kept = index->driver && mor_driver_rests(index->driver);
+
+	if (!kept)
+		drop_index(slot);
+	index->result = mor_result_free(index->result);
 	mor_fd_close(&index->out);
 	for (uint32_t i = 0; index->units && i < slot->batch.count; i++)
 		mor_free(index->units[i].name);
 	mor_free(index->units);
+	index->units = NULL;
 	mor_free(index->refs);
-	*index = (struct slot_index){ .out = -1 };
+	index->refs = NULL;
+	return kept;
 }
 
 const struct crew_kind mor_crew_index = {
@@ -293,4 +311,5 @@ const struct crew_kind mor_crew_index = {
 	.stop = stop_index,
 	.unit = tell_index_unit,
 	.end = end_index,
+	.drop = drop_index,
 };

@@ -11,6 +11,7 @@
 #define TROUBLE_MS 5000 /* after a failure of our own, such as a full disk */
 #define REFUSED_MS 60000
 #define LOGS_LIMIT 1000
+#define KEPT_MS    10000 /* a plugin waits so long for a next batch: starting one costs as much as a unit */
 
 void mor_slot_warn(struct worker_slot *slot, const char *text)
 {
@@ -22,10 +23,22 @@ void mor_slot_warn(struct worker_slot *slot, const char *text)
 
 /* ---- the end of a batch ---- */
 
+static void drop_kept(struct worker_slot *slot)
+{
+	if (!slot->kept)
+		return;
+	slot->kept->kind->drop(slot);
+	mor_known_release(slot->kept);
+	slot->kept = NULL;
+	slot->leaving = false;
+}
+
 static void forget_batch(struct worker_slot *slot)
 {
-	if (slot->known)
-		slot->known->kind->end(slot);
+	if (slot->known && slot->known->kind->end(slot)) {
+		slot->kept = mor_take(&slot->known);
+		slot->kept_ms = mor_clock_ms() + KEPT_MS;
+	}
 	for (size_t i = 0; i < slot->log_count; i++)
 		mor_free(slot->logs[i].text);
 	mor_free(slot->logs);
@@ -155,7 +168,14 @@ static int begin_batch(struct worker_slot *slot, mortise_error *err)
 {
 	int r = mor_known_get(slot->worker, slot->run, &slot->known, err);
 
-	return r < 0 ? r : slot->known->kind->begin(slot, err);
+	if (r < 0)
+		return r;
+	if (slot->kept == slot->known && !slot->leaving) {
+		mor_known_release(slot->kept); /* what was kept goes on with this batch */
+		slot->kept = NULL;
+	}
+	drop_kept(slot);
+	return slot->known->kind->begin(slot, err);
 }
 
 /* Said once: a worker that stands still does not look broken. */
@@ -230,6 +250,33 @@ static int beat_slot(struct worker_slot *slot)
 	return (int)(slot->next_ms - now);
 }
 
+/* A plugin that was kept: it may say something, and it leaves when its time is over. */
+static int mind_kept(struct worker_slot *slot, int64_t now)
+{
+	const struct crew_kind *kind = slot->kept->kind;
+	int wait = kind->step(slot);
+
+	if (!slot->leaving && slot->phase == SLOT_IDLE && (slot->worker->ending || now >= slot->kept_ms)) {
+		slot->leaving = true;
+		kind->stop(slot, false);
+	}
+	if (slot->leaving && kind->finished(slot)) {
+		drop_kept(slot);
+		return 0;
+	}
+	return slot->leaving ? wait : mor_clock_sooner(wait, (int)(slot->kept_ms - now));
+}
+
+/* The slot has no batch to work on. */
+static int mind_pause(struct worker_slot *slot, int64_t now)
+{
+	int wait = slot->kept ? mind_kept(slot, now) : slot->known ? slot->known->kind->step(slot) : -1;
+
+	if (slot->phase != SLOT_IDLE || slot->worker->ending)
+		return wait;
+	return mor_clock_sooner(wait, (int)(slot->next_ms - now));
+}
+
 int mor_slot_step(struct worker_slot *slot)
 {
 	int64_t now = mor_clock_ms();
@@ -237,10 +284,8 @@ int mor_slot_step(struct worker_slot *slot)
 
 	if (slot->phase == SLOT_IDLE && !slot->worker->ending && now >= slot->next_ms)
 		mor_slot_claim(slot);
-	if (slot->phase == SLOT_IDLE)
-		return slot->worker->ending ? -1 : (int)(slot->next_ms - now);
 	if (slot->phase != SLOT_WORKS)
-		return -1;
+		return mind_pause(slot, now);
 	wait = slot->known->kind->step(slot);
 	if (slot->known->kind->finished(slot)) {
 		mind_end(slot);
@@ -254,9 +299,12 @@ void mor_slot_stop(struct worker_slot *slot, bool now)
 	slot->stopping = true;
 	if (slot->phase == SLOT_WORKS)
 		slot->known->kind->stop(slot, now);
+	else if (slot->kept && now)
+		slot->kept->kind->stop(slot, true);
 }
 
 void mor_slot_fini(struct worker_slot *slot)
 {
 	forget_batch(slot);
+	drop_kept(slot);
 }

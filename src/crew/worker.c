@@ -103,7 +103,7 @@ static bool is_over(const struct crew_worker *worker)
 	if (worker->signals > 1)
 		return true; /* the server may be gone for good: leases end by themselves */
 	for (uint32_t i = 0; i < worker->count; i++)
-		if (worker->slots[i].phase != SLOT_IDLE)
+		if (worker->slots[i].phase != SLOT_IDLE || worker->slots[i].kept)
 			return false;
 	return true;
 }

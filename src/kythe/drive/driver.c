@@ -52,7 +52,7 @@ static void close_input(struct worker *worker)
 
 void mor_driver_settled(struct mor_driver *driver)
 {
-	if (driver->settled < driver->opt.record_count || driver->finished_work)
+	if (driver->settled < driver->opt.record_count || driver->finished_work || driver->opt.keep)
 		return;
 	driver->finished_work = true;
 	for (unsigned i = 0; i < driver->worker_count; i++)
@@ -315,7 +315,7 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 		return mor_fail_memory(err);
 	driver->opt = *opt;
 	driver->by_namespace = opt->view != MOR_DRIVER_VIEW_DIRECTORY;
-	driver->stages = stages_for(opt->record_count / wanted);
+	driver->stages = stages_for((opt->expected ? opt->expected : opt->record_count) / wanted);
 	driver->items = mor_zalloc((opt->record_count + 1) * sizeof(struct item));
 	driver->workers = mor_zalloc(wanted * sizeof(struct worker));
 	if (!driver->items || !driver->workers) {
@@ -349,6 +349,15 @@ void mor_driver_tidy(struct mor_driver *driver)
 	}
 }
 
+static void forget_items(struct mor_driver *driver)
+{
+	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)
+		mor_free(driver->items[i].type);
+	mor_free(driver->items);
+	driver->items = NULL;
+	driver->read_unit = mor_unit_free(driver->read_unit);
+}
+
 struct mor_driver *mor_driver_free(struct mor_driver *driver)
 {
 	if (!driver)
@@ -356,10 +365,7 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 	for (unsigned i = 0; driver->workers && i < driver->worker_count; i++)
 		driver->workers[i].plugin = mortise_plugin_unref(driver->workers[i].plugin);
 	mor_driver_tidy(driver);
-	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)
-		mor_free(driver->items[i].type);
-	mor_unit_free(driver->read_unit);
-	mor_free(driver->items);
+	forget_items(driver);
 	mor_free(driver->workers);
 	mor_free(driver);
 	return NULL;
@@ -408,6 +414,27 @@ void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
 	}
 	for (unsigned i = 0; i < driver->worker_count; i++)
 		start_worker(&driver->workers[i]);
+}
+
+bool mor_driver_rests(const struct mor_driver *driver)
+{
+	return driver->opt.keep && !driver->stopping && driver->settled == driver->opt.record_count;
+}
+
+int mor_driver_next(struct mor_driver *driver, const struct mor_record_ref *records, size_t count,
+		    struct mor_result *result, mortise_error *err)
+{
+	forget_items(driver);
+	driver->first_waiting = driver->settled = 0;
+	driver->opt.records = records;
+	driver->opt.record_count = 0;
+	driver->items = mor_zalloc((count + 1) * sizeof(struct item));
+	if (!driver->items)
+		return mor_fail_memory(err);
+	driver->opt.record_count = count;
+	mor_driver_adopt(driver, result);
+	mor_work_offer_all(driver);
+	return 0;
 }
 
 /* ---- time ---- */

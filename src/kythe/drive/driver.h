@@ -70,6 +70,8 @@ struct mor_driver_options {
 	const mortise_plugin_options *analyzer; /* borrowed; we set its callbacks and arg */
 	const struct mor_record_ref *records;
 	size_t record_count;
+	size_t expected;  /* records in all, if more follow (mor_driver_next()); 0: record_count */
+	bool keep;        /* analyzers stay when all records are settled: more may follow */
 	unsigned workers; /* 0: 1 */
 	unsigned retries;
 	uint32_t unit_ms; /* from the answer to done, and from done to the next request; 0: no limit */
@@ -95,6 +97,14 @@ void mor_driver_start(struct mor_driver *driver, struct mor_result *result);
  * time. */
 int mor_driver_step(struct mor_driver *driver);
 bool mor_driver_finished(const struct mor_driver *driver); /* all analyzers have ended */
+/* All records are settled, and its analyzers were kept: they wait for mor_driver_next(), or mor_driver_stop().
+ * Go on calling mor_driver_step(). */
+bool mor_driver_rests(const struct mor_driver *driver);
+/* For a driver that rests: other records, and their result, for the same analyzers. All is borrowed.
+ * The records and the result of before are not used since it rests. MORTISE_ENOMEM: it rests as
+ * before, without any. */
+int mor_driver_next(struct mor_driver *driver, const struct mor_record_ref *records, size_t count,
+		    struct mor_result *result, mortise_error *err);
 /* Then: removes their files from the disk. Freeing does that too, but the time should count in the report. */
 void mor_driver_tidy(struct mor_driver *driver);
 /* Hands out no more records and stops the analyzers politely; `now`: kills them. */

@@ -82,6 +82,7 @@ struct mor_driver {
 
 /* work.c: one analysis, from the request to its end */
 void mor_work_offer(struct worker *worker); /* its request is open: hands out a record, if there is one */
+void mor_work_offer_all(struct mor_driver *driver);
 void mor_work_done(struct worker *worker);
 /* this attempt failed: the record waits again, or is settled */
 void mor_work_failed(struct worker *worker, const mortise_error *why);

@@ -342,8 +342,8 @@ void mor_work_mind_stall(struct mor_driver *driver)
 	mor_driver_settled(driver);
 }
 
-/* A record that failed elsewhere may be work for a waiting worker. */
-static void offer_all(struct mor_driver *driver)
+/* A record that failed elsewhere, or a new one, may be work for a waiting worker. */
+void mor_work_offer_all(struct mor_driver *driver)
 {
 	for (unsigned i = 0; i < driver->worker_count; i++)
 		mor_work_offer(&driver->workers[i]);
@@ -385,5 +385,5 @@ void mor_work_done(struct worker *worker)
 	mor_work_forget(worker);
 	mor_work_expect(worker);
 	mor_driver_settled(worker->driver);
-	offer_all(worker->driver);
+	mor_work_offer_all(worker->driver);
 }

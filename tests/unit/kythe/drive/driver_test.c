@@ -326,6 +326,63 @@ static void nothing_to_do(void **state)
 	close_rig(&rig);
 }
 
+/* ---- more records ---- */
+
+/* It asks before there is more, and gets what comes next. Attempts count anew. */
+static void kept_for_more(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	open_rig(&rig, 1, (struct mor_driver_options){ .keep = true, .expected = 2 });
+	begin_with_unit(&rig);
+	assert_false(mor_driver_rests(rig.driver));
+	is_done(&rig);
+	expect_unit(&rig, 0, "u0.c", 1, NULL);
+	asks(&rig);
+	assert_true(mor_driver_rests(rig.driver));
+	assert_false(mor_driver_finished(rig.driver));
+	mor_result_free(rig.result);
+	open_result(&rig, 1, false);
+	assert_int_equal(mor_driver_next(rig.driver, rig.records, 1, rig.result, NULL), 0);
+	assert_false(mor_driver_rests(rig.driver));
+	turn(&rig, 0);
+	gets(&rig, "u0.c");
+	writes(&rig, AN_ENTRY);
+	is_done(&rig);
+	expect_unit(&rig, 1, "u0.c", 1, NULL);
+	assert_int_equal(mor_result_stats(rig.result).done, 1);
+	assert_true(mor_driver_rests(rig.driver));
+	assert_int_equal(script_starts, 1);
+	mor_driver_stop(rig.driver, false);
+	assert_false(mor_driver_rests(rig.driver));
+	ends(&rig, (struct mor_link_end)EXITED(0));
+	assert_true(mor_driver_finished(rig.driver));
+	close_rig(&rig);
+}
+
+/* One that ends while it waits is started again: the next records find it. */
+static void ends_while_it_waits(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	open_rig(&rig, 1, (struct mor_driver_options){ .keep = true });
+	begin_with_unit(&rig);
+	is_done(&rig);
+	ends(&rig, (struct mor_link_end)EXITED(0));
+	turn(&rig, 0);
+	assert_int_equal(script_starts, 2);
+	assert_true(mor_driver_rests(rig.driver));
+	mor_result_free(rig.result);
+	open_result(&rig, 1, false);
+	assert_int_equal(mor_driver_next(rig.driver, rig.records, 1, rig.result, NULL), 0);
+	greets(&rig);
+	asks(&rig);
+	gets(&rig, "u0.c");
+	close_rig(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +400,8 @@ int main(void)
 		MOR_TEST(stop),
 		MOR_TEST(what_is_settled_is_told_and_not_done_again),
 		MOR_TEST(nothing_to_do),
+		MOR_TEST(kept_for_more),
+		MOR_TEST(ends_while_it_waits),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
