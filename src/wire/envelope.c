@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "wire/flat.h"
 #include "wire/json.h"
 #include "wire/scan.h"
 
@@ -292,49 +293,66 @@ static void clear_envelope(struct envelope *envelope)
 	envelope->method_escaped = false;
 }
 
-/* The usual spellings of a result: by C programs and by Python's json. */
-static const struct usual {
+/* A usual spelling of a result. Its parts are constants, so that their comparison needs no call. */
+struct usual {
 	const char *head, *middle;
-	unsigned char head_len, middle_len;
-} usual[] = {
-/* clang-format off */
-#define USUAL(head, middle) { head, middle, sizeof(head) - 1, sizeof(middle) - 1 }
-	/* clang-format on */
-	USUAL("{\"jsonrpc\":\"2.0\",\"id\":", ",\"result\":"),
-	USUAL("{\"jsonrpc\": \"2.0\", \"id\": ", ", \"result\": "),
+	size_t head_len, middle_len;
 };
+
+#define USUAL(head, middle) ((struct usual){ head, middle, sizeof(head) - 1, sizeof(middle) - 1 })
 /* shorter messages take the slow way: so the code below need not check limits for each byte */
 #define USUAL_LEAST 64
 
-/* A result in exactly one of the usual spellings. False: take the slow way, which finds out what it is. */
-static bool scan_usual(struct mor_scan *scan, struct mor_message *message)
+/* The result of a message in this spelling, from its first byte; NULL: another one. Sets the id. */
+static MOR_SCAN_INLINE mor_spot find_usual(mor_spot begin, struct usual u, struct mor_message *message)
 {
-	const struct usual *u = &usual[scan->begin[11] == ' '];
-	mor_spot digits = scan->begin + u->head_len, p = digits, value;
+	mor_spot digits = begin + u.head_len, p = digits;
 	int64_t id = 0;
 
-	if (memcmp(scan->begin, u->head, u->head_len) != 0)
-		return false;
-	for (; p < digits + 16 && *p >= '0' && *p <= '9'; p++)
-		id = id * 10 + (*p - '0');
-	if (p == digits || (*digits == '0' && p > digits + 1) || memcmp(p, u->middle, u->middle_len) != 0)
-		return false;
-	value = p + u->middle_len;
-	message->result.ptr = (const char *)value;
-	value = mor_scan_value(scan, value, 1);
-	if (!value || scan->end - value != 1 || *value != '}')
-		return false;
-	message->result.len = (size_t)((const char *)value - message->result.ptr);
-	message->kind = MOR_MSG_RESULT;
-	message->id_kind = MOR_ID_NUMBER;
+	if (memcmp(begin, u.head, u.head_len) != 0)
+		return NULL;
+	while (p < digits + 16 && *p >= '0' && *p <= '9')
+		id = id * 10 + (*p++ - '0');
+	if (p == digits || (*digits == '0' && p > digits + 1) || memcmp(p, u.middle, u.middle_len) != 0)
+		return NULL;
 	message->id = (struct mor_slice){ (const char *)digits, (size_t)(p - digits) };
 	message->id_int = id;
-	message->whole = (struct mor_slice){ (const char *)scan->begin, (size_t)(scan->end - scan->begin) };
+	return p + u.middle_len;
+}
+
+/* A result in exactly one of the usual spellings, by C programs and by Python's json. False: take the slow way,
+ * which finds out what it is. */
+static bool scan_usual(struct mor_slice frame, unsigned flags, unsigned max_depth, struct mor_message *message)
+{
+	const struct mor_slice absent = { NULL, 0 };
+	mor_spot begin = (mor_spot)frame.ptr, end = begin + frame.len, value, after = NULL;
+
+	value = begin[11] == ' ' ?
+			find_usual(begin, USUAL("{\"jsonrpc\": \"2.0\", \"id\": ", ", \"result\": "), message) :
+			find_usual(begin, USUAL("{\"jsonrpc\":\"2.0\",\"id\":", ",\"result\":"), message);
+	if (!value)
+		return false;
+	if (*value == '{' && max_depth != 1)
+		after = mor_flat_object(value, end);
+	if (!after) {
+		struct mor_scan scan = mor_scan_init(frame, flags, max_depth);
+
+		after = mor_scan_value(&scan, value, 1);
+	}
+	if (!after || end - after != 1 || *after != '}')
+		return false;
+	message->kind = MOR_MSG_RESULT;
+	message->id_kind = MOR_ID_NUMBER;
+	message->method_escaped = message->lax = false;
+	message->method = message->params = message->error = absent;
+	message->result = (struct mor_slice){ (const char *)value, (size_t)(after - value) };
+	message->whole = frame;
 	return true;
 }
 
-int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth,
-		      struct mor_message *ret_message, mortise_error *err)
+/* Any message. */
+static int scan_message(struct mor_slice frame, unsigned flags, unsigned max_depth,
+			struct mor_message *ret_message, mortise_error *err)
 {
 	struct mor_scan scan = mor_scan_init(frame, flags, max_depth);
 	mor_spot start = mor_scan_blanks(scan.begin, scan.end), p;
@@ -342,13 +360,6 @@ int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth
 	unsigned char first = mor_scan_peek(start, scan.end);
 
 	clear_message(ret_message);
-	if (frame.len >= USUAL_LEAST) {
-		if (scan_usual(&scan, ret_message))
-			return 0;
-		clear_message(ret_message);
-		scan.at = NULL;
-		scan.why = NULL;
-	}
 	clear_envelope(&envelope);
 	p = first == '{' ? scan_object(&scan, start, &envelope, ret_message) : mor_scan_value(&scan, start, 0);
 	if (p) {
@@ -366,6 +377,14 @@ int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth
 				mor_json_type_name(json_type_of(ret_message->whole)));
 	ret_message->kind = MOR_MSG_BATCH;
 	return 0;
+}
+
+int mor_envelope_scan(struct mor_slice frame, unsigned flags, unsigned max_depth,
+		      struct mor_message *ret_message, mortise_error *err)
+{
+	if (frame.len >= USUAL_LEAST && scan_usual(frame, flags, max_depth, ret_message))
+		return 0;
+	return scan_message(frame, flags, max_depth, ret_message, err);
 }
 
 int mor_envelope_unescape(struct mor_message *message, struct mor_buf *out)

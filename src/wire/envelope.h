@@ -85,8 +85,7 @@ int mor_write_error(struct mor_buf *out, struct mor_slice id, int64_t code, cons
 /* The validating scanner alone: true if `text` is exactly one JSON text. Only the flag MOR_ENV_NAN counts.
  * ret_error_at (NULL is fine) gets the byte of the first fault. */
 bool mor_json_valid(struct mor_slice text, unsigned flags, unsigned max_depth, size_t *ret_error_at);
-/* The same for params that are to be sent. *ret_spaced: there are blanks outside its strings, and so perhaps
- * newlines. */
+/* The same for params that are to be sent. *ret_spaced: there may be newlines outside its strings. */
 bool mor_json_valid_params(struct mor_slice text, bool *ret_spaced, size_t *ret_error_at);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "wire/envelope.h"
+#include "wire/flat.h"
 #include "wire/json.h"
 
 #define INLINE MOR_SCAN_INLINE
@@ -295,6 +296,8 @@ mor_spot mor_scan_value(struct mor_scan *scan, mor_spot p, unsigned depth)
 
 	if (c != '{' && c != '[')
 		return scan_scalar(scan, p, scan->end, c);
+	if (c == '{' && depth < scan->max_depth && (found = mor_flat_object(p, scan->end)))
+		return found;
 	if (scan->last && p < scan->last)
 		found = nested_to_the_last(scan, p, depth);
 	return found ? found : nested_to_the_end(scan, p, depth);
@@ -325,9 +328,16 @@ bool mor_json_valid(struct mor_slice text, unsigned flags, unsigned max_depth, s
 
 bool mor_json_valid_params(struct mor_slice text, bool *ret_spaced, size_t *ret_error_at)
 {
-	struct mor_scan scan = mor_scan_init(text, 0, 0);
-	bool valid = is_valid(&scan);
+	mor_spot begin = (mor_spot)text.ptr;
+	struct mor_scan scan;
+	bool valid;
 
+	if (text.len && *begin == '{' && mor_flat_object(begin, begin + text.len) == begin + text.len) {
+		*ret_spaced = false;
+		return true;
+	}
+	scan = mor_scan_init(text, 0, 0);
+	valid = is_valid(&scan);
 	*ret_spaced = scan.spaced;
 	*ret_error_at = valid ? 0 : (size_t)(scan.at - scan.begin);
 	return valid;
