@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise index --farm: this process is the owner of the run. Workers analyze; segments come back in order. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/index.h"
@@ -37,9 +33,6 @@ struct index_farm {
 	struct mor_farm *farm;
 	struct mor_crew_owner *owner;
 	struct mor_segment_list list; /* of a manifest */
-	int memory;                   /* a unit's bytes */
-	mortise_error *err;
-	int sunk; /* an error of the sink */
 	int64_t quiet_ms;
 	bool quiet_asked;
 };
@@ -173,31 +166,24 @@ static void farm_warning(const char *text, void *arg)
 
 /* ---- segments ---- */
 
-static int put_memory(const void *bytes, size_t len, void *arg)
-{
-	struct index_farm *f = arg;
-	int r = mor_fd_write_all(f->memory, bytes, len);
-
-	return r < 0 ? mor_fail_errno(f->err, MORTISE_ESYSTEM, -r, "a unit's bytes") : 0;
-}
-
 /* Checked as an analyzer's output is checked: a worker may lie. */
 static int add_unit_bytes(struct index_farm *f, size_t unit, const struct mor_segment *segment, size_t number,
 			  mortise_error *err)
 {
-	struct mor_unit_output output = { .fd = f->memory,
+	struct mor_segment_reading reading;
+	struct mor_unit_output output = { .fd = -1,
+					  .read = mor_segment_read,
+					  .read_arg = &reading,
 					  .size = segment->units[number].bytes,
 					  .form = MOR_STREAM_PROTOBUF };
 	int r;
 
-	f->err = err;
-	if (ftruncate(f->memory, 0) < 0 || lseek(f->memory, 0, SEEK_SET) < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "a unit's bytes");
-	r = mor_segment_unpack(segment, number, put_memory, f, err);
-	if (r == 0 && lseek(f->memory, 0, SEEK_SET) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "a unit's bytes");
-	if (r == 0)
-		r = mor_result_done(f->x->result, unit, &output, err);
+	mor_segment_reading_begin(&reading, segment, number);
+	r = mor_result_done(f->x->result, unit, &output, err);
+	if (r < 0 && reading.why.code) {
+		*err = reading.why;
+		return reading.why.code;
+	}
 	if (r == MORTISE_ELIMIT)
 		err->code = r = MORTISE_EINPUT;
 	if (r == MORTISE_EINPUT)
@@ -440,7 +426,7 @@ static void tell_farm(struct index_farm *f)
 
 void mor_index_farm_work(struct mor_index *x)
 {
-	struct index_farm f = { .x = x, .memory = -1 };
+	struct index_farm f = { .x = x };
 	mortise_error *err = &x->failure;
 	int r = mor_depot_open(x->args->store, true, &f.depot, err);
 
@@ -448,9 +434,6 @@ void mor_index_farm_work(struct mor_index *x)
 	if (r == 0)
 		r = put_spec(&f, err);
 	name_run(&f);
-	f.memory = memfd_create("mortise-unit", MFD_CLOEXEC);
-	if (r == 0 && f.memory < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "memfd_create");
 	if (r == 0)
 		r = open_owner(&f, err);
 	if (r == 0)
@@ -466,7 +449,6 @@ void mor_index_farm_work(struct mor_index *x)
 	mor_crew_owner_free(f.owner);
 	mor_farm_free(f.farm);
 	mor_depot_free(f.depot);
-	mor_fd_close(&f.memory);
 	mor_segment_list_fini(&f.list);
 	mor_free(f.spec.inputs);
 	mor_free(f.spec.config.item);

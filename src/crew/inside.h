@@ -39,7 +39,8 @@ struct crew_kind {
 	bool (*finished)(const struct worker_slot *slot);
 	const mortise_error *(*failure)(const struct worker_slot *slot); /* NULL: all units have ended */
 	void (*stop)(struct worker_slot *slot, bool now);
-	/* What the segment has of a unit: `unit` is all zeros. Its bytes are in *ret_fd from *ret_at on. */
+	/* What the segment has of a unit: `unit` is all zeros. Its bytes are in *ret_fd from *ret_at on; -1:
+	 * they were put into the slot's writer before, at unit->at. */
 	void (*unit)(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
 		     uint64_t *ret_at);
 	/* Of the batch; also if it never began. True: its plugin is kept for the next batch of the run, until
@@ -66,6 +67,7 @@ struct slot_log {
 struct slot_unit {
 	uint64_t records;
 	unsigned attempts;
+	uint64_t at; /* its bytes in the segment */
 	char *name;
 };
 
@@ -77,8 +79,7 @@ struct slot_index {
 	mortise_plugin_options analyzer;
 	struct mor_driver *driver;
 	struct mor_result *result;
-	int out;
-	uint64_t at; /* of the next unit in it */
+	struct mor_result_taker taker;
 	struct slot_unit *units;
 };
 
@@ -94,6 +95,8 @@ struct worker_slot {
 	struct known *kept; /* between batches: the run whose plugin was kept. Ours, as `known` is */
 	int64_t kept_ms;    /* until when */
 	bool leaving;       /* what is kept was stopped */
+	struct mor_segment_writer *writer;
+	mortise_error broken; /* the first failure of writing; code 0: none */
 	struct slot_index index;
 	struct slot_log *logs;
 	size_t log_count, log_cap;

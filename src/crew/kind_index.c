@@ -158,17 +158,33 @@ static void slot_warning(const char *text, void *arg)
 
 /* ---- the batch ---- */
 
+/* A store that is full is told when the batch has ended: until then its bytes go nowhere. */
+static int put_result(const void *bytes, size_t len, void *arg)
+{
+	struct worker_slot *slot = arg;
+
+	if (!slot->broken.code)
+		mor_segment_writer_put(slot->writer, bytes, len, &slot->broken);
+	return 0;
+}
+
+static void end_result(size_t unit, bool kept, void *arg)
+{
+	struct worker_slot *slot = arg;
+
+	if (!slot->broken.code)
+		mor_segment_writer_end(slot->writer, kept, &slot->index.units[unit].at, &slot->broken);
+}
+
 static int open_slot_result(struct worker_slot *slot, mortise_error *err)
 {
-	const char *dir = mor_stager_path(slot->worker->stager);
-	struct mor_result_options opt = {
-		.format = MOR_RESULT_ENTRIES, .units = slot->batch.count, .identity = "", .spool_dir = dir
-	};
+	struct mor_result_options opt = { .format = MOR_RESULT_ENTRIES,
+					  .units = slot->batch.count,
+					  .identity = "",
+					  .fd = -1,
+					  .taker = &slot->index.taker };
 
-	slot->index.out = mor_fd_unnamed(dir);
-	if (slot->index.out < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -slot->index.out, "%s", dir);
-	opt.fd = slot->index.out;
+	slot->index.taker = (struct mor_result_taker){ put_result, end_result, slot };
 	return mor_result_open(&opt, &slot->index.result, err);
 }
 
@@ -219,7 +235,6 @@ static int begin_index(struct worker_slot *slot, mortise_error *err)
 	slot->index.units = mor_zalloc(slot->batch.count * sizeof(*slot->index.units));
 	if (!slot->index.units)
 		return mor_fail_memory(err);
-	slot->index.at = 0;
 	r = open_slot_result(slot, err);
 	if (r == 0 && slot->index.driver)
 		return mor_driver_next(slot->index.driver, slot->index.refs, slot->batch.count,
@@ -267,9 +282,9 @@ static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_
 	mor_result_bytes(index->result, number, &unit->bytes, &unit->sum);
 	unit->name = mor_slice_of(index->units[number].name ? index->units[number].name : "?");
 	unit->why = mor_slice_of(reason ? reason : "");
-	*ret_fd = index->out;
-	*ret_at = index->at;
-	index->at += unit->bytes;
+	unit->at = index->units[number].at;
+	*ret_fd = -1;
+	*ret_at = 0;
 }
 
 static void drop_index(struct worker_slot *slot)
@@ -290,7 +305,6 @@ static bool end_index(struct worker_slot *slot)
 	if (!kept)
 		drop_index(slot);
 	index->result = mor_result_free(index->result);
-	mor_fd_close(&index->out);
 	for (uint32_t i = 0; index->units && i < slot->batch.count; i++)
 		mor_free(index->units[i].name);
 	mor_free(index->units);

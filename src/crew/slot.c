@@ -35,6 +35,8 @@ static void drop_kept(struct worker_slot *slot)
 
 static void forget_batch(struct worker_slot *slot)
 {
+	slot->writer = mor_segment_writer_free(slot->writer);
+	slot->broken.code = 0;
 	if (slot->known && slot->known->kind->end(slot)) {
 		slot->kept = mor_take(&slot->known);
 		slot->kept_ms = mor_clock_ms() + KEPT_MS;
@@ -100,31 +102,30 @@ static void refuse_run(struct worker_slot *slot, const mortise_error *why)
 
 /* ---- the segment ---- */
 
-static int write_unit(struct worker_slot *slot, struct mor_segment_writer *writer, size_t number,
-		      mortise_error *err)
+static int write_unit(struct worker_slot *slot, size_t number, mortise_error *err)
 {
 	struct mor_segment_unit unit = { 0 };
 	uint64_t at = 0;
 	int fd = -1, r;
 
 	slot->known->kind->unit(slot, number, &unit, &fd, &at);
-	r = mor_segment_writer_add(writer, &unit, fd, at, err);
+	r = mor_segment_writer_add(slot->writer, &unit, fd, at, err);
 	for (size_t i = 0; r == 0 && i < slot->log_count; i++)
 		if (slot->logs[i].unit == number)
-			mor_segment_writer_log(writer, number, mor_slice_of(slot->logs[i].text));
+			mor_segment_writer_log(slot->writer, number, mor_slice_of(slot->logs[i].text));
 	return r;
 }
 
 static int write_segment(struct worker_slot *slot, char ret_digest[MOR_DIGEST_SIZE], mortise_error *err)
 {
-	struct mor_segment_writer *writer = NULL;
-	int r = mor_segment_writer_new(slot->worker->depot, slot->batch.key, slot->batch.count, &writer, err);
+	int r = slot->broken.code;
 
+	if (r < 0)
+		*err = slot->broken;
 	for (uint32_t i = 0; r == 0 && i < slot->batch.count; i++)
-		r = write_unit(slot, writer, i, err);
+		r = write_unit(slot, i, err);
 	if (r == 0)
-		r = mor_segment_writer_finish(writer, ret_digest, err);
-	mor_segment_writer_free(writer);
+		r = mor_segment_writer_finish(slot->writer, ret_digest, err);
 	/* a batch with failures may do better in a later run */
 	if (r == 0 && !slot->failed)
 		r = mor_depot_key_set(slot->worker->depot, slot->batch.key, ret_digest, err);
@@ -175,7 +176,8 @@ static int begin_batch(struct worker_slot *slot, mortise_error *err)
 		slot->kept = NULL;
 	}
 	drop_kept(slot);
-	return slot->known->kind->begin(slot, err);
+	r = mor_segment_writer_new(slot->worker->depot, slot->batch.key, slot->batch.count, &slot->writer, err);
+	return r < 0 ? r : slot->known->kind->begin(slot, err);
 }
 
 /* Said once: a worker that stands still does not look broken. */

@@ -53,7 +53,7 @@ static int open_worker(struct crew_worker *worker, mortise_error *err)
 	if (r == 0 && !worker->slots)
 		r = mor_fail_memory(err);
 	for (uint32_t i = 0; r == 0 && i < worker->count; i++)
-		worker->slots[i] = (struct worker_slot){ .worker = worker, .index.out = -1 };
+		worker->slots[i] = (struct worker_slot){ .worker = worker };
 	if (r == 0)
 		r = mor_depot_open(worker->opt.store, false, &worker->depot, err);
 	if (r == 0)

@@ -27,8 +27,9 @@ int mor_depot_open(const char *path, bool make, struct mor_depot **ret, mortise_
 	struct stat st;
 	int r = 0;
 
-	if (!depot || !(depot->path = mor_path_absolute(path))) {
-		mor_free(depot);
+	if (!depot || !(depot->path = mor_path_absolute(path)) ||
+	    !(depot->spare = mor_zalloc(sizeof(*depot->spare)))) {
+		mor_depot_free(depot);
 		return mor_fail_memory(err);
 	}
 	if (make)
@@ -49,8 +50,14 @@ int mor_depot_open(const char *path, bool make, struct mor_depot **ret, mortise_
 
 struct mor_depot *mor_depot_free(struct mor_depot *depot)
 {
-	if (depot)
-		mor_free(depot->path);
+	if (!depot)
+		return NULL;
+	if (depot->spare) {
+		mor_packer_free(depot->spare->packer);
+		mor_unpacker_free(depot->spare->unpacker);
+	}
+	mor_free(depot->spare);
+	mor_free(depot->path);
 	mor_free(depot);
 	return NULL;
 }
@@ -131,6 +138,16 @@ int mor_depot_write(struct mor_depot_file *file, const void *bytes, size_t len, 
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", file->depot->path);
 	mor_digest_add(&file->sha, bytes, len);
 	file->bytes += len;
+	return 0;
+}
+
+int mor_depot_cut(struct mor_depot_file *file, const struct mor_depot_file *mark, mortise_error *err)
+{
+	if (ftruncate(file->fd, (off_t)mark->bytes) < 0 || lseek(file->fd, (off_t)mark->bytes, SEEK_SET) < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "writing to the store %s",
+				      file->depot->path);
+	file->bytes = mark->bytes;
+	file->sha = mark->sha;
 	return 0;
 }
 

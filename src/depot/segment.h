@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A segment: the result of one batch of units, in a farm's store by its digest. The bytes of each unit are one
- * frame of zstd, so that one can be read alone; then comes the list (part/lines.h):
+ * A segment: the result of one batch of units, in a farm's store by its digest. The bytes of its units are one
+ * stream, packed as frames of zstd (depot/pack.h): neighbours say much that is the same, and it is said once.
+ * Then comes the list (part/lines.h):
  *
- *	mortise-segment 1 KEY COUNT
- *	done PACKED BYTES SUM RECORDS ATTEMPTS
- *	failed PACKED BYTES SUM CODE ATTEMPTS NAME<tab>why it failed
+ *	mortise-segment 2 KEY COUNT
+ *	done AT BYTES SUM RECORDS ATTEMPTS
+ *	failed AT BYTES SUM CODE ATTEMPTS NAME<tab>why it failed
  *	log UNIT a line that was said about the unit
  *	end LENGTH CHECK
  *
- * PACKED is the length of its frame (0: it has no bytes), BYTES and SUM are those of the bytes themselves
- * (base/sum.h). A unit's log lines follow it.
+ * BYTES from AT on in the stream are the unit's, SUM is theirs (base/sum.h). The stream has the bytes of all
+ * units and no others. It is fastest to read the units in the order of the stream, which is that of the list
+ * unless a unit was tried again. A unit's log lines follow it.
  *
  * And a manifest: the segments of a whole run in their order, as text. It is the result of a run whose bytes
  * are too many for one file.
@@ -23,11 +25,13 @@
 #ifndef MOR_DEPOT_SEGMENT_H
 #define MOR_DEPOT_SEGMENT_H
 
+#include <sys/types.h>
+
 #include "base/sum.h"
 #include "depot/depot.h"
 
 struct mor_segment_unit {
-	uint64_t packed; /* set by the writer */
+	uint64_t at; /* in the stream */
 	uint64_t bytes, sum, records;
 	unsigned attempts;
 	int code;              /* 0: done; else the status of its failure */
@@ -40,7 +44,11 @@ struct mor_segment_unit {
 struct mor_segment_writer;
 int mor_segment_writer_new(struct mor_depot *depot, const char *key, size_t count,
 			   struct mor_segment_writer **ret, mortise_error *err);
-/* The next unit; its bytes are in `fd` from `at` on. */
+/* Bytes of a unit, in pieces; then its end. Not `keep`: they are taken back. Units in any order. */
+int mor_segment_writer_put(struct mor_segment_writer *writer, const void *bytes, size_t len,
+			   mortise_error *err);
+int mor_segment_writer_end(struct mor_segment_writer *writer, bool keep, uint64_t *ret_at, mortise_error *err);
+/* The next line of the list. Its bytes are in `fd` from `at` on; -1: they were put before, at `unit->at`. */
 int mor_segment_writer_add(struct mor_segment_writer *writer, const struct mor_segment_unit *unit, int fd,
 			   uint64_t at, mortise_error *err);
 /* About the unit that was added last. */
@@ -62,12 +70,12 @@ struct mor_segment {
 	char *path;
 	char key[MOR_DIGEST_SIZE];
 	struct mor_segment_unit *units;
-	uint64_t *places; /* where each unit's frame begins */
 	size_t count;
 	uint64_t bytes; /* of all units, unpacked */
 	struct mor_segment_log *logs;
 	size_t log_count, log_cap;
-	char *list; /* its text: names, reasons and logs point into it */
+	char *list;                        /* its text: names, reasons and logs point into it */
+	struct mor_segment_stream *stream; /* as far as it was read */
 };
 
 /* Checks its digest and its list. MORTISE_ENOTFOUND; MORTISE_EINPUT: it is damaged, or no segment. */
@@ -79,6 +87,19 @@ struct mor_segment *mor_segment_free(struct mor_segment *segment); /* NULL is fi
 typedef int mor_segment_sink_fn(const void *bytes, size_t len, void *arg);
 int mor_segment_unpack(const struct mor_segment *segment, size_t unit, mor_segment_sink_fn *sink, void *arg,
 		       mortise_error *err);
+
+/* The same for who wants to read: begin, then mor_segment_read() until 0. */
+struct mor_segment_reading {
+	const struct mor_segment *segment;
+	size_t unit;
+	uint64_t left;
+	struct mor_summer sum;
+	mortise_error why; /* it failed */
+};
+void mor_segment_reading_begin(struct mor_segment_reading *reading, const struct mor_segment *segment,
+			       size_t unit);
+/* Up to `len` bytes; 0 at the unit's end, and they were right; -EBADMSG: `why`. One unit at a time. */
+ssize_t mor_segment_read(void *reading, void *buffer, size_t len);
 
 /* ---- manifests ---- */
 

@@ -7,12 +7,20 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "depot/pack.h"
+#include "depot/inside.h"
 #include "depot/segment.h"
 #include "part/lines.h"
 
-#define FRAME_PIECE ((size_t)128 << 10)
-#define UNITS_LIMIT 10000000u
+#define UNPACK_PIECE ((size_t)128 << 10)
+#define UNITS_LIMIT  10000000u
+
+/* The packed bytes, unpacked up to `at`. */
+struct mor_segment_stream {
+	struct depot_spare *spare; /* takes the unpacker back */
+	struct mor_unpacker *unpacker;
+	uint64_t packed;
+	uint64_t at;
+};
 
 static bool is_word(struct mor_slice word, const char *text)
 {
@@ -35,7 +43,7 @@ static bool read_unit(struct mor_segment *segment, bool failed, size_t limit, st
 {
 	struct mor_segment_unit *unit = &segment->units[segment->count];
 
-	if (segment->count >= limit || !mor_lines_number(text, ' ', &unit->packed) ||
+	if (segment->count >= limit || !mor_lines_number(text, ' ', &unit->at) ||
 	    !mor_lines_number(text, ' ', &unit->bytes) || !mor_lines_hex(text, ' ', &unit->sum))
 		return false;
 	segment->count++;
@@ -60,10 +68,20 @@ static bool read_log(struct mor_segment *segment, struct mor_slice *text)
 	return true;
 }
 
-static bool read_lines(struct mor_segment *segment, struct mor_slice text, uint64_t data)
+/* Each unit lies in the stream, which is packed if it has a byte. */
+static bool check_places(const struct mor_segment *segment)
+{
+	for (size_t i = 0; i < segment->count; i++)
+		if (segment->units[i].bytes > segment->bytes ||
+		    segment->units[i].at > segment->bytes - segment->units[i].bytes)
+			return false;
+	return (segment->bytes > 0) == (segment->stream->packed > 0);
+}
+
+static bool read_lines(struct mor_segment *segment, struct mor_slice text)
 {
 	struct mor_slice word;
-	uint64_t count, place = 0;
+	uint64_t count;
 
 	text = (struct mor_slice){ text.ptr + strlen(MOR_SEGMENT_MAGIC), text.len - strlen(MOR_SEGMENT_MAGIC) };
 	if (!mor_lines_copy(&text, ' ', segment->key, sizeof(segment->key)) ||
@@ -71,8 +89,7 @@ static bool read_lines(struct mor_segment *segment, struct mor_slice text, uint6
 	    count > text.len / 8)
 		return false;
 	segment->units = mor_zalloc((size_t)(count + 1) * sizeof(*segment->units));
-	segment->places = mor_zalloc((size_t)(count + 1) * sizeof(*segment->places));
-	if (!segment->units || !segment->places)
+	if (!segment->units)
 		return false;
 	while (text.len) {
 		if (!mor_lines_word(&text, ' ', &word))
@@ -82,12 +99,28 @@ static bool read_lines(struct mor_segment *segment, struct mor_slice text, uint6
 						   !read_unit(segment, word.len == 6, (size_t)count, &text))
 			return false;
 	}
-	for (size_t i = 0; i < segment->count; i++) {
-		segment->places[i] = place;
-		if (__builtin_add_overflow(place, segment->units[i].packed, &place))
-			return false;
-	}
-	return segment->count == count && place == data;
+	return segment->count == count && check_places(segment);
+}
+
+static int new_stream(const struct mor_depot *depot, struct mor_segment_stream **ret, mortise_error *err)
+{
+	struct mor_segment_stream *stream = mor_zalloc(sizeof(*stream));
+
+	if (!stream)
+		return mor_fail_memory(err);
+	stream->spare = depot->spare;
+	stream->unpacker = mor_take(&depot->spare->unpacker);
+	*ret = stream;
+	return stream->unpacker ? 0 : mor_unpacker_new(&stream->unpacker, err);
+}
+
+static void free_stream(struct mor_segment_stream *stream)
+{
+	if (stream && !stream->spare->unpacker)
+		stream->spare->unpacker = mor_take(&stream->unpacker);
+	if (stream)
+		mor_unpacker_free(stream->unpacker);
+	mor_free(stream);
 }
 
 int mor_segment_open(const struct mor_depot *depot, const char *digest, struct mor_segment **ret,
@@ -97,7 +130,6 @@ int mor_segment_open(const struct mor_depot *depot, const char *digest, struct m
 	struct mor_lines_place place = { .magic = MOR_SEGMENT_MAGIC, .none = "this is no segment" };
 	struct mor_slice text = { 0 };
 	struct stat st = { 0 };
-	uint64_t data = 0;
 	int r;
 
 	if (!segment)
@@ -111,14 +143,17 @@ int mor_segment_open(const struct mor_depot *depot, const char *digest, struct m
 	place.path = segment->path;
 	place.size = (uint64_t)st.st_size;
 	if (r == 0)
-		r = mor_lines_read(&place, &segment->list, &text.len, &data, err);
+		r = new_stream(depot, &segment->stream, err);
+	if (r == 0)
+		r = mor_lines_read(&place, &segment->list, &text.len, &segment->stream->packed, err);
 	text.ptr = segment->list;
-	if (r == 0 && !read_lines(segment, text, data))
+	if (r == 0 && !read_lines(segment, text))
 		r = mor_fail(err, MORTISE_EINPUT, "%s: the list at its end is damaged", segment->path);
 	if (r < 0) {
 		mor_segment_free(segment);
 		return r;
 	}
+	mor_unpacker_begin(segment->stream->unpacker, segment->fd, 0, segment->stream->packed);
 	*ret = segment;
 	return 0;
 }
@@ -130,7 +165,7 @@ struct mor_segment *mor_segment_free(struct mor_segment *segment)
 	mor_fd_close(&segment->fd);
 	mor_free(segment->path);
 	mor_free(segment->units);
-	mor_free(segment->places);
+	free_stream(segment->stream);
 	mor_free(segment->logs);
 	mor_free(segment->list);
 	mor_free(segment);
@@ -139,67 +174,99 @@ struct mor_segment *mor_segment_free(struct mor_segment *segment)
 
 /* ---- bytes ---- */
 
-/* What comes out of a frame, counted and summed on its way. A frame that says more than its list is stopped
- * there: a small one can hold any amount. */
-struct frame_reading {
-	const struct mor_segment_unit *unit;
-	struct mor_summer sum;
-	uint64_t bytes;
-	mor_segment_sink_fn *sink;
-	void *arg;
-};
-
-static int put_piece(const void *bytes, size_t len, void *arg, mortise_error *err)
+static ssize_t read_stream(struct mor_segment_stream *stream, void *buffer, size_t len, mortise_error *err)
 {
-	struct frame_reading *x = arg;
+	ssize_t n = mor_unpacker_read(stream->unpacker, buffer, len, err);
 
-	if (len > x->unit->bytes - x->bytes)
-		return mor_fail(err, MORTISE_EINPUT, "it is longer than its list says");
-	x->bytes += len;
-	mor_summer_add(&x->sum, bytes, len);
-	return x->sink(bytes, len, x->arg);
+	stream->at += n > 0 ? (uint64_t)n : 0;
+	return n == 0 ? mor_fail(err, MORTISE_EINPUT, "its frame is cut") : n;
 }
 
-static int unpack_frame(const struct mor_segment *segment, size_t number, struct frame_reading *x,
-			mortise_error *err)
+/* To where the unit begins. Backwards means from the beginning: that is slow, and rare. */
+static int find_unit(const struct mor_segment *segment, uint64_t at, mortise_error *err)
 {
-	struct mor_pack_sink sink = { put_piece, x };
-	MOR_CLEAN_TEXT char *piece = mor_alloc(FRAME_PIECE);
-	struct mor_unpacker *unpacker = NULL;
-	uint64_t at = segment->places[number], end = at + x->unit->packed;
-	int r = piece ? mor_unpacker_new(&unpacker, err) : mor_fail_memory(err);
+	struct mor_segment_stream *stream = segment->stream;
+	char skipped[8192];
+	ssize_t n = 0;
 
-	while (r == 0 && at < end) {
-		ssize_t n = pread(segment->fd, piece, end - at < FRAME_PIECE ? (size_t)(end - at) : FRAME_PIECE,
-				  (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			r = mor_fail_errno(err, MORTISE_EINPUT, n < 0 ? errno : EIO, "reading it");
-			break;
-		}
-		at += (uint64_t)n;
-		r = mor_unpacker_add(unpacker, piece, (size_t)n, &sink, err);
-		if (r > 0 && at < end)
-			r = mor_fail(err, MORTISE_EINPUT, "zstd: bytes behind the end of a frame");
+	if (stream->at > at) {
+		mor_unpacker_begin(stream->unpacker, segment->fd, 0, stream->packed);
+		stream->at = 0;
 	}
-	mor_unpacker_free(unpacker);
-	return r == 0 && x->unit->packed ? mor_fail(err, MORTISE_EINPUT, "its frame is cut") : r < 0 ? r : 0;
+	while (n >= 0 && stream->at < at)
+		n = read_stream(stream, skipped,
+				at - stream->at < sizeof(skipped) ? (size_t)(at - stream->at) : sizeof(skipped),
+				err);
+	return n < 0 ? (int)n : 0;
+}
+
+/* The unit was read. Behind the last one nothing may follow: a small frame can hold any amount. */
+static int check_unit(struct mor_segment_reading *reading)
+{
+	const struct mor_segment *segment = reading->segment;
+	const struct mor_segment_unit *unit = &segment->units[reading->unit];
+	ssize_t n = 0;
+	char more;
+
+	if (unit->bytes && unit->at + unit->bytes == segment->bytes)
+		n = mor_unpacker_read(segment->stream->unpacker, &more, 1, &reading->why);
+	if (n > 0)
+		n = mor_fail(&reading->why, MORTISE_EINPUT, "it is longer than its list says");
+	if (n == 0 && mor_summer_end(&reading->sum) != unit->sum)
+		n = mor_fail(&reading->why, MORTISE_EINPUT, "its bytes are not those that its list promises");
+	return (int)n;
+}
+
+void mor_segment_reading_begin(struct mor_segment_reading *reading, const struct mor_segment *segment,
+			       size_t unit)
+{
+	*reading = (struct mor_segment_reading){ .segment = segment,
+						 .unit = unit,
+						 .left = segment->units[unit].bytes };
+	mor_summer_begin(&reading->sum);
+}
+
+ssize_t mor_segment_read(void *arg, void *buffer, size_t len)
+{
+	struct mor_segment_reading *reading = arg;
+	const struct mor_segment_unit *unit = &reading->segment->units[reading->unit];
+	mortise_error why = { 0 };
+	ssize_t n =
+		reading->left ? find_unit(reading->segment, unit->at + (unit->bytes - reading->left), &why) : 0;
+
+	if (n == 0 && reading->left)
+		n = read_stream(reading->segment->stream, buffer,
+				len < reading->left ? len : (size_t)reading->left, &why);
+	if (n > 0) {
+		mor_summer_add(&reading->sum, buffer, (size_t)n);
+		reading->left -= (uint64_t)n;
+	} else if (n == 0) {
+		n = check_unit(reading);
+		why = reading->why;
+	}
+	if (n >= 0)
+		return n;
+	mor_fail(&reading->why, why.code, "%s: unit %zu: %s", reading->segment->path, reading->unit + 1,
+		 why.text);
+	return -EBADMSG;
 }
 
 int mor_segment_unpack(const struct mor_segment *segment, size_t number, mor_segment_sink_fn *sink, void *arg,
 		       mortise_error *err)
 {
-	struct frame_reading x = { .unit = &segment->units[number], .sink = sink, .arg = arg };
-	mortise_error why = { 0 };
-	int r;
+	struct mor_segment_reading reading;
+	MOR_CLEAN_TEXT char *piece = mor_alloc(UNPACK_PIECE);
+	ssize_t n = 1;
+	int r = piece ? 0 : mor_fail_memory(err);
 
-	mor_summer_begin(&x.sum);
-	r = unpack_frame(segment, number, &x, &why);
-	if (r == 0 && (x.bytes != x.unit->bytes || mor_summer_end(&x.sum) != x.unit->sum))
-		r = mor_fail(&why, MORTISE_EINPUT, "its bytes are not those that its list promises");
-	if (r < 0 && why.code)
-		mor_fail(err, why.code, "%s: unit %zu: %s", segment->path, number + 1, why.text);
-	return r;
+	mor_segment_reading_begin(&reading, segment, number);
+	while (r == 0 && n > 0) {
+		n = mor_segment_read(&reading, piece, UNPACK_PIECE);
+		r = n > 0 ? sink(piece, (size_t)n, arg) : 0;
+	}
+	if (n >= 0)
+		return r;
+	if (err)
+		*err = reading.why;
+	return reading.why.code;
 }

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "depot/pack.h"
+#include "depot/inside.h"
 #include "depot/segment.h"
 #include "part/lines.h"
 
@@ -18,6 +18,13 @@ struct mor_segment_writer {
 	struct mor_packer *packer;
 	struct mor_buf list;
 	size_t logged;
+	uint64_t at;    /* bytes of the stream */
+	bool framed;    /* a frame is open ...           */
+	uint64_t frame; /* ... and began here in the file */
+	/* the unit whose bytes are put */
+	bool putting;
+	struct mor_depot_file mark; /* the file before it */
+	uint64_t bytes;             /* so far */
 };
 
 int mor_segment_writer_new(struct mor_depot *depot, const char *key, size_t count,
@@ -29,7 +36,8 @@ int mor_segment_writer_new(struct mor_depot *depot, const char *key, size_t coun
 	if (!writer)
 		return mor_fail_memory(err);
 	writer->file.fd = -1;
-	r = mor_packer_new(&writer->packer, err);
+	writer->packer = mor_take(&depot->spare->packer);
+	r = writer->packer ? 0 : mor_packer_new(&writer->packer, err);
 	if (r == 0)
 		r = mor_depot_create(depot, &writer->file, err);
 	if (r < 0) {
@@ -46,13 +54,71 @@ static int keep_packed(const void *bytes, size_t len, void *arg, mortise_error *
 	return mor_depot_write(arg, bytes, len, err);
 }
 
-/* Reads the unit's bytes and packs them. */
-static int pack_unit(struct mor_segment_writer *writer, uint64_t bytes, int fd, uint64_t at, mortise_error *err)
+static int pack_bytes(struct mor_segment_writer *writer, const void *bytes, size_t len, enum mor_pack_how how,
+		      mortise_error *err)
 {
 	struct mor_pack_sink sink = { keep_packed, &writer->file };
+
+	return mor_packer_add(writer->packer, bytes, len, how, &sink, err);
+}
+
+/* What was packed before is flushed, so that the file can be cut here. */
+static int begin_put(struct mor_segment_writer *writer, mortise_error *err)
+{
+	int r = writer->framed ? pack_bytes(writer, NULL, 0, MOR_PACK_FLUSH, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (!writer->framed) {
+		mor_packer_begin(writer->packer);
+		writer->frame = writer->file.bytes;
+	}
+	writer->framed = writer->putting = true;
+	writer->mark = writer->file;
+	writer->bytes = 0;
+	return 0;
+}
+
+int mor_segment_writer_put(struct mor_segment_writer *writer, const void *bytes, size_t len, mortise_error *err)
+{
+	int r = writer->putting ? 0 : begin_put(writer, err);
+
+	if (r == 0)
+		r = pack_bytes(writer, bytes, len, MOR_PACK_MORE, err);
+	writer->bytes += len;
+	return r;
+}
+
+/* The packer has seen bytes that are not there any more: the next unit begins a new frame. */
+static int take_back_put(struct mor_segment_writer *writer, mortise_error *err)
+{
+	int r = mor_depot_cut(&writer->file, &writer->mark, err);
+
+	writer->framed = false;
+	if (r == 0 && writer->file.bytes > writer->frame)
+		r = mor_depot_write(&writer->file, MOR_PACK_CUT, MOR_PACK_CUT_LEN, err);
+	return r;
+}
+
+int mor_segment_writer_end(struct mor_segment_writer *writer, bool keep, uint64_t *ret_at, mortise_error *err)
+{
+	int r = 0;
+
+	*ret_at = writer->at;
+	if (writer->putting && keep)
+		writer->at += writer->bytes;
+	else if (writer->putting)
+		r = take_back_put(writer, err);
+	writer->putting = false;
+	return r;
+}
+
+/* Reads the unit's bytes and packs them. */
+static int put_from(struct mor_segment_writer *writer, uint64_t bytes, int fd, uint64_t at, mortise_error *err)
+{
 	MOR_CLEAN_TEXT char *piece = mor_alloc(PACK_PIECE);
 	uint64_t left = bytes;
-	int r = piece ? mor_packer_begin(writer->packer, bytes, err) : mor_fail_memory(err);
+	int r = piece ? 0 : mor_fail_memory(err);
 
 	while (r == 0 && left > 0) {
 		ssize_t n = pread(fd, piece, left < PACK_PIECE ? (size_t)left : PACK_PIECE, (off_t)at);
@@ -64,7 +130,7 @@ static int pack_unit(struct mor_segment_writer *writer, uint64_t bytes, int fd, 
 					      "reading a unit's output");
 		left -= (uint64_t)n;
 		at += (uint64_t)n;
-		r = mor_packer_add(writer->packer, piece, (size_t)n, left == 0, &sink, err);
+		r = mor_segment_writer_put(writer, piece, (size_t)n, err);
 	}
 	return r;
 }
@@ -72,13 +138,18 @@ static int pack_unit(struct mor_segment_writer *writer, uint64_t bytes, int fd, 
 int mor_segment_writer_add(struct mor_segment_writer *writer, const struct mor_segment_unit *unit, int fd,
 			   uint64_t at, mortise_error *err)
 {
-	uint64_t before = writer->file.bytes;
-	int r = unit->bytes ? pack_unit(writer, unit->bytes, fd, at, err) : 0;
+	uint64_t place = unit->at;
+	int r = 0;
 
+	if (fd >= 0) {
+		r = put_from(writer, unit->bytes, fd, at, err);
+		if (r == 0)
+			r = mor_segment_writer_end(writer, true, &place, err);
+	}
 	if (r < 0)
 		return r;
 	mor_buf_printf(&writer->list, "%s %" PRIu64 " %" PRIu64 " %016" PRIx64, unit->code ? "failed" : "done",
-		       writer->file.bytes - before, unit->bytes, unit->sum);
+		       place, unit->bytes, unit->sum);
 	if (unit->code) {
 		mor_buf_printf(&writer->list, " %d %u ", -unit->code, unit->attempts);
 		mor_lines_text(&writer->list, unit->name);
@@ -109,7 +180,9 @@ int mor_segment_writer_finish(struct mor_segment_writer *writer, char ret_digest
 	mor_lines_end(&writer->list);
 	if (mor_buf_failed(&writer->list))
 		return mor_fail_memory(err);
-	r = mor_depot_write(&writer->file, writer->list.data, writer->list.len, err);
+	r = writer->framed ? pack_bytes(writer, NULL, 0, MOR_PACK_END, err) : 0;
+	if (r == 0)
+		r = mor_depot_write(&writer->file, writer->list.data, writer->list.len, err);
 	return r < 0 ? r : mor_depot_commit(&writer->file, MOR_DEPOT_SEGMENT, ret_digest, err);
 }
 
@@ -118,6 +191,8 @@ struct mor_segment_writer *mor_segment_writer_free(struct mor_segment_writer *wr
 	if (!writer)
 		return NULL;
 	mor_depot_drop(&writer->file);
+	if (writer->file.depot && !writer->file.depot->spare->packer)
+		writer->file.depot->spare->packer = mor_take(&writer->packer);
 	mor_packer_free(writer->packer);
 	mor_buf_fini(&writer->list);
 	mor_free(writer);

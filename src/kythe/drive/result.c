@@ -62,6 +62,8 @@ const char *mor_result_damage(const struct mor_result *result)
 /* Where checked bytes go, and their number. */
 struct sink {
 	struct mor_fd_source source;
+	const struct mor_unit_output *from;
+	const struct mor_result_taker *taker; /* instead of fd; NULL: none */
 	int fd;
 	uint64_t start; /* where the unit begins in the file */
 	bool cached;    /* it will be read again */
@@ -74,7 +76,8 @@ static int put_bytes(const void *bytes, size_t len, void *arg)
 {
 	struct sink *sink = arg;
 	uint64_t at = sink->start + sink->bytes;
-	int r = sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) :
+	int r = sink->taker                 ? sink->taker->put(bytes, len, sink->taker->arg) :
+		sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) :
 					      mor_fd_write_uncached(sink->fd, at, bytes, len);
 
 	mor_summer_add(&sink->sum, bytes, len); /* while the bytes are in memory */
@@ -83,13 +86,25 @@ static int put_bytes(const void *bytes, size_t len, void *arg)
 	return r < 0 ? MORTISE_ESYSTEM : 0;
 }
 
+static ssize_t read_source(void *arg, void *buffer, size_t len)
+{
+	struct sink *sink = arg;
+	ssize_t n;
+
+	if (!sink->from->read)
+		return mor_entries_read_fd(&sink->source, buffer, len);
+	n = sink->from->read(sink->from->read_arg, buffer, len);
+	sink->source.at += n > 0 ? (uint64_t)n : 0;
+	return n;
+}
+
 /* Bytes are written on unchanged and checked at the same time. Pieces end at round file offsets: then the
  * kernel keeps each in whole pages. */
 static ssize_t read_and_put(void *arg, void *buffer, size_t len)
 {
 	struct sink *sink = arg;
 	size_t room = PIECE - (size_t)((sink->start + sink->bytes) % PIECE);
-	ssize_t n = mor_entries_read_fd(&sink->source, buffer, len < room ? len : room);
+	ssize_t n = read_source(sink, buffer, len < room ? len : room);
 
 	if (n > 0 && put_bytes(buffer, (size_t)n, sink) < 0)
 		return sink->error;
@@ -120,8 +135,7 @@ static int transfer(struct mor_result *result, struct mor_unit_output *output, s
 
 	entries.records.buf = result->buffer;
 	if (!as_it_is) {
-		entries.records.read = mor_entries_read_fd;
-		entries.records.arg = &sink->source;
+		entries.records.read = read_source;
 		sink->cached = true; /* in small pieces */
 	}
 	r = as_it_is ? check_entries(&entries, raw, err) :
@@ -169,6 +183,23 @@ static void reserve(struct mor_result *result, uint64_t until)
 	(void)fallocate(result->out, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)RESERVED);
 }
 
+static int hand_over(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
+{
+	struct ended *ended = &result->units[unit];
+	const struct mor_result_taker *taker = result->opt.taker;
+	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
+			     .from = output,
+			     .taker = taker };
+	int r;
+
+	mor_summer_begin(&sink.sum);
+	r = output->size ? transfer(result, output, &sink, err) : 0;
+	taker->end(unit, r == 0, taker->arg);
+	ended->sum = mor_summer_end(&sink.sum);
+	ended->bytes = output->bytes = r < 0 ? 0 : sink.bytes;
+	return r;
+}
+
 /* A unit whose turn it is goes directly to the output, if the output can be cut again; else to the spool. */
 static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_output *output,
 		       mortise_error *err)
@@ -177,6 +208,7 @@ static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_o
 	bool direct = unit == result->next && result->journal >= 0;
 	uint64_t *end = direct ? &result->bytes : &result->spooled;
 	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
+			     .from = output,
 			     .start = *end,
 			     .cached = !direct };
 	int r = direct ? mor_result_begin(result, err) : open_spool(result, err);
@@ -289,7 +321,8 @@ int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_outp
 	int r = check_broken(result, err);
 
 	if (r == 0)
-		r = keep_output(result, unit, output, err);
+		r = result->opt.taker ? hand_over(result, unit, output, err) :
+					keep_output(result, unit, output, err);
 	if (r < 0)
 		return r;
 	result->units[unit].state = MOR_UNIT_DONE;

@@ -28,6 +28,14 @@
 
 enum mor_result_format { MOR_RESULT_ENTRIES, MOR_RESULT_JSON, MOR_RESULT_RAW };
 
+/* Who takes the bytes of units as they are checked, in the order in which units end. */
+struct mor_result_taker {
+	int (*put)(const void *bytes, size_t len, void *arg); /* 0, or -errno: an error of the result */
+	/* The unit's bytes were put. Not `kept`: they were not good. */
+	void (*end)(size_t unit, bool kept, void *arg);
+	void *arg;
+};
+
 struct mor_result_options {
 	const char *path; /* of the output; NULL: `fd`, without a journal */
 	int fd;
@@ -35,7 +43,8 @@ struct mor_result_options {
 	size_t units;
 	const char *identity; /* hex digest of records and options: equal for runs that may be continued */
 	bool resume;
-	const char *spool_dir; /* directory for the spool */
+	const char *spool_dir;                /* directory for the spool */
+	const struct mor_result_taker *taker; /* borrowed; instead of any file. NULL: none */
 };
 
 enum mor_unit_state { MOR_UNIT_OPEN, MOR_UNIT_DONE, MOR_UNIT_FAILED };
@@ -60,7 +69,9 @@ bool mor_result_empty(const struct mor_result *result, size_t unit); /* it is do
 void mor_result_bytes(const struct mor_result *result, size_t unit, uint64_t *ret_bytes, uint64_t *ret_sum);
 
 struct mor_unit_output {
-	int fd;        /* positioned at its beginning */
+	int fd;            /* positioned at its beginning */
+	mor_read_fn *read; /* instead of `fd`; NULL: none. Its failure is MORTISE_ESYSTEM */
+	void *read_arg;
 	uint64_t size; /* later bytes are ignored */
 	enum mor_stream_format form;
 	uint64_t records, bytes; /* set: what was kept */

@@ -173,22 +173,23 @@ static void test_lies(void **state)
 	(void)state;
 	lie(mor_slice_of(""));
 	lie(mor_slice_of("end 0000000000000000 0000000000000000\n"));
-	lie_about("mortise-segment 2 " KEY " 0\n");
-	lie_about("mortise-segment 1 " KEY " 1\n");
-	lie_about("mortise-segment 1 x 0\n");
-	lie_about("mortise-segment 1 " KEY " 99999999999\n");
-	lie_about("mortise-segment 1 " KEY " 1\ndone 7 0 0000000000000000 0 1\n");
-	lie_about("mortise-segment 1 " KEY " 1\ndone 0 0 zz 0 1\n");
-	lie_about("mortise-segment 1 " KEY " 1\nother 0 0 0000000000000000 0 1\n");
-	lie_about("mortise-segment 1 " KEY " 1\nfailed 0 0 0000000000000000 0 1 a\tb\n");
-	lie_about("mortise-segment 1 " KEY " 1\nlog 5 text\ndone 0 0 0000000000000000 0 1\n");
-	lie_about("mortise-segment 1 " KEY " 0\ndone 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 3 " KEY " 0\n");
+	lie_about("mortise-segment 2 " KEY " 1\n");
+	lie_about("mortise-segment 2 x 0\n");
+	lie_about("mortise-segment 2 " KEY " 99999999999\n");
+	lie_about("mortise-segment 2 " KEY " 1\ndone 7 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 2 " KEY " 1\ndone 0 0 zz 0 1\n");
+	lie_about("mortise-segment 2 " KEY " 1\nother 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 2 " KEY " 1\nfailed 0 0 0000000000000000 0 1 a\tb\n");
+	lie_about("mortise-segment 2 " KEY " 1\nlog 5 text\ndone 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 2 " KEY " 1\ndone 0 7 0000000000000000 0 1\n");
+	lie_about("mortise-segment 2 " KEY " 0\ndone 0 0 0000000000000000 0 1\n");
 }
 
 /* Bytes that are no frame, that are more than they should be, and that are missing. */
 static void test_false_frames(void **state)
 {
-	static const char list[] = "mortise-segment 1 " KEY " 1\ndone 5 %s 0000000000000000 0 1\n";
+	static const char list[] = "mortise-segment 2 " KEY " 1\ndone 0 %s 0000000000000000 0 1\n";
 	static const char *const sizes[] = { "5", "0", "1000" };
 
 	(void)state;
@@ -208,11 +209,86 @@ static void test_false_frames(void **state)
 		assert_int_equal(mor_depot_put_text(depot, MOR_DEPOT_SEGMENT, mor_buf_view(&text), digest,
 						    NULL),
 				 0);
+		if (sizes[i][0] == '0') {
+			refuse(digest, MORTISE_EINPUT);
+			continue;
+		}
 		assert_int_equal(mor_segment_open(depot, digest, &segment, &err), 0);
 		assert_int_equal(mor_segment_unpack(segment, 0, gather, &out, &err), MORTISE_EINPUT);
 		assert_non_null(strstr(err.text, "unit 1: "));
 		mor_segment_free(segment);
 	}
+}
+
+/* Units whose bytes are put as they end: the second one first, and two attempts that are taken back. */
+static void put_units(size_t bad_len, char digest[MOR_DIGEST_SIZE])
+{
+	struct mor_segment_unit first = { .bytes = MANY, .sum = mor_sum(many, MANY, 0), .attempts = 2 };
+	struct mor_segment_unit second = { .bytes = 5, .sum = mor_sum("hello", 5, 0), .attempts = 1 };
+	struct mor_segment_writer *writer = NULL;
+	uint64_t at;
+
+	assert_int_equal(mor_segment_writer_new(depot, KEY, 2, &writer, NULL), 0);
+	assert_int_equal(mor_segment_writer_put(writer, many + 1, bad_len, NULL), 0);
+	assert_int_equal(mor_segment_writer_end(writer, false, &at, NULL), 0);
+	assert_int_equal(mor_segment_writer_put(writer, "hel", 3, NULL), 0);
+	assert_int_equal(mor_segment_writer_put(writer, "lo", 2, NULL), 0);
+	assert_int_equal(mor_segment_writer_end(writer, true, &second.at, NULL), 0);
+	assert_int_equal(mor_segment_writer_put(writer, many + 2, bad_len, NULL), 0);
+	assert_int_equal(mor_segment_writer_end(writer, false, &at, NULL), 0);
+	assert_int_equal(mor_segment_writer_put(writer, many, MANY, NULL), 0);
+	assert_int_equal(mor_segment_writer_end(writer, true, &first.at, NULL), 0);
+	assert_int_equal(second.at, 0);
+	assert_int_equal(first.at, 5);
+	assert_int_equal(mor_segment_writer_add(writer, &first, -1, 0, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &second, -1, 0, NULL), 0);
+	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
+	mor_segment_writer_free(writer);
+}
+
+static void test_taken_back(void **state)
+{
+	static const size_t lengths[] = { 1, 1000, MANY - 2 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+		struct mor_segment *segment = NULL;
+		char digest[MOR_DIGEST_SIZE];
+
+		put_units(lengths[i], digest);
+		assert_int_equal(mor_segment_open(depot, digest, &segment, NULL), 0);
+		assert_int_equal(segment->bytes, MANY + 5);
+		for (size_t unit = 0; unit < 2; unit++)
+			assert_int_equal(mor_segment_unpack(segment, unit, gather, &out, NULL), 0);
+		assert_int_equal(out.len, MANY + 5);
+		assert_memory_equal(out.data, many, MANY);
+		assert_memory_equal(out.data + MANY, "hello", 5);
+		mor_segment_free(segment);
+	}
+}
+
+/* A worker that packs more than it says: a small frame can hold any amount. */
+static void test_more_than_said(void **state)
+{
+	struct mor_segment_unit unit = { .bytes = 5, .sum = mor_sum("hello", 5, 0), .attempts = 1 };
+	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	struct mor_segment_writer *writer = NULL;
+	struct mor_segment *segment = NULL;
+	char digest[MOR_DIGEST_SIZE];
+	mortise_error err = { 0 };
+
+	(void)state;
+	assert_int_equal(mor_segment_writer_new(depot, KEY, 1, &writer, NULL), 0);
+	assert_int_equal(mor_segment_writer_put(writer, "hello and more", 14, NULL), 0);
+	assert_int_equal(mor_segment_writer_end(writer, true, &unit.at, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &unit, -1, 0, NULL), 0);
+	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
+	mor_segment_writer_free(writer);
+	assert_int_equal(mor_segment_open(depot, digest, &segment, &err), 0);
+	assert_int_equal(mor_segment_unpack(segment, 0, gather, &out, &err), MORTISE_EINPUT);
+	assert_non_null(strstr(err.text, "longer than its list says"));
+	mor_segment_free(segment);
 }
 
 static void test_manifest(void **state)
@@ -257,6 +333,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_false_frames, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_taken_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_more_than_said, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_manifest, setup, teardown),
 	};
 
