@@ -326,8 +326,10 @@ enum mortise_call_flags {
 	MORTISE_NOTIFY = 1 << 0, /* send a notification: settled with an absent result when it is written */
 	MORTISE_RAW = 1 << 1,    /* `action` is a wire method and `params` are sent unchanged; for the
 				  * dialect's health method, absent params are replaced by the host's own */
-	MORTISE_PAGES = 1 << 2   /* the result may be one page of several: reply->next says how to get the
+	MORTISE_PAGES = 1 << 2,  /* the result may be one page of several: reply->next says how to get the
 				  * next, if the dialect's table knows how */
+	MORTISE_LENT = 1 << 3    /* the params stay as they are until the last on_reply: a pool, which may
+				  * have to send them again, keeps no copy */
 };
 
 typedef struct mortise_call_options {

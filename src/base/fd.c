@@ -155,6 +155,33 @@ int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len
 	return fd < 0 ? fd : read_regular(fd, &info, limit, ret, ret_len);
 }
 
+int mor_fd_open_file(const char *path, uint64_t *ret_size)
+{
+	struct stat info = { .st_size = 0 };
+	int fd = open_regular(AT_FDCWD, path, 0, &info);
+
+	*ret_size = (uint64_t)info.st_size;
+	return fd;
+}
+
+ssize_t mor_fd_read_full(int fd, void *data, size_t len)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = read(fd, (char *)data + got, len - got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
 int mor_fd_open_in(int dir, const char *name)
 {
 	struct stat info;

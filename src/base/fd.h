@@ -16,6 +16,10 @@ int mor_fd_lift(int *fd, int least);
 /* A whole file, at most limit bytes, NUL-terminated; free *ret with mor_free(). 0 or -errno; -EFBIG over the
  * limit, -EISDIR for a directory, -EINVAL for other things that are not files. Never blocks on a FIFO. */
 int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len);
+/* Only opens it, for those who read it piece by piece: a descriptor or -errno. Its size is a hint. */
+int mor_fd_open_file(const char *path, uint64_t *ret_size);
+/* Reads until `len` bytes are there or the end. How many, or -errno. */
+ssize_t mor_fd_read_full(int fd, void *data, size_t len);
 /* The same for a file of this name in an open directory that others may write: a link is -ELOOP. The first only
  * opens it: a descriptor or -errno. */
 int mor_fd_open_in(int dir, const char *name);

@@ -103,7 +103,8 @@ struct mor_extract_job {
 	struct mor_extract_job *next; /* in a kind's waiting list */
 	enum mor_extract_job_state state;
 	const char *path;    /* as typed; "-" is stdin */
-	struct mor_buf data; /* the content, if it is sent as bytes */
+	struct mor_buf data;   /* the content of a stream */
+	struct mor_buf params; /* of extractor.extract; lent to the pool until the answer is there */
 	char *mime;          /* as found; after routing, as it is sent */
 	char *extension;
 	struct mor_extract_plugin *extractor; /* the plugin that got it */
@@ -127,6 +128,7 @@ struct mor_extract {
 	struct mor_extract_job *ring; /* the window; file i is in ring[i % window] */
 	const char *const *files;     /* of this shard */
 	size_t window, file_count;
+	struct mor_buf block;    /* a file is read through it */
 	struct mor_buf part;     /* the list of its part, so far */
 	size_t started, printed; /* numbers of files */
 	size_t busy, cost, cost_limit;
@@ -139,10 +141,10 @@ struct mor_extract {
 
 /* input.c */
 int mor_extract_magic_open(struct mor_extract *x, mortise_error *err);
-/* Reads, and fills data, mime, extension; or sets the job's error. */
+/* Reads, and fills mime, extension and the first half of the params; or sets the job's error. */
 void mor_extract_job_prepare(struct mor_extract_job *job);
-/* Params of extractor.extract; the job's data is given back. */
-int mor_extract_job_params(struct mor_extract_job *job, struct mor_buf *out);
+/* The rest of the params, when the plugin is known. */
+int mor_extract_job_params(struct mor_extract_job *job);
 
 /* claim.c. `can` is what a manifest or a greeting says at MOR_EXTRACT_ABILITIES, or NULL. */
 #define MOR_EXTRACT_INTERFACE "content_extractor_v1"

@@ -136,21 +136,70 @@ static void fail_os(struct mor_extract_job *job, int os_errno)
 	}
 }
 
+#define SOURCE_BYTES "{\"source\":{\"type\":\"bytes\",\"data\":\""
+#define SOURCE_END   "\"},\"options\":"
+#define BLOCK        ((size_t)3 << 16) /* whole groups of base64; stays in the processor's cache */
+#define ROOM         ((size_t)4096)    /* for what is before and behind the content */
+
+/* Memory of an earlier file is used again if it is enough. If not, its bytes are not worth copying. */
+static int begin_params(struct mor_extract_job *job, uint64_t size)
+{
+	size_t need = (size_t)size / 3 * 4 + ROOM;
+
+	mor_buf_reset(&job->params, job->params.cap >= need ? SIZE_MAX : 0);
+	if (mor_buf_reserve(&job->params, need))
+		return -ENOMEM;
+	return mor_buf_text(&job->params, SOURCE_BYTES) ? -ENOMEM : 0;
+}
+
+/* Straight into the message, block by block: memory holds a file only once. */
+static int encode_file(struct mor_extract_job *job, int fd, uint64_t size)
+{
+	struct mor_buf *block = &job->extract->block;
+	uint64_t left = job->extract->args->max_size;
+	int r = size > left ? -EFBIG : begin_params(job, size);
+	ssize_t n;
+
+	if (r == 0 && mor_buf_reserve(block, BLOCK))
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	do {
+		n = mor_fd_read_full(fd, block->data, BLOCK);
+		if (n < 0)
+			return (int)n;
+		if ((uint64_t)n > left)
+			return -EFBIG;
+		left -= (uint64_t)n;
+		if (mor_base64_encode((struct mor_slice){ block->data, (size_t)n }, &job->params))
+			return -ENOMEM;
+	} while ((size_t)n == BLOCK);
+	return 0;
+}
+
+static bool encode_stream(struct mor_extract_job *job)
+{
+	return begin_params(job, job->data.len) == 0 &&
+	       mor_base64_encode(mor_buf_view(&job->data), &job->params) == 0;
+}
+
 static void read_bytes(struct mor_extract_job *job)
 {
-	char *data = NULL;
-	size_t len = 0;
-	int r;
+	uint64_t size;
+	int fd, r;
 
 	if (is_stream(job->path)) {
 		read_stream(job);
+		if (job->err.code == 0 && !encode_stream(job))
+			fail_os(job, ENOMEM);
 		return;
 	}
-	r = mor_fd_read_file(job->path, job->extract->args->max_size, &data, &len);
+	r = fd = mor_fd_open_file(job->path, &size);
+	if (fd >= 0)
+		r = encode_file(job, fd, size);
+	mor_fd_close(&fd);
 	if (r < 0)
 		fail_os(job, -r);
-	else
-		job->data = (struct mor_buf){ .data = data, .len = len, .cap = len };
 }
 
 /* The plugin will open this file itself. We check now whether that can work. */
@@ -194,11 +243,12 @@ void mor_extract_job_prepare(struct mor_extract_job *job)
 		read_bytes(job);
 	else
 		look_at_path(job);
-	if (job->err.code == 0 && bytes && job->data.len == 0)
+	if (job->err.code == 0 && bytes && job->params.len == strlen(SOURCE_BYTES))
 		mor_extract_job_fail(job, MORTISE_EINPUT, "is empty");
 	if (job->err.code)
 		return;
 	job->mime = mime_of(job);
+	mor_buf_fini(&job->data);
 	job->extension = args->extension      ? given_extension(args->extension) :
 			 is_stream(job->path) ? mor_strdup("") :
 						extension_of(job->path);
@@ -228,17 +278,10 @@ static void write_options(struct mor_extract_job *job, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-/* The content is encoded directly into the message and then freed, so that memory holds it only once. */
-static int write_source(struct mor_extract_job *job, struct mor_buf *out)
+static int write_path(struct mor_extract_job *job, struct mor_buf *out)
 {
 	char *path;
 
-	if (strcmp(job->extract->args->source, "bytes") == 0) {
-		mor_buf_text(out, "{\"source\":{\"type\":\"bytes\",\"data\":\"");
-		mor_base64_encode(mor_buf_view(&job->data), out);
-		mor_buf_fini(&job->data);
-		return mor_buf_text(out, "\"},\"options\":");
-	}
 	/* Absolute, because a plugin runs in its own directory. Links are not resolved: their names say
 	 * more. */
 	path = *job->path == '/' ? strdup(job->path) : NULL;
@@ -251,19 +294,21 @@ static int write_source(struct mor_extract_job *job, struct mor_buf *out)
 	}
 	if (!path)
 		return MORTISE_ESYSTEM;
+	mor_buf_reset(out, SIZE_MAX);
 	mor_buf_text(out, "{\"source\":{\"type\":\"path\",\"path\":");
 	mor_buf_json_string(out, mor_slice_of(path));
 	free(path);
 	return mor_buf_text(out, "},\"options\":");
 }
 
-int mor_extract_job_params(struct mor_extract_job *job, struct mor_buf *out)
+int mor_extract_job_params(struct mor_extract_job *job)
 {
-	struct mor_writer w = { .out = out };
-	int r = write_source(job, out);
+	struct mor_writer w = { .out = &job->params };
+	bool bytes = strcmp(job->extract->args->source, "bytes") == 0;
+	int r = bytes ? mor_buf_text(&job->params, SOURCE_END) : write_path(job, &job->params);
 
 	if (r < 0)
 		return r;
 	write_options(job, &w);
-	return mor_buf_byte(out, '}');
+	return mor_buf_byte(&job->params, '}');
 }

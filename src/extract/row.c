@@ -12,18 +12,52 @@
 
 /* ---- success ---- */
 
-static void pair_or_null(struct mor_writer *w, const char *name, const struct mor_value *value)
+/* The members of a result that we use; their values are texts, because a content may have megabytes. */
+enum { CONTENT, TEXT, METADATA, STATS, SUCCESS, FAILURE, MEMBERS };
+
+struct result {
+	struct mor_json_pick member[MEMBERS + 1];
+	struct mor_slice content; /* a string with its quotes; ptr NULL: there is none */
+};
+
+static struct result result_of(struct mor_slice json)
 {
-	mor_w_key(w, name);
-	if (value)
-		mor_w_value(w, value);
-	else
-		mor_w_null(w);
+	struct result result = { .member = { [CONTENT] = { .name = "content" },
+					     [TEXT] = { .name = "text" },
+					     [METADATA] = { .name = "metadata" },
+					     [STATS] = { .name = "stats" },
+					     [SUCCESS] = { .name = "success" },
+					     [FAILURE] = { .name = "error" } } };
+	const struct mor_json_pick *found;
+
+	mor_json_pick(json, result.member);
+	for (found = &result.member[CONTENT]; !result.content.ptr && found <= &result.member[TEXT]; found++)
+		if (found->value.ptr && *found->value.ptr == '"')
+			result.content = found->value;
+	return result;
+}
+
+/* A member as a tree, for all but the content. NULL: there is none. */
+static struct mor_doc *tree_of(const struct result *result, int member)
+{
+	struct mor_slice text = result->member[member].value;
+	struct mor_doc *doc = NULL;
+
+	if (text.ptr)
+		mor_doc_parse(text, MOR_JSON_NAN, 0, &doc, NULL);
+	return doc;
+}
+
+static void pair_or_null(struct mor_writer *w, const struct result *result, int member)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = tree_of(result, member);
+
+	mor_w_key(w, result->member[member].name);
+	mor_w_value(w, mor_doc_root(doc));
 }
 
 /* Every member is always there, null if the plugin gave none, so that columns do not move. */
-static void json_row(struct mor_extract_job *job, const mortise_reply *reply, const struct mor_value *result,
-		     struct mor_slice content)
+static void json_row(struct mor_extract_job *job, const mortise_reply *reply, const struct result *result)
 {
 	struct mor_writer w = { .out = &job->row };
 
@@ -34,18 +68,19 @@ static void json_row(struct mor_extract_job *job, const mortise_reply *reply, co
 	mor_w_pair(&w, "mime_type", job->mime);
 	mor_w_pair(&w, "extension", job->extension);
 	mor_w_key(&w, "content");
-	mor_w_slice(&w, content);
-	pair_or_null(&w, "metadata", mor_json_get(result, "metadata"));
-	pair_or_null(&w, "stats", mor_json_get(result, "stats"));
+	mor_w_string_again(&w, result->content);
+	pair_or_null(&w, result, METADATA);
+	pair_or_null(&w, result, STATS);
 	mor_w_pair_int(&w, "time_ms", mor_clock_ms() - job->begun_ms);
 	mor_warned_write(job->extract->console, &w);
 	mor_w_end(&w);
 	mor_buf_byte(&job->row, '\n');
 }
 
-static void metadata_lines(struct mor_extract_job *job, const struct mor_value *metadata)
+static void metadata_lines(struct mor_extract_job *job, const struct result *result)
 {
-	struct mor_json_iter it = mor_json_iter(metadata);
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = tree_of(result, METADATA);
+	struct mor_json_iter it = mor_json_iter(mor_doc_root(doc));
 
 	while (mor_json_next(&it)) {
 		struct mor_slice text = mor_json_string(it.value);
@@ -63,29 +98,32 @@ static void metadata_lines(struct mor_extract_job *job, const struct mor_value *
 }
 
 /* The content as it is. We only end its last line, for the next heading. */
-static void text_row(struct mor_extract_job *job, const struct mor_value *result, struct mor_slice content)
+static void text_row(struct mor_extract_job *job, const struct result *result)
 {
+	size_t before;
+
 	if (job->extract->args->metadata)
-		metadata_lines(job, mor_json_get(result, "metadata"));
-	mor_buf_slice(&job->row, content);
-	if (content.len && content.ptr[content.len - 1] != '\n')
+		metadata_lines(job, result);
+	before = job->row.len;
+	mor_json_string_plain(result->content, &job->row);
+	if (job->row.len > before && job->row.data[job->row.len - 1] != '\n')
 		mor_buf_byte(&job->row, '\n');
 }
 
 /* ---- failure inside a result: "success": false, or real plugins' "error" ---- */
 
-static bool result_says_failure(struct mor_extract_job *job, const struct mor_value *result)
+static bool result_says_failure(struct mor_extract_job *job, const struct result *result)
 {
-	const struct mor_value *error = mor_json_get(result, "error");
-	enum mor_json_type type = mor_json_type(error);
+	MOR_CLEAN(mor_doc) struct mor_doc *error = tree_of(result, FAILURE);
+	MOR_CLEAN(mor_doc) struct mor_doc *success = tree_of(result, SUCCESS);
 	char shown[300];
 
-	if (type != MOR_JSON_MISSING && type != MOR_JSON_NULL) {
+	if (mor_json_type(mor_doc_root(error)) > MOR_JSON_NULL) {
 		mor_extract_job_fail(job, MORTISE_EREMOTE, "extraction failed: %s",
-				     mor_printable_value(error, shown, sizeof(shown)));
+				     mor_printable_value(mor_doc_root(error), shown, sizeof(shown)));
 		return true;
 	}
-	if (mor_json_bool(mor_json_get(result, "success"), true))
+	if (mor_json_bool(mor_doc_root(success), true))
 		return false;
 	mor_extract_job_fail(job, MORTISE_EREMOTE, "extraction failed, and the plugin does not say why");
 	return true;
@@ -93,27 +131,19 @@ static bool result_says_failure(struct mor_extract_job *job, const struct mor_va
 
 static void take_result(struct mor_extract_job *job, const mortise_reply *reply)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	struct mor_slice json = { reply->result.text, reply->result.len }, content;
-	const struct mor_value *result;
+	struct result result = result_of((struct mor_slice){ reply->result.text, reply->result.len });
 
-	if (json.ptr)
-		mor_doc_parse(json, MOR_JSON_NAN, 0, &doc, NULL);
-	result = mor_doc_root(doc);
-	if (result_says_failure(job, result))
+	if (result_says_failure(job, &result))
 		return;
-	content = mor_json_string(mor_json_get(result, "content"));
-	if (!content.ptr)
-		content = mor_json_string(mor_json_get(result, "text"));
-	if (!content.ptr) {
+	if (!result.content.ptr) {
 		mor_extract_job_fail(job, MORTISE_EPROTO, "%s answered without \"content\"",
 				     mortise_plugin_name(reply->plugin));
 		return;
 	}
 	if (job->extract->console->json)
-		json_row(job, reply, result, content);
+		json_row(job, reply, &result);
 	else
-		text_row(job, result, content);
+		text_row(job, &result);
 	if (mor_buf_failed(&job->row))
 		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
 }

@@ -19,6 +19,7 @@
 #define COST_PER_WORKER ((size_t)256 << 20)
 #define COST_WORKERS    2 /* no further file is read while this many bytes are in work */
 #define REDRAW_MS       200
+#define JOB_KEEP        ((size_t)32 << 20)
 
 /* ---- jobs ---- */
 
@@ -65,12 +66,13 @@ static void on_extract(const mortise_reply *reply, void *arg)
 
 void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin *extractor)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_extract *x = job->extract;
-	mortise_call_options opt = {
-		.size = sizeof(opt), .timeout_ms = x->runner.timeout_ms, .on_reply = on_extract, .arg = job
-	};
-	int r = mor_extract_job_params(job, &params);
+	mortise_call_options opt = { .size = sizeof(opt),
+				     .timeout_ms = x->runner.timeout_ms,
+				     .flags = MORTISE_LENT,
+				     .on_reply = on_extract,
+				     .arg = job };
+	int r = mor_extract_job_params(job);
 
 	job->extractor = extractor;
 	job->begun_ms = mor_clock_ms();
@@ -78,7 +80,7 @@ void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin
 		mor_extract_job_fail(job, r, "%s", mortise_status_text(r));
 	else
 		r = mortise_pool_call(extractor->pool, "extractor.extract",
-				      (mortise_json){ params.data, params.len }, &opt, &job->err);
+				      (mortise_json){ job->params.data, job->params.len }, &opt, &job->err);
 	if (r < 0)
 		mor_extract_job_settle(job);
 }
@@ -88,12 +90,14 @@ static void start_job(struct mor_extract *x, const char *path)
 {
 	struct mor_extract_job *job = &x->ring[x->started++ % x->window];
 
-	*job = (struct mor_extract_job){ .extract = x, .state = MOR_EXTRACT_JOB_BUSY, .path = path };
+	job->extract = x;
+	job->state = MOR_EXTRACT_JOB_BUSY;
+	job->path = path;
 	x->busy++;
 	mor_extract_job_prepare(job);
 	if (mor_signals_count())
 		return;
-	job->cost = job->data.len / 3 * 4;
+	job->cost = job->params.len;
 	x->cost += job->cost;
 	if (job->err.code == 0)
 		mor_extract_kind_route(job);
@@ -101,14 +105,19 @@ static void start_job(struct mor_extract *x, const char *path)
 		mor_extract_job_settle(job);
 }
 
-static void clear_job(struct mor_extract_job *job)
+/* The next job in this place uses up to `keep` bytes of each buffer again: to give memory back and to get it
+ * clean from the kernel costs more than to fill it. */
+static void clear_job(struct mor_extract_job *job, size_t keep)
 {
 	mor_buf_fini(&job->data);
-	mor_buf_fini(&job->row);
+	mor_buf_reset(&job->params, keep);
+	mor_buf_reset(&job->row, keep);
 	mor_free(job->mime);
 	mor_free(job->extension);
 	mor_free(job->err_data);
-	*job = (struct mor_extract_job){ .state = MOR_EXTRACT_JOB_FREE };
+	*job = (struct mor_extract_job){ .state = MOR_EXTRACT_JOB_FREE,
+					 .params = job->params,
+					 .row = job->row };
 }
 
 /* ---- the loop ---- */
@@ -130,7 +139,7 @@ static void print_done(struct mor_extract *x)
 		if (job->err.code)
 			x->last_exit_code = mortise_status_exit_code(job->err.code);
 		mor_extract_job_print(job);
-		clear_job(job);
+		clear_job(job, JOB_KEEP);
 		x->printed++;
 	}
 	mor_out_flush(x->console);
@@ -348,12 +357,13 @@ static void clean_up_run(struct mor_extract *x)
 	}
 	mor_runner_close(&x->runner);
 	for (size_t i = 0; x->ring && i < x->window; i++)
-		clear_job(&x->ring[i]);
+		clear_job(&x->ring[i], 0);
 	mor_extract_kinds_free(x);
 	mor_free(x->ring);
 	mor_free(x->extractors);
 	mor_free(x->fatal_data);
 	mor_buf_fini(&x->part);
+	mor_buf_fini(&x->block);
 	mor_doc_free(x->options);
 	mor_tree_fini(&x->option_tree);
 	if (x->magic)

@@ -119,7 +119,10 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 	struct mor_doc *doc = NULL;
 	int r;
 
-	r = mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, error);
+	/* Only where the next page begins must be whole. */
+	r = (call->flags & MORTISE_PAGES ?
+		     mor_doc_parse :
+		     mor_doc_outline)(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, error);
 	if (r < 0)
 		return r;
 	verdict->keep = mor_keep_asked(row, mor_doc_root(doc));

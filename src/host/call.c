@@ -234,7 +234,7 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 	struct params_check check = { .plugin = plugin, .name = call->name };
 	struct mor_doc *doc = NULL;
 	struct mor_slice text = call->params.ptr ? call->params : MOR_SLICE("{}");
-	int r = mor_doc_parse(text, MOR_JSON_NAN, 0, &doc, err);
+	int r = mor_doc_outline(text, MOR_JSON_NAN, 0, &doc, err);
 
 	if (r < 0)
 		return r;

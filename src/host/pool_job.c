@@ -20,7 +20,9 @@ struct mor_pool_job *mor_pool_job_new(mortise_pool *pool, const char *action, mo
 	mor_list_init(&job->node);
 	job->pool = pool;
 	job->action = mor_strdup(action);
-	job->params = params.text ? mor_strndup(params.text, params.len) : NULL;
+	if (params.text && !(opt->flags & MORTISE_LENT))
+		job->copy = mor_strndup(params.text, params.len);
+	job->params = opt->flags & MORTISE_LENT ? params.text : job->copy;
 	job->params_len = params.len;
 	job->extra = opt->extra.text ? mor_strndup(opt->extra.text, opt->extra.len) : NULL;
 	if (!job->action || (params.text && !job->params) || (opt->extra.text && !job->extra)) {
@@ -36,7 +38,7 @@ struct mor_pool_job *mor_pool_job_new(mortise_pool *pool, const char *action, mo
 void mor_pool_job_free(struct mor_pool_job *job)
 {
 	mor_free(job->action);
-	mor_free(job->params);
+	mor_free(job->copy);
 	mor_free(job->extra);
 	mor_free(job);
 }

@@ -20,7 +20,8 @@ struct mor_pool_job {
 	int64_t due_ms;         /* when that is over */
 	mortise_pool *pool;     /* NULL: the pool is freed, and this job is over; only its call is not */
 	mortise_plugin *worker; /* the last worker that had it; NULL: none yet */
-	char *action, *params, *extra;
+	char *action, *copy, *extra; /* copy: of the params, unless they are lent */
+	const char *params;
 	size_t params_len;
 	mortise_call_options opt;
 	uint64_t number;     /* its place in the order of the calls */

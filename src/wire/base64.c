@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <mortise/mortise.h>
 
+#include "wire/base64_fast.h"
 #include "wire/json.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -15,6 +16,7 @@ int mor_base64_encode(struct mor_slice bytes, struct mor_buf *out)
 	if (r < 0 || left == 0)
 		return r;
 	to = out->data + out->len;
+	mor_base64_fast(&p, &left, &to);
 	for (; left > 0; p += 3, to += 4) {
 		unsigned bits =
 			(unsigned)p[0] << 16 | (left > 1 ? (unsigned)p[1] << 8 : 0) | (left > 2 ? p[2] : 0);

@@ -53,24 +53,6 @@ static const yyjson_alc allocator = { alc_malloc, alc_realloc, alc_free, NULL };
 
 /* ---- Parsing ---- */
 
-/* The position after the string that opens before p. Only its end matters here; the parser checks the rest. */
-static const char *skip_string(const char *p, const char *end)
-{
-	while (p < end) {
-		const char *quote = memchr(p, '"', (size_t)(end - p)), *before = quote;
-
-		if (!quote)
-			return end;
-		/* An odd number of backslashes before the quote makes it part of the string. */
-		while (before > p && before[-1] == '\\')
-			before--;
-		p = quote + 1;
-		if ((quote - before) % 2 == 0)
-			return p;
-	}
-	return end;
-}
-
 /* '[' and '{' differ in one bit only, and so do ']' and '}'. */
 static bool opens_nesting(char c)
 {
@@ -107,7 +89,7 @@ bool mor_json_depth_ok(struct mor_slice text, unsigned max_depth)
 		char c = *p++;
 
 		if (c == '"')
-			p = skip_string(p, end);
+			p = mor_scan_skip_string(p, end);
 		else if (opens_nesting(c) && ++depth > max_depth)
 			return false;
 		else if ((c | 0x20) == '}' && depth > 0)

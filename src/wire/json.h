@@ -93,6 +93,25 @@ int mor_json_write(const struct mor_value *value, bool pretty, struct mor_buf *o
  * If it has none, the bytes are appended unchanged. */
 int mor_json_one_line(struct mor_slice text, struct mor_buf *out);
 
+/* ---- Texts that are known to be valid, without a tree (raw.c): for results with one large member ---- */
+
+struct mor_json_pick {
+	const char *name;
+	struct mor_slice value; /* its text; ptr NULL: there is none */
+};
+/* Finds members of an object by name, of several with one name the first, as mor_json_get() does. `picks` ends
+ * with a name NULL. If `text` is not an object, there are none. */
+void mor_json_pick(struct mor_slice text, struct mor_json_pick *picks);
+/* Both append a string that is given with its quotes: its characters, or JSON as mor_buf_json_string() writes
+ * it. */
+int mor_json_string_plain(struct mor_slice string, struct mor_buf *out);
+int mor_json_string_again(struct mor_slice string, struct mor_buf *out);
+/* Like mor_doc_parse(), to look at everything but long strings: those are cut to about MOR_JSON_LONG bytes, and
+ * neither copied nor parsed. */
+#define MOR_JSON_LONG 4096
+int mor_doc_outline(struct mor_slice text, unsigned flags, unsigned max_depth, struct mor_doc **ret,
+		    mortise_error *err);
+
 /* A finite number in the shortest form that reads back the same, in every locale. Returns out. */
 #define MOR_JSON_DOUBLE 40
 const char *mor_json_format_double(double number, char out[MOR_JSON_DOUBLE]);
@@ -120,6 +139,7 @@ void mor_w_double(struct mor_writer *w, double number); /* shortest form that re
 void mor_w_bool(struct mor_writer *w, bool value);
 void mor_w_null(struct mor_writer *w);
 void mor_w_raw(struct mor_writer *w, struct mor_slice json); /* one JSON text, as it is */
+void mor_w_string_again(struct mor_writer *w, struct mor_slice string); /* mor_json_string_again() */
 void mor_w_value(struct mor_writer *w, const struct mor_value *value);
 /* Key and value at once. */
 void mor_w_pair(struct mor_writer *w, const char *name, const char *text);

@@ -118,6 +118,12 @@ void mor_w_null(struct mor_writer *w)
 	mor_w_raw(w, MOR_SLICE("null"));
 }
 
+void mor_w_string_again(struct mor_writer *w, struct mor_slice string)
+{
+	separate(w);
+	mor_json_string_again(string, w->out);
+}
+
 void mor_w_value(struct mor_writer *w, const struct mor_value *value)
 {
 	separate(w);

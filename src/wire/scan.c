@@ -119,6 +119,23 @@ static mor_spot scan_wide(struct mor_scan *scan, mor_spot p)
 	}
 }
 
+const char *mor_scan_skip_string(const char *p, const char *end)
+{
+	while (p < end) {
+		const char *quote = memchr(p, '"', (size_t)(end - p)), *before = quote;
+
+		if (!quote)
+			return end;
+		/* An odd number of backslashes before the quote makes it part of the string. */
+		while (before > p && before[-1] == '\\')
+			before--;
+		p = quote + 1;
+		if ((quote - before) % 2 == 0)
+			return p;
+	}
+	return end;
+}
+
 const bool mor_scan_stop[256] = { [0 ... 31] = true, ['"'] = true, ['\\'] = true, [128 ... 255] = true };
 
 mor_spot mor_scan_hard_string(struct mor_scan *scan, mor_spot p)
@@ -355,9 +372,7 @@ static size_t put_utf8(unsigned c, char out[4])
 	return n;
 }
 
-/* The escape at p (valid: the scanner has checked it) as UTF-8; *ret_n bytes. Returns its length in the
- * text. */
-static size_t take_escape(mor_spot p, mor_spot end, char out[4], size_t *ret_n)
+size_t mor_scan_take_escape(mor_spot p, mor_spot end, char out[4], size_t *ret_n)
 {
 	static const char shorts[] = "b\bf\fn\nr\rt\t";
 	unsigned c;
@@ -375,7 +390,7 @@ static size_t take_escape(mor_spot p, mor_spot end, char out[4], size_t *ret_n)
 		*ret_n = put_utf8(c, out);
 		return 12;
 	}
-	*ret_n = put_utf8(c ? c : ' ', out);
+	*ret_n = put_utf8(c, out);
 	return 6;
 }
 
@@ -389,7 +404,9 @@ void mor_scan_unescape(struct mor_slice content, char *out, size_t out_size)
 		size_t n, step;
 
 		if (*p == '\\') {
-			step = take_escape(p, end, piece, &n);
+			step = mor_scan_take_escape(p, end, piece, &n);
+			if (piece[0] == '\0')
+				piece[0] = ' ';
 		} else {
 			step = n = mor_utf8_sequence((const char *)p, (size_t)(end - p));
 			memcpy(piece, p, n);

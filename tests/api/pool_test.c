@@ -158,6 +158,28 @@ static void retried_after_a_crash(void **state)
 	pool_close(&p);
 }
 
+/* "a pool … keeps no copy": a call that waits for its worker is sent with what the params are then */
+static void lent_params_are_not_copied(void **state)
+{
+	struct pool_rig p;
+	struct got got[2];
+
+	(void)state;
+	pool_open(&p, "ok", 1, 0, 0);
+	for (int lent = 0; lent < 2; lent++) {
+		char params[] = "{\"n\":1}";
+		mortise_call_options opt = got_options(&p.rig, &got[lent], NO_TIMER_MS);
+
+		opt.flags |= lent ? MORTISE_LENT : 0;
+		assert_int_equal(mortise_pool_call(p.pool, "echo", json(params), &opt, NULL), 0);
+		params[5] = '2';
+		until_done(&got[lent]);
+		assert_string_equal(got[lent].result, lent ? "{\"n\":2}" : "{\"n\":1}");
+		got_clear(&got[lent]);
+	}
+	pool_close(&p);
+}
+
 /* "Default 0: never." */
 static void not_retried_unless_asked(void **state)
 {
@@ -384,6 +406,7 @@ int main(void)
 		API_TEST(workers_start_as_needed),
 		API_TEST(every_call_is_answered_once),
 		API_TEST(retried_after_a_crash),
+		API_TEST(lent_params_are_not_copied),
 		API_TEST(not_retried_unless_asked),
 		API_TEST(retried_when_recoverable),
 		API_TEST(retries_are_bounded),

@@ -261,6 +261,22 @@ class PluginErrors(Case):
         self.assertEqual((done.code, len(done.error_lines)), (9, 1), done.err)
         self.assertEqual(self.one("textonly").out, "spelled as real plugins do\n")
 
+    def test_any_spelling(self):
+        for content in (
+            r'"plain"',
+            r'"a\/b \u00e9 \u20ac \ud83d\ude00"',
+            r'"\u0000\u0001\u001F\u001f\u000a\u007f\t\"\\"',
+            '"é € 😀"',
+            '""',
+        ):
+            raw = '{"c\\u006fntent" : %s, "content":"second","metadata":{"a\\/b":1.50}, "stats":[]}' % content
+            characters = json.loads(content)
+            (line,) = self.one("raw " + raw, "--json").out.splitlines()
+            self.assertIn('"content":' + json.dumps(characters, ensure_ascii=False) + ',"metadata":', line)
+            self.assertIn('"metadata":{"a/b":1.50},"stats":[],', line)
+            ended = characters + "\n" if characters else ""
+            self.assertEqual(self.one("raw " + raw).out, ended)
+
     def test_timeout(self):
         done = self.one("hang", "--timeout", "300ms")
         self.assertEqual((done.code, len(done.error_lines)), (6, 1), done.err)

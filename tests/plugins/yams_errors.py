@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A YAMS plugin that fails as the first word of a file's content says; any other content is given back.
 
-yams_errors.py [DIR]: where `recoverable` leaves a mark, so that it fails but once.
+After "raw" comes the result, as it is to be spelled. yams_errors.py [DIR]: where `recoverable` leaves a mark, so that it fails but once.
 """
 import base64
 import json
@@ -74,6 +74,8 @@ def extract(params):
         os._exit(7)
     if word == "hang":
         return None
+    if word == "raw":
+        return {"raw": text.split(maxsplit=1)[1]}
     return {"result": {"success": True, "content": text, "metadata": {}}}
 
 
@@ -97,7 +99,9 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         body = answer(message["method"], message.get("params"))
-        if body is not None:
+        if body and "raw" in body:
+            print('{"jsonrpc":"2.0","id":%d,"result":%s}' % (message["id"], body["raw"]), flush=True)
+        elif body is not None:
             print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **body}), flush=True)
 
 
