@@ -171,6 +171,12 @@ class Case(unittest.TestCase):
         return Done(process.wait(LIMIT), text.replace(b"\r\n", b"\n"), "")
 
 
+def is_sanitized(program):
+    """It needs the run-time of a sanitizer: not what people run, and nothing that they could link with."""
+    with open(program, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
 def shell_words(*words):
     """For a line that a shell reads: the tree may lie in a directory with a blank in its name."""
     return shlex.join(map(str, words))

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from support import BUILD, Case, LIMIT, MORTISE, PYTHON
+from support import BUILD, Case, is_sanitized, LIMIT, MORTISE, PYTHON
 from test_jail_command import LEVELS, at_each_level
 
 HELPER = BUILD / "mortise-jail"
@@ -19,10 +19,6 @@ USERS = [None, NOBODY] if os.geteuid() == 0 else [None]
 
 def output(*words):
     return subprocess.run(words, capture_output=True, text=True, check=True, timeout=LIMIT).stdout
-
-
-def is_sanitized(program):
-    return "libasan" in output("readelf", "-dW", program)
 
 
 def children(pid):
