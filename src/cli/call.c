@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/arguments.h"
 #include "cli/cli.h"
-#include "console/args.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
@@ -55,8 +55,7 @@ struct call_command {
 	struct mor_doc *about;           /* of the session */
 	struct mor_session_call session; /* its name is set if the plugin is "@NAME": then there is no plugin */
 	mortise_call *call;              /* NULL once it is settled */
-	struct mor_tree params;          /* used when keys were given or pages are followed */
-	struct mor_buf json;             /* the params as text; empty: no params */
+	struct mor_cli_arguments words;  /* what it is called with */
 	int64_t begun_ms;
 	int exit_code;
 	bool cancelled;       /* we cancelled it: no report when it ends */
@@ -65,115 +64,6 @@ struct call_command {
 };
 
 /* ---- arguments ---- */
-
-/* These words can only be JSON. Any other word must be KEY=VALUE. */
-static bool is_whole_json(const char *word)
-{
-	return *word && (strchr("{[@", *word) || strcmp(word, "-") == 0);
-}
-
-/* The JSON is sent as it was typed, unless KEY=VALUE words are added to it. */
-static int take_whole(struct call_command *run, const char *word, bool keys_follow, mortise_error *err)
-{
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	enum mor_json_type type;
-	int r = mor_args_json("argument", word, &run->json, &doc, err);
-
-	if (r < 0)
-		return r;
-	type = mor_json_type(mor_doc_root(doc));
-	if (type != MOR_JSON_OBJECT && type != MOR_JSON_ARRAY)
-		return mor_fail(err, MORTISE_EINPUT, "arguments must be a JSON object or array, not %s",
-				mor_json_type_name(type));
-	if (!keys_follow && !run->args->pages)
-		return 0;
-	if (type == MOR_JSON_ARRAY)
-		return mor_fail(err, MORTISE_EINPUT, "an array of arguments cannot be joined with %s",
-				keys_follow ? "KEY=VALUE" : "--pages");
-	return mor_tree_merge(&run->params, mor_doc_root(doc));
-}
-
-#define EXPECTED "expected KEY=VALUE or a JSON object"
-
-/* The user may have meant the earlier words differently, so the error shows how they were read. */
-static int no_argument(const struct call_command *run, const char *word, mortise_error *err)
-{
-	char shown[100], plugin[100], method[100];
-
-	mor_excerpt(mor_slice_of(word), shown, sizeof(shown));
-	mor_excerpt(mor_slice_of(run->method), method, sizeof(method));
-	if (!run->typed)
-		return mor_fail(err, MORTISE_EINPUT,
-				"argument \"%s\": " EXPECTED
-				" (the plugin is the command after \"--\", METHOD is \"%s\")",
-				shown, method);
-	return mor_fail(err, MORTISE_EINPUT,
-			"argument \"%s\": " EXPECTED " (PLUGIN is \"%s\", METHOD is \"%s\")", shown,
-			mor_excerpt(mor_slice_of(run->cli->typed), plugin, sizeof(plugin)), method);
-}
-
-/* --KEY belongs to the method unless it looks like one of our options misspelt, and like none of its
- * parameters. */
-static int check_method_options(const struct call_command *run, const struct mor_value *signature,
-				mortise_error *err)
-{
-	const struct mor_words *words = &run->cli->words;
-
-	for (size_t i = 0; i < words->count; i++)
-		if (strncmp(words->item[i], "--", 2) == 0 && !mor_signature_knows(signature, words->item[i]) &&
-		    mor_options_nearest(groups, words->item[i]))
-			return mor_options_refuse(groups, words->item[i], err);
-	return 0;
-}
-
-/* Neither KEY=VALUE nor --KEY nor the value after it. */
-static bool is_stray(const char **words, size_t first, size_t at)
-{
-	bool after = at > first && strncmp(words[at - 1], "--", 2) == 0 && !strchr(words[at - 1], '=');
-
-	return !after && !mor_args_is_pair(words[at]) && strncmp(words[at], "--", 2) != 0;
-}
-
-/* No arguments means no "params" at all, not {}: some methods take no params. */
-static int take_arguments(struct call_command *run, const struct mor_value *signature, mortise_error *err)
-{
-	const struct mor_words *words = &run->cli->words;
-	size_t i = 0;
-	int r = 0;
-
-	if (words->count && is_whole_json(words->item[0])) {
-		r = take_whole(run, words->item[0], words->count > 1, err);
-		i = 1;
-	}
-	if (r == 0)
-		r = check_method_options(run, signature, err);
-	for (size_t k = i; !signature && k < words->count && r == 0; k++)
-		if (is_stray(words->item, i, k))
-			return no_argument(run, words->item[k], err);
-	if (r == 0)
-		r = mor_signature_take(&run->params, signature, words->item + i, words->count - i, err);
-	if (r < 0 || mor_tree_empty(&run->params))
-		return r;
-	mor_buf_reset(&run->json, SIZE_MAX);
-	r = mor_tree_write(&run->params, &run->json);
-	return r < 0 ? mor_fail_memory(err) : 0;
-}
-
-/* An array has no names that could be checked. */
-static int check_arguments(const struct call_command *run, const struct mor_value *signature,
-			   mortise_error *err)
-{
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	int r = 0;
-
-	if (!signature || run->args->unchecked)
-		return 0;
-	if (run->json.len)
-		r = mor_doc_parse(mor_buf_view(&run->json), MOR_JSON_NAN, 0, &doc, err);
-	if (r < 0 || mor_json_type(mor_doc_root(doc)) == MOR_JSON_ARRAY)
-		return r;
-	return mor_signature_check(signature, mor_doc_root(doc), err);
-}
 
 static const struct mor_value *session_about(const struct call_command *run, const char *pointer)
 {
@@ -202,9 +92,7 @@ static int prepare_arguments(struct call_command *run, const char *const *argv, 
 	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
 	int r = find_signature(run, argv, &signature, err);
 
-	if (r == 0)
-		r = take_arguments(run, signature ? mor_doc_root(signature) : NULL, err);
-	return r < 0 ? r : check_arguments(run, signature ? mor_doc_root(signature) : NULL, err);
+	return r < 0 ? r : mor_cli_arguments_take(&run->words, signature ? mor_doc_root(signature) : NULL, err);
 }
 
 /* ---- answers ---- */
@@ -340,7 +228,7 @@ static int call_once(struct call_command *run, mortise_error *err)
 		.on_reply = on_reply,
 		.arg = run,
 	};
-	mortise_json params = { run->json.len ? run->json.data : NULL, run->json.len };
+	mortise_json params = { run->words.json.len ? run->words.json.data : NULL, run->words.json.len };
 	int r;
 
 	run->begun_ms = mor_clock_ms();
@@ -366,10 +254,10 @@ static int next_page(struct call_command *run, mortise_error *err)
 
 	run->next = 0;
 	if (r == 0)
-		r = mor_tree_merge(&run->params, mor_doc_root(doc));
-	mor_buf_reset(&run->json, SIZE_MAX);
+		r = mor_tree_merge(&run->words.params, mor_doc_root(doc));
+	mor_buf_reset(&run->words.json, SIZE_MAX);
 	if (r == 0)
-		r = mor_tree_write(&run->params, &run->json);
+		r = mor_tree_write(&run->words.params, &run->words.json);
 	return r < 0 ? mor_fail_memory(err) : call_once(run, err);
 }
 
@@ -428,25 +316,18 @@ static int prepare_session(struct call_command *run, mortise_error *err)
  * a restart after the error would be of no use. */
 static int prepare_call(struct call_command *run, mortise_error *err)
 {
-	struct mor_words *words = &run->cli->words;
 	mortise_plugin_options opt;
 	const char *const *argv = NULL;
 	int r;
 
-	/* Before METHOD, every option is ours. */
-	for (size_t i = 0; i < words->count && i < (words->tail ? 1 : 2); i++)
-		if (strncmp(words->item[i], "--", 2) == 0)
-			return mor_options_refuse(groups, words->item[i], err);
-	r = mor_cli_target(run->cli, &run->typed, &argv, err);
+	run->words.merged = run->args->pages;
+	run->words.unchecked = run->args->unchecked;
+	r = mor_cli_arguments_begin(&run->words, run->cli, &run->typed, &argv, err);
 	if (r < 0)
 		return r;
-	if (words->count == 0)
+	run->method = run->words.method;
+	if (!run->method)
 		return mor_fail(err, MORTISE_EINVAL, "name the METHOD to call");
-	run->method = words->item[0];
-	if (!*run->method)
-		return mor_fail(err, MORTISE_EINVAL, "METHOD is empty");
-	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
-	words->count--;
 	r = prepare_arguments(run, argv, err);
 	if (r == 0 && mor_session_is_meant(run->typed))
 		return prepare_session(run, err);
@@ -478,8 +359,7 @@ static int call_run(struct mor_cli *cli)
 	mortise_plugin_unref(run.plugin);
 	mor_runner_close(&run.runner);
 	mor_doc_free(run.about);
-	mor_tree_fini(&run.params);
-	mor_buf_fini(&run.json);
+	mor_cli_arguments_fini(&run.words);
 	mor_buf_fini(&run.asked);
 	return run.exit_code;
 }

@@ -70,7 +70,7 @@ extern const struct mor_cli_command mor_cli_command_install, mor_cli_command_upg
 extern const struct mor_cli_command mor_cli_command_bundle, mor_cli_command_key, mor_cli_command_trust;
 extern const struct mor_cli_command mor_cli_command_registry, mor_cli_command_lock, mor_cli_command_outdated;
 extern const struct mor_cli_command mor_cli_command_entries;
-extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe;
+extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe, mor_cli_command_bench;
 extern const struct mor_cli_command mor_cli_command_farm, mor_cli_command_worker;
 extern const struct mor_option mor_common_options[];
 

@@ -15,6 +15,7 @@ const struct mor_cli_command *const mor_cli_commands[] = {
 	&mor_cli_command_info,
 	&mor_cli_command_explain,
 	&mor_cli_command_probe,
+	&mor_cli_command_bench,
 	&mor_cli_command_new,
 	&mor_cli_command_install,
 	&mor_cli_command_list,

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gauge/usage.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/fd.h"
+
+#define SECOND         1000000000LL
+#define FILE_SIZE_MOST 65536
+
+struct process {
+	pid_t pid, parent;
+	int64_t waited; /* processor time of children that it has waited for */
+	enum { OTHER, GUARDIAN, PLUGIN } part;
+};
+
+struct process_list {
+	struct process *item;
+	size_t count, cap;
+};
+
+/* ---- one process ---- */
+
+/* NULL: it is gone, or may not be read. Free it. */
+static char *read_of(pid_t pid, const char *name)
+{
+	char path[96], *text = NULL;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return mor_fd_read_file(path, FILE_SIZE_MOST, &text, &len) < 0 ? NULL : text;
+}
+
+/* proc(5): "PID (NAME) STATE PPID …"; the name may have blanks and brackets. Fields 16 and 17 are the times. */
+static bool read_process(pid_t pid, struct process *ret)
+{
+	MOR_CLEAN_TEXT char *text = read_of(pid, "stat");
+	const char *end = text ? strrchr(text, ')') : NULL;
+	long user, system;
+	int parent;
+
+	if (!end || sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %ld %ld", &parent,
+			   &user, &system) != 3)
+		return false;
+	*ret = (struct process){ .pid = pid, .parent = parent };
+	ret->waited = (user + system) * (SECOND / sysconf(_SC_CLK_TCK));
+	return true;
+}
+
+/* The clock of another process counts nanoseconds, of all its threads, also those that have ended. */
+int64_t mor_usage_process(pid_t pid)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) < 0)
+		return 0;
+	return time.tv_sec * SECOND + time.tv_nsec;
+}
+
+/* The second number of schedstat. */
+int64_t mor_usage_busy(pid_t pid)
+{
+	char path[64], name[64];
+	DIR *dir;
+	struct dirent *entry;
+	int64_t sum = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		MOR_CLEAN_TEXT char *text = NULL;
+		long long delay = 0;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "task/%.20s/schedstat", entry->d_name);
+		text = read_of(pid, name);
+		if (text && sscanf(text, "%*s %lld", &delay) == 1)
+			sum += delay;
+	}
+	if (dir)
+		closedir(dir);
+	return sum;
+}
+
+/* "NAME:   123 kB" */
+static uint64_t kilobytes(const char *text, const char *name)
+{
+	const char *at = text ? strstr(text, name) : NULL;
+
+	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+static void add_memory(pid_t pid, struct mor_usage_memory *sum)
+{
+	MOR_CLEAN_TEXT char *status = read_of(pid, "status");
+	MOR_CLEAN_TEXT char *rollup = read_of(pid, "smaps_rollup");
+	uint64_t peak = kilobytes(status, "\nVmHWM:");
+
+	if (!peak) /* it is ending */
+		return;
+	sum->processes++;
+	sum->rss_peak += peak;
+	sum->pss += kilobytes(rollup, "\nPss:");
+}
+
+void mor_usage_memory_join(struct mor_usage_memory *sum, const struct mor_usage_memory *other)
+{
+	if (other->processes > sum->processes)
+		sum->processes = other->processes;
+	if (other->rss_peak > sum->rss_peak)
+		sum->rss_peak = other->rss_peak;
+	if (other->pss > sum->pss)
+		sum->pss = other->pss;
+}
+
+/* ---- the tree ---- */
+
+static struct process *find_process(const struct process_list *list, pid_t pid)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->item[i].pid == pid)
+			return &list->item[i];
+	return NULL;
+}
+
+static void list_all(struct process_list *list)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && mor_grow(&list->item, list->count, &list->cap, sizeof(*list->item)) == 0 &&
+		    read_process(pid, &list->item[list->count]))
+			list->count++;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool is_below(const struct process_list *list, const struct process *process, pid_t ours)
+{
+	for (size_t i = 0; process && i < list->count; i++) {
+		if (process->parent == ours)
+			return true;
+		process = find_process(list, process->parent);
+	}
+	return false;
+}
+
+/* Without the number of the plugin's first process, whatever is below us is the guardian's: it has just
+ * started, or has nothing more below it. */
+static void tell_apart(struct process_list *list, pid_t pid)
+{
+	pid_t ours = getpid();
+
+	for (size_t i = 0; i < list->count; i++)
+		if (is_below(list, &list->item[i], ours))
+			list->item[i].part = pid ? PLUGIN : GUARDIAN;
+	if (!pid || !find_process(list, pid))
+		return;
+	for (struct process *p = find_process(list, find_process(list, pid)->parent); p && p->pid != ours;
+	     p = find_process(list, p->parent))
+		p->part = GUARDIAN;
+}
+
+static int64_t nanoseconds(const struct rusage *usage)
+{
+	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * SECOND +
+	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000LL;
+}
+
+int64_t mor_usage_host(void)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_SELF, &usage);
+	return nanoseconds(&usage);
+}
+
+/* What the guardian has waited for was the plugin's: an orphan of it. */
+static void add_process(const struct process *process, struct mor_usage *usage)
+{
+	if (process->part == GUARDIAN) {
+		usage->guardian += mor_usage_process(process->pid);
+		usage->plugin += process->waited;
+		add_memory(process->pid, &usage->guardian_memory);
+	} else if (process->part == PLUGIN) {
+		usage->plugin += mor_usage_process(process->pid) + process->waited;
+		usage->busy += mor_usage_busy(process->pid);
+		add_memory(process->pid, &usage->plugin_memory);
+	}
+}
+
+void mor_usage_look(pid_t pid, uint64_t ended_us, struct mor_usage *ret)
+{
+	struct process_list list = { 0 };
+	struct rusage ended = { 0 };
+
+	*ret = (struct mor_usage){ .plugin = (int64_t)ended_us * 1000 };
+	list_all(&list);
+	tell_apart(&list, pid);
+	getrusage(RUSAGE_CHILDREN, &ended);
+	ret->guardian = nanoseconds(&ended) - ret->plugin;
+	for (size_t i = 0; i < list.count; i++)
+		add_process(&list.item[i], ret);
+	mor_free(list.item);
+	add_memory(getpid(), &ret->host_memory);
+	ret->busy += mor_usage_busy(getpid());
+	ret->host = mor_usage_host();
+}

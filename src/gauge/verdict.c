@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gauge/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const char *mor_format_us(double us, const char *micro, char out[32])
+{
+	double value = us < 1000 ? us : us < 1000000 ? us / 1000 : us / 1000000;
+	const char *unit = us < 1000 ? micro : us < 1000000 ? "ms" : "s";
+
+	snprintf(out, 32, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+	return out;
+}
+
+/* ---- the parts of a call ---- */
+
+static double over(double a, double b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void divide_time(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	const struct mor_verdict_cost *call = &in->call, *floor = &in->floor;
+	double sum = 0, rest;
+
+	v->us[MOR_WHERE_PIPE] = floor->wall < call->wall ? floor->wall : call->wall;
+	v->us[MOR_WHERE_PLUGIN] = over(call->plugin, floor->plugin);
+	v->us[MOR_WHERE_HOST] = over(call->host, floor->host);
+	v->us[MOR_WHERE_GUARDIAN] = call->guardian;
+	for (int i = 0; i < MOR_WHERES; i++)
+		sum += v->us[i];
+	rest = over(call->wall, sum);
+	v->us[MOR_WHERE_BUSY] = call->busy < rest ? call->busy : rest;
+	v->us[MOR_WHERE_WAIT] = over(rest, call->busy);
+	for (int i = 0; i < MOR_WHERES; i++)
+		v->share[i] = sum + rest > 0 ? v->us[i] / (sum + rest) : 0;
+}
+
+/* Of the plugin's and ours: what other programs did is a note. */
+static enum mor_where largest_part(const struct mor_verdict *v)
+{
+	int best = 0;
+
+	for (int i = 1; i < MOR_WHERES; i++)
+		if (i != MOR_WHERE_BUSY && v->us[i] > v->us[best])
+			best = i;
+	return (enum mor_where)best;
+}
+
+/* ---- the main sentence ---- */
+
+#define AT_ONCE 8   /* times the floor */
+#define GAIN    1.3 /* less is not worth a word */
+
+/* The texts follow "NN % of a call (61 us of 80 us) ". */
+static const struct where_row {
+	const char *name, *label, *text, *advice;
+} where_rows[] = {
+	[MOR_WHERE_PLUGIN] = { "plugin_computes", "plugin computing", "is the plugin's own computing",
+			       "look into it with a profiler: perf, py-spy, node --prof; nothing outside of "
+			       "the plugin can make this faster" },
+	[MOR_WHERE_WAIT] = { "plugin_waits", "plugin waiting",
+			     "the plugin waits, and nobody computes: it sleeps, or waits for a disk, the "
+			     "network, a lock or another process",
+			     "'strace -f -T -p PID' shows what it waits for; if it can do several calls at "
+			     "once, keep more in flight" },
+	[MOR_WHERE_PIPE] = { "pipe", "pipe and switching", NULL, NULL }, /* say_at_once() */
+	[MOR_WHERE_HOST] = { "host", "host",
+			     "is the host's: it reads, checks and hands on what the plugin sends",
+			     "smaller messages help: ask for less, or in pages; programs that embed the "
+			     "library pay the same" },
+	[MOR_WHERE_GUARDIAN] = { "guardian", "guardian",
+				 "is the guardian's (mortise-jail): it opens files for a confined plugin",
+				 "let the plugin keep files open between calls; compare with --level guarded" },
+	[MOR_WHERE_BUSY] = { "busy_machine", "processors busy", NULL, NULL },
+};
+
+const char *mor_where_label(enum mor_where where)
+{
+	return where_rows[where].label;
+}
+
+const char *mor_where_name(enum mor_where where)
+{
+	return where_rows[where].name;
+}
+
+static void say_part(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	enum mor_where where = largest_part(v);
+	const struct where_row *row = &where_rows[where];
+	char part[32], whole[32];
+
+	v->main.kind = row->name;
+	snprintf(v->main.text, sizeof(v->main.text), "%.0f %% of a call (%s of %s) %s", 100 * v->share[where],
+		 mor_format_us(v->us[where], in->micro, part), mor_format_us(in->call.wall, in->micro, whole),
+		 row->text);
+	snprintf(v->main.advice, sizeof(v->main.advice), "%s", row->advice);
+}
+
+static bool say_errors_only(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (in->errors < in->calls)
+		return false;
+	v->main.kind = "error_path";
+	snprintf(v->main.text, sizeof(v->main.text),
+		 "every call was answered with an error: this is how fast the plugin refuses, not how fast it "
+		 "works");
+	snprintf(v->main.advice, sizeof(v->main.advice),
+		 "give METHOD and its parameters as 'mortise call' takes them");
+	return true;
+}
+
+/* If the pipe is the largest part, this is true: there are five others, and one of them does not count. */
+static bool say_at_once(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	char whole[32], floor[32];
+	double own = 0;
+
+	for (int i = 0; i < MOR_WHERES; i++)
+		own += i == MOR_WHERE_BUSY ? 0 : v->us[i];
+	if (in->floor.wall <= 0 || own > AT_ONCE * in->floor.wall)
+		return false;
+	v->main.kind = "at_once";
+	snprintf(v->main.text, sizeof(v->main.text),
+		 "the plugin answers at once: a call takes %s of its and our time, and bare pipes to a process "
+		 "and back take %s here",
+		 mor_format_us(own, in->micro, whole), mor_format_us(in->floor.wall, in->micro, floor));
+	snprintf(v->main.advice, sizeof(v->main.advice),
+		 "there is little to gain: send fewer and larger messages%s",
+		 in->max_in_flight == 1 || in->gain < GAIN ? "" : ", or keep more calls in flight");
+	return true;
+}
+
+static bool say_start(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	char part[32], whole[32];
+
+	if (!in->per_call || in->ready < in->call.wall / 2)
+		return false;
+	v->main.kind = "start_up";
+	snprintf(v->main.text, sizeof(v->main.text),
+		 "%.0f %% of a call (%s of %s) is the plugin's own start: it is started for each call",
+		 100 * in->ready / in->call.wall, mor_format_us(in->ready, in->micro, part),
+		 mor_format_us(in->call.wall, in->micro, whole));
+	snprintf(v->main.advice, sizeof(v->main.advice),
+		 "do less before the first message: load modules when they are needed");
+	return true;
+}
+
+/* ---- notes ---- */
+
+/* Writes the next note of `v`. false: there is nothing to say. */
+typedef bool note_fn(const struct mor_verdict_input *in, struct mor_verdict *v);
+
+#define NOTE        v->notes[v->notes_count]
+#define TEXT(...)   snprintf(NOTE.text, sizeof(NOTE.text), __VA_ARGS__)
+#define ADVICE(...) snprintf(NOTE.advice, sizeof(NOTE.advice), __VA_ARGS__)
+
+static bool note_errors(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (!in->errors || in->errors == in->calls)
+		return false;
+	TEXT("%llu of %llu calls were answered with an error, and their times count as well",
+	     (unsigned long long)in->errors, (unsigned long long)in->calls);
+	return true;
+}
+
+static bool note_per_call(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (!in->per_call)
+		return false;
+	TEXT("the protocol (%s) has one process for each call: all figures include its start and end",
+	     in->dialect);
+	return true;
+}
+
+static bool note_one_in_flight(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (in->max_in_flight != 1 || in->per_call)
+		return false;
+	TEXT("the plugin may have one call at a time (%s): more of them would only wait", in->dialect);
+	ADVICE("for more throughput run several processes of it: mortise_pool_new(), 'mortise extract -j'");
+	return true;
+}
+
+static bool note_gain(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (in->tried < 2 || in->gain < GAIN)
+		return false;
+	TEXT("with %u calls in flight it answers %.1f times as many per second", in->best, in->gain);
+	return true;
+}
+
+static bool note_no_gain(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (in->tried < 2 || in->gain >= GAIN)
+		return false;
+	TEXT("more calls in flight gain little (%.1f times as many per second): it does one after the other",
+	     in->gain);
+	ADVICE("threads or an event loop in the plugin, or several processes of it (mortise_pool_new())");
+	return true;
+}
+
+static bool note_stderr(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (in->stderr_bytes < 1)
+		return false;
+	TEXT("it writes %.0f bytes to stderr per call, and each line wakes the host", in->stderr_bytes);
+	ADVICE("log less, or only when asked to");
+	return true;
+}
+
+static bool note_noise(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (in->noise_bytes <= 0)
+		return false;
+	TEXT("it prints what is no message to stdout (%.1f bytes per call)", in->noise_bytes);
+	ADVICE("print to stderr: stdout is the wire");
+	return true;
+}
+
+static bool note_start(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	char text[32];
+
+	if (in->per_call || in->start < 20000 || in->start < 20 * in->p50)
+		return false;
+	TEXT("its start up to the first answer (%s) costs as much as %.0f calls",
+	     mor_format_us(in->start, in->micro, text), in->start / in->p50);
+	ADVICE("keep it running: 'mortise session start' between commands, one process in a program");
+	return true;
+}
+
+static bool note_tail(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	char text[32];
+
+	if (in->calls < 1000 || in->p999 < 20 * in->p50)
+		return false;
+	TEXT("one call in a thousand takes %s, %.0f times as long as usual: a collector of garbage, a timer, "
+	     "or other programs",
+	     mor_format_us(in->p999, in->micro, text), in->p999 / in->p50);
+	return true;
+}
+
+static bool note_busy(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	(void)in;
+	if (v->share[MOR_WHERE_BUSY] < 0.2)
+		return false;
+	TEXT("%.0f %% of the time host and plugin were ready to run, but other programs had the processors",
+	     100 * v->share[MOR_WHERE_BUSY]);
+	ADVICE("measure again when the machine is quiet");
+	return true;
+}
+
+static bool note_few(const struct mor_verdict_input *in, struct mor_verdict *v)
+{
+	if (in->calls >= 1000)
+		return false;
+	TEXT("p99.9 says little about %llu call%s", (unsigned long long)in->calls, in->calls == 1 ? "" : "s");
+	ADVICE("measure longer: --time, or --count");
+	return true;
+}
+
+static const struct note_row {
+	const char *kind;
+	note_fn *applies;
+} note_rows[MOR_VERDICT_NOTES] = {
+	{ "errors", note_errors },
+	{ "process_per_call", note_per_call },
+	{ "one_in_flight", note_one_in_flight },
+	{ "more_in_flight_helps", note_gain },
+	{ "one_after_the_other", note_no_gain },
+	{ "stderr", note_stderr },
+	{ "noise", note_noise },
+	{ "slow_start", note_start },
+	{ "slow_tail", note_tail },
+	{ "busy_machine", note_busy },
+	{ "few_calls", note_few },
+};
+
+void mor_verdict_find(const struct mor_verdict_input *in, struct mor_verdict *ret)
+{
+	*ret = (struct mor_verdict){ 0 };
+	divide_time(in, ret);
+	if (!say_errors_only(in, ret) && !say_start(in, ret) && !say_at_once(in, ret))
+		say_part(in, ret);
+	for (size_t i = 0; i < MOR_VERDICT_NOTES; i++)
+		if (note_rows[i].applies(in, ret))
+			ret->notes[ret->notes_count++].kind = note_rows[i].kind;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of a call goes, in plain words. Nothing is measured here: figures in, sentences out.
+ *
+ * The mean time of a call is divided like this:
+ *
+ *	pipe      what the same bytes take to a process that only sends them back (`cat`), and back
+ *	plugin    processor time of the plugin, without its share of the above
+ *	host      the same of our own process
+ *	guardian  the same of mortise-jail
+ *	busy      of the rest: host or plugin were ready to run, but other programs had the processors
+ *	wait      what is left: nobody computed, so the plugin slept, or waited for something
+ *
+ * If the parts are more than the whole (a plugin with several threads), their shares are of their sum.
+ */
+#ifndef MOR_GAUGE_VERDICT_H
+#define MOR_GAUGE_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All in microseconds, for one call. */
+struct mor_verdict_cost {
+	double wall, host, plugin, guardian, busy;
+};
+
+struct mor_verdict_input {
+	const char *dialect;
+	const char *micro; /* how microseconds are written */
+	struct mor_verdict_cost call;
+	struct mor_verdict_cost floor;    /* of `cat`, as plugin; wall 0: not known */
+	uint64_t calls, errors;           /* errors: calls that the plugin answered with one */
+	double p50, p999;                 /* us */
+	double start;                     /* us from the start to the first answer, median; 0: not known */
+	bool per_call;                    /* each call has a process of its own */
+	double ready;                     /* per_call: us from the start to READY, mean */
+	unsigned max_in_flight;           /* that the plugin may have; 0: no limit */
+	unsigned tried, best;             /* the most in flight that was tried, and what gave the best rate */
+	double gain;                      /* that rate, compared with one in flight */
+	double stderr_bytes, noise_bytes; /* per call */
+	double bytes;                     /* of request and answer */
+};
+
+enum mor_where {
+	MOR_WHERE_PLUGIN,
+	MOR_WHERE_WAIT,
+	MOR_WHERE_PIPE,
+	MOR_WHERE_HOST,
+	MOR_WHERE_GUARDIAN,
+	MOR_WHERE_BUSY,
+	MOR_WHERES
+};
+/* For people, and for JSON. */
+const char *mor_where_label(enum mor_where where);
+const char *mor_where_name(enum mor_where where);
+
+struct mor_verdict_text {
+	const char *kind;
+	char text[240];   /* what was found */
+	char advice[240]; /* what to do about it; "": nothing */
+};
+
+#define MOR_VERDICT_NOTES 11
+struct mor_verdict {
+	double us[MOR_WHERES], share[MOR_WHERES]; /* shares are from 0 to 1 */
+	struct mor_verdict_text main;
+	struct mor_verdict_text notes[MOR_VERDICT_NOTES];
+	size_t notes_count;
+};
+
+/* calls must not be 0. */
+void mor_verdict_find(const struct mor_verdict_input *in, struct mor_verdict *ret);
+
+/* "61.2 us", "1.53 ms", "12 s", three digits; `micro` is how the first is written. Returns out. */
+const char *mor_format_us(double us, const char *micro, char out[32]);
+
+#endif

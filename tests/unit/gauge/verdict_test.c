@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures in, sentences out: a table of cases. */
+#include "gauge/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "leak.h"
+
+#define FLOOR .floor = { .wall = 20, .host = 6, .plugin = 6 }
+#define MANY  .calls = 5000, .p50 = 50, .p999 = 90
+
+static const struct row {
+	const char *name, *kind; /* of the case; of its main sentence */
+	const char *notes;       /* their kinds, with a blank behind each */
+	struct mor_verdict_input in;
+} rows[] = {
+	{ "computes",
+	  "plugin_computes",
+	  "",
+	  { MANY, FLOOR, .call = { .wall = 1000, .plugin = 900, .host = 10 } } },
+	{ "sleeps", "plugin_waits", "", { MANY, FLOOR, .call = { .wall = 1000, .plugin = 12, .host = 12 } } },
+	{ "at once", "at_once", "", { MANY, FLOOR, .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+	{ "faster than the floor",
+	  "at_once",
+	  "",
+	  { MANY, FLOOR, .call = { .wall = 15, .plugin = 5, .host = 5 } } },
+	{ "host", "host", "", { MANY, FLOOR, .call = { .wall = 500, .plugin = 100, .host = 350 } } },
+	{ "guardian",
+	  "guardian",
+	  "",
+	  { MANY, FLOOR, .call = { .wall = 500, .plugin = 100, .host = 50, .guardian = 300 } } },
+	{ "busy",
+	  "plugin_computes",
+	  "busy_machine ",
+	  { MANY, FLOOR, .call = { .wall = 500, .plugin = 200, .host = 50, .busy = 900 } } },
+	{ "a little busy",
+	  "plugin_computes",
+	  "",
+	  { MANY, FLOOR, .call = { .wall = 500, .plugin = 400, .host = 16, .busy = 90 } } },
+	{ "without a floor",
+	  "plugin_computes",
+	  "",
+	  { MANY, .call = { .wall = 100, .plugin = 60, .host = 30 } } },
+	{ "threads",
+	  "plugin_computes",
+	  "",
+	  { MANY, FLOOR, .call = { .wall = 100, .plugin = 390, .host = 10 } } },
+	{ "only errors",
+	  "error_path",
+	  "",
+	  { MANY, FLOOR, .errors = 5000, .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+	{ "some errors",
+	  "at_once",
+	  "errors ",
+	  { MANY, FLOOR, .errors = 4999, .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+	{ "starts for each call",
+	  "start_up",
+	  "process_per_call ",
+	  { MANY, .per_call = true, .ready = 30000, .max_in_flight = 1,
+	    .call = { .wall = 40000, .plugin = 25000, .host = 100 } } },
+	{ "works for each call",
+	  "plugin_computes",
+	  "process_per_call ",
+	  { MANY, .per_call = true, .ready = 10, .call = { .wall = 40000, .plugin = 39000, .host = 100 } } },
+	{ "one in flight",
+	  "at_once",
+	  "one_in_flight ",
+	  { MANY, FLOOR, .max_in_flight = 1, .tried = 1, .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+	{ "more helps",
+	  "plugin_waits",
+	  "more_in_flight_helps ",
+	  { MANY, FLOOR, .tried = 64, .best = 32, .gain = 20, .call = { .wall = 1000 } } },
+	{ "more does not help",
+	  "plugin_waits",
+	  "one_after_the_other ",
+	  { MANY, FLOOR, .tried = 64, .best = 2, .gain = 1.02, .call = { .wall = 1000 } } },
+	{ "chatter",
+	  "at_once",
+	  "stderr noise ",
+	  { MANY, FLOOR, .stderr_bytes = 80, .noise_bytes = 0.1,
+	    .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+	{ "slow start",
+	  "at_once",
+	  "slow_start ",
+	  { MANY, FLOOR, .start = 40000, .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+	{ "a start that is worth its calls",
+	  "plugin_computes",
+	  "",
+	  { .calls = 2000,
+	    .p50 = 30000,
+	    .p999 = 40000,
+	    .start = 40000,
+	    .call = { .wall = 30000, .plugin = 29000 } } },
+	{ "slow tail",
+	  "at_once",
+	  "slow_tail ",
+	  { .calls = 1000, .p50 = 50, .p999 = 1000, FLOOR, .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+	{ "few",
+	  "at_once",
+	  "few_calls ",
+	  { .calls = 999, .p50 = 50, .p999 = 1000, FLOOR, .call = { .wall = 30, .plugin = 9, .host = 10 } } },
+};
+
+static void check_row(const struct row *row)
+{
+	struct mor_verdict_input in = row->in;
+	struct mor_verdict v;
+	char notes[400] = "";
+	double shares = 0;
+
+	in.dialect = "plain";
+	in.micro = "us";
+	mor_verdict_find(&in, &v);
+	print_message("# %s: %s\n", row->name, v.main.text);
+	assert_string_equal(v.main.kind, row->kind);
+	assert_true(*v.main.text && *v.main.advice);
+	for (size_t i = 0; i < v.notes_count; i++) {
+		assert_true(*v.notes[i].text);
+		strcat(strcat(notes, v.notes[i].kind), " ");
+	}
+	assert_string_equal(notes, row->notes);
+	for (int i = 0; i < MOR_WHERES; i++) {
+		assert_true(v.us[i] >= 0 && v.share[i] >= 0 && v.share[i] <= 1);
+		shares += v.share[i];
+	}
+	assert_true(shares > 0.999 && shares < 1.001);
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		check_row(&rows[i]);
+}
+
+/* No sentence is cut, whatever the figures. */
+static void test_nothing_is_cut(void **state)
+{
+	struct mor_verdict_input in = { .dialect = "sunscreen-json",
+					.micro = "us",
+					.calls = UINT64_MAX,
+					.errors = UINT64_MAX - 1,
+					.p50 = 1e9,
+					.p999 = 1e13,
+					.start = 1e12,
+					.max_in_flight = 1,
+					.tried = 4000000000,
+					.best = 4000000000,
+					.gain = 1e9,
+					.stderr_bytes = 1e15,
+					.noise_bytes = 1e15,
+					.bytes = 1e15 };
+	struct mor_verdict v;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		double *parts[] = { &in.call.plugin, &in.call.host, &in.call.guardian, &in.floor.wall,
+				    &in.call.wall };
+
+		in.call = (struct mor_verdict_cost){ .wall = 1e12 };
+		in.floor.wall = 0;
+		*parts[i] = 1e12;
+		mor_verdict_find(&in, &v);
+		assert_true(strlen(v.main.text) < sizeof(v.main.text) - 1);
+		assert_true(strlen(v.main.advice) < sizeof(v.main.advice) - 1);
+		for (size_t k = 0; k < v.notes_count; k++)
+			assert_true(strlen(v.notes[k].text) < sizeof(v.notes[k].text) - 1);
+	}
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	for (int i = 0; i < MOR_WHERES; i++)
+		assert_true(*mor_where_label((enum mor_where)i) && *mor_where_name((enum mor_where)i));
+}
+
+static void test_format(void **state)
+{
+	static const struct {
+		double us;
+		const char *text;
+	} times[] = {
+		{ 0, "0.00 us" },     { 0.5, "0.50 us" },     { 9.994, "9.99 us" }, { 9.996, "10.0 us" },
+		{ 61.24, "61.2 us" }, { 99.96, "100 us" },    { 999.4, "999 us" },  { 1530, "1.53 ms" },
+		{ 250000, "250 ms" }, { 12345678, "12.3 s" }, { 1e9, "1000 s" },
+	};
+	char out[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		assert_string_equal(mor_format_us(times[i].us, "us", out), times[i].text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOR_TEST(test_rows),
+		MOR_TEST(test_nothing_is_cut),
+		MOR_TEST(test_names),
+		MOR_TEST(test_format),
+	};
+
+	return mor_run_group("verdict", tests);
+}
