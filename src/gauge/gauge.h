@@ -62,6 +62,7 @@ struct mor_gauge {
 	struct mor_doc *about;  /* the last description (docs/reference/describe.md) */
 	bool per_call;          /* each call has a process of its own */
 	uint32_t max_in_flight; /* 0: no limit */
+	char level[12];         /* of its sandbox, in force */
 
 	/* the results; times in nanoseconds */
 	struct mor_hist *ready, *first; /* from each start until it was ready, and to the first answer */

@@ -199,12 +199,10 @@ static void write_verdict(const struct mor_gauge *g, struct mor_writer *w)
 
 void mor_gauge_json(const struct mor_gauge *g, struct mor_writer *w)
 {
-	const struct mor_value *about = mor_doc_root(g->about);
-
 	mor_w_pair(w, "plugin", mortise_plugin_name(g->plugin));
 	mor_w_pair(w, "dialect", mortise_plugin_dialect(g->plugin));
 	mor_w_pair(w, "method", g->plan->method);
-	mor_w_pair(w, "level", mor_json_text(mor_json_at(about, "/confinement/level"), NULL));
+	mor_w_pair(w, "level", g->level);
 	mor_w_pair_bool(w, "interrupted", g->interrupted);
 	mor_w_pair_bool(w, "process_per_call", g->per_call);
 	write_uint(w, "max_in_flight", g->max_in_flight);

@@ -106,14 +106,12 @@ static void out_wrapped(const struct page *page, const char *text, size_t indent
 
 static void show_head(const struct page *page, const struct mor_gauge *g)
 {
-	const struct mor_value *about = mor_doc_root(g->about);
 	char name[100], method[100];
 
 	mor_printable(mor_slice_of(mortise_plugin_name(g->plugin)), name, sizeof(name));
 	mor_printable(mor_slice_of(g->plan->method), method, sizeof(method));
 	mor_outf(page->console, "%s%s%s: %s, %s, %s\n", mor_style(page->console, MOR_STYLE_TITLE), name,
-		 mor_style_end(page->console), method, mortise_plugin_dialect(g->plugin),
-		 mor_json_text(mor_json_at(about, "/confinement/level"), "guarded"));
+		 mor_style_end(page->console), method, mortise_plugin_dialect(g->plugin), g->level);
 }
 
 static void show_span(const struct page *page, const char *label, const struct mor_hist *hist)

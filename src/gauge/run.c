@@ -54,6 +54,9 @@ static int read_counters(struct mor_gauge *g, struct counters *ret)
 		.bytes_in = counter(g, "bytes_in"),
 		.bytes_out = counter(g, "bytes_out"),
 	};
+	if (ret->pid || !*g->level)
+		snprintf(g->level, sizeof(g->level), "%s",
+			 mor_json_text(mor_json_at(mor_doc_root(doc), "/confinement/level"), ""));
 	return 0;
 }
 

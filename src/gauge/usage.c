@@ -17,6 +17,7 @@
 
 struct process {
 	pid_t pid, parent;
+	char name[16];
 	int64_t waited; /* processor time of children that it has waited for */
 	enum { OTHER, GUARDIAN, PLUGIN } part;
 };
@@ -42,14 +43,16 @@ static char *read_of(pid_t pid, const char *name)
 static bool read_process(pid_t pid, struct process *ret)
 {
 	MOR_CLEAN_TEXT char *text = read_of(pid, "stat");
-	const char *end = text ? strrchr(text, ')') : NULL;
+	const char *name = text ? strchr(text, '(') : NULL, *end = text ? strrchr(text, ')') : NULL;
 	long user, system;
 	int parent;
 
-	if (!end || sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %ld %ld", &parent,
-			   &user, &system) != 3)
+	if (!name || !end || end < name ||
+	    sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %ld %ld", &parent, &user,
+		   &system) != 3)
 		return false;
 	*ret = (struct process){ .pid = pid, .parent = parent };
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(end - name - 1), name + 1);
 	ret->waited = (user + system) * (SECOND / sysconf(_SC_CLK_TCK));
 	return true;
 }
@@ -158,20 +161,31 @@ static bool is_below(const struct process_list *list, const struct process *proc
 	return false;
 }
 
+/* The first process of a PID namespace is a second guardian, beside the plugin: it has the guardian's name. */
+static bool is_second_guardian(const struct process_list *list, const struct process *process, pid_t plugin)
+{
+	const struct process *parent = find_process(list, process->parent);
+
+	return process->part == PLUGIN && process->pid != plugin && parent && parent->part == GUARDIAN &&
+	       strcmp(process->name, parent->name) == 0;
+}
+
 /* Without the number of the plugin's first process, whatever is below us is the guardian's: it has just
  * started, or has nothing more below it. */
-static void tell_apart(struct process_list *list, pid_t pid)
+static void tell_apart(struct process_list *list, pid_t plugin)
 {
+	struct process *first = plugin ? find_process(list, plugin) : NULL, *above;
 	pid_t ours = getpid();
 
 	for (size_t i = 0; i < list->count; i++)
 		if (is_below(list, &list->item[i], ours))
-			list->item[i].part = pid ? PLUGIN : GUARDIAN;
-	if (!pid || !find_process(list, pid))
-		return;
-	for (struct process *p = find_process(list, find_process(list, pid)->parent); p && p->pid != ours;
-	     p = find_process(list, p->parent))
-		p->part = GUARDIAN;
+			list->item[i].part = first ? PLUGIN : GUARDIAN;
+	above = first ? find_process(list, first->parent) : NULL;
+	for (; above && above->pid != ours; above = find_process(list, above->parent))
+		above->part = GUARDIAN;
+	for (size_t i = 0; i < list->count; i++)
+		if (is_second_guardian(list, &list->item[i], plugin))
+			list->item[i].part = GUARDIAN;
 }
 
 static int64_t nanoseconds(const struct rusage *usage)

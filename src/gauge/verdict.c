@@ -51,12 +51,23 @@ static enum mor_where largest_part(const struct mor_verdict *v)
 	return (enum mor_where)best;
 }
 
+/* Without what other programs took. */
+static double own_time(const struct mor_verdict *v)
+{
+	double own = 0;
+
+	for (int i = 0; i < MOR_WHERES; i++)
+		own += i == MOR_WHERE_BUSY ? 0 : v->us[i];
+	return own;
+}
+
 /* ---- the main sentence ---- */
 
 #define AT_ONCE 8   /* times the floor */
 #define GAIN    1.3 /* less is not worth a word */
+#define BUSY    0.2 /* less is usual */
 
-/* The texts follow "NN % of a call (61 us of 80 us) ". */
+/* The texts follow "NN % of a call (61 us of 80 us) ": of its own time. */
 static const struct where_row {
 	const char *name, *label, *text, *advice;
 } where_rows[] = {
@@ -94,12 +105,17 @@ static void say_part(const struct mor_verdict_input *in, struct mor_verdict *v)
 	enum mor_where where = largest_part(v);
 	const struct where_row *row = &where_rows[where];
 	char part[32], whole[32];
+	double own = own_time(v);
 
 	v->main.kind = row->name;
-	snprintf(v->main.text, sizeof(v->main.text), "%.0f %% of a call (%s of %s) %s", 100 * v->share[where],
-		 mor_format_us(v->us[where], in->micro, part), mor_format_us(in->call.wall, in->micro, whole),
-		 row->text);
+	snprintf(v->main.text, sizeof(v->main.text), "%.0f %% of a call (%s of %s%s) %s",
+		 own > 0 ? 100 * v->us[where] / own : 0, mor_format_us(v->us[where], in->micro, part),
+		 mor_format_us(own, in->micro, whole),
+		 v->share[MOR_WHERE_BUSY] < BUSY ? "" : ", without what other programs took", row->text);
 	snprintf(v->main.advice, sizeof(v->main.advice), "%s", row->advice);
+	if (where == MOR_WHERE_WAIT && in->per_call) /* of ended processes the kernel does not tell it */
+		snprintf(v->main.advice, sizeof(v->main.advice),
+			 "look whether other programs have the processors: that cannot be told apart here");
 }
 
 static bool say_errors_only(const struct mor_verdict_input *in, struct mor_verdict *v)
@@ -119,10 +135,8 @@ static bool say_errors_only(const struct mor_verdict_input *in, struct mor_verdi
 static bool say_at_once(const struct mor_verdict_input *in, struct mor_verdict *v)
 {
 	char whole[32], floor[32];
-	double own = 0;
+	double own = own_time(v);
 
-	for (int i = 0; i < MOR_WHERES; i++)
-		own += i == MOR_WHERE_BUSY ? 0 : v->us[i];
 	if (in->floor.wall <= 0 || own > AT_ONCE * in->floor.wall)
 		return false;
 	v->main.kind = "at_once";
@@ -251,7 +265,7 @@ static bool note_tail(const struct mor_verdict_input *in, struct mor_verdict *v)
 static bool note_busy(const struct mor_verdict_input *in, struct mor_verdict *v)
 {
 	(void)in;
-	if (v->share[MOR_WHERE_BUSY] < 0.2)
+	if (v->share[MOR_WHERE_BUSY] < BUSY)
 		return false;
 	TEXT("%.0f %% of the time host and plugin were ready to run, but other programs had the processors",
 	     100 * v->share[MOR_WHERE_BUSY]);

@@ -109,7 +109,7 @@ class Typed(Case):
 
     def test_examples_of_the_manual(self):
         """Those that need nothing but the tree; doctor says 125 where plugins cannot be confined."""
-        for name in ("call", "chaos", "doctor", "explain", "extract", "info", "session"):
+        for name in ("bench", "call", "chaos", "doctor", "explain", "extract", "info", "session"):
             examples = re.search(r"(?s)# EXAMPLES\n\n```\n(.*?)```", page(f"docs/man/mortise-{name}.1.scd"))[1]
             for line in examples.splitlines():
                 status, said = self.type(line)

@@ -51,6 +51,7 @@ JSON = {
     "record": ["--force", "-o", "x.talk", "--", ECHO],
     "check": ["--only", "plain.method", "--", ECHO],
     "probe": ["--", ECHO],
+    "bench": ["echo", "--count", "1", "--starts", "1", "--", ECHO],
     "bundle": ["/nonexistent", "-o", "x.tar.zst"],
     "key": ["show", "/nonexistent"],
     "trust": [],

@@ -1,0 +1,343 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""mortise bench: shapes and counts, errors and ends. How long something took is never asserted."""
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from events import LIMIT
+from store_support import Store
+from support import BUILD, Case, ECHO, GASSIST_PLUGIN, MORTISE, PLUGINS, YAMS_OK, without_color
+
+PACED = PLUGINS / "paced.py"
+SHORT = ["--count", "20", "--starts", "2", "--warmup", "3"]
+PERCENTILES = ["min", "p50", "p90", "p99", "p99.9", "max"]
+PARTS = "plugin_computes plugin_waits pipe host guardian busy_machine".split()
+
+
+class Bench(Case):
+    def bench(self, *words, **how):
+        return self.ok("bench", "--json", *words, **how).json
+
+    def paced(self, *words):
+        return self.bench(PACED, *words, *SHORT, "--concurrency", "1,4")
+
+    def notes(self, told):
+        return {note["kind"] for note in told["notes"]}
+
+
+class Shape(Bench):
+    def test_all_members(self):
+        told = self.paced("echo", "text=hello")
+        self.assertEqual(
+            {key: told[key] for key in ("ok", "plugin", "dialect", "method", "level", "interrupted", "errors")},
+            {
+                "ok": True,
+                "plugin": "paced",
+                "dialect": "plain",
+                "method": "echo",
+                "level": "guarded",
+                "interrupted": False,
+                "errors": 0,
+            },
+        )
+        self.assertIsNone(told["first_error"])
+        self.assertEqual((told["process_per_call"], told["max_in_flight"]), (False, 0))
+        self.assertEqual(told["start"]["count"], 2)
+        for span in ("ready_ms", "first_answer_ms"):
+            start = told["start"][span]
+            self.assertTrue(0 < start["least"] <= start["median"] <= start["most"], start)
+        self.assertLess(told["start"]["ready_ms"]["least"], told["start"]["first_answer_ms"]["most"])
+
+    def test_percentiles_and_histogram(self):
+        latency = self.paced("echo")["latency"]
+        self.assertEqual((latency["calls"], latency["errors"]), (20, 0))
+        values = [latency["us"][name] for name in PERCENTILES]
+        self.assertEqual(values, sorted(values))
+        self.assertGreater(values[0], 0)
+        self.assertTrue(values[0] <= latency["us"]["mean"] <= values[-1])
+        rows = latency["histogram"]
+        self.assertEqual(sum(row["count"] for row in rows), 20)
+        self.assertTrue(rows[0]["from_us"] <= values[0] and values[-1] < rows[-1]["below_us"])
+        for before, after in zip(rows, rows[1:]):
+            self.assertEqual(before["below_us"], after["from_us"])
+
+    def test_throughput(self):
+        steps = self.bench(PACED, "echo", *SHORT, "--concurrency", "1,3,8")["throughput"]
+        self.assertEqual([step["in_flight"] for step in steps], [1, 3, 8])
+        for step in steps:
+            self.assertEqual((step["calls"], step["errors"]), (20, 0))
+            self.assertTrue(step["seconds"] > 0 and step["calls_per_second"] > 0)
+            self.assertTrue(0 < step["p50_us"] <= step["p99_us"])
+
+    def test_usual_steps(self):
+        steps = self.bench(PACED, "echo", *SHORT)["throughput"]
+        self.assertEqual([step["in_flight"] for step in steps], [1, 2, 4, 8, 16, 32, 64])
+
+    def test_fewer_calls_than_in_flight(self):
+        steps = self.bench(PACED, "echo", "-n", "2", "--starts", "1", "--concurrency", "64")["throughput"]
+        self.assertEqual([(step["in_flight"], step["calls"]) for step in steps], [(1, 2), (64, 2)])
+
+    def test_use(self):
+        told = self.paced("compute", "ms=2")
+        for who in ("host", "guardian", "plugin"):
+            memory = told["memory"][who]
+            self.assertGreaterEqual(memory["processes"], 1, who)
+            self.assertGreater(memory["rss_peak_bytes"], 4096, who)
+        cpu = told["cpu_us_per_call"]
+        self.assertGreater(cpu["host"], 0)
+        self.assertGreaterEqual(cpu["plugin"], 1900)  # it computes until its own clock says 2 ms
+        self.assertGreaterEqual(cpu["guardian"], 0)
+        self.assertGreater(
+            told["bytes_per_call"]["request"], len('{"jsonrpc":"2.0","id":1,"method":"compute"}')
+        )
+        self.assertGreater(told["bytes_per_call"]["answer"], len('{"jsonrpc":"2.0","id":1,"result":1}'))
+
+    def test_where_is_the_whole(self):
+        told = self.paced("echo")
+        self.assertEqual([part["kind"] for part in told["where"]], PARTS)
+        self.assertAlmostEqual(sum(part["share"] for part in told["where"]), 1, places=3)
+
+    def test_time(self):
+        """Without a count there is at least one call in each measurement."""
+        told = self.bench(PACED, "echo", "--time", "50ms", "--starts", "1", "--concurrency", "1,2")
+        self.assertTrue(all(step["calls"] >= 1 for step in told["throughput"]))
+
+    def test_exact_count_of_calls(self):
+        """The plugin counts: two starts with one call each, three that do not count, 20 and 20."""
+        told = self.bench(PACED, "die", "after=44", *SHORT, "--concurrency", "1,4")
+        self.assertEqual(told["latency"]["calls"], 20)
+        done = self.run_mortise("bench", PACED, "die", "after=43", *SHORT, "--concurrency", "1,4")
+        self.assertEqual(done.code, 7, done.err)
+
+
+class Verdict(Bench):
+    def test_sleeps(self):
+        told = self.paced("sleep", "ms=20")
+        self.assertEqual(told["verdict"]["kind"], "plugin_waits", told)
+
+    def test_computes(self):
+        told = self.paced("compute", "ms=20")
+        self.assertEqual(told["verdict"]["kind"], "plugin_computes", told)
+
+    def test_answers_at_once(self):
+        """What a call costs is host, pipe and a little plugin; not a wait."""
+        told = self.bench(BUILD / "plugins/sysinfo", "--count", "200", "--starts", "1")
+        self.assertIn(told["verdict"]["kind"], ("at_once", "host", "plugin_computes"), told)
+        self.assertIn("one_in_flight", self.notes(told))
+
+    def test_has_words(self):
+        told = self.paced("echo")
+        for sentence in (told["verdict"], *told["notes"]):
+            self.assertEqual(set(sentence), {"kind", "text", "advice"})
+            self.assertTrue(sentence["text"])
+        self.assertIn("few_calls", self.notes(told))
+
+    def test_chatter(self):
+        told = self.paced("chat", "bytes=100")
+        self.assertGreaterEqual(told["bytes_per_call"]["stderr"], 100)  # more: it is read late
+        self.assertIn("stderr", self.notes(told))
+        self.assertNotIn("stderr", self.notes(self.paced("echo")))
+
+    def test_notifications_do_not_disturb(self):
+        told = self.paced("stream", "pieces=3")
+        self.assertEqual((told["latency"]["calls"], told["latency"]["errors"]), (20, 0))
+
+
+class Dialects(Bench):
+    def test_yams(self):
+        told = self.bench(self.plugin("words"), *SHORT)
+        self.assertEqual((told["dialect"], told["method"]), ("yams", "plugin.health"))
+        self.assertEqual([step["in_flight"] for step in told["throughput"]], [1])
+        self.assertIn("one_in_flight", self.notes(told))
+
+    def test_gassist(self):
+        told = self.bench("-d", "gassist", GASSIST_PLUGIN, *SHORT)
+        self.assertEqual((told["method"], told["max_in_flight"], told["errors"]), ("ping", 1, 0))
+
+    def test_ayiou(self):
+        told = self.bench(BUILD / "plugins/dice", *SHORT)
+        self.assertEqual((told["dialect"], told["method"], told["errors"]), ("ayiou", "matches", 0))
+
+    def test_limit_of_the_settings(self):
+        told = self.bench(
+            "-d",
+            "ayiou",
+            "--set",
+            "quirks.pipeline=4",
+            BUILD / "plugins/dice",
+            *SHORT,
+            "--concurrency",
+            "2,4,8",
+        )
+        self.assertEqual([step["in_flight"] for step in told["throughput"]], [1, 2, 4])
+
+    def test_kythe_is_refused(self):
+        for words in ([], ["analyze"]):
+            done = self.fails(4, "unsupported", "bench", "-d", "kythe", ECHO, *words)
+            self.assertIn("are not called", done.err)
+
+    def test_no_harmless_method(self):
+        self.assertIn("name the METHOD", self.fails(2, "usage", "bench", ECHO).err)
+        done = self.fails(2, "usage", "bench", BUILD / "plugins/spl-token-2022")
+        self.assertIn("offers hook:after_build", done.err)
+
+    def test_process_per_call(self):
+        told = self.run_mortise(
+            "bench", "--json", BUILD / "plugins/spl-token-2022", "hook:before_build", "-n", "3", "--starts", "1"
+        ).json
+        self.assertTrue(told["process_per_call"])
+        self.assertEqual(told["latency"]["calls"], 3)
+        self.assertIsNone(told["floor_us_per_call"])
+        self.assertIn("process_per_call", self.notes(told))
+
+    def test_installed(self):
+        Store(self.dir / "data").install("words", self.plugin("words"), dialect="yams")
+        self.assertEqual(self.bench("words", *SHORT)["plugin"], "words")
+
+    def test_command_with_options_of_the_plugin(self):
+        told = self.bench("env", "name=X", "--env", "X=1", *SHORT, "--concurrency", "1", "--", ECHO)
+        self.assertEqual((told["method"], told["errors"]), ("env", 0))
+
+
+class Faults(Bench):
+    def test_some_errors(self):
+        told = self.paced("fail", "every=4")
+        self.assertEqual((told["ok"], told["latency"]["errors"]), (True, 5))
+        self.assertEqual(sum(step["errors"] for step in told["throughput"]), 10)
+        self.assertIn("not this one", told["first_error"])
+        self.assertIn("errors", self.notes(told))
+
+    def test_only_errors(self):
+        done = self.run_mortise("bench", PACED, "fail", "every=1", *SHORT)
+        self.assertEqual(done.code, 1)
+        self.assertIn("every call was answered with an error", done.out)
+        self.assertRegex(done.err, r"^plugin_error: paced: not this one")
+        told = self.run_mortise("bench", "--json", PACED, "fail", "every=1", *SHORT).json
+        self.assertEqual((told["ok"], told["kind"], told["exit_code"]), (False, "plugin_error", 1))
+        self.assertEqual(told["verdict"]["kind"], "error_path")
+
+    def test_method_that_is_not_there(self):
+        """The same line as of `mortise call`, and nothing is measured."""
+        done = self.fails(1, "plugin_error", "bench", PACED, "missing")
+        self.assertEqual(done.err, self.run_mortise("call", PACED, "missing").err)
+
+    def test_dies_in_the_middle(self):
+        done = self.run_mortise("bench", PACED, "die", "after=10", *SHORT)
+        self.assertEqual(done.code, 7)
+        self.assertIn("Latency (6 calls", done.out)
+        self.assertNotIn("Verdict", done.out)
+        self.assertRegex(done.err, r"^crashed: paced: exited with status 1 .*good bye")
+        told = self.run_mortise("bench", "--json", PACED, "die", "after=10", *SHORT).json
+        self.assertEqual((told["ok"], told["kind"], told["exit_code"]), (False, "crashed", 7))
+        self.assertEqual((told["latency"]["calls"], told["verdict"]), (6, None))
+
+    def test_dies_at_once(self):
+        done = self.fails(7, "crashed", "bench", "x", "--", "/usr/bin/python3", "-c", "import nosuch")
+        self.assertIn("nosuch", done.err)
+
+    def test_hangs(self):
+        done = self.fails(6, "timeout", "bench", ECHO, "hang", "--timeout", "100ms")
+        self.assertIn("no reply", done.err)
+
+    def test_cannot_be_run(self):
+        self.fails(5, "not_found", "bench", "nonesuch", "x")
+
+    def interrupt(self, *options):
+        """Ctrl-C while the plugin stands at a gate in the middle of the latency measurement."""
+        gate = self.dir / "gate"
+        os.mkfifo(gate)
+        process = subprocess.Popen(
+            [MORTISE, "bench", PACED, "gate", f"path={gate}", "at=9", *SHORT, *options],
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with open(gate, "w"):  # opens when the plugin has opened it
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=LIMIT)
+        gate.unlink()
+        return process.returncode, out, err
+
+    def test_interrupted(self):
+        code, out, err = self.interrupt()
+        self.assertEqual((code, err), (130, "cancelled: interrupted by signal 2\n"))
+        self.assertIn("Latency (4 calls", out)
+        self.assertIn("Verdict", out)
+
+    def test_interrupted_json(self):
+        code, out, _ = self.interrupt("--json")
+        told = json.loads(out)
+        self.assertEqual((code, told["interrupted"], told["exit_code"]), (130, True, 130))
+        self.assertEqual(told["latency"]["calls"], 4)
+
+
+class Words(Bench):
+    def test_wrong(self):
+        for words, text in (
+            ([], "name a PLUGIN"),
+            (["--concurrency", "4,2", ECHO, "echo"], "rising numbers from 1 to 1024"),
+            (["--concurrency", "x", ECHO, "echo"], "rising numbers"),
+            (["--concurrency", "0", ECHO, "echo"], "rising numbers"),
+            (["--concurrency", "2000", ECHO, "echo"], "rising numbers"),
+            (["--concurrency", ",".join(map(str, range(1, 19))), ECHO, "echo"], "rising numbers"),
+            (["--time", "soon", ECHO, "echo"], "--time"),
+            (["--time", "0", ECHO, "echo"], "--time"),
+            (["--time", "1s", "--count", "3", ECHO, "echo"], "cannot be used together"),
+            (["--count", "0", ECHO, "echo"], "at least 1"),
+            (["--starts", "0", ECHO, "echo"], "at least 1"),
+            (["@demo", "echo"], "not the session @demo"),
+            ([ECHO, ""], "METHOD is empty"),
+            ([ECHO, "echo", "--cuont", "3"], "did you mean --count?"),
+        ):
+            self.assertIn(text, self.fails(2, "usage", "bench", *words).err)
+
+    def test_wrong_arguments(self):
+        done = self.fails(4, "input", "bench", "-d", "yams", YAMS_OK, "extractor.supports", "mime_tpye=x")
+        self.assertIn("mime_type", done.err)
+        self.assertIn("KEY=VALUE", self.fails(4, "input", "bench", ECHO, "echo", "stray").err)
+
+
+class Page(Bench):
+    SECTIONS = ["Start (", "Latency (", "Throughput", "What it uses", "Where the time", "Verdict"]
+
+    def test_plain_in_a_pipe(self):
+        done = self.ok("bench", PACED, "echo", *SHORT)
+        self.assertTrue(done.out.isascii(), done.out)
+        self.assertNotIn("\x1b", done.out)
+        places = [done.out.index(section) for section in self.SECTIONS]
+        self.assertEqual(places, sorted(places))
+        for line in done.out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+            self.assertEqual(line, line.rstrip())
+
+    def test_terminal(self):
+        done = self.in_terminal("bench", PACED, "sleep", "ms=20", *SHORT, env={"LC_ALL": "C.UTF-8"})
+        self.assertEqual(done.code, 0, done.out)
+        page = without_color(done.out[done.out.rindex("\r") + 1 :])
+        self.assertIn("█", page)
+        self.assertIn(" ms", page)
+        for line in page.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        self.assertRegex(done.out, r"\r\x1b\[K.*latency")
+
+    def test_terminal_without_utf8(self):
+        done = self.in_terminal("bench", PACED, "echo", *SHORT, env={"LC_ALL": "C"})
+        self.assertTrue(done.out.isascii(), done.out)
+
+    def test_no_progress_in_a_pipe(self):
+        self.assertEqual(self.run_mortise("bench", PACED, "sleep", "ms=20", *SHORT).err, "")
+
+    def test_reader_is_gone(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [MORTISE, "bench", PACED, "echo", *SHORT], stdout=full, stderr=subprocess.PIPE, env=self.env
+            )
+        self.assertEqual(done.returncode, 1, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
