@@ -78,7 +78,7 @@ static bool make_trip(const struct echo *echo, char *message, size_t bytes)
 
 /* The first trips wait for its start. The median, not the mean: other programs may have the processors. */
 static void measure_echo(const struct echo *echo, size_t bytes, struct mor_hist *hist,
-			 struct mor_verdict_cost *ret)
+			 struct mor_judgement_cost *ret)
 {
 	char message[MOR_FLOOR_BYTES] = { 0 };
 	int64_t begun, host, plugin, last, now;
@@ -103,12 +103,12 @@ static void measure_echo(const struct echo *echo, size_t bytes, struct mor_hist 
 	ret->wall = (double)mor_hist_at(hist, 0.5) / 1000;
 }
 
-void mor_floor_measure(size_t bytes, struct mor_verdict_cost *ret)
+void mor_floor_measure(size_t bytes, struct mor_judgement_cost *ret)
 {
 	struct echo echo = { .to = -1, .from = -1 };
 	struct mor_hist *hist = mor_hist_new();
 
-	*ret = (struct mor_verdict_cost){ 0 };
+	*ret = (struct mor_judgement_cost){ 0 };
 	bytes = bytes < 1 ? 1 : bytes > MOR_FLOOR_BYTES ? MOR_FLOOR_BYTES : bytes;
 	if (hist && open_echo(&echo)) {
 		measure_echo(&echo, bytes, hist, ret);

@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-#include "gauge/verdict.h"
+#include "gauge/judgement.h"
 
 #define MOR_FLOOR_BYTES 32768 /* a larger message counts as one of so many: it must fit into a pipe */
 
 /* `ret` stays all zero if there is no `cat`, or it cannot be run. Takes about 60 ms. */
-void mor_floor_measure(size_t bytes, struct mor_verdict_cost *ret);
+void mor_floor_measure(size_t bytes, struct mor_judgement_cost *ret);
 
 #endif

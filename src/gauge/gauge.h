@@ -19,8 +19,8 @@
 #include <mortise/mortise.h>
 
 #include "gauge/hist.h"
+#include "gauge/judgement.h"
 #include "gauge/usage.h"
-#include "gauge/verdict.h"
 #include "runner/runner.h"
 #include "wire/json.h"
 
@@ -70,12 +70,12 @@ struct mor_gauge {
 	struct mor_gauge_step steps[MOR_GAUGE_STEPS + 1]; /* the first is the latency measurement */
 	size_t steps_count;
 	struct mor_usage_memory host_memory, guardian_memory, plugin_memory;
-	struct mor_verdict_cost cost, floor;
+	struct mor_judgement_cost cost, floor;
 	double request_bytes, answer_bytes, stderr_bytes, noise_bytes; /* per call */
 	uint64_t errors; /* calls that the plugin answered with an error, in all measurements */
 	mortise_error first_error;
-	char *first_data;           /* of the first error; or NULL */
-	struct mor_verdict verdict; /* its main.kind is NULL if no latency was measured */
+	char *first_data;             /* of the first error; or NULL */
+	struct mor_judgement verdict; /* its main.kind is NULL if no latency was measured */
 
 	/* why it ended early; code 0: it did not */
 	mortise_error failed;

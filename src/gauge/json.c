@@ -124,7 +124,7 @@ static void write_memory(struct mor_writer *w, const char *name, const struct mo
 	mor_w_end(w);
 }
 
-static void write_cost(struct mor_writer *w, const char *name, const struct mor_verdict_cost *cost)
+static void write_cost(struct mor_writer *w, const char *name, const struct mor_judgement_cost *cost)
 {
 	mor_w_key(w, name);
 	if (cost->host <= 0) { /* not measured */
@@ -161,7 +161,7 @@ static void write_use(const struct mor_gauge *g, struct mor_writer *w)
 
 /* ---- the verdict ---- */
 
-static void write_sentence(struct mor_writer *w, const struct mor_verdict_text *text)
+static void write_sentence(struct mor_writer *w, const struct mor_judgement_text *text)
 {
 	mor_w_object(w);
 	mor_w_pair(w, "kind", text->kind);
@@ -172,7 +172,7 @@ static void write_sentence(struct mor_writer *w, const struct mor_verdict_text *
 
 static void write_verdict(const struct mor_gauge *g, struct mor_writer *w)
 {
-	const struct mor_verdict *v = &g->verdict;
+	const struct mor_judgement *v = &g->verdict;
 
 	mor_w_key(w, "verdict");
 	if (!v->main.kind) {
@@ -187,9 +187,9 @@ static void write_verdict(const struct mor_gauge *g, struct mor_writer *w)
 	mor_w_end(w);
 	mor_w_key(w, "where");
 	mor_w_array(w);
-	for (int i = 0; i < MOR_WHERES; i++) {
+	for (int i = 0; i < MOR_PORTIONS; i++) {
 		mor_w_object(w);
-		mor_w_pair(w, "kind", mor_where_name((enum mor_where)i));
+		mor_w_pair(w, "kind", mor_portion_name((enum mor_portion)i));
 		write_double(w, "us", v->us[i]);
 		write_double(w, "share", v->share[i]);
 		mor_w_end(w);

@@ -45,14 +45,14 @@ static struct page open_page(struct mor_console *console)
 	return page;
 }
 
-static const char *micros(const struct page *page, double us, char out[32])
+static const char *format_micros(const struct page *page, double us, char out[32])
 {
-	return mor_format_us(us, page->micro, out);
+	return mor_judgement_us(us, page->micro, out);
 }
 
-static const char *nanos(const struct page *page, double ns, char out[32])
+static const char *format_nanos(const struct page *page, double ns, char out[32])
 {
-	return micros(page, ns / 1000, out);
+	return format_micros(page, ns / 1000, out);
 }
 
 /* Right-aligned. The Greek letter has two bytes and one column, which printf does not know. */
@@ -119,10 +119,10 @@ static void show_span(const struct page *page, const char *label, const struct m
 	char middle[32], least[32], most[32];
 
 	mor_outf(page->console, "  %-18s", label);
-	out_right(page, nanos(page, (double)mor_hist_at(hist, 0.5), middle), 9);
+	out_right(page, format_nanos(page, (double)mor_hist_at(hist, 0.5), middle), 9);
 	if (hist->count > 1)
-		mor_outf(page->console, "  (%s to %s)", nanos(page, (double)hist->least, least),
-			 nanos(page, (double)hist->largest, most));
+		mor_outf(page->console, "  (%s to %s)", format_nanos(page, (double)hist->least, least),
+			 format_nanos(page, (double)hist->largest, most));
 	mor_out_text(page->console, "\n");
 }
 
@@ -146,9 +146,9 @@ static void show_row(const struct page *page, const struct mor_hist *hist, const
 	char text[32];
 
 	mor_out_text(page->console, "  ");
-	out_right(page, nanos(page, (double)row->from, text), 9);
+	out_right(page, format_nanos(page, (double)row->from, text), 9);
 	mor_out_text(page->console, " - ");
-	out_right(page, nanos(page, (double)to, text), 9);
+	out_right(page, format_nanos(page, (double)to, text), 9);
 	mor_outf(page->console, " %9llu %5.1f %%", (unsigned long long)row->count,
 		 100 * (double)row->count / (double)hist->count);
 	out_bar(page, part, page->columns - 44);
@@ -195,10 +195,10 @@ static void show_latency(const struct page *page, const struct mor_gauge *g)
 	mor_outf(page->console, " %10s%s\n", "mean", mor_style_end(page->console));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		mor_out_text(page->console, " ");
-		out_right(page, nanos(page, (double)mor_hist_at(g->latency, parts[i].part), text), 10);
+		out_right(page, format_nanos(page, (double)mor_hist_at(g->latency, parts[i].part), text), 10);
 	}
 	mor_out_text(page->console, " ");
-	out_right(page, nanos(page, mor_hist_mean(g->latency), text), 10);
+	out_right(page, format_nanos(page, mor_hist_mean(g->latency), text), 10);
 	mor_out_text(page->console, "\n\n");
 	show_rows(page, g->latency);
 }
@@ -216,9 +216,9 @@ static void show_steps(const struct page *page, const struct mor_gauge *g)
 		const struct mor_gauge_step *step = &g->steps[i];
 
 		mor_outf(page->console, "  %9u %10.*f ", step->in_flight, step->rate < 100 ? 1 : 0, step->rate);
-		out_right(page, micros(page, step->p50, p50), 9);
+		out_right(page, format_micros(page, step->p50, p50), 9);
 		mor_out_text(page->console, " ");
-		out_right(page, micros(page, step->p99, p99), 9);
+		out_right(page, format_micros(page, step->p99, p99), 9);
 		out_bar(page, most > 0 ? step->rate / most : 0, page->columns - 46);
 	}
 }
@@ -247,7 +247,7 @@ static void show_use(const struct page *page, const struct mor_gauge *g)
 	mor_outf(page->console, "  %-20s", "processor per call");
 	for (size_t i = 0; i < 3; i++) {
 		mor_out_text(page->console, " ");
-		out_right(page, g->verdict.main.kind ? micros(page, cpu[i], text) : "-", 12);
+		out_right(page, g->verdict.main.kind ? format_micros(page, cpu[i], text) : "-", 12);
 	}
 	mor_out_text(page->console, "\n");
 	show_memory_row(page, "memory at most", g->host_memory.rss_peak, g->guardian_memory.rss_peak,
@@ -260,21 +260,21 @@ static void show_use(const struct page *page, const struct mor_gauge *g)
 
 static void show_where(const struct page *page, const struct mor_gauge *g)
 {
-	const struct mor_verdict *v = &g->verdict;
+	const struct mor_judgement *v = &g->verdict;
 	char text[32];
 
 	mor_out_title(page->console, "Where the time of a call goes");
-	for (int i = 0; i < MOR_WHERES; i++) {
+	for (int i = 0; i < MOR_PORTIONS; i++) {
 		if (v->share[i] < 0.005)
 			continue;
-		mor_outf(page->console, "  %-18s ", mor_where_label((enum mor_where)i));
-		out_right(page, micros(page, v->us[i], text), 9);
+		mor_outf(page->console, "  %-18s ", mor_portion_label((enum mor_portion)i));
+		out_right(page, format_micros(page, v->us[i], text), 9);
 		mor_outf(page->console, " %4.0f %%", 100 * v->share[i]);
 		out_bar(page, v->share[i], page->columns - 40);
 	}
 }
 
-static void show_sentence(const struct page *page, const struct mor_verdict_text *text)
+static void show_sentence(const struct page *page, const struct mor_judgement_text *text)
 {
 	mor_out_text(page->console, "  * ");
 	out_wrapped(page, text->text, 4);

@@ -60,7 +60,7 @@ static int read_counters(struct mor_gauge *g, struct counters *ret)
 	return 0;
 }
 
-static int look(struct mor_gauge *g, struct counters *counters, struct mor_usage *usage)
+static int look_at_use(struct mor_gauge *g, struct counters *counters, struct mor_usage *usage)
 {
 	int r = read_counters(g, counters);
 
@@ -78,7 +78,7 @@ static int look_at_memory(struct mor_gauge *g)
 	struct counters counters;
 	struct mor_usage usage;
 
-	return look(g, &counters, &usage);
+	return look_at_use(g, &counters, &usage);
 }
 
 /* ---- life ---- */
@@ -202,7 +202,7 @@ static double per_call(int64_t after, int64_t before, const struct mor_gauge_bat
 static void keep_cost(struct mor_gauge *g, const struct mor_gauge_batch *batch, const struct mor_usage *before,
 		      const struct mor_usage *after)
 {
-	g->cost = (struct mor_verdict_cost){
+	g->cost = (struct mor_judgement_cost){
 		.wall = (double)batch->wall_ns / 1000 / (double)batch->calls,
 		.host = per_call(after->host, before->host, batch),
 		.guardian = per_call(after->guardian, before->guardian, batch),
@@ -255,7 +255,7 @@ static int measure_latency(struct mor_gauge *g)
 	struct mor_usage before, after;
 	struct counters told_before, told_after;
 	int64_t host;
-	int r = look(g, &told_before, &before), done;
+	int r = look_at_use(g, &told_before, &before), done;
 
 	if (r < 0)
 		return r;
@@ -272,7 +272,7 @@ static int measure_latency(struct mor_gauge *g)
 		return done;
 	if (g->per_call)
 		mor_runner_stop_plugin(g->runner, g->plugin);
-	r = look(g, &told_after, &after);
+	r = look_at_use(g, &told_after, &after);
 	if (r < 0)
 		return r;
 	after.host = host;
@@ -339,7 +339,7 @@ static double steady_rate(const struct mor_gauge_step *step)
 static void judge_run(struct mor_gauge *g)
 {
 	const struct mor_gauge_step *one = g->steps, *best = g->steps, *last = &g->steps[g->steps_count - 1];
-	struct mor_verdict_input in = {
+	struct mor_judgement_input in = {
 		.dialect = mortise_plugin_dialect(g->plugin),
 		.micro = mor_gauge_micro(g->runner->console),
 		.call = g->cost,
@@ -363,7 +363,7 @@ static void judge_run(struct mor_gauge *g)
 			best = &g->steps[i];
 	in.best = best->in_flight;
 	in.gain = steady_rate(best) / steady_rate(one);
-	mor_verdict_find(&in, &g->verdict);
+	mor_judgement_find(&in, &g->verdict);
 }
 
 int mor_gauge_run(struct mor_gauge *g, const struct mor_gauge_plan *plan)

@@ -15,15 +15,15 @@
 #define SECOND         1000000000LL
 #define FILE_SIZE_MOST 65536
 
-struct process {
+struct used_process {
 	pid_t pid, parent;
 	char name[16];
 	int64_t waited; /* processor time of children that it has waited for */
 	enum { OTHER, GUARDIAN, PLUGIN } part;
 };
 
-struct process_list {
-	struct process *item;
+struct used_list {
+	struct used_process *item;
 	size_t count, cap;
 };
 
@@ -40,7 +40,7 @@ static char *read_of(pid_t pid, const char *name)
 }
 
 /* proc(5): "PID (NAME) STATE PPID …"; the name may have blanks and brackets. Fields 16 and 17 are the times. */
-static bool read_process(pid_t pid, struct process *ret)
+static bool read_process(pid_t pid, struct used_process *ret)
 {
 	MOR_CLEAN_TEXT char *text = read_of(pid, "stat");
 	const char *name = text ? strchr(text, '(') : NULL, *end = text ? strrchr(text, ')') : NULL;
@@ -51,7 +51,7 @@ static bool read_process(pid_t pid, struct process *ret)
 	    sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %ld %ld", &parent, &user,
 		   &system) != 3)
 		return false;
-	*ret = (struct process){ .pid = pid, .parent = parent };
+	*ret = (struct used_process){ .pid = pid, .parent = parent };
 	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(end - name - 1), name + 1);
 	ret->waited = (user + system) * (SECOND / sysconf(_SC_CLK_TCK));
 	return true;
@@ -127,7 +127,7 @@ void mor_usage_memory_join(struct mor_usage_memory *sum, const struct mor_usage_
 
 /* ---- the tree ---- */
 
-static struct process *find_process(const struct process_list *list, pid_t pid)
+static struct used_process *find_process(const struct used_list *list, pid_t pid)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (list->item[i].pid == pid)
@@ -135,7 +135,7 @@ static struct process *find_process(const struct process_list *list, pid_t pid)
 	return NULL;
 }
 
-static void list_all(struct process_list *list)
+static void list_all(struct used_list *list)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
@@ -151,7 +151,7 @@ static void list_all(struct process_list *list)
 		closedir(dir);
 }
 
-static bool is_below(const struct process_list *list, const struct process *process, pid_t ours)
+static bool is_below(const struct used_list *list, const struct used_process *process, pid_t ours)
 {
 	for (size_t i = 0; process && i < list->count; i++) {
 		if (process->parent == ours)
@@ -162,9 +162,9 @@ static bool is_below(const struct process_list *list, const struct process *proc
 }
 
 /* The first process of a PID namespace is a second guardian, beside the plugin: it has the guardian's name. */
-static bool is_second_guardian(const struct process_list *list, const struct process *process, pid_t plugin)
+static bool is_second_guardian(const struct used_list *list, const struct used_process *process, pid_t plugin)
 {
-	const struct process *parent = find_process(list, process->parent);
+	const struct used_process *parent = find_process(list, process->parent);
 
 	return process->part == PLUGIN && process->pid != plugin && parent && parent->part == GUARDIAN &&
 	       strcmp(process->name, parent->name) == 0;
@@ -172,9 +172,9 @@ static bool is_second_guardian(const struct process_list *list, const struct pro
 
 /* Without the number of the plugin's first process, whatever is below us is the guardian's: it has just
  * started, or has nothing more below it. */
-static void tell_apart(struct process_list *list, pid_t plugin)
+static void tell_apart(struct used_list *list, pid_t plugin)
 {
-	struct process *first = plugin ? find_process(list, plugin) : NULL, *above;
+	struct used_process *first = plugin ? find_process(list, plugin) : NULL, *above;
 	pid_t ours = getpid();
 
 	for (size_t i = 0; i < list->count; i++)
@@ -188,7 +188,7 @@ static void tell_apart(struct process_list *list, pid_t plugin)
 			list->item[i].part = GUARDIAN;
 }
 
-static int64_t nanoseconds(const struct rusage *usage)
+static int64_t rusage_ns(const struct rusage *usage)
 {
 	return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * SECOND +
 	       (usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000LL;
@@ -199,11 +199,11 @@ int64_t mor_usage_host(void)
 	struct rusage usage = { 0 };
 
 	getrusage(RUSAGE_SELF, &usage);
-	return nanoseconds(&usage);
+	return rusage_ns(&usage);
 }
 
 /* What the guardian has waited for was the plugin's: an orphan of it. */
-static void add_process(const struct process *process, struct mor_usage *usage)
+static void add_process(const struct used_process *process, struct mor_usage *usage)
 {
 	if (process->part == GUARDIAN) {
 		usage->guardian += mor_usage_process(process->pid);
@@ -218,14 +218,14 @@ static void add_process(const struct process *process, struct mor_usage *usage)
 
 void mor_usage_look(pid_t pid, uint64_t ended_us, struct mor_usage *ret)
 {
-	struct process_list list = { 0 };
+	struct used_list list = { 0 };
 	struct rusage ended = { 0 };
 
 	*ret = (struct mor_usage){ .plugin = (int64_t)ended_us * 1000 };
 	list_all(&list);
 	tell_apart(&list, pid);
 	getrusage(RUSAGE_CHILDREN, &ended);
-	ret->guardian = nanoseconds(&ended) - ret->plugin;
+	ret->guardian = rusage_ns(&ended) - ret->plugin;
 	for (size_t i = 0; i < list.count; i++)
 		add_process(&list.item[i], ret);
 	mor_free(list.item);

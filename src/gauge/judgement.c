@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gauge/verdict.h"
+#include "gauge/judgement.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 
-const char *mor_format_us(double us, const char *micro, char out[32])
+const char *mor_judgement_us(double us, const char *micro, char out[32])
 {
 	double value = us < 1000 ? us : us < 1000000 ? us / 1000 : us / 1000000;
 	const char *unit = us < 1000 ? micro : us < 1000000 ? "ms" : "s";
@@ -22,42 +22,42 @@ static double over(double a, double b)
 	return a > b ? a - b : 0;
 }
 
-static void divide_time(const struct mor_verdict_input *in, struct mor_verdict *v)
+static void divide_time(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
-	const struct mor_verdict_cost *call = &in->call, *floor = &in->floor;
+	const struct mor_judgement_cost *call = &in->call, *floor = &in->floor;
 	double sum = 0, rest;
 
-	v->us[MOR_WHERE_PIPE] = floor->wall < call->wall ? floor->wall : call->wall;
-	v->us[MOR_WHERE_PLUGIN] = over(call->plugin, floor->plugin);
-	v->us[MOR_WHERE_HOST] = over(call->host, floor->host);
-	v->us[MOR_WHERE_GUARDIAN] = call->guardian;
-	for (int i = 0; i < MOR_WHERES; i++)
+	v->us[MOR_PORTION_PIPE] = floor->wall < call->wall ? floor->wall : call->wall;
+	v->us[MOR_PORTION_PLUGIN] = over(call->plugin, floor->plugin);
+	v->us[MOR_PORTION_HOST] = over(call->host, floor->host);
+	v->us[MOR_PORTION_GUARDIAN] = call->guardian;
+	for (int i = 0; i < MOR_PORTIONS; i++)
 		sum += v->us[i];
 	rest = over(call->wall, sum);
-	v->us[MOR_WHERE_BUSY] = call->busy < rest ? call->busy : rest;
-	v->us[MOR_WHERE_WAIT] = over(rest, call->busy);
-	for (int i = 0; i < MOR_WHERES; i++)
+	v->us[MOR_PORTION_BUSY] = call->busy < rest ? call->busy : rest;
+	v->us[MOR_PORTION_WAIT] = over(rest, call->busy);
+	for (int i = 0; i < MOR_PORTIONS; i++)
 		v->share[i] = sum + rest > 0 ? v->us[i] / (sum + rest) : 0;
 }
 
 /* Of the plugin's and ours: what other programs did is a note. */
-static enum mor_where largest_part(const struct mor_verdict *v)
+static enum mor_portion largest_part(const struct mor_judgement *v)
 {
 	int best = 0;
 
-	for (int i = 1; i < MOR_WHERES; i++)
-		if (i != MOR_WHERE_BUSY && v->us[i] > v->us[best])
+	for (int i = 1; i < MOR_PORTIONS; i++)
+		if (i != MOR_PORTION_BUSY && v->us[i] > v->us[best])
 			best = i;
-	return (enum mor_where)best;
+	return (enum mor_portion)best;
 }
 
 /* Without what other programs took. */
-static double own_time(const struct mor_verdict *v)
+static double own_time(const struct mor_judgement *v)
 {
 	double own = 0;
 
-	for (int i = 0; i < MOR_WHERES; i++)
-		own += i == MOR_WHERE_BUSY ? 0 : v->us[i];
+	for (int i = 0; i < MOR_PORTIONS; i++)
+		own += i == MOR_PORTION_BUSY ? 0 : v->us[i];
 	return own;
 }
 
@@ -71,54 +71,55 @@ static double own_time(const struct mor_verdict *v)
 static const struct where_row {
 	const char *name, *label, *text, *advice;
 } where_rows[] = {
-	[MOR_WHERE_PLUGIN] = { "plugin_computes", "plugin computing", "is the plugin's own computing",
-			       "look into it with a profiler: perf, py-spy, node --prof; nothing outside of "
-			       "the plugin can make this faster" },
-	[MOR_WHERE_WAIT] = { "plugin_waits", "plugin waiting",
-			     "the plugin waits, and nobody computes: it sleeps, or waits for a disk, the "
-			     "network, a lock or another process",
-			     "'strace -f -T -p PID' shows what it waits for; if it can do several calls at "
-			     "once, keep more in flight" },
-	[MOR_WHERE_PIPE] = { "pipe", "pipe and switching", NULL, NULL }, /* say_at_once() */
-	[MOR_WHERE_HOST] = { "host", "host",
-			     "is the host's: it reads, checks and hands on what the plugin sends",
-			     "smaller messages help: ask for less, or in pages; programs that embed the "
-			     "library pay the same" },
-	[MOR_WHERE_GUARDIAN] = { "guardian", "guardian",
-				 "is the guardian's (mortise-jail): it opens files for a confined plugin",
-				 "let the plugin keep files open between calls; compare with --level guarded" },
-	[MOR_WHERE_BUSY] = { "busy_machine", "processors busy", NULL, NULL },
+	[MOR_PORTION_PLUGIN] = { "plugin_computes", "plugin computing", "is the plugin's own computing",
+				 "look into it with a profiler: perf, py-spy, node --prof; nothing outside of "
+				 "the plugin can make this faster" },
+	[MOR_PORTION_WAIT] = { "plugin_waits", "plugin waiting",
+			       "the plugin waits, and nobody computes: it sleeps, or waits for a disk, the "
+			       "network, a lock or another process",
+			       "'strace -f -T -p PID' shows what it waits for; if it can do several calls at "
+			       "once, keep more in flight" },
+	[MOR_PORTION_PIPE] = { "pipe", "pipe and switching", NULL, NULL }, /* say_at_once() */
+	[MOR_PORTION_HOST] = { "host", "host",
+			       "is the host's: it reads, checks and hands on what the plugin sends",
+			       "smaller messages help: ask for less, or in pages; programs that embed the "
+			       "library pay the same" },
+	[MOR_PORTION_GUARDIAN] = { "guardian", "guardian",
+				   "is the guardian's (mortise-jail): it opens files for a confined plugin",
+				   "let the plugin keep files open between calls; compare with --level "
+				   "guarded" },
+	[MOR_PORTION_BUSY] = { "busy_machine", "processors busy", NULL, NULL },
 };
 
-const char *mor_where_label(enum mor_where where)
+const char *mor_portion_label(enum mor_portion where)
 {
 	return where_rows[where].label;
 }
 
-const char *mor_where_name(enum mor_where where)
+const char *mor_portion_name(enum mor_portion where)
 {
 	return where_rows[where].name;
 }
 
-static void say_part(const struct mor_verdict_input *in, struct mor_verdict *v)
+static void say_part(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
-	enum mor_where where = largest_part(v);
+	enum mor_portion where = largest_part(v);
 	const struct where_row *row = &where_rows[where];
 	char part[32], whole[32];
 	double own = own_time(v);
 
 	v->main.kind = row->name;
 	snprintf(v->main.text, sizeof(v->main.text), "%.0f %% of a call (%s of %s%s) %s",
-		 own > 0 ? 100 * v->us[where] / own : 0, mor_format_us(v->us[where], in->micro, part),
-		 mor_format_us(own, in->micro, whole),
-		 v->share[MOR_WHERE_BUSY] < BUSY ? "" : ", without what other programs took", row->text);
+		 own > 0 ? 100 * v->us[where] / own : 0, mor_judgement_us(v->us[where], in->micro, part),
+		 mor_judgement_us(own, in->micro, whole),
+		 v->share[MOR_PORTION_BUSY] < BUSY ? "" : ", without what other programs took", row->text);
 	snprintf(v->main.advice, sizeof(v->main.advice), "%s", row->advice);
-	if (where == MOR_WHERE_WAIT && in->per_call) /* of ended processes the kernel does not tell it */
+	if (where == MOR_PORTION_WAIT && in->per_call) /* of ended processes the kernel does not tell it */
 		snprintf(v->main.advice, sizeof(v->main.advice),
 			 "look whether other programs have the processors: that cannot be told apart here");
 }
 
-static bool say_errors_only(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool say_errors_only(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (in->errors < in->calls)
 		return false;
@@ -132,7 +133,7 @@ static bool say_errors_only(const struct mor_verdict_input *in, struct mor_verdi
 }
 
 /* If the pipe is the largest part, this is true: there are five others, and one of them does not count. */
-static bool say_at_once(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool say_at_once(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char whole[32], floor[32];
 	double own = own_time(v);
@@ -143,14 +144,14 @@ static bool say_at_once(const struct mor_verdict_input *in, struct mor_verdict *
 	snprintf(v->main.text, sizeof(v->main.text),
 		 "the plugin answers at once: a call takes %s of its and our time, and bare pipes to a process "
 		 "and back take %s here",
-		 mor_format_us(own, in->micro, whole), mor_format_us(in->floor.wall, in->micro, floor));
+		 mor_judgement_us(own, in->micro, whole), mor_judgement_us(in->floor.wall, in->micro, floor));
 	snprintf(v->main.advice, sizeof(v->main.advice),
 		 "there is little to gain: send fewer and larger messages%s",
 		 in->max_in_flight == 1 || in->gain < GAIN ? "" : ", or keep more calls in flight");
 	return true;
 }
 
-static bool say_start(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool say_start(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char part[32], whole[32];
 
@@ -159,8 +160,8 @@ static bool say_start(const struct mor_verdict_input *in, struct mor_verdict *v)
 	v->main.kind = "start_up";
 	snprintf(v->main.text, sizeof(v->main.text),
 		 "%.0f %% of a call (%s of %s) is the plugin's own start: it is started for each call",
-		 100 * in->ready / in->call.wall, mor_format_us(in->ready, in->micro, part),
-		 mor_format_us(in->call.wall, in->micro, whole));
+		 100 * in->ready / in->call.wall, mor_judgement_us(in->ready, in->micro, part),
+		 mor_judgement_us(in->call.wall, in->micro, whole));
 	snprintf(v->main.advice, sizeof(v->main.advice),
 		 "do less before the first message: load modules when they are needed");
 	return true;
@@ -169,13 +170,13 @@ static bool say_start(const struct mor_verdict_input *in, struct mor_verdict *v)
 /* ---- notes ---- */
 
 /* Writes the next note of `v`. false: there is nothing to say. */
-typedef bool note_fn(const struct mor_verdict_input *in, struct mor_verdict *v);
+typedef bool note_fn(const struct mor_judgement_input *in, struct mor_judgement *v);
 
 #define NOTE        v->notes[v->notes_count]
 #define TEXT(...)   snprintf(NOTE.text, sizeof(NOTE.text), __VA_ARGS__)
 #define ADVICE(...) snprintf(NOTE.advice, sizeof(NOTE.advice), __VA_ARGS__)
 
-static bool note_errors(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_errors(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (!in->errors || in->errors == in->calls)
 		return false;
@@ -184,7 +185,7 @@ static bool note_errors(const struct mor_verdict_input *in, struct mor_verdict *
 	return true;
 }
 
-static bool note_per_call(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_per_call(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (!in->per_call)
 		return false;
@@ -193,7 +194,7 @@ static bool note_per_call(const struct mor_verdict_input *in, struct mor_verdict
 	return true;
 }
 
-static bool note_one_in_flight(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_one_in_flight(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (in->max_in_flight != 1 || in->per_call)
 		return false;
@@ -202,7 +203,7 @@ static bool note_one_in_flight(const struct mor_verdict_input *in, struct mor_ve
 	return true;
 }
 
-static bool note_gain(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_gain(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (in->tried < 2 || in->gain < GAIN)
 		return false;
@@ -210,7 +211,7 @@ static bool note_gain(const struct mor_verdict_input *in, struct mor_verdict *v)
 	return true;
 }
 
-static bool note_no_gain(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_no_gain(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (in->tried < 2 || in->gain >= GAIN)
 		return false;
@@ -220,7 +221,7 @@ static bool note_no_gain(const struct mor_verdict_input *in, struct mor_verdict 
 	return true;
 }
 
-static bool note_stderr(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_stderr(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (in->stderr_bytes < 1)
 		return false;
@@ -229,7 +230,7 @@ static bool note_stderr(const struct mor_verdict_input *in, struct mor_verdict *
 	return true;
 }
 
-static bool note_noise(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_noise(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (in->noise_bytes <= 0)
 		return false;
@@ -238,19 +239,19 @@ static bool note_noise(const struct mor_verdict_input *in, struct mor_verdict *v
 	return true;
 }
 
-static bool note_start(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_start(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char text[32];
 
 	if (in->per_call || in->start < 20000 || in->start < 20 * in->p50)
 		return false;
 	TEXT("its start up to the first answer (%s) costs as much as %.0f calls",
-	     mor_format_us(in->start, in->micro, text), in->start / in->p50);
+	     mor_judgement_us(in->start, in->micro, text), in->start / in->p50);
 	ADVICE("keep it running: 'mortise session start' between commands, one process in a program");
 	return true;
 }
 
-static bool note_tail(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_tail(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char text[32];
 
@@ -258,22 +259,22 @@ static bool note_tail(const struct mor_verdict_input *in, struct mor_verdict *v)
 		return false;
 	TEXT("one call in a thousand takes %s, %.0f times as long as usual: a collector of garbage, a timer, "
 	     "or other programs",
-	     mor_format_us(in->p999, in->micro, text), in->p999 / in->p50);
+	     mor_judgement_us(in->p999, in->micro, text), in->p999 / in->p50);
 	return true;
 }
 
-static bool note_busy(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_busy(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	(void)in;
-	if (v->share[MOR_WHERE_BUSY] < BUSY)
+	if (v->share[MOR_PORTION_BUSY] < BUSY)
 		return false;
 	TEXT("%.0f %% of the time host and plugin were ready to run, but other programs had the processors",
-	     100 * v->share[MOR_WHERE_BUSY]);
+	     100 * v->share[MOR_PORTION_BUSY]);
 	ADVICE("measure again when the machine is quiet");
 	return true;
 }
 
-static bool note_few(const struct mor_verdict_input *in, struct mor_verdict *v)
+static bool note_few(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	if (in->calls >= 1000)
 		return false;
@@ -285,7 +286,7 @@ static bool note_few(const struct mor_verdict_input *in, struct mor_verdict *v)
 static const struct note_row {
 	const char *kind;
 	note_fn *applies;
-} note_rows[MOR_VERDICT_NOTES] = {
+} note_rows[MOR_JUDGEMENT_NOTES] = {
 	{ "errors", note_errors },
 	{ "process_per_call", note_per_call },
 	{ "one_in_flight", note_one_in_flight },
@@ -299,13 +300,13 @@ static const struct note_row {
 	{ "few_calls", note_few },
 };
 
-void mor_verdict_find(const struct mor_verdict_input *in, struct mor_verdict *ret)
+void mor_judgement_find(const struct mor_judgement_input *in, struct mor_judgement *ret)
 {
-	*ret = (struct mor_verdict){ 0 };
+	*ret = (struct mor_judgement){ 0 };
 	divide_time(in, ret);
 	if (!say_errors_only(in, ret) && !say_start(in, ret) && !say_at_once(in, ret))
 		say_part(in, ret);
-	for (size_t i = 0; i < MOR_VERDICT_NOTES; i++)
+	for (size_t i = 0; i < MOR_JUDGEMENT_NOTES; i++)
 		if (note_rows[i].applies(in, ret))
 			ret->notes[ret->notes_count++].kind = note_rows[i].kind;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures in, sentences out: a table of cases. */
-#include "gauge/verdict.h"
+#include "gauge/judgement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 static const struct row {
 	const char *name, *kind; /* of the case; of its main sentence */
 	const char *notes;       /* their kinds, with a blank behind each */
-	struct mor_verdict_input in;
+	struct mor_judgement_input in;
 } rows[] = {
 	{ "computes",
 	  "plugin_computes",
@@ -104,14 +104,14 @@ static const struct row {
 
 static void check_row(const struct row *row)
 {
-	struct mor_verdict_input in = row->in;
-	struct mor_verdict v;
+	struct mor_judgement_input in = row->in;
+	struct mor_judgement v;
 	char notes[400] = "";
 	double shares = 0;
 
 	in.dialect = "plain";
 	in.micro = "us";
-	mor_verdict_find(&in, &v);
+	mor_judgement_find(&in, &v);
 	print_message("# %s: %s\n", row->name, v.main.text);
 	assert_string_equal(v.main.kind, row->kind);
 	assert_true(*v.main.text && *v.main.advice);
@@ -120,7 +120,7 @@ static void check_row(const struct row *row)
 		strcat(strcat(notes, v.notes[i].kind), " ");
 	}
 	assert_string_equal(notes, row->notes);
-	for (int i = 0; i < MOR_WHERES; i++) {
+	for (int i = 0; i < MOR_PORTIONS; i++) {
 		assert_true(v.us[i] >= 0 && v.share[i] >= 0 && v.share[i] <= 1);
 		shares += v.share[i];
 	}
@@ -137,31 +137,31 @@ static void test_rows(void **state)
 /* No sentence is cut, whatever the figures. */
 static void test_nothing_is_cut(void **state)
 {
-	struct mor_verdict_input in = { .dialect = "sunscreen-json",
-					.micro = "us",
-					.calls = UINT64_MAX,
-					.errors = UINT64_MAX - 1,
-					.p50 = 1e9,
-					.p999 = 1e13,
-					.start = 1e12,
-					.max_in_flight = 1,
-					.tried = 4000000000,
-					.best = 4000000000,
-					.gain = 1e9,
-					.stderr_bytes = 1e15,
-					.noise_bytes = 1e15,
-					.bytes = 1e15 };
-	struct mor_verdict v;
+	struct mor_judgement_input in = { .dialect = "sunscreen-json",
+					  .micro = "us",
+					  .calls = UINT64_MAX,
+					  .errors = UINT64_MAX - 1,
+					  .p50 = 1e9,
+					  .p999 = 1e13,
+					  .start = 1e12,
+					  .max_in_flight = 1,
+					  .tried = 4000000000,
+					  .best = 4000000000,
+					  .gain = 1e9,
+					  .stderr_bytes = 1e15,
+					  .noise_bytes = 1e15,
+					  .bytes = 1e15 };
+	struct mor_judgement v;
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		double *parts[] = { &in.call.plugin, &in.call.host, &in.call.guardian, &in.floor.wall,
 				    &in.call.wall };
 
-		in.call = (struct mor_verdict_cost){ .wall = 1e12 };
+		in.call = (struct mor_judgement_cost){ .wall = 1e12 };
 		in.floor.wall = 0;
 		*parts[i] = 1e12;
-		mor_verdict_find(&in, &v);
+		mor_judgement_find(&in, &v);
 		assert_true(strlen(v.main.text) < sizeof(v.main.text) - 1);
 		assert_true(strlen(v.main.advice) < sizeof(v.main.advice) - 1);
 		for (size_t k = 0; k < v.notes_count; k++)
@@ -172,8 +172,8 @@ static void test_nothing_is_cut(void **state)
 static void test_names(void **state)
 {
 	(void)state;
-	for (int i = 0; i < MOR_WHERES; i++)
-		assert_true(*mor_where_label((enum mor_where)i) && *mor_where_name((enum mor_where)i));
+	for (int i = 0; i < MOR_PORTIONS; i++)
+		assert_true(*mor_portion_label((enum mor_portion)i) && *mor_portion_name((enum mor_portion)i));
 }
 
 static void test_format(void **state)
@@ -190,7 +190,7 @@ static void test_format(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		assert_string_equal(mor_format_us(times[i].us, "us", out), times[i].text);
+		assert_string_equal(mor_judgement_us(times[i].us, "us", out), times[i].text);
 }
 
 int main(void)
@@ -202,5 +202,5 @@ int main(void)
 		MOR_TEST(test_format),
 	};
 
-	return mor_run_group("verdict", tests);
+	return mor_run_group("judgement", tests);
 }

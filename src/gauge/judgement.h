@@ -13,23 +13,23 @@
  *
  * If the parts are more than the whole (a plugin with several threads), their shares are of their sum.
  */
-#ifndef MOR_GAUGE_VERDICT_H
-#define MOR_GAUGE_VERDICT_H
+#ifndef MOR_GAUGE_JUDGEMENT_H
+#define MOR_GAUGE_JUDGEMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* All in microseconds, for one call. */
-struct mor_verdict_cost {
+struct mor_judgement_cost {
 	double wall, host, plugin, guardian, busy;
 };
 
-struct mor_verdict_input {
+struct mor_judgement_input {
 	const char *dialect;
 	const char *micro; /* how microseconds are written */
-	struct mor_verdict_cost call;
-	struct mor_verdict_cost floor;    /* of `cat`, as plugin; wall 0: not known */
+	struct mor_judgement_cost call;
+	struct mor_judgement_cost floor;  /* of `cat`, as plugin; wall 0: not known */
 	uint64_t calls, errors;           /* errors: calls that the plugin answered with one */
 	double p50, p999;                 /* us */
 	double start;                     /* us from the start to the first answer, median; 0: not known */
@@ -42,37 +42,37 @@ struct mor_verdict_input {
 	double bytes;                     /* of request and answer */
 };
 
-enum mor_where {
-	MOR_WHERE_PLUGIN,
-	MOR_WHERE_WAIT,
-	MOR_WHERE_PIPE,
-	MOR_WHERE_HOST,
-	MOR_WHERE_GUARDIAN,
-	MOR_WHERE_BUSY,
-	MOR_WHERES
+enum mor_portion {
+	MOR_PORTION_PLUGIN,
+	MOR_PORTION_WAIT,
+	MOR_PORTION_PIPE,
+	MOR_PORTION_HOST,
+	MOR_PORTION_GUARDIAN,
+	MOR_PORTION_BUSY,
+	MOR_PORTIONS
 };
 /* For people, and for JSON. */
-const char *mor_where_label(enum mor_where where);
-const char *mor_where_name(enum mor_where where);
+const char *mor_portion_label(enum mor_portion where);
+const char *mor_portion_name(enum mor_portion where);
 
-struct mor_verdict_text {
+struct mor_judgement_text {
 	const char *kind;
 	char text[240];   /* what was found */
 	char advice[240]; /* what to do about it; "": nothing */
 };
 
-#define MOR_VERDICT_NOTES 11
-struct mor_verdict {
-	double us[MOR_WHERES], share[MOR_WHERES]; /* shares are from 0 to 1 */
-	struct mor_verdict_text main;
-	struct mor_verdict_text notes[MOR_VERDICT_NOTES];
+#define MOR_JUDGEMENT_NOTES 11
+struct mor_judgement {
+	double us[MOR_PORTIONS], share[MOR_PORTIONS]; /* shares are from 0 to 1 */
+	struct mor_judgement_text main;
+	struct mor_judgement_text notes[MOR_JUDGEMENT_NOTES];
 	size_t notes_count;
 };
 
 /* calls must not be 0. */
-void mor_verdict_find(const struct mor_verdict_input *in, struct mor_verdict *ret);
+void mor_judgement_find(const struct mor_judgement_input *in, struct mor_judgement *ret);
 
 /* "61.2 us", "1.53 ms", "12 s", three digits; `micro` is how the first is written. Returns out. */
-const char *mor_format_us(double us, const char *micro, char out[32]);
+const char *mor_judgement_us(double us, const char *micro, char out[32]);
 
 #endif
