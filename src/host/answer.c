@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "host/call.h"
 #include "host/embedder.h"
@@ -147,7 +148,7 @@ static bool is_echo(const mortise_call *call, const struct mor_rpc_error *remote
 	return call->plugin->life.heard.echoed == call->id && remote->code == -32601;
 }
 
-static void settle_error(mortise_call *call, const struct mor_message *message)
+MOR_APART static void settle_error(mortise_call *call, const struct mor_message *message)
 {
 	mortise_plugin *plugin = call->plugin;
 	struct mor_rpc_error remote;
@@ -175,8 +176,7 @@ static void settle_error(mortise_call *call, const struct mor_message *message)
 	mor_call_settle(call, &verdict, false);
 }
 
-/* Not inline: settle_result() is the usual way and must stay short. */
-__attribute__((noinline)) static void settle_judged(mortise_call *call, struct mor_slice result)
+MOR_APART static void settle_judged(mortise_call *call, struct mor_slice result)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf next = MOR_BUF_INIT;
 	struct mor_verdict verdict = { .result = result };
@@ -208,7 +208,7 @@ static void settle_result(mortise_call *call, struct mor_slice result)
 }
 
 /* True: the response should only acknowledge, but already says how the call ended. */
-static bool is_whole_answer(const mortise_call *call, struct mor_slice result)
+MOR_APART static bool is_whole_answer(const mortise_call *call, struct mor_slice result)
 {
 	const char *ok = mor_outcome_of(call->method)->ok;
 	struct mor_doc *doc = NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -22,8 +23,8 @@ void mor_intake_fini(struct mor_intake *in)
 	mor_buf_fini(&in->pending);
 }
 
-static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struct mor_message *message,
-		      const mortise_error *error)
+MOR_APART static void bad_frame(struct mor_intake *in, struct mor_slice frame,
+				const struct mor_message *message, const mortise_error *error)
 {
 	char excerpt[96], text[320];
 
@@ -40,7 +41,7 @@ static void bad_frame(struct mor_intake *in, struct mor_slice frame, const struc
 				   text);
 }
 
-static void deliver_unescaped(struct mor_intake *in, struct mor_message *message)
+MOR_APART static void deliver_unescaped(struct mor_intake *in, struct mor_message *message)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf method = MOR_BUF_INIT;
 
@@ -101,12 +102,10 @@ static void corrupt(struct mor_intake *in, const struct mor_item *item, bool at_
 	in->link->events->on_fault(in->link->arg, at_eof ? MOR_FAULT_TRUNCATED : MOR_FAULT_CORRUPT, NULL, text);
 }
 
-/* Handles what the deframer has found at the beginning of the window. Returns its cost. */
-static unsigned hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item,
-			const char *window, size_t len)
+/* Handles what the deframer has found at the beginning of the window, and is no frame. Returns its cost. */
+MOR_APART static unsigned hand_on(struct mor_intake *in, enum mor_item_kind kind, struct mor_item *item,
+				  const char *window, size_t len)
 {
-	if (kind == MOR_ITEM_FRAME)
-		return frame_arrived(in, item->body);
 	if (kind == MOR_ITEM_NOISE) {
 		in->link->events->on_noise(in->link->arg, item->body, item->used);
 	} else if (kind == MOR_ITEM_TOO_BIG) {
@@ -128,13 +127,14 @@ static size_t consume(struct mor_intake *in, const char *window, size_t len)
 	if (in->lost)
 		return len;
 	while (!in->paused) {
-		struct mor_item item = { 0 };
+		struct mor_item item;
 		enum mor_item_kind kind =
 			mor_deframe(&in->deframer, window + used, len - used, in->ended, &item);
 
 		if (kind == MOR_ITEM_MORE)
 			return used;
-		count += hand_on(in, kind, &item, window + used, len - used);
+		count += kind == MOR_ITEM_FRAME ? frame_arrived(in, item.body) :
+						  hand_on(in, kind, &item, window + used, len - used);
 		used += item.used;
 		in->link->at += item.used;
 		if (used == len || in->dead)

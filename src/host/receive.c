@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
@@ -56,25 +57,33 @@ static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message 
 	return call && call->state != MOR_CALL_WRITING ? call : NULL;
 }
 
-static void receive_reply(mortise_plugin *plugin, const struct mor_message *message)
+/* A reply to no call of ours. */
+MOR_APART static void receive_stray(mortise_plugin *plugin, const struct mor_message *message)
 {
-	mortise_call *call = find_call(plugin, message);
-
-	if (call && call->purpose != MOR_FOR_PING) {
-		note_word(plugin);
-		plugin->life.unanswered = 0;
-	}
-	if (!call && message->id.ptr)
+	if (message->id.ptr)
 		mor_heard_odd_id(plugin, message->id);
-	if (call)
-		mor_call_answer(call, message);
-	else if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
+	if (message->id_kind == MOR_ID_NULL || message->id_kind == MOR_ID_NONE)
 		mor_receive_drop(plugin,
 				 message->kind == MOR_MSG_ERROR ? "an error that answers no call" :
 								  "a result that answers no call",
 				 message->kind == MOR_MSG_ERROR ? message->error : message->id);
 	else
 		mor_receive_drop(plugin, "a reply to no call of ours: unknown, duplicate or late", message->id);
+}
+
+static void receive_reply(mortise_plugin *plugin, const struct mor_message *message)
+{
+	mortise_call *call = find_call(plugin, message);
+
+	if (!call) {
+		receive_stray(plugin, message);
+		return;
+	}
+	if (call->purpose != MOR_FOR_PING) {
+		note_word(plugin);
+		plugin->life.unanswered = 0;
+	}
+	mor_call_answer(call, message);
 }
 
 /* ---- notes ---- */
@@ -314,7 +323,7 @@ static void use_note(const struct note *note, enum mor_role role)
 		pass_note(note);
 }
 
-static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
+MOR_APART static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
 	struct note note = { plugin, row, message, NULL, row ? mor_outcome_of(row) : &mor_outcome_none };

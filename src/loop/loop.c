@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -168,6 +169,13 @@ static bool has_work(const struct mor_loop *loop)
 	return !mor_list_empty(&loop->tasks) || mor_look_pending(loop) || loop->judging;
 }
 
+/* Would somebody who sleeps on the descriptor miss what is to do? Whoever uses mor_loop_wait() only needs no
+ * word: it looks before it sleeps. */
+static bool needs_word(const struct mor_loop *loop)
+{
+	return loop->polled && !loop->dispatching && !loop->held && has_work(loop);
+}
+
 /* ---- keeping the descriptor right ---- */
 
 int mor_loop_wakeup(struct mor_loop *loop)
@@ -196,11 +204,8 @@ bool mor_loop_is_forsaken(const struct mor_loop *loop)
 	return loop->forsaken;
 }
 
-/* Whoever uses mor_loop_wait() only needs no word: it looks at what there is to do before it sleeps. */
-static void wake_self(struct mor_loop *loop)
+MOR_APART static void wake_self(struct mor_loop *loop)
 {
-	if (!loop->polled)
-		return;
 	loop->counts.wakes++;
 	mor_loop_wakeup(loop);
 }
@@ -210,20 +215,17 @@ int mor_loop_fd(struct mor_loop *loop)
 	bool first = !loop->polled;
 
 	loop->polled = true;
-	if (first && !loop->dispatching && !loop->held && has_work(loop))
+	if (first && needs_word(loop))
 		wake_self(loop);
 	return loop->epoll_fd;
 }
 
-void mor_loop_arm(struct mor_loop *loop)
+MOR_APART static void arm_for(struct mor_loop *loop, int64_t due)
 {
-	int64_t due = mor_timers_next(loop);
-	struct itimerspec at = { 0 };
+	struct itimerspec at = { .it_value = { (time_t)(due / 1000), (long)(due % 1000) * 1000000 } };
 
-	if (loop->dispatching || loop->is_virtual || loop->judging || loop->forsaken || due >= loop->armed_ms)
+	if (loop->dispatching || loop->is_virtual || loop->judging || loop->forsaken)
 		return;
-	at.it_value.tv_sec = (time_t)(due / 1000);
-	at.it_value.tv_nsec = (long)(due % 1000) * 1000000;
 	/* Cannot fail: the descriptor is a timerfd and the time is valid. It also clears an expiry that
 	 * nobody has seen yet. Nothing is lost, because the new deadline is earlier. */
 	timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
@@ -231,9 +233,17 @@ void mor_loop_arm(struct mor_loop *loop)
 	loop->counts.arms++;
 }
 
+void mor_loop_arm(struct mor_loop *loop)
+{
+	int64_t due = mor_timers_next(loop);
+
+	if (due < loop->armed_ms)
+		arm_for(loop, due);
+}
+
 static void settle_loop(struct mor_loop *loop)
 {
-	if (!loop->held && has_work(loop))
+	if (needs_word(loop))
 		wake_self(loop);
 	mor_loop_arm(loop);
 }
@@ -241,7 +251,7 @@ static void settle_loop(struct mor_loop *loop)
 /* Inside a dispatch, its end does that. */
 void mor_loop_left_over(struct mor_loop *loop)
 {
-	if (!loop->dispatching && !loop->held)
+	if (loop->polled && !loop->dispatching && !loop->held)
 		wake_self(loop);
 }
 
@@ -256,7 +266,7 @@ void mor_loop_hold(struct mor_loop *loop, bool on)
 	/* Another thread's word was for the owner, not for the call that ran the loop meanwhile. */
 	if (loop->woken)
 		mor_loop_wakeup(loop);
-	else if (!loop->dispatching && has_work(loop))
+	else if (needs_word(loop))
 		wake_self(loop);
 	loop->woken = false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes messages. Everything is appended in place; nothing is formatted twice. */
+#include "wire/digits.h"
 #include "wire/envelope.h"
 #include "wire/scan.h"
 
@@ -7,31 +8,21 @@
 
 #define LITERAL(out, text) mor_buf_append((out), (text), sizeof(text) - 1)
 
-#define DIGITS 24 /* of 64 bits, with room to spare */
+const char mor_digit_pairs[] =
+	"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
-/* Writes the digits at the end of the array, two at a time; returns their number. printf costs more than the
- * rest of a message. */
-static size_t format_int(int64_t number, char digits[DIGITS])
+static size_t format_int(int64_t number, char digits[MOR_DIGITS])
 {
-	static const char pairs[] =
-		"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-	char *p = digits + DIGITS;
-	uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+	size_t count = mor_digits(number < 0 ? 0 - (uint64_t)number : (uint64_t)number, digits);
 
-	for (; left >= 100; left /= 100)
-		p = memcpy(p - 2, pairs + left % 100 * 2, 2);
-	if (left >= 10)
-		p = memcpy(p - 2, pairs + left * 2, 2);
-	else
-		*--p = (char)('0' + left);
 	if (number < 0)
-		*--p = '-';
-	return (size_t)(digits + DIGITS - p);
+		digits[MOR_DIGITS - ++count] = '-';
+	return count;
 }
 
 static void put_int(struct mor_buf *out, int64_t number)
 {
-	char digits[DIGITS];
+	char digits[MOR_DIGITS];
 	size_t count = format_int(number, digits);
 
 	mor_buf_append(out, digits + sizeof(digits) - count, count);
@@ -69,7 +60,7 @@ int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, 
 {
 	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":", middle[] = ",\"method\":\"",
 			  last[] = "\",\"params\":";
-	char digits[2 * DIGITS], *to;
+	char digits[2 * MOR_DIGITS], *to;
 	size_t count;
 
 	if (!needs_no_escape(method)) {
@@ -78,13 +69,13 @@ int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, 
 		mor_buf_byte(out, ',');
 		return put_call(out, method, params);
 	}
-	if (mor_buf_reserve(out, sizeof(head) + DIGITS + sizeof(middle) + sizeof(last) + method.len +
+	if (mor_buf_reserve(out, sizeof(head) + MOR_DIGITS + sizeof(middle) + sizeof(last) + method.len +
 					 params.len) < 0)
 		return out->status;
 	count = format_int(id, digits);
 	to = copy_bytes(out->data + out->len, head, sizeof(head) - 1);
-	/* Always DIGITS bytes, for which there is room: a length that the compiler knows needs no call. */
-	copy_bytes(to, digits + DIGITS - count, DIGITS);
+	/* Always MOR_DIGITS bytes, for which there is room: a length that the compiler knows needs no call. */
+	copy_bytes(to, digits + MOR_DIGITS - count, MOR_DIGITS);
 	to += count;
 	to = copy_bytes(to, middle, sizeof(middle) - 1);
 	to = copy_bytes(to, method.ptr, method.len);

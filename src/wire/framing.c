@@ -556,30 +556,12 @@ static int framing_of(const struct header_look *look)
 	return undecided ? -1 : (int)look->d->framing;
 }
 
-/* The usual line: whole, within the limit, an object from its first byte on. As deframe_line() says. */
-static bool is_usual_line(const struct mor_deframer *d, const char *window, size_t len, struct mor_item *item)
-{
-	const char *newline;
-
-	if (d->framing != MOR_FRAMING_LINES || d->reads || d->flags & MOR_DEFRAME_EOF_ENDS || d->scanned ||
-	    d->blanks || d->skip || d->skip_line || !len || *window != '{')
-		return false;
-	newline = memchr(window, '\n', len);
-	if (!newline || newline[-1] == '\r' || (d->limit && (size_t)(newline - window) > d->limit))
-		return false;
-	item->body = (struct mor_slice){ window, (size_t)(newline - window) };
-	item->used = item->body.len + 1;
-	return true;
-}
-
-enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
-			       struct mor_item *ret_item)
+enum mor_item_kind mor_deframe_any(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
+				   struct mor_item *ret_item)
 {
 	struct header_look look = { deframer, window, len, at_eof, ret_item };
 
 	*ret_item = (struct mor_item){ .used = 0 };
-	if (is_usual_line(deframer, window, len, ret_item))
-		return MOR_ITEM_FRAME;
 	if (len == 0)
 		return MOR_ITEM_MORE;
 	if (deframer->skip || deframer->skip_line)

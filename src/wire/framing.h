@@ -106,6 +106,9 @@ void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, 
 #define MOR_NOISE_MAX 16384
 enum mor_item_kind mor_deframe(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
 			       struct mor_item *ret_item);
+/* The same without the short cut for usual frames (deframe.c), to which it must give the same answer. */
+enum mor_item_kind mor_deframe_any(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
+				   struct mor_item *ret_item);
 
 /* The framing that these bytes are the beginning of; -1: of none. "45", a newline and a bracket are decimal, a
  * line that begins with a bracket and a quote is one of lines. */
