@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
@@ -17,6 +18,7 @@
 #include "host/settings.h"
 #include "host/supervise.h"
 #include "host/template.h"
+#include "wire/request.h"
 
 /* The row of methods that the dialect does not list. */
 static const struct mor_method any_method = {
@@ -47,14 +49,38 @@ static mortise_call *take_call(mortise_host *host)
 	return call;
 }
 
+/* One by one: for so many bytes compilers use "rep stos", whose start takes longer than all of this. */
+static void clear_call(mortise_call *call)
+{
+	call->state = MOR_CALL_IDLE;
+	call->purpose = MOR_FOR_USER;
+	call->flags = 0;
+	call->id = call->sent_ms = call->piece_ms = call->late_since_ms = call->due_ms = 0;
+	call->acked = call->no_slot = call->own_limit = call->in_hand = call->reached = false;
+	call->one_line = call->plain_name = false;
+	call->on_reply = NULL;
+	call->arg = NULL;
+	call->queue_ms = call->timeout_ms = 0;
+}
+
 static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice name)
 {
 	mortise_call *call = take_call(plugin->host);
 
 	if (!call)
 		return NULL;
-	memset(&call->state, 0, offsetof(mortise_call, cancel_task) - offsetof(mortise_call, state));
+	clear_call(call);
 	mor_list_init(&call->node);
+	call->plugin = plugin;
+	call->method = row;
+	call->name_len = name.len;
+	if (name.ptr == plugin->last_action) { /* the hot path */
+		memcpy(call->short_name, plugin->last_action, sizeof(call->short_name));
+		call->name = call->short_name;
+		call->plain_name = plugin->last_plain;
+		call->timeout_ms = mor_plugin_timeout(plugin, row, call->name);
+		return call;
+	}
 	call->name = name.len < sizeof(call->short_name) ? call->short_name : mor_alloc(name.len + 1);
 	if (!call->name) {
 		mor_call_recycle(plugin->host, call);
@@ -62,9 +88,6 @@ static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *
 	}
 	memcpy(call->name, name.ptr, name.len);
 	call->name[name.len] = '\0';
-	call->name_len = name.len;
-	call->plugin = plugin;
-	call->method = row;
 	call->timeout_ms = mor_plugin_timeout(plugin, row, call->name);
 	return call;
 }
@@ -109,7 +132,7 @@ struct started {
 	struct mor_buf shaped;
 };
 
-static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err);
+MOR_APART static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err);
 
 /* Embedders mostly call one method over and over, so the last row found is kept. */
 static const struct mor_method *find_action(mortise_plugin *plugin, const char *action, size_t *ret_len)
@@ -127,6 +150,7 @@ static const struct mor_method *find_action(mortise_plugin *plugin, const char *
 		return mor_dialect_action(plugin->dialect, name);
 	memcpy(plugin->last_action, action, name.len + 1);
 	plugin->last_len = name.len;
+	plugin->last_plain = mor_is_plain(name);
 	plugin->last_row = mor_dialect_action(plugin->dialect, name);
 	return plugin->last_row;
 }
@@ -207,7 +231,12 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 		call->params = mor_buf_view(&call->shaped);
 	if (!call->params.ptr && (call->row->flags & MOR_M_PARAMS))
 		call->params = MOR_SLICE("{}");
-	return call->row->params ? warn_of_params(plugin, call, err) : 0;
+	if (call->row->params)
+		return warn_of_params(plugin, call, err);
+	/* No callback has come meanwhile, so what find_action() keeps is still this name. */
+	if (call->name == action && plugin->last_row == call->row)
+		call->name = plugin->last_action;
+	return 0;
 }
 
 struct params_check {
@@ -276,11 +305,14 @@ static int start_call(mortise_plugin *plugin, const struct started *started, con
 int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
 		   const mortise_call_options *opt, mortise_call **ret_call, mortise_error *err)
 {
-	struct started started = { .params = { params.text, params.len } };
+	struct started started; /* not cleared as a whole: see clear_call() */
 	int r;
 
 	if (!action || !*action)
 		return mor_fail(err, MORTISE_EINVAL, "%s: no method given", plugin->peer.name);
+	started.params = (struct mor_slice){ params.text, params.len };
+	started.spaced = false;
+	started.shaped = (struct mor_buf)MOR_BUF_INIT;
 	MOR_HOLD(plugin);
 	r = plugin->state == MORTISE_READY ? 0 : mor_call_check_running(plugin, err);
 	if (r == 0)

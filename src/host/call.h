@@ -41,6 +41,8 @@ enum mor_call_state {
 
 enum mor_call_purpose { MOR_FOR_USER, MOR_FOR_GREETING, MOR_FOR_PING, MOR_FOR_BYE, MOR_FOR_CANCEL };
 
+#define MOR_SHORT_NAME 40 /* a length that the compiler knows is copied without a call */
+
 struct mortise_call {
 	struct mor_list node;       /* queue, writing, flight or spare */
 	struct mortise_call *chain; /* in the id table */
@@ -52,8 +54,7 @@ struct mortise_call {
 	uint64_t begin, end; /* link->queued before and after it was given to the link */
 	uint64_t taken;      /* link->written when due_ms was set, while it is written */
 	uint64_t older;      /* link->older when its last byte was written */
-	/* From here to `timeout_ms`: zero in a new call. Not more than 96 bytes, which compilers clear with a
-	 * few stores; for more they use "rep stos", whose start takes longer than all of that. */
+	/* From here to `timeout_ms`: zero in a new call (clear_call()). */
 	enum mor_call_state state;
 	enum mor_call_purpose purpose;
 	uint64_t flags;
@@ -65,8 +66,9 @@ struct mortise_call {
 	bool in_hand;
 	/* the plugin may have seen some of it; not known before the writing has ended */
 	bool reached;
-	bool one_line;  /* no newline between the tokens of its params */
-	int64_t due_ms; /* when the time of its state is over; 0: never */
+	bool one_line;   /* no newline between the tokens of its params */
+	bool plain_name; /* it needs no escape in JSON */
+	int64_t due_ms;  /* when the time of its state is over; 0: never */
 	mortise_reply_fn *on_reply;
 	void *arg;
 	uint32_t queue_ms;
@@ -77,7 +79,7 @@ struct mortise_call {
 	/* Kept when a call struct is used again. The timer is set for due_ms or earlier. It is not touched when
 	 * a call ends or its limit moves further away, so that nearly no call costs more than a comparison. */
 	struct mor_timer timer;
-	char short_name[40];
+	char short_name[MOR_SHORT_NAME];
 };
 
 /* How a call ends. Everything is borrowed during mor_call_settle(). */

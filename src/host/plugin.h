@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "dialect/dialect.h"
+#include "host/call.h"
 #include "host/call_table.h"
 #include "host/health.h"
 #include "host/host.h"
@@ -89,8 +90,9 @@ struct mortise_plugin {
 	unsigned waiting;                  /* in the queue */
 	size_t waiting_bytes;              /* their params */
 	const struct mor_method *last_row; /* the row of last_action; NULL: not known */
-	char last_action[40];
+	char last_action[MOR_SHORT_NAME];
 	size_t last_len;
+	bool last_plain; /* it needs no escape in JSON */
 	/* its requests, and our orders to it */
 	struct mor_list requests;
 	unsigned open_requests;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
@@ -15,8 +16,10 @@
 #include "host/shape.h"
 #include "host/supervise.h"
 #include "wire/envelope.h"
+#include "wire/request.h"
 
 #define MAX_WAITING 65536
+#define DIRECT_MOST 65536 /* larger params are rare, and copied in other ways */
 
 /* ---- into the link ---- */
 
@@ -54,7 +57,7 @@ static int compose_params(mortise_plugin *plugin, struct mor_slice params, struc
 	return r;
 }
 
-static int compose_call(mortise_call *call, struct mor_slice params)
+MOR_APART static int compose_call(mortise_call *call, struct mor_slice params)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf one_line = MOR_BUF_INIT;
 	struct mor_buf *out = &call->plugin->host->compose;
@@ -69,7 +72,7 @@ static int compose_call(mortise_call *call, struct mor_slice params)
 	return mor_write_request(out, call->id, name, params);
 }
 
-static int send_error(mortise_call *call, int r, mortise_error *err)
+MOR_APART static int send_error(mortise_call *call, int r, mortise_error *err)
 {
 	const mortise_plugin *plugin = call->plugin;
 	char limit[32];
@@ -94,7 +97,7 @@ static int send_error(mortise_call *call, int r, mortise_error *err)
 }
 
 /* A call with an id is in the table; this one is not, so its id is given back. */
-static int not_sent(mortise_call *call, int r, mortise_error *err)
+MOR_APART static int not_sent(mortise_call *call, int r, mortise_error *err)
 {
 	if (call->id && call->id == call->plugin->life.next_id)
 		call->plugin->life.next_id--;
@@ -109,6 +112,31 @@ static int send_to_link(mortise_call *call, struct mor_slice body)
 	call->begin = link->queued;
 	link->limit_ms = call->timeout_ms;
 	return link->ops->send(link, body);
+}
+
+/* The hot path: no tap sees it, and nothing in it has to be changed on its way. */
+static bool goes_direct(const mortise_call *call, struct mor_slice params)
+{
+	const mortise_plugin *plugin = call->plugin;
+
+	return call->plain_name && call->one_line && params.ptr && params.len <= DIRECT_MOST &&
+	       !(call->flags & MORTISE_NOTIFY) && !plugin->host->tap && !plugin->link_options.frame_pad &&
+	       plugin->life.link->ops->send_request;
+}
+
+static int send_direct(mortise_call *call, struct mor_slice params)
+{
+	struct mor_link *link = call->plugin->life.link;
+	struct mor_request request;
+	int r;
+
+	mor_request_init(&request, call->id, (struct mor_slice){ call->name, call->name_len }, params);
+	call->begin = link->queued;
+	link->limit_ms = call->timeout_ms;
+	r = link->ops->send_request(link, &request);
+	if (r == 0)
+		call->plugin->counters.bytes_out += request.len;
+	return r;
 }
 
 /* The tap may call, stop or free: it cannot reach the message meanwhile. */
@@ -127,6 +155,16 @@ static int send_tapped(mortise_call *call)
 	return r;
 }
 
+static int send_composed(mortise_call *call)
+{
+	mortise_host *host = call->plugin->host;
+	int r = host->tap ? send_tapped(call) : send_to_link(call, mor_buf_view(&host->compose));
+
+	if (r == 0)
+		call->plugin->counters.bytes_out += host->compose.len;
+	return r;
+}
+
 /* Its slot, or its process, is taken before anybody is told. */
 static void occupy_slot(mortise_call *call, bool on)
 {
@@ -141,26 +179,26 @@ static void occupy_slot(mortise_call *call, bool on)
 int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
-	bool note = call->flags & MORTISE_NOTIFY;
+	bool note = call->flags & MORTISE_NOTIFY, direct;
 	int r;
 
 	if (!plugin->life.link) /* released by the callback of an earlier call */
 		return send_error(call, MORTISE_ECLOSED, err);
+	direct = goes_direct(call, params);
 	call->id = note ? 0 : next_id(plugin);
-	r = compose_call(call, params);
+	r = direct ? 0 : compose_call(call, params);
 	if (r == 0 && !note)
 		r = mor_call_table_add(&plugin->table, call);
 	if (r < 0)
 		return not_sent(call, r, err);
 	occupy_slot(call, true);
-	r = plugin->host->tap ? send_tapped(call) : send_to_link(call, mor_buf_view(&plugin->host->compose));
+	r = direct ? send_direct(call, params) : send_composed(call);
 	if (r < 0) {
 		occupy_slot(call, false);
 		if (!note)
 			mor_call_table_remove(&plugin->table, call);
 		return not_sent(call, r, err);
 	}
-	plugin->counters.bytes_out += plugin->host->compose.len;
 	call->end = plugin->life.link->queued;
 	call->state = MOR_CALL_WRITING;
 	mor_list_append(&plugin->writing, &call->node);
@@ -174,7 +212,7 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 
 /* Compares the interface that this method needs with those that the plugin announced. A plugin that
  * announced none is believed. */
-static int check_interface(mortise_call *call, mortise_error *err)
+MOR_APART static int check_interface(mortise_call *call, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
 	const char *needs = call->method->needs;
@@ -238,7 +276,7 @@ static int check_queue(const mortise_call *call, size_t bytes, mortise_error *er
 	return 0;
 }
 
-static int queue_call(mortise_call *call, struct mor_slice params, mortise_error *err)
+MOR_APART static int queue_call(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
 	int r = check_queue(call, params.len, err);

@@ -18,6 +18,7 @@
 #include "base/trace.h"
 #include "host/intake.h"
 #include "host/link.h"
+#include "wire/request.h"
 
 /* number of answers; then the others have a turn: a plugin that sends too much delays nobody */
 #define ITEMS_AT_ONCE 64
@@ -206,7 +207,8 @@ static void write_queue(struct stdio_link *s)
 	} else {
 		mor_buf_reset(&s->queue, KEEP_BYTES);
 		s->queue_done = 0;
-		mor_watch_stop(&s->in);
+		if (s->in.loop)
+			mor_watch_stop(&s->in);
 		if (s->close_wanted)
 			close_in_now(s);
 	}
@@ -292,26 +294,75 @@ static int append_frame(struct stdio_link *s, struct mor_slice body)
 	return 0;
 }
 
-static int stdio_send(struct mor_link *link, struct mor_slice body)
+/* May a message of this size be queued? */
+static inline int check_send(const struct stdio_link *s, size_t len)
 {
-	struct stdio_link *s = self(link);
 	size_t limit = s->opt->send_limit ? s->opt->send_limit : s->opt->frame_limit;
-	size_t waiting = s->queue.len - s->queue_done, before = s->queue.len;
-	int r;
+	size_t waiting = s->queue.len - s->queue_done;
 
 	if (s->intake.dead || s->in_closed || s->close_wanted)
 		return MORTISE_ECLOSED;
-	if (limit && body.len > limit)
+	if (limit && len > limit)
 		return MORTISE_ELIMIT;
 	/* One message may always wait, of any size; the limit is for later ones. */
-	if (s->opt->queue_limit && waiting && waiting + body.len > s->opt->queue_limit)
+	if (s->opt->queue_limit && waiting && waiting + len > s->opt->queue_limit)
 		return MORTISE_EOVERLOAD;
-	/* Not for every 64 KiB: a slow reader may leave much. */
-	if (s->queue_done > KEEP_BYTES && s->queue_done >= s->queue.len / 2) {
-		mor_buf_consume(&s->queue, s->queue_done);
-		before -= s->queue_done;
-		s->queue_done = 0;
+	return 0;
+}
+
+static void queued(struct stdio_link *s, size_t len)
+{
+	s->link.queued += len;
+	if (!s->in.loop)
+		mor_loop_post(s->link.loop, &s->flush, on_flush);
+}
+
+/* Written bytes go out of the queue. Not for every 64 KiB: a slow reader may leave much. */
+static inline void drop_written(struct stdio_link *s)
+{
+	if (s->queue_done <= KEEP_BYTES || s->queue_done < s->queue.len / 2)
+		return;
+	mor_buf_consume(&s->queue, s->queue_done);
+	s->queue_done = 0;
+}
+
+/* The hot path. */
+static int stdio_send_request(struct mor_link *link, const struct mor_request *request)
+{
+	struct stdio_link *s = self(link);
+	size_t before;
+	char *to;
+	int r = check_send(s, request->len);
+
+	drop_written(s);
+	before = s->queue.len;
+	if (r == 0)
+		r = mor_buf_reserve(&s->queue, MOR_FRAME_HEAD + request->len + MOR_REQUEST_SLACK);
+	if (r < 0) {
+		s->queue.status = 0;
+		return r;
 	}
+	to = s->queue.data + before;
+	if (s->opt->framing != MOR_FRAMING_LINES)
+		to += mor_frame_head(s->opt->framing, request->len, to, &(const char *){ NULL });
+	to = mor_request_write(to, request);
+	if (s->opt->framing == MOR_FRAMING_LINES)
+		*to++ = '\n';
+	s->queue.len = (size_t)(to - s->queue.data);
+	queued(s, s->queue.len - before);
+	return 0;
+}
+
+static int stdio_send(struct mor_link *link, struct mor_slice body)
+{
+	struct stdio_link *s = self(link);
+	int r = check_send(s, body.len);
+	size_t before;
+
+	if (r < 0)
+		return r;
+	drop_written(s);
+	before = s->queue.len;
 	r = s->opt->framing == MOR_FRAMING_LINES && !s->opt->frame_pad ? append_line(s, body) :
 									 append_frame(s, body);
 	if (r < 0) {
@@ -319,9 +370,7 @@ static int stdio_send(struct mor_link *link, struct mor_slice body)
 		s->queue.status = 0;
 		return r;
 	}
-	link->queued += s->queue.len - before;
-	if (!s->in.loop)
-		mor_loop_post(link->loop, &s->flush, on_flush);
+	queued(s, s->queue.len - before);
 	return 0;
 }
 
@@ -504,6 +553,7 @@ static int stdio_start(struct mor_link *link, mortise_error *err)
 static const struct mor_link_ops ops = {
 	.start = stdio_start,
 	.send = stdio_send,
+	.send_request = stdio_send_request,
 	.close_input = stdio_close_input,
 	.pause = stdio_pause,
 	.order = stdio_order,

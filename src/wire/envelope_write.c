@@ -2,6 +2,7 @@
 /* Writes messages. Everything is appended in place; nothing is formatted twice. */
 #include "wire/digits.h"
 #include "wire/envelope.h"
+#include "wire/request.h"
 #include "wire/scan.h"
 
 #include <string.h>
@@ -39,14 +40,8 @@ static int put_call(struct mor_buf *out, struct mor_slice method, struct mor_sli
 	return mor_buf_byte(out, '}');
 }
 
-static char *copy_bytes(char *to, const char *from, size_t len)
-{
-	memcpy(to, from, len);
-	return to + len;
-}
-
-/* ASCII except controls, quote and backslash needs no escape in a JSON string. */
-static bool needs_no_escape(struct mor_slice text)
+/* ASCII except controls, quote and backslash. */
+bool mor_is_plain(struct mor_slice text)
 {
 	size_t i = 0;
 
@@ -55,38 +50,21 @@ static bool needs_no_escape(struct mor_slice text)
 	return i == text.len;
 }
 
-/* The hot path: room is made once for everything, then bytes are only copied. */
 int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, struct mor_slice params)
 {
-	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":", middle[] = ",\"method\":\"",
-			  last[] = "\",\"params\":";
-	char digits[2 * MOR_DIGITS], *to;
-	size_t count;
+	struct mor_request request;
 
-	if (!needs_no_escape(method)) {
-		LITERAL(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	if (id < 0 || !params.ptr || !mor_is_plain(method)) {
+		LITERAL(out, MOR_REQUEST_HEAD);
 		put_int(out, id);
 		mor_buf_byte(out, ',');
 		return put_call(out, method, params);
 	}
-	if (mor_buf_reserve(out, sizeof(head) + MOR_DIGITS + sizeof(middle) + sizeof(last) + method.len +
-					 params.len) < 0)
+	mor_request_init(&request, id, method, params);
+	if (mor_buf_reserve(out, request.len + MOR_REQUEST_SLACK) < 0)
 		return out->status;
-	count = format_int(id, digits);
-	to = copy_bytes(out->data + out->len, head, sizeof(head) - 1);
-	/* Always MOR_DIGITS bytes, for which there is room: a length that the compiler knows needs no call. */
-	copy_bytes(to, digits + MOR_DIGITS - count, MOR_DIGITS);
-	to += count;
-	to = copy_bytes(to, middle, sizeof(middle) - 1);
-	to = copy_bytes(to, method.ptr, method.len);
-	if (params.ptr) {
-		to = copy_bytes(to, last, sizeof(last) - 1);
-		to = copy_bytes(to, params.ptr, params.len);
-	} else {
-		*to++ = '"';
-	}
-	*to++ = '}';
-	out->len = (size_t)(to - out->data);
+	mor_request_write(out->data + out->len, &request);
+	out->len += request.len;
 	return 0;
 }
 
