@@ -203,6 +203,12 @@ class Common:
 class Namespace(Common, IndexCase):
     view = "namespace"
 
+    def test_a_session_of_its_own(self):
+        """A session is a scheduling group: an analyzer does not share the time of the user's terminal."""
+        unit = Unit({"a.toy": "import os\nout.fact('/session', str(os.getsid(0)))\n"})
+        session = int(self.seen(self.kzip([unit]))["-", "/session"])
+        self.assertNotEqual(session, os.getsid(0))
+
     def test_absolute_and_above(self):
         """Absolute paths, over directories that the host has and has not; ../ from the working directory."""
         names = [
