@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls PROGRAM ARG...: how many system calls each program of a run makes, with all processes and threads that
- * PROGRAM starts (ptrace). A process counts for the program that it executed last. Unlike times they repeat,
- * whatever else the machine does; calls that wait or look again are left out, since how often they come depends
- * on the scheduler. Prints one line of JSON: {"status":0,"rules":58,"calls":{"mortise-jail":412}}. rules: how
- * often landlock_add_rule was called, since machines differ in the files that there are to make rules for.
+ * calls [--step NAME,NAME] PROGRAM ARG...: how many system calls each program of a run makes, with all
+ * processes and threads that PROGRAM starts (ptrace). A process counts for the program that it executed last.
+ * Unlike times they repeat, whatever else the machine does; calls that wait or look again are left out, since
+ * how often they come depends on the scheduler. Prints one line of JSON:
+ * {"status":0,"rules":58,"calls":{"mortise-jail":412}}. rules: how often landlock_add_rule was called, since
+ * machines differ in the files that there are to make rules for.
+ *
+ * --step: the user instructions of these programs, one by one, in place of their system calls; those of others
+ * are not counted. From the first instruction after execve on, the loader's too.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,9 +32,11 @@ static struct task {
 } tasks[TASKS];
 static struct program {
 	char name[NAME];
-	uint64_t calls;
+	uint64_t calls; /* with --step: instructions */
+	bool stepped;
 } programs[PROGRAMS];
 static int program_count;
+static const char *step_names; /* NULL: system calls are counted */
 static uint64_t rules;
 
 static void die(const char *what)
@@ -55,6 +61,20 @@ static struct task *task_of(pid_t pid)
 	return place;
 }
 
+static bool is_stepped(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = step_names; at && *at; at += *at == ',') {
+		size_t word = strcspn(at, ",");
+
+		if (word == len && memcmp(at, name, len) == 0)
+			return true;
+		at += word;
+	}
+	return false;
+}
+
 /* As the kernel names what was executed; a process may rename itself later. */
 static int program_of(pid_t pid)
 {
@@ -73,6 +93,7 @@ static int program_of(pid_t pid)
 	if (program_count == PROGRAMS)
 		die("too many programs");
 	memcpy(programs[program_count].name, name, sizeof(name));
+	programs[program_count].stepped = is_stepped(name);
 	return program_count++;
 }
 
@@ -111,10 +132,19 @@ static int on_stop(struct task *task, int status)
 	} else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
 		ptrace(PTRACE_GETEVENTMSG, task->pid, NULL, &message);
 		task_of((pid_t)message)->program = task->program;
+	} else if (sig == SIGTRAP && event == 0 && programs[task->program].stepped) {
+		programs[task->program].calls++;
 	} else if (event != PTRACE_EVENT_STOP) {
 		return sig;
 	}
 	return 0;
+}
+
+static enum __ptrace_request way_on(const struct task *task)
+{
+	if (!step_names)
+		return PTRACE_SYSCALL;
+	return programs[task->program].stepped ? PTRACE_SINGLESTEP : PTRACE_CONT;
 }
 
 static int follow(pid_t first)
@@ -126,8 +156,10 @@ static int follow(pid_t first)
 		struct task *task = task_of(pid);
 
 		if (WIFSTOPPED(status)) {
+			int pass = on_stop(task, status);
+
 			/* it may have been killed meanwhile */
-			(void)ptrace(PTRACE_SYSCALL, pid, NULL, on_stop(task, status));
+			(void)ptrace(way_on(task), pid, NULL, pass);
 			continue;
 		}
 		task->pid = 0;
@@ -161,8 +193,13 @@ int main(int argc, char **argv)
 	pid_t pid;
 	int status;
 
+	if (argc > 3 && strcmp(argv[1], "--step") == 0) {
+		step_names = argv[2];
+		argv += 2;
+		argc -= 2;
+	}
 	if (argc < 2)
-		die("usage: calls PROGRAM ARG...");
+		die("usage: calls [--step NAME,NAME] PROGRAM ARG...");
 	program_count = 1; /* ourselves, until the first execve */
 	snprintf(programs[0].name, NAME, "calls");
 	pid = start(argv + 1);

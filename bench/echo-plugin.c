@@ -127,28 +127,31 @@ static const struct framing {
 	{ "headers", next_headers, head_headers, 0 },
 };
 
-/* Past `key`, which mostly stands at `guess` already; anywhere else it is looked for. */
+/* Past `key`, which mostly stands at `guess` already; anywhere else it is looked for. NULL: it is not there. */
 static const char *after(const struct frame *frame, const char *guess, const char *key, size_t len)
 {
 	const char *end = frame->body + frame->len;
 
 	if (guess > end || (size_t)(end - guess) < len || memcmp(guess, key, len) != 0)
 		guess = memmem(frame->body, frame->len, key, len);
-	if (!guess)
-		_exit(3);
-	return guess + len;
+	return guess ? guess + len : NULL;
 }
 
-/* Appends the reply to one request; returns its length. */
+/* Appends the reply to one request; returns its length, 0 for a notification. */
 static size_t answer(const struct framing *f, const struct frame *frame, char *to)
 {
 	static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":", middle[] = ",\"result\":";
 	const char *end = frame->body + frame->len - 1;
-	const char *id = after(frame, frame->body + 17, "\"id\":", 5);
-	size_t id_len = (size_t)((const char *)memchr(id, ',', (size_t)(end - id)) - id);
-	const char *params = after(frame, id + id_len + sizeof(",\"method\":\"echo\",") - 1, "\"params\":", 9);
-	size_t params_len = (size_t)(end - params), n;
+	const char *id = after(frame, frame->body + 17, "\"id\":", 5), *params;
+	size_t id_len, params_len, n;
 
+	if (!id)
+		return 0;
+	id_len = (size_t)((const char *)memchr(id, ',', (size_t)(end - id)) - id);
+	params = after(frame, id + id_len + sizeof(",\"method\":\"echo\",") - 1, "\"params\":", 9);
+	if (!params)
+		_exit(3);
+	params_len = (size_t)(end - params);
 	n = f->head(to, sizeof(head) - 1 + id_len + sizeof(middle) - 1 + params_len + 1);
 	n += put(to + n, head, sizeof(head) - 1);
 	n += put(to + n, id, id_len);

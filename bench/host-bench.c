@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host-bench seq|async|inflight COUNT CPU FRAMING PLUGIN: the library's side, as an embedder would write it.
+ * host-bench seq|async|notify|inflight COUNT CPU FRAMING PLUGIN: the library's side, as an
+ * embedder would write it.
  *
  * seq       one mortise_call_sync() after the other: time of each round trip
  * async     the same with mortise_call_start() and mortise_host_wait()
+ * notify    one notification after the other, each written before the next
  * inflight  64 calls under way; each reply starts the next: calls per second
  */
 #include <string.h>
@@ -86,6 +88,13 @@ static int async_trip(struct bench *b)
 	return run(b, 1, 1);
 }
 
+static int notify_trip(struct bench *b)
+{
+	mortise_call_options opt = { .size = sizeof(opt), .flags = MORTISE_NOTIFY };
+
+	return mortise_call_sync(b->plugin, "echo", params, &opt, NULL, NULL);
+}
+
 static int time_trips(struct bench *b, int (*trip)(struct bench *), size_t count)
 {
 	int64_t *ns = malloc(count * sizeof(*ns)), last;
@@ -127,6 +136,8 @@ static int measure(struct bench *b, const char *mode, size_t count)
 		return time_trips(b, sync_trip, count);
 	if (strcmp(mode, "async") == 0)
 		return time_trips(b, async_trip, count);
+	if (strcmp(mode, "notify") == 0)
+		return time_trips(b, notify_trip, count);
 	if (strcmp(mode, "inflight") == 0)
 		return time_flight(b, count);
 	return -1;

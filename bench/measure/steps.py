@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """instructions: the user instructions of one sequential round trip on the host's side, where ptrace allows it.
-They repeat exactly, whatever else the machine does."""
+They repeat exactly, whatever else the machine does. instructions_pgo: the same of a build that was trained
+(./dev pgo), as users install it."""
+import argparse
 import bisect
 import json
 import os
@@ -24,14 +26,28 @@ def step(given, *command):
     return head["instructions"], [(int(c) / head["trips"], o, int(at, 16)) for c, o, at in places]
 
 
-def measure(given):
+def is_trained(build):
+    """Whether it is built with the counts of ./dev pgo."""
+    options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
+    return any(option["name"] == "b_pgo" and option["value"] == "use" for option in options)
+
+
+def round_trip(given, row):
     floor, _ = step(given, "bench-floor", "seq", "5000", "-1")
     echo = str(program(given, "bench-echo-plugin"))
     ours, given.places = step(given, "bench-host", "seq", "5000", "-1", "lines", echo)
     if not floor or not ours:
         return []
     found = (("floor", floor), ("mortise", ours))
-    return [line("instructions", name, [value], "instr", ratio=value / floor) for name, value in found]
+    return [line(row, name, [value], "instr", ratio=value / floor) for name, value in found]
+
+
+def measure(given):
+    """One row for a build; with --untrained both."""
+    lines = round_trip(given, "instructions_pgo" if is_trained(given.build) else "instructions")
+    if given.untrained:
+        lines += round_trip(argparse.Namespace(build=given.untrained), "instructions")
+    return lines
 
 
 def symbols(path):
