@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/extract.h"
 #include "console/report.h"
-#include "extract/extract.h"
 #include "store/store.h"
 #include "trusted/trusted.h"
 
@@ -17,6 +17,7 @@ struct extract_args {
 	struct mor_extract_args want;
 	struct mor_opt_count retries;
 	const char *shard;
+	struct mor_farm_args farm;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -45,10 +46,13 @@ static const struct mor_option extract_options[] = {
 	  MOR_OPT_TEXT, FIELD(shard), NULL },
 	{ "output", 'o', "FILE", "write to FILE, when everything is complete; -: stdout", MOR_OPT_TEXT,
 	  FIELD(want.output), NULL },
+	{ "resume", 0, NULL, "with --farm: continue an interrupted run with the same output", MOR_OPT_FLAG,
+	  FIELD(farm.resume), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
 	{ "Options:", extract_options, 0 },
+	{ "Options for a farm:", mor_farm_option_table, FIELD(farm) },
 	{ "Options for the plugin:", mor_plugin_option_table, FIELD(plugin) },
 	{ "Common options:", mor_common_options, FIELD(common) },
 	{ 0 },
@@ -69,6 +73,7 @@ static int check_shard(const struct mor_cli *cli, const struct mor_extract_args 
 static int check_words(const struct mor_cli *cli, const struct mor_extract_args *want, const char *untrusted,
 		       mortise_error *err)
 {
+	const struct extract_args *args = cli->args;
 	size_t streams = 0;
 
 	if (want->file_count == 0)
@@ -86,6 +91,13 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 		return mor_fail(err, MORTISE_EINVAL, "stdin (-) can be read only once");
 	if (streams && want->shard.shards)
 		return mor_fail(err, MORTISE_EINVAL, "stdin (-) is not the same for every shard: name files");
+	if (streams && args->farm.url)
+		return mor_fail(err, MORTISE_EINVAL,
+				"stdin (-) has no name that a farm could keep: name files");
+	if (args->farm.resume && !args->farm.url)
+		return mor_fail(err, MORTISE_EINVAL, "--resume belongs to --farm URL: a local run starts anew");
+	if (mor_farm_args_check(&args->farm, &args->plugin, want->output, args->shard, err) < 0)
+		return MORTISE_EINVAL;
 	return check_shard(cli, want, err);
 }
 
@@ -184,11 +196,14 @@ static int extract_run(struct mor_cli *cli)
 	want->source = want->source ? want->source : "bytes";
 	want->max_size = want->max_size ? want->max_size : MOR_EXTRACT_MAX_SIZE;
 	want->plugin = &args->plugin;
+	want->json = cli->console->json;
+	mor_farm_args_take(&args->farm);
 	if (find_plugins(cli, want, untrusted, sizeof(untrusted), &err) < 0)
 		return mor_report_error(cli->console, &err);
 	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, untrusted, &err) < 0)
 		return mor_report_usage(cli->console, &err);
-	return mor_extract_run(cli->console, want);
+	return args->farm.url ? mor_extract_farm(cli->console, want, &args->farm) :
+				mor_extract_run(cli->console, want);
 }
 
 const struct mor_cli_command mor_cli_command_extract = {
@@ -212,6 +227,8 @@ const struct mor_cli_command mor_cli_command_extract = {
 	.examples = "mortise extract /bin/true --plugin build/plugins/elf-text\n"
 		    "mortise extract -j 8 --json /bin/true /bin/false --plugin build/plugins/elf-text > "
 		    "rows.ndjson\n"
+		    "mortise extract scans/*.bin -o text --plugin /opt/ocr --farm postgres://db/farm --store "
+		    "/net/farm\n"
 		    "cat /bin/true | mortise extract - --metadata --plugin build/plugins/elf-text",
 	.options = groups,
 	.args_size = sizeof(struct extract_args),

@@ -53,15 +53,6 @@ static const struct mor_option index_options[] = {
 	  NULL },
 	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT, FIELD(log),
 	  NULL },
-	{ "farm", 0, "URL", "let the workers of this farm do it: postgres://host/database", MOR_OPT_TEXT,
-	  FIELD(farm), NULL },
-	{ "store", 0, "DIR", "the farm's store, a directory that all machines see", MOR_OPT_TEXT, FIELD(store),
-	  NULL },
-	{ "batch", 0, "N", "farm: records in one batch; default: up to 32", MOR_OPT_UINT, FIELD(batch), NULL },
-	{ "window", 0, "N", "farm: batches that may be under way at once; default 256", MOR_OPT_UINT,
-	  FIELD(window), NULL },
-	{ "lease", 0, "TIME", "farm: a worker that is silent for so long has died; default 60s", MOR_OPT_TEXT,
-	  FIELD(lease), NULL },
 	{ "manifest", 0, NULL, "farm: write a list of segments, for mortise entries cat", MOR_OPT_FLAG,
 	  FIELD(manifest), NULL },
 	{ "lenient", 0, NULL, "accept lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
@@ -69,6 +60,7 @@ static const struct mor_option index_options[] = {
 };
 static const struct mor_option_group groups[] = {
 	{ "Options:", index_options, 0 },
+	{ "Options for a farm:", mor_farm_option_table, FIELD(farm) },
 	{ "Options for the analyzer:", mor_plugin_option_table, FIELD(plugin) },
 	{ "Common options:", mor_common_options, FIELD(common) },
 	{ 0 },
@@ -230,7 +222,7 @@ static enum mor_driver_view view_mode(const char *name)
 static unsigned worker_count(const struct mor_index *x)
 {
 	/* --farm: its driver never starts */
-	size_t count = x->args->farm ? 1 : x->args->jobs ? x->args->jobs : mor_processors();
+	size_t count = x->args->farm.url ? 1 : x->args->jobs ? x->args->jobs : mor_processors();
 
 	return (unsigned)(count < x->ref_count ? count : x->ref_count ? x->ref_count : 1);
 }
@@ -281,9 +273,6 @@ static int check_words(const struct mor_index *x, mortise_error *err)
 				x->args->plugin.dialect);
 	if (x->args->resume && (!x->args->output || strcmp(x->args->output, "-") == 0))
 		return mor_fail(err, MORTISE_EINVAL, "--resume needs --output FILE: stdout has no journal");
-	if (x->args->lease && !x->args->lease_ms)
-		return mor_fail(err, MORTISE_EINVAL, "--lease \"%s\": expected a time such as 30s or 2m",
-				x->args->lease);
 	if (mor_index_farm_check(x, err) < 0)
 		return MORTISE_EINVAL;
 	if (!x->args->output && x->cli->console->out_terminal && strcmp(x->args->format, "json") != 0)
@@ -384,7 +373,7 @@ static void work(struct mor_index *x)
 
 static void do_work(struct mor_index *x)
 {
-	if (x->args->farm) {
+	if (x->args->farm.url) {
 		mor_index_farm_work(x);
 	} else {
 		mor_driver_start(x->driver, x->result);
@@ -428,8 +417,7 @@ static int index_run(struct mor_cli *cli)
 	int r, exit_code;
 
 	args->format = args->format ? args->format : "entries";
-	if (args->lease)
-		mor_parse_duration_ms(mor_slice_of(args->lease), &args->lease_ms);
+	mor_farm_args_take(&args->farm);
 	r = prepare_index(&x, &err);
 	if (r == 0) {
 		tell_resumed(&x);

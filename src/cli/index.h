@@ -7,17 +7,19 @@
 
 #include "base/digest.h"
 #include "cli/cli.h"
+#include "cli/farm_args.h"
+#include "crew/lead.h"
 #include "kythe/drive/driver.h"
 #include "part/part.h"
 #include "runner/runner.h"
 
 struct mor_index_args {
-	const char *analyzer, *output, *format, *vnames, *view, *cache, *log, *shard, *farm, *store;
-	uint32_t jobs, batch, window, lease_ms;
+	const char *analyzer, *output, *format, *vnames, *view, *cache, *log, *shard;
+	uint32_t jobs;
 	struct mor_opt_count retries;
 	struct mor_text_list types;
 	bool resume, lenient, manifest;
-	const char *lease;
+	struct mor_farm_args farm;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -45,8 +47,8 @@ struct mor_index {
 	int64_t begun_ms;
 	mortise_error failure; /* why the result could not be finished; code 0: none */
 	uint64_t records;
-	uint64_t farm_batches, farm_cached, farm_again; /* mor_crew_owner_stats */
-	size_t breaches; /* failed units whose analyzer broke the protocol or its sandbox */
+	struct mor_crew_led led; /* --farm */
+	size_t breaches;         /* failed units whose analyzer broke the protocol or its sandbox */
 	struct mor_buf failures, empties, messages; /* elements of JSON arrays, for --json */
 };
 

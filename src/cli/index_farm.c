@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise index --farm: this process is the owner of the run. Workers analyze; segments come back in order. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,29 +11,17 @@
 #include "base/text.h"
 #include "cli/index.h"
 #include "console/signals.h"
-#include "crew/owner.h"
+#include "crew/lead.h"
 #include "crew/spec.h"
 #include "wire/json.h"
-
-#define DEFAULT_LEASE_S 60
-#define DEFAULT_WINDOW  256
-#define BATCH_MOST      32
-#define BATCHES_LEAST   16
-#define POLL_MS         100
-#define QUIET_MS        10000 /* then it is said, once, that nobody works */
-#define SEEN_S          15    /* a worker that asked within this time is there: it asks twice a second */
 
 struct index_farm {
 	struct mor_index *x;
 	struct mor_crew_spec spec;
 	char *analyzer; /* absolute */
-	struct mor_farm_run run;
+	char run[MOR_DIGEST_SIZE];
 	struct mor_depot *depot;
-	struct mor_farm *farm;
-	struct mor_crew_owner *owner;
 	struct mor_segment_list list; /* of a manifest */
-	int64_t quiet_ms;
-	bool quiet_asked;
 };
 
 /* ---- words ---- */
@@ -44,26 +31,16 @@ int mor_index_farm_check(const struct mor_index *x, mortise_error *err)
 	const struct mor_index_args *args = x->args;
 	const struct mor_plugin_args *plugin = &args->plugin;
 
-	if (!args->farm && (args->store || args->manifest))
-		return mor_fail(err, MORTISE_EINVAL, "--store and --manifest belong to --farm URL");
-	if (!args->farm)
-		return 0;
-	if (!args->store)
-		return mor_fail(err, MORTISE_EINVAL,
-				"--farm needs --store DIR, a directory that all workers see");
-	if (args->shard)
-		return mor_fail(err, MORTISE_EINVAL, "--farm shares the work out by itself: leave out --shard");
-	if (!args->output || strcmp(args->output, "-") == 0)
-		return mor_fail(err, MORTISE_EINVAL, "--farm needs --output FILE: stdout has no journal");
+	int r = mor_farm_args_check(&args->farm, plugin, args->output, args->shard, err);
+
+	if (r < 0 || !args->farm.url)
+		return !r && args->manifest ?
+			       mor_fail(err, MORTISE_EINVAL, "--manifest belongs to --farm URL") :
+			       r;
 	if (strcmp(args->format, "raw") == 0)
 		return mor_fail(err, MORTISE_EINVAL, "--farm writes entries or json, not raw");
 	if (args->manifest && strcmp(args->format, "entries") != 0)
 		return mor_fail(err, MORTISE_EINVAL, "--manifest is a list of entries: leave out --format");
-	if (plugin->env.count || plugin->clean_env || plugin->inherit_env || plugin->framing || plugin->pidns ||
-	    plugin->show_wire)
-		return mor_fail(err, MORTISE_EINVAL,
-				"with --farm the analyzer has the environment of its worker: leave out --env, "
-				"--clean-env, --inherit-env, --framing, --pidns and --show-wire");
 	return 0;
 }
 
@@ -100,7 +77,7 @@ static int put_spec(struct index_farm *f, mortise_error *err)
 		if (!f->analyzer)
 			return mor_fail_memory(err);
 	}
-	mor_crew_analyzer(f->spec.analyzer, f->spec.argv, f->spec.files);
+	mor_crew_spec_files(&f->spec, f->spec.files);
 	f->spec.set = plugin->set;
 	f->spec.timeout = plugin->timeout;
 	f->spec.network = plugin->network;
@@ -120,20 +97,7 @@ static int put_spec(struct index_farm *f, mortise_error *err)
 		r = mor_depot_put_file(f->depot, MOR_DEPOT_SPEC, args->vnames, f->spec.vnames, err);
 	if (r == 0)
 		r = put_kzips(f, err);
-	return r < 0 ? r : mor_crew_spec_put(f->depot, &f->spec, f->run.run, err);
-}
-
-static void name_run(struct index_farm *f)
-{
-	const struct mor_index *x = f->x;
-	char machine[100] = "", title[160];
-
-	gethostname(machine, sizeof(machine) - 1);
-	mor_printable(mor_slice_of(mor_base_name(x->cli->words.item[0])), title, sizeof(title));
-	snprintf(f->run.title, sizeof(f->run.title), "%s%s", title, x->cli->words.count > 1 ? ", …" : "");
-	snprintf(f->run.owner, sizeof(f->run.owner), "%.80s, process %d", machine, (int)getpid());
-	f->run.units = x->ref_count;
-	f->run.lease_ms = x->args->lease_ms ? x->args->lease_ms : DEFAULT_LEASE_S * 1000u;
+	return r < 0 ? r : mor_crew_spec_put(f->depot, &f->spec, f->run, err);
 }
 
 /* ---- what the owner asks ---- */
@@ -251,16 +215,7 @@ static int take_segment(const struct mor_farm_batch *batch, const struct mor_seg
 	return r;
 }
 
-/* ---- the loop ---- */
-
-static uint32_t batch_size(const struct mor_index *x)
-{
-	size_t share = x->ref_count / BATCHES_LEAST;
-
-	if (x->args->batch)
-		return x->args->batch;
-	return share < 1 ? 1 : share > BATCH_MOST ? BATCH_MOST : (uint32_t)share;
-}
+/* ---- the run ---- */
 
 static uint64_t first_open(const struct mor_index *x)
 {
@@ -272,135 +227,31 @@ static uint64_t first_open(const struct mor_index *x)
 	return unit;
 }
 
-static int open_owner(struct index_farm *f, mortise_error *err)
+static int lead_index(struct index_farm *f, mortise_error *err)
 {
 	struct mor_index *x = f->x;
-	struct mor_farm_options farm = {
-		.url = x->args->farm, .run = &f->run, .on_warning = farm_warning, .arg = f
-	};
-	struct mor_crew_owner_options opt = {
+	const struct mor_farm_args *args = &x->args->farm;
+	struct mor_crew_lead_options opt = {
+		.console = x->cli->console,
+		.depot = f->depot,
+		.url = args->url,
+		.store = args->store,
+		.run = f->run,
+		.title = mor_base_name(x->cli->words.item[0]),
+		.many = x->cli->words.count > 1,
 		.units = x->ref_count,
 		.next = first_open(x),
-		.batch = batch_size(x),
-		.window = x->args->window ? x->args->window : DEFAULT_WINDOW,
-		.lease_ms = f->run.lease_ms,
-		.poll_ms = POLL_MS,
+		.batch = args->batch,
+		.window = args->window,
+		.lease_ms = args->lease_ms,
 		.key = make_key,
 		.name = unit_name,
 		.take = take_segment,
 		.on_warning = farm_warning,
 		.arg = f,
 	};
-	int r = mor_farm_open(&farm, &f->farm, err);
 
-	opt.depot = f->depot;
-	opt.farm = f->farm;
-	return r < 0 ? r : mor_crew_owner_new(&opt, &f->owner, err);
-}
-
-/* ---- nobody works ---- */
-
-/* Of the workers that are there: those that do nothing, or those that have a batch. */
-static unsigned count_workers(const struct mor_value *workers, bool busy)
-{
-	struct mor_json_iter it = mor_json_iter(workers);
-	unsigned count = 0;
-
-	while (mor_json_next(&it))
-		count += mor_json_int(mor_json_get(it.value, "seen_s"), SEEN_S) < SEEN_S &&
-			 (mor_json_int(mor_json_get(it.value, "busy"), 0) > 0) == busy;
-	return count;
-}
-
-static bool is_leased(const struct index_farm *f, const struct mor_value *runs)
-{
-	struct mor_json_iter it = mor_json_iter(runs);
-
-	while (mor_json_next(&it))
-		if (strcmp(mor_json_text(mor_json_get(it.value, "run"), ""), f->run.run) == 0)
-			return mor_json_int(mor_json_get(it.value, "leased"), 0) > 0;
-	return false;
-}
-
-static void tell_quiet(const struct mor_farm_reply *reply, void *arg)
-{
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	struct index_farm *f = arg;
-	const struct mor_value *workers;
-	unsigned idle, busy;
-
-	if (mor_doc_parse(mor_slice_of(reply->text), 0, 0, &doc, NULL) < 0 ||
-	    is_leased(f, mor_json_get(mor_doc_root(doc), "runs")))
-		return;
-	workers = mor_json_get(mor_doc_root(doc), "workers");
-	idle = count_workers(workers, false);
-	busy = count_workers(workers, true);
-	if (idle)
-		mor_buf_printf(&text,
-			       "nobody has done anything yet: %u %s for work, but cannot do this run; each "
-			       "worker says why on its stderr (another analyzer, another store)",
-			       idle, idle == 1 ? "worker asks" : "workers ask");
-	else if (busy)
-		mor_buf_printf(&text, "nobody has done anything yet: %u %s busy with other runs", busy,
-			       busy == 1 ? "worker is" : "workers are");
-	else
-		mor_buf_printf(&text, "nobody has claimed anything: start mortise worker --farm %s --store %s",
-			       f->x->args->farm, f->x->args->store);
-	if (text.data)
-		farm_warning(text.data, f);
-}
-
-static int mind_quiet(struct index_farm *f, mortise_error *err)
-{
-	struct mor_crew_owner_stats stats = mor_crew_owner_stats(f->owner);
-
-	if (f->quiet_asked || stats.batches > stats.cached || mor_clock_ms() < f->quiet_ms)
-		return 0;
-	f->quiet_asked = true;
-	return mor_farm_ask(f->farm, MOR_FARM_STATUS, 0, tell_quiet, f) < 0 ? mor_fail_memory(err) : 0;
-}
-
-/* A turn of the owner; when it has everything, the farm is told, once. */
-static int own_turn(struct index_farm *f, bool *told, int *wait, mortise_error *err)
-{
-	if (!mor_crew_owner_finished(f->owner)) {
-		int r = mor_crew_owner_step(f->owner, wait, err);
-
-		return r < 0 ? r : mind_quiet(f, err);
-	}
-	*wait = -1;
-	if (*told)
-		return 0;
-	*told = true;
-	return mor_farm_ask(f->farm, MOR_FARM_FINISH, 0, NULL, NULL) < 0 ? mor_fail_memory(err) : 0;
-}
-
-static int own_run(struct index_farm *f, mortise_error *err)
-{
-	struct pollfd fd = { .fd = mor_farm_fd(f->farm), .events = POLLIN };
-	bool told = false;
-	int r = 0, wait = 0;
-
-	f->quiet_ms = mor_clock_ms() + QUIET_MS;
-	while (r == 0 && !(told && mor_farm_idle(f->farm))) {
-		const mortise_error *failure;
-		int farm_wait;
-
-		r = own_turn(f, &told, &wait, err);
-		farm_wait = mor_farm_step(f->farm);
-		failure = mor_farm_failure(f->farm);
-		mor_progress_draw(&f->x->cli->console->progress);
-		if (r == 0 && failure) {
-			*err = *failure;
-			r = failure->code;
-		}
-		if (r == 0 && mor_signals_count())
-			r = MORTISE_ECANCELED;
-		if (r == 0 && !(told && mor_farm_idle(f->farm)))
-			mor_signals_poll(&fd, mor_clock_sooner(farm_wait, wait));
-	}
-	return r;
+	return mor_crew_lead(&opt, &x->led, err);
 }
 
 static int write_manifest(struct index_farm *f, mortise_error *err)
@@ -415,39 +266,23 @@ static int write_manifest(struct index_farm *f, mortise_error *err)
 	return mor_segment_list_write(&f->list, f->x->args->output, err);
 }
 
-static void tell_farm(struct index_farm *f)
-{
-	struct mor_crew_owner_stats stats = mor_crew_owner_stats(f->owner);
-
-	f->x->farm_batches = stats.batches;
-	f->x->farm_cached = stats.cached;
-	f->x->farm_again = stats.again;
-}
-
 void mor_index_farm_work(struct mor_index *x)
 {
 	struct index_farm f = { .x = x };
 	mortise_error *err = &x->failure;
-	int r = mor_depot_open(x->args->store, true, &f.depot, err);
+	int r = mor_depot_open(x->args->farm.store, true, &f.depot, err);
 
 	mor_driver_adopt(x->driver, x->result);
 	if (r == 0)
 		r = put_spec(&f, err);
-	name_run(&f);
 	if (r == 0)
-		r = open_owner(&f, err);
-	if (r == 0)
-		r = own_run(&f, err);
+		r = lead_index(&f, err);
 	if (r == 0)
 		r = write_manifest(&f, err);
-	if (f.owner)
-		tell_farm(&f);
 	if (r == MORTISE_ECANCELED) {
 		x->signals = mor_signals_count();
 		err->code = 0;
 	}
-	mor_crew_owner_free(f.owner);
-	mor_farm_free(f.farm);
 	mor_depot_free(f.depot);
 	mor_segment_list_fini(&f.list);
 	mor_free(f.spec.inputs);

@@ -137,13 +137,13 @@ static void write_resumed(const struct mor_index *x, struct mor_writer *w)
 
 static void write_farm(const struct mor_index *x, struct mor_writer *w)
 {
-	if (!x->args->farm)
+	if (!x->args->farm.url)
 		return;
 	mor_w_key(w, "farm");
 	mor_w_object(w);
-	mor_w_pair_int(w, "batches", (int64_t)x->farm_batches);
-	mor_w_pair_int(w, "cached", (int64_t)x->farm_cached);
-	mor_w_pair_int(w, "again", (int64_t)x->farm_again);
+	mor_w_pair_int(w, "batches", (int64_t)x->led.stats.batches);
+	mor_w_pair_int(w, "cached", (int64_t)x->led.stats.cached);
+	mor_w_pair_int(w, "again", (int64_t)x->led.stats.again);
 	mor_w_end(w);
 }
 
@@ -224,7 +224,7 @@ int mor_index_report(struct mor_index *x)
 			 mended, mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
 	if (x->cli->console->json)
 		report_json(x, ok);
-	else if (!x->args->farm || !failure || x->signals || result.done + result.failed)
+	else if (!x->args->farm.url || !failure || x->signals || result.done + result.failed)
 		report_text(x); /* a farm that refuses at once: the error alone says everything */
 	if (x->signals)
 		return mor_signals_exit_code();

@@ -24,7 +24,9 @@ void mor_progress_draw(struct mor_progress *progress)
 		return;
 	fprintf(stderr, "\r\033[K[%zu/%zu] %zu failed", progress->done, progress->total, progress->failed);
 	if (spent > 0 && progress->done)
-		fprintf(stderr, "  %.1f files/s", 1000.0 * (double)progress->done / (double)spent);
+		fprintf(stderr, "  %.1f files/s",
+			progress->rate > 0 ? progress->rate : 1000.0 * (double)progress->done / (double)spent);
+	fputs(progress->more, stderr);
 	fflush(stderr);
 	progress->shown = true;
 	progress->drawn_ms = now;

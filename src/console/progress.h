@@ -13,6 +13,8 @@ struct mor_progress {
 	bool shown; /* the line is on the screen right now */
 	size_t done, failed, total;
 	int64_t begun_ms, drawn_ms;
+	double rate;    /* per second; 0: of the whole time */
+	char more[60];  /* at the end of the line */
 	char said[120]; /* by mor_progress_say() */
 };
 

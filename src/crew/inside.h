@@ -3,9 +3,11 @@
 #ifndef MOR_CREW_INSIDE_H
 #define MOR_CREW_INSIDE_H
 
+#include "crew/files.h"
 #include "crew/spec.h"
 #include "crew/worker.h"
 #include "depot/segment.h"
+#include "extract/extract.h"
 #include "farm/farm.h"
 #include "kythe/drive/driver.h"
 #include "runner/runner.h"
@@ -20,6 +22,7 @@ struct known {
 	const struct crew_kind *kind;
 	struct mor_kzip **kzips; /* index: one for each input */
 	struct mor_vname_rules *rules;
+	struct mor_crew_files *lists; /* extract: one for each input; read when it is needed */
 	struct mor_plugin_args args;
 	unsigned users;
 	int64_t used_ms;
@@ -48,7 +51,7 @@ struct crew_kind {
 	bool (*end)(struct worker_slot *slot);
 	void (*drop)(struct worker_slot *slot);
 };
-extern const struct crew_kind mor_crew_index;
+extern const struct crew_kind mor_crew_index, mor_crew_extract;
 
 enum slot_phase {
 	SLOT_IDLE,      /* asks again at `next_ms` */
@@ -83,6 +86,25 @@ struct slot_index {
 	struct slot_unit *units;
 };
 
+/* How a file ended; its bytes are in the slot's writer. */
+struct slot_file {
+	uint64_t at, bytes, sum;
+	int code;
+	char *why;
+};
+
+/* A batch of files (kind_extract.c). */
+struct slot_extract {
+	struct mor_extract *run;
+	struct mor_console console; /* its warnings belong into rows of this run alone */
+	struct mor_extract_args args;
+	const char **names;
+	struct mor_extract_given *given;
+	char **places; /* ours */
+	struct slot_file *files;
+	bool stopped;
+};
+
 struct worker_slot {
 	struct crew_worker *worker;
 	enum slot_phase phase;
@@ -98,6 +120,7 @@ struct worker_slot {
 	struct mor_segment_writer *writer;
 	mortise_error broken; /* the first failure of writing; code 0: none */
 	struct slot_index index;
+	struct slot_extract extract;
 	struct slot_log *logs;
 	size_t log_count, log_cap;
 	size_t failed; /* units that may do better in a later run */

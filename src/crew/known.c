@@ -52,13 +52,19 @@ static int check_analyzer(const struct mor_crew_spec *spec, mortise_error *err)
 {
 	char files[MOR_DIGEST_SIZE];
 
-	mor_crew_analyzer(spec->analyzer, spec->argv, files);
+	mor_crew_spec_files(spec, files);
 	if (strcmp(files, spec->files) == 0)
 		return 0;
-	return mor_fail(err, MORTISE_EINPUT, "the analyzer %s is not here, or is another one than the owner's",
-			spec->analyzer ? spec->analyzer :
-			spec->argv     ? spec->argv[0] :
-					 "");
+	if (spec->plugins.count > 1)
+		return mor_fail(err, MORTISE_EINPUT,
+				"one of %zu plugins is not here, or is another one than the owner's: %s, …",
+				spec->plugins.count, spec->plugins.item[0]);
+	return mor_fail(err, MORTISE_EINPUT, "the %s %s is not here, or is another one than the owner's",
+			strcmp(spec->command, "index") == 0 ? "analyzer" : "plugin",
+			spec->plugins.count ? spec->plugins.item[0] :
+			spec->analyzer      ? spec->analyzer :
+			spec->argv          ? spec->argv[0] :
+					      "");
 }
 
 static void fill_args(const struct crew_worker *worker, struct known *known)
@@ -71,6 +77,8 @@ static void fill_args(const struct crew_worker *worker, struct known *known)
 						.network = spec->network,
 						.level = spec->level,
 						.on_denial = spec->on_denial,
+						.dialect = spec->dialect,
+						.strict = spec->strict,
 						.confine = spec->confine,
 						.unconfined = spec->unconfined };
 	if (!worker->opt.confine)
@@ -81,7 +89,7 @@ static void fill_args(const struct crew_worker *worker, struct known *known)
 		known->args.level = NULL;
 }
 
-static const struct crew_kind *const kinds[] = { &mor_crew_index };
+static const struct crew_kind *const kinds[] = { &mor_crew_index, &mor_crew_extract };
 
 static int find_kind(struct known *known, mortise_error *err)
 {

@@ -185,8 +185,8 @@ static void tell_waiting(struct crew_worker *worker)
 {
 	if (!worker->waited && !worker->opt.once && !worker->refusals && !worker->who.units)
 		mor_note(worker->opt.console,
-			 "nothing to do yet: waiting for mortise index --farm %s --store %s", worker->opt.url,
-			 worker->opt.store);
+			 "nothing to do yet: waiting for mortise index or extract --farm %s --store %s",
+			 worker->opt.url, worker->opt.store);
 	worker->waited = true;
 }
 

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "content/content.h"
 
-#define VERSION    1
+#define VERSION    2
 #define SPEC_LIMIT ((size_t)16 << 20)
 
 /* The members of the first line, by their types. */
@@ -21,20 +21,22 @@ struct spec_member {
 	const char *name;
 	size_t offset;
 };
-static const struct spec_member texts[] = { { "analyzer", AT(analyzer) },
-					    { "level", AT(level) },
-					    { "on_denial", AT(on_denial) },
-					    { "view", AT(view) } };
-static const struct spec_member flags[] = { { "confine", AT(confine) },
-					    { "unconfined", AT(unconfined) },
-					    { "lenient", AT(lenient) } };
+/* clang-format off */
+static const struct spec_member texts[] = {
+	{ "analyzer", AT(analyzer) }, { "level", AT(level) }, { "on_denial", AT(on_denial) },
+	{ "view", AT(view) }, { "dialect", AT(dialect) }, { "source", AT(source) },
+};
+static const struct spec_member flags[] = {
+	{ "confine", AT(confine) }, { "unconfined", AT(unconfined) }, { "lenient", AT(lenient) },
+	{ "strict", AT(strict) }, { "picked", AT(picked) }, { "metadata", AT(metadata) }, { "json", AT(json) },
+};
 static const struct spec_member numbers[] = { { "retries", AT(retries) }, { "unit_ms", AT(unit_ms) } };
 static const struct spec_member digests[] = { { "files", AT(files) }, { "vnames", AT(vnames) } };
-static const struct spec_member lists[] = { { "set", AT(set) },
-					    { "config", AT(config) },
-					    { "timeout", AT(timeout) },
-					    { "network", AT(network) },
-					    { "types", AT(types) } };
+static const struct spec_member lists[] = {
+	{ "set", AT(set) }, { "config", AT(config) }, { "timeout", AT(timeout) }, { "network", AT(network) },
+	{ "types", AT(types) }, { "plugins", AT(plugins) }, { "options", AT(options) },
+};
+/* clang-format on */
 #define FOR_EACH(item, table) \
 	for (const struct spec_member *item = table; item < (table) + sizeof(table) / sizeof(*(table)); item++)
 
@@ -239,13 +241,16 @@ static void add_place(struct sha256_ctx *sha, const char *path)
 	mor_digest_text(sha, digest);
 }
 
-void mor_crew_analyzer(const char *path, const char *const *argv, char ret[MOR_DIGEST_SIZE])
+void mor_crew_spec_files(const struct mor_crew_spec *spec, char ret[MOR_DIGEST_SIZE])
 {
+	const char *const *argv = spec->argv;
 	struct sha256_ctx sha;
 
 	mor_digest_begin(&sha);
-	if (path)
-		add_place(&sha, path);
+	if (spec->analyzer)
+		add_place(&sha, spec->analyzer);
+	for (size_t i = 0; i < spec->plugins.count; i++)
+		add_place(&sha, spec->plugins.item[i]);
 	for (; argv && *argv; argv++) {
 		struct stat st;
 

@@ -2,8 +2,8 @@
 /*
  * What a run of a farm is: everything that its result depends on. It is a file of two lines of JSON in the
  * store, and its digest is the name of the run. The first line is the work (analyzer and options), the second
- * the archives. The key of a batch is made from the first line and from its records: so a record that is in two
- * archives is analyzed once.
+ * the inputs: archives of index, lists of files of extract (crew/files.h). The key of a batch is made from the
+ * first line and from its units: so a record that is in two archives is analyzed once.
  */
 #ifndef MOR_CREW_SPEC_H
 #define MOR_CREW_SPEC_H
@@ -27,9 +27,12 @@ struct mor_crew_spec {
 	const char *command;         /* "index": what a unit is, and who does it (crew/inside.h) */
 	const char *analyzer;        /* a path; NULL: argv */
 	const char *const *argv;     /* NULL-terminated, or NULL */
-	char files[MOR_DIGEST_SIZE]; /* of the analyzer's files: mor_crew_analyzer() */
+	char files[MOR_DIGEST_SIZE]; /* of the analyzer's files: mor_crew_spec_files() */
 	struct mor_text_list set, config, timeout, network, types;
-	const char *level, *on_denial, *view; /* or NULL */
+	struct mor_text_list plugins, options; /* extract: paths, and --option */
+	const char *dialect, *source;          /* extract */
+	bool strict, picked, metadata, json;   /* extract */
+	const char *level, *on_denial, *view;  /* or NULL */
 	bool confine, unconfined, lenient;
 	uint32_t retries, unit_ms;
 	char vnames[MOR_DIGEST_SIZE]; /* of the file with rules, in the store as a spec; "": none */
@@ -50,9 +53,9 @@ int mor_crew_spec_get(const struct mor_depot *depot, const char *run, struct mor
 void mor_crew_spec_fini(struct mor_crew_spec *spec); /* after get */
 uint64_t mor_crew_spec_units(const struct mor_crew_spec *spec);
 
-/* The digest of the analyzer's files as they are on this machine: of the directory or file at `path`, or of
- * each word of `argv` that is a file. Libraries that they load do not count. */
-void mor_crew_analyzer(const char *path, const char *const *argv, char ret[MOR_DIGEST_SIZE]);
+/* The digest of the programs' files as they are on this machine: of the directories or files of analyzer and
+ * plugins, and of each word of argv that is a file. Libraries that they load do not count. */
+void mor_crew_spec_files(const struct mor_crew_spec *spec, char ret[MOR_DIGEST_SIZE]);
 
 typedef const char *mor_crew_digest_fn(uint64_t unit, void *arg); /* of a record */
 void mor_crew_key(const char *work, uint64_t first, uint32_t count, mor_crew_digest_fn *digest, void *arg,

@@ -19,7 +19,7 @@
 
 #define COPY_PIECE ((size_t)128 << 10)
 
-const char *const mor_depot_folders[MOR_DEPOT_KINDS] = { "kzips", "specs", "segments", "keys" };
+const char *const mor_depot_folders[MOR_DEPOT_KINDS] = { "kzips", "files", "specs", "segments", "keys" };
 
 int mor_depot_open(const char *path, bool make, struct mor_depot **ret, mortise_error *err)
 {

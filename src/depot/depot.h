@@ -2,7 +2,8 @@
 /*
  * The store of a farm (--store DIR): a directory that all machines see, with files named by their SHA-256.
  *
- *	DIR/kzips/ab/DIGEST      inputs
+ *	DIR/kzips/ab/DIGEST      inputs of index
+ *	DIR/files/ab/DIGEST      inputs of extract
  *	DIR/specs/ab/DIGEST      what a run is, as JSON (crew/spec.h)
  *	DIR/segments/ab/DIGEST   the results of batches (depot/segment.h)
  *	DIR/keys/ab/KEY          a text: the digest of the segment that was made for this key
@@ -27,7 +28,14 @@
 
 struct mor_depot;
 
-enum mor_depot_kind { MOR_DEPOT_KZIP, MOR_DEPOT_SPEC, MOR_DEPOT_SEGMENT, MOR_DEPOT_KEY, MOR_DEPOT_KINDS };
+enum mor_depot_kind {
+	MOR_DEPOT_KZIP,
+	MOR_DEPOT_FILE,
+	MOR_DEPOT_SPEC,
+	MOR_DEPOT_SEGMENT,
+	MOR_DEPOT_KEY,
+	MOR_DEPOT_KINDS
+};
 
 /* `make`: the directory is made if it is missing. MORTISE_ENOTFOUND, MORTISE_EINPUT with a text. */
 int mor_depot_open(const char *path, bool make, struct mor_depot **ret, mortise_error *err);

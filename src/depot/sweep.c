@@ -55,7 +55,7 @@ static int sweep_dir(const struct sweep *x, const char *path)
 
 int mor_depot_sweep(struct mor_depot *depot, unsigned days, struct mor_depot_swept *ret, mortise_error *err)
 {
-	static const char *const folders[] = { "keys", "segments", "specs", "kzips", "new" };
+	static const char *const folders[] = { "keys", "segments", "specs", "kzips", "files", "new" };
 	time_t now = time(NULL);
 	int r = 0;
 

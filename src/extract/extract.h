@@ -28,8 +28,17 @@
 #include "wire/json.h"
 
 struct mor_extract;
+struct mor_extract_job;
 
 #define MOR_EXTRACT_MAX_SIZE ((uint64_t)190 << 20) /* its base64 still fits into the dialect's 256 MiB */
+
+/* A file that another machine has looked at (a farm's owner): it is not looked at again. */
+struct mor_extract_given {
+	const char *place; /* where its bytes are: absolute */
+	const char *mime, *extension;
+	int code; /* it could not be read: its status ... */
+	const char *why;
+};
 
 /* What the user wants. */
 struct mor_extract_args {
@@ -50,11 +59,40 @@ struct mor_extract_args {
 	const char *output;           /* a file, or NULL or "-": stdout */
 	uint64_t max_size;            /* limit for a file that is sent as bytes */
 	bool metadata;                /* printed before the content, in text output */
+	bool json;                    /* rows of JSON, not text */
 	const struct mor_plugin_args *plugin;
+	const struct mor_extract_given *given; /* one for each file; or NULL */
+	/* Gets each job, in the order of the files, with its row or its error; NULL: they are printed. */
+	void (*settled)(struct mor_extract_job *job, size_t number, void *arg);
+	void *arg;
 };
 
 /* The whole run; results and errors are printed. Returns the exit code. */
 int mor_extract_run(struct mor_console *console, const struct mor_extract_args *args);
+
+/* ---- the same for a loop that has more to do; `args` is borrowed ---- */
+
+int mor_extract_new(struct mor_console *console, const struct mor_extract_args *args, struct mor_extract **ret,
+		    mortise_error *err);
+/* `args` names other files, and the plugins go on running. Only when all files before are over. */
+void mor_extract_again(struct mor_extract *x);
+mortise_host *mor_extract_host(const struct mor_extract *x); /* its descriptor says when to take a step */
+void mor_extract_step(struct mor_extract *x);
+/* All files are over, or none can be: then *ret_failure says why. */
+bool mor_extract_over(const struct mor_extract *x, const mortise_error **ret_failure);
+/* plugins end politely. NULL is fine; returns NULL */
+struct mor_extract *mor_extract_free(struct mor_extract *x);
+
+/* ---- files without plugins, for a farm's owner ---- */
+
+/* What a run says about its files; the job's bytes, type and extension, or its error. */
+int mor_extract_look(struct mor_extract *x, const char *path, struct mor_extract_job *ret);
+void mor_extract_look_end(struct mor_extract *x);
+void mor_extract_job_clear(struct mor_extract_job *job);
+/* What is printed for a job before its row, "" in most cases. `first`: nothing was printed before. */
+void mor_extract_job_heading(const struct mor_extract_job *job, bool first, struct mor_buf *out);
+/* A job with an error: the line on stderr, and its row. */
+void mor_extract_job_tell(struct mor_extract_job *job);
 
 /* One plugin of the command line. */
 struct mor_extract_plugin {
@@ -102,10 +140,11 @@ struct mor_extract_job {
 	struct mor_extract *extract;
 	struct mor_extract_job *next; /* in a kind's waiting list */
 	enum mor_extract_job_state state;
-	const char *path;    /* as typed; "-" is stdin */
-	struct mor_buf data;   /* the content of a stream */
+	const char *path;                      /* as typed; "-" is stdin */
+	const struct mor_extract_given *given; /* or NULL */
+	struct mor_buf data;                   /* the content of a stream */
 	struct mor_buf params; /* of extractor.extract; lent to the pool until the answer is there */
-	char *mime;          /* as found; after routing, as it is sent */
+	char *mime;            /* as found; after routing, as it is sent */
 	char *extension;
 	struct mor_extract_plugin *extractor; /* the plugin that got it */
 	int64_t begun_ms;

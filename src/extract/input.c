@@ -188,13 +188,13 @@ static void read_bytes(struct mor_extract_job *job)
 	uint64_t size;
 	int fd, r;
 
-	if (is_stream(job->path)) {
+	if (!job->given && is_stream(job->path)) {
 		read_stream(job);
 		if (job->err.code == 0 && !encode_stream(job))
 			fail_os(job, ENOMEM);
 		return;
 	}
-	r = fd = mor_fd_open_file(job->path, &size);
+	r = fd = mor_fd_open_file(job->given ? job->given->place : job->path, &size);
 	if (fd >= 0)
 		r = encode_file(job, fd, size);
 	mor_fd_close(&fd);
@@ -234,19 +234,25 @@ static char *mime_of(struct mor_extract_job *job)
 	return mor_strdup(mime ? mime : "application/octet-stream");
 }
 
-void mor_extract_job_prepare(struct mor_extract_job *job)
+/* Another machine knows the rest. A file that is gone since then is found when it is read. */
+static void take_given(struct mor_extract_job *job)
+{
+	if (job->given->code) {
+		mor_extract_job_fail(job, job->given->code, "%s", job->given->why);
+		return;
+	}
+	if (strcmp(job->extract->args->source, "bytes") == 0)
+		read_bytes(job);
+	job->mime = mor_strdup(job->given->mime);
+	job->extension = mor_strdup(job->given->extension);
+	if (!job->mime || !job->extension)
+		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
+}
+
+static void find_kind(struct mor_extract_job *job)
 {
 	const struct mor_extract_args *args = job->extract->args;
-	bool bytes = strcmp(args->source, "bytes") == 0;
 
-	if (bytes)
-		read_bytes(job);
-	else
-		look_at_path(job);
-	if (job->err.code == 0 && bytes && job->params.len == strlen(SOURCE_BYTES))
-		mor_extract_job_fail(job, MORTISE_EINPUT, "is empty");
-	if (job->err.code)
-		return;
 	job->mime = mime_of(job);
 	mor_buf_fini(&job->data);
 	job->extension = args->extension      ? given_extension(args->extension) :
@@ -254,6 +260,40 @@ void mor_extract_job_prepare(struct mor_extract_job *job)
 						extension_of(job->path);
 	if (!job->mime || !job->extension)
 		mor_extract_job_fail(job, MORTISE_ENOMEM, "%s", mortise_status_text(MORTISE_ENOMEM));
+}
+
+int mor_extract_look(struct mor_extract *x, const char *path, struct mor_extract_job *ret)
+{
+	struct stat info;
+
+	*ret = (struct mor_extract_job){ .extract = x, .path = path };
+	if (!x->magic && !x->args->mime && mor_extract_magic_open(x, &ret->err) < 0)
+		return ret->err.code;
+	look_at_path(ret);
+	if (ret->err.code == 0 && strcmp(x->args->source, "bytes") == 0 && stat(path, &info) == 0 &&
+	    (uint64_t)info.st_size > x->args->max_size)
+		fail_too_large(ret);
+	if (ret->err.code == 0)
+		find_kind(ret);
+	return ret->err.code;
+}
+
+void mor_extract_job_prepare(struct mor_extract_job *job)
+{
+	bool bytes = strcmp(job->extract->args->source, "bytes") == 0;
+
+	if (job->given) {
+		take_given(job);
+		return;
+	}
+	if (bytes)
+		read_bytes(job);
+	else
+		look_at_path(job);
+	if (job->err.code == 0 && bytes && job->params.len == strlen(SOURCE_BYTES))
+		mor_extract_job_fail(job, MORTISE_EINPUT, "is empty");
+	if (job->err.code == 0)
+		find_kind(job);
 }
 
 /* ---- params ---- */
@@ -280,15 +320,16 @@ static void write_options(struct mor_extract_job *job, struct mor_writer *w)
 
 static int write_path(struct mor_extract_job *job, struct mor_buf *out)
 {
+	const char *typed = job->given ? job->given->place : job->path;
 	char *path;
 
 	/* Absolute, because a plugin runs in its own directory. Links are not resolved: their names say
 	 * more. */
-	path = *job->path == '/' ? strdup(job->path) : NULL;
-	if (*job->path != '/') {
+	path = *typed == '/' ? strdup(typed) : NULL;
+	if (*typed != '/') {
 		char *here = getcwd(NULL, 0);
 
-		if (here && asprintf(&path, "%s/%s", here, job->path) < 0)
+		if (here && asprintf(&path, "%s/%s", here, typed) < 0)
 			path = NULL;
 		free(here);
 	}

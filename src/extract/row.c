@@ -140,7 +140,7 @@ static void take_result(struct mor_extract_job *job, const mortise_reply *reply)
 				     mortise_plugin_name(reply->plugin));
 		return;
 	}
-	if (job->extract->console->json)
+	if (job->extract->args->json)
 		json_row(job, reply, &result);
 	else
 		text_row(job, &result);
@@ -175,19 +175,20 @@ static void failed_row(struct mor_extract_job *job, const struct mor_report *rep
 }
 
 /* A blank line before each but the first; in a part mortise join adds it. */
-static void heading(struct mor_extract_job *job, struct mor_buf *out)
+void mor_extract_job_heading(const struct mor_extract_job *job, bool first, struct mor_buf *out)
 {
-	struct mor_extract *x = job->extract;
+	const struct mor_extract *x = job->extract;
 
-	if (x->headed && !x->args->shard.shards)
+	if (job->err.code || x->args->json || x->args->file_count <= 1)
+		return;
+	if (!first && !x->args->shard.shards)
 		mor_buf_byte(out, '\n');
 	mor_buf_printf(out, "%s==> %s <==%s\n", mor_style(x->console, MOR_STYLE_TITLE),
 		       mor_extract_job_name(job), mor_style_end(x->console));
-	x->headed = true;
 }
 
 /* A failure is printed on stderr in both formats. With --json there is also a row for it. */
-void mor_extract_job_print(struct mor_extract_job *job)
+void mor_extract_job_tell(struct mor_extract_job *job)
 {
 	struct mor_extract *x = job->extract;
 	struct mor_report report = {
@@ -195,16 +196,22 @@ void mor_extract_job_print(struct mor_extract_job *job)
 		.data = { job->err_data, job->err_data ? strlen(job->err_data) : 0 },
 		.subject = mor_extract_job_name(job),
 	};
+
+	mor_report_line(x->console, &report);
+	mor_buf_reset(&job->row, SIZE_MAX);
+	if (x->args->json)
+		failed_row(job, &report);
+}
+
+void mor_extract_job_print(struct mor_extract_job *job)
+{
+	struct mor_extract *x = job->extract;
 	MOR_CLEAN(mor_buf) struct mor_buf head = MOR_BUF_INIT;
 
-	if (job->err.code) {
-		mor_report_line(x->console, &report);
-		mor_buf_reset(&job->row, SIZE_MAX);
-		if (x->console->json)
-			failed_row(job, &report);
-	} else if (!x->console->json && x->args->file_count > 1) {
-		heading(job, &head);
-	}
+	if (job->err.code)
+		mor_extract_job_tell(job);
+	mor_extract_job_heading(job, !x->headed, &head);
+	x->headed = x->headed || head.len;
 	mor_out(x->console, mor_buf_view(&head));
 	mor_out(x->console, mor_buf_view(&job->row));
 	mor_extract_shard_note(job, mor_buf_view(&head));

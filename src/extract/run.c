@@ -86,13 +86,15 @@ void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin
 }
 
 /* Files are read here, one after the other. If reading fails, the job ends at once. */
-static void start_job(struct mor_extract *x, const char *path)
+static void start_job(struct mor_extract *x)
 {
-	struct mor_extract_job *job = &x->ring[x->started++ % x->window];
+	size_t number = x->started++;
+	struct mor_extract_job *job = &x->ring[number % x->window];
 
 	job->extract = x;
 	job->state = MOR_EXTRACT_JOB_BUSY;
-	job->path = path;
+	job->path = x->files[number];
+	job->given = x->args->given ? &x->args->given[number] : NULL;
 	x->busy++;
 	mor_extract_job_prepare(job);
 	if (mor_signals_count())
@@ -120,6 +122,11 @@ static void clear_job(struct mor_extract_job *job, size_t keep)
 					 .row = job->row };
 }
 
+void mor_extract_job_clear(struct mor_extract_job *job)
+{
+	clear_job(job, 0);
+}
+
 /* ---- the loop ---- */
 
 /* Two limits: the number of files, and their bytes. A single file over the limit is still sent, alone. */
@@ -127,7 +134,7 @@ static void fill_window(struct mor_extract *x)
 {
 	while (x->started < x->file_count && x->started - x->printed < x->window &&
 	       (x->busy == 0 || x->cost < x->cost_limit) && !x->fatal.code && !mor_signals_count())
-		start_job(x, x->files[x->started]);
+		start_job(x);
 }
 
 /* In the order of the command line: rows wait for the oldest job. */
@@ -138,7 +145,10 @@ static void print_done(struct mor_extract *x)
 
 		if (job->err.code)
 			x->last_exit_code = mortise_status_exit_code(job->err.code);
-		mor_extract_job_print(job);
+		if (x->args->settled)
+			x->args->settled(job, x->printed, x->args->arg);
+		else
+			mor_extract_job_print(job);
 		clear_job(job, JOB_KEEP);
 		x->printed++;
 	}
@@ -167,16 +177,21 @@ static void work_files(struct mor_extract *x)
 }
 
 /* All pools get the order to stop before we wait for any of them, so that their grace times run in parallel. */
-static int finish_run(struct mor_extract *x)
+static void stop_plugins(struct mor_extract *x)
 {
-	mortise_json data = { x->fatal_data, x->fatal_data ? strlen(x->fatal_data) : 0 };
-
 	x->stopping = true;
-	mor_progress_clear(&x->console->progress);
 	for (size_t i = 0; i < x->extractor_count; i++)
 		mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
 	for (size_t i = 0; i < x->extractor_count; i++)
 		mor_runner_stop_pool(&x->runner, x->extractors[i].pool);
+}
+
+static int finish_run(struct mor_extract *x)
+{
+	mortise_json data = { x->fatal_data, x->fatal_data ? strlen(x->fatal_data) : 0 };
+
+	mor_progress_clear(&x->console->progress);
+	stop_plugins(x);
 	if (mor_signals_count() || x->fatal.code)
 		/* half an output is useless; stdout is used for the report */
 		mor_out_end(x->console, false, 0);
@@ -369,6 +384,78 @@ static void clean_up_run(struct mor_extract *x)
 	if (x->magic)
 		magic_close(x->magic);
 }
+
+/* ---- step by step ---- */
+
+int mor_extract_new(struct mor_console *console, const struct mor_extract_args *args, struct mor_extract **ret,
+		    mortise_error *err)
+{
+	struct mor_extract *x = mor_zalloc(sizeof(*x));
+	int r;
+
+	if (!x)
+		return mor_fail_memory(err);
+	*x = (struct mor_extract){ .console = console, .args = args };
+	r = prepare_run(x, err);
+	if (r < 0) {
+		clean_up_run(x);
+		mor_free(x);
+		return r;
+	}
+	*ret = x;
+	return 0;
+}
+
+void mor_extract_again(struct mor_extract *x)
+{
+	x->files = x->args->files;
+	x->file_count = x->args->file_count;
+	x->started = x->printed = 0;
+}
+
+mortise_host *mor_extract_host(const struct mor_extract *x)
+{
+	return x->runner.host;
+}
+
+void mor_extract_step(struct mor_extract *x)
+{
+	size_t before;
+
+	mortise_host_dispatch(x->runner.host);
+	/* files that fail while they are read leave room for others, and nobody would wake us */
+	do {
+		before = x->printed;
+		fill_window(x);
+		print_done(x);
+	} while (x->printed != before && x->started < x->file_count);
+	mor_extract_stop_refused(x);
+}
+
+bool mor_extract_over(const struct mor_extract *x, const mortise_error **ret_failure)
+{
+	*ret_failure = x->fatal.code ? &x->fatal : NULL;
+	return x->printed == x->file_count || x->fatal.code;
+}
+
+struct mor_extract *mor_extract_free(struct mor_extract *x)
+{
+	if (!x)
+		return NULL;
+	stop_plugins(x);
+	clean_up_run(x);
+	mor_free(x);
+	return NULL;
+}
+
+void mor_extract_look_end(struct mor_extract *x)
+{
+	if (x->magic)
+		magic_close(x->magic);
+	x->magic = NULL;
+}
+
+/* ---- the command ---- */
 
 int mor_extract_run(struct mor_console *console, const struct mor_extract_args *args)
 {

@@ -25,7 +25,7 @@ static void digest_run(const struct mor_extract *x, char ret[MOR_DIGEST_SIZE])
 	mor_digest_text(&sha, args->mime);
 	mor_digest_text(&sha, args->extension);
 	mor_digest_text(&sha, args->metadata ? "metadata" : "");
-	mor_digest_text(&sha, x->console->json ? "json" : "text");
+	mor_digest_text(&sha, x->args->json ? "json" : "text");
 	mor_digest_end(&sha, ret);
 }
 
@@ -34,7 +34,7 @@ int mor_extract_shard_take(struct mor_extract *x, mortise_error *err)
 	struct mor_part_head head = { .command = "extract",
 				      .shard = x->args->shard,
 				      .units = x->args->file_count,
-				      .gap = !x->console->json && x->args->file_count > 1 };
+				      .gap = !x->args->json && x->args->file_count > 1 };
 	size_t first;
 
 	mor_shard_range(x->args->shard, x->args->file_count, &first, &x->file_count);

@@ -348,7 +348,11 @@ class Quiet(FarmCase):
 
     def test_a_worker_without_work(self):
         worker = self.worker()
-        self.said(worker, "worker-1.log", f"waiting for mortise index --farm {self.url} --store {self.store}")
+        self.said(
+            worker,
+            "worker-1.log",
+            f"waiting for mortise index or extract --farm {self.url} --store {self.store}",
+        )
 
 
 class BadInput(FarmCase):

@@ -122,6 +122,23 @@ static int check_entries(struct mor_entries *entries, bool raw, mortise_error *e
 	return r;
 }
 
+/* As it is: nobody knows what it should be. */
+static int pour(struct mor_result *result, struct mor_unit_output *output, struct sink *sink,
+		mortise_error *err)
+{
+	ssize_t n = 1;
+
+	if (mor_buf_reserve(&result->buffer, PIECE) < 0)
+		return mor_fail_memory(err);
+	while (n > 0)
+		n = read_and_put(sink, result->buffer.data, PIECE);
+	if (sink->error)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -sink->error, "writing the result");
+	if (n < 0 || sink->source.at != output->size)
+		return mor_fail(err, MORTISE_EINPUT, "the output became shorter");
+	return 0;
+}
+
 static int transfer(struct mor_result *result, struct mor_unit_output *output, struct sink *sink,
 		    mortise_error *err)
 {
@@ -219,7 +236,9 @@ static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_o
 	sink.fd = direct ? result->out : result->spool;
 	if (direct)
 		reserve(result, result->bytes + output->size);
-	r = output->size ? transfer(result, output, &sink, err) : 0;
+	if (output->size)
+		r = result->opt.format == MOR_RESULT_BYTES ? pour(result, output, &sink, err) :
+							     transfer(result, output, &sink, err);
 	if (r < 0) {
 		mortise_error second;
 
@@ -332,14 +351,29 @@ int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_outp
 	return flush_units(result, err);
 }
 
-int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err)
+static int settle_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err)
 {
 	char line[1024];
 
-	result->units[unit].sum = mor_sum("", 0, 0);
 	result->units[unit].code = why->code ? why->code : MORTISE_ECRASHED;
 	result->units[unit].reason = mor_strdup(mor_printable(mor_slice_of(why->text), line, sizeof(line)));
 	result->units[unit].state = MOR_UNIT_FAILED;
 	result->stats.failed++;
 	return flush_units(result, err);
+}
+
+int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err)
+{
+	result->units[unit].sum = mor_sum("", 0, 0);
+	return settle_failed(result, unit, why, err);
+}
+
+int mor_result_failed_with(struct mor_result *result, size_t unit, const mortise_error *why,
+			   struct mor_unit_output *output, mortise_error *err)
+{
+	int r = check_broken(result, err);
+
+	if (r == 0)
+		r = keep_output(result, unit, output, err);
+	return r < 0 ? r : settle_failed(result, unit, why, err);
 }

@@ -26,7 +26,8 @@
 
 #include "kythe/entries/entries.h"
 
-enum mor_result_format { MOR_RESULT_ENTRIES, MOR_RESULT_JSON, MOR_RESULT_RAW };
+/* BYTES: any bytes, not checked: rows of mortise extract. */
+enum mor_result_format { MOR_RESULT_ENTRIES, MOR_RESULT_JSON, MOR_RESULT_RAW, MOR_RESULT_BYTES };
 
 /* Who takes the bytes of units as they are checked, in the order in which units end. */
 struct mor_result_taker {
@@ -82,6 +83,9 @@ struct mor_unit_output {
  * other failure is an error of the result itself. */
 int mor_result_done(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err);
 int mor_result_failed(struct mor_result *result, size_t unit, const mortise_error *why, mortise_error *err);
+/* The same for a unit that has bytes in the output although it failed: a row that says so. */
+int mor_result_failed_with(struct mor_result *result, size_t unit, const mortise_error *why,
+			   struct mor_unit_output *output, mortise_error *err);
 
 struct mor_result_stats {
 	uint64_t bytes; /* bytes of the output, with earlier runs */

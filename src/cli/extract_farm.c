@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mortise extract --farm: the owner of a run whose units are files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/extract.h"
+#include "console/report.h"
+#include "console/signals.h"
+#include "console/warned.h"
+#include "content/content.h"
+#include "crew/files.h"
+#include "crew/lead.h"
+#include "crew/spec.h"
+#include "kythe/drive/result.h"
+
+struct extract_farm {
+	const struct mor_farm_args *args;
+	struct mor_console *console;
+	struct mor_extract x; /* without plugins: it looks at files, and makes rows of failures */
+	struct mor_runner runner;
+	struct mor_crew_spec spec;
+	struct mor_text_list paths; /* ours: plugins, absolute */
+	char run[MOR_DIGEST_SIZE];
+	char (*digests)[MOR_DIGEST_SIZE]; /* of the files, as units */
+	struct mor_depot *depot;
+	struct mor_result *result;
+	struct mor_buf bytes; /* of a unit */
+	bool headed;
+	int last_exit_code; /* of a file that failed */
+	struct mor_crew_led led;
+};
+
+/* ---- looking at the files ---- */
+
+static void digest_place(const char *path, char ret[MOR_DIGEST_SIZE], struct mor_extract_job *job)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		mor_fail_errno(&job->err, MORTISE_EINPUT, errno, "reading it");
+	else
+		mor_content_hash_fd(fd, (uint64_t)st.st_size, ret, path, &job->err);
+	mor_fd_close(&fd);
+}
+
+/* Puts it into the store, or remembers its bytes: --source path sends its name, which must mean the same file
+ * on all machines. Errors of the file are the job's; what is returned is an error of the store. */
+static int keep_file(struct extract_farm *f, struct mor_extract_job *job, struct mor_crew_file *file,
+		     char **ret_place, mortise_error *err)
+{
+	if (job->err.code)
+		return 0;
+	if (strcmp(f->x.args->source, "bytes") == 0)
+		return mor_depot_put_file(f->depot, MOR_DEPOT_FILE, job->path, file->digest, err);
+	*ret_place = mor_path_absolute(job->path);
+	if (!*ret_place)
+		return mor_fail_memory(err);
+	file->place = *ret_place;
+	digest_place(*ret_place, file->digest, job);
+	return 0;
+}
+
+static int add_file(struct extract_farm *f, size_t number, struct mor_writer *list, mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *place = NULL;
+	struct mor_crew_file file = { .name = f->x.args->files[number], .place = "" };
+	struct mor_extract_job job;
+	int r;
+
+	if (!mor_utf8_valid(mor_slice_of(file.name)))
+		return mor_fail(err, MORTISE_EINPUT, "file %zu: with --farm, names must be UTF-8", number + 1);
+	mor_extract_look(&f->x, file.name, &job);
+	r = keep_file(f, &job, &file, &place, err);
+	file.mime = job.mime ? job.mime : "";
+	file.extension = job.extension ? job.extension : "";
+	file.code = job.err.code;
+	file.why = job.err.code ? job.err.text : "";
+	if (r == 0) {
+		mor_crew_files_add(list, &file);
+		mor_crew_file_digest(&file, f->digests[number]);
+	}
+	mor_extract_job_clear(&job);
+	return r;
+}
+
+static int put_list(struct extract_farm *f, size_t first, size_t count, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	struct mor_crew_input *input = &f->spec.inputs[f->spec.input_count++];
+	struct mor_writer list = { .out = &text };
+	int r = 0;
+
+	mor_w_array(&list);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = mor_signals_count() ? MORTISE_ECANCELED : add_file(f, first + i, &list, err);
+	mor_w_end(&list);
+	if (r == 0 && mor_buf_failed(&text))
+		r = mor_fail_memory(err);
+	input->units = count;
+	return r < 0 ? r :
+		       mor_depot_put_text(f->depot, MOR_DEPOT_SPEC, mor_buf_view(&text), input->digest, err);
+}
+
+static int put_lists(struct extract_farm *f, mortise_error *err)
+{
+	size_t count = f->x.args->file_count, first = 0;
+	int r = 0;
+
+	f->spec.inputs = mor_zalloc((count / MOR_CREW_LIST + 1) * sizeof(*f->spec.inputs));
+	f->digests = mor_zalloc(count * sizeof(*f->digests));
+	if (!f->spec.inputs || !f->digests)
+		return mor_fail_memory(err);
+	for (; r == 0 && first < count; first += MOR_CREW_LIST)
+		r = put_list(f, first, count - first < MOR_CREW_LIST ? count - first : MOR_CREW_LIST, err);
+	return r;
+}
+
+/* ---- the run ---- */
+
+static int take_paths(struct extract_farm *f, mortise_error *err)
+{
+	const struct mor_text_list *plugins = &f->x.args->plugins;
+
+	for (size_t i = 0; i < plugins->count; i++) {
+		char *path = mor_path_absolute(plugins->item[i]);
+
+		if (!path || mor_text_list_add(&f->paths, path) < 0) {
+			mor_free(path);
+			return mor_fail_memory(err);
+		}
+	}
+	f->spec.plugins = f->paths;
+	return 0;
+}
+
+static int put_spec(struct extract_farm *f, mortise_error *err)
+{
+	const struct mor_extract_args *want = f->x.args;
+	const struct mor_plugin_args *plugin = want->plugin;
+	int r = take_paths(f, err);
+
+	f->spec.command = "extract";
+	f->spec.argv = want->command;
+	f->spec.options = want->options;
+	f->spec.set = plugin->set;
+	f->spec.timeout = plugin->timeout;
+	f->spec.network = plugin->network;
+	f->spec.level = plugin->level;
+	f->spec.on_denial = plugin->on_denial;
+	f->spec.dialect = plugin->dialect;
+	f->spec.strict = plugin->strict;
+	f->spec.confine = plugin->confine;
+	f->spec.unconfined = plugin->unconfined;
+	f->spec.source = want->source;
+	f->spec.picked = want->picked;
+	f->spec.metadata = want->metadata;
+	f->spec.json = want->json;
+	f->spec.retries = want->retries;
+	mor_crew_spec_files(&f->spec, f->spec.files);
+	/* --config FILE is read here: workers need not have that file */
+	if (r == 0 && f->runner.config && mor_text_list_add(&f->spec.config, f->runner.config) < 0)
+		r = mor_fail_memory(err);
+	if (r == 0)
+		r = put_lists(f, err);
+	return r < 0 ? r : mor_crew_spec_put(f->depot, &f->spec, f->run, err);
+}
+
+static const char *unit_digest(uint64_t unit, void *arg)
+{
+	return ((struct extract_farm *)arg)->digests[unit];
+}
+
+static void make_key(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg)
+{
+	mor_crew_key(((struct extract_farm *)arg)->spec.work, first, count, unit_digest, arg, ret);
+}
+
+static const char *unit_name(uint64_t unit, void *arg)
+{
+	return ((struct extract_farm *)arg)->x.args->files[unit];
+}
+
+static void farm_warning(const char *text, void *arg)
+{
+	mor_note(((struct extract_farm *)arg)->console, "warning: %s", text);
+}
+
+/* ---- segments ---- */
+
+static int put_bytes(const void *bytes, size_t len, void *arg)
+{
+	return mor_buf_append(&((struct extract_farm *)arg)->bytes, bytes, len) < 0 ? MORTISE_ENOMEM : 0;
+}
+
+/* A worker may lie: a row must be one line of JSON about this file. */
+static int check_row(const struct mor_extract_job *job, const struct mor_segment *segment, mortise_error *err)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct mor_slice row = mor_buf_view(&job->row);
+	bool line = row.len > 1 && memchr(row.ptr, '\n', row.len) == row.ptr + row.len - 1;
+
+	if (line && mor_doc_parse(row, MOR_JSON_NAN, 0, &doc, NULL) == 0 &&
+	    strcmp(mor_json_text(mor_json_get(mor_doc_root(doc), "file"), ""), job->path) == 0)
+		return 0;
+	return mor_fail(err, MORTISE_EINPUT, "%s: it has no row for %s", segment->path, job->path);
+}
+
+static void take_failure(struct extract_farm *f, const struct mor_segment_unit *unit,
+			 struct mor_extract_job *job)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	const struct mor_value *data;
+	struct mor_json_iter it;
+	char why[sizeof(job->err.text)];
+
+	mor_fail(&job->err, unit->code, "%s", mor_printable(unit->why, why, sizeof(why)));
+	if (f->bytes.len && mor_doc_parse(mor_buf_view(&f->bytes), 0, 0, &doc, NULL) == 0) {
+		const struct mor_value *root = mor_doc_root(doc);
+
+		job->err.rpc_code = mor_json_int(mor_json_get(root, "rpc_code"), job->err.rpc_code);
+		job->err.os_errno = (int)mor_json_int(mor_json_get(root, "os_errno"), 0);
+		data = mor_json_get(root, "data");
+		job->err_data = data ? mor_strdup(mor_json_text(data, "")) : NULL;
+		it = mor_json_iter(mor_json_get(root, "warnings"));
+		while (mor_json_next(&it))
+			mor_warned_keep(f->console, mor_json_text(it.value, ""));
+	}
+	f->last_exit_code = mortise_status_exit_code(unit->code);
+	mor_extract_job_tell(job);
+}
+
+static ssize_t read_joined(void *arg, void *buffer, size_t len)
+{
+	struct mor_slice *left = arg;
+
+	len = len < left->len ? len : left->len;
+	if (len)
+		memcpy(buffer, left->ptr, len);
+	*left = (struct mor_slice){ left->ptr + len, left->len - len };
+	return (ssize_t)len;
+}
+
+/* Its heading and its row, as the local run prints them. */
+static int write_unit(struct extract_farm *f, size_t unit, const struct mor_extract_job *job,
+		      mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf joined = MOR_BUF_INIT;
+	struct mor_slice left;
+	struct mor_unit_output output = { .fd = -1, .read = read_joined, .read_arg = &left };
+
+	mor_extract_job_heading(job, !f->headed, &joined);
+	f->headed = f->headed || joined.len;
+	mor_buf_slice(&joined, mor_buf_view(&job->row));
+	if (mor_buf_failed(&joined) || mor_buf_failed(&job->row))
+		return mor_fail_memory(err);
+	left = mor_buf_view(&joined);
+	output.size = left.len;
+	return job->err.code ? mor_result_failed_with(f->result, unit, &job->err, &output, err) :
+			       mor_result_done(f->result, unit, &output, err);
+}
+
+static int take_unit(struct extract_farm *f, size_t unit, const struct mor_segment *segment, size_t number,
+		     mortise_error *err)
+{
+	struct mor_extract_job job = { .extract = &f->x, .path = f->x.args->files[unit] };
+	int r;
+
+	mor_buf_reset(&f->bytes, SIZE_MAX);
+	r = segment->units[number].bytes ? mor_segment_unpack(segment, number, put_bytes, f, err) : 0;
+	if (r == MORTISE_ENOMEM)
+		return mor_fail_memory(err);
+	if (r < 0)
+		return r;
+	if (segment->units[number].code) {
+		take_failure(f, &segment->units[number], &job);
+	} else {
+		job.row = f->bytes;
+		f->bytes = (struct mor_buf)MOR_BUF_INIT;
+		r = job.extract->args->json ? check_row(&job, segment, err) : 0;
+	}
+	if (r == 0)
+		r = write_unit(f, unit, &job, err);
+	if (r == 0) {
+		f->console->progress.done++;
+		f->console->progress.failed += job.err.code != 0;
+	}
+	mor_extract_job_clear(&job);
+	return r;
+}
+
+static int take_segment(const struct mor_farm_batch *batch, const struct mor_segment *segment,
+			const char *digest, void *arg, mortise_error *err)
+{
+	struct extract_farm *f = arg;
+	const char *reason;
+	int r = 0;
+
+	(void)digest;
+	for (size_t i = 0; i < segment->count && r == 0; i++)
+		if (mor_result_state(f->result, (size_t)batch->first + i, &reason) == MOR_UNIT_OPEN)
+			r = take_unit(f, (size_t)batch->first + i, segment, i, err);
+	return r;
+}
+
+/* ---- the whole ---- */
+
+/* Of an earlier run, what failed is told again. Returns the first file that is open. */
+static size_t tell_earlier(struct extract_farm *f)
+{
+	struct mor_result_stats found = mor_result_stats(f->result);
+	size_t count = f->x.args->file_count, unit = 0;
+	enum mor_unit_state state;
+	const char *reason;
+
+	if (mor_result_damage(f->result))
+		mor_note(f->console, "warning: %s; going back to the last good file",
+			 mor_result_damage(f->result));
+	if (f->args->resume)
+		mor_note(f->console,
+			 found.kept ? "resuming: %zu of %zu files are done" :
+				      "nothing to resume: starting with all files",
+			 found.kept, count);
+	for (; unit < count && (state = mor_result_state(f->result, unit, &reason)) != MOR_UNIT_OPEN; unit++) {
+		mortise_error why = { 0 };
+
+		f->console->progress.done++;
+		f->headed |= state == MOR_UNIT_DONE;
+		if (state == MOR_UNIT_DONE)
+			continue;
+		f->console->progress.failed++;
+		mor_fail(&why, mor_result_code(f->result, unit), "%s", reason ? reason : "");
+		f->last_exit_code = mortise_status_exit_code(why.code);
+		mor_report_line(f->console,
+				&(struct mor_report){ .error = &why, .subject = f->x.args->files[unit] });
+	}
+	return unit;
+}
+
+static int open_result(struct extract_farm *f, mortise_error *err)
+{
+	struct mor_result_options opt = { .path = f->x.args->output,
+					  .format = MOR_RESULT_BYTES,
+					  .units = f->x.args->file_count,
+					  .identity = f->run,
+					  .resume = f->args->resume,
+					  .spool_dir = "/tmp" };
+
+	return mor_result_open(&opt, &f->result, err);
+}
+
+static int lead_extract(struct extract_farm *f, mortise_error *err)
+{
+	struct mor_crew_lead_options opt = {
+		.console = f->console,
+		.depot = f->depot,
+		.url = f->args->url,
+		.store = f->args->store,
+		.run = f->run,
+		.title = mor_base_name(f->x.args->files[0]),
+		.many = f->x.args->file_count > 1,
+		.units = f->x.args->file_count,
+		.batch = f->args->batch,
+		.window = f->args->window,
+		.lease_ms = f->args->lease_ms,
+		.key = make_key,
+		.name = unit_name,
+		.take = take_segment,
+		.on_warning = farm_warning,
+		.arg = f,
+	};
+	int r;
+
+	mor_progress_start(&f->console->progress, f->console->err_terminal, opt.units);
+	opt.next = tell_earlier(f);
+	r = mor_crew_lead(&opt, &f->led, err);
+	mor_progress_clear(&f->console->progress);
+	return r < 0 ? r : mor_result_finish(f->result, (struct mor_slice){ "", 0 }, err);
+}
+
+static int run_extract(struct extract_farm *f, mortise_error *err)
+{
+	int r = mor_runner_open(&f->runner, f->console, f->x.args->plugin, NULL, err);
+
+	if (r == 0)
+		r = mor_depot_open(f->args->store, true, &f->depot, err);
+	if (r == 0)
+		r = put_spec(f, err);
+	if (r == 0)
+		r = open_result(f, err);
+	return r < 0 ? r : lead_extract(f, err);
+}
+
+static void free_extract(struct extract_farm *f)
+{
+	mor_result_free(f->result);
+	mor_depot_free(f->depot);
+	mor_runner_close(&f->runner);
+	mor_extract_look_end(&f->x);
+	mor_text_list_free_texts(&f->paths);
+	mor_free(f->spec.inputs);
+	mor_free(f->spec.config.item);
+	mor_free(f->digests);
+	mor_buf_fini(&f->bytes);
+}
+
+int mor_extract_farm(struct mor_console *console, const struct mor_extract_args *want,
+		     const struct mor_farm_args *args)
+{
+	struct extract_farm f = { .args = args, .console = console, .x = { .console = console, .args = want } };
+	mortise_error err = { 0 };
+	int r, exit_code;
+
+	console->out_color = false; /* headings go to a file */
+	r = run_extract(&f, &err);
+	if (r == MORTISE_ECANCELED && mor_signals_count()) {
+		mor_note(console, "run the same command with --resume to go on");
+		exit_code = mor_report_interrupted(console, mor_signals_exit_code());
+	} else if (r < 0) {
+		exit_code =
+			r == MORTISE_EINVAL ? mor_report_usage(console, &err) : mor_report_error(console, &err);
+	} else {
+		exit_code = f.last_exit_code && want->file_count > 1 ? 1 : f.last_exit_code;
+	}
+	if (r == 0 && console->verbose)
+		mor_note(console, "%zu batches, %zu of them found in the store", (size_t)f.led.stats.batches,
+			 (size_t)f.led.stats.cached);
+	free_extract(&f);
+	return exit_code;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "crew/lead.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "console/signals.h"
+#include "wire/json.h"
+
+#define DEFAULT_LEASE_S 60
+#define DEFAULT_WINDOW  256
+#define BATCH_MOST      32
+#define BATCHES_LEAST   16
+#define POLL_MS         100
+#define QUIET_MS        10000 /* then it is said, once, that nobody works */
+#define ASK_MS          3000  /* how often the farm is asked who is there */
+#define SEEN_S          15    /* a worker that asked within this time is there: it asks twice a second */
+
+struct lead {
+	const struct mor_crew_lead_options *opt;
+	struct mor_farm_run run;
+	struct mor_farm *farm;
+	struct mor_crew_owner *owner;
+	struct mor_crew_led *led;
+	uint64_t taken; /* units */
+	unsigned workers;
+	int64_t quiet_ms, ask_ms;
+	bool asked, quiet_told;
+};
+
+static void name_run(struct lead *x)
+{
+	char machine[100] = "", title[160];
+
+	memcpy(x->run.run, x->opt->run, MOR_DIGEST_SIZE);
+	gethostname(machine, sizeof(machine) - 1);
+	mor_printable(mor_slice_of(x->opt->title), title, sizeof(title));
+	snprintf(x->run.title, sizeof(x->run.title), "%s%s", title, x->opt->many ? ", …" : "");
+	snprintf(x->run.owner, sizeof(x->run.owner), "%.80s, process %d", machine, (int)getpid());
+	x->run.units = x->opt->units;
+	x->run.lease_ms = x->opt->lease_ms ? x->opt->lease_ms : DEFAULT_LEASE_S * 1000u;
+}
+
+/* ---- who is there ---- */
+
+/* Of the workers that are there: those that do nothing, or those that have a batch. */
+static unsigned count_workers(const struct mor_value *workers, bool busy)
+{
+	struct mor_json_iter it = mor_json_iter(workers);
+	unsigned count = 0;
+
+	while (mor_json_next(&it))
+		count += mor_json_int(mor_json_get(it.value, "seen_s"), SEEN_S) < SEEN_S &&
+			 (mor_json_int(mor_json_get(it.value, "busy"), 0) > 0) == busy;
+	return count;
+}
+
+static bool is_leased(const struct lead *x, const struct mor_value *runs)
+{
+	struct mor_json_iter it = mor_json_iter(runs);
+
+	while (mor_json_next(&it))
+		if (strcmp(mor_json_text(mor_json_get(it.value, "run"), ""), x->run.run) == 0)
+			return mor_json_int(mor_json_get(it.value, "leased"), 0) > 0;
+	return false;
+}
+
+static void tell_quiet(struct lead *x, unsigned idle, unsigned busy)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
+	x->quiet_told = true;
+	if (idle)
+		mor_buf_printf(&text,
+			       "nobody has done anything yet: %u %s for work, but cannot do this run; each "
+			       "worker says why on its stderr (another analyzer or plugin, another store)",
+			       idle, idle == 1 ? "worker asks" : "workers ask");
+	else if (busy)
+		mor_buf_printf(&text, "nobody has done anything yet: %u %s busy with other runs", busy,
+			       busy == 1 ? "worker is" : "workers are");
+	else
+		mor_buf_printf(&text, "nobody has claimed anything: start mortise worker --farm %s --store %s",
+			       x->opt->url, x->opt->store);
+	if (!mor_buf_failed(&text))
+		x->opt->on_warning(text.data, x->opt->arg);
+}
+
+/* Nothing was done for this run so far, although it is time. */
+static bool is_quiet(const struct lead *x)
+{
+	struct mor_crew_owner_stats stats = mor_crew_owner_stats(x->owner);
+
+	return !x->quiet_told && stats.batches == stats.cached && mor_clock_ms() >= x->quiet_ms;
+}
+
+static void take_status(const struct mor_farm_reply *reply, void *arg)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
+	struct lead *x = arg;
+	const struct mor_value *root;
+	unsigned idle, busy;
+
+	x->asked = false;
+	x->ask_ms = mor_clock_ms() + ASK_MS;
+	if (mor_doc_parse(mor_slice_of(reply->text), 0, 0, &doc, NULL) < 0)
+		return;
+	root = mor_doc_root(doc);
+	idle = count_workers(mor_json_get(root, "workers"), false);
+	busy = count_workers(mor_json_get(root, "workers"), true);
+	x->workers = idle + busy;
+	if (x->workers > x->led->workers)
+		x->led->workers = x->workers;
+	if (is_quiet(x) && !is_leased(x, mor_json_get(root, "runs")))
+		tell_quiet(x, idle, busy);
+}
+
+static int ask_status(struct lead *x, mortise_error *err)
+{
+	bool wanted = x->opt->watch || x->opt->console->progress.on || is_quiet(x);
+
+	if (x->asked || !wanted || mor_clock_ms() < x->ask_ms)
+		return 0;
+	x->asked = true;
+	return mor_farm_ask(x->farm, MOR_FARM_STATUS, 0, take_status, x) < 0 ? mor_fail_memory(err) : 0;
+}
+
+/* ---- progress ---- */
+
+static void show_progress(struct lead *x)
+{
+	struct mor_progress *progress = &x->opt->console->progress;
+	char left[32] = "";
+	int64_t left_ms;
+
+	mor_pace_note(&x->led->pace, mor_clock_ms(), x->taken, mor_crew_owner_stats(x->owner).failed,
+		      x->workers);
+	left_ms = mor_pace_left_ms(&x->led->pace, x->opt->units);
+	if (left_ms > 0)
+		snprintf(left, sizeof(left), ", %" PRId64 ":%02" PRId64 " left", left_ms / 60000,
+			 left_ms / 1000 % 60);
+	progress->rate = mor_pace_rate(&x->led->pace);
+	snprintf(progress->more, sizeof(progress->more), "  %u %s%s", x->workers,
+		 x->workers == 1 ? "worker" : "workers", left);
+	mor_progress_draw(progress);
+}
+
+/* ---- the loop ---- */
+
+static uint32_t batch_size(const struct mor_crew_lead_options *opt)
+{
+	uint64_t share = opt->units / BATCHES_LEAST;
+
+	if (opt->batch)
+		return opt->batch;
+	return share < 1 ? 1 : share > BATCH_MOST ? BATCH_MOST : (uint32_t)share;
+}
+
+static int take_batch(const struct mor_farm_batch *batch, const struct mor_segment *segment, const char *digest,
+		      void *arg, mortise_error *err)
+{
+	struct lead *x = arg;
+	int r = x->opt->take(batch, segment, digest, x->opt->arg, err);
+
+	if (r == 0 && batch->first + batch->count > x->taken)
+		x->taken = batch->first + batch->count;
+	return r;
+}
+
+static void make_key(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg)
+{
+	struct lead *x = arg;
+
+	x->opt->key(first, count, ret, x->opt->arg);
+}
+
+static const char *unit_name(uint64_t unit, void *arg)
+{
+	struct lead *x = arg;
+
+	return x->opt->name(unit, x->opt->arg);
+}
+
+static void lead_warning(const char *text, void *arg)
+{
+	struct lead *x = arg;
+
+	x->opt->on_warning(text, x->opt->arg);
+}
+
+static int open_owner(struct lead *x, mortise_error *err)
+{
+	struct mor_farm_options farm = {
+		.url = x->opt->url, .run = &x->run, .on_warning = lead_warning, .arg = x
+	};
+	struct mor_crew_owner_options opt = {
+		.depot = x->opt->depot,
+		.units = x->opt->units,
+		.next = x->opt->next,
+		.batch = batch_size(x->opt),
+		.window = x->opt->window ? x->opt->window : DEFAULT_WINDOW,
+		.lease_ms = x->run.lease_ms,
+		.poll_ms = POLL_MS,
+		.key = make_key,
+		.name = unit_name,
+		.take = take_batch,
+		.on_warning = lead_warning,
+		.arg = x,
+	};
+	int r = mor_farm_open(&farm, &x->farm, err);
+
+	opt.farm = x->farm;
+	return r < 0 ? r : mor_crew_owner_new(&opt, &x->owner, err);
+}
+
+/* A turn of the owner; when it has everything, the farm is told, once. */
+static int lead_turn(struct lead *x, bool *told, int *wait, mortise_error *err)
+{
+	if (!mor_crew_owner_finished(x->owner)) {
+		int r = mor_crew_owner_step(x->owner, wait, err);
+
+		return r < 0 ? r : ask_status(x, err);
+	}
+	*wait = -1;
+	if (*told)
+		return 0;
+	*told = true;
+	return mor_farm_ask(x->farm, MOR_FARM_FINISH, 0, NULL, NULL) < 0 ? mor_fail_memory(err) : 0;
+}
+
+static int lead_run(struct lead *x, mortise_error *err)
+{
+	struct pollfd fd = { .fd = mor_farm_fd(x->farm), .events = POLLIN };
+	bool told = false;
+	int r = 0, wait = 0;
+
+	x->quiet_ms = mor_clock_ms() + QUIET_MS;
+	x->ask_ms = mor_clock_ms() + ASK_MS;
+	while (r == 0 && !(told && mor_farm_idle(x->farm))) {
+		const mortise_error *failure;
+		int farm_wait;
+
+		r = lead_turn(x, &told, &wait, err);
+		farm_wait = mor_farm_step(x->farm);
+		failure = mor_farm_failure(x->farm);
+		show_progress(x);
+		if (r == 0 && failure) {
+			*err = *failure;
+			r = failure->code;
+		}
+		if (r == 0 && mor_signals_count())
+			r = MORTISE_ECANCELED;
+		if (r == 0 && !(told && mor_farm_idle(x->farm)))
+			mor_signals_poll(&fd, mor_clock_sooner(farm_wait, wait));
+	}
+	return r;
+}
+
+int mor_crew_lead(const struct mor_crew_lead_options *opt, struct mor_crew_led *ret, mortise_error *err)
+{
+	struct lead x = { .opt = opt, .led = ret, .taken = opt->next };
+	int r;
+
+	*ret = (struct mor_crew_led){ 0 };
+	mor_pace_begin(&ret->pace, mor_clock_ms(), opt->next);
+	name_run(&x);
+	r = open_owner(&x, err);
+	if (r == 0)
+		r = lead_run(&x, err);
+	if (x.owner)
+		ret->stats = mor_crew_owner_stats(x.owner);
+	mor_crew_owner_free(x.owner);
+	mor_farm_free(x.farm);
+	return r;
+}
