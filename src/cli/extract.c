@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/extract.h"
+#include "cli/farming.h"
 #include "console/report.h"
 #include "store/store.h"
 #include "trusted/trusted.h"
@@ -17,7 +17,7 @@ struct extract_args {
 	struct mor_extract_args want;
 	struct mor_opt_count retries;
 	const char *shard;
-	struct mor_farm_args farm;
+	struct mor_farming farm;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };
@@ -52,7 +52,7 @@ static const struct mor_option extract_options[] = {
 };
 static const struct mor_option_group groups[] = {
 	{ "Options:", extract_options, 0 },
-	{ "Options for a farm:", mor_farm_option_table, FIELD(farm) },
+	{ "Options for a farm:", mor_farming_option_table, FIELD(farm) },
 	{ "Options for the plugin:", mor_plugin_option_table, FIELD(plugin) },
 	{ "Common options:", mor_common_options, FIELD(common) },
 	{ 0 },
@@ -96,7 +96,7 @@ static int check_words(const struct mor_cli *cli, const struct mor_extract_args 
 				"stdin (-) has no name that a farm could keep: name files");
 	if (args->farm.resume && !args->farm.url)
 		return mor_fail(err, MORTISE_EINVAL, "--resume belongs to --farm URL: a local run starts anew");
-	if (mor_farm_args_check(&args->farm, &args->plugin, want->output, args->shard, err) < 0)
+	if (mor_farming_check(&args->farm, &args->plugin, want->output, args->shard, err) < 0)
 		return MORTISE_EINVAL;
 	return check_shard(cli, want, err);
 }
@@ -197,12 +197,12 @@ static int extract_run(struct mor_cli *cli)
 	want->max_size = want->max_size ? want->max_size : MOR_EXTRACT_MAX_SIZE;
 	want->plugin = &args->plugin;
 	want->json = cli->console->json;
-	mor_farm_args_take(&args->farm);
+	mor_farming_take(&args->farm);
 	if (find_plugins(cli, want, untrusted, sizeof(untrusted), &err) < 0)
 		return mor_report_error(cli->console, &err);
 	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, untrusted, &err) < 0)
 		return mor_report_usage(cli->console, &err);
-	return args->farm.url ? mor_extract_farm(cli->console, want, &args->farm) :
+	return args->farm.url ? mor_farming_extract(cli->console, want, &args->farm) :
 				mor_extract_run(cli->console, want);
 }
 

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/extract.h"
+#include "cli/farming.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
@@ -23,7 +23,7 @@
 #include "kythe/drive/result.h"
 
 struct extract_farm {
-	const struct mor_farm_args *args;
+	const struct mor_farming *args;
 	struct mor_console *console;
 	struct mor_extract x; /* without plugins: it looks at files, and makes rows of failures */
 	struct mor_runner runner;
@@ -413,8 +413,8 @@ static void free_extract(struct extract_farm *f)
 	mor_buf_fini(&f->bytes);
 }
 
-int mor_extract_farm(struct mor_console *console, const struct mor_extract_args *want,
-		     const struct mor_farm_args *args)
+int mor_farming_extract(struct mor_console *console, const struct mor_extract_args *want,
+			const struct mor_farming *args)
 {
 	struct extract_farm f = { .args = args, .console = console, .x = { .console = console, .args = want } };
 	mortise_error err = { 0 };

@@ -60,7 +60,7 @@ static const struct mor_option index_options[] = {
 };
 static const struct mor_option_group groups[] = {
 	{ "Options:", index_options, 0 },
-	{ "Options for a farm:", mor_farm_option_table, FIELD(farm) },
+	{ "Options for a farm:", mor_farming_option_table, FIELD(farm) },
 	{ "Options for the analyzer:", mor_plugin_option_table, FIELD(plugin) },
 	{ "Common options:", mor_common_options, FIELD(common) },
 	{ 0 },
@@ -417,7 +417,7 @@ static int index_run(struct mor_cli *cli)
 	int r, exit_code;
 
 	args->format = args->format ? args->format : "entries";
-	mor_farm_args_take(&args->farm);
+	mor_farming_take(&args->farm);
 	r = prepare_index(&x, &err);
 	if (r == 0) {
 		tell_resumed(&x);

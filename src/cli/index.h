@@ -7,7 +7,7 @@
 
 #include "base/digest.h"
 #include "cli/cli.h"
-#include "cli/farm_args.h"
+#include "cli/farming.h"
 #include "crew/lead.h"
 #include "kythe/drive/driver.h"
 #include "part/part.h"
@@ -19,7 +19,7 @@ struct mor_index_args {
 	struct mor_opt_count retries;
 	struct mor_text_list types;
 	bool resume, lenient, manifest;
-	struct mor_farm_args farm;
+	struct mor_farming farm;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };

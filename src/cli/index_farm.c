@@ -31,7 +31,7 @@ int mor_index_farm_check(const struct mor_index *x, mortise_error *err)
 	const struct mor_index_args *args = x->args;
 	const struct mor_plugin_args *plugin = &args->plugin;
 
-	int r = mor_farm_args_check(&args->farm, plugin, args->output, args->shard, err);
+	int r = mor_farming_check(&args->farm, plugin, args->output, args->shard, err);
 
 	if (r < 0 || !args->farm.url)
 		return !r && args->manifest ?
@@ -230,7 +230,7 @@ static uint64_t first_open(const struct mor_index *x)
 static int lead_index(struct index_farm *f, mortise_error *err)
 {
 	struct mor_index *x = f->x;
-	const struct mor_farm_args *args = &x->args->farm;
+	const struct mor_farming *args = &x->args->farm;
 	struct mor_crew_lead_options opt = {
 		.console = x->cli->console,
 		.depot = f->depot,

@@ -54,14 +54,14 @@ static int worker_run(struct mor_cli *cli)
 const struct mor_cli_command mor_cli_command_worker = {
 	.name = "worker",
 	.group = "Many machines:",
-	.summary = "analyze for the owners of a farm",
+	.summary = "do the work of a farm",
 	.usage = "worker --farm URL --store DIR [-j N] [OPTION…]",
 	.words = "",
 	.description =
-		"Takes batches of records from the farm, runs the analyzer that their owner (mortise index "
-		"--farm) names,\n"
-		"and writes segments into the store. It may be killed at any time: its batch is done by "
-		"another. Ctrl-C gives\n"
+		"Takes batches of records or files from the farm, runs the analyzer or plugins that their "
+		"owner\n"
+		"(mortise index --farm, mortise extract --farm) names, and writes segments into the store. It "
+		"may be killed at any time: its batch is done by another. Ctrl-C gives\n"
 		"batches back. Who may submit to the farm chooses the program that runs here: --confine "
 		"confines it.",
 	.examples = "mortise worker --farm postgres://db.example.com/farm --store /net/farm\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/farm_args.h"
+#include "cli/farming.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define FIELD(name) offsetof(struct mor_farm_args, name)
-const struct mor_option mor_farm_option_table[] = {
+#define FIELD(name) offsetof(struct mor_farming, name)
+const struct mor_option mor_farming_option_table[] = {
 	{ "farm", 0, "URL", "let the workers of this farm do it: postgres://host/database", MOR_OPT_TEXT,
 	  FIELD(url), NULL },
 	{ "store", 0, "DIR", "the farm's store, a directory that all machines see", MOR_OPT_TEXT, FIELD(store),
@@ -21,7 +21,7 @@ const struct mor_option mor_farm_option_table[] = {
 	{ 0 },
 };
 
-void mor_farm_args_take(struct mor_farm_args *args)
+void mor_farming_take(struct mor_farming *args)
 {
 	if (args->lease)
 		mor_parse_duration_ms(mor_slice_of(args->lease), &args->lease_ms);
@@ -37,8 +37,8 @@ static int check_environment(const struct mor_plugin_args *plugin, mortise_error
 	return 0;
 }
 
-int mor_farm_args_check(const struct mor_farm_args *args, const struct mor_plugin_args *plugin,
-			const char *output, const char *shard, mortise_error *err)
+int mor_farming_check(const struct mor_farming *args, const struct mor_plugin_args *plugin, const char *output,
+		      const char *shard, mortise_error *err)
 {
 	if (args->lease && !args->lease_ms)
 		return mor_fail(err, MORTISE_EINVAL, "--lease \"%s\": expected a time such as 30s or 2m",
