@@ -58,12 +58,13 @@ const struct mor_cli_command mor_cli_command_worker = {
 	.usage = "worker --farm URL --store DIR [-j N] [OPTION…]",
 	.words = "",
 	.description =
-		"Takes batches of records or files from the farm, runs the analyzer or plugins that their "
+		"Takes batches of records or files from the farm, runs the analyzer or the plugins that their "
 		"owner\n"
 		"(mortise index --farm, mortise extract --farm) names, and writes segments into the store. It "
-		"may be killed at any time: its batch is done by another. Ctrl-C gives\n"
-		"batches back. Who may submit to the farm chooses the program that runs here: --confine "
-		"confines it.",
+		"may be\n"
+		"killed at any time: its batch is done by another. Ctrl-C gives batches back. Who may submit "
+		"to the\n"
+		"farm chooses the program that runs here: --confine confines it.",
 	.examples = "mortise worker --farm postgres://db.example.com/farm --store /net/farm\n"
 		    "mortise worker --farm postgres://db.example.com/farm --store /net/farm -j 8 --once",
 	.options = groups,
