@@ -9,7 +9,7 @@
 
 /* libfyaml 0.7 loses 4 KiB where a scalar of many quotes is cut off. It is read once per command, from the
  * user's own file, so nothing grows. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:fy_atom_iter_grow_chunk\n";

@@ -336,7 +336,9 @@ static int play_folder(const char *dir)
 
 		snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name);
 		failed |= play(path, i + 1);
+		free(entries[i]);
 	}
+	free(entries);
 	return failed;
 }
 
