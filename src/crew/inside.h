@@ -143,9 +143,12 @@ struct crew_worker {
 	uint64_t ticket;
 	int epoll;
 	int signals;
-	bool ending; /* no more claims */
-	bool waited; /* it was said that there is nothing to do */
-	bool moved;  /* an answer came: a slot may have something to do */
+	bool ending;     /* no more claims */
+	bool waited;     /* it was said that there is nothing to do */
+	bool dry;        /* the last claim got nothing: one slot asks for all ... */
+	int64_t dry_ms;  /* ... and not before this time */
+	unsigned asking; /* claims without an answer */
+	bool moved;      /* an answer came: a slot may have something to do */
 	mortise_error failure;
 };
 

@@ -10,7 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define BAD_LIMIT 5 /* so many bad segments for one batch, and the run ends: somebody lies */
+#define BAD_LIMIT    5    /* so many bad segments for one batch, and the run ends: somebody lies */
+#define POLL_MOST_MS 2000 /* the farm says when there is something to ask; but it may forget to */
 
 enum slot_state {
 	SLOT_NEW,   /* to be submitted */
@@ -33,7 +34,8 @@ struct mor_crew_owner {
 	size_t count, cap;
 	uint64_t planned; /* units up to here have a slot, or are done */
 	bool polling;     /* `done` has no answer yet */
-	int64_t poll_at, moved_ms;
+	int64_t polled_ms, poll_at, moved_ms;
+	uint64_t news; /* of the farm, as far as it was asked */
 	struct mor_crew_owner_stats stats;
 	mortise_error failure;
 };
@@ -201,7 +203,7 @@ static void on_done(const struct mor_farm_reply *reply, void *arg)
 	struct mor_crew_owner *owner = arg;
 
 	owner->polling = false;
-	owner->poll_at = mor_clock_ms() + owner->opt.poll_ms;
+	owner->poll_at = owner->polled_ms + (reply->count < MOR_FARM_GROUP ? POLL_MOST_MS : 0);
 	for (size_t i = 0; i < reply->count; i++) {
 		const struct mor_farm_ended *ended = &reply->ended[i];
 		struct slot *slot = find_asked(owner, &ended->batch);
@@ -212,7 +214,6 @@ static void on_done(const struct mor_farm_reply *reply, void *arg)
 		if (ended->state == MOR_FARM_DONE) {
 			memcpy(slot->segment, ended->segment, sizeof(slot->segment));
 			slot->state = SLOT_READY;
-			owner->poll_at = 0; /* there may be more */
 		} else if (split_slot(owner, (size_t)(slot - owner->slots), ended->claims, &owner->failure) <
 			   0) {
 			return;
@@ -227,9 +228,14 @@ static int poll_farm(struct mor_crew_owner *owner, mortise_error *err)
 
 	while (i < owner->count && owner->slots[i].state == SLOT_READY)
 		i++;
+	if (owner->news != mor_farm_news(owner->opt.farm) &&
+	    owner->poll_at > owner->polled_ms + owner->opt.poll_ms)
+		owner->poll_at = owner->polled_ms + owner->opt.poll_ms;
 	if (owner->polling || i == owner->count || mor_clock_ms() < owner->poll_at)
 		return 0;
 	owner->polling = true;
+	owner->polled_ms = mor_clock_ms();
+	owner->news = mor_farm_news(owner->opt.farm);
 	if (mor_farm_done(owner->opt.farm, next, owner->slots[i].batch.first, owner->stats.failed, on_done,
 			  owner) < 0)
 		return mor_fail_memory(err);
@@ -299,6 +305,14 @@ static int take_first(struct mor_crew_owner *owner, mortise_error *err)
 	return r;
 }
 
+/* ms until the farm is to be asked; it may be the audit's turn, too. */
+static int owner_wait(const struct mor_crew_owner *owner)
+{
+	int64_t left = owner->polling ? POLL_MOST_MS : owner->poll_at - mor_clock_ms();
+
+	return left < 0 ? 0 : left > POLL_MOST_MS ? POLL_MOST_MS : (int)left;
+}
+
 int mor_crew_owner_step(struct mor_crew_owner *owner, int *ret_wait, mortise_error *err)
 {
 	bool ready;
@@ -319,6 +333,6 @@ int mor_crew_owner_step(struct mor_crew_owner *owner, int *ret_wait, mortise_err
 	if (r == 0)
 		r = poll_farm(owner, err);
 	ready = mor_crew_owner_finished(owner) || (owner->count && owner->slots[0].state == SLOT_READY);
-	*ret_wait = ready ? 0 : (int)owner->opt.poll_ms;
+	*ret_wait = ready ? 0 : owner_wait(owner);
 	return r;
 }

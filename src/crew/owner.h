@@ -22,7 +22,7 @@ struct mor_crew_owner_options {
 	uint64_t units;
 	uint64_t next; /* units before it are in the result */
 	uint32_t batch, window, lease_ms;
-	uint32_t poll_ms; /* how often the farm is asked while nothing happens */
+	uint32_t poll_ms; /* the farm is not asked more often than this */
 	void (*key)(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg);
 	const char *(*name)(uint64_t unit, void *arg); /* of a unit, for people */
 	/* The next segment, whole and with the right key. It may have units that were taken before: after a

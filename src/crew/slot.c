@@ -190,11 +190,25 @@ static void tell_waiting(struct crew_worker *worker)
 	worker->waited = true;
 }
 
+/* There is work again: slots that waited, because another one got nothing, need not wait longer. */
+static void mind_dry(struct crew_worker *worker, bool dry)
+{
+	int64_t now = mor_clock_ms();
+
+	worker->dry_ms = now + worker->opt.poll_ms;
+	for (uint32_t i = 0; worker->dry && !dry && i < worker->count; i++)
+		if (worker->slots[i].phase == SLOT_IDLE && worker->slots[i].next_ms <= worker->dry_ms)
+			worker->slots[i].next_ms = now;
+	worker->dry = dry;
+}
+
 static void on_claimed(const struct mor_farm_reply *reply, void *arg)
 {
 	struct worker_slot *slot = arg;
 	mortise_error err = { 0 };
 
+	slot->worker->asking--;
+	mind_dry(slot->worker, !reply->claimed);
 	if (!reply->claimed) {
 		tell_waiting(slot->worker);
 		become_idle(slot, slot->worker->opt.poll_ms);
@@ -223,6 +237,8 @@ void mor_slot_claim(struct worker_slot *slot)
 	if (mor_farm_claim(worker->farm, &worker->who, ++worker->ticket,
 			   (const char *const *)worker->refused.item, on_claimed, slot) < 0)
 		become_idle(slot, TROUBLE_MS);
+	else
+		worker->asking++;
 }
 
 /* ---- on the way ---- */
@@ -284,8 +300,14 @@ int mor_slot_step(struct worker_slot *slot)
 	int64_t now = mor_clock_ms();
 	int wait;
 
-	if (slot->phase == SLOT_IDLE && !slot->worker->ending && now >= slot->next_ms)
-		mor_slot_claim(slot);
+	if (slot->phase == SLOT_IDLE && !slot->worker->ending && now >= slot->next_ms) {
+		if (slot->worker->dry && slot->worker->asking)
+			slot->next_ms = now + slot->worker->opt.poll_ms;
+		else if (slot->worker->dry && now < slot->worker->dry_ms)
+			slot->next_ms = slot->worker->dry_ms;
+		else
+			mor_slot_claim(slot);
+	}
 	if (slot->phase != SLOT_WORKS)
 		return mind_pause(slot, now);
 	wait = slot->known->kind->step(slot);

@@ -47,6 +47,11 @@ bool mor_farm_idle(const struct mor_farm *farm)
 	return farm->engine->idle(farm);
 }
 
+uint64_t mor_farm_news(const struct mor_farm *farm)
+{
+	return farm->engine->news(farm);
+}
+
 int mor_farm_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
 		    mor_farm_reply_fn *fn, void *arg)
 {

@@ -84,6 +84,8 @@ int mor_farm_fd(const struct mor_farm *farm);
 int mor_farm_step(struct mor_farm *farm);
 const mortise_error *mor_farm_failure(const struct mor_farm *farm); /* NULL: none */
 bool mor_farm_idle(const struct mor_farm *farm);                    /* every question has its answer */
+/* How often the engine has said, unasked, that a batch of the owner's run was committed. It may forget to. */
+uint64_t mor_farm_news(const struct mor_farm *farm);
 
 /* ---- the five verbs. 0 or MORTISE_ENOMEM; `fn` may be NULL ---- */
 
@@ -126,6 +128,7 @@ struct mor_farm_engine {
 	int (*step)(struct mor_farm *farm);
 	const mortise_error *(*failure)(const struct mor_farm *farm);
 	bool (*idle)(const struct mor_farm *farm);
+	uint64_t (*news)(const struct mor_farm *farm);
 	int (*submit)(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
 		      mor_farm_reply_fn *fn, void *arg);
 	int (*claim)(struct mor_farm *farm, const struct mor_farm_worker *worker, uint64_t ticket,

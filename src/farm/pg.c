@@ -14,6 +14,7 @@
 #define WAIT_FIRST_MS 100
 #define WAIT_MOST_MS  5000
 #define CONNECT_MS    20000
+#define WAIT_LOCK_MS  200
 
 static struct pg_farm *pg_of(const struct mor_farm *farm)
 {
@@ -105,6 +106,13 @@ static void lose_server(struct pg_farm *pg, const char *why)
 		pg->wait_ms = 2 * pg->wait_ms < WAIT_MOST_MS ? 2 * pg->wait_ms : WAIT_MOST_MS;
 	}
 	mor_buf_fini(&line);
+}
+
+/* A session that has just ended may hold the run's lock until the server has seen its end. */
+static void wait_for_lock(struct pg_farm *pg)
+{
+	hang_up(pg);
+	pg->retry_ms = mor_clock_ms() + WAIT_LOCK_MS;
 }
 
 /* ---- connecting ---- */
@@ -252,7 +260,7 @@ static void answered(struct pg_farm *pg)
 		if (pg->failure.code)
 			hang_up(pg);
 		else if (r < 0)
-			lose_server(pg, "the run's lock is not free yet");
+			wait_for_lock(pg);
 	} else if (ask) {
 		struct mor_farm_reply reply = { .text = "" };
 
@@ -292,12 +300,24 @@ static void take_results(struct pg_farm *pg)
 	}
 }
 
+/* What the server says unasked: the function own() listens to the run. */
+static void take_news(struct pg_farm *pg)
+{
+	PGnotify *notice;
+
+	while ((notice = pg->pq->PQnotifies(pg->connection))) {
+		pg->news++;
+		pg->pq->PQfreemem(notice);
+	}
+}
+
 static void hear_server(struct pg_farm *pg)
 {
 	if (!pg->pq->PQconsumeInput(pg->connection)) {
 		lose_server(pg, NULL);
 		return;
 	}
+	take_news(pg);
 	if (pg->state == PG_BUSY)
 		flush_ask(pg);
 	if (pg->state == PG_BUSY)
@@ -316,6 +336,7 @@ static void mind_ready(struct pg_farm *pg)
 static int pg_step(struct mor_farm *farm)
 {
 	struct pg_farm *pg = pg_of(farm);
+	uint64_t news = pg->news;
 
 	if (pg->failure.code)
 		return -1;
@@ -332,7 +353,7 @@ static int pg_step(struct mor_farm *farm)
 		hear_server(pg);
 	}
 	if (pg->failure.code || pg->state == PG_READY || pg->state == PG_BUSY)
-		return -1;
+		return pg->news == news ? -1 : 0; /* with news, the owner has something to do at once */
 	return pg->retry_ms > mor_clock_ms() ? (int)(pg->retry_ms - mor_clock_ms()) : 0;
 }
 
@@ -438,6 +459,11 @@ static bool pg_idle(const struct mor_farm *farm)
 	return !pg_of(farm)->asks;
 }
 
+static uint64_t pg_news(const struct mor_farm *farm)
+{
+	return pg_of(farm)->news;
+}
+
 const struct mor_farm_engine mor_farm_postgres = {
 	.schemes = "postgres|postgresql",
 	.open = pg_open,
@@ -446,6 +472,7 @@ const struct mor_farm_engine mor_farm_postgres = {
 	.step = pg_step,
 	.failure = pg_failure,
 	.idle = pg_idle,
+	.news = pg_news,
 	.submit = mor_pg_submit,
 	.claim = mor_pg_claim,
 	.beat = mor_pg_beat,

@@ -45,6 +45,8 @@ struct pg_farm {
 	bool met;          /* there was a connection before */
 	bool told;         /* that it is lost */
 	unsigned greeting; /* which greeting is next */
+	int64_t lock_ms;   /* how long another owner's lock is waited for; 0: it was not met */
+	uint64_t news;
 	struct pg_ask *asks, **end;
 	PGresult *answer; /* the last result with rows of the present question */
 	mortise_error failure;
@@ -56,7 +58,8 @@ void mor_pg_ask_free(struct pg_ask *ask);
 /* The greetings: what is asked first on every connection. NULL: no more are due. Free it. */
 struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number);
 bool mor_pg_greeting_is_due(const struct pg_farm *pg);
-/* Its answer. The farm fails if it is not the one that we need. 0, or MORTISE_EOVERLOAD: try again later. */
+/* Its answer. The farm fails if it is not the one that we need. 0, or MORTISE_EOVERLOAD: another session has
+ * the run's lock, and may be about to end. */
 int mor_pg_greeted(struct pg_farm *pg, unsigned number, const PGresult *result);
 
 /* pg_verbs.c: as in struct mor_farm_engine */

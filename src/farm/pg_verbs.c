@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "farm/pg_own.h"
 #include "farm/schema.h"
 
-#define FARM "mortise_farm."
+#define FARM    "mortise_farm."
+#define LOCK_MS 5000
 
 static struct pg_farm *pg_of_verb(struct mor_farm *farm)
 {
@@ -135,12 +137,24 @@ struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number)
 	return ask;
 }
 
-/* Our own session before may hold the lock, until the server has seen its end. */
+/* Our own session before may hold the lock until the server has seen its end, and so may an owner that was
+ * killed a moment ago. */
 static int check_owner(struct pg_farm *pg, const char *owner)
 {
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+
 	if (!*owner)
 		return 0;
 	if (strcmp(owner, pg->run.owner) == 0)
+		return MORTISE_EOVERLOAD;
+	if (!pg->met && !pg->lock_ms) {
+		pg->lock_ms = mor_clock_ms() + LOCK_MS;
+		mor_buf_printf(&text, "another owner works on the same run (%s): waiting %d s for its end",
+			       owner, LOCK_MS / 1000);
+		if (text.data)
+			pg->on_warning(text.data, pg->arg);
+	}
+	if (!pg->met && mor_clock_ms() < pg->lock_ms)
 		return MORTISE_EOVERLOAD;
 	return mor_fail(&pg->failure, MORTISE_EINPUT,
 			pg->met ? "another owner has taken over this run (%s): this one stops" :

@@ -22,6 +22,7 @@
 	X(PQgetResult) \
 	X(PQgetvalue) \
 	X(PQisBusy) \
+	X(PQnotifies) \
 	X(PQntuples) \
 	X(PQresultErrorField) \
 	X(PQresultStatus) \

@@ -37,6 +37,11 @@
 	"create or replace function hello() returns int language sql" OURS \
 	"select max(number) from version $$;"
 
+/* Where an owner is told that a batch was committed: a name has at most 63 letters. */
+#define CHANNEL \
+	"create or replace function run_channel(r text) returns text language sql immutable as" \
+	" $$ select 'mortise_farm_' || left(r, 40) $$;"
+
 /* The session's lock ends with the session. Returns '' or who has it. */
 #define OWN \
 	"create or replace function own(r text, t text, o text, u bigint, ms int) returns" \
@@ -48,6 +53,7 @@
 	" insert into run (run, title, owner, units, lease_ms) values (r, t, o, u, ms)" \
 	" on conflict (run) do update set title = t, owner = o, units = u, lease_ms = ms, seen = now()," \
 	"  finished = null;" \
+	" execute 'listen ' || run_channel(r);" \
 	" return '';" \
 	"end $$;"
 
@@ -121,7 +127,9 @@
 	" if s !~ '^[0-9a-f]{64}$' then return false; end if;" \
 	" update batch set state = 2, segment = s, worker = w, lease = null" \
 	"  where run = r and first = f and count = c and key = k and state <> 2;" \
-	" return found;" \
+	" if not found then return false; end if;" \
+	" perform pg_notify(run_channel(r), '');" \
+	" return true;" \
 	"end $$;"
 
 #define DONE \
@@ -216,6 +224,6 @@ const char *const mor_farm_schema =
 	" using errcode = 'MF001'; end if; end $$;"
 	TABLES_1
 	"delete from version; insert into version values (" QUOTE(MOR_FARM_SCHEMA) ");"
-	HELLO_FUNCTION OWN SUBMIT NOTE_WORKER CLAIM BEAT COMMIT DONE FINISH STATUS RETRY GC ROLES
+	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT COMMIT DONE FINISH STATUS RETRY GC ROLES
 	"commit;";
 /* clang-format on */
