@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM ((size_t)1 << 20)
+#define ROOM ((size_t)65 << 20) /* what is not used is not there */
 
 struct frame {
 	const char *body;
@@ -21,8 +21,10 @@ static char in[ROOM], out[2 * ROOM];
 
 static int next_line(const char *at, size_t len, struct frame *ret)
 {
-	const char *end = memchr(at, '\n', len);
+	static size_t seen; /* of a line that is not yet whole */
+	const char *end = memchr(at + seen, '\n', len - seen);
 
+	seen = end ? 0 : len;
 	if (!end)
 		return 0;
 	*ret = (struct frame){ at, (size_t)(end - at), (size_t)(end - at) + 1 };
@@ -177,8 +179,9 @@ static void serve(const struct framing *f)
 			to += answer(f, &frame, out + to);
 			at += frame.used;
 		}
-		memmove(in, in + at, have - at);
 		have -= at;
+		if (at > 0)
+			memmove(in, in + at, have);
 		for (size_t sent = 0; sent < to; sent += (size_t)got)
 			if ((got = write(1, out + sent, to - sent)) < 0)
 				return;

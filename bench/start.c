@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start ROUNDS PLUGIN [SUBJECT]: what a start costs, from the call to the plugin's first byte, in one run
- * on one core: a bare posix_spawn with two pipes, our back ends and levels, and bwrap where it is
- * installed; and what a guardian holds of memory that is its own. Medians in microseconds and their ratio
- * to the first, tab-separated.
+ * start ROUNDS PLUGIN [SUBJECT|all]: what a start costs, from the call to the plugin's first byte, in one run
+ * on one core: a bare posix_spawn with two pipes, our back ends and levels, and bwrap and (with "all") firejail
+ * where they are installed; and what a guardian holds of memory that is its own. Medians in microseconds, their
+ * ratio to the first, and quartiles, tab-separated.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -159,77 +159,106 @@ static const struct subject {
 	{ "bare", NULL, false, false },   { "direct", NULL, true, true },
 	{ "guarded", NULL, true, false }, { "guarded+pidns", &pidns, true, false },
 	{ "t0", &t0, true, false },       { "t1", &t1, true, false },
-	{ "bwrap", NULL, false, false },
+	{ "bwrap", NULL, false, false },  { "firejail", NULL, false, false },
 };
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]), GUARDED = 2 };
 static int64_t took[SUBJECTS][MAX_ROUNDS];
 
-/* It may be installed where it has no namespaces. */
-static bool try_bwrap(void)
+/* Other people's sandboxes, as they start a program that may read everything and reach nothing else. */
+static const char *const wrappers[][8] = {
+	{ "bwrap", "--unshare-all", "--ro-bind", "/", "/", NULL },
+	{ "firejail", "--quiet", "--noprofile", "--net=none", "--read-only=/", NULL },
+};
+enum { WRAPPERS = sizeof(wrappers) / sizeof(wrappers[0]), WORDS = 10 };
+
+/* The command line of the sandbox `name` for `program`; -1: there is no such sandbox. */
+static int wrap(const char *name, const char *program, const char **words)
 {
-	const char *words[] = { "/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "/bin/true", NULL };
+	for (int i = 0; i < WRAPPERS; i++) {
+		int n = 0;
+
+		if (strcmp(wrappers[i][0], name) != 0)
+			continue;
+		for (; wrappers[i][n]; n++)
+			words[n] = wrappers[i][n];
+		words[n] = program;
+		words[n + 1] = NULL;
+		return i;
+	}
+	return -1;
+}
+
+/* It may not be installed, or have no namespaces here. */
+static bool try_wrapper(const char *const *words)
+{
 	posix_spawn_file_actions_t quiet;
 	int status = -1;
 	pid_t pid;
 
 	posix_spawn_file_actions_init(&quiet);
 	posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&pid, words[0], &quiet, NULL, (char *const *)(uintptr_t)words, environ) == 0)
+	if (posix_spawnp(&pid, words[0], &quiet, NULL, (char *const *)(uintptr_t)words, environ) == 0)
 		waitpid(pid, &status, 0);
 	posix_spawn_file_actions_destroy(&quiet);
 	return status == 0;
 }
 
-static bool have_bwrap(void)
+static bool have_wrapper(int which)
 {
-	static int works = -1;
+	static enum { UNKNOWN, WORKS, FAILS } known[WRAPPERS];
+	const char *words[WORDS];
 
-	if (works < 0)
-		works = try_bwrap();
-	return works;
+	if (known[which] == UNKNOWN) {
+		wrap(wrappers[which][0], "/bin/true", words);
+		known[which] = try_wrapper(words) ? WORKS : FAILS;
+	}
+	return known[which] == WORKS;
 }
 
 static int64_t once(const struct subject *who, struct mor_loop *loop, const char *plugin, long *ret_kib)
 {
-	const char *alone[] = { plugin, NULL };
-	const char *wrapped[] = { "/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", plugin, NULL };
+	const char *alone[] = { plugin, NULL }, *wrapped[WORDS];
+	int which = wrap(who->name, plugin, wrapped);
 	struct mor_command command = {
 		.argv = alone, .helper = MORTISE_JAIL, .policy = who->policy, .direct = who->direct
 	};
 
 	if (who->ours)
 		return ours(loop, &command, ret_kib);
-	if (strcmp(who->name, "bwrap") != 0)
+	if (which < 0)
 		return bare(alone);
-	return have_bwrap() ? bare(wrapped) : -1;
+	return have_wrapper(which) ? bare(wrapped) : -1;
 }
 
 int main(int argc, char **argv)
 {
 	int rounds = argc == 3 || argc == 4 ? (int)strtol(argv[1], NULL, 10) : 0;
-	const char *only = argc == 4 ? argv[3] : NULL;
+	const char *only = argc == 4 && strcmp(argv[3], "all") != 0 ? argv[3] : NULL;
+	int count = SUBJECTS - (argc == 3); /* firejail is the last, and slow */
 	struct mor_loop *loop;
 	double base, median;
 	cpu_set_t one;
 	long kib = 0;
 
 	if (rounds < 1 || rounds > MAX_ROUNDS || mor_loop_new(0, &loop) < 0)
-		die("usage: start ROUNDS PLUGIN [SUBJECT]");
+		die("usage: start ROUNDS PLUGIN [SUBJECT|all]");
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	for (int i = 0; i < rounds; i++) {
-		for (int who = 0; who < SUBJECTS; who++)
+		for (int who = 0; who < count; who++)
 			took[who][i] = only && strcmp(only, subjects[who].name) != 0 ?
 					       -1 :
 					       once(&subjects[who], loop, argv[2],
 						    who == GUARDED && i == rounds / 2 ? &kib : NULL);
 	}
 	base = median_us(took[0], rounds);
-	for (int who = 0; who < SUBJECTS; who++) {
+	for (int who = 0; who < count; who++) {
 		median = median_us(took[who], rounds);
 		if (median > 0)
-			printf("%s\t%.1f\t%.2f\n", subjects[who].name, median, only ? 1.0 : median / base);
+			printf("%s\t%.1f\t%.2f\t%.1f\t%.1f\n", subjects[who].name, median,
+			       only ? 1.0 : median / base, (double)took[who][rounds / 4] / 1000,
+			       (double)took[who][rounds * 3 / 4] / 1000);
 	}
 	printf("guardian\t%ld KiB\n", kib);
 	mor_loop_free(loop);

@@ -15,14 +15,20 @@ STARTS = 300
 def measure_starts(given):
     """From the call to the plugin's first byte, the back ends taking turns; the floor is a bare posix_spawn."""
     count = max(5, int(STARTS * given.scale * given.rounds / 9))
-    printed = run([program(given, "bench-start"), count, program(given, "bench-start-plugin")], pinned=True)
+    command = [program(given, "bench-start"), count, program(given, "bench-start-plugin")]
+    printed = run(command + (["all"] if given.peers else []), pinned=True)
     rows = [row.split("\t") for row in printed.splitlines() if row.count("\t") > 1]
-    found = {"floor" if name == "bare" else name: (float(value), float(ratio)) for name, value, ratio in rows}
-    out = [line("start_1core", name, [value], "us", ratio=ratio) for name, (value, ratio) in found.items()]
+    out = [start_line(count, *row) for row in rows]
+    found = {row["subject"]: row["value"] for row in out}
     if "t1" in found and "bwrap" in found:
-        ratio = found["t1"][0] / found["bwrap"][0]
+        ratio = found["t1"] / found["bwrap"]
         out.append(line("start_t1_to_bwrap", "t1", [ratio], "x", ratio=ratio))
     return out
+
+
+def start_line(count, name, median, ratio, low, high):
+    out = line("start_1core", "floor" if name == "bare" else name, [float(median)], "us", ratio=float(ratio))
+    return {**out, "low": float(low), "high": float(high), "rounds": count}
 
 
 def jailed(given, level, workspace, *command):
