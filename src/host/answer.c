@@ -295,8 +295,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 	mortise_call *call = NULL;
 	int r = mor_plugin_check(plugin, err);
 
-	if (r < 0 || (r = mor_host_check_outside(plugin->host, err)) < 0 ||
-	    (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
+	if (r < 0 || (r = mor_host_check_idle(plugin->host, err)) < 0 ||
+	    (r = mor_import_call_options(given, &opt, err)) < 0)
 		return r;
 	sync.text = NULL;
 	sync.done = false;

@@ -104,6 +104,8 @@ static int check_params(mortise_plugin *plugin, const char *action, struct mor_s
 	if (!mor_json_valid_params(params, ret_spaced, &at))
 		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)",
 				plugin->peer.name, action, at);
+	if (*params.ptr == '{')
+		return 0;
 	while (*params.ptr == ' ' || *params.ptr == '\t' || *params.ptr == '\r' || *params.ptr == '\n')
 		params.ptr++; /* valid JSON has more than blanks */
 	if (*params.ptr != '{' && *params.ptr != '[')

@@ -43,16 +43,19 @@ int mor_host_check_leaving(mortise_host *host)
 	return 0;
 }
 
-int mor_host_check_outside(const mortise_host *host, mortise_error *err)
+int mor_host_check_idle(const mortise_host *host, mortise_error *err)
 {
-	int r = mor_host_check_thread(host, err);
-
-	if (r < 0)
-		return r;
 	if (host->in_callback || mor_loop_dispatching(host->loop))
 		return mor_fail(err, MORTISE_ECALLBACK,
 				"this function runs the loop and so cannot be called from a callback");
 	return 0;
+}
+
+int mor_host_check_outside(const mortise_host *host, mortise_error *err)
+{
+	int r = mor_host_check_thread(host, err);
+
+	return r < 0 ? r : mor_host_check_idle(host, err);
 }
 
 static void free_host(mortise_host *host)

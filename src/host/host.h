@@ -58,7 +58,9 @@ int mor_host_new_with(const mortise_host_options *opt, unsigned loop_flags, mor_
 /* 0, or MORTISE_ETHREAD on a foreign thread. */
 int mor_host_check_thread(const mortise_host *host, mortise_error *err);
 int mor_host_fail_thread(mortise_error *err);
-/* The same, and MORTISE_ECALLBACK inside a callback or dispatch. */
+/* 0, or MORTISE_ECALLBACK inside a callback or dispatch. For who has checked the thread. */
+int mor_host_check_idle(const mortise_host *host, mortise_error *err);
+/* Both. */
 int mor_host_check_outside(const mortise_host *host, mortise_error *err);
 /* For functions that free: like mor_host_check_thread(), but a forked child may free its copy, which is made
  * harmless first. */

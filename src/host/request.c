@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/client.h"
@@ -377,7 +378,8 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row,
 	mor_free(method);
 }
 
-void mor_request_receive(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch)
+MOR_APART void mor_request_receive(mortise_plugin *plugin, const struct mor_message *message,
+				   struct mor_batch *batch)
 {
 	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
 
@@ -433,7 +435,7 @@ static void refuse_rest(mortise_plugin *plugin, struct mor_batch *batch, size_t 
 		mor_request_refuse(plugin, MOR_SLICE("null"), batch, -32600, text);
 }
 
-void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message)
+MOR_APART void mor_request_batch(mortise_plugin *plugin, const struct mor_message *message)
 {
 	struct mor_batch *batch = mor_zalloc(sizeof(*batch));
 	struct mor_slice element;

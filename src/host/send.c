@@ -385,8 +385,14 @@ void mor_call_watch_writing(mortise_plugin *plugin)
 
 void mor_call_written(mortise_plugin *plugin, uint64_t total)
 {
+	struct mor_loop *loop = plugin->host->loop;
+	int64_t now;
+
 	/* Time limits count from now, not from before the callbacks of this dispatch. */
-	mor_loop_refresh_now(plugin->host->loop);
+	mor_loop_refresh_now(loop);
+	if (mor_list_empty(&plugin->writing))
+		return;
+	now = mor_loop_now_ms(loop);
 	while (!mor_list_empty(&plugin->writing)) {
 		mortise_call *call = mor_container_of(plugin->writing.next, mortise_call, node);
 
@@ -401,7 +407,7 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total)
 		call->state = MOR_CALL_SENT;
 		call->older = plugin->life.link->older;
 		call->reached = true;
-		call->sent_ms = mor_loop_now_ms(plugin->host->loop);
+		call->sent_ms = now;
 		if (call->flags & MORTISE_NOTIFY)
 			mor_call_settle(call, &(struct mor_verdict){ 0 }, false);
 		else

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "wire/digits.h"
 #include "wire/flat.h"
 #include "wire/json.h"
 #include "wire/scan.h"
@@ -306,18 +307,16 @@ struct usual {
 /* The result of a message in this spelling, from its first byte; NULL: another one. Sets the id. */
 static MOR_SCAN_INLINE mor_spot find_usual(mor_spot begin, struct usual u, struct mor_message *message)
 {
-	mor_spot digits = begin + u.head_len, p = digits;
-	int64_t id = 0;
+	mor_spot digits = begin + u.head_len;
+	size_t count;
 
 	if (memcmp(begin, u.head, u.head_len) != 0)
 		return NULL;
-	while (p < digits + 16 && *p >= '0' && *p <= '9')
-		id = id * 10 + (*p++ - '0');
-	if (p == digits || (*digits == '0' && p > digits + 1) || memcmp(p, u.middle, u.middle_len) != 0)
+	message->id_int = (int64_t)mor_digits_read(digits, &count);
+	if (count == 0 || (*digits == '0' && count > 1) || memcmp(digits + count, u.middle, u.middle_len) != 0)
 		return NULL;
-	message->id = (struct mor_slice){ (const char *)digits, (size_t)(p - digits) };
-	message->id_int = id;
-	return p + u.middle_len;
+	message->id = (struct mor_slice){ (const char *)digits, count };
+	return digits + count + u.middle_len;
 }
 
 /* A result in exactly one of the usual spellings, by C programs and by Python's json. False: take the slow way,

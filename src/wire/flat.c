@@ -45,7 +45,7 @@ static MOR_SCAN_INLINE mor_spot pass_string(mor_spot p, uint64_t *stops)
 	*stops &= *stops - 1;
 	if (!*stops)
 		return NULL;
-	close = p + __builtin_ctzll(*stops);
+	close = p + (unsigned)__builtin_ctzll(*stops);
 	*stops &= *stops - 1;
 	return *close == '"' ? close : NULL;
 }
