@@ -318,7 +318,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 	}
 	mor_loop_hold(plugin->host->loop, false);
 	if (ret_result && (r == 0 || r == MORTISE_EREMOTE))
-		*ret_result = mor_take(&sync.text);
-	mor_free(sync.text);
+		*ret_result = sync.text;
+	else
+		mor_free(sync.text);
 	return r;
 }

@@ -229,13 +229,19 @@ MOR_APART static int check_interface(mortise_call *call, mortise_error *err)
 
 /* Checked at the start and again when its turn comes: an earlier call may have ended the session, and before
  * the greeting nobody knows what the plugin offers. */
-static int may_go(mortise_call *call, mortise_error *err)
+MOR_APART static int check_rules(mortise_call *call, mortise_error *err)
 {
 	int r = call->method->role == MOR_ROLE_INPUT ? mor_keep_check(call, err) : 0;
 
 	if (r < 0 || !call->method->needs || call->plugin->state != MORTISE_READY)
 		return r;
 	return check_interface(call, err);
+}
+
+/* Most rows have no such rule. */
+static inline int may_go(mortise_call *call, mortise_error *err)
+{
+	return call->method->role == MOR_ROLE_INPUT || call->method->needs ? check_rules(call, err) : 0;
 }
 
 /* ---- the queue ---- */

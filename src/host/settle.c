@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
@@ -82,6 +83,11 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 	fn(&reply, arg);
 }
 
+MOR_APART static void keep_error(mortise_plugin *plugin, const mortise_error *error)
+{
+	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
+}
+
 static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 {
 	if (verdict->status == 0) {
@@ -91,10 +97,10 @@ static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 		plugin->counters.failed++;
 	}
 	if (verdict->error)
-		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
+		keep_error(plugin, verdict->error);
 }
 
-static void keep_as_ghost(mortise_call *call)
+MOR_APART static void keep_as_ghost(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
 	uint32_t late_ms = mor_timing_of(call->method)->late_ms;
@@ -143,7 +149,7 @@ void mor_call_unlink(mortise_call *call)
 }
 
 /* Its process has ended, perhaps long ago: only the callback is left to do. */
-static void settle_doomed(mortise_call *call, const struct mor_verdict *verdict)
+MOR_APART static void settle_doomed(mortise_call *call, const struct mor_verdict *verdict)
 {
 	mortise_plugin *plugin = call->plugin;
 

@@ -7,6 +7,7 @@
  */
 #include "wire/envelope.h"
 
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "wire/digits.h"
@@ -350,8 +351,8 @@ static bool scan_usual(struct mor_slice frame, unsigned flags, unsigned max_dept
 }
 
 /* Any message. */
-static int scan_message(struct mor_slice frame, unsigned flags, unsigned max_depth,
-			struct mor_message *ret_message, mortise_error *err)
+MOR_APART static int scan_message(struct mor_slice frame, unsigned flags, unsigned max_depth,
+				  struct mor_message *ret_message, mortise_error *err)
 {
 	struct mor_scan scan = mor_scan_init(frame, flags, max_depth);
 	mor_spot start = mor_scan_blanks(scan.begin, scan.end), p;

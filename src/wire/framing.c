@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/apart.h"
 #include "base/text.h"
 
 void mor_deframer_init(struct mor_deframer *deframer, enum mor_framing framing, size_t limit, unsigned flags)
@@ -556,8 +557,8 @@ static int framing_of(const struct header_look *look)
 	return undecided ? -1 : (int)look->d->framing;
 }
 
-enum mor_item_kind mor_deframe_any(struct mor_deframer *deframer, const char *window, size_t len, bool at_eof,
-				   struct mor_item *ret_item)
+MOR_APART enum mor_item_kind mor_deframe_any(struct mor_deframer *deframer, const char *window, size_t len,
+					     bool at_eof, struct mor_item *ret_item)
 {
 	struct header_look look = { deframer, window, len, at_eof, ret_item };
 

@@ -351,6 +351,50 @@ static void scanning_allocates_nothing(void **state)
 	assert_int_equal(mor_alloc_count(), before);
 }
 
+/* The usual spelling has a short cut: what stands in a reply is what is read, however many digits it has. */
+static void ids_of_every_length(void **state)
+{
+	int64_t id = 0;
+
+	(void)state;
+	for (int digits = 1; digits <= 19; digits++) {
+		char text[160];
+		struct mor_message m;
+
+		id = id * 10 + digits % 10;
+		for (int64_t less = 0; less < 2; less++) {
+			snprintf(text, sizeof(text),
+				 "{" V "\"id\":%lld,\"result\":{\"text\":\"long enough for it\"}}",
+				 (long long)(id - less));
+			m = accept(text, 0, MOR_MSG_RESULT);
+			assert_int_equal(m.id_int, id - less);
+			assert_true(mor_slice_is(m.result, "{\"text\":\"long enough for it\"}"));
+		}
+	}
+	refuse("{" V "\"id\":01,\"result\":{\"text\":\"long enough for the short cut\"}}", 0,
+	       "byte 23: unexpected '1'");
+	refuse("{" V "\"id\":,\"result\":{\"text\":\"long enough for the short cut\"}}", 0,
+	       "byte 22: unexpected ','");
+}
+
+static void requests_with_names_of_every_length(void **state)
+{
+	static const char name[] = "abcdefghijklmnopqrstuvwxyz/abcdefghijklmnopqrstuvwxyz";
+
+	(void)state;
+	for (size_t len = 1; len < sizeof(name); len++) {
+		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+		char expected[160];
+
+		assert_int_equal(mor_write_request(&out, (int64_t)len, (struct mor_slice){ name, len },
+						   MOR_SLICE("[1]")),
+				 0);
+		snprintf(expected, sizeof(expected), "{" V "\"id\":%zu,\"method\":\"%.*s\",\"params\":[1]}",
+			 len, (int)len, name);
+		assert_true(mor_slice_is(mor_buf_view(&out), expected));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +413,8 @@ int main(void)
 		MOR_TEST(error_objects),
 		MOR_TEST(long_error_messages_are_cut),
 		MOR_TEST(scanning_allocates_nothing),
+		MOR_TEST(ids_of_every_length),
+		MOR_TEST(requests_with_names_of_every_length),
 	};
 
 	return mor_run_group("wire/envelope", tests);
