@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,13 +14,16 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/inflow.h"
 #include "console/report.h"
 #include "depot/segment.h"
-#include "kythe/entries/entries.h"
+#include "kythe/entries/sort.h"
 #include "wire/json.h"
 
 struct entries_args {
 	const char *output, *store;
+	uint64_t memory;
+	bool unique;
 	struct mor_common_args common;
 };
 
@@ -29,6 +33,9 @@ static const struct mor_option entries_options[] = {
 	  NULL },
 	{ "store", 0, "DIR", "where the segments are; default: as the manifest says", MOR_OPT_TEXT,
 	  FIELD(store), NULL },
+	{ "unique", 'u', NULL, "sort: of equal entries only one", MOR_OPT_FLAG, FIELD(unique), NULL },
+	{ "memory", 0, "SIZE", "sort: entries that are held at once; default: 256MiB", MOR_OPT_BYTES,
+	  FIELD(memory), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -122,25 +129,9 @@ static int run_cat(struct mor_cli *cli, mortise_error *err)
 
 /* ---- stat ---- */
 
-/* The reader of entries pulls, a manifest pushes: so what comes is kept until whole records are in it. */
 struct count {
-	struct mor_buf bytes;
-	size_t taken;
-	uint64_t total, entries, edges, nodes;
-	mortise_error *err;
+	uint64_t bytes, entries, edges, nodes;
 };
-
-static ssize_t take_bytes(void *arg, void *buffer, size_t len)
-{
-	struct count *count = arg;
-	size_t left = count->bytes.len - count->taken;
-
-	len = len < left ? len : left;
-	if (len)
-		memcpy(buffer, count->bytes.data + count->taken, len);
-	count->taken += len;
-	return (ssize_t)len;
-}
 
 static void count_entry(struct count *count, const struct mor_entry *entry)
 {
@@ -152,42 +143,6 @@ static void count_entry(struct count *count, const struct mor_entry *entry)
 			memcmp(entry->fact_name.ptr, kind, sizeof(kind) - 1) == 0;
 }
 
-/* The records that are complete; `last`: there must be no other bytes. */
-static int count_records(struct count *count, bool last)
-{
-	struct mor_entries entries = { .records = { .read = take_bytes, .arg = count } };
-	struct mor_entry entry;
-	uint64_t whole = 0;
-	mortise_error err = { 0 };
-	int r;
-
-	count->taken = 0;
-	while ((r = mor_entries_next(&entries, &entry, &err)) > 0) {
-		count_entry(count, &entry);
-		whole = entries.records.offset;
-	}
-	mor_entries_fini(&entries);
-	/* half a record at the end is no error yet */
-	if (r < 0 && (last || count->taken < count->bytes.len || r != MORTISE_EINPUT || whole == 0)) {
-		*count->err = err;
-		return r;
-	}
-	mor_buf_consume(&count->bytes, (size_t)whole);
-	return 0;
-}
-
-#define COUNT_PIECE ((size_t)65 << 20) /* more than the largest record */
-
-static int put_count(const void *bytes, size_t len, void *arg)
-{
-	struct count *count = arg;
-
-	count->total += len;
-	if (mor_buf_append(&count->bytes, bytes, len) < 0)
-		return mor_fail_memory(count->err);
-	return count->bytes.len < COUNT_PIECE ? 0 : count_records(count, false);
-}
-
 static void report_counts(struct mor_cli *cli, const struct count *count)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -196,54 +151,121 @@ static void report_counts(struct mor_cli *cli, const struct count *count)
 
 	if (!cli->console->json) {
 		mor_outf(cli->console, "%" PRIu64 " entries: %" PRIu64 " nodes, %" PRIu64 " edges; %s\n",
-			 count->entries, count->nodes, count->edges, mor_format_bytes(count->total, bytes));
+			 count->entries, count->nodes, count->edges, mor_format_bytes(count->bytes, bytes));
 		return;
 	}
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "entries", (int64_t)count->entries);
 	mor_w_pair_int(&w, "nodes", (int64_t)count->nodes);
 	mor_w_pair_int(&w, "edges", (int64_t)count->edges);
-	mor_w_pair_int(&w, "bytes", (int64_t)count->total);
+	mor_w_pair_int(&w, "bytes", (int64_t)count->bytes);
 	mor_w_end(&w);
 	mor_out_json(cli->console, mor_buf_view(&json));
 }
 
-static int run_stat(struct mor_cli *cli, mortise_error *err)
+/* Each entry of all streams. */
+static int each_entry(struct mor_cli *cli,
+		      int (*fn)(const struct mor_entry *entry, void *arg, mortise_error *err), void *arg,
+		      uint64_t *ret_bytes, mortise_error *err)
 {
-	struct count count = { .err = err };
+	const struct entries_args *args = cli->args;
 	int r = 0;
 
 	for (size_t i = 1; i < cli->words.count && r == 0; i++) {
-		struct input input = { cli->args, cli->words.item[i], put_count, &count };
+		struct mor_inflow stream;
+		struct mor_entries entries = { .records = { .read = mor_inflow_read, .arg = &stream } };
+		struct mor_entry entry;
 
-		r = read_input(&input, err);
-		if (r == 0)
-			r = count_records(&count, true);
-		if (r == MORTISE_EINPUT)
-			mor_fail_prefix(err, cli->words.item[i]);
+		r = mor_inflow_open(cli->words.item[i], args->store, &stream, err);
+		while (r == 0 && (r = mor_entries_next(&entries, &entry, err)) > 0)
+			r = fn(&entry, arg, err);
+		if (r == MORTISE_EINPUT || stream.why.code)
+			r = mor_inflow_why(&stream, cli->words.item[i], err);
+		*ret_bytes += entries.records.offset;
+		mor_entries_fini(&entries);
+		mor_inflow_close(&stream);
 	}
-	if (r == 0)
-		report_counts(cli, &count);
-	mor_buf_fini(&count.bytes);
 	return r;
 }
 
+static int note_entry(const struct mor_entry *entry, void *arg, mortise_error *err)
+{
+	(void)err;
+	count_entry(arg, entry);
+	return 0;
+}
+
+static int run_stat(struct mor_cli *cli, mortise_error *err)
+{
+	struct count count = { 0 };
+	int r = each_entry(cli, note_entry, &count, &count.bytes, err);
+
+	if (r == 0)
+		report_counts(cli, &count);
+	return r;
+}
+
+/* ---- sort ---- */
+
+static int sort_entry(const struct mor_entry *entry, void *arg, mortise_error *err)
+{
+	return mor_sorter_add(arg, entry, err);
+}
+
+static int run_sort(struct mor_cli *cli, mortise_error *err)
+{
+	const struct entries_args *args = cli->args;
+	const char *dir = getenv("TMPDIR");
+	struct mor_outfile out = MOR_OUTFILE_INIT;
+	struct copy copy = { .err = err };
+	struct mor_sorter *sorter = NULL;
+	struct mor_sorter_stats stats;
+	uint64_t bytes = 0;
+	int r = mor_sorter_new((size_t)args->memory, dir && *dir ? dir : "/tmp", &sorter, err);
+
+	if (r == 0)
+		r = each_entry(cli, sort_entry, sorter, &bytes, err);
+	if (r == 0)
+		r = mor_outfile_open(args->output ? args->output : "-", 0666, &out, err);
+	copy.fd = out.fd;
+	if (r == 0)
+		r = mor_sorter_finish(sorter, args->unique, put_copy, &copy, err);
+	if (r == 0)
+		r = mor_outfile_commit(&out, err);
+	if (r == 0 && cli->console->verbose) {
+		stats = mor_sorter_stats(sorter);
+		mor_note(cli->console,
+			 "%" PRIu64 " entries, %" PRIu64 " of them left out; %" PRIu64 " runs on disk",
+			 stats.entries, stats.dropped, stats.runs);
+	}
+	mor_outfile_drop(&out);
+	mor_sorter_free(sorter);
+	return r;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct mor_cli *cli, mortise_error *err);
+} verbs[] = { { "cat", run_cat }, { "sort", run_sort }, { "stat", run_stat } };
+
 static int entries_run(struct mor_cli *cli)
 {
-	const char *verb = cli->words.count ? cli->words.item[0] : "";
-	bool cat = strcmp(verb, "cat") == 0;
+	const char *word = cli->words.count ? cli->words.item[0] : "";
 	mortise_error err = { 0 };
+	size_t verb = 0;
 	int r;
 
-	if (!cat && strcmp(verb, "stat") != 0) {
-		mor_fail(&err, MORTISE_EINVAL, "say what to do: entries cat, or entries stat");
+	while (verb < sizeof(verbs) / sizeof(*verbs) && strcmp(word, verbs[verb].name) != 0)
+		verb++;
+	if (verb == sizeof(verbs) / sizeof(*verbs)) {
+		mor_fail(&err, MORTISE_EINVAL, "say what to do: entries cat, entries sort, or entries stat");
 		return mor_report_usage(cli->console, &err);
 	}
 	if (cli->words.count < 2) {
 		mor_fail(&err, MORTISE_EINVAL, "name a stream or a manifest: FILE…, or - for stdin");
 		return mor_report_usage(cli->console, &err);
 	}
-	r = cat ? run_cat(cli, &err) : run_stat(cli, &err);
+	r = verbs[verb].run(cli, &err);
 	return r < 0 ? mor_report_error(cli->console, &err) : 0;
 }
 
@@ -251,16 +273,20 @@ const struct mor_cli_command mor_cli_command_entries = {
 	.name = "entries",
 	.group = "Kythe:",
 	.summary = "read entry streams, and the manifests of a farm",
-	.usage = "entries cat FILE… [-o FILE] [OPTION…]\nentries stat FILE… [OPTION…]",
-	.words = "cat|stat",
+	.usage = "entries cat FILE… [-o FILE] [OPTION…]\nentries sort FILE… [-o FILE] [--unique] "
+		 "[OPTION…]\nentries stat FILE… [OPTION…]",
+	.words = "cat|sort|stat",
 	.description =
 		"FILE is a stream of entries (delimited protobuf), or a manifest: the list of a farm's "
 		"segments. cat gives the one\n"
-		"stream; every segment is checked before its bytes are written. stat counts entries, nodes "
-		"(their kinds) and edges.",
+		"stream; every segment is checked before its bytes are written. sort orders the entries of all "
+		"FILEs by source,\n"
+		"edge, fact and target, as Kythe's tools expect them; what does not fit into memory goes to "
+		"TMPDIR. stat counts\n"
+		"entries, nodes (their kinds) and edges.",
 	.examples = "mortise entries stat app.entries\n"
 		    "mortise entries cat app.manifest -o app.entries\n"
-		    "mortise entries cat app.manifest | mortise verify-entries - main.c",
+		    "mortise entries sort --unique app.manifest -o app.sorted",
 	.options = groups,
 	.args_size = sizeof(struct entries_args),
 	.common = FIELD(common),

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/inflow.h"
 #include "console/report.h"
 #include "kythe/entries/entries.h"
 #include "kythe/entries/verify.h"
@@ -49,14 +50,6 @@ static enum mor_stream_format stream_format(const char *name)
 	return name && strcmp(name, "delimited-json") == 0 ? MOR_STREAM_JSON : MOR_STREAM_PROTOBUF;
 }
 
-static int open_stream(const char *path, int *ret_fd, mortise_error *err)
-{
-	*ret_fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (*ret_fd >= 0)
-		return 0;
-	return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "%s", path);
-}
-
 /* Even the first record cannot be read. Then the --format is wrong more often than the stream. */
 static void suspect_format(mortise_error *err)
 {
@@ -68,27 +61,22 @@ static void suspect_format(mortise_error *err)
 static int read_graph(const char *path, enum mor_stream_format format, struct mor_graph *graph,
 		      mortise_error *err)
 {
-	struct mor_fd_source source = { 0 };
-	struct mor_entries entries = {
-		.records = { .read = mor_entries_read_fd, .arg = &source, .format = format }
-	};
+	struct mor_inflow stream;
+	struct mor_entries entries = { .records = {
+					       .read = mor_inflow_read, .arg = &stream, .format = format } };
 	struct mor_entry entry;
-	int r = open_stream(path, &source.fd, err);
+	int r = mor_inflow_open(path, NULL, &stream, err);
+	bool opened = r == 0;
 
-	if (r < 0)
-		return r;
-	while ((r = mor_entries_next(&entries, &entry, err)) > 0) {
+	while (r == 0 && (r = mor_entries_next(&entries, &entry, err)) > 0) {
 		r = mor_graph_add(graph, &entry);
-		if (r < 0)
-			break;
 	}
-	if (r < 0 && r != MORTISE_ENOMEM)
-		mor_fail_prefix(err, path);
-	if (r == MORTISE_EINPUT && entries.records.count <= 1)
+	if (r < 0 && opened)
+		r = mor_inflow_why(&stream, path, err);
+	if (r == MORTISE_EINPUT && opened && !stream.depot && entries.records.count <= 1)
 		suspect_format(err);
 	mor_entries_fini(&entries);
-	if (source.fd != STDIN_FILENO)
-		mor_fd_close(&source.fd);
+	mor_inflow_close(&stream);
 	return r < 0 ? r : mor_graph_close(graph);
 }
 

@@ -32,8 +32,28 @@ class Entries(IndexCase):
         manifest = self.file("m", b"mortise-manifest 1 entries 3\nstore /x\n")
         self.assertIn("this manifest was cut", self.fails(4, "input", "entries", "cat", manifest).err)
 
+    def test_sort_is_the_same_for_every_order(self):
+        """With so little memory that it goes through files; twice the same stream, once with --unique."""
+        parts = [self.index_alone(name, 40) for name in "ab"]
+        first = self.ok("entries", "sort", *parts).raw
+        self.ok("entries", "sort", "--memory=1KiB", *reversed(parts), "-o", "sorted")
+        self.assertEqual((self.dir / "sorted").read_bytes(), first)
+        self.assertEqual(len(first), sum(part.stat().st_size for part in parts))
+        done = self.run_mortise("entries", "sort", "-v", "--unique", *parts, "sorted")
+        self.assertEqual(done.raw, first)
+        self.assertIn("160 entries, 80 of them left out", done.err)
+        self.assertIn("cut: record 40", self.fails(4, "input", "entries", "sort", self.cut(parts[0])).err)
+
+    def index_alone(self, name, count):
+        done = self.index(self.kzip(simple(count, name=name), f"{name}.kzip"), "-o", name)
+        self.assertEqual(done.code, 0, done.err)
+        return self.dir / name
+
+    def cut(self, stream):
+        return self.file("cut", stream.read_bytes()[:-1])
+
     def test_usage(self):
-        self.assertIn("entries cat, or entries stat", self.fails(2, "usage", "entries", "sort", "x").err)
+        self.assertIn("entries sort, or entries stat", self.fails(2, "usage", "entries", "mix", "x").err)
         self.assertIn("name a stream", self.fails(2, "usage", "entries", "cat").err)
 
 

@@ -93,15 +93,26 @@ class Equal(FarmCase):
     def test_formats_and_manifest(self):
         archive = self.kzip(simple(9))
         whole, lines = self.whole(archive), self.whole(archive, "--format=json")
+        self.file("whole-entries", whole)
         self.worker()
         self.farm(archive, "--format=json", out="lines")
         self.assertEqual(self.out("lines"), lines)
         self.farm(archive, "--manifest", out="manifest")
         self.assertEqual(self.ok("entries", "cat", "manifest").raw, whole)
         self.assertEqual(self.ok("entries", "stat", "--json", "manifest").json["entries"], 9)
+        self.assertEqual(
+            self.ok("entries", "sort", "manifest").raw, self.ok("entries", "sort", "whole-entries").raw
+        )
+        goals = self.file("goals.toy", "//- @a defines/binding A\na\n")
+        self.assertEqual(
+            self.run_mortise("verify-entries", "manifest", goals).out,
+            self.run_mortise("verify-entries", "whole-entries", goals).out,
+        )
         segment = self.segments()[0]
         segment.write_bytes(segment.read_bytes()[:-1])
         self.assertIn(segment.name, self.fails(4, "input", "entries", "cat", "manifest", "-o", "x").err)
+        self.assertIn(segment.name, self.fails(4, "input", "entries", "sort", "manifest", "-o", "x").err)
+        self.assertIn(segment.name, self.fails(4, "input", "verify-entries", "manifest", goals).err)
 
     def test_two_archives(self):
         archives = [self.kzip(simple(5, name="a"), "a.kzip"), self.kzip(simple(4, name="b"), "b.kzip")]
