@@ -22,16 +22,6 @@ static const struct fault *fault;
 static enum phase when;
 static int next_id = 1; /* kythe: of what it asks */
 
-#ifdef __SANITIZE_ADDRESS__
-/* Looking for leaks at its end needs a process of its own, which a confined plugin may not start: that would be
- * the violation. */
-__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-	return 1;
-}
-#endif
-
 /* ---- when ---- */
 
 /* The fault, if it is due now. True: there is nothing more to say. */
