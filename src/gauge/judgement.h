@@ -9,7 +9,8 @@
  *	host      the same of our own process
  *	guardian  the same of mortise-jail
  *	busy      of the rest: host or plugin were ready to run, but other programs had the processors
- *	wait      what is left: nobody computed, so the plugin slept, or waited for something
+ *	wait      what is left: nobody computed, so the plugin slept, or waited for something; less than 60 us
+ *	          count as pipe
  *
  * If the parts are more than the whole (a plugin with several threads), their shares are of their sum.
  */

@@ -15,11 +15,11 @@
 #include "loop/loop.h"
 
 struct mor_pool_job {
-	struct mor_list node;   /* in the pool's queue, or in `given` */
-	struct mor_timer timer; /* queue_ms, while it is in the queue */
-	int64_t due_ms;         /* when that is over */
-	mortise_pool *pool;     /* NULL: the pool is freed, and this job is over; only its call is not */
-	mortise_plugin *worker; /* the last worker that had it; NULL: none yet */
+	struct mor_list node;        /* in the pool's queue, or in `given` */
+	struct mor_timer timer;      /* queue_ms, while it is in the queue */
+	int64_t due_ms;              /* when that is over */
+	mortise_pool *pool;          /* NULL: the pool is freed, and this job is over; only its call is not */
+	mortise_plugin *worker;      /* the last worker that had it; NULL: none yet */
 	char *action, *copy, *extra; /* copy: of the params, unless they are lent */
 	const char *params;
 	size_t params_len;

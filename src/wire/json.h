@@ -138,7 +138,7 @@ void mor_w_uint(struct mor_writer *w, uint64_t number);
 void mor_w_double(struct mor_writer *w, double number); /* shortest form that reads back the same; NaN: null */
 void mor_w_bool(struct mor_writer *w, bool value);
 void mor_w_null(struct mor_writer *w);
-void mor_w_raw(struct mor_writer *w, struct mor_slice json); /* one JSON text, as it is */
+void mor_w_raw(struct mor_writer *w, struct mor_slice json);            /* one JSON text, as it is */
 void mor_w_string_again(struct mor_writer *w, struct mor_slice string); /* mor_json_string_again() */
 void mor_w_value(struct mor_writer *w, const struct mor_value *value);
 /* Key and value at once. */

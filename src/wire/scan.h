@@ -66,7 +66,8 @@ const unsigned char *mor_scan_fault(struct mor_scan *scan, const unsigned char *
 /* Writes the fault to err ("byte 17: unexpected '}'") and returns MORTISE_EPROTO. */
 int mor_scan_tell(const struct mor_scan *scan, mortise_error *err);
 
-/* The position after the string that opens before p. Only its end matters here; somebody else checks the rest. */
+/* The position after the string that opens before p. Only its end matters here; somebody else
+ * checks the rest. */
 const char *mor_scan_skip_string(const char *p, const char *end);
 /* The escape at p, of a valid string, as UTF-8; *ret_n bytes. Returns its length in the text. */
 size_t mor_scan_take_escape(const unsigned char *p, const unsigned char *end, char out[4], size_t *ret_n);

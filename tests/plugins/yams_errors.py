@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A YAMS plugin that fails as the first word of a file's content says; any other content is given back.
 
-After "raw" comes the result, as it is to be spelled. yams_errors.py [DIR]: where `recoverable` leaves a mark, so that it fails but once.
+After "raw" comes the result, as it is to be spelled. yams_errors.py [DIR]: where `recoverable` leaves a mark,
+so that it fails but once.
 """
 import base64
 import json
