@@ -2,7 +2,7 @@
 /* Figures in, sentences out: a table of cases. */
 #include "gauge/judgement.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "leak.h"
@@ -123,6 +123,7 @@ static void check_row(const struct row *row)
 	struct mor_judgement_input in = row->in;
 	struct mor_judgement v;
 	char notes[400] = "";
+	size_t len = 0;
 	double shares = 0;
 
 	in.dialect = "plain";
@@ -133,7 +134,7 @@ static void check_row(const struct row *row)
 	assert_true(*v.main.text && *v.main.advice);
 	for (size_t i = 0; i < v.notes_count; i++) {
 		assert_true(*v.notes[i].text);
-		strcat(strcat(notes, v.notes[i].kind), " ");
+		len += (size_t)snprintf(notes + len, sizeof(notes) - len, "%s ", v.notes[i].kind);
 	}
 	assert_string_equal(notes, row->notes);
 	for (int i = 0; i < MOR_PORTIONS; i++) {
