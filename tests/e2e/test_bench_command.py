@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """mortise bench: shapes and counts, errors and ends. How long something took is never asserted."""
+import importlib.util
 import json
 import os
 import signal
@@ -192,6 +193,15 @@ class Dialects(Bench):
         self.assertEqual(told["latency"]["calls"], 3)
         self.assertIsNone(told["floor_us_per_call"])
         self.assertIn("process_per_call", self.notes(told))
+
+    @unittest.skipUnless(importlib.util.find_spec("grpc"), "needs python3-grpcio")
+    def test_over_grpc(self):
+        cookie = ["--set", "grpc.cookie_key=KV_PLUGIN", "--set", "grpc.cookie_value=hello"]
+        told = self.bench(
+            "test.KV/Put", "key=a", "-d", "go-plugin", *cookie, *SHORT, "--", PLUGINS / "grpc_go_plugin.py"
+        )
+        self.assertEqual((told["dialect"], told["errors"], told["latency"]["calls"]), ("go-plugin", 0, 20))
+        self.assertEqual(told["throughput"][-1]["in_flight"], 64)
 
     def test_installed(self):
         Store(self.dir / "data").install("words", self.plugin("words"), dialect="yams")
