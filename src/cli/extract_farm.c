@@ -372,6 +372,7 @@ static int lead_extract(struct extract_farm *f, mortise_error *err)
 		.batch = f->args->batch,
 		.window = f->args->window,
 		.lease_ms = f->args->lease_ms,
+		.report = f->args->report,
 		.key = make_key,
 		.name = unit_name,
 		.take = take_segment,

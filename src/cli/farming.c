@@ -18,6 +18,8 @@ const struct mor_option mor_farming_option_table[] = {
 	  NULL },
 	{ "lease", 0, "TIME", "a worker that is silent for so long has died; default 60s", MOR_OPT_TEXT,
 	  FIELD(lease), NULL },
+	{ "report", 0, "FILE", "write a page (HTML) with a plot of the pace, and what failed and why",
+	  MOR_OPT_TEXT, FIELD(report), NULL },
 	{ 0 },
 };
 
@@ -43,9 +45,9 @@ int mor_farming_check(const struct mor_farming *args, const struct mor_plugin_ar
 	if (args->lease && !args->lease_ms)
 		return mor_fail(err, MORTISE_EINVAL, "--lease \"%s\": expected a time such as 30s or 2m",
 				args->lease);
-	if (!args->url && (args->store || args->batch || args->window || args->lease))
+	if (!args->url && (args->store || args->batch || args->window || args->lease || args->report))
 		return mor_fail(err, MORTISE_EINVAL,
-				"--store, --batch, --window and --lease belong to --farm URL");
+				"--store, --batch, --window, --lease and --report belong to --farm URL");
 	if (!args->url)
 		return 0;
 	if (!args->store)

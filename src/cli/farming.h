@@ -8,7 +8,7 @@
 #include "runner/runner.h"
 
 struct mor_farming {
-	const char *url, *store, *lease;
+	const char *url, *store, *lease, *report;
 	uint32_t batch, window;
 	bool resume;       /* of a command that has it elsewhere too: --resume */
 	uint32_t lease_ms; /* set by mor_farming_take() */

@@ -244,6 +244,7 @@ static int lead_index(struct index_farm *f, mortise_error *err)
 		.batch = args->batch,
 		.window = args->window,
 		.lease_ms = args->lease_ms,
+		.report = args->report,
 		.key = make_key,
 		.name = unit_name,
 		.take = take_segment,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/signals.h"
+#include "crew/report.h"
 #include "wire/json.h"
 
 #define DEFAULT_LEASE_S 60
@@ -19,6 +20,7 @@
 #define BATCH_MOST      32
 #define BATCHES_LEAST   16
 #define POLL_MS         100
+#define FAILURES_MOST   1000  /* in the report */
 #define QUIET_MS        10000 /* then it is said, once, that nobody works */
 #define ASK_MS          3000  /* how often the farm is asked who is there */
 #define SEEN_S          15    /* a worker that asked within this time is there: it asks twice a second */
@@ -30,7 +32,7 @@ struct lead {
 	struct mor_crew_owner *owner;
 	struct mor_crew_led *led;
 	uint64_t taken; /* units */
-	unsigned workers;
+	unsigned workers, noted;
 	int64_t quiet_ms, ask_ms;
 	bool asked, quiet_told;
 };
@@ -123,7 +125,7 @@ static void take_status(const struct mor_farm_reply *reply, void *arg)
 
 static int ask_status(struct lead *x, mortise_error *err)
 {
-	bool wanted = x->opt->watch || x->opt->console->progress.on || is_quiet(x);
+	bool wanted = x->opt->report || x->opt->console->progress.on || is_quiet(x);
 
 	if (x->asked || !wanted || mor_clock_ms() < x->ask_ms)
 		return 0;
@@ -162,12 +164,23 @@ static uint32_t batch_size(const struct mor_crew_lead_options *opt)
 	return share < 1 ? 1 : share > BATCH_MOST ? BATCH_MOST : (uint32_t)share;
 }
 
+static void note_failures(struct lead *x, const struct mor_segment *segment)
+{
+	for (size_t i = 0; x->opt->report && i < segment->count && x->noted < FAILURES_MOST; i++)
+		if (segment->units[i].code) {
+			mor_crew_report_failure(&x->led->failures, segment, i);
+			x->noted++;
+		}
+}
+
 static int take_batch(const struct mor_farm_batch *batch, const struct mor_segment *segment, const char *digest,
 		      void *arg, mortise_error *err)
 {
 	struct lead *x = arg;
 	int r = x->opt->take(batch, segment, digest, x->opt->arg, err);
 
+	if (r == 0)
+		note_failures(x, segment);
 	if (r == 0 && batch->first + batch->count > x->taken)
 		x->taken = batch->first + batch->count;
 	return r;
@@ -265,6 +278,7 @@ static int lead_run(struct lead *x, mortise_error *err)
 int mor_crew_lead(const struct mor_crew_lead_options *opt, struct mor_crew_led *ret, mortise_error *err)
 {
 	struct lead x = { .opt = opt, .led = ret, .taken = opt->next };
+	mortise_error why = { 0 };
 	int r;
 
 	*ret = (struct mor_crew_led){ 0 };
@@ -275,6 +289,10 @@ int mor_crew_lead(const struct mor_crew_lead_options *opt, struct mor_crew_led *
 		r = lead_run(&x, err);
 	if (x.owner)
 		ret->stats = mor_crew_owner_stats(x.owner);
+	if (opt->report && x.owner &&
+	    mor_crew_report_write(opt->report, x.run.title, opt->units, ret, &why) < 0)
+		opt->on_warning(why.text, opt->arg);
+	mor_buf_fini(&ret->failures);
 	mor_crew_owner_free(x.owner);
 	mor_farm_free(x.farm);
 	return r;

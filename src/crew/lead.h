@@ -6,6 +6,7 @@
 #ifndef MOR_CREW_LEAD_H
 #define MOR_CREW_LEAD_H
 
+#include "base/buf.h"
 #include "console/console.h"
 #include "crew/owner.h"
 #include "crew/pace.h"
@@ -20,7 +21,7 @@ struct mor_crew_lead_options {
 	uint64_t units, next;    /* all; before `next` they are in the result */
 	uint32_t batch, window;  /* as typed; 0: the defaults */
 	uint32_t lease_ms;       /* 0: the default */
-	bool watch;              /* who is there is asked, although no terminal shows it */
+	const char *report;      /* a file for mor_crew_report_write(); or NULL */
 	/* as in struct mor_crew_owner_options */
 	void (*key)(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg);
 	const char *(*name)(uint64_t unit, void *arg);
@@ -33,10 +34,12 @@ struct mor_crew_lead_options {
 struct mor_crew_led {
 	struct mor_crew_owner_stats stats;
 	struct mor_pace pace;
-	unsigned workers; /* the most that were there at once */
+	unsigned workers;        /* the most that were there at once; not known without report and terminal */
+	struct mor_buf failures; /* units that failed, for the report */
 };
 
-/* Until all units are taken. MORTISE_ECANCELED: a signal came. `ret` is set in any case. */
+/* Until all units are taken. MORTISE_ECANCELED: a signal came. `ret` is set in any case. A report that cannot
+ * be written is a warning. */
 int mor_crew_lead(const struct mor_crew_lead_options *opt, struct mor_crew_led *ret, mortise_error *err);
 
 #endif

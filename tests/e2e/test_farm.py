@@ -132,7 +132,12 @@ class Equal(FarmCase):
         self.assertRegex(done.err, r"(?m)^failed: bad0\.toy: .*exited with status 3")
         self.assertIn("6 of 7 units, 1 failed", done.err)
         self.assertIn("bad0.toy: it is late", done.err)
-        report = self.farm(archive, "--retries=0", "--json", code=1).json
+        report = self.farm(archive, "--retries=0", "--json", "--report", "run.html", code=1).json
+        page = (self.dir / "run.html").read_text()
+        self.assertIn("<td>bad0.toy<td>", page)
+        self.assertIn("<code>bad0.toy: it is late</code>", page)
+        self.assertRegex(page, "<td>failed<td>1\\n")
+        self.assertRegex(page, "(?s)<svg.*units per second.*</svg>|too short for a plot")
         self.assertEqual([failure["name"] for failure in report["failures"]], ["bad0.toy"])
         self.assertEqual(report["failures"][0]["kind"], "crashed")
 
