@@ -18,7 +18,7 @@
 #include "host/settings.h"
 #include "host/supervise.h"
 #include "host/template.h"
-#include "wire/request.h"
+#include "wire/outgoing.h"
 
 /* The row of methods that the dialect does not list. */
 static const struct mor_method any_method = {

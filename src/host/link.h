@@ -26,7 +26,7 @@
 
 struct mor_link;
 struct mor_record;
-struct mor_request;
+struct mor_outgoing;
 
 struct mor_link_end {
 	bool clean; /* exit status 0                                                            */
@@ -88,7 +88,7 @@ struct mor_link_ops {
 	int (*send)(struct mor_link *link, struct mor_slice body);
 	/* The same for a request, which is written into the link's queue at once. NULL: use send. Not where
 	 * opt->frame_pad is set. */
-	int (*send_request)(struct mor_link *link, const struct mor_request *request);
+	int (*send_request)(struct mor_link *link, const struct mor_outgoing *request);
 	/* The call with this id is not wanted any more: tells the plugin. NULL: the dialect's CANCEL does. */
 	void (*cancel)(struct mor_link *link, int64_t id);
 	/* after everything queued has been written; a second call: at once */

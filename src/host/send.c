@@ -16,7 +16,7 @@
 #include "host/shape.h"
 #include "host/supervise.h"
 #include "wire/envelope.h"
-#include "wire/request.h"
+#include "wire/outgoing.h"
 
 #define MAX_WAITING 65536
 #define DIRECT_MOST 65536 /* larger params are rare, and copied in other ways */
@@ -127,10 +127,10 @@ static bool goes_direct(const mortise_call *call, struct mor_slice params)
 static int send_direct(mortise_call *call, struct mor_slice params)
 {
 	struct mor_link *link = call->plugin->life.link;
-	struct mor_request request;
+	struct mor_outgoing request;
 	int r;
 
-	mor_request_init(&request, call->id, (struct mor_slice){ call->name, call->name_len }, params);
+	mor_outgoing_init(&request, call->id, (struct mor_slice){ call->name, call->name_len }, params);
 	call->begin = link->queued;
 	link->limit_ms = call->timeout_ms;
 	r = link->ops->send_request(link, &request);

@@ -18,7 +18,7 @@
 #include "base/trace.h"
 #include "host/intake.h"
 #include "host/link.h"
-#include "wire/request.h"
+#include "wire/outgoing.h"
 
 /* number of answers; then the others have a turn: a plugin that sends too much delays nobody */
 #define ITEMS_AT_ONCE 64
@@ -327,7 +327,7 @@ static inline void drop_written(struct stdio_link *s)
 }
 
 /* The hot path. */
-static int stdio_send_request(struct mor_link *link, const struct mor_request *request)
+static int stdio_send_request(struct mor_link *link, const struct mor_outgoing *request)
 {
 	struct stdio_link *s = self(link);
 	size_t before;
@@ -337,7 +337,7 @@ static int stdio_send_request(struct mor_link *link, const struct mor_request *r
 	drop_written(s);
 	before = s->queue.len;
 	if (r == 0)
-		r = mor_buf_reserve(&s->queue, MOR_FRAME_HEAD + request->len + MOR_REQUEST_SLACK);
+		r = mor_buf_reserve(&s->queue, MOR_FRAME_HEAD + request->len + MOR_OUTGOING_SLACK);
 	if (r < 0) {
 		s->queue.status = 0;
 		return r;
@@ -345,7 +345,7 @@ static int stdio_send_request(struct mor_link *link, const struct mor_request *r
 	to = s->queue.data + before;
 	if (s->opt->framing != MOR_FRAMING_LINES)
 		to += mor_frame_head(s->opt->framing, request->len, to, &(const char *){ NULL });
-	to = mor_request_write(to, request);
+	to = mor_outgoing_write(to, request);
 	if (s->opt->framing == MOR_FRAMING_LINES)
 		*to++ = '\n';
 	s->queue.len = (size_t)(to - s->queue.data);

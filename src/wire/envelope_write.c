@@ -2,7 +2,7 @@
 /* Writes messages. Everything is appended in place; nothing is formatted twice. */
 #include "wire/digits.h"
 #include "wire/envelope.h"
-#include "wire/request.h"
+#include "wire/outgoing.h"
 #include "wire/scan.h"
 
 #include <string.h>
@@ -52,18 +52,18 @@ bool mor_is_plain(struct mor_slice text)
 
 int mor_write_request(struct mor_buf *out, int64_t id, struct mor_slice method, struct mor_slice params)
 {
-	struct mor_request request;
+	struct mor_outgoing request;
 
 	if (id < 0 || !params.ptr || !mor_is_plain(method)) {
-		LITERAL(out, MOR_REQUEST_HEAD);
+		LITERAL(out, MOR_OUTGOING_HEAD);
 		put_int(out, id);
 		mor_buf_byte(out, ',');
 		return put_call(out, method, params);
 	}
-	mor_request_init(&request, id, method, params);
-	if (mor_buf_reserve(out, request.len + MOR_REQUEST_SLACK) < 0)
+	mor_outgoing_init(&request, id, method, params);
+	if (mor_buf_reserve(out, request.len + MOR_OUTGOING_SLACK) < 0)
 		return out->status;
-	mor_request_write(out->data + out->len, &request);
+	mor_outgoing_write(out->data + out->len, &request);
 	out->len += request.len;
 	return 0;
 }
