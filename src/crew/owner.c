@@ -203,7 +203,7 @@ static void on_done(const struct mor_farm_reply *reply, void *arg)
 	struct mor_crew_owner *owner = arg;
 
 	owner->polling = false;
-	owner->poll_at = owner->polled_ms + (reply->count < MOR_FARM_GROUP ? POLL_MOST_MS : 0);
+	owner->poll_at = owner->polled_ms + POLL_MOST_MS;
 	for (size_t i = 0; i < reply->count; i++) {
 		const struct mor_farm_ended *ended = &reply->ended[i];
 		struct slot *slot = find_asked(owner, &ended->batch);
@@ -214,6 +214,8 @@ static void on_done(const struct mor_farm_reply *reply, void *arg)
 		if (ended->state == MOR_FARM_DONE) {
 			memcpy(slot->segment, ended->segment, sizeof(slot->segment));
 			slot->state = SLOT_READY;
+			if (reply->count == MOR_FARM_GROUP)
+				owner->poll_at = 0; /* there may be more */
 		} else if (split_slot(owner, (size_t)(slot - owner->slots), ended->claims, &owner->failure) <
 			   0) {
 			return;

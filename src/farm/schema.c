@@ -27,7 +27,11 @@
 	" key text not null, state smallint not null default 0, claims int not null default 0," \
 	" worker text, ticket bigint, lease timestamptz, began timestamptz, segment text," \
 	" primary key (run, first));" \
-	"create index if not exists batch_open on batch (first) where state < 2;" \
+	"drop index if exists batch_open;" \
+	"create index if not exists batch_waits on batch (first) where state = 0;" \
+	"create index if not exists batch_leased on batch (lease) where state = 1;" \
+	"create index if not exists batch_ticket on batch (worker, ticket) where state = 1;" \
+	"create index if not exists batch_ended on batch (run, first) where state >= 2;" \
 	"create table if not exists worker (" \
 	" worker text primary key, machine text not null, jobs int not null," \
 	" units bigint not null default 0, failed bigint not null default 0, rate real not null default 0," \
@@ -68,13 +72,16 @@
 
 #define NOTE_WORKER \
 	"create or replace function note_worker(w text, m text, j int, u bigint, x bigint)" \
-	" returns void language sql" OURS \
-	"insert into worker as old (worker, machine, jobs, units, failed) values (w, m, j, u, x)" \
+	" returns void language plpgsql" OURS \
+	"begin" \
+	" insert into worker as old (worker, machine, jobs, units, failed) values (w, m, j, u, x)" \
 	" on conflict (worker) do update set jobs = j, units = u, failed = x, seen = now()," \
 	"  rate = case when now() - old.seen < interval '1 second' then old.rate" \
-	"   else (u - old.units) / extract(epoch from now() - old.seen) end $$;"
+	"   else (u - old.units) / extract(epoch from now() - old.seen) end;" \
+	"end $$;"
 
-/* A claim that is repeated gets the batch that it has. */
+/* A claim that is repeated gets the batch that it has. Lost leases come first: they are what an owner waits
+ * for. Each of the two has its index: a scan over everything that is leased would cost more than the rest. */
 #define CLAIM \
 	"create or replace function claim(w text, m text, j int, u bigint, x bigint, t" \
 	" bigint, refused text[])" \
@@ -85,9 +92,12 @@
 	" perform note_worker(w, m, j, u, x);" \
 	" select * into b from batch where state = 1 and worker = w and ticket = t;" \
 	" while b.run is null loop" \
-	"  select * into b from batch where (state = 0 or state = 1 and lease < now()) and" \
-	" run <> all (refused)" \
-	"   order by first limit 1 for update skip locked;" \
+	"  select * into b from batch where state = 1 and lease < now() and run <> all (refused)" \
+	"   order by lease limit 1 for update skip locked;" \
+	"  if b.run is null then" \
+	"   select * into b from batch where state = 0 and run <> all (refused)" \
+	"    order by first limit 1 for update skip locked;" \
+	"  end if;" \
 	"  exit when b.run is null;" \
 	"  if b.claims >= " QUOTE(MOR_FARM_CLAIMS) " then" \
 	"   update batch set state = 3, lease = null where run = b.run and first = b.first;" \
@@ -140,7 +150,7 @@
 	"begin" \
 	" update run set next = n, failed = x, seen = now() where run.run = r;" \
 	" if not found then raise exception 'the run is gone' using errcode = '23503'; end if;" \
-	" delete from batch where run = r and first + count <= n;" \
+	" delete from batch where run = r and first < n and first + count <= n;" \
 	" return query select b.first, b.count, b.key, b.state, b.claims," \
 	" coalesce(b.segment, '') from batch b" \
 	"  where b.run = r and b.state >= 2 and b.first + b.count > f order by b.first limit most;" \
