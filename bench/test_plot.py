@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The plotter: scales, texts of numbers, labels that make room for each other, and whole figures."""
+import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -141,6 +143,18 @@ class Rows(unittest.TestCase):
             self.assertEqual(bars.missed(line("seq_1core", subject, [1], "us", ratio=ratio)), expected)
         self.assertTrue(bars.missed(line("inflight64_1core", "mortise", [1], "msg/s", ratio=0.1)))
         self.assertTrue(bars.missed(line("instructions", "mortise", [9999], "instr", ratio=1)))
+
+    def test_table_of_all_bars(self):
+        found = [line("seq_1core", name, [1], "us", ratio=ratio) for name, ratio in (("a", 1.1), ("b", 1.3))]
+        found += [line("inflight64_1core", "mortise", [1], "msg/s", ratio=0.25)]
+        with tempfile.TemporaryDirectory() as place:
+            pathlib.Path(place, "results.json").write_text(json.dumps(found))
+            command = [pathlib.Path(__file__).parent / "bars", place, "--check"]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, "each framing +1.300  at most 1.18: MISSED")
+        self.assertRegex(done.stdout, "64 calls under way +0.250  at least 0.2: ok")
+        self.assertRegex(done.stdout, "a guarded start +-  at most 1.6: not measured")
 
     def test_a_peer_that_is_not_here_says_why(self):
         self.assertIn("not here: no", bars.table_row(sample()[3]))

@@ -179,6 +179,7 @@ def rounds(given):
                 found[name].setdefault(point, []).append(ns)
             if why and not took:
                 absent[name] = why
+        commands = {name: command for name, command in commands.items() if name not in absent}
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     return found, absent
@@ -245,7 +246,7 @@ def measure_many(given):
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=600, preexec_fn=pin)
         for one in map(json.loads, done.stdout.splitlines()):
             found.setdefault(one["count"], []).append(one)
-    return [row for count, these in found.items() for row in rows_of_many(count, these, found[1])]
+    return [row for count, these in found.items() for row in rows_of_many(count, these, found[1])]  # 1 is first
 
 
 def pin():
