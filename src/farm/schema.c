@@ -61,6 +61,7 @@
 	" return '';" \
 	"end $$;"
 
+/* A batch that begins at the same unit, but is another one, is what an owner has asked for with another --batch. */
 #define SUBMIT \
 	"create or replace function submit(r text, f bigint[], c int[], k text[], again" \
 	" boolean) returns void" \
@@ -68,7 +69,8 @@
 	"insert into batch (run, first, count, key) select r, x.f, x.c, x.k from unnest(f," \
 	" c, k) as x(f, c, k)" \
 	" on conflict (run, first) do update set count = excluded.count, key = excluded.key, state = 0," \
-	"  claims = 0, worker = null, ticket = null, lease = null, segment = null where again $$;"
+	"  claims = 0, worker = null, ticket = null, lease = null, segment = null" \
+	" where again or batch.key <> excluded.key $$;"
 
 #define NOTE_WORKER \
 	"create or replace function note_worker(w text, m text, j int, u bigint, x bigint)" \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """index --farm: whatever dies, lies or is lost, the result is that of the local run. The rules are those of
 docs/design/0010-farm.md."""
+import resource
 import signal
 import subprocess
 import unittest
@@ -8,7 +9,7 @@ import unittest
 import events
 from farm_support import NO_POSTGRES, FarmMixin
 from kythe_support import SIMPLE, IndexCase, simple
-from support import LIMIT, PYTHON
+from support import LIMIT, MORTISE, PYTHON
 
 CRASH = "import os\nos._exit(3)\n"
 HELD = "import os\nopen(os.path.join(state, 'held'), 'w').close()\nhold()\n" + SIMPLE
@@ -240,8 +241,25 @@ class Lost(FarmCase):
         self.assertIn("warning: ", done.err)
         self.assertEqual(self.out(), self.whole(held))
 
-    def test_rule_3_a_commit_that_comes_late_or_twice(self):
-        """A worker that was stopped past its lease (rule 11), and woken when all is over."""
+    def test_rule_12_a_worker_s_machine_was_reset(self):
+        """A segment of which only half is on the disk, the rest zeros; a key without its
+        segment; half a file."""
+        self.worker()
+        self.farm(self.archive, "--batch", "2")
+        half, gone, *_ = sorted(self.segments())
+        size = half.stat().st_size
+        with open(half, "r+b") as file:
+            file.truncate(size // 2)
+            file.truncate(size)
+        gone.unlink()
+        (self.store / "new" / "left").write_bytes(b"half a segment")
+        done = self.farm(self.archive, "--batch", "2", out="again")
+        self.assertEqual(self.out("again"), self.expected)
+        self.assertIn(f"{half.name}: ", done.err)
+        self.assertIn("it is done again", done.err)
+
+    def test_rule_11_a_worker_that_was_stopped_past_its_lease(self):
+        """Woken when all is over, its commit comes late, and changes nothing (rule 3)."""
         held = self.kzip(simple(1, HELD, name="held") + simple(3), "held.kzip")
         gate = self.gate()
         owner = self.spawn(*self.farm_words(held, "--batch", "4", lease="1s"))
@@ -331,6 +349,17 @@ class Owners(FarmCase):
         self.assertEqual(owner.wait(LIMIT), 4)
         log.seek(0)
         self.assertIn(b"another owner has taken over this run (a thief)", log.read())
+
+    def test_an_owner_that_comes_back_with_other_batches(self):
+        """What the farm still has of the old ones is not what it waits for."""
+        archive = self.kzip(simple(8))
+        owner = self.spawn(*self.farm_words(archive, "--batch", "2"))
+        self.until_batches("count(*) = 4")
+        owner.terminate()
+        owner.wait(LIMIT)
+        self.worker()
+        self.farm(archive, "--batch", "4", "--resume")
+        self.assertEqual(self.out(), self.whole(archive))
 
     def test_rule_9_an_owner_that_stands_still_stops_the_workers(self):
         archive = self.kzip(simple(30))
@@ -428,6 +457,49 @@ class BadInput(FarmCase):
         done = self.run_mortise("worker", "--farm", self.url, "--store", self.store)
         self.assertEqual(done.code, 1)
         self.assertIn("the farm's server: ", done.err)
+
+    def test_a_full_store(self):
+        """The owner cannot write what the run is: one line, and the old result stays."""
+        archive = self.kzip(simple(3))
+        self.file("out", "old")
+        done = subprocess.run(
+            [str(MORTISE), *map(str, self.farm_words(archive))],
+            cwd=self.dir,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+            restore_signals=False,  # SIGXFSZ stays ignored, as it is in Python
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
+        )
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(self.out(), b"old")
+        self.worker()
+        self.farm(archive)
+        self.assertEqual(self.out(), self.whole(archive))
+
+    def test_clocks_that_differ_by_minutes(self):
+        """Leases are the server's time alone. A worker whose clocks are ahead does the run."""
+        ahead = ["unshare", "-T", "--monotonic", "600", "--boottime", "600", "-f", "--kill-child"]
+        if subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no time namespaces here")
+        archive = self.kzip(simple(6))
+        owner = self.spawn(*self.farm_words(archive, "--batch", "2"))
+        self.until_batches("count(*) = 3")
+        done = subprocess.run(
+            [*ahead, str(MORTISE), "worker", "--farm", self.url, "--store", self.store, "--once", "-j1"],
+            cwd=self.dir,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+        self.assertIn("6 units done", done.stderr)
+        self.assertEqual(owner.wait(LIMIT), 0)
+        self.assertEqual(self.out(), self.whole(archive))
 
     def test_store_that_is_not_shared(self):
         archive = self.kzip(simple(2))

@@ -106,7 +106,7 @@ class Schema(FarmMixin, Case):
     def test_a_claim_that_is_repeated_gets_the_same_batch(self):
         self.assertEqual([self.claim("a", 7), self.claim("a", 7), self.claim("a", 8)], ["0|10", "0|10", ""])
 
-    def test_the_first_commit_wins(self):
+    def test_rule_3_the_first_commit_wins(self):
         """Also one that comes after the lease was lost to another worker."""
         self.claim("a", 1)
         self.sql("update mortise_farm.batch set lease = now() - interval '1 second'")
@@ -115,7 +115,7 @@ class Schema(FarmMixin, Case):
         self.assertEqual(self.commit("b", "b" * 64), "f")
         self.assertEqual(self.sql("select segment from mortise_farm.batch"), "a" * 64)
 
-    def test_five_claims_are_poison(self):
+    def test_rule_8_five_claims_are_poison(self):
         for ticket in range(5):
             self.assertEqual(self.claim("a", ticket), "0|10")
             self.sql("update mortise_farm.batch set lease = now() - interval '1 second'")
@@ -127,7 +127,7 @@ class Schema(FarmMixin, Case):
             self.assertEqual(self.claim("a", ticket), "0|10")
             self.assertEqual(self.sql(f"select mortise_farm.beat('a', 'm', 1, 0, 0, '{KEY}', 0, 0)"), "t")
 
-    def test_a_worker_may_only_claim_beat_and_commit(self):
+    def test_rule_13_a_worker_may_only_claim_beat_and_commit(self):
         self.sql("create role w1 login in role mortise_farm_worker")
         self.addCleanup(self.sql, "drop role w1")
         as_worker = {"user": "w1"}

@@ -34,7 +34,7 @@ class Index(IndexCase):
         done = self.run_mortise("join", "-o", "joined", *parts)
         return done, (self.dir / "joined").read_bytes() if (self.dir / "joined").exists() else None
 
-    def test_any_number(self):
+    def test_rule_2_any_number(self):
         whole = self.whole()
         for n in (1, 2, 7, 9):
             with self.subTest(n=n):
@@ -94,7 +94,7 @@ class Index(IndexCase):
         self.assertNotEqual(done.code, 0)
         self.assertEqual(joined, b"old")
 
-    def test_missing_doubled_foreign(self):
+    def test_rule_2_missing_doubled_foreign(self):
         parts = [self.shard(k, 4) for k in range(1, 5)]
         self.refuse("part 2 of 4 is missing", parts[0], parts[2], parts[3])
         self.refuse("part 4 of 4 is missing", *parts[:3])
