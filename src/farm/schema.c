@@ -61,7 +61,7 @@
 	" return '';" \
 	"end $$;"
 
-/* A batch that begins at the same unit, but is another one, is what an owner has asked for with another --batch. */
+/* A batch that begins at the same unit, but has another key: an owner came back with another --batch. */
 #define SUBMIT \
 	"create or replace function submit(r text, f bigint[], c int[], k text[], again" \
 	" boolean) returns void" \
