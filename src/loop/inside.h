@@ -41,7 +41,9 @@ struct mor_loop {
 
 	struct mor_list tasks;
 	struct mor_list again, due; /* watches to be called in the next look; in this look */
-	bool tasks_first;           /* the last wait ran tasks only                        */
+	/* How many waits in a row ran tasks only, and when the first of them was. */
+	unsigned skipped;
+	int64_t skipped_ms;
 	struct mor_grave *graves;
 	char *scratch;
 	size_t watches;

@@ -25,6 +25,7 @@
 #include "loop/inside.h"
 
 enum { SLICE_NS = 2000000 }; /* limit of one part of a dispatch */
+enum { MOST_SKIPPED = 16 };  /* waits in a row without a look at the descriptors */
 
 /* ---- making and freeing ---- */
 
@@ -260,7 +261,7 @@ void mor_loop_hold(struct mor_loop *loop, bool on)
 	bool was = loop->held;
 
 	loop->held = on;
-	loop->tasks_first = false;
+	loop->skipped = 0;
 	if (!was || on)
 		return;
 	/* Another thread's word was for the owner, not for the call that ran the loop meanwhile. */
@@ -397,6 +398,20 @@ int mor_loop_dispatch(struct mor_loop *loop)
 	return loop->dispatching ? MORTISE_ECALLBACK : turn_loop(loop, 0);
 }
 
+/* The others get their turn at the next wait if tasks are left, if it takes longer than a tick of the clock, or
+ * if nobody has asked for the time (then nothing was written). */
+static void count_skipped(struct mor_loop *loop)
+{
+	bool first = loop->skipped == 0;
+
+	if (!mor_list_empty(&loop->tasks) || !loop->now_known || (!first && loop->now_ms != loop->skipped_ms)) {
+		loop->skipped = MOST_SKIPPED;
+		return;
+	}
+	loop->skipped++;
+	loop->skipped_ms = loop->now_ms;
+}
+
 /* Runs only tasks that were posted before the wait. The caller calls again at once, and that call may sleep.
  * So a call is written before the wait for its answer, without an extra look. */
 static int run_tasks_only(struct mor_loop *loop)
@@ -408,6 +423,7 @@ static int run_tasks_only(struct mor_loop *loop)
 	ran = run_tasks(loop);
 	bury_graves(loop);
 	loop->dispatching = false;
+	count_skipped(loop);
 	settle_loop(loop);
 	return ran;
 }
@@ -416,13 +432,11 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 {
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
-	/* Not twice in a row: if tasks are left, the others get their turn first. And not where the descriptor
-	 * was made readable for them: only a look takes that back. */
-	if ((loop->held || !loop->polled) && !loop->tasks_first && !mor_list_empty(&loop->tasks)) {
-		loop->tasks_first = true;
+	/* Not for ever: the others get their turn. And not where the descriptor was made readable for them:
+	 * only a look takes that back. */
+	if ((loop->held || !loop->polled) && loop->skipped < MOST_SKIPPED && !mor_list_empty(&loop->tasks))
 		return run_tasks_only(loop);
-	}
-	loop->tasks_first = false;
+	loop->skipped = 0;
 	/* The timerfd ends the sleep at a deadline: no clock is read, and no other timer is needed. */
 	return turn_loop(loop, timeout_ms);
 }
