@@ -206,7 +206,7 @@ static int check_unit(struct mor_segment_reading *reading)
 	const struct mor_segment *segment = reading->segment;
 	const struct mor_segment_unit *unit = &segment->units[reading->unit];
 	ssize_t n = 0;
-	char more;
+	char more = 0;
 
 	if (unit->bytes && unit->at + unit->bytes == segment->bytes)
 		n = mor_unpacker_read(segment->stream->unpacker, &more, 1, &reading->why);
