@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * echo-plugin FRAMING: the least a plugin can do, so that what is measured is the host. It knows the order
- * in which the library writes the members of a request (id before params, params last) and checks nothing.
- * All requests of one read are answered with one write.
+ * echo-plugin FRAMING [CPU]: the least a plugin can do, so that what is measured is the host. It knows the
+ * order in which the library writes the members of a request (id before params, params last) and checks
+ * nothing. All requests of one read are answered with one write.
  */
 #include <string.h>
 #include <unistd.h>
+
+#include "bench.h"
 
 #define ROOM ((size_t)65 << 20) /* what is not used is not there */
 
@@ -190,8 +192,10 @@ static void serve(const struct framing *f)
 
 int main(int argc, char **argv)
 {
+	if (argc == 3 && bench_pin((int)strtol(argv[2], NULL, 10)) < 0)
+		return 2;
 	for (size_t i = 0; i < sizeof(framings) / sizeof(framings[0]); i++) {
-		if (argc == 2 && strcmp(framings[i].name, argv[1]) == 0) {
+		if (argc > 1 && strcmp(framings[i].name, argv[1]) == 0) {
 			serve(&framings[i]);
 			return 0;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host-bench seq|async|notify|inflight COUNT CPU FRAMING PLUGIN: the library's side, as an
+ * host-bench seq|async|notify|inflight COUNT CPU FRAMING PLUGIN [CPU]: the library's side, as an
  * embedder would write it.
  *
  * seq       one mortise_call_sync() after the other: time of each round trip
@@ -145,20 +145,25 @@ static int measure(struct bench *b, const char *mode, size_t count)
 
 int main(int argc, char **argv)
 {
-	const char *command[3] = { 0 }, *set[2] = { 0 };
+	const char *command[4] = { 0 }, *set[2] = { 0 };
 	mortise_plugin_options opt = { .size = sizeof(opt), .argv = command, .dialect = "plain", .set = set };
 	struct bench b = { 0 };
 	mortise_error err = { 0 };
 	char framing[64];
-	int r;
+	int r, cpu;
 
-	if (argc != 6 || bench_pin((int)strtol(argv[3], NULL, 10)) < 0)
+	cpu = argc < 6 || argc > 7 ? -2 : (int)strtol(argv[3], NULL, 10);
+	if (cpu == -2 || (argc == 6 && bench_pin(cpu) < 0))
 		return 2;
 	snprintf(framing, sizeof(framing), "plugin.framing=%s", argv[4]);
 	set[0] = framing;
 	command[0] = argv[5];
 	command[1] = argv[4];
+	command[2] = argc > 6 ? argv[6] : NULL; /* the plugin's core */
 	r = mortise_host_new(NULL, &b.host, &err);
+	/* Only now: a host that is born on one core never spins, since its plugins are born there, too. */
+	if (argc == 7 && bench_pin(cpu) < 0)
+		return 2;
 	if (r == 0)
 		r = mortise_plugin_new(b.host, &opt, &b.plugin, &err);
 	if (r == 0)

@@ -16,6 +16,8 @@ BARS = {  # row: {subject: (at most | at least, ratio to the floor)}
     "open_system_1core": {ALL: ("at most", 9.0)},
     "python_1core": {ALL: ("at most", 1.35)},
     "record_1core": {ALL: ("at most", 3.2)},
+    "spin_2core": {"mortise": ("at most", 0.5)},
+    "spin_unpinned": {"mortise": ("at most", 0.5)},
     "plugins_1000": {"one of them": ("at most", 1.05), "memory of each": ("at most", 4096, VALUE)},
     "instructions": {ALL: ("at most", 2400, VALUE)},
 }

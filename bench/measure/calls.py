@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Round trips: seq_1core, seq_unpinned, inflight64_1core, framings_1core; record_1core through a relay."""
+"""Round trips: seq_1core, seq_unpinned, inflight64_1core, framings_1core; record_1core through a relay;
+spin_2core, spin_unpinned, spin_1core: a host that may spin against one that sleeps at once."""
+import os
 import sys
 import tempfile
 
@@ -68,6 +70,25 @@ def measure(given):
         values = {"floor": values["floor"], "mortise": values["mortise/lines"], **values}
         out += lines_of(row, ROWS[row][4], values)
     return out + [apart(found["seq_1core"])]
+
+
+def measure_spin(given):
+    """The floor sleeps at once; so does `asleep again`, and differs by chance only."""
+    away = min(os.sched_getaffinity(0))
+    rows = {"spin_unpinned": (-1, []), "spin_1core": (CPU, [])}
+    if away != CPU:
+        rows = {"spin_2core": (CPU, [away]), **rows}
+    sleeps = ["/usr/bin/env", "MORTISE_SPIN=0"]
+    out = []
+    for row, (cpu, plugin_cpu) in rows.items():
+        found = {"floor": [], "mortise": [], "asleep again": []}
+        for _ in range(given.rounds):
+            for name, values in found.items():
+                command = [program(given, "bench-host"), "seq", max(100, int(6000 * given.scale)), cpu, "lines"]
+                command += [program(given, "bench-echo-plugin"), *plugin_cpu]
+                values.append(run_json(command if name == "mortise" else sleeps + command)["p50_ns"] / 1000)
+        out += lines_of(row, "us", found)
+    return out
 
 
 def measure_relay(given):

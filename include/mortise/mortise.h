@@ -182,11 +182,19 @@ typedef void mortise_tap_fn(const mortise_tap_frame *frame, void *arg);
 
 /* ---- Host ---- */
 
+enum mortise_host_flags {
+	/* A call that is waited for (mortise_call_sync, or mortise_host_wait after mortise_call_start) may
+	 * look for its answer for up to 50 microseconds before it sleeps, if the plugin has answered so
+	 * soon before. With this flag it sleeps at once; so it does with MORTISE_SPIN=0 in the environment,
+	 * and on one core. */
+	MORTISE_NO_SPIN = 1 << 0
+};
+
 typedef struct mortise_host_options {
 	size_t size;                /* sizeof(mortise_host_options): the ABI version       */
 	mortise_event_fn *on_event; /* for plugins without their own on_event */
 	void *arg;
-	uint64_t flags; /* none so far */
+	uint64_t flags; /* enum mortise_host_flags */
 	/* The program mortise-jail. NULL: the one that came with this library, found from the library's file;
 	 * refused (MORTISE_EJAIL) if others can write it or its directory. One named here is not checked. */
 	const char *jail_helper;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host: a loop, a thread rule, and the lists of what lives on it. */
 #include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -72,6 +74,18 @@ static mortise_tap_fn *no_tap(void)
 	return mor_trace_mask & MOR_TRACE_WIRE ? mor_event_untapped : NULL;
 }
 
+/* On one core a spin would only keep the plugin from running. */
+static bool may_spin(uint64_t flags)
+{
+	const char *wish = secure_getenv("MORTISE_SPIN");
+	cpu_set_t cores;
+
+	if ((flags & MORTISE_NO_SPIN) || (wish && wish[0] == '0'))
+		return false;
+	/* it fails where there are more cores than the set has room for */
+	return sched_getaffinity(0, sizeof(cores), &cores) < 0 || CPU_COUNT(&cores) > 1;
+}
+
 int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mor_link_make_fn *make_link,
 		      mortise_host **ret_host, mortise_error *err)
 {
@@ -81,7 +95,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 
 	if (r < 0)
 		return r;
-	if (opt.flags)
+	if (opt.flags & ~(uint64_t)MORTISE_NO_SPIN)
 		return mor_fail(err, MORTISE_EINVAL, "host options: unknown flags");
 	host = mor_zalloc(sizeof(*host));
 	if (host) {
@@ -99,6 +113,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 		free_host(host);
 		return mor_fail_errno(err, r, saved, "event loop");
 	}
+	mor_loop_allow_spin(host->loop, may_spin(opt.flags));
 	mor_trace_init();
 	host->tap = no_tap();
 	host->on_event = opt.on_event;

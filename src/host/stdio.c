@@ -38,6 +38,7 @@ struct stdio_link {
 	size_t queue_done;    /* bytes of it that are written */
 	struct mor_grave grave;
 	unsigned luck, unlucky;
+	struct mor_spin spin;
 	uint64_t last_bytes; /* what the pipe held when the process ended, minus what was read since */
 	bool started, close_wanted, in_closed, in_enlarged, out_enlarged;
 	bool out_closed; /* nothing more is read; some of it may not be handed on yet */
@@ -223,18 +224,24 @@ static void on_writable(struct mor_watch *watch, unsigned events)
 }
 
 /* On one core the plugin has often run, answered and gone to sleep again when our write returns: then the
- * answer is read at once and the wait is saved. If it runs on another core, it has not, and we learn that. */
+ * answer is read at once and the wait is saved. If it runs on another core, it has not, and we learn that; then
+ * the wait may begin with a spin. */
 static void read_early(struct stdio_link *s)
 {
 	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len || s->intake.more || s->exited)
 		return;
-	if (s->luck == 0 && ++s->unlucky < LUCK_AGAIN)
+	if (s->luck == 0 && ++s->unlucky < LUCK_AGAIN) {
+		mor_loop_expect(s->link.loop, &s->out, &s->spin);
 		return;
+	}
 	s->unlucky = 0;
-	if (read_once(s) > 0)
+	if (read_once(s) > 0) {
 		s->luck = LUCK_MAX;
-	else if (s->luck)
-		s->luck--;
+	} else {
+		s->luck -= s->luck > 0;
+		if (!s->intake.dead)
+			mor_loop_expect(s->link.loop, &s->out, &s->spin);
+	}
 	if (s->intake.more && !s->intake.dead && !s->intake.paused)
 		mor_watch_again(&s->out);
 }

@@ -39,6 +39,10 @@ struct mor_loop {
 	size_t kept; /* places of the heap reserved for timers that are not set */
 	uint64_t next_order;
 
+	bool may_spin;
+	struct mor_watch *expected; /* NULL: no answer is */
+	struct mor_spin *spin;      /* what was learned for it */
+
 	struct mor_list tasks;
 	struct mor_list again, due; /* watches to be called in the next look; in this look */
 	/* How many waits in a row ran tasks only, and when the first of them was. */

@@ -386,6 +386,7 @@ static int turn_loop(struct mor_loop *loop, int timeout_ms)
 	ran = mor_look_run(loop);
 	ran += judge_timers(loop);
 	ran += run_tasks(loop);
+	loop->expected = NULL; /* what was asked in here is nobody's who waits: the next ping, for example */
 	bury_graves(loop);
 	loop->dispatching = false;
 	settle_loop(loop);
@@ -428,6 +429,41 @@ static int run_tasks_only(struct mor_loop *loop)
 	return ran;
 }
 
+void mor_loop_allow_spin(struct mor_loop *loop, bool on)
+{
+	loop->may_spin = on && !loop->is_virtual;
+	loop->expected = NULL;
+}
+
+void mor_loop_expect(struct mor_loop *loop, struct mor_watch *watch, struct mor_spin *spin)
+{
+	if (!loop->may_spin || !watch->loop)
+		return;
+	loop->expected = watch;
+	loop->spin = spin;
+}
+
+/* Looks, without sleeping, until something is there. What came is left for the turn that follows. An end by
+ * another descriptor, a deadline or a wake-up says nothing about the plugin. */
+static void spin_loop(struct mor_loop *loop)
+{
+	int64_t until;
+
+	if (!mor_spin_begin(loop->spin))
+		return;
+	until = mor_clock_ns() + MOR_SPIN_NS;
+	do {
+		if (mor_look_begin(loop, 0) < 0)
+			return;
+		if (loop->batch_len > 0) {
+			if (loop->expected->slot)
+				mor_spin_end(loop->spin, true);
+			return;
+		}
+	} while (mor_clock_ns() < until);
+	mor_spin_end(loop->spin, false);
+}
+
 int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 {
 	if (loop->dispatching)
@@ -437,6 +473,8 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 	if ((loop->held || !loop->polled) && loop->skipped < MOST_SKIPPED && !mor_list_empty(&loop->tasks))
 		return run_tasks_only(loop);
 	loop->skipped = 0;
+	if (loop->expected && timeout_ms != 0 && !has_work(loop))
+		spin_loop(loop);
 	/* The timerfd ends the sleep at a deadline: no clock is read, and no other timer is needed. */
 	return turn_loop(loop, timeout_ms);
 }

@@ -37,6 +37,7 @@
 #include <sys/resource.h>
 
 #include "base/list.h"
+#include "loop/spin.h"
 
 struct mor_loop;
 struct mor_watch;
@@ -55,6 +56,12 @@ int mor_loop_dispatch(struct mor_loop *loop);
 /* Waits for at most timeout_ms (-1: no limit), then dispatches: one epoll_wait, no poll() in front. May come
  * back early with 0: a wake-up, a signal handler of the embedder, a cancelled timer. */
 int mor_loop_wait(struct mor_loop *loop, int timeout_ms);
+/* Whether mor_loop_wait() may spin at all; false at first. */
+void mor_loop_allow_spin(struct mor_loop *loop, bool on);
+/* Something was asked, and the answer is expected at this watch: the next mor_loop_wait() may spin for it, as
+ * `spin` has learned. Only for what is asked in a task that was posted before the wait: by a caller, who waits.
+ * The spin looks at all descriptors, so nothing else waits longer. */
+void mor_loop_expect(struct mor_loop *loop, struct mor_watch *watch, struct mor_spin *spin);
 /* From any thread or signal handler: makes the descriptor readable once. 0 or MORTISE_ESYSTEM. A running
  * dispatch may already take the wake-up, so read what the other thread left for you after dispatch. */
 int mor_loop_wakeup(struct mor_loop *loop);

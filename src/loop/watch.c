@@ -82,6 +82,8 @@ void mor_watch_stop(struct mor_watch *watch)
 	(void)r;
 	if (watch->slot)
 		loop->batch[watch->slot - 1].data.ptr = NULL;
+	if (loop->expected == watch)
+		loop->expected = NULL;
 	forget_wait(watch);
 	watch->slot = 0;
 	watch->loop = NULL;
