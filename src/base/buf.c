@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <mortise/mortise.h>
 
@@ -14,6 +16,10 @@
 #include "base/text.h"
 
 #define SMALLEST 256
+#define LARGE    ((size_t)4 * 1024 * 1024)
+/* malloc() maps blocks from 32 MiB on (mallopt(3), M_MMAP_THRESHOLD): they grow without a copy, what was not
+ * written to is no memory, and all of it is given back when they are freed. */
+#define MAPPED ((size_t)33 * 1024 * 1024)
 
 void mor_buf_release(struct mor_buf *buf)
 {
@@ -37,21 +43,42 @@ static int buf_fail(struct mor_buf *buf, int status)
 	return status;
 }
 
-/* One byte more than `cap` is always held, so that mor_buf_detach() has room for its NUL. */
-static int buf_grow(struct mor_buf *buf, size_t need)
+static size_t next_cap(const struct mor_buf *buf, size_t need)
 {
 	size_t cap = buf->cap < SMALLEST ? SMALLEST : buf->cap;
-	char *data;
 
 	while (cap < need)
 		cap = cap > SIZE_MAX / 4 ? need : cap * 2;
-	if (buf->limit && cap > buf->limit)
-		cap = buf->limit;
-	data = mor_realloc(buf->data, cap + 1);
+	if (cap > LARGE)
+		cap = cap < MAPPED ? MAPPED : cap > SIZE_MAX / 4 ? cap : cap * 2;
+	return buf->limit && cap > buf->limit ? buf->limit : cap;
+}
+
+/* A page fault for each 4 KiB costs more than copying them: large blocks ask for large pages. For the whole
+ * mapping, with malloc's own bytes before `data`: of a part the kernel would make a mapping of its own, and
+ * then the block could not grow without a copy. */
+static void want_large_pages(const struct mor_buf *buf)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t begin = (uintptr_t)buf->data & ~(page - 1), end = (uintptr_t)buf->data + buf->cap + page;
+
+	(void)madvise((void *)begin, (end & ~(page - 1)) - begin, MADV_HUGEPAGE);
+}
+
+/* One byte more than `cap` is always held, so that mor_buf_detach() has room for its NUL. */
+static int buf_grow(struct mor_buf *buf, size_t need)
+{
+	size_t cap = next_cap(buf, need);
+	char *data = mor_realloc(buf->data, cap + 1);
+
+	if (!data && cap > LARGE) /* where address space is limited */
+		data = mor_realloc(buf->data, (cap = need) + 1);
 	if (!data)
 		return buf_fail(buf, MORTISE_ENOMEM);
 	buf->data = data;
 	buf->cap = cap;
+	if (cap >= MAPPED)
+		want_large_pages(buf);
 	return 0;
 }
 
@@ -190,7 +217,7 @@ void mor_buf_consume(struct mor_buf *buf, size_t count)
 
 char *mor_buf_detach(struct mor_buf *buf)
 {
-	char *text;
+	char *text, *shorter;
 
 	if (buf->status)
 		return NULL;
@@ -198,6 +225,8 @@ char *mor_buf_detach(struct mor_buf *buf)
 		return mor_strndup("", 0);
 	text = buf->data;
 	text[buf->len] = '\0';
+	if (buf->cap > LARGE && (shorter = mor_realloc(text, buf->len + 1)))
+		text = shorter;
 	*buf = (struct mor_buf){ .limit = buf->limit };
 	return text;
 }

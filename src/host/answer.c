@@ -254,8 +254,35 @@ struct sync {
 	bool done;
 	int status;
 	char *text;
+	size_t at, len; /* the result is this part of `text`, if it is the buffer of its message; else 0 */
 	mortise_error error;
 };
+
+/* The result of a large message is not copied: the message's own buffer is handed over, and moved to its
+ * beginning when the dispatch is over. */
+static bool take_block(struct sync *sync, const mortise_reply *reply, mortise_json text)
+{
+	struct mor_link *link = reply->plugin->life.link;
+
+	sync->text = mor_link_take_block(link, (struct mor_slice){ text.text, text.len });
+	if (!sync->text)
+		return false;
+	sync->at = (size_t)(text.text - sync->text);
+	sync->len = text.len;
+	return true;
+}
+
+/* The rest of the buffer is given back. */
+static void trim_block(struct sync *sync)
+{
+	char *shorter;
+
+	memmove(sync->text, sync->text + sync->at, sync->len);
+	sync->text[sync->len] = '\0';
+	shorter = mor_realloc(sync->text, sync->len + 1);
+	if (shorter)
+		sync->text = shorter;
+}
 
 static void on_sync_reply(const mortise_reply *reply, void *arg)
 {
@@ -271,8 +298,25 @@ static void on_sync_reply(const mortise_reply *reply, void *arg)
 	sync->status = reply->status;
 	if (reply->error)
 		sync->error = *reply->error;
+	if (text.len >= MOR_LARGE && take_block(sync, reply, text))
+		return;
 	if (text.text && !(sync->text = mor_strndup(text.text, text.len)))
 		sync->status = mor_fail_memory(&sync->error);
+}
+
+bool mor_call_is_sync(const mortise_call *call)
+{
+	return call->on_reply == on_sync_reply;
+}
+
+/* The embedder gets its params back. A call that still needs them, because it could not be
+ * waited for, fails. */
+static void return_params(mortise_plugin *plugin, mortise_call *call, const mortise_error *error)
+{
+	if (call && call->lent.ptr)
+		mor_call_fail(call, error);
+	if (plugin->life.link && plugin->life.link->ops->disown)
+		plugin->life.link->ops->disown(plugin->life.link);
 }
 
 static int run_until_done(mortise_host *host, mortise_call *call, struct sync *sync)
@@ -299,6 +343,7 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 	    (r = mor_import_call_options(given, &opt, err)) < 0)
 		return r;
 	sync.text = NULL;
+	sync.len = 0;
 	sync.done = false;
 	sync.on_piece = opt.on_reply;
 	sync.arg = opt.arg;
@@ -310,6 +355,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 	r = mor_call_start(plugin, action, params, &opt, &call, err);
 	if (r == 0) {
 		r = run_until_done(plugin->host, call, &sync);
+		if (params.len >= MOR_LARGE)
+			return_params(plugin, sync.done ? NULL : call, &sync.error);
 		if (r < 0 && err)
 			*err = sync.error;
 	} else if (r == MORTISE_EREMOTE &&
@@ -317,6 +364,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 		sync.text = mor_strndup(plugin->failure_data.data, plugin->failure_data.len);
 	}
 	mor_loop_hold(plugin->host->loop, false);
+	if (sync.len)
+		trim_block(&sync);
 	if (ret_result && (r == 0 || r == MORTISE_EREMOTE))
 		*ret_result = sync.text;
 	else

@@ -41,6 +41,7 @@ static mortise_call *take_call(mortise_host *host)
 		return NULL;
 	call->cancel_task = (struct mor_task){ 0 };
 	call->params = (struct mor_buf)MOR_BUF_INIT;
+	call->lent = (struct mor_slice){ 0 };
 	call->timer = (struct mor_timer){ 0 };
 	if (mor_timer_reserve(host->loop, &call->timer) < 0) {
 		mor_free(call);
@@ -277,7 +278,7 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 	return 0;
 }
 
-static int start_call(mortise_plugin *plugin, const struct started *started, const mortise_call_options *opt,
+static int start_call(mortise_plugin *plugin, struct started *started, const mortise_call_options *opt,
 		      mortise_call **ret_call, mortise_error *err)
 {
 	mortise_call *call =
@@ -293,6 +294,10 @@ static int start_call(mortise_plugin *plugin, const struct started *started, con
 	call->one_line = !started->spaced && !started->shaped.len;
 	call->on_reply = opt->on_reply;
 	call->arg = opt->arg;
+	if (started->shaped.len >= MOR_LARGE) { /* moved, not copied: `params` is still its content */
+		call->params = started->shaped;
+		started->shaped = (struct mor_buf)MOR_BUF_INIT;
+	}
 	r = mor_call_launch(call, started->params, err);
 	if (r < 0) {
 		mor_call_recycle(plugin->host, call);

@@ -75,7 +75,9 @@ struct mortise_call {
 	uint32_t timeout_ms;
 	/* Empty when a call ends, and so in the next one. */
 	struct mor_task cancel_task;
-	struct mor_buf params; /* only while queued */
+	struct mor_buf params; /* only while queued; or large ones, until they are sent */
+	/* instead of `params`: the embedder's memory, which waits with it (only while queued) */
+	struct mor_slice lent;
 	/* Kept when a call struct is used again. The timer is set for due_ms or earlier. It is not touched when
 	 * a call ends or its limit moves further away, so that nearly no call costs more than a comparison. */
 	struct mor_timer timer;
@@ -120,6 +122,15 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total);
 
 /* An answer arrived: result or error. The row judges it (ok, why, fields) before it is settled. */
 void mor_call_answer(mortise_call *call, const struct mor_message *message);
+/* The params of a call that is queued; {NULL, 0}: none. */
+static inline struct mor_slice mor_call_waiting(const mortise_call *call)
+{
+	if (call->lent.ptr)
+		return call->lent;
+	return call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 };
+}
+/* Of mortise_call_sync(): its params stay where they are until it is settled. */
+bool mor_call_is_sync(const mortise_call *call);
 /* The rule behind mor_outcome.ok. */
 bool mor_says_failure(const char *ok, const struct mor_value *value);
 

@@ -23,6 +23,18 @@ void mor_intake_fini(struct mor_intake *in)
 	mor_buf_fini(&in->pending);
 }
 
+/* The memory of `pending` belongs to the embedder now, but is as it was. Its rest gets memory of its own. */
+MOR_APART static void leave_block(struct mor_intake *in)
+{
+	struct mor_slice rest = { in->pending.data + in->done, in->pending.len - in->done };
+
+	in->link->block_taken = false;
+	in->pending = (struct mor_buf)MOR_BUF_INIT;
+	in->done = 0;
+	if (!in->dead && rest.len && mor_buf_slice(&in->pending, rest) < 0)
+		mor_intake_out_of_memory(in);
+}
+
 MOR_APART static void bad_frame(struct mor_intake *in, struct mor_slice frame,
 				const struct mor_message *message, const mortise_error *error)
 {
@@ -169,7 +181,11 @@ void mor_intake_take(struct mor_intake *in, const char *bytes, size_t len)
 void mor_intake_resume(struct mor_intake *in, bool at_eof)
 {
 	in->ended |= at_eof;
+	in->link->block = &in->pending;
 	in->done += consume(in, in->pending.data + in->done, in->pending.len - in->done);
+	in->link->block = NULL;
+	if (in->link->block_taken)
+		leave_block(in);
 	if (in->dead || in->more) /* used bytes are removed in one step: a large buffer may have many slices */
 		return;
 	mor_buf_consume(&in->pending, in->done);

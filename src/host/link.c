@@ -8,6 +8,17 @@
 #include "base/error.h"
 #include "base/text.h"
 
+char *mor_link_take_block(struct mor_link *link, struct mor_slice text)
+{
+	const struct mor_buf *block = link ? link->block : NULL;
+
+	if (!block || link->block_taken || text.len < MOR_LARGE || text.len < block->len / 2 ||
+	    text.ptr < block->data || text.ptr >= block->data + block->len)
+		return NULL;
+	link->block_taken = true;
+	return block->data;
+}
+
 static uint64_t micros(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;

@@ -17,6 +17,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/buf.h"
 #include "base/slice.h"
 #include "loop/loop.h"
 #include "proc/doing.h"
@@ -80,6 +81,14 @@ struct mor_link_events {
 	void (*on_view)(void *arg, const mortise_error *error);
 };
 
+#define MOR_LARGE ((size_t)256 * 1024) /* params from this size on are not copied where that can be avoided */
+
+/* Large params, in memory of their own or borrowed. */
+struct mor_large {
+	struct mor_slice bytes;
+	struct mor_buf owned; /* empty: borrowed */
+};
+
 struct mor_link_ops {
 	int (*start)(struct mor_link *link, mortise_error *err);
 	/* Queues one message (already one line where the framing is lines). It leaves with everything else
@@ -89,6 +98,13 @@ struct mor_link_ops {
 	/* The same for a request, which is written into the link's queue at once. NULL: use send. Not where
 	 * opt->frame_pad is set. */
 	int (*send_request)(struct mor_link *link, const struct mor_outgoing *request);
+	/* The same for a message of three parts: head, part, '}'. The part is not copied: it is written from
+	 * its own memory, which the link takes on success, or borrows until disown(). Only while
+	 * takes_large() says so: one part waits at a time. NULL: never. */
+	bool (*takes_large)(struct mor_link *link);
+	int (*send_large)(struct mor_link *link, struct mor_slice head, struct mor_large *part);
+	/* The memory of a borrowed part goes: what is not written yet is copied. */
+	void (*disown)(struct mor_link *link);
 	/* The call with this id is not wanted any more: tells the plugin. NULL: the dialect's CANCEL does. */
 	void (*cancel)(struct mor_link *link, int64_t id);
 	/* after everything queued has been written; a second call: at once */
@@ -123,7 +139,14 @@ struct mor_link {
 	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
 	/* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 	const char *level, *rung;
+	/* While a message is handed on that lies in a buffer of its own: that buffer. Else NULL. */
+	const struct mor_buf *block;
+	bool block_taken; /* its memory has a new owner */
 };
+
+/* In on_message: the memory around `text` (a part of the message), if nearly all of it is that text. The caller
+ * frees it, and changes nothing in it before the dispatch is over. NULL: copy the text. */
+char *mor_link_take_block(struct mor_link *link, struct mor_slice text);
 
 /* For a plugin that listens on a socket and speaks gRPC there. */
 struct mor_remote_options {

@@ -72,6 +72,58 @@ MOR_APART static int compose_call(mortise_call *call, struct mor_slice params)
 	return mor_write_request(out, call->id, name, params);
 }
 
+static bool goes_large(const mortise_call *call)
+{
+	struct mor_link *link = call->plugin->life.link;
+
+	return link->ops->takes_large && link->ops->takes_large(link) && !call->plugin->host->tap;
+}
+
+/* Large params in memory that stays until they are written: the embedder's, the call's own, or a copy. */
+static int keep_params(mortise_call *call, struct mor_slice params, struct mor_large *part)
+{
+	int r = call->one_line ? 0 : compose_params(call->plugin, params, &part->owned, &part->bytes);
+
+	if (r < 0 || part->owned.len)
+		return r;
+	if (params.ptr == call->params.data) {
+		part->owned = call->params;
+		call->params = (struct mor_buf)MOR_BUF_INIT;
+	} else if (!mor_call_is_sync(call)) {
+		r = mor_buf_slice(&part->owned, params);
+		params = mor_buf_view(&part->owned);
+	}
+	part->bytes = params;
+	return r;
+}
+
+/* The message up to its params. */
+static int compose_head(mortise_call *call, struct mor_slice params, struct mor_large *part)
+{
+	struct mor_buf *out = &call->plugin->host->compose;
+	int r = compose_call(call, (struct mor_slice){ 0 });
+
+	if (r < 0)
+		return r;
+	out->len--; /* the brace */
+	r = mor_buf_text(out, ",\"params\":");
+	return r < 0 ? r : keep_params(call, params, part);
+}
+
+/* The message, or its head if the params go from their own memory. On failure `part` is empty. */
+MOR_APART static int compose(mortise_call *call, struct mor_slice params, struct mor_large *part)
+{
+	int r;
+
+	*part = (struct mor_large){ .owned = MOR_BUF_INIT };
+	if (params.len < MOR_LARGE || !goes_large(call))
+		return compose_call(call, params);
+	r = compose_head(call, params, part);
+	if (r < 0)
+		mor_buf_fini(&part->owned);
+	return r;
+}
+
 MOR_APART static int send_error(mortise_call *call, int r, mortise_error *err)
 {
 	const mortise_plugin *plugin = call->plugin;
@@ -155,13 +207,31 @@ static int send_tapped(mortise_call *call)
 	return r;
 }
 
-static int send_composed(mortise_call *call)
+static int send_large(mortise_call *call, struct mor_large *part)
+{
+	struct mor_link *link = call->plugin->life.link;
+	size_t bytes = part->bytes.len + 1;
+	int r;
+
+	call->begin = link->queued;
+	link->limit_ms = call->timeout_ms;
+	r = link->ops->send_large(link, mor_buf_view(&call->plugin->host->compose), part);
+	if (r == 0)
+		call->plugin->counters.bytes_out += bytes;
+	mor_buf_fini(&part->owned);
+	return r;
+}
+
+MOR_APART static int send_composed(mortise_call *call, struct mor_large *part)
 {
 	mortise_host *host = call->plugin->host;
-	int r = host->tap ? send_tapped(call) : send_to_link(call, mor_buf_view(&host->compose));
+	int r = part->bytes.len ? send_large(call, part) :
+		host->tap       ? send_tapped(call) :
+				  send_to_link(call, mor_buf_view(&host->compose));
 
 	if (r == 0)
 		call->plugin->counters.bytes_out += host->compose.len;
+	mor_buf_reset(&host->compose, 65536);
 	return r;
 }
 
@@ -180,19 +250,20 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 {
 	mortise_plugin *plugin = call->plugin;
 	bool note = call->flags & MORTISE_NOTIFY, direct;
+	struct mor_large part; /* unless direct */
 	int r;
 
 	if (!plugin->life.link) /* released by the callback of an earlier call */
 		return send_error(call, MORTISE_ECLOSED, err);
 	direct = goes_direct(call, params);
 	call->id = note ? 0 : next_id(plugin);
-	r = direct ? 0 : compose_call(call, params);
-	if (r == 0 && !note)
-		r = mor_call_table_add(&plugin->table, call);
+	r = direct ? 0 : compose(call, params, &part);
+	if (r == 0 && !note && (r = mor_call_table_add(&plugin->table, call)) < 0 && !direct)
+		mor_buf_fini(&part.owned);
 	if (r < 0)
 		return not_sent(call, r, err);
 	occupy_slot(call, true);
-	r = direct ? send_direct(call, params) : send_composed(call);
+	r = direct ? send_direct(call, params) : send_composed(call, &part);
 	if (r < 0) {
 		occupy_slot(call, false);
 		if (!note)
@@ -282,14 +353,24 @@ static int check_queue(const mortise_call *call, size_t bytes, mortise_error *er
 	return 0;
 }
 
-MOR_APART static int queue_call(mortise_call *call, struct mor_slice params, mortise_error *err)
+MOR_APART static int keep_waiting(mortise_call *call, struct mor_slice params)
+{
+	if (params.len >= MOR_LARGE && params.ptr == call->params.data)
+		return 0;
+	if (params.len < MOR_LARGE || !mor_call_is_sync(call))
+		return mor_buf_slice(&call->params, params);
+	call->lent = params;
+	return 0;
+}
+
+static int queue_call(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
 	int r = check_queue(call, params.len, err);
 
 	if (r < 0)
 		return r;
-	r = mor_buf_slice(&call->params, params);
+	r = keep_waiting(call, params);
 	if (r < 0)
 		return mor_fail(err, r, "%s: %s", plugin->peer.name, mortise_status_text(r));
 	/* Done before it waits: a start that fails at once fails all waiting calls, but this call is told by
@@ -346,6 +427,7 @@ void mor_call_pump(mortise_plugin *plugin)
 	plugin->pumping = true;
 	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin)) {
 		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
+		struct mor_slice params;
 		mortise_error error;
 		int r;
 
@@ -357,12 +439,10 @@ void mor_call_pump(mortise_plugin *plugin)
 		/* The tap of that ping may end the plugin, and its queue with it. */
 		if (r == 0 && (mor_health_first(plugin, call->method) || plugin->state != MORTISE_READY))
 			break;
+		params = mor_call_waiting(call);
 		mor_call_leave_queue(call); /* its queue_ms runs on until the last byte is written */
 		if (r == 0)
-			r = mor_call_transmit(call,
-					      call->params.len ? mor_buf_view(&call->params) :
-								 (struct mor_slice){ 0 },
-					      &error);
+			r = mor_call_transmit(call, params, &error);
 		if (r < 0)
 			mor_call_fail(call, &error);
 		else

@@ -124,7 +124,8 @@ void mor_call_leave_queue(mortise_call *call)
 		return;
 	mor_list_remove(&call->node);
 	plugin->waiting--;
-	plugin->waiting_bytes -= call->params.len;
+	plugin->waiting_bytes -= mor_call_waiting(call).len;
+	call->lent = (struct mor_slice){ 0 };
 	call->state = MOR_CALL_TAKEN;
 }
 

@@ -18,12 +18,12 @@
 #include "base/trace.h"
 #include "host/intake.h"
 #include "host/link.h"
+#include "host/outgo.h"
 #include "wire/outgoing.h"
 
 /* number of answers; then the others have a turn: a plugin that sends too much delays nobody */
 #define ITEMS_AT_ONCE 64
 #define WRITE_AT_ONCE (128 * 1024) /* limit in bytes too: one write can hold thousands of notifications */
-#define KEEP_BYTES    (64 * 1024)  /* a larger buffer is freed when it is empty */
 #define LUCK_MAX      8            /* early reads that may fail in a row before they are given up */
 #define LUCK_AGAIN    64           /* after that, one is tried again after so many writes */
 
@@ -34,8 +34,8 @@ struct stdio_link {
 	struct mor_watch in, out;
 	struct mor_task flush;
 	struct mor_intake intake;
-	struct mor_buf queue; /* to be written */
-	size_t queue_done;    /* bytes of it that are written */
+	struct mor_outgo outgo;
+	int lost; /* -ENOMEM: half a message has been written, and the memory of the rest is gone */
 	struct mor_grave grave;
 	unsigned luck, unlucky;
 	struct mor_spin spin;
@@ -159,17 +159,11 @@ static void close_in_now(struct stdio_link *s)
 	s->link.closed_ms = mor_loop_due_ms(s->link.loop, 0);
 }
 
-static void drop_queue(struct stdio_link *s)
-{
-	mor_buf_reset(&s->queue, 0);
-	s->queue_done = 0;
-}
-
 static void broken_input(struct stdio_link *s)
 {
 	s->link.input_broken = true;
 	close_in_now(s);
-	drop_queue(s);
+	mor_outgo_reset(&s->outgo, 0);
 	s->link.events->on_broken(s->link.arg, "closed its stdin");
 }
 
@@ -182,34 +176,32 @@ static void wait_until_writable(struct stdio_link *s)
 
 static void write_queue(struct stdio_link *s)
 {
-	size_t left = s->queue.len - s->queue_done;
+	struct mor_slice left = mor_outgo_next(&s->outgo);
 	ssize_t n;
 
 	/* After its exit nobody reads any more. Its end reports that, when its last bytes have been read. */
 	if (s->intake.dead || s->in_closed || s->exited)
 		return;
-	if (left > KEEP_BYTES)
+	if (left.len > MOR_OUTGO_KEEP)
 		enlarge(mor_proc_in(s->proc), &s->in_enlarged);
-	if (left > WRITE_AT_ONCE)
-		left = WRITE_AT_ONCE;
-	if (left && s->opt->ordered)
+	if (left.len > WRITE_AT_ONCE)
+		left.len = WRITE_AT_ONCE;
+	if (left.len && s->opt->ordered)
 		s->link.older = s->out.taken + mor_fd_unread(mor_proc_out(s->proc));
-	n = left ? mor_fd_write_nosignal(mor_proc_in(s->proc), s->queue.data + s->queue_done, left) : 0;
+	n = left.len ? mor_fd_write_nosignal(mor_proc_in(s->proc), left.ptr, left.len) : s->lost;
 	if (n < 0 && n != -EAGAIN && n != -EINTR) {
 		broken_input(s);
 		return;
 	}
 	if (n > 0) {
-		s->queue_done += (size_t)n;
+		mor_outgo_written(&s->outgo, (size_t)n);
 		s->link.written += (uint64_t)n;
 	}
-	if (s->queue_done < s->queue.len) {
+	if (!mor_outgo_is_empty(&s->outgo)) {
 		wait_until_writable(s);
 	} else {
-		mor_buf_reset(&s->queue, KEEP_BYTES);
-		s->queue_done = 0;
-		if (s->in.loop)
-			mor_watch_stop(&s->in);
+		mor_outgo_reset(&s->outgo, MOR_OUTGO_KEEP);
+		mor_watch_stop(&s->in);
 		if (s->close_wanted)
 			close_in_now(s);
 	}
@@ -228,7 +220,8 @@ static void on_writable(struct mor_watch *watch, unsigned events)
  * the wait may begin with a spin. */
 static void read_early(struct stdio_link *s)
 {
-	if (s->intake.dead || s->out_closed || s->intake.paused || s->queue.len || s->intake.more || s->exited)
+	if (s->intake.dead || s->out_closed || s->intake.paused || s->outgo.queue.len || s->intake.more ||
+	    s->exited)
 		return;
 	if (s->luck == 0 && ++s->unlucky < LUCK_AGAIN) {
 		mor_loop_expect(s->link.loop, &s->out, &s->spin);
@@ -256,129 +249,75 @@ static void on_flush(struct mor_task *task)
 
 /* ---- operations ---- */
 
-static size_t padding(const struct stdio_link *s, size_t len)
-{
-	const char *tail;
-	char head[MOR_FRAME_HEAD];
-	size_t total;
-
-	if (!s->opt->frame_pad)
-		return 0;
-	total = len + mor_frame_head(s->opt->framing, len, head, &tail) + strlen(tail);
-	return (s->opt->frame_pad - total % s->opt->frame_pad) % s->opt->frame_pad;
-}
-
-/* The usual case of append_frame(). */
-static int append_line(struct stdio_link *s, struct mor_slice body)
-{
-	int r = mor_buf_reserve(&s->queue, body.len + 1);
-
-	if (r < 0)
-		return r;
-	memcpy(s->queue.data + s->queue.len, body.ptr, body.len);
-	s->queue.data[s->queue.len + body.len] = '\n';
-	s->queue.len += body.len + 1;
-	return 0;
-}
-
-static int append_frame(struct stdio_link *s, struct mor_slice body)
-{
-	size_t pad = padding(s, body.len);
-	char head[MOR_FRAME_HEAD], *to;
-	const char *tail;
-	size_t head_len = mor_frame_head(s->opt->framing, body.len + pad, head, &tail), tail_len = strlen(tail);
-	int r = mor_buf_reserve(&s->queue, head_len + body.len + pad + tail_len);
-
-	if (r < 0)
-		return r;
-	to = s->queue.data + s->queue.len;
-	memcpy(to, head, head_len);
-	memcpy(to + head_len, body.ptr, body.len);
-	if (pad)
-		memset(to + head_len + body.len, ' ', pad);
-	memcpy(to + head_len + body.len + pad, tail, tail_len);
-	s->queue.len += head_len + body.len + pad + tail_len;
-	return 0;
-}
-
 /* May a message of this size be queued? */
 static inline int check_send(const struct stdio_link *s, size_t len)
 {
-	size_t limit = s->opt->send_limit ? s->opt->send_limit : s->opt->frame_limit;
-	size_t waiting = s->queue.len - s->queue_done;
-
-	if (s->intake.dead || s->in_closed || s->close_wanted)
+	if (s->intake.dead || s->in_closed || s->close_wanted || s->lost)
 		return MORTISE_ECLOSED;
-	if (limit && len > limit)
-		return MORTISE_ELIMIT;
-	/* One message may always wait, of any size; the limit is for later ones. */
-	if (s->opt->queue_limit && waiting && waiting + len > s->opt->queue_limit)
-		return MORTISE_EOVERLOAD;
-	return 0;
+	return mor_outgo_check(&s->outgo, len);
 }
 
-static void queued(struct stdio_link *s, size_t len)
+static void was_queued(struct stdio_link *s, uint64_t bytes)
 {
-	s->link.queued += len;
+	s->link.queued += bytes;
 	if (!s->in.loop)
 		mor_loop_post(s->link.loop, &s->flush, on_flush);
-}
-
-/* Written bytes go out of the queue. Not for every 64 KiB: a slow reader may leave much. */
-static inline void drop_written(struct stdio_link *s)
-{
-	if (s->queue_done <= KEEP_BYTES || s->queue_done < s->queue.len / 2)
-		return;
-	mor_buf_consume(&s->queue, s->queue_done);
-	s->queue_done = 0;
 }
 
 /* The hot path. */
 static int stdio_send_request(struct mor_link *link, const struct mor_outgoing *request)
 {
 	struct stdio_link *s = self(link);
-	size_t before;
-	char *to;
+	uint64_t bytes;
 	int r = check_send(s, request->len);
 
-	drop_written(s);
-	before = s->queue.len;
 	if (r == 0)
-		r = mor_buf_reserve(&s->queue, MOR_FRAME_HEAD + request->len + MOR_OUTGOING_SLACK);
-	if (r < 0) {
-		s->queue.status = 0;
-		return r;
-	}
-	to = s->queue.data + before;
-	if (s->opt->framing != MOR_FRAMING_LINES)
-		to += mor_frame_head(s->opt->framing, request->len, to, &(const char *){ NULL });
-	to = mor_outgoing_write(to, request);
-	if (s->opt->framing == MOR_FRAMING_LINES)
-		*to++ = '\n';
-	s->queue.len = (size_t)(to - s->queue.data);
-	queued(s, s->queue.len - before);
-	return 0;
+		r = mor_outgo_add_request(&s->outgo, request, &bytes);
+	if (r == 0)
+		was_queued(s, bytes);
+	return r;
 }
 
 static int stdio_send(struct mor_link *link, struct mor_slice body)
 {
 	struct stdio_link *s = self(link);
+	uint64_t bytes;
 	int r = check_send(s, body.len);
-	size_t before;
 
-	if (r < 0)
-		return r;
-	drop_written(s);
-	before = s->queue.len;
-	r = s->opt->framing == MOR_FRAMING_LINES && !s->opt->frame_pad ? append_line(s, body) :
-									 append_frame(s, body);
-	if (r < 0) {
-		s->queue.len = before;
-		s->queue.status = 0;
-		return r;
-	}
-	queued(s, s->queue.len - before);
-	return 0;
+	if (r == 0)
+		r = mor_outgo_add(&s->outgo, body, &bytes);
+	if (r == 0)
+		was_queued(s, bytes);
+	return r;
+}
+
+static bool stdio_takes_large(struct mor_link *link)
+{
+	return mor_outgo_takes_large(&self(link)->outgo);
+}
+
+static int stdio_send_large(struct mor_link *link, struct mor_slice head, struct mor_large *part)
+{
+	struct stdio_link *s = self(link);
+	uint64_t bytes;
+	int r = check_send(s, head.len + part->bytes.len + 1);
+
+	if (r == 0)
+		r = mor_outgo_add_large(&s->outgo, head, part, &bytes);
+	if (r == 0)
+		was_queued(s, bytes);
+	return r;
+}
+
+static void stdio_disown(struct mor_link *link)
+{
+	struct stdio_link *s = self(link);
+
+	if (mor_outgo_own(&s->outgo) == 0)
+		return;
+	mor_outgo_reset(&s->outgo, 0);
+	s->lost = -ENOMEM; /* told from the loop, as if the pipe were broken */
+	mor_loop_post(link->loop, &s->flush, on_flush);
 }
 
 static void stdio_close_input(struct mor_link *link)
@@ -388,7 +327,7 @@ static void stdio_close_input(struct mor_link *link)
 	if (s->intake.dead || s->in_closed)
 		return;
 	if (s->close_wanted) {
-		drop_queue(s);
+		mor_outgo_reset(&s->outgo, 0);
 		close_in_now(s);
 		return;
 	}
@@ -461,7 +400,7 @@ static void free_link(struct mor_grave *grave)
 	struct stdio_link *s = mor_container_of(grave, struct stdio_link, grave);
 
 	mor_intake_fini(&s->intake);
-	mor_buf_fini(&s->queue);
+	mor_outgo_reset(&s->outgo, 0);
 	mor_free(s);
 }
 
@@ -560,6 +499,9 @@ static int stdio_start(struct mor_link *link, mortise_error *err)
 static const struct mor_link_ops ops = {
 	.start = stdio_start,
 	.send = stdio_send,
+	.takes_large = stdio_takes_large,
+	.send_large = stdio_send_large,
+	.disown = stdio_disown,
 	.send_request = stdio_send_request,
 	.close_input = stdio_close_input,
 	.pause = stdio_pause,
@@ -580,6 +522,7 @@ int mor_link_stdio_new(struct mor_loop *loop, const struct mor_link_options *opt
 		return MORTISE_ENOMEM;
 	s->link = (struct mor_link){ .ops = &ops, .events = events, .arg = arg, .loop = loop };
 	s->opt = opt;
+	s->outgo.opt = opt;
 	s->luck = LUCK_MAX;
 	mor_intake_init(&s->intake, &s->link, opt);
 	s->intake.slice = ITEMS_AT_ONCE;

@@ -322,6 +322,27 @@ static void queue_time_out(void **state)
 	test_free(big);
 }
 
+/* Large params are written from the caller's memory; when the call returns, that memory is the
+ * caller's again. */
+static void large_params_stall(void **state)
+{
+	mortise_call_options opt = { .size = sizeof(opt), .timeout_ms = 50 };
+	struct rig rig;
+	mortise_error error;
+	char *big = test_malloc((16 << 20) + 1);
+
+	(void)state;
+	memset(big, 'x', 16 << 20);
+	memcpy(big, "[\"", 2);
+	memcpy(big + (16 << 20) - 2, "\"]", 3);
+	rig_open_bad(&rig, "never_reads", NO_SET);
+	assert_int_equal(mortise_call_sync(rig.plugin, "echo", json(big), &opt, NULL, &error),
+			 MORTISE_ETIMEOUT);
+	test_free(big);
+	rig_settle(&rig);
+	rig_close(&rig);
+}
+
 #define OVERLOAD_MAX 1024
 
 /* docs/reference/wire.md, rule 4: what the pipe refuses is queued to a limit, then the call fails */
@@ -481,6 +502,7 @@ int main(void)
 		API_TEST(time_out_sync),
 		API_TEST(wedged_plugin_is_restarted),
 		API_TEST(queue_time_out),
+		API_TEST(large_params_stall),
 		API_TEST(queue_limit),
 		API_TEST(cancel),
 		API_TEST(cancel_early_and_twice),
