@@ -26,9 +26,12 @@
 
 enum { TASKS = 4096, PROGRAMS = 64, NAME = 32 };
 
+/* A new process may stop before its parent tells of it. It is held until then: whether it is stepped depends on
+ * its program. */
 static struct task {
 	pid_t pid; /* 0: free */
 	int program;
+	bool known, held;
 } tasks[TASKS];
 static struct program {
 	char name[NAME];
@@ -57,7 +60,7 @@ static struct task *task_of(pid_t pid)
 	}
 	if (!place)
 		die("too many processes");
-	*place = (struct task){ pid, 0 };
+	*place = (struct task){ .pid = pid };
 	return place;
 }
 
@@ -119,6 +122,22 @@ static void count_call(const struct task *task)
 	}
 }
 
+static enum __ptrace_request way_on(const struct task *task)
+{
+	if (!step_names)
+		return PTRACE_SYSCALL;
+	return programs[task->program].stepped ? PTRACE_SINGLESTEP : PTRACE_CONT;
+}
+
+static void take_in(struct task *child, int program)
+{
+	child->program = program;
+	child->known = true;
+	if (child->held)
+		(void)ptrace(way_on(child), child->pid, NULL, 0);
+	child->held = false;
+}
+
 /* The signal to be passed on. */
 static int on_stop(struct task *task, int status)
 {
@@ -131,20 +150,13 @@ static int on_stop(struct task *task, int status)
 		task->program = program_of(task->pid);
 	} else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
 		ptrace(PTRACE_GETEVENTMSG, task->pid, NULL, &message);
-		task_of((pid_t)message)->program = task->program;
+		take_in(task_of((pid_t)message), task->program);
 	} else if (sig == SIGTRAP && event == 0 && programs[task->program].stepped) {
 		programs[task->program].calls++;
 	} else if (event != PTRACE_EVENT_STOP) {
 		return sig;
 	}
 	return 0;
-}
-
-static enum __ptrace_request way_on(const struct task *task)
-{
-	if (!step_names)
-		return PTRACE_SYSCALL;
-	return programs[task->program].stepped ? PTRACE_SINGLESTEP : PTRACE_CONT;
 }
 
 static int follow(pid_t first)
@@ -155,6 +167,10 @@ static int follow(pid_t first)
 	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
 		struct task *task = task_of(pid);
 
+		if (WIFSTOPPED(status) && !task->known) {
+			task->held = true;
+			continue;
+		}
 		if (WIFSTOPPED(status)) {
 			int pass = on_stop(task, status);
 
@@ -203,7 +219,7 @@ int main(int argc, char **argv)
 	program_count = 1; /* ourselves, until the first execve */
 	snprintf(programs[0].name, NAME, "calls");
 	pid = start(argv + 1);
-	task_of(pid);
+	task_of(pid)->known = true;
 	status = follow(pid);
 	printf("{\"status\":%d,\"rules\":%llu,\"calls\":{", status, (unsigned long long)rules);
 	for (int i = 1; i < program_count; i++)
