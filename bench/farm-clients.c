@@ -126,12 +126,17 @@ static int step_sleeper(struct sleeper *slot, int64_t now)
 	if (now < slot->due_ms)
 		return (int)(slot->due_ms - now);
 	if (slot->works) {
+		struct mor_farm_made made = { .took_ms = x.work_ms };
+
 		slot->works = false;
 		slot->due_ms = 0;
 		slot->asked_ns = mor_clock_ns();
 		slot->client->who.units += UNITS;
-		mor_farm_commit(slot->client->farm, &slot->client->who, slot->run, &slot->batch,
-				slot->batch.key, on_commit, slot);
+		memcpy(made.segment, slot->batch.key, sizeof(made.segment));
+		made.slowest =
+			(struct mor_farm_unit){ .unit = slot->batch.first, .name = "a", .ms = x.work_ms };
+		mor_farm_commit(slot->client->farm, &slot->client->who, slot->run, &slot->batch, &made,
+				on_commit, slot);
 	} else {
 		claim_batch(slot);
 	}

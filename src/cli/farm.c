@@ -161,6 +161,42 @@ static void show_slowest(struct mor_console *console, const struct mor_value *sl
 			 shown(it.value, "worker", name, sizeof(name)));
 }
 
+static void show_slow_units(struct mor_console *console, const struct mor_value *units)
+{
+	struct mor_json_iter it = mor_json_iter(units);
+	char name[200], worker[80];
+
+	if (mor_json_size(units))
+		mor_outf(console, "\n%-10s %9s %8s  %s\n", "slow units", "unit", "time", "name, worker");
+	while (mor_json_next(&it))
+		mor_outf(console, "%-10.10s %9" PRId64 " %7.1fs  %s, %s\n",
+			 mor_json_text(mor_json_get(it.value, "run"), ""), counted(it.value, "unit") + 1,
+			 mor_json_double(mor_json_get(it.value, "seconds"), 0),
+			 shown(it.value, "name", name, sizeof(name)),
+			 shown(it.value, "worker", worker, sizeof(worker)));
+}
+
+static void show_failed_units(struct mor_console *console, const struct mor_value *units,
+			      const struct mor_value *runs)
+{
+	struct mor_json_iter it = mor_json_iter(units), run = mor_json_iter(runs);
+	int64_t more = -(int64_t)mor_json_size(units);
+	char name[200], why[200];
+
+	if (!mor_json_size(units))
+		return;
+	mor_outf(console, "\n%-10s %11s  %s\n", "failed", "unit", "name: why");
+	while (mor_json_next(&it))
+		mor_outf(console, "%-10.10s %11" PRId64 "  %s: %s\n",
+			 mor_json_text(mor_json_get(it.value, "run"), ""), counted(it.value, "unit") + 1,
+			 shown(it.value, "name", name, sizeof(name)), shown(it.value, "why", why, sizeof(why)));
+	while (mor_json_next(&run))
+		more += counted(run.value, "failed");
+	if (more > 0)
+		mor_outf(console, "and %" PRId64 " more: the owner names all, and so does its --report\n",
+			 more);
+}
+
 static int show_status(struct asking *x, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -180,6 +216,8 @@ static int show_status(struct asking *x, mortise_error *err)
 	show_runs(console, mor_json_get(root, "runs"));
 	show_workers(console, mor_json_get(root, "workers"));
 	show_slowest(console, mor_json_get(root, "slowest"));
+	show_slow_units(console, mor_json_get(root, "slow_units"));
+	show_failed_units(console, mor_json_get(root, "failed_units"), mor_json_get(root, "runs"));
 	return 0;
 }
 
@@ -327,9 +365,10 @@ const struct mor_cli_command mor_cli_command_farm = {
 		"postgres://host/database?sslmode=verify-full. Passwords\n"
 		"belong into ~/.pgpass. init makes the schema and its roles, or brings them up to date; run it "
 		"as a user\n"
-		"who may create roles. status shows runs, workers and the slowest batches. retry lets poisoned "
-		"and leased\n"
-		"batches wait again. gc forgets what was not used for long.",
+		"who may create roles. status shows runs, workers, the slowest batches, and units that were "
+		"slow\n"
+		"or failed. retry lets poisoned and leased batches wait again. gc forgets what was not used "
+		"for long.",
 	.examples = "mortise farm init postgres://db.example.com/farm\n"
 		    "mortise farm status postgres://db.example.com/farm --watch\n"
 		    "mortise farm gc postgres://db.example.com/farm --store /net/farm --days 14",

@@ -123,7 +123,9 @@ struct worker_slot {
 	struct slot_extract extract;
 	struct slot_log *logs;
 	size_t log_count, log_cap;
-	size_t failed; /* units that may do better in a later run */
+	size_t failed;                /* units that may do better in a later run */
+	int64_t begun_ms, ended_ms;   /* the batch; the unit that ended last */
+	struct mor_farm_unit slowest; /* of the batch */
 	bool stopping;
 };
 
@@ -162,7 +164,9 @@ void mor_slot_claim(struct worker_slot *slot);
 int mor_slot_step(struct worker_slot *slot);
 void mor_slot_stop(struct worker_slot *slot, bool now);
 void mor_slot_fini(struct worker_slot *slot);
-/* For kinds: one line about a unit, which the owner shows; one line for who watches this worker. */
+/* For kinds: a unit has ended, and the next one begins. */
+void mor_slot_ended(struct worker_slot *slot, size_t unit, const char *name);
+/* One line about a unit, which the owner shows; one line for who watches this worker. */
 void mor_slot_log(struct worker_slot *slot, size_t unit, const char *text);
 void mor_slot_warn(struct worker_slot *slot, const char *text);
 

@@ -178,6 +178,7 @@ static void keep_row(struct mor_extract_job *job, size_t number, void *arg)
 		/* what the owner saw fail will always fail; the rest may do better in a later run */
 		slot->failed += !x->given[number].code;
 	}
+	mor_slot_ended(slot, number, x->names[number]);
 	file->bytes = row.len;
 	file->sum = mor_sum(row.ptr, row.len, 0);
 	/* a store that is full is told when the batch has ended */

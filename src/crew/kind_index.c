@@ -132,6 +132,7 @@ static void slot_unit_ended(const struct mor_unit_end *end, void *arg)
 
 	unit->records = end->records;
 	unit->attempts = end->attempts;
+	mor_slot_ended(slot, end->unit, *end->title ? end->title : end->digest);
 	if (!end->reason)
 		return;
 	slot->failed++;

@@ -173,6 +173,29 @@ static void note_failures(struct lead *x, const struct mor_segment *segment)
 		}
 }
 
+/* To the farm: the first ones by name. */
+static int tell_failures(struct lead *x, const struct mor_farm_batch *batch, const struct mor_segment *segment)
+{
+	struct mor_farm_unit units[MOR_FARM_NAMED] = { 0 };
+	uint64_t failed = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < segment->count; i++) {
+		const struct mor_segment_unit *unit = &segment->units[i];
+
+		failed += unit->code != 0;
+		if (!unit->code || count == MOR_FARM_NAMED)
+			continue;
+		units[count].unit = batch->first + i;
+		mor_printable(unit->name, units[count].name, sizeof(units[count].name));
+		mor_printable(unit->why, units[count].why, sizeof(units[count].why));
+		count++;
+	}
+	if (!failed)
+		return 0;
+	return mor_farm_failed(x->farm, mor_crew_owner_stats(x->owner).failed + failed, units, count);
+}
+
 static int take_batch(const struct mor_farm_batch *batch, const struct mor_segment *segment, const char *digest,
 		      void *arg, mortise_error *err)
 {
@@ -181,6 +204,8 @@ static int take_batch(const struct mor_farm_batch *batch, const struct mor_segme
 
 	if (r == 0)
 		note_failures(x, segment);
+	if (r == 0 && tell_failures(x, batch, segment) < 0)
+		r = mor_fail_memory(err);
 	if (r == 0 && batch->first + batch->count > x->taken)
 		x->taken = batch->first + batch->count;
 	return r;

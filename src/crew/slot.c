@@ -135,20 +135,33 @@ static int write_segment(struct worker_slot *slot, char ret_digest[MOR_DIGEST_SI
 static void commit_batch(struct worker_slot *slot)
 {
 	struct crew_worker *worker = slot->worker;
-	char digest[MOR_DIGEST_SIZE];
+	struct mor_farm_made made = { .slowest = slot->slowest };
 	mortise_error err = { 0 };
 
-	if (write_segment(slot, digest, &err) < 0) {
+	if (write_segment(slot, made.segment, &err) < 0) {
 		mor_slot_warn(slot, err.text);
 		give_back(slot);
 		return;
 	}
 	worker->who.units += slot->batch.count;
 	worker->who.failed += slot->failed;
+	made.took_ms = (uint32_t)(mor_clock_ms() - slot->begun_ms);
 	slot->phase = SLOT_COMMITS;
-	if (mor_farm_commit(worker->farm, &worker->who, slot->run, &slot->batch, digest, on_committed, slot) <
-	    0)
+	if (mor_farm_commit(worker->farm, &worker->who, slot->run, &slot->batch, &made, on_committed, slot) < 0)
 		become_idle(slot, TROUBLE_MS);
+}
+
+void mor_slot_ended(struct worker_slot *slot, size_t unit, const char *name)
+{
+	int64_t now = mor_clock_ms();
+	uint32_t ms = (uint32_t)(now - slot->ended_ms);
+
+	slot->ended_ms = now;
+	if (ms <= slot->slowest.ms)
+		return;
+	slot->slowest.unit = slot->batch.first + unit;
+	slot->slowest.ms = ms;
+	mor_printable(mor_slice_of(name), slot->slowest.name, sizeof(slot->slowest.name));
 }
 
 void mor_slot_log(struct worker_slot *slot, size_t unit, const char *text)
@@ -218,7 +231,9 @@ static void on_claimed(const struct mor_farm_reply *reply, void *arg)
 	memcpy(slot->run, reply->run, sizeof(slot->run));
 	slot->batch = reply->batch;
 	slot->lease_ms = reply->lease_ms;
-	slot->next_ms = mor_clock_ms() + slot->lease_ms / 3;
+	slot->begun_ms = slot->ended_ms = mor_clock_ms();
+	slot->slowest = (struct mor_farm_unit){ 0 };
+	slot->next_ms = slot->begun_ms + slot->lease_ms / 3;
 	slot->stopping = false;
 	slot->phase = SLOT_WORKS;
 	if (slot->worker->ending)

@@ -71,15 +71,21 @@ int mor_farm_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, c
 }
 
 int mor_farm_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		    const struct mor_farm_batch *batch, const char *segment, mor_farm_reply_fn *fn, void *arg)
+		    const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
+		    void *arg)
 {
-	return farm->engine->commit(farm, worker, run, batch, segment, fn, arg);
+	return farm->engine->commit(farm, worker, run, batch, made, fn, arg);
 }
 
 int mor_farm_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
 		  void *arg)
 {
 	return farm->engine->done(farm, next, from, failed, fn, arg);
+}
+
+int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count)
+{
+	return farm->engine->failed(farm, failed, units, count);
 }
 
 int mor_farm_ask(struct mor_farm *farm, enum mor_farm_question question, uint64_t number, mor_farm_reply_fn *fn,

@@ -19,6 +19,7 @@
 #include "base/digest.h"
 
 #define MOR_FARM_GROUP  16 /* batches in one message */
+#define MOR_FARM_NAMED  4  /* units by name in one message */
 #define MOR_FARM_CLAIMS 5  /* a batch that was claimed so often without a result is poisoned */
 
 struct mor_farm;
@@ -37,6 +38,22 @@ struct mor_farm_ended {
 	enum mor_farm_state state; /* DONE or POISONED */
 	uint32_t claims;
 	char segment[MOR_DIGEST_SIZE];
+	uint32_t took_ms; /* as its worker said; 0: not known */
+};
+
+/* A unit by name, for people. Printable, and cut where it is too long: four fit into a message. */
+struct mor_farm_unit {
+	uint64_t unit;
+	char name[200];
+	uint32_t ms;   /* a slow one: how long it took */
+	char why[200]; /* one that failed */
+};
+
+/* What a worker has made of a batch. */
+struct mor_farm_made {
+	char segment[MOR_DIGEST_SIZE];
+	uint32_t took_ms;
+	struct mor_farm_unit slowest; /* ms 0: none */
 };
 
 struct mor_farm_reply {
@@ -99,16 +116,20 @@ int mor_farm_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, 
 int mor_farm_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
 		  uint32_t ms, mor_farm_reply_fn *fn, void *arg);
 int mor_farm_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		    const struct mor_farm_batch *batch, const char *segment, mor_farm_reply_fn *fn, void *arg);
+		    const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
+		    void *arg);
 /* Units before `next` are in the result. Tells up to MOR_FARM_GROUP that ended, from unit `from` on. */
 int mor_farm_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
 		  void *arg);
 
 /* ---- around them ---- */
 
+/* The owner's: so many units have failed; up to MOR_FARM_NAMED of them by name. */
+int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
+
 enum mor_farm_question {
 	MOR_FARM_INIT,   /* makes the schema, or brings it up to date */
-	MOR_FARM_STATUS, /* runs, workers, slowest batches                */
+	MOR_FARM_STATUS, /* runs, workers, batches and units that are slow or failed */
 	MOR_FARM_RETRY,  /* poisoned and leased batches wait again            */
 	MOR_FARM_GC,     /* forgets runs and workers not seen for `number` days */
 	MOR_FARM_FINISH, /* the owner's run is complete                         */
@@ -136,10 +157,11 @@ struct mor_farm_engine {
 	int (*beat)(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
 		    uint64_t first, uint32_t ms, mor_farm_reply_fn *fn, void *arg);
 	int (*commit)(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		      const struct mor_farm_batch *batch, const char *segment, mor_farm_reply_fn *fn,
-		      void *arg);
+		      const struct mor_farm_batch *batch, const struct mor_farm_made *made,
+		      mor_farm_reply_fn *fn, void *arg);
 	int (*done)(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
 		    void *arg);
+	int (*failed)(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
 	int (*ask)(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
 		   mor_farm_reply_fn *fn, void *arg);
 };

@@ -478,5 +478,6 @@ const struct mor_farm_engine mor_farm_postgres = {
 	.beat = mor_pg_beat,
 	.commit = mor_pg_commit,
 	.done = mor_pg_done,
+	.failed = mor_pg_failed,
 	.ask = mor_pg_question,
 };

@@ -7,7 +7,7 @@
 #include "farm/farm.h"
 #include "farm/pq_own.h"
 
-#define PG_PARAMS 10
+#define PG_PARAMS 14
 
 /* One question. The texts belong to it. */
 struct pg_ask {
@@ -70,7 +70,9 @@ int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, ui
 int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
 		uint32_t ms, mor_farm_reply_fn *fn, void *arg);
 int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		  const struct mor_farm_batch *batch, const char *segment, mor_farm_reply_fn *fn, void *arg);
+		  const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
+		  void *arg);
+int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
 int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
 		void *arg);
 int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,

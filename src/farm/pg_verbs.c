@@ -103,6 +103,7 @@ static void read_ended(const struct mor_pq *pq, const PGresult *result, struct m
 		ended->state = number_at(pq, result, i, 3) == MOR_FARM_DONE ? MOR_FARM_DONE : MOR_FARM_POISONED;
 		ended->claims = (uint32_t)number_at(pq, result, i, 4);
 		digest_at(pq, result, i, 5, ended->segment);
+		ended->took_ms = (uint32_t)number_at(pq, result, i, 6);
 	}
 }
 
@@ -255,16 +256,22 @@ int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, con
 }
 
 int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		  const struct mor_farm_batch *batch, const char *segment, mor_farm_reply_fn *fn, void *arg)
+		  const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
+		  void *arg)
 {
-	struct pg_ask *ask = worker_ask("select " FARM "commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+	struct pg_ask *ask = worker_ask("select " FARM "commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
+					" $11, $12, $13, $14)",
 					worker, fn, arg);
 
 	add_text(ask, run);
 	add_number(ask, batch->first);
 	add_number(ask, batch->count);
 	add_text(ask, batch->key);
-	add_text(ask, segment);
+	add_text(ask, made->segment);
+	add_number(ask, made->took_ms);
+	add_number(ask, made->slowest.unit);
+	add_text(ask, made->slowest.name);
+	add_number(ask, made->slowest.ms);
 	return mor_pg_queue(pg_of_verb(farm), ask);
 }
 
@@ -281,6 +288,47 @@ int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t fa
 	add_number(ask, MOR_FARM_GROUP);
 	if (ask)
 		ask->read = read_ended;
+	return mor_pg_queue(pg, ask);
+}
+
+/* An element of an array of texts. */
+static void add_quoted(struct mor_buf *out, const char *text)
+{
+	mor_buf_byte(out, '"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			mor_buf_byte(out, '\\');
+		mor_buf_byte(out, *text);
+	}
+	mor_buf_byte(out, '"');
+}
+
+static void add_units(struct pg_ask *ask, const struct mor_farm_unit *units, size_t count, int which)
+{
+	struct mor_buf text = MOR_BUF_INIT;
+
+	mor_buf_byte(&text, '{');
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			mor_buf_byte(&text, ',');
+		if (which == 0)
+			mor_buf_printf(&text, "%" PRIu64, units[i].unit);
+		else
+			add_quoted(&text, which == 1 ? units[i].name : units[i].why);
+	}
+	mor_buf_byte(&text, '}');
+	add_buffer(ask, &text);
+}
+
+int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count)
+{
+	struct pg_farm *pg = pg_of_verb(farm);
+	struct pg_ask *ask = new_ask("select " FARM "failed($1, $2, $3, $4, $5)", NULL, NULL);
+
+	add_text(ask, pg->run.run);
+	add_number(ask, failed);
+	for (int which = 0; which < 3; which++)
+		add_units(ask, units, count < MOR_FARM_NAMED ? count : MOR_FARM_NAMED, which);
 	return mor_pg_queue(pg, ask);
 }
 

@@ -14,6 +14,11 @@
 #define QUOTE_(x) #x
 #define QUOTE(x)  QUOTE_(x)
 
+#define NAME_KEPT   200 /* letters of a unit's name, and of why it failed */
+#define SLOW_KEPT   20  /* units of a run */
+#define FAILED_KEPT 100
+#define UNITS_SHOWN 10
+
 /* clang-format off */
 #define TABLES_1 \
 	"create table if not exists run (" \
@@ -37,6 +42,19 @@
 	" units bigint not null default 0, failed bigint not null default 0, rate real not null default 0," \
 	" started timestamptz not null default now(), seen timestamptz not null default now());"
 
+/* 2: units by name: the slowest, as workers tell them, and those that failed, as the owner does (why). Functions
+ * whose arguments or results are others now have to go first. */
+#define TABLES_2 \
+	"create table if not exists unit (" \
+	" run text not null references run on delete cascade, unit bigint not null, name text not null," \
+	" ms int not null default 0, worker text not null default '', why text not null default ''," \
+	" primary key (run, unit));" \
+	"create index if not exists unit_slow on unit (run, ms);" \
+	"alter table batch add column if not exists took_ms int not null default 0;" \
+	"drop function if exists commit_batch(text, text, int, bigint, bigint, text, bigint, int, text, text);" \
+	"do $$ begin if (select max(number) from version) < 2 then" \
+	" drop function if exists done(text, bigint, bigint, bigint, int); end if; end $$;"
+
 #define HELLO_FUNCTION \
 	"create or replace function hello() returns int language sql" OURS \
 	"select max(number) from version $$;"
@@ -46,7 +64,7 @@
 	"create or replace function run_channel(r text) returns text language sql immutable as" \
 	" $$ select 'mortise_farm_' || left(r, 40) $$;"
 
-/* The session's lock ends with the session. Returns '' or who has it. */
+/* The session's lock ends with the session. Returns '' or who has it. A run that had ended begins anew. */
 #define OWN \
 	"create or replace function own(r text, t text, o text, u bigint, ms int) returns" \
 	" text language plpgsql" OURS \
@@ -54,6 +72,8 @@
 	" if not pg_try_advisory_lock(hashtextextended('mortise_farm/' || r, 0)) then" \
 	"  return coalesce((select owner from run where run.run = r), 'another one');" \
 	" end if;" \
+	" delete from unit where unit.run = r and exists (select 1 from run where run.run = r and" \
+	"  finished is not null);" \
 	" insert into run (run, title, owner, units, lease_ms) values (r, t, o, u, ms)" \
 	" on conflict (run) do update set title = t, owner = o, units = u, lease_ms = ms, seen = now()," \
 	"  finished = null;" \
@@ -129,24 +149,41 @@
 	" return found;" \
 	"end $$;"
 
+/* The slowest units of a run; one that is not among them costs one look. */
+#define NOTE_SLOW \
+	"create or replace function note_slow(r text, w text, n bigint, name text, ms int) returns void" \
+	" language plpgsql" OURS \
+	"#variable_conflict use_variable\n" \
+	"declare least int;" \
+	"begin" \
+	" select s.ms into least from unit s where s.run = r order by s.ms desc" \
+	"  offset " QUOTE(SLOW_KEPT) " - 1 limit 1;" \
+	" if ms <= coalesce(least, 0) then return; end if;" \
+	" insert into unit as old (run, unit, name, ms, worker) values (r, n, left(name, " QUOTE(NAME_KEPT) ")," \
+	"  ms, w) on conflict (run, unit) do update set ms = excluded.ms, worker = w;" \
+	" delete from unit s where s.run = r and s.ms <= least and s.why = '';" \
+	"end $$;"
+
 /* The first wins, whoever has the lease by now. */
 #define COMMIT \
 	"create or replace function commit_batch(w text, m text, j int, u bigint, x bigint," \
 	" r text, f bigint, c int," \
-	" k text, s text) returns boolean language plpgsql" OURS \
+	" k text, s text, took int, n bigint, name text, ms int) returns boolean language plpgsql" OURS \
 	"begin" \
 	" perform note_worker(w, m, j, u, x);" \
 	" if s !~ '^[0-9a-f]{64}$' then return false; end if;" \
-	" update batch set state = 2, segment = s, worker = w, lease = null" \
+	" update batch set state = 2, segment = s, worker = w, lease = null, took_ms = took" \
 	"  where run = r and first = f and count = c and key = k and state <> 2;" \
 	" if not found then return false; end if;" \
+	" perform note_slow(r, w, n, name, ms);" \
 	" perform pg_notify(run_channel(r), '');" \
 	" return true;" \
 	"end $$;"
 
 #define DONE \
 	"create or replace function done(r text, n bigint, f bigint, x bigint, most int)" \
-	" returns table (first bigint, count int, key text, state smallint, claims int, segment text)" \
+	" returns table (first bigint, count int, key text, state smallint, claims int, segment text," \
+	"  took_ms int)" \
 	" language plpgsql" OURS \
 	"#variable_conflict use_column\n" \
 	"begin" \
@@ -154,9 +191,20 @@
 	" if not found then raise exception 'the run is gone' using errcode = '23503'; end if;" \
 	" delete from batch where run = r and first < n and first + count <= n;" \
 	" return query select b.first, b.count, b.key, b.state, b.claims," \
-	" coalesce(b.segment, '') from batch b" \
+	" coalesce(b.segment, ''), b.took_ms from batch b" \
 	"  where b.run = r and b.state >= 2 and b.first + b.count > f order by b.first limit most;" \
 	"end $$;"
+
+/* x: all units that failed so far; u, n, y: some of them by name. */
+#define FAILED \
+	"create or replace function failed(r text, x bigint, u bigint[], n text[], y text[]) returns text" \
+	" language sql" OURS \
+	"update run set failed = x where run.run = r;" \
+	"insert into unit as old (run, unit, name, why) select r, f.u, left(f.n, " QUOTE(NAME_KEPT) ")," \
+	" left(f.y, " QUOTE(NAME_KEPT) ") from unnest(u, n, y) as f(u, n, y)" \
+	" where (select count(*) from unit s where s.run = r and s.why <> '') < " QUOTE(FAILED_KEPT) \
+	" on conflict (run, unit) do update set why = excluded.why;" \
+	"select ''::text $$;"
 
 #define FINISH \
 	"create or replace function finish(r text) returns text language sql" OURS \
@@ -191,7 +239,13 @@
 	" from worker w), '[]')," \
 	" 'slowest', coalesce((select json_agg(s) from (select b.run, b.first, b.count, b.worker, b.claims," \
 	"  extract(epoch from now() - b.began)::int as seconds from batch b where b.state = 1" \
-	"  order by b.began limit 5) s), '[]'))::text $$;"
+	"  order by b.began limit 5) s), '[]')," \
+	" 'slow_units', coalesce((select json_agg(s) from (select u.run, u.unit, u.name," \
+	"  round(u.ms / 1000.0, 1) as seconds, u.worker from unit u where u.ms > 0" \
+	"  order by u.ms desc limit " QUOTE(UNITS_SHOWN) ") s), '[]')," \
+	" 'failed_units', coalesce((select json_agg(s) from (select u.run, u.unit, u.name, u.why" \
+	"  from unit u join run r using (run) where u.why <> ''" \
+	"  order by r.started desc, u.unit limit " QUOTE(UNITS_SHOWN) ") s), '[]'))::text $$;"
 
 #define RETRY \
 	"create or replace function retry(n bigint) returns text language sql" OURS \
@@ -222,7 +276,7 @@
 	"grant usage on schema mortise_farm to mortise_farm_worker, mortise_farm_owner;" \
 	"grant execute on function hello to mortise_farm_worker, mortise_farm_owner;" \
 	"grant execute on function claim, beat, commit_batch to mortise_farm_worker, mortise_farm_owner;" \
-	"grant execute on function own, submit, done, finish, status, retry, gc to mortise_farm_owner;"
+	"grant execute on function own, submit, done, failed, finish, status, retry, gc to mortise_farm_owner;"
 
 const char *const mor_farm_schema =
 	"begin;"
@@ -234,8 +288,8 @@ const char *const mor_farm_schema =
 	"do $$ begin if (select max(number) from version) > " QUOTE(MOR_FARM_SCHEMA) " then"
 	" raise exception 'the schema of this farm is newer than this mortise: upgrade mortise'"
 	" using errcode = 'MF001'; end if; end $$;"
-	TABLES_1
+	TABLES_1 TABLES_2
 	"delete from version; insert into version values (" QUOTE(MOR_FARM_SCHEMA) ");"
-	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT COMMIT DONE FINISH STATUS RETRY GC ROLES
+	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT NOTE_SLOW COMMIT DONE FAILED FINISH STATUS RETRY GC ROLES
 	"commit;";
 /* clang-format on */

@@ -141,6 +141,14 @@ class Equal(FarmCase):
         self.assertRegex(page, "(?s)<svg.*units per second.*</svg>|too short for a plot")
         self.assertEqual([failure["name"] for failure in report["failures"]], ["bad0.toy"])
         self.assertEqual(report["failures"][0]["kind"], "crashed")
+        status = self.ok("farm", "status", "--json", self.url).json
+        self.assertEqual([unit["name"] for unit in status["failed_units"]], ["bad0.toy"])
+        self.assertIn("exited with status 3", status["failed_units"][0]["why"])
+        self.assertEqual(status["runs"][0]["failed"], 1)
+        self.assertIn("bad0.toy", self.ok("farm", "status", self.url).out)
+        self.assertLessEqual({unit["unit"] for unit in status["slow_units"]}, set(range(7)))
+        self.assertTrue(all(unit["name"].endswith(".toy") for unit in status["slow_units"]))
+        self.assertTrue(status["slow_units"])
 
     def test_rule_10_a_second_run_starts_no_analyzer(self):
         archive = self.kzip(simple(8))

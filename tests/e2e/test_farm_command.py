@@ -18,7 +18,10 @@ class Command(FarmMixin, Case):
 
     def test_status_of_an_empty_farm(self):
         status = self.ok("farm", "status", "--json", self.url).json
-        self.assertEqual(status, {"version": 1, "runs": [], "workers": [], "slowest": []})
+        self.assertEqual(
+            status,
+            {"version": 2, "runs": [], "workers": [], "slowest": [], "slow_units": [], "failed_units": []},
+        )
         self.assertIn("worker", self.ok("farm", "status", self.url).out)
 
     def test_no_farm(self):
@@ -39,7 +42,7 @@ class Command(FarmMixin, Case):
     def test_old_and_new_schema(self):
         self.sql("update mortise_farm.version set number = 0")
         err = self.fails(4, "input", "farm", "status", self.url).err
-        self.assertIn("has version 0, and this mortise needs 1: run mortise farm init", err)
+        self.assertIn("has version 0, and this mortise needs 2: run mortise farm init", err)
         self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
         self.ok("farm", "status", self.url)
         self.sql("update mortise_farm.version set number = 99")
@@ -98,9 +101,10 @@ class Schema(FarmMixin, Case):
             f"select first, count from mortise_farm.claim('{worker}', 'm', 1, 0, 0, {ticket}, '{{}}')"
         )
 
-    def commit(self, worker, segment):
+    def commit(self, worker, segment, unit=0, name="a", ms=100):
         return self.sql(
-            f"select mortise_farm.commit_batch('{worker}', 'm', 1, 0, 0, '{KEY}', 0, 10, '{KEY}', '{segment}')"
+            f"select mortise_farm.commit_batch('{worker}', 'm', 1, 0, 0, '{KEY}', 0, 10, '{KEY}', '{segment}',"
+            f" 900, {unit}, '{name}', {ms})"
         )
 
     def test_a_claim_that_is_repeated_gets_the_same_batch(self):
@@ -114,6 +118,56 @@ class Schema(FarmMixin, Case):
         self.assertEqual(self.commit("a", "a" * 64), "t")
         self.assertEqual(self.commit("b", "b" * 64), "f")
         self.assertEqual(self.sql("select segment from mortise_farm.batch"), "a" * 64)
+
+    def test_the_slowest_units_are_kept(self):
+        """Of many, those that took longest; a commit that came too late tells nothing."""
+        for number in range(60):
+            self.sql(f"select mortise_farm.submit('{KEY}', '{{0}}', '{{10}}', '{{{KEY}}}', true)")
+            self.commit("a", "a" * 64, number, f"u{number}", (number * 7) % 60 + 1)
+        self.commit("b", "b" * 64, 99, "late", 99999)
+        self.assertEqual(self.sql("select count(*), min(ms), max(ms) from mortise_farm.unit"), "20|41|60")
+        slow = self.ok("farm", "status", "--json", self.url).json["slow_units"]
+        self.assertEqual([unit["name"] for unit in slow][:2], ["u17", "u34"])
+        self.assertEqual((len(slow), slow[0]["worker"], slow[0]["seconds"]), (10, "a", 0.1))
+
+    def test_failed_units_are_kept_until_the_run_begins_anew(self):
+        for first in range(0, 120, 4):
+            units = range(first, first + 4)
+            self.sql(
+                f"select mortise_farm.failed('{KEY}', {first + 4}, '{{{','.join(map(str, units))}}}',"
+                " '{a b,c,d,e}', '{no,no,no,no}')"
+            )
+        self.assertEqual(self.sql("select count(*) from mortise_farm.unit"), "100")
+        shown = self.ok("farm", "status", self.url).out
+        self.assertRegex(shown, r"(?m)^0123456789 +1  a b: no$")
+        self.assertIn("and 110 more", shown)
+        own = f"select mortise_farm.own('{KEY}', 't', 'o', 10, 60000)"
+        self.sql(own)
+        self.assertEqual(self.sql("select count(*) from mortise_farm.unit"), "100")
+        self.sql(f"select mortise_farm.finish('{KEY}')")
+        self.sql(own)
+        self.assertEqual(self.sql("select count(*) from mortise_farm.unit"), "0")
+
+    def test_an_old_schema_is_upgraded_with_what_is_in_it(self):
+        """From version 1: its functions had other arguments, and its tables fewer columns."""
+        old = "create function mortise_farm."
+        for step in (
+            "drop table mortise_farm.unit",
+            "alter table mortise_farm.batch drop column took_ms",
+            "drop function mortise_farm.done",
+            old + "done(r text, n bigint, f bigint, x bigint, most int) returns int language sql as 'select 1'",
+            old + "commit_batch(a text, b text, c int, d bigint, e bigint, f text, g bigint, h int, i text,"
+            " j text) returns int language sql as 'select 1'",
+            "update mortise_farm.version set number = 1",
+        ):
+            self.sql(step)
+        self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
+        self.assertEqual(self.claim("a", 1), "0|10")
+        self.assertEqual(self.commit("a", "a" * 64), "t")
+        self.assertEqual(
+            self.sql(f"select first, took_ms from mortise_farm.done('{KEY}', 0, 0, 0, 16)"), "0|900"
+        )
+        self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
 
     def test_rule_8_five_claims_are_poison(self):
         for ticket in range(5):
@@ -138,6 +192,8 @@ class Schema(FarmMixin, Case):
             f"select mortise_farm.submit('{KEY}', '{{0}}', '{{1}}', '{{{KEY}}}', true)",
             f"select mortise_farm.done('{KEY}', 0, 0, 0, 16)",
             f"select mortise_farm.own('{KEY}', 't', 'o', 1, 1)",
+            f"select mortise_farm.failed('{KEY}', 1, '{{1}}', '{{a}}', '{{b}}')",
+            f"select mortise_farm.note_slow('{KEY}', 'w', 1, 'a', 1)",
             "select mortise_farm.gc(0)",
             "select * from mortise_farm.batch",
             "delete from mortise_farm.batch",

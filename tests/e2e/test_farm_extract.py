@@ -99,7 +99,8 @@ class Equal(ExtractCase):
     def test_files_that_cannot_be_read(self):
         """The owner says so, in the words of the local run; the others are there."""
         self.file("empty.txt", "")
-        files = [*self.files(3), "missing.txt", "empty.txt", str(self.dir), *self.files(5)[3:]]
+        strange = 'no "such" one\\, {0}.txt'
+        files = [*self.files(3), "missing.txt", strange, "empty.txt", str(self.dir), *self.files(5)[3:]]
         self.worker()
         for words in ([], ["--json"]):
             with self.subTest(words):
@@ -107,6 +108,8 @@ class Equal(ExtractCase):
                 result, done = self.farm(*files, *words, "--batch=2", code=1)
                 self.assertEqual(without_time(result), without_time(whole))
                 self.assertEqual(done.err, local.err)
+        named = {unit["name"] for unit in self.ok("farm", "status", "--json", self.url).json["failed_units"]}
+        self.assertLessEqual({"missing.txt", strange}, named)
         self.assertEqual(self.farm("missing.txt", code=5)[1].err, self.local("missing.txt", code=5)[1].err)
 
     def test_rule_10_a_second_run_starts_no_plugin(self):
