@@ -42,8 +42,8 @@
 	" units bigint not null default 0, failed bigint not null default 0, rate real not null default 0," \
 	" started timestamptz not null default now(), seen timestamptz not null default now());"
 
-/* 2: units by name: the slowest, as workers tell them, and those that failed, as the owner does (why). Functions
- * whose arguments or results are others now have to go first. */
+/* 2: units by name: the slowest, as workers tell them, and those that failed, as the owner does (why).
+ * Functions whose arguments or results are others now have to go first. */
 #define TABLES_2 \
 	"create table if not exists unit (" \
 	" run text not null references run on delete cascade, unit bigint not null, name text not null," \
@@ -51,7 +51,8 @@
 	" primary key (run, unit));" \
 	"create index if not exists unit_slow on unit (run, ms);" \
 	"alter table batch add column if not exists took_ms int not null default 0;" \
-	"drop function if exists commit_batch(text, text, int, bigint, bigint, text, bigint, int, text, text);" \
+	"drop function if exists commit_batch(text, text, int, bigint, bigint, text, bigint, int," \
+	" text, text);" \
 	"do $$ begin if (select max(number) from version) < 2 then" \
 	" drop function if exists done(text, bigint, bigint, bigint, int); end if; end $$;"
 
@@ -159,8 +160,9 @@
 	" select s.ms into least from unit s where s.run = r order by s.ms desc" \
 	"  offset " QUOTE(SLOW_KEPT) " - 1 limit 1;" \
 	" if ms <= coalesce(least, 0) then return; end if;" \
-	" insert into unit as old (run, unit, name, ms, worker) values (r, n, left(name, " QUOTE(NAME_KEPT) ")," \
-	"  ms, w) on conflict (run, unit) do update set ms = excluded.ms, worker = w;" \
+	" insert into unit as old (run, unit, name, ms, worker)" \
+	"  values (r, n, left(name, " QUOTE(NAME_KEPT) "), ms, w)" \
+	"  on conflict (run, unit) do update set ms = excluded.ms, worker = w;" \
 	" delete from unit s where s.run = r and s.ms <= least and s.why = '';" \
 	"end $$;"
 
@@ -290,6 +292,7 @@ const char *const mor_farm_schema =
 	" using errcode = 'MF001'; end if; end $$;"
 	TABLES_1 TABLES_2
 	"delete from version; insert into version values (" QUOTE(MOR_FARM_SCHEMA) ");"
-	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT NOTE_SLOW COMMIT DONE FAILED FINISH STATUS RETRY GC ROLES
+	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT NOTE_SLOW COMMIT DONE FAILED FINISH
+	STATUS RETRY GC ROLES
 	"commit;";
 /* clang-format on */
