@@ -115,6 +115,12 @@ def wanted(given):
     return [name for name in PEERS if words == ["all"] or any(word in name.lower() for word in words)]
 
 
+def unknown(given):
+    """Words that stand for none."""
+    words = given.peers.lower().split(",") if given.peers else []
+    return [word for word in words if word != "all" and not any(word in name.lower() for name in PEERS)]
+
+
 # ---- measuring
 
 
