@@ -175,11 +175,10 @@ static void write_verdict(const struct mor_gauge *g, struct mor_writer *w)
 	const struct mor_judgement *v = &g->verdict;
 
 	mor_w_key(w, "verdict");
-	if (!v->main.kind) {
+	if (v->main.kind)
+		write_sentence(w, &v->main);
+	else
 		mor_w_null(w);
-		return;
-	}
-	write_sentence(w, &v->main);
 	mor_w_key(w, "notes");
 	mor_w_array(w);
 	for (size_t i = 0; i < v->notes_count; i++)
@@ -187,7 +186,7 @@ static void write_verdict(const struct mor_gauge *g, struct mor_writer *w)
 	mor_w_end(w);
 	mor_w_key(w, "where");
 	mor_w_array(w);
-	for (int i = 0; i < MOR_PORTIONS; i++) {
+	for (int i = 0; v->main.kind && i < MOR_PORTIONS; i++) {
 		mor_w_object(w);
 		mor_w_pair(w, "kind", mor_portion_name((enum mor_portion)i));
 		write_double(w, "us", v->us[i]);

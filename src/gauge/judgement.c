@@ -69,9 +69,10 @@ static double own_time(const struct mor_judgement *v)
 
 /* ---- the main sentence ---- */
 
-#define AT_ONCE 8   /* times the floor */
-#define GAIN    1.3 /* less is not worth a word */
-#define BUSY    0.2 /* less is usual */
+#define AT_ONCE 8    /* times the floor */
+#define GAIN    1.3  /* less is not worth a word */
+#define BUSY    0.2  /* less is usual */
+#define TAKEN   0.02 /* less does not show: "283 ms of 283 ms" beside a mean of 314 ms would */
 
 /* The texts follow "NN % of a call (61 us of 80 us) ": of its own time. */
 static const struct where_row {
@@ -118,11 +119,29 @@ static void say_part(const struct mor_judgement_input *in, struct mor_judgement 
 	snprintf(v->main.text, sizeof(v->main.text), "%.0f %% of a call (%s of %s%s) %s",
 		 own > 0 ? 100 * v->us[where] / own : 0, mor_judgement_us(v->us[where], in->micro, part),
 		 mor_judgement_us(own, in->micro, whole),
-		 v->share[MOR_PORTION_BUSY] < BUSY ? "" : ", without what other programs took", row->text);
+		 v->share[MOR_PORTION_BUSY] < TAKEN ? "" : ", without what other programs took", row->text);
 	snprintf(v->main.advice, sizeof(v->main.advice), "%s", row->advice);
 	if (where == MOR_PORTION_WAIT && in->per_call) /* of ended processes the kernel does not tell it */
 		snprintf(v->main.advice, sizeof(v->main.advice),
 			 "look whether other programs have the processors: that cannot be told apart here");
+}
+
+/* The host computes most, and most of what it reads is stderr. */
+static bool say_stderr(const struct mor_judgement_input *in, struct mor_judgement *v)
+{
+	char part[32], whole[32];
+	double own = own_time(v), host = v->us[MOR_PORTION_HOST];
+
+	if (largest_part(v) != MOR_PORTION_HOST || in->stderr_bytes <= in->bytes || in->stderr_bytes < 1)
+		return false;
+	v->main.kind = "stderr";
+	snprintf(v->main.text, sizeof(v->main.text),
+		 "%.0f %% of a call (%s of %s) is the host's, and most of what it reads is stderr: %.0f bytes "
+		 "per call, messages have %.0f",
+		 own > 0 ? 100 * host / own : 0, mor_judgement_us(host, in->micro, part),
+		 mor_judgement_us(own, in->micro, whole), in->stderr_bytes, in->bytes);
+	snprintf(v->main.advice, sizeof(v->main.advice), "log less, or only when asked to");
+	return true;
 }
 
 static bool say_errors_only(const struct mor_judgement_input *in, struct mor_judgement *v)
@@ -228,9 +247,21 @@ static bool note_no_gain(const struct mor_judgement_input *in, struct mor_judgem
 	return true;
 }
 
+static bool note_too_slow(const struct mor_judgement_input *in, struct mor_judgement *v)
+{
+	char text[32];
+
+	if (!in->too_slow)
+		return false;
+	TEXT("more than %u in flight was not tried: with %s for a call the time is too short for it", in->tried,
+	     mor_judgement_us(in->p50, in->micro, text));
+	ADVICE("name what to try: --concurrency 1,4,16; or measure longer: --time");
+	return true;
+}
+
 static bool note_stderr(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
-	if (in->stderr_bytes < 1)
+	if (in->stderr_bytes < 1 || strcmp(v->main.kind, "stderr") == 0)
 		return false;
 	TEXT("it writes %.0f bytes to stderr per call, and each line wakes the host", in->stderr_bytes);
 	ADVICE("log less, or only when asked to");
@@ -299,6 +330,7 @@ static const struct note_row {
 	{ "one_in_flight", note_one_in_flight },
 	{ "more_in_flight_helps", note_gain },
 	{ "one_after_the_other", note_no_gain },
+	{ "not_tried", note_too_slow },
 	{ "stderr", note_stderr },
 	{ "noise", note_noise },
 	{ "slow_start", note_start },
@@ -311,7 +343,7 @@ void mor_judgement_find(const struct mor_judgement_input *in, struct mor_judgeme
 {
 	*ret = (struct mor_judgement){ 0 };
 	divide_time(in, ret);
-	if (!say_errors_only(in, ret) && !say_start(in, ret) && !say_at_once(in, ret))
+	if (!say_errors_only(in, ret) && !say_start(in, ret) && !say_at_once(in, ret) && !say_stderr(in, ret))
 		say_part(in, ret);
 	for (size_t i = 0; i < MOR_JUDGEMENT_NOTES; i++)
 		if (note_rows[i].applies(in, ret))

@@ -12,6 +12,9 @@
  *	wait      what is left: nobody computed, so the plugin slept, or waited for something; less than 60 us
  *	          count as pipe
  *
+ * A host whose time goes into what the plugin writes to stderr, more bytes than its messages have, is a
+ * sentence of its own.
+ *
  * If the parts are more than the whole (a plugin with several threads), their shares are of their sum.
  */
 #ifndef MOR_GAUGE_JUDGEMENT_H
@@ -39,6 +42,7 @@ struct mor_judgement_input {
 	unsigned max_in_flight;           /* that the plugin may have; 0: no limit */
 	unsigned tried, best;             /* the most in flight that was tried, and what gave the best rate */
 	double gain;                      /* that rate, compared with one in flight */
+	bool too_slow;                    /* more in flight would have been tried, but calls take too long */
 	double stderr_bytes, noise_bytes; /* per call */
 	double bytes;                     /* of request and answer */
 };
@@ -62,7 +66,7 @@ struct mor_judgement_text {
 	char advice[240]; /* what to do about it; "": nothing */
 };
 
-#define MOR_JUDGEMENT_NOTES 11
+#define MOR_JUDGEMENT_NOTES 12
 struct mor_judgement {
 	double us[MOR_PORTIONS], share[MOR_PORTIONS]; /* shares are from 0 to 1 */
 	struct mor_judgement_text main;

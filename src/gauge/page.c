@@ -128,15 +128,17 @@ static void show_span(const struct page *page, const char *label, const struct m
 
 static void show_starts(const struct page *page, const struct mor_gauge *g)
 {
+	uint64_t count = g->first->count ? g->first->count : g->ready->count;
 	char title[80];
 
-	if (!g->first->count)
-		return;
-	snprintf(title, sizeof(title), "Start (median of %llu)", (unsigned long long)g->first->count);
+	snprintf(title, sizeof(title), "Start (median of %llu)", (unsigned long long)count);
 	mor_out_title(page->console, title);
 	if (g->ready->count)
 		show_span(page, "until ready", g->ready);
-	show_span(page, "until first answer", g->first);
+	if (g->first->count)
+		show_span(page, "until first answer", g->first);
+	else
+		mor_out_text(page->console, "  the first call was not answered\n");
 }
 
 static void show_row(const struct page *page, const struct mor_hist *hist, const struct mor_hist_row *row,
@@ -304,7 +306,7 @@ void mor_gauge_page(const struct mor_gauge *g, struct mor_console *console)
 {
 	struct page page = open_page(console);
 
-	if (!g->first->count)
+	if (!g->first->count && !(g->interrupted && g->ready->count)) /* else the error says it all */
 		return;
 	show_head(&page, g);
 	show_starts(&page, g);

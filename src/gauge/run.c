@@ -2,6 +2,7 @@
 /* The measurements, one after the other. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -207,7 +208,7 @@ static void keep_cost(struct mor_gauge *g, const struct mor_gauge_batch *batch, 
 		.host = per_call(after->host, before->host, batch),
 		.guardian = per_call(after->guardian, before->guardian, batch),
 		.plugin = per_call(after->plugin, before->plugin, batch),
-		.busy = per_call(after->busy, before->busy, batch),
+		.busy = per_call(after->busy + after->host_busy, before->busy + before->host_busy, batch),
 	};
 }
 
@@ -245,8 +246,9 @@ static int64_t time_of(const struct mor_gauge_plan *plan, int64_t divisor)
 	return divisor > 1 && time < STEP_LEAST_NS ? STEP_LEAST_NS : time;
 }
 
-/* The host's time is read last before and first behind the calls: looking costs time too. What a failed run has
- * measured is kept, but not what it has used: its processes are gone. */
+/* The host's times are read last before and first behind the calls: looking takes time too, and it may have to
+ * wait for a processor. What a failed run has measured is kept, but not what it has used: its processes are
+ * gone. */
 static int measure_latency(struct mor_gauge *g)
 {
 	struct mor_gauge_batch batch = {
@@ -254,7 +256,7 @@ static int measure_latency(struct mor_gauge *g)
 	};
 	struct mor_usage before, after;
 	struct counters told_before, told_after;
-	int64_t host;
+	int64_t host, host_busy;
 	int r = look_at_use(g, &told_before, &before), done;
 
 	if (r < 0)
@@ -264,6 +266,7 @@ static int measure_latency(struct mor_gauge *g)
 	g->noise_before = told_before.noise_bytes;
 	done = mor_gauge_make_calls(g, &batch);
 	host = mor_usage_host();
+	host_busy = mor_usage_busy(getpid());
 	keep_step(g, &batch);
 	if (!batch.calls)
 		return done;
@@ -276,6 +279,7 @@ static int measure_latency(struct mor_gauge *g)
 	if (r < 0)
 		return r;
 	after.host = host;
+	after.host_busy = host_busy;
 	keep_cost(g, &batch, &before, &after);
 	keep_bytes(g, &batch, &told_before, &told_after);
 	return done;
@@ -319,9 +323,12 @@ static int measure_steps(struct mor_gauge *g)
 	const struct mor_gauge_plan *plan = g->plan;
 	int r = 0;
 
-	for (uint32_t n = 2; !plan->steps && n <= IN_FLIGHT_USUALLY && r == 0; n *= 2)
-		if (is_allowed(g, n) && !is_too_slow(g))
-			r = measure_step(g, n);
+	for (uint32_t n = 2; !plan->steps && n <= IN_FLIGHT_USUALLY && is_allowed(g, n) && r == 0; n *= 2) {
+		g->too_slow = is_too_slow(g);
+		if (g->too_slow)
+			break;
+		r = measure_step(g, n);
+	}
 	for (size_t i = 0; i < plan->steps && r == 0; i++)
 		if (is_allowed(g, plan->in_flight[i]))
 			r = measure_step(g, plan->in_flight[i]);
@@ -329,12 +336,6 @@ static int measure_steps(struct mor_gauge *g)
 }
 
 /* ---- the whole ---- */
-
-/* By the median, so that a moment in which other programs had the processors does not count. */
-static double steady_rate(const struct mor_gauge_step *step)
-{
-	return step->in_flight / (step->p50 > 0.001 ? step->p50 : 0.001);
-}
 
 static void judge_run(struct mor_gauge *g)
 {
@@ -353,16 +354,17 @@ static void judge_run(struct mor_gauge *g)
 		.ready = mor_hist_mean(g->ready) / 1000,
 		.max_in_flight = g->max_in_flight,
 		.tried = last->in_flight,
+		.too_slow = g->too_slow,
 		.stderr_bytes = g->stderr_bytes,
 		.noise_bytes = g->noise_bytes,
 		.bytes = g->request_bytes + g->answer_bytes,
 	};
 
 	for (size_t i = 1; i < g->steps_count; i++)
-		if (steady_rate(&g->steps[i]) > steady_rate(best))
+		if (g->steps[i].rate > best->rate)
 			best = &g->steps[i];
 	in.best = best->in_flight;
-	in.gain = steady_rate(best) / steady_rate(one);
+	in.gain = one->rate > 0 ? best->rate / one->rate : 1; /* as in the table of the page */
 	mor_judgement_find(&in, &g->verdict);
 }
 

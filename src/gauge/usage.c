@@ -230,6 +230,6 @@ void mor_usage_look(pid_t pid, uint64_t ended_us, struct mor_usage *ret)
 		add_process(&list.item[i], ret);
 	mor_free(list.item);
 	add_memory(getpid(), &ret->host_memory);
-	ret->busy += mor_usage_busy(getpid());
+	ret->host_busy = mor_usage_busy(getpid());
 	ret->host = mor_usage_host();
 }

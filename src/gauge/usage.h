@@ -23,7 +23,7 @@ struct mor_usage_memory {
 
 struct mor_usage {
 	int64_t host, guardian, plugin; /* processor time */
-	int64_t busy;                   /* ready to run without a processor: host and plugin */
+	int64_t busy, host_busy;        /* ready to run without a processor: the plugin; the host */
 	struct mor_usage_memory host_memory, guardian_memory, plugin_memory;
 };
 

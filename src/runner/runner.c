@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -309,19 +310,37 @@ static void order_stop(const struct stopped *what, enum mortise_stop how)
 		mortise_plugin_stop(what->plugin, how);
 }
 
+/* ms: most plugins end sooner, and a line that is gone at once only disturbs. */
+#define QUIET_WAIT_MS 400
+
+/* Who has pressed Ctrl-C and sees nothing does not know that a second one helps. */
+static void say_waiting(struct mor_runner *runner)
+{
+	if (runner->console->err_terminal && !runner->console->json)
+		mor_note(runner->console, "waiting for the plugin to end (Ctrl-C again: kill)");
+}
+
 /* No time limit of our own: the ladder ends in SIGKILL. A signal that came before counts as the first, so
  * that ^C during a call does not kill at once; a second one does, also where both came before. */
 static void stop_and_wait(struct mor_runner *runner, const struct stopped *what)
 {
 	int seen = mor_signals_count() > 0;
+	int64_t left, quiet_until = seen ? mor_clock_ms() + QUIET_WAIT_MS : 0; /* 0: nothing to say */
 
 	order_stop(what, MORTISE_STOP_POLITE);
 	while (what->pool ? !pool_at_rest(what->pool) : !at_rest(what->plugin)) {
 		if (mor_signals_count() > seen) {
 			seen = mor_signals_count();
+			quiet_until = 0;
 			order_stop(what, MORTISE_STOP_NOW);
 		}
-		mortise_host_wait(runner->host, -1);
+		left = quiet_until ? quiet_until - mor_clock_ms() : -1;
+		if (quiet_until && left <= 0) {
+			say_waiting(runner);
+			quiet_until = 0;
+			left = -1;
+		}
+		mortise_host_wait(runner->host, (int)left);
 	}
 }
 

@@ -4,6 +4,7 @@
 import importlib.util
 import json
 import os
+import pty
 import signal
 import subprocess
 import unittest
@@ -142,6 +143,17 @@ class Verdict(Bench):
         self.assertIn("stderr", self.notes(told))
         self.assertNotIn("stderr", self.notes(self.paced("echo")))
 
+    def test_says_the_rates_of_its_table(self):
+        told = self.paced("sleep", "ms=5")
+        one, four = (step["calls_per_second"] for step in told["throughput"])
+        note = next(note for note in told["notes"] if note["kind"].startswith(("more_in", "one_after")))
+        self.assertIn(f"{max(1, four / one):.1f} times", note["text"])
+
+    def test_says_what_was_not_tried(self):
+        told = self.bench(PACED, "sleep", "ms=60", "--time", "100ms", "--starts", "1", "--warmup", "0")
+        self.assertEqual(len(told["throughput"]), 1)  # 60 ms are more than half of 100
+        self.assertIn("not_tried", self.notes(told))
+
     def test_notifications_do_not_disturb(self):
         told = self.paced("stream", "pieces=3")
         self.assertEqual((told["latency"]["calls"], told["latency"]["errors"]), (20, 0))
@@ -243,6 +255,7 @@ class Faults(Bench):
         told = self.run_mortise("bench", "--json", PACED, "die", "after=10", *SHORT).json
         self.assertEqual((told["ok"], told["kind"], told["exit_code"]), (False, "crashed", 7))
         self.assertEqual((told["latency"]["calls"], told["verdict"]), (6, None))
+        self.assertEqual((told["notes"], told["where"]), ([], []))
 
     def test_dies_at_once(self):
         done = self.fails(7, "crashed", "bench", "x", "--", "/usr/bin/python3", "-c", "import nosuch")
@@ -255,12 +268,12 @@ class Faults(Bench):
     def test_cannot_be_run(self):
         self.fails(5, "not_found", "bench", "nonesuch", "x")
 
-    def interrupt(self, *options):
-        """Ctrl-C while the plugin stands at a gate in the middle of the latency measurement."""
+    def interrupt(self, *options, at=9):
+        """Ctrl-C while the plugin stands at a gate: usually in the middle of the latency measurement."""
         gate = self.dir / "gate"
         os.mkfifo(gate)
         process = subprocess.Popen(
-            [MORTISE, "bench", PACED, "gate", f"path={gate}", "at=9", *SHORT, *options],
+            [MORTISE, "bench", PACED, "gate", f"path={gate}", f"at={at}", *SHORT, *options],
             env=self.env,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -283,6 +296,34 @@ class Faults(Bench):
         told = json.loads(out)
         self.assertEqual((code, told["interrupted"], told["exit_code"]), (130, True, 130))
         self.assertEqual(told["latency"]["calls"], 4)
+
+    def test_interrupted_in_the_first_call(self):
+        """There are no notes and no parts, but their members are there."""
+        code, out, _ = self.interrupt(at=1)
+        self.assertEqual(code, 130)
+        self.assertRegex(out, r"until ready .*\n  the first call was not answered\n$")
+        told = json.loads(self.interrupt("--json", at=1)[1])
+        self.assertEqual((told["verdict"], told["notes"], told["where"]), (None, [], []))
+
+    def test_second_interrupt_is_offered(self):
+        """On a terminal, where the plugin does not end at once: it stands at the gate."""
+        gate = self.dir / "gate"
+        os.mkfifo(gate)
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as error:  # a bare chroot
+            self.skipTest(f"no pseudo-terminal can be had here: {error}")
+        words = [MORTISE, "bench", PACED, "gate", f"path={gate}", "at=1"]
+        process = subprocess.Popen(words, env=self.env, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        with open(gate, "w"):
+            process.send_signal(signal.SIGINT)
+            while b"Ctrl-C again: kill" not in text:
+                text += os.read(ours, 65536)  # fails when the command has ended
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(LIMIT), 130)
+        os.close(ours)
 
 
 class Words(Bench):

@@ -60,7 +60,7 @@ static void test_tree(void **state)
 	assert_int_equal(now.plugin_memory.processes, 1);
 	assert_true(now.plugin - before.plugin >= USED_NS);
 	assert_true(now.guardian - before.guardian < now.plugin - before.plugin);
-	assert_true(now.host > 0 && now.busy >= 0);
+	assert_true(now.host > 0 && now.busy >= 0 && now.host_busy >= 0);
 	assert_true(now.host_memory.rss_peak > 4096 && now.plugin_memory.rss_peak > 4096);
 	assert_true(mor_usage_process(plugin) >= USED_NS);
 	mor_usage_look(0, 0, &unknown);
