@@ -266,10 +266,12 @@ static int read_env(const struct mor_botfile_reading *r, const struct mor_value 
 	int status = 0;
 
 	while (status == 0 && mor_json_next(&it)) {
-		if (!mor_botfile_word(it.value) || !it.name.len || memchr(it.name.ptr, '=', it.name.len))
+		const char *word = mor_botfile_word(it.value);
+
+		if (!word || !it.name.len || memchr(it.name.ptr, '=', it.name.len))
 			return wrong_key(r, plugin->name, "env",
 					 "a table from names to strings: { NAME = \"value\" }");
-		status = push_format(r, &plugin->env, "%s=%s", it.name.ptr, mor_botfile_word(it.value));
+		status = push_format(r, &plugin->env, "%s=%s", it.name.ptr, word);
 	}
 	return status;
 }

@@ -20,6 +20,13 @@ struct describing {
 	mortise_error *err;
 };
 
+/* What a single row reads. For a number a uint64_t would do, but the code that reads a row can write either,
+ * and gcc sees both where it inlines it (-O3). */
+union single {
+	uint64_t number;
+	struct mor_slice text;
+};
+
 int mor_pb_read_rows(struct mor_slice bytes, const struct mor_pb_row *rows, void *ret)
 {
 	struct mor_pb pb = { .left = bytes };
@@ -189,7 +196,7 @@ static int read_names(struct describing *rd, const struct field_text *text, stru
 static int read_field(struct describing *rd, struct mor_slice bytes, struct mor_pb_field *field)
 {
 	struct field_text text = { .oneof = NOT_SET };
-	uint64_t packed = rd->proto2 ? 0 : 1;
+	union single packed = { .number = rd->proto2 ? 0 : 1 };
 	static const struct mor_pb_row packed_row[] = { { 2, false, 0 }, { 0 } };
 	int r;
 
@@ -203,7 +210,7 @@ static int read_field(struct describing *rd, struct mor_slice bytes, struct mor_
 	field->kind = (enum mor_pb_kind)text.kind;
 	field->repeated = text.label == LABEL_REPEATED;
 	field->required = text.label == LABEL_REQUIRED;
-	field->packed = packed && field->repeated && mor_pb_kind_wire(field->kind) != MOR_PB_BYTES;
+	field->packed = packed.number && field->repeated && mor_pb_kind_wire(field->kind) != MOR_PB_BYTES;
 	/* `optional` in proto3 is written as a oneof with one member. */
 	field->oneof = text.oneof == NOT_SET || text.optional || field->repeated ? -1 : (int32_t)text.oneof;
 	field->presence = !field->repeated &&
@@ -345,7 +352,7 @@ static int read_type(struct describing *rd, struct mor_slice scope, struct mor_s
 	static const struct mor_pb_row map_row[] = { { 7, false, 0 }, { 0 } };
 	struct mor_pb_type *type = NULL;
 	struct type_text text = { 0 };
-	uint64_t map = 0;
+	union single map = { 0 };
 	int r;
 
 	if (mor_pb_read_rows(bytes, type_rows, &text) < 0 || mor_pb_read_rows(text.options, map_row, &map) < 0)
@@ -359,7 +366,7 @@ static int read_type(struct describing *rd, struct mor_slice scope, struct mor_s
 		r = read_fields(rd, bytes, type);
 	if (r < 0)
 		return r;
-	type->map_entry = map != 0;
+	type->map_entry = map.number != 0;
 	type->next = rd->schema->types;
 	rd->schema->types = type;
 	rd->schema->type_count++;
