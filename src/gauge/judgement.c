@@ -74,7 +74,7 @@ static double own_time(const struct mor_judgement *v)
 #define BUSY    0.2  /* less is usual */
 #define TAKEN   0.02 /* less does not show: "283 ms of 283 ms" beside a mean of 314 ms would */
 
-/* The texts follow "NN % of a call (61 us of 80 us) ": of its own time. */
+/* The texts follow those of begin_part(). */
 static const struct where_row {
 	const char *name, *label, *text, *advice;
 } where_rows[] = {
@@ -108,18 +108,28 @@ const char *mor_portion_name(enum mor_portion where)
 	return where_rows[where].name;
 }
 
+/* "80 % of a call (61 us of 80 us) ": of its own time. */
+static void begin_part(const struct mor_judgement_input *in, struct mor_judgement *v, enum mor_portion where)
+{
+	char part[32], whole[32];
+	double own = own_time(v);
+
+	snprintf(v->main.text, sizeof(v->main.text), "%.0f %% of a call (%s of %s%s) ",
+		 own > 0 ? 100 * v->us[where] / own : 0, mor_judgement_us(v->us[where], in->micro, part),
+		 mor_judgement_us(own, in->micro, whole),
+		 v->share[MOR_PORTION_BUSY] < TAKEN ? "" : ", without what other programs took");
+}
+
 static void say_part(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	enum mor_portion where = largest_part(v);
 	const struct where_row *row = &where_rows[where];
-	char part[32], whole[32];
-	double own = own_time(v);
+	size_t len;
 
 	v->main.kind = row->name;
-	snprintf(v->main.text, sizeof(v->main.text), "%.0f %% of a call (%s of %s%s) %s",
-		 own > 0 ? 100 * v->us[where] / own : 0, mor_judgement_us(v->us[where], in->micro, part),
-		 mor_judgement_us(own, in->micro, whole),
-		 v->share[MOR_PORTION_BUSY] < TAKEN ? "" : ", without what other programs took", row->text);
+	begin_part(in, v, where);
+	len = strlen(v->main.text);
+	snprintf(v->main.text + len, sizeof(v->main.text) - len, "%s", row->text);
 	snprintf(v->main.advice, sizeof(v->main.advice), "%s", row->advice);
 	if (where == MOR_PORTION_WAIT && in->per_call) /* of ended processes the kernel does not tell it */
 		snprintf(v->main.advice, sizeof(v->main.advice),
@@ -129,17 +139,16 @@ static void say_part(const struct mor_judgement_input *in, struct mor_judgement 
 /* The host computes most, and most of what it reads is stderr. */
 static bool say_stderr(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
-	char part[32], whole[32];
-	double own = own_time(v), host = v->us[MOR_PORTION_HOST];
+	size_t len;
 
 	if (largest_part(v) != MOR_PORTION_HOST || in->stderr_bytes <= in->bytes || in->stderr_bytes < 1)
 		return false;
 	v->main.kind = "stderr";
-	snprintf(v->main.text, sizeof(v->main.text),
-		 "%.0f %% of a call (%s of %s) is the host's, and most of what it reads is stderr: %.0f bytes "
-		 "per call, messages have %.0f",
-		 own > 0 ? 100 * host / own : 0, mor_judgement_us(host, in->micro, part),
-		 mor_judgement_us(own, in->micro, whole), in->stderr_bytes, in->bytes);
+	begin_part(in, v, MOR_PORTION_HOST);
+	len = strlen(v->main.text);
+	snprintf(v->main.text + len, sizeof(v->main.text) - len,
+		 "is the host's, and most of what it reads is stderr: %.0f bytes per call, messages have %.0f",
+		 in->stderr_bytes, in->bytes);
 	snprintf(v->main.advice, sizeof(v->main.advice), "log less, or only when asked to");
 	return true;
 }
