@@ -54,7 +54,7 @@ struct input {
 static int read_manifest(const struct input *x, const struct mor_segment_list *list, mortise_error *err)
 {
 	struct mor_depot *depot = NULL;
-	int r = mor_depot_open(x->args->store ? x->args->store : list->store, false, &depot, err);
+	int r = mor_depot_open(x->args->store ? x->args->store : list->store, MOR_DEPOT_READ, &depot, err);
 
 	if (r == 0)
 		r = mor_segment_list_unpack(list, depot, x->sink, x->arg, err);

@@ -393,7 +393,7 @@ static int run_extract(struct extract_farm *f, mortise_error *err)
 	int r = mor_runner_open(&f->runner, f->console, f->x.args->plugin, NULL, err);
 
 	if (r == 0)
-		r = mor_depot_open(f->args->store, true, &f->depot, err);
+		r = mor_depot_open(f->args->store, MOR_DEPOT_OWN, &f->depot, err);
 	if (r == 0)
 		r = put_spec(f, err);
 	if (r == 0)

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "depot/depot.h"
+#include "depot/segment.h"
 #include "farm/farm.h"
 #include "wire/json.h"
 
@@ -20,6 +20,7 @@
 
 struct farm_args {
 	const char *store;
+	struct mor_text_list keep;
 	struct mor_opt_count days;
 	bool watch;
 	struct mor_common_args common;
@@ -29,8 +30,9 @@ struct farm_args {
 static const struct mor_option farm_options[] = {
 	{ "watch", 'w', NULL, "status: show it again every second, until Ctrl-C", MOR_OPT_FLAG, FIELD(watch),
 	  NULL },
-	{ "store", 0, "DIR", "gc: the store, from which old files are removed too", MOR_OPT_TEXT, FIELD(store),
-	  NULL },
+	{ "store", 0, "DIR", "init: make this directory a store; gc: remove old files from it too",
+	  MOR_OPT_TEXT, FIELD(store), NULL },
+	{ "keep", 0, "MANIFEST", "gc: its segments stay; may be repeated", MOR_OPT_LIST, FIELD(keep), NULL },
 	{ "days", 0, "N", "gc: what was not used for so many days; default 30", MOR_OPT_COUNT, FIELD(days),
 	  NULL },
 	{ 0 },
@@ -246,8 +248,13 @@ static int run_status(struct asking *x, mortise_error *err)
 
 static int run_init(struct asking *x, mortise_error *err)
 {
-	int r = ask_farm(x, MOR_FARM_INIT, 0, err);
+	const struct farm_args *args = x->cli->args;
+	struct mor_depot *depot = NULL;
+	int r = args->store ? mor_depot_open(args->store, MOR_DEPOT_OWN, &depot, err) : 0;
 
+	mor_depot_free(depot);
+	if (r == 0)
+		r = ask_farm(x, MOR_FARM_INIT, 0, err);
 	if (r == 0 && x->cli->console->json)
 		mor_out_json(x->cli->console, mor_slice_of("{\"ok\":true}"));
 	else if (r == 0)
@@ -257,7 +264,7 @@ static int run_init(struct asking *x, mortise_error *err)
 }
 
 /* The answer is a JSON object already. */
-static void show_counts(struct asking *x, const char *format)
+static void show_counts(struct asking *x)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	struct mor_slice json = { x->answer.data, strlen(x->answer.data) };
@@ -270,10 +277,12 @@ static void show_counts(struct asking *x, const char *format)
 	mor_doc_parse(json, 0, 0, &doc, NULL);
 	root = mor_doc_root(doc);
 	if (mor_json_get(root, "batches"))
-		mor_note(x->cli->console, "%" PRId64 " batches wait again", counted(root, "batches"));
+		mor_note(x->cli->console, "%" PRId64 " %s again", counted(root, "batches"),
+			 counted(root, "batches") == 1 ? "batch waits" : "batches wait");
 	else
-		mor_note(x->cli->console, "forgot %" PRId64 " runs and %" PRId64 " workers%s",
-			 counted(root, "runs"), counted(root, "workers"), format);
+		mor_note(x->cli->console, "forgot %" PRId64 " %s and %" PRId64 " %s", counted(root, "runs"),
+			 counted(root, "runs") == 1 ? "run" : "runs", counted(root, "workers"),
+			 counted(root, "workers") == 1 ? "worker" : "workers");
 }
 
 static int run_retry(struct asking *x, mortise_error *err)
@@ -281,24 +290,37 @@ static int run_retry(struct asking *x, mortise_error *err)
 	int r = ask_farm(x, MOR_FARM_RETRY, 0, err);
 
 	if (r == 0)
-		show_counts(x, "");
+		show_counts(x);
 	return r;
 }
 
-static int sweep_store(struct asking *x, unsigned days, mortise_error *err)
+static int keep_manifest(struct mor_depot_keep *keep, const char *path, mortise_error *err)
 {
-	const struct farm_args *args = x->cli->args;
-	struct mor_depot_swept swept = { 0 };
-	struct mor_depot *depot = NULL;
-	char bytes[32];
-	int r = mor_depot_open(args->store, false, &depot, err);
+	struct mor_segment_list list = { 0 };
+	int r = mor_segment_list_read(path, &list, err);
 
 	if (r == 0)
-		r = mor_depot_sweep(depot, days, &swept, err);
+		return mor_fail(err, MORTISE_EINPUT, "--keep %s: it is no manifest", path);
+	for (size_t i = 0; r > 0 && i < list.count; i++) {
+		if (mor_grow(&keep->digests, keep->count, &keep->cap, MOR_DIGEST_SIZE) < 0)
+			r = mor_fail_memory(err);
+		else
+			memcpy(keep->digests[keep->count++], list.parts[i].segment, MOR_DIGEST_SIZE);
+	}
+	mor_segment_list_fini(&list);
+	return r < 0 ? r : 0;
+}
+
+static int sweep_store(struct asking *x, struct mor_depot *depot, unsigned days, struct mor_depot_keep *keep,
+		       mortise_error *err)
+{
+	struct mor_depot_swept swept = { 0 };
+	char bytes[32];
+	int r = mor_depot_sweep(depot, days, keep, &swept, err);
+
 	if (r == 0)
-		mor_note(x->cli->console, "removed %" PRIu64 " files from the store, %s", swept.files,
-			 mor_format_bytes(swept.bytes, bytes));
-	mor_depot_free(depot);
+		mor_note(x->cli->console, "removed %" PRIu64 " %s from the store, %s", swept.files,
+			 swept.files == 1 ? "file" : "files", mor_format_bytes(swept.bytes, bytes));
 	return r;
 }
 
@@ -306,11 +328,21 @@ static int run_gc(struct asking *x, mortise_error *err)
 {
 	const struct farm_args *args = x->cli->args;
 	unsigned days = args->days.given ? args->days.value : DEFAULT_DAYS;
-	int r = ask_farm(x, MOR_FARM_GC, days, err);
+	struct mor_depot_keep keep = { 0 };
+	struct mor_depot *depot = NULL;
+	int r = args->store ? mor_depot_open(args->store, MOR_DEPOT_WORK, &depot, err) : 0;
 
+	for (size_t i = 0; r == 0 && i < args->keep.count; i++)
+		r = keep_manifest(&keep, args->keep.item[i], err);
 	if (r == 0)
-		show_counts(x, "");
-	return r == 0 && args->store ? sweep_store(x, days, err) : r;
+		r = ask_farm(x, MOR_FARM_GC, days, err);
+	if (r == 0)
+		show_counts(x);
+	if (r == 0 && depot)
+		r = sweep_store(x, depot, days, &keep, err);
+	mor_depot_free(depot);
+	mor_free(keep.digests);
+	return r;
 }
 
 static const struct {
@@ -369,7 +401,7 @@ const struct mor_cli_command mor_cli_command_farm = {
 		"slow\n"
 		"or failed. retry lets poisoned and leased batches wait again. gc forgets what was not used "
 		"for long.",
-	.examples = "mortise farm init postgres://db.example.com/farm\n"
+	.examples = "mortise farm init postgres://db.example.com/farm --store /net/farm\n"
 		    "mortise farm status postgres://db.example.com/farm --watch\n"
 		    "mortise farm gc postgres://db.example.com/farm --store /net/farm --days 14",
 	.options = groups,

@@ -271,7 +271,7 @@ void mor_index_farm_work(struct mor_index *x)
 {
 	struct index_farm f = { .x = x };
 	mortise_error *err = &x->failure;
-	int r = mor_depot_open(x->args->farm.store, true, &f.depot, err);
+	int r = mor_depot_open(x->args->farm.store, MOR_DEPOT_OWN, &f.depot, err);
 
 	mor_driver_adopt(x->driver, x->result);
 	if (r == 0)

@@ -17,7 +17,7 @@ int mor_inflow_open(const char *path, const char *store, struct mor_inflow *ret,
 	*ret = (struct mor_inflow){ .source.fd = STDIN_FILENO };
 	r = is_stdin ? 0 : mor_segment_list_read(path, &ret->list, err);
 	if (r > 0)
-		return mor_depot_open(store ? store : ret->list.store, false, &ret->depot, err);
+		return mor_depot_open(store ? store : ret->list.store, MOR_DEPOT_READ, &ret->depot, err);
 	if (r < 0 || is_stdin)
 		return r;
 	ret->source.fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -55,7 +55,7 @@ static int open_worker(struct crew_worker *worker, mortise_error *err)
 	for (uint32_t i = 0; r == 0 && i < worker->count; i++)
 		worker->slots[i] = (struct worker_slot){ .worker = worker };
 	if (r == 0)
-		r = mor_depot_open(worker->opt.store, false, &worker->depot, err);
+		r = mor_depot_open(worker->opt.store, MOR_DEPOT_WORK, &worker->depot, err);
 	if (r == 0)
 		r = mor_farm_open(&farm, &worker->farm, err);
 	if (r == 0)

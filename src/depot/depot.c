@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -19,28 +16,38 @@
 
 #define COPY_PIECE ((size_t)128 << 10)
 
-const char *const mor_depot_folders[MOR_DEPOT_KINDS] = { "kzips", "files", "specs", "segments", "keys" };
+static int open_place(struct mor_depot *depot, const char *path, enum mor_depot_use use, mortise_error *err)
+{
+	int top = open(depot->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+	struct stat st;
 
-int mor_depot_open(const char *path, bool make, struct mor_depot **ret, mortise_error *err)
+	if (top < 0 && errno == ENOENT && use == MOR_DEPOT_OWN)
+		return mor_fail(err, MORTISE_ENOTFOUND, "--store %s: it is not there: make it first: mkdir %s",
+				path, path);
+	if (top < 0 || fstat(top, &st) < 0) {
+		r = mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno,
+				   "--store %s", path);
+	} else {
+		depot->mode = st.st_mode & 07777;
+		depot->gid = st.st_gid;
+		r = mor_depot_check_place(depot, top, use, err);
+	}
+	mor_fd_close(&top);
+	return r;
+}
+
+int mor_depot_open(const char *path, enum mor_depot_use use, struct mor_depot **ret, mortise_error *err)
 {
 	struct mor_depot *depot = mor_zalloc(sizeof(*depot));
-	struct stat st;
-	int r = 0;
+	int r;
 
 	if (!depot || !(depot->path = mor_path_absolute(path)) ||
 	    !(depot->spare = mor_zalloc(sizeof(*depot->spare)))) {
 		mor_depot_free(depot);
 		return mor_fail_memory(err);
 	}
-	if (make)
-		r = mor_dir_make_all(AT_FDCWD, depot->path, 0777);
-	if (r == 0 && stat(depot->path, &st) < 0)
-		r = -errno;
-	if (r == 0 && !S_ISDIR(st.st_mode))
-		r = -ENOTDIR;
+	r = open_place(depot, path, use, err);
 	if (r < 0) {
-		r = mor_fail_errno(err, r == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -r, "--store %s",
-				   path);
 		mor_depot_free(depot);
 		return r;
 	}
@@ -105,23 +112,30 @@ static bool touch_kept(const struct mor_depot *depot, enum mor_depot_kind kind, 
 
 /* ---- writing ---- */
 
+static int open_new(const struct mor_depot *depot, const char *path, int *ret_fd)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), r = 0;
+
+	if (fd < 0 && errno == ENOENT) {
+		r = mor_depot_make_folders(depot);
+		fd = r < 0 ? -1 : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	if (fd < 0)
+		return r < 0 ? r : -errno;
+	mor_depot_share(depot, fd, (depot->mode & 0666) | 0600);
+	*ret_fd = fd;
+	return 0;
+}
+
 int mor_depot_create(struct mor_depot *depot, struct mor_depot_file *ret, mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *dir = mor_text_format("%s/new", depot->path);
 	struct mor_depot_file file = { .depot = depot, .fd = -1 };
-	uint64_t number;
-	int r;
+	int r = mor_depot_temporary(depot, &file.path);
 
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "getrandom");
-	file.path = dir ? mor_text_format("%s/%016" PRIx64, dir, number) : NULL;
-	if (!file.path)
-		return mor_fail_memory(err);
-	r = mor_dir_make_all(AT_FDCWD, dir, 0777);
 	if (r == 0)
-		file.fd = open(file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (file.fd < 0) {
-		mor_fail_errno(err, MORTISE_ESYSTEM, r < 0 ? -r : errno, "%s", file.path);
+		r = open_new(depot, file.path, &file.fd);
+	if (r < 0) {
+		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s/new", depot->path);
 		mor_free(file.path);
 		return MORTISE_ESYSTEM;
 	}
@@ -170,17 +184,35 @@ static int sync_dir(const char *path)
 	return r;
 }
 
+/* Usually its directory is there. */
+static int rename_into(const struct mor_depot_file *file, enum mor_depot_kind kind, const char *dir,
+		       const char *path)
+{
+	MOR_CLEAN_TEXT char *folder = NULL;
+	int r;
+
+	if (rename(file->path, path) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	folder = mor_path_join(file->depot->path, mor_depot_folders[kind]);
+	r = folder ? mor_depot_make_dir(file->depot, folder) : -ENOMEM;
+	if (r == 0)
+		r = mor_depot_make_dir(file->depot, dir);
+	return r == 0 && rename(file->path, path) < 0 ? -errno : r;
+}
+
 static int move_into(const struct mor_depot_file *file, enum mor_depot_kind kind, const char *digest, bool sync)
 {
 	MOR_CLEAN_TEXT char *dir =
 		mor_text_format("%s/%s/%.2s", file->depot->path, mor_depot_folders[kind], digest);
 	MOR_CLEAN_TEXT char *path = mor_depot_name(file->depot, kind, digest);
-	int r = dir && path ? mor_dir_make_all(AT_FDCWD, dir, 0777) : -ENOMEM;
+	int r = dir && path ? 0 : -ENOMEM;
 
 	if (r == 0 && sync && fsync(file->fd) < 0)
 		r = -errno;
-	if (r == 0 && rename(file->path, path) < 0)
-		r = -errno;
+	if (r == 0)
+		r = rename_into(file, kind, dir, path);
 	return r == 0 && sync ? sync_dir(dir) : r;
 }
 
@@ -300,6 +332,11 @@ int mor_depot_open_file(const struct mor_depot *depot, enum mor_depot_kind kind,
 	if (!path)
 		return mor_fail_memory(err);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0 && errno == ENOENT)
+		return mor_fail(err, MORTISE_ENOTFOUND,
+				"%s: it is not in the store; mortise farm gc removes what was not used for "
+				"long",
+				path);
 	if (fd < 0)
 		return fail_reading(path, errno, err);
 	r = hash_file(fd, path, NULL, seen, err);
@@ -307,6 +344,8 @@ int mor_depot_open_file(const struct mor_depot *depot, enum mor_depot_kind kind,
 		r = refuse_content(path, "its bytes are not those that its name promises", err);
 	if (r < 0)
 		mor_fd_close(&fd);
+	else
+		(void)futimens(fd, NULL); /* it is used */
 	return r < 0 ? r : fd;
 }
 

@@ -2,6 +2,7 @@
 /*
  * The store of a farm (--store DIR): a directory that all machines see, with files named by their SHA-256.
  *
+ *	DIR/mortise-store        the mark: without it, nothing is removed here
  *	DIR/kzips/ab/DIGEST      inputs of index
  *	DIR/files/ab/DIGEST      inputs of extract
  *	DIR/specs/ab/DIGEST      what a run is, as JSON (crew/spec.h)
@@ -13,6 +14,8 @@
  * there has all its bytes, also after a machine was reset. Who reads it checks the digest all the same: the
  * store may be on a disk, or in hands, that nobody trusts. Names that come from elsewhere are checked to be
  * digests, so that they name nothing outside.
+ *
+ * What is made in DIR gets the mode and the group of DIR, so that owners and workers can be different users.
  */
 #ifndef MOR_DEPOT_DEPOT_H
 #define MOR_DEPOT_DEPOT_H
@@ -37,8 +40,16 @@ enum mor_depot_kind {
 	MOR_DEPOT_KINDS
 };
 
-/* `make`: the directory is made if it is missing. MORTISE_ENOTFOUND, MORTISE_EINPUT with a text. */
-int mor_depot_open(const char *path, bool make, struct mor_depot **ret, mortise_error *err);
+#define MOR_DEPOT_MARK "mortise-store"
+
+enum mor_depot_use {
+	MOR_DEPOT_READ, /* the segments of a manifest */
+	MOR_DEPOT_WORK, /* it must have the mark */
+	MOR_DEPOT_OWN   /* it gets the mark, if it is empty, or a store of the time when stores had none */
+};
+/* The directory must be there: who makes it says which disk it is on. MORTISE_ENOTFOUND, MORTISE_EINPUT with a
+ * text. */
+int mor_depot_open(const char *path, enum mor_depot_use use, struct mor_depot **ret, mortise_error *err);
 struct mor_depot *mor_depot_free(struct mor_depot *depot); /* NULL is fine; returns NULL */
 const char *mor_depot_path(const struct mor_depot *depot); /* absolute */
 
@@ -83,10 +94,16 @@ int mor_depot_key_set(struct mor_depot *depot, const char *key, const char *segm
 bool mor_depot_key_get(const struct mor_depot *depot, const char *key, char ret_segment[MOR_DIGEST_SIZE]);
 
 /* Removes what is older than `days`, by the time of its last use (a key that is read is used): keys and
- * segments, then specs and kzips; and what was being written more than a day ago. */
+ * segments, then specs and kzips; and what was being written more than a day ago. What else lies in DIR stays,
+ * and no link is followed. */
 struct mor_depot_swept {
 	uint64_t files, bytes;
 };
-int mor_depot_sweep(struct mor_depot *depot, unsigned days, struct mor_depot_swept *ret, mortise_error *err);
+struct mor_depot_keep {
+	char (*digests)[MOR_DIGEST_SIZE]; /* these stay; they are sorted here */
+	size_t count, cap;
+};
+int mor_depot_sweep(struct mor_depot *depot, unsigned days, struct mor_depot_keep *keep,
+		    struct mor_depot_swept *ret, mortise_error *err);
 
 #endif

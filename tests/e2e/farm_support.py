@@ -143,7 +143,7 @@ class FarmMixin:
         self.url = self.postgres.url(self.database)
         self.store = self.dir / "store"
         self.store.mkdir()
-        self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
+        self.assertEqual(self.run_mortise("farm", "init", self.url, "--store", self.store).code, 0)
 
     def sql(self, text, **how):
         return self.postgres.sql(text, self.database, **how)
@@ -157,6 +157,7 @@ class FarmMixin:
             stderr=how.pop("stderr", subprocess.DEVNULL),
             env={**self.env, **how.pop("env", {})},
             cwd=self.dir,
+            **how,
         )
         self.addCleanup(self.reap, process)
         return process

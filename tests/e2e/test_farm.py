@@ -425,7 +425,7 @@ class Quiet(FarmCase):
 
     def test_workers_that_cannot(self):
         owner = self.owner(self.kzip(simple(2)))
-        (self.dir / "elsewhere").mkdir()
+        self.file("elsewhere/mortise-store", b"")
         self.worker("--store", "elsewhere")
         self.said(owner, "owner.log", "1 worker asks for work, but cannot do this run")
 
@@ -513,7 +513,7 @@ class BadInput(FarmCase):
         archive = self.kzip(simple(2))
         owner = self.spawn(*self.farm_words(archive))
         self.until_batches("count(*) > 0")
-        (self.dir / "elsewhere").mkdir()
+        self.file("elsewhere/mortise-store", b"")
         done = self.run_mortise("worker", "--farm", self.url, "--store", "elsewhere", "--once")
         self.assertIn("does not have this run: is it the owner's store?", done.err)
         self.assertIn("input: this worker could do none of the work", done.err)

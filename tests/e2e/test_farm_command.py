@@ -81,8 +81,6 @@ class Command(FarmMixin, Case):
         self.assertEqual(self.ok("farm", "retry", "--json", self.url).json, {"batches": 1})
         self.sql("update mortise_farm.run set seen = now() - interval '40 days'")
         self.assertEqual(self.ok("farm", "gc", "--json", self.url).json, {"runs": 1, "workers": 0})
-        store = self.dir / "store" / "keys"
-        store.mkdir()
         done = self.run_mortise("farm", "gc", self.url, "--store", self.store, "--days", "0")
         self.assertIn("removed 0 files from the store", done.err)
 

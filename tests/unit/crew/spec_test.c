@@ -19,7 +19,7 @@ static struct mor_depot *depot;
 static int make_store(void **state)
 {
 	(void)state;
-	return !mkdtemp(store) || mor_depot_open(store, true, &depot, NULL) < 0;
+	return !mkdtemp(store) || mor_depot_open(store, MOR_DEPOT_OWN, &depot, NULL) < 0;
 }
 
 static int remove_store(void **state)

@@ -21,7 +21,7 @@ static int setup(void **state)
 {
 	(void)state;
 	assert_int_equal(top_make("depot"), 0);
-	assert_int_equal(mor_depot_open(top, false, &depot, NULL), 0);
+	assert_int_equal(mor_depot_open(top, MOR_DEPOT_OWN, &depot, NULL), 0);
 	return 0;
 }
 
@@ -91,8 +91,11 @@ static void test_names(void **state)
 	assert_int_equal(mor_depot_open_file(depot, MOR_DEPOT_KZIP, "../../../etc/passwd", &err),
 			 MORTISE_EINPUT);
 	assert_false(mor_depot_has(depot, MOR_DEPOT_KZIP, "../../../etc/passwd"));
-	assert_int_equal(mor_depot_open("/nowhere/at/all", false, &depot, &err), MORTISE_ENOTFOUND);
-	assert_int_equal(mor_depot_open("/etc/passwd", true, &depot, &err), MORTISE_EINPUT);
+	assert_int_equal(mor_depot_open("/nowhere/at/all", MOR_DEPOT_OWN, &depot, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(mor_depot_open("/etc/passwd", MOR_DEPOT_OWN, &depot, &err), MORTISE_EINPUT);
+	assert_int_equal(mor_depot_open("/etc", MOR_DEPOT_OWN, &depot, &err), MORTISE_EINPUT);
+	assert_non_null(strstr(err.text, "it has files, but no " MOR_DEPOT_MARK));
+	assert_int_equal(mor_depot_open("/etc", MOR_DEPOT_WORK, &depot, &err), MORTISE_EINPUT);
 }
 
 /* A key counts only while its segment is there. */
@@ -125,7 +128,7 @@ static void test_sweep(void **state)
 	path = mor_depot_name(depot, MOR_DEPOT_SEGMENT, gone);
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
 	mor_free(path);
-	assert_int_equal(mor_depot_sweep(depot, 7, &swept, &err), 0);
+	assert_int_equal(mor_depot_sweep(depot, 7, NULL, &swept, &err), 0);
 	assert_int_equal(swept.files, 1);
 	assert_int_equal(swept.bytes, 3);
 	assert_true(mor_depot_has(depot, MOR_DEPOT_SEGMENT, kept));

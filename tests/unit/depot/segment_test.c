@@ -24,7 +24,7 @@ static int setup(void **state)
 {
 	(void)state;
 	assert_int_equal(top_make("segment"), 0);
-	assert_int_equal(mor_depot_open(top, false, &depot, NULL), 0);
+	assert_int_equal(mor_depot_open(top, MOR_DEPOT_OWN, &depot, NULL), 0);
 	for (size_t i = 0; i < MANY; i++)
 		many[i] = (char)(i * i / 97);
 	return 0;
