@@ -17,9 +17,6 @@
 
 #define SMALLEST 256
 #define LARGE    ((size_t)4 * 1024 * 1024)
-/* malloc() maps blocks from 32 MiB on (mallopt(3), M_MMAP_THRESHOLD): they grow without a copy, what was not
- * written to is no memory, and all of it is given back when they are freed. */
-#define MAPPED ((size_t)33 * 1024 * 1024)
 
 void mor_buf_release(struct mor_buf *buf)
 {
@@ -49,8 +46,8 @@ static size_t next_cap(const struct mor_buf *buf, size_t need)
 
 	while (cap < need)
 		cap = cap > SIZE_MAX / 4 ? need : cap * 2;
-	if (cap > LARGE)
-		cap = cap < MAPPED ? MAPPED : cap > SIZE_MAX / 4 ? cap : cap * 2;
+	if (need > LARGE && !buf->cap) /* mostly everything at once */
+		cap = need;
 	return buf->limit && cap > buf->limit ? buf->limit : cap;
 }
 
@@ -77,7 +74,7 @@ static int buf_grow(struct mor_buf *buf, size_t need)
 		return buf_fail(buf, MORTISE_ENOMEM);
 	buf->data = data;
 	buf->cap = cap;
-	if (cap >= MAPPED)
+	if (cap >= MOR_BUF_MAPPED)
 		want_large_pages(buf);
 	return 0;
 }

@@ -12,6 +12,10 @@
 
 #include "base/slice.h"
 
+/* malloc() maps blocks of this size (mallopt(3), M_MMAP_THRESHOLD): they grow without a copy, what was not
+ * written to is no memory, and all of it is given back when they are freed. */
+#define MOR_BUF_MAPPED ((size_t)33 * 1024 * 1024)
+
 struct mor_buf {
 	char *data;
 	size_t len, cap;

@@ -60,6 +60,14 @@ static void enlarge(int fd, bool *done)
 
 /* ---- reading ---- */
 
+/* A message over 4 MiB gets a block that grows without a copy. */
+static size_t room_for(const struct mor_buf *pending, size_t room)
+{
+	bool jumps = pending->len > 4 * MOR_LOOP_PIPE && pending->cap < MOR_BUF_MAPPED;
+
+	return jumps ? MOR_BUF_MAPPED - pending->len : room;
+}
+
 /* One read. Bytes read, 0 at the end, -1: nothing there. */
 static ssize_t read_once(struct stdio_link *s)
 {
@@ -73,7 +81,7 @@ static ssize_t read_once(struct stdio_link *s)
 			enlarge(mor_proc_out(s->proc), &s->out_enlarged);
 			room = MOR_LOOP_BITE;
 		}
-		if (mor_buf_reserve(&s->intake.pending, room) == 0)
+		if (mor_buf_reserve(&s->intake.pending, room_for(&s->intake.pending, room)) == 0)
 			into = s->intake.pending.data + s->intake.pending.len;
 	}
 	if (!into) {
