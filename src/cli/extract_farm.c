@@ -21,6 +21,7 @@
 #include "crew/lead.h"
 #include "crew/spec.h"
 #include "kythe/drive/result.h"
+#include "wire/envelope.h"
 
 struct extract_farm {
 	const struct mor_farming *args;
@@ -197,9 +198,16 @@ static void farm_warning(const char *text, void *arg)
 
 /* ---- segments ---- */
 
+/* A small segment can hold any amount. The longest message, and what its row's escapes may add. */
+#define ROW_LIMIT ((size_t)256 << 20)
+
 static int put_bytes(const void *bytes, size_t len, void *arg)
 {
-	return mor_buf_append(&((struct extract_farm *)arg)->bytes, bytes, len) < 0 ? MORTISE_ENOMEM : 0;
+	struct mor_buf *row = &((struct extract_farm *)arg)->bytes;
+
+	if (row->len + len > ROW_LIMIT)
+		return MORTISE_ELIMIT;
+	return mor_buf_append(row, bytes, len) < 0 ? MORTISE_ENOMEM : 0;
 }
 
 /* A worker may lie: a row must be one line of JSON about this file. */
@@ -215,13 +223,26 @@ static int check_row(const struct mor_extract_job *job, const struct mor_segment
 	return mor_fail(err, MORTISE_EINPUT, "%s: it has no row for %s", segment->path, job->path);
 }
 
-static void take_failure(struct extract_farm *f, const struct mor_segment_unit *unit,
-			 struct mor_extract_job *job)
+/* Error data goes into a row as it is: it must be one JSON value in one line. */
+static int take_data(const struct mor_value *data, struct mor_extract_job *job)
+{
+	const char *text = mor_json_text(data, NULL);
+
+	if (!data)
+		return 0;
+	if (!text || strchr(text, '\n') || !mor_json_valid(mor_slice_of(text), MOR_JSON_NAN, 0, NULL))
+		return MORTISE_EINPUT;
+	job->err_data = mor_strdup(text);
+	return job->err_data ? 0 : MORTISE_ENOMEM;
+}
+
+static int take_failure(struct extract_farm *f, const struct mor_segment *segment,
+			const struct mor_segment_unit *unit, struct mor_extract_job *job, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	const struct mor_value *data;
 	struct mor_json_iter it;
 	char why[sizeof(job->err.text)];
+	int r = 0;
 
 	mor_fail(&job->err, unit->code, "%s", mor_printable(unit->why, why, sizeof(why)));
 	if (f->bytes.len && mor_doc_parse(mor_buf_view(&f->bytes), 0, 0, &doc, NULL) == 0) {
@@ -229,14 +250,16 @@ static void take_failure(struct extract_farm *f, const struct mor_segment_unit *
 
 		job->err.rpc_code = mor_json_int(mor_json_get(root, "rpc_code"), job->err.rpc_code);
 		job->err.os_errno = (int)mor_json_int(mor_json_get(root, "os_errno"), 0);
-		data = mor_json_get(root, "data");
-		job->err_data = data ? mor_strdup(mor_json_text(data, "")) : NULL;
+		r = take_data(mor_json_get(root, "data"), job);
 		it = mor_json_iter(mor_json_get(root, "warnings"));
 		while (mor_json_next(&it))
 			mor_warned_keep(f->console, mor_json_text(it.value, ""));
 	}
+	if (r < 0)
+		return mor_fail(err, r, "%s: the error data for %s is no JSON", segment->path, job->path);
 	f->last_exit_code = mortise_status_exit_code(unit->code);
 	mor_extract_job_tell(job);
+	return 0;
 }
 
 static ssize_t read_joined(void *arg, void *buffer, size_t len)
@@ -279,10 +302,13 @@ static int take_unit(struct extract_farm *f, size_t unit, const struct mor_segme
 	r = segment->units[number].bytes ? mor_segment_unpack(segment, number, put_bytes, f, err) : 0;
 	if (r == MORTISE_ENOMEM)
 		return mor_fail_memory(err);
+	if (r == MORTISE_ELIMIT)
+		return mor_fail(err, MORTISE_EINPUT, "%s: the row for %s is longer than 256 MiB", segment->path,
+				job.path);
 	if (r < 0)
 		return r;
 	if (segment->units[number].code) {
-		take_failure(f, &segment->units[number], &job);
+		r = take_failure(f, segment, &segment->units[number], &job, err);
 	} else {
 		job.row = f->bytes;
 		f->bytes = (struct mor_buf)MOR_BUF_INIT;

@@ -204,8 +204,12 @@ static int take_segment(const struct mor_farm_batch *batch, const struct mor_seg
 
 		if (mor_result_state(f->x->result, unit, &reason) != MOR_UNIT_OPEN)
 			continue;
-		r = segment->units[i].code ? add_failed(f, unit, &segment->units[i], err) :
-					     add_unit_bytes(f, unit, segment, i, err);
+		if (segment->units[i].code && segment->units[i].bytes) /* nobody would check them */
+			r = mor_fail(err, MORTISE_EINPUT, "%s: unit %zu failed, and has bytes", segment->path,
+				     i + 1);
+		else
+			r = segment->units[i].code ? add_failed(f, unit, &segment->units[i], err) :
+						     add_unit_bytes(f, unit, segment, i, err);
 		if (r == 0)
 			tell_unit(f, unit, segment, i);
 	}

@@ -164,9 +164,15 @@ static bool read_inputs(const struct mor_value *array, struct mor_crew_spec *spe
 	return spec->inputs != NULL;
 }
 
+static bool has_source(const struct mor_crew_spec *spec)
+{
+	return strcmp(spec->command, "extract") != 0 ||
+	       (spec->source && (strcmp(spec->source, "bytes") == 0 || strcmp(spec->source, "path") == 0));
+}
+
 static int parse_spec(struct mor_slice text, struct mor_crew_spec *spec, mortise_error *err)
 {
-	const char *end = memchr(text.ptr, '\n', text.len);
+	const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
 	struct mor_slice first = { text.ptr, end ? (size_t)(end - text.ptr) : 0 };
 	int r;
 
@@ -183,6 +189,8 @@ static int parse_spec(struct mor_slice text, struct mor_crew_spec *spec, mortise
 		return mor_fail(err, MORTISE_EINPUT, "this run was made by another version of mortise");
 	if (read_work(mor_doc_root(spec->docs[0]), spec) < 0)
 		return mor_fail_memory(err);
+	if (!has_source(spec))
+		return mor_fail(err, MORTISE_EINPUT, "its source is neither bytes nor path");
 	if (!read_inputs(mor_doc_root(spec->docs[1]), spec))
 		return mor_fail(err, MORTISE_EINPUT, "its list of inputs is wrong");
 	return 0;

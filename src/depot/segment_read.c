@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "part/lines.h"
 
 #define UNPACK_PIECE ((size_t)128 << 10)
+#define BACK_LIMIT   256 /* units that were tried again, and lie behind others */
 #define UNITS_LIMIT  10000000u
 
 /* The packed bytes, unpacked up to `at`. */
@@ -68,14 +70,47 @@ static bool read_log(struct mor_segment *segment, struct mor_slice *text)
 	return true;
 }
 
-/* Each unit lies in the stream, which is packed if it has a byte. */
+static int by_place(const void *a, const void *b)
+{
+	const struct mor_segment_unit *x = *(struct mor_segment_unit *const *)a;
+	const struct mor_segment_unit *y = *(struct mor_segment_unit *const *)b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Units in the order of the list: going back means unpacking from the start. */
+static bool goes_back_often(const struct mor_segment *segment)
+{
+	uint64_t end = 0;
+	size_t back = 0;
+
+	for (size_t i = 0; i < segment->count; i++) {
+		if (!segment->units[i].bytes)
+			continue;
+		back += segment->units[i].at < end;
+		end = segment->units[i].at + segment->units[i].bytes;
+	}
+	return back > BACK_LIMIT;
+}
+
+/* The units are the whole stream, each byte once; it is packed if it has a byte. */
 static bool check_places(const struct mor_segment *segment)
 {
+	MOR_CLEAN_TEXT char *memory = mor_alloc((segment->count + 1) * sizeof(struct mor_segment_unit *));
+	struct mor_segment_unit **sorted = (void *)memory;
+	uint64_t end = 0;
+
+	if (!sorted)
+		return false;
 	for (size_t i = 0; i < segment->count; i++)
-		if (segment->units[i].bytes > segment->bytes ||
-		    segment->units[i].at > segment->bytes - segment->units[i].bytes)
+		sorted[i] = &segment->units[i];
+	qsort(sorted, segment->count, sizeof(*sorted), by_place);
+	for (size_t i = 0; i < segment->count; i++) {
+		if (sorted[i]->at > segment->bytes || (sorted[i]->bytes && sorted[i]->at != end))
 			return false;
-	return (segment->bytes > 0) == (segment->stream->packed > 0);
+		end += sorted[i]->bytes;
+	}
+	return !goes_back_often(segment) && (segment->bytes > 0) == (segment->stream->packed > 0);
 }
 
 static bool read_lines(struct mor_segment *segment, struct mor_slice text)

@@ -84,6 +84,9 @@ static void test_what_was_put_is_got(void **state)
 	spec.input_count = 2;
 	spec.json = true;
 	assert_int_equal(mor_crew_spec_put(depot, &spec, run, NULL), 0);
+	assert_int_equal(mor_crew_spec_get(depot, run, &got, NULL), MORTISE_EINPUT); /* from where? */
+	spec.source = "bytes";
+	assert_int_equal(mor_crew_spec_put(depot, &spec, run, NULL), 0);
 	assert_int_equal(mor_crew_spec_get(depot, run, &got, NULL), 0);
 	assert_string_equal(got.command, "extract");
 	assert_string_equal(got.options.item[0], "x=1");

@@ -291,6 +291,57 @@ static void test_more_than_said(void **state)
 	mor_segment_free(segment);
 }
 
+/* Units at places that are not a stream: over each other, with a hole, and back too often. */
+static void test_places(void **state)
+{
+	static const uint64_t at[][2] = { { 0, 0 }, { 0, 3 }, { 0, 6 }, { 4, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		struct mor_segment_writer *writer = NULL;
+		struct mor_segment *segment = NULL;
+		char digest[MOR_DIGEST_SIZE];
+		uint64_t place;
+
+		assert_int_equal(mor_segment_writer_new(depot, KEY, 2, &writer, NULL), 0);
+		assert_int_equal(mor_segment_writer_put(writer, "hellohello", 10, NULL), 0);
+		assert_int_equal(mor_segment_writer_end(writer, true, &place, NULL), 0);
+		for (size_t k = 0; k < 2; k++) {
+			struct mor_segment_unit unit = {
+				.at = at[i][k], .bytes = 5, .sum = mor_sum("hello", 5, 0), .attempts = 1
+			};
+
+			assert_int_equal(mor_segment_writer_add(writer, &unit, -1, 0, NULL), 0);
+		}
+		assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
+		mor_segment_writer_free(writer);
+		assert_int_equal(mor_segment_open(depot, digest, &segment, NULL), MORTISE_EINPUT);
+	}
+}
+
+static void test_back_and_back(void **state)
+{
+	struct mor_segment_writer *writer = NULL;
+	struct mor_segment *segment = NULL;
+	char digest[MOR_DIGEST_SIZE];
+	uint64_t place;
+
+	(void)state;
+	assert_int_equal(mor_segment_writer_new(depot, KEY, 1000, &writer, NULL), 0);
+	assert_int_equal(mor_segment_writer_put(writer, many, 1000, NULL), 0);
+	assert_int_equal(mor_segment_writer_end(writer, true, &place, NULL), 0);
+	for (size_t i = 1000; i-- > 0;) {
+		struct mor_segment_unit unit = {
+			.at = i, .bytes = 1, .sum = mor_sum(many + i, 1, 0), .attempts = 1
+		};
+
+		assert_int_equal(mor_segment_writer_add(writer, &unit, -1, 0, NULL), 0);
+	}
+	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
+	mor_segment_writer_free(writer);
+	assert_int_equal(mor_segment_open(depot, digest, &segment, NULL), MORTISE_EINPUT);
+}
+
 static void test_manifest(void **state)
 {
 	struct mor_segment_list list = { .format = "entries", .units = 8, .store = top }, read;
@@ -335,6 +386,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_false_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_taken_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_than_said, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_back_and_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_manifest, setup, teardown),
 	};
 
