@@ -111,17 +111,27 @@ static int compose_head(mortise_call *call, struct mor_slice params, struct mor_
 }
 
 /* The message, or its head if the params go from their own memory. On failure `part` is empty. */
-MOR_APART static int compose(mortise_call *call, struct mor_slice params, struct mor_large *part)
+MOR_APART static int compose_large(mortise_call *call, struct mor_slice params, struct mor_large *part)
 {
 	int r;
 
 	*part = (struct mor_large){ .owned = MOR_BUF_INIT };
-	if (params.len < MOR_LARGE || !goes_large(call))
+	if (!goes_large(call))
 		return compose_call(call, params);
 	r = compose_head(call, params, part);
 	if (r < 0)
 		mor_buf_fini(&part->owned);
 	return r;
+}
+
+/* Of `part` only what is looked at is set: notifications come here too. */
+static inline int compose(mortise_call *call, struct mor_slice params, struct mor_large *part)
+{
+	if (params.len >= MOR_LARGE)
+		return compose_large(call, params, part);
+	part->bytes.len = 0;
+	part->owned.data = NULL;
+	return compose_call(call, params);
 }
 
 MOR_APART static int send_error(mortise_call *call, int r, mortise_error *err)
@@ -207,7 +217,7 @@ static int send_tapped(mortise_call *call)
 	return r;
 }
 
-static int send_large(mortise_call *call, struct mor_large *part)
+MOR_APART static int send_large(mortise_call *call, struct mor_large *part)
 {
 	struct mor_link *link = call->plugin->life.link;
 	size_t bytes = part->bytes.len + 1;
@@ -222,7 +232,7 @@ static int send_large(mortise_call *call, struct mor_large *part)
 	return r;
 }
 
-MOR_APART static int send_composed(mortise_call *call, struct mor_large *part)
+static int send_composed(mortise_call *call, struct mor_large *part)
 {
 	mortise_host *host = call->plugin->host;
 	int r = part->bytes.len ? send_large(call, part) :
@@ -231,7 +241,8 @@ MOR_APART static int send_composed(mortise_call *call, struct mor_large *part)
 
 	if (r == 0)
 		call->plugin->counters.bytes_out += host->compose.len;
-	mor_buf_reset(&host->compose, 65536);
+	if (host->compose.cap > DIRECT_MOST)
+		mor_buf_reset(&host->compose, DIRECT_MOST);
 	return r;
 }
 
