@@ -23,6 +23,9 @@
 #include "kythe/drive/result.h"
 #include "wire/envelope.h"
 
+#define BATCH_MOST  64 /* files */
+#define BATCH_BYTES ((uint64_t)32 << 20)
+
 struct extract_farm {
 	const struct mor_farming *args;
 	struct mor_console *console;
@@ -32,6 +35,7 @@ struct extract_farm {
 	struct mor_text_list paths; /* ours: plugins, absolute */
 	char run[MOR_DIGEST_SIZE];
 	char (*digests)[MOR_DIGEST_SIZE]; /* of the files, as units */
+	uint64_t *sizes;                  /* of them, in bytes */
 	struct mor_depot *depot;
 	struct mor_result *result;
 	struct mor_buf bytes; /* of a unit */
@@ -76,6 +80,7 @@ static int add_file(struct extract_farm *f, size_t number, struct mor_writer *li
 	MOR_CLEAN_TEXT char *place = NULL;
 	struct mor_crew_file file = { .name = f->x.args->files[number], .place = "" };
 	struct mor_extract_job job;
+	struct stat st;
 	int r;
 
 	if (!mor_utf8_valid(mor_slice_of(file.name)))
@@ -89,6 +94,7 @@ static int add_file(struct extract_farm *f, size_t number, struct mor_writer *li
 	if (r == 0) {
 		mor_crew_files_add(list, &file);
 		mor_crew_file_digest(&file, f->digests[number]);
+		f->sizes[number] = stat(file.name, &st) == 0 ? (uint64_t)st.st_size : 0;
 	}
 	mor_extract_job_clear(&job);
 	return r;
@@ -119,7 +125,8 @@ static int put_lists(struct extract_farm *f, mortise_error *err)
 
 	f->spec.inputs = mor_zalloc((count / MOR_CREW_LIST + 1) * sizeof(*f->spec.inputs));
 	f->digests = mor_zalloc(count * sizeof(*f->digests));
-	if (!f->spec.inputs || !f->digests)
+	f->sizes = mor_zalloc(count * sizeof(*f->sizes));
+	if (!f->spec.inputs || !f->digests || !f->sizes)
 		return mor_fail_memory(err);
 	for (; r == 0 && first < count; first += MOR_CREW_LIST)
 		r = put_list(f, first, count - first < MOR_CREW_LIST ? count - first : MOR_CREW_LIST, err);
@@ -384,6 +391,11 @@ static int open_result(struct extract_farm *f, mortise_error *err)
 	return mor_result_open(&opt, &f->result, err);
 }
 
+static uint64_t file_size(uint64_t unit, void *arg)
+{
+	return ((struct extract_farm *)arg)->sizes[unit];
+}
+
 static int lead_extract(struct extract_farm *f, mortise_error *err)
 {
 	struct mor_crew_lead_options opt = {
@@ -396,6 +408,9 @@ static int lead_extract(struct extract_farm *f, mortise_error *err)
 		.many = f->x.args->file_count > 1,
 		.units = f->x.args->file_count,
 		.batch = f->args->batch,
+		.most = BATCH_MOST,
+		.weight = BATCH_BYTES,
+		.weigh = file_size,
 		.window = f->args->window,
 		.lease_ms = f->args->lease_ms,
 		.report = f->args->report,
@@ -437,6 +452,7 @@ static void free_extract(struct extract_farm *f)
 	mor_free(f->spec.inputs);
 	mor_free(f->spec.config.item);
 	mor_free(f->digests);
+	mor_free(f->sizes);
 	mor_buf_fini(&f->bytes);
 }
 

@@ -15,6 +15,8 @@
 #include "crew/spec.h"
 #include "wire/json.h"
 
+#define BATCH_MOST 512 /* records */
+
 struct index_farm {
 	struct mor_index *x;
 	struct mor_crew_spec spec;
@@ -246,6 +248,7 @@ static int lead_index(struct index_farm *f, mortise_error *err)
 		.units = x->ref_count,
 		.next = first_open(x),
 		.batch = args->batch,
+		.most = BATCH_MOST,
 		.window = args->window,
 		.lease_ms = args->lease_ms,
 		.report = args->report,

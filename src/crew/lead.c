@@ -17,8 +17,6 @@
 
 #define DEFAULT_LEASE_S 60
 #define DEFAULT_WINDOW  256
-#define BATCH_MOST      32
-#define BATCHES_LEAST   16
 #define POLL_MS         100
 #define FAILURES_MOST   1000  /* in the report */
 #define QUIET_MS        10000 /* then it is said, once, that nobody works */
@@ -155,15 +153,6 @@ static void show_progress(struct lead *x)
 
 /* ---- the loop ---- */
 
-static uint32_t batch_size(const struct mor_crew_lead_options *opt)
-{
-	uint64_t share = opt->units / BATCHES_LEAST;
-
-	if (opt->batch)
-		return opt->batch;
-	return share < 1 ? 1 : share > BATCH_MOST ? BATCH_MOST : (uint32_t)share;
-}
-
 static void note_failures(struct lead *x, const struct mor_segment *segment)
 {
 	for (size_t i = 0; x->opt->report && i < segment->count && x->noted < FAILURES_MOST; i++)
@@ -225,6 +214,13 @@ static const char *unit_name(uint64_t unit, void *arg)
 	return x->opt->name(unit, x->opt->arg);
 }
 
+static uint64_t unit_weight(uint64_t unit, void *arg)
+{
+	struct lead *x = arg;
+
+	return x->opt->weigh(unit, x->opt->arg);
+}
+
 static void lead_warning(const char *text, void *arg)
 {
 	struct lead *x = arg;
@@ -241,7 +237,10 @@ static int open_owner(struct lead *x, mortise_error *err)
 		.depot = x->opt->depot,
 		.units = x->opt->units,
 		.next = x->opt->next,
-		.batch = batch_size(x->opt),
+		.batch = x->opt->batch,
+		.most = x->opt->most,
+		.weight = x->opt->weight,
+		.weigh = unit_weight,
 		.window = x->opt->window ? x->opt->window : DEFAULT_WINDOW,
 		.lease_ms = x->run.lease_ms,
 		.poll_ms = POLL_MS,

@@ -20,8 +20,11 @@ struct mor_crew_lead_options {
 	bool many;               /* there are more inputs than the title says */
 	uint64_t units, next;    /* all; before `next` they are in the result */
 	uint32_t batch, window;  /* as typed; 0: the defaults */
-	uint32_t lease_ms;       /* 0: the default */
-	const char *report;      /* a file for mor_crew_report_write(); or NULL */
+	uint32_t most;           /* as in struct mor_crew_owner_options, and the next ones */
+	uint64_t weight;
+	uint64_t (*weigh)(uint64_t unit, void *arg);
+	uint32_t lease_ms;  /* 0: the default */
+	const char *report; /* a file for mor_crew_report_write(); or NULL */
 	/* as in struct mor_crew_owner_options */
 	void (*key)(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg);
 	const char *(*name)(uint64_t unit, void *arg);

@@ -9,8 +9,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "crew/plan.h"
 
 #define BAD_LIMIT    5    /* so many bad segments for one batch, and the run ends: somebody lies */
+#define FIRST_WINDOW 16   /* batches: as long as it is not known how large they should be ... */
+#define FIRST_MS     2000 /* ... but no longer than this: then they are not too small */
 #define POLL_MOST_MS 2000 /* the farm says when there is something to ask; but it may forget to */
 
 enum slot_state {
@@ -32,6 +35,8 @@ struct mor_crew_owner {
 	struct mor_crew_owner_options opt;
 	struct slot *slots; /* in order, without gaps */
 	size_t count, cap;
+	struct mor_crew_plan plan;
+	int64_t begun_ms;
 	uint64_t planned; /* units up to here have a slot, or are done */
 	bool polling;     /* `done` has no answer yet */
 	int64_t polled_ms, poll_at, moved_ms;
@@ -39,6 +44,22 @@ struct mor_crew_owner {
 	struct mor_crew_owner_stats stats;
 	mortise_error failure;
 };
+
+static bool is_in_store(uint64_t first, uint32_t count, void *arg)
+{
+	const struct mor_crew_owner *owner = arg;
+	char key[MOR_DIGEST_SIZE], segment[MOR_DIGEST_SIZE];
+
+	owner->opt.key(first, count, key, owner->opt.arg);
+	return mor_depot_key_get(owner->opt.depot, key, segment);
+}
+
+static uint64_t unit_weight(uint64_t unit, void *arg)
+{
+	const struct mor_crew_owner *owner = arg;
+
+	return owner->opt.weigh(unit, owner->opt.arg);
+}
 
 int mor_crew_owner_new(const struct mor_crew_owner_options *opt, struct mor_crew_owner **ret,
 		       mortise_error *err)
@@ -48,9 +69,15 @@ int mor_crew_owner_new(const struct mor_crew_owner_options *opt, struct mor_crew
 	if (!owner)
 		return mor_fail_memory(err);
 	owner->opt = *opt;
-	/* Batches begin at the same units in every run: their keys are the same. */
-	owner->planned = opt->next - opt->next % opt->batch;
-	owner->moved_ms = mor_clock_ms();
+	owner->plan = (struct mor_crew_plan){ .units = opt->units,
+					      .fixed = opt->batch,
+					      .most = opt->most,
+					      .weight = opt->weight,
+					      .found = is_in_store,
+					      .weigh = unit_weight,
+					      .arg = owner };
+	owner->planned = mor_crew_plan_begin(&owner->plan, opt->next);
+	owner->begun_ms = owner->moved_ms = mor_clock_ms();
 	*ret = owner;
 	return 0;
 }
@@ -98,11 +125,17 @@ static void fill_slot(struct mor_crew_owner *owner, struct slot *slot, uint64_t 
 	}
 }
 
+static size_t window_now(const struct mor_crew_owner *owner)
+{
+	bool waits = !owner->opt.batch && !owner->plan.seen && mor_clock_ms() - owner->begun_ms < FIRST_MS;
+
+	return waits && owner->opt.window > FIRST_WINDOW ? FIRST_WINDOW : owner->opt.window;
+}
+
 static int fill_window(struct mor_crew_owner *owner, mortise_error *err)
 {
-	while (owner->count < owner->opt.window && owner->planned < owner->opt.units) {
-		uint64_t left = owner->opt.units - owner->planned;
-		uint32_t count = left < owner->opt.batch ? (uint32_t)left : owner->opt.batch;
+	while (owner->count < window_now(owner) && owner->planned < owner->opt.units) {
+		uint32_t count = mor_crew_plan_batch(&owner->plan, owner->planned);
 
 		if (mor_grow(&owner->slots, owner->count, &owner->cap, sizeof(struct slot)) < 0)
 			return mor_fail_memory(err);
@@ -163,16 +196,18 @@ static int split_slot(struct mor_crew_owner *owner, size_t number, uint32_t clai
 {
 	struct slot *slot = &owner->slots[number], half;
 	struct mor_farm_batch whole = slot->batch;
+	uint32_t part;
 
 	owner->stats.split++;
 	if (whole.count == 1)
 		return give_up_unit(owner, slot, claims, err);
 	if (mor_grow(&owner->slots, owner->count, &owner->cap, sizeof(struct slot)) < 0)
 		return mor_fail_memory(err);
+	part = mor_crew_plan_split(whole.count);
 	slot = &owner->slots[number];
 	memmove(slot + 1, slot, (owner->count++ - number) * sizeof(*slot));
-	fill_slot(owner, slot, whole.first, whole.count / 2);
-	fill_slot(owner, &half, whole.first + whole.count / 2, whole.count - whole.count / 2);
+	fill_slot(owner, slot, whole.first, part);
+	fill_slot(owner, &half, whole.first + part, whole.count - part);
 	slot[1] = half;
 	for (size_t i = 0; i < 2; i++)
 		if (slot[i].state == SLOT_NEW)
@@ -214,6 +249,7 @@ static void on_done(const struct mor_farm_reply *reply, void *arg)
 		if (ended->state == MOR_FARM_DONE) {
 			memcpy(slot->segment, ended->segment, sizeof(slot->segment));
 			slot->state = SLOT_READY;
+			mor_crew_plan_learn(&owner->plan, slot->batch.count, ended->took_ms);
 			if (reply->count == MOR_FARM_GROUP)
 				owner->poll_at = 0; /* there may be more */
 		} else if (split_slot(owner, (size_t)(slot - owner->slots), ended->claims, &owner->failure) <

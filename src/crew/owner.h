@@ -20,10 +20,14 @@ struct mor_crew_owner_options {
 	struct mor_depot *depot;
 	struct mor_farm *farm;
 	uint64_t units;
-	uint64_t next; /* units before it are in the result */
-	uint32_t batch, window, lease_ms;
+	uint64_t next;  /* units before it are in the result */
+	uint32_t batch; /* units in each; 0: it is learned (crew/plan.h), up to `most` */
+	uint32_t most;
+	uint64_t weight; /* of units in one batch, as weigh() tells; 0: no limit */
+	uint32_t window, lease_ms;
 	uint32_t poll_ms; /* the farm is not asked more often than this */
 	void (*key)(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg);
+	uint64_t (*weigh)(uint64_t unit, void *arg);   /* or NULL: weight is 0 */
 	const char *(*name)(uint64_t unit, void *arg); /* of a unit, for people */
 	/* The next segment, whole and with the right key. It may have units that were taken before: after a
 	 * failure, or at the beginning of a run that goes on. MORTISE_EINPUT: its content is wrong, it is asked

@@ -82,11 +82,14 @@
 	" return '';" \
 	"end $$;"
 
-/* A batch that begins at the same unit, but has another key: an owner came back with another --batch. */
+/* Batches that cross these, or have another key: an owner came back with another --batch, or has learned
+ * something else. Nobody waits for them. */
 #define SUBMIT \
 	"create or replace function submit(r text, f bigint[], c int[], k text[], again" \
 	" boolean) returns void" \
 	" language sql" OURS \
+	"delete from batch b using unnest(f, c) as x(f, c) where b.run = r and b.first < x.f + x.c" \
+	" and b.first + b.count > x.f and b.first <> x.f;" \
 	"insert into batch (run, first, count, key) select r, x.f, x.c, x.k from unnest(f," \
 	" c, k) as x(f, c, k)" \
 	" on conflict (run, first) do update set count = excluded.count, key = excluded.key, state = 0," \
