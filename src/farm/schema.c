@@ -56,6 +56,11 @@
 	"do $$ begin if (select max(number) from version) < 2 then" \
 	" drop function if exists done(text, bigint, bigint, bigint, int); end if; end $$;"
 
+/* 3: since when and how many units: the rate is over at least a second. */
+#define TABLES_3 \
+	"alter table worker add column if not exists marked timestamptz not null default now();" \
+	"alter table worker add column if not exists marked_units bigint not null default 0;"
+
 #define HELLO_FUNCTION \
 	"create or replace function hello() returns int language sql" OURS \
 	"select max(number) from version $$;"
@@ -101,9 +106,9 @@
 	" returns void language plpgsql" OURS \
 	"begin" \
 	" insert into worker as old (worker, machine, jobs, units, failed) values (w, m, j, u, x)" \
-	" on conflict (worker) do update set jobs = j, units = u, failed = x, seen = now()," \
-	"  rate = case when now() - old.seen < interval '1 second' then old.rate" \
-	"   else (u - old.units) / extract(epoch from now() - old.seen) end;" \
+	" on conflict (worker) do update set jobs = j, units = u, failed = x, seen = now();" \
+	" update worker set rate = greatest(0, u - marked_units) / extract(epoch from now() - marked)," \
+	"  marked = now(), marked_units = u where worker = w and now() - marked > interval '1 second';" \
 	"end $$;"
 
 /* A claim that is repeated gets the batch that it has. Lost leases come first: they are what an owner waits
@@ -293,7 +298,7 @@ const char *const mor_farm_schema =
 	"do $$ begin if (select max(number) from version) > " QUOTE(MOR_FARM_SCHEMA) " then"
 	" raise exception 'the schema of this farm is newer than this mortise: upgrade mortise'"
 	" using errcode = 'MF001'; end if; end $$;"
-	TABLES_1 TABLES_2
+	TABLES_1 TABLES_2 TABLES_3
 	"delete from version; insert into version values (" QUOTE(MOR_FARM_SCHEMA) ");"
 	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT NOTE_SLOW COMMIT DONE FAILED FINISH
 	STATUS RETRY GC ROLES

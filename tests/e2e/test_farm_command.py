@@ -20,7 +20,7 @@ class Command(FarmMixin, Case):
         status = self.ok("farm", "status", "--json", self.url).json
         self.assertEqual(
             status,
-            {"version": 2, "runs": [], "workers": [], "slowest": [], "slow_units": [], "failed_units": []},
+            {"version": 3, "runs": [], "workers": [], "slowest": [], "slow_units": [], "failed_units": []},
         )
         self.assertIn("worker", self.ok("farm", "status", self.url).out)
 
@@ -42,7 +42,7 @@ class Command(FarmMixin, Case):
     def test_old_and_new_schema(self):
         self.sql("update mortise_farm.version set number = 0")
         err = self.fails(4, "input", "farm", "status", self.url).err
-        self.assertIn("has version 0, and this mortise needs 2: run mortise farm init", err)
+        self.assertIn("has version 0, and this mortise needs 3: run mortise farm init", err)
         self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
         self.ok("farm", "status", self.url)
         self.sql("update mortise_farm.version set number = 99")
