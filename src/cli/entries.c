@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/inflow.h"
 #include "console/report.h"
+#include "console/signals.h"
 #include "depot/segment.h"
 #include "kythe/entries/sort.h"
 #include "wire/json.h"
@@ -248,6 +249,13 @@ static const struct {
 	int (*run)(struct mor_cli *cli, mortise_error *err);
 } verbs[] = { { "cat", run_cat }, { "sort", run_sort }, { "stat", run_stat } };
 
+static bool binary_on_terminal(const struct mor_cli *cli, size_t verb)
+{
+	const struct entries_args *args = cli->args;
+
+	return verbs[verb].run != run_stat && !args->output && cli->console->out_terminal;
+}
+
 static int entries_run(struct mor_cli *cli)
 {
 	const char *word = cli->words.count ? cli->words.item[0] : "";
@@ -265,6 +273,11 @@ static int entries_run(struct mor_cli *cli)
 		mor_fail(&err, MORTISE_EINVAL, "name a stream or a manifest: FILE…, or - for stdin");
 		return mor_report_usage(cli->console, &err);
 	}
+	if (binary_on_terminal(cli, verb)) {
+		mor_fail(&err, MORTISE_EINVAL, "the stream is not for a terminal: name a file with --output");
+		return mor_report_usage(cli->console, &err);
+	}
+	mor_signals_end_at_once(); /* of a hostile stream it may read for hours */
 	r = verbs[verb].run(cli, &err);
 	return r < 0 ? mor_report_error(cli->console, &err) : 0;
 }
@@ -279,11 +292,11 @@ const struct mor_cli_command mor_cli_command_entries = {
 	.description =
 		"FILE is a stream of entries (delimited protobuf), or a manifest: the list of a farm's "
 		"segments. cat gives the one\n"
-		"stream; every segment is checked before its bytes are written. sort orders the entries of all "
+		"stream; what a segment holds is checked as it is written. sort orders the entries of all "
 		"FILEs by source,\n"
 		"edge, fact and target, as Kythe's tools expect them; what does not fit into memory goes to "
 		"TMPDIR. stat counts\n"
-		"entries, nodes (their kinds) and edges.",
+		"entries, nodes (facts that tell a node's kind) and edges.",
 	.examples = "mortise entries stat app.entries\n"
 		    "mortise entries cat app.manifest -o app.entries\n"
 		    "mortise entries sort --unique app.manifest -o app.sorted",

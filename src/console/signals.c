@@ -68,6 +68,18 @@ void mor_signals_init(void)
 	catch (SIGHUP);
 }
 
+void mor_signals_end_at_once(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == on_signal)
+			signal(numbers[i], SIG_DFL);
+	if (count)
+		raise(mor_signals_exit_code() - 128);
+}
+
 void mor_signals_host(mortise_host *host)
 {
 	atomic_store(&woken, host);

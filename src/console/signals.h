@@ -10,6 +10,9 @@
 
 /* Ignores SIGPIPE and catches the others. Call it before anything else. */
 void mor_signals_init(void);
+/* For a command that has nothing to stop and no named file to remove: a signal ends it, as without us. One that
+ * has come already ends it now. */
+void mor_signals_end_at_once(void);
 /* The host to wake; NULL: none. */
 void mor_signals_host(mortise_host *host);
 int mor_signals_count(void);

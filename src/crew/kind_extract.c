@@ -87,7 +87,7 @@ static int take_file(struct worker_slot *slot, uint32_t number, mortise_error *e
 	const struct mor_crew_file *file = NULL;
 	int r = find_file(slot, slot->batch.first + number, &file, err);
 
-	if (r < 0)
+	if (!file)
 		return r;
 	x->names[number] = file->name;
 	x->given[number] = (struct mor_extract_given){ .place = file->place,

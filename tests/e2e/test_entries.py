@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """mortise entries: streams as they are; what is damaged is named. Manifests: test_farm.py."""
+import signal
+import subprocess
 import unittest
 
 from kythe_support import IndexCase, simple
+from support import LIMIT, MORTISE
 
 
 class Entries(IndexCase):
@@ -23,6 +26,20 @@ class Entries(IndexCase):
         report = self.ok("entries", "stat", "--json", out).json
         self.assertEqual(report, {"entries": 3, "nodes": 0, "edges": 0, "bytes": out.stat().st_size})
         self.assertRegex(self.ok("entries", "stat", out).out, r"^3 entries: 0 nodes, 0 edges; \d+ bytes\n$")
+
+    def test_signals_end_it(self):
+        """Also while nothing comes."""
+        for verb in ("cat", "sort", "stat"):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                words = [MORTISE, "entries", verb, "-"]
+                with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+                    process.send_signal(number)
+                    self.assertEqual(process.wait(LIMIT), -number)
+
+    def test_not_for_a_terminal(self):
+        done = self.in_terminal("entries", "cat", self.stream())
+        self.assertEqual(done.code, 2)
+        self.assertIn("not for a terminal", done.out)
 
     def test_damage_is_named(self):
         out = self.stream()
