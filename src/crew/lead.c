@@ -50,25 +50,13 @@ static void name_run(struct lead *x)
 
 /* ---- who is there ---- */
 
-/* Of the workers that are there: those that do nothing, or those that have a batch. */
-static unsigned count_workers(const struct mor_value *workers, bool busy)
-{
-	struct mor_json_iter it = mor_json_iter(workers);
-	unsigned count = 0;
-
-	while (mor_json_next(&it))
-		count += mor_json_int(mor_json_get(it.value, "seen_s"), SEEN_S) < SEEN_S &&
-			 (mor_json_int(mor_json_get(it.value, "busy"), 0) > 0) == busy;
-	return count;
-}
-
 static bool is_leased(const struct lead *x, const struct mor_value *runs)
 {
 	struct mor_json_iter it = mor_json_iter(runs);
 
 	while (mor_json_next(&it))
-		if (strcmp(mor_json_text(mor_json_get(it.value, "run"), ""), x->run.run) == 0)
-			return mor_json_int(mor_json_get(it.value, "leased"), 0) > 0;
+		if (strcmp(mor_json_text(it.value, ""), x->run.run) == 0)
+			return true;
 	return false;
 }
 
@@ -78,10 +66,12 @@ static void tell_quiet(struct lead *x, unsigned idle, unsigned busy)
 
 	x->quiet_told = true;
 	if (idle)
-		mor_buf_printf(&text,
-			       "nobody has done anything yet: %u %s for work, but cannot do this run; each "
-			       "worker says why on its stderr (another analyzer or plugin, another store)",
-			       idle, idle == 1 ? "worker asks" : "workers ask");
+		mor_buf_printf(
+			&text,
+			"nobody has done anything yet: %u %s for work, but cannot do this run; each worker "
+			"says why on its stderr (another analyzer or plugin, another store, files with other "
+			"bytes)",
+			idle, idle == 1 ? "worker asks" : "workers ask");
 	else if (busy)
 		mor_buf_printf(&text, "nobody has done anything yet: %u %s busy with other runs", busy,
 			       busy == 1 ? "worker is" : "workers are");
@@ -112,12 +102,12 @@ static void take_status(const struct mor_farm_reply *reply, void *arg)
 	if (mor_doc_parse(mor_slice_of(reply->text), 0, 0, &doc, NULL) < 0)
 		return;
 	root = mor_doc_root(doc);
-	idle = count_workers(mor_json_get(root, "workers"), false);
-	busy = count_workers(mor_json_get(root, "workers"), true);
+	idle = (unsigned)mor_json_int(mor_json_get(root, "idle"), 0);
+	busy = (unsigned)mor_json_int(mor_json_get(root, "busy"), 0);
 	x->workers = idle + busy;
 	if (x->workers > x->led->workers)
 		x->led->workers = x->workers;
-	if (is_quiet(x) && !is_leased(x, mor_json_get(root, "runs")))
+	if (is_quiet(x) && !is_leased(x, mor_json_get(root, "leased")))
 		tell_quiet(x, idle, busy);
 }
 
@@ -128,7 +118,7 @@ static int ask_status(struct lead *x, mortise_error *err)
 	if (x->asked || !wanted || mor_clock_ms() < x->ask_ms)
 		return 0;
 	x->asked = true;
-	return mor_farm_ask(x->farm, MOR_FARM_STATUS, 0, take_status, x) < 0 ? mor_fail_memory(err) : 0;
+	return mor_farm_ask(x->farm, MOR_FARM_STATUS, SEEN_S, take_status, x) < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* ---- progress ---- */

@@ -129,7 +129,8 @@ int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_far
 
 enum mor_farm_question {
 	MOR_FARM_INIT,   /* makes the schema, or brings it up to date */
-	MOR_FARM_STATUS, /* runs, workers, batches and units that are slow or failed */
+	MOR_FARM_STATUS, /* runs, workers, batches and units that are slow or failed; with a number only who was
+			  * seen in these seconds */
 	MOR_FARM_RETRY,  /* poisoned and leased batches wait again            */
 	MOR_FARM_GC,     /* forgets runs and workers not seen for `number` days */
 	MOR_FARM_FINISH, /* the owner's run is complete                         */

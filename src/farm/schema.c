@@ -222,9 +222,16 @@
 	"update run set finished = now(), next = units where run.run = r;" \
 	"select ''::text $$;"
 
+/* n above 0, for owners: who was seen in these seconds, and which runs are worked on. Else everything, for
+ * people: that may be long. */
 #define STATUS \
 	"create or replace function status(n bigint) returns text language sql" OURS \
-	"select json_build_object(" \
+	"select case when n > 0 then (with w as (select exists (select 1 from batch b where b.state = 1" \
+	"  and b.worker = worker.worker) as busy from worker where seen > now() - n * interval '1 second')" \
+	" select json_build_object('idle', count(*) filter (where not busy)," \
+	"  'busy', count(*) filter (where busy), 'leased', coalesce((select json_agg(r.run) from (select" \
+	"  distinct b.run from batch b where b.state = 1 limit 20) r), '[]'))::text from w) else" \
+	" json_build_object(" \
 	" 'version', (select max(number) from version)," \
 	" 'runs', coalesce((select json_agg(json_build_object('run', r.run, 'title'," \
 	" r.title, 'owner', r.owner," \
@@ -255,7 +262,7 @@
 	"  order by u.ms desc limit " QUOTE(UNITS_SHOWN) ") s), '[]')," \
 	" 'failed_units', coalesce((select json_agg(s) from (select u.run, u.unit, u.name, u.why" \
 	"  from unit u join run r using (run) where u.why <> ''" \
-	"  order by r.started desc, u.unit limit " QUOTE(UNITS_SHOWN) ") s), '[]'))::text $$;"
+	"  order by r.started desc, u.unit limit " QUOTE(UNITS_SHOWN) ") s), '[]'))::text end $$;"
 
 #define RETRY \
 	"create or replace function retry(n bigint) returns text language sql" OURS \

@@ -4,12 +4,16 @@ docs/design/0010-farm.md."""
 import resource
 import signal
 import subprocess
+import sys
 import unittest
 
 import events
 from farm_support import NO_POSTGRES, FarmMixin
 from kythe_support import SIMPLE, IndexCase, simple
-from support import LIMIT, MORTISE, PYTHON
+from support import LIMIT, MORTISE, PYTHON, ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
+from measure.relay import Relay  # noqa: E402
 
 CRASH = "import os\nos._exit(3)\n"
 HELD = "import os\nopen(os.path.join(state, 'held'), 'w').close()\nhold()\n" + SIMPLE
@@ -284,6 +288,20 @@ class Lost(FarmCase):
 
 
 class Owners(FarmCase):
+    def test_rule_13_no_message_above_4_KB(self):
+        """Many batches, and as many failures with long names and reasons, which all want to be told."""
+        relay = Relay(self.postgres.dir)
+        self.addCleanup(relay.close)
+        archive = self.kzip(simple(30) + simple(30, CRASH, name="bad" + "n" * 180))
+        direct, self.url = self.url, f"postgres://farm@/{self.database}?host={relay.dir}"
+        for _ in range(3):
+            self.worker()
+        self.farm(archive, "--batch", "1", "--report", "report.html", code=1)
+        self.url = direct  # what a person asks may be longer
+        self.assertEqual(self.ok("farm", "status", self.url, "--json").json["runs"][0]["failed"], 30)
+        self.assertGreater(relay.count, 200)
+        self.assertLessEqual(relay.longest, 4096)
+
     def test_rule_6_a_second_owner_is_refused(self):
         archive = self.kzip(simple(3))
         owner = self.spawn(*self.farm_words(archive))
@@ -486,6 +504,24 @@ class BadInput(FarmCase):
         self.assertEqual(self.out(), b"old")
         self.worker()
         self.farm(archive)
+        self.assertEqual(self.out(), self.whole(archive))
+
+    def test_a_store_that_is_full_for_a_worker(self):
+        """It says so and gives the batch back; another one does it."""
+        archive = self.kzip(simple(6))
+        owner = self.spawn(*self.farm_words(archive, "--batch", "6"))
+        self.until_batches("count(*) = 1")
+        full = self.worker(
+            stderr=subprocess.PIPE,
+            restore_signals=False,  # SIGXFSZ stays ignored, as it is in Python
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
+        )
+        self.addCleanup(full.stderr.close)
+        self.assertTrue(any(b"File too large" in line for line in full.stderr))
+        full.send_signal(signal.SIGINT)
+        full.wait(LIMIT)
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
         self.assertEqual(self.out(), self.whole(archive))
 
     def test_clocks_that_differ_by_minutes(self):
