@@ -43,7 +43,7 @@ int mor_depot_temporary(const struct mor_depot *depot, char **ret)
 	uint64_t number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return -errno;
+		return -EIO;
 	*ret = mor_text_format("%s/new/%016" PRIx64, depot->path, number);
 	return *ret ? 0 : -ENOMEM;
 }
