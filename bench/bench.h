@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BENCH_PARAMS    "{\"text\":\"the quick brown fox jumps over it\"}"
 #define BENCH_IN_FLIGHT 64
@@ -37,6 +38,19 @@ static inline int bench_pin(int cpu)
 		return 0;
 	perror("sched_setaffinity");
 	return -1;
+}
+
+static inline int bench_read_all(int fd, char *to, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = read(fd, to, len);
+
+		if (n <= 0)
+			return -1;
+		to += n;
+		len -= (size_t)n;
+	}
+	return 0;
 }
 
 static int bench_compare(const void *a, const void *b)

@@ -34,29 +34,16 @@ static int repeat(const char *text, size_t times, char **ret, size_t *ret_len)
 	return 0;
 }
 
-static int read_all(int fd, char *to, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = read(fd, to, len);
-
-		if (n <= 0)
-			return -1;
-		to += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int trip(const struct work *w, int out, int in)
 {
 	return write(out, w->request, w->request_len) == (ssize_t)w->request_len ?
-		       read_all(in, w->in, w->reply_len) :
+		       bench_read_all(in, w->in, w->reply_len) :
 		       -1;
 }
 
 static void peer(const struct work *w, int in, int out)
 {
-	while (read_all(in, w->in, w->request_len) == 0)
+	while (bench_read_all(in, w->in, w->request_len) == 0)
 		if (write(out, w->reply, w->reply_len) != (ssize_t)w->reply_len)
 			break;
 	_exit(0);

@@ -16,19 +16,6 @@ struct floor {
 	pid_t pid;
 };
 
-static int read_all(int fd, char *to, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = read(fd, to, len);
-
-		if (n <= 0)
-			return -1;
-		to += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_all(int fd, const char *from, size_t len)
 {
 	while (len > 0) {
@@ -69,7 +56,7 @@ static char *repeated(const char *head, size_t depth, size_t size, size_t *ret_l
 
 static _Noreturn void serve(const struct floor *f, int in, int out)
 {
-	while (read_all(in, f->in, f->request_len) == 0)
+	while (bench_read_all(in, f->in, f->request_len) == 0)
 		if (write_all(out, f->reply, f->reply_len) < 0)
 			break;
 	_exit(0);
@@ -105,7 +92,7 @@ static int run_floor(void *arg, size_t count, size_t depth)
 
 	for (size_t i = 0; i < count; i += depth)
 		if (write_all(f->to, f->request, f->request_len) < 0 ||
-		    read_all(f->from, f->in, f->reply_len) < 0)
+		    bench_read_all(f->from, f->in, f->reply_len) < 0)
 			return -1;
 	return 0;
 }

@@ -24,6 +24,7 @@ struct index_farm {
 	char run[MOR_DIGEST_SIZE];
 	struct mor_depot *depot;
 	struct mor_segment_list list; /* of a manifest */
+	struct mor_unit *named;       /* who was asked for last */
 };
 
 /* ---- words ---- */
@@ -118,10 +119,15 @@ static void make_key(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], 
 	mor_crew_key(f->spec.work, first, count, unit_digest, f->x, ret);
 }
 
+/* Its title, as a failure is told in a local run; valid until the next question. */
 static const char *unit_name(uint64_t unit, void *arg)
 {
 	struct index_farm *f = arg;
+	const struct mor_record_ref *ref = &f->x->refs[unit];
 
+	f->named = mor_unit_free(f->named);
+	if (mor_kzip_unit_read(ref->kzip, ref->number, &f->named, NULL) == 0 && *mor_unit_title(f->named))
+		return mor_unit_title(f->named);
 	return unit_digest(unit, f->x);
 }
 
@@ -292,6 +298,7 @@ void mor_index_farm_work(struct mor_index *x)
 		err->code = 0;
 	}
 	mor_depot_free(f.depot);
+	mor_unit_free(f.named);
 	mor_segment_list_fini(&f.list);
 	mor_free(f.spec.inputs);
 	mor_free(f.spec.config.item);

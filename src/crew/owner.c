@@ -310,15 +310,18 @@ static void drop_first(struct mor_crew_owner *owner, const struct mor_segment *s
 	owner->moved_ms = mor_clock_ms();
 }
 
-/* Nobody shall find it again. */
-static int ask_again(struct mor_crew_owner *owner, struct slot *slot, mortise_error *err)
+/* Nobody shall find it again. What is the segment of another batch is good for that one, and stays: otherwise a
+ * lying worker could have it removed. */
+static int ask_again(struct mor_crew_owner *owner, struct slot *slot, const struct mor_segment *segment,
+		     mortise_error *err)
 {
 	owner->stats.again++;
 	if (++slot->bad > BAD_LIMIT)
 		return mor_fail_prefix(err, "one batch had too many bad segments");
 	warn_owner(owner, "%s; it is done again", err->text);
 	mor_depot_remove(owner->opt.depot, MOR_DEPOT_KEY, slot->batch.key);
-	mor_depot_remove(owner->opt.depot, MOR_DEPOT_SEGMENT, slot->segment);
+	if (!segment || strcmp(segment->key, slot->batch.key) == 0)
+		mor_depot_remove(owner->opt.depot, MOR_DEPOT_SEGMENT, slot->segment);
 	slot->state = SLOT_AGAIN;
 	slot->cached = false;
 	*err = (mortise_error){ 0 };
@@ -338,7 +341,7 @@ static int take_first(struct mor_crew_owner *owner, mortise_error *err)
 	if (r == 0)
 		drop_first(owner, segment);
 	else if (r == MORTISE_EINPUT || r == MORTISE_ENOTFOUND)
-		r = ask_again(owner, slot, err);
+		r = ask_again(owner, slot, segment, err);
 	mor_segment_free(segment);
 	return r;
 }

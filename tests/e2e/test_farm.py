@@ -417,7 +417,7 @@ class Owners(FarmCase):
             self.sql("update mortise_farm.batch set lease = now() where state = 1")
         self.assertEqual(owner.returncode, 1)
         said = (self.dir / "owner.log").read_text()
-        self.assertIn("its worker died, 5 times", said)
+        self.assertIn("killer0.toy: its worker died, 5 times", said)
         self.assertIn("3 of 4 units, 1 failed", said)
 
 
