@@ -232,6 +232,26 @@ class Lost(FarmCase):
         self.assertEqual(done.json["farm"]["again"], 2)  # the missing one is no hit at all
         self.assertIn("not those that its name promises; it is done again", done.err)
 
+    def test_rule_7_the_segment_of_another_batch(self):
+        """A worker that lies commits a good segment for the wrong batch: the batch is done again, and whose
+        segment it is keeps it."""
+        first = self.worker()
+        self.farm(self.archive, "--batch", "2", out="before")
+        first.kill()
+        first.wait()
+        kept = sorted(self.segments())
+        other = self.kzip(simple(2, name="other"), "other.kzip")
+        owner = self.spawn(*self.farm_words(other, "--batch", "2", out="out2"))
+        self.until_batches("count(*) = 1")
+        self.sql(
+            "select mortise_farm.commit_batch('liar', 'm', 1, 0, 0, run, first, count, key,"
+            f" '{kept[0].name}', 0, 0, '', 0) from mortise_farm.batch"
+        )
+        self.worker()
+        self.assertEqual(owner.wait(LIMIT), 0)
+        self.assertTrue(set(kept) <= set(self.segments()))
+        self.assertEqual(self.out("out2"), self.whole(other))
+
     def test_rule_12_the_owner_s_machine_was_reset(self):
         """What was not on the disk is gone: the journal's sums find it."""
         held = self.kzip(simple(6) + simple(1, HELD, name="held"), "held.kzip")
