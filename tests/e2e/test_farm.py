@@ -27,6 +27,12 @@ os.kill(worker, signal.SIGKILL)
 hold()
 """
 
+# Files of more than 50 bytes cannot be written, as on a full disk. SIGXFSZ stays ignored, as it is in Python.
+WITHOUT_ROOM = {
+    "restore_signals": False,
+    "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
+}
+
 
 @unittest.skipIf(NO_POSTGRES, NO_POSTGRES)
 class FarmCase(FarmMixin, IndexCase):
@@ -516,8 +522,7 @@ class BadInput(FarmCase):
             text=True,
             timeout=LIMIT,
             check=False,
-            restore_signals=False,  # SIGXFSZ stays ignored, as it is in Python
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
+            **WITHOUT_ROOM,
         )
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertIn("File too large", done.stderr)
@@ -533,8 +538,7 @@ class BadInput(FarmCase):
         self.until_batches("count(*) = 1")
         full = self.worker(
             stderr=subprocess.PIPE,
-            restore_signals=False,  # SIGXFSZ stays ignored, as it is in Python
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
+            **WITHOUT_ROOM,
         )
         self.addCleanup(full.stderr.close)
         self.assertTrue(any(b"File too large" in line for line in full.stderr))
