@@ -30,19 +30,14 @@ static const void *no_source(tenon_call *call, const char *reason, const char *d
 /* At most `size` bytes: a file that grows meanwhile is taken as it was. */
 static int read_up_to(int fd, size_t size, struct mor_buf *ret)
 {
+	ssize_t n;
+
 	if (mor_buf_reserve(ret, size + 1) < 0)
 		return -ENOMEM;
-	while (ret->len < size) {
-		ssize_t n = read(fd, ret->data + ret->len, size - ret->len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		ret->len += (size_t)n;
-	}
+	n = mor_fd_read_full(fd, ret->data + ret->len, size - ret->len);
+	if (n < 0)
+		return (int)n;
+	ret->len += (size_t)n;
 	return 0;
 }
 
