@@ -2,6 +2,7 @@
 /* Pending calls by id: a chained hash table. Ids count up, so their low bits are a perfect hash. */
 #include "host/call_table.h"
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "host/call.h"
 
 #define FIRST_SLOTS 8
@@ -11,7 +12,7 @@ static mortise_call **slot_of(const struct mor_call_table *table, int64_t id)
 	return &table->slots[(size_t)id & table->mask];
 }
 
-static int grow(struct mor_call_table *table)
+MOR_APART static int grow(struct mor_call_table *table)
 {
 	size_t old_count = table->slots ? table->mask + 1 : 0;
 	size_t count = old_count ? old_count * 2 : FIRST_SLOTS;

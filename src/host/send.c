@@ -257,30 +257,11 @@ static void occupy_slot(mortise_call *call, bool on)
 		plugin->life.spent = on;
 }
 
-int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
+/* The message is in the link's queue. */
+static inline void was_sent(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
-	bool note = call->flags & MORTISE_NOTIFY, direct;
-	struct mor_large part; /* unless direct */
-	int r;
 
-	if (!plugin->life.link) /* released by the callback of an earlier call */
-		return send_error(call, MORTISE_ECLOSED, err);
-	direct = goes_direct(call, params);
-	call->id = note ? 0 : next_id(plugin);
-	r = direct ? 0 : compose(call, params, &part);
-	if (r == 0 && !note && (r = mor_call_table_add(&plugin->table, call)) < 0 && !direct)
-		mor_buf_fini(&part.owned);
-	if (r < 0)
-		return not_sent(call, r, err);
-	occupy_slot(call, true);
-	r = direct ? send_direct(call, params) : send_composed(call, &part);
-	if (r < 0) {
-		occupy_slot(call, false);
-		if (!note)
-			mor_call_table_remove(&plugin->table, call);
-		return not_sent(call, r, err);
-	}
 	call->end = plugin->life.link->queued;
 	call->state = MOR_CALL_WRITING;
 	mor_list_append(&plugin->writing, &call->node);
@@ -289,6 +270,56 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 		if (!mor_shape_is_session(plugin))
 			mor_shape_sent(plugin);
 	}
+}
+
+/* It was in the table, and had its slot. */
+MOR_APART static int take_back(mortise_call *call, int r, mortise_error *err)
+{
+	occupy_slot(call, false);
+	if (!(call->flags & MORTISE_NOTIFY))
+		mor_call_table_remove(&call->plugin->table, call);
+	return not_sent(call, r, err);
+}
+
+static int transmit_composed(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	bool note = call->flags & MORTISE_NOTIFY;
+	struct mor_large part;
+	int r;
+
+	call->id = note ? 0 : next_id(plugin);
+	r = compose(call, params, &part);
+	if (r == 0 && !note && (r = mor_call_table_add(&plugin->table, call)) < 0)
+		mor_buf_fini(&part.owned);
+	if (r < 0)
+		return not_sent(call, r, err);
+	occupy_slot(call, true);
+	r = send_composed(call, &part);
+	if (r < 0)
+		return take_back(call, r, err);
+	was_sent(call);
+	return 0;
+}
+
+int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
+{
+	mortise_plugin *plugin = call->plugin;
+	int r;
+
+	if (!plugin->life.link) /* released by the callback of an earlier call */
+		return send_error(call, MORTISE_ECLOSED, err);
+	if (!goes_direct(call, params))
+		return transmit_composed(call, params, err);
+	call->id = next_id(plugin);
+	r = mor_call_table_add(&plugin->table, call);
+	if (r < 0)
+		return not_sent(call, r, err);
+	occupy_slot(call, true);
+	r = send_direct(call, params);
+	if (r < 0)
+		return take_back(call, r, err);
+	was_sent(call);
 	return 0;
 }
 

@@ -209,7 +209,8 @@ static void write_queue(struct stdio_link *s)
 		wait_until_writable(s);
 	} else {
 		mor_outgo_reset(&s->outgo, MOR_OUTGO_KEEP);
-		mor_watch_stop(&s->in);
+		if (s->in.loop) /* seldom */
+			mor_watch_stop(&s->in);
 		if (s->close_wanted)
 			close_in_now(s);
 	}
