@@ -30,6 +30,10 @@ PROJECTS = {
 }
 
 
+class NoSources(Exception):
+    """They cannot be had here. Its text is one line."""
+
+
 def released(stanza):
     """Without updates, whose old versions are soon gone: only suites like "bookworm" stay. None:
     there are none."""
@@ -69,9 +73,15 @@ def apt(cache, *words):
         "APT::Sandbox::User": "root",
     }
     settings = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
-    subprocess.run(
-        ["apt-get", "-qq", *settings, *words], cwd=cache, check=True, timeout=600, stdout=subprocess.DEVNULL
-    )
+    try:
+        done = subprocess.run(
+            ["apt-get", "-qq", *settings, *words], cwd=cache, capture_output=True, text=True, timeout=600
+        )
+    except (OSError, subprocess.TimeoutExpired) as why:
+        raise NoSources(f"apt-get: {why}") from why
+    if done.returncode != 0:
+        said = [line for line in done.stderr.splitlines() if line.startswith("E:")] or ["it says nothing"]
+        raise NoSources(f"apt-get {words[0]}: {said[0]}")
 
 
 def unpacked(cache, package):

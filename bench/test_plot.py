@@ -3,6 +3,7 @@
 """The plotter: scales, texts of numbers, labels that make room for each other, and whole figures."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,8 +12,8 @@ import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True
 from measure import bars, peers  # noqa: E402
-from measure.rows import line  # noqa: E402
-from plot import charts, figures, scales  # noqa: E402
+from measure.rows import line, not_here  # noqa: E402
+from plot import charts, figures, labels, scales  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -89,6 +90,30 @@ class Scales(unittest.TestCase):
         self.assertEqual(scales.apart([10, 50], 18, 0, 300), [10, 50])
 
 
+class Labels(unittest.TestCase):
+    def places(self, points, curves=()):
+        found = labels.room_for(points, curves, 0, 200)
+        return found, [labels.box_of(x, y, words, anchor) for (x, y, anchor), (_, words) in zip(found, points)]
+
+    def test_two_near_points_have_labels_apart(self):
+        _, (one, other) = self.places([((100, 50), "3.22 us"), ((100, 46), "3.7 us")])
+        self.assertFalse(labels.overlap(one, other))
+
+    def test_neighbours_do_not_touch(self):
+        _, (one, other) = self.places([((100, 50), "5.15 M"), ((140, 50), "5.1 M")])
+        self.assertFalse(labels.overlap(one, other))
+
+    def test_a_curve_above_sends_it_below(self):
+        self.assertEqual(self.places([((100, 50), "1 M")])[0], [(100, 50 + labels.ABOVE, "middle")])
+        curve = [(0, 38), (200, 38)]
+        self.assertEqual(self.places([((100, 50), "1 M")], [curve])[0], [(100, 50 + labels.BELOW, "middle")])
+
+    def test_ends_of_the_axis_stay_free(self):
+        found, boxes = self.places([((0, 50), "3.46 us"), ((200, 50), "99.2 ms")])
+        self.assertEqual([anchor for _, _, anchor in found], ["start", "end"])
+        self.assertTrue(all(0 <= left and right <= 200 for left, _, right, _ in boxes), boxes)
+
+
 class Figures(unittest.TestCase):
     def words(self, svg):
         return [element.text for element in xml.fromstring(svg).iter(SVG + "text")]
@@ -107,15 +132,34 @@ class Figures(unittest.TestCase):
 
     def test_lines_have_names_and_values(self):
         words = self.words(figures.in_flight(sample(), "a machine"))
-        for expected in ("mortise", "floor  64 M", "64 M", "calls under way", "a machine"):
+        for expected in ("mortise", "floor  64 M", "64 M", "calls under way (logarithmic)", "a machine"):
             self.assertIn(expected, words)
 
     def test_everything_is_inside(self):
         for svg in (figures.round_trip(sample(), "x"), figures.in_flight(sample(), "x")):
             top = xml.fromstring(svg)
             for element in top.iter(SVG + "text"):
-                self.assertTrue(0 <= float(element.get("x")) <= charts.WIDTH)
+                x, width = float(element.get("x")), 6.7 * len(element.text)
+                end = x + width * {"start": 1, "middle": 0.5, "end": 0}[element.get("text-anchor")]
+                self.assertTrue(0 <= end - width and end <= charts.WIDTH, element.text)
                 self.assertTrue(0 <= float(element.get("y")) <= float(top.get("height")))
+
+    def test_a_line_that_ends_early_says_where(self):
+        words = self.words(
+            figures.message([line(f"message_{size}", "peer", [1], "us", [1]) for size in (64, 4 << 20)]
+            + [line("message_67108864", "floor", [1], "us", [1])], "x")
+        )
+        self.assertIn("peer  1 µs (4 MiB)", words)
+
+    def test_values_can_be_heard(self):
+        for figure, expected in (
+            (figures.round_trip, "mortise/lines: 3.5 µs, 1.13 ×"),
+            (figures.in_flight, "mortise: 1 M at 1, 64 M at 64"),
+        ):
+            top = xml.fromstring(figure(sample(), "x"))
+            self.assertEqual(top.get("aria-labelledby"), "title desc")
+            self.assertEqual([top.find(SVG + name).get("id") for name in ("title", "desc")], ["title", "desc"])
+            self.assertIn(expected, top.find(SVG + "desc").text)
 
     def test_only_what_was_measured_is_written(self):
         with tempfile.TemporaryDirectory() as place:
@@ -155,6 +199,41 @@ class Rows(unittest.TestCase):
         self.assertRegex(done.stdout, "each framing +1.300  at most 1.18: MISSED")
         self.assertRegex(done.stdout, "64 calls under way +0.250  at least 0.2: ok")
         self.assertRegex(done.stdout, "a guarded start +-  at most 1.6: not measured")
+        self.assertRegex(done.stdout, "1 hold, 1 missed, [0-9]+ not measured")
+
+    def bars_of(self, found, *flags):
+        with tempfile.TemporaryDirectory() as place:
+            for file, lines in found.items():
+                pathlib.Path(place, file).write_text(json.dumps(lines))
+            command = [pathlib.Path(__file__).parent / "bars", place, *flags]
+            return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+
+    def test_what_was_not_measured_fails_only_if_asked(self):
+        good = {"results.json": [line("seq_1core", "mortise", [1], "us", ratio=1.1)]}
+        for flags, code in ([], 0), (["--check"], 0), (["--complete"], 1), (["--check", "--complete"], 1):
+            self.assertEqual(self.bars_of(good, *flags).returncode, code, flags)
+
+    def test_a_bar_says_why_it_was_not_measured(self):
+        rows = [not_here("start_t1_to_bwrap", "t1", "x", "no bwrap")]
+        said = self.bars_of({"results.json": rows}).stdout
+        self.assertRegex(said, "bwrap --unshare-all +-  at most 1.0: not measured: t1: no bwrap")
+        self.assertRegex(said, "guarded against confined +-  .*: not measured: ./dev bench --projects")
+
+    def test_one_of_several_that_is_not_here(self):
+        rows = [
+            {"bench": "index", "subject": "zlib", "ratio": 1.0},
+            {"bench": "index", "subject": "jq", "why": "no network"},
+        ]
+        done = self.bars_of({"projects.json": rows}, "--complete")
+        self.assertRegex(done.stdout, "guarded against confined +1.000 .*: not all measured: jq: no network")
+
+    def test_every_bar_has_a_row_of_the_bench(self):
+        """Rows of results.json: each name that bench/bars reads is one that a section writes."""
+        here = pathlib.Path(__file__).resolve().parent
+        written = "".join(path.read_text(encoding="utf-8") for path in (here / "measure").glob("*.py"))
+        for name in re.findall(r'RESULTS,\s+"(\w+)"', (here / "bars").read_text(encoding="utf-8")):
+            stem = re.sub(r"_1000$", "_", name)
+            self.assertTrue(f'"{name}"' in written or f'"{stem}' in written or name == "pings_1000", name)
 
     def test_a_peer_that_is_not_here_says_why(self):
         self.assertIn("not here: no", bars.table_row(sample()[3]))

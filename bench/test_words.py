@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is typed wrong is told in one line, before anything is built or measured."""
+"""What is typed wrong is told in one line, before anything is built or measured; what fails, or is missing, is
+told in one line too, and the rest goes on."""
+import json
 import pathlib
 import subprocess
 import tempfile
@@ -10,8 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 DEV = HERE.parent / "dev"
 
 
-def run(*words):
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, **more)
 
 
 class Words(unittest.TestCase):
@@ -29,11 +31,47 @@ class Words(unittest.TestCase):
     def test_dev_checks_them_first(self):
         done = run(DEV, "bench", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("--peers", done.stdout)
+        for word in ("./dev bench [OPTION...]", "--peers", "--plots", "--quick", "--only", "minutes", "projects"):
+            self.assertIn(word, done.stdout)
+        self.assertNotIn("BUILD_DIR ", done.stdout.split("results,")[0].split("--out")[0])
         for words in (["--quik"], ["--only", "cals"], ["--peers=gopher"], ["--rounds", "0"], ["build-pgo"]):
             done = run(DEV, "bench", *words)
             self.assertEqual(done.returncode, 2, done)
             self.assertNotIn("dev:", done.stderr)  # it has not begun
+
+    def needs(self, *words):
+        return run(HERE / "run", self.build, "--needs", *words).stdout.split()
+
+    def test_what_to_set_up(self):
+        self.assertEqual(self.needs(), [])
+        self.assertEqual(self.needs("--whole"), ["go", "postgres", "protoc"])
+        self.assertEqual(self.needs("--whole", "--only", "calls,grpc"), ["go", "protoc"])
+        self.assertEqual(self.needs("--whole", "--only", "sweeps", "--peers=nvim"), ["peers"])
+
+    def test_one_failure_does_not_end_the_rest(self):
+        """Programs that cannot be run, and no protoc."""
+        (self.build / "bench").mkdir()
+        for name in ("floor", "host", "echo-plugin", "start", "bounded", "sweep"):
+            (self.build / "bench" / f"bench-{name}").touch()
+        out = self.build / "out" / "results.json"
+        words = ["--only", "relay,large,call,grpc", "--out", out]
+        done = run("/usr/bin/python3", HERE / "run", self.build, *words, env={"PATH": "/nonexistent"})
+        self.assertEqual(done.returncode, 1, done)
+        said = done.stdout.splitlines()[-4:]
+        self.assertRegex(said[0], "^relay: FAILED: PermissionError")
+        self.assertRegex(said[1], "^large: FAILED: FileNotFoundError: .*bench-large")
+        self.assertEqual(said[2], "grpc: not measured: no protoc (Debian: protobuf-compiler)")
+        self.assertRegex(said[3], "^call: FAILED: FileNotFoundError: .*bench-echo-static.*call.log")
+        self.assertNotIn("Traceback", done.stdout + done.stderr)
+        self.assertEqual(json.loads(out.read_text(encoding="utf-8")), [])
+
+    def test_what_is_only_missing_is_no_failure(self):
+        (self.build / "bench").mkdir()
+        for name in ("floor", "host", "echo-plugin", "start", "bounded", "sweep"):
+            (self.build / "bench" / f"bench-{name}").touch()
+        words = ["--only", "grpc", "--out", self.build / "results.json"]
+        done = run("/usr/bin/python3", HERE / "run", self.build, *words, env={"PATH": "/nonexistent"})
+        self.assertEqual(done.returncode, 0, done)
 
     def test_no_programs(self):
         self.refused(1, "./dev bench", HERE / "run", self.build)

@@ -18,6 +18,9 @@ BARS = {  # row: {subject: (at most | at least, ratio to the floor)}
     "record_1core": {ALL: ("at most", 3.2)},
     "spin_2core": {"mortise": ("at most", 0.5)},
     "spin_unpinned": {"mortise": ("at most", 0.5)},
+    "spin_1core_to_chance": {ALL: ("at most", 1.0)},
+    "large_memory": {ALL: ("at most", 1.1)},
+    "large_speed": {ALL: ("at least", 0.6)},
     "plugins_1000": {"one of them": ("at most", 1.05), "memory of each": ("at most", 4096, VALUE)},
     "instructions": {ALL: ("at most", 2400, VALUE)},
 }
@@ -43,7 +46,7 @@ def number(value, unit):
 
 
 def table_row(line):
-    head = f"{line['bench']:<18} {line['subject']:<18}"
+    head = f"{line['bench']:<20} {line['subject']:<22}"
     if line["value"] is None:
         return f"{head} {'':>12} {'':<6} {'':>21} {'':>8}  not here: {line['why']}"
     bar, unit = bar_of(line), line["unit"]
@@ -54,6 +57,6 @@ def table_row(line):
 
 
 def show(lines):
-    print(f"{'bench':<18} {'subject':<18} {'median':>12} {'unit':<6} {'quartiles':>21} {'× floor':>8}  bar")
+    print(f"{'bench':<20} {'subject':<22} {'median':>12} {'unit':<6} {'quartiles':>21} {'× floor':>8}  bar")
     for line in lines:
         print(table_row(line))

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from measure.rows import CPU, line, lines_of, program, run_json
+from measure.rows import CPU, line, lines_of, not_here, program, run_json
 
 FRAMINGS = ["lines", "decimal", "be32", "headers"]
 ROWS = {  # name: (mode of floor, mode of host-bench, pinned, calls per round, unit)
@@ -21,7 +21,9 @@ def subjects(row):
     for framing in FRAMINGS:
         yield "mortise/" + framing, [mode, framing]
     if mode == "seq":
-        yield "mortise/async", ["async", "lines"]
+        for framing in FRAMINGS:
+            name = "mortise/async" + ("" if framing == "lines" else "/" + framing)
+            yield name, ["async", framing]
 
 
 def one(given, row, mode, framing=None):
@@ -72,14 +74,24 @@ def measure(given):
     return out + [apart(found["seq_1core"])]
 
 
+def by_chance(found):
+    """spin_1core_to_chance: on one core looking for the answer cannot pay, and must cost nothing. The ratio to
+    a host that sleeps at once, against the largest that chance made of two such hosts."""
+    ours = lines_of("", "us", found)[1]["ratio_to_floor"]
+    ratio = ours / max(again / floor for again, floor in zip(found["asleep again"], found["floor"]))
+    return line("spin_1core_to_chance", "mortise", [ratio], "x", ratio=ratio)
+
+
 def measure_spin(given):
     """The floor sleeps at once; so does `asleep again`, and differs by chance only."""
     away = min(os.sched_getaffinity(0))
     rows = {"spin_unpinned": (-1, []), "spin_1core": (CPU, [])}
-    if away != CPU:
-        rows = {"spin_2core": (CPU, [away]), **rows}
     sleeps = ["/usr/bin/env", "MORTISE_SPIN=0"]
     out = []
+    if away != CPU:
+        rows = {"spin_2core": (CPU, [away]), **rows}
+    else:
+        out.append(not_here("spin_2core", "mortise", "us", "this machine has one core"))
     for row, (cpu, plugin_cpu) in rows.items():
         found = {"floor": [], "mortise": [], "asleep again": []}
         for _ in range(given.rounds):
@@ -88,7 +100,7 @@ def measure_spin(given):
                 command += [program(given, "bench-echo-plugin"), *plugin_cpu]
                 values.append(run_json(command if name == "mortise" else sleeps + command)["p50_ns"] / 1000)
         out += lines_of(row, "us", found)
-    return out
+    return out + [by_chance(found)]  # the last row is that of one core
 
 
 def measure_relay(given):

@@ -7,9 +7,15 @@ import subprocess
 import tempfile
 import time
 
-from measure.rows import line, lines_of, program, run, run_json
+from measure.rows import line, lines_of, not_here, program, run, run_json
 
 STARTS = 300
+ABSENT = {  # why a subject of bench-start has no row
+    "t0": "this machine cannot confine at t0: mortise doctor",
+    "t1": "this machine cannot confine at t1: mortise doctor",
+    "bwrap": "no bwrap (Debian: bubblewrap), or it may make no namespaces",
+}
+ABSENT_PEERS = {"firejail": "no firejail, or it may make no namespaces"}
 
 
 def measure_starts(given):
@@ -20,10 +26,17 @@ def measure_starts(given):
     rows = [row.split("\t") for row in printed.splitlines() if row.count("\t") > 1]
     out = [start_line(count, *row) for row in rows]
     found = {row["subject"]: row["value"] for row in out}
-    if "t1" in found and "bwrap" in found:
-        ratio = found["t1"] / found["bwrap"]
-        out.append(line("start_t1_to_bwrap", "t1", [ratio], "x", ratio=ratio))
-    return out
+    absent = {**ABSENT, **(ABSENT_PEERS if given.peers else {})}
+    out += [not_here("start_1core", name, "us", why) for name, why in absent.items() if name not in found]
+    return out + [t1_to_bwrap(found)]
+
+
+def t1_to_bwrap(found):
+    for name in ("t1", "bwrap"):
+        if name not in found:
+            return not_here("start_t1_to_bwrap", "t1", "x", ABSENT[name])
+    ratio = found["t1"] / found["bwrap"]
+    return line("start_t1_to_bwrap", "t1", [ratio], "x", ratio=ratio)
 
 
 def start_line(count, name, median, ratio, low, high):

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from measure.rows import CPU, line, program
+from measure.rows import CPU, line, not_here, program
 from plot.figures import by_number
 from plot.scales import count_text, size_text, time_text
 
@@ -211,8 +211,7 @@ def rows_of(bench, point, found):
 def measure(given):
     found, absent = rounds(given)
     trips = rows_of("round_trip", (1, USUAL), found)
-    nothing = {"bench": "round_trip", "value": None, "unit": "us", "ratio_to_floor": None}
-    out = trips + [{**nothing, "subject": name, "why": why} for name, why in absent.items()]
+    out = trips + [not_here("round_trip", name, "us", why) for name, why in absent.items()]
     whole = {name: by for name, by in found.items() if not name.startswith("mortise/")}
     for point in whole["floor"]:
         out += rows_of(bench_of(point), point, whole)

@@ -40,6 +40,18 @@ def line(bench, subject, values, unit, floors=None, ratio=None):
     }
 
 
+def not_here(bench, subject, unit, why):
+    """A row that says why there is no value."""
+    return {
+        "bench": bench,
+        "subject": subject,
+        "value": None,
+        "unit": unit,
+        "ratio_to_floor": None,
+        "why": why,
+    }
+
+
 def lines_of(bench, unit, values, floor="floor"):
     """values: {subject: [value of each round]}, one of the subjects is the floor."""
     return [line(bench, name, found, unit, values[floor]) for name, found in values.items()]
@@ -49,16 +61,29 @@ def program(given, name):
     return given.build.resolve() / "bench" / name
 
 
+class Failed(Exception):
+    """A program of ours did not do what it is for. Its text is one line."""
+
+
+def last_line(text):
+    """What a program said at its end, before the traceback that its failure caused, if there is one."""
+    before = text.split("Traceback (most recent call last)")[0].strip() or text.strip()
+    return before.splitlines()[-1].strip()[:200] if before else "it says nothing"
+
+
 def run(command, pinned=False):
     """What the command prints; it must succeed."""
     done = subprocess.run(
         [*map(str, command)],
-        stdout=subprocess.PIPE,
-        check=True,
+        capture_output=True,
+        check=False,
         text=True,
         timeout=600,
         preexec_fn=(lambda: os.sched_setaffinity(0, {CPU})) if pinned else None,
     )
+    if done.returncode != 0:
+        name = os.path.basename(str(command[0]))
+        raise Failed(f"{name} ended with status {done.returncode}: {last_line(done.stderr)}")
     return done.stdout
 
 

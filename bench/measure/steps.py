@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 
-from measure.rows import CPU, line, program
+from measure.rows import CPU, line, not_here, program
 
 
 def step(given, *command):
@@ -37,7 +37,7 @@ def round_trip(given, row):
     echo = str(program(given, "bench-echo-plugin"))
     ours, given.places = step(given, "bench-host", "seq", "5000", "-1", "lines", echo)
     if not floor or not ours:
-        return []
+        return [not_here(row, "mortise", "instr", "bench-steps cannot trace here: ptrace, or no x86-64")]
     found = (("floor", floor), ("mortise", ours))
     return [line(row, name, [value], "instr", ratio=value / floor) for name, value in found]
 

@@ -60,14 +60,14 @@ static void close_echo(struct echo *echo)
 		;
 }
 
-static bool make_trip(const struct echo *echo, char *message, size_t bytes)
+static bool move_piece(const struct echo *echo, char *piece, size_t bytes)
 {
 	size_t got = 0;
 
-	if (mor_fd_write_nosignal(echo->to, message, bytes) != (ssize_t)bytes)
+	if (mor_fd_write_nosignal(echo->to, piece, bytes) != (ssize_t)bytes)
 		return false;
 	while (got < bytes) {
-		ssize_t n = read(echo->from, message, bytes - got);
+		ssize_t n = read(echo->from, piece, bytes - got);
 
 		if (n <= 0 && !(n < 0 && errno == EINTR))
 			return false;
@@ -76,23 +76,33 @@ static bool make_trip(const struct echo *echo, char *message, size_t bytes)
 	return true;
 }
 
+static bool make_trip(const struct echo *echo, char *piece, size_t bytes)
+{
+	for (size_t size; bytes; bytes -= size) {
+		size = bytes < MOR_FLOOR_PIECE ? bytes : MOR_FLOOR_PIECE;
+		if (!move_piece(echo, piece, size))
+			return false;
+	}
+	return true;
+}
+
 /* The first trips wait for its start. The median, not the mean: other programs may have the processors. */
 static void measure_echo(const struct echo *echo, size_t bytes, struct mor_hist *hist,
 			 struct mor_judgement_cost *ret)
 {
-	char message[MOR_FLOOR_BYTES] = { 0 };
+	char piece[MOR_FLOOR_PIECE] = { 0 };
 	int64_t begun, host, plugin, last, now;
 	double count;
 
 	for (int i = 0; i < 20; i++)
-		if (!make_trip(echo, message, bytes))
+		if (!move_piece(echo, piece, bytes < MOR_FLOOR_PIECE ? bytes : MOR_FLOOR_PIECE))
 			return;
 	plugin = mor_usage_process(echo->pid);
 	host = mor_usage_host();
 	begun = now = mor_clock_ns();
 	do {
 		last = now;
-		if (!make_trip(echo, message, bytes))
+		if (!make_trip(echo, piece, bytes))
 			return;
 		now = mor_clock_ns();
 		mor_hist_add(hist, (uint64_t)(now - last));
@@ -107,12 +117,16 @@ void mor_floor_measure(size_t bytes, struct mor_judgement_cost *ret)
 {
 	struct echo echo = { .to = -1, .from = -1 };
 	struct mor_hist *hist = mor_hist_new();
+	size_t moved = bytes < 1 ? 1 : bytes > MOR_FLOOR_BYTES ? MOR_FLOOR_BYTES : bytes;
+	double times = bytes > moved ? (double)bytes / (double)moved : 1;
 
 	*ret = (struct mor_judgement_cost){ 0 };
-	bytes = bytes < 1 ? 1 : bytes > MOR_FLOOR_BYTES ? MOR_FLOOR_BYTES : bytes;
 	if (hist && open_echo(&echo)) {
-		measure_echo(&echo, bytes, hist, ret);
+		measure_echo(&echo, moved, hist, ret);
 		close_echo(&echo);
 	}
 	mor_hist_free(hist);
+	ret->wall *= times;
+	ret->host *= times;
+	ret->plugin *= times;
 }

@@ -70,6 +70,7 @@ static double own_time(const struct mor_judgement *v)
 /* ---- the main sentence ---- */
 
 #define AT_ONCE 8    /* times the floor */
+#define LARGE   65536 /* bytes: more than a pipe holds */
 #define GAIN    1.3  /* less is not worth a word */
 #define BUSY    0.2  /* less is usual */
 #define TAKEN   0.02 /* less does not show: "283 ms of 283 ms" beside a mean of 314 ms would */
@@ -166,13 +167,33 @@ static bool say_errors_only(const struct mor_judgement_input *in, struct mor_jud
 	return true;
 }
 
+#define SEND_LESS "send less: ask for pages, or hand over the path of a file instead of its content"
+
+/* Their bytes take most of the time. */
+static bool say_large(const struct mor_judgement_input *in, struct mor_judgement *v)
+{
+	char bytes[32];
+	size_t len;
+
+	if (in->bytes <= LARGE || largest_part(v) != MOR_PORTION_PIPE)
+		return false;
+	v->main.kind = "large_messages";
+	begin_part(in, v, MOR_PORTION_PIPE);
+	len = strlen(v->main.text);
+	snprintf(v->main.text + len, sizeof(v->main.text) - len,
+		 "is moving bytes through the pipes: request and answer have %s",
+		 mor_format_bytes((uint64_t)in->bytes, bytes));
+	snprintf(v->main.advice, sizeof(v->main.advice), SEND_LESS);
+	return true;
+}
+
 /* It is about as fast as bare pipes, or most of its time is theirs. */
 static bool say_at_once(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char whole[32], pipe[32];
 	double own = own_time(v);
 
-	if (largest_part(v) != MOR_PORTION_PIPE && own > AT_ONCE * in->floor.wall)
+	if (in->bytes > LARGE || (largest_part(v) != MOR_PORTION_PIPE && own > AT_ONCE * in->floor.wall))
 		return false;
 	v->main.kind = "at_once";
 	snprintf(v->main.text, sizeof(v->main.text),
@@ -234,7 +255,8 @@ static bool note_one_in_flight(const struct mor_judgement_input *in, struct mor_
 	if (in->max_in_flight != 1 || in->per_call)
 		return false;
 	TEXT("the plugin may have one call at a time (%s): more of them would only wait", in->dialect);
-	ADVICE("for more throughput run several processes of it: mortise_pool_new(), 'mortise extract -j'");
+	ADVICE("for more throughput run several processes of it: mortise_pool_new()%s",
+	       in->dialect && strcmp(in->dialect, "yams") == 0 ? ", 'mortise extract -j'" : "");
 	return true;
 }
 
@@ -279,10 +301,25 @@ static bool note_stderr(const struct mor_judgement_input *in, struct mor_judgeme
 
 static bool note_noise(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
-	if (in->noise_bytes <= 0)
+	if (in->noise_bytes <= 0 && in->noise_before <= 0)
 		return false;
-	TEXT("it prints what is no message to stdout (%.1f bytes per call)", in->noise_bytes);
+	if (in->noise_bytes > 0)
+		TEXT("it prints what is no message to stdout (%.1f bytes per call)", in->noise_bytes);
+	else
+		TEXT("it prints what is no message to stdout when it starts: not every host passes over it");
 	ADVICE("print to stderr: stdout is the wire");
+	return true;
+}
+
+static bool note_large(const struct mor_judgement_input *in, struct mor_judgement *v)
+{
+	char bytes[32];
+
+	if (in->bytes <= LARGE || strcmp(v->main.kind, "large_messages") == 0)
+		return false;
+	TEXT("request and answer have %s: all of it is written, moved, read and checked",
+	     mor_format_bytes((uint64_t)in->bytes, bytes));
+	ADVICE(SEND_LESS);
 	return true;
 }
 
@@ -342,6 +379,7 @@ static const struct note_row {
 	{ "not_tried", note_too_slow },
 	{ "stderr", note_stderr },
 	{ "noise", note_noise },
+	{ "large_messages", note_large },
 	{ "slow_start", note_start },
 	{ "slow_tail", note_tail },
 	{ "busy_machine", note_busy },
@@ -352,7 +390,8 @@ void mor_judgement_find(const struct mor_judgement_input *in, struct mor_judgeme
 {
 	*ret = (struct mor_judgement){ 0 };
 	divide_time(in, ret);
-	if (!say_errors_only(in, ret) && !say_start(in, ret) && !say_at_once(in, ret) && !say_stderr(in, ret))
+	if (!say_errors_only(in, ret) && !say_start(in, ret) && !say_large(in, ret) && !say_at_once(in, ret) &&
+	    !say_stderr(in, ret))
 		say_part(in, ret);
 	for (size_t i = 0; i < MOR_JUDGEMENT_NOTES; i++)
 		if (note_rows[i].applies(in, ret))

@@ -13,7 +13,7 @@
  *	          count as pipe
  *
  * A host whose time goes into what the plugin writes to stderr, more bytes than its messages have, is a
- * sentence of its own.
+ * sentence of its own; so are large messages whose bytes take most of the time.
  *
  * If the parts are more than the whole (a plugin with several threads), their shares are of their sum.
  */
@@ -44,6 +44,7 @@ struct mor_judgement_input {
 	double gain;                      /* that rate, compared with one in flight */
 	bool too_slow;                    /* more in flight would have been tried, but calls take too long */
 	double stderr_bytes, noise_bytes; /* per call */
+	double noise_before;              /* bytes, from the start until calls were measured */
 	double bytes;                     /* of request and answer */
 };
 
@@ -66,7 +67,7 @@ struct mor_judgement_text {
 	char advice[240]; /* what to do about it; "": nothing */
 };
 
-#define MOR_JUDGEMENT_NOTES 12
+#define MOR_JUDGEMENT_NOTES 13
 struct mor_judgement {
 	double us[MOR_PORTIONS], share[MOR_PORTIONS]; /* shares are from 0 to 1 */
 	struct mor_judgement_text main;

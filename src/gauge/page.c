@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The results for people: at most 80 columns, or what the terminal has up to 120. */
+/* The results for people: 80 columns, or what the terminal or COLUMNS has, from 40 to 120. Where there is little
+ * room, bars and some figures are left out, and lines are broken. */
 #include <langinfo.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -11,7 +13,8 @@
 #include "console/console.h"
 #include "gauge/inside.h"
 
-#define ROWS 16 /* of the histogram */
+#define ROWS      16 /* of the histogram */
+#define LEAST_BAR 6  /* columns: a shorter one says nothing */
 
 /* How it is printed. */
 struct page {
@@ -31,18 +34,27 @@ const char *mor_gauge_micro(const struct mor_console *console)
 	return can_show(console) ? "µs" : "us";
 }
 
+static size_t count_columns(const struct mor_console *console)
+{
+	const char *wanted = getenv("COLUMNS");
+	struct winsize size = { 0 };
+	uint32_t columns = 0;
+
+	if (!wanted || !mor_parse_u32(mor_slice_of(wanted), &columns))
+		columns = 0;
+	if (!columns && console->out_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		columns = size.ws_col;
+	if (!columns)
+		columns = 80;
+	return columns > 120 ? 120 : columns < 40 ? 40 : columns;
+}
+
 static struct page open_page(struct mor_console *console)
 {
-	struct page page = { .console = console, .columns = 80, .micro = "us" };
-	struct winsize size = { 0 };
-
-	if (!console->out_terminal)
-		return page;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		page.columns = size.ws_col > 120 ? 120 : size.ws_col < 60 ? 60 : size.ws_col;
-	page.blocks = can_show(console);
-	page.micro = mor_gauge_micro(console);
-	return page;
+	return (struct page){ .console = console,
+			      .columns = count_columns(console),
+			      .blocks = can_show(console),
+			      .micro = mor_gauge_micro(console) };
 }
 
 static const char *format_micros(const struct page *page, double us, char out[32])
@@ -63,13 +75,18 @@ static void out_right(const struct page *page, const char *text, int width)
 	mor_outf(page->console, "%*s", width + extra, text);
 }
 
-/* Two blanks and a bar of so many columns, in eighths where there are blocks. What is there at all is shown, if
- * only as a dot. */
-static void out_bar(const struct page *page, double part, size_t width)
+/* Ends a line of so many columns with two blanks and a bar, in eighths where there are blocks. What is there at
+ * all is shown, if only as a dot. */
+static void out_bar(const struct page *page, double part, size_t used)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	size_t units = page->blocks ? 8 : 1, length = (size_t)(part * (double)(width * units) + 0.5);
+	size_t units = page->blocks ? 8 : 1, width = page->columns - used;
+	size_t length = (size_t)(part * (double)(width * units) + 0.5);
 
+	if (page->columns < used + LEAST_BAR) {
+		mor_out_text(page->console, "\n");
+		return;
+	}
 	if (part > 0 && length == 0 && page->blocks)
 		length = 1;
 	mor_outf(page->console, "%s%s", part > 0 ? "  " : "", mor_style(page->console, MOR_STYLE_LABEL));
@@ -121,7 +138,8 @@ static void show_span(const struct page *page, const char *label, const struct m
 	mor_outf(page->console, "  %-18s", label);
 	out_right(page, format_nanos(page, (double)mor_hist_at(hist, 0.5), middle), 9);
 	if (hist->count > 1)
-		mor_outf(page->console, "  (%s to %s)", format_nanos(page, (double)hist->least, least),
+		mor_outf(page->console, "%s  (%s to %s)", page->columns < 56 ? "\n" : "",
+			 format_nanos(page, (double)hist->least, least),
 			 format_nanos(page, (double)hist->largest, most));
 	mor_out_text(page->console, "\n");
 }
@@ -131,7 +149,10 @@ static void show_starts(const struct page *page, const struct mor_gauge *g)
 	uint64_t count = g->first->count ? g->first->count : g->ready->count;
 	char title[80];
 
-	snprintf(title, sizeof(title), "Start (median of %llu)", (unsigned long long)count);
+	if (count > 1)
+		snprintf(title, sizeof(title), "Start (median of %llu)", (unsigned long long)count);
+	else
+		snprintf(title, sizeof(title), "Start (once)");
 	mor_out_title(page->console, title);
 	if (g->ready->count)
 		show_span(page, "until ready", g->ready);
@@ -151,9 +172,10 @@ static void show_row(const struct page *page, const struct mor_hist *hist, const
 	out_right(page, format_nanos(page, (double)row->from, text), 9);
 	mor_out_text(page->console, " - ");
 	out_right(page, format_nanos(page, (double)to, text), 9);
-	mor_outf(page->console, " %9llu %5.1f %%", (unsigned long long)row->count,
-		 100 * (double)row->count / (double)hist->count);
-	out_bar(page, part, page->columns - 44);
+	mor_outf(page->console, " %9llu", (unsigned long long)row->count);
+	if (page->columns >= 44)
+		mor_outf(page->console, " %5.1f %%", 100 * (double)row->count / (double)hist->count);
+	out_bar(page, part, 44);
 }
 
 /* Of three and more empty rows in a row, only dots are shown. */
@@ -179,49 +201,63 @@ static void show_rows(const struct page *page, const struct mor_hist *hist)
 	}
 }
 
+#define CENTILES 6
+
+/* Labels, and the values below them: as many beside each other as there is room for. */
+static void show_centiles(const struct page *page, const struct mor_hist *hist)
+{
+	static const char *const labels[CENTILES] = { "p50", "p90", "p99", "p99.9", "max", "mean" };
+	const double values[CENTILES] = { (double)mor_hist_at(hist, 0.5),   (double)mor_hist_at(hist, 0.9),
+					  (double)mor_hist_at(hist, 0.99),  (double)mor_hist_at(hist, 0.999),
+					  (double)mor_hist_at(hist, 1), mor_hist_mean(hist) };
+	size_t beside = page->columns < 11 * CENTILES ? CENTILES / 2 : CENTILES;
+	char text[32];
+
+	for (size_t first = 0; first < CENTILES; first += beside) {
+		mor_out_text(page->console, mor_style(page->console, MOR_STYLE_LABEL));
+		for (size_t i = first; i < first + beside; i++)
+			mor_outf(page->console, " %10s", labels[i]);
+		mor_outf(page->console, "%s\n", mor_style_end(page->console));
+		for (size_t i = first; i < first + beside; i++) {
+			mor_out_text(page->console, " ");
+			out_right(page, format_nanos(page, values[i], text), 10);
+		}
+		mor_out_text(page->console, "\n");
+	}
+}
+
 static void show_latency(const struct page *page, const struct mor_gauge *g)
 {
-	static const struct {
-		const char *label;
-		double part;
-	} parts[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99.9", 0.999 }, { "max", 1 } };
 	const struct mor_gauge_step *one = g->steps;
 	char text[120];
 
-	snprintf(text, sizeof(text), "Latency (%llu calls in %.2f s, one at a time)",
-		 (unsigned long long)one->calls, one->seconds);
+	snprintf(text, sizeof(text), "Latency (%llu calls in %.2f s%s)", (unsigned long long)one->calls,
+		 one->seconds, page->columns < 60 ? "" : ", one at a time");
 	mor_out_title(page->console, text);
-	mor_out_text(page->console, mor_style(page->console, MOR_STYLE_LABEL));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		mor_outf(page->console, " %10s", parts[i].label);
-	mor_outf(page->console, " %10s%s\n", "mean", mor_style_end(page->console));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		mor_out_text(page->console, " ");
-		out_right(page, format_nanos(page, (double)mor_hist_at(g->latency, parts[i].part), text), 10);
-	}
-	mor_out_text(page->console, " ");
-	out_right(page, format_nanos(page, mor_hist_mean(g->latency), text), 10);
-	mor_out_text(page->console, "\n\n");
+	show_centiles(page, g->latency);
+	mor_out_text(page->console, "\n");
 	show_rows(page, g->latency);
 }
 
 static void show_steps(const struct page *page, const struct mor_gauge *g)
 {
+	const char *indent = page->columns < 44 ? "" : "  ";
 	double most = 0;
 	char p50[32], p99[32];
 
 	for (size_t i = 0; i < g->steps_count; i++)
 		most = g->steps[i].rate > most ? g->steps[i].rate : most;
 	mor_out_title(page->console, "Throughput");
-	mor_outf(page->console, "  %9s %10s %9s %9s\n", "in flight", "calls/s", "p50", "p99");
+	mor_outf(page->console, "%s%9s %10s %9s %9s\n", indent, "in flight", "calls/s", "p50", "p99");
 	for (size_t i = 0; i < g->steps_count; i++) {
 		const struct mor_gauge_step *step = &g->steps[i];
 
-		mor_outf(page->console, "  %9u %10.*f ", step->in_flight, step->rate < 100 ? 1 : 0, step->rate);
+		mor_outf(page->console, "%s%9u %10.*f ", indent, step->in_flight, step->rate < 100 ? 1 : 0,
+			 step->rate);
 		out_right(page, format_micros(page, step->p50, p50), 9);
 		mor_out_text(page->console, " ");
 		out_right(page, format_micros(page, step->p99, p99), 9);
-		out_bar(page, most > 0 ? step->rate / most : 0, page->columns - 46);
+		out_bar(page, most > 0 ? step->rate / most : 0, 46);
 	}
 }
 
@@ -230,34 +266,65 @@ static const char *bytes_or_dash(uint64_t bytes, char out[32])
 	return bytes ? mor_format_bytes(bytes, out) : "-";
 }
 
-static void show_memory_row(const struct page *page, const char *label, uint64_t host, uint64_t guardian,
-			    uint64_t plugin)
+/* Widths of the labels and the columns of this part. */
+static int use_label(const struct page *page)
 {
-	char a[32], b[32], c[32];
+	return page->columns < 62 ? 9 : 22;
+}
 
-	mor_outf(page->console, "  %-20s %12s %12s %12s\n", label, bytes_or_dash(host, a),
-		 bytes_or_dash(guardian, b), bytes_or_dash(plugin, c));
+static int use_width(const struct page *page)
+{
+	return page->columns < 62 ? 9 : 12;
+}
+
+static void out_use_label(const struct page *page, const char *label, const char *brief)
+{
+	mor_outf(page->console, "%-*s", use_label(page), page->columns < 62 ? brief : label);
+}
+
+static void out_use_text(const struct page *page, const char *text)
+{
+	mor_out_text(page->console, " ");
+	out_right(page, text, use_width(page));
+}
+
+static void show_memory_row(const struct page *page, const char *label, const char *brief,
+			    const uint64_t bytes[3])
+{
+	char text[32];
+
+	out_use_label(page, label, brief);
+	for (size_t i = 0; i < 3; i++)
+		out_use_text(page, bytes_or_dash(bytes[i], text));
+	mor_out_text(page->console, "\n");
 }
 
 static void show_use(const struct page *page, const struct mor_gauge *g)
 {
+	static const char *const who[] = { "host", "guardian", "plugin" };
 	const double cpu[] = { g->cost.host, g->cost.guardian, g->cost.plugin };
+	const struct mor_usage_memory *memory[] = { &g->host_memory, &g->guardian_memory, &g->plugin_memory };
 	char text[32];
 
 	mor_out_title(page->console, "What it uses");
-	mor_outf(page->console, "  %-20s %12s %12s %12s\n", "", "host", "guardian", "plugin");
-	mor_outf(page->console, "  %-20s", "processor per call");
+	out_use_label(page, "", "");
+	for (size_t i = 0; i < 3; i++)
+		out_use_text(page, who[i]);
+	mor_out_text(page->console, "\n");
+	out_use_label(page, "  processor per call", "CPU/call");
+	for (size_t i = 0; i < 3; i++)
+		out_use_text(page, g->verdict.main.kind ? format_micros(page, cpu[i], text) : "-");
+	mor_out_text(page->console, "\n");
+	show_memory_row(page, "  memory at most", "memory",
+			(uint64_t[]){ memory[0]->rss_peak, memory[1]->rss_peak, memory[2]->rss_peak });
+	show_memory_row(page, "    not shared (PSS)", "PSS",
+			(uint64_t[]){ memory[0]->pss, memory[1]->pss, memory[2]->pss });
+	out_use_label(page, "  processes", "processes");
 	for (size_t i = 0; i < 3; i++) {
-		mor_out_text(page->console, " ");
-		out_right(page, g->verdict.main.kind ? format_micros(page, cpu[i], text) : "-", 12);
+		snprintf(text, sizeof(text), "%u", memory[i]->processes);
+		out_use_text(page, text);
 	}
 	mor_out_text(page->console, "\n");
-	show_memory_row(page, "memory at most", g->host_memory.rss_peak, g->guardian_memory.rss_peak,
-			g->plugin_memory.rss_peak);
-	show_memory_row(page, "  not shared (PSS)", g->host_memory.pss, g->guardian_memory.pss,
-			g->plugin_memory.pss);
-	mor_outf(page->console, "  %-20s %12u %12u %12u\n", "processes", g->host_memory.processes,
-		 g->guardian_memory.processes, g->plugin_memory.processes);
 }
 
 static void show_where(const struct page *page, const struct mor_gauge *g)
@@ -272,7 +339,7 @@ static void show_where(const struct page *page, const struct mor_gauge *g)
 		mor_outf(page->console, "  %-18s ", mor_portion_label((enum mor_portion)i));
 		out_right(page, format_micros(page, v->us[i], text), 9);
 		mor_outf(page->console, " %4.0f %%", 100 * v->share[i]);
-		out_bar(page, v->share[i], page->columns - 40);
+		out_bar(page, v->share[i], 40);
 	}
 }
 

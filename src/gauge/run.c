@@ -357,6 +357,7 @@ static void judge_run(struct mor_gauge *g)
 		.too_slow = g->too_slow,
 		.stderr_bytes = g->stderr_bytes,
 		.noise_bytes = g->noise_bytes,
+		.noise_before = g->noise_before,
 		.bytes = g->request_bytes + g->answer_bytes,
 	};
 
@@ -384,7 +385,7 @@ int mor_gauge_run(struct mor_gauge *g, const struct mor_gauge_plan *plan)
 	if (r == 0)
 		r = keep_chatter(g);
 	if (g->cost.host > 0 && !g->per_call)
-		mor_floor_measure((size_t)g->request_bytes, &g->floor);
+		mor_floor_measure((size_t)((g->request_bytes + g->answer_bytes) / 2), &g->floor);
 	if (g->cost.host > 0) /* else it died before that was known */
 		judge_run(g);
 	mor_progress_said(&g->runner->console->progress);

@@ -143,6 +143,24 @@ class Verdict(Bench):
         self.assertIn("stderr", self.notes(told))
         self.assertNotIn("stderr", self.notes(self.paced("echo")))
 
+    def test_large_answers(self):
+        told = self.paced("large", "bytes=300000")
+        self.assertGreater(told["bytes_per_call"]["answer"], 300000)
+        self.assertIn("large_messages", [told["verdict"]["kind"], *self.notes(told)])
+        self.assertNotIn("large_messages", self.notes(self.paced("echo")))
+
+    def test_banner(self):
+        told = self.bench("echo", *SHORT, "--", PACED, "Welcome!")
+        self.assertIn("noise", self.notes(told))
+        self.assertEqual(told["bytes_per_call"]["noise"], 0)
+        self.assertNotIn("noise", self.notes(self.paced("echo")))
+
+    def test_advice_fits_the_protocol(self):
+        """Only files are given to several processes by a command."""
+        for plugin, expected in ((self.plugin("words"), True), (BUILD / "plugins/sysinfo", False)):
+            note = next(n for n in self.bench(plugin, *SHORT)["notes"] if n["kind"] == "one_in_flight")
+            self.assertEqual("mortise extract" in note["advice"], expected, note)
+
     def test_says_the_rates_of_its_table(self):
         told = self.paced("sleep", "ms=5")
         one, four = (step["calls_per_second"] for step in told["throughput"])
@@ -374,6 +392,23 @@ class Page(Bench):
         for line in page.splitlines():
             self.assertLessEqual(len(line), 80, line)
         self.assertRegex(done.out, r"\r\x1b\[K.*latency")
+
+    def test_narrow(self):
+        """In a pipe COLUMNS is what somebody asked for; it cannot be less than 40."""
+        for columns in (1, 40, 61, 66):
+            done = self.ok("bench", PACED, "sleep", "ms=1", *SHORT, env={"COLUMNS": str(columns)})
+            for line in done.out.splitlines():
+                self.assertLessEqual(len(line), max(40, columns), line)
+            places = [done.out.index(section) for section in self.SECTIONS]
+            self.assertEqual(places, sorted(places))
+
+    def test_wide(self):
+        done = self.ok("bench", PACED, "echo", *SHORT, env={"COLUMNS": "120"})
+        self.assertTrue(any(len(line) > 80 for line in done.out.splitlines()), done.out)
+
+    def test_no_color(self):
+        done = self.in_terminal("bench", PACED, "echo", *SHORT, env={"NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
+        self.assertNotRegex(done.out, r"\x1b\[[0-9;]*m")
 
     def test_terminal_without_utf8(self):
         done = self.in_terminal("bench", PACED, "echo", *SHORT, env={"LC_ALL": "C"})

@@ -4,7 +4,7 @@
 
 echo answers at once; sleep {ms}; compute {ms} of processor time; chat {bytes} to stderr; fail {every}: each so
 many calls; die {after} so many calls; stream {pieces} notifications before the answer; gate {path} opens a FIFO
-for reading before it answers the first call, so that a test can hold it.
+for reading before it answers the first call, so that a test can hold it; large {bytes} in its answer. With an argument it prints that first.
 """
 import json
 import sys
@@ -42,11 +42,15 @@ def answer(method, params):
     elif method == "gate" and calls == params["at"]:
         with open(params["path"]) as gate:
             gate.read()
+    elif method == "large":
+        return {"result": "x" * params["bytes"]}
     elif method == "missing":
         return {"error": {"code": -32601, "message": "no such method"}}
     return {"result": calls}
 
 
+for banner in sys.argv[1:]:
+    print(banner, flush=True)
 for line in sys.stdin:
     message = json.loads(line)
     if "id" in message:

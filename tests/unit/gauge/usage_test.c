@@ -89,10 +89,11 @@ static void test_join(void **state)
 	assert_int_equal(sum.pss, 4);
 }
 
-/* Also for no byte, and for more than a pipe can hold. */
+/* Also for no byte, for more than a pipe can hold, and for more than is measured. */
 static void test_floor(void **state)
 {
-	static const size_t sizes[] = { 0, 100, MOR_FLOOR_BYTES, 1 << 20 };
+	static const size_t sizes[] = { 0, 100, MOR_FLOOR_PIECE, MOR_FLOOR_PIECE + 1, MOR_FLOOR_BYTES,
+					(size_t)16 * MOR_FLOOR_BYTES };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
