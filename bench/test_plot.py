@@ -146,8 +146,11 @@ class Figures(unittest.TestCase):
 
     def test_a_line_that_ends_early_says_where(self):
         words = self.words(
-            figures.message([line(f"message_{size}", "peer", [1], "us", [1]) for size in (64, 4 << 20)]
-            + [line("message_67108864", "floor", [1], "us", [1])], "x")
+            figures.message(
+                [line(f"message_{size}", "peer", [1], "us", [1]) for size in (64, 4 << 20)]
+                + [line("message_67108864", "floor", [1], "us", [1])],
+                "x",
+            )
         )
         self.assertIn("peer  1 µs (4 MiB)", words)
 

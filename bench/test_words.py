@@ -31,7 +31,15 @@ class Words(unittest.TestCase):
     def test_dev_checks_them_first(self):
         done = run(DEV, "bench", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("./dev bench [OPTION...]", "--peers", "--plots", "--quick", "--only", "minutes", "projects"):
+        for word in (
+            "./dev bench [OPTION...]",
+            "--peers",
+            "--plots",
+            "--quick",
+            "--only",
+            "minutes",
+            "projects",
+        ):
             self.assertIn(word, done.stdout)
         self.assertNotIn("BUILD_DIR ", done.stdout.split("results,")[0].split("--out")[0])
         for words in (["--quik"], ["--only", "cals"], ["--peers=gopher"], ["--rounds", "0"], ["build-pgo"]):

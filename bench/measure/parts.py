@@ -42,9 +42,7 @@ PARTS = {
         quick=("--only", "small", "--units", 20, "--rounds", 1),
         needs=("postgres",),
     ),
-    "farm-scale": Part(
-        "640 workers and one PostgreSQL", quick=("--seconds", 5), needs=("postgres",)
-    ),
+    "farm-scale": Part("640 workers and one PostgreSQL", quick=("--seconds", 5), needs=("postgres",)),
     "bot": Part("a chat bot under load, for 30 s", quick=("--seconds", 5), path="../tests/e2e/bot_load.py"),
 }
 
@@ -59,7 +57,13 @@ def needs(names):
 
 def command(given, name, out):
     part = PARTS[name]
-    words = [BENCH / (part.path or name), "--out", out, *part.words, *(part.quick if given.quick or given.smoke else ())]
+    words = [
+        BENCH / (part.path or name),
+        "--out",
+        out,
+        *part.words,
+        *(part.quick if given.quick or given.smoke else ()),
+    ]
     if name != "bot":  # it takes the build directory from the environment, and its judgement is no bar
         words[1:1] = [given.build, *(["--check"] if given.check else [])]
     return ["/usr/bin/python3", *map(str, words)]

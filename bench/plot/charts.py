@@ -90,7 +90,8 @@ def rows(title, subtitle, foot, subjects, unit_text, axis, log=False):
     for i, subject in enumerate(subjects):
         parts += row_of(top + ROW * i + ROW / 2 - 4, subject, scale, unit_text)
     told = "; ".join(
-        f"{name}: {unit_text(value)}" + (f", {remark}" if remark else "") for name, _, value, _, _, remark in subjects
+        f"{name}: {unit_text(value)}" + (f", {remark}" if remark else "")
+        for name, _, value, _, _, remark in subjects
     )
     return whole(title, subtitle, foot, bottom + 76, parts, f"{axis}: {told}.")
 
@@ -166,7 +167,9 @@ def drawn(series, across, up, x_text, y_text, labelled):
         if kinds[name] in labelled
         for point, (_, y) in zip(placed[name], sorted(series[name].items()))
     ]
-    labels = room_for([(point, words) for _, point, words in wanted], placed.values(), across.first, across.last)
+    labels = room_for(
+        [(point, words) for _, point, words in wanted], placed.values(), across.first, across.last
+    )
     for (name, _, words), (x, y, anchor) in zip(wanted, labels):
         kind = kinds[name]
         parts.append(text(x, y, words, f"{kind} halo point", anchor, fill(kind, number[name], "")))

@@ -69,11 +69,11 @@ static double own_time(const struct mor_judgement *v)
 
 /* ---- the main sentence ---- */
 
-#define AT_ONCE 8    /* times the floor */
+#define AT_ONCE 8     /* times the floor */
 #define LARGE   65536 /* bytes: more than a pipe holds */
-#define GAIN    1.3  /* less is not worth a word */
-#define BUSY    0.2  /* less is usual */
-#define TAKEN   0.02 /* less does not show: "283 ms of 283 ms" beside a mean of 314 ms would */
+#define GAIN    1.3   /* less is not worth a word */
+#define BUSY    0.2   /* less is usual */
+#define TAKEN   0.02  /* less does not show: "283 ms of 283 ms" beside a mean of 314 ms would */
 
 /* The texts follow those of begin_part(). */
 static const struct where_row {

@@ -71,6 +71,11 @@ static int ask_for_method(const char *dialect, const char *plugin, bool greets, 
 				"name the METHOD to measure: %s has none that is known to do no harm; this "
 				"plugin offers %.*s",
 				dialect, (int)names.len, names.data);
+	if (strcmp(dialect, "plain") == 0) /* also what nobody has said anything about */
+		return mor_fail(
+			err, MORTISE_EINVAL,
+			"name the METHOD to measure: plain has none that is known to do no harm; if the plugin "
+			"speaks another protocol, name that (--dialect; 'mortise probe' finds it)");
 	if (!greets) /* then nobody can list them */
 		plugin = NULL;
 	return mor_fail(err, MORTISE_EINVAL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The results for people: 80 columns, or what the terminal or COLUMNS has, from 40 to 120. Where there is little
- * room, bars and some figures are left out, and lines are broken. */
+/* The results for people: 80 columns, or what the terminal or COLUMNS has, from 40 to 120. Where there is
+ * little room, bars and some figures are left out, and lines are broken. */
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,9 +207,9 @@ static void show_rows(const struct page *page, const struct mor_hist *hist)
 static void show_centiles(const struct page *page, const struct mor_hist *hist)
 {
 	static const char *const labels[CENTILES] = { "p50", "p90", "p99", "p99.9", "max", "mean" };
-	const double values[CENTILES] = { (double)mor_hist_at(hist, 0.5),   (double)mor_hist_at(hist, 0.9),
-					  (double)mor_hist_at(hist, 0.99),  (double)mor_hist_at(hist, 0.999),
-					  (double)mor_hist_at(hist, 1), mor_hist_mean(hist) };
+	const double values[CENTILES] = { (double)mor_hist_at(hist, 0.5),  (double)mor_hist_at(hist, 0.9),
+					  (double)mor_hist_at(hist, 0.99), (double)mor_hist_at(hist, 0.999),
+					  (double)mor_hist_at(hist, 1),    mor_hist_mean(hist) };
 	size_t beside = page->columns < 11 * CENTILES ? CENTILES / 2 : CENTILES;
 	char text[32];
 

@@ -4,7 +4,8 @@
 
 echo answers at once; sleep {ms}; compute {ms} of processor time; chat {bytes} to stderr; fail {every}: each so
 many calls; die {after} so many calls; stream {pieces} notifications before the answer; gate {path} opens a FIFO
-for reading before it answers the first call, so that a test can hold it; large {bytes} in its answer. With an argument it prints that first.
+for reading before it answers the first call, so that a test can hold it; large {bytes} in its answer. With an
+argument it prints that first.
 """
 import json
 import sys

@@ -92,8 +92,9 @@ static void test_join(void **state)
 /* Also for no byte, for more than a pipe can hold, and for more than is measured. */
 static void test_floor(void **state)
 {
-	static const size_t sizes[] = { 0, 100, MOR_FLOOR_PIECE, MOR_FLOOR_PIECE + 1, MOR_FLOOR_BYTES,
-					(size_t)16 * MOR_FLOOR_BYTES };
+	static const size_t sizes[] = {
+		0, 100, MOR_FLOOR_PIECE, MOR_FLOOR_PIECE + 1, MOR_FLOOR_BYTES, (size_t)16 * MOR_FLOOR_BYTES
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
