@@ -11,7 +11,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 sys.dont_write_bytecode = True
-from measure import bars, peers  # noqa: E402
+from measure import bars, calls, peers  # noqa: E402
 from measure.rows import line, not_here  # noqa: E402
 from plot import charts, figures, labels, scales  # noqa: E402
 
@@ -230,13 +230,28 @@ class Rows(unittest.TestCase):
         done = self.bars_of({"projects.json": rows}, "--complete")
         self.assertRegex(done.stdout, "guarded against confined +1.000 .*: not all measured: jq: no network")
 
+    def test_spinning_against_chance(self):
+        """`ours`: against a host that sleeps at once, which takes 10; by chance the same took 9 to 11."""
+        for row, ours, expected in (
+            ("spin_1core", 11, 1.0),
+            ("spin_1core", 12, 12 / 11),
+            ("spin_unpinned", 4, 0.8),
+            ("spin_unpinned", 10.5, 10.5 / 11),
+            ("spin_unpinned", 7, 9 / 7),
+            ("spin_unpinned", 12, 12 / 11),
+        ):
+            found = {"floor": [10, 10, 10], "mortise": [ours] * 3, "asleep again": [9, 10, 11]}
+            self.assertAlmostEqual(calls.by_chance(row, found)["ratio_to_floor"], expected, 3, (row, ours))
+
     def test_every_bar_has_a_row_of_the_bench(self):
         """Rows of results.json: each name that bench/bars reads is one that a section writes."""
         here = pathlib.Path(__file__).resolve().parent
         written = "".join(path.read_text(encoding="utf-8") for path in (here / "measure").glob("*.py"))
         for name in re.findall(r'RESULTS,\s+"(\w+)"', (here / "bars").read_text(encoding="utf-8")):
-            stem = re.sub(r"_1000$", "_", name)
-            self.assertTrue(f'"{name}"' in written or f'"{stem}' in written or name == "pings_1000", name)
+            stem = re.sub(r"(_1000|_to_chance|_to_bar)$", "_", name)
+            self.assertTrue(
+                f'"{name}"' in written or f'"{stem.rstrip(chr(95))}' in written or name == "pings_1000", name
+            )
 
     def test_a_peer_that_is_not_here_says_why(self):
         self.assertIn("not here: no", bars.table_row(sample()[3]))
