@@ -71,6 +71,8 @@ def apt(cache, *words):
         "Dir::State::lists": lists / "lists",
         "Dir::Cache": lists,
         "APT::Sandbox::User": "root",
+        "APT::Update::Error-Mode": "any",  # else a list that cannot be had is a warning
+        "Acquire::Retries": 1,
     }
     settings = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
     try:
@@ -81,7 +83,7 @@ def apt(cache, *words):
         raise NoSources(f"apt-get: {why}") from why
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.startswith("E:")] or ["it says nothing"]
-        raise NoSources(f"apt-get {words[0]}: {said[0]}")
+        raise NoSources(f"apt-get {words[0]}: {' '.join(said[0].split())[:160]}")
 
 
 def unpacked(cache, package):

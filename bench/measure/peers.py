@@ -27,6 +27,9 @@ ROUNDS_OF_SIZES = 3  # with --quick one: 64 MiB take seconds with some
 FRAMINGS = ["decimal", "be32", "headers"]  # beside lines, which has all points
 
 
+PACKAGES = {"cc": "gcc", "go": "golang-go"}  # compiler: package of Debian
+
+
 class NotHere(Exception):
     pass
 
@@ -40,7 +43,7 @@ def made(given, name, source, command, **more):
     if out.exists() and out.stat().st_mtime >= (HERE / source).stat().st_mtime:
         return out
     if not shutil.which(command[0]):
-        raise NotHere(f"no {command[0]}")
+        raise NotHere(f"no {command[0]} (Debian: {PACKAGES[command[0]]})")
     out.parent.mkdir(exist_ok=True)
     words = [*command, "-o", out, HERE / source, *more.pop("last", [])]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600, **more)
