@@ -17,6 +17,7 @@
 
 #define SMALLEST 256
 #define LARGE    ((size_t)4 * 1024 * 1024)
+#define SPARE    64 /* room that a text may be left with */
 
 void mor_buf_release(struct mor_buf *buf)
 {
@@ -222,7 +223,7 @@ char *mor_buf_detach(struct mor_buf *buf)
 		return mor_strndup("", 0);
 	text = buf->data;
 	text[buf->len] = '\0';
-	if (buf->cap > LARGE && (shorter = mor_realloc(text, buf->len + 1)))
+	if (buf->cap - buf->len > SPARE && (shorter = mor_realloc(text, buf->len + 1)))
 		text = shorter;
 	*buf = (struct mor_buf){ .limit = buf->limit };
 	return text;

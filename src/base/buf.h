@@ -56,7 +56,8 @@ int mor_buf_json_string(struct mor_buf *buf, struct mor_slice text);
 int mor_buf_shell_word(struct mor_buf *buf, const char *word);
 /* Drops `count` bytes from the front. */
 void mor_buf_consume(struct mor_buf *buf, size_t count);
-/* The content as a NUL-terminated text that the caller frees; NULL if the buffer has failed. */
+/* The content as a NUL-terminated text that the caller frees, in a block of its size; NULL if the buffer has
+ * failed. */
 char *mor_buf_detach(struct mor_buf *buf);
 
 /* A formatted text that the caller frees; NULL: no memory. */

@@ -208,31 +208,94 @@ static void put_manifest(struct env *env, const mortise_plugin *plugin, const ch
 	put_entry(env, entry);
 }
 
-char **mor_env_build(const mortise_plugin *plugin)
+static void fill_env(struct env *env, const mortise_plugin *plugin)
 {
-	struct env env = { 0 };
 	char dialect[64];
 
 	if (base_of(plugin) == BARE)
-		put_bare(&env, mor_policy_confined(&plugin->policy));
+		put_bare(env, mor_policy_confined(&plugin->policy));
 	else
-		put_base(&env, base_of(plugin));
+		put_base(env, base_of(plugin));
 	if (base_of(plugin) == JAIL &&
 	    mor_sandbox_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv,
 				      plugin->manifest->cwd))
-		put_entry(&env, SAFE_PATH);
+		put_entry(env, SAFE_PATH);
 	snprintf(dialect, sizeof(dialect), "MORTISE_DIALECT=%s", plugin->dialect->name);
 	if (base_of(plugin) != BARE)
-		put_entry(&env, dialect);
+		put_entry(env, dialect);
 	if (plugin->vetting.installed)
-		put_entry(&env, NO_BYTECODE);
+		put_entry(env, NO_BYTECODE);
 	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
-		put_front(&env, *entry);
+		put_front(env, *entry);
 	for (char **entry = plugin->manifest->env; entry && *entry; entry++)
-		put_manifest(&env, plugin, *entry);
-	if (env.failed) {
-		mor_texts_free(env.list);
+		put_manifest(env, plugin, *entry);
+}
+
+/* ---- shared ---- */
+
+static struct mor_env *pack_env(const struct env *env)
+{
+	struct mor_env *packed;
+	size_t len = 0;
+	char *to;
+
+	for (size_t i = 0; i < env->count; i++)
+		len += strlen(env->list[i]) + 1;
+	packed = mor_alloc(sizeof(*packed) + (env->count + 1) * sizeof(*packed->list) + len);
+	if (!packed)
 		return NULL;
+	mor_list_init(&packed->node);
+	packed->refs = 1;
+	packed->len = len;
+	to = (char *)&packed->list[env->count + 1];
+	for (size_t i = 0; i < env->count; i++) {
+		size_t size = strlen(env->list[i]) + 1;
+
+		packed->list[i] = memcpy(to, env->list[i], size);
+		to += size;
 	}
-	return env.list;
+	packed->list[env->count] = NULL;
+	return packed;
+}
+
+static bool same_env(const struct mor_env *a, const struct mor_env *b)
+{
+	return a->len == b->len && (!a->len || memcmp(a->list[0], b->list[0], a->len) == 0);
+}
+
+/* Takes `env`. The same or an equal one. */
+static struct mor_env *share_env(mortise_host *host, struct mor_env *env)
+{
+	MOR_LIST_EACH(node, after, &host->environments) {
+		struct mor_env *known = mor_container_of(node, struct mor_env, node);
+
+		if (!same_env(known, env))
+			continue;
+		known->refs++;
+		mor_env_unref(env);
+		return known;
+	}
+	mor_list_append(&host->environments, &env->node);
+	return env;
+}
+
+struct mor_env *mor_env_unref(struct mor_env *env)
+{
+	if (env && --env->refs == 0) {
+		mor_list_remove(&env->node);
+		mor_free(env);
+	}
+	return NULL;
+}
+
+struct mor_env *mor_env_build(const mortise_plugin *plugin)
+{
+	struct env env = { 0 };
+	struct mor_env *packed = NULL;
+
+	fill_env(&env, plugin);
+	if (!env.failed)
+		packed = pack_env(&env);
+	mor_texts_free(env.list);
+	return packed ? share_env(plugin->host, packed) : NULL;
 }

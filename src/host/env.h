@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environments that programs are started with. Lists end with NULL; mor_texts_free() frees one. */
+/*
+ * The environments that programs are started with. Lists end with NULL; mor_texts_free() frees one.
+ *
+ * Plugins of a host whose environments are equal share one: usually all of them do, and it is larger than
+ * everything else that a plugin needs in its host.
+ */
 #ifndef MOR_HOST_ENV_H
 #define MOR_HOST_ENV_H
 
@@ -7,7 +12,18 @@
 
 #include <mortise/mortise.h>
 
-char **mor_env_build(const mortise_plugin *plugin); /* NULL: out of memory */
+#include "base/list.h"
+
+/* One block, with its texts. */
+struct mor_env {
+	struct mor_list node; /* in its host's list, while anybody has it */
+	unsigned refs;
+	size_t len; /* of the texts, which come after the list, one after the other */
+	const char *list[];
+};
+
+struct mor_env *mor_env_build(const mortise_plugin *plugin); /* a reference; NULL: out of memory */
+struct mor_env *mor_env_unref(struct mor_env *env);          /* NULL is fine; returns NULL */
 /* The same without a plugin; more: "NAME=VALUE" or "NAME", or NULL. safe_path: see
  * mor_sandbox_hides_modules(). */
 char **mor_env_jail(bool safe_path, const char *const *more);

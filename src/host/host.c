@@ -123,6 +123,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 	host->random = (uint32_t)mor_clock_ns() | 1;
 	mor_list_init(&host->plugins);
 	mor_list_init(&host->pools);
+	mor_list_init(&host->environments);
 	mor_list_init(&host->orphans);
 	mor_list_init(&host->spare_calls);
 	*ret_host = host;

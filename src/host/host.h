@@ -41,8 +41,9 @@ struct mortise_host {
 	mortise_tap_fn *tap;
 	void *tap_arg;
 	struct mor_list plugins, pools;
-	struct mor_list orphans;     /* requests whose plugin is gone, until they are answered */
-	struct mor_list spare_calls; /* calls are recycled: no allocation on the hot path */
+	struct mor_list environments; /* of struct mor_env: those that plugins have */
+	struct mor_list orphans;      /* requests whose plugin is gone, until they are answered */
+	struct mor_list spare_calls;  /* calls are recycled: no allocation on the hot path */
 	unsigned spare_count;
 	struct mor_buf compose; /* the message being written; reused */
 	mor_link_make_fn *make_link;

@@ -107,7 +107,7 @@ static void free_plugin(mortise_plugin *plugin)
 	for (size_t i = 0; i < plugin->timeout_count; i++)
 		mor_free(plugin->timeouts[i].method);
 	mor_free(plugin->timeouts);
-	mor_texts_free(plugin->env);
+	mor_env_unref(plugin->env);
 	mor_life_fini(&plugin->life);
 	mor_free(plugin->said_name);
 	mor_call_table_fini(&plugin->table);
@@ -170,7 +170,7 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 	plugin->arg = opt->arg;
 	plugin->command = (struct mor_command){
 		.argv = (const char *const *)plugin->manifest->argv,
-		.env = (const char *const *)plugin->env,
+		.env = plugin->env->list,
 		.cwd = plugin->manifest->cwd,
 		.no_shims = mor_policy_confined(&plugin->policy),
 		.policy = &plugin->policy,
@@ -238,6 +238,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	if (plugin->life.link)
 		plugin->life.link->ops->free(plugin->life.link);
 	plugin->life.link = NULL;
+	plugin->env = mor_env_unref(plugin->env); /* now: its host may go before the shell */
 	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->peer.name);
 	mor_task_stop(&plugin->pump);
 	mor_call_take(plugin, &taken, true);

@@ -60,7 +60,7 @@ struct mortise_plugin {
 	mortise_request_fn *on_request;
 	void *arg;
 	struct mor_command command;
-	char **env;
+	struct mor_env *env;        /* shared with others; NULL once it is gone */
 	struct mor_vetting vetting; /* of an installed plugin */
 	struct mor_link_options link_options;
 	struct mor_remote_options remote; /* link_options point to it if it speaks gRPC */

@@ -263,7 +263,7 @@ int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *r
 	}
 	if (r == 0 && (r = mor_policy_finish(&policy, confined, err)) == 0) {
 		r = fill_places(m, &policy);
-		if (r == 0)
+		if (r == 0 && mor_policy_confined(&policy)) /* nothing is kept from others */
 			r = protect_sources(m, &policy);
 		if (r == 0)
 			r = warn_all(m, &policy);

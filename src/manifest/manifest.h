@@ -38,10 +38,10 @@ struct mor_manifest_query {
 
 struct mor_setting {
 	struct mor_list node;
-	char *section, *key;
-	char *json;   /* the value as JSON text */
-	char *text;   /* a string's content, or NULL */
-	char *origin; /* "mortise.toml:7", "--set" */
+	const char *section, *key;
+	const char *json;   /* the value as JSON text */
+	const char *text;   /* a string's content, or NULL */
+	const char *origin; /* "mortise.toml:7", "--set" */
 };
 
 /* A file below the plugin's directory that had a say in what is run and how: whether it was there, and what was

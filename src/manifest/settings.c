@@ -7,22 +7,12 @@
 #include "base/text.h"
 #include "manifest/internal.h"
 
-static void setting_free(struct mor_setting *setting)
-{
-	mor_free(setting->section);
-	mor_free(setting->key);
-	mor_free(setting->json);
-	mor_free(setting->text);
-	mor_free(setting->origin);
-	mor_free(setting);
-}
-
 void mor_settings_free(struct mor_list *settings)
 {
 	struct mor_list *node;
 
 	while ((node = mor_list_pop(settings)))
-		setting_free(mor_container_of(node, struct mor_setting, node));
+		mor_free(mor_container_of(node, struct mor_setting, node));
 }
 
 /* ---- typed values ---- */
@@ -124,28 +114,42 @@ static bool counts_as_text(const char *section, const struct mor_value *value)
 	       (strcmp(section, "env") == 0 && (type == MOR_JSON_NUMBER || type == MOR_JSON_BOOL));
 }
 
+/* The copy, in the block that `free_at` is a part of. */
+static const char *place_text(char **free_at, const char *text)
+{
+	char *copy = *free_at;
+	size_t size = strlen(text) + 1;
+
+	memcpy(copy, text, size);
+	*free_at += size;
+	return copy;
+}
+
+/* One block: many plugins have many settings. */
 static struct mor_setting *setting_new(const char *section, const char *key, const struct mor_value *value,
 				       const char *origin)
 {
-	struct mor_setting *s = mor_zalloc(sizeof(*s));
-	struct mor_buf json = MOR_BUF_INIT;
-	bool has_text = counts_as_text(section, value);
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	struct mor_setting *s;
+	const char *text;
+	char *free_at;
 
+	mor_json_write(value, false, &json);
+	if (mor_buf_byte(&json, '\0') < 0)
+		return NULL;
+	text = counts_as_text(section, value) ? mor_json_text(value, json.data) : NULL;
+	s = mor_zalloc(sizeof(*s) + strlen(section) + strlen(key) + strlen(origin) + json.len +
+		       (text ? strlen(text) : 0) + 4);
 	if (!s)
 		return NULL;
 	mor_list_init(&s->node);
-	mor_json_write(value, false, &json);
-	s->section = mor_strdup(section);
-	s->key = mor_strdup(key);
-	s->origin = mor_strdup(origin);
-	s->json = mor_buf_detach(&json);
-	mor_buf_fini(&json);
-	if (has_text)
-		s->text = mor_strdup(mor_json_text(value, s->json));
-	if (s->section && s->key && s->origin && s->json && (s->text || !has_text))
-		return s;
-	setting_free(s);
-	return NULL;
+	free_at = (char *)(s + 1);
+	s->section = place_text(&free_at, section);
+	s->key = place_text(&free_at, key);
+	s->origin = place_text(&free_at, origin);
+	s->json = place_text(&free_at, json.data);
+	s->text = text ? place_text(&free_at, text) : NULL;
+	return s;
 }
 
 int mor_setting_add(struct mor_load *load, const char *section, const char *key, const struct mor_value *value,
@@ -169,7 +173,7 @@ int mor_setting_add(struct mor_load *load, const char *section, const char *key,
 		wanted = "free of NUL characters";
 	if (wanted) {
 		r = wrong_setting(s, code, wanted, load->err);
-		setting_free(s);
+		mor_free(s);
 		return r;
 	}
 	mor_list_append(&load->m->settings, &s->node);
