@@ -22,6 +22,7 @@ BARS = {  # row: {subject: (at most | at least, ratio to the floor)}
     "large_memory": {ALL: ("at most", 1.1)},
     "large_speed": {ALL: ("at least", 0.6)},
     "plugins_1000": {"one of them": ("at most", 1.05), "memory of each": ("at most", 4096, VALUE)},
+    "pings_1000": {ALL: ("at most", 0.03)},  # of a core
     "instructions": {ALL: ("at most", 2400, VALUE)},
 }
 

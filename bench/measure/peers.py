@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-from measure.rows import CPU, line, not_here, program
+from measure.rows import CPU, line, not_here, program, run_json
 from plot.figures import by_number
 from plot.scales import count_text, size_text, time_text
 
@@ -254,7 +254,23 @@ def measure_many(given):
         done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=600, preexec_fn=pin)
         for one in map(json.loads, done.stdout.splitlines()):
             found.setdefault(one["count"], []).append(one)
-    return [row for count, these in found.items() for row in rows_of_many(count, these, found[1])]  # 1 is first
+    rows = [row for count, these in found.items() for row in rows_of_many(count, these, found[1])]  # 1 is first
+    return rows + list(rows_of_pings(given, counts[-1]))
+
+
+def rows_of_pings(given, count):
+    """pings_N: N plugins that are asked each second whether they live; the part of a core that the host takes."""
+    seconds = 5 if given.scale == 1 else 2
+    command = [program(given, "bench-pings"), program(given, "bench-echo-plugin"), seconds, count]
+    values = {"one core": [], "any core": []}  # of the host and all plugins
+    for _ in range(3 if given.scale == 1 else 1):
+        for subject, pinned in (("one core", True), ("any core", False)):
+            found = run_json(command, pinned)
+            if not 0.8 <= found["pongs"] / count <= 1.2:
+                sys.exit(f"bench-pings: {found['pongs']} answers per second of {count} plugins: too busy a machine")
+            values[subject].append(found["core"] * 100)
+    for subject, these in values.items():
+        yield line(f"pings_{count}", subject, these, "%", ratio=sorted(these)[len(these) // 2] / 100)
 
 
 def pin():

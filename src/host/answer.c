@@ -145,7 +145,7 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 /* It sent our request back, we refused that as a method that we do not have, and now the refusal came back. */
 static bool is_echo(const mortise_call *call, const struct mor_rpc_error *remote)
 {
-	return call->plugin->life.heard.echoed == call->id && remote->code == -32601;
+	return call->plugin->life.echoed == call->id && remote->code == -32601;
 }
 
 MOR_APART static void settle_error(mortise_call *call, const struct mor_message *message)
@@ -360,8 +360,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 		if (r < 0 && err)
 			*err = sync.error;
 	} else if (r == MORTISE_EREMOTE &&
-		   plugin->failure_data.len) { /* the error of its greeting, whose data was kept */
-		sync.text = mor_strndup(plugin->failure_data.data, plugin->failure_data.len);
+		   plugin->failure.data.len) { /* the error of its greeting, whose data was kept */
+		sync.text = mor_strndup(plugin->failure.data.data, plugin->failure.data.len);
 	}
 	mor_loop_hold(plugin->host->loop, false);
 	if (sync.len)

@@ -172,7 +172,8 @@ bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *ho
 	bool asked = plugin->state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_LEFT;
 
 	return plugin->restart.clean && how->clean && !asked && !plugin->life.work.handed_out &&
-	       !plugin->life.truncated[0] && !plugin->in_flight && mor_list_empty(&plugin->queue);
+	       !mor_kept_is_set(&plugin->life.truncated) && !plugin->in_flight &&
+	       mor_list_empty(&plugin->queue);
 }
 
 enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure)

@@ -81,7 +81,7 @@ static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_object(w);
 	mor_w_pair_maybe(w, "healthy", health->healthy);
 	pair_text(w, "status", health->status);
-	pair_text(w, "reason", health->reason);
+	pair_text(w, "reason", mor_kept_text(&health->reason));
 	mor_w_key(w, "since_ms_ago");
 	if (health->healthy < 0)
 		mor_w_null(w);
@@ -219,8 +219,8 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 	write_confinement(plugin, &w);
 	write_counters(plugin, &w);
 	write_warnings(plugin, &w);
-	pair_text(&w, "last_error", plugin->last_error);
-	mor_w_pair(&w, "last_stderr", plugin->life.heard.last_stderr);
+	pair_text(&w, "last_error", mor_kept_text(&plugin->last_error));
+	mor_w_pair(&w, "last_stderr", mor_heard_of(plugin)->last_stderr);
 	mor_w_end(&w);
 	if (mor_buf_failed(&out)) {
 		r = out.status;

@@ -47,7 +47,7 @@ static void scene_init(struct scene *scene, const mortise_plugin *plugin, const 
 
 	*scene = (struct scene){ .plugin = plugin,
 				 .call = call,
-				 .heard = &plugin->life.heard,
+				 .heard = mor_heard_of(plugin),
 				 .look = { .last_stderr = "", .doing = { .fd = -1 } },
 				 .mute = !plugin->counters.bytes_in,
 				 .ret = ret };
@@ -437,7 +437,7 @@ const char *mor_diagnosis_last_words(const mortise_plugin *plugin, char text[sta
 {
 	struct mor_diagnosis made = { .id = "" };
 	struct scene scene = {
-		.plugin = plugin, .heard = &plugin->life.heard, .look = { .last_stderr = "" }, .ret = &made
+		.plugin = plugin, .heard = mor_heard_of(plugin), .look = { .last_stderr = "" }, .ret = &made
 	};
 
 	say_denied(&scene);

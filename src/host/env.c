@@ -223,7 +223,7 @@ static void fill_env(struct env *env, const mortise_plugin *plugin)
 	snprintf(dialect, sizeof(dialect), "MORTISE_DIALECT=%s", plugin->dialect->name);
 	if (base_of(plugin) != BARE)
 		put_entry(env, dialect);
-	if (plugin->vetting.installed)
+	if (plugin->vetting)
 		put_entry(env, NO_BYTECODE);
 	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
 		put_front(env, *entry);

@@ -17,6 +17,8 @@
 #include "host/supervise.h"
 #include "host/template.h"
 
+#define REASON_MAX 255
+
 static void on_health_timer(struct mor_timer *timer);
 
 static const struct mor_method *ping_row(const mortise_plugin *plugin)
@@ -64,7 +66,7 @@ static bool set_mark(mortise_plugin *plugin, int healthy, const char *status, co
 
 	health->healthy = healthy;
 	snprintf(health->status, sizeof(health->status), "%.31s", status);
-	snprintf(health->reason, sizeof(health->reason), "%.255s", reason);
+	mor_kept_set(&health->reason, reason, REASON_MAX);
 	if (changed)
 		health->since_ms = mor_loop_now_ms(plugin->host->loop);
 	return changed && healthy >= 0;

@@ -11,6 +11,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/kept.h"
 #include "loop/loop.h"
 
 struct mor_method;
@@ -30,7 +31,8 @@ enum mor_ask {
 struct mor_health_state {
 	int healthy;      /* 1, 0, -1: not known                                */
 	int64_t since_ms; /* since when that is so                              */
-	char status[32], reason[256];
+	char status[32];
+	struct mor_kept reason;
 	bool unimplemented; /* -32601: never asked again                          */
 	unsigned asks;      /* enum mor_ask, minus what the quirk `watchdog` removes */
 	uint32_t every_ms;

@@ -3,6 +3,9 @@
  * What came from a process without being a message or an answer to a call of ours: lines on its stdout that
  * are not messages, its last line on stderr, an answer with an id that no call has, a method that its dialect
  * does not have. When a call fails for lack of an answer, these are nearly always the reason (diagnosis.h).
+ *
+ * Most processes say nothing of the kind, so there is no memory for it before they do. If there is none then,
+ * texts of failures say less; nothing is decided by it.
  */
 #ifndef MOR_HOST_HEARD_H
 #define MOR_HOST_HEARD_H
@@ -26,10 +29,14 @@ struct mor_heard {
 	int64_t odd_ms;
 	char odd_method[48]; /* of the last message whose method the dialect does not name; "": none */
 	int64_t method_ms;
-	int64_t echoed; /* id of the last call of ours that it sent back as a request; 0: none */
 };
 
+/* All zero if there was nothing. */
+const struct mor_heard *mor_heard_of(const mortise_plugin *plugin);
+
 void mor_heard_stderr(mortise_plugin *plugin, struct mor_slice line);
+/* The same for a line that is printable already. */
+void mor_heard_last_stderr(mortise_plugin *plugin, const char *line);
 void mor_heard_stray(mortise_plugin *plugin, struct mor_slice line);
 void mor_heard_odd_id(mortise_plugin *plugin, struct mor_slice id);
 void mor_heard_odd_method(mortise_plugin *plugin, struct mor_slice method);

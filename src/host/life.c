@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One life of a plugin's process. */
 #include "host/life.h"
+#include "base/alloc.h"
 #include "host/plugin.h"
 
 void mor_life_fini(struct mor_life *life)
@@ -9,6 +10,8 @@ void mor_life_fini(struct mor_life *life)
 	life->init = mor_doc_free(life->init);
 	mor_buf_fini(&life->held);
 	mor_denials_fini(&life->denials);
+	mor_free(life->heard);
+	mor_kept_fini(&life->truncated);
 }
 
 void mor_life_begin(mortise_plugin *plugin)

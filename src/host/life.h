@@ -16,6 +16,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "base/kept.h"
 #include "host/health.h"
 #include "host/heard.h"
 #include "host/keep.h"
@@ -43,6 +44,8 @@ struct mor_work {                     /* what the plugin has taken (TAKE) */
 	bool handed_out;              /* answered: the work runs until FINISH */
 };
 
+#define MOR_TRUNCATED_MAX 191
+
 struct mor_life {
 	/* the process */
 	struct mor_link *link; /* NULL: no process */
@@ -68,7 +71,8 @@ struct mor_life {
 	bool deaf;                  /* after a breach: later bytes are read and thrown away */
 	bool lax_told;              /* the warning about messages without "jsonrpc" */
 	bool failed_without_ref;    /* the last message was such a FAIL note */
-	struct mor_heard heard;     /* and was not a message */
+	int64_t echoed;             /* id of the last call of ours that it sent back as a request; 0: none */
+	struct mor_heard *heard;    /* and was not a message; NULL: nothing */
 	struct mor_denials denials; /* what it may not do, and tried */
 	/* how it ends */
 	enum mor_drain drain;
@@ -76,7 +80,7 @@ struct mor_life {
 	const struct mor_method *bye; /* the last goodbye that was sent */
 	int64_t ladder_ms;            /* when the stop began */
 	const char *broken;           /* the pipe that broke, as a text; we wait for its exit */
-	char truncated[192];          /* the message that its end has cut */
+	struct mor_kept truncated;    /* the message that its end has cut */
 	int cause;                    /* why it ends, as a status; 0: it does not, or was asked to */
 	int32_t restart_ms;           /* time until the next start; -1: by the backoff */
 };

@@ -19,11 +19,6 @@ char *mor_link_take_block(struct mor_link *link, struct mor_slice text)
 	return block->data;
 }
 
-static uint64_t micros(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
-}
-
 void mor_link_describe_end(const struct mor_proc *proc, struct mor_link_end *ret)
 {
 	struct mor_proc_exit exit;
@@ -37,7 +32,7 @@ void mor_link_describe_end(const struct mor_proc *proc, struct mor_link_end *ret
 		.violation = exit.violated,
 		.forbidden = exit.forbidden,
 		.denied = exit.denied,
-		.cpu_us = micros(&exit.how.usage.ru_utime) + micros(&exit.how.usage.ru_stime),
+		.cpu_us = exit.how.cpu_us,
 	};
 	memcpy(ret->syscall, exit.syscall, sizeof(ret->syscall));
 	memcpy(ret->path, exit.path, sizeof(ret->path));

@@ -131,17 +131,17 @@ struct mor_link {
 	uint64_t queued; /* bytes given to send since start, framing included: on_written reaches this   */
 	uint64_t written;
 	uint32_t limit_ms; /* of the call whose request is sent next; 0: none. For the plugin to know */
+	bool closed;       /* the plugin's stdin                                                            */
+	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
+	bool block_taken;  /* the memory of `block` has a new owner */
 	/* The order of messages, if opt->ordered asks for it. */
 	uint64_t at;       /* bytes of its stdout before the message that is being handed on               */
 	uint64_t older;    /* bytes of its stdout that were there before the last write to its stdin       */
-	bool closed;       /* the plugin's stdin                                                            */
-	int64_t closed_ms; /* when, or a little later */
-	bool input_broken; /* the plugin has closed its stdin (told by on_broken) */
+	int64_t closed_ms; /* when `closed` began, or a little later */
 	/* since on_started, what is in force (mor_proc_level, _rung); NULL: no process */
 	const char *level, *rung;
 	/* While a message is handed on that lies in a buffer of its own: that buffer. Else NULL. */
 	const struct mor_buf *block;
-	bool block_taken; /* its memory has a new owner */
 };
 
 /* In on_message: the memory around `text` (a part of the message), if nearly all of it is that text. The caller

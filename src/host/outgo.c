@@ -61,7 +61,7 @@ int mor_outgo_add_large(struct mor_outgo *out, struct mor_slice head, struct mor
 	mor_buf_slice(&out->queue, head);
 	out->large_at = out->queue.len;
 	out->large = part->bytes;
-	out->owned = part->owned;
+	out->owned = part->owned.data;
 	part->owned = (struct mor_buf)MOR_BUF_INIT;
 	mor_buf_byte(&out->queue, '}');
 	mor_buf_text(&out->queue, tail);
@@ -71,20 +71,21 @@ int mor_outgo_add_large(struct mor_outgo *out, struct mor_slice head, struct mor
 
 int mor_outgo_own(struct mor_outgo *out)
 {
+	struct mor_buf copy = MOR_BUF_INIT;
 	int r;
 
-	if (!out->large.len || out->owned.data)
+	if (!out->large.len || out->owned)
 		return 0;
-	r = mor_buf_slice(&out->owned, out->large);
-	if (r == 0)
-		out->large = mor_buf_view(&out->owned);
-	else
-		mor_buf_fini(&out->owned);
-	return r;
+	r = mor_buf_slice(&copy, out->large);
+	if (r < 0)
+		return r;
+	out->large = mor_buf_view(&copy);
+	out->owned = copy.data;
+	return 0;
 }
 
 void mor_outgo_drop_large(struct mor_outgo *out)
 {
 	out->large = (struct mor_slice){ 0 };
-	mor_buf_fini(&out->owned);
+	mor_free(mor_take(&out->owned));
 }

@@ -20,7 +20,7 @@ struct mor_outgo {
 	 * {NULL, 0}: none. */
 	struct mor_slice large;
 	size_t large_at;
-	struct mor_buf owned; /* its memory; empty: it is borrowed */
+	char *owned; /* its memory; NULL: it is borrowed */
 };
 
 /* Appends one message in its frame. 0 or the buffer's status. */

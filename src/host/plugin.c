@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/apart.h"
 #include "base/error.h"
 #include "host/call.h"
 #include "host/call_table.h"
@@ -71,12 +72,12 @@ static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *o
 	};
 	int r = mor_vetting_begin(plugin, opt->path, err);
 
-	query.installed = plugin->vetting.name;
+	query.installed = plugin->vetting ? plugin->vetting->name : NULL;
 	if (r == 0)
 		r = mor_manifest_load(&query, &plugin->manifest, err);
 	if (r < 0)
 		return r;
-	plugin->manifest->confine = plugin->vetting.confine;
+	plugin->manifest->confine = plugin->vetting && plugin->vetting->confine;
 	r = mor_vetting_manifest(plugin, opt->path, err);
 	if (r < 0)
 		return mor_fail_prefix(err, plugin->manifest->name);
@@ -107,13 +108,18 @@ static void free_plugin(mortise_plugin *plugin)
 	for (size_t i = 0; i < plugin->timeout_count; i++)
 		mor_free(plugin->timeouts[i].method);
 	mor_free(plugin->timeouts);
+	mor_free(plugin->remote);
 	mor_env_unref(plugin->env);
 	mor_life_fini(&plugin->life);
 	mor_free(plugin->said_name);
 	mor_call_table_fini(&plugin->table);
-	mor_buf_fini(&plugin->failure_data);
+	mor_kept_fini(&plugin->failure.text);
+	mor_buf_fini(&plugin->failure.data);
+	mor_kept_fini(&plugin->last_error);
+	mor_kept_fini(&plugin->health.reason);
+	mor_free(plugin->deaths);
 	mor_policy_fini(&plugin->policy);
-	mor_vetting_fini(&plugin->vetting);
+	mor_vetting_free(plugin->vetting);
 	mor_rows_free(plugin);
 	mor_manifest_free(plugin->manifest);
 	mor_owner_unref(plugin->owner);
@@ -304,6 +310,11 @@ int mortise_plugin_state(mortise_plugin *plugin)
 	int r = mor_plugin_check(plugin, NULL);
 
 	return r < 0 ? r : (int)plugin->state;
+}
+
+MOR_APART void mor_plugin_keep_error(mortise_plugin *plugin, const mortise_error *error)
+{
+	mor_kept_set(&plugin->last_error, error->text, sizeof(error->text));
 }
 
 const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin)

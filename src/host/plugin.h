@@ -12,6 +12,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "base/kept.h"
 #include "base/list.h"
 #include "dialect/dialect.h"
 #include "host/call.h"
@@ -40,6 +41,14 @@ struct mor_timeout {
 
 #define MOR_DEATHS 64 /* the highest restart intensity */
 
+/* A mortise_error, in little memory while there is none (mor_supervise_blame()). */
+struct mor_failure {
+	int code, os_errno;
+	int64_t rpc_code;
+	struct mor_kept text;
+	struct mor_buf data; /* the error's data, if there were any */
+};
+
 struct mortise_plugin {
 	struct mor_peer peer; /* what the dialect's hooks see */
 	mortise_host *host;
@@ -49,6 +58,10 @@ struct mortise_plugin {
 	unsigned holds; /* ours: functions on the stack that still use it */
 	/* released, or its host was freed: a shell that waits for the last reference and hold */
 	bool gone;
+	bool replies_to_notes; /* a quirk: a note with an id is answered with null */
+	bool paused;           /* by the embedder */
+	bool pumping;          /* its queue is being sent, by a function up the stack */
+	bool came_to_nothing;  /* the last process ended before it was given a call */
 	/* what it is */
 	struct mor_manifest *manifest;
 	const struct mor_dialect *dialect;
@@ -60,16 +73,15 @@ struct mortise_plugin {
 	mortise_request_fn *on_request;
 	void *arg;
 	struct mor_command command;
-	struct mor_env *env;        /* shared with others; NULL once it is gone */
-	struct mor_vetting vetting; /* of an installed plugin */
+	struct mor_env *env;         /* shared with others; NULL once it is gone */
+	struct mor_vetting *vetting; /* of an installed plugin; NULL: it is none */
 	struct mor_link_options link_options;
-	struct mor_remote_options remote; /* link_options point to it if it speaks gRPC */
+	struct mor_remote_options *remote; /* of link_options; NULL: over stdio */
 	struct mor_stop stop;
 	struct mor_restart restart;
 	unsigned max_in_flight;
 	struct mor_timeout *timeouts;
 	size_t timeout_count;
-	bool replies_to_notes; /* a quirk: a note with an id is answered with null */
 	/* how it is */
 	enum mortise_state state;
 	int64_t state_ms;     /* since when */
@@ -77,14 +89,12 @@ struct mortise_plugin {
 	struct mor_health_state health;
 	struct mor_keep_state keep;
 	struct mor_counters counters;
-	bool paused; /* by the embedder */
 	/* from the first greeting, if nothing else names it; kept, because the embedder may hold it */
 	char *said_name;
 	/* calls */
 	struct mor_list queue, writing, flight;
 	struct mor_list dooms; /* calls that ended with a process and still wait for their callback */
 	struct mor_task pump;  /* the part of the queue that is still to be sent */
-	bool pumping;
 	struct mor_call_table table;
 	unsigned in_flight;                /* slots taken, with ghosts */
 	unsigned waiting;                  /* in the queue */
@@ -99,22 +109,22 @@ struct mortise_plugin {
 	struct mor_list views; /* orders that wait for their answer, in order */
 	/* ends and restarts */
 	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
-	int64_t deaths[MOR_DEATHS];
+	int64_t *deaths; /* when the last ones were, in a ring of restart.intensity + 1; NULL: none was */
 	unsigned death_count, backoff_step;
-	unsigned clean_exits;        /* in a row, without work between them */
-	mortise_error failure;       /* why it is FAILED, or what ended its last process */
-	struct mor_buf failure_data; /* the error's data, if there were any */
-	char last_error[512];
+	unsigned clean_exits;       /* in a row, without work between them */
+	struct mor_failure failure; /* why it is FAILED, or what ended its last process */
+	struct mor_kept last_error;
 	/* its pool */
-	mortise_pool *pool;   /* the pool whose worker it is; NULL: none */
-	unsigned pool_load;   /* calls that its pool has given it */
-	bool came_to_nothing; /* the last process ended before it was given a call */
+	mortise_pool *pool; /* the pool whose worker it is; NULL: none */
+	unsigned pool_load; /* calls that its pool has given it */
 };
 
 /* 0; MORTISE_ETHREAD on a foreign thread; MORTISE_ECLOSED once it was released. */
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err);
 /* Kills the process and ends the calls with MORTISE_ECANCELED. Only a shell is left, which answers ECLOSED. */
 void mor_plugin_destroy(mortise_plugin *plugin);
+/* The last error of a call or process, for mortise_plugin_describe(). */
+void mor_plugin_keep_error(mortise_plugin *plugin, const mortise_error *error);
 /* The source of the interfaces: the manifest on disk if it lists them, else HELLO's result; NULL: neither. */
 const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin);
 

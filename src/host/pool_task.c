@@ -75,10 +75,11 @@ static uint64_t patience(const mortise_pool *pool)
 /* A crash or a lack of resources may not happen again; a refusal or a time-out would. */
 static bool may_do_better(const mortise_plugin *worker)
 {
-	int code = worker->failure.code;
+	mortise_error failure;
+	int code = mor_supervise_blamed(worker, &failure);
 
 	return !has_failed(worker) &&
-	       (code == MORTISE_ECRASHED || code == MORTISE_ECLOSED || mor_error_is_lack(&worker->failure));
+	       (code == MORTISE_ECRASHED || code == MORTISE_ECLOSED || mor_error_is_lack(&failure));
 }
 
 void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from)
@@ -193,8 +194,8 @@ static void give_up_jobs(mortise_pool *pool)
 	if (pool->freed || !pool->queued || !pool->blamed || count_if(pool, is_ready))
 		return;
 	/* Copies: a callback may start the worker again. */
-	error = pool->blamed->failure;
-	if (mor_buf_slice(&data, mor_buf_view(&pool->blamed->failure_data)) < 0)
+	mor_supervise_blamed(pool->blamed, &error);
+	if (mor_buf_slice(&data, mor_buf_view(&pool->blamed->failure.data)) < 0)
 		mor_buf_fini(&data);
 	for (uint32_t n = pool->queued;
 	     n && !pool->freed && pool->queued && has_seen_enough(mor_pool_job_first(pool)); n--) {

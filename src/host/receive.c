@@ -441,7 +441,7 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 		break;
 	case MOR_FAULT_TRUNCATED:
 		/* The end of the process follows and uses this text. */
-		snprintf(plugin->life.truncated, sizeof(plugin->life.truncated), "%s", text);
+		mor_kept_set(&plugin->life.truncated, text, MOR_TRUNCATED_MAX);
 		break;
 	}
 }

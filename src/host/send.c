@@ -363,11 +363,8 @@ int mor_call_check_running(mortise_plugin *plugin, mortise_error *err)
 {
 	if (plugin->gone)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->peer.name);
-	if (plugin->state == MORTISE_FAILED) {
-		if (err)
-			*err = plugin->failure;
-		return plugin->failure.code;
-	}
+	if (plugin->state == MORTISE_FAILED)
+		return mor_supervise_blamed(plugin, err);
 	if (plugin->state == MORTISE_DRAINING && !mor_drain_lets_wait(plugin->life.drain))
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->peer.name);
 	return 0;

@@ -24,7 +24,6 @@ static const struct duration_setting durations[] = {
 	{ "stop", "kill", AT(stop.kill_ms) },       { "restart", "first", AT(restart.first_ms) },
 	{ "restart", "cap", AT(restart.cap_ms) },   { "restart", "period", AT(restart.period_ms) },
 	{ "health", "every", AT(health.every_ms) }, { "limits", "session", AT(keep.total_ms) },
-	{ "grpc", "start", AT(remote.start_ms) },
 };
 
 static int read_durations(mortise_plugin *plugin, mortise_error *err)
@@ -123,24 +122,38 @@ static int read_framing(mortise_plugin *plugin, mortise_error *err)
 
 /* ---- over which it speaks ---- */
 
+static int read_remote(mortise_plugin *plugin, mortise_error *err)
+{
+	const struct mor_manifest *m = plugin->manifest;
+	struct mor_remote_options *remote = mor_zalloc(sizeof(*remote));
+	int r;
+
+	if (!remote)
+		return mor_fail_memory(err);
+	plugin->remote = remote;
+	plugin->link_options.remote = remote;
+	remote->dialect = plugin->dialect->name;
+	remote->cookie_key = mor_manifest_text(m, "grpc", "cookie_key");
+	remote->cookie_value = mor_manifest_text(m, "grpc", "cookie_value");
+	remote->versions = mor_manifest_text(m, "grpc", "versions");
+	remote->proto = mor_manifest_text(m, "grpc", "proto");
+	remote->dir = m->dir;
+	remote->start_ms = START_MS;
+	r = mor_manifest_duration(m, "grpc", "start", &remote->start_ms, err);
+	return r < 0 ? r : 0;
+}
+
 static int read_transport(mortise_plugin *plugin, mortise_error *err)
 {
 	const struct mor_setting *set = mor_manifest_setting(plugin->manifest, "plugin", "transport");
 
-	plugin->remote.dialect = plugin->dialect->name;
-	plugin->remote.cookie_key = mor_manifest_text(plugin->manifest, "grpc", "cookie_key");
-	plugin->remote.cookie_value = mor_manifest_text(plugin->manifest, "grpc", "cookie_value");
-	plugin->remote.versions = mor_manifest_text(plugin->manifest, "grpc", "versions");
-	plugin->remote.proto = mor_manifest_text(plugin->manifest, "grpc", "proto");
-	plugin->remote.dir = plugin->manifest->dir;
 	if (set ? set->text && strcmp(set->text, "stdio-jsonrpc") == 0 : !plugin->dialect->link.grpc)
 		return 0;
 	if (set && (!set->text || strcmp(set->text, "grpc") != 0))
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"%s: plugin.transport is %.60s: use \"stdio-jsonrpc\" or \"grpc\"", set->origin,
 				set->json);
-	plugin->link_options.remote = &plugin->remote;
-	return 0;
+	return read_remote(plugin, err);
 }
 
 /* ---- quirks ---- */
@@ -257,7 +270,6 @@ static void take_link(mortise_plugin *plugin, const struct mor_dialect *dialect)
 
 static void take_table(mortise_plugin *plugin, const struct mor_dialect *dialect)
 {
-	plugin->remote.start_ms = START_MS;
 	plugin->stop = dialect->life.stop;
 	plugin->restart = dialect->life.restart;
 	plugin->max_in_flight = dialect->life.max_in_flight;

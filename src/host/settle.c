@@ -83,11 +83,6 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 	fn(&reply, arg);
 }
 
-MOR_APART static void keep_error(mortise_plugin *plugin, const mortise_error *error)
-{
-	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
-}
-
 static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 {
 	if (verdict->status == 0) {
@@ -97,7 +92,7 @@ static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 		plugin->counters.failed++;
 	}
 	if (verdict->error)
-		keep_error(plugin, verdict->error);
+		mor_plugin_keep_error(plugin, verdict->error);
 }
 
 MOR_APART static void keep_as_ghost(mortise_call *call)

@@ -51,7 +51,7 @@ static void describe_silence(const mortise_plugin *plugin, const struct mor_link
 	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->life.spent)
 		return;
 	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->peer.name, how->text,
-		 plugin->life.truncated[0] ? "; " : "", plugin->life.truncated,
+		 mor_kept_is_set(&plugin->life.truncated) ? "; " : "", mor_kept_text(&plugin->life.truncated),
 		 plugin->counters.noise_bytes ? "; what it wrote to stdout is no message: " : "",
 		 plugin->counters.noise_bytes ? "--verbose shows it" : "");
 }
@@ -96,7 +96,7 @@ void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const
 	if (early)
 		plugin->life.cause = error.code;
 	if (early || (call && !(held.len && how->clean)))
-		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
+		mor_plugin_keep_error(plugin, &error);
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_drop_link(plugin);
 	/* A process that ended before its call would do no better next time. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
@@ -22,25 +23,54 @@
 
 void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data)
 {
-	plugin->failure = *error;
-	mor_buf_fini(&plugin->failure_data);
+	struct mor_failure *failure = &plugin->failure;
+
+	failure->code = error->code;
+	failure->os_errno = error->os_errno;
+	failure->rpc_code = error->rpc_code;
+	mor_kept_set(&failure->text, error->text, sizeof(error->text));
+	mor_buf_fini(&failure->data);
 	/* Without memory for the data, the error is reported without them. */
-	if (data.ptr && mor_buf_slice(&plugin->failure_data, data) < 0)
-		mor_buf_fini(&plugin->failure_data);
+	if (data.ptr && mor_buf_slice(&failure->data, data) < 0)
+		mor_buf_fini(&failure->data);
+}
+
+int mor_supervise_blamed(const mortise_plugin *plugin, mortise_error *ret)
+{
+	const struct mor_failure *failure = &plugin->failure;
+	mortise_error error = { failure->code, failure->os_errno, failure->rpc_code, "" };
+
+	snprintf(error.text, sizeof(error.text), "%s", mor_kept_text(&failure->text));
+	if (ret)
+		*ret = error;
+	return error.code;
+}
+
+/* One death more. How many were in the last restart.period? Without memory for their times: all of them. */
+static unsigned count_deaths(mortise_plugin *plugin)
+{
+	unsigned recent = 0, ring = plugin->restart.intensity + 1;
+	int64_t now = mor_loop_now_ms(plugin->host->loop);
+
+	if (!plugin->deaths)
+		plugin->deaths = mor_zalloc(ring * sizeof(*plugin->deaths));
+	if (!plugin->deaths)
+		return ++plugin->death_count;
+	plugin->deaths[plugin->death_count++ % ring] = now;
+	for (unsigned i = 0; i < ring && i < plugin->death_count; i++)
+		recent += now - plugin->deaths[i] < (int64_t)plugin->restart.period_ms;
+	return recent;
 }
 
 enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_error *failure)
 {
 	const struct mor_restart *restart = &plugin->restart;
-	int64_t now = mor_loop_now_ms(plugin->host->loop);
-	unsigned recent = 0;
+	unsigned recent;
 	char period[32];
 
 	if (!mor_shape_is_session(plugin))
 		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nothing to restart */
-	plugin->deaths[plugin->death_count++ % MOR_DEATHS] = now;
-	for (unsigned i = 0; i < MOR_DEATHS && i < plugin->death_count; i++)
-		recent += now - plugin->deaths[i] < (int64_t)restart->period_ms;
+	recent = count_deaths(plugin);
 	if (recent > restart->intensity) {
 		char text[sizeof(failure->text)];
 
@@ -107,7 +137,7 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 		plugin->life.link->ops->free(plugin->life.link);
 	plugin->life.link = NULL;
 	mor_fail_prefix(error, plugin->peer.name);
-	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
+	mor_plugin_keep_error(plugin, error);
 	plugin->life.cause = error->code;
 	failure = *error;
 	if (mor_error_is_lack(error))

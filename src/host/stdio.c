@@ -35,8 +35,8 @@ struct stdio_link {
 	struct mor_task flush;
 	struct mor_intake intake;
 	struct mor_outgo outgo;
-	int lost; /* -ENOMEM: half a message has been written, and the memory of the rest is gone */
 	struct mor_grave grave;
+	int lost; /* -ENOMEM: half a message has been written, and the memory of the rest is gone */
 	unsigned luck, unlucky;
 	struct mor_spin spin;
 	uint64_t last_bytes; /* what the pipe held when the process ended, minus what was read since */

@@ -59,8 +59,7 @@ void mor_supervise_ready(mortise_plugin *plugin)
 static void remember_stderr(mortise_plugin *plugin, const struct mor_link_end *how)
 {
 	if (how->last_stderr[0])
-		snprintf(plugin->life.heard.last_stderr, sizeof(plugin->life.heard.last_stderr), "%s",
-			 how->last_stderr);
+		mor_heard_last_stderr(plugin, how->last_stderr);
 }
 
 static struct mor_violation violation_of(const mortise_plugin *plugin, const struct mor_link_end *how)
@@ -134,8 +133,8 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 	}
 	if (plugin->life.held.len)
 		when = " after it had answered";
-	if (plugin->life.truncated[0])
-		snprintf(cut, sizeof(cut), "; %s", plugin->life.truncated);
+	if (mor_kept_is_set(&plugin->life.truncated))
+		snprintf(cut, sizeof(cut), "; %s", mor_kept_text(&plugin->life.truncated));
 	if (!asked)
 		describe_limits(plugin, how, limits, sizeof(limits));
 	mor_fail(error, asked ? MORTISE_ECLOSED : MORTISE_ECRASHED, "%s: %s%s%s%s%s", plugin->peer.name,
@@ -171,7 +170,7 @@ static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_li
 		return unless_client(plugin, mor_supervise_after_death(plugin, failure));
 	if (plugin->state == MORTISE_DRAINING) {
 		if (plugin->life.drain == MOR_DRAIN_GIVEN_UP && plugin->failure.code)
-			*failure = plugin->failure;
+			mor_supervise_blamed(plugin, failure);
 		return mor_drain_leads_to(plugin->life.drain);
 	}
 	if (plugin->state == MORTISE_READY && lived >= (int64_t)plugin->restart.cap_ms)
@@ -295,7 +294,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 		mor_supervise_blame(plugin, &failure, mor_buf_view(&record));
 	mor_supervise_drop_link(plugin);
 	if (!draining && !left) {
-		snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error.text);
+		mor_plugin_keep_error(plugin, &error);
 		plugin->life.cause = error.code;
 	}
 	/* Calls queued while a wedged plugin ended were not meant for it. */
@@ -409,7 +408,7 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 		mor_supervise_stop(plugin, rung, plugin->life.drain, error->text);
 		return;
 	}
-	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", error->text);
+	mor_plugin_keep_error(plugin, error);
 	plugin->life.cause = error->code;
 	drain = drain_after_breach(plugin, busy, &failure);
 	mor_supervise_blame(plugin, &failure, (struct mor_slice){ 0 });
@@ -448,7 +447,7 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 		drain = drain_for(unless_client(plugin, mor_supervise_after_death(plugin, &failure)));
 	mor_supervise_blame(plugin, &failure, verdict->error_data);
 	plugin->life.cause = verdict->error->code;
-	snprintf(plugin->last_error, sizeof(plugin->last_error), "%s", verdict->error->text);
+	mor_plugin_keep_error(plugin, verdict->error);
 	mor_call_take(plugin, &taken, true);
 	stop_process(plugin, retry ? MOR_RUNG_TERM : MOR_RUNG_INPUT, drain, verdict->error->text,
 		     verdict->error->text);

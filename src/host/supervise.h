@@ -33,6 +33,8 @@ enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_err
 void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error);
 /* Why it ends, for later questions. Call it before the state moves. */
 void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data);
+/* The answer, into *ret (NULL is fine). Returns its code; 0: nobody was blamed. */
+int mor_supervise_blamed(const mortise_plugin *plugin, mortise_error *ret);
 
 /* ---- supervise.c ---- */
 

@@ -21,15 +21,18 @@
 #include "host/plugin.h"
 #include "store/permissions.h"
 
-void mor_vetting_fini(struct mor_vetting *vetting)
+struct mor_vetting *mor_vetting_free(struct mor_vetting *vetting)
 {
+	if (!vetting)
+		return NULL;
 	mor_store_check_fini(&vetting->check);
 	mor_free(vetting->files);
 	mor_free((char *)vetting->checked.directory);
 	mor_free(vetting->work);
 	mor_texts_free(vetting->argv);
 	mor_free(vetting->name);
-	*vetting = (struct mor_vetting){ 0 };
+	mor_free(vetting);
+	return NULL;
 }
 
 /* As somebody has approved it, whatever its manifest says about its level now. */
@@ -114,7 +117,7 @@ static int decide(mortise_plugin *plugin, const struct mor_installed *found, str
 	if (found->approved && !changes->count)
 		return 0;
 	name_subject(found, check, subject, sizeof(subject));
-	if (strcmp(plugin->vetting.accepted, subject) == 0)
+	if (strcmp(plugin->vetting->accepted, subject) == 0)
 		return 0;
 	count_changes(changes, &trust);
 	describe_trust(&trust, changes, text, sizeof(text));
@@ -126,7 +129,7 @@ static int decide(mortise_plugin *plugin, const struct mor_installed *found, str
 	trust.permissions = permissions.data;
 	if (ask_embedder(plugin, &trust) <= 0)
 		return refuse_trust(&trust, err);
-	memcpy(plugin->vetting.accepted, subject, sizeof(subject));
+	memcpy(plugin->vetting->accepted, subject, sizeof(subject));
 	return 0;
 }
 
@@ -176,8 +179,8 @@ static int compare_seen(const mortise_plugin *plugin, const struct mor_installed
 					"%s: it changed after it was read; nothing of %s was run; start again",
 					mor_printable(mor_slice_of(m->seen[i].path), shown, sizeof(shown)),
 					found->name);
-	if (!plugin->vetting.name || strcmp(plugin->vetting.name, found->name) != 0 ||
-	    plugin->vetting.confine != wants_confinement(found))
+	if (!plugin->vetting->name || strcmp(plugin->vetting->name, found->name) != 0 ||
+	    plugin->vetting->confine != wants_confinement(found))
 		return mor_fail(err, MORTISE_EVIOLATION,
 				"what was approved of %s %s changed after it was read; nothing of it was run; "
 				"start again",
@@ -205,7 +208,7 @@ static struct mor_plan_file plan_file(const struct mor_content_file *file)
 static int keep_check(mortise_plugin *plugin, const char *directory, struct mor_store_check *check,
 		      mortise_error *err)
 {
-	struct mor_vetting *vetting = &plugin->vetting;
+	struct mor_vetting *vetting = plugin->vetting;
 	const struct mor_content *now;
 	char real[PATH_MAX];
 
@@ -281,7 +284,6 @@ static bool writes_beside(const mortise_plugin *plugin)
 
 int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *err)
 {
-	struct mor_vetting *vetting = &plugin->vetting;
 	struct mor_store store = { 0 };
 	struct mor_installed found = { 0 };
 	int r = path ? mor_store_open(NULL, NULL, &store) : 0;
@@ -289,11 +291,12 @@ int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *e
 	if (r == 0 && path)
 		/* What is wrong with it is said when it is to be started. */
 		r = mor_store_at(&store, path, &found, NULL);
-	vetting->installed = r != 0;
+	if (r != 0 && !(plugin->vetting = mor_zalloc(sizeof(*plugin->vetting))))
+		r = MORTISE_ENOMEM;
 	if (r == 1) {
-		vetting->name = mor_strdup(found.name);
-		vetting->confine = wants_confinement(&found);
-		r = vetting->name ? 0 : MORTISE_ENOMEM;
+		plugin->vetting->name = mor_strdup(found.name);
+		plugin->vetting->confine = wants_confinement(&found);
+		r = plugin->vetting->name ? 0 : MORTISE_ENOMEM;
 	}
 	mor_installed_fini(&found);
 	mor_store_fini(&store);
@@ -304,7 +307,7 @@ int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *e
  * full names. Those of options ("--file=x") and of files that it makes itself stay. */
 static int anchor_words(mortise_plugin *plugin, mortise_error *err)
 {
-	struct mor_vetting *vetting = &plugin->vetting;
+	struct mor_vetting *vetting = plugin->vetting;
 	char **argv = NULL;
 	int r = 0;
 
@@ -333,7 +336,7 @@ static int anchor_words(mortise_plugin *plugin, mortise_error *err)
 static int choose_work(mortise_plugin *plugin, const struct mor_store *store, const char *name,
 		       mortise_error *err)
 {
-	struct mor_vetting *vetting = &plugin->vetting;
+	struct mor_vetting *vetting = plugin->vetting;
 
 	if (mor_policy_confined(&plugin->policy) || !writes_beside(plugin))
 		return 0;
@@ -353,7 +356,7 @@ int mor_vetting_check(mortise_plugin *plugin, mortise_error *err)
 	struct mor_store_check check = { 0 };
 	int r;
 
-	if (!plugin->vetting.installed)
+	if (!plugin->vetting)
 		return 0;
 	r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) :
 						     mor_store_at(&store, plugin->manifest->dir, &found, err);

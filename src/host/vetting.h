@@ -12,7 +12,6 @@
 #include "store/store.h"
 
 struct mor_vetting {
-	bool installed;
 	bool confine; /* somebody has approved it as a confined one, whatever its manifest says */
 	char *name;   /* under which it is installed; the last part of its path is a version. NULL: not known */
 	struct mor_store_check check;       /* of the last start; `files` borrows from it */
@@ -33,6 +32,6 @@ int mor_vetting_manifest(mortise_plugin *plugin, const char *top, mortise_error 
  * on_trust, which may do anything to the plugin. 0; MORTISE_EVIOLATION: it must not run; MORTISE_ESYSTEM: the
  * store cannot be read; MORTISE_ENOMEM. */
 int mor_vetting_check(mortise_plugin *plugin, mortise_error *err);
-void mor_vetting_fini(struct mor_vetting *vetting);
+struct mor_vetting *mor_vetting_free(struct mor_vetting *vetting);
 
 #endif

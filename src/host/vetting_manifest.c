@@ -91,7 +91,7 @@ int mor_vetting_manifest(mortise_plugin *plugin, const char *top, mortise_error 
 	struct mor_manifest *m = plugin->manifest;
 	int r;
 
-	if (!plugin->vetting.installed || !top)
+	if (!plugin->vetting || !top)
 		return 0;
 	r = check_sandbox(m, err);
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,12 +42,18 @@ static bool is_ours(const struct mor_child *child)
 	return wait_pidfd(child->pidfd, &info, WNOHANG | WNOWAIT, NULL) == 0;
 }
 
+static uint64_t micros(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
 /* The end of a child, with or without waiting. false: it still runs. */
 static bool reap_child(struct mor_child *child, int flags, struct mor_child_exit *ret)
 {
 	struct mor_child_exit how = { 0 };
+	struct rusage usage = { 0 };
 	siginfo_t info;
-	int r = wait_pidfd(child->pidfd, &info, flags, &how.usage);
+	int r = wait_pidfd(child->pidfd, &info, flags, &usage);
 
 	if (r == 0 && info.si_pid == 0)
 		return false;
@@ -56,6 +63,7 @@ static bool reap_child(struct mor_child *child, int flags, struct mor_child_exit
 		how.status = info.si_status;
 		how.by_signal = info.si_code != CLD_EXITED;
 		how.core = info.si_code == CLD_DUMPED;
+		how.cpu_us = micros(&usage.ru_utime) + micros(&usage.ru_stime);
 	}
 	mor_trace(MOR_TRACE_PROC, "pid %d ended: known %d status %d signal %d", child->pid, how.known,
 		  how.status, how.by_signal);

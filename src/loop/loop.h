@@ -34,7 +34,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/resource.h>
 
 #include "base/list.h"
 #include "loop/spin.h"
@@ -113,12 +112,12 @@ struct mor_watch {
 	mor_watch_fn *fn;
 	struct mor_loop *loop; /* NULL: not watching */
 	int fd;
-	unsigned events; /* the events that are wanted */
-	uint32_t slot;   /* private: place of its event in the present batch, plus 1 */
-	uint32_t round;  /* private: the check of timers that `goal` belongs to */
+	uint16_t events; /* the events that are wanted */
 	/* set by the owner: it adds what it reads to `taken`. Otherwise 16 calls count as a whole pipe */
 	bool counts;
 	bool waits;           /* private: in the list of those to be called again */
+	uint32_t slot;        /* private: place of its event in the present batch, plus 1 */
+	uint32_t round;       /* private: the check of timers that `goal` belongs to */
 	uint64_t taken, goal; /* bytes */
 	struct mor_list node; /* private */
 };
@@ -141,8 +140,8 @@ struct mor_timer {
 	mor_timer_fn *fn;
 	struct mor_loop *loop; /* NULL: not set */
 	int64_t due_ms;
-	size_t index;   /* private: place in the heap, plus 1 */
 	uint64_t order; /* private: equal deadlines run in the order they were set */
+	uint32_t index; /* private: place in the heap, plus 1 */
 	bool reserved;  /* private: its place in the heap is reserved */
 };
 /* Sets or moves it. The time counts from this moment, not from the start of the dispatch. Never early. 0 ms
@@ -188,7 +187,7 @@ struct mor_child_exit {
 	bool known;
 	int status; /* as in waitid: exit code, or signal if by_signal */
 	bool by_signal, core;
-	struct rusage usage;
+	uint64_t cpu_us; /* processor time of it and of what it waited for; 0: not known */
 };
 struct mor_child;
 typedef void mor_child_fn(struct mor_child *child, const struct mor_child_exit *how);

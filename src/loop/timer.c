@@ -15,7 +15,7 @@ static bool is_sooner(const struct mor_timer *a, const struct mor_timer *b)
 static void put_timer(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 {
 	loop->heap[at] = timer;
-	timer->index = at + 1;
+	timer->index = (uint32_t)at + 1;
 }
 
 static size_t sift_up(struct mor_loop *loop, size_t at, struct mor_timer *timer)

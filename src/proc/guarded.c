@@ -33,29 +33,36 @@ enum { END_MS = 8000 }; /* longer than a guardian waits for processes that do no
 
 /* ---- what could not be started ---- */
 
-static void explain_failure(const struct mor_proc *proc, const struct mor_record *record,
-			    struct mor_exec_failure *ret)
+/* In place of a record whose texts were not kept. */
+static const struct mor_record no_texts = { .text = "(out of memory: its text was not kept)", .syscall = "?" };
+
+static const struct mor_record *texts_of(const struct mor_ending *ending)
+{
+	return ending->record ? ending->record : &no_texts;
+}
+
+static void explain_failure(const struct mor_proc *proc, struct mor_exec_failure *ret)
 {
 	const struct mor_command here = { 0 }; /* the name was made absolute while the command was there */
-	const char *why = strerrordesc_np(record->error), *name = proc->program ? proc->program : record->text;
+	int step = proc->ending.step, error = proc->ending.error;
+	const char *text = texts_of(&proc->ending)->text, *why = strerrordesc_np(error);
+	const char *name = proc->program ? proc->program : text;
 
 	if (!why)
 		why = "unknown error";
-	if (record->step == MOR_AT_EXEC)
-		mor_exec_diagnose(&here, name, record->error, ret);
-	else if (record->step == MOR_AT_CHANGED)
-		mor_exec_fail(ret, MOR_STEP_EXEC, record->error, MORTISE_EVIOLATION, record->text,
+	if (step == MOR_AT_EXEC)
+		mor_exec_diagnose(&here, name, error, ret);
+	else if (step == MOR_AT_CHANGED)
+		mor_exec_fail(ret, MOR_STEP_EXEC, error, MORTISE_EVIOLATION, text,
 			      "changed between its check and its start: nothing of the plugin was run");
-	else if (record->step == MOR_AT_CWD)
-		mor_exec_fail(ret, MOR_STEP_EXEC, record->error,
-			      record->error == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EEXEC, record->text,
-			      "working directory: %s", why);
-	else if (record->step == MOR_AT_FORK)
-		mor_exec_fail(ret, MOR_STEP_SPAWN, record->error, MORTISE_ESYSTEM, name, "%s: %s", record->text,
-			      why);
+	else if (step == MOR_AT_CWD)
+		mor_exec_fail(ret, MOR_STEP_EXEC, error, error == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EEXEC,
+			      text, "working directory: %s", why);
+	else if (step == MOR_AT_FORK)
+		mor_exec_fail(ret, MOR_STEP_SPAWN, error, MORTISE_ESYSTEM, name, "%s: %s", text, why);
 	else
-		mor_exec_fail(ret, MOR_STEP_SPAWN, record->error, MORTISE_EJAIL, name,
-			      "its jail could not be set up: %s (%s)", record->text, why);
+		mor_exec_fail(ret, MOR_STEP_SPAWN, error, MORTISE_EJAIL, name,
+			      "its jail could not be set up: %s (%s)", text, why);
 }
 
 /* ---- records ---- */
@@ -64,7 +71,9 @@ static void on_started(struct mor_proc *proc, const struct mor_record *record)
 {
 	proc->pid = record->pid;
 	proc->level = record->level;
-	snprintf(proc->scratch, sizeof(proc->scratch), "%.*s", (int)sizeof(proc->scratch) - 1, record->text);
+	/* Without memory a later start removes it, if the guardian is killed and does not. */
+	if (record->text[0])
+		proc->scratch = mor_strdup(record->text);
 	proc->rung = record->rung <= MOR_TREE_PIDNS ? record->rung : MOR_TREE_GROUP;
 	mor_free(mor_take(&proc->program));
 	/* Not earlier: no event may come before STARTED. If the loop cannot watch it, it is read at the end. */
@@ -100,14 +109,37 @@ static void on_view(struct mor_proc *proc, const struct mor_record *record)
 		failure.code = record->error == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINVAL;
 	snprintf(failure.text, sizeof(failure.text), "its view could not be set: %.255s (%s)", record->text,
 		 why ? why : "unknown error");
-	if (proc->events.on_view)
-		proc->events.on_view(proc->arg, record->step ? &failure : NULL);
+	if (proc->events->on_view)
+		proc->events->on_view(proc->arg, record->step ? &failure : NULL);
 }
 
 static void on_denied(struct mor_proc *proc, const struct mor_record *record)
 {
-	if (proc->told && proc->events.on_denied)
-		proc->events.on_denied(proc->arg, record);
+	if (proc->told && proc->events->on_denied)
+		proc->events->on_denied(proc->arg, record);
+}
+
+/* Without memory for the texts, what happened is still known. */
+static void keep_ending(struct mor_proc *proc, const struct mor_record *record)
+{
+	proc->ending = (struct mor_ending){
+		.kind = record->kind,
+		.step = record->step,
+		.error = record->error,
+		.violated = record->violated,
+		.forbidden = record->forbidden,
+		.wall = record->wall,
+		.left = record->left,
+		.how = { .known = record->known,
+			 .status = record->status,
+			 .by_signal = record->by_signal,
+			 .core = record->core,
+			 .cpu_us = (uint64_t)record->user_us + (uint64_t)record->system_us },
+		.denied = record->count,
+		.record = mor_alloc(sizeof(*record)),
+	};
+	if (proc->ending.record)
+		*proc->ending.record = *record;
 }
 
 /* STARTED, VIEW and DENIED are reported as they come. The record that ends the process is kept until the
@@ -125,42 +157,28 @@ static void on_record(struct mor_watch *watch, unsigned events)
 			on_view(proc, &record);
 		else if (record.kind == MOR_RECORD_DENIED)
 			on_denied(proc, &record);
-		else if (record.kind != MOR_RECORD_STARTED && !proc->last.kind)
-			proc->last = record;
+		else if (record.kind != MOR_RECORD_STARTED && !proc->ending.kind)
+			keep_ending(proc, &record);
 	}
 }
 
 /* ---- the end ---- */
 
-static struct timeval time_of(int64_t us)
+static void fill_exit(const struct mor_ending *ending, struct mor_proc_exit *ret)
 {
-	return (struct timeval){ us / 1000000, us % 1000000 };
-}
+	const struct mor_record *texts = texts_of(ending);
 
-static struct rusage usage_of(const struct mor_record *record)
-{
-	return (struct rusage){ .ru_utime = time_of(record->user_us),
-				.ru_stime = time_of(record->system_us),
-				.ru_maxrss = record->memory_kib };
-}
-
-static void fill_exit(const struct mor_record *record, struct mor_proc_exit *ret)
-{
-	ret->how = (struct mor_child_exit){ .known = record->known,
-					    .status = record->status,
-					    .by_signal = record->by_signal,
-					    .core = record->core,
-					    .usage = usage_of(record) };
-	ret->violated = record->violated;
-	ret->denied = record->count;
-	if (record->violated && record->forbidden < MOR_FORBIDDEN_COUNT)
-		ret->forbidden = &mor_forbidden_rows[record->forbidden];
-	memcpy(ret->syscall, record->syscall, sizeof(ret->syscall));
-	memcpy(ret->path, record->path, sizeof(ret->path));
-	memcpy(ret->rule, record->rule, sizeof(ret->rule));
-	if (record->wall)
+	ret->how = ending->how;
+	ret->violated = ending->violated;
+	ret->denied = ending->denied;
+	if (ending->violated && ending->forbidden < MOR_FORBIDDEN_COUNT)
+		ret->forbidden = &mor_forbidden_rows[ending->forbidden];
+	memcpy(ret->syscall, texts->syscall, sizeof(ret->syscall));
+	memcpy(ret->path, texts->path, sizeof(ret->path));
+	memcpy(ret->rule, texts->rule, sizeof(ret->rule));
+	if (ending->wall)
 		snprintf(ret->text, sizeof(ret->text), "killed: its wall time was over");
-	else if (record->left)
+	else if (ending->left)
 		snprintf(ret->text, sizeof(ret->text), "killed, but some of its processes hang in the kernel");
 }
 
@@ -168,14 +186,14 @@ static void guarded_how_ended(const struct mor_proc *proc, struct mor_proc_exit 
 {
 	char text[48];
 
-	if (proc->last.kind == MOR_RECORD_EXITED) {
-		fill_exit(&proc->last, ret);
+	if (proc->ending.kind == MOR_RECORD_EXITED) {
+		fill_exit(&proc->ending, ret);
 		return;
 	}
 	ret->lost = true;
 	mor_exit_text(&proc->exit, text, sizeof(text));
-	if (proc->last.kind == MOR_RECORD_SETUP_FAILED)
-		snprintf(ret->text, sizeof(ret->text), "guardian lost: %.80s", proc->last.text);
+	if (proc->ending.kind == MOR_RECORD_SETUP_FAILED)
+		snprintf(ret->text, sizeof(ret->text), "guardian lost: %.80s", texts_of(&proc->ending)->text);
 	else if (proc->exit.known && proc->exit.by_signal && proc->exit.status == SIGSYS)
 		snprintf(ret->text, sizeof(ret->text), "guardian lost: %s", MOR_GUARD_FILTERED);
 	else
@@ -198,34 +216,32 @@ static void explain_silence(const struct mor_proc *proc, const struct mor_child_
 		      text);
 }
 
-static void tell_exec_failed(struct mor_proc *proc, const struct mor_record *record,
-			     const struct mor_child_exit *how)
+static void tell_exec_failed(struct mor_proc *proc, const struct mor_child_exit *how)
 {
 	struct mor_exec_failure failure = { 0 };
 
-	if (record)
-		explain_failure(proc, record, &failure);
+	if (proc->ending.kind && proc->ending.kind != MOR_RECORD_EXITED)
+		explain_failure(proc, &failure);
 	else
 		explain_silence(proc, how, &failure);
 	mor_trace(MOR_TRACE_PROC, "not started: %s", failure.text);
-	if (proc->events.on_exec_failed)
-		proc->events.on_exec_failed(proc->arg, &failure);
+	if (proc->events->on_exec_failed)
+		proc->events->on_exec_failed(proc->arg, &failure);
 }
 
 static void on_guardian_end(struct mor_child *child, const struct mor_child_exit *how)
 {
 	struct mor_proc *proc = mor_container_of(child, struct mor_proc, child);
-	const struct mor_record *last = &proc->last;
 
 	on_record(&proc->records, 0);
 	if (proc->freed)
 		return;
 	mor_watch_stop(&proc->records);
 	if (!proc->told) {
-		tell_exec_failed(proc, last->kind && last->kind != MOR_RECORD_EXITED ? last : NULL, how);
+		tell_exec_failed(proc, how);
 		return;
 	}
-	if (last->kind != MOR_RECORD_EXITED)
+	if (proc->ending.kind != MOR_RECORD_EXITED)
 		mor_scratch_drop(proc->scratch);
 	mor_proc_tell_exited(proc, how);
 }

@@ -56,10 +56,20 @@ struct mor_proc_ops {
 };
 extern const struct mor_proc_ops mor_proc_direct, mor_proc_guarded;
 
+/* What ended it, from the last record of its guardian. What decides is here; of the texts there may be none. */
+struct mor_ending {
+	uint32_t kind; /* as in the record; 0: it runs */
+	int32_t step, error;
+	uint8_t violated, forbidden, wall, left;
+	struct mor_child_exit how; /* of the plugin */
+	uint64_t denied;
+	struct mor_record *record; /* NULL: there was no memory for it */
+};
+
 struct mor_proc {
 	const struct mor_proc_ops *ops;
 	struct mor_loop *loop;
-	struct mor_proc_events events;
+	const struct mor_proc_events *events;
 	void *arg;
 	struct mor_child child; /* the plugin, or its guardian                            */
 	struct mor_stderr err;
@@ -70,11 +80,11 @@ struct mor_proc {
 	struct mor_child_exit exit; /* of our child                                        */
 	/* guarded */
 	struct mor_watch records;
-	struct mor_record last; /* what ended it; kind 0: it runs                         */
-	char *program;          /* the path as we see it, until STARTED */
-	char scratch[64];       /* scratch directory that its guardian will remove; "": none */
+	struct mor_ending ending;
+	char *program; /* the path as we see it, until STARTED */
+	char *scratch; /* scratch directory that its guardian will remove; NULL: none */
 	int socket;
-	struct mor_doing doing; /* as it was at `doing_ms`; 0: never looked at */
+	struct mor_doing *doing; /* as it was at `doing_ms`; NULL: never looked at */
 	int64_t doing_ms;
 	uint8_t level, rung; /* enum mor_level, enum mor_tree_rung                     */
 };

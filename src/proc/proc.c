@@ -76,8 +76,8 @@ void mor_proc_tell_started(struct mor_proc *proc)
 	proc->told = true;
 	mor_task_stop(&proc->started);
 	mor_trace(MOR_TRACE_PROC, "pid %d started", proc->pid);
-	if (proc->events.on_started)
-		proc->events.on_started(proc->arg, proc->pid);
+	if (proc->events->on_started)
+		proc->events->on_started(proc->arg, proc->pid);
 }
 
 static void on_stderr_line(struct mor_stderr *err, struct mor_slice line)
@@ -85,8 +85,8 @@ static void on_stderr_line(struct mor_stderr *err, struct mor_slice line)
 	struct mor_proc *proc = mor_container_of(err, struct mor_proc, err);
 
 	mor_proc_tell_started(proc); /* with the direct back end stderr may come first */
-	if (!proc->freed && proc->events.on_stderr)
-		proc->events.on_stderr(proc->arg, line);
+	if (!proc->freed && proc->events->on_stderr)
+		proc->events->on_stderr(proc->arg, line);
 }
 
 int mor_proc_hear_stderr(struct mor_proc *proc)
@@ -111,8 +111,8 @@ static void on_stderr_over(struct mor_stderr *err)
 		return;
 	mor_proc_how_ended(proc, &ended);
 	mor_trace(MOR_TRACE_PROC, "pid %d %s", proc->pid, ended.text);
-	if (proc->events.on_exited)
-		proc->events.on_exited(proc->arg, &ended);
+	if (proc->events->on_exited)
+		proc->events->on_exited(proc->arg, &ended);
 }
 
 void mor_proc_tell_exited(struct mor_proc *proc, const struct mor_child_exit *how)
@@ -131,6 +131,9 @@ static void free_proc(struct mor_grave *grave)
 
 	mor_stderr_fini(&proc->err);
 	mor_free(proc->program);
+	mor_free(proc->scratch);
+	mor_free(proc->ending.record);
+	mor_free(proc->doing);
 	mor_free(proc);
 }
 
@@ -143,7 +146,7 @@ static struct mor_proc *proc_new(struct mor_loop *loop, const struct mor_command
 		return NULL;
 	proc->ops = command->direct ? &mor_proc_direct : &mor_proc_guarded;
 	proc->loop = loop;
-	proc->events = *events;
+	proc->events = events;
 	proc->arg = arg;
 	proc->in = proc->out = proc->err.fd = proc->socket = -1;
 	return proc;
@@ -266,14 +269,17 @@ bool mor_proc_is_over(const struct mor_proc *proc)
 
 const struct mor_doing *mor_proc_doing(struct mor_proc *proc)
 {
+	static const struct mor_doing unknown = { .fd = -1 };
 	int64_t now = mor_loop_now_ms(proc->loop);
 
-	if (proc->doing_ms && now - proc->doing_ms < LOOK_MS)
-		return &proc->doing;
+	if (proc->doing && now - proc->doing_ms < LOOK_MS)
+		return proc->doing;
+	if (!proc->doing && !(proc->doing = mor_alloc(sizeof(*proc->doing))))
+		return &unknown;
 	proc->doing_ms = now;
-	mor_doing_look(proc->pid, &proc->doing);
+	mor_doing_look(proc->pid, proc->doing);
 	mor_loop_charge(proc->loop, LOOK_COST);
-	return &proc->doing;
+	return proc->doing;
 }
 
 int mor_proc_in(const struct mor_proc *proc)

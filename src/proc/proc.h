@@ -65,7 +65,8 @@ struct mor_proc_events {
  * CRLF shebang, a missing interpreter, a wrong architecture, a missing loader, a script without shebang. A
  * failure that is known at once is returned (and described in *ret_failure, which may be NULL). No failure
  * is reported twice. With the direct back end every failure is known at once, and on_exec_failed never
- * comes. With the guarded back end it reports what only exec or the jail could find, in the same words. */
+ * comes. With the guarded back end it reports what only exec or the jail could find, in the same words.
+ * `events` is borrowed until mor_proc_free(). */
 int mor_proc_start(struct mor_loop *loop, const struct mor_command *command,
 		   const struct mor_proc_events *events, void *arg, struct mor_proc **ret,
 		   struct mor_exec_failure *ret_failure);
@@ -77,7 +78,8 @@ struct mor_proc *mor_proc_free(struct mor_proc *proc);
 int mor_proc_pid(const struct mor_proc *proc); /* 0 before STARTED, if the back end does not know it */
 /* The process that adopts what the plugin leaves behind; 0: none. */
 int mor_proc_guardian(const struct mor_proc *proc);
-/* What it is doing now, or was at most 100 ms ago: thousands of calls may time out together. */
+/* What it is doing now, or was at most 100 ms ago: thousands of calls may time out together. Without memory:
+ * MOR_DOING_UNKNOWN. */
 const struct mor_doing *mor_proc_doing(struct mor_proc *proc);
 /* It has ended, reported or not: its guardian may still be busy with the processes it left behind. */
 bool mor_proc_is_over(const struct mor_proc *proc);

@@ -231,7 +231,7 @@ void mor_scratch_drop(const char *path)
 	size_t len = sizeof(start) - 1;
 	struct stat st;
 
-	if (strncmp(path, start, len) != 0 || !is_name(path + len))
+	if (!path || strncmp(path, start, len) != 0 || !is_name(path + len))
 		return;
 	scratch.parent = open(MOR_SCRATCH_PARENT, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (scratch.parent >= 0)

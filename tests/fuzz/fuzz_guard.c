@@ -123,6 +123,8 @@ static struct mor_loop *the_loop(void)
 
 static struct mor_proc *make_proc(struct heard *heard, int *ret_other_end, int *ret_stderr)
 {
+	static const struct mor_proc_events events = { on_proc_started, on_proc_failed, on_proc_stderr,
+						       on_proc_denied,  on_proc_exited, on_proc_view };
 	struct mor_proc *proc = mor_zalloc(sizeof(*proc));
 	int ends[2], pipes[2];
 
@@ -130,8 +132,7 @@ static struct mor_proc *make_proc(struct heard *heard, int *ret_other_end, int *
 	      pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0);
 	proc->ops = &mor_proc_guarded;
 	proc->loop = the_loop();
-	proc->events = (struct mor_proc_events){ on_proc_started, on_proc_failed, on_proc_stderr,
-						 on_proc_denied,  on_proc_exited, on_proc_view };
+	proc->events = &events;
 	proc->arg = heard;
 	proc->child.pidfd = proc->in = proc->out = -1;
 	proc->socket = ends[0];
@@ -166,7 +167,8 @@ static void read_records(const uint8_t *data, size_t size, unsigned cut)
 	mor_denials_fini(&heard.denials);
 	CHECK(heard.started <= 1 && heard.failed + heard.exited == 1 && (heard.exited == heard.started));
 	/* ASan does not see one member of a struct read into the next. */
-	check_line(proc->last.text, sizeof(proc->last.text));
+	if (proc->ending.record)
+		check_line(proc->ending.record->text, sizeof(proc->ending.record->text));
 	mor_proc_level(proc);
 	mor_proc_rung(proc);
 	mor_proc_free(proc);

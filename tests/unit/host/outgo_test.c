@@ -113,7 +113,7 @@ static void owned_part(void **state)
 	assert_null(part.owned.data);
 	assert_int_equal(mor_outgo_own(&out), 0);
 	mor_outgo_reset(&out, 0);
-	assert_null(out.owned.data);
+	assert_null(out.owned);
 }
 
 int main(void)

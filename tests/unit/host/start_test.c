@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "demo.h"
+#include "host/env.h"
+#include "host/plugin.h"
+#include "host/supervise.h"
 #include "leak.h"
 #include "script.h"
 
@@ -372,6 +376,76 @@ static void ended_as_it_greets(void **state)
 	rig_close(&rig);
 }
 
+/* ---- without memory ---- */
+
+/* The text is lost, but not that it failed, nor with what. */
+static void blamed_without_memory(void **state)
+{
+	const mortise_error given = { MORTISE_ECRASHED, EIO, -32000, "script: killed by SIGSEGV" };
+	struct rig rig = { 0 };
+	mortise_error found;
+
+	(void)state;
+	rig_open(&rig);
+	assert_int_equal(mor_supervise_blamed(rig.plugin, &found), 0);
+	assert_string_equal(found.text, "");
+	mor_alloc_fail_after(0);
+	mor_supervise_blame(rig.plugin, &given, mor_slice_of("{}"));
+	mor_alloc_fail_after(-1);
+	assert_int_equal(mor_supervise_blamed(rig.plugin, &found), MORTISE_ECRASHED);
+	assert_int_equal(found.os_errno, EIO);
+	assert_int_equal(found.rpc_code, -32000);
+	assert_string_equal(found.text, MOR_KEPT_LOST);
+	mor_supervise_blame(rig.plugin, &given, mor_slice_of("{}"));
+	assert_int_equal(mor_supervise_blamed(rig.plugin, &found), MORTISE_ECRASHED);
+	assert_string_equal(found.text, given.text);
+	rig_close(&rig);
+}
+
+/* Whose times cannot be kept are all counted: it is not started again for ever. */
+static void deaths_without_memory(void **state)
+{
+	mortise_error error = { MORTISE_ECRASHED, 0, 0, "script: killed by SIGSEGV" };
+	struct rig rig = { 0 };
+	unsigned times = 1;
+
+	(void)state;
+	rig_open(&rig);
+	mor_alloc_fail_after(0);
+	while (mor_supervise_after_death(rig.plugin, &error) == MORTISE_BACKOFF) {
+		mor_loop_advance(rig.host->loop, 10 * rig.plugin->restart.period_ms);
+		times++;
+	}
+	mor_alloc_fail_after(-1);
+	assert_int_equal(times, rig.plugin->restart.intensity + 1);
+	assert_int_equal(error.code, MORTISE_ECLOSED);
+	rig_close(&rig);
+}
+
+/* A plugin's environment is its own where it is another. */
+static void environments(void **state)
+{
+	static const char *const argv[] = { "script", NULL }, *const more[] = { "KEPT_TEST=1", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .dialect = "plain" };
+	mortise_plugin *twin = NULL, *other = NULL;
+	struct rig rig = { 0 };
+
+	(void)state;
+	rig_open(&rig);
+	assert_int_equal(mortise_plugin_new(rig.host, &opt, &twin, NULL), 0);
+	opt.env = more;
+	assert_int_equal(mortise_plugin_new(rig.host, &opt, &other, NULL), 0);
+	assert_ptr_equal(twin->env, rig.plugin->env);
+	assert_ptr_not_equal(twin->env, other->env);
+	mortise_plugin_unref(rig.plugin); /* the first one of it goes */
+	rig.plugin = NULL;
+	assert_int_equal(twin->env->refs, 1);
+	assert_string_equal(other->env->list[0], twin->env->list[0]);
+	mortise_host_free(rig.host); /* the shells stay */
+	mortise_plugin_unref(twin);
+	mortise_plugin_unref(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +461,9 @@ int main(void)
 		MOR_TEST(the_refusal_is_kept),
 		MOR_TEST(ended_as_it_starts),
 		MOR_TEST(ended_as_it_greets),
+		MOR_TEST(blamed_without_memory),
+		MOR_TEST(deaths_without_memory),
+		MOR_TEST(environments),
 	};
 
 	return mor_run_group("host/start", tests);

@@ -267,7 +267,7 @@ static void act_health(struct play *play, struct mor_slice rest, unsigned line)
 	settle_loop(play);
 	if (play->plugin->health.healthy != wanted)
 		die(play, line, "its health is %d (%s)", play->plugin->health.healthy,
-		    play->plugin->health.reason);
+		    mor_kept_text(&play->plugin->health.reason));
 }
 
 static void act_stop(struct play *play, struct mor_slice rest, unsigned line)
