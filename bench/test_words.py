@@ -77,7 +77,7 @@ class Words(unittest.TestCase):
         (self.build / "bench").mkdir()
         for name in ("floor", "host", "echo-plugin", "start", "bounded", "sweep"):
             (self.build / "bench" / f"bench-{name}").touch()
-        words = ["--only", "grpc", "--out", self.build / "results.json"]
+        words = ["--only", "grpc", "--out", self.build / "new" / "results.json"]
         done = run("/usr/bin/python3", HERE / "run", self.build, *words, env={"PATH": "/nonexistent"})
         self.assertEqual(done.returncode, 0, done)
 

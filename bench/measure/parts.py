@@ -11,6 +11,7 @@ from measure.rows import last_line
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 LIMIT = 7200  # seconds: only to end what hangs
 SKIPPED = 77  # a part says with it, and in its last line, that something is missing
+ABSENT, FAILED, MISSED = "not measured", "FAILED", "MISSED"  # what can be wrong; only the first is no failure
 
 
 class Part:
@@ -70,7 +71,7 @@ def command(given, name, out):
 
 
 def measure(given, name, place):
-    """None, or what is wrong: (whether it is only missing, a text)"""
+    """None, or what is wrong: (ABSENT | FAILED | MISSED, why)"""
     out, log = place / f"{name}.json", place / f"{name}.log"
     out.unlink(missing_ok=True)  # that of a run before would be taken for this one's
     with log.open("w", encoding="utf-8") as said:
@@ -88,7 +89,7 @@ def measure(given, name, place):
     if done.returncode == 0:
         return None
     if done.returncode == SKIPPED:
-        return True, last_line(done.stdout).removeprefix(f"{name}: not measured: ")
+        return ABSENT, last_line(done.stdout).removeprefix(f"{name}: not measured: ")
     if out.exists():
-        return False, "a bar is missed" if given.check else "its results are wrong"
-    return False, f"{last_line(log.read_text(encoding='utf-8', errors='replace'))} ({log})"
+        return (MISSED, "see above") if given.check else (FAILED, "its results are wrong")
+    return FAILED, f"{last_line(log.read_text(encoding='utf-8', errors='replace'))} ({log})"
