@@ -43,10 +43,13 @@ def round_trip(given, row):
 
 
 def measure(given):
-    """One row for a build; with --untrained both."""
-    lines = round_trip(given, "instructions_pgo" if is_trained(given.build) else "instructions")
-    if given.untrained:
+    """One row for a build; with --untrained both, if the first was trained."""
+    trained = is_trained(given.build)
+    lines = round_trip(given, "instructions_pgo" if trained else "instructions")
+    if given.untrained and trained:
         lines += round_trip(argparse.Namespace(build=given.untrained), "instructions")
+    elif given.untrained:
+        lines.append(not_here("instructions_pgo", "mortise", "instr", "only gcc can be trained"))
     return lines
 
 
