@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/buf.h"
 
@@ -14,6 +15,12 @@ char *mor_path_absolute(const char *path);              /* relative to our worki
 bool mor_path_climbs(const char *path);                 /* has a ".." among its parts */
 /* `path` is `dir`, or lies below it. Both are clean; `dir` has `dir_len` bytes and no slash at its end. */
 bool mor_path_is_within(const char *path, const char *dir, size_t dir_len);
+/* The same with both lengths known, for lists: one byte tells most paths apart, where the other compares all
+ * that "/usr/share/a" and "/usr/share/b" have in common. */
+static inline bool mor_path_len_is_within(const char *path, size_t len, const char *dir, size_t dir_len)
+{
+	return len >= dir_len && (len == dir_len || path[dir_len] == '/') && memcmp(path, dir, dir_len) == 0;
+}
 /* Appends dir/path (path alone when it is absolute or dir is
  * "") without ".", "..", "//" and a "/" at the end: "a/./b/../c" is "a/c", "../x" stays, "/.." is "/", nothing
  * is ".". Returns 0 or the buffer's status. */

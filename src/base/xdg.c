@@ -31,7 +31,9 @@ int mor_xdg_path(enum mor_xdg xdg, const char *instead, char **ret, const char *
 		if (!home || *home != '/' || !rest)
 			return MORTISE_ENOTFOUND;
 	}
-	mor_buf_printf(&path, "%s%s/", home, rest);
+	mor_buf_text(&path, home);
+	mor_buf_text(&path, rest);
+	mor_buf_byte(&path, '/');
 	va_start(args, format);
 	mor_buf_vprintf(&path, format, args);
 	va_end(args);

@@ -33,9 +33,10 @@ struct env {
 	bool failed;
 };
 
+/* Asked of every pair of entries: strcspn() builds a table first, and was a tenth of `mortise call`. */
 static size_t name_len(const char *entry)
 {
-	return strcspn(entry, "=");
+	return (size_t)(strchrnul(entry, '=') - entry);
 }
 
 static void put_entry(struct env *env, const char *entry)

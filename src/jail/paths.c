@@ -248,7 +248,8 @@ static void relate(struct mor_paths *paths)
 
 		rule->outer = false;
 		for (size_t k = 0; k < i && !rule->outer; k++) /* longer ones come first */
-			rule->outer = mor_path_is_within(paths->rules[k].path, rule->path, rule->len);
+			rule->outer = mor_path_len_is_within(paths->rules[k].path, paths->rules[k].len,
+							     rule->path, rule->len);
 	}
 }
 

@@ -41,10 +41,12 @@ static bool in_proc(const char *name)
 static const struct mor_path_rule *covered(const struct tree *tree, const char *name,
 					   const struct mor_path_rule *but)
 {
+	size_t len = strlen(name);
+
 	for (size_t i = 0; i < tree->paths->count; i++) {
 		const struct mor_path_rule *rule = &tree->paths->rules[i];
 
-		if (rule != but && mor_path_is_within(name, rule->path, rule->len))
+		if (rule != but && mor_path_len_is_within(name, len, rule->path, rule->len))
 			return rule;
 	}
 	return NULL;
@@ -326,10 +328,12 @@ static int trace_part(const struct tree *tree, struct trace *trace, const char *
 /* Makes every link in the path of a name. ret (may be NULL): where it ends, "" if nowhere. */
 static int add_links(const struct tree *tree, const char *path, char ret[PATH_MAX])
 {
-	struct trace trace = { .links = 0 };
+	struct trace trace; /* 12 KiB that need not be cleared */
 	char part[NAME_MAX + 1];
 	int status = 0;
 
+	trace.links = 0;
+	trace.at[0] = 0;
 	if (ret)
 		ret[0] = 0;
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)

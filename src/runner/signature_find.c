@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "dialect/dialect.h"
 #include "runner/signature.h"
 
 /* ---- from a table ---- */
@@ -131,21 +132,38 @@ static int keep_signature(struct mor_buf *json, struct mor_doc **ret, mortise_er
 	return json->len ? mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, ret, err) : 0;
 }
 
+/* The table as JSON is a fifth of the command's own instructions, and says nothing of most calls. */
+static bool has_row(const char *name, const char *method)
+{
+	const struct mor_dialect *dialect = name ? mor_dialect_find(name) : NULL;
+
+	for (const struct mor_method *row = dialect ? dialect->methods : NULL; row && row->name; row++)
+		if (row->from == MOR_FROM_HOST && row->params && strcmp(row->name, method) == 0)
+			return true;
+	return false;
+}
+
+static void write_known(const char *dialect, const char *method, struct mor_writer *w)
+{
+	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(dialect);
+	const struct mor_value *methods = mor_json_get(mor_doc_root(table), "methods");
+	const struct mor_value *row = calls_functions(methods) ? NULL : row_of(methods, method);
+
+	if (row)
+		write_row(w, row);
+}
+
 int mor_signature_pick(const char *dialect, const struct mor_value *actions, const char *method,
 		       struct mor_doc **ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(dialect);
-	const struct mor_value *methods = mor_json_get(mor_doc_root(table), "methods"), *row = NULL;
 	const struct mor_value *entry = entry_of(actions, method);
 	struct mor_writer w = { .out = &json };
 
-	if (!entry && !calls_functions(methods))
-		row = row_of(methods, method);
 	if (entry)
 		mor_json_write(entry, false, &json);
-	else if (row)
-		write_row(&w, row);
+	else if (has_row(dialect, method))
+		write_known(dialect, method, &w);
 	return keep_signature(&json, ret, err);
 }
 

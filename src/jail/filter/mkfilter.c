@@ -18,14 +18,25 @@
 
 #include "jail/filter/syscalls.h"
 
-#define CODE_MAX 2048
-#define ROWS_MAX 512
-#define X32_BIT  0x40000000u
+#define CODE_MAX    2048
+#define ROWS_MAX    512
+#define ANSWERS_MAX 32
+#define FAR         250 /* a conditional jump reaches 255, and two instructions may come between */
+#define X32_BIT     0x40000000u
 
+/* Jumps go forward only, and code is written from its end: whatever a jump leads to is there already, and one
+ * answer serves all that come before it and are near enough. The kernel translates and compiles a filter anew
+ * for each start, so its length is paid each time (docs/design/0003-jail.md, "What a start costs"). A *label*
+ * is the number of instructions from that one to the end. */
 struct program {
-	struct sock_filter code[CODE_MAX];
-	bool self[CODE_MAX]; /* k becomes the pid */
+	struct sock_filter code[CODE_MAX]; /* its last `len` are used */
+	bool self[CODE_MAX];               /* k becomes the pid */
 	size_t len;
+	struct {
+		unsigned value;
+		size_t label;
+	} answers[ANSWERS_MAX]; /* the last place of each */
+	size_t answer_count;
 };
 
 /* One system call of one variant; runs of equal plain answers become one leaf. */
@@ -40,8 +51,21 @@ static size_t emit(struct program *p, unsigned short code, unsigned char jt, uns
 		fprintf(stderr, "mkfilter: more than %d instructions\n", CODE_MAX);
 		exit(1);
 	}
-	p->code[p->len] = (struct sock_filter){ code, jt, jf, k };
-	return p->len++;
+	p->code[CODE_MAX - ++p->len] = (struct sock_filter){ code, jt, jf, k };
+	return p->len;
+}
+
+/* A label from which a conditional jump gets to this one. */
+static size_t emit_near(struct program *p, size_t label)
+{
+	return p->len - label <= FAR ? label : emit(p, BPF_JMP | BPF_JA, 0, 0, (unsigned)(p->len - label));
+}
+
+static size_t emit_jump(struct program *p, unsigned short test, unsigned k, size_t yes, size_t no)
+{
+	yes = emit_near(p, yes);
+	no = emit_near(p, no);
+	return emit(p, BPF_JMP | test | BPF_K, (unsigned char)(p->len - yes), (unsigned char)(p->len - no), k);
 }
 
 static unsigned answer_value(int answer, int error)
@@ -58,9 +82,28 @@ static unsigned answer_value(int answer, int error)
 	}
 }
 
-static void emit_answer(struct program *p, int answer, int error)
+static size_t emit_value(struct program *p, unsigned value)
 {
-	emit(p, BPF_RET | BPF_K, 0, 0, answer_value(answer, error));
+	size_t i = 0;
+
+	while (i < p->answer_count && p->answers[i].value != value)
+		i++;
+	if (i < p->answer_count && p->len - p->answers[i].label <= FAR)
+		return p->answers[i].label;
+	if (i == ANSWERS_MAX) {
+		fprintf(stderr, "mkfilter: more than %d answers\n", ANSWERS_MAX);
+		exit(1);
+	}
+	if (i == p->answer_count)
+		p->answer_count++;
+	p->answers[i].value = value;
+	p->answers[i].label = emit(p, BPF_RET | BPF_K, 0, 0, value);
+	return p->answers[i].label;
+}
+
+static size_t emit_answer(struct program *p, int answer, int error)
+{
+	return emit_value(p, answer_value(answer, error));
 }
 
 static unsigned word(unsigned arg, bool high)
@@ -70,74 +113,66 @@ static unsigned word(unsigned arg, bool high)
 	return (unsigned)offsetof(struct seccomp_data, args) + arg * 8 + (high != big ? 4 : 0);
 }
 
-/* Emits one test. The jump at the returned index (and *second) is taken if it fails, and must be set to what
- * follows. */
-static size_t emit_test(struct program *p, const struct mor_syscall_test *t)
+static size_t emit_load(struct program *p, size_t offset)
 {
-	size_t at;
+	return emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned)offset);
+}
 
-	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, word(t->arg, false));
-	if (t->op == MOR_TEST_PTR) { /* low half set: skip to the answer, else check the high half */
-		emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
-		emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, word(t->arg, true));
-		at = emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
-		return at; /* its true branch is the failure */
+static size_t emit_test(struct program *p, const struct mor_syscall_test *t, size_t yes, size_t no)
+{
+	if (t->op == MOR_TEST_PTR) { /* low half set: yes, else the high half decides */
+		emit_jump(p, BPF_JEQ, 0, no, yes);
+		no = emit_load(p, word(t->arg, true));
+		emit_jump(p, BPF_JEQ, 0, no, yes);
+	} else if (t->op == MOR_TEST_ANY) {
+		emit_jump(p, BPF_JSET, t->value, yes, no);
+	} else {
+		emit_jump(p, BPF_JEQ, t->value, yes, no);
+		p->self[CODE_MAX - p->len] = t->op == MOR_TEST_SELF;
+		if (t->mask)
+			emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, t->mask);
 	}
-	if (t->op == MOR_TEST_ANY)
-		return emit(p, BPF_JMP | BPF_JSET | BPF_K, 0, 0, t->value);
-	if (t->mask)
-		emit(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, t->mask);
-	at = emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, t->value);
-	p->self[at] = t->op == MOR_TEST_SELF;
-	return at;
+	return emit_load(p, word(t->arg, false));
 }
 
 /* A group: tests joined by AND and the answer of the last. */
-static const struct mor_syscall_test *emit_group(struct program *p, const struct mor_syscall_test *t)
+static size_t emit_group(struct program *p, const struct mor_syscall_test *t, size_t no)
 {
-	size_t fails[8], count = 0;
+	size_t yes =
+		t->answer == MOR_ANSWER_AND ? emit_group(p, t + 1, no) : emit_answer(p, t->answer, t->error);
 
-	for (;; t++) {
-		bool pointer = t->op == MOR_TEST_PTR;
-		size_t at = emit_test(p, t);
-
-		if (!pointer)
-			fails[count++] = at;
-		if (t->answer != MOR_ANSWER_AND)
-			break;
-	}
-	emit_answer(p, t->answer, t->error);
-	for (size_t i = 0; i < count; i++)
-		p->code[fails[i]].jf = (unsigned char)(p->len - fails[i] - 1);
-	return t + 1;
+	return emit_test(p, t, yes, no);
 }
 
-static void emit_row(struct program *p, const struct mor_syscall_row *row, const struct mor_syscall_row *none)
+/* The groups of a row in their order; `otherwise`: none holds. */
+static size_t emit_groups(struct program *p, const struct mor_syscall_test *t, size_t otherwise)
 {
-	const struct mor_syscall_test *t = row ? row->tests : NULL;
+	const struct mor_syscall_test *next = t;
 
-	while (t && t->op != MOR_TEST_END)
-		t = emit_group(p, t);
-	if (!row)
-		row = none;
-	emit_answer(p, row->answer, row->error);
+	if (!t || t->op == MOR_TEST_END)
+		return otherwise;
+	while (next->answer == MOR_ANSWER_AND)
+		next++;
+	return emit_group(p, t, emit_groups(p, next + 1, otherwise));
+}
+
+static size_t emit_row(struct program *p, const struct mor_syscall_row *row, const struct mor_syscall_row *none)
+{
+	const struct mor_syscall_row *known = row ? row : none;
+
+	return emit_groups(p, row ? row->tests : NULL, emit_answer(p, known->answer, known->error));
 }
 
 /* A binary search over the leaves: at most nine comparisons. */
-static void emit_search(struct program *p, const struct leaf *leaves, size_t count,
-			const struct mor_syscall_row *none)
+static size_t emit_search(struct program *p, const struct leaf *leaves, size_t count,
+			  const struct mor_syscall_row *none)
 {
-	size_t half = count / 2, jump;
+	size_t half = count / 2, above;
 
-	if (count == 1) {
-		emit_row(p, leaves->row, none);
-		return;
-	}
-	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, leaves[half].first);
-	jump = emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_search(p, leaves, half, none);
-	p->code[jump].k = (unsigned)(p->len - jump - 1);
-	emit_search(p, leaves + half, count - half, none);
+	if (count == 1)
+		return emit_row(p, leaves->row, none);
+	above = emit_search(p, leaves + half, count - half, none);
+	return emit_jump(p, BPF_JGE, leaves[half].first, above, emit_search(p, leaves, half, none));
 }
 
 static int number_of(const struct mor_syscall_row *row)
@@ -205,17 +240,18 @@ static size_t make_leaves(struct leaf leaves[ROWS_MAX], const struct table *tabl
 	return count;
 }
 
-/* Foreign interfaces first: their numbers mean other calls. Leaves the number loaded. */
-static void emit_guard(struct program *p)
+/* Foreign interfaces first (int 0x80, x32): their numbers mean other calls. */
+static void emit_guard(struct program *p, size_t search)
 {
-	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, seccomp_arch_native());
-	emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS); /* int 0x80 */
-	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
-	if (seccomp_arch_native() == SCMP_ARCH_X86_64) {
-		emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
-		emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS);
-	}
+	size_t foreign = emit_value(p, SECCOMP_RET_KILL_PROCESS);
+
+	if (seccomp_arch_native() == SCMP_ARCH_X86_64)
+		search = emit_jump(p, BPF_JGE, X32_BIT, foreign, search);
+	if (search != p->len) /* what is loaded next goes on there */
+		emit(p, BPF_JMP | BPF_JA, 0, 0, (unsigned)(p->len - search));
+	search = emit_load(p, offsetof(struct seccomp_data, nr));
+	emit_jump(p, BPF_JEQ, seccomp_arch_native(), search, foreign);
+	emit_load(p, offsetof(struct seccomp_data, arch));
 }
 
 static void make(struct program *p, const struct table *table, unsigned variant)
@@ -224,14 +260,13 @@ static void make(struct program *p, const struct table *table, unsigned variant)
 	size_t count = make_leaves(leaves, table, variant);
 
 	memset(p, 0, sizeof(*p));
-	emit_guard(p);
-	emit_search(p, leaves, count, &table->none);
+	emit_guard(p, emit_search(p, leaves, count, &table->none));
 }
 
 static void print_code(const struct program *p, const char *name)
 {
 	printf("static const struct sock_filter %s[] = {\n", name);
-	for (size_t i = 0; i < p->len; i++)
+	for (size_t i = CODE_MAX - p->len; i < CODE_MAX; i++)
 		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", p->code[i].code, p->code[i].jt, p->code[i].jf,
 		       p->code[i].k);
 	printf("};\n");
@@ -281,9 +316,9 @@ static void print_filter(const struct program *p, unsigned variant)
 	snprintf(name, sizeof(name), "mor_filter_code_%u", variant);
 	print_code(p, name);
 	printf("static const unsigned short mor_filter_self_%u[] = { ", variant);
-	for (size_t i = 0; i < p->len; i++) {
+	for (size_t i = CODE_MAX - p->len; i < CODE_MAX; i++) {
 		if (p->self[i])
-			printf("%zu, ", i);
+			printf("%zu, ", i - (CODE_MAX - p->len));
 		selves += p->self[i];
 	}
 	printf("0 };\nenum { mor_filter_selves_%u = %zu };\n\n", variant, selves);
