@@ -18,6 +18,7 @@
 #include "host/template.h"
 
 #define REASON_MAX 255
+#define TICKS      50 /* in an interval: the times at which pings are sent */
 
 static void on_health_timer(struct mor_timer *timer);
 
@@ -113,11 +114,30 @@ static bool send_ping(mortise_plugin *plugin)
 	return plugin->life.health.pinging;
 }
 
-static void rearm_ping(mortise_plugin *plugin)
+static bool wants_pings(const mortise_plugin *plugin)
 {
-	if (plugin->state == MORTISE_READY && plugin->health.every_ms && ping_row(plugin) &&
-	    is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
-		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_health_timer);
+	return plugin->health.every_ms && ping_row(plugin) && is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY);
+}
+
+/* The first ping is due at a time that many plugins share, so that one wake-up serves them all: a fiftieth of
+ * the interval early at most. The later ones keep their distance from it. */
+static void set_first_ping(mortise_plugin *plugin)
+{
+	uint32_t every_ms = plugin->health.every_ms, step = every_ms / TICKS ? every_ms / TICKS : 1;
+	int64_t due = mor_loop_now_ms(plugin->host->loop) + every_ms;
+
+	/* its place is reserved */
+	(void)mor_timer_set_at(plugin->host->loop, &plugin->health.timer, due - due % step, on_health_timer);
+}
+
+/* Intervals that have passed meanwhile are left out. */
+static void set_next_ping(mortise_plugin *plugin)
+{
+	struct mor_timer *timer = &plugin->health.timer;
+	int64_t late = mor_loop_now_ms(plugin->host->loop) - timer->due_ms, every_ms = plugin->health.every_ms;
+
+	(void)mor_timer_set_at(plugin->host->loop, timer, timer->due_ms + (late / every_ms + 1) * every_ms,
+			       on_health_timer);
 }
 
 static void on_health_timer(struct mor_timer *timer)
@@ -127,15 +147,16 @@ static void on_health_timer(struct mor_timer *timer)
 	MOR_HOLD(plugin);
 	if (is_busy(plugin) ? is_wanted(plugin, MOR_ASK_BUSY) : is_wanted(plugin, MOR_ASK_IDLE))
 		send_ping(plugin);
-	rearm_ping(plugin);
+	if (plugin->state == MORTISE_READY && wants_pings(plugin))
+		set_next_ping(plugin);
 }
 
 void mor_health_started(mortise_plugin *plugin)
 {
 	mark_health(plugin, -1, "", "", NULL);
 	mor_timer_stop(&plugin->health.timer);
-	if (plugin->health.every_ms && ping_row(plugin) && is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY))
-		mor_plugin_set_timer(plugin, &plugin->health.timer, plugin->health.every_ms, on_health_timer);
+	if (wants_pings(plugin))
+		set_first_ping(plugin);
 }
 
 bool mor_health_ended(mortise_plugin *plugin, const char *why)
