@@ -304,16 +304,16 @@ static void on_sync_reply(const mortise_reply *reply, void *arg)
 		sync->status = mor_fail_memory(&sync->error);
 }
 
-bool mor_call_is_sync(const mortise_call *call)
+bool mor_call_lends(const mortise_call *call)
 {
-	return call->on_reply == on_sync_reply;
+	return call->on_reply == on_sync_reply || ((call->flags & MORTISE_LENT) && call->on_reply);
 }
 
-/* The embedder gets its params back. A call that still needs them, because it could not be
- * waited for, fails. */
+/* A call that could not be waited for: the embedder gets its params back all the same. If it still needs
+ * them, because it waits, it fails. */
 static void return_params(mortise_plugin *plugin, mortise_call *call, const mortise_error *error)
 {
-	if (call && call->lent.ptr)
+	if (call->lent.ptr)
 		mor_call_fail(call, error);
 	if (plugin->life.link && plugin->life.link->ops->disown)
 		plugin->life.link->ops->disown(plugin->life.link);
@@ -355,8 +355,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 	r = mor_call_start(plugin, action, params, &opt, &call, err);
 	if (r == 0) {
 		r = run_until_done(plugin->host, call, &sync);
-		if (params.len >= MOR_LARGE)
-			return_params(plugin, sync.done ? NULL : call, &sync.error);
+		if (!sync.done)
+			return_params(plugin, call, &sync.error);
 		if (r < 0 && err)
 			*err = sync.error;
 	} else if (r == MORTISE_EREMOTE &&

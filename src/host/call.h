@@ -129,8 +129,9 @@ static inline struct mor_slice mor_call_waiting(const mortise_call *call)
 		return call->lent;
 	return call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 };
 }
-/* Of mortise_call_sync(): its params stay where they are until it is settled. */
-bool mor_call_is_sync(const mortise_call *call);
+/* Its params stay where they are until it is settled: mortise_call_sync() waits for that, others say
+ * MORTISE_LENT. Before it is settled, its link gives them back. */
+bool mor_call_lends(const mortise_call *call);
 /* The rule behind mor_outcome.ok. */
 bool mor_says_failure(const char *ok, const struct mor_value *value);
 

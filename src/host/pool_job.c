@@ -14,15 +14,16 @@ struct mor_pool_job *mor_pool_job_new(mortise_pool *pool, const char *action, mo
 				      const mortise_call_options *opt)
 {
 	struct mor_pool_job *job = mor_zalloc(sizeof(*job));
+	bool lent = opt->flags & MORTISE_LENT && opt->on_reply; /* without it nobody knows how long */
 
 	if (!job)
 		return NULL;
 	mor_list_init(&job->node);
 	job->pool = pool;
 	job->action = mor_strdup(action);
-	if (params.text && !(opt->flags & MORTISE_LENT))
+	if (params.text && !lent)
 		job->copy = mor_strndup(params.text, params.len);
-	job->params = opt->flags & MORTISE_LENT ? params.text : job->copy;
+	job->params = lent ? params.text : job->copy;
 	job->params_len = params.len;
 	job->extra = opt->extra.text ? mor_strndup(opt->extra.text, opt->extra.len) : NULL;
 	if (!job->action || (params.text && !job->params) || (opt->extra.text && !job->extra)) {
@@ -230,6 +231,7 @@ void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker)
 	int r;
 
 	opt.size = sizeof(opt);
+	opt.flags |= MORTISE_LENT; /* by the job, if not by the embedder */
 	opt.queue_ms = !job->due_ms ? 0 : rest_ms(job) ? rest_ms(job) : 1;
 	opt.on_reply = on_job_reply;
 	opt.arg = job;

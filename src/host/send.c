@@ -89,7 +89,7 @@ static int keep_params(mortise_call *call, struct mor_slice params, struct mor_l
 	if (params.ptr == call->params.data) {
 		part->owned = call->params;
 		call->params = (struct mor_buf)MOR_BUF_INIT;
-	} else if (!mor_call_is_sync(call)) {
+	} else if (!mor_call_lends(call)) {
 		r = mor_buf_slice(&part->owned, params);
 		params = mor_buf_view(&part->owned);
 	}
@@ -396,7 +396,7 @@ MOR_APART static int keep_waiting(mortise_call *call, struct mor_slice params)
 {
 	if (params.len >= MOR_LARGE && params.ptr == call->params.data)
 		return 0;
-	if (params.len < MOR_LARGE || !mor_call_is_sync(call))
+	if (params.len < MOR_LARGE || !mor_call_lends(call))
 		return mor_buf_slice(&call->params, params);
 	call->lent = params;
 	return 0;

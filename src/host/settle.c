@@ -95,11 +95,22 @@ static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 		mor_plugin_keep_error(plugin, verdict->error);
 }
 
+/* It ends before its last byte is written: the embedder gets its params back. */
+MOR_APART static void return_lent(const mortise_call *call)
+{
+	struct mor_link *link = call->plugin->life.link;
+
+	if (mor_call_lends(call) && link && link->ops->disown)
+		link->ops->disown(link);
+}
+
 MOR_APART static void keep_as_ghost(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
 	uint32_t late_ms = mor_timing_of(call->method)->late_ms;
 
+	if (call->state == MOR_CALL_WRITING)
+		return_lent(call);
 	if (!late_ms)
 		late_ms = call->timeout_ms ? call->timeout_ms : LATE_MS;
 
@@ -131,9 +142,11 @@ void mor_call_unlink(mortise_call *call)
 
 	call->due_ms = 0;
 	mor_call_leave_queue(call);
-	if (call->state == MOR_CALL_WRITING)
+	if (call->state == MOR_CALL_WRITING) {
 		call->reached =
 			call->begin < (plugin->life.link ? plugin->life.link->written : plugin->life.written);
+		return_lent(call);
+	}
 	mor_list_remove(&call->node);
 	if (call->id) {
 		mor_call_table_remove(&plugin->table, call);

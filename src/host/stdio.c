@@ -322,6 +322,8 @@ static void stdio_disown(struct mor_link *link)
 {
 	struct stdio_link *s = self(link);
 
+	if (s->exited) /* nobody reads the rest */
+		mor_outgo_reset(&s->outgo, 0);
 	if (mor_outgo_own(&s->outgo) == 0)
 		return;
 	mor_outgo_reset(&s->outgo, 0);
