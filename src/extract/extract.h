@@ -32,6 +32,8 @@ struct mor_extract_job;
 
 #define MOR_EXTRACT_MAX_SIZE ((uint64_t)190 << 20) /* its base64 still fits into the dialect's 256 MiB */
 
+#define MOR_EXTRACT_SPARE_MOST ((size_t)512 << 20) /* not more than may be in work at once */
+
 /* A file that another machine has looked at (a farm's owner): it is not looked at again. */
 struct mor_extract_given {
 	const char *place; /* where its bytes are: absolute */
@@ -167,7 +169,9 @@ struct mor_extract {
 	struct mor_extract_job *ring; /* the window; file i is in ring[i % window] */
 	const char *const *files;     /* of this shard */
 	size_t window, file_count;
-	struct mor_buf block;    /* a file is read through it */
+	struct mor_buf block;   /* a file is read through it */
+	struct mor_buf *spares; /* memory of earlier messages: at most `window` of them */
+	size_t spare_count, spare_bytes;
 	struct mor_buf part;     /* the list of its part, so far */
 	size_t started, printed; /* numbers of files */
 	size_t busy, cost, cost_limit;
@@ -182,6 +186,12 @@ struct mor_extract {
 int mor_extract_magic_open(struct mor_extract *x, mortise_error *err);
 /* Reads, and fills mime, extension and the first half of the params; or sets the job's error. */
 void mor_extract_job_prepare(struct mor_extract_job *job);
+/* Memory of an earlier message, or none: the smallest that is enough, else the largest. `mapped`: blocks of
+ * MOR_BUF_MAPPED and more, which grow without a copy; otherwise smaller ones only. */
+struct mor_buf mor_extract_spare_take(struct mor_extract *x, bool mapped, size_t need);
+/* *buf is empty afterwards. */
+void mor_extract_spare_put(struct mor_extract *x, struct mor_buf *buf);
+void mor_extract_spares_free(struct mor_extract *x);
 /* The rest of the params, when the plugin is known. */
 int mor_extract_job_params(struct mor_extract_job *job);
 

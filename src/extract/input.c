@@ -17,13 +17,63 @@
 #include "base/text.h"
 #include "extract/extract.h"
 
+/* As much of a file as libmagic reads, into memory that is new each time. It would be 7 MiB; what lies further
+ * inside (a section header of an ELF file) it reads by itself. */
+#define MAGIC_BYTES ((size_t)1 << 20)
+
 int mor_extract_magic_open(struct mor_extract *x, mortise_error *err)
 {
 	x->magic = magic_open(MAGIC_MIME_TYPE | MAGIC_SYMLINK | MAGIC_ERROR);
+	if (x->magic) /* if it cannot, it reads more */
+		(void)magic_setparam(x->magic, MAGIC_PARAM_BYTES_MAX, &(size_t){ MAGIC_BYTES });
 	if (x->magic && magic_load(x->magic, NULL) == 0)
 		return 0;
 	return mor_fail(err, MORTISE_ESYSTEM, "libmagic: %s; give the type with --mime",
 			x->magic ? magic_error(x->magic) : mortise_status_text(MORTISE_ENOMEM));
+}
+
+/* ---- memory for messages ---- */
+
+static bool fits_better(const struct mor_buf *one, const struct mor_buf *than, size_t need)
+{
+	if (one->cap >= need)
+		return than->cap < need || one->cap < than->cap;
+	return one->cap > than->cap;
+}
+
+struct mor_buf mor_extract_spare_take(struct mor_extract *x, bool mapped, size_t need)
+{
+	struct mor_buf *best = NULL, taken = MOR_BUF_INIT;
+
+	for (size_t i = 0; i < x->spare_count; i++)
+		if ((x->spares[i].cap >= MOR_BUF_MAPPED) == mapped &&
+		    (!best || fits_better(&x->spares[i], best, need)))
+			best = &x->spares[i];
+	if (!best)
+		return taken;
+	taken = *best;
+	*best = x->spares[--x->spare_count];
+	x->spare_bytes -= taken.cap;
+	return taken;
+}
+
+void mor_extract_spare_put(struct mor_extract *x, struct mor_buf *buf)
+{
+	mor_buf_reset(buf, SIZE_MAX);
+	if (!buf->data || x->spare_count == x->window || x->spare_bytes + buf->cap > MOR_EXTRACT_SPARE_MOST) {
+		mor_buf_fini(buf);
+		return;
+	}
+	x->spare_bytes += buf->cap;
+	x->spares[x->spare_count++] = *buf;
+	*buf = (struct mor_buf)MOR_BUF_INIT;
+}
+
+void mor_extract_spares_free(struct mor_extract *x)
+{
+	while (x->spare_count)
+		mor_buf_fini(&x->spares[--x->spare_count]);
+	mor_free(x->spares);
 }
 
 /* ---- extension ---- */
@@ -140,13 +190,22 @@ static void fail_os(struct mor_extract_job *job, int os_errno)
 #define SOURCE_END   "\"},\"options\":"
 #define BLOCK        ((size_t)3 << 16) /* whole groups of base64; stays in the processor's cache */
 #define ROOM         ((size_t)4096)    /* for what is before and behind the content */
+#define LARGE_FILE   ((size_t)1 << 20)
 
-/* Memory of an earlier file is used again if it is enough. If not, its bytes are not worth copying. */
+/* Memory of an earlier file is used again: to get it clean from the kernel costs more than all that is done
+ * with it here. Large files share blocks that grow without a copy. Of a small one that is not enough the bytes
+ * are not worth copying. */
 static int begin_params(struct mor_extract_job *job, uint64_t size)
 {
 	size_t need = (size_t)size / 3 * 4 + ROOM;
+	bool large = need >= LARGE_FILE;
 
-	mor_buf_reset(&job->params, job->params.cap >= need ? SIZE_MAX : 0);
+	mor_buf_fini(&job->params);
+	job->params = mor_extract_spare_take(job->extract, large, need);
+	if (!large && job->params.cap < need)
+		mor_buf_fini(&job->params);
+	if (large && need < MOR_BUF_MAPPED)
+		need = MOR_BUF_MAPPED;
 	if (mor_buf_reserve(&job->params, need))
 		return -ENOMEM;
 	return mor_buf_text(&job->params, SOURCE_BYTES) ? -ENOMEM : 0;

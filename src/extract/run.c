@@ -38,6 +38,7 @@ void mor_extract_job_settle(struct mor_extract_job *job)
 	x->cost -= job->cost;
 	job->cost = 0;
 	mor_buf_fini(&job->data);
+	mor_extract_spare_put(x, &job->params);
 	x->console->progress.done++;
 	x->console->progress.failed += job->err.code != 0;
 }
@@ -107,19 +108,16 @@ static void start_job(struct mor_extract *x)
 		mor_extract_job_settle(job);
 }
 
-/* The next job in this place uses up to `keep` bytes of each buffer again: to give memory back and to get it
- * clean from the kernel costs more than to fill it. */
+/* The next job in this place uses up to `keep` bytes of the row's memory again. */
 static void clear_job(struct mor_extract_job *job, size_t keep)
 {
 	mor_buf_fini(&job->data);
-	mor_buf_reset(&job->params, keep);
+	mor_buf_fini(&job->params);
 	mor_buf_reset(&job->row, keep);
 	mor_free(job->mime);
 	mor_free(job->extension);
 	mor_free(job->err_data);
-	*job = (struct mor_extract_job){ .state = MOR_EXTRACT_JOB_FREE,
-					 .params = job->params,
-					 .row = job->row };
+	*job = (struct mor_extract_job){ .state = MOR_EXTRACT_JOB_FREE, .row = job->row };
 }
 
 void mor_extract_job_clear(struct mor_extract_job *job)
@@ -359,7 +357,8 @@ static int prepare_run(struct mor_extract *x, mortise_error *err)
 	 * many workers queues. */
 	x->cost_limit = COST_PER_WORKER * (worker_count(x) < COST_WORKERS ? worker_count(x) : COST_WORKERS);
 	x->ring = mor_zalloc(x->window * sizeof(*x->ring));
-	return x->ring ? 0 : mor_fail_memory(err);
+	x->spares = mor_zalloc(x->window * sizeof(*x->spares));
+	return x->ring && x->spares ? 0 : mor_fail_memory(err);
 }
 
 /* The pools are freed first: their last callbacks still use jobs and kinds. */
@@ -374,6 +373,7 @@ static void clean_up_run(struct mor_extract *x)
 	for (size_t i = 0; x->ring && i < x->window; i++)
 		clear_job(&x->ring[i], 0);
 	mor_extract_kinds_free(x);
+	mor_extract_spares_free(x);
 	mor_free(x->ring);
 	mor_free(x->extractors);
 	mor_free(x->fatal_data);

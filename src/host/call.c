@@ -95,14 +95,37 @@ static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *
 
 /* ---- starting ---- */
 
-static int check_params(mortise_plugin *plugin, const char *action, struct mor_slice params, bool *ret_spaced,
-			mortise_error *err)
+struct started {
+	const struct mor_method *row;
+	const char *name;
+	size_t name_len;
+	struct mor_slice params;
+	bool spaced;   /* the params have blanks between their tokens */
+	bool outlined; /* their outline is in host->compose, until the call is sent */
+	struct mor_buf shaped;
+};
+
+/* Large params are looked at once, not again to compare them with the row. */
+MOR_APART static bool outline_is_valid(mortise_plugin *plugin, struct started *call)
 {
+	struct mor_buf *out = &plugin->host->compose;
+	size_t at;
+
+	mor_buf_reset(out, SIZE_MAX);
+	call->outlined = mor_json_outline(call->params, out) &&
+			 mor_json_valid_params(mor_buf_view(out), &call->spaced, &at);
+	return call->outlined;
+}
+
+static int check_params(mortise_plugin *plugin, const char *action, struct started *call, mortise_error *err)
+{
+	struct mor_slice params = call->params;
 	size_t at;
 
 	if (!params.ptr)
 		return 0;
-	if (!mor_json_valid_params(params, ret_spaced, &at))
+	if (!(params.len >= MOR_LARGE && outline_is_valid(plugin, call)) &&
+	    !mor_json_valid_params(params, &call->spaced, &at))
 		return mor_fail(err, MORTISE_EINVAL, "%s: params of \"%s\" are not JSON (byte %zu)",
 				plugin->peer.name, action, at);
 	if (*params.ptr == '{')
@@ -125,15 +148,6 @@ static int check_extra(mortise_plugin *plugin, const char *action, struct mor_sl
 				plugin->peer.name, action);
 	return 0;
 }
-
-struct started {
-	const struct mor_method *row;
-	const char *name;
-	size_t name_len;
-	struct mor_slice params;
-	bool spaced; /* the params have blanks between their tokens */
-	struct mor_buf shaped;
-};
 
 MOR_APART static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_error *err);
 
@@ -192,7 +206,7 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 		      struct started *call, mortise_error *err)
 {
 	const struct mor_hooks *hooks = plugin->dialect->hooks;
-	int r = check_params(plugin, action, call->params, &call->spaced, err);
+	int r = check_params(plugin, action, call, err);
 
 	if (r == 0)
 		r = check_extra(plugin, action, (struct mor_slice){ opt->extra.text, opt->extra.len }, err);
@@ -265,7 +279,9 @@ static int warn_of_params(mortise_plugin *plugin, struct started *call, mortise_
 {
 	struct params_check check = { .plugin = plugin, .name = call->name };
 	struct mor_doc *doc = NULL;
-	struct mor_slice text = call->params.ptr ? call->params : MOR_SLICE("{}");
+	struct mor_slice text = call->outlined && !call->shaped.len ? mor_buf_view(&plugin->host->compose) :
+				call->params.ptr                    ? call->params :
+								      MOR_SLICE("{}");
 	int r = mor_doc_outline(text, MOR_JSON_NAN, 0, &doc, err);
 
 	if (r < 0)
@@ -318,7 +334,7 @@ int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json para
 	if (!action || !*action)
 		return mor_fail(err, MORTISE_EINVAL, "%s: no method given", plugin->peer.name);
 	started.params = (struct mor_slice){ params.text, params.len };
-	started.spaced = false;
+	started.spaced = started.outlined = false;
 	started.shaped = (struct mor_buf)MOR_BUF_INIT;
 	MOR_HOLD(plugin);
 	r = plugin->state == MORTISE_READY ? 0 : mor_call_check_running(plugin, err);

@@ -93,6 +93,11 @@ int mor_json_write(const struct mor_value *value, bool pretty, struct mor_buf *o
  * If it has none, the bytes are appended unchanged. */
 int mor_json_one_line(struct mor_slice text, struct mor_buf *out);
 
+/* A text of which nothing is known, without the most of its long strings (MOR_JSON_LONG): those are looked at,
+ * and are right, so the text is valid if the outline is. false: it has no long string, or one is wrong, or
+ * there is no memory. `out` is empty before, and then. */
+bool mor_json_outline(struct mor_slice text, struct mor_buf *out);
+
 /* ---- Texts that are known to be valid, without a tree (raw.c): for results with one large member ---- */
 
 struct mor_json_pick {

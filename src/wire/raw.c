@@ -155,15 +155,19 @@ static size_t cut_at(mor_spot p, mor_spot end)
 	return (size_t)(p - begin);
 }
 
-/* Copies the text without the rest of its long strings; nothing if it has none. */
-static void write_outline(struct mor_slice text, struct mor_buf *out)
+/* Copies the text without the rest of its long strings; nothing if it has none. `check`: of a text that
+ * nobody has checked; false: one of its strings is wrong. */
+static bool write_outline(struct mor_slice text, struct mor_scan *check, struct mor_buf *out)
 {
 	const char *p = text.ptr, *end = p + text.len, *kept = p;
 
 	while (p < end && (p = memchr(p, '"', (size_t)(end - p)))) {
 		const char *content = p + 1;
 
-		p = mor_scan_skip_string(content, end);
+		p = check ? (const char *)mor_scan_string(check, (mor_spot)p) :
+			    mor_scan_skip_string(content, end);
+		if (!p)
+			return false;
 		if (p - content <= 2 * MOR_JSON_LONG)
 			continue;
 		content += cut_at((mor_spot)content, (mor_spot)p - 1);
@@ -172,6 +176,17 @@ static void write_outline(struct mor_slice text, struct mor_buf *out)
 	}
 	if (kept > text.ptr)
 		mor_buf_append(out, kept, (size_t)(end - kept));
+	return true;
+}
+
+bool mor_json_outline(struct mor_slice text, struct mor_buf *out)
+{
+	struct mor_scan scan = mor_scan_init(text, 0, 0);
+
+	if (write_outline(text, &scan, out) && out->len && !mor_buf_failed(out))
+		return true;
+	mor_buf_reset(out, 0);
+	return false;
 }
 
 int mor_doc_outline(struct mor_slice text, unsigned flags, unsigned max_depth, struct mor_doc **ret,
@@ -180,7 +195,7 @@ int mor_doc_outline(struct mor_slice text, unsigned flags, unsigned max_depth, s
 	MOR_CLEAN(mor_buf) struct mor_buf outline = MOR_BUF_INIT;
 
 	if (text.len >= OUTLINE_FROM)
-		write_outline(text, &outline);
+		write_outline(text, NULL, &outline);
 	if (outline.len && !mor_buf_failed(&outline))
 		text = mor_buf_view(&outline);
 	return mor_doc_parse(text, flags, max_depth, ret, err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "wire/envelope.h"
 #include "wire/json.h"
 
 static void picks(void **state)
@@ -116,6 +117,47 @@ static void outlines(void **state)
 			check_outline(pieces[i], bytes / strlen(pieces[i]));
 }
 
+/* The same verdict as of the whole text, wherever it is wrong. */
+static void check_verdict(const char *head, const char *middle, const char *tail, bool cut)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf outline = MOR_BUF_INIT;
+	bool spaced = false, same = false, valid;
+	size_t at;
+
+	mor_buf_text(&text, head);
+	for (size_t i = 0; i < 20000; i++)
+		mor_buf_text(&text, "12345678\\n");
+	mor_buf_text(&text, middle);
+	for (size_t i = 0; i < 20000; i++)
+		mor_buf_text(&text, "12345678\xe2\x82\xac");
+	mor_buf_text(&text, tail);
+	valid = mor_json_valid_params(mor_buf_view(&text), &spaced, &at);
+	assert_int_equal(mor_json_outline(mor_buf_view(&text), &outline), cut);
+	assert_int_equal(outline.len > 0, cut);
+	assert_true(outline.len < 3 * MOR_JSON_LONG);
+	assert_int_equal(cut && mor_json_valid_params(mor_buf_view(&outline), &same, &at), valid);
+	assert_int_equal(same, spaced && cut);
+}
+
+static void outlines_of_unknown_texts(void **state)
+{
+	(void)state;
+	check_verdict("{\"a\":\"", "", "\",\"b\":[1,true]}", true);
+	check_verdict("{\"a\":\"", "\",\n\"b\":\"", "\"}", true);
+	check_verdict("{\"a\":\"", "\\\"", "\"}", true);
+	check_verdict("{\"a\":\"", "\" \"", "\"}", true);     /* wrong between the strings */
+	check_verdict("{\"a\":\"", "", "\",\"b\":}", true);   /* ... and behind */
+	check_verdict("{\"a\":\"", "", "\"}},\"c\":{", true); /* ends early */
+	check_verdict("{\"a\":\"", "", "\",\"b\":\"\x01\"}", false);
+	check_verdict("{\"a\":\"", "\x01", "\"}", false);
+	check_verdict("{\"a\":\"", "\n", "\"}", false);
+	check_verdict("{\"a\":\"", "\\x", "\"}", false);
+	check_verdict("{\"a\":\"", "\xff", "\"}", false);
+	check_verdict("{\"a\":\"", "", "", false);
+	check_verdict("{\"a\":\"", "", "\\\"}", false);
+}
+
 /* Many short strings: nothing to cut. */
 static void outline_of_small_ones(void **state)
 {
@@ -137,7 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(picks),    MOR_TEST(picks_nothing),         MOR_TEST(strings),
-		MOR_TEST(outlines), MOR_TEST(outline_of_small_ones),
+		MOR_TEST(outlines), MOR_TEST(outline_of_small_ones), MOR_TEST(outlines_of_unknown_texts),
 	};
 
 	return mor_run_group("wire/raw", tests);
