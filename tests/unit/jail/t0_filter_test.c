@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -371,6 +372,105 @@ static void every_question_is_known(void **state)
 	assert_string_equal(notified_name(SYS_ioctl), "ioctl");
 }
 
+/* ---- every row, as the table means it ---- */
+
+static uint32_t meant_by(int answer, int error)
+{
+	return answer == MOR_ANSWER_ALLOW  ? SECCOMP_RET_ALLOW :
+	       answer == MOR_ANSWER_NOTIFY ? SECCOMP_RET_USER_NOTIF :
+	       answer == MOR_ANSWER_DIE    ? SECCOMP_RET_KILL_PROCESS :
+					     ERR(error);
+}
+
+static bool holds(const struct mor_syscall_test *t, const struct seccomp_data *data)
+{
+	uint32_t low = (uint32_t)data->args[t->arg], masked = t->mask ? low & t->mask : low;
+
+	return t->op == MOR_TEST_PTR  ? data->args[t->arg] != 0 :
+	       t->op == MOR_TEST_ANY  ? low & t->value :
+	       t->op == MOR_TEST_SELF ? masked == SELF :
+					masked == t->value;
+}
+
+static uint32_t meant(const struct mor_syscall_row *row, const struct seccomp_data *data)
+{
+	const struct mor_syscall_test *t = row->tests;
+
+	while (t && t->op != MOR_TEST_END) {
+		bool all = true;
+
+		for (; t->answer == MOR_ANSWER_AND; t++)
+			all &= holds(t, data);
+		if (all && holds(t, data))
+			return meant_by(t->answer, t->error);
+		t++;
+	}
+	return meant_by(row->answer, row->error);
+}
+
+static uint32_t near(const struct mor_syscall_test *t, unsigned which)
+{
+	uint32_t value = t->op == MOR_TEST_SELF ? SELF : t->value;
+
+	return which == 0 ? 0 : which == 1 ? value : which == 2 ? value + 1 : value | ~t->mask;
+}
+
+/* Any two tests of the row at once, with values that they look for and their neighbours. */
+static void try_row(const struct mor_filter *filter, const struct mor_syscall_row *row, int nr)
+{
+	static const struct mor_syscall_test none[] = { { 0 } };
+	const struct mor_syscall_test *tests = row->tests ? row->tests : none, *one = tests;
+	struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64 };
+
+	do {
+		for (const struct mor_syscall_test *other = tests; other <= one; other++)
+			for (unsigned which = 0; which < 32; which++) {
+				uint64_t high = which & 16 ? 1ULL << 40 : 0;
+
+				memset(data.args, 0, sizeof(data.args));
+				data.args[other->arg] = near(other, which & 3);
+				data.args[one->arg] = near(one, which >> 2 & 3) | high;
+				if (interpret(filter->code, filter->selves, filter->self_count, &data) !=
+				    meant(row, &data))
+					fail_msg("%s: another answer than its row", row->name);
+			}
+	} while ((one++)->op != MOR_TEST_END);
+}
+
+static void try_table(const struct mor_filter *filter, const struct mor_syscall_row *rows, size_t count,
+		      unsigned variant, const struct mor_syscall_row *none)
+{
+	bool seen[470] = { false };
+
+	for (size_t i = 0; i < count; i++) {
+		int nr = seccomp_syscall_resolve_name(rows[i].name);
+
+		if (nr == __NR_SCMP_ERROR)
+			nr = rows[i].number;
+		if (nr < 0 || nr >= 470 || !(rows[i].variants >> variant & 1))
+			continue;
+		seen[nr] = true;
+		try_row(filter, &rows[i], nr);
+	}
+	for (int nr = 0; nr < 470; nr++)
+		if (!seen[nr])
+			try_row(filter, none, nr);
+}
+
+static void every_row_is_kept(void **state)
+{
+	static const struct mor_syscall_row missing = { .name = "in no row",
+							.answer = MOR_ANSWER_ERRNO,
+							.error = ENOSYS },
+					    dies = { .name = "in no row", .answer = MOR_ANSWER_DIE };
+
+	(void)state;
+	for (unsigned v = 0; v < MOR_FILTERS; v++)
+		try_table(&mor_filters[v], mor_syscall_rows, mor_syscall_row_count, v, &missing);
+	for (unsigned v = 0; v < MOR_FILTER_SPAWN; v++)
+		try_table(&mor_guardian_filters[v], mor_guardian_rows, mor_guardian_row_count, v, &dies);
+}
+
 static void table_is_sane(void **state)
 {
 	(void)state;
@@ -399,6 +499,7 @@ int main(void)
 		MOR_TEST(guardian),
 		MOR_TEST(guardian_arguments),
 		MOR_TEST(every_question_is_known),
+		MOR_TEST(every_row_is_kept),
 		MOR_TEST(table_is_sane),
 	};
 
