@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/xdg.h"
+#include "policy/protect.h"
 #include "program/resolve.h"
 
 /* "mortise.toml:7: sandbox.read is ...". An error on the command line is the user's mistake, not a file's. */
@@ -263,7 +264,7 @@ int mor_sandbox_load(struct mor_manifest *m, bool confined, struct mor_policy *r
 	}
 	if (r == 0 && (r = mor_policy_finish(&policy, confined, err)) == 0) {
 		r = fill_places(m, &policy);
-		if (r == 0 && mor_policy_confined(&policy)) /* nothing is kept from others */
+		if (r == 0 && mor_protected_wanted(&policy))
 			r = protect_sources(m, &policy);
 		if (r == 0)
 			r = warn_all(m, &policy);

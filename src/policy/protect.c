@@ -156,9 +156,14 @@ static void write_names(struct mor_buf *plan, const struct mor_policy *policy)
 	}
 }
 
+bool mor_protected_wanted(const struct mor_policy *policy)
+{
+	return mor_policy_confined(policy) && (policy->workspace_write || policy->learn);
+}
+
 int mor_protected_write(struct mor_buf *plan, const struct mor_policy *policy)
 {
-	if (!policy->workspace || !(policy->workspace_write || policy->learn))
+	if (!policy->workspace || !mor_protected_wanted(policy))
 		return plan->status;
 	for (char **name = policy->protected_paths; name && *name; name++)
 		write_below(plan, policy, MOR_PROTECT_ASKED, *name);

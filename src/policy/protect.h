@@ -14,6 +14,9 @@
 /* The names that are protected where protected_paths says nothing; ends with NULL. */
 extern const char *const mor_protected_names[];
 bool mor_protected_knows(const char *name);
+/* May it write a workspace at all? If not, there is nothing to protect from it, and the lists of its policy
+ * may be empty. */
+bool mor_protected_wanted(const struct mor_policy *policy);
 /* "ws/sunscreen.yml" and what the lists of the policy name; then the repositories of the workspace, as they are
  * now. 0 or MORTISE_ENOMEM. */
 int mor_protected_write(struct mor_buf *plan, const struct mor_policy *policy);

@@ -9,18 +9,20 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "proc/inside.h"
 #include "proc/telling.h"
 
+/* The buffers grow with what comes: most plugins write a line or two. */
 struct mor_stderr_keep {
-	size_t partial_len, tail_len;
-	char partial[MOR_STDERR_LINE]; /* a line that is not complete yet */
-	/* the last lines, each ended by a NUL; moved to the front when full */
-	char tail[2 * MOR_STDERR_RING + 1];
-	char told[512]; /* the telling one */
+	struct mor_buf partial; /* a line that is not complete yet; at most MOR_STDERR_LINE */
+	struct mor_buf tail;    /* the last lines, each ended by a NUL; the oldest go at TAIL_MAX */
+	char told[512];         /* the telling one */
 };
+
+#define TAIL_MAX (2 * MOR_STDERR_RING)
 
 /* ---- the last lines ---- */
 
@@ -33,37 +35,41 @@ static bool is_blank(struct mor_slice line)
 	return true;
 }
 
-static void drop_oldest(struct mor_stderr_keep *keep)
+static void drop_oldest(struct mor_buf *tail)
 {
-	size_t cut = keep->tail_len - MOR_STDERR_RING;
-	const char *end = memchr(keep->tail + cut, '\0', keep->tail_len - cut);
+	size_t cut = tail->len - MOR_STDERR_RING;
+	const char *end = memchr(tail->data + cut, '\0', tail->len - cut);
 
 	assert(end);
-	cut = (size_t)(end - keep->tail) + 1;
-	keep->tail_len -= cut;
-	memmove(keep->tail, keep->tail + cut, keep->tail_len);
+	mor_buf_consume(tail, (size_t)(end - tail->data) + 1);
 }
 
-static void remember_line(struct mor_stderr_keep *keep, struct mor_slice line)
+/* Without memory it is not remembered. */
+static void remember_line(struct mor_buf *tail, struct mor_slice line)
 {
 	char *to;
 
 	if (is_blank(line))
 		return;
-	if (keep->tail_len + line.len + 1 > sizeof(keep->tail))
-		drop_oldest(keep);
-	to = keep->tail + keep->tail_len;
+	if (tail->len + line.len + 1 > TAIL_MAX)
+		drop_oldest(tail);
+	tail->status = 0; /* there may be memory again */
+	if (mor_buf_reserve(tail, line.len + 1) < 0)
+		return;
+	to = tail->data + tail->len;
 	for (size_t i = 0; i < line.len; i++)
 		to[i] = line.ptr[i] ? line.ptr[i] : ' ';
 	to[line.len] = '\0';
-	keep->tail_len += line.len + 1;
+	tail->len += line.len + 1;
 }
 
 const char *mor_stderr_last(const struct mor_stderr *err)
 {
 	struct mor_stderr_keep *keep = err->keep;
 
-	return keep ? mor_telling(keep->tail, keep->tail_len, keep->told, sizeof(keep->told)) : "";
+	return keep && keep->tail.len ?
+		       mor_telling(keep->tail.data, keep->tail.len, keep->told, sizeof(keep->told)) :
+		       "";
 }
 
 /* ---- lines ---- */
@@ -73,44 +79,53 @@ static void tell_line(struct mor_stderr *err, struct mor_slice line)
 	if (line.len > 0 && line.ptr[line.len - 1] == '\r')
 		line.len--;
 	if (err->keep)
-		remember_line(err->keep, line);
+		remember_line(&err->keep->tail, line);
 	err->on_line(err, line);
 }
 
+/* Its memory is given back: a plugin that writes whole lines needs none. The callback may free the process, but
+ * not what is kept (mor_stderr_fini() comes later). */
 static void tell_partial(struct mor_stderr *err)
 {
-	struct mor_slice line;
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 
-	if (!err->keep || err->keep->partial_len == 0)
+	if (!err->keep || err->keep->partial.len == 0)
 		return;
-	line = (struct mor_slice){ err->keep->partial, err->keep->partial_len };
-	err->keep->partial_len = 0;
-	tell_line(err, line);
+	line = err->keep->partial;
+	err->keep->partial = (struct mor_buf)MOR_BUF_INIT;
+	tell_line(err, mor_buf_view(&line));
+}
+
+static bool hold_back(struct mor_buf *partial, struct mor_slice bytes)
+{
+	int r = mor_buf_slice(partial, bytes);
+
+	partial->status = 0; /* there may be memory next time */
+	return r == 0;
 }
 
 /* Takes as much of `bytes` as fits into the present line, and reports the line when it is complete. Returns
- * the number of bytes taken. */
+ * the number of bytes taken. Without memory to keep the beginning of a line, it is reported in pieces. That is
+ * better than not at all. */
 static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
 {
-	size_t held = err->keep ? err->keep->partial_len : 0, room = MOR_STDERR_LINE - held;
+	size_t held = err->keep ? err->keep->partial.len : 0, room = MOR_STDERR_LINE - held;
 	const char *newline = memchr(bytes.ptr, '\n', bytes.len);
 	size_t size = newline ? (size_t)(newline - bytes.ptr) : bytes.len;
 	bool whole = size > room || newline;
 	size_t end = size <= room && newline ? 1 : 0;
+	struct mor_slice some = { bytes.ptr, size > room ? room : size };
+	bool kept = (held || !whole) && err->keep && hold_back(&err->keep->partial, some);
 
-	if (size > room)
-		size = room;
-	if (held == 0 && (whole || !err->keep)) {
-		/* The common case: reported directly from the read buffer. Without memory to keep the
-		 * beginning of a line, it is reported in pieces. That is better than not at all. */
-		tell_line(err, (struct mor_slice){ bytes.ptr, size });
-		return size + end;
-	}
-	memcpy(err->keep->partial + held, bytes.ptr, size);
-	err->keep->partial_len += size;
-	if (whole)
+	if (held && !kept) {
 		tell_partial(err);
-	return size + end;
+		return 0;
+	}
+	if (!kept) /* mostly a whole line, directly from the read buffer */
+		tell_line(err, some);
+	else if (whole)
+		tell_partial(err);
+	return some.len + end;
 }
 
 /* If the owner frees the process in a callback, we stop: fd is -1 then. */
@@ -219,6 +234,9 @@ void mor_stderr_stop(struct mor_stderr *err)
 void mor_stderr_fini(struct mor_stderr *err)
 {
 	mor_stderr_stop(err);
-	mor_free(err->keep);
-	err->keep = NULL;
+	if (err->keep) {
+		mor_buf_fini(&err->keep->partial);
+		mor_buf_fini(&err->keep->tail);
+	}
+	mor_free(mor_take(&err->keep));
 }

@@ -229,6 +229,26 @@ static void test_no_memory(void **state)
 	run_end(&run);
 }
 
+/* There was memory for the beginning of a line, and there is none for the rest: it is told in two pieces. */
+static void test_no_memory_within_a_line(void **state)
+{
+	struct run run = { 0 };
+
+	(void)state;
+	RUN_SH(&run, "printf one >&2; read go; printf '%0300d\\nnext' 7 >&2");
+	while (mor_proc_stderr_bytes(run.proc) < 3)
+		assert_true(mor_loop_wait(run.loop, 60000) >= 0);
+	assert_int_equal(run.lines, 0);
+	mor_alloc_fail_after(0);
+	assert_int_equal(write(mor_proc_in(run.proc), "\n", 1), 1);
+	run_until(&run, 'x');
+	mor_alloc_fail_after(-1);
+	assert_int_equal(run.lines, 3);
+	assert_int_equal(run.longest, 300);
+	assert_string_equal(run.last, "next");
+	run_end(&run);
+}
+
 static void test_free_in_a_line(void **state)
 {
 	struct run run = { .free_at = 'e' };
@@ -270,6 +290,7 @@ int main(void)
 		MOR_TEST(test_node_says_it_earlier),
 		MOR_TEST(test_node_version_says_nothing),
 		MOR_TEST(test_no_memory),
+		MOR_TEST(test_no_memory_within_a_line),
 		MOR_TEST(test_free_in_a_line),
 		MOR_TEST(test_free_in_the_last_line),
 	};
