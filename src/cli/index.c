@@ -25,6 +25,7 @@
 
 #define REDRAW_MS       100
 #define DEFAULT_UNIT_MS (10u * 60 * 1000)
+#define HELD            ((uint64_t)32 << 20) /* of units that are done before their turn */
 
 #define FIELD(name) offsetof(struct mor_index_args, name)
 static const struct mor_option index_options[] = {
@@ -207,7 +208,8 @@ static int open_result(struct mor_index *x, mortise_error *err)
 					  .units = x->ref_count,
 					  .identity = x->identity,
 					  .resume = x->args->resume && !x->args->manifest,
-					  .spool_dir = mor_stager_path(x->stager) };
+					  .spool_dir = mor_stager_path(x->stager),
+					  .hold = HELD };
 
 	return mor_result_open(&opt, &x->result, err);
 }

@@ -19,8 +19,9 @@
 /* How much of the output stays in the page cache. More would push out what the analyzers read again and
  * again. And on a virtual machine whose host takes back free memory, new pages cost ten times as much as
  * writing them. */
-#define CACHED   ((uint64_t)16 << 20)
-#define RESERVED ((uint64_t)32 << 20)
+#define CACHED     ((uint64_t)16 << 20)
+#define RESERVED   ((uint64_t)32 << 20)
+#define LARGE_UNIT ((size_t)1 << 20)
 
 enum mor_unit_state mor_result_state(const struct mor_result *result, size_t unit, const char **ret_reason)
 {
@@ -64,6 +65,7 @@ struct sink {
 	struct mor_fd_source source;
 	const struct mor_unit_output *from;
 	const struct mor_result_taker *taker; /* instead of fd; NULL: none */
+	struct mor_buf *held;                 /* the same */
 	int fd;
 	uint64_t start; /* where the unit begins in the file */
 	bool cached;    /* it will be read again */
@@ -72,13 +74,18 @@ struct sink {
 	int error; /* an error of writing, which is not the unit's fault */
 };
 
+static int put_file(int fd, uint64_t at, const void *bytes, size_t len)
+{
+	return at < CACHED ? mor_fd_write_all(fd, bytes, len) : mor_fd_write_uncached(fd, at, bytes, len);
+}
+
 static int put_bytes(const void *bytes, size_t len, void *arg)
 {
 	struct sink *sink = arg;
-	uint64_t at = sink->start + sink->bytes;
-	int r = sink->taker                 ? sink->taker->put(bytes, len, sink->taker->arg) :
-		sink->cached || at < CACHED ? mor_fd_write_all(sink->fd, bytes, len) :
-					      mor_fd_write_uncached(sink->fd, at, bytes, len);
+	int r = sink->taker  ? sink->taker->put(bytes, len, sink->taker->arg) :
+		sink->held   ? mor_buf_append(sink->held, bytes, len) < 0 ? -ENOMEM : 0 :
+		sink->cached ? mor_fd_write_all(sink->fd, bytes, len) :
+			       put_file(sink->fd, sink->start + sink->bytes, bytes, len);
 
 	mor_summer_add(&sink->sum, bytes, len); /* while the bytes are in memory */
 	sink->bytes += r < 0 ? 0 : len;
@@ -139,12 +146,18 @@ static int pour(struct mor_result *result, struct mor_unit_output *output, struc
 	return 0;
 }
 
+/* Or is it converted? */
+static bool stays_as_it_is(const struct mor_result *result, const struct mor_unit_output *output)
+{
+	return result->opt.format == MOR_RESULT_RAW || result->opt.format == MOR_RESULT_BYTES ||
+	       (result->opt.format == MOR_RESULT_ENTRIES && output->form == MOR_STREAM_PROTOBUF);
+}
+
 static int transfer(struct mor_result *result, struct mor_unit_output *output, struct sink *sink,
 		    mortise_error *err)
 {
 	enum mor_result_format format = result->opt.format;
-	bool raw = format == MOR_RESULT_RAW;
-	bool as_it_is = raw || (format == MOR_RESULT_ENTRIES && output->form == MOR_STREAM_PROTOBUF);
+	bool raw = format == MOR_RESULT_RAW, as_it_is = stays_as_it_is(result, output);
 	struct mor_entries entries = { .records = {
 					       .read = read_and_put, .arg = sink, .format = output->form } };
 	struct mor_convert_stats stats = { 0 };
@@ -200,45 +213,126 @@ static void reserve(struct mor_result *result, uint64_t until)
 	(void)fallocate(result->out, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)RESERVED);
 }
 
+/* ---- units that wait in memory ---- */
+
+static void release_held(struct mor_result *result, struct mor_buf *held)
+{
+	if (held->cap > result->spare.cap) {
+		mor_buf_fini(&result->spare);
+		result->spare = *held;
+	} else {
+		mor_buf_fini(held);
+	}
+	*held = (struct mor_buf)MOR_BUF_INIT;
+}
+
+/* Is there memory for it, within the limit? Large ones get a block with large pages, of which only what is used
+ * becomes memory. */
+static bool may_hold(struct mor_result *result, const struct mor_unit_output *output, struct mor_buf *ret)
+{
+	size_t size = (size_t)output->size;
+
+	if (!stays_as_it_is(result, output) || output->size > result->opt.hold ||
+	    result->held > result->opt.hold - output->size)
+		return false;
+	if (result->spare.cap >= size) {
+		*ret = result->spare;
+		result->spare = (struct mor_buf)MOR_BUF_INIT;
+		mor_buf_reset(ret, SIZE_MAX);
+	}
+	if (mor_buf_reserve(ret, size >= LARGE_UNIT && size < MOR_BUF_MAPPED ? MOR_BUF_MAPPED : size) == 0)
+		return true;
+	mor_buf_fini(ret);
+	return false;
+}
+
+static int write_held(struct mor_result *result, struct ended *unit, mortise_error *err)
+{
+	struct mor_slice left = mor_buf_view(&unit->held);
+	int r = 0;
+
+	if (result->journal >= 0)
+		reserve(result, result->bytes + left.len);
+	result->held -= left.len;
+	while (left.len && r == 0) {
+		size_t room = PIECE - (size_t)(result->bytes % PIECE), n = left.len < room ? left.len : room;
+
+		r = put_file(result->out, result->bytes, left.ptr, n);
+		left = (struct mor_slice){ left.ptr + n, left.len - n };
+		result->bytes += n;
+	}
+	release_held(result, &unit->held);
+	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing the result") : 0;
+}
+
+/* Its bytes, to where the sink says. */
+static int take_bytes(struct mor_result *result, struct mor_unit_output *output, struct sink *sink,
+		      struct ended *ended, mortise_error *err)
+{
+	int r = 0;
+
+	mor_summer_begin(&sink->sum);
+	if (output->size)
+		r = result->opt.format == MOR_RESULT_BYTES ? pour(result, output, sink, err) :
+							     transfer(result, output, sink, err);
+	ended->sum = mor_summer_end(&sink->sum);
+	ended->bytes = output->bytes = r < 0 ? 0 : sink->bytes;
+	return r;
+}
+
 static int hand_over(struct mor_result *result, size_t unit, struct mor_unit_output *output, mortise_error *err)
 {
-	struct ended *ended = &result->units[unit];
 	const struct mor_result_taker *taker = result->opt.taker;
 	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
 			     .from = output,
 			     .taker = taker };
-	int r;
+	int r = take_bytes(result, output, &sink, &result->units[unit], err);
 
-	mor_summer_begin(&sink.sum);
-	r = output->size ? transfer(result, output, &sink, err) : 0;
 	taker->end(unit, r == 0, taker->arg);
-	ended->sum = mor_summer_end(&sink.sum);
-	ended->bytes = output->bytes = r < 0 ? 0 : sink.bytes;
 	return r;
 }
 
-/* A unit whose turn it is goes directly to the output, if the output can be cut again; else to the spool. */
+static int hold_output(struct mor_result *result, struct ended *ended, struct mor_unit_output *output,
+		       struct mor_buf *held, mortise_error *err)
+{
+	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
+			     .from = output,
+			     .held = held };
+	int r = take_bytes(result, output, &sink, ended, err);
+
+	if (r < 0 || !held->len) {
+		release_held(result, held);
+		return r;
+	}
+	ended->held = *held;
+	result->held += held->len;
+	return 0;
+}
+
+/* A unit whose turn it is goes directly to the output, if the output can be cut again. Others wait in memory,
+ * as much as may be; else in the spool. */
 static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_output *output,
 		       mortise_error *err)
 {
 	struct ended *ended = &result->units[unit];
 	bool direct = unit == result->next && result->journal >= 0;
 	uint64_t *end = direct ? &result->bytes : &result->spooled;
+	struct mor_buf held = MOR_BUF_INIT;
 	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
 			     .from = output,
 			     .start = *end,
 			     .cached = !direct };
-	int r = direct ? mor_result_begin(result, err) : open_spool(result, err);
+	int r;
 
+	if (!direct && may_hold(result, output, &held))
+		return hold_output(result, ended, output, &held, err);
+	r = direct ? mor_result_begin(result, err) : open_spool(result, err);
 	if (r < 0)
 		return r;
-	mor_summer_begin(&sink.sum);
 	sink.fd = direct ? result->out : result->spool;
 	if (direct)
 		reserve(result, result->bytes + output->size);
-	if (output->size)
-		r = result->opt.format == MOR_RESULT_BYTES ? pour(result, output, &sink, err) :
-							     transfer(result, output, &sink, err);
+	r = take_bytes(result, output, &sink, ended, err);
 	if (r < 0) {
 		mortise_error second;
 
@@ -250,9 +344,6 @@ static int keep_output(struct mor_result *result, size_t unit, struct mor_unit_o
 		result->waiting++;
 	}
 	*end += sink.bytes;
-	ended->sum = mor_summer_end(&sink.sum);
-	ended->bytes = sink.bytes;
-	output->bytes = sink.bytes;
 	return 0;
 }
 
@@ -323,7 +414,9 @@ static int flush_units(struct mor_result *result, mortise_error *err)
 		struct ended *unit = &result->units[result->next];
 
 		r = mor_result_begin(result, err);
-		if (r == 0 && unit->size)
+		if (r == 0 && unit->held.len)
+			r = write_held(result, unit, err);
+		else if (r == 0 && unit->size)
 			r = copy_out(result, unit, err);
 		if (r < 0)
 			break;

@@ -44,7 +44,9 @@ struct mor_result_options {
 	size_t units;
 	const char *identity; /* hex digest of records and options: equal for runs that may be continued */
 	bool resume;
-	const char *spool_dir;                /* directory for the spool */
+	const char *spool_dir; /* directory for the spool */
+	/* so many bytes wait for their turn in memory, before the spool */
+	uint64_t hold;
 	const struct mor_result_taker *taker; /* borrowed; instead of any file. NULL: none */
 };
 

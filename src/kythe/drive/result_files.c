@@ -337,7 +337,7 @@ struct mor_result *mor_result_free(struct mor_result *result)
 	if (!result)
 		return NULL;
 	for (size_t i = 0; result->units && i < result->opt.units; i++)
-		mor_free(result->units[i].reason);
+		mor_free(result->units[i].reason), mor_buf_fini(&result->units[i].held);
 	if (result->locked && !result->begun)
 		remove_empty(result);
 	give_back(result);
@@ -346,6 +346,7 @@ struct mor_result *mor_result_free(struct mor_result *result)
 	mor_fd_close(&result->journal);
 	mor_fd_close(&result->spool);
 	mor_buf_fini(&result->buffer);
+	mor_buf_fini(&result->spare);
 	mor_outplace_fini(&result->place);
 	mor_free(result->units);
 	mor_free(result->partial);

@@ -10,12 +10,14 @@
 
 struct ended {
 	enum mor_unit_state state;
-	int code;          /* of a failed unit: its status */
-	char *reason;      /* and why */
-	bool empty;        /* done, without a byte */
-	uint64_t bytes;    /* in the output */
-	uint64_t sum;      /* of them */
-	uint64_t at, size; /* its bytes in the spool, while it waits for its turn */
+	int code;       /* of a failed unit: its status */
+	char *reason;   /* and why */
+	bool empty;     /* done, without a byte */
+	uint64_t bytes; /* in the output */
+	uint64_t sum;   /* of them */
+	/* while it waits for its turn: its bytes in the spool, or in memory */
+	uint64_t at, size;
+	struct mor_buf held;
 };
 
 struct mor_result {
@@ -28,6 +30,7 @@ struct mor_result {
 	bool begun;
 	uint64_t check;          /* of the journal's last line */
 	uint64_t bytes, spooled; /* of the output; of the spool */
+	uint64_t held;           /* bytes of units in memory */
 	uint64_t reserved;       /* the output has disk space up to here; 0: up to its end */
 	size_t waiting;          /* units in the spool */
 	size_t next;             /* the first unit that is not in the output */
@@ -35,6 +38,7 @@ struct mor_result {
 	struct mor_result_stats stats;
 	mortise_error damage;  /* damage in an earlier run's files; code 0: none */
 	mortise_error broken;  /* the first failure: after it nothing is written */
+	struct mor_buf spare;  /* memory of a unit that waited, for the next one that does */
 	struct mor_buf buffer; /* read buffer, kept from unit to unit: new memory costs more than the copying */
 };
 

@@ -49,7 +49,7 @@ void get_file(const char *name, struct mor_buf *out)
 	char *text = NULL;
 	size_t len = 0;
 
-	assert_int_equal(mor_fd_read_file(in_dir(name), 1 << 20, &text, &len), 0);
+	assert_int_equal(mor_fd_read_file(in_dir(name), 64 << 20, &text, &len), 0);
 	mor_buf_reset(out, 0);
 	mor_buf_append(out, text, len);
 	mor_free(text);

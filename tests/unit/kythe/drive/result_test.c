@@ -10,6 +10,10 @@
 #include "base/alloc.h"
 #include "result_help.h"
 
+/* Units that wait: all in the spool, one in memory, all in memory. */
+#define HOLDS 3
+static const uint64_t holds[HOLDS] = { 0, 100, UINT64_MAX };
+
 /* ---- order ---- */
 
 static void test_order_is_the_inputs(void **state)
@@ -21,11 +25,11 @@ static void test_order_is_the_inputs(void **state)
 
 	(void)state;
 	whole(MOR_STREAM_PROTOBUF, &want);
-	for (size_t i = 0; i < 4; i++) {
-		struct mor_result *result = open_with((struct mor_result_options){ 0 });
+	for (size_t i = 0; i < 4 * HOLDS; i++) {
+		struct mor_result *result = open_with((struct mor_result_options){ .hold = holds[i / 4] });
 
 		for (size_t k = 0; k < UNITS; k++)
-			settle(result, orders[i][k]);
+			settle(result, orders[i % 4][k]);
 		assert_int_equal(mor_result_stats(result).done, 4);
 		assert_int_equal(mor_result_stats(result).failed, 1);
 		assert_int_equal(mor_result_stats(result).bytes, want.len);
@@ -39,15 +43,48 @@ static void test_order_is_the_inputs(void **state)
 static void test_gap(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf first = MOR_BUF_INIT;
-	struct mor_result *result = open_with((struct mor_result_options){ 0 });
 
 	(void)state;
-	settle(result, 0);
-	settle(result, 4);
-	mor_result_free(result);
 	unit_bytes(0, MOR_STREAM_PROTOBUF, &first);
-	expect_file("out.partial", mor_buf_view(&first));
-	assert_int_equal(access(in_dir("out.journal"), F_OK), 0);
+	for (int i = 0; i < HOLDS; i++) {
+		struct mor_result *result = open_with((struct mor_result_options){ .hold = holds[i] });
+
+		settle(result, 0);
+		settle(result, 4);
+		mor_result_free(result);
+		expect_file("out.partial", mor_buf_view(&first));
+		assert_int_equal(access(in_dir("out.journal"), F_OK), 0);
+	}
+}
+
+/* Units of megabytes that come in any order; one is wrong at first. */
+static void test_large_units(void **state)
+{
+	static const size_t order[UNITS] = { 2, 4, 1, 0, 3 };
+	MOR_CLEAN(mor_buf) struct mor_buf unit = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT;
+	uint64_t records;
+
+	(void)state;
+	while (unit.len < (size_t)5 << 20)
+		unit_bytes(1, MOR_STREAM_PROTOBUF, &unit);
+	for (int i = 0; i < UNITS; i++)
+		mor_buf_slice(&want, mor_buf_view(&unit));
+	for (int i = 0; i < HOLDS; i++) {
+		struct mor_result *result = open_with((struct mor_result_options){ .hold = holds[i] });
+		mortise_error err;
+
+		unit.data[unit.len - 20] ^= 0x40; /* the length of a field */
+		assert_true(put(result, 2, mor_buf_view(&unit), unit.len - 1, MOR_STREAM_PROTOBUF, &records,
+				&err) < 0);
+		unit.data[unit.len - 20] ^= 0x40;
+		for (size_t k = 0; k < UNITS; k++)
+			assert_int_equal(put(result, order[k], mor_buf_view(&unit), unit.len,
+					     MOR_STREAM_PROTOBUF, &records, &err),
+					 0);
+		finish(result);
+		expect_file("out", mor_buf_view(&want));
+	}
 }
 
 /* ---- formats ---- */
@@ -273,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_order_is_the_inputs),
+		MOR_TEST(test_large_units),
 		MOR_TEST(test_gap),
 		MOR_TEST(test_formats),
 		MOR_TEST(test_to_a_descriptor),
