@@ -80,7 +80,7 @@ struct mor_manifest {
 	char *config;
 	struct mor_list settings; /* of mor_setting, in order: search from the end */
 	struct mor_list warnings; /* of mor_warning                                                       */
-	struct mor_manifest_seen *seen;
+	struct mor_manifest_seen *seen; /* of an installed plugin */
 	size_t seen_count, seen_cap;
 };
 

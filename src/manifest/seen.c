@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of the plugin's directory were read or looked for, and what was found: later, they
- * are compared. */
+/* Which files of an installed plugin's directory were read or looked for, and what was found: later, they
+ * are compared. Of others nothing is kept: there is nothing to compare them with. */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/path.h"
 #include "manifest/internal.h"
+
+static bool is_compared(const struct mor_load *load)
+{
+	return load->dir && load->query->installed;
+}
 
 /* Files elsewhere (the user's configuration, an interpreter) are not the plugin's. */
 static void note_file(struct mor_load *load, const char *path, const struct mor_manifest_seen *what)
@@ -15,7 +20,7 @@ static void note_file(struct mor_load *load, const char *path, const struct mor_
 	struct mor_manifest_seen seen = *what;
 	const char *below = NULL;
 
-	if (!load->dir)
+	if (!is_compared(load))
 		return;
 	if (mor_path_clean(load->dir, path, &clean) == 0 && mor_buf_byte(&clean, '\0') == 0) {
 		below = mor_path_below(load->dir, clean.data);
@@ -39,7 +44,7 @@ int mor_manifest_see(struct mor_load *load, const char *path, const char *shown,
 	if (r < 0)
 		return r;
 	seen.there = r > 0;
-	if (seen.there)
+	if (seen.there && is_compared(load))
 		mor_digest_of(*ret, *ret_len, seen.sha256);
 	note_file(load, path, &seen);
 	return r;

@@ -4,6 +4,9 @@
  * is in use. The same number in each run; what the environment holds does not count.
  */
 #include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "api.h"
 
@@ -36,17 +39,17 @@ static void add_plugins(struct rig *rig, mortise_plugin **plugins, int from, int
 	}
 }
 
-static void assert_small(const char *const *argv, const char *set, size_t bar)
+static void assert_small_of(mortise_plugin_options opt, size_t bar)
 {
-	const char *const sets[] = { set, NULL };
 	mortise_plugin *plugins[FIRST + MORE];
-	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .set = sets, .on_event = rig_event };
 	struct rig rig;
 	size_t before, each;
 
 	if (!in_use())
 		return;
 	rig_open(&rig);
+	opt.size = sizeof(opt);
+	opt.on_event = rig_event;
 	opt.arg = &rig;
 	add_plugins(&rig, plugins, 0, FIRST, &opt);
 	before = in_use();
@@ -59,10 +62,36 @@ static void assert_small(const char *const *argv, const char *set, size_t bar)
 	rig_close(&rig);
 }
 
+static void assert_small(const char *const *argv, const char *set, size_t bar)
+{
+	const char *const sets[] = { set, NULL };
+
+	assert_small_of((mortise_plugin_options){ .argv = argv, .set = sets }, bar);
+}
+
 static void a_plugin_is_small(void **state)
 {
 	(void)state;
 	assert_small(quiet, "plugin.framing=lines", BAR);
+}
+
+/* Its settings are kept with the lines where they stand. */
+static void a_plugin_with_a_manifest_is_small(void **state)
+{
+	char top[] = "/tmp/mortise-memory-XXXXXX", path[64];
+	FILE *manifest;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	snprintf(path, sizeof(path), "%s/mortise.toml", top);
+	manifest = fopen(path, "we");
+	assert_non_null(manifest);
+	fprintf(manifest, "[plugin]\nname = \"echo\"\nframing = \"lines\"\ncommand = [\"%s\", \"lines\"]\n",
+		ECHO_PLUGIN);
+	assert_int_equal(fclose(manifest), 0);
+	assert_small_of((mortise_plugin_options){ .path = top }, BAR + 512);
+	unlink(path);
+	rmdir(top);
 }
 
 /* What it wrote is kept for the texts of failures. */
@@ -92,7 +121,9 @@ static void a_confined_plugin_is_small(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { API_TEST(a_plugin_is_small), API_TEST(a_line_on_stderr_is_small),
+	const struct CMUnitTest tests[] = { API_TEST(a_plugin_is_small),
+					    API_TEST(a_plugin_with_a_manifest_is_small),
+					    API_TEST(a_line_on_stderr_is_small),
 					    API_TEST(a_confined_plugin_is_small) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
