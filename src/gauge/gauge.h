@@ -70,6 +70,7 @@ struct mor_gauge {
 	struct mor_gauge_step steps[MOR_GAUGE_STEPS + 1]; /* the first is the latency measurement */
 	size_t steps_count;
 	bool too_slow; /* calls take so long that the usual steps ended early */
+	bool too_few;  /* the steps ended where more are in flight than calls were asked for */
 	struct mor_usage_memory host_memory, guardian_memory, plugin_memory;
 	struct mor_judgement_cost cost, floor;
 	double request_bytes, answer_bytes, stderr_bytes, noise_bytes; /* per call */

@@ -137,6 +137,7 @@ static void write_cost(struct mor_writer *w, const char *name, const struct mor_
 	write_double(w, "guardian", cost->guardian);
 	write_double(w, "plugin", cost->plugin);
 	write_double(w, "busy", cost->busy);
+	write_double(w, "preempted", cost->preempted);
 	mor_w_end(w);
 }
 

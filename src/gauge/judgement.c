@@ -26,24 +26,31 @@ static double over(double a, double b)
 	return a > b ? a - b : 0;
 }
 
+static double less(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 static void divide_time(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	const struct mor_judgement_cost *call = &in->call, *floor = &in->floor;
-	double sum = 0, rest;
+	double sum = 0, busy = less(call->busy, over(call->wall, in->least) + call->preempted), rest;
 
-	v->us[MOR_PORTION_PIPE] = floor->wall < call->wall ? floor->wall : call->wall;
+	v->us[MOR_PORTION_PIPE] = less(floor->wall, call->wall);
 	v->us[MOR_PORTION_PLUGIN] = over(call->plugin, floor->plugin);
 	v->us[MOR_PORTION_HOST] = over(call->host, floor->host);
 	v->us[MOR_PORTION_GUARDIAN] = call->guardian;
 	for (int i = 0; i < MOR_PORTIONS; i++)
 		sum += v->us[i];
 	rest = over(call->wall, sum);
-	v->us[MOR_PORTION_BUSY] = call->busy < rest ? call->busy : rest;
-	rest = over(rest, call->busy);
+	v->us[MOR_PORTION_BUSY] = less(busy, rest);
+	rest = over(rest, busy);
 	v->us[rest > WAKE_UPS ? MOR_PORTION_WAIT : MOR_PORTION_PIPE] += rest;
 	sum += v->us[MOR_PORTION_BUSY] + rest;
-	for (int i = 0; i < MOR_PORTIONS; i++)
+	for (int i = 0; i < MOR_PORTIONS; i++) {
 		v->share[i] = sum > 0 ? v->us[i] / sum : 0;
+		v->us[i] = v->share[i] * call->wall;
+	}
 }
 
 /* Of the plugin's and ours: what other programs did is a note. */
@@ -57,13 +64,15 @@ static enum mor_portion largest_part(const struct mor_judgement *v)
 	return (enum mor_portion)best;
 }
 
-/* Without what other programs took. */
+#define TAKEN 0.02 /* less does not show: "283 ms of 283 ms" beside a mean of 314 ms would */
+
+/* Without what other programs took, unless that is nothing: then the per cent are those of the page. */
 static double own_time(const struct mor_judgement *v)
 {
 	double own = 0;
 
 	for (int i = 0; i < MOR_PORTIONS; i++)
-		own += i == MOR_PORTION_BUSY ? 0 : v->us[i];
+		own += i == MOR_PORTION_BUSY && v->share[i] >= TAKEN ? 0 : v->us[i];
 	return own;
 }
 
@@ -73,7 +82,19 @@ static double own_time(const struct mor_judgement *v)
 #define LARGE   65536 /* bytes: more than a pipe holds */
 #define GAIN    1.3   /* less is not worth a word */
 #define BUSY    0.2   /* less is usual */
-#define TAKEN   0.02  /* less does not show: "283 ms of 283 ms" beside a mean of 314 ms would */
+#define ENOUGH  20    /* calls, to compare rates */
+
+/* Rates differ by chance: from few calls, or beside other programs, nothing is concluded. */
+static bool can_compare(const struct mor_judgement_input *in, const struct mor_judgement *v)
+{
+	return in->tried > 1 && in->fewest >= ENOUGH && v->share[MOR_PORTION_BUSY] < BUSY;
+}
+
+/* One row of several that stands alone is chance too. */
+static bool gains(const struct mor_judgement_input *in, const struct mor_judgement *v)
+{
+	return can_compare(in, v) && in->gain >= GAIN && in->gain_beside >= GAIN;
+}
 
 /* The texts follow those of begin_part(). */
 static const struct where_row {
@@ -203,7 +224,7 @@ static bool say_at_once(const struct mor_judgement_input *in, struct mor_judgeme
 		 mor_judgement_us(v->us[MOR_PORTION_PIPE], in->micro, pipe));
 	snprintf(v->main.advice, sizeof(v->main.advice),
 		 "there is little to gain: send fewer and larger messages%s",
-		 in->max_in_flight == 1 || in->gain < GAIN ? "" : ", or keep more calls in flight");
+		 gains(in, v) ? ", or keep more calls in flight" : "");
 	return true;
 }
 
@@ -262,7 +283,7 @@ static bool note_one_in_flight(const struct mor_judgement_input *in, struct mor_
 
 static bool note_gain(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
-	if (in->tried < 2 || in->gain < GAIN)
+	if (!gains(in, v))
 		return false;
 	TEXT("with %u calls in flight it answers %.1f times as many per second", in->best, in->gain);
 	return true;
@@ -270,7 +291,7 @@ static bool note_gain(const struct mor_judgement_input *in, struct mor_judgement
 
 static bool note_no_gain(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
-	if (in->tried < 2 || in->gain >= GAIN)
+	if (!can_compare(in, v) || in->gain >= GAIN)
 		return false;
 	TEXT("more calls in flight gain little (%.1f times as many per second): it does one after the other",
 	     in->gain);
@@ -278,10 +299,15 @@ static bool note_no_gain(const struct mor_judgement_input *in, struct mor_judgem
 	return true;
 }
 
-static bool note_too_slow(const struct mor_judgement_input *in, struct mor_judgement *v)
+static bool note_not_tried(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char text[32];
 
+	if (in->too_few) {
+		TEXT("more than %u in flight was not tried: there are not as many calls", in->tried);
+		ADVICE("measure more calls: --count, or --time");
+		return true;
+	}
 	if (!in->too_slow)
 		return false;
 	TEXT("more than %u in flight was not tried: with %s for a call the time is too short for it", in->tried,
@@ -376,7 +402,7 @@ static const struct note_row {
 	{ "one_in_flight", note_one_in_flight },
 	{ "more_in_flight_helps", note_gain },
 	{ "one_after_the_other", note_no_gain },
-	{ "not_tried", note_too_slow },
+	{ "not_tried", note_not_tried },
 	{ "stderr", note_stderr },
 	{ "noise", note_noise },
 	{ "large_messages", note_large },

@@ -8,14 +8,17 @@
  *	plugin    processor time of the plugin, without its share of the above
  *	host      the same of our own process
  *	guardian  the same of mortise-jail
- *	busy      of the rest: host or plugin were ready to run, but other programs had the processors
- *	wait      what is left: nobody computed, so the plugin slept, or waited for something; less than 60 us
- *	          count as pipe
+ *	busy      of the rest: the host's thread or the plugin's busiest one was ready to run, but other
+ *programs had the processors. Such a delay can pass while the other side sleeps or computes, and then it is no
+ *time of the call. So it is at most what the mean call took longer than the fastest one, and what was taken
+ *from the plugin's thread while it computed: only that can be in every call wait      what is left: nobody
+ *computed, so the plugin slept, or waited for something; less than 60 us count as pipe
  *
  * A host whose time goes into what the plugin writes to stderr, more bytes than its messages have, is a
  * sentence of its own; so are large messages whose bytes take most of the time.
  *
- * If the parts are more than the whole (a plugin with several threads), their shares are of their sum.
+ * The parts add up to the mean. If they are more (a plugin that computes in several threads at once), each is
+ * made smaller by the same factor.
  */
 #ifndef MOR_GAUGE_JUDGEMENT_H
 #define MOR_GAUGE_JUDGEMENT_H
@@ -26,7 +29,9 @@
 
 /* All in microseconds, for one call. */
 struct mor_judgement_cost {
-	double wall, host, plugin, guardian, busy;
+	double wall, host, plugin, guardian;
+	double busy;      /* ready to run, without a processor: host and plugin */
+	double preempted; /* of that, what was taken from the plugin while it computed, in each call */
 };
 
 struct mor_judgement_input {
@@ -35,14 +40,16 @@ struct mor_judgement_input {
 	struct mor_judgement_cost call;
 	struct mor_judgement_cost floor;  /* of `cat`, as plugin; wall 0: not known */
 	uint64_t calls, errors;           /* errors: calls that the plugin answered with one */
-	double p50, p999;                 /* us */
+	double least, p50, p999;          /* us; least is 0: not known */
 	double start;                     /* us from the start to the first answer, median; 0: not known */
 	bool per_call;                    /* each call has a process of its own */
 	double ready;                     /* per_call: us from the start to READY, mean */
 	unsigned max_in_flight;           /* that the plugin may have; 0: no limit */
 	unsigned tried, best;             /* the most in flight that was tried, and what gave the best rate */
-	double gain;                      /* that rate, compared with one in flight */
+	double gain, gain_beside;         /* that rate, and the second best, compared with one in flight */
+	uint64_t fewest;                  /* calls of a measurement */
 	bool too_slow;                    /* more in flight would have been tried, but calls take too long */
+	bool too_few;                     /* the same, but there are fewer calls than that */
 	double stderr_bytes, noise_bytes; /* per call */
 	double noise_before;              /* bytes, from the start until calls were measured */
 	double bytes;                     /* of request and answer */

@@ -231,8 +231,8 @@ static void show_latency(const struct page *page, const struct mor_gauge *g)
 	const struct mor_gauge_step *one = g->steps;
 	char text[120];
 
-	snprintf(text, sizeof(text), "Latency (%llu calls in %.2f s%s)", (unsigned long long)one->calls,
-		 one->seconds, page->columns < 60 ? "" : ", one at a time");
+	snprintf(text, sizeof(text), "Latency (%llu call%s in %.2f s%s)", (unsigned long long)one->calls,
+		 one->calls == 1 ? "" : "s", one->seconds, page->columns < 60 ? "" : ", one at a time");
 	mor_out_title(page->console, text);
 	show_centiles(page, g->latency);
 	mor_out_text(page->console, "\n");
@@ -317,7 +317,7 @@ static void show_use(const struct page *page, const struct mor_gauge *g)
 	mor_out_text(page->console, "\n");
 	show_memory_row(page, "  memory at most", "memory",
 			(uint64_t[]){ memory[0]->rss_peak, memory[1]->rss_peak, memory[2]->rss_peak });
-	show_memory_row(page, "    not shared (PSS)", "PSS",
+	show_memory_row(page, "    shared once (PSS)", "PSS",
 			(uint64_t[]){ memory[0]->pss, memory[1]->pss, memory[2]->pss });
 	out_use_label(page, "  processes", "processes");
 	for (size_t i = 0; i < 3; i++) {

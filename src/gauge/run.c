@@ -182,7 +182,7 @@ static void keep_step(struct mor_gauge *g, const struct mor_gauge_batch *batch)
 {
 	double seconds = (double)batch->wall_ns / 1e9;
 
-	if (!batch->calls)
+	if (!batch->calls || batch->calls < batch->in_flight) /* there never were so many in flight */
 		return;
 	g->steps[g->steps_count++] = (struct mor_gauge_step){
 		.in_flight = batch->in_flight,
@@ -203,13 +203,16 @@ static double per_call(int64_t after, int64_t before, const struct mor_gauge_bat
 static void keep_cost(struct mor_gauge *g, const struct mor_gauge_batch *batch, const struct mor_usage *before,
 		      const struct mor_usage *after)
 {
+	struct mor_usage_thread thread = mor_usage_busiest(before, after);
+
 	g->cost = (struct mor_judgement_cost){
 		.wall = (double)batch->wall_ns / 1000 / (double)batch->calls,
 		.host = per_call(after->host, before->host, batch),
 		.guardian = per_call(after->guardian, before->guardian, batch),
 		.plugin = per_call(after->plugin, before->plugin, batch),
-		.busy = per_call(after->busy + after->host_busy, before->busy + before->host_busy, batch),
+		.busy = per_call(after->host_delay + thread.delay, before->host_delay, batch),
 	};
+	g->cost.preempted = per_call(mor_usage_preempted(&thread, batch->calls), 0, batch);
 }
 
 static void keep_bytes(struct mor_gauge *g, const struct mor_gauge_batch *batch, const struct counters *before,
@@ -256,7 +259,7 @@ static int measure_latency(struct mor_gauge *g)
 	};
 	struct mor_usage before, after;
 	struct counters told_before, told_after;
-	int64_t host, host_busy;
+	int64_t host, host_delay;
 	int r = look_at_use(g, &told_before, &before), done;
 
 	if (r < 0)
@@ -266,7 +269,7 @@ static int measure_latency(struct mor_gauge *g)
 	g->noise_before = told_before.noise_bytes;
 	done = mor_gauge_make_calls(g, &batch);
 	host = mor_usage_host();
-	host_busy = mor_usage_busy(getpid());
+	host_delay = mor_usage_host_delay();
 	keep_step(g, &batch);
 	if (!batch.calls)
 		return done;
@@ -279,7 +282,7 @@ static int measure_latency(struct mor_gauge *g)
 	if (r < 0)
 		return r;
 	after.host = host;
-	after.host_busy = host_busy;
+	after.host_delay = host_delay;
 	keep_cost(g, &batch, &before, &after);
 	keep_bytes(g, &batch, &told_before, &told_after);
 	return done;
@@ -310,6 +313,12 @@ static bool is_allowed(const struct mor_gauge *g, uint32_t in_flight)
 	return in_flight > 1 && (!g->max_in_flight || in_flight <= g->max_in_flight);
 }
 
+/* The calls that were asked for cannot all be in flight. */
+static bool are_too_few(const struct mor_gauge *g, uint32_t in_flight)
+{
+	return g->plan->count && g->plan->count < in_flight;
+}
+
 /* Where calls take long, each further step would keep us waiting for the last of them. */
 static bool is_too_slow(const struct mor_gauge *g)
 {
@@ -325,21 +334,51 @@ static int measure_steps(struct mor_gauge *g)
 
 	for (uint32_t n = 2; !plan->steps && n <= IN_FLIGHT_USUALLY && is_allowed(g, n) && r == 0; n *= 2) {
 		g->too_slow = is_too_slow(g);
-		if (g->too_slow)
+		g->too_few = are_too_few(g, n);
+		if (g->too_slow || g->too_few)
 			break;
 		r = measure_step(g, n);
 	}
-	for (size_t i = 0; i < plan->steps && r == 0; i++)
-		if (is_allowed(g, plan->in_flight[i]))
+	for (size_t i = 0; i < plan->steps && r == 0 && !g->too_few; i++) {
+		if (!is_allowed(g, plan->in_flight[i]))
+			continue;
+		g->too_few = are_too_few(g, plan->in_flight[i]);
+		if (!g->too_few)
 			r = measure_step(g, plan->in_flight[i]);
+	}
 	return r;
 }
 
 /* ---- the whole ---- */
 
+/* The best rate and the second best, as in the table of the page, and the fewest calls of a row. */
+static void compare_steps(const struct mor_gauge *g, struct mor_judgement_input *in)
+{
+	const struct mor_gauge_step *one = g->steps;
+
+	in->best = 1;
+	in->gain = in->gain_beside = 1;
+	in->fewest = one->calls;
+	for (size_t i = 1; i < g->steps_count && one->rate > 0; i++) {
+		double gain = g->steps[i].rate / one->rate;
+
+		if (g->steps[i].calls < in->fewest)
+			in->fewest = g->steps[i].calls;
+		if (gain > in->gain) {
+			in->best = g->steps[i].in_flight;
+			in->gain_beside = in->gain;
+			in->gain = gain;
+		} else if (gain > in->gain_beside) {
+			in->gain_beside = gain;
+		}
+	}
+	if (g->steps_count == 2)
+		in->gain_beside = in->gain;
+}
+
 static void judge_run(struct mor_gauge *g)
 {
-	const struct mor_gauge_step *one = g->steps, *best = g->steps, *last = &g->steps[g->steps_count - 1];
+	const struct mor_gauge_step *one = g->steps, *last = &g->steps[g->steps_count - 1];
 	struct mor_judgement_input in = {
 		.dialect = mortise_plugin_dialect(g->plugin),
 		.micro = mor_gauge_micro(g->runner->console),
@@ -347,6 +386,7 @@ static void judge_run(struct mor_gauge *g)
 		.floor = g->floor,
 		.calls = one->calls,
 		.errors = one->errors,
+		.least = (double)g->latency->least / 1000,
 		.p50 = one->p50,
 		.p999 = (double)mor_hist_at(g->latency, 0.999) / 1000,
 		.start = (double)mor_hist_at(g->first, 0.5) / 1000,
@@ -355,17 +395,14 @@ static void judge_run(struct mor_gauge *g)
 		.max_in_flight = g->max_in_flight,
 		.tried = last->in_flight,
 		.too_slow = g->too_slow,
+		.too_few = g->too_few,
 		.stderr_bytes = g->stderr_bytes,
 		.noise_bytes = g->noise_bytes,
 		.noise_before = g->noise_before,
 		.bytes = g->request_bytes + g->answer_bytes,
 	};
 
-	for (size_t i = 1; i < g->steps_count; i++)
-		if (g->steps[i].rate > best->rate)
-			best = &g->steps[i];
-	in.best = best->in_flight;
-	in.gain = one->rate > 0 ? best->rate / one->rate : 1; /* as in the table of the page */
+	compare_steps(g, &in);
 	mor_judgement_find(&in, &g->verdict);
 }
 

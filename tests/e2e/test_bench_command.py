@@ -75,12 +75,16 @@ class Shape(Bench):
             self.assertTrue(0 < step["p50_us"] <= step["p99_us"])
 
     def test_usual_steps(self):
-        steps = self.bench(PACED, "echo", *SHORT)["throughput"]
+        steps = self.bench(PACED, "echo", *SHORT, "--count", "64")["throughput"]
         self.assertEqual([step["in_flight"] for step in steps], [1, 2, 4, 8, 16, 32, 64])
 
     def test_fewer_calls_than_in_flight(self):
-        steps = self.bench(PACED, "echo", "-n", "2", "--starts", "1", "--concurrency", "64")["throughput"]
-        self.assertEqual([(step["in_flight"], step["calls"]) for step in steps], [(1, 2), (64, 2)])
+        """There never would be so many: no row, and a line says so."""
+        for words, rows in (([], [1, 2]), (["--concurrency", "2,64"], [1, 2]), (["--concurrency", "64"], [1])):
+            told = self.bench(PACED, "echo", "-n", "3", "--starts", "1", *words)
+            self.assertEqual([step["in_flight"] for step in told["throughput"]], rows)
+            self.assertIn("not_tried", self.notes(told))
+        self.assertNotIn("not_tried", self.notes(self.paced("echo")))
 
     def test_use(self):
         told = self.paced("compute", "ms=2")
@@ -101,6 +105,7 @@ class Shape(Bench):
         told = self.paced("echo")
         self.assertEqual([part["kind"] for part in told["where"]], PARTS)
         self.assertAlmostEqual(sum(part["share"] for part in told["where"]), 1, places=3)
+        self.assertAlmostEqual(sum(part["us"] for part in told["where"]), told["cpu_us_per_call"]["wall"], 3)
 
     def test_time(self):
         """Without a count there is at least one call in each measurement."""
@@ -117,8 +122,16 @@ class Shape(Bench):
 
 class Verdict(Bench):
     def test_sleeps(self):
+        """However busy the machine is: what it sleeps is not taken by others."""
         told = self.paced("sleep", "ms=20")
         self.assertEqual(told["verdict"]["kind"], "plugin_waits", told)
+        busy = next(part["us"] for part in told["where"] if part["kind"] == "busy_machine")
+        most = (
+            told["cpu_us_per_call"]["wall"]
+            - told["latency"]["us"]["min"]
+            + told["cpu_us_per_call"]["preempted"]
+        )
+        self.assertLessEqual(busy, most + 0.001, told)
 
     def test_computes(self):
         told = self.paced("compute", "ms=20")
@@ -164,8 +177,15 @@ class Verdict(Bench):
     def test_says_the_rates_of_its_table(self):
         told = self.paced("sleep", "ms=5")
         one, four = (step["calls_per_second"] for step in told["throughput"])
-        note = next(note for note in told["notes"] if note["kind"].startswith(("more_in", "one_after")))
-        self.assertIn(f"{max(1, four / one):.1f} times", note["text"])
+        found = [note for note in told["notes"] if note["kind"].startswith(("more_in", "one_after"))]
+        if "busy_machine" in self.notes(told):  # then rates are chance
+            self.assertEqual(found, [])
+        else:
+            self.assertIn(f"{max(1, four / one):.1f} times", found[0]["text"])
+
+    def test_says_nothing_about_rates_of_few_calls(self):
+        told = self.bench(PACED, "echo", "-n", "19", "--starts", "1", "--concurrency", "1,4")
+        self.assertFalse({"more_in_flight_helps", "one_after_the_other"} & self.notes(told), told)
 
     def test_says_what_was_not_tried(self):
         told = self.bench(PACED, "sleep", "ms=60", "--time", "100ms", "--starts", "1", "--warmup", "0")
@@ -231,7 +251,7 @@ class Dialects(Bench):
             "test.KV/Put", "key=a", "-d", "go-plugin", *cookie, *SHORT, "--", PLUGINS / "grpc_go_plugin.py"
         )
         self.assertEqual((told["dialect"], told["errors"], told["latency"]["calls"]), ("go-plugin", 0, 20))
-        self.assertEqual(told["throughput"][-1]["in_flight"], 64)
+        self.assertEqual(told["throughput"][-1]["in_flight"], 16)  # of 20 calls
 
     def test_installed(self):
         Store(self.dir / "data").install("words", self.plugin("words"), dialect="yams")
@@ -382,6 +402,10 @@ class Page(Bench):
         for line in done.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
             self.assertEqual(line, line.rstrip())
+
+    def test_one_call(self):
+        done = self.ok("bench", PACED, "echo", "-n", "1", "--starts", "1")
+        self.assertIn("Latency (1 call in ", done.out)
 
     def test_terminal(self):
         done = self.in_terminal("bench", PACED, "sleep", "ms=20", *SHORT, env={"LC_ALL": "C.UTF-8"})

@@ -94,7 +94,7 @@ static const struct row {
 	{ "threads",
 	  "plugin_computes",
 	  "",
-	  { MANY, FLOOR, .call = { .wall = 100, .plugin = 390, .host = 10 } } },
+	  { MANY, FLOOR, .call = { .wall = 1000, .plugin = 3900, .host = 10 } } },
 	{ "only errors",
 	  "error_path",
 	  "",
@@ -119,11 +119,40 @@ static const struct row {
 	{ "more helps",
 	  "plugin_waits",
 	  "more_in_flight_helps ",
-	  { MANY, FLOOR, .tried = 64, .best = 32, .gain = 20, .call = { .wall = 1000 } } },
+	  { MANY, FLOOR, .tried = 64, .best = 32, .gain = 20, .gain_beside = 18, .fewest = 20,
+	    .call = { .wall = 1000 } } },
+	{ "one row stands alone",
+	  "plugin_waits",
+	  "",
+	  { MANY, FLOOR, .tried = 64, .best = 8, .gain = 1.4, .gain_beside = 1.1, .fewest = 20,
+	    .call = { .wall = 1000 } } },
+	{ "more helps, from few calls",
+	  "plugin_waits",
+	  "",
+	  { MANY, FLOOR, .tried = 64, .best = 32, .gain = 20, .gain_beside = 18, .fewest = 19,
+	    .call = { .wall = 1000 } } },
+	{ "more helps, on a busy machine",
+	  "plugin_computes",
+	  "busy_machine ",
+	  { MANY, FLOOR, .tried = 64, .best = 8, .gain = 1.4, .gain_beside = 1.4, .fewest = 500,
+	    .call = { .wall = 1000, .plugin = 500, .busy = 400 } } },
 	{ "more does not help",
 	  "plugin_waits",
 	  "one_after_the_other ",
-	  { MANY, FLOOR, .tried = 64, .best = 2, .gain = 1.02, .call = { .wall = 1000 } } },
+	  { MANY, FLOOR, .tried = 64, .best = 2, .gain = 1.02, .fewest = 20, .call = { .wall = 1000 } } },
+	{ "more does not help, from few calls",
+	  "plugin_waits",
+	  "",
+	  { MANY, FLOOR, .tried = 64, .best = 2, .gain = 1.02, .fewest = 1, .call = { .wall = 1000 } } },
+	{ "more does not help, on a busy machine",
+	  "plugin_computes",
+	  "busy_machine ",
+	  { MANY, FLOOR, .tried = 64, .best = 2, .gain = 1.02, .fewest = 500,
+	    .call = { .wall = 1000, .plugin = 500, .busy = 400 } } },
+	{ "fewer calls than in flight",
+	  "plugin_waits",
+	  "not_tried ",
+	  { MANY, FLOOR, .tried = 16, .fewest = 19, .too_few = true, .call = { .wall = 1000 } } },
 	{ "more was not tried",
 	  "plugin_waits",
 	  "not_tried ",
@@ -188,6 +217,63 @@ static void test_rows(void **state)
 		check_row(&rows[i]);
 }
 
+/* The parts of given calls, in microseconds, without a floor. */
+static void test_parts(void **state)
+{
+	static const struct {
+		const char *name;
+		double least;
+		struct mor_judgement_cost call;
+		double plugin, wait, busy;
+	} parts[] = {
+		/* two threads of the plugin and the host were delayed while it slept for 50 ms */
+		{ "sleeps, beside others", 50300, { 63200, 100, 200, 0, 23900, 0 }, 200, 50000, 12900 },
+		{ "sleeps", 50300, { 50400, 100, 200, 0, 90, 0 }, 200, 50010, 90 },
+		/* every call shares its processor, the fastest too */
+		{ "computes, beside others", 38000, { 40100, 100, 20000, 0, 22000, 19000 }, 20000, 0, 20000 },
+		{ "computes", 20000, { 20300, 100, 20000, 0, 200, 100 }, 20000, 0, 200 },
+		/* 10 ms of computing take 20, then it sleeps for 50 */
+		{ "both, beside others", 70200, { 75100, 100, 10000, 0, 30000, 10000 }, 10000, 50100, 14900 },
+		{ "in three threads", 9000, { 10000, 0, 30000, 0, 5000, 5000 }, 10000, 0, 0 },
+		{ "the fastest is not known", 0, { 1000, 100, 100, 0, 500, 0 }, 100, 300, 500 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		struct mor_judgement_input in = {
+			.micro = "us", .calls = 20, .call = parts[i].call, .least = parts[i].least
+		};
+		struct mor_judgement v;
+		double sum = 0;
+
+		mor_judgement_find(&in, &v);
+		for (int k = 0; k < MOR_PORTIONS; k++)
+			sum += v.us[k];
+		print_message("# %s\n", parts[i].name);
+		assert_float_equal(v.us[MOR_PORTION_PLUGIN], parts[i].plugin, 0.01);
+		assert_float_equal(v.us[MOR_PORTION_WAIT], parts[i].wait, 0.01);
+		assert_float_equal(v.us[MOR_PORTION_BUSY], parts[i].busy, 0.01);
+		assert_float_equal(sum, in.call.wall, 0.01);
+	}
+}
+
+/* The per cent of the sentence are those of the page, unless it says that they are of something else. */
+static void test_same_per_cent(void **state)
+{
+	struct mor_judgement_input in = {
+		.micro = "us", .calls = 5000, .p50 = 1966, .p999 = 1966, .call = { 1966, 172, 1794, 0, 0, 0 }
+	};
+	struct mor_judgement v;
+
+	(void)state;
+	in.call.busy = 15;
+	in.call.host -= 15;
+	mor_judgement_find(&in, &v);
+	assert_true(v.us[MOR_PORTION_BUSY] > 14);
+	assert_int_equal((int)(100 * v.share[MOR_PORTION_PLUGIN] + 0.5), 91);
+	assert_memory_equal(v.main.text, "91 % of a call (1.79 ms of 1.97 ms) ", 36);
+}
+
 /* No sentence is cut, whatever the figures. */
 static void test_nothing_is_cut(void **state)
 {
@@ -202,6 +288,8 @@ static void test_nothing_is_cut(void **state)
 					  .tried = 4000000000,
 					  .best = 4000000000,
 					  .gain = 1e9,
+					  .gain_beside = 1e9,
+					  .fewest = 1000,
 					  .too_slow = true,
 					  .stderr_bytes = 1e15,
 					  .noise_bytes = 1e15,
@@ -251,10 +339,8 @@ static void test_format(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_rows),
-		MOR_TEST(test_nothing_is_cut),
-		MOR_TEST(test_names),
-		MOR_TEST(test_format),
+		MOR_TEST(test_rows),           MOR_TEST(test_parts), MOR_TEST(test_same_per_cent),
+		MOR_TEST(test_nothing_is_cut), MOR_TEST(test_names), MOR_TEST(test_format),
 	};
 
 	return mor_run_group("judgement", tests);

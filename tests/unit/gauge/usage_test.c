@@ -60,7 +60,9 @@ static void test_tree(void **state)
 	assert_int_equal(now.plugin_memory.processes, 1);
 	assert_true(now.plugin - before.plugin >= USED_NS);
 	assert_true(now.guardian - before.guardian < now.plugin - before.plugin);
-	assert_true(now.host > 0 && now.busy >= 0 && now.host_busy >= 0);
+	assert_true(now.host > 0 && now.host_delay >= 0);
+	assert_int_equal(now.threads_count, 1);
+	assert_int_equal(now.threads[0].id, plugin);
 	assert_true(now.host_memory.rss_peak > 4096 && now.plugin_memory.rss_peak > 4096);
 	assert_true(mor_usage_process(plugin) >= USED_NS);
 	mor_usage_look(0, 0, &unknown);
@@ -75,6 +77,39 @@ static void test_tree(void **state)
 	assert_int_equal(now.plugin, USED_NS);
 	assert_true(now.guardian - before.guardian >= 0);
 	assert_int_equal(mor_usage_process(plugin), 0);
+}
+
+/* Only what a thread has done between the two looks counts. */
+static void test_busiest(void **state)
+{
+	static const struct mor_usage before = {
+		.threads = { { 7, 900, 50, 9, 4 }, { 8, 10, 5, 2, 1 } },
+		.threads_count = 2,
+	};
+	static const struct mor_usage after = {
+		.threads = { { 8, 30, 9, 6, 2 }, { 7, 910, 99, 10, 5 }, { 9, 15, 70, 3, 3 } },
+		.threads_count = 3,
+	};
+	struct mor_usage_thread one = mor_usage_busiest(&before, &after);
+
+	(void)state;
+	assert_int_equal(one.id, 8);
+	assert_int_equal(one.cpu, 20);
+	assert_int_equal(one.delay, 4);
+	assert_int_equal(one.switches, 4);
+	assert_int_equal(one.preempted, 1);
+	assert_int_equal(mor_usage_busiest(&after, &(struct mor_usage){ 0 }).delay, 0);
+}
+
+static void test_preempted(void **state)
+{
+	struct mor_usage_thread thread = { .delay = 1000, .switches = 100, .preempted = 39 };
+
+	(void)state;
+	assert_int_equal(mor_usage_preempted(&thread, 40), 0);
+	assert_int_equal(mor_usage_preempted(&thread, 20), 200);
+	assert_int_equal(mor_usage_preempted(&thread, 1), 390);
+	assert_int_equal(mor_usage_preempted(&(struct mor_usage_thread){ 0 }, 1), 0);
 }
 
 static void test_join(void **state)
@@ -122,10 +157,8 @@ static void test_no_cat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_tree),
-		MOR_TEST(test_join),
-		MOR_TEST(test_floor),
-		MOR_TEST(test_no_cat),
+		MOR_TEST(test_tree), MOR_TEST(test_busiest), MOR_TEST(test_preempted),
+		MOR_TEST(test_join), MOR_TEST(test_floor),   MOR_TEST(test_no_cat),
 	};
 
 	return mor_run_group("usage", tests);
