@@ -132,7 +132,7 @@ static size_t take_some(struct mor_stderr *err, struct mor_slice bytes)
 static void take_bytes(struct mor_stderr *err, struct mor_slice bytes)
 {
 	err->bytes += bytes.len;
-	if (!err->keep && bytes.len > 0) /* 21 KB: not for the end of a plugin that was silent */
+	if (!err->keep && bytes.len > 0) /* not for the end of a plugin that was silent */
 		err->keep = mor_zalloc(sizeof(*err->keep));
 	while (bytes.len > 0 && err->fd >= 0) {
 		size_t took = take_some(err, bytes);
