@@ -45,60 +45,13 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-struct input {
-	const struct entries_args *args;
-	const char *path;
-	mor_segment_sink_fn *sink;
-	void *arg;
-};
-
-static int read_manifest(const struct input *x, const struct mor_segment_list *list, mortise_error *err)
-{
-	struct mor_depot *depot = NULL;
-	int r = mor_depot_open(x->args->store ? x->args->store : list->store, MOR_DEPOT_READ, &depot, err);
-
-	if (r == 0)
-		r = mor_segment_list_unpack(list, depot, x->sink, x->arg, err);
-	mor_depot_free(depot);
-	return r;
-}
-
-static int read_stream(const struct input *x, mortise_error *err)
-{
-	int fd = strcmp(x->path, "-") == 0 ? STDIN_FILENO : open(x->path, O_RDONLY | O_CLOEXEC);
-	struct mor_fd_source source = { .fd = fd };
-	char piece[65536];
-	ssize_t n;
-	int r = 0;
-
-	if (fd < 0)
-		return mor_fail_errno(err, errno == ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, errno, "%s",
-				      x->path);
-	while (r == 0 && (n = mor_entries_read_fd(&source, piece, sizeof(piece))) != 0)
-		r = n < 0 ? mor_fail_errno(err, MORTISE_EINPUT, (int)-n, "%s", x->path) :
-			    x->sink(piece, (size_t)n, x->arg);
-	if (fd != STDIN_FILENO)
-		mor_fd_close(&fd);
-	return r;
-}
-
-/* All bytes of the stream, wherever they are. */
-static int read_input(const struct input *x, mortise_error *err)
-{
-	struct mor_segment_list list = { 0 };
-	int r = strcmp(x->path, "-") == 0 ? 0 : mor_segment_list_read(x->path, &list, err);
-
-	if (r >= 0)
-		r = r > 0 ? read_manifest(x, &list, err) : read_stream(x, err);
-	mor_segment_list_fini(&list);
-	return r;
-}
-
 /* ---- cat ---- */
 
 struct copy {
 	int fd;
 	mortise_error *err;
+	struct mor_inflow *from;
+	bool failed; /* writing */
 };
 
 static int put_copy(const void *bytes, size_t len, void *arg)
@@ -106,7 +59,37 @@ static int put_copy(const void *bytes, size_t len, void *arg)
 	struct copy *copy = arg;
 	int r = mor_fd_write_all(copy->fd, bytes, len);
 
+	copy->failed = r < 0;
 	return r < 0 ? mor_fail_errno(copy->err, MORTISE_ESYSTEM, -r, "writing the stream") : 0;
+}
+
+static ssize_t read_and_copy(void *arg, void *buffer, size_t len)
+{
+	struct copy *copy = arg;
+	ssize_t n = mor_inflow_read(copy->from, buffer, len);
+
+	return n > 0 && put_copy(buffer, (size_t)n, copy) < 0 ? -EIO : n;
+}
+
+/* Bytes are written on unchanged, and checked at the same time. */
+static int cat_one(struct copy *copy, const char *path, const char *store, mortise_error *err)
+{
+	struct mor_inflow stream;
+	struct mor_entries entries = { .records = { .read = read_and_copy, .arg = copy } };
+	mortise_error why = { 0 };
+	int r = mor_inflow_open(path, store, &stream, err);
+
+	copy->from = &stream;
+	if (r == 0)
+		while ((r = mor_entries_skip(&entries, &why)) > 0)
+			;
+	if (r < 0 && why.code && !copy->failed) {
+		r = mor_inflow_why(&stream, path, &why);
+		*err = why;
+	}
+	mor_entries_fini(&entries);
+	mor_inflow_close(&stream);
+	return r;
 }
 
 static int run_cat(struct mor_cli *cli, mortise_error *err)
@@ -117,11 +100,8 @@ static int run_cat(struct mor_cli *cli, mortise_error *err)
 	int r = mor_outfile_open(args->output ? args->output : "-", 0666, &out, err);
 
 	copy.fd = out.fd;
-	for (size_t i = 1; i < cli->words.count && r == 0; i++) {
-		struct input input = { args, cli->words.item[i], put_copy, &copy };
-
-		r = read_input(&input, err);
-	}
+	for (size_t i = 1; i < cli->words.count && r == 0; i++)
+		r = cat_one(&copy, cli->words.item[i], args->store, err);
 	if (r == 0)
 		r = mor_outfile_commit(&out, err);
 	mor_outfile_drop(&out);
@@ -292,7 +272,7 @@ const struct mor_cli_command mor_cli_command_entries = {
 	.description =
 		"FILE is a stream of entries (delimited protobuf), or a manifest: the list of a farm's "
 		"segments. cat gives the one\n"
-		"stream; what a segment holds is checked as it is written. sort orders the entries of all "
+		"stream; it is checked as it is written. sort orders the entries of all "
 		"FILEs by source,\n"
 		"edge, fact and target, as Kythe's tools expect them; what does not fit into memory goes to "
 		"TMPDIR. stat counts\n"

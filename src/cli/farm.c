@@ -137,16 +137,19 @@ static void show_runs(struct mor_console *console, const struct mor_value *runs)
 static void show_workers(struct mor_console *console, const struct mor_value *workers)
 {
 	struct mor_json_iter it = mor_json_iter(workers);
-	char name[80];
+	char name[80], trouble[400];
 
 	mor_outf(console, "\n%-30s %5s %5s %9s %7s %8s %6s\n", "worker", "jobs", "busy", "units", "failed",
 		 "units/s", "seen");
-	while (mor_json_next(&it))
+	while (mor_json_next(&it)) {
 		mor_outf(console,
 			 "%-30s %5" PRId64 " %5" PRId64 " %9" PRId64 " %7" PRId64 " %8.1f %5" PRId64 "s\n",
 			 shown(it.value, "worker", name, sizeof(name)), counted(it.value, "jobs"),
 			 counted(it.value, "busy"), counted(it.value, "units"), counted(it.value, "failed"),
 			 mor_json_double(mor_json_get(it.value, "rate"), 0), counted(it.value, "seen_s"));
+		if (*shown(it.value, "trouble", trouble, sizeof(trouble)))
+			mor_outf(console, "  in trouble: %s\n", trouble);
+	}
 }
 
 static void show_slowest(struct mor_console *console, const struct mor_value *slowest)

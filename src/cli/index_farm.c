@@ -151,6 +151,10 @@ static int add_unit_bytes(struct index_farm *f, size_t unit, const struct mor_se
 	int r;
 
 	mor_segment_reading_begin(&reading, segment, number);
+	/* entries are kept as they are: one sum is enough, that of the journal */
+	reading.unsummed = strcmp(f->x->args->format, "entries") == 0;
+	if (reading.unsummed)
+		output.sum = &segment->units[number].sum;
 	r = mor_result_done(f->x->result, unit, &output, err);
 	if (r < 0 && reading.why.code) {
 		*err = reading.why;

@@ -35,8 +35,8 @@ static int next_unit(struct mor_inflow *stream)
 		stream->segment = mor_segment_free(stream->segment);
 		if (stream->part == stream->list.count)
 			return 0;
-		r = mor_segment_open(stream->depot, stream->list.parts[stream->part++].segment,
-				     &stream->segment, &stream->why);
+		r = mor_segment_list_open(&stream->list, stream->depot, stream->part++, &stream->segment,
+					  &stream->why);
 		if (r < 0)
 			return r;
 		stream->unit = 0;

@@ -12,7 +12,7 @@
 #include "crew/plan.h"
 
 #define BAD_LIMIT    5    /* so many bad segments for one batch, and the run ends: somebody lies */
-#define FIRST_WINDOW 16   /* batches: as long as it is not known how large they should be ... */
+#define FIRST_WINDOW 8    /* batches: as long as it is not known how large they should be ... */
 #define FIRST_MS     2000 /* ... but no longer than this: then they are not too small */
 #define POLL_MOST_MS 2000 /* the farm says when there is something to ask; but it may forget to */
 
@@ -125,10 +125,11 @@ static void fill_slot(struct mor_crew_owner *owner, struct slot *slot, uint64_t 
 	}
 }
 
-static size_t window_now(const struct mor_crew_owner *owner)
+static size_t window_now(struct mor_crew_owner *owner)
 {
 	bool waits = !owner->opt.batch && !owner->plan.seen && mor_clock_ms() - owner->begun_ms < FIRST_MS;
 
+	owner->plan.slow = !waits;
 	return waits && owner->opt.window > FIRST_WINDOW ? FIRST_WINDOW : owner->opt.window;
 }
 

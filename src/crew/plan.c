@@ -3,11 +3,12 @@
 
 #include <stddef.h>
 
-#define TARGET_MS 16000 /* the most that a batch should take ... */
-#define SMALL_MS  1000  /* ... and what is not worth sharing out, even at the end */
-#define SHARES    16    /* of what is left: all workers shall end at about the same time */
-#define FIRST     4     /* units, as long as nothing is known */
-#define REMEMBER  4096  /* units */
+#define TARGET_MS  16000 /* the most that a batch should take ... */
+#define SMALL_MS   1000  /* ... and what is not worth sharing out, even at the end */
+#define SHARES     16    /* of what is left: all workers shall end at about the same time */
+#define FIRST      4     /* units, as long as nothing is known ... */
+#define FIRST_MOST 16    /* ... or, while it is too early to know, up to so many */
+#define REMEMBER   4096  /* units */
 
 /* The largest power of two up to `number`; 1 for 0. */
 static uint32_t power_of_two(uint64_t number)
@@ -50,9 +51,20 @@ static uint32_t units_in(const struct mor_crew_plan *plan, uint32_t ms)
 	return power_of_two(ms * plan->seen / plan->took_ms);
 }
 
+/* The first ones are small, so that something is learned soon. Those behind them will be done when it is: if
+ * all were as small, half of a short run would be done in batches that are too small. */
+static uint32_t first_size(const struct mor_crew_plan *plan, uint64_t first)
+{
+	uint32_t size = FIRST;
+
+	while (!plan->slow && size < FIRST_MOST && first - plan->begun >= 4 * (uint64_t)size)
+		size *= 2;
+	return size;
+}
+
 static uint32_t wanted(const struct mor_crew_plan *plan, uint64_t first)
 {
-	uint32_t share = power_of_two((plan->units - first) / SHARES), size = FIRST;
+	uint32_t share = power_of_two((plan->units - first) / SHARES), size = first_size(plan, first);
 
 	if (plan->seen) {
 		size = units_in(plan, TARGET_MS);
@@ -124,7 +136,7 @@ uint32_t mor_crew_plan_batch(struct mor_crew_plan *plan, uint64_t first)
 	return cut_at_end(plan, first, fresh_size(plan, first, size));
 }
 
-uint64_t mor_crew_plan_begin(struct mor_crew_plan *plan, uint64_t next)
+static uint64_t find_begin(const struct mor_crew_plan *plan, uint64_t next)
 {
 	if (plan->fixed)
 		return next - next % plan->fixed;
@@ -135,6 +147,12 @@ uint64_t mor_crew_plan_begin(struct mor_crew_plan *plan, uint64_t next)
 			return first;
 	}
 	return next;
+}
+
+uint64_t mor_crew_plan_begin(struct mor_crew_plan *plan, uint64_t next)
+{
+	plan->begun = find_begin(plan, next);
+	return plan->begun;
 }
 
 uint32_t mor_crew_plan_split(uint32_t count)

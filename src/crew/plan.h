@@ -22,6 +22,8 @@ struct mor_crew_plan {
 	bool (*found)(uint64_t first, uint32_t count, void *arg);
 	uint64_t (*weigh)(uint64_t unit, void *arg); /* bytes; or NULL */
 	void *arg;
+	uint64_t begun; /* set: where the run went on */
+	bool slow;      /* nothing was learned in a while: batches do not grow without it */
 	/* learned */
 	uint64_t seen, took_ms; /* units, and their time; older ones count less */
 	bool hit;               /* something was found: there was an earlier run */

@@ -74,6 +74,13 @@ static void on_given_back(const struct mor_farm_reply *reply, void *arg)
 	become_idle(arg, TROUBLE_MS);
 }
 
+/* Something keeps this worker from its work: who watches it hears it, and the owner of the run. */
+static void tell_trouble(struct worker_slot *slot, const char *text)
+{
+	mor_slot_warn(slot, text);
+	mor_farm_trouble(slot->worker->farm, &slot->worker->who, slot->run, text); /* no memory: not told */
+}
+
 static void give_back(struct worker_slot *slot)
 {
 	struct crew_worker *worker = slot->worker;
@@ -91,7 +98,7 @@ static void refuse_run(struct worker_slot *slot, const mortise_error *why)
 	struct mor_buf text = MOR_BUF_INIT;
 
 	mor_buf_printf(&text, "run %.10s cannot be done here: %s", slot->run, why->text);
-	mor_slot_warn(slot, text.data ? text.data : why->text);
+	tell_trouble(slot, text.data ? text.data : why->text);
 	mor_buf_fini(&text);
 	if (run && mor_text_list_add(&worker->refused, run) < 0)
 		mor_free(run);
@@ -139,7 +146,7 @@ static void commit_batch(struct worker_slot *slot)
 	mortise_error err = { 0 };
 
 	if (write_segment(slot, made.segment, &err) < 0) {
-		mor_slot_warn(slot, err.text);
+		tell_trouble(slot, err.text);
 		give_back(slot);
 		return;
 	}

@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "content/content.h"
 
-#define VERSION    2
+#define VERSION    3
 #define SPEC_LIMIT ((size_t)16 << 20)
 
 /* The members of the first line, by their types. */

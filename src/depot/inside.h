@@ -9,6 +9,10 @@
 #include "depot/depot.h"
 #include "depot/pack.h"
 
+#define MOR_SEGMENT_MAGIC   "mortise-segment "
+#define MOR_SEGMENT_VERSION 3
+#define MOR_SEGMENT_OLDEST  2 /* that is read; not folded */
+
 /* For the next segment: their memory is large, and new memory costs more than the packing of a unit. */
 struct depot_spare {
 	struct mor_packer *packer; /* NULL: none */

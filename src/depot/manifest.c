@@ -124,27 +124,16 @@ void mor_segment_list_fini(struct mor_segment_list *list)
 	*list = (struct mor_segment_list){ 0 };
 }
 
-static int unpack_part(const struct mor_manifest_part *part, const struct mor_depot *depot,
-		       mor_segment_sink_fn *sink, void *arg, mortise_error *err)
+int mor_segment_list_open(const struct mor_segment_list *list, const struct mor_depot *depot, size_t number,
+			  struct mor_segment **ret, mortise_error *err)
 {
-	struct mor_segment *segment = NULL;
-	int r = mor_segment_open(depot, part->segment, &segment, err);
+	const struct mor_manifest_part *part = &list->parts[number];
+	int r = mor_segment_open(depot, part->segment, ret, err);
 
-	if (r == 0 && (segment->count != part->count || segment->bytes != part->bytes))
+	if (r == 0 && ((*ret)->count != part->count || (*ret)->bytes != part->bytes)) {
 		r = mor_fail(err, MORTISE_EINPUT, "%s: it is not the segment that the manifest means",
-			     segment->path);
-	for (size_t i = 0; r == 0 && i < segment->count; i++)
-		r = mor_segment_unpack(segment, i, sink, arg, err);
-	mor_segment_free(segment);
-	return r;
-}
-
-int mor_segment_list_unpack(const struct mor_segment_list *list, const struct mor_depot *depot,
-			    mor_segment_sink_fn *sink, void *arg, mortise_error *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < list->count; i++)
-		r = unpack_part(&list->parts[i], depot, sink, arg, err);
+			     (*ret)->path);
+		*ret = mor_segment_free(*ret);
+	}
 	return r;
 }

@@ -11,30 +11,33 @@
 
 /*
  * Entries repeat themselves, and what a unit says of a header the next unit says again, word for word. So one
- * frame has all units of a segment, with a window that reaches back over several of them, and a table that is
- * large enough to find what is there. On our own entries (3.3 MB a unit) that is 34 : 1 at 1.1 ms of CPU per MB
- * for packing and unpacking; a frame for each unit at level 1 is 9 : 1 at 2.4 ms.
+ * frame has all units of a segment. Long repetitions are folded first, which leaves 29 % of our own entries
+ * (3.3 MB a unit): then zstd needs only a small window, and its table stays in the processor's cache. Both
+ * together are 29 : 1 at 0.8 ms of CPU per MB for packing and unpacking. zstd alone, with a window of 16 MB, is
+ * 28 : 1 at 1.3 ms; a frame for each unit at level 1 is 9 : 1 at 2.4 ms.
  */
-#define LEVEL (-1)
-#define WINDOW_LOG \
-	24 /* bytes of memory on both sides, as a power of 2; also the most that a reader accepts \
-	    */
-#define HASH_LOG 17
-#define MATCH    7 /* shorter repetitions are not looked for */
-#define ROOM     ((size_t)128 << 10)
+#define LEVEL      (-1)
+#define WINDOW_LOG 20
+#define HASH_LOG   13
+#define MATCH      7  /* shorter repetitions are not looked for */
+#define WINDOW_MAX 24 /* what a reader accepts: that of version 2 */
+#define ROOM       ((size_t)128 << 10)
 
 struct mor_packer {
 	ZSTD_CCtx *context;
+	struct mor_folding *fold;
 	char room[ROOM];
 };
 
 struct mor_unpacker {
 	ZSTD_DCtx *context;
-	int fd;
-	uint64_t at, end; /* what was not read yet */
-	size_t left;      /* 0: between frames */
+	struct mor_unfold *fold;
+	struct mor_unpack_place place;
+	uint64_t at; /* what is before was read */
+	size_t left; /* 0: between frames */
 	ZSTD_inBuffer in;
-	char room[ROOM];
+	struct mor_slice folded; /* of `plain`: what was unpacked, but not unfolded yet */
+	char room[ROOM], plain[ROOM];
 };
 
 static int fail_zstd(size_t code, int status, mortise_error *err)
@@ -65,7 +68,8 @@ int mor_packer_new(struct mor_packer **ret, mortise_error *err)
 	if (!packer)
 		return mor_fail_memory(err);
 	packer->context = ZSTD_createCCtx();
-	if (!packer->context || !set_packer(packer->context)) {
+	packer->fold = mor_folding_new();
+	if (!packer->context || !packer->fold || !set_packer(packer->context)) {
 		mor_packer_free(packer);
 		return mor_fail_memory(err);
 	}
@@ -75,8 +79,10 @@ int mor_packer_new(struct mor_packer **ret, mortise_error *err)
 
 struct mor_packer *mor_packer_free(struct mor_packer *packer)
 {
-	if (packer)
+	if (packer) {
 		ZSTD_freeCCtx(packer->context);
+		mor_folding_free(packer->fold);
+	}
 	mor_free(packer);
 	return NULL;
 }
@@ -84,6 +90,39 @@ struct mor_packer *mor_packer_free(struct mor_packer *packer)
 void mor_packer_begin(struct mor_packer *packer)
 {
 	ZSTD_CCtx_reset(packer->context, ZSTD_reset_session_only); /* cannot fail */
+	mor_folding_begin(packer->fold);
+}
+
+/* What zstd gets, and who gets what it makes. */
+struct fold_target {
+	struct mor_packer *packer;
+	const struct mor_pack_sink *sink;
+};
+
+static int pack_folded(const struct fold_target *to, const void *bytes, size_t len, ZSTD_EndDirective how,
+		       mortise_error *err)
+{
+	struct mor_packer *packer = to->packer;
+	ZSTD_inBuffer in = { bytes, len, 0 };
+	size_t left;
+	int r;
+
+	do {
+		ZSTD_outBuffer out = { packer->room, ROOM, 0 };
+
+		left = ZSTD_compressStream2(packer->context, &out, &in, how);
+		if (ZSTD_isError(left))
+			return fail_zstd(left, MORTISE_ESYSTEM, err);
+		r = out.pos ? to->sink->put(packer->room, out.pos, to->sink->arg, err) : 0;
+		if (r < 0)
+			return r;
+	} while (in.pos < in.size || (how != ZSTD_e_continue && left > 0));
+	return 0;
+}
+
+static int put_folded(const void *bytes, size_t len, void *arg, mortise_error *err)
+{
+	return pack_folded(arg, bytes, len, ZSTD_e_continue, err);
 }
 
 int mor_packer_add(struct mor_packer *packer, const void *bytes, size_t len, enum mor_pack_how how,
@@ -92,21 +131,13 @@ int mor_packer_add(struct mor_packer *packer, const void *bytes, size_t len, enu
 	static const ZSTD_EndDirective directives[] = {
 		[MOR_PACK_MORE] = ZSTD_e_continue, [MOR_PACK_FLUSH] = ZSTD_e_flush, [MOR_PACK_END] = ZSTD_e_end
 	};
-	ZSTD_inBuffer in = { bytes, len, 0 };
-	size_t left;
-	int r;
+	struct fold_target to = { packer, sink };
+	struct mor_pack_sink folds = { put_folded, &to };
+	int r = mor_folding_add(packer->fold, bytes, len, &folds, err);
 
-	do {
-		ZSTD_outBuffer out = { packer->room, ROOM, 0 };
-
-		left = ZSTD_compressStream2(packer->context, &out, &in, directives[how]);
-		if (ZSTD_isError(left))
-			return fail_zstd(left, MORTISE_ESYSTEM, err);
-		r = out.pos ? sink->put(packer->room, out.pos, sink->arg, err) : 0;
-		if (r < 0)
-			return r;
-	} while (in.pos < in.size || (how != MOR_PACK_MORE && left > 0));
-	return 0;
+	if (r == 0 && how != MOR_PACK_MORE)
+		r = mor_folding_flush(packer->fold, &folds, err);
+	return r < 0 || how == MOR_PACK_MORE ? r : pack_folded(&to, NULL, 0, directives[how], err);
 }
 
 int mor_unpacker_new(struct mor_unpacker **ret, mortise_error *err)
@@ -116,8 +147,9 @@ int mor_unpacker_new(struct mor_unpacker **ret, mortise_error *err)
 	if (!unpacker)
 		return mor_fail_memory(err);
 	unpacker->context = ZSTD_createDCtx();
-	if (!unpacker->context ||
-	    ZSTD_isError(ZSTD_DCtx_setParameter(unpacker->context, ZSTD_d_windowLogMax, WINDOW_LOG))) {
+	unpacker->fold = mor_unfold_new();
+	if (!unpacker->context || !unpacker->fold ||
+	    ZSTD_isError(ZSTD_DCtx_setParameter(unpacker->context, ZSTD_d_windowLogMax, WINDOW_MAX))) {
 		mor_unpacker_free(unpacker);
 		return mor_fail_memory(err);
 	}
@@ -127,29 +159,33 @@ int mor_unpacker_new(struct mor_unpacker **ret, mortise_error *err)
 
 struct mor_unpacker *mor_unpacker_free(struct mor_unpacker *unpacker)
 {
-	if (unpacker)
+	if (unpacker) {
 		ZSTD_freeDCtx(unpacker->context);
+		mor_unfold_free(unpacker->fold);
+	}
 	mor_free(unpacker);
 	return NULL;
 }
 
-void mor_unpacker_begin(struct mor_unpacker *unpacker, int fd, uint64_t from, uint64_t end)
+void mor_unpacker_begin(struct mor_unpacker *unpacker, const struct mor_unpack_place *place)
 {
 	ZSTD_DCtx_reset(unpacker->context, ZSTD_reset_session_only); /* cannot fail */
-	unpacker->fd = fd;
-	unpacker->at = from;
-	unpacker->end = end;
+	mor_unfold_begin(unpacker->fold);
+	unpacker->place = *place;
+	unpacker->at = 0;
 	unpacker->left = 0;
 	unpacker->in = (ZSTD_inBuffer){ unpacker->room, 0, 0 };
+	unpacker->folded = (struct mor_slice){ 0 };
 }
 
 static int fill_room(struct mor_unpacker *unpacker, mortise_error *err)
 {
-	uint64_t left = unpacker->end - unpacker->at;
+	uint64_t left = unpacker->place.end - unpacker->at;
 	ssize_t n;
 
 	do
-		n = pread(unpacker->fd, unpacker->room, left < ROOM ? (size_t)left : ROOM, (off_t)unpacker->at);
+		n = pread(unpacker->place.fd, unpacker->room, left < ROOM ? (size_t)left : ROOM,
+			  (off_t)unpacker->at);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, n < 0 ? errno : EIO, "reading it");
@@ -158,7 +194,19 @@ static int fill_room(struct mor_unpacker *unpacker, mortise_error *err)
 	return 0;
 }
 
-ssize_t mor_unpacker_read(struct mor_unpacker *unpacker, void *buffer, size_t len, mortise_error *err)
+/* A new frame is folded for itself; a frame may only end where a run does. */
+static int mind_frame(struct mor_unpacker *unpacker, mortise_error *err)
+{
+	if (unpacker->left || !unpacker->place.folded)
+		return 0;
+	if (!mor_unfold_whole(unpacker->fold))
+		return mor_fail(err, MORTISE_EINPUT, "its frame is cut");
+	mor_unfold_begin(unpacker->fold);
+	return 0;
+}
+
+/* Up to `len` bytes of one frame, still folded; 0 behind the last frame. */
+static ssize_t unzip(struct mor_unpacker *unpacker, void *buffer, size_t len, mortise_error *err)
 {
 	ZSTD_outBuffer out = { buffer, len, 0 };
 	bool full = true; /* zstd may hold bytes of what it has read */
@@ -168,7 +216,9 @@ ssize_t mor_unpacker_read(struct mor_unpacker *unpacker, void *buffer, size_t le
 		bool fed = unpacker->in.pos < unpacker->in.size;
 		size_t left;
 
-		if (!fed && unpacker->at < unpacker->end && (r = fill_room(unpacker, err)) < 0)
+		if ((r = mind_frame(unpacker, err)) < 0)
+			return r;
+		if (!fed && unpacker->at < unpacker->place.end && (r = fill_room(unpacker, err)) < 0)
 			return r;
 		if (!fed && unpacker->in.pos == unpacker->in.size && (unpacker->left == 0 || !full))
 			break;
@@ -181,4 +231,29 @@ ssize_t mor_unpacker_read(struct mor_unpacker *unpacker, void *buffer, size_t le
 	if (out.pos == 0 && unpacker->left)
 		return mor_fail(err, MORTISE_EINPUT, "its frame is cut");
 	return (ssize_t)out.pos;
+}
+
+static int unzip_more(struct mor_unpacker *unpacker, mortise_error *err)
+{
+	ssize_t n = unzip(unpacker, unpacker->plain, ROOM, err);
+
+	unpacker->folded = (struct mor_slice){ unpacker->plain, n > 0 ? (size_t)n : 0 };
+	return n < 0 ? (int)n : n > 0;
+}
+
+ssize_t mor_unpacker_read(struct mor_unpacker *unpacker, void *buffer, size_t len, mortise_error *err)
+{
+	ssize_t n = 0;
+	int r = 1;
+
+	if (!unpacker->place.folded)
+		return unzip(unpacker, buffer, len, err);
+	while (n == 0 && r > 0) {
+		n = mor_unfold_read(unpacker->fold, &unpacker->folded, buffer, len);
+		if (n < 0)
+			return mor_fail(err, MORTISE_EINPUT, "it repeats bytes that are not there");
+		if (n == 0)
+			r = unzip_more(unpacker, err);
+	}
+	return n > 0 ? n : r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* zstd, in pieces: the only place that knows it. */
+/* Bytes are folded (depot/fold.h), then packed by zstd, in pieces: the only place that knows it. */
 #ifndef MOR_DEPOT_PACK_H
 #define MOR_DEPOT_PACK_H
 
@@ -9,12 +9,7 @@
 
 #include <mortise/mortise.h>
 
-#define MOR_SEGMENT_MAGIC "mortise-segment 2 "
-
-struct mor_pack_sink {
-	int (*put)(const void *bytes, size_t len, void *arg, mortise_error *err);
-	void *arg;
-};
+#include "depot/fold.h"
 
 enum mor_pack_how {
 	MOR_PACK_MORE,
@@ -33,11 +28,17 @@ void mor_packer_begin(struct mor_packer *packer);              /* a new frame, w
 int mor_packer_add(struct mor_packer *packer, const void *bytes, size_t len, enum mor_pack_how how,
 		   const struct mor_pack_sink *sink, mortise_error *err);
 
+struct mor_unpack_place {
+	int fd;
+	uint64_t end;
+	bool folded; /* frames of segments before version 3 are not */
+};
+
 struct mor_unpacker;
 int mor_unpacker_new(struct mor_unpacker **ret, mortise_error *err);
 struct mor_unpacker *mor_unpacker_free(struct mor_unpacker *unpacker); /* NULL is fine; returns NULL */
-/* The frames in these bytes of a file. */
-void mor_unpacker_begin(struct mor_unpacker *unpacker, int fd, uint64_t from, uint64_t end);
+/* The frames in the first bytes of a file. */
+void mor_unpacker_begin(struct mor_unpacker *unpacker, const struct mor_unpack_place *place);
 /* Up to `len` bytes, more than 0; 0 behind the last one. MORTISE_EINPUT: these are no whole frames. */
 ssize_t mor_unpacker_read(struct mor_unpacker *unpacker, void *buffer, size_t len, mortise_error *err);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A segment: the result of one batch of units, in a farm's store by its digest. The bytes of its units are one
- * stream, packed as frames of zstd (depot/pack.h): neighbours say much that is the same, and it is said once.
- * Then comes the list (part/lines.h):
+ * stream, folded and packed as frames of zstd (depot/pack.h): neighbours say much that is the same, and it is
+ * said once. Then comes the list (part/lines.h):
  *
- *	mortise-segment 2 KEY COUNT
+ *	mortise-segment 3 KEY COUNT
  *	done AT BYTES SUM RECORDS ATTEMPTS
  *	failed AT BYTES SUM CODE ATTEMPTS NAME<tab>why it failed
  *	log UNIT a line that was said about the unit
@@ -12,7 +12,8 @@
  *
  * BYTES from AT on in the stream are the unit's, SUM is theirs (base/sum.h). The stream has the bytes of all
  * units and no others. It is fastest to read the units in the order of the stream, which is that of the list
- * unless a unit was tried again. A unit's log lines follow it.
+ * unless a unit was tried again. A unit's log lines follow it. Segments of version 2 are read too: they are not
+ * folded.
  *
  * And a manifest: the segments of a whole run in their order, as text. It is the result of a run whose bytes
  * are too many for one file.
@@ -93,6 +94,7 @@ struct mor_segment_reading {
 	const struct mor_segment *segment;
 	size_t unit;
 	uint64_t left;
+	bool unsummed; /* set it behind begin(): the reader makes the sum, and compares it */
 	struct mor_summer sum;
 	mortise_error why; /* it failed */
 };
@@ -123,8 +125,8 @@ int mor_segment_list_write(const struct mor_segment_list *list, const char *path
 int mor_segment_list_read(const char *path, struct mor_segment_list *ret, mortise_error *err);
 void mor_segment_list_fini(struct mor_segment_list *list);
 
-/* The stream behind a manifest, piece by piece: segment after segment, unit after unit, all checked. */
-int mor_segment_list_unpack(const struct mor_segment_list *list, const struct mor_depot *depot,
-			    mor_segment_sink_fn *sink, void *arg, mortise_error *err);
+/* One of its segments: the one that the manifest means. As mor_segment_open(). */
+int mor_segment_list_open(const struct mor_segment_list *list, const struct mor_depot *depot, size_t number,
+			  struct mor_segment **ret, mortise_error *err);
 
 #endif

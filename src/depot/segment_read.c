@@ -20,7 +20,7 @@
 struct mor_segment_stream {
 	struct depot_spare *spare; /* takes the unpacker back */
 	struct mor_unpacker *unpacker;
-	uint64_t packed;
+	struct mor_unpack_place place;
 	uint64_t at;
 };
 
@@ -110,7 +110,22 @@ static bool check_places(const struct mor_segment *segment)
 			return false;
 		end += sorted[i]->bytes;
 	}
-	return !goes_back_often(segment) && (segment->bytes > 0) == (segment->stream->packed > 0);
+	return !goes_back_often(segment) && (segment->bytes > 0) == (segment->stream->place.end > 0);
+}
+
+static int read_version(struct mor_segment *segment, struct mor_slice *text, mortise_error *err)
+{
+	uint32_t version = 0;
+
+	*text = (struct mor_slice){ text->ptr + strlen(MOR_SEGMENT_MAGIC),
+				    text->len - strlen(MOR_SEGMENT_MAGIC) };
+	if (!mor_lines_u32(text, ' ', &version) || version < MOR_SEGMENT_OLDEST ||
+	    version > MOR_SEGMENT_VERSION)
+		return mor_fail(err, MORTISE_EINPUT,
+				"%s: a segment of another version of mortise: this one reads versions %d to %d",
+				segment->path, MOR_SEGMENT_OLDEST, MOR_SEGMENT_VERSION);
+	segment->stream->place.folded = version > MOR_SEGMENT_OLDEST;
+	return 0;
 }
 
 static bool read_lines(struct mor_segment *segment, struct mor_slice text)
@@ -118,7 +133,6 @@ static bool read_lines(struct mor_segment *segment, struct mor_slice text)
 	struct mor_slice word;
 	uint64_t count;
 
-	text = (struct mor_slice){ text.ptr + strlen(MOR_SEGMENT_MAGIC), text.len - strlen(MOR_SEGMENT_MAGIC) };
 	if (!mor_lines_copy(&text, ' ', segment->key, sizeof(segment->key)) ||
 	    !mor_digest_valid(segment->key) || !mor_lines_number(&text, '\n', &count) || count > UNITS_LIMIT ||
 	    count > text.len / 8)
@@ -180,15 +194,18 @@ int mor_segment_open(const struct mor_depot *depot, const char *digest, struct m
 	if (r == 0)
 		r = new_stream(depot, &segment->stream, err);
 	if (r == 0)
-		r = mor_lines_read(&place, &segment->list, &text.len, &segment->stream->packed, err);
+		r = mor_lines_read(&place, &segment->list, &text.len, &segment->stream->place.end, err);
 	text.ptr = segment->list;
+	if (r == 0)
+		r = read_version(segment, &text, err);
 	if (r == 0 && !read_lines(segment, text))
 		r = mor_fail(err, MORTISE_EINPUT, "%s: the list at its end is damaged", segment->path);
 	if (r < 0) {
 		mor_segment_free(segment);
 		return r;
 	}
-	mor_unpacker_begin(segment->stream->unpacker, segment->fd, 0, segment->stream->packed);
+	segment->stream->place.fd = segment->fd;
+	mor_unpacker_begin(segment->stream->unpacker, &segment->stream->place);
 	*ret = segment;
 	return 0;
 }
@@ -225,7 +242,7 @@ static int find_unit(const struct mor_segment *segment, uint64_t at, mortise_err
 	ssize_t n = 0;
 
 	if (stream->at > at) {
-		mor_unpacker_begin(stream->unpacker, segment->fd, 0, stream->packed);
+		mor_unpacker_begin(stream->unpacker, &stream->place);
 		stream->at = 0;
 	}
 	while (n >= 0 && stream->at < at)
@@ -247,7 +264,7 @@ static int check_unit(struct mor_segment_reading *reading)
 		n = mor_unpacker_read(segment->stream->unpacker, &more, 1, &reading->why);
 	if (n > 0)
 		n = mor_fail(&reading->why, MORTISE_EINPUT, "it is longer than its list says");
-	if (n == 0 && mor_summer_end(&reading->sum) != unit->sum)
+	if (n == 0 && !reading->unsummed && mor_summer_end(&reading->sum) != unit->sum)
 		n = mor_fail(&reading->why, MORTISE_EINPUT, "its bytes are not those that its list promises");
 	return (int)n;
 }
@@ -273,7 +290,8 @@ ssize_t mor_segment_read(void *arg, void *buffer, size_t len)
 		n = read_stream(reading->segment->stream, buffer,
 				len < reading->left ? len : (size_t)reading->left, &why);
 	if (n > 0) {
-		mor_summer_add(&reading->sum, buffer, (size_t)n);
+		if (!reading->unsummed)
+			mor_summer_add(&reading->sum, buffer, (size_t)n);
 		reading->left -= (uint64_t)n;
 	} else if (n == 0) {
 		n = check_unit(reading);

@@ -44,7 +44,7 @@ int mor_segment_writer_new(struct mor_depot *depot, const char *key, size_t coun
 		mor_segment_writer_free(writer);
 		return r;
 	}
-	mor_buf_printf(&writer->list, MOR_SEGMENT_MAGIC "%s %zu\n", key, count);
+	mor_buf_printf(&writer->list, MOR_SEGMENT_MAGIC "%d %s %zu\n", MOR_SEGMENT_VERSION, key, count);
 	*ret = writer;
 	return 0;
 }

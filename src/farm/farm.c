@@ -83,6 +83,12 @@ int mor_farm_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t 
 	return farm->engine->done(farm, next, from, failed, fn, arg);
 }
 
+int mor_farm_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		     const char *text)
+{
+	return farm->engine->trouble(farm, worker, run, text);
+}
+
 int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count)
 {
 	return farm->engine->failed(farm, failed, units, count);

@@ -124,6 +124,10 @@ int mor_farm_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t 
 
 /* ---- around them ---- */
 
+/* A worker's: why it cannot do what it has claimed, one line. The owner of the run hears it, as a warning. */
+int mor_farm_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		     const char *text);
+
 /* The owner's: so many units have failed; up to MOR_FARM_NAMED of them by name. */
 int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
 
@@ -162,6 +166,8 @@ struct mor_farm_engine {
 		      mor_farm_reply_fn *fn, void *arg);
 	int (*done)(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
 		    void *arg);
+	int (*trouble)(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		       const char *text);
 	int (*failed)(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
 	int (*ask)(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
 		   mor_farm_reply_fn *fn, void *arg);

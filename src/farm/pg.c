@@ -300,6 +300,15 @@ static void take_results(struct pg_farm *pg)
 	}
 }
 
+/* Any worker may say anything. */
+static void tell_trouble(const struct pg_farm *pg, const char *text)
+{
+	char line[600], shown[500];
+
+	snprintf(line, sizeof(line), "worker %s", mor_printable(mor_slice_of(text), shown, sizeof(shown)));
+	pg->on_warning(line, pg->arg);
+}
+
 /* What the server says unasked: the function own() listens to the run. */
 static void take_news(struct pg_farm *pg)
 {
@@ -307,6 +316,8 @@ static void take_news(struct pg_farm *pg)
 
 	while ((notice = pg->pq->PQnotifies(pg->connection))) {
 		pg->news++;
+		if (notice->extra && *notice->extra)
+			tell_trouble(pg, notice->extra);
 		pg->pq->PQfreemem(notice);
 	}
 }
@@ -478,6 +489,7 @@ const struct mor_farm_engine mor_farm_postgres = {
 	.beat = mor_pg_beat,
 	.commit = mor_pg_commit,
 	.done = mor_pg_done,
+	.trouble = mor_pg_trouble,
 	.failed = mor_pg_failed,
 	.ask = mor_pg_question,
 };

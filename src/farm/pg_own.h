@@ -72,6 +72,8 @@ int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, con
 int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
 		  const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
 		  void *arg);
+int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		   const char *text);
 int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
 int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
 		void *arg);

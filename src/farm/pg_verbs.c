@@ -291,6 +291,18 @@ int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t fa
 	return mor_pg_queue(pg, ask);
 }
 
+int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		   const char *text)
+{
+	struct pg_ask *ask = new_ask("select " FARM "trouble($1, $2, $3)", NULL, NULL);
+	char line[600];
+
+	add_text(ask, worker->name);
+	add_text(ask, run);
+	add_text(ask, mor_printable(mor_slice_of(text), line, sizeof(line)));
+	return mor_pg_queue(pg_of_verb(farm), ask);
+}
+
 /* An element of an array of texts. */
 static void add_quoted(struct mor_buf *out, const char *text)
 {

@@ -14,10 +14,11 @@
 #define QUOTE_(x) #x
 #define QUOTE(x)  QUOTE_(x)
 
-#define NAME_KEPT   200 /* letters of a unit's name, and of why it failed */
-#define SLOW_KEPT   20  /* units of a run */
-#define FAILED_KEPT 100
-#define UNITS_SHOWN 10
+#define NAME_KEPT    200 /* letters of a unit's name, and of why it failed */
+#define SLOW_KEPT    20  /* units of a run */
+#define FAILED_KEPT  100
+#define TROUBLE_KEPT 400 /* letters */
+#define UNITS_SHOWN  10
 
 /* clang-format off */
 #define TABLES_1 \
@@ -60,6 +61,10 @@
 #define TABLES_3 \
 	"alter table worker add column if not exists marked timestamptz not null default now();" \
 	"alter table worker add column if not exists marked_units bigint not null default 0;"
+
+/* 4: what keeps a worker from its work, such as a store that is full; '' when it has done something again. */
+#define TABLES_4 \
+	"alter table worker add column if not exists trouble text not null default '';"
 
 #define HELLO_FUNCTION \
 	"create or replace function hello() returns int language sql" OURS \
@@ -174,6 +179,16 @@
 	" delete from unit s where s.run = r and s.ms <= least and s.why = '';" \
 	"end $$;"
 
+/* The owner hears of it at once, and once: the worker says the same every few seconds. */
+#define TROUBLE \
+	"create or replace function trouble(w text, r text, t text) returns boolean language plpgsql" OURS \
+	"begin" \
+	" t := left(t, " QUOTE(TROUBLE_KEPT) ");" \
+	" update worker set trouble = t where worker = w and trouble <> t;" \
+	" if found then perform pg_notify(run_channel(r), left(w, 80) || ': ' || t); end if;" \
+	" return found;" \
+	"end $$;"
+
 /* The first wins, whoever has the lease by now. */
 #define COMMIT \
 	"create or replace function commit_batch(w text, m text, j int, u bigint, x bigint," \
@@ -181,6 +196,7 @@
 	" k text, s text, took int, n bigint, name text, ms int) returns boolean language plpgsql" OURS \
 	"begin" \
 	" perform note_worker(w, m, j, u, x);" \
+	" update worker set trouble = '' where worker = w and trouble <> '';" \
 	" if s !~ '^[0-9a-f]{64}$' then return false; end if;" \
 	" update batch set state = 2, segment = s, worker = w, lease = null, took_ms = took" \
 	"  where run = r and first = f and count = c and key = k and state <> 2;" \
@@ -216,6 +232,13 @@
 	" on conflict (run, unit) do update set why = excluded.why;" \
 	"select ''::text $$;"
 
+/* Somebody holds the lock of the run. */
+#define HAS_OWNER \
+	"create or replace function has_owner(r text) returns boolean language sql" OURS \
+	"select exists (select 1 from pg_locks l where l.locktype = 'advisory' and l.objsubid = 1" \
+	" and l.database = (select oid from pg_database where datname = current_database())" \
+	" and (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended('mortise_farm/' || r, 0)) $$;"
+
 #define FINISH \
 	"create or replace function finish(r text) returns text language sql" OURS \
 	"delete from batch where run = r;" \
@@ -236,10 +259,8 @@
 	" 'runs', coalesce((select json_agg(json_build_object('run', r.run, 'title'," \
 	" r.title, 'owner', r.owner," \
 	"  'units', r.units, 'next', r.next, 'failed', r.failed," \
-	"  'state', case when r.finished is not null then 'finished' when exists (select 1 from pg_locks l" \
-	"   where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 |" \
-	" l.objid::bigint) =" \
-	"   hashtextextended('mortise_farm/' || r.run, 0)) then 'runs' else 'no owner' end," \
+	"  'state', case when r.finished is not null then 'finished'" \
+	"   when has_owner(r.run) then 'runs' else 'no owner' end," \
 	"  'age_s', extract(epoch from now() - r.started)::int," \
 	"  'seen_s', extract(epoch from now() - coalesce(r.finished, r.seen))::int," \
 	"  'waiting', (select count(*) from batch b where b.run = r.run and state = 0)," \
@@ -251,7 +272,7 @@
 	" 'workers', coalesce((select json_agg(json_build_object('worker', w.worker, 'machine', w.machine," \
 	"  'jobs', w.jobs, 'busy', (select count(*) from batch b where b.state = 1 and" \
 	" b.worker = w.worker)," \
-	"  'units', w.units, 'failed', w.failed, 'rate', round(w.rate::numeric, 1)," \
+	"  'units', w.units, 'failed', w.failed, 'rate', round(w.rate::numeric, 1), 'trouble', w.trouble," \
 	"  'seen_s', extract(epoch from now() - w.seen)::int) order by w.machine, w.worker)" \
 	" from worker w), '[]')," \
 	" 'slowest', coalesce((select json_agg(s) from (select b.run, b.first, b.count, b.worker, b.claims," \
@@ -269,11 +290,12 @@
 	"with x as (update batch set state = 0, claims = 0, worker = null, ticket = null, lease = null" \
 	" where state in (1, 3) returning 1) select json_build_object('batches', count(*))::text from x $$;"
 
-/* A run that an owner has in its hands is never forgotten. */
+/* A run that an owner has in its hands is never forgotten. One without an owner may be gone on with: it counts
+ * as used until its owner was seen for the last time. */
 #define GC \
 	"create or replace function gc(days bigint) returns text language sql" OURS \
 	"with r as (delete from run where coalesce(finished, seen) < now() - days * interval '1 day'" \
-	"  and (finished is not null or days > 0) returning 1)," \
+	"  and not has_owner(run.run) returning 1)," \
 	" w as (delete from worker where seen < now() - days * interval '1 day' returning 1)" \
 	" select json_build_object('runs', (select count(*) from r), 'workers'," \
 	" (select count(*) from w))::text $$;"
@@ -292,7 +314,8 @@
 	"revoke all on all functions in schema mortise_farm from public;" \
 	"grant usage on schema mortise_farm to mortise_farm_worker, mortise_farm_owner;" \
 	"grant execute on function hello to mortise_farm_worker, mortise_farm_owner;" \
-	"grant execute on function claim, beat, commit_batch to mortise_farm_worker, mortise_farm_owner;" \
+	"grant execute on function claim, beat, trouble, commit_batch to mortise_farm_worker," \
+	" mortise_farm_owner;" \
 	"grant execute on function own, submit, done, failed, finish, status, retry, gc to mortise_farm_owner;"
 
 const char *const mor_farm_schema =
@@ -305,9 +328,9 @@ const char *const mor_farm_schema =
 	"do $$ begin if (select max(number) from version) > " QUOTE(MOR_FARM_SCHEMA) " then"
 	" raise exception 'the schema of this farm is newer than this mortise: upgrade mortise'"
 	" using errcode = 'MF001'; end if; end $$;"
-	TABLES_1 TABLES_2 TABLES_3
+	TABLES_1 TABLES_2 TABLES_3 TABLES_4
 	"delete from version; insert into version values (" QUOTE(MOR_FARM_SCHEMA) ");"
-	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT NOTE_SLOW COMMIT DONE FAILED FINISH
-	STATUS RETRY GC ROLES
+	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT NOTE_SLOW TROUBLE COMMIT DONE FAILED
+	HAS_OWNER FINISH STATUS RETRY GC ROLES
 	"commit;";
 /* clang-format on */

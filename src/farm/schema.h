@@ -3,7 +3,7 @@
 #ifndef MOR_FARM_SCHEMA_H
 #define MOR_FARM_SCHEMA_H
 
-#define MOR_FARM_SCHEMA 3 /* the version that this mortise needs */
+#define MOR_FARM_SCHEMA 4 /* the version that this mortise needs */
 
 /* One transaction: makes the schema mortise_farm, or brings it up to date. */
 extern const char *const mor_farm_schema;

@@ -46,6 +46,15 @@ class Entries(IndexCase):
         cut = self.file("cut", out.read_bytes()[:-3])
         self.assertIn("cut: record 3", self.fails(4, "input", "entries", "stat", cut).err)
         self.assertIn("nowhere", self.fails(5, "not_found", "entries", "cat", "nowhere").err)
+        self.assertIn("cut: record 3 at byte", self.fails(4, "input", "entries", "cat", cut, "-o", "x").err)
+        self.assertFalse((self.dir / "x").exists())
+        wrong = self.file("wrong", out.read_bytes() + b"\3abc" + out.read_bytes())
+        for words in (("wrong",), (out, wrong)):
+            err = self.fails(4, "input", "entries", "cat", *words, "-o", "x").err
+            self.assertIn(f"wrong: record 4 at byte {out.stat().st_size}: ", err)
+        self.assertIn(
+            "-: record 3", self.fails(4, "input", "entries", "cat", "-", "-o", "x", stdin=cut.read_bytes()).err
+        )
         manifest = self.file("m", b"mortise-manifest 1 entries 3\nstore /x\n")
         self.assertIn("this manifest was cut", self.fails(4, "input", "entries", "cat", manifest).err)
 

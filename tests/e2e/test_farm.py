@@ -532,9 +532,10 @@ class BadInput(FarmCase):
         self.assertEqual(self.out(), self.whole(archive))
 
     def test_a_store_that_is_full_for_a_worker(self):
-        """It says so and gives the batch back; another one does it."""
+        """It says so, to its owner too, and gives the batch back; another one does it."""
         archive = self.kzip(simple(6))
-        owner = self.spawn(*self.farm_words(archive, "--batch", "6"))
+        owner = self.spawn(*self.farm_words(archive, "--batch", "6"), stderr=subprocess.PIPE)
+        self.addCleanup(owner.stderr.close)
         self.until_batches("count(*) = 1")
         full = self.worker(
             stderr=subprocess.PIPE,
@@ -542,6 +543,9 @@ class BadInput(FarmCase):
         )
         self.addCleanup(full.stderr.close)
         self.assertTrue(any(b"File too large" in line for line in full.stderr))
+        told = next(line for line in owner.stderr if b"File too large" in line)
+        self.assertRegex(told, rb"warning: worker \S+/%d-\w{8}: " % full.pid)
+        self.assertIn("File too large", self.ok("farm", "status", self.url).out)
         full.send_signal(signal.SIGINT)
         full.wait(LIMIT)
         self.worker()

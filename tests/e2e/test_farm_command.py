@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """mortise farm: the schema, its versions and its roles; what is wrong is said in one line."""
+import subprocess
 import unittest
 
 from farm_support import NO_POSTGRES, FarmMixin
@@ -20,7 +21,7 @@ class Command(FarmMixin, Case):
         status = self.ok("farm", "status", "--json", self.url).json
         self.assertEqual(
             status,
-            {"version": 3, "runs": [], "workers": [], "slowest": [], "slow_units": [], "failed_units": []},
+            {"version": 4, "runs": [], "workers": [], "slowest": [], "slow_units": [], "failed_units": []},
         )
         self.assertIn("worker", self.ok("farm", "status", self.url).out)
 
@@ -42,7 +43,7 @@ class Command(FarmMixin, Case):
     def test_old_and_new_schema(self):
         self.sql("update mortise_farm.version set number = 0")
         err = self.fails(4, "input", "farm", "status", self.url).err
-        self.assertIn("has version 0, and this mortise needs 3: run mortise farm init", err)
+        self.assertIn("has version 0, and this mortise needs 4: run mortise farm init", err)
         self.assertEqual(self.run_mortise("farm", "init", self.url).code, 0)
         self.ok("farm", "status", self.url)
         self.sql("update mortise_farm.version set number = 99")
@@ -84,6 +85,22 @@ class Command(FarmMixin, Case):
         done = self.run_mortise("farm", "gc", self.url, "--store", self.store, "--days", "0")
         self.assertIn("removed 0 files from the store", done.err)
 
+    def test_gc_forgets_a_run_without_an_owner(self):
+        """At once with --days 0; not a day too early, and never one whose lock is held. A lock in another
+        database is none."""
+        gc = ("farm", "gc", "--json", self.url, "--days")
+        self.sql(f"select mortise_farm.own('{KEY}', 't', 'o', 10, 60000)")
+        self.assertEqual(self.ok(*gc, "1").json["runs"], 0)
+        lock = f"pg_advisory_lock(hashtextextended('mortise_farm/{KEY}', 0))"
+        forget = "select (mortise_farm.gc(0)::json)->>'runs'"
+        self.assertEqual(self.sql(f"select {lock}; {forget}").splitlines()[-1], "0")
+        other = ["psql", "-X", "-q", "-A", "-t", "-d", self.postgres.url(self.postgres.database())]
+        with subprocess.Popen(other, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
+            print(f"select 'held' from {lock};", file=session.stdin, flush=True)
+            self.assertEqual(session.stdout.readline(), "held\n")
+            self.assertEqual(self.ok(*gc, "0").json["runs"], 1)
+            session.stdin.close()
+
 
 @unittest.skipIf(NO_POSTGRES, NO_POSTGRES)
 class Schema(FarmMixin, Case):
@@ -116,6 +133,17 @@ class Schema(FarmMixin, Case):
         self.assertEqual(self.commit("a", "a" * 64), "t")
         self.assertEqual(self.commit("b", "b" * 64), "f")
         self.assertEqual(self.sql("select segment from mortise_farm.batch"), "a" * 64)
+
+    def test_trouble_is_told_once_and_ends_with_a_commit(self):
+        trouble = f"select mortise_farm.trouble('a', '{KEY}', 'no room')"
+        self.claim("a", 1)
+        self.assertEqual([self.sql(trouble), self.sql(trouble)], ["t", "f"])
+        status = self.ok("farm", "status", "--json", self.url).json
+        self.assertEqual(status["workers"][0]["trouble"], "no room")
+        self.assertIn("\n  in trouble: no room\n", self.ok("farm", "status", self.url).out)
+        self.commit("a", "a" * 64)
+        self.assertNotIn("trouble: ", self.ok("farm", "status", self.url).out)
+        self.assertEqual(self.sql(trouble), "t")
 
     def test_the_slowest_units_are_kept(self):
         """Of many, those that took longest; a commit that came too late tells nothing."""
@@ -152,6 +180,7 @@ class Schema(FarmMixin, Case):
         for step in (
             "drop table mortise_farm.unit",
             "alter table mortise_farm.batch drop column took_ms",
+            "alter table mortise_farm.worker drop column trouble",
             "drop function mortise_farm.done",
             old + "done(r text, n bigint, f bigint, x bigint, most int) returns int language sql as 'select 1'",
             old + "commit_batch(a text, b text, c int, d bigint, e bigint, f text, g bigint, h int, i text,"

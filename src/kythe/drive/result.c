@@ -276,6 +276,8 @@ static int take_bytes(struct mor_result *result, struct mor_unit_output *output,
 		r = result->opt.format == MOR_RESULT_BYTES ? pour(result, output, sink, err) :
 							     transfer(result, output, sink, err);
 	ended->sum = mor_summer_end(&sink->sum);
+	if (r == 0 && output->sum && *output->sum != ended->sum)
+		r = mor_fail(err, MORTISE_EINPUT, "its bytes are not those that were promised");
 	ended->bytes = output->bytes = r < 0 ? 0 : sink->bytes;
 	return r;
 }

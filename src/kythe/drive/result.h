@@ -77,6 +77,7 @@ struct mor_unit_output {
 	void *read_arg;
 	uint64_t size; /* later bytes are ignored */
 	enum mor_stream_format form;
+	const uint64_t *sum;     /* what the bytes that are kept must have (base/sum.h); NULL: not known */
 	uint64_t records, bytes; /* set: what was kept */
 };
 

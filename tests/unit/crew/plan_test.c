@@ -86,6 +86,23 @@ static void test_learns_the_size(void **state)
 	}
 }
 
+/* As long as nothing is known: they grow while it is too early to know, and not if it takes long. */
+static void test_the_beginning(void **state)
+{
+	static const uint32_t sizes[] = { 4, 4, 4, 4, 8, 8, 16, 16 };
+	struct mor_crew_plan plan = make_plan(0);
+	uint64_t first = mor_crew_plan_begin(&plan, 512);
+
+	(void)state;
+	assert_int_equal(first, 512);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		assert_int_equal(mor_crew_plan_batch(&plan, first), sizes[i]);
+		first += sizes[i];
+	}
+	plan.slow = true;
+	assert_int_equal(mor_crew_plan_batch(&plan, first), 4);
+}
+
 /* What is left is shared out; but batches of less than a second are not worth it. */
 static void test_the_end(void **state)
 {
@@ -201,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_learns_the_size, clear_world),
+		cmocka_unit_test_setup(test_the_beginning, clear_world),
 		cmocka_unit_test_setup(test_the_end, clear_world),
 		cmocka_unit_test_setup(test_every_unit_once_and_a_second_run_does_nothing, clear_world),
 		cmocka_unit_test_setup(test_going_on, clear_world),

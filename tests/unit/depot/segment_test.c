@@ -173,23 +173,78 @@ static void test_lies(void **state)
 	(void)state;
 	lie(mor_slice_of(""));
 	lie(mor_slice_of("end 0000000000000000 0000000000000000\n"));
-	lie_about("mortise-segment 3 " KEY " 0\n");
-	lie_about("mortise-segment 2 " KEY " 1\n");
-	lie_about("mortise-segment 2 x 0\n");
-	lie_about("mortise-segment 2 " KEY " 99999999999\n");
-	lie_about("mortise-segment 2 " KEY " 1\ndone 7 0 0000000000000000 0 1\n");
-	lie_about("mortise-segment 2 " KEY " 1\ndone 0 0 zz 0 1\n");
-	lie_about("mortise-segment 2 " KEY " 1\nother 0 0 0000000000000000 0 1\n");
-	lie_about("mortise-segment 2 " KEY " 1\nfailed 0 0 0000000000000000 0 1 a\tb\n");
-	lie_about("mortise-segment 2 " KEY " 1\nlog 5 text\ndone 0 0 0000000000000000 0 1\n");
-	lie_about("mortise-segment 2 " KEY " 1\ndone 0 7 0000000000000000 0 1\n");
-	lie_about("mortise-segment 2 " KEY " 0\ndone 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 1 " KEY " 0\n");
+	lie_about("mortise-segment 4 " KEY " 0\n");
+	lie_about("mortise-segment 3 " KEY " 1\n");
+	lie_about("mortise-segment 3 x 0\n");
+	lie_about("mortise-segment 3 " KEY " 99999999999\n");
+	lie_about("mortise-segment 3 " KEY " 1\ndone 7 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 3 " KEY " 1\ndone 0 0 zz 0 1\n");
+	lie_about("mortise-segment 3 " KEY " 1\nother 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 3 " KEY " 1\nfailed 0 0 0000000000000000 0 1 a\tb\n");
+	lie_about("mortise-segment 3 " KEY " 1\nlog 5 text\ndone 0 0 0000000000000000 0 1\n");
+	lie_about("mortise-segment 3 " KEY " 1\ndone 0 7 0000000000000000 0 1\n");
+	lie_about("mortise-segment 3 " KEY " 0\ndone 0 0 0000000000000000 0 1\n");
+}
+
+/* A segment with these packed bytes, and one unit, "hello". */
+static int open_other(int version, struct mor_slice packed, struct mor_segment **ret, mortise_error *err)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	char list[200], digest[MOR_DIGEST_SIZE];
+	int len = snprintf(list, sizeof(list), "mortise-segment %d " KEY " 1\ndone 0 5 %016llx 1 1\n", version,
+			   (unsigned long long)mor_sum("hello", 5, 0));
+
+	mor_buf_append(&text, packed.ptr, packed.len);
+	mor_buf_printf(&text, "%send %016x %016llx\n", list, (unsigned)len,
+		       (unsigned long long)mor_sum(list, (size_t)len, 0));
+	assert_int_equal(mor_depot_put_text(depot, MOR_DEPOT_SEGMENT, mor_buf_view(&text), digest, NULL), 0);
+	return mor_segment_open(depot, digest, ret, err);
+}
+
+/* Stores and manifests are older than this version: what the one before has packed is read, without folds. What
+ * a later one packs is refused, and the line says why. */
+static void test_versions(void **state)
+{
+	/* frames of one raw block (RFC 8878, section 3.1.1): as it was, and folded: 5, the bytes, 0 */
+	static const char old[] = "\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
+	static const char now[] = "\x28\xb5\x2f\xfd\x20\x07\x39\0\0\5hello\0";
+	static const struct {
+		int version;
+		const char *packed;
+		size_t len;
+		int opened, unpacked;
+	} rows[] = { { 2, old, sizeof(old) - 1, 0, 0 },
+		     { 3, now, sizeof(now) - 1, 0, 0 },
+		     { 2, now, sizeof(now) - 1, 0, MORTISE_EINPUT },
+		     { 3, old, sizeof(old) - 1, 0, MORTISE_EINPUT },
+		     { 4, now, sizeof(now) - 1, MORTISE_EINPUT, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+		struct mor_segment *segment = NULL;
+		mortise_error err = { 0 };
+		struct mor_slice packed = { rows[i].packed, rows[i].len };
+
+		assert_int_equal(open_other(rows[i].version, packed, &segment, &err), rows[i].opened);
+		if (rows[i].opened < 0) {
+			assert_non_null(strstr(err.text, "of another version of mortise: this one reads"));
+			continue;
+		}
+		assert_int_equal(mor_segment_unpack(segment, 0, gather, &out, &err), rows[i].unpacked);
+		if (!rows[i].unpacked) {
+			assert_int_equal(out.len, 5);
+			assert_memory_equal(out.data, "hello", 5);
+		}
+		mor_segment_free(segment);
+	}
 }
 
 /* Bytes that are no frame, that are more than they should be, and that are missing. */
 static void test_false_frames(void **state)
 {
-	static const char list[] = "mortise-segment 2 " KEY " 1\ndone 0 %s 0000000000000000 0 1\n";
+	static const char list[] = "mortise-segment 3 " KEY " 1\ndone 0 %s 0000000000000000 0 1\n";
 	static const char *const sizes[] = { "5", "0", "1000" };
 
 	(void)state;
@@ -347,6 +402,7 @@ static void test_manifest(void **state)
 	struct mor_segment_list list = { .format = "entries", .units = 8, .store = top }, read;
 	struct mor_manifest_part part = { .first = 0, .count = 4, .bytes = MANY + 5 };
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+	struct mor_segment *segment = NULL;
 	mortise_error err = { 0 };
 	char path[100];
 	int fd;
@@ -361,10 +417,14 @@ static void test_manifest(void **state)
 	assert_int_equal(mor_segment_list_read(path, &read, &err), 1);
 	assert_int_equal(read.count, 2);
 	assert_string_equal(read.store, top);
-	assert_int_equal(mor_segment_list_unpack(&read, depot, gather, &out, &err), 0);
-	assert_int_equal(out.len, 2 * (MANY + 5));
+	assert_int_equal(mor_segment_list_open(&read, depot, 1, &segment, &err), 0);
+	for (size_t i = 0; i < segment->count; i++)
+		assert_int_equal(mor_segment_unpack(segment, i, gather, &out, &err), 0);
+	assert_int_equal(out.len, MANY + 5);
+	segment = mor_segment_free(segment);
 	read.parts[1].count = 3; /* another segment than the manifest means */
-	assert_int_equal(mor_segment_list_unpack(&read, depot, gather, &out, &err), MORTISE_EINPUT);
+	assert_int_equal(mor_segment_list_open(&read, depot, 1, &segment, &err), MORTISE_EINPUT);
+	assert_null(segment);
 	mor_segment_list_fini(&read);
 	mor_free(list.parts);
 	assert_int_equal(truncate(path, 100), 0);
@@ -383,6 +443,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_false_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_taken_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_than_said, setup, teardown),
