@@ -4,9 +4,14 @@
 told in one line too, and the rest goes on."""
 import json
 import pathlib
+import re
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.dont_write_bytecode = True
+from measure import others  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEV = HERE.parent / "dev"
@@ -52,8 +57,10 @@ class Words(unittest.TestCase):
 
     def test_what_to_set_up(self):
         self.assertEqual(self.needs(), [])
-        self.assertEqual(self.needs("--whole"), ["go", "postgres", "protoc"])
+        self.assertEqual(self.needs("--whole"), ["untrained", "go", "postgres", "protoc"])
         self.assertEqual(self.needs("--whole", "--only", "calls,grpc"), ["go", "protoc"])
+        self.assertEqual(self.needs("--whole", "--only", "starts,large,call"), [])
+        self.assertEqual(self.needs("--whole", "--only", "instructions"), ["untrained"])
         self.assertEqual(self.needs("--whole", "--only", "sweeps", "--peers=nvim"), ["peers"])
 
     def test_one_failure_does_not_end_the_rest(self):
@@ -85,6 +92,36 @@ class Words(unittest.TestCase):
         self.refused(1, "./dev bench", HERE / "run", self.build)
         (self.build / "build.ninja").touch()
         self.refused(1, f"ninja -C {self.build} measured", HERE / "run", self.build)
+
+    def test_bars_name_the_command(self):
+        known = run(HERE / "run", "--help").stdout
+        done = run(HERE / "bars", self.build)
+        self.assertEqual(done.returncode, 0, done)
+        rows = done.stdout.splitlines()[1:-1]
+        self.assertGreater(len(rows), 20)
+        for row in rows:
+            name = re.search(r": not measured: \./dev bench --only ([a-z]+)$", row)
+            self.assertTrue(name, row)
+            self.assertRegex(known, rf"\n  {name[1]} ")
+        self.refused(2, "no directory /nosuch", HERE / "bars", "/nosuch")
+
+    def test_help_is_whole(self):
+        for name in ("call", "extract", "farm", "farm-scale", "grpc", "index", "sdk", "store", "bars"):
+            text = " ".join(run(HERE / name, "--help").stdout.split("positional arguments")[0].split())
+            self.assertTrue(text.endswith("."), f"{name}: {text}")
+
+    def test_busy_machine(self):
+        """Other programs had one of four processors, then a twentieth of them."""
+        found = others.Others()
+        found.begin((100.0, 50.0, 10.0))
+        found.end((110.0, 80.0, 30.0))
+        self.assertIn("other programs had 1.0 of 4 processors", found.said(4))
+        found.begin((110.0, 80.0, 30.0))
+        found.end((210.0, 190.0, 130.0))
+        self.assertIsNone(found.said(4))
+        self.assertIsNone(others.Others().said(4))
+        ticks = others.TICKS
+        self.assertEqual(others.used_by_all(f"cpu  {ticks} 0 {ticks} 900 90 0 0 {ticks} 7 7\ncpu0 1"), 3)
 
     def test_draw_without_results(self):
         self.refused(1, "No such file", HERE / "draw", self.build / "none.json", self.build)
