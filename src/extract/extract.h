@@ -32,7 +32,9 @@ struct mor_extract_job;
 
 #define MOR_EXTRACT_MAX_SIZE ((uint64_t)190 << 20) /* its base64 still fits into the dialect's 256 MiB */
 
-#define MOR_EXTRACT_SPARE_MOST ((size_t)512 << 20) /* not more than may be in work at once */
+/* Of addresses: memory is only what messages have used, and no more of those are kept than were in
+ * work at once. */
+#define MOR_EXTRACT_SPARE_MOST ((size_t)2 << 30)
 
 /* A file that another machine has looked at (a farm's owner): it is not looked at again. */
 struct mor_extract_given {
