@@ -361,7 +361,8 @@ static size_t tell_earlier(struct extract_farm *f)
 	if (f->args->resume)
 		mor_note(f->console,
 			 found.kept ? "resuming: %zu of %zu files are done" :
-				      "nothing to resume: starting with all files",
+				      "nothing to resume: starting with all files; what the store has is not "
+				      "done again",
 			 found.kept, count);
 	for (; unit < count && (state = mor_result_state(f->result, unit, &reason)) != MOR_UNIT_OPEN; unit++) {
 		mortise_error why = { 0 };
@@ -433,6 +434,8 @@ static int run_extract(struct extract_farm *f, mortise_error *err)
 {
 	int r = mor_runner_open(&f->runner, f->console, f->x.args->plugin, NULL, err);
 
+	if (r == 0)
+		r = mor_crew_meet(f->args->url, farm_warning, f, err);
 	if (r == 0)
 		r = mor_depot_open(f->args->store, MOR_DEPOT_OWN, &f->depot, err);
 	if (r == 0)

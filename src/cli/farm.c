@@ -120,7 +120,7 @@ static void show_runs(struct mor_console *console, const struct mor_value *runs)
 	char title[60], state[20], owner[60];
 
 	mor_outf(console, "%-10s %-9s %15s %7s %6s %6s %5s %6s  %s\n", "run", "state", "units", "failed",
-		 "wait", "leased", "done", "seen", "input, owner");
+		 "wait", "leased", "ready", "seen", "input, owner");
 	while (mor_json_next(&it))
 		mor_outf(console,
 			 "%-10.10s %-9s %7" PRId64 "/%-7" PRId64 " %7" PRId64 " %6" PRId64 " %6" PRId64
@@ -128,7 +128,7 @@ static void show_runs(struct mor_console *console, const struct mor_value *runs)
 			 mor_json_text(mor_json_get(it.value, "run"), ""),
 			 shown(it.value, "state", state, sizeof(state)), counted(it.value, "next"),
 			 counted(it.value, "units"), counted(it.value, "failed"), counted(it.value, "waiting"),
-			 counted(it.value, "leased"), counted(it.value, "done"), counted(it.value, "seen_s"),
+			 counted(it.value, "leased"), counted(it.value, "ready"), counted(it.value, "seen_s"),
 			 shown(it.value, "title", title, sizeof(title)),
 			 shown(it.value, "owner", owner, sizeof(owner)),
 			 counted(it.value, "poisoned") ? "; has poisoned batches" : "");
@@ -143,7 +143,7 @@ static void show_workers(struct mor_console *console, const struct mor_value *wo
 		 "units/s", "seen");
 	while (mor_json_next(&it)) {
 		mor_outf(console,
-			 "%-30s %5" PRId64 " %5" PRId64 " %9" PRId64 " %7" PRId64 " %8.1f %5" PRId64 "s\n",
+			 "%-30s %5" PRId64 " %5" PRId64 " %9" PRId64 " %7" PRId64 " %8.2f %5" PRId64 "s\n",
 			 shown(it.value, "worker", name, sizeof(name)), counted(it.value, "jobs"),
 			 counted(it.value, "busy"), counted(it.value, "units"), counted(it.value, "failed"),
 			 mor_json_double(mor_json_get(it.value, "rate"), 0), counted(it.value, "seen_s"));
@@ -175,7 +175,7 @@ static void show_slow_units(struct mor_console *console, const struct mor_value 
 		mor_outf(console, "\n%-10s %9s %8s  %s\n", "slow units", "unit", "time", "name, worker");
 	while (mor_json_next(&it))
 		mor_outf(console, "%-10.10s %9" PRId64 " %7.1fs  %s, %s\n",
-			 mor_json_text(mor_json_get(it.value, "run"), ""), counted(it.value, "unit") + 1,
+			 mor_json_text(mor_json_get(it.value, "run"), ""), counted(it.value, "unit"),
 			 mor_json_double(mor_json_get(it.value, "seconds"), 0),
 			 shown(it.value, "name", name, sizeof(name)),
 			 shown(it.value, "worker", worker, sizeof(worker)));
@@ -193,7 +193,7 @@ static void show_failed_units(struct mor_console *console, const struct mor_valu
 	mor_outf(console, "\n%-10s %11s  %s\n", "failed", "unit", "name: why");
 	while (mor_json_next(&it))
 		mor_outf(console, "%-10.10s %11" PRId64 "  %s: %s\n",
-			 mor_json_text(mor_json_get(it.value, "run"), ""), counted(it.value, "unit") + 1,
+			 mor_json_text(mor_json_get(it.value, "run"), ""), counted(it.value, "unit"),
 			 shown(it.value, "name", name, sizeof(name)), shown(it.value, "why", why, sizeof(why)));
 	while (mor_json_next(&run))
 		more += counted(run.value, "failed");

@@ -310,6 +310,8 @@ static int prepare_index(struct mor_index *x, mortise_error *err)
 	if (r == 0)
 		r = load_rules(x, &sha, err);
 	if (r == 0)
+		r = mor_index_farm_open(x, err);
+	if (r == 0)
 		r = mor_runner_open(&x->runner, x->cli->console, &x->args->plugin,
 				    x->args->lenient ? lenient : strict, err);
 	if (r == 0)
@@ -337,7 +339,8 @@ static void tell_resumed(struct mor_index *x)
 	if (x->args->manifest)
 		return; /* what is done is in the store */
 	if (x->args->resume && !found.kept && !found.dropped)
-		mor_note(x->cli->console, "nothing to resume: starting with all %zu units", x->ref_count);
+		mor_note(x->cli->console, "nothing to resume: starting with all %zu units%s", x->ref_count,
+			 x->args->farm.url ? "; what the store has is not done again" : "");
 	else if (x->args->resume)
 		mor_note(x->cli->console, "resuming: %zu of %zu units are done%s", found.kept, x->ref_count,
 			 found.dropped ? ", the units after them are done again" : "");
@@ -388,6 +391,7 @@ static void clean_up(struct mor_index *x)
 	mor_driver_free(x->driver);
 	mor_result_free(x->result);
 	mor_stager_free(x->stager);
+	mor_depot_free(x->depot);
 	mor_runner_close(&x->runner);
 	mor_vname_rules_free(x->rules);
 	for (size_t i = 0; x->kzips && i < x->cli->words.count; i++)
@@ -432,6 +436,8 @@ static int index_run(struct mor_cli *cli)
 		exit_code = mor_index_report(&x);
 	} else if (r == MORTISE_EINVAL) {
 		exit_code = mor_report_usage(cli->console, &err);
+	} else if (r == MORTISE_ECANCELED && mor_signals_count()) {
+		exit_code = mor_report_interrupted(cli->console, mor_signals_exit_code());
 	} else {
 		exit_code = mor_report_error(cli->console, &err);
 	}

@@ -47,6 +47,7 @@ struct mor_index {
 	int64_t begun_ms;
 	mortise_error failure; /* why the result could not be finished; code 0: none */
 	uint64_t records;
+	struct mor_depot *depot; /* --farm */
 	struct mor_crew_led led; /* --farm */
 	size_t breaches;         /* failed units whose analyzer broke the protocol or its sandbox */
 	struct mor_buf failures, empties, messages; /* elements of JSON arrays, for --json */
@@ -68,6 +69,8 @@ uint32_t mor_index_unit_ms(const struct mor_index *x);
 
 /* index_farm.c */
 int mor_index_farm_check(const struct mor_index *x, mortise_error *err);
+/* Before anything is written: is there such a farm, and its store? Without --farm nothing is done. */
+int mor_index_farm_open(struct mor_index *x, mortise_error *err);
 /* Instead of the driver. x->failure has what went wrong. */
 void mor_index_farm_work(struct mor_index *x);
 

@@ -22,7 +22,6 @@ struct index_farm {
 	struct mor_crew_spec spec;
 	char *analyzer; /* absolute */
 	char run[MOR_DIGEST_SIZE];
-	struct mor_depot *depot;
 	struct mor_segment_list list; /* of a manifest */
 	struct mor_unit *named;       /* who was asked for last */
 };
@@ -47,6 +46,14 @@ int mor_index_farm_check(const struct mor_index *x, mortise_error *err)
 	return 0;
 }
 
+int mor_index_farm_open(struct mor_index *x, mortise_error *err)
+{
+	const struct mor_farming *args = &x->args->farm;
+	int r = args->url ? mor_crew_meet(args->url, mor_index_on_warning, x, err) : 0;
+
+	return args->url && r == 0 ? mor_depot_open(args->store, MOR_DEPOT_OWN, &x->depot, err) : r;
+}
+
 /* ---- the run ---- */
 
 static int put_kzips(struct index_farm *f, mortise_error *err)
@@ -62,7 +69,7 @@ static int put_kzips(struct index_farm *f, mortise_error *err)
 		struct mor_crew_input *kzip = &f->spec.inputs[f->spec.input_count++];
 
 		kzip->units = mor_kzip_unit_count(x->kzips[i]);
-		r = mor_depot_put_file(f->depot, MOR_DEPOT_KZIP, x->cli->words.item[i], kzip->digest, err);
+		r = mor_depot_put_file(f->x->depot, MOR_DEPOT_KZIP, x->cli->words.item[i], kzip->digest, err);
 	}
 	return r;
 }
@@ -97,10 +104,10 @@ static int put_spec(struct index_farm *f, mortise_error *err)
 	if (f->x->runner.config)
 		r = mor_text_list_add(&f->spec.config, f->x->runner.config) < 0 ? mor_fail_memory(err) : 0;
 	if (r == 0 && args->vnames)
-		r = mor_depot_put_file(f->depot, MOR_DEPOT_SPEC, args->vnames, f->spec.vnames, err);
+		r = mor_depot_put_file(f->x->depot, MOR_DEPOT_SPEC, args->vnames, f->spec.vnames, err);
 	if (r == 0)
 		r = put_kzips(f, err);
-	return r < 0 ? r : mor_crew_spec_put(f->depot, &f->spec, f->run, err);
+	return r < 0 ? r : mor_crew_spec_put(f->x->depot, &f->spec, f->run, err);
 }
 
 /* ---- what the owner asks ---- */
@@ -249,7 +256,7 @@ static int lead_index(struct index_farm *f, mortise_error *err)
 	const struct mor_farming *args = &x->args->farm;
 	struct mor_crew_lead_options opt = {
 		.console = x->cli->console,
-		.depot = f->depot,
+		.depot = x->depot,
 		.url = args->url,
 		.store = args->store,
 		.run = f->run,
@@ -278,7 +285,7 @@ static int write_manifest(struct index_farm *f, mortise_error *err)
 		return 0;
 	snprintf(f->list.format, sizeof(f->list.format), "entries");
 	f->list.units = f->x->ref_count;
-	f->list.store = mor_strdup(mor_depot_path(f->depot));
+	f->list.store = mor_strdup(mor_depot_path(f->x->depot));
 	if (!f->list.store)
 		return mor_fail_memory(err);
 	return mor_segment_list_write(&f->list, f->x->args->output, err);
@@ -288,11 +295,10 @@ void mor_index_farm_work(struct mor_index *x)
 {
 	struct index_farm f = { .x = x };
 	mortise_error *err = &x->failure;
-	int r = mor_depot_open(x->args->farm.store, MOR_DEPOT_OWN, &f.depot, err);
+	int r;
 
 	mor_driver_adopt(x->driver, x->result);
-	if (r == 0)
-		r = put_spec(&f, err);
+	r = put_spec(&f, err);
 	if (r == 0)
 		r = lead_index(&f, err);
 	if (r == 0)
@@ -301,7 +307,6 @@ void mor_index_farm_work(struct mor_index *x)
 		x->signals = mor_signals_count();
 		err->code = 0;
 	}
-	mor_depot_free(f.depot);
 	mor_unit_free(f.named);
 	mor_segment_list_fini(&f.list);
 	mor_free(f.spec.inputs);

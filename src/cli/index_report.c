@@ -143,6 +143,7 @@ static void write_farm(const struct mor_index *x, struct mor_writer *w)
 	mor_w_object(w);
 	mor_w_pair_int(w, "batches", (int64_t)x->led.stats.batches);
 	mor_w_pair_int(w, "cached", (int64_t)x->led.stats.cached);
+	mor_w_pair_int(w, "cached_units", (int64_t)x->led.stats.cached_units);
 	mor_w_pair_int(w, "again", (int64_t)x->led.stats.again);
 	mor_w_end(w);
 }
@@ -197,18 +198,21 @@ static void report_text(struct mor_index *x)
 	struct mor_result_stats result = mor_result_stats(x->result);
 	int64_t ms = mor_clock_ms() - x->begun_ms;
 	size_t settled = result.done + result.failed;
-	char bytes[32], empty[40] = "";
+	size_t left = x->ref_count - settled;
+	char bytes[32], empty[40] = "", stored[60] = "";
 
 	if (result.empty)
 		snprintf(empty, sizeof(empty), " (%zu empty)", result.empty);
-	mor_note(x->cli->console, "%zu of %zu units%s, %zu failed, %" PRIu64 " entries, %s in %.1f s",
-		 result.done, x->ref_count, empty, result.failed, x->records,
+	if (x->led.stats.cached_units)
+		snprintf(stored, sizeof(stored), ", %" PRIu64 " from the store", x->led.stats.cached_units);
+	mor_note(x->cli->console, "%zu of %zu units%s%s, %zu failed, %" PRIu64 " entries, %s in %.1f s",
+		 result.done, x->ref_count, empty, stored, result.failed, x->records,
 		 mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
 	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_note(x->cli->console,
-			 "%zu units are left: run the same command with --resume to go on%s%s%s",
-			 x->ref_count - settled, settled ? "; the finished units are in " : "",
-			 settled ? x->args->output : "", settled ? ".partial" : "");
+		mor_note(x->cli->console, "%zu %s left: run the same command with --resume to go on%s%s%s",
+			 left, left == 1 ? "unit is" : "units are",
+			 settled ? "; the finished units are in " : "", settled ? x->args->output : "",
+			 settled ? ".partial" : "");
 }
 
 int mor_index_report(struct mor_index *x)

@@ -129,6 +129,14 @@ struct worker_slot {
 	bool stopping;
 };
 
+/* A run that this worker cannot do: what was wrong may be mended, so it is tried again, less and less often. */
+struct refused {
+	char run[MOR_DIGEST_SIZE];
+	char why[400];
+	uint32_t wait_ms;
+	int64_t until_ms;
+};
+
 struct crew_worker {
 	struct mor_crew_worker_options opt;
 	struct mor_farm_worker who;
@@ -139,9 +147,10 @@ struct crew_worker {
 	uint32_t count;
 	struct known **known;
 	size_t known_count, known_cap;
-	struct mor_text_list refused; /* runs; ours */
-	int64_t refused_ms;           /* until when: what was wrong may be mended by then */
-	uint64_t refusals;            /* since it began */
+	struct refused *refused; /* runs */
+	size_t refused_count, refused_cap;
+	const char **refused_now; /* for mor_refused_now() */
+	uint64_t refusals;        /* since it began */
 	uint64_t ticket;
 	int epoll;
 	int signals;
@@ -158,6 +167,14 @@ struct crew_worker {
 int mor_known_get(struct crew_worker *worker, const char *run, struct known **ret, mortise_error *err);
 void mor_known_release(struct known *known);
 void mor_known_free_all(struct crew_worker *worker);
+/* refused.c */
+/* This run cannot be done here, for now. True: it was not said before, or for another reason. */
+bool mor_refused_add(struct crew_worker *worker, const char *run, const char *why);
+/* It can. */
+void mor_refused_remove(struct crew_worker *worker, const char *run);
+/* Those that are not to be asked for now, NULL-terminated; valid until the next call. */
+const char *const *mor_refused_now(struct crew_worker *worker);
+void mor_refused_free(struct crew_worker *worker);
 /* slot.c */
 void mor_slot_claim(struct worker_slot *slot);
 /* Does what is due. Returns ms until the next call, or -1. */

@@ -110,7 +110,7 @@ static int load_known(struct crew_worker *worker, const char *run, struct known 
 	r = mor_crew_spec_get(worker->depot, run, &known->spec, err);
 	if (r == MORTISE_ENOTFOUND)
 		mor_fail(err, r, "the store %s does not have this run: is it the owner's store?",
-			 mor_depot_path(worker->depot));
+			 worker->opt.store);
 	if (r == 0)
 		r = check_analyzer(&known->spec, err);
 	if (r == 0)

@@ -90,6 +90,18 @@ static bool is_quiet(const struct lead *x)
 	return !x->quiet_told && stats.batches == stats.cached && mor_clock_ms() >= x->quiet_ms;
 }
 
+/* A worker may come, do something and go between two questions: who has done something was there. */
+static void note_workers(struct lead *x, unsigned seen)
+{
+	struct mor_crew_owner_stats stats = mor_crew_owner_stats(x->owner);
+
+	x->workers = seen;
+	if (x->led->workers < seen)
+		x->led->workers = seen;
+	if (stats.batches > stats.cached && !x->led->workers)
+		x->workers = x->led->workers = 1;
+}
+
 static void take_status(const struct mor_farm_reply *reply, void *arg)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -104,9 +116,7 @@ static void take_status(const struct mor_farm_reply *reply, void *arg)
 	root = mor_doc_root(doc);
 	idle = (unsigned)mor_json_int(mor_json_get(root, "idle"), 0);
 	busy = (unsigned)mor_json_int(mor_json_get(root, "busy"), 0);
-	x->workers = idle + busy;
-	if (x->workers > x->led->workers)
-		x->led->workers = x->workers;
+	note_workers(x, idle + busy);
 	if (is_quiet(x) && !is_leased(x, mor_json_get(root, "leased")))
 		tell_quiet(x, idle, busy);
 }
@@ -129,6 +139,7 @@ static void show_progress(struct lead *x)
 	char left[32] = "";
 	int64_t left_ms;
 
+	note_workers(x, x->workers);
 	mor_pace_note(&x->led->pace, mor_clock_ms(), x->taken, mor_crew_owner_stats(x->owner).failed,
 		      x->workers);
 	left_ms = mor_pace_left_ms(&x->led->pace, x->opt->units);
@@ -261,14 +272,60 @@ static int lead_turn(struct lead *x, bool *told, int *wait, mortise_error *err)
 	return mor_farm_ask(x->farm, MOR_FARM_FINISH, 0, NULL, NULL) < 0 ? mor_fail_memory(err) : 0;
 }
 
+/* Until every question has its answer. */
+static int await_farm(struct mor_farm *farm, mortise_error *err)
+{
+	struct pollfd fd = { .fd = mor_farm_fd(farm), .events = POLLIN };
+
+	while (!mor_farm_idle(farm)) {
+		int wait = mor_farm_step(farm);
+		const mortise_error *failure = mor_farm_failure(farm);
+
+		if (failure) {
+			*err = *failure;
+			return failure->code;
+		}
+		if (!mor_farm_idle(farm))
+			mor_signals_poll(&fd, wait);
+		if (mor_signals_count())
+			return MORTISE_ECANCELED;
+	}
+	return 0;
+}
+
+int mor_crew_meet(const char *url, void (*on_warning)(const char *text, void *arg), void *arg,
+		  mortise_error *err)
+{
+	struct mor_farm_options opt = { .url = url, .on_warning = on_warning, .arg = arg };
+	struct mor_farm *farm = NULL;
+	int r = mor_farm_open(&opt, &farm, err);
+
+	/* a question that only owners may ask */
+	if (r == 0 && mor_farm_ask(farm, MOR_FARM_STATUS, SEEN_S, NULL, NULL) < 0)
+		r = mor_fail_memory(err);
+	if (r == 0)
+		r = await_farm(farm, err);
+	mor_farm_free(farm);
+	return r;
+}
+
+/* The run is ours, and it is known who is there, before anything is taken from the store: what is there could
+ * be all, and a run that then fails would have said that it is done. */
+static int begin_lead(struct lead *x, mortise_error *err)
+{
+	x->quiet_ms = mor_clock_ms() + QUIET_MS;
+	x->asked = true;
+	if (mor_farm_ask(x->farm, MOR_FARM_STATUS, SEEN_S, take_status, x) < 0)
+		return mor_fail_memory(err);
+	return await_farm(x->farm, err);
+}
+
 static int lead_run(struct lead *x, mortise_error *err)
 {
 	struct pollfd fd = { .fd = mor_farm_fd(x->farm), .events = POLLIN };
 	bool told = false;
-	int r = 0, wait = 0;
+	int r = begin_lead(x, err), wait = 0;
 
-	x->quiet_ms = mor_clock_ms() + QUIET_MS;
-	x->ask_ms = mor_clock_ms() + ASK_MS;
 	while (r == 0 && !(told && mor_farm_idle(x->farm))) {
 		const mortise_error *failure;
 		int farm_wait;

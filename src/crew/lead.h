@@ -37,9 +37,14 @@ struct mor_crew_lead_options {
 struct mor_crew_led {
 	struct mor_crew_owner_stats stats;
 	struct mor_pace pace;
-	unsigned workers;        /* the most that were there at once; not known without report and terminal */
+	unsigned workers;        /* the most that were seen at once; asked again only for report and terminal */
 	struct mor_buf failures; /* units that failed, for the report */
 };
+
+/* Whether there is such a farm, and this user may own runs in it: for a command that has written nothing yet.
+ * MORTISE_EINVAL: the URL. MORTISE_ECANCELED: a signal came. */
+int mor_crew_meet(const char *url, void (*on_warning)(const char *text, void *arg), void *arg,
+		  mortise_error *err);
 
 /* Until all units are taken. MORTISE_ECANCELED: a signal came. `ret` is set in any case. A report that cannot
  * be written is a warning. */

@@ -305,6 +305,7 @@ static void drop_first(struct mor_crew_owner *owner, const struct mor_segment *s
 {
 	owner->stats.batches++;
 	owner->stats.cached += owner->slots[0].cached;
+	owner->stats.cached_units += owner->slots[0].cached ? segment->count : 0;
 	for (size_t i = 0; i < segment->count; i++)
 		owner->stats.failed += segment->units[i].code != 0;
 	memmove(owner->slots, owner->slots + 1, --owner->count * sizeof(struct slot));

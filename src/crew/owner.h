@@ -47,6 +47,7 @@ bool mor_crew_owner_finished(const struct mor_crew_owner *owner);
 
 struct mor_crew_owner_stats {
 	uint64_t batches, cached; /* taken; of these, found in the store without asking */
+	uint64_t cached_units;    /* in the cached batches */
 	uint64_t again;           /* segments that were bad or missing */
 	uint64_t split;           /* batches that were poisoned */
 	uint64_t failed;          /* units that have failed */

@@ -9,7 +9,6 @@
 #include "crew/inside.h"
 
 #define TROUBLE_MS 5000 /* after a failure of our own, such as a full disk */
-#define REFUSED_MS 60000
 #define LOGS_LIMIT 1000
 #define KEPT_MS    10000 /* a plugin waits so long for a next batch: starting one costs as much as a unit */
 
@@ -94,15 +93,13 @@ static void give_back(struct worker_slot *slot)
 static void refuse_run(struct worker_slot *slot, const mortise_error *why)
 {
 	struct crew_worker *worker = slot->worker;
-	char *run = mor_strdup(slot->run);
 	struct mor_buf text = MOR_BUF_INIT;
 
-	mor_buf_printf(&text, "run %.10s cannot be done here: %s", slot->run, why->text);
-	tell_trouble(slot, text.data ? text.data : why->text);
+	mor_buf_printf(&text, "run %.10s cannot be done here: %s%s", slot->run, why->text,
+		       worker->opt.once ? "" : "; it is tried again from time to time");
+	if (mor_refused_add(worker, slot->run, why->text))
+		tell_trouble(slot, text.data ? text.data : why->text);
 	mor_buf_fini(&text);
-	if (run && mor_text_list_add(&worker->refused, run) < 0)
-		mor_free(run);
-	worker->refused_ms = mor_clock_ms() + REFUSED_MS;
 	worker->refusals++;
 	give_back(slot);
 }
@@ -152,6 +149,7 @@ static void commit_batch(struct worker_slot *slot)
 	}
 	worker->who.units += slot->batch.count;
 	worker->who.failed += slot->failed;
+	mor_refused_remove(worker, slot->run);
 	made.took_ms = (uint32_t)(mor_clock_ms() - slot->begun_ms);
 	slot->phase = SLOT_COMMITS;
 	if (mor_farm_commit(worker->farm, &worker->who, slot->run, &slot->batch, &made, on_committed, slot) < 0)
@@ -254,10 +252,8 @@ void mor_slot_claim(struct worker_slot *slot)
 	struct crew_worker *worker = slot->worker;
 
 	slot->phase = SLOT_CLAIMS;
-	if (worker->refused.count && mor_clock_ms() >= worker->refused_ms)
-		mor_text_list_free_texts(&worker->refused);
-	if (mor_farm_claim(worker->farm, &worker->who, ++worker->ticket,
-			   (const char *const *)worker->refused.item, on_claimed, slot) < 0)
+	if (mor_farm_claim(worker->farm, &worker->who, ++worker->ticket, mor_refused_now(worker), on_claimed,
+			   slot) < 0)
 		become_idle(slot, TROUBLE_MS);
 	else
 		worker->asking++;

@@ -19,7 +19,8 @@
 #include "console/signals.h"
 #include "crew/inside.h"
 
-#define POLL_MS 500
+#define POLL_MS  500
+#define LEAVE_MS 2000
 
 static void worker_warning(const char *text, void *arg)
 {
@@ -73,7 +74,7 @@ static void close_worker(struct crew_worker *worker)
 		mor_slot_fini(&worker->slots[i]);
 	mor_free(worker->slots);
 	mor_known_free_all(worker);
-	mor_text_list_free_texts(&worker->refused);
+	mor_refused_free(worker);
 	mor_stager_free(worker->stager);
 	mor_farm_free(worker->farm);
 	mor_depot_free(worker->depot);
@@ -155,13 +156,32 @@ static void work_on(struct crew_worker *worker)
 	}
 }
 
+/* In order: the farm forgets this worker. Not if its server is away, or a second Ctrl-C comes. */
+static void leave_farm(struct crew_worker *worker)
+{
+	int64_t until = mor_clock_ms() + LEAVE_MS;
+	struct pollfd fd = { .fd = mor_farm_fd(worker->farm), .events = POLLIN };
+
+	if (mor_farm_leave(worker->farm, &worker->who) < 0)
+		return;
+	while (!mor_farm_failure(worker->farm) && mor_signals_count() < 2) {
+		int wait = mor_farm_step(worker->farm);
+		int64_t left = until - mor_clock_ms();
+
+		if (mor_farm_idle(worker->farm) || left <= 0)
+			return;
+		poll(&fd, 1, mor_clock_sooner(wait, (int)left));
+	}
+}
+
 static int report_worker(const struct crew_worker *worker)
 {
 	const mortise_error *failure = mor_farm_failure(worker->farm);
 	mortise_error idle = { 0 };
 
-	mor_note(worker->opt.console, "%" PRIu64 " units done, %" PRIu64 " of them failed", worker->who.units,
-		 worker->who.failed);
+	if (!failure || worker->who.units) /* who never got as far has nothing to tell but why */
+		mor_note(worker->opt.console, "%" PRIu64 " %s done, %" PRIu64 " of them failed",
+			 worker->who.units, worker->who.units == 1 ? "unit" : "units", worker->who.failed);
 	if (failure)
 		return mor_report_error(worker->opt.console, failure);
 	if (worker->opt.once && !worker->signals && worker->refusals && !worker->who.units) {
@@ -182,6 +202,7 @@ int mor_crew_work(const struct mor_crew_worker_options *opt)
 	r = open_worker(&worker, &err);
 	if (r == 0) {
 		work_on(&worker);
+		leave_farm(&worker);
 		exit_code = report_worker(&worker);
 	} else {
 		exit_code = r == MORTISE_EINVAL ? mor_report_usage(opt->console, &err) :

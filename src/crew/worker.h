@@ -4,7 +4,8 @@
  * slot has one batch, with a host and a driver of its own. One thread, one loop.
  *
  * A batch that cannot be done here (another analyzer, a store without the run's files) is given back, and its
- * run is not asked for again. A batch whose lease was lost goes on: the commit decides.
+ * run is not asked for again for some seconds, then for up to half a minute: what is wrong may be mended. A
+ * batch whose lease was lost goes on: the commit decides.
  */
 #ifndef MOR_CREW_WORKER_H
 #define MOR_CREW_WORKER_H

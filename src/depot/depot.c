@@ -21,7 +21,7 @@ static int open_place(struct mor_depot *depot, const char *path, enum mor_depot_
 	int top = open(depot->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
 	struct stat st;
 
-	if (top < 0 && errno == ENOENT && use == MOR_DEPOT_OWN)
+	if (top < 0 && errno == ENOENT && use != MOR_DEPOT_READ)
 		return mor_fail(err, MORTISE_ENOTFOUND, "--store %s: it is not there: make it first: mkdir %s",
 				path, path);
 	if (top < 0 || fstat(top, &st) < 0) {
@@ -41,7 +41,7 @@ int mor_depot_open(const char *path, enum mor_depot_use use, struct mor_depot **
 	struct mor_depot *depot = mor_zalloc(sizeof(*depot));
 	int r;
 
-	if (!depot || !(depot->path = mor_path_absolute(path)) ||
+	if (!depot || !(depot->path = mor_path_absolute(path)) || !(depot->given = mor_strdup(path)) ||
 	    !(depot->spare = mor_zalloc(sizeof(*depot->spare)))) {
 		mor_depot_free(depot);
 		return mor_fail_memory(err);
@@ -65,6 +65,7 @@ struct mor_depot *mor_depot_free(struct mor_depot *depot)
 	}
 	mor_free(depot->spare);
 	mor_free(depot->path);
+	mor_free(depot->given);
 	mor_free(depot);
 	return NULL;
 }
@@ -135,7 +136,7 @@ int mor_depot_create(struct mor_depot *depot, struct mor_depot_file *ret, mortis
 	if (r == 0)
 		r = open_new(depot, file.path, &file.fd);
 	if (r < 0) {
-		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s/new", depot->path);
+		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s/new", depot->given);
 		mor_free(file.path);
 		return MORTISE_ESYSTEM;
 	}
@@ -149,7 +150,7 @@ int mor_depot_write(struct mor_depot_file *file, const void *bytes, size_t len, 
 	int r = mor_fd_write_all(file->fd, bytes, len);
 
 	if (r < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", file->depot->path);
+		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", file->depot->given);
 	mor_digest_add(&file->sha, bytes, len);
 	file->bytes += len;
 	return 0;
@@ -159,7 +160,7 @@ int mor_depot_cut(struct mor_depot_file *file, const struct mor_depot_file *mark
 {
 	if (ftruncate(file->fd, (off_t)mark->bytes) < 0 || lseek(file->fd, (off_t)mark->bytes, SEEK_SET) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "writing to the store %s",
-				      file->depot->path);
+				      file->depot->given);
 	file->bytes = mark->bytes;
 	file->sha = mark->sha;
 	return 0;
@@ -225,7 +226,7 @@ int mor_depot_commit(struct mor_depot_file *file, enum mor_depot_kind kind, char
 	mor_digest_end(&file->sha, digest);
 	r = move_into(file, kind, digest, true);
 	if (r < 0)
-		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", file->depot->path);
+		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", file->depot->given);
 	else
 		memcpy(ret_digest, digest, sizeof(digest));
 	mor_depot_drop(file); /* its old name is gone, if it has its new one */
@@ -382,7 +383,7 @@ int mor_depot_key_set(struct mor_depot *depot, const char *key, const char *segm
 		return r;
 	r = mor_depot_write(&file, segment, MOR_DIGEST_HEX, err);
 	if (r == 0 && (r = move_into(&file, MOR_DEPOT_KEY, key, false)) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", depot->path);
+		r = mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", depot->given);
 	mor_depot_drop(&file);
 	return r;
 }

@@ -20,7 +20,8 @@ struct depot_spare {
 };
 
 struct mor_depot {
-	char *path; /* absolute */
+	char *path;  /* absolute */
+	char *given; /* as it was typed, for people */
 	struct depot_spare *spare;
 	mode_t mode; /* of its directory: what is made in it gets the same */
 	gid_t gid;

@@ -161,14 +161,14 @@ static int put_mark(const struct mor_depot *depot, int top, mortise_error *err)
 	if (fd < 0 && errno == EEXIST)
 		return 0;
 	if (fd < 0)
-		return mor_fail_errno(err, MORTISE_EINPUT, errno, "%s/" MOR_DEPOT_MARK, depot->path);
+		return mor_fail_errno(err, MORTISE_EINPUT, errno, "%s/" MOR_DEPOT_MARK, depot->given);
 	mor_depot_share(depot, fd, (depot->mode & 0666) | 0600);
 	r = mor_fd_write_all(fd, MARK_TEXT, strlen(MARK_TEXT));
 	close(fd);
 	if (r == 0)
 		return 0;
 	unlinkat(top, MOR_DEPOT_MARK, 0);
-	return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", depot->path);
+	return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", depot->given);
 }
 
 int mor_depot_check_place(const struct mor_depot *depot, int top, enum mor_depot_use use, mortise_error *err)
@@ -181,14 +181,14 @@ int mor_depot_check_place(const struct mor_depot *depot, int top, enum mor_depot
 		return mor_fail(err, MORTISE_EINPUT,
 				"%s is no store of a farm: it has no file " MOR_DEPOT_MARK
 				". mortise farm init URL --store DIR makes it, and so does the first run",
-				depot->path);
+				depot->given);
 	if (!has_mark(top) && !only_names(top, ".", is_folder))
 		return mor_fail(err, MORTISE_EINPUT,
 				"%s is no store of a farm: it has files, but no " MOR_DEPOT_MARK
 				". Name an empty directory",
-				depot->path);
+				depot->given);
 	r = put_mark(depot, top, err);
 	if (r == 0 && (r = mor_depot_make_folders(depot)) < 0)
-		r = mor_fail_errno(err, MORTISE_EINPUT, -r, "writing to the store %s", depot->path);
+		r = mor_fail_errno(err, MORTISE_EINPUT, -r, "writing to the store %s", depot->given);
 	return r;
 }

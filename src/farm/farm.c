@@ -94,6 +94,11 @@ int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_far
 	return farm->engine->failed(farm, failed, units, count);
 }
 
+int mor_farm_leave(struct mor_farm *farm, const struct mor_farm_worker *worker)
+{
+	return farm->engine->leave(farm, worker);
+}
+
 int mor_farm_ask(struct mor_farm *farm, enum mor_farm_question question, uint64_t number, mor_farm_reply_fn *fn,
 		 void *arg)
 {

@@ -127,6 +127,8 @@ int mor_farm_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t 
 /* A worker's: why it cannot do what it has claimed, one line. The owner of the run hears it, as a warning. */
 int mor_farm_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
 		     const char *text);
+/* The worker ends, and has no batch: it is not listed any more. */
+int mor_farm_leave(struct mor_farm *farm, const struct mor_farm_worker *worker);
 
 /* The owner's: so many units have failed; up to MOR_FARM_NAMED of them by name. */
 int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
@@ -169,6 +171,7 @@ struct mor_farm_engine {
 	int (*trouble)(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
 		       const char *text);
 	int (*failed)(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
+	int (*leave)(struct mor_farm *farm, const struct mor_farm_worker *worker);
 	int (*ask)(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
 		   mor_farm_reply_fn *fn, void *arg);
 };

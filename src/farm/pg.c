@@ -491,5 +491,6 @@ const struct mor_farm_engine mor_farm_postgres = {
 	.done = mor_pg_done,
 	.trouble = mor_pg_trouble,
 	.failed = mor_pg_failed,
+	.leave = mor_pg_leave,
 	.ask = mor_pg_question,
 };

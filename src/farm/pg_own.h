@@ -77,6 +77,7 @@ int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, 
 int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
 int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
 		void *arg);
+int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker);
 int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
 		    mor_farm_reply_fn *fn, void *arg);
 

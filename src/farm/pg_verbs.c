@@ -344,6 +344,14 @@ int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_
 	return mor_pg_queue(pg, ask);
 }
 
+int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker)
+{
+	struct pg_ask *ask = new_ask("select " FARM "leave($1)", NULL, NULL);
+
+	add_text(ask, worker->name);
+	return mor_pg_queue(pg_of_verb(farm), ask);
+}
+
 int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
 		    mor_farm_reply_fn *fn, void *arg)
 {

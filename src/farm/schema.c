@@ -106,14 +106,27 @@
 	"  claims = 0, worker = null, ticket = null, lease = null, segment = null" \
 	" where again or batch.key <> excluded.key $$;"
 
+/* The rate is that of its work: time without a batch does not count, and the last rate stays. */
+#define RATE_DUE "u > old.marked_units and now() - old.marked > interval '1 second'"
 #define NOTE_WORKER \
 	"create or replace function note_worker(w text, m text, j int, u bigint, x bigint)" \
 	" returns void language plpgsql" OURS \
 	"begin" \
 	" insert into worker as old (worker, machine, jobs, units, failed) values (w, m, j, u, x)" \
-	" on conflict (worker) do update set jobs = j, units = u, failed = x, seen = now();" \
-	" update worker set rate = greatest(0, u - marked_units) / extract(epoch from now() - marked)," \
-	"  marked = now(), marked_units = u where worker = w and now() - marked > interval '1 second';" \
+	" on conflict (worker) do update set jobs = j, units = u, failed = x, seen = now()," \
+	"  rate = case when " RATE_DUE " then (u - old.marked_units) / extract(epoch from now() - old.marked)" \
+	"   else old.rate end," \
+	"  marked_units = case when " RATE_DUE " then u else old.marked_units end," \
+	"  marked = case when " RATE_DUE " or (u = old.marked_units and not exists (select 1 from batch b" \
+	"   where b.state = 1 and b.worker = w)) then now() else old.marked end;" \
+	"end $$;"
+
+/* What it had it has given back. */
+#define LEAVE \
+	"create or replace function leave(w text) returns boolean language plpgsql" OURS \
+	"begin" \
+	" delete from worker where worker = w;" \
+	" return found;" \
 	"end $$;"
 
 /* A claim that is repeated gets the batch that it has. Lost leases come first: they are what an owner waits
@@ -246,7 +259,7 @@
 	"select ''::text $$;"
 
 /* n above 0, for owners: who was seen in these seconds, and which runs are worked on. Else everything, for
- * people: that may be long. */
+ * people: that may be long. They count units from 1. */
 #define STATUS \
 	"create or replace function status(n bigint) returns text language sql" OURS \
 	"select case when n > 0 then (with w as (select exists (select 1 from batch b where b.state = 1" \
@@ -265,23 +278,24 @@
 	"  'seen_s', extract(epoch from now() - coalesce(r.finished, r.seen))::int," \
 	"  'waiting', (select count(*) from batch b where b.run = r.run and state = 0)," \
 	"  'leased', (select count(*) from batch b where b.run = r.run and state = 1)," \
-	"  'done', (select count(*) from batch b where b.run = r.run and state = 2)," \
+	"  'ready', (select count(*) from batch b where b.run = r.run and state = 2)," \
 	"  'poisoned', (select count(*) from batch b where b.run = r.run and state = 3))" \
 	" order by r.started)" \
 	"  from run r), '[]')," \
 	" 'workers', coalesce((select json_agg(json_build_object('worker', w.worker, 'machine', w.machine," \
 	"  'jobs', w.jobs, 'busy', (select count(*) from batch b where b.state = 1 and" \
 	" b.worker = w.worker)," \
-	"  'units', w.units, 'failed', w.failed, 'rate', round(w.rate::numeric, 1), 'trouble', w.trouble," \
+	"  'units', w.units, 'failed', w.failed, 'rate', round(w.rate::numeric, 2), 'trouble', w.trouble," \
 	"  'seen_s', extract(epoch from now() - w.seen)::int) order by w.machine, w.worker)" \
 	" from worker w), '[]')," \
-	" 'slowest', coalesce((select json_agg(s) from (select b.run, b.first, b.count, b.worker, b.claims," \
+	" 'slowest', coalesce((select json_agg(s) from (select b.run, b.first + 1 as first," \
+	"  b.count, b.worker, b.claims," \
 	"  extract(epoch from now() - b.began)::int as seconds from batch b where b.state = 1" \
 	"  order by b.began limit 5) s), '[]')," \
-	" 'slow_units', coalesce((select json_agg(s) from (select u.run, u.unit, u.name," \
+	" 'slow_units', coalesce((select json_agg(s) from (select u.run, u.unit + 1 as unit, u.name," \
 	"  round(u.ms / 1000.0, 1) as seconds, u.worker from unit u where u.ms > 0" \
 	"  order by u.ms desc limit " QUOTE(UNITS_SHOWN) ") s), '[]')," \
-	" 'failed_units', coalesce((select json_agg(s) from (select u.run, u.unit, u.name, u.why" \
+	" 'failed_units', coalesce((select json_agg(s) from (select u.run, u.unit + 1 as unit, u.name, u.why" \
 	"  from unit u join run r using (run) where u.why <> ''" \
 	"  order by r.started desc, u.unit limit " QUOTE(UNITS_SHOWN) ") s), '[]'))::text end $$;"
 
@@ -314,7 +328,7 @@
 	"revoke all on all functions in schema mortise_farm from public;" \
 	"grant usage on schema mortise_farm to mortise_farm_worker, mortise_farm_owner;" \
 	"grant execute on function hello to mortise_farm_worker, mortise_farm_owner;" \
-	"grant execute on function claim, beat, trouble, commit_batch to mortise_farm_worker," \
+	"grant execute on function claim, beat, trouble, commit_batch, leave to mortise_farm_worker," \
 	" mortise_farm_owner;" \
 	"grant execute on function own, submit, done, failed, finish, status, retry, gc to mortise_farm_owner;"
 
@@ -330,7 +344,7 @@ const char *const mor_farm_schema =
 	" using errcode = 'MF001'; end if; end $$;"
 	TABLES_1 TABLES_2 TABLES_3 TABLES_4
 	"delete from version; insert into version values (" QUOTE(MOR_FARM_SCHEMA) ");"
-	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER CLAIM BEAT NOTE_SLOW TROUBLE COMMIT DONE FAILED
+	HELLO_FUNCTION CHANNEL OWN SUBMIT NOTE_WORKER LEAVE CLAIM BEAT NOTE_SLOW TROUBLE COMMIT DONE FAILED
 	HAS_OWNER FINISH STATUS RETRY GC ROLES
 	"commit;";
 /* clang-format on */

@@ -168,7 +168,7 @@ class Equal(FarmCase):
         worker.wait(LIMIT)
         report = self.farm(archive, "--batch", "2", "--json", out="again").json
         self.assertEqual(self.out("again"), self.out())
-        self.assertEqual(report["farm"], {"batches": 4, "cached": 4, "again": 0})
+        self.assertEqual(report["farm"], {"batches": 4, "cached": 4, "cached_units": 8, "again": 0})
 
     def test_rule_10_other_options_archive_or_analyzer_is_other_work(self):
         archive = self.kzip(simple(2))

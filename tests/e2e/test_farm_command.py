@@ -78,7 +78,7 @@ class Command(FarmMixin, Case):
         run = status["runs"][0]
         self.assertEqual((run["state"], run["waiting"], run["leased"]), ("no owner", 1, 1))
         self.assertEqual([worker["worker"] for worker in status["workers"]], ["w"])
-        self.assertEqual([slow["first"] for slow in status["slowest"]], [0])
+        self.assertEqual([slow["first"] for slow in status["slowest"]], [1])
         self.assertEqual(self.ok("farm", "retry", "--json", self.url).json, {"batches": 1})
         self.sql("update mortise_farm.run set seen = now() - interval '40 days'")
         self.assertEqual(self.ok("farm", "gc", "--json", self.url).json, {"runs": 1, "workers": 0})
@@ -124,6 +124,30 @@ class Schema(FarmMixin, Case):
 
     def test_a_claim_that_is_repeated_gets_the_same_batch(self):
         self.assertEqual([self.claim("a", 7), self.claim("a", 7), self.claim("a", 8)], ["0|10", "0|10", ""])
+
+    def test_the_rate_of_a_worker_is_that_of_its_work(self):
+        """Before and after it the worker only asks: that time does not count, and the rate stays."""
+
+        def asks(units, seconds):
+            self.sql(f"update mortise_farm.worker set marked = marked - interval '{seconds} seconds'")
+            self.sql(f"select mortise_farm.note_worker('a', 'm', 1, {units}, 0)")
+            return float(self.sql("select round(rate::numeric, 1) from mortise_farm.worker"))
+
+        self.assertEqual(asks(0, 0), 0)
+        self.assertEqual(asks(0, 1000), 0)
+        self.claim("a", 1)
+        self.assertEqual(asks(0, 4), 0)  # a beat
+        rate = asks(40, 4)
+        self.assertTrue(4 < rate <= 5, rate)
+        self.commit("a", "a" * 64)
+        self.assertEqual([asks(40, 50), asks(40, 50)], [rate, rate])
+
+    def test_leave(self):
+        self.claim("a", 1)
+        self.claim("b", 1)
+        self.assertEqual(self.sql("select mortise_farm.leave('a')"), "t")
+        self.assertEqual(self.sql("select mortise_farm.leave('a')"), "f")
+        self.assertEqual(self.sql("select worker from mortise_farm.worker"), "b")
 
     def test_rule_3_the_first_commit_wins(self):
         """Also one that comes after the lease was lost to another worker."""
@@ -208,7 +232,7 @@ class Schema(FarmMixin, Case):
             self.assertEqual(self.claim("a", ticket), "0|10")
             self.assertEqual(self.sql(f"select mortise_farm.beat('a', 'm', 1, 0, 0, '{KEY}', 0, 0)"), "t")
 
-    def test_rule_13_a_worker_may_only_claim_beat_and_commit(self):
+    def test_rule_13_a_worker_may_only_claim_beat_commit_and_leave(self):
         self.sql("create role w1 login in role mortise_farm_worker")
         self.addCleanup(self.sql, "drop role w1")
         as_worker = {"user": "w1"}
