@@ -314,16 +314,38 @@ static int keep_manifest(struct mor_depot_keep *keep, const char *path, mortise_
 	return r < 0 ? r : 0;
 }
 
+/* One object: what the farm forgot, and what was removed from the store. */
+static int join_swept(struct mor_buf *answer, const struct mor_depot_swept *swept, mortise_error *err)
+{
+	char *end = strrchr(answer->data, '}');
+
+	if (!end)
+		return mor_fail(err, MORTISE_EINPUT, "the farm's answer is no object");
+	answer->len = (size_t)(end - answer->data);
+	mor_buf_printf(answer, ",\"files\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", swept->files, swept->bytes);
+	mor_buf_byte(answer, '\0');
+	return mor_buf_failed(answer) ? mor_fail_memory(err) : 0;
+}
+
+/* What the farm forgot is told before a store that cannot be swept is. */
 static int sweep_store(struct asking *x, struct mor_depot *depot, unsigned days, struct mor_depot_keep *keep,
 		       mortise_error *err)
 {
 	struct mor_depot_swept swept = { 0 };
 	char bytes[32];
-	int r = mor_depot_sweep(depot, days, keep, &swept, err);
+	int r;
 
-	if (r == 0)
+	if (!x->cli->console->json)
+		show_counts(x);
+	r = mor_depot_sweep(depot, days, keep, &swept, err);
+	if (r == 0 && x->cli->console->json) {
+		r = join_swept(&x->answer, &swept, err);
+		if (r == 0)
+			show_counts(x);
+	} else if (r == 0) {
 		mor_note(x->cli->console, "removed %" PRIu64 " %s from the store, %s", swept.files,
 			 swept.files == 1 ? "file" : "files", mor_format_bytes(swept.bytes, bytes));
+	}
 	return r;
 }
 
@@ -339,10 +361,10 @@ static int run_gc(struct asking *x, mortise_error *err)
 		r = keep_manifest(&keep, args->keep.item[i], err);
 	if (r == 0)
 		r = ask_farm(x, MOR_FARM_GC, days, err);
-	if (r == 0)
-		show_counts(x);
 	if (r == 0 && depot)
 		r = sweep_store(x, depot, days, &keep, err);
+	else if (r == 0)
+		show_counts(x);
 	mor_depot_free(depot);
 	mor_free(keep.digests);
 	return r;

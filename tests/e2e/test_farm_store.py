@@ -66,6 +66,10 @@ class Store(FarmCase):
         self.assertTrue(gone.exists())
         self.assertEqual(self.run_mortise("farm", "init", self.url, "--store", self.store).code, 0)
         self.assertIn("removed 1 file from the store", self.gc("store").err)
+        self.old("store/files/31/" + DIGEST)
+        done = self.gc("store", "--json")
+        self.assertEqual(done.json, {"runs": 0, "workers": 0, "files": 1, "bytes": 3})
+        self.assertEqual(done.err, "")
 
     def test_no_directory_is_made(self):
         done = self.run_mortise("farm", "init", self.url, "--store", "no/where")
