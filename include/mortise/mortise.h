@@ -336,9 +336,10 @@ enum mortise_call_flags {
 				  * dialect's health method, absent params are replaced by the host's own */
 	MORTISE_PAGES = 1 << 2,  /* the result may be one page of several: reply->next says how to get the
 				  * next, if the dialect's table knows how */
-	MORTISE_LENT = 1 << 3    /* the params stay as they are until the last on_reply: a pool, which may
-				  * have to send them again, keeps no copy, and large ones are written from
-				  * where they are. Without on_reply they are copied. */
+	MORTISE_LENT = 1 << 3    /* the params stay as they are until the last on_reply (if the call is refused,
+				  * there is none, and they are yours again at once): a pool, which may have to
+				  * send them again, keeps no copy, and large ones are written from where they
+				  * are. Without on_reply they are copied. */
 };
 
 typedef struct mortise_call_options {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "capture/capture.h"
@@ -20,12 +21,8 @@ struct mor_capture_seen {
 
 static size_t slot_of(const struct mor_capture *capture, const char *path)
 {
-	uint64_t hash = 14695981039346656037U; /* FNV-1a */
-	size_t slot;
+	size_t slot = (size_t)mor_hash(path, strlen(path)) & (capture->seen_slots - 1);
 
-	for (const char *p = path; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 1099511628211U;
-	slot = (size_t)hash & (capture->seen_slots - 1);
 	while (capture->seen[slot] && strcmp(capture->seen[slot]->path, path) != 0)
 		slot = (slot + 1) & (capture->seen_slots - 1);
 	return slot;

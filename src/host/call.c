@@ -343,6 +343,8 @@ int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json para
 	if (r == 0)
 		r = start_call(plugin, &started, opt, ret_call, err);
 	mor_buf_fini(&started.shaped);
+	if (started.outlined)
+		mor_buf_reset(&plugin->host->compose, MOR_COMPOSE_KEEP);
 	return r;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/hash.h"
 #include "host/env.h"
 #include "host/plugin.h"
 #include "host/sandbox.h"
@@ -256,12 +257,13 @@ static struct mor_env *pack_env(const struct env *env)
 		to += size;
 	}
 	packed->list[env->count] = NULL;
+	packed->sum = mor_hash(&packed->list[env->count + 1], len);
 	return packed;
 }
 
 static bool same_env(const struct mor_env *a, const struct mor_env *b)
 {
-	return a->len == b->len && (!a->len || memcmp(a->list[0], b->list[0], a->len) == 0);
+	return a->sum == b->sum && a->len == b->len && (!a->len || memcmp(a->list[0], b->list[0], a->len) == 0);
 }
 
 /* Takes `env`. The same or an equal one. */

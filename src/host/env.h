@@ -9,6 +9,7 @@
 #define MOR_HOST_ENV_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <mortise/mortise.h>
 
@@ -18,7 +19,8 @@
 struct mor_env {
 	struct mor_list node; /* in its host's list, while anybody has it */
 	unsigned refs;
-	size_t len; /* of the texts, which come after the list, one after the other */
+	uint64_t sum; /* of the texts: unequal ones are told apart at once */
+	size_t len;   /* of the texts, which come after the list, one after the other */
 	const char *list[];
 };
 

@@ -18,6 +18,7 @@
 #include "host/template.h"
 
 #define REASON_MAX 255
+#define MOMENT_MS  20 /* more than a tick of any clock, and what a busy loop is late */
 #define TICKS      50 /* in an interval: the times at which pings are sent */
 
 static void on_health_timer(struct mor_timer *timer);
@@ -140,13 +141,30 @@ static void set_next_ping(mortise_plugin *plugin)
 			       on_health_timer);
 }
 
+static void ask_in_turn(mortise_plugin *plugin)
+{
+	if (is_busy(plugin) ? is_wanted(plugin, MOR_ASK_BUSY) : is_wanted(plugin, MOR_ASK_IDLE))
+		send_ping(plugin);
+}
+
+/* Where the time limit of a ping is a number of whole intervals, the next one is due a moment before the last
+ * one is given up. Without this it would be a whole interval late. */
+static void ask_if_skipped(mortise_plugin *plugin)
+{
+	int64_t skipped = plugin->life.health.skipped_ms, now = mor_loop_now_ms(plugin->host->loop);
+
+	if (skipped && now - skipped <= MOMENT_MS && !plugin->gone && plugin->state == MORTISE_READY)
+		ask_in_turn(plugin);
+}
+
 static void on_health_timer(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, health.timer);
 
 	MOR_HOLD(plugin);
-	if (is_busy(plugin) ? is_wanted(plugin, MOR_ASK_BUSY) : is_wanted(plugin, MOR_ASK_IDLE))
-		send_ping(plugin);
+	if (plugin->life.health.pinging)
+		plugin->life.health.skipped_ms = mor_loop_now_ms(plugin->host->loop);
+	ask_in_turn(plugin);
 	if (plugin->state == MORTISE_READY && wants_pings(plugin))
 		set_next_ping(plugin);
 }
@@ -326,6 +344,7 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 					 call->method->name);
 	} else if (verdict->status == MORTISE_ETIMEOUT) {
 		ping_missed(plugin, call, verdict->error);
+		ask_if_skipped(plugin);
 	} else {
 		mark_health(plugin, 0, "error", verdict->error->text, NULL);
 	}

@@ -45,6 +45,7 @@ struct mor_health_life {
 	bool pinging, holding; /* holding: calls wait for this ping's answer            */
 	bool learned;          /* has answered a ping during a call                      */
 	bool owed;             /* a ping was given up and has not been answered since    */
+	int64_t skipped_ms;    /* when the last ping was left out, because one was under way */
 	int64_t during;        /* id of the call beside which the last ping went out; 0: none */
 	unsigned misses;
 };

@@ -27,6 +27,8 @@
 #include "host/owner.h"
 #include "loop/loop.h"
 
+#define MOR_COMPOSE_KEEP ((size_t)64 * 1024)
+
 struct mor_dialect;
 
 struct mortise_host {
@@ -45,7 +47,7 @@ struct mortise_host {
 	struct mor_list orphans;      /* requests whose plugin is gone, until they are answered */
 	struct mor_list spare_calls;  /* calls are recycled: no allocation on the hot path */
 	unsigned spare_count;
-	struct mor_buf compose; /* the message being written; reused */
+	struct mor_buf compose; /* the message being written; reused, up to MOR_COMPOSE_KEEP */
 	mor_link_make_fn *make_link;
 	const struct mor_dialect *dialect; /* one dialect more than the registry has, or NULL: for tests */
 	uint32_t random;                   /* jitter of the backoff */

@@ -66,7 +66,7 @@ MOR_APART static int compose_call(mortise_call *call, struct mor_slice params)
 
 	if (r < 0)
 		return r;
-	mor_buf_reset(out, 65536);
+	mor_buf_reset(out, MOR_COMPOSE_KEEP);
 	if (call->flags & MORTISE_NOTIFY)
 		return mor_write_note(out, name, params);
 	return mor_write_request(out, call->id, name, params);
@@ -241,8 +241,8 @@ static int send_composed(mortise_call *call, struct mor_large *part)
 
 	if (r == 0)
 		call->plugin->counters.bytes_out += host->compose.len;
-	if (host->compose.cap > DIRECT_MOST)
-		mor_buf_reset(&host->compose, DIRECT_MOST);
+	if (host->compose.cap > MOR_COMPOSE_KEEP)
+		mor_buf_reset(&host->compose, MOR_COMPOSE_KEEP);
 	return r;
 }
 

@@ -35,6 +35,7 @@ void mor_call_recycle(mortise_host *host, mortise_call *call)
 	if (call->name != call->short_name)
 		mor_free(call->name);
 	mor_buf_fini(&call->params);
+	call->lent = (struct mor_slice){ 0 }; /* one that could not wait has them still */
 	if (host->spare_count >= SPARE_CALLS) {
 		mor_call_free(host, call);
 		return;

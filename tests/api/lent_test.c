@@ -268,6 +268,35 @@ static void nobody_waits(void **state)
 	}
 }
 
+/* A call that is refused has no last on_reply: nothing of it may be in the next call, to whomever that goes. */
+static void is_refused(void **state)
+{
+	static const char *const missing[] = { "/nonexistent/plugin", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = missing };
+
+	(void)state;
+	for (int sync = 0; sync < 2; sync++) {
+		struct bank bank;
+		struct loan loan = { 0 };
+		mortise_call_options lent;
+		mortise_plugin *other;
+
+		bank_open(&bank, "ok", NULL, false);
+		other = rig_plugin(&bank.rig, &opt);
+		lent = got_options(&bank.rig, &loan.got, 0);
+		lent.flags = MORTISE_LENT;
+		lent.on_reply = give_back;
+		loan.params = loan_text();
+		assert_true((sync ? mortise_call_sync(other, "echo", json(loan.params), NULL, NULL, NULL) :
+				    mortise_call_start(other, "echo", json(loan.params), &lent, NULL, NULL)) <
+			    0);
+		test_free(loan.params);
+		assert_echoes(&bank.rig); /* it has to wait for the start */
+		mortise_plugin_unref(other);
+		bank_close(&bank);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +304,7 @@ int main(void)
 		API_TEST(dies),        API_TEST(is_cancelled),
 		API_TEST(times_out),   API_TEST(is_stopped),
 		API_TEST(is_released), API_TEST(nobody_waits),
+		API_TEST(is_refused),
 	};
 
 	return mor_run_group("api/lent", tests);

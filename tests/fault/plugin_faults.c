@@ -314,7 +314,7 @@ static void early(const char *result)
 static void late(const char *result)
 {
 	(void)result;
-	usleep(600000);
+	usleep(1500000); /* far from every limit: a busy machine may stop the host for a while */
 }
 
 static void asks(const char *result)

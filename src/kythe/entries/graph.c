@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 struct atom {
@@ -45,11 +46,8 @@ struct mor_graph {
 
 static uint64_t hash_bytes(const void *bytes, size_t len)
 {
-	const unsigned char *p = bytes;
-	uint64_t hash = 0xcbf29ce484222325u;
+	uint64_t hash = mor_hash(bytes, len);
 
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ p[i]) * 0x100000001b3u;
 	return hash ^ hash >> 29;
 }
 
