@@ -220,7 +220,7 @@ class Rows(unittest.TestCase):
         rows = [not_here("start_t1_to_bwrap", "t1", "x", "no bwrap")]
         said = self.bars_of({"results.json": rows}).stdout
         self.assertRegex(said, "bwrap --unshare-all +-  at most 1.0: not measured: t1: no bwrap")
-        self.assertRegex(said, "guarded against confined +-  .*: not measured: ./dev bench --projects")
+        self.assertRegex(said, "guarded against confined +-  .*: not measured: ./dev bench --only projects")
 
     def test_one_of_several_that_is_not_here(self):
         rows = [
