@@ -172,7 +172,7 @@ struct mor_extract {
 	const char *const *files;     /* of this shard */
 	size_t window, file_count;
 	struct mor_buf block;   /* a file is read through it */
-	struct mor_buf *spares; /* memory of earlier messages: at most `window` of them */
+	struct mor_buf *spares; /* memory of earlier messages: at most mor_extract_spares_most() */
 	size_t spare_count, spare_bytes;
 	struct mor_buf part;     /* the list of its part, so far */
 	size_t started, printed; /* numbers of files */
@@ -188,6 +188,12 @@ struct mor_extract {
 int mor_extract_magic_open(struct mor_extract *x, mortise_error *err);
 /* Reads, and fills mime, extension and the first half of the params; or sets the job's error. */
 void mor_extract_job_prepare(struct mor_extract_job *job);
+/* As many of each kind, mapped or not, as files are in work at once: small ones must not push
+ * large ones out. */
+static inline size_t mor_extract_spares_most(const struct mor_extract *x)
+{
+	return 2 * x->window;
+}
 /* Memory of an earlier message, or none: the smallest that is enough, else the largest. `mapped`: blocks of
  * MOR_BUF_MAPPED and more, which grow without a copy; otherwise smaller ones only. */
 struct mor_buf mor_extract_spare_take(struct mor_extract *x, bool mapped, size_t need);

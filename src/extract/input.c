@@ -60,7 +60,8 @@ struct mor_buf mor_extract_spare_take(struct mor_extract *x, bool mapped, size_t
 void mor_extract_spare_put(struct mor_extract *x, struct mor_buf *buf)
 {
 	mor_buf_reset(buf, SIZE_MAX);
-	if (!buf->data || x->spare_count == x->window || x->spare_bytes + buf->cap > MOR_EXTRACT_SPARE_MOST) {
+	if (!buf->data || x->spare_count == mor_extract_spares_most(x) ||
+	    x->spare_bytes + buf->cap > MOR_EXTRACT_SPARE_MOST) {
 		mor_buf_fini(buf);
 		return;
 	}

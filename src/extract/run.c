@@ -357,7 +357,7 @@ static int prepare_run(struct mor_extract *x, mortise_error *err)
 	 * many workers queues. */
 	x->cost_limit = COST_PER_WORKER * (worker_count(x) < COST_WORKERS ? worker_count(x) : COST_WORKERS);
 	x->ring = mor_zalloc(x->window * sizeof(*x->ring));
-	x->spares = mor_zalloc(x->window * sizeof(*x->spares));
+	x->spares = mor_zalloc(mor_extract_spares_most(x) * sizeof(*x->spares));
 	return x->ring && x->spares ? 0 : mor_fail_memory(err);
 }
 

@@ -325,8 +325,9 @@ static int start_call(mortise_plugin *plugin, struct started *started, const mor
 	return 0;
 }
 
-int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
-		   const mortise_call_options *opt, mortise_call **ret_call, mortise_error *err)
+/* Apart, so that it is one piece: inlined into both of its callers, its parts would be calls. */
+MOR_APART int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json params,
+			     const mortise_call_options *opt, mortise_call **ret_call, mortise_error *err)
 {
 	struct started started; /* not cleared as a whole: see clear_call() */
 	int r;
