@@ -50,7 +50,7 @@ static const struct mor_option_group groups[] = {
 struct copy {
 	int fd;
 	mortise_error *err;
-	struct mor_inflow *from;
+	struct mor_inflow from;
 	bool failed; /* writing */
 };
 
@@ -66,7 +66,7 @@ static int put_copy(const void *bytes, size_t len, void *arg)
 static ssize_t read_and_copy(void *arg, void *buffer, size_t len)
 {
 	struct copy *copy = arg;
-	ssize_t n = mor_inflow_read(copy->from, buffer, len);
+	ssize_t n = mor_inflow_read(&copy->from, buffer, len);
 
 	return n > 0 && put_copy(buffer, (size_t)n, copy) < 0 ? -EIO : n;
 }
@@ -74,21 +74,19 @@ static ssize_t read_and_copy(void *arg, void *buffer, size_t len)
 /* Bytes are written on unchanged, and checked at the same time. */
 static int cat_one(struct copy *copy, const char *path, const char *store, mortise_error *err)
 {
-	struct mor_inflow stream;
 	struct mor_entries entries = { .records = { .read = read_and_copy, .arg = copy } };
 	mortise_error why = { 0 };
-	int r = mor_inflow_open(path, store, &stream, err);
+	int r = mor_inflow_open(path, store, &copy->from, err);
 
-	copy->from = &stream;
 	if (r == 0)
 		while ((r = mor_entries_skip(&entries, &why)) > 0)
 			;
 	if (r < 0 && why.code && !copy->failed) {
-		r = mor_inflow_why(&stream, path, &why);
+		r = mor_inflow_why(&copy->from, path, &why);
 		*err = why;
 	}
 	mor_entries_fini(&entries);
-	mor_inflow_close(&stream);
+	mor_inflow_close(&copy->from);
 	return r;
 }
 

@@ -10,11 +10,10 @@
 #define MOR_WIRE_BASE64_FAST_H
 
 #include <stddef.h>
+#include <stdint.h> /* says which C library this is */
 
-#if defined(__x86_64__) && defined(__has_include)
-#if __has_include(<sys/platform/x86.h>)
+#if defined(__x86_64__) && defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
 #define MOR_BASE64_SSSE3
-#endif
 #endif
 
 #ifdef MOR_BASE64_SSSE3
