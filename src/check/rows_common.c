@@ -38,7 +38,7 @@ static void check_pipeline(struct mor_check_case *at)
 	}
 }
 
-#define SILENT_MS 500
+#define SILENT_MS 1000 /* many times what an interpreter needs to start */
 static bool has_spoken(struct mor_check_session *s, void *arg)
 {
 	(void)arg;

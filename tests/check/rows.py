@@ -111,3 +111,18 @@ TOGETHER = {
     ],
     "yams.extract.no-source": ["extract.source-type"],
 }
+
+# Checks that only look at what is said while others ask; and the others that ask, where a dialect has them.
+WATCHING = (
+    "ids.echo ids.once json.valid json.message json.version response.one response.null error.object "
+    "plugin.asks notes.params"
+).split()
+ASKING = "framing.split framing.joined method.unknown call.answer analyze.done".split()
+
+
+def asked(dialect, ident, every):
+    """What a mutant is held to so that its own check has something to see."""
+    names = [ident.removeprefix(dialect + ".")]
+    if names[0] in WATCHING:
+        names += ASKING
+    return [row for row in every if row.removeprefix(dialect + ".") in names]

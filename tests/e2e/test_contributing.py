@@ -2,7 +2,6 @@
 """CONTRIBUTING.md: the first changes work as printed. They are made in a copy of the sources; conversations are
 played with the build at hand, code is compiled by itself. MORTISE_BUILD names the build directory (default:
 build)."""
-import json
 import re
 import shutil
 import subprocess
@@ -63,17 +62,6 @@ class FirstChanges(Case):
         self.assertFalse(passes)
         self.assertIn("printed.talk:7: message: expected 43, got 42", said)
         self.assertNotRegex(said, "leaked|teardown")
-
-    def test_what_a_failure_looks_like(self):
-        passed = "".join(f"ok {i} - script {i}\n" for i in range(1, 90))
-        entry = {"name": "talk / talk/plain", "result": "FAIL", "returncode": 1, "duration": 0.1}
-        output = {"command": ["player"], "stdout": f"1..90\n{passed}not ok 90 - b\n", "stderr": "b:7: why\n"}
-        log = self.file("log.json", json.dumps({**entry, **output}).encode())
-        done = subprocess.run([ROOT / "tools/test-summary", log], capture_output=True, text=True, timeout=LIMIT)
-        self.assertEqual(
-            done.stdout.splitlines()[1:],
-            ["    player", "    b:7: why", "    not ok 90 - b", "89 passed, 1 failed"],
-        )
 
     def test_a_row(self):
         row, fields, lines = self.blocks("A row of a dialect")

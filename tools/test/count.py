@@ -1,21 +1,20 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""test-summary TESTLOG.JSON: what a test run came to.
+"""What test programs said: counted are the single tests inside each, by its TAP lines or by what Python's
+unittest says; any other program is one test.
 
-Prints the output of what failed, one line per skip with its reason, and last
-`N passed, N failed[, N skipped]`. Counted are the single tests inside a program: TAP lines, or what Python's
-unittest says; any other program is one.
+An entry is one program that has ended: name, command, returncode (None: it was ended, out of time), duration,
+cpu, stdout, stderr, and left: the command lines of what it left running.
 """
-import json
+import collections
 import re
-import sys
 
 TAP = re.compile(r"^(not ok|ok)\b(?:\s+\d+)?\s*(?:-\s*)?(.*?)\s*(?:#\s*(SKIP|TODO)\S*\s*(.*))?$", re.I)
+PLAN = re.compile(r"^1\.\.(\d+)", re.M)
 PASSED = re.compile(r"ok\b|1\.\.\d")
 RAN = re.compile(r"^Ran (\d+) tests? in ", re.M)
 UNITTEST_END = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$", re.M)
 UNITTEST_SKIP = re.compile(r"^(.*?)(?: \(.*\))? ?\.\.\. skipped (['\"])(.*)\2$", re.M)
-GOOD = ("OK", "EXPECTEDFAIL", "SKIP")
+SKIPPED = 77  # the exit status by which a program says so
 TAIL = 60  # lines of a failed program's output
 
 
@@ -33,11 +32,12 @@ def count_tap(output, tally):
     nothing = re.match(r"1\.\.0\b\s*(?:#\s*(?:SKIP\S*)?\s*(.*))?", output, re.I)
     if nothing:
         tally.skips.append(("", nothing.group(1)))
-    failed = 0
+    failed = seen = 0
     for line in output.splitlines():
         found = TAP.match(line)
         if not found:
             continue
+        seen += 1
         verdict, name, directive, reason = found.groups()
         if (directive or "").upper() == "SKIP":
             tally.skips.append((name, reason))
@@ -45,6 +45,8 @@ def count_tap(output, tally):
             tally.passed += 1
         else:
             failed += 1
+    planned = sum(int(n) for n in PLAN.findall(output))
+    failed += seen < planned and not failed  # it ended half-way, whatever its status says
     tally.failed += failed
     return failed
 
@@ -68,11 +70,11 @@ def count_unittest(output, tally):
 
 def count_plain(entry, output, tally):
     """A program that reports by its exit status. Returns how many failed."""
-    if entry["result"] == "SKIP":
+    if entry["returncode"] == SKIPPED:
         last = output.strip().splitlines()
         tally.skips.append(("", last[-1] if last else ""))
         return 0
-    failed = 0 if entry["result"] in GOOD else 1
+    failed = 0 if entry["returncode"] == 0 else 1
     tally.failed += failed
     tally.passed += 1 - failed
     return failed
@@ -80,8 +82,8 @@ def count_plain(entry, output, tally):
 
 def count(entry, tally):
     """Adds one program's tests to the tally; true if all is well."""
-    out, before = entry.get("stdout") or "", len(tally.skips)
-    both = out + "\n" + (entry.get("stderr") or "")
+    out, before = entry["stdout"], len(tally.skips)
+    both = out + "\n" + entry["stderr"]
     if RAN.search(both):
         failed = count_unittest(both, tally)
     elif is_tap(out):
@@ -90,42 +92,37 @@ def count(entry, tally):
         failed = count_plain(entry, both, tally)
     skips = tally.skips[before:]
     tally.skips[before:] = [(": ".join(filter(None, (entry["name"], name))), why) for name, why in skips]
-    # cmocka writes a skip as "not ok # SKIP", which meson takes for a failure.
-    good = entry["result"] in GOOD or (entry["result"] == "FAIL" and entry["returncode"] == 0 and skips)
-    if not good and not failed:  # all its tests passed, yet it crashed, hung or broke its plan
+    good = entry["returncode"] in (0, SKIPPED) and not entry["left"]
+    if not good and not failed:  # all its tests passed, yet it crashed, hung or left something running
         tally.failed += 1
     return good and not failed
 
 
-def show_failure(entry):
-    out, err = entry.get("stdout") or "", entry.get("stderr") or ""
-    lines = out.rstrip().splitlines()
-    if is_tap(out):  # why it failed comes first; what passed is not what one looks for
-        lines = err.rstrip().splitlines()[-TAIL:] + [line for line in lines if line and not PASSED.match(line)]
+def how_it_ended(entry):
+    if entry["returncode"] is None:
+        return "no end in time"
+    if entry["returncode"] < 0:
+        return f"killed by signal {-entry['returncode']}"
+    return f"status {entry['returncode']}"
+
+
+def failure(entry):
+    """A failed program as lines for people."""
+    lines, out, err = [], entry["stdout"].rstrip().splitlines(), entry["stderr"].rstrip().splitlines()
+    if is_tap(entry["stdout"]):  # why it failed comes first; what passed is not what one looks for
+        lines = err[-TAIL:] + [line for line in out if line and not PASSED.match(line)]
     else:
-        lines = (lines + err.rstrip().splitlines())[-TAIL:]
-    print(
-        f"--- {entry['name']}: {entry['result'].lower()}, status {entry['returncode']}, {entry['duration']:.1f} s"
-    )
-    print(f"    {' '.join(entry['command'])}")
-    for line in lines[:TAIL]:
-        print("    " + line)
+        lines = (out + err)[-TAIL:]
+    head = [f"--- {entry['name']}: {how_it_ended(entry)}, {entry['duration']:.1f} s"]
+    head += [f"    {' '.join(entry['command'])}"]
+    head += [f"    left running, and killed: {command}" for command in entry["left"]]
+    return head + ["    " + line for line in lines[:TAIL]]
 
 
-def main():
-    tally = Tally()
-    with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
-        entries = [json.loads(line) for line in log if line.strip()]
-    for entry in entries:
-        entry["name"] = entry["name"].rpartition(" / ")[2]
-    for entry in entries:
-        if not count(entry, tally):
-            show_failure(entry)
-    for name, reason in tally.skips:
-        print(f"skipped {name}: {reason or 'no reason given'}")
-    skipped = f", {len(tally.skips)} skipped" if tally.skips else ""
-    print(f"{tally.passed} passed, {tally.failed} failed{skipped}")
-    sys.exit(1 if tally.failed or not entries else 0)
-
-
-main()
+def grouped(skips):
+    """(count, reason, names) of skips, the most frequent first."""
+    groups = collections.defaultdict(list)
+    for name, reason in skips:
+        groups[reason or "no reason given"].append(name)
+    rows = [(len(names), reason, names) for reason, names in groups.items()]
+    return sorted(rows, key=lambda row: (-row[0], row[1]))
