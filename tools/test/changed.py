@@ -10,7 +10,6 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tests" / "rooms"
-NOTHING = "nothing"  # the word for: no test reads this
 
 
 def git(*words):
