@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LIFE_S = 20, WIDE = 60, BOMB = 128, HOPS = 400000 };
+enum { LIFE_S = 500, WIDE = 60, BOMB = 128 }; /* it must outlive all that matrix.c waits for */
 
 static time_t born;
 
@@ -134,7 +134,7 @@ static void hop(useconds_t rest)
 {
 	if (fork() == 0) {
 		setsid();
-		for (long i = 0; i < HOPS && time(NULL) - born < LIFE_S; i++) {
+		while (time(NULL) - born < LIFE_S) {
 			if (rest)
 				usleep(rest);
 			if (fork() != 0)
