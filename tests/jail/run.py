@@ -258,6 +258,13 @@ class Verdict:
         """It was ended for it, or at least somebody was told."""
         return self.killed or bool(self.denied)
 
+    @functools.cached_property
+    def rounds(self):
+        """Of a race that went to its end without ever being refused anything: it had no chance to be detected.
+        0: of all others."""
+        told = [json.loads(line) for line in self.run.out.splitlines() if line.startswith("{")]
+        return next((t["rounds"] for t in told if t.get("rounds") and not t["met"]), 0)
+
 
 def said(told, run):
     """(escaped, how) as the program tells it. One that ends well without a word was replaced by
@@ -312,7 +319,7 @@ def try_one(st, language, told, config=None):
     argv = [*program(language, st), told["name"], *st.arguments()]
     if config and os.path.basename(COMMAND[0]) != "env":
         argv = [*COMMAND, *config.options(st, told["write"]), "--", *argv]
-    run = st.run(argv)
+    run = st.run(argv, patience=stage.PATIENCE if config else 0.5)
     escaped, how = said(told, run)
     proof = seen(told, run, config)
     return Verdict(told, run, escaped or proof is not None, how if proof is None else proof)
@@ -390,6 +397,15 @@ class Score:
     @property
     def undetected(self):
         """With kill, what must be detected must also be the end, but for R: that only must be told of."""
+        return [v for v in self.unseen if not v.rounds]
+
+    @property
+    def unmet(self):
+        """Races that were never met: nothing is shown, and nothing is wrong."""
+        return [v for v in self.unseen if v.rounds and not v.escaped]
+
+    @functools.cached_property
+    def unseen(self):
         return [
             v
             for v in self.where("D", "R")
@@ -420,8 +436,11 @@ class Score:
 
     @property
     def rate(self):
-        rows = self.where("D", "R")
-        return 1 - len(self.undetected) / len(rows) if rows else 1.0
+        return 1 - len(self.undetected) / len(self.demanded) if self.demanded else 1.0
+
+    @property
+    def demanded(self):
+        return [v for v in self.where("D", "R") if v not in self.unmet]
 
     def row(self):
         cells = []
@@ -449,7 +468,8 @@ def print_scores():
     print("  " + "configuration".ljust(26) + "".join(c.rjust(12) for c in CLASSES) + "   D detected")
     for name, score in SCORES.items():
         cells = "".join(c.rjust(12) for c in score.row())
-        print(f"  {name:26}{cells}   {score.rate:6.1%} of {len(score.where('D', 'R'))}")
+        unmet = f"; never met: {' '.join(v.name for v in score.unmet)}" if score.unmet else ""
+        print(f"  {name:26}{cells}   {score.rate:6.1%} of {len(score.demanded)}{unmet}")
     for name, (real_ones, tried) in PROOFS.items():
         print(f"unconfined, {name}: {real_ones} of {tried} attempts succeed")
     if BENIGN_SCORES:
@@ -569,6 +589,9 @@ class Catalogue(unittest.TestCase):
         ]
         if faults:
             self.fail("\n".join(faults))
+        for v in score.unmet:
+            with self.subTest(race=v.name):
+                self.skipTest(f"never met in {v.rounds} rounds")
 
 
 class Benign(unittest.TestCase):
@@ -765,7 +788,9 @@ class View(unittest.TestCase):
             self.skipTest(reason)
         for name in self.TOUCHED:
             (self.STAGE / name / "zz").mkdir(parents=True, exist_ok=True)
-            (self.STAGE / name / "zz" / "here").write_text("in view\n", encoding="ascii")
+            fresh = self.STAGE / name / "zz" / f"fresh-{os.urandom(8).hex()}"  # another run may be reading
+            fresh.write_text("in view\n", encoding="ascii")
+            fresh.rename(fresh.with_name("here"))
         subprocess.run(["mount", "--bind", viewed, real_program], check=True)
         try:
             for name in self.TOUCHED:
@@ -819,6 +844,7 @@ def main():
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm"], check=True)
     stage.loopback_up()
     add_tests()
+    stage.own_tmp(sys.argv.pop(sys.argv.index("--inside") + 1))
     argv = [a for a in sys.argv if a not in ("--inside", "--full", "--quick")]
     result = unittest.main(argv=argv, exit=False).result
     print_scores()

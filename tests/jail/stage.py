@@ -10,6 +10,7 @@ import glob
 import hashlib
 import os
 import pathlib
+import select
 import selectors
 import shutil
 import signal
@@ -25,13 +26,28 @@ HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 NODE = shutil.which("node", path="/usr/local/bin:/usr/bin:/bin")
 NOBODY = 65534
-LIMIT = 90  # seconds: only to end what hangs
+LIMIT = 300  # seconds: only to end what hangs; more than an attempt lives (attempts/attempt.h)
+PATIENCE = 120  # seconds until what a jail has ended must be gone
 ROUNDS = 6000  # of the races
 
 
 def as_user(uid):
     """Arguments of Popen that drop to that user; the runner itself is root, in namespaces of its own."""
     return {} if uid == os.getuid() else {"user": uid, "group": uid, "extra_groups": []}
+
+
+def ends(pid, until):
+    """Waits for the end of a process that is no child of ours. False: it did not come in time."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        return bool(poll.poll(max(0, until - time.monotonic()) * 1000))
+    finally:
+        os.close(fd)
 
 
 class Listeners:
@@ -124,15 +140,21 @@ class Victim:
             **as_user(uid),
         )
         self.address, self.fd = self.process.stdout.readline().decode().split()
-        os.set_blocking(self.process.stdout.fileno(), False)
 
     @property
     def pid(self):
         return self.process.pid
 
     def signals(self):
-        """Those that arrived since the last question: "signal 10 code 0 from 1234"."""
-        return (self.process.stdout.read() or b"").decode().splitlines()
+        """Those that were sent since the last question: "signal 10 code 0 from 1234"."""
+        lines = []
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.process.stdin.fileno(), b"?")
+        while (line := self.process.stdout.readline().decode().rstrip()) != "that is all":
+            lines.append(line or "its end")
+            if not line:
+                break
+        return lines
 
     def close(self):
         self.process.stdin.close()
@@ -302,8 +324,9 @@ class Stage:
             f"rounds={ROUNDS}",
         ]
 
-    def run(self, argv, env=None):
-        """Runs it to its end, and looks at the stage before and after."""
+    def run(self, argv, env=None, patience=PATIENCE):
+        """Runs it to its end, and looks at the stage before and after. patience: seconds that what it leaves
+        has to end by itself."""
         before, hits = self.snapshot(), dict(self.listeners.hits)
         self.victim.signals()
         began = time.monotonic()
@@ -332,7 +355,7 @@ class Stage:
                 process.kill()
             run = Run(process.wait(), *(self._text(f) for f in (out, err)), hung=hung)
         run.seconds = time.monotonic() - began
-        run.orphans = self._end_orphans()
+        run.orphans = self._end_orphans(patience)
         if hung:
             run.orphans = 0  # of a jail whose host was killed there is something left for a second
         run.signals = self.victim.signals()
@@ -362,18 +385,15 @@ class Stage:
                     found.append(int(entry))
         return found
 
-    def _end_orphans(self):
-        """How many outlived the command by more than a moment; they are ended."""
-        for _ in range(20):
-            left = self._mine()
-            if not left:
-                return 0
-            time.sleep(0.02)
+    def _end_orphans(self, patience):
+        """How many outlived the command; they are ended."""
+        until = time.monotonic() + patience
+        while left := self._mine():
+            if not ends(left[0], until):
+                break
         for pid in left:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, 9)
-            except ProcessLookupError:
-                pass
         return len(left)
 
     def close(self):
@@ -438,14 +458,34 @@ class PidsLimit:
                 path.rmdir()
 
     def close(self):
-        if self.path:
-            (self.root / "cgroup.procs").write_text(str(os.getpid()))
-            with contextlib.suppress(OSError):  # if we were ended, so was what is inside, but not at once
-                self.path.rmdir()
+        """When we were ended, so was what is inside, but not at once."""
+        if not self.path:
+            return
+        (self.root / "cgroup.procs").write_text(str(os.getpid()))
+        until = time.monotonic() + PATIENCE
+        for pid in map(int, (self.path / "cgroup.procs").read_text().split()):
+            ends(pid, until)
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
+
+
+def own_tmp(directory):
+    """A /tmp that only this mount namespace sees: whatever happens to us, nothing stays in the machine's."""
+    if HERE.is_relative_to("/tmp"):
+        return  # what is tried lies in it
+    os.chmod(directory, 0o1777)
+    subprocess.run(["mount", "--bind", directory, "/tmp"], check=True)
+    os.environ["TMPDIR"] = "/tmp"
 
 
 def in_namespaces(argv):
     """Runs this script again in mount, PID, network, IPC and UTS namespaces of its own; its exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # else what is inside would go on without us
+    with tempfile.TemporaryDirectory(prefix="mortise-jail-", ignore_cleanup_errors=True) as tmp:
+        return in_namespaces_with(tmp, argv)
+
+
+def in_namespaces_with(tmp, argv):
     limit = PidsLimit()
     if not limit.path:
         print(f"without a pids cgroup: {limit.reason}", file=sys.stderr)
@@ -467,7 +507,8 @@ def in_namespaces(argv):
         if trial.returncode:  # a chroot, whose / is no mount; a container that forbids it
             print(f"no namespaces can be made here to hold the attempts: {trial.stderr.strip()}")
             return 77
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # else what is inside would go on without us
-        return subprocess.run([*unshare, PYTHON, "-B", argv[0], "--inside", *argv[1:]], check=False).returncode
+        return subprocess.run(
+            [*unshare, PYTHON, "-B", argv[0], "--inside", tmp, *argv[1:]], check=False
+        ).returncode
     finally:
         limit.close()

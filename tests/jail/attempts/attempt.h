@@ -36,7 +36,11 @@ struct result {
 	bool escaped;
 	int error;
 	const char *how;
+	int rounds, met; /* of a race: tried, and those in which the jail had to say no; 0: none */
 };
+
+/* Only to end what hangs: what is waited for comes, however slowly. */
+enum { PATIENCE_S = 120, LIFE_S = 240 };
 
 enum attempt_flags {
 	NEEDS_WRITE = 1, /* makes sense only with --write                                                   */

@@ -9,6 +9,7 @@ import os
 import sys
 
 SECRET = "MORTISE-SECRET"
+PATIENCE = 120  # seconds: only to end what hangs
 TABLE = {}
 S = {}  # the stage: KEY=VALUE arguments
 
@@ -374,7 +375,7 @@ def memfd_exec():
 
 
 def greeted(sock):
-    sock.settimeout(2)
+    sock.settimeout(PATIENCE)
     return has_secret(sock.recv(100))
 
 
@@ -382,7 +383,7 @@ def greeted(sock):
 def tcp():
     import socket
 
-    return greeted(socket.create_connection(("127.0.0.1", int(S["port"])), 2))
+    return greeted(socket.create_connection(("127.0.0.1", int(S["port"])), PATIENCE))
 
 
 @attempt("network", "D", net="A")
@@ -409,7 +410,7 @@ def urllib():
     import http.client
 
     try:
-        urllib.request.urlopen(f"http://127.0.0.1:{S['port']}/", timeout=2)
+        urllib.request.urlopen(f"http://127.0.0.1:{S['port']}/", timeout=PATIENCE)
     except http.client.BadStatusLine:  # the listener answered, though not in HTTP
         return True
 

@@ -29,7 +29,7 @@ static socklen_t abstract_address(struct sockaddr_un *to, const char *name)
 
 static struct result greet(const char *how, int fd, const struct sockaddr_un *to, socklen_t size)
 {
-	const struct timeval patience = { .tv_sec = 2 };
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
 
 	if (fd < 0 || connect(fd, (const struct sockaddr *)to, size) < 0)
 		return no(how);

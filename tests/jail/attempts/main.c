@@ -75,8 +75,9 @@ const char *in(const struct stage *s, const char *rest)
 void report(const struct stage *s, struct result r)
 {
 	char line[512];
-	int n = snprintf(line, sizeof(line), "{\"name\":\"%s\",\"escaped\":%s,\"errno\":%d,\"how\":\"%s\"}\n",
-			 s->name, r.escaped ? "true" : "false", r.error, r.how);
+	int n = snprintf(line, sizeof(line),
+			 "{\"name\":\"%s\",\"escaped\":%s,\"errno\":%d,\"how\":\"%s\",\"rounds\":%d,\"met\":%d}\n",
+			 s->name, r.escaped ? "true" : "false", r.error, r.how, r.rounds, r.met);
 
 	if (write(STDOUT_FILENO, line, (size_t)n) != n)
 		_exit(3);
@@ -180,7 +181,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	s.name = a->name;
-	alarm(20); /* an attempt that hangs must not hang the suite */
+	alarm(LIFE_S); /* an attempt that hangs must not hang the suite */
 	report(&s, a->fn(&s));
 	return 0;
 }

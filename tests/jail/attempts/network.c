@@ -28,7 +28,7 @@ static struct sockaddr_in loopback(const struct stage *s)
 /* The listener greets with the secret. */
 static struct result greet(const char *how, int fd)
 {
-	const struct timeval patience = { .tv_sec = 2 };
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
 
 	if (fd >= 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));

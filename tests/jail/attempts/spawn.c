@@ -270,7 +270,7 @@ static struct result s_daemon(const struct stage *s)
 		if (fork() == 0) {
 			setsid();
 			alarm(0);
-			sleep(15);
+			sleep(LIFE_S);
 		}
 		_exit(0);
 	}
@@ -314,7 +314,7 @@ static struct result s_signal_child(const struct stage *s)
 
 	(void)s;
 	if (pid == 0) {
-		alarm(5);
+		alarm(LIFE_S);
 		pause();
 		_exit(0);
 	}
