@@ -88,9 +88,9 @@ struct seat {
 	uint64_t calls, by_status[STATUSES], pieces, starts, made;
 	uint64_t drops, noise; /* events of those kinds */
 	int64_t next_call, next_renewal, busy_until;
-	bool leaving;                     /* it was told to stop, and will be freed     */
-	struct record *doomed;            /* will be cancelled */
-	char dir[64], log[96], count[96]; /* of its own */
+	bool leaving;                        /* it was told to stop, and will be freed     */
+	struct record *doomed;               /* will be cancelled */
+	char dir[144], log[160], count[160]; /* of its own */
 	/* an analyzer (analyzer.c) */
 	struct record *unit;
 	mortise_request *asked; /* "analyze" that waits for an answer */
@@ -106,7 +106,7 @@ struct soak {
 	uint64_t seed;
 	uint64_t random; /* state */
 	int64_t begin, end;
-	char dir[48]; /* for logs and manifests */
+	char dir[128]; /* for logs and manifests */
 	uint64_t kills, stops, cancels, renewals;
 };
 extern struct soak soak;
