@@ -30,4 +30,7 @@ static const char *const phase_names[PHASES] = { "start", "call", "idle", "stop"
 #define PROGRAM_FILE "program" /* where a row wants a program of its own                              */
 #define ALOUD_FILE   "aloud"   /* a FIFO: the plugin has written its answer                           */
 
+/* How long, in ms, one waits that is to be late. */
+#define LATE_VARIABLE "FAULT_LATE_MS"
+
 #endif

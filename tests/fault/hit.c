@@ -5,6 +5,7 @@
  * stop ends; no descriptor and no process is left.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cell.h"
@@ -90,9 +91,10 @@ static bool hit_by_work(struct rig *rig, struct job *job, const struct row *row,
 	rig->big = rig->opt.big && phase != AT_CALL;
 	done = rig->tongue->asks && phase == AT_CALL && (want & LATE) ?
 		       give_up(rig, job) :
-		       work(rig, job, want & LATE ? SHORT_MS : LONG_MS);
-
-	return done && judge(job, row, rig->tongue->asks && (want & ~(OK | DIES)) ? want | CRASHED : want);
+		       work(rig, job, want & LATE ? short_ms : LONG_MS);
+	rig->too_soon = (want & LATE) && job->status && !rig->committed;
+	return done && !rig->too_soon &&
+	       judge(job, row, rig->tongue->asks && (want & ~(OK | DIES)) ? want | CRASHED : want);
 }
 
 static bool hit_when_idle(struct rig *rig, struct job *job, const struct row *row, unsigned want)
@@ -157,7 +159,7 @@ static bool recover(struct rig *rig, const struct row *row, unsigned want)
 			return fail("is not given up");
 	}
 	for (int i = 0; (want & STUBBORN) && !rig->tongue->patient && i < 3; i++)
-		if (!work(rig, &next, SHORT_MS))
+		if (!work(rig, &next, short_ms))
 			return false;
 	if (!work(rig, &next, LONG_MS))
 		return false;
@@ -171,21 +173,25 @@ static bool recover(struct rig *rig, const struct row *row, unsigned want)
 static const char *const *settings(const struct tongue *tongue, const struct row *row, enum phase phase,
 				   unsigned want)
 {
-	static char limits[3][96];
-	static const char *set[8];
+	static char limits[5][96];
+	static const char *set[9];
 	bool timed = want & (LATE | CRASHED); /* a busy machine may need long until it dies */
+	uint32_t ms = want & LATE ? short_ms : LONG_MS;
 	size_t n = 0;
 
 	memset(set, 0, sizeof(set));
 	for (size_t i = 0; i < 3 && row->set[i]; i++)
 		set[n++] = row->set[i];
 	for (size_t i = 0; phase == AT_START && timed && i < 3 && tongue->greeting[i]; i++) {
-		snprintf(limits[i], sizeof(limits[i]), "timeouts.%s=%s", tongue->greeting[i],
-			 want & LATE ? SHORT : LONG);
+		snprintf(limits[i], sizeof(limits[i]), "timeouts.%s=%ums", tongue->greeting[i], ms);
 		set[n++] = limits[i];
 	}
+	snprintf(limits[3], sizeof(limits[3]), "timeouts.init=%ums", ms);
 	if (phase == AT_START && tongue->asks && timed)
-		set[n++] = want & LATE ? "timeouts.init=" SHORT : "timeouts.init=" LONG;
+		set[n++] = limits[3];
+	snprintf(limits[4], sizeof(limits[4]), "limits.session=%ums", 5 * short_ms);
+	if (row->bounded)
+		set[n++] = limits[4];
 	return set;
 }
 
@@ -223,7 +229,8 @@ static const char *why_not_confined(void)
 	return mortise_jail_run(&opt, &result, &err) == MORTISE_EJAIL ? err.text : NULL;
 }
 
-bool play_usual(const struct cell *cell)
+/* ret_unmet: it has failed, and the fault did not come, or too late. */
+static bool play_once(const struct cell *cell, bool *ret_unmet)
 {
 	const struct row *row = cell->row;
 	struct rig_options opt = { .fault = row->name,
@@ -234,8 +241,6 @@ bool play_usual(const struct cell *cell)
 	struct job job = { 0 };
 	bool good;
 
-	if (row->twist && row->twist->confined && why_not_confined())
-		return skip(why_not_confined());
 	if (row->twist) {
 		opt.fault = row->twist->fault ? row->twist->fault : row->name;
 		opt.on_commit = row->twist->commit;
@@ -246,6 +251,24 @@ bool play_usual(const struct cell *cell)
 	}
 	good = rig_open(&rig, cell->tongue, &opt, &err) == 0 ? play_open(&rig, cell, &job) :
 							       fail("%s", err.text);
+	*ret_unmet = !good && (rig.too_soon || !rig.committed);
 	rig_close(&rig);
 	return job.finals <= 1 ? good : fail("ended %d times", job.finals);
+}
+
+bool play_usual(const struct cell *cell)
+{
+	char late[16];
+	bool good, unmet;
+
+	if (cell->row->twist && cell->row->twist->confined && why_not_confined())
+		return skip(why_not_confined());
+	for (short_ms = SHORT_MS;; short_ms *= 4) {
+		snprintf(late, sizeof(late), "%u", 4 * short_ms);
+		setenv(LATE_VARIABLE, late, 1);
+		good = play_once(cell, &unmet);
+		if (!unmet || short_ms == SHORT_MOST)
+			return good;
+		forgive();
+	}
 }

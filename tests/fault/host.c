@@ -13,9 +13,10 @@
 #include "base/alloc.h"
 
 #define GUARD_S   60
-#define BIG_MS    1200      /* longer than greetings take to be given up in a test: the work comes after them */
 #define BIG_BYTES (3 << 20) /* more than the pipe will hold, which grows for a large message */
 #define UNIT      "{\"inputs\":[],\"output\":\"/dev/null\"}"
+
+uint32_t short_ms = SHORT_MS;
 
 /* ---- jobs ---- */
 
@@ -91,7 +92,7 @@ static int call_start(struct rig *rig, struct job *job, uint32_t timeout_ms, mor
 
 	if (rig->big) {
 		params = (mortise_json){ big_params.data, big_params.len };
-		opt.queue_ms = BIG_MS;
+		opt.queue_ms = 3 * short_ms; /* greetings are given up before that: the work comes after them */
 		rig->big = false;
 	}
 	return mortise_call_start(rig->plugin, rig->tongue->action, params, &opt, NULL, err);
@@ -180,7 +181,7 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 struct settings {
 	const char *set[32];
 	size_t count;
-	char framing[48], workspace[96];
+	char framing[48], workspace[96], ladder[3][32];
 };
 
 static void add(struct settings *to, const char *const *more)
@@ -193,8 +194,13 @@ static void add(struct settings *to, const char *const *more)
 
 static void add_all(struct settings *to, const struct rig *rig)
 {
-	ADD(to, "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30", "stop.bye=300ms",
-	    "stop.term=400ms", "stop.kill=300ms", "limits.frame=64KiB");
+	static const char *const steps[] = { "bye", "term", "kill" };
+
+	ADD(to, "restart.first=10ms", "restart.cap=20ms", "restart.intensity=30", "limits.frame=64KiB");
+	for (int i = 0; i < 3; i++) {
+		snprintf(to->ladder[i], sizeof(to->ladder[i]), "stop.%s=%ums", steps[i], short_ms);
+		ADD(to, to->ladder[i]);
+	}
 	if (!rig->tongue->one_shot) /* that has one process for each */
 		ADD(to, "limits.in_flight=1");
 	if (strcmp(rig->tongue->dialect, "plain") == 0) {

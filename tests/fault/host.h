@@ -44,6 +44,7 @@ struct rig {
 	/* the next job is one that no pipe holds, and may not take long to be written */
 	bool big;
 	bool committed; /* the plugin said so */
+	bool too_soon;  /* a limit had passed before it did */
 	bool escaped;   /* it got what it may not have */
 	int events[MORTISE_EVENT_TYPES];
 	int deaths; /* how often it left a state in which it ran */
@@ -51,6 +52,12 @@ struct rig {
 	mortise_request *asked; /* waits for a record */
 	struct job *job;        /* waits for a request, or for its end */
 };
+
+/* For limits that are to pass, and for the steps of a stop. On a busy machine it may be over before the plugin
+ * has got as far as its fault: then the cell is played again with a longer one (hit.c). */
+#define SHORT_MS   400
+#define SHORT_MOST 25600
+extern uint32_t short_ms;
 
 /* 0 or a status. To be closed in any case. */
 int rig_open(struct rig *rig, const struct tongue *tongue, const struct rig_options *opt, mortise_error *err);

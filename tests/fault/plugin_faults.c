@@ -313,8 +313,11 @@ static void early(const char *result)
 
 static void late(const char *result)
 {
+	const char *ms = getenv(LATE_VARIABLE);
+
 	(void)result;
-	usleep(1500000); /* far from every limit: a busy machine may stop the host for a while */
+	/* far from every limit: a busy machine may stop the host for a while */
+	usleep((ms ? (useconds_t)strtoul(ms, NULL, 10) : 1600) * 1000);
 }
 
 static void asks(const char *result)

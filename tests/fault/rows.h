@@ -34,7 +34,7 @@ static const struct row rows[] = {
 	    .text = "64 KiB"),
 	ROW("flood",            OK,                OK,                OK,                         OK),
 	ROW("endless_flood",    STUBBORN | LATE,   STUBBORN | LATE,   STUBBORN | LATE,            OK,
-	    .set = { "limits.session=2s" }),
+	    .bounded = true),
 	ROW("duplicate",        OK,                OK,                OK,                         OK),
 	ROW("unknown_id",       OK,                OK,                OK,                         OK),
 	ROW("string_id",        ANSWER | LATE,     LATE,              OK,                         OK),

@@ -211,7 +211,7 @@ static void be_host(const struct cell *cell, int told)
 {
 	static const char *const soon[] = { "stop.bye=60s", "stop.term=30ms", "stop.kill=30ms", NULL };
 	/* Whose process ends with its call is told to stop before its fault is seen. */
-	static const char *const late[] = { "stop.bye=60s", "stop.term=2s", "stop.kill=30ms", NULL };
+	static const char *const late[] = { "stop.bye=60s", "stop.term=10s", "stop.kill=30ms", NULL };
 	struct rig_options opt = { .fault = "tree",
 				   .phase = cell->phase,
 				   .set = cell->tongue->one_shot && cell->phase == AT_STOP ? late : soon };

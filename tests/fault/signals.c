@@ -20,9 +20,10 @@
 struct command {
 	const char *words[WORDS];
 	size_t count;
-	char dir[64], mark[96], archive[96], source[96], framing[24];
+	char dir[64], mark[96], archive[96], source[96], bye[32];
 	pid_t pid;
-	FILE *said; /* its stderr */
+	FILE *said;      /* its stderr */
+	bool ended_well; /* as if nobody had told it to go */
 };
 
 static void add(struct command *command, const char *word)
@@ -66,9 +67,8 @@ static bool write_words(struct command *command, const struct cell *cell, bool t
 		ADD(command, "--level", "guarded");
 	if (twice)
 		ADD(command, "--set", "stop.bye=1000s", "--set", "stop.term=1000s", "--set", "stop.kill=1000s");
-	else /* at the stop the signal must come before the plugin is killed */
-		ADD(command, "--set", cell->phase == AT_STOP ? "stop.bye=400ms" : "stop.bye=50ms", "--set",
-		    "stop.term=50ms", "--set", "stop.kill=50ms");
+	else
+		ADD(command, "--set", command->bye, "--set", "stop.term=50ms", "--set", "stop.kill=50ms");
 	if (tongue->asks)
 		ADD(command, "-j1", "--view", "directory", "-o", "/dev/null", command->archive);
 	else
@@ -149,6 +149,7 @@ static bool play_command(struct command *command, const struct cell *cell, int n
 	if (twice) /* another one, as two of the same may arrive as one */
 		kill(command->pid, SIGTERM);
 	status = wait_for_all(command);
+	command->ended_well = status == 0;
 	/* Of two that wait, the handler of the later one may run first. */
 	if (good && !(WIFEXITED(status) &&
 		      (WEXITSTATUS(status) == 128 + number || (twice && WEXITSTATUS(status) == 128 + SIGTERM))))
@@ -157,11 +158,14 @@ static bool play_command(struct command *command, const struct cell *cell, int n
 	return good && (is_gone(command->mark) || fail("something of it lives on"));
 }
 
-static bool play(const struct cell *cell, int number, bool twice)
+/* bye_ms: until the plugin is told to go by a signal, and soon killed. ret_late: it had ended
+ * before ours came. */
+static bool play_once(const struct cell *cell, int number, bool twice, unsigned bye_ms, bool *ret_late)
 {
 	struct command command = { 0 };
 	bool good;
 
+	snprintf(command.bye, sizeof(command.bye), "stop.bye=%ums", bye_ms);
 	snprintf(command.dir, sizeof(command.dir), FAULT_DIR, (int)getpid());
 	snprintf(command.mark, sizeof(command.mark), "%s/" MARK_FILE, command.dir);
 	snprintf(command.archive, sizeof(command.archive), "%s/in.kzip", command.dir);
@@ -171,6 +175,7 @@ static bool play(const struct cell *cell, int number, bool twice)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	alarm(GUARD_S);
 	good = play_command(&command, cell, number, twice);
+	*ret_late = !good && command.ended_well;
 	alarm(0);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	if (command.said)
@@ -178,6 +183,20 @@ static bool play(const struct cell *cell, int number, bool twice)
 	unlink(command.archive);
 	unlink(command.source);
 	rig_sweep(command.dir);
+	return good;
+}
+
+/* At the stop the signal must come before the plugin is killed, for which a busy machine may need longer. */
+static bool play(const struct cell *cell, int number, bool twice)
+{
+	unsigned bye_ms = cell->phase == AT_STOP ? SHORT_MS : 50;
+	bool good, late;
+
+	while (!(good = play_once(cell, number, twice, bye_ms, &late)) && late && cell->phase == AT_STOP &&
+	       bye_ms < SHORT_MOST) {
+		forgive();
+		bye_ms *= 4;
+	}
 	return good;
 }
 

@@ -3,8 +3,7 @@
  * Every call of every kind fails in turn: the n-th one once, and the n-th and all after it, for every n. One
  * TAP line for each kind and way.
  *
- * MORTISE_INJECT_STRIDE=10 takes every tenth n only, beginning at a random one (MORTISE_INJECT_SEED says
- * it again); 1: all.
+ * MORTISE_INJECT_STRIDE=10 takes every tenth n only; 1: all. MORTISE_INJECT_SEED=7 begins at another one.
  */
 #ifndef TESTS_FAULT_SWEEP_H
 #define TESTS_FAULT_SWEEP_H
