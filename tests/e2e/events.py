@@ -6,7 +6,7 @@ import os
 import select
 import struct
 
-LIMIT = 60  # seconds: only to end a test that hangs
+LIMIT = 300  # seconds: only to end a test that hangs
 LIBC = ctypes.CDLL(None, use_errno=True)
 MODIFY, ATTRIB, CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE = 2, 4, 8, 0x40, 0x80, 0x100, 0x200
 ANYTHING = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE
@@ -64,7 +64,7 @@ def until(condition, *directories, process=None):
             while not condition():
                 ready = select.select([changes, *([pidfd] if pidfd else [])], [], [], LIMIT)[0]
                 if not ready:
-                    raise TimeoutError("nothing has happened for a minute")
+                    raise TimeoutError(f"nothing has happened for {LIMIT} s")
                 if pidfd in ready and not condition():
                     raise Ended
                 changes.take()

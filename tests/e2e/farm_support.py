@@ -13,8 +13,6 @@ import tempfile
 import events
 from support import LIMIT, MORTISE, Done
 
-SLOW = 4 * LIMIT
-
 
 def programs():
     """The directory of initdb and postgres, or None."""

@@ -12,7 +12,6 @@ from support import Case, Done, LIMIT, MORTISE, PLUGINS, PYTHON
 PUPPET = PLUGINS / "kythe" / "puppet.py"
 UNITS = PLUGINS / "kythe" / "units"
 SIMPLE = "out.fact('/t', open(unit['inputs'][0]).read(), path=unit['inputs'][0])\n"
-SLOW_LIMIT = 4 * LIMIT  # a run with graces of 10 s in it, on a busy machine
 
 
 def namespaces():
@@ -178,14 +177,14 @@ class IndexCase(Case):
             *(analyzer if isinstance(analyzer, tuple) else ["--", *(analyzer or self.puppet())]),
         ]
 
-    def index(self, kzip, *words, analyzer=None, view=None, limit=SLOW_LIMIT, **how):
+    def index(self, kzip, *words, analyzer=None, view=None, **how):
         done = subprocess.run(
             [str(MORTISE), *map(str, self.words(kzip, *words, analyzer=analyzer, view=view))],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={**self.env, **how.pop("env", {})},
             cwd=self.dir,
-            timeout=limit,
+            timeout=LIMIT,
             check=False,
             **how,
         )

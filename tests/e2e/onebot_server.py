@@ -16,9 +16,10 @@ import ssl
 import struct
 import threading
 
+from events import LIMIT
+
 MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
-LIMIT = 60  # seconds: only to end a test that hangs
 
 
 class Gone(Exception):

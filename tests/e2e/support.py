@@ -15,12 +15,13 @@ import tempfile
 import termios
 import unittest
 
+from events import LIMIT
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", ROOT / "build")).resolve()
 MORTISE = BUILD / "mortise"
 PLUGINS = ROOT / "tests" / "plugins"
 PYTHON = "/usr/bin/python3"
-LIMIT = 60  # seconds: only to end a test that hangs
 
 ECHO = PLUGINS / "echo.py"
 YAMS_OK = PLUGINS / "yams_ok.py"
@@ -127,6 +128,15 @@ class Case(unittest.TestCase):
         if "--json" not in args:
             self.assertEqual(done.out, "")
         return done
+
+    def in_time(self, run, settled):
+        """What run(limit) says, when it had come to where it stays before its limit was over: how long that
+        takes, only this machine knows. settled(done): it had."""
+        for limit in ("300ms", "3s", "30s", "250s"):
+            done = run(limit)
+            if settled(done):
+                return done
+        self.fail(f"it does not come to the point in {limit}: {done.out}{done.err}")
 
     def in_terminal(self, *args, env=None, seen=None, answer=None):
         """Runs with stdout and stderr on a terminal; all that appeared there, and the exit code. seen: called

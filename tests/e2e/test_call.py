@@ -5,7 +5,7 @@ import json
 import subprocess
 import unittest
 
-from support import Case, ECHO, KG_PAGES, MORTISE, PYTHON, YAMS_ERRORS, YAMS_OK, shell_words
+from support import Case, ECHO, KG_PAGES, LIMIT, MORTISE, PYTHON, YAMS_ERRORS, YAMS_OK, shell_words
 
 
 class Arguments(Case):
@@ -244,9 +244,11 @@ class Failures(Case):
             self.assertIn(text, done.err)
 
     def test_timeout(self):
-        done = self.fails(6, "timeout", "call", "--timeout", "300ms", ECHO, "hang")
-        self.assertIn('"hang" in 300 ms; it has read the request and waits for more input', done.err)
-        self.assertIn('last stderr: "hanging"', done.err)
+        done = self.in_time(
+            lambda limit: self.fails(6, "timeout", "call", "--timeout", limit, ECHO, "hang"),
+            lambda done: 'last stderr: "hanging"' in done.err and "it has read the request" in done.err,
+        )
+        self.assertRegex(done.err, '"hang" in \\d+ ms; it has read the request and waits for more input')
         mute = ("--", "/bin/sleep", "60")
         done = self.fails(6, "timeout", "call", "--timeout", "hang=300ms", "hang", *mute)
         self.assertIn("(timeouts.hang sets the limit)", done.err)
@@ -265,10 +267,12 @@ class Failures(Case):
 
     def test_timeout_of_one_that_never_spoke(self):
         mute = "it has not read the request (38 bytes wait in its stdin); it sleeps"
-        self.assertIn(mute, self.fails(6, "timeout", "call", "-t", "300ms", "x", "--", "/bin/sleep", "60").err)
-        speaks = "print('{\"jsonrpc\":\"2.0\",\"method\":\"up\"}', flush=True); import time; time.sleep(60)"
-        done = self.fails(6, "timeout", "call", "-t", "1s", "x", "--", PYTHON, "-c", speaks)
-        self.assertIn("it sleeps", done.err)
+        speaks = "print('{\"jsonrpc\":\"2.0\",\"method\":\"up\"}', flush=True); import time; time.sleep(600)"
+        for command, wanted in ((("/bin/sleep", "600"), mute), ((PYTHON, "-c", speaks), "it sleeps")):
+            self.in_time(
+                lambda limit: self.fails(6, "timeout", "call", "-t", limit, "x", "--", *command),
+                lambda done: wanted in done.err,
+            )
 
     def test_greeting_refused(self):
         refuses = (
@@ -313,7 +317,7 @@ class Failures(Case):
             ["bash", "-c", f"set -o pipefail; {line}"],
             capture_output=True,
             env=self.env,
-            timeout=60,
+            timeout=LIMIT,
             check=False,
         )
         self.assertEqual((done.returncode, done.stderr), (141, b""))
@@ -326,7 +330,7 @@ class Failures(Case):
                 stdout=full,
                 stderr=subprocess.PIPE,
                 env=self.env,
-                timeout=60,
+                timeout=LIMIT,
                 check=False,
             )
         self.assertEqual(done.returncode, 1)

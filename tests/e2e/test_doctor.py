@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import BUILD, Case, MORTISE
+from support import BUILD, Case, LIMIT, MORTISE
 
 
 class Doctor(Case):
@@ -17,7 +17,7 @@ class Doctor(Case):
             [*prefix, str(MORTISE), "doctor", "--json"],
             capture_output=True,
             env=self.env,
-            timeout=60,
+            timeout=LIMIT,
             check=False,
         )
         self.assertEqual(done.stderr, b"")

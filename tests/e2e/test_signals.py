@@ -18,7 +18,7 @@ def hear_all():
 
 
 class Signals(Case):
-    def start(self, *args):
+    def start(self, *args, preexec_fn=hear_all):
         process = subprocess.Popen(
             [str(MORTISE), *map(str, args)],
             stdin=subprocess.DEVNULL,
@@ -27,7 +27,7 @@ class Signals(Case):
             env=self.env,
             cwd=self.dir,
             text=True,
-            preexec_fn=hear_all,
+            preexec_fn=preexec_fn,
         )
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
@@ -117,19 +117,16 @@ class Signals(Case):
                 self.assertIn(b"cancelled: interrupted", process.stderr.read())
 
     def test_ignored_ones_stay_ignored(self):
-        process = subprocess.Popen(
-            [str(MORTISE), "call", "-v", str(ECHO), "hang", "--timeout", "1s"],
-            env=self.env,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        """If it heard it, the first of the two would be the one that ends the call, and the second would kill."""
+        process = self.start(
+            "call", "-v", ECHO, "hang", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
         )
         self.wait_for_line(process, "echo| hanging")
         process.send_signal(signal.SIGHUP)
-        process.communicate(timeout=LIMIT)
-        self.assertEqual(process.returncode, 6)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=LIMIT)
+        self.assertIn("cancelled: interrupted by signal 15", err)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
 
 
 if __name__ == "__main__":

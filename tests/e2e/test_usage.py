@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import Case, ECHO, GASSIST_PLUGIN, MORTISE, ROOT, YAMS_OK, without_color
+from support import Case, ECHO, GASSIST_PLUGIN, LIMIT, MORTISE, ROOT, YAMS_OK, without_color
 
 
 def commands():
@@ -273,7 +273,7 @@ class Completion(Case):
             if not shutil.which(shell):
                 continue
             script = self.file(f"completion.{shell}", self.ok("completion", shell).raw)
-            subprocess.run([shell, "-n", str(script)], check=True, timeout=60)
+            subprocess.run([shell, "-n", str(script)], check=True, timeout=LIMIT)
 
 
 def options_of(help_text):
