@@ -12,8 +12,17 @@ from support import LIMIT
 
 
 def free_port():
+    """A port that was free a moment ago."""
     with socket.create_server(("127.0.0.1", 0)) as sock:
         return sock.getsockname()[1]
+
+
+def closed_door(case):
+    """A bound socket that does not listen: whoever connects is refused, and nobody else can take its port."""
+    sock = socket.socket()
+    case.addCleanup(sock.close)
+    sock.bind(("127.0.0.1", 0))
+    return sock
 
 
 class NetworkCase(BotCase):
@@ -36,18 +45,29 @@ class NetworkCase(BotCase):
             lines.put(line)
         lines.put(None)  # into its own queue: a later bot of the same test has another one
 
-    def hears(self, part):
-        """The next line on stderr that has this; those before it are in self.told."""
+    def begin_listening(self, *plugins, url, **network):
+        """A bot with listen, at a port that is free; url has it as {}. It may be taken before the bot has it:
+        then another one."""
+        for _ in range(20):
+            port = free_port()
+            self.begin(*plugins, listen=url.format(port), **network)
+            if "listening: " in self.hears("listening: ", "Address already in use"):
+                return port
+        self.fail("no port stays free")
+
+    def hears(self, *parts):
+        """The next line on stderr that has one of these; those before it are in self.told."""
         while True:
             line = self.lines.get(timeout=LIMIT)
-            self.assertIsNotNone(line, f"ended before it said {part!r}: {''.join(self.told)}")
+            self.assertIsNotNone(line, f"ended before it said {parts}: {''.join(self.told)}")
             self.told.append(line)
-            if part in line:
+            if any(part in line for part in parts):
                 return line
 
-    def end(self, number=signal.SIGTERM):
+    def end(self, number=signal.SIGTERM, send=True):
         """Politely; all that it told."""
-        self.process.send_signal(number)
+        if send:
+            self.process.send_signal(number)
         self.assertEqual(self.process.wait(LIMIT), 128 + number)
         while True:
             line = self.lines.get(timeout=LIMIT)

@@ -165,7 +165,7 @@ def accept_of(key):
 class Server:
     """Forward: the bot connects to us."""
 
-    def __init__(self, case, token=None, tls=None, port=0, answer=None, connect_event=True, self_id=10001):
+    def __init__(self, case, token=None, tls=None, door=None, answer=None, connect_event=True, self_id=10001):
         self.token, self.tls, self.answer, self.connect_event, self.self_id = (
             token,
             tls,
@@ -176,7 +176,8 @@ class Server:
         self.requests = queue.Queue()  # (first line, headers) of every handshake
         self.connections = queue.Queue()
         self.all, self.open = [], True
-        self.listener = socket.create_server(("127.0.0.1", port), reuse_port=False)
+        self.listener = door or socket.create_server(("127.0.0.1", 0))
+        self.listener.listen()
         self.port = self.listener.getsockname()[1]
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()

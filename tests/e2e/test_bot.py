@@ -486,12 +486,15 @@ class Signals(BotCase):
     def test_polite(self):
         """What is under way may still be answered; plugins hear of the end; nothing is left."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            bot = self.bot(self.stage("a", slow=["slow", 1, "handle"], answer={"reply": "@"}))
-            process = self.start(bot, "-v", "--show-wire")
+            gate = self.gate()
+            bot = self.bot(self.stage("a", gate=["slow", str(gate)], answer={"reply": "@"}))
+            process = self.start(bot, "-v", "--show-wire", "--set", "stop.bye=900s", "--set", "stop.term=1000s")
             process.stdin.write('{"text":"slow"}\n')
             process.stdin.flush()
             self.until(process.stderr, '"method":"handle"')
             process.send_signal(number)
+            self.until(process.stderr, "-> draining")
+            gate.open()
             out, err = process.communicate(timeout=LIMIT)
             self.assertEqual(process.returncode, 128 + number)
             self.assertIn('"text":"slow"', out)

@@ -30,35 +30,43 @@ class Slow(BotCase):
     def test_matches_limit(self):
         """A plugin that does not answer matches is passed by after its limit; it does not hold the next
         ones for longer."""
-        bot = self.bot(
-            self.stage("hung", "timeout = { matches = \"200ms\" }", slow=["x", 1, "matches"]),
-            self.stage("next", answer={"reply": "@"}),
-        )
-        done = self.chat(bot, {"text": "x1"}, {"text": "x2"})
-        self.assertEqual([row["echo"] for row in done.rows], ["next/1", "next/2"])
-        self.assertIn(
-            "timeout: line 1: stage (hung): matches: hung: no reply to \"matches\" in 200 ms", done.err
-        )
-        self.assertIn("timeout: line 2: stage (hung)", done.err)
-
-    def test_a_late_answer_poisons_nothing(self):
-        bot = self.bot(
-            self.stage(
-                "s",
-                "timeout = { handle = \"2s\", matches = \"20s\" }",
-                slow=["slow", 3, "handle"],
-                answer={"reply": "@"},
+        gate = self.gate()
+        process = self.start(
+            self.bot(
+                self.stage("hung", "timeout = { matches = \"200ms\" }", gate=["x", str(gate), "matches"]),
+                self.stage("next", "timeout = \"300s\"", answer={"reply": "@"}),
             )
         )
-        done = self.chat(bot, {"text": "slow"}, {"text": "a"}, {"text": "b"})
-        self.assertEqual([row["echo"] for row in done.rows], ["s/2", "s/3"])
-        self.assertEqual(len([line for line in done.error_lines if line.startswith("timeout: line 1: ")]), 1)
+        process.stdin.write(lines({"text": "x1"}, {"text": "x2"}).decode())
+        process.stdin.close()
+        self.until(
+            process.stderr, "timeout: line 1: stage (hung): matches: hung: no reply to \"matches\" in 200 ms"
+        )
+        self.until(process.stderr, "timeout: line 2: stage (hung)")
+        echoes = [json.loads(process.stdout.readline())["echo"] for _ in range(2)]
+        self.assertEqual(echoes, ["next/1", "next/2"])
+        gate.open()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_a_late_answer_poisons_nothing(self):
+        """It comes while the next event is asked about, and is not taken for the answer to that."""
+        gate = self.gate()
+        limits = "timeout = { handle = \"5s\", matches = \"300s\" }"
+        bot = self.bot(self.stage("s", limits, gate=["slow", str(gate)], answer={"reply": "@"}))
+        process = self.start(bot)
+        process.stdin.write(lines({"text": "slow"}, {"text": "a"}, {"text": "b"}).decode())
+        process.stdin.close()
+        self.until(process.stderr, "timeout: line 1: ")
+        gate.open()
+        self.assertEqual([json.loads(line)["echo"] for line in process.stdout], ["s/2", "s/3"])
+        self.assertNotIn("timeout: ", process.stderr.read())
+        self.assertEqual(process.wait(LIMIT), 0)
 
     def test_overloaded(self):
         """1,024 wait; the next events pass the plugin by, each with an event that says so, and
         reach the others."""
         gate = self.gate()
-        bot = self.bot(self.stage("stuck", "timeout = \"60s\"", gate=["begin", str(gate)]), self.stage("other"))
+        bot = self.bot(self.stage("stuck", "timeout = \"300s\"", gate=["begin", str(gate)]), self.stage("other"))
         events = self.file(
             "events", lines({"text": "begin"}, *({"text": f"{number}"} for number in range(1300)))
         )
@@ -113,8 +121,9 @@ class SlowReader(BotCase):
         return process
 
     def test_plugins_go_on_and_nothing_is_lost(self):
+        gate = self.gate()
         process = self.start_wordy(
-            self.stage("hung", "timeout = { handle = \"2s\" }", match="hang", slow=["hang", 4, "handle"])
+            self.stage("hung", "timeout = { handle = \"1s\" }", match="hang", gate=["hang", str(gate)])
         )
         told = {
             "bytes of calls wait for the reader of stdout: no event is read until it has caught up",
@@ -125,6 +134,7 @@ class SlowReader(BotCase):
             if not told:
                 break
         self.assertFalse(told)
+        gate.open()
         self.assertLess(
             len(self.asked("wordy", "handle")), 24
         )  # 1 MiB of answers, what is in the pipe, and a few under way

@@ -9,7 +9,7 @@ import socket
 import struct
 import unittest
 
-from bot_network_support import NetworkCase, free_port
+from bot_network_support import NetworkCase, closed_door
 from bot_support import BIG
 from onebot_server import CLOSE, PING, Server, frame, heartbeat, message
 from support import LIMIT
@@ -70,10 +70,10 @@ class Forward(NetworkCase):
             self.end()
 
     def test_server_comes_later(self):
-        port = free_port()
-        self.begin(ws_url=f"ws://127.0.0.1:{port}")
+        door = closed_door(self)
+        self.begin(ws_url=f"ws://127.0.0.1:{door.getsockname()[1]}")
         self.hears("Connection refused; trying again in about 1 s")
-        server = Server(self, port=port)
+        server = Server(self, door=door)
         self.echoes(server.connection(), "x")
         self.end()
 
@@ -139,7 +139,7 @@ class Reconnect(NetworkCase):
         gate = self.gate()
         server = Server(self)
         self.begin(
-            self.stage("a", "timeout = { matches = \"30s\" }", gate=["1", str(gate)], answer={"reply": "@"}),
+            self.stage("a", "timeout = { matches = \"300s\" }", gate=["1", str(gate)], answer={"reply": "@"}),
             ws_url=server.url(),
         )
         first = server.connection()
@@ -402,13 +402,20 @@ class Ends(NetworkCase):
     def test_politely(self):
         """What a plugin has under way is answered and sent; its result is waited for."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            server = Server(self)
-            self.begin(self.stage("a", slow=["slow", 1, "handle"], answer={"reply": "@"}), ws_url=server.url())
+            gate, server = self.gate(), Server(self)
+            self.begin(
+                self.stage("a", gate=["slow", str(gate)], answer={"reply": "@"}),
+                words=("--set", "stop.bye=900s", "--set", "stop.term=1000s", "-v"),
+                ws_url=server.url(),
+            )
             connection = server.connection()
             seen = len(self.asked("a", "handle")) if (self.dir / "a.log").exists() else 0
             connection.send(message("slow", 1))
             self.wait_for(lambda: len(self.asked("a", "handle")) > seen)
-            told = self.end(number)
+            self.process.send_signal(number)
+            self.hears("-> draining")
+            gate.open()
+            told = self.end(number, send=False)
             self.assertEqual(connection.texts(1), ["slow"])
             self.assertNotIn("lost", told)
             self.assertIsNotNone(connection.until_frame(CLOSE))
@@ -423,7 +430,7 @@ class Ends(NetworkCase):
         self.assertIn("lost: 1 calls had no answer when the bot ended", self.end())
 
     def test_while_it_is_not_connected(self):
-        self.begin(ws_url="ws://127.0.0.1:1")
+        self.begin(ws_url=f"ws://127.0.0.1:{closed_door(self).getsockname()[1]}")
         self.hears("disconnected: ")
         self.end()
 

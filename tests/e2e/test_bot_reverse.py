@@ -6,17 +6,14 @@ import struct
 import subprocess
 import unittest
 
-from bot_network_support import NetworkCase, free_port
+from bot_network_support import NetworkCase
 from onebot_server import CLOSE, Server, dial, lifecycle, message
 from support import LIMIT
 
 
 class Reverse(NetworkCase):
-    def listen(self, *plugins, **network):
-        self.port = free_port()
-        scheme = "wss" if "cert_file" in network else "ws"
-        self.begin(*plugins, **{"listen": f"{scheme}://127.0.0.1:{self.port}/onebot/v11/ws", **network})
-        self.hears("listening: ")
+    def listen(self, *plugins, url="ws://127.0.0.1:{}/onebot/v11/ws", **network):
+        self.port = self.begin_listening(*plugins, url=url, **network)
 
     def dial(self, headers=None, path="/onebot/v11/ws", **how):
         return dial(
@@ -127,8 +124,8 @@ class Reverse(NetworkCase):
 
     def test_by_name(self):
         """localhost is two addresses: whoever comes to either is let in."""
-        self.listen(listen=f"ws://localhost:{free_port()}")
-        port = int(self.told[-1].rsplit(":", 1)[1].strip().strip("/"))
+        self.listen(url="ws://localhost:{}")
+        port = self.port
         for host in {found[4][0] for found in socket.getaddrinfo("localhost", port, type=socket.SOCK_STREAM)}:
             socket.create_connection((host, port)).close()
         self.assertEqual(dial(self, port, {})[0], 101)
@@ -142,10 +139,10 @@ class Reverse(NetworkCase):
 
     def test_open_to_the_world(self):
         """Whoever comes could play the chat network: that is told, and not with a token."""
-        self.listen(listen=f"ws://0.0.0.0:{free_port()}/")
+        self.listen(url="ws://0.0.0.0:{}/")
         self.hears("warning: other machines can reach ws://0.0.0.0")
         self.end()
-        self.listen(listen=f"ws://0.0.0.0:{free_port()}/", access_token="x")
+        self.listen(url="ws://0.0.0.0:{}/", access_token="x")
         self.assertNotIn("other machines", self.end())
 
     def test_crowds(self):
@@ -268,9 +265,7 @@ class Tls(NetworkCase):
             self.assertEqual(self.process.wait(LIMIT), 3)
 
     def test_reverse(self):
-        port = free_port()
-        self.begin(listen=f"wss://127.0.0.1:{port}", cert_file="good.pem", key_file="good.key")
-        self.hears("listening: wss://")
+        port = self.begin_listening(url="wss://127.0.0.1:{}", cert_file="good.pem", key_file="good.key")
         status, connection = dial(
             self, port, {"X-Self-ID": "10001"}, tls=ssl.create_default_context(cafile=self.dir / "ca.pem")
         )

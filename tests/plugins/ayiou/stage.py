@@ -8,7 +8,8 @@
     errors    {method: error object}
     crash     handle (crash_in: another method) of texts that contain this ends the process with status 7
     slow      [text, seconds, method]: that method of texts that contain the first sleeps
-    gate      [text, file]: handle of texts that contain the first waits while somebody has locked the file
+    gate      [text, file, method]: that method (default: handle) of texts that contain the first waits while
+              somebody has locked the file
     silent    methods that are never answered
     noise     a line that is printed before every answer
     start_dies  how many times it dies at once; counted in the file named by "log"
@@ -66,8 +67,8 @@ for line in sys.stdin:
     slow = part.get("slow", ["\0", 0, "handle"])
     if method == slow[2] and slow[0] in text:
         time.sleep(slow[1])
-    gate = part.get("gate", ["\0", ""])
-    if method == "handle" and gate[0] in text:
+    gate = [*part.get("gate", ["\0", ""]), "handle"]
+    if method == gate[2] and gate[0] in text:
         with open(gate[1]) as file:
             fcntl.flock(file, fcntl.LOCK_SH)
     if part.get("noise"):
