@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import unittest
 
 import events
 from support import LIMIT, MORTISE, Done
@@ -21,6 +22,7 @@ def programs():
 
 
 BIN = programs()
+PSQL = [f"{BIN}/psql", "-X", "-q", "-A", "-t"]  # the one in /usr/bin is a script, ten times as slow
 NO_POSTGRES = None if BIN else "PostgreSQL is not installed: on Debian, postgresql-15"
 if not NO_POSTGRES:
     try:
@@ -96,19 +98,7 @@ class Postgres:
 
     def sql(self, text, database="postgres", user="farm"):
         done = subprocess.run(
-            [
-                "psql",
-                "-X",
-                "-q",
-                "-A",
-                "-t",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-d",
-                self.url(database, user),
-                "-c",
-                text,
-            ],
+            [*PSQL, "-v", "ON_ERROR_STOP=1", "-d", self.url(database, user), "-c", text],
             capture_output=True,
             text=True,
             timeout=LIMIT,
@@ -127,13 +117,21 @@ class Postgres:
 
 
 class FarmMixin:
-    """For a Case with setUp(): a database with a farm, and a store. The server is one for each class."""
+    """For a Case with setUp(): a database with a farm, and a store. There is one server."""
+
+    postgres = None
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.remove)
+        if not FarmMixin.postgres:
+            FarmMixin.postgres = Postgres()
+            unittest.addModuleCleanup(FarmMixin.remove_server)
+
+    @staticmethod
+    def remove_server():
+        FarmMixin.postgres.remove()
+        FarmMixin.postgres = None
 
     def setUp(self):
         super().setUp()
@@ -145,6 +143,15 @@ class FarmMixin:
 
     def sql(self, text, **how):
         return self.postgres.sql(text, self.database, **how)
+
+    def until_batches(self, condition):
+        """Until the table of batches is so. A server tells nobody what others do: it looks again and again."""
+        self.sql(
+            "do $$ begin loop"
+            f"  exit when (select {condition} from mortise_farm.batch);"
+            "  perform pg_sleep(0.01);"
+            " end loop; end $$"
+        )
 
     def spawn(self, *words, **how):
         """A process of the command in the background; killed at the end of the test, if it still runs."""

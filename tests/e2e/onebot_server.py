@@ -108,6 +108,13 @@ class Connection:
         with self.lock:
             self.sock.sendall(data)
 
+    def raw_if_open(self, data):
+        try:
+            self.raw(data)
+        except OSError:
+            return False
+        return True
+
     def send(self, *events):
         self.raw(
             b"".join(

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import events
-from farm_support import NO_POSTGRES, FarmMixin
+from farm_support import NO_POSTGRES, PSQL, FarmMixin
 from kythe_support import SIMPLE, IndexCase, simple
 from support import LIMIT, MORTISE, PYTHON, ROOT
 
@@ -84,10 +84,6 @@ class FarmCase(FarmMixin, IndexCase):
         """Until a unit stands at the gate."""
         events.until((self.state / "held").exists, self.state)
 
-    def until_batches(self, condition):
-        """Until the table of batches is so: asked again whenever the store changes."""
-        (self.store / "new").mkdir(exist_ok=True)
-        events.until(lambda: self.sql(f"select {condition} from mortise_farm.batch") == "t", self.store / "new")
 
 
 class Equal(FarmCase):
@@ -351,7 +347,7 @@ class Owners(FarmCase):
         run = self.sql("select run from mortise_farm.run")
         self.reap(first)
         holder = subprocess.Popen(
-            ["psql", "-X", "-q", "-A", "-t", "-d", self.url],
+            [*PSQL, "-d", self.url],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -381,9 +377,7 @@ class Owners(FarmCase):
         # Somebody takes the lock in the moment in which the connection is lost.
         thief = subprocess.Popen(
             [
-                "psql",
-                "-X",
-                "-q",
+                *PSQL,
                 "-d",
                 self.url,
                 "-c",

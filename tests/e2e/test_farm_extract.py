@@ -47,11 +47,6 @@ class ExtractCase(FarmMixin, Case):
             **how,
         )
 
-    def until_submitted(self):
-        (self.store / "new").mkdir(exist_ok=True)
-        asked = "select count(*) > 0 from mortise_farm.batch"
-        events.until(lambda: self.sql(asked) == "t", self.store / "new")
-
     def local(self, *words, code=0):
         done = self.run_mortise("extract", *words, "-o", "whole", "--plugin", self.plugin)
         self.assertEqual(done.code, code, done.err)
@@ -174,7 +169,7 @@ class Lost(ExtractCase):
     def test_a_file_that_changed_in_the_store(self):
         files = self.files(2)
         owner = self.spawn(*self.farm_words(*files, "--batch=2"))
-        self.until_submitted()
+        self.until_batches("count(*) > 0")
         stored = next(path for path in (self.store / "files").rglob("*") if path.is_file())
         stored.write_bytes(b"something else")
         done = self.run_mortise("worker", "--farm", self.url, "--store", self.store, "--once", "-j1")
@@ -186,7 +181,7 @@ class Lost(ExtractCase):
     def test_a_path_that_means_another_file_here(self):
         files = self.files(2)
         owner = self.spawn(*self.farm_words(*files, "--source=path"))
-        self.until_submitted()
+        self.until_batches("count(*) > 0")
         self.file("f1.txt", "another")
         done = self.run_mortise("worker", "--farm", self.url, "--store", self.store, "--once", "-j1")
         self.assertIn("f1.txt is not here, or has other bytes than the owner saw", done.err)
@@ -196,7 +191,7 @@ class Lost(ExtractCase):
     def test_another_plugin_on_the_worker(self):
         self.plugin = self.file("plugin.py", "first")
         owner = self.spawn(*self.farm_words(*self.files(1), "--dialect=yams"))
-        self.until_submitted()
+        self.until_batches("count(*) > 0")
         self.plugin.write_text("second")
         done = self.run_mortise("worker", "--farm", self.url, "--store", self.store, "--once", "-j1")
         self.assertIn("the plugin ", done.err)
