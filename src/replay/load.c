@@ -43,8 +43,12 @@ static int load_dialect(struct mor_replay *replay, mortise_error *err)
 	const char *framing = mor_json_text(mor_json_get(mor_doc_root(table), "framing"), "lines");
 	int found = mor_framing_by_name(replay->talk.framing ? replay->talk.framing : framing);
 
-	if (!table && !replay->talk.framing)
-		return mor_runner_dialect_unknown(replay->talk.dialect, err);
+	if (!table && !replay->talk.framing) {
+		int r = mor_runner_dialect_unknown(replay->talk.dialect, err);
+
+		mor_fail_prefix(err, replay->file);
+		return r;
+	}
 	replay->play.framing = found < 0 ? MOR_FRAMING_LINES : (enum mor_framing)found;
 	while (table && mor_json_next(&it) && !replay->play.ref) {
 		const char *pointer = mor_json_text(mor_json_get(it.value, "ref"), "");
