@@ -43,6 +43,7 @@ struct mor_screen {
 	bool open; /* one message is shown in full */
 	struct mor_buf page;
 	size_t page_top, page_lines;
+	unsigned page_line; /* of the file: its row may be forgotten meanwhile */
 	int64_t drawn_ms;
 };
 
@@ -93,6 +94,7 @@ static void open_row(struct mor_screen *s)
 	mor_buf_reset(&s->page, SIZE_MAX);
 	if (mor_tap_text(s->tap, row_at(s, s->cursor), &text) < 0)
 		return;
+	s->page_line = row_at(s, s->cursor)->line;
 	if (mor_doc_parse(mor_buf_view(&text), MOR_JSON_NAN, 0, &doc, NULL) == 0)
 		mor_json_write(mor_doc_root(doc), true, &s->page);
 	else
@@ -304,11 +306,23 @@ static void draw_list(struct mor_screen *s, struct mor_buf *out)
 	}
 }
 
+/* In a terminal that became wider a page has fewer lines than before. */
+static void measure_page(struct mor_screen *s)
+{
+	struct mor_slice left = mor_buf_view(&s->page);
+
+	for (s->page_lines = 0; left.len; s->page_lines++)
+		next_line(&left, s->columns);
+	if (s->page_top >= s->page_lines)
+		s->page_top = s->page_lines ? s->page_lines - 1 : 0;
+}
+
 static void draw_page(struct mor_screen *s, struct mor_buf *out)
 {
 	struct mor_slice left = mor_buf_view(&s->page);
 	size_t lines = page_size(s), number = 0;
 
+	measure_page(s);
 	for (; left.len; number++) {
 		struct mor_slice line = next_line(&left, s->columns);
 		char text[2048];
@@ -319,8 +333,7 @@ static void draw_page(struct mor_screen *s, struct mor_buf *out)
 		mor_buf_text(out, mor_printable(line, text, sizeof(text)));
 		mor_buf_text(out, "\r\n");
 	}
-	s->page_lines = number;
-	for (size_t drawn = number > s->page_top ? number - s->page_top : 0; drawn < lines; drawn++)
+	for (size_t drawn = number - s->page_top; drawn < lines; drawn++)
 		mor_buf_text(out, "\x1b[0m\x1b[K\r\n");
 }
 
@@ -332,8 +345,7 @@ static void draw_status(const struct mor_screen *s, struct mor_buf *out)
 	if (s->typing)
 		len = snprintf(text, sizeof(text), " show only methods with: %s_", s->typed);
 	else if (s->open)
-		len = snprintf(text, sizeof(text), " line %u of the file  Enter back  j k move",
-			       s->cursor < s->count ? row_at(s, s->cursor)->line : 0);
+		len = snprintf(text, sizeof(text), " line %u of the file  Enter back  j k move", s->page_line);
 	else
 		len = snprintf(text, sizeof(text),
 			       " %zu of %llu %s%s%s  %sEnter open  / filter  p pause  f follow  q quit",

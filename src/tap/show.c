@@ -23,14 +23,6 @@ static bool is_message(const struct mor_tap_row *row)
 	return row->kind <= MOR_TAP_NOTE;
 }
 
-/* "method #id", or "?" for a reply to nobody knows what. */
-static void write_subject(const struct mor_tap_row *row, char *out, size_t size)
-{
-	const char *method = row->method[0] ? row->method : row->kind <= MOR_TAP_ERROR ? "?" : "";
-
-	snprintf(out, size, "%s%s%s", method, row->id[0] ? " #" : "", row->id);
-}
-
 static void write_latency(const struct mor_tap_row *row, char *out, size_t size)
 {
 	char text[32];
@@ -66,6 +58,20 @@ static size_t cut_columns(struct mor_slice text, size_t columns)
 	return i;
 }
 
+/* "method #id", or "?" for a reply to nobody knows what, in SUBJECT columns. The words are the plugin's. */
+static void add_subject(const struct mor_tap_row *row, struct mor_buf *line)
+{
+	const char *method = row->method[0] ? row->method : row->kind <= MOR_TAP_ERROR ? "?" : "";
+	char subject[96], shown[4 * sizeof(subject)];
+	struct mor_slice text;
+
+	snprintf(subject, sizeof(subject), "%s%s%s", method, row->id[0] ? " #" : "", row->id);
+	text = mor_slice_of(mor_printable(mor_slice_of(subject), shown, sizeof(shown)));
+	text.len = cut_columns(text, SUBJECT);
+	mor_buf_slice(line, text);
+	mor_buf_printf(line, "%*s", SUBJECT - (int)count_columns(text), "");
+}
+
 static void add_excerpt(const struct mor_tap *tap, const struct mor_tap_row *row, size_t columns,
 			struct mor_buf *line)
 {
@@ -86,10 +92,9 @@ void mor_tap_show(const struct mor_tap *tap, const struct mor_tap_row *row, unsi
 		  struct mor_buf *out)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-	char subject[96], latency[40], size[32] = "", sign = row->to_plugin ? '>' : '<';
+	char latency[40], size[32] = "", sign = row->to_plugin ? '>' : '<';
 	size_t used, wide = columns ? columns : SIZE_MAX;
 
-	write_subject(row, subject, sizeof(subject));
 	write_latency(row, latency, sizeof(latency));
 	if (is_message(row) || row->kind == MOR_TAP_NOISE)
 		mor_format_bytes(row->len, size);
@@ -97,10 +102,10 @@ void mor_tap_show(const struct mor_tap *tap, const struct mor_tap_row *row, unsi
 		sign = ' ';
 	mor_buf_printf(&line, "%5llu.%03llu %c %-7s ", (unsigned long long)row->time_ms / 1000,
 		       (unsigned long long)row->time_ms % 1000, sign, mor_tap_kind_names[row->kind]);
-	if (is_message(row))
-		mor_buf_printf(&line, "%-*.*s %9s %9s  ", SUBJECT, SUBJECT, subject, latency, size);
-	else if (row->kind == MOR_TAP_NOISE)
-		mor_buf_printf(&line, "%-*s %9s %9s  ", SUBJECT, "", "", size);
+	if (is_message(row) || row->kind == MOR_TAP_NOISE) {
+		add_subject(row, &line);
+		mor_buf_printf(&line, " %9s %9s  ", latency, size);
+	}
 	used = count_columns(mor_buf_view(&line));
 	if (wide > used)
 		add_excerpt(tap, row, columns && columns - used < EXCERPT ? columns - used : EXCERPT, &line);
