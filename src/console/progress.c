@@ -32,14 +32,17 @@ void mor_progress_draw(struct mor_progress *progress)
 	progress->drawn_ms = now;
 }
 
+/* The fraction may be a plugin's: any number. NaN is not known either. */
 void mor_progress_say(struct mor_progress *progress, double fraction, const char *text)
 {
 	enum { WIDTH = 20 };
-	int full = (int)(fraction * WIDTH), len = 0;
+	double part = fraction > 1 ? 1 : fraction;
+	bool known = part >= 0;
+	int full = known ? (int)(part * WIDTH) : 0, len = 0;
 
-	if (fraction >= 0)
+	if (known)
 		len = snprintf(progress->said, sizeof(progress->said), "[%.*s%*s] %3d%% ", full,
-			       "====================", WIDTH - full, "", (int)(fraction * 100));
+			       "====================", WIDTH - full, "", (int)(part * 100));
 	snprintf(progress->said + len, sizeof(progress->said) - (size_t)len, "%s", text);
 	mor_progress_say_again(progress);
 }

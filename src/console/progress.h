@@ -21,7 +21,8 @@ struct mor_progress {
 void mor_progress_start(struct mor_progress *progress, bool on, size_t total);
 /* Draws the line again, at most ten times a second. */
 void mor_progress_draw(struct mor_progress *progress);
-/* Another line, for a terminal: a bar if the fraction (0 to 1) is known, else < 0; and a text. */
+/* Another line, for a terminal: a bar if the fraction (0 to 1; above is 1) is known, else < 0 or NaN; and a
+ * text, which is cut. */
 void mor_progress_say(struct mor_progress *progress, double fraction, const char *text);
 /* That line once more, after something else was printed. */
 void mor_progress_say_again(struct mor_progress *progress);
