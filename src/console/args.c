@@ -61,6 +61,8 @@ int mor_args_read(const char *path, size_t limit, struct mor_buf *out, mortise_e
 				mor_format_bytes(limit, shown));
 	if (r == -EINVAL)
 		return mor_fail(err, MORTISE_EINPUT, "%s: not a regular file", path);
+	if (r == -ENOMEM)
+		return mor_fail_memory(err);
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, -r, "%s", path);
 	/* The block is passed on without a copy: contents may be large. */
@@ -197,6 +199,8 @@ int mor_args_json(const char *what, const char *word, struct mor_buf *ret_json, 
 	if (r < 0)
 		return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
 	r = mor_doc_parse(mor_buf_view(ret_json), 0, 0, ret_doc, &why);
+	if (r == MORTISE_ENOMEM)
+		return mor_fail_memory(err);
 	if (r < 0 && from_file)
 		return mor_fail(err, MORTISE_EINPUT, "%s: %s is not JSON: %s", what, origin, why.text);
 	if (r < 0)

@@ -22,8 +22,9 @@
 
 /* A JSON object that grows member by member; a later value of the same key wins, objects are merged. */
 struct mor_tree {
-	char *name; /* NULL at the root                          */
-	char *json; /* a leaf's value; NULL: an object           */
+	char *name;      /* NULL at the root */
+	size_t name_len; /* it may hold a NUL */
+	char *json;      /* a leaf's value; NULL: an object */
 	struct mor_tree **kids;
 	size_t count;
 };
@@ -36,8 +37,8 @@ int mor_tree_merge(struct mor_tree *tree, const struct mor_value *object);
 int mor_tree_set(struct mor_tree *tree, struct mor_slice path, struct mor_slice json);
 int mor_tree_write(const struct mor_tree *tree, struct mor_buf *out);
 
-/* Is it "key=..." or "key:=..."? A key has letters, digits, "_", "-", ".", or any character after a
- * backslash. */
+/* Is it "key=..." or "key:=..."? A key has letters, digits, "_", "-", ".", "$", or any character after
+ * a backslash. */
 bool mor_args_is_pair(const char *word);
 /* Adds one pair to the tree. MORTISE_EINPUT with a text that says what is wrong. `what` names the place in
  * that text: "argument" or "--config". */

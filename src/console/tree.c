@@ -51,8 +51,14 @@ static struct mor_tree *add_kid(struct mor_tree *tree, struct mor_slice name)
 		mor_free(kid);
 		return NULL;
 	}
+	kid->name_len = name.len;
 	tree->kids[tree->count++] = kid;
 	return kid;
+}
+
+static struct mor_slice kid_name(const struct mor_tree *kid)
+{
+	return (struct mor_slice){ kid->name, kid->name_len };
 }
 
 /* Finds the member of that name, or makes it. A scalar becomes an object. */
@@ -61,7 +67,7 @@ static struct mor_tree *tree_member(struct mor_tree *tree, struct mor_slice name
 	if (tree->json)
 		drop_value(tree);
 	for (size_t i = 0; i < tree->count; i++)
-		if (mor_slice_is(name, tree->kids[i]->name))
+		if (mor_slice_eq(name, kid_name(tree->kids[i])))
 			return tree->kids[i];
 	return add_kid(tree, name);
 }
@@ -142,7 +148,7 @@ int mor_tree_write(const struct mor_tree *tree, struct mor_buf *out)
 	for (size_t i = 0; i < tree->count; i++) {
 		if (i)
 			mor_buf_byte(out, ',');
-		mor_buf_json_string(out, mor_slice_of(tree->kids[i]->name));
+		mor_buf_json_string(out, kid_name(tree->kids[i]));
 		mor_buf_byte(out, ':');
 		mor_tree_write(tree->kids[i], out);
 	}
