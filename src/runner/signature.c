@@ -294,7 +294,7 @@ static int check_any_of(const struct sheet *sheet, const struct mor_value *objec
 	while (mor_json_next(&it)) {
 		struct mor_slice wanted = mor_json_string(it.value);
 
-		if (mor_json_get_slice(object, wanted))
+		if (has_value(sheet, wanted, object))
 			return 0;
 		mor_buf_printf(&names, "%s%s%.*s", names.len ? " or " : "", sheet->before, (int)wanted.len,
 			       wanted.ptr);

@@ -17,13 +17,13 @@
  *
  *	KEY=VALUE, KEY:=JSON, KEY=@FILE      as in console/args.h
  *	--KEY=VALUE, --KEY VALUE             the same, unless --KEY is an option of the command: then write
- *KEY=VALUE
+ * KEY=VALUE
  *	--KEY, --no-KEY                      true and false, for a parameter that is a boolean
  *	VALUE                                the next parameter without a value: first the required ones, then
- *the others, both in the order of the signature
+ * the others, both in the order of the signature
  *
- * In --KEY a "-" may stand for "_". Where the signature wants a string, 5 and true are texts; where it wants an
- * array or an object, VALUE is JSON.
+ * In --KEY and --no-KEY a "-" may stand for "_". Where the signature wants a string, 5 and true are texts;
+ * where it wants an array or an object, VALUE is JSON.
  */
 #ifndef MOR_RUNNER_SIGNATURE_H
 #define MOR_RUNNER_SIGNATURE_H

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "runner/signature.h"
 
+#define FLAG "boolean|bool" /* words for that type */
+
 /* The words, and the one that is read now. */
 struct taking {
 	struct mor_tree *tree;
@@ -29,10 +31,10 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] == '-' && word[2];
 }
 
-/* The name in "--KEY" or "--KEY=VALUE", with "_" for "-" where only that is a parameter. */
-static struct mor_slice option_name(const struct mor_value *signature, const char *word, char out[128])
+/* The name in "KEY" or "KEY=VALUE", with "_" for "-" where only that is a parameter. */
+static struct mor_slice key_name(const struct mor_value *signature, const char *key, char out[128])
 {
-	struct mor_slice name = { word + 2, strcspn(word + 2, "=") };
+	struct mor_slice name = { key, strcspn(key, "=") };
 	struct mor_slice other = { out, name.len };
 
 	if (schema_of(signature, name) || name.len >= 128)
@@ -42,17 +44,37 @@ static struct mor_slice option_name(const struct mor_value *signature, const cha
 	return schema_of(signature, other) ? other : name;
 }
 
+static bool is_of_type(const struct mor_value *signature, struct mor_slice name, const char *types)
+{
+	return mor_text_in(mor_json_string(mor_json_get(schema_of(signature, name), "type")), types);
+}
+
+/* The parameter of "--KEY", or of "--no-KEY" if KEY is a boolean and no parameter has that whole name. */
+static struct mor_slice option_name(const struct mor_value *signature, const char *word, char out[128],
+				    bool *ret_no)
+{
+	struct mor_slice name = key_name(signature, word + 2, out);
+
+	*ret_no = false;
+	if (schema_of(signature, name) || strncmp(word, "--no-", 5) != 0 || strchr(word, '='))
+		return name;
+	name = key_name(signature, word + 5, out);
+	*ret_no = is_of_type(signature, name, FLAG);
+	return *ret_no ? name : key_name(signature, word + 2, out);
+}
+
 /* Is the parameter named by one of the words? */
 static bool is_named(const struct taking *t, struct mor_slice name)
 {
 	char other[128];
+	bool no;
 
 	for (size_t i = 0; i < t->count; i++) {
 		const char *word = t->words[i];
 		struct mor_slice key = { word, strcspn(word, ":=.") };
 
 		if (is_option(word))
-			key = option_name(t->signature, word, other);
+			key = option_name(t->signature, word, other, &no);
 		else if (!mor_args_is_pair(word))
 			continue;
 		if (mor_slice_eq(key, name))
@@ -79,11 +101,10 @@ bool mor_signature_knows(const struct mor_value *signature, const char *option)
 {
 	struct mor_json_iter it = mor_json_iter(mor_signature_properties(signature));
 	char other[128], word[128];
-	struct mor_slice name = option_name(signature, option, other);
+	bool no;
+	struct mor_slice name = option_name(signature, option, other, &no);
 	struct mor_nearest near = { .word = word };
 
-	if (strncmp(option, "--no-", 5) == 0 && schema_of(signature, mor_slice_of(option + 5)))
-		return true;
 	if (schema_of(signature, name))
 		return true;
 	mor_text_keep(word, sizeof(word), name.ptr, name.len);
@@ -93,11 +114,6 @@ bool mor_signature_knows(const struct mor_value *signature, const char *option)
 }
 
 /* ---- its value ---- */
-
-static bool is_of_type(const struct taking *t, struct mor_slice name, const char *types)
-{
-	return mor_text_in(mor_json_string(mor_json_get(schema_of(t->signature, name), "type")), types);
-}
 
 static int set_json(struct taking *t, struct mor_slice path, struct mor_slice json)
 {
@@ -116,17 +132,34 @@ static int set_text(struct taking *t, struct mor_slice path, const char *text)
 	return mor_buf_failed(&json) ? mor_fail_memory(t->err) : set_json(t, path, mor_buf_view(&json));
 }
 
+/* The name as a path: a dot in a parameter's own name is none. */
+static void write_path(const struct taking *t, struct mor_slice name, struct mor_buf *out)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		if (strchr(".\\:=", name.ptr[i]) && (name.ptr[i] != '.' || schema_of(t->signature, name)))
+			mor_buf_byte(out, '\\');
+		mor_buf_byte(out, name.ptr[i]);
+	}
+}
+
+static int set_flag(struct taking *t, struct mor_slice name, bool on)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf path = MOR_BUF_INIT;
+
+	write_path(t, name, &path);
+	if (mor_buf_failed(&path))
+		return mor_fail_memory(t->err);
+	return set_json(t, mor_buf_view(&path), on ? MOR_SLICE("true") : MOR_SLICE("false"));
+}
+
 /* A value for a parameter, by the way that its type is written. */
 static int set_value(struct taking *t, struct mor_slice name, const char *value)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
-	bool json = (*value == '[' || *value == '{') && is_of_type(t, name, "array|list|object|dict");
+	bool json =
+		(*value == '[' || *value == '{') && is_of_type(t->signature, name, "array|list|object|dict");
 
-	for (size_t i = 0; i < name.len; i++) { /* a dot in a parameter's own name is not a path */
-		if (strchr(".\\:=", name.ptr[i]) && (name.ptr[i] != '.' || schema_of(t->signature, name)))
-			mor_buf_byte(&pair, '\\');
-		mor_buf_byte(&pair, name.ptr[i]);
-	}
+	write_path(t, name, &pair);
 	if (mor_signature_wants_text(t->signature, name) && *value != '@')
 		return mor_buf_failed(&pair) ? mor_fail_memory(t->err) :
 					       set_text(t, mor_buf_view(&pair), value);
@@ -158,17 +191,16 @@ static int take_option(struct taking *t, const char *word)
 {
 	const char *equals = strchr(word, '=');
 	char other[128];
-	struct mor_slice name = option_name(t->signature, word, other);
-	bool flag = is_of_type(t, name, "boolean|bool");
+	bool no;
+	struct mor_slice name = option_name(t->signature, word, other, &no);
+	bool flag = is_of_type(t->signature, name, FLAG);
 
 	if (equals)
 		return set_value(t, name, equals + 1);
-	if (strncmp(word, "--no-", 5) == 0 && is_of_type(t, mor_slice_of(word + 5), "boolean|bool"))
-		return set_json(t, mor_slice_of(word + 5), MOR_SLICE("false"));
 	if (!flag && is_value(t, t->at + 1))
 		return set_value(t, name, t->words[++t->at]);
 	if (flag || !t->signature)
-		return set_json(t, name, MOR_SLICE("true"));
+		return set_flag(t, name, !no);
 	return mor_signature_refuse(t->signature, t->err, "%s needs a value", word);
 }
 
