@@ -138,6 +138,34 @@ void mor_show_sandbox(const mortise_event *event, struct mor_console *console)
 		print_text(event->text, console->late, sizeof(console->late));
 }
 
+/* A plugin must not be able to send control sequences to the terminal, nor to change what is read there.
+ * Line breaks between tokens are blanks. */
+static void add_printable(struct mor_buf *line, struct mor_slice bytes)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf plain = MOR_BUF_INIT;
+
+	for (size_t i = 0; i < bytes.len; i++) {
+		unsigned char byte = (unsigned char)bytes.ptr[i];
+
+		mor_buf_byte(&plain, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
+	}
+	if (mor_buf_failed(&plain) || mor_buf_reserve(line, 4 * bytes.len + 1) < 0)
+		return;
+	mor_printable(mor_buf_view(&plain), line->data + line->len, 4 * bytes.len + 1);
+	line->len += strlen(line->data + line->len);
+}
+
+/* As JSON: its paths are a plugin's words. */
+static void tell_violation(struct mor_console *console, const char *name, const mortise_event *event)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
+
+	mor_buf_printf(&line, "%s: ", name);
+	add_printable(&line, (struct mor_slice){ event->params.text, event->params.len });
+	if (!mor_buf_failed(&line))
+		mor_note_slice(console, mor_buf_view(&line));
+}
+
 /* A bar, not a colon, stands before the plugin's own stderr: those words are not ours. */
 void mor_show_event_of(const char *name, const mortise_event *event, struct mor_console *console)
 {
@@ -160,7 +188,7 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 		break;
 	case MORTISE_EVENT_VIOLATION: /* the text comes once, with the error; the sum has been told */
 		if (strcmp(event->method, "sum") != 0)
-			mor_note(console, "%s: %.*s", name, (int)event->params.len, event->params.text);
+			tell_violation(console, name, event);
 		break;
 	case MORTISE_EVENT_STDERR:
 		mor_note(console, "%s| %s", name, print_text(event->text, shown, sizeof(shown)));
@@ -175,23 +203,6 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 void mor_show_event(const mortise_event *event, void *arg)
 {
 	mor_show_event_of(event->plugin ? mortise_plugin_name(event->plugin) : "mortise", event, arg);
-}
-
-/* A plugin must not be able to send control sequences to the terminal, nor to change what is read there.
- * Line breaks between tokens are blanks. */
-static void add_printable(struct mor_buf *line, struct mor_slice bytes)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf plain = MOR_BUF_INIT;
-
-	for (size_t i = 0; i < bytes.len; i++) {
-		unsigned char byte = (unsigned char)bytes.ptr[i];
-
-		mor_buf_byte(&plain, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
-	}
-	if (mor_buf_failed(&plain) || mor_buf_reserve(line, 4 * bytes.len + 1) < 0)
-		return;
-	mor_printable(mor_buf_view(&plain), line->data + line->len, 4 * bytes.len + 1);
-	line->len += strlen(line->data + line->len);
 }
 
 void mor_show_frame(const mortise_tap_frame *frame, void *arg)
