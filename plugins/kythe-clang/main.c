@@ -74,16 +74,23 @@ static size_t keeps(const char *const *args)
  * /usr/lib as well. NULL: not here. */
 static const char *own_headers(void)
 {
+	/* "14.0.6" until 15, "19" since 16 */
+	static const char *const digits[] = {"0123456789.", "0123456789"};
 	static char dir[96];
 	CXString version = clang_getClangVersion();
 	const char *number = strstr(clang_getCString(version), "version ");
-	char header[sizeof(dir) + 32];
+	const char *found = NULL;
 
-	snprintf(dir, sizeof(dir), "/usr/lib/llvm-14/lib/clang/%.*s",
-		 number ? (int)strspn(number + 8, "0123456789.") : 0, number ? number + 8 : "");
+	for (size_t i = 0; number && !found && i < sizeof(digits) / sizeof(*digits); i++) {
+		char header[sizeof(dir) + 32];
+
+		snprintf(dir, sizeof(dir), LLVM_AT "/lib/clang/%.*s", (int)strspn(number + 8, digits[i]), number + 8);
+		snprintf(header, sizeof(header), "%s/include/stddef.h", dir);
+		if (access(header, R_OK) == 0)
+			found = dir;
+	}
 	clang_disposeString(version);
-	snprintf(header, sizeof(header), "%s/include/stddef.h", dir);
-	return access(header, R_OK) == 0 ? dir : NULL;
+	return found;
 }
 
 /* The list points into the unit; returns how many. It has room for EXTRA more than the unit has. */

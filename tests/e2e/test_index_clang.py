@@ -25,7 +25,7 @@ def goal_files(name):
     return [name] + ([header.name] if header.is_file() and "//-" in header.read_text(encoding="utf-8") else [])
 
 
-@unittest.skipUnless((CLANG / "kythe-clang").exists(), "kythe-clang is not built (it needs libclang 14)")
+@unittest.skipUnless((CLANG / "kythe-clang").exists(), "kythe-clang is not built (it needs libclang-dev)")
 @unittest.skipUnless(shutil.which("cc"), "no cc to ask for dependencies")
 @unittest.skipIf(NO_NAMESPACES, NO_NAMESPACES)
 class Clang(IndexCase):
