@@ -126,6 +126,5 @@ int main(void)
 					    API_TEST(a_line_on_stderr_is_small),
 					    API_TEST(a_confined_plugin_is_small) };
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("api/memory", tests, NULL, NULL);
+	return mor_run_group("api/memory", tests);
 }

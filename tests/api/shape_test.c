@@ -174,6 +174,5 @@ int main(void)
 		API_TEST(greeting_then_one_call),     API_TEST(pool_of_them),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("api/shape", tests, NULL, NULL);
+	return mor_run_group("api/shape", tests);
 }

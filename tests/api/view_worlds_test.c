@@ -73,7 +73,7 @@ static void a_stage_is_let_go(void **state)
 	for (size_t i = 0; !dir && i < sizeof(dirs) / sizeof(*dirs); i++)
 		dir = is_empty(dirs[i]) ? dirs[i] : NULL;
 	if (!dir)
-		skip();
+		leak_skip("/srv, /media, /mnt and /opt are all in use");
 	open_here(&rig);
 	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, "size=1m"), 0);
 	assert_int_equal(mkdir(path_of("%s/stage", dir), 0755), 0);

@@ -73,6 +73,43 @@ int leak_teardown(void **state)
 	return leaks ? -1 : 0;
 }
 
+/* ---- TAP ---- */
+
+static const char *skipped_because = "no reason given";
+
+void leak_skip(const char *why)
+{
+	skipped_because = why;
+	skip();
+	abort(); /* skip() does not return, but does not say so */
+}
+
+/* cmocka writes "not ok 3 # SKIP test_name", which readers of TAP take for a failure, and it
+ * knows no reason. */
+static ssize_t tap_write(void *cookie, const char *text, size_t len)
+{
+	static const char mark[] = " # SKIP ";
+	const char *skip = memmem(text, len, mark, sizeof(mark) - 1), *name;
+
+	(void)cookie;
+	if (!skip || strncmp(text, "not ok ", 7) != 0)
+		return write(STDOUT_FILENO, text, len);
+	name = skip + sizeof(mark) - 1;
+	dprintf(STDOUT_FILENO, "%.*s - %.*s # SKIP %s\n", (int)(skip - text - 4), text + 4,
+		(int)(text + len - name - 1), name, skipped_because);
+	return (ssize_t)len;
+}
+
+void leak_print_tap(void)
+{
+	FILE *tap = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = tap_write });
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	assert_non_null(tap);
+	setvbuf(tap, NULL, _IOLBF, 0);
+	stdout = tap;
+}
+
 #ifdef MOR_COVERAGE
 void __gcov_dump(void);
 #endif

@@ -23,8 +23,15 @@ _Noreturn void leak_exit(int status);
 /* Runs `fn` in a fork, so that what it does to the process stays there. Inside, asserts end it with abort(). */
 void leak_in_fork(void (*fn)(void));
 
-#define MOR_TEST(fn) cmocka_unit_test_setup_teardown(fn, leak_setup, leak_teardown)
-#define mor_run_group(name, tests) \
-	(cmocka_set_message_output(CM_OUTPUT_TAP), cmocka_run_group_tests_name(name, tests, NULL, NULL))
+/* Ends the test: it cannot run on this machine, and why, in a few words that do not begin with a capital. */
+_Noreturn void leak_skip(const char *why);
+
+/* Before the first test: prints TAP, in which what leak_skip() has ended is skipped, with its reason. */
+void leak_print_tap(void);
+
+#define MOR_TEST(fn)               cmocka_unit_test_setup_teardown(fn, leak_setup, leak_teardown)
+#define mor_run_group(name, tests) mor_run_group_in(name, tests, NULL, NULL)
+#define mor_run_group_in(name, tests, setup, teardown) \
+	(leak_print_tap(), cmocka_run_group_tests_name(name, tests, setup, teardown))
 
 #endif

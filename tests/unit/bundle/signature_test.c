@@ -173,6 +173,5 @@ int main(void)
 		MOR_TEST(origin_of_an_archive),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("bundle/signature", tests, make_dir, remove_dir);
+	return mor_run_group_in("bundle/signature", tests, make_dir, remove_dir);
 }

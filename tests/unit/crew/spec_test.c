@@ -179,6 +179,5 @@ int main(void)
 		MOR_TEST(test_a_list_of_files),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("crew/spec", tests, make_store, remove_store);
+	return mor_run_group_in("crew/spec", tests, make_store, remove_store);
 }

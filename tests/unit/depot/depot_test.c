@@ -163,6 +163,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_drop, setup, teardown),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("depot", tests, NULL, NULL);
+	return mor_run_group("depot", tests);
 }

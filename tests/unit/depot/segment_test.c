@@ -452,6 +452,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_manifest, setup, teardown),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
+	return mor_run_group("segment", tests);
 }

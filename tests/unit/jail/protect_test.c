@@ -278,6 +278,5 @@ int main(void)
 		MOR_TEST(commits),         MOR_TEST(repositories),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("jail/protect", tests, make_top, top_drop);
+	return mor_run_group_in("jail/protect", tests, make_top, top_drop);
 }

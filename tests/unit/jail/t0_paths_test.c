@@ -340,6 +340,5 @@ int main(void)
 		MOR_TEST(a_view),      MOR_TEST(tools),   MOR_TEST(made_up),         MOR_TEST(learning),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("jail/t0_paths", tests, make_stage, drop_stage);
+	return mor_run_group_in("jail/t0_paths", tests, make_stage, drop_stage);
 }

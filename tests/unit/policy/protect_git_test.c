@@ -211,6 +211,5 @@ int main(void)
 		MOR_TEST(links_of_other_names), MOR_TEST(without_memory),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("policy/protect_git", tests, make_top, top_drop);
+	return mor_run_group_in("policy/protect_git", tests, make_top, top_drop);
 }

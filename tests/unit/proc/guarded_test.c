@@ -111,7 +111,7 @@ static void test_little_memory(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
-	skip(); /* its shadow is megabytes */
+	leak_skip("the shadow of a sanitizer is megabytes");
 #endif
 	RUN_SH(&run, "read x");
 	run_until(&run, 's');
@@ -250,7 +250,7 @@ static void skip_without_pidns(void)
 		_exit(unshare(CLONE_NEWPID | (geteuid() ? CLONE_NEWUSER : 0)) < 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (status != 0)
-		skip();
+		leak_skip("no PID namespace can be made here");
 }
 
 static void test_pidns(void **state)

@@ -105,7 +105,7 @@ static void test_owners(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		leak_skip("needs root");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(chown(file, rows[i].file, 0), 0);
 		assert_int_equal(chown(dir, rows[i].dir, 0), 0);
@@ -135,7 +135,7 @@ static void test_groups(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		leak_skip("needs root");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(chown(file, rows[i].owner, rows[i].group), 0);
 		assert_int_equal(chown(dir, rows[i].owner, rows[i].group), 0);
@@ -154,7 +154,7 @@ static void test_directory_on_the_way_to_the_code(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		leak_skip("needs root");
 	snprintf(near, sizeof(near), "%s/mortise", top);
 	snprintf(far, sizeof(far), "%s-of-another/mortise", top);
 	assert_int_equal(chown(top, DAEMON, 0), 0);
@@ -213,11 +213,11 @@ static void test_access_control_list(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		leak_skip("needs root");
 	assert_int_equal(chmod(dir, 0775), 0); /* fine, but for the list */
 	if (setxattr(dir, "system.posix_acl_access", &list, sizeof(list), 0) < 0) {
 		assert_int_equal(errno, EOPNOTSUPP);
-		skip();
+		leak_skip("this file system has no access control lists");
 	}
 	assert_false(is_ours(DAEMON));
 	assert_memory_equal(fault, "others can write its directory", 30);

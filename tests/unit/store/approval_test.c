@@ -156,6 +156,5 @@ int main(void)
 		TEST(memory),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("store/approval", tests, NULL, NULL);
+	return mor_run_group("store/approval", tests);
 }

@@ -167,7 +167,7 @@ static void sweeping_leaves_other_users(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		leak_skip("needs root");
 	leave_behind(name);
 	assert_int_equal(chown(at(name), 65534, 65534), 0);
 	mor_scratch_sweep(top);
@@ -250,6 +250,5 @@ int main(void)
 		MOR_TEST(sweeping_races),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("undo/scratch", tests, make_stage, drop_stage);
+	return mor_run_group_in("undo/scratch", tests, make_stage, drop_stage);
 }

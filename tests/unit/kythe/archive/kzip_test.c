@@ -556,6 +556,5 @@ int main(void)
 		MOR_TEST(test_merge),           MOR_TEST(test_encoding_names),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("kythe/archive/kzip", tests, make_dir, remove_dir);
+	return mor_run_group_in("kythe/archive/kzip", tests, make_dir, remove_dir);
 }
