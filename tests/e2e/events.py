@@ -16,14 +16,6 @@ class Ended(Exception):
     """The process has ended before what was waited for."""
 
 
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 class Directories:
     """Tells when anything in them changes (inotify): what lies in them, not what lies deeper."""
 

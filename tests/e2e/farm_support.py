@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import events
-from support import LIMIT, MORTISE, Done
+from support import LIMIT, MORTISE
 
 
 def programs():

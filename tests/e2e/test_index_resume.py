@@ -423,7 +423,7 @@ class Interrupted(Runs):
         err = process.stderr.read()
         self.assertEqual(process.wait(LIMIT), 130)
         self.assertIn("killing the analyzers", err)
-        self.assertEqual(running(str(self.dir)), [])
+        self.assertEqual(events.until_ended(running(str(self.dir))), [])
 
     def test_json(self):
         kzip = self.kzip([Unit({"held.toy": "here()\nwire.until_closed()\nraise SystemExit\n"})] + simple(2))

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 import zipfile
 
+import events
 from kzip_support import KzipCase, sha
 from support import BUILD, LIMIT, MORTISE, ROOT
 
@@ -233,13 +234,10 @@ class Create(KzipCase):
         )
         self.addCleanup(process.stderr.close)
         pid = self.dir / "pid"
-        while not (pid.exists() and pid.read_text().strip()):
-            self.assertIsNone(process.poll())
-            os.sched_yield()
+        events.until(lambda: pid.exists() and pid.read_text().strip(), self.dir, process=process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(LIMIT), 130)
-        with self.assertRaises(ProcessLookupError):
-            os.kill(int(pid.read_text()), 0)
+        self.assertEqual(events.until_ended([int(pid.read_text())]), [])
         self.assertFalse((self.dir / "o.kzip").exists())
 
     def test_output_that_cannot_be(self):

@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from events import alive
+from events import until_ended
 from support import Case, ECHO, LIMIT, MORTISE, PLUGINS, PYTHON
 
 
@@ -82,7 +82,7 @@ class Signals(Case):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=LIMIT)
         self.assertEqual(process.returncode, 130)
-        self.assertFalse(alive(pid))
+        self.assertEqual(until_ended([pid]), [])
 
     def test_while_extracting(self):
         self.file("a.txt", "hang")
@@ -117,7 +117,8 @@ class Signals(Case):
                 self.assertIn(b"cancelled: interrupted", process.stderr.read())
 
     def test_ignored_ones_stay_ignored(self):
-        """If it heard it, the first of the two would be the one that ends the call, and the second would kill."""
+        """If it heard it, the first of the two would be the one that ends the call, and the
+        second would kill."""
         process = self.start(
             "call", "-v", ECHO, "hang", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
         )
