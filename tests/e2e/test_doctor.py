@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """mortise doctor: what it says must be so."""
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -103,9 +102,11 @@ class Doctor(Case):
         self.assertNotIn("\x1b", done.out)
 
     def test_leaves_nothing(self):
+        (self.dir / "tmp").mkdir()
+        self.env["TMPDIR"] = str(self.dir / "tmp")
+        before = sorted(self.dir.rglob("*"))
         self.examine()
-        here = [name for name in os.listdir("/tmp") if name.startswith("mortise-doctor")]
-        self.assertEqual(here, [])
+        self.assertEqual(sorted(self.dir.rglob("*")), before)
 
     def test_wrong_words(self):
         self.fails(2, "usage", "doctor", "x")

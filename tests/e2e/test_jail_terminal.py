@@ -180,7 +180,7 @@ class Jail(Case):
         self.file("text", "".join(f"line {i}\n" for i in range(200)))
         words = ["-w", self.dir, "--env", "TERM=xterm", "--", shutil.which(program)]
         words += ["-n", "-u", "NONE", "-i", "NONE"] if program == "vim" else []
-        for terminal in self.on_terminals(*words, self.dir / "text"):
+        for terminal in self.on_terminals(*words, "text"):  # a long name would be a second line of vim's
             terminal.wait_for(b"line 3")
             for key in keys:
                 terminal.type(key)

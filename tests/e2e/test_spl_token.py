@@ -2,13 +2,12 @@
 """plugins/spl-token-2022: mints from a template, extensions, drift, both hooks, --force, every code."""
 import itertools
 import json
-import shutil
 import subprocess
 import tomllib
 import unittest
 
 from support import BUILD, LIMIT, PYTHON
-from sunscreen import LEVELS, Sunscreen
+from sunscreen import LEVELS, RUSTFMT, Sunscreen
 
 PLUGIN = BUILD / "plugins" / "spl-token-2022"
 EXTENSIONS = ["close-authority", "metadata-pointer", "permanent-delegate", "transfer-hook"]
@@ -132,7 +131,7 @@ class SplToken(Sunscreen):
         self.assertEqual(gone.code, 6)
         self.assertIn("try: scaffold:mint gold --force", gone.err)
 
-    @unittest.skipUnless(shutil.which("rustfmt"), "rustfmt is not installed")
+    @unittest.skipUnless(RUSTFMT, "rustfmt is not installed")
     def test_rust_is_rust(self):
         """With every set of extensions."""
         sets = [list(some) for size in range(5) for some in itertools.combinations(EXTENSIONS, size)]

@@ -3,13 +3,12 @@
 error 4, --force."""
 import json
 import re
-import shutil
 import subprocess
 import tomllib
 import unittest
 
 from support import BUILD, LIMIT, PYTHON
-from sunscreen import LEVELS, Sunscreen
+from sunscreen import LEVELS, RUSTFMT, Sunscreen
 
 PLUGIN = BUILD / "plugins" / "yellowstone-indexer"
 SPECIFIED = """[plugin]
@@ -162,7 +161,7 @@ class Yellowstone(Sunscreen):
         self.assertEqual([r.get("error", {}).get("code") for r in replies], [-32601, -32700, -32602, None])
         self.assertEqual(replies[3]["result"], {k: v for k, v in tomllib.loads(SPECIFIED)["commands"].items()})
 
-    @unittest.skipUnless(shutil.which("rustfmt"), "rustfmt is not installed")
+    @unittest.skipUnless(RUSTFMT, "rustfmt is not installed")
     def test_rust_is_rust(self):
         self.run_ok(PLUGIN, "indexer", "Trades")
         self.run_ok(PLUGIN, "listener", "Swap")
