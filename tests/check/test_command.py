@@ -22,7 +22,7 @@ def mutant(dialect, fault=""):
 
 def check(*words):
     return subprocess.run(
-        [MORTISE, "check", *QUICK, *words], capture_output=True, text=True, check=False, timeout=250
+        [MORTISE, "check", *QUICK, *words], capture_output=True, text=True, check=False, timeout=900
     )
 
 
@@ -41,7 +41,7 @@ class Command(unittest.TestCase):
             capture_output=True,
             text=True,
             check=False,
-            timeout=250,
+            timeout=900,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (500 << 20, 500 << 20)),
         )
         self.assertEqual(done.returncode, 1, done.stderr)

@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ["MORTISE_BUILD"])
 
 def findings(*words):
     done = subprocess.run(
-        [BUILD / "mortise", "check", "--json", *words], capture_output=True, text=True, check=False, timeout=250
+        [BUILD / "mortise", "check", "--json", *words], capture_output=True, text=True, check=False, timeout=900
     )
     if not done.stdout:
         return [done.stderr]

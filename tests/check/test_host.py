@@ -74,7 +74,10 @@ def host(dialect, fault=""):
     return [*PYTHON, HERE / "bad_host.py", fault, dialect, "{}", *workspace]
 
 
-def check(dialect, *command, only=(), limit=None):
+LIMITS = (1, 10)  # what a busy machine has done, it does not do again with ten times the time
+
+
+def check(dialect, *command, only=(), limit=None, times=1):
     with tempfile.TemporaryDirectory() as state:
         places = {"KZIP": write_kzip(pathlib.Path(state) / "one.kzip", simple(1)), "OUT": f"{state}/out"}
         done = subprocess.run(
@@ -83,7 +86,7 @@ def check(dialect, *command, only=(), limit=None):
                 "check",
                 "--json",
                 "--timeout",
-                limit or ("16s" if dialect == "kythe" else "4s"),
+                f"{times * (limit or (16 if dialect == 'kythe' else 4))}s",
                 "--host",
             ]
             + [word for ident in only for word in ("--only", ident)]
@@ -91,7 +94,7 @@ def check(dialect, *command, only=(), limit=None):
             capture_output=True,
             text=True,
             check=False,
-            timeout=580,
+            timeout=3000,
             env={**os.environ, "XDG_CACHE_HOME": state, "XDG_STATE_HOME": state},
         )
     assert '"checks"' in done.stdout, done.stderr
@@ -122,12 +125,18 @@ class Hosts(unittest.TestCase):
 
     def test_ours(self):
         for dialect in self.dialects():
-            self.assertEqual(bad(check(dialect, MORTISE, *COMMANDS[dialect]), dialect), {}, dialect)
+            self.finds(dialect, set(), MORTISE, *COMMANDS[dialect])
+
+    def finds(self, dialect, expected, *command):
+        for times in LIMITS:
+            found = bad(check(dialect, *command, times=times), dialect)
+            if set(found) == expected:
+                return
+        self.fail(f"{dialect}: {found}")
 
     def test_small(self):
         for dialect in COMMANDS:
-            expected = ATTEMPTS if dialect == "sunscreen" else set()
-            self.assertEqual(set(bad(check(dialect, *host(dialect)), dialect)), expected, dialect)
+            self.finds(dialect, ATTEMPTS if dialect == "sunscreen" else set(), *host(dialect))
 
     def test_usage(self):
         for words in (
@@ -164,12 +173,23 @@ class Hosts(unittest.TestCase):
 
 class Mutants(unittest.TestCase):
     def mutant(self, dialect, name, every):
-        """The grace period takes ten seconds, so only its own mutant is given them."""
+        """What it finds, and what it should not have found or has not. The grace period takes ten seconds, so
+        only its own mutant is given them."""
         asked = [row for row in every if row.endswith("stop.grace") == (name == "stop.grace")]
         if not PAIRS:
             asked = [f"{dialect}.host.{name}"]
-        limit = "16s" if name == "stop.grace" else "4s"
-        return bad(check(dialect, *host(dialect, name), only=asked, limit=limit), dialect)
+        limit = 16 if name == "stop.grace" else 4
+        allowed = TOGETHER.get(name, set()) | {name}
+        if dialect == "sunscreen" and name not in LOOSE:
+            allowed |= ATTEMPTS
+        if name == "sandbox.grant":  # then nothing can be written down
+            allowed |= {row.removeprefix(f"{dialect}.host.") for row in every}
+        for times in LIMITS:
+            found = bad(check(dialect, *host(dialect, name), only=asked, limit=limit, times=times), dialect)
+            wrong = (set(found) - allowed) | ({name} - set(found))
+            if not wrong:
+                break
+        return found, wrong
 
     def mutants(self, dialect):
         """They mostly wait, so four run at the same time."""
@@ -177,15 +197,9 @@ class Mutants(unittest.TestCase):
         names = [ident.removeprefix(f"{dialect}.host.") for ident in every]
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             results = pool.map(lambda name: self.mutant(dialect, name, every), names)
-            for name, found in zip(names, results):
-                allowed = TOGETHER.get(name, set()) | {name}
-                if dialect == "sunscreen" and name not in LOOSE:
-                    allowed |= ATTEMPTS
-                if name == "sandbox.grant":  # then nothing can be written down
-                    allowed |= set(names)
+            for name, (found, wrong) in zip(names, results):
                 with self.subTest(name):
-                    self.assertIn(name, found)
-                    self.assertEqual(set(found) - allowed, set(), found)
+                    self.assertEqual(wrong, set(), found)
 
 
 def add_mutants(dialect):

@@ -33,7 +33,7 @@ YAMS = {
 
 
 def mortise(*words):
-    done = subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=250)
+    done = subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=3000)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -155,7 +155,7 @@ def allowed(dialect, name):
 
 def patient(look):
     """The faults that it sees. What a busy machine has done, it does not see again with more time."""
-    return look("1s") and look("60s")
+    return look("1s") and look("10s") and look("40s")
 
 
 def judge(dialect, ident, limit, only):

@@ -16,7 +16,7 @@ MORTISE = pathlib.Path(os.environ["MORTISE_BUILD"]) / "mortise"
 
 
 def run(*words):
-    return subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=250)
+    return subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=900)
 
 
 def mutant(dialect):
