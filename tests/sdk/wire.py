@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-LIMIT = 10  # seconds: only to end what hangs
+LIMIT = 300  # seconds: only to end what hangs
 
 
 class Framing:

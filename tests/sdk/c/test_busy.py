@@ -5,7 +5,7 @@ import os
 import signal
 import unittest
 
-from wire import Gated, Puppet
+from wire import WAIT_S, Gated, Puppet
 
 
 class Busy(Gated):
@@ -87,7 +87,7 @@ class Busy(Gated):
             self.begin(p, "plain")
             p.process.send_signal(signal.SIGTERM)
             self.assertEqual(p.receive()["result"], "cancelled")
-            self.assertEqual(p.process.wait(60), 0)
+            self.assertEqual(p.process.wait(WAIT_S), 0)
             p.listener.join()
             self.assertEqual(p.stderr[-1], "on_stop puppet")
 
@@ -98,14 +98,14 @@ class Busy(Gated):
             self.open_gate()
             self.assertEqual(p.receive()["result"], "held")
             self.assertIsNone(p.receive())
-            self.assertEqual(p.process.wait(60), 0)
+            self.assertEqual(p.process.wait(WAIT_S), 0)
 
     def test_a_host_that_has_gone_cancels(self):
         with Puppet("plain") as p:
             self.begin(p, "plain")
             p.process.stdout.close()
             p.process.stdin.close()
-            self.assertEqual(p.process.wait(60), 0)
+            self.assertEqual(p.process.wait(WAIT_S), 0)
             p.listener.join()
             self.assertEqual(p.stderr[-1], "on_stop puppet")
 
@@ -114,7 +114,7 @@ class Busy(Gated):
             p.send("stuck")
             p.await_stderr("stuck")
             p.process.send_signal(signal.SIGTERM)
-            self.assertEqual(p.process.wait(60), 0)
+            self.assertEqual(p.process.wait(WAIT_S), 0)
             p.listener.join()
             self.assertNotIn("on_stop puppet", p.stderr)
             self.assertIn("2000 ms", p.stderr[-1])

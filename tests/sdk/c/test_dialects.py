@@ -5,7 +5,7 @@ import signal
 import tempfile
 import unittest
 
-from wire import DECIMAL, HEADERS, BE32, LINES, Puppet, enframe
+from wire import BE32, DECIMAL, HEADERS, LINES, WAIT_S, Puppet, enframe
 
 
 def note(method, **params):
@@ -258,7 +258,7 @@ class Gassist(unittest.TestCase):
                 self.assertEqual(
                     p.receive(), None if as_note else {"jsonrpc": "2.0", "id": 2, "result": {"success": True}}
                 )
-                self.assertEqual(p.process.wait(60), 0)
+                self.assertEqual(p.process.wait(WAIT_S), 0)
                 p.listener.join()
                 self.assertIn("on_stop puppet", p.stderr)
 
@@ -296,7 +296,7 @@ class Ayiou(unittest.TestCase):
             self.assertEqual(typed["reply"], "1 2 end")
             self.assertEqual(p.result("lifecycle", {"event": {"shutdown": None}}), {"ok": True})
             self.assertIsNone(p.receive())
-            self.assertEqual(p.process.wait(60), 0)
+            self.assertEqual(p.process.wait(WAIT_S), 0)
 
     def test_conversations_of_several_users(self):
         with Puppet("ayiou") as p:
@@ -357,7 +357,7 @@ class Sunscreen(unittest.TestCase):
             p.process.stdin.close()
             self.assertEqual(p.receive()["result"]["summary"], "Hello, Ada!")
             self.assertIsNone(p.receive())
-            self.assertEqual(p.process.wait(60), 0)
+            self.assertEqual(p.process.wait(WAIT_S), 0)
 
 
 class Signals(unittest.TestCase):
@@ -366,13 +366,13 @@ class Signals(unittest.TestCase):
             with self.subTest(dialect=dialect), Puppet(dialect) as p:
                 p.ask("ping" if dialect == "gassist" else "plugin.init", {})
                 p.process.send_signal(signal.SIGTERM)
-                self.assertEqual(p.process.wait(60), 0)
+                self.assertEqual(p.process.wait(WAIT_S), 0)
 
     def test_term_in_a_conversation(self):
         with Puppet("gassist") as p:
             p.ask("execute", execute("travel"))
             p.process.send_signal(signal.SIGTERM)
-            self.assertEqual(p.process.wait(60), 0)
+            self.assertEqual(p.process.wait(WAIT_S), 0)
             p.listener.join()
             self.assertEqual(p.stderr[-2:], ["travel: no answer", "on_stop puppet"])
 

@@ -6,7 +6,7 @@ import random
 import signal
 import unittest
 
-from wire import Gated, Puppet
+from wire import WAIT_S, Gated, Puppet
 
 USERS = range(1, 9)
 STEPS = 200
@@ -76,7 +76,7 @@ class Random(Gated):
                 p.process.send_signal(signal.SIGTERM)
                 while p.receive() is not None:
                     pass
-                self.assertEqual(p.process.wait(60), 0)
+                self.assertEqual(p.process.wait(WAIT_S), 0)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", ROOT / "build")).resolve()
 PUPPET = BUILD / "tests" / "sdk" / "c" / "tenon-puppet"
 BE32, LINES, HEADERS, DECIMAL = "be32", "lines", "headers", "decimal"
 FRAMINGS = {"gassist": BE32, "sunscreen-json": HEADERS}
-WAIT_S = 60  # a test that waits longer has failed
+WAIT_S = 300  # a test that waits longer has failed
 
 
 def enframe(framing, body):

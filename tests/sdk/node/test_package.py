@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ["MORTISE_BUILD"]).resolve()
 PACKAGE = ROOT / "sdk/node"
 TYPES = ROOT / "tests/sdk/node/types"
 MODULES = pathlib.Path(os.environ.get("MORTISE_TYPESCRIPT", BUILD / "typescript")) / "node_modules"
-LIMIT = 300
+LIMIT = 300  # seconds: only to end what hangs
 GREETER = """
 import { Plugin } from "tenon";
 const plugin = new Plugin({ name: "greeter", version: "1.0.0" });

@@ -5,7 +5,7 @@ import json
 import subprocess
 import unittest
 
-from support import Case, environment, interpreters
+from support import LIMIT, Case, environment, interpreters
 
 PLUGIN = """
     from tenon import Plugin, PluginError
@@ -49,7 +49,7 @@ class Raw(Case):
         """What it answers to lines, and its end."""
         data = b"\n".join(line if isinstance(line, bytes) else line.encode() for line in lines)
         done = subprocess.run(
-            [python, str(self.write(PLUGIN))], input=data, capture_output=True, env=environment(), timeout=60
+            [python, str(self.write(PLUGIN))], input=data, capture_output=True, env=environment(), timeout=LIMIT
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.stderr = done.stderr.decode()
@@ -202,7 +202,7 @@ class Raw(Case):
                 input=frame(body) * 3,
                 capture_output=True,
                 env=environment(),
-                timeout=60,
+                timeout=LIMIT,
             )
             self.assertEqual(done.stdout, frame(answer) * 3)
 

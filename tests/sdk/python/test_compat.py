@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from support import Case, MORTISE, environment
+from support import LIMIT, MORTISE, Case, environment
 
 HERE = pathlib.Path(__file__).resolve().parent
 WRAPPER = """
@@ -32,7 +32,7 @@ class Listings(Case):
 
     def mortise(self, *words):
         done = subprocess.run(
-            [MORTISE, *words], capture_output=True, text=True, env=environment(), cwd=self.dir, timeout=60
+            [MORTISE, *words], capture_output=True, text=True, env=environment(), cwd=self.dir, timeout=LIMIT
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
@@ -189,7 +189,7 @@ class InTheField(Case):
         self.assertEqual(host.call("found"), "not late")
         self.assertFalse(host.notes[-1]["params"]["success"])
         host.notify("shutdown")
-        self.assertEqual(host.process.wait(60), 0)
+        self.assertEqual(host.process.wait(LIMIT), 0)
         self.assertEqual(sorted(path.name for path in self.dir.iterdir()), ["plugin.py"])  # nothing is littered
 
     def test_input_that_nobody_handles(self):

@@ -11,7 +11,7 @@ import random
 import subprocess
 import unittest
 
-from support import Case, environment
+from support import LIMIT, Case, environment
 from tenon import Done, Extraction, Plugin, Reply
 from tenon.dialect import dialect_class, guess
 from tenon.serve import Session
@@ -229,7 +229,7 @@ class Programs(Case):
                     input=data,
                     capture_output=True,
                     env=environment(MORTISE_DIALECT=dialect),
-                    timeout=60,
+                    timeout=LIMIT,
                 )
                 with self.subTest(dialect=dialect, number=number):
                     self.assertEqual((done.returncode, done.stderr), (0, b""))

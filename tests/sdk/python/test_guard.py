@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from support import Case, environment
+from support import LIMIT, Case, environment
 
 HELD = """
     import os, sys, time
@@ -183,7 +183,7 @@ class Guard(Case):
         self.execute(host, "busy")
         host.notify("shutdown")
         self.assertEqual(host.receive()["params"]["data"], "cancelled")
-        self.assertEqual(host.process.wait(60), 0)
+        self.assertEqual(host.process.wait(LIMIT), 0)
         self.assertIn("stopped started", host.stderr)
 
     def test_shutdown_of_one_that_does_not_listen(self):
@@ -191,7 +191,7 @@ class Guard(Case):
         host.greet()
         self.execute(host, "stubborn")
         host.notify("shutdown")
-        self.assertEqual(host.process.wait(60), 0)
+        self.assertEqual(host.process.wait(LIMIT), 0)
         self.assertNotIn("stopped", host.stderr)  # its state is in use
 
     def test_yams_goes_on_after_shutdown(self):
@@ -212,7 +212,7 @@ class Guard(Case):
         host = self.plugin(HELD, "gassist")
         host.call("quick")
         host.process.send_signal(signal.SIGTERM)
-        self.assertEqual(host.process.wait(60), 0)
+        self.assertEqual(host.process.wait(LIMIT), 0)
         self.assertIn("stopped started", host.stderr)
 
     def test_sigterm_while_busy(self):
@@ -224,7 +224,7 @@ class Guard(Case):
             self.pong(host, 1)
             host.process.send_signal(signal.SIGTERM)
             self.assertEqual(host.receive()["params"]["data"], "cancelled")
-            self.assertEqual(host.process.wait(60), 0)
+            self.assertEqual(host.process.wait(LIMIT), 0)
             self.assertIn("stopped started", host.stderr)
 
     def test_end_of_stdin_cancels_nothing(self):
@@ -238,7 +238,7 @@ class Guard(Case):
             capture_output=True,
             env=environment(),
             cwd=self.dir,
-            timeout=60,
+            timeout=LIMIT,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(b'"data":"through"', done.stdout)
@@ -252,7 +252,7 @@ class Guard(Case):
         self.pong(host, 1)
         host.process.stdin.close()
         host.process.stdout.close()
-        self.assertEqual(host.process.wait(60), 0)
+        self.assertEqual(host.process.wait(LIMIT), 0)
         self.assertIn("stopped started", host.stderr)
         host.returncode = 0
 
@@ -261,7 +261,7 @@ class Guard(Case):
         host.greet()
         host.process.stdout.close()
         self.execute(host, "quick")
-        self.assertEqual(host.process.wait(60), 0)
+        self.assertEqual(host.process.wait(LIMIT), 0)
         self.assertNotIn("Traceback", host.stderr)
         host.returncode = 0
 

@@ -8,7 +8,7 @@ import subprocess
 import tomllib
 import unittest
 
-from support import Case, environment
+from support import LIMIT, Case, environment
 
 NOISY = """
     import os, subprocess, sys
@@ -88,7 +88,7 @@ class Disturbed(Case):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=environment(),
-            timeout=60,
+            timeout=LIMIT,
         )
         self.assertEqual([json.loads(line)["id"] for line in done.stdout.splitlines()], [1, 2])
 
@@ -99,7 +99,7 @@ class Disturbed(Case):
                 ["sh", "-c", 'echo \'{"id":1,"method":"noise"}\' | /usr/bin/python3 "$0" ' + closed, str(path)],
                 capture_output=True,
                 env=environment(),
-                timeout=60,
+                timeout=LIMIT,
             )
             self.assertEqual(done.returncode, 0, (closed, done.stderr))
 
@@ -111,7 +111,7 @@ class FirstBytes(Case):
             input=data,
             capture_output=True,
             env=environment(**more),
-            timeout=60,
+            timeout=LIMIT,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
@@ -146,7 +146,7 @@ class Manifests(Case):
             ["/usr/bin/python3", str(path), "--manifest", dialect],
             capture_output=True,
             env=environment(),
-            timeout=60,
+            timeout=LIMIT,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.decode()
@@ -181,7 +181,7 @@ class Terminal(Case):
         line = process.stderr.readline()
         self.assertRegex(line, rb"^all waits for a host on stdin; try: mortise info .*plugin\.py\n")
         os.write(host, b"\x04")  # end of input
-        self.assertEqual(process.wait(60), 0)
+        self.assertEqual(process.wait(LIMIT), 0)
         process.stderr.close()
         os.close(host)
 
