@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
             [str(UNPACK), str(archive), str(self.into), *map(str, limits)],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
             env={**os.environ, **(env or {})},
         )

@@ -14,7 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 PROTO = pathlib.Path(__file__).resolve().parents[2] / "sdk" / "proto"
 PLUGIN = "/sunscreen.plugin.v1.Plugin/"
 STREAM = "/mortise.sunscreen.v1.Stream/RunCommandStream"
-LIMIT = 60  # seconds: only to end a test that hangs
+LIMIT = 300  # seconds: only to end a test that hangs
 HEALTH = """syntax = "proto3"; package grpc.health.v1;
 message HealthCheckRequest { string service = 1; }
 message HealthCheckResponse { int32 status = 1; }

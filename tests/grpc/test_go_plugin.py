@@ -3,6 +3,7 @@
 import base64
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -16,7 +17,7 @@ except ImportError:
     grpc = None
 
 PLUGIN = PLUGINS / "grpc_go_plugin.py"
-COOKIE = {"grpc.cookie_key": "KV_PLUGIN", "grpc.cookie_value": "hello"}
+COOKIE = {"grpc.cookie_key": "KV_PLUGIN", "grpc.cookie_value": "hello", "grpc.start": "300s"}
 
 
 @unittest.skipUnless(grpc, "needs python3-grpcio")
@@ -103,7 +104,10 @@ class Calls(GoPlugin):
         self.assertIn('"test.KV/Watch" streams', self.bad(1, "plugin_error", "test.KV/Watch", "key=a"))
         self.assertIn("exited with status 3", self.bad(7, "crashed", "test.KV/Die"))
         self.assertIn("test.Entry is not a protocol buffer", self.bad(9, "protocol", "test.KV/Garbage"))
-        self.assertIn("test.KV/Hang", self.bad(6, "timeout", "test.KV/Hang", options=["--timeout", "300ms"]))
+        self.in_time(
+            lambda limit: self.run_mortise(*self.args("call", "test.KV/Hang", options=["--timeout", limit])),
+            lambda done: done.code == 6 and re.search("(?m)^timeout: .*test.KV/Hang", done.err),
+        )
 
     def test_info(self):
         done = self.run_mortise(*self.args("info"))
@@ -161,7 +165,11 @@ class Life(GoPlugin):
             "reflection-fails": 'its reflection fails: "out of order"',
         }.items():
             self.assertIn(said, self.bad(9, "protocol", "test.KV/Environment", how=how))
-        told = self.bad(6, "timeout", "test.KV/Environment", how="reflection-hangs", sets={"grpc.start": "2s"})
+        for limit in ("2s", "20s", "200s"):  # until it is long enough to come so far
+            sets = {"grpc.start": limit}
+            told = self.bad(6, "timeout", "test.KV/Environment", how="reflection-hangs", sets=sets)
+            if "did not listen" not in told:
+                break
         self.assertIn("ServerReflectionInfo", told)
 
 

@@ -46,12 +46,22 @@ class Hostile(Sunscreen):
         )
         self.program("p/plugin.py", PLUGINS / "grpc_hostile.py")
 
-    def words(self, env, *more):
+    def words(self, env, *more, limit="2s"):
         given = [word for item in env.items() for word in ("--env", "=".join(item))]
-        return ["run", "--workspace", self.work, "--set", "timeouts.run=2s", *given, *more, self.dir / "p", "x"]
+        return [
+            "run",
+            "--workspace",
+            self.work,
+            "--set",
+            f"timeouts.run={limit}",
+            *given,
+            *more,
+            self.dir / "p",
+            "x",
+        ]
 
-    def meet(self, fault, *more):
-        done = self.run_mortise(*self.words({"GRPC_FAULT": fault}, *more))
+    def meet(self, fault, *more, limit="300s"):
+        done = self.run_mortise(*self.words({"GRPC_FAULT": fault}, *more, limit=limit))
         told = [line for line in done.error_lines if not line.startswith(("p| ", "warning: ", "undone: "))]
         return done, told
 
@@ -71,8 +81,8 @@ class Hostile(Sunscreen):
         """Half open, and a window that never opens: the limit of the call ends it."""
         for fault in "silent", "no-window":
             with self.subTest(fault):
-                _done, told = self.meet(fault)
-                self.assertIn('timeout: p: no reply to "run" in 2000 ms', told[0])
+                _done, told = self.meet(fault, limit="1s")
+                self.assertIn('timeout: p: no reply to "run" in 1000 ms', told[0])
 
     def test_floods(self):
         for fault in FLOODS:

@@ -14,7 +14,7 @@ MODULES = pathlib.Path(os.environ.get("MORTISE_OPENRPC", BUILD / "openrpc"))
 
 
 def mortise(*words):
-    return subprocess.run([BUILD / "mortise", *words], check=True, capture_output=True, timeout=60).stdout
+    return subprocess.run([BUILD / "mortise", *words], check=True, capture_output=True, timeout=300).stdout
 
 
 def main():
@@ -27,7 +27,7 @@ def main():
             files.append(pathlib.Path(where, dialect["name"] + ".json"))
             files[-1].write_bytes(mortise("explain", dialect["name"], "--openrpc"))
         return subprocess.run(
-            ["node", HERE / "validate.mjs", MODULES, *files], check=False, timeout=120
+            ["node", HERE / "validate.mjs", MODULES, *files], check=False, timeout=300
         ).returncode
 
 
