@@ -59,7 +59,7 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as s:
     s.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
     print(s.makefile("rb").read().decode()[-5:])
 """
-TIMED = BLOCKING.replace("int(sys.argv[2]))", "int(sys.argv[2])), timeout=30")
+TIMED = BLOCKING.replace("int(sys.argv[2]))", "int(sys.argv[2])), timeout=300")
 ASYNC = """
 import asyncio, sys
 async def main():
@@ -169,8 +169,10 @@ class Places(Case):
     @at_each_level
     def test_errors_are_those_of_the_network(self, level):
         """Nobody listens; a queue that is full and a program that does not wait for ever."""
-        closed = Server()
-        closed.close()
+        closed = socket.socket()  # it does not listen, and keeps its port
+        self.addCleanup(closed.close)
+        closed.bind(("127.0.0.1", 0))
+        nobody = closed.getsockname()[1]
         full = socket.socket()
         self.addCleanup(full.close)
         full.bind(("127.0.0.1", 0))
@@ -194,17 +196,17 @@ def told(port, timeout=None, patience=None):
     except OSError as e:
         return errno.errorcode[e.errno]
 closed, full = map(int, sys.argv[1:])
-print(told(closed), told(closed, 5), told(full, 0.1), told(full, patience=100000), told(full, 0))
+print(told(closed), told(closed, 300), told(full, 0.1), told(full, patience=100000), told(full, 0))
 """
         port = full.getsockname()[1]
         done = self.jail(
             level,
-            f"--network=127.0.0.1:{closed.port},127.0.0.1:{port}",
+            f"--network=127.0.0.1:{nobody},127.0.0.1:{port}",
             "--",
             PYTHON,
             "-c",
             code,
-            str(closed.port),
+            str(nobody),
             str(port),
         )
         self.assertEqual(
