@@ -70,16 +70,18 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="mortise-e2e-"))
         self.addCleanup(shutil.rmtree, self.dir)
-        runtime = tempfile.mkdtemp(prefix="mortise-run-")
+        own = tempfile.mkdtemp(prefix="mortise-own-")
         # A session's keeper that was stopped removes its socket at the same time.
-        self.addCleanup(shutil.rmtree, runtime, ignore_errors=True)
+        self.addCleanup(shutil.rmtree, own, ignore_errors=True)
         # Nobody's own settings, and nothing of this terminal's.
         self.env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "MORTISE_TRACE")}
         self.env.update(
+            HOME=own,
+            XDG_CACHE_HOME=f"{own}/cache",
             XDG_CONFIG_HOME=str(self.dir / "config"),
             XDG_DATA_HOME=str(self.dir / "data"),
             XDG_STATE_HOME=str(self.dir / "state"),
-            XDG_RUNTIME_DIR=runtime,
+            XDG_RUNTIME_DIR=own,
             TERM="xterm",
             PYTHONDONTWRITEBYTECODE="1",
         )
