@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define WORD_MAX_LEN 40 /* so that one row of the table below fits on the stack */
 
 static size_t least_of(size_t a, size_t b, size_t c)
@@ -45,11 +47,12 @@ static size_t distance(const char *a, const char *b)
 	return row[lb];
 }
 
+/* Nobody can have meant one that steers, and the text would carry it to a terminal. */
 void mor_nearest_offer(struct mor_nearest *nearest, const char *candidate)
 {
 	size_t d = distance(nearest->word, candidate);
 
-	if (nearest->best && d >= nearest->distance)
+	if ((nearest->best && d >= nearest->distance) || mor_text_steers(mor_slice_of(candidate)))
 		return;
 	nearest->best = candidate;
 	nearest->distance = d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "Did you mean": offer candidates one by one, then ask for the best that is near enough.
+/* "Did you mean": offer candidates one by one, then ask for the best that is near enough. One that
+ * would steer a terminal is never the best.
  *	struct mor_nearest near = { .word = typed };
  *	for (...) mor_nearest_offer(&near, name);
  *	mor_nearest_best(&near)   the name, or NULL */

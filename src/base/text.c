@@ -313,6 +313,16 @@ size_t mor_steering_len(const char *p, size_t len)
 	return 0;
 }
 
+bool mor_text_steers(struct mor_slice text)
+{
+	for (size_t at = 0, n; at < text.len; at += n ? n : 1) {
+		if (mor_steering_len(text.ptr + at, text.len - at))
+			return true;
+		n = mor_utf8_sequence(text.ptr + at, text.len - at);
+	}
+	return false;
+}
+
 /* The number of bytes at p that may be shown unchanged. */
 static size_t printable_len(const char *p, size_t len)
 {

@@ -31,6 +31,7 @@ bool mor_utf8_valid(struct mor_slice text);
 /* Length of the character at p if a terminal obeys it, or shows others in another order for it: controls (C0,
  * DEL, C1, also as a single byte that is not UTF-8), separators of lines, marks of direction. 0: it is none. */
 size_t mor_steering_len(const char *p, size_t len);
+bool mor_text_steers(struct mor_slice text); /* there is one in it */
 /* An excerpt of any bytes on one line, printable and safe in quotes: what is not UTF-8, controls, and
  * characters that nobody sees or that change the order of others as \xNN for each byte; cut with "...". Always
  * NUL-terminated. Returns out. */

@@ -130,6 +130,16 @@ static void answer_without(struct mor_converse *chat)
 	mor_free(ask);
 }
 
+/* The first word, and not one that only begins so. */
+static bool is_answer(const char *line)
+{
+	size_t len;
+
+	line += strspn(line, " \t");
+	len = strcspn(line, " \t");
+	return mor_text_in((struct mor_slice){ line, len }, "/answer|/refuse");
+}
+
 /* The running call may wait for this very answer, so nothing else can be done before it. */
 void mor_converse_ask_person(void *arg)
 {
@@ -145,7 +155,7 @@ void mor_converse_ask_person(void *arg)
 	}
 	if (kind != MOR_CONVERSE_LINE_READ)
 		return; /* a signal: the turn sees it */
-	if (strncmp(line, "/answer", 7) == 0 || strncmp(line, "/refuse", 7) == 0) {
+	if (is_answer(line)) {
 		mor_converse_act(chat, line);
 		return;
 	}

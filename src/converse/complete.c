@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "converse/functions.h"
 
 struct completion {
@@ -13,9 +14,17 @@ struct completion {
 	struct mor_text_list *found;
 };
 
+/* What is offered is printed as it is, and a plugin chooses the names. */
+static bool can_be_typed(struct mor_slice name)
+{
+	return name.len > 0 && !mor_text_steers(name);
+}
+
 static void offer_word(const struct completion *search, const char *prefix, struct mor_slice name)
 {
-	char *text = mor_text_format("%s%.*s%s", prefix, (int)name.len, name.ptr, search->behind);
+	char *text = !can_be_typed(name) ?
+			     NULL :
+			     mor_text_format("%s%.*s%s", prefix, (int)name.len, name.ptr, search->behind);
 
 	if (text && strncmp(text, search->word, search->len) == 0)
 		for (size_t i = 0; i < search->found->count; i++)

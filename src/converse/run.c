@@ -55,9 +55,10 @@ static void introduce(const struct mor_converse_guest *guest)
 	struct mor_console *console = guest->chat->console;
 	char text[600];
 
+	mor_printable(mor_json_string(mor_json_get(mor_converse_guest_about(guest), "version")), text,
+		      sizeof(text));
 	mor_note(console, "%s%s%s %s", mor_style_err(console, MOR_STYLE_TITLE),
-		 mortise_plugin_name(guest->turn.plugin), mor_style_err_end(console),
-		 mor_json_text(mor_json_get(mor_converse_guest_about(guest), "version"), ""));
+		 mortise_plugin_name(guest->turn.plugin), mor_style_err_end(console), text);
 	mor_printable(mor_json_string(mor_json_get(mor_converse_guest_about(guest), "description")), text,
 		      sizeof(text));
 	if (*text)

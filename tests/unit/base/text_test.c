@@ -292,12 +292,27 @@ static void alternatives(void **state)
 	assert_false(mor_text_in(MOR_SLICE("aa"), "a|b"));
 }
 
+/* Whole characters: a byte inside of one is not a control by itself. */
+static void steering(void **state)
+{
+	static const char *const harmless[] = { "", "abc \"\\", "\xc3\x80", "\xe4\xb8\x80\xe4\xba\x9b",
+						"\xff" };
+	static const char *const others[] = { "a\x1b",        "\n",   "a\x7f",       "\xc2\x9b",
+					      "\xe2\x80\xae", "\x9b", "\xc3\x80\x80" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+		assert_false(mor_text_steers(mor_slice_of(harmless[i])));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_true(mor_text_steers(mor_slice_of(others[i])));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(numbers),    MOR_TEST(what_is_no_number), MOR_TEST(durations), MOR_TEST(rates),
 		MOR_TEST(byte_sizes), MOR_TEST(formats),           MOR_TEST(utf8),      MOR_TEST(excerpts),
-		MOR_TEST(unseen),     MOR_TEST(alternatives),
+		MOR_TEST(unseen),     MOR_TEST(alternatives),      MOR_TEST(steering),
 	};
 
 	return mor_run_group("base/text", tests);
