@@ -423,7 +423,7 @@ class Files(BotCase):
         )
         done = self.chat(path, {"text": "/mycommand"})
         self.assertEqual(len(done.rows), 1)
-        self.assertIn(f"p| {self.dir}/bots/work value with blanks {os.environ['HOME']}", done.err)
+        self.assertIn(f"p| {self.dir}/bots/work value with blanks {self.env['HOME']}", done.err)
 
     def test_two_bots_of_one_name(self):
         """The key identifies; metadata.name is shown."""
@@ -493,12 +493,11 @@ class Signals(BotCase):
             process.stdin.flush()
             self.until(process.stderr, '"method":"handle"')
             process.send_signal(number)
-            self.until(process.stderr, "-> draining")
+            self.until(process.stderr, '"shutdown":null')  # it hears of the end before it has answered
             gate.open()
             out, err = process.communicate(timeout=LIMIT)
             self.assertEqual(process.returncode, 128 + number)
             self.assertIn('"text":"slow"', out)
-            self.assertIn('"shutdown":null', err)
             self.assertIn("draining -> stopped", err)
             self.assertIn(f"cancelled: interrupted by signal {int(number)}", err)
 

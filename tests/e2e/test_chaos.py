@@ -101,7 +101,7 @@ class Unharmed(Proxy):
         self.assertIsNone(process.poll())
         process.stdin.close()
         self.assertEqual(process.wait(LIMIT), 3)
-        process = self.start("--", "sh", "-c", "exec <&-; echo '{}'; sleep 1000")
+        process = self.start("--", "sh", "-c", "exec <&-; echo '{}'; exec sleep 1000")
         self.assertEqual(process.stdout.readline(), b"{}\n")
         with self.assertRaises(BrokenPipeError):
             for _ in range(LIMIT * 10_000):

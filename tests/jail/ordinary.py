@@ -185,11 +185,13 @@ class Ordinary(unittest.TestCase):
             self.skipTest("this machine cannot confine")
         workshop = Workshop()
         self.addCleanup(workshop.close)
+        # Quickly: each command at one of the levels, in turn.
+        at = {c: offered[i % len(offered) :][:1] if QUICKLY else offered for i, c in enumerate(commands)}
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-            runs = {c: [pool.submit(workshop.run, c, level) for level in (None, *offered)] for c in commands}
+            runs = {c: [pool.submit(workshop.run, c, level) for level in (None, *at[c])] for c in commands}
             for command, futures in runs.items():
                 bare, *confined = [future.result() for future in futures]
-                for level, jailed in zip(offered, confined):
+                for level, jailed in zip(at[command], confined):
                     with self.subTest(command=command.name, level=level):
                         self.compare(command, level, bare, jailed)
         print(
@@ -208,5 +210,7 @@ class Ordinary(unittest.TestCase):
 
 
 NAMES = [word for word in sys.argv[1:] if not word.startswith("-")]
+QUICKLY = "--quick" in sys.argv
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *[word for word in sys.argv[1:] if word.startswith("-")]])
+    flags = [word for word in sys.argv[1:] if word.startswith("-") and word != "--quick"]
+    unittest.main(argv=[sys.argv[0], *flags])

@@ -205,6 +205,7 @@ class Stage:
 
     def plant(self):
         """All files as they should be; sockets, programs and the victim's descriptor stay."""
+        self.last = None
         for name in ("ws", "declared"):
             shutil.rmtree(self.dir / name, ignore_errors=True)
         outside = self.dir / "outside"
@@ -299,15 +300,20 @@ class Stage:
     def snapshot(self):
         """Name -> what must not change by itself. Access times may, and those of directories follow
         their entries."""
-        seen = {}
-        for path in [*self.shared(), *self.dir.rglob("*")]:
-            st = path.lstat()
+        seen, top = {}, str(self.dir)
+        paths = [(str(path), str(path)) for path in self.shared()]
+        for where, folders, files in os.walk(top):
+            paths += [(f"{where}/{name}", f"{where}/{name}"[len(top) + 1 :]) for name in folders + files]
+        for path, name in paths:
+            st = os.lstat(path)
             what = [stat.S_IFMT(st.st_mode), stat.S_IMODE(st.st_mode), st.st_uid]
-            if path.is_symlink():
+            if stat.S_ISLNK(st.st_mode):
                 what.append(os.readlink(path))
             elif stat.S_ISREG(st.st_mode):
-                what += [st.st_mtime_ns, hashlib.md5(path.read_bytes()).hexdigest(), tuple(os.listxattr(path))]
-            seen[str(path.relative_to(self.dir) if path.parent != self.shm.parent else path)] = tuple(what)
+                with open(path, "rb") as file:
+                    digest = hashlib.md5(file.read()).digest()
+                what += [st.st_mtime_ns, digest, tuple(os.listxattr(path))]
+            seen[name] = tuple(what)
         return seen
 
     def arguments(self):
@@ -327,7 +333,7 @@ class Stage:
     def run(self, argv, env=None, patience=PATIENCE):
         """Runs it to its end, and looks at the stage before and after. patience: seconds that what it leaves
         has to end by itself."""
-        before, hits = self.snapshot(), dict(self.listeners.hits)
+        before, hits = self.last or self.snapshot(), dict(self.listeners.hits)
         self.victim.signals()
         began = time.monotonic()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -362,6 +368,7 @@ class Stage:
         run.hits = {kind: n - hits[kind] for kind, n in self.listeners.hits.items() if n != hits[kind]}
         after = self.snapshot()
         run.changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+        self.last = after  # nobody touches the stage between two runs
         if run.changed:
             self.plant()
         return run

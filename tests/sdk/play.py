@@ -3,12 +3,13 @@
 """The same conversations for every SDK: the scripts of tests/talk and tests/sdk/talk are played against the
 puppet of one language.
 
-    play.py LANGUAGE [DIALECT[/SCRIPT]…]   plays them as tests (-v names each, --all in every way)
+    play.py LANGUAGE [DIALECT[/SCRIPT]…]   plays them as tests (-v names each, --all in every way, --third)
     play.py --count                        how many are played, per dialect
     play.py --part SCRIPT.talk             shows the part that a puppet gets
 
 A script is played step by step, byte by byte, with all that the host says in one write, and with ids of another
 kind. Where a process takes long to start, each script is played in some of these ways, and --all means all.
+--third plays every third script, in one way: an interpreter takes longer to start than a script to be played.
 A script that cannot be played is in left_out.py with the reason."""
 import collections
 import pathlib
@@ -102,11 +103,13 @@ def test_of(script, ways):
     return run
 
 
-def fill_case(language, wanted, every_way):
-    count = 0
-    many = len(WAYS) if every_way or wanted else HOW_MANY[language]
+def fill_case(language, wanted, flags):
+    count, third = 0, "--third" in flags
+    many = 1 if third else len(WAYS) if "--all" in flags or wanted else HOW_MANY[language]
     members = {"language": language}
-    for script in scripts():
+    for number, script in enumerate(scripts()):
+        if third and number % 3:
+            continue
         if left_out.reason_of(script.name):
             continue
         if wanted and not any(script.name == word or script.dialect == word for word in wanted):
@@ -146,7 +149,7 @@ def main(words):
     if not plain or plain[0] not in stage.LANGUAGES:
         sys.exit(__doc__)
     suite = unittest.TestSuite(
-        [unittest.defaultTestLoader.loadTestsFromTestCase(fill_case(plain[0], plain[1:], "--all" in flags))]
+        [unittest.defaultTestLoader.loadTestsFromTestCase(fill_case(plain[0], plain[1:], flags))]
     )
     if not plain[1:]:
         suite.addTest(unittest.defaultTestLoader.loadTestsFromTestCase(Table))
