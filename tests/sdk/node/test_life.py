@@ -177,8 +177,8 @@ class Life(unittest.TestCase):
 
     def test_large_messages(self):
         self.start()
-        self.send("echo", 1, text="é" * 5_000_000)
-        self.assertEqual(len(self.receive()["result"]["text"]), 5_000_000)
+        self.send("echo", 1, text="é" * 1_000_000)
+        self.assertEqual(len(self.receive()["result"]["text"]), 1_000_000)
 
     def test_yams_goes_on_after_shutdown(self):
         self.start("yams")
