@@ -35,7 +35,7 @@ def installed():
     """A copy of what ./dev install makes, for pkg-config: the templates in C know no other way."""
     prefix = pathlib.Path(tempfile.mkdtemp(prefix="mortise-new-"))
     words = [ROOT / "dev", "install", "--build", BUILD, "--prefix", prefix / "p"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
     if done.returncode != 0:
         shutil.rmtree(prefix)
         raise AssertionError(done.stdout + done.stderr)

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import unittest
 
-from support import BUILD, Case, ROOT
+from support import BUILD, LIMIT, ROOT, Case
 
 NO_NAMESPACES = ["unshare", "-r", "sh", "-c", 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"', "sh"]
 
