@@ -44,8 +44,9 @@ class Index(Refusals, FarmCase):
     def test_a_farm_that_cannot_be_used(self):
         """All units are in the store: nothing has to be asked, and still nothing is taken."""
         archive = self.kzip(simple(9))
-        self.worker()
+        worker = self.worker()
         self.farm(archive, "--batch", "1")
+        self.reap(worker)  # it would tidy up meanwhile
         self.check_refusals(archive, "--batch", "1", "--log", "log")
 
     def test_what_came_from_the_store(self):
@@ -128,8 +129,9 @@ class Workers(FarmCase):
 class Extract(Refusals, ExtractCase):
     def test_a_farm_that_cannot_be_used(self):
         files = self.files(4)
-        self.worker()
+        worker = self.worker()
         self.farm(*files)
+        self.reap(worker)
         self.check_refusals(*files)
 
 
