@@ -23,9 +23,19 @@ plugin.run(import.meta);
 """
 
 
+# npm asks nobody, not even whether there is a newer one.
+NOWHERE = {"npm_config_registry": "http://127.0.0.1:9/", "npm_config_update_notifier": "false"}
+
+
 def run(*words, **how):
     done = subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, timeout=LIMIT, check=False, **how
+        [str(word) for word in words],
+        env={**os.environ, **NOWHERE},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+        **how,
     )
     if done.returncode:
         raise AssertionError(f"{words}: {done.stdout}{done.stderr}")
@@ -80,12 +90,8 @@ class Package(unittest.TestCase):
         project.mkdir()
         (project / "package.json").write_text('{"name":"project","private":true}')
         (project / "greeter.mjs").write_text(GREETER)
-        nowhere = {
-            **os.environ,
-            "npm_config_registry": "http://127.0.0.1:9/",
-            "npm_config_cache": str(self.dir / "c"),
-        }
-        run("npm", "install", "--no-audit", "--no-fund", tarball, cwd=project, env=nowhere)
+        cache = ["--cache", self.dir / "c"]
+        run("npm", "install", "--no-audit", "--no-fund", *cache, tarball, cwd=project)
         said = run(BUILD / "mortise", "call", "greet", "name=Ada", "--", "node", "greeter.mjs", cwd=project)
         self.assertEqual(said, '"Hello Ada"\n')
 
