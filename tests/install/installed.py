@@ -52,12 +52,12 @@ class Tree(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.top = pathlib.Path(tempfile.mkdtemp(prefix="mortise-install-"))
+        cls.top = pathlib.Path(tempfile.mkdtemp(prefix="mortise-"))
         cls.addClassCleanup(shutil.rmtree, cls.top)
         cls.top.chmod(0o755)  # nobody is to come here
         first = cls.top / "first place"
         install(first)
-        cls.prefix = cls.top / "another place" / "of mortise"
+        cls.prefix = cls.top / "a b" / "c d"  # short: two of them stand in one line of an error
         cls.prefix.parent.mkdir()
         first.rename(cls.prefix)
         cls.mortise = cls.prefix / "bin/mortise"
