@@ -18,7 +18,7 @@ DEV = HERE.parent / "dev"
 
 
 def run(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, **more)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=600, **more)
 
 
 class Words(unittest.TestCase):
