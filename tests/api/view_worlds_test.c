@@ -89,7 +89,7 @@ static void a_stage_is_let_go(void **state)
 	view(&rig, NULL);
 	assert_true(inotify_add_watch(watch.fd, dir, IN_OPEN) >= 0);
 	assert_int_equal(umount2(dir, 0), 0);
-	assert_int_equal(poll(&watch, 1, 5000), 1);
+	assert_int_equal(poll(&watch, 1, GUARD_S * 1000), 1);
 	assert_int_equal(read(watch.fd, &event, sizeof(event)), sizeof(event));
 	assert_int_equal(event.mask & IN_UNMOUNT, IN_UNMOUNT);
 	close(watch.fd);
