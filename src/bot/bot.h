@@ -62,6 +62,7 @@ enum mor_bot_visit_state {
 
 struct mor_bot_visit {
 	struct mor_bot_job job;
+	struct mor_list asked; /* in seat->asked, until it is known whether the plugin matches */
 	enum mor_bot_visit_state state;
 };
 
@@ -100,6 +101,7 @@ struct mor_bot_seat {
 	struct mor_bot_body *body; /* NULL: it has never been ready */
 	struct mor_bot_body *next; /* the new process, which will replace the present one; or NULL */
 	struct mor_list queue;     /* of mor_bot_job, oldest first                        */
+	struct mor_list asked;     /* of mor_bot_visit: events it may still match, earliest first */
 	struct mor_list matched;   /* of mor_bot_job: events it will handle in its turn, earliest first */
 	unsigned waiting, given;   /* waiting in the queue; passed to the host */
 	unsigned most;             /* how many the plugin may have at once */

@@ -20,6 +20,7 @@ struct mor_bot_seat *mor_bot_seat_new(struct mor_bot_run *run, const char *name)
 		return NULL;
 	seat->run = run;
 	mor_list_init(&seat->queue);
+	mor_list_init(&seat->asked);
 	mor_list_init(&seat->matched);
 	mor_list_init(&seat->connect.node);
 	seat->connect.seat = seat;

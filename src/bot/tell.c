@@ -54,11 +54,18 @@ static const char *without_name(const char *text, const char *name)
 	return strncmp(text, name, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2 : text;
 }
 
+/* The plugin chose it. */
+#define LABEL_SHOWN 300
+static const char *shown_label(const struct mor_bot_seat *seat, char out[LABEL_SHOWN])
+{
+	return mor_printable(mor_slice_of(seat ? seat->label : ""), out, LABEL_SHOWN);
+}
+
 static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, const char *what,
 		      uint64_t event, const char *given, mortise_json data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf ours = MOR_BUF_INIT;
-	char shown[1600], line[40] = "";
+	char shown[1600], label[LABEL_SHOWN], line[40] = "";
 	const char *text;
 
 	mor_reword(given, words, sizeof(words) / sizeof(words[0]), &ours);
@@ -73,7 +80,7 @@ static void tell_line(struct mor_bot_run *run, const struct mor_bot_seat *seat, 
 	if (event)
 		snprintf(line, sizeof(line), "%s %llu: ", run->net.link ? "event" : "line",
 			 (unsigned long long)event);
-	mor_note(run->console, "%s: %s%s%s%s", what, line, seat ? seat->label : "", seat ? ": " : "",
+	mor_note(run->console, "%s: %s%s%s%s", what, line, shown_label(seat, label), seat ? ": " : "",
 		 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
 
@@ -143,12 +150,12 @@ static void tell_state(struct mor_bot_body *body, const mortise_event *event)
 /* A bar, not a colon, before the plugin's own stderr: those words are not ours. */
 static void tell_stderr(struct mor_bot_seat *seat, const char *text)
 {
-	char shown[2000];
+	char shown[2000], label[LABEL_SHOWN];
 
 	if (seat->run->console->json)
 		tell_json(seat->run, seat, "stderr", 0, text, (mortise_json){ 0 });
 	else
-		mor_note(seat->run->console, "%s| %s", seat->label,
+		mor_note(seat->run->console, "%s| %s", shown_label(seat, label),
 			 mor_printable(mor_slice_of(text), shown, sizeof(shown)));
 }
 

@@ -9,8 +9,10 @@
 static void walk_free(struct mor_bot_walk *walk)
 {
 	mor_list_remove(&walk->node);
-	for (size_t i = 0; i < walk->count; i++)
+	for (size_t i = 0; i < walk->count; i++) {
 		mor_list_remove(&walk->visits[i].job.node);
+		mor_list_remove(&walk->visits[i].asked);
+	}
 	mor_onebot_event_fini(&walk->event);
 	mor_free(walk);
 }
@@ -60,14 +62,21 @@ static void unmatch_visit(struct mor_bot_visit *visit, enum mor_bot_visit_state 
 	visit->state = state;
 }
 
+/* May the plugin still match an earlier event? One that may have several calls at once answers in any order. */
+static bool is_undecided(const struct mor_bot_seat *seat, uint64_t number)
+{
+	return !mor_list_empty(&seat->asked) &&
+	       mor_container_of(seat->asked.next, struct mor_bot_visit, asked)->job.walk->number < number;
+}
+
 /* Hands over the visits whose turn has come. A visit waits if an earlier event may still come first. */
 static void serve_seat(struct mor_bot_seat *seat)
 {
-	while (!mor_list_empty(&seat->matched) && !seat->run->stopping) {
+	while (!mor_list_empty(&seat->matched) && !seat->run->stopping && !seat->dead) {
 		struct mor_bot_visit *visit =
 			visit_of(mor_container_of(seat->matched.next, struct mor_bot_job, node));
 
-		if (visit->job.walk->turn != place_of(visit))
+		if (visit->job.walk->turn != place_of(visit) || is_undecided(seat, visit->job.walk->number))
 			return;
 		unmatch_visit(visit, MOR_BOT_VISIT_HANDLING);
 		ask_visit(visit, MOR_BOT_JOB_HANDLE);
@@ -96,9 +105,9 @@ static void block_walk(struct mor_bot_walk *walk)
 
 	walk->turn = walk->count;
 	for (; next < walk->count; next++) {
-		if (walk->visits[next].state != MOR_BOT_VISIT_MATCHED)
-			continue;
-		unmatch_visit(&walk->visits[next], MOR_BOT_VISIT_OVER);
+		mor_list_remove(&walk->visits[next].asked);
+		if (walk->visits[next].state == MOR_BOT_VISIT_MATCHED)
+			unmatch_visit(&walk->visits[next], MOR_BOT_VISIT_OVER);
 		serve_seat(walk->visits[next].job.seat);
 	}
 }
@@ -143,14 +152,17 @@ int mor_bot_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, 
 		struct mor_bot_job *job = &walk->visits[i].job;
 
 		mor_list_init(&job->node);
+		mor_list_init(&walk->visits[i].asked);
 		job->seat = run->seats[i];
 		job->walk = walk;
 	}
 	for (size_t i = 0; i < run->count; i++) {
-		if (is_asked(run->seats[i], walk))
+		if (is_asked(run->seats[i], walk)) {
+			mor_list_append(&run->seats[i]->asked, &walk->visits[i].asked);
 			ask_visit(&walk->visits[i], MOR_BOT_JOB_MATCHES);
-		else
+		} else {
 			walk->visits[i].state = MOR_BOT_VISIT_OVER;
+		}
 	}
 	step_walk(walk);
 	return 0;
@@ -161,9 +173,10 @@ int mor_bot_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, 
 void mor_bot_walk_job_done(struct mor_bot_job *job, const mortise_reply *reply)
 {
 	struct mor_bot_walk *walk = job->walk;
+	struct mor_bot_seat *seat = job->seat;
 	struct mor_bot_visit *visit;
 
-	if (reply && reply->status < 0 && !job->seat->run->stopping)
+	if (reply && reply->status < 0 && !seat->run->stopping)
 		mor_bot_tell_failure(job, reply);
 	if (!walk) {
 		mor_bot_job_free(job);
@@ -171,13 +184,15 @@ void mor_bot_walk_job_done(struct mor_bot_job *job, const mortise_reply *reply)
 	}
 	visit = visit_of(job);
 	visit->state = MOR_BOT_VISIT_OVER;
+	mor_list_remove(&visit->asked);
 	walk->open--;
 	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_HANDLE &&
-	    mor_bot_act(job->seat, walk, reply->result))
+	    mor_bot_act(seat, walk, reply->result))
 		block_walk(walk);
 	/* The event was blocked meanwhile, or the plugin is gone. Then nobody waits for the answer. */
 	if (reply && reply->status == 0 && job->kind == MOR_BOT_JOB_MATCHES && mor_bot_matches(reply->result) &&
-	    walk->turn <= place_of(visit) && !job->seat->dead)
+	    walk->turn <= place_of(visit) && !seat->dead)
 		match_visit(visit);
 	step_walk(walk);
+	serve_seat(seat); /* later events may have waited for this answer */
 }
