@@ -105,10 +105,12 @@ static int given_config(const struct mor_text_list *given, struct mor_buf *out, 
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; i < given->count && r == 0; i++)
-		r = is_yml(given->item[i]) && !mor_args_is_pair(given->item[i]) ?
-			    merge_yml(&tree, given->item[i], err) :
-			    mor_args_config(&tree, given->item[i], err);
+	for (size_t i = 0; i < given->count && r == 0; i++) {
+		const char *word = given->item[i];
+
+		r = is_yml(word) && !mor_args_is_pair(word) ? merge_yml(&tree, word + (*word == '@'), err) :
+							      mor_args_config(&tree, word, err);
+	}
 	if (r < 0)
 		return r;
 	return mor_tree_write(&tree, out) < 0 ? mor_fail_memory(err) : 0;
@@ -244,7 +246,7 @@ static int normalise_path(struct mor_slice claimed, struct mor_buf *out, mortise
 {
 	size_t i = 0;
 
-	while (i < claimed.len) {
+	while (i < claimed.len && !mor_buf_failed(out)) {
 		struct mor_slice part = { claimed.ptr + i, 0 };
 
 		while (i < claimed.len && claimed.ptr[i] != '/')

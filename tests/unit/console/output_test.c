@@ -321,6 +321,5 @@ int main(void)
 		HEARD_TEST(test_only_yes_is_yes),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("console/output", tests, make_top, top_drop);
+	return mor_run_group_in("console/output", tests, make_top, top_drop);
 }

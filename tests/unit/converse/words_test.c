@@ -312,6 +312,5 @@ int main(void)
 		MOR_TEST(test_no_memory),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("converse/words", tests, make_files, top_drop);
+	return mor_run_group_in("converse/words", tests, make_files, top_drop);
 }

@@ -419,6 +419,5 @@ int main(void)
 		HEARD_TEST(test_no_memory),
 	};
 
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("runner/settings", tests, make_top, top_drop);
+	return mor_run_group_in("runner/settings", tests, make_top, top_drop);
 }
