@@ -86,7 +86,7 @@ static size_t without_version(const char *name, size_t len)
 
 	while (end && (isdigit((unsigned char)name[end - 1]) || name[end - 1] == '.'))
 		end--;
-	if (end < len && end > 3 && memcmp(name + end - 3, ".so", 3) == 0)
+	if (end < len && end > 3 && name[end] == '.' && memcmp(name + end - 3, ".so", 3) == 0)
 		return end;
 	return len;
 }
