@@ -20,65 +20,53 @@ static const char *shown(mortise_event event)
 
 /* ---- which ---- */
 
+static const struct {
+	mortise_event event;
+	const char *quiet, *strict, *verbose;
+} sights[] = {
+	{ { .type = MORTISE_EVENT_STDERR, .text = "boo" }, "", "", "p| boo\n" },
+	{ { .type = MORTISE_EVENT_LOG, .level = "info", .text = "hi" }, "", "", "p: log info: hi\n" },
+	{ { .type = MORTISE_EVENT_NOTE, .method = "m", .params = { "[1]", 3 } }, "", "", "p: note m [1]\n" },
+	{ { .type = MORTISE_EVENT_STATE, .previous = MORTISE_READY, .state = MORTISE_FAILED },
+	  "",
+	  "",
+	  "p: ready -> failed\n" },
+	{ { .type = MORTISE_EVENT_STATE, .previous = MORTISE_READY, .state = MORTISE_FAILED, .text = "why" },
+	  "",
+	  "",
+	  "p: ready -> failed (why)\n" },
+	{ { .type = MORTISE_EVENT_WARNING, .text = "w" }, "", "warning: p: w\n", "p: warning: w\n" },
+	/* of its own health, and of what it may do: for everybody */
+	{ { .type = MORTISE_EVENT_WARNING, .text = "w", .method = "health" },
+	  "warning: p: w\n",
+	  "warning: p: w\n",
+	  "p: warning: w\n" },
+	{ { .type = MORTISE_EVENT_WARNING, .text = "w", .count = 1 },
+	  "warning: p: w\n",
+	  "warning: p: w\n",
+	  "p: warning: w\n" },
+	{ { .type = MORTISE_EVENT_NOISE, .text = "x" }, "", "warning: p: not a message: x\n", "p: noise: x\n" },
+	{ { .type = MORTISE_EVENT_DROPPED, .text = "d" }, "", "warning: p: d\n", "p: dropped: d\n" },
+	{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .method = "m" },
+	  "warning: p: health: h\n",
+	  "warning: p: health: h\n",
+	  "p: health: h\n" },
+	{ { .type = MORTISE_EVENT_HEALTH, .text = "h" }, "", "", "p: health: h\n" },
+	{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .method = "m", .count = 1 }, "", "", "p: health: h\n" },
+};
+
 static void test_who_sees_what(void **state)
 {
-	static const struct {
-		mortise_event event;
-		const char *quiet, *strict, *verbose;
-	} rows[] = {
-		{ { .type = MORTISE_EVENT_STDERR, .text = "boo" }, "", "", "p| boo\n" },
-		{ { .type = MORTISE_EVENT_LOG, .level = "info", .text = "hi" }, "", "", "p: log info: hi\n" },
-		{ { .type = MORTISE_EVENT_NOTE, .method = "m", .params = { "[1]", 3 } },
-		  "",
-		  "",
-		  "p: note m [1]\n" },
-		{ { .type = MORTISE_EVENT_STATE, .previous = MORTISE_READY, .state = MORTISE_FAILED },
-		  "",
-		  "",
-		  "p: ready -> failed\n" },
-		{ { .type = MORTISE_EVENT_STATE,
-		    .previous = MORTISE_READY,
-		    .state = MORTISE_FAILED,
-		    .text = "why" },
-		  "",
-		  "",
-		  "p: ready -> failed (why)\n" },
-		{ { .type = MORTISE_EVENT_WARNING, .text = "w" }, "", "warning: p: w\n", "p: warning: w\n" },
-		/* of its own health, and of what it may do: for everybody */
-		{ { .type = MORTISE_EVENT_WARNING, .text = "w", .method = "health" },
-		  "warning: p: w\n",
-		  "warning: p: w\n",
-		  "p: warning: w\n" },
-		{ { .type = MORTISE_EVENT_WARNING, .text = "w", .count = 1 },
-		  "warning: p: w\n",
-		  "warning: p: w\n",
-		  "p: warning: w\n" },
-		{ { .type = MORTISE_EVENT_NOISE, .text = "x" },
-		  "",
-		  "warning: p: not a message: x\n",
-		  "p: noise: x\n" },
-		{ { .type = MORTISE_EVENT_DROPPED, .text = "d" }, "", "warning: p: d\n", "p: dropped: d\n" },
-		{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .method = "m" },
-		  "warning: p: health: h\n",
-		  "warning: p: health: h\n",
-		  "p: health: h\n" },
-		{ { .type = MORTISE_EVENT_HEALTH, .text = "h" }, "", "", "p: health: h\n" },
-		{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .method = "m", .count = 1 },
-		  "",
-		  "",
-		  "p: health: h\n" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(sights) / sizeof(sights[0]); i++) {
 		for (int how = 0; how < 3; how++) {
-			const char *const wanted[] = { rows[i].quiet, rows[i].strict, rows[i].verbose };
+			const char *const wanted[] = { sights[i].quiet, sights[i].strict, sights[i].verbose };
 
 			console.strict = how == 1;
 			console.verbose = how == 2;
 			console.told_count = 0;
-			assert_string_equal(shown(rows[i].event), wanted[how]);
-			assert_int_equal(mor_show_prints(&console, &rows[i].event), *wanted[how] != '\0');
+			assert_string_equal(shown(sights[i].event), wanted[how]);
+			assert_int_equal(mor_show_prints(&console, &sights[i].event), *wanted[how] != '\0');
 		}
 	}
 }
