@@ -11,9 +11,15 @@
 #define MOR_JAIL_MUSL_H
 #pragma GCC system_header /* the compiler cannot check a format that is passed on */
 
+#define _LARGEFILE64_SOURCE /* musl has names such as dirent64 only for those who ask, since 1.2.4 */
 #include <stdint.h>
 
 #ifndef __GLIBC__ /* with glibc there is nothing to add */
+/* musl 1.2.3 (Debian 12) has none of these, 1.2.5 (Debian 13) has: they are ours in both. */
+#define pwritev2        musl_pwritev2
+#define renameat2       musl_renameat2
+#define statx           musl_statx
+#define statx_timestamp musl_statx_timestamp
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +29,10 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#undef pwritev2
+#undef renameat2
+#undef statx
+#undef statx_timestamp
 
 /* The kernel's: what is in both is the same. */
 #include <linux/mount.h>

@@ -103,16 +103,16 @@ int mor_json_string_plain(struct mor_slice string, struct mor_buf *out)
 static bool is_our_escape(mor_spot p, mor_spot end)
 {
 	static const char shorts[] = "\"\\bfnrt";
-	char hex[5];
-	unsigned code;
+	int low;
 
 	if (memchr(shorts, p[1], sizeof(shorts) - 1))
 		return true;
 	if (p[1] != 'u' || end - p < 6 || p[2] != '0' || p[3] != '0' || (p[4] != '0' && p[4] != '1'))
 		return false;
-	code = (unsigned)(p[4] - '0') << 4 | (unsigned)mor_hex_value((char)p[5]);
-	snprintf(hex, sizeof(hex), "%04x", code);
-	return memcmp(hex, p + 2, 4) == 0 && !memchr("\b\f\n\r\t", (int)code, 5);
+	low = mor_hex_value((char)p[5]);
+	if (low < 0 || (p[5] >= 'A' && p[5] <= 'F')) /* ours are small */
+		return false;
+	return !memchr("\b\f\n\r\t", (p[4] - '0') << 4 | low, 5);
 }
 
 static bool is_our_spelling(struct mor_slice content)
