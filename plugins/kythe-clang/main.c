@@ -75,7 +75,7 @@ static size_t keeps(const char *const *args)
 static const char *own_headers(void)
 {
 	/* "14.0.6" until 15, "19" since 16 */
-	static const char *const digits[] = {"0123456789.", "0123456789"};
+	static const char *const digits[] = { "0123456789.", "0123456789" };
 	static char dir[96];
 	CXString version = clang_getClangVersion();
 	const char *number = strstr(clang_getCString(version), "version ");
@@ -84,7 +84,8 @@ static const char *own_headers(void)
 	for (size_t i = 0; number && !found && i < sizeof(digits) / sizeof(*digits); i++) {
 		char header[sizeof(dir) + 32];
 
-		snprintf(dir, sizeof(dir), LLVM_AT "/lib/clang/%.*s", (int)strspn(number + 8, digits[i]), number + 8);
+		snprintf(dir, sizeof(dir), LLVM_AT "/lib/clang/%.*s", (int)strspn(number + 8, digits[i]),
+			 number + 8);
 		snprintf(header, sizeof(header), "%s/include/stddef.h", dir);
 		if (access(header, R_OK) == 0)
 			found = dir;

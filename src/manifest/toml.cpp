@@ -18,9 +18,9 @@
 #define TOML_ASSERT(expr)      static_cast<void>(0)
 #define TOML_MAX_NESTED_VALUES 32
 #define TOML_ENABLE_FORMATTERS 0 /* we only read; and they alone would need libm */
-/* toml++ (3.3 of Debian 12, 3.4 of 13) asks of most characters beyond ASCII whether they are blanks, and promises the compiler that it
- * does not: its table ends in "unreachable". Read with another meaning of that word, which is true of every
- * function in this header. */
+/* toml++ (3.3 of Debian 12, 3.4 of 13) asks of most characters beyond ASCII whether they are blanks, and
+ * promises the compiler that it does not: its table ends in "unreachable". Read with another meaning of that
+ * word, which is true of every function in this header. */
 #if __has_include(<toml++/impl/preprocessor.hpp>)
 #include <toml++/impl/preprocessor.hpp>
 #else
