@@ -5,6 +5,7 @@
  * tested on the virtual clock (tests/talk/kythe/r13-*); here it is shorter.
  */
 #include "api.h"
+#include "tmp.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +18,7 @@
 
 struct drive {
 	struct rig rig;
-	char log[64];
+	char log[TMP_ROOM];
 	int analyses, vnames, units; /* units: until the work is over */
 	int done, ready;
 };
@@ -68,7 +69,7 @@ static void open_drive(struct drive *drive, const char *mode, const char *const 
 	int fd;
 
 	memset(drive, 0, sizeof(*drive));
-	snprintf(drive->log, sizeof(drive->log), "/tmp/mortise-kythe-XXXXXX");
+	tmp_name(drive->log, "kythe");
 	fd = mkstemp(drive->log);
 	assert_true(fd >= 0);
 	close(fd);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "strangers.h"
+#include "tmp.h"
 
 /* ---- a host with one of everything ---- */
 
@@ -21,7 +22,7 @@ struct home {
 	struct handles h;
 	struct got hung, pooled;
 	int asked, told;
-	char store[64], workspace[96];
+	char store[TMP_ROOM], workspace[256];
 };
 
 static void on_request(mortise_request *request, const char *method, mortise_json params, void *arg)
@@ -61,7 +62,7 @@ static void make_undo(struct home *home)
 				     .directory = home->store,
 				     .workspace = home->workspace };
 
-	strcpy(home->store, "/tmp/mortise-owner-XXXXXX");
+	tmp_name(home->store, "owner");
 	assert_non_null(mkdtemp(home->store));
 	snprintf(home->workspace, sizeof(home->workspace), "%s/workspace", home->store);
 	assert_int_equal(mkdir(home->workspace, 0700), 0);

@@ -3,13 +3,14 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "tmp.h"
 
 #define CALLS 64
 
 struct pool_rig {
 	struct rig rig;
 	mortise_pool *pool;
-	char file[64]; /* does not exist at first: see bad's *_once modes */
+	char file[TMP_ROOM]; /* does not exist at first: see bad's *_once modes */
 };
 
 static void pool_open(struct pool_rig *p, const char *mode, uint32_t workers, uint32_t retries,
@@ -21,7 +22,7 @@ static void pool_open(struct pool_rig *p, const char *mode, uint32_t workers, ui
 		.size = sizeof(pool_opt), .workers = workers, .retries = retries, .max_queue = max_queue
 	};
 	mortise_error err = { 0 };
-	int r;
+	int r, fd;
 
 	p->pool = NULL;
 	rig_open(&p->rig);
@@ -30,7 +31,8 @@ static void pool_open(struct pool_rig *p, const char *mode, uint32_t workers, ui
 	r = mortise_pool_new(p->rig.host, &opt, &pool_opt, &p->pool, &err);
 	if (r < 0)
 		fail_msg("mortise_pool_new: %d %s", r, err.text);
-	snprintf(p->file, sizeof(p->file), "/tmp/mortise-pool-%d-%s", (int)getpid(), mode);
+	assert_true((fd = mkstemp(tmp_name(p->file, "pool"))) >= 0);
+	close(fd);
 	unlink(p->file);
 }
 
@@ -134,7 +136,7 @@ static void every_call_is_answered_once(void **state)
 
 static void go(struct pool_rig *p, struct got *got)
 {
-	char params[128];
+	char params[256];
 
 	snprintf(params, sizeof(params), "{\"file\":\"%s\"}", p->file);
 	pool_start(p, got, "go", params);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "tmp.h"
 
 static mortise_plugin_options gassist_options(struct rig *rig, const char *argv[3])
 {
@@ -49,7 +50,7 @@ static void conversation(void **state)
 struct twice {
 	struct rig rig;
 	struct got first, second;
-	char dir[64], gate[96];
+	char dir[TMP_ROOM], gate[256];
 	bool unread;
 };
 
@@ -90,9 +91,9 @@ static void end_twice(bool unread)
 	mortise_plugin_options opt;
 	mortise_call_options call;
 	const char *argv[3];
-	char params[160];
+	char params[320];
 
-	strcpy(t.dir, "/tmp/mortise-twice-XXXXXX");
+	tmp_name(t.dir, "twice");
 	assert_non_null(mkdtemp(t.dir));
 	snprintf(t.gate, sizeof(t.gate), "%s/gate", t.dir);
 	assert_int_equal(mkfifo(t.gate, 0600), 0);

@@ -2,6 +2,7 @@
 /* mortise_undo_…() as an embedder calls them, with mortise_jail_run(). What is undone, and what is not, is for
  * the tests of src/undo/undo.h and tests/e2e/test_undo.py. */
 #include "leak.h"
+#include "tmp.h"
 
 #include <dirent.h>
 #include <ftw.h>
@@ -14,7 +15,7 @@
 
 #include <mortise/mortise.h>
 
-static char top[64], workspace[96], stores[96], notes[2048];
+static char top[TMP_ROOM], workspace[256], stores[256], notes[2048];
 
 static void on_note(const char *text, void *arg)
 {
@@ -45,7 +46,7 @@ static mortise_undo *begin(void)
 static int make_stage(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-api-undo-XXXXXX");
+	tmp_name(top, "api-undo");
 	if (!mkdtemp(top))
 		return -1;
 	snprintf(workspace, sizeof(workspace), "%s/ws", top);
@@ -81,7 +82,7 @@ static size_t count_stores(void)
 /* A shell that makes a file and ends with 1. MORTISE_EJAIL: this machine cannot confine. */
 static int run(mortise_undo *undo)
 {
-	char room[128], store[200];
+	char room[512], store[200];
 	const char *argv[] = { "/bin/sh", "-c", "echo x >made; exit 1", NULL };
 	const char *policy[] = { room, "workspace_write=true", store, NULL };
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .policy = policy };
@@ -94,7 +95,7 @@ static int run(mortise_undo *undo)
 
 static bool made(void)
 {
-	char path[128];
+	char path[512];
 
 	snprintf(path, sizeof(path), "%s/made", workspace);
 	return access(path, F_OK) == 0;
@@ -130,7 +131,7 @@ static void failed(void **state)
 	mortise_undo_result result = { .size = sizeof(result) };
 	mortise_error err = { 0 };
 	mortise_undo *undo = begin();
-	char away[96];
+	char away[256];
 
 	(void)state;
 	if (run(undo) == MORTISE_EJAIL) {

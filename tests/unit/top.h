@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static char top[64];
+#include "tmp.h"
+
+static char top[TMP_ROOM];
 
 /* Good until the fourth call after it. */
 static inline const char *at(const char *name)
@@ -19,19 +21,19 @@ static inline const char *at(const char *name)
 	return path;
 }
 
-/* /tmp/mortise-WORD-XXXXXX */
+/* As tmp_name() says. */
 static inline int top_make(const char *word)
 {
-	snprintf(top, sizeof(top), "/tmp/mortise-%s-XXXXXX", word);
+	tmp_name(top, word);
 	return mkdtemp(top) ? 0 : -1;
 }
 
 static inline int top_drop(void **state)
 {
-	char command[128];
+	char command[256];
 
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
 	return system(command);
 }
 

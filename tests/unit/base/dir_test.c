@@ -17,12 +17,13 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/xdg.h"
+#include "tmp.h"
 
-static char top[64];
+static char top[TMP_ROOM];
 
 static int enter_top(void **state)
 {
-	snprintf(top, sizeof(top), "/tmp/mortise-dir-XXXXXX");
+	tmp_name(top, "dir");
 	return mkdtemp(top) && chdir(top) == 0 ? leak_setup(state) : -1;
 }
 
@@ -45,7 +46,7 @@ static mode_t mode_of(const char *path)
 
 static void makes_all_that_is_missing(void **state)
 {
-	char path[128];
+	char path[256];
 
 	(void)state;
 	assert_int_equal(mor_dir_make_all(AT_FDCWD, "a", 0750), 0);

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "tmp.h"
 
 typedef ssize_t writer(int fd, const void *data, size_t len);
 
@@ -152,11 +153,11 @@ static void write_file(const char *path, const void *data, size_t len)
 
 static void reads_whole_files(void **state)
 {
-	char dir[] = "/tmp/mor-fd-XXXXXX", path[64], fifo[64], *text = NULL;
+	char dir[TMP_ROOM], path[256], fifo[256], *text = NULL;
 	size_t len = 0;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	assert_non_null(mkdtemp(tmp_name(dir, "fd")));
 	snprintf(path, sizeof(path), "%s/file", dir);
 	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
 	write_file(path, "a\0b", 3);

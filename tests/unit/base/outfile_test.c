@@ -17,8 +17,9 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/outfile.h"
+#include "tmp.h"
 
-static char top[64];
+static char top[TMP_ROOM];
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -30,7 +31,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static int enter_top(void **state)
 {
-	snprintf(top, sizeof(top), "/tmp/mortise-outfile-XXXXXX");
+	tmp_name(top, "outfile");
 	return mkdtemp(top) && chdir(top) == 0 ? leak_setup(state) : -1;
 }
 
@@ -155,7 +156,7 @@ static void keeps_the_mode(void **state)
 
 static void follows_links(void **state)
 {
-	char target[100];
+	char target[256];
 
 	(void)state;
 	assert_int_equal(mkdir("deep", 0777), 0);

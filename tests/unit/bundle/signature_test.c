@@ -13,12 +13,13 @@
 #include "base/fd.h"
 #include "bundle/keys.h"
 #include "leak.h"
+#include "tmp.h"
 
-static char dir[64];
+static char dir[TMP_ROOM];
 
 static void put_file(const char *name, struct mor_slice text)
 {
-	char path[128];
+	char path[256];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -153,7 +154,7 @@ static void origin_of_an_archive(void **state)
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/mortise-signature-XXXXXX");
+	tmp_name(dir, "signature");
 	return mkdtemp(dir) ? 0 : -1;
 }
 

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "check/check.h"
+#include "tmp.h"
 #include "wire/json.h"
 
 /* Quotes, markup, a newline, an escape sequence, a character that XML forbids, bytes that are not UTF-8. */
@@ -193,11 +194,11 @@ static void test_junit(void **state)
 
 /* ---- the baseline ---- */
 
-static void write_file(char path[64], const char *text)
+static void write_file(char path[TMP_ROOM], const char *text)
 {
 	int fd;
 
-	snprintf(path, 64, "/tmp/mortise-check-XXXXXX");
+	tmp_name(path, "check");
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
@@ -210,7 +211,7 @@ static void test_baseline(void **state)
 	struct mor_check_report report = make_report(), again = make_report();
 	struct mor_buf out = MOR_BUF_INIT;
 	mortise_error err = { 0 };
-	char path[64];
+	char path[TMP_ROOM];
 
 	(void)state;
 	report.subject = "a\nplain.stop.eof";
@@ -232,7 +233,7 @@ static void test_baseline(void **state)
 
 static int read_baseline(const char *text, struct mor_check_report *report, mortise_error *err)
 {
-	char path[64];
+	char path[TMP_ROOM];
 	int r;
 
 	write_file(path, text);

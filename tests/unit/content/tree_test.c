@@ -13,8 +13,9 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "content/content.h"
+#include "tmp.h"
 
-static char top[64];
+static char top[TMP_ROOM];
 static int dir;
 
 static void put(const char *name, const char *text)
@@ -28,7 +29,7 @@ static void put(const char *name, const char *text)
 
 static int setup(void **state)
 {
-	snprintf(top, sizeof(top), "/tmp/mortise-content-XXXXXX");
+	tmp_name(top, "content");
 	assert_non_null(mkdtemp(top));
 	leak_setup(state);
 	dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

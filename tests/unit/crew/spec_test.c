@@ -12,14 +12,15 @@
 #include "base/dir.h"
 #include "crew/files.h"
 #include "crew/spec.h"
+#include "tmp.h"
 
-static char store[] = "/tmp/mortise-spec-XXXXXX";
+static char store[TMP_ROOM];
 static struct mor_depot *depot;
 
 static int make_store(void **state)
 {
 	(void)state;
-	return !mkdtemp(store) || mor_depot_open(store, MOR_DEPOT_OWN, &depot, NULL) < 0;
+	return !mkdtemp(tmp_name(store, "spec")) || mor_depot_open(store, MOR_DEPOT_OWN, &depot, NULL) < 0;
 }
 
 static int remove_store(void **state)

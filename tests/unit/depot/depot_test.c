@@ -61,7 +61,7 @@ static void test_text(void **state)
 
 static void test_file(void **state)
 {
-	char path[100], digest[MOR_DIGEST_SIZE], again[MOR_DIGEST_SIZE];
+	char path[256], digest[MOR_DIGEST_SIZE], again[MOR_DIGEST_SIZE];
 	mortise_error err = { 0 };
 	int fd;
 
@@ -140,7 +140,7 @@ static void test_drop(void **state)
 {
 	struct mor_depot_file file;
 	mortise_error err = { 0 };
-	char path[100];
+	char path[300];
 
 	(void)state;
 	assert_int_equal(mor_depot_create(depot, &file, &err), 0);

@@ -404,7 +404,7 @@ static void test_manifest(void **state)
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
 	struct mor_segment *segment = NULL;
 	mortise_error err = { 0 };
-	char path[100];
+	char path[256];
 	int fd;
 
 	(void)state;

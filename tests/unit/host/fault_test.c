@@ -244,7 +244,7 @@ static void for_real(void **state)
 	int r, worked = 0;
 
 	(void)state;
-	alarm(120); /* a lost answer would wait for ever: there may be no memory for the timer */
+	alarm(1800); /* a lost answer would wait for ever: there may be no memory for the timer */
 	do {
 		mortise_host *host = NULL;
 		mortise_plugin *plugin = NULL;

@@ -18,9 +18,10 @@
 #include "base/buf.h"
 #include "jail/group.h"
 #include "jail/spent.h"
+#include "tmp.h"
 
 enum { PROCESSORS = 4 };
-static char top[64], made[128];
+static char top[TMP_ROOM], made[256];
 static const char *const *files;
 static const char *const of_second[] = { "cgroup.procs",  "cgroup.kill", "pids.max",
 					 "pids.events",   "memory.max",  "memory.swap.max",
@@ -29,7 +30,7 @@ static const char *const of_first[] = { "tasks", "pids.max", "pids.events", "cpu
 
 int mkdirat(int dir, const char *name, mode_t mode)
 {
-	char path[200];
+	char path[400];
 
 	if (syscall(SYS_mkdirat, dir, name, mode) < 0)
 		return -1;
@@ -43,7 +44,7 @@ int mkdirat(int dir, const char *name, mode_t mode)
 
 int unlinkat(int dir, const char *name, int flags)
 {
-	char path[200];
+	char path[800];
 
 	for (const char *const *file = files; flags & AT_REMOVEDIR && *file; file++) {
 		snprintf(path, sizeof(path), "%s/%s", made, *file);
@@ -54,7 +55,7 @@ int unlinkat(int dir, const char *name, int flags)
 
 static void expect_text(const char *name, const char *text)
 {
-	char path[200], got[64] = "";
+	char path[3200], got[64] = "";
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", made, name);
@@ -66,7 +67,7 @@ static void expect_text(const char *name, const char *text)
 
 static void say(const char *name, const char *text)
 {
-	char path[200];
+	char path[3200];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", made, name);
@@ -80,7 +81,7 @@ static void make_timed(unsigned version, unsigned controllers, uint64_t memory, 
 {
 	union {
 		struct mor_plan_op head;
-		char bytes[sizeof(struct mor_plan_op) + sizeof(struct mor_op_group) + 64];
+		char bytes[sizeof(struct mor_plan_op) + sizeof(struct mor_op_group) + TMP_ROOM];
 		uint64_t align;
 	} plan = { 0 };
 	struct mor_op_group *group = (void *)(plan.bytes + sizeof(plan.head));
@@ -93,7 +94,7 @@ static void make_timed(unsigned version, unsigned controllers, uint64_t memory, 
 	group->threads = threads;
 	group->cpu_s = cpu_s;
 	group->processors = PROCESSORS;
-	snprintf(group->path, 64, "%s", top);
+	snprintf(group->path, TMP_ROOM, "%s", top);
 	mor_groups_make(&read);
 	if (cpu_s)
 		mor_spent_begin(&read, 1000);
@@ -107,7 +108,7 @@ static void make(unsigned version, unsigned controllers, uint64_t memory, uint32
 static int set_up(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-group-XXXXXX");
+	tmp_name(top, "group");
 	return mkdtemp(top) ? 0 : -1;
 }
 

@@ -14,6 +14,7 @@
 #include "kythe/archive/vnames.h"
 #include "kythe/entries/entries.h"
 #include "kythe/unit/units.h"
+#include "tmp.h"
 
 #define MANY 20000
 
@@ -150,8 +151,8 @@ static void test_depends(void **state)
 	starve(depends_piece);
 }
 
-static char dir[] = "/tmp/mortise-kzip-fault-XXXXXX";
-static char path[100];
+static char dir[TMP_ROOM];
+static char path[256];
 
 static int kzip_piece(void)
 {
@@ -185,7 +186,7 @@ static int kzip_piece(void)
 static void test_kzip(void **state)
 {
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	assert_non_null(mkdtemp(tmp_name(dir, "kzip-fault")));
 	snprintf(path, sizeof(path), "%s/x.kzip", dir);
 	starve(kzip_piece);
 	unlink(path);

@@ -20,7 +20,7 @@
 
 #define DIGEST "0123456789012345678901234567890123456789012345678901234567890123"
 
-static char path[100];
+static char path[256];
 static struct mor_lockfile where = { .path = path, .dir = top };
 static struct mor_doc *permissions;
 

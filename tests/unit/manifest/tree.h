@@ -15,8 +15,9 @@
 
 #include "base/alloc.h"
 #include "manifest/manifest.h"
+#include "tmp.h"
 
-static char tree[64];
+static char tree[TMP_ROOM];
 
 static inline int tree_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -28,7 +29,7 @@ static inline int tree_remove(const char *path, const struct stat *st, int type,
 
 static inline int tree_setup(void **state)
 {
-	snprintf(tree, sizeof(tree), "/tmp/mortise-manifest-XXXXXX");
+	tmp_name(tree, "manifest");
 	if (!mkdtemp(tree) || chdir(tree) != 0)
 		return -1;
 	unsetenv("XDG_CONFIG_HOME");

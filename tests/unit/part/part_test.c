@@ -11,10 +11,11 @@
 #include "base/alloc.h"
 #include "base/sum.h"
 #include "part/part.h"
+#include "tmp.h"
 
 #define RUN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static char path[64];
+static char path[TMP_ROOM];
 
 static void put(struct mor_slice bytes)
 {
@@ -30,7 +31,7 @@ static int setup(void **state)
 	int fd;
 
 	(void)state;
-	snprintf(path, sizeof(path), "/tmp/mortise-part-XXXXXX");
+	tmp_name(path, "part");
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	close(fd);

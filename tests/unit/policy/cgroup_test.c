@@ -51,7 +51,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	char command[100];
+	char command[256];
 
 	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", top);

@@ -11,19 +11,20 @@
 #include "policy/plan.h"
 #include "policy/policy.h"
 #include "run.h"
+#include "tmp.h"
 
 enum { FILES = 3 };
 static const char *const names[FILES] = { "prog", "run.sh", "lib/part.sh" };
 
 static struct stage {
-	char top[64], dir[128];
+	char top[TMP_ROOM], dir[256];
 	struct mor_plan_file files[FILES];
 	struct mor_plan_checked checked;
 } stage;
 
 static const char *at(const char *name)
 {
-	static char paths[4][256];
+	static char paths[4][512];
 	static unsigned next;
 	char *out = paths[next++ % 4];
 
@@ -88,7 +89,7 @@ static void look(void)
 static int set_up(void **state)
 {
 	(void)state;
-	snprintf(stage.top, sizeof(stage.top), "/tmp/mortise-checked-XXXXXX");
+	tmp_name(stage.top, "checked");
 	assert_non_null(mkdtemp(stage.top));
 	snprintf(stage.dir, sizeof(stage.dir), "%s/plugin", stage.top);
 	fill();

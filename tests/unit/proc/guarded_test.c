@@ -18,6 +18,7 @@
 #include "policy/policy.h"
 #include "program/helper.h"
 #include "run.h"
+#include "tmp.h"
 
 /* ---- looking ---- */
 
@@ -303,13 +304,13 @@ static void test_pidns_orders(void **state)
 static void test_pidns_cannot_start(void **state)
 {
 	const char *argv[] = { "/dev/../etc/ld.so.cache", NULL };
-	char path[] = "/tmp/mortise-guarded-XXXXXX", want[128];
+	char path[TMP_ROOM], want[256];
 	struct run run = { 0 };
 	int fd;
 
 	(void)state;
 	skip_without_pidns();
-	fd = mkstemp(path);
+	fd = mkstemp(tmp_name(path, "guarded"));
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "no program\n", 11), 11);
 	assert_int_equal(fchmod(fd, 0755), 0);

@@ -11,8 +11,9 @@
 
 #include "leak.h"
 #include "program/helper.h"
+#include "tmp.h"
 
-static char top[64], dir[80], file[96], fault[MOR_PROGRAM_FAULT];
+static char top[TMP_ROOM], dir[256], file[512], fault[MOR_PROGRAM_FAULT];
 
 /* As if the code of `owner` ran, from a place that has nothing to do with the helper's. */
 static bool is_ours(uid_t owner)
@@ -24,7 +25,7 @@ static int enter(void **state)
 {
 	int fd;
 
-	snprintf(top, sizeof(top), "/tmp/mortise-helper-XXXXXX");
+	tmp_name(top, "helper");
 	if (!mkdtemp(top))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s/dir", top);
@@ -50,13 +51,12 @@ static void test_modes(void **state)
 	} rows[] = {
 		{ 0755, 0755, 0755, NULL },
 		{ 0500, 0700, 0700, NULL },
-		{ 0757, 0755, 0755, "everybody can write it: chmod o-w /tmp/mortise-helper-" },
-		{ 0755, 0757, 0755, "everybody can write its directory: chmod o-w /tmp/mortise-helper-" },
+		{ 0757, 0755, 0755, "everybody can write it: chmod o-w " },
+		{ 0755, 0757, 0755, "everybody can write its directory: chmod o-w " },
 		/* others could have been there first */
 		{ 0755, 01777, 0755, "everybody can write its directory" },
 		/* they could replace its directory */
-		{ 0755, 0755, 0777,
-		  "everybody can write a directory above it: chmod o-w /tmp/mortise-helper-" },
+		{ 0755, 0755, 0777, "everybody can write a directory above it: chmod o-w " },
 		{ 0755, 0755, 01777, NULL }, /* and here they cannot */
 	};
 
@@ -70,6 +70,8 @@ static void test_modes(void **state)
 			assert_string_equal(fault, "");
 		else
 			assert_memory_equal(fault, rows[i].fault, strlen(rows[i].fault));
+		if (rows[i].fault && strstr(rows[i].fault, "chmod"))
+			assert_memory_equal(fault + strlen(rows[i].fault), top, strlen(top));
 	}
 }
 
@@ -150,7 +152,7 @@ static void test_groups(void **state)
  * what leads to the helper only must be ours. */
 static void test_directory_on_the_way_to_the_code(void **state)
 {
-	char near[128], far[128];
+	char near[256], far[256];
 
 	(void)state;
 	if (geteuid() != 0)
@@ -177,7 +179,7 @@ static void be_link(const char *to)
 
 static void test_links(void **state)
 {
-	char other[96];
+	char other[256];
 
 	(void)state;
 	be_link("/bin/true");

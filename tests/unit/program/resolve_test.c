@@ -11,16 +11,17 @@
 #include "base/error.h"
 #include "proc/run.h"
 #include "program/inside.h"
+#include "tmp.h"
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* ---- a directory to try things in ---- */
 
-static char dir[64];
+static char dir[TMP_ROOM];
 
 static const char *in_dir(const char *name)
 {
-	static char path[128];
+	static char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return path;
@@ -44,7 +45,7 @@ static void put_text(const char *name, mode_t mode, const char *text)
 
 static int enter(void **state)
 {
-	snprintf(dir, sizeof(dir), "/tmp/mortise-resolve-XXXXXX");
+	tmp_name(dir, "resolve");
 	return mkdtemp(dir) ? leak_setup(state) : -1;
 }
 
@@ -88,7 +89,7 @@ static void check_refused(const struct mor_command *command, int code, const cha
 
 static void refused(const char *name, int code, const char *text)
 {
-	char path[128];
+	char path[256];
 	const char *argv[] = { path, NULL };
 
 	snprintf(path, sizeof(path), "%s", in_dir(name));
@@ -107,7 +108,7 @@ static void test_absent(void **state)
 /* The whole command line in one string. */
 static void test_absent_with_arguments(void **state)
 {
-	char own[200];
+	char own[400];
 
 	(void)state;
 	refused("python3 -u ./x.py", MORTISE_ENOTFOUND,
@@ -389,7 +390,7 @@ static void test_python_file(void **state)
 
 static void test_python_of_its_own(void **state)
 {
-	char line[160], python[128];
+	char line[320], python[256];
 	struct mor_command command = { .argv = LIST("./a.py"), .cwd = dir };
 
 	(void)state;
@@ -409,7 +410,7 @@ static void test_python_of_its_own(void **state)
 
 static void test_node_file(void **state)
 {
-	char path[128], node[128], script[128];
+	char path[256], node[256], script[256];
 	const char *env[] = { path, NULL };
 	struct mor_command command = { .argv = LIST("./a.js", "y"), .env = env, .cwd = dir };
 

@@ -8,16 +8,17 @@
 
 #include "leak.h"
 #include "program/resolve.h"
+#include "tmp.h"
 
 /* As pyenv writes them. */
 #define SHIM \
 	"#!/usr/bin/env bash\nexport PYENV_ROOT=\"/r\"\nexec \"/r/libexec/pyenv\" exec \"$program\" \"$@\"\n"
 
-static char root[64];
+static char root[TMP_ROOM];
 
 static const char *in_root(const char *name)
 {
-	static char path[4][128];
+	static char path[4][256];
 	static unsigned turn;
 	char *at = path[turn++ % 4];
 
@@ -41,7 +42,7 @@ static const char *const dirs[] = { "shims",      "versions",      "versions/3.9
 
 static int enter(void **state)
 {
-	snprintf(root, sizeof(root), "/tmp/mortise-shim-XXXXXX");
+	tmp_name(root, "shim");
 	if (!mkdtemp(root))
 		return -1;
 	for (int i = 0; i < DIRS; i++)
@@ -72,7 +73,7 @@ static int leave(void **state)
 
 static void is_run(const char *name, bool no_shims, const char *want)
 {
-	char path[128];
+	char path[256];
 	const char *argv[] = { name, "x", NULL }, *env[] = { path, NULL };
 	struct mor_command command = { .argv = argv, .env = env, .cwd = root, .no_shims = no_shims };
 	struct mor_exec_failure failure = { 0 };

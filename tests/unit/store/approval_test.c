@@ -11,8 +11,9 @@
 
 #include "base/alloc.h"
 #include "store/approval.h"
+#include "tmp.h"
 
-static char dir[64], manifest[128];
+static char dir[TMP_ROOM], manifest[256];
 
 static void put(const char *path, const char *text)
 {
@@ -35,7 +36,7 @@ static struct mor_approval subject(void)
 
 static int setup(void **state)
 {
-	snprintf(dir, sizeof(dir), "/tmp/mortise-approval-XXXXXX");
+	tmp_name(dir, "approval");
 	assert_non_null(mkdtemp(dir));
 	snprintf(manifest, sizeof(manifest), "%s/plugin.toml", dir);
 	put(manifest, "network = true\n");
@@ -101,7 +102,7 @@ static void anything_else_is_another(void **state)
 static void for_this_user_only(void **state)
 {
 	struct mor_approval a = subject();
-	char path[128];
+	char path[256];
 	struct stat info;
 
 	(void)state;
@@ -114,7 +115,7 @@ static void for_this_user_only(void **state)
 static void failures_name_the_place(void **state)
 {
 	struct mor_approval a = subject();
-	char path[128];
+	char path[256];
 	mortise_error err = { 0 };
 
 	(void)state;

@@ -19,8 +19,9 @@
 #include "cut.h"
 #include "store/keep.h"
 #include "store/permissions.h"
+#include "tmp.h"
 
-static char top[64], source[100], home[120];
+static char top[TMP_ROOM], source[256], home[512];
 static struct mor_store store;
 
 static void put_file(const char *name, const char *text)
@@ -37,7 +38,7 @@ static void put_file(const char *name, const char *text)
 
 static int setup(void **state)
 {
-	snprintf(top, sizeof(top), "/tmp/mortise-keep-XXXXXX");
+	tmp_name(top, "keep");
 	assert_non_null(mkdtemp(top));
 	snprintf(source, sizeof(source), "%s/source/sub", top);
 	assert_int_equal(mor_dir_make_all(AT_FDCWD, source, 0755), 0);

@@ -13,15 +13,16 @@
 #include "base/dir.h"
 #include "store/permissions.h"
 #include "store/store.h"
+#include "tmp.h"
 
 #define SUM "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-static char home[64];
+static char home[TMP_ROOM];
 static struct mor_store store;
 
 static int setup(void **state)
 {
-	snprintf(home, sizeof(home), "/tmp/mortise-store-XXXXXX");
+	tmp_name(home, "store");
 	assert_non_null(mkdtemp(home));
 	assert_int_equal(mor_store_open(home, home, &store), 0);
 	return leak_setup(state);

@@ -17,7 +17,7 @@
 
 #define MOST_ALLOCATIONS 2000
 
-static char list_file[128], plugins[128];
+static char list_file[256], plugins[256];
 
 static void put(const char *path, const char *text)
 {
@@ -31,7 +31,7 @@ static void put(const char *path, const char *text)
 
 static int setup(void **state)
 {
-	char manifest[200];
+	char manifest[1600];
 
 	assert_int_equal(top_make("trusted"), 0);
 	snprintf(list_file, sizeof(list_file), "%s/plugins.trust", top);
@@ -133,7 +133,7 @@ static int scan_once(struct mor_trusted_plugins *ret)
 /* What was found without enough memory is never more than what may run. */
 static void test_scan_without_memory(void **state)
 {
-	char line[200];
+	char line[400];
 
 	(void)state;
 	snprintf(line, sizeof(line), "%s\n", plugins);

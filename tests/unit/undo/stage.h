@@ -22,9 +22,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "tmp.h"
 #include "undo/undo.h"
 
-static char top[64];
+static char top[TMP_ROOM];
 static struct mor_undo_store host;
 static struct mor_undo undo;
 static char left[4096];
@@ -95,7 +96,7 @@ static char before[65536], after[65536];
 
 static void begin(void)
 {
-	char store[128];
+	char store[256];
 
 	snprintf(store, sizeof(store), "%s/store", top);
 	assert_int_equal(mkdir(store, 0700), 0);
@@ -148,7 +149,7 @@ static struct mor_undo_result finish(const char *expected_left)
 static void drop_store(void)
 {
 	static const char *const parts[] = { "/journal", "/copies", "" };
-	char path[128];
+	char path[256];
 
 	for (int i = 0; i < 3; i++) {
 		snprintf(path, sizeof(path), "%s/store%s", top, parts[i]);
@@ -159,7 +160,7 @@ static void drop_store(void)
 static int make_stage(void **state)
 {
 	(void)state;
-	snprintf(top, sizeof(top), "/tmp/mortise-undo-XXXXXX");
+	tmp_name(top, "undo");
 	if (!mkdtemp(top) || mkdir(at(""), 0755) < 0 || mkdir(at("d"), 0755) < 0)
 		return -1;
 	put(at("a"), "first");

@@ -141,7 +141,7 @@ static void taken_back(void **state)
 /* Two guardians, one after the other: the first's changes are the second's beginning. */
 static void restarted(void **state)
 {
-	char store[128];
+	char store[256];
 
 	(void)state;
 	begin();
@@ -256,7 +256,7 @@ static void readers(void **state)
 /* Links on the way lead nowhere, and what is outside stays. */
 static void links_on_the_way(void **state)
 {
-	char outside[128], file[160];
+	char outside[256], file[320];
 
 	(void)state;
 	snprintf(outside, sizeof(outside), "%s/outside", top);
@@ -283,7 +283,7 @@ static void moved_workspace(void **state)
 {
 	struct mor_undo_player player = { 0 };
 	struct mor_undo_result result;
-	char other[128];
+	char other[256];
 
 	(void)state;
 	snprintf(other, sizeof(other), "%s/other", top);
@@ -347,7 +347,7 @@ static void too_many(void **state)
 
 static void outside_is_nobodys_business(void **state)
 {
-	char outside[128];
+	char outside[256];
 	struct mor_undo_name in = { at("a"), at("a"), AT_FDCWD }, out = { outside, outside, AT_FDCWD };
 
 	(void)state;
@@ -368,7 +368,7 @@ static void outside_is_nobodys_business(void **state)
 static void alone(void **state)
 {
 	struct mor_undo_list list;
-	char store[128];
+	char store[256];
 
 	(void)state;
 	begin();
@@ -455,7 +455,7 @@ static void damaged(void **state)
 
 static void foreign_stores(void **state)
 {
-	char store[128], journal[160];
+	char store[256], journal[320];
 
 	(void)state;
 	snprintf(store, sizeof(store), "%s/store", top);

@@ -17,11 +17,12 @@
 #include "base/fd.h"
 #include "kythe/archive/kzip.h"
 #include "kythe/unit/units.h"
+#include "tmp.h"
 
 #define EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define HELLO "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" /* "hello" */
 
-static char dir[] = "/tmp/mortise-kzip-XXXXXX";
+static char dir[TMP_ROOM];
 
 static const char *in_dir(const char *name)
 {
@@ -530,7 +531,7 @@ static void test_encoding_names(void **state)
 static int make_dir(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) ? 0 : -1;
+	return mkdtemp(tmp_name(dir, "kzip")) ? 0 : -1;
 }
 
 static int remove_dir(void **state)

@@ -9,8 +9,9 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "tmp.h"
 
-char dir[] = "/tmp/mortise-result-XXXXXX";
+char dir[TMP_ROOM];
 
 const char *in_dir(const char *name)
 {
@@ -25,7 +26,7 @@ const char *in_dir(const char *name)
 int group_setup(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) ? 0 : -1;
+	return mkdtemp(tmp_name(dir, "result")) ? 0 : -1;
 }
 
 int group_teardown(void **state)

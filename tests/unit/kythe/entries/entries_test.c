@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "kythe/entries/entries.h"
+#include "tmp.h"
 #include "wire/json.h"
 
 /* A fact and an edge, as Kythe's own streams have them: fields 1,4,5 and 1,2,3,4. */
@@ -256,8 +257,8 @@ static void test_read_error(void **state)
 /* A file that grows after `done` is read to the size that it had. */
 static void test_descriptor_up_to_an_end(void **state)
 {
-	char path[] = "/tmp/mortise-entries-XXXXXX";
-	struct mor_fd_source source = { .fd = mkostemp(path, O_CLOEXEC), .end = 17 };
+	char path[TMP_ROOM];
+	struct mor_fd_source source = { .fd = mkostemp(tmp_name(path, "entries"), O_CLOEXEC), .end = 17 };
 	struct mor_entries entries = { .records = { .read = mor_entries_read_fd, .arg = &source } };
 	struct mor_entry entry;
 

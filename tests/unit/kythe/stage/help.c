@@ -12,8 +12,9 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "tmp.h"
 
-static char dir[] = "/tmp/mortise-stage-XXXXXX";
+static char dir[TMP_ROOM];
 char digests[CONTENTS][65];
 struct mor_kzip *kzip;
 
@@ -57,7 +58,7 @@ struct mor_kzip *make_kzip(const char *name, unsigned contents)
 int group_setup(void **state)
 {
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	assert_non_null(mkdtemp(tmp_name(dir, "stage")));
 	kzip = make_kzip("all.kzip", CONTENTS);
 	return 0;
 }

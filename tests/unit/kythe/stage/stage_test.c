@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "help.h"
+#include "tmp.h"
 
 static void test_working_dir(void **state)
 {
@@ -204,8 +205,8 @@ static void test_dir_mode_steps_up(void **state)
 static void test_dir_mode_counts_on_the_machine(void **state)
 {
 	MOR_CLEAN(mor_stager) struct mor_stager *stager = new_stager("cache");
-	char path[] = "/tmp/mortise-here-XXXXXX";
-	int fd = mkstemp(path);
+	char path[TMP_ROOM];
+	int fd = mkstemp(tmp_name(path, "here"));
 	struct mor_unit unit = unit_of("/w", INPUTS(INPUT("ok.c", 1), INPUT(path, 2)));
 	struct mor_stage stage = { 0 };
 
