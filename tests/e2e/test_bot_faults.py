@@ -66,7 +66,9 @@ class Slow(BotCase):
         """1,024 wait; the next events pass the plugin by, each with an event that says so, and
         reach the others."""
         gate = self.gate()
-        bot = self.bot(self.stage("stuck", "timeout = \"300s\"", gate=["begin", str(gate)]), self.stage("other"))
+        bot = self.bot(
+            self.stage("stuck", "timeout = \"300s\"", gate=["begin", str(gate)]), self.stage("other")
+        )
         events = self.file(
             "events", lines({"text": "begin"}, *({"text": f"{number}"} for number in range(1300)))
         )

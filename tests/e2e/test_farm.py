@@ -85,7 +85,6 @@ class FarmCase(FarmMixin, IndexCase):
         events.until((self.state / "held").exists, self.state)
 
 
-
 class Equal(FarmCase):
     def test_rule_1_the_bytes_of_the_local_run(self):
         archive = self.kzip(simple(20))

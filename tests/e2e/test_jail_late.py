@@ -80,8 +80,8 @@ CROWD = (
 class Cleaning(Case):
     @unittest.skipUnless("t0" in LEVELS, "this machine has no t0")
     def test_nobody_waits_for_many_files(self):
-        """Our command has ended before they are gone; and then they go. Whether we come to look in time is up to
-        the machine: the more of them, the longer it takes."""
+        """Our command has ended before they are gone; and then they go. Whether we come to look in time is up
+        to the machine: the more of them, the longer it takes."""
         if is_sanitized(MORTISE):
             self.skipTest("a command that looks for leaks at its end comes late")
         seen = False
