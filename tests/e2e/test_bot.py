@@ -493,11 +493,18 @@ class Signals(BotCase):
             process.stdin.flush()
             self.until(process.stderr, '"method":"handle"')
             process.send_signal(number)
-            self.until(process.stderr, '"shutdown":null')  # it hears of the end before it has answered
+            err = ""
+            while "-> draining" not in err:
+                self.assertTrue(line := process.stderr.readline(), err)
+                err += line
             gate.open()
-            out, err = process.communicate(timeout=LIMIT)
-            self.assertEqual(process.returncode, 128 + number)
+            out, err = (
+                process.stdout.read(),
+                err + process.stderr.read(),
+            )  # communicate() skips what was read ahead
+            self.assertEqual(process.wait(LIMIT), 128 + number)
             self.assertIn('"text":"slow"', out)
+            self.assertIn('"shutdown":null', err)
             self.assertIn("draining -> stopped", err)
             self.assertIn(f"cancelled: interrupted by signal {int(number)}", err)
 
