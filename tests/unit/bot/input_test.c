@@ -92,6 +92,8 @@ static void reads_stdin(void)
 	close(pipes[1]);
 	mor_bot_lines_read(&s.run, &in);
 	assert_true(in.ended);
+	mor_buf_fini(&in.bytes);
+	small_end(&s);
 }
 
 static void test_stdin(void **state)
