@@ -13,7 +13,7 @@ static char top[TMP_ROOM];
 /* Good until the fourth call after it. */
 static inline const char *at(const char *name)
 {
-	static char names[4][256];
+	static char names[4][TMP_ROOM + 256];
 	static unsigned turn;
 	char *path = names[turn++ % 4];
 

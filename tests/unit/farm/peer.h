@@ -47,9 +47,11 @@ static struct peer {
 static inline void peer_open(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int length;
 
 	peer = (struct peer){ .fd = -1 };
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/.s.PGSQL.5432", top);
+	length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/.s.PGSQL.5432", top);
+	assert_in_range(length, 1, sizeof(address.sun_path) - 1);
 	unlink(address.sun_path);
 	peer.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	assert_int_equal(bind(peer.listener, (struct sockaddr *)&address, sizeof(address)), 0);

@@ -13,7 +13,7 @@
 #include "workspace/place.h"
 
 static mortise_error err;
-static char ws[100];
+static char ws[TMP_ROOM + 16];
 
 static void put(const char *name, const char *text)
 {
