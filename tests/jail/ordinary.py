@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ordinary commands behave in the jail as they do bare: same exit status, same output.
 
-ordinary.py [-v] [NAME...]   MORTISE_BUILD names the build directory (default: build)
+ordinary.py [--quick] [-v] [NAME...]   MORTISE_BUILD names the build directory (default: build)
 
 The commands are in ordinary/commands.toml, the workspace of which each run gets a fresh copy is ordinary/work.
 Every command runs bare and, with -w . --write --spawn, at each level that the machine offers. The bar: nothing
@@ -185,7 +185,8 @@ class Ordinary(unittest.TestCase):
             self.skipTest("this machine cannot confine")
         workshop = Workshop()
         self.addCleanup(workshop.close)
-        # Quickly: each command at one of the levels, in turn.
+        if QUICKLY:  # every second command, at the levels in turn
+            commands = commands[::2]
         at = {c: offered[i % len(offered) :][:1] if QUICKLY else offered for i, c in enumerate(commands)}
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             runs = {c: [pool.submit(workshop.run, c, level) for level in (None, *at[c])] for c in commands}

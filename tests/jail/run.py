@@ -192,7 +192,13 @@ QUICK = {
     "js": ("nobody_t0",),
     "benign": ("nobody_t0", "root_t1"),
 }
-NOT_QUICK = ("Proof.test_c_root", "Mutant.test_kernel_still_holds_t1", "View.test_root")
+NOT_QUICK = (
+    "Proof.test_c_root",
+    "Mutant.test_kernel_still_holds_t0",
+    "Mutant.test_kernel_still_holds_t1",
+    "View.test_root",
+    "View.test_nobody",
+)
 
 
 def program(language, st):
