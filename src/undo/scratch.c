@@ -58,7 +58,7 @@ static int try_to_make(struct mor_scratch *scratch)
 	snprintf(scratch->name, sizeof(scratch->name), PREFIX "%016llx", number);
 	status = mor_dir_make(scratch->parent, scratch->name, 0700);
 	if (status < 0)
-		return status == -EEXIST ? -EAGAIN : status;
+		return status == -EEXIST || status == -ENOENT ? -EAGAIN : status;
 	scratch->dir = openat(scratch->parent, scratch->name, OPEN_FLAGS);
 	if (scratch->dir < 0)
 		return errno == ENOENT ? -EAGAIN : -errno;
