@@ -11,9 +11,11 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+sys.dont_write_bytecode = True
+import patience  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 MORTISE = pathlib.Path(os.environ["MORTISE_BUILD"]) / "mortise"
-QUICK = ["--timeout", "1s"]
 
 
 def mutant(dialect, fault=""):
@@ -22,10 +24,15 @@ def mutant(dialect, fault=""):
 
 def check(*words):
     return subprocess.run(
-        [MORTISE, "check", *QUICK, *words], capture_output=True, text=True, check=False, timeout=900
+        [MORTISE, "check", "--timeout", patience.limit, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3000,
     )
 
 
+@patience.patient
 class Command(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -36,12 +43,12 @@ class Command(unittest.TestCase):
         """It fails, and fills no memory: 500 MB are more than enough for the check itself."""
         answer = '{"jsonrpc":"2.0","id":1,"result":1}'
         done = subprocess.run(
-            [MORTISE, "check", "--timeout", "3s", "--limit", "60s", "--only", "plain.start.silent"]
+            [MORTISE, "check", "--timeout", "3s", "--limit", "3000s", "--only", "plain.start.silent"]
             + ["--only", "plain.stop.eof", "--", "yes", answer],
             capture_output=True,
             text=True,
             check=False,
-            timeout=900,
+            timeout=3000,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (500 << 20, 500 << 20)),
         )
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -54,7 +61,7 @@ class Command(unittest.TestCase):
         done = check("--only", "plain.ids", *mutant("plain", "ids.zero"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("  warn plain.ids.zero: takes the id 0 for an id\n", done.stdout)
-        self.assertIn("       no answer to id 0: nothing came in 1 s\n", done.stdout)
+        self.assertIn(f"       no answer to id 0: nothing came in {patience.limit[:-1]} s\n", done.stdout)
         self.assertIn('         > {"jsonrpc":"2.0","id":0,', done.stdout)
         self.assertIn("       what to do: test whether the member id is there", done.stdout)
         self.assertTrue(
@@ -99,7 +106,7 @@ class Command(unittest.TestCase):
             "plain.method",
             "--only",
             "plain.call",
-            *mutant("plain", "method.unknown")
+            *mutant("plain", "method.unknown"),
         )
         self.assertEqual(done.returncode, 1)
         suite = xml.etree.ElementTree.parse(file).getroot()[0]

@@ -8,13 +8,20 @@ import subprocess
 import sys
 import unittest
 
+sys.dont_write_bytecode = True
+import patience  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["MORTISE_BUILD"])
 
 
 def findings(*words):
     done = subprocess.run(
-        [BUILD / "mortise", "check", "--json", *words], capture_output=True, text=True, check=False, timeout=900
+        [BUILD / "mortise", "check", "--json", "--timeout", patience.limit, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3000,
     )
     if not done.stdout:
         return [done.stderr]
@@ -22,6 +29,7 @@ def findings(*words):
     return [f"{row['id']}: {row['why']}" for row in rows if row["result"] in ("fail", "warn")]
 
 
+@patience.patient
 class Good(unittest.TestCase):
     maxDiff = None
 

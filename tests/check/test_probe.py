@@ -10,22 +10,26 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
+import patience  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MORTISE = pathlib.Path(os.environ["MORTISE_BUILD"]) / "mortise"
 
 
 def run(*words):
-    return subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=900)
+    return subprocess.run([MORTISE, *words], capture_output=True, text=True, check=False, timeout=3000)
 
 
 def mutant(dialect):
     return ["/usr/bin/python3", "-I", "-S", str(HERE / "mutant.py"), dialect]
 
 
+@patience.patient
 class Probe(unittest.TestCase):
     def probe(self, *command):
-        done = run("probe", "--json", "--timeout", "1s", "--", *map(str, command))
+        done = run("probe", "--json", "--timeout", patience.limit, "--", *map(str, command))
         return json.loads(done.stdout)
 
     def test_dialects(self):
@@ -71,7 +75,16 @@ class Probe(unittest.TestCase):
             (True, "plain", "lines", "mcp", "other"),
         )
         self.assertIn('"protocolVersion":"2025-11-25"', found["how"][-1])
-        done = run("probe", "--timeout", "1s", "--", "/usr/bin/python3", "-I", HERE / "other_servers.py", "mcp")
+        done = run(
+            "probe",
+            "--timeout",
+            patience.limit,
+            "--",
+            "/usr/bin/python3",
+            "-I",
+            HERE / "other_servers.py",
+            "mcp",
+        )
         self.assertTrue(
             done.stdout.startswith(
                 "a server of the Model Context Protocol (MCP): mortise drives it with -d plain, messages as lines\n"
@@ -104,7 +117,7 @@ class Probe(unittest.TestCase):
                 (False, reads, answers, None),
                 found,
             )
-            done = run("probe", "--timeout", "1s", "--", *command)
+            done = run("probe", "--timeout", patience.limit, "--", *command)
             self.assertEqual(done.returncode, 1)
             self.assertTrue(
                 done.stdout.startswith(f"it reads messages as {reads}, but answers as {answers}: "), done.stdout
@@ -119,7 +132,7 @@ class Probe(unittest.TestCase):
         )
         found = self.probe("/usr/bin/python3", "-c", script)
         self.assertEqual((found["dialect"], found["framing"]), ("plain", "lines"))
-        done = run("probe", "--timeout", "1s", "--", "/usr/bin/python3", "-c", script)
+        done = run("probe", "--timeout", patience.limit, "--", "/usr/bin/python3", "-c", script)
         self.assertTrue(done.stdout.startswith("plain, messages as lines\n"), done.stdout)
 
     def test_cannot_start(self):
@@ -145,7 +158,7 @@ class Probe(unittest.TestCase):
             "except ConnectionRefusedError:\n    sys.exit(5)\nexcept OSError:\n    pass\n"
             "try:\n    open('/etc/shadow')\nexcept OSError:\n    sys.exit(7)\n"
         )
-        done = run("probe", "--timeout", "1s", "--", "/usr/bin/python3", "-c", script)
+        done = run("probe", "--timeout", patience.limit, "--", "/usr/bin/python3", "-c", script)
         self.assertIn("it exited with status 7", done.stdout)
 
 
