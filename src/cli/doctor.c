@@ -187,6 +187,8 @@ static void print_page(struct mor_cli *cli, const struct mor_value *doctor)
 
 	mor_outf(cli->console, "mortise %s on Linux %s\n", member_text(doctor, "version"),
 		 member_text(doctor, "kernel"));
+	if (*member_text(doctor, "place"))
+		mor_outf(cli->console, "%s\n", member_text(doctor, "place"));
 	levels(cli, doctor);
 	checks(cli, list);
 	remedies(cli, list);

@@ -156,6 +156,8 @@ void mor_doctor_find(struct mor_doctor_facts *f)
 	f->landlock = mor_probe_landlock(&f->landlock_errno);
 	mor_probe_seccomp(&f->seccomp);
 	mor_probe_namespaces(&f->ns);
+	f->getfd = mor_probe_getfd();
+	mor_probe_container("", f->container);
 	mor_cgroup_find_own(&f->groups);
 	f->pipe_max = mor_probe_sysctl("/proc/sys/fs/pipe-max-size");
 	f->pipe_pages_soft = mor_probe_sysctl("/proc/sys/fs/pipe-user-pages-soft");
@@ -257,7 +259,9 @@ int mortise_doctor(char **ret_json)
 	struct mor_buf out = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &out };
 	struct mor_doctor_facts facts;
+	char place[MOR_DOCTOR_PLACE];
 	const char *best;
+	bool t1;
 
 	if (!ret_json)
 		return MORTISE_EINVAL;
@@ -267,13 +271,17 @@ int mortise_doctor(char **ret_json)
 	mor_w_pair(&w, "kernel", facts.kernel);
 	best = write_levels(&w, &facts);
 	mor_w_pair(&w, "auto", best);
+	t1 = best && strcmp(best, "t1") == 0;
+	mor_doctor_place(&facts, t1, place);
+	mor_w_pair(&w, "container", *facts.container ? facts.container : NULL);
+	mor_w_pair(&w, "place", *place ? place : NULL);
 	mor_w_key(&w, "checks");
 	mor_w_array(&w);
 	for (const struct mor_doctor_check *check = mor_doctor_checks; check->name; check++)
 		write_check(&w, check, &facts);
 	mor_w_end(&w);
 	write_landlock(&w, facts.landlock);
-	write_single(&w, &facts, best && strcmp(best, "t1") == 0);
+	write_single(&w, &facts, t1);
 	mor_w_end(&w);
 	*ret_json = mor_buf_detach(&out);
 	mor_buf_fini(&out);

@@ -18,6 +18,8 @@ struct mor_doctor_facts {
 	int landlock, landlock_errno;
 	struct mor_probe_seccomp seccomp;
 	struct mor_probe_namespaces ns;
+	int getfd;                          /* 0, or the errno of its refusal */
+	char container[MOR_CONTAINER_NAME]; /* "": in none */
 	struct mor_cgroups groups;
 	int64_t pipe_max, pipe_pages_soft;
 	int64_t userns_clone, userns_max, userns_apparmor; /* sysctls; -1: there is none */
@@ -39,6 +41,11 @@ struct mor_doctor_check {
 					 const char **remedy);
 };
 extern const struct mor_doctor_check mor_doctor_checks[]; /* ends with a NULL name */
+
+/* "in a Docker container: user namespaces are refused; t1 needs ...", or "" where there is nothing to say.
+ * `t1`: that level works. */
+enum { MOR_DOCTOR_PLACE = 320 };
+void mor_doctor_place(const struct mor_doctor_facts *facts, bool t1, char out[MOR_DOCTOR_PLACE]);
 
 /* "Python 3.11.2" of `program --version`, only its first line. false: it did not answer in time. */
 bool mor_doctor_version(const char *program, char *out, size_t size);

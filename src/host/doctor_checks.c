@@ -60,17 +60,73 @@ static judged judge_seccomp(const struct mor_doctor_facts *f, char found[FOUND],
 	return s->killable && s->sync_wake ? MOR_FOUND_OK : MOR_FOUND_LIMITED;
 }
 
-/* The first reason that a person can change. */
+/* What t1 needs there, and what pidfd_getfd does. docs/guide/containers.md has all of it, tried. */
+static const struct container {
+	const char *name, *title, *namespaces, *getfd;
+} containers[] = {
+	{ "docker", "a Docker container",
+	  "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+	  "--security-opt systempaths=unconfined",
+	  "docker run --cap-add=SYS_PTRACE" },
+	{ "podman", "a Podman container", "--security-opt seccomp=unconfined --security-opt unmask=ALL",
+	  "podman run --cap-add=SYS_PTRACE" },
+	{ "kubernetes", "a pod of Kubernetes",
+	  "securityContext: {seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}, "
+	  "procMount: Unmasked}, and hostUsers: false",
+	  "securityContext: {capabilities: {add: [SYS_PTRACE]}}" },
+	{ "", "a container",
+	  "a seccomp profile that allows clone with CLONE_NEW*, unshare and mount, and an "
+	  "unmasked /proc",
+	  "a seccomp profile that allows pidfd_getfd" },
+};
+
+static const struct container *container_of(const struct mor_doctor_facts *f)
+{
+	const struct container *c = containers;
+
+	while (*c->name && strcmp(c->name, f->container) != 0)
+		c++;
+	return c;
+}
+
+/* The first reason that a person can change. What a container refuses is in its own hands, before what the
+ * machine below it says. */
 static const char *userns_remedy(const struct mor_doctor_facts *f)
 {
 	if (f->userns_clone == 0)
 		return "sysctl kernel.unprivileged_userns_clone=1";
 	if (f->userns_max == 0)
 		return "sysctl user.max_user_namespaces=15000";
-	if (f->userns_apparmor == 1)
+	if (f->userns_apparmor == 1 && !(*f->container && f->ns.user))
 		return "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile with "
 		       "\"userns,\" for mortise-jail";
-	return "in a container: allow clone with CLONE_NEW* and mount in its seccomp profile";
+	return container_of(f)->namespaces;
+}
+
+/* What t1 misses first; NULL: nothing of it. */
+static const char *userns_lack(const struct mor_doctor_facts *f)
+{
+	if (f->ns.user)
+		return "user namespaces are refused";
+	if (f->ns.minimal_root)
+		return "user namespaces give no rights";
+	if (f->ns.proc)
+		return "/proc is masked";
+	return f->ns.uts ? "a namespace cannot have a host name" : NULL;
+}
+
+void mor_doctor_place(const struct mor_doctor_facts *f, bool t1, char out[MOR_DOCTOR_PLACE])
+{
+	const char *lack = t1 ? NULL : userns_lack(f), *in = container_of(f)->title;
+
+	if (!t1 && !lack)
+		lack = "something that t1 needs is refused"; /* its own line says what */
+	out[0] = '\0';
+	if (*f->container)
+		snprintf(out, MOR_DOCTOR_PLACE, "in %s%s%s%s%s", in, lack ? ": " : "", lack ? lack : "",
+			 lack ? "; t1 needs " : "", lack ? userns_remedy(f) : "");
+	else if (!t1 && userns_lack(f))
+		snprintf(out, MOR_DOCTOR_PLACE, "%s; t1 needs %s", lack, userns_remedy(f));
 }
 
 static judged judge_namespace(const struct mor_doctor_facts *f, int error, char found[FOUND],
@@ -95,6 +151,19 @@ static judged judge_pid(const struct mor_doctor_facts *f, char found[FOUND], con
 static judged judge_mount(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
 {
 	return judge_namespace(f, f->ns.mount ? f->ns.mount : f->ns.minimal_root, found, remedy);
+}
+
+static judged judge_proc(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
+{
+	return judge_namespace(f, f->ns.proc, found, remedy);
+}
+
+static judged judge_getfd(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
+{
+	snprintf(found, FOUND, "%s%s", f->getfd ? "refused: " : "works", f->getfd ? strerror(f->getfd) : "");
+	if (f->getfd)
+		*remedy = container_of(f)->getfd;
+	return f->getfd ? MOR_FOUND_LIMITED : MOR_FOUND_OK;
 }
 
 static judged judge_net(const struct mor_doctor_facts *f, char found[FOUND], const char **remedy)
@@ -202,10 +271,17 @@ const struct mor_doctor_check mor_doctor_checks[] = {
 	{ "mountns", "mount namespace",
 	  "t1: a plugin does not even see what it may not use; protected paths are read-only mounts",
 	  "t0 at most: only the broker guards protected paths", NULL, judge_mount },
+	{ "proc", "/proc of its own", "t1: a plugin sees its own processes only",
+	  "t0 at most: a plugin sees which processes there are", NULL, judge_proc },
 	{ "netns", "network namespace", "t1: no network even if the filter were wrong",
 	  "t0 at most: only the filter and, for TCP, Landlock refuse the network", NULL, judge_net },
 	{ "ipcns", "IPC, UTS namespace", "t1: no shared memory or queues of others, no host name",
 	  "t0 at most: the filter alone refuses System V IPC and POSIX queues", NULL, judge_ipc },
+	{ "getfd", "pidfd_getfd",
+	  "t0, t1: network = [...], plugins over gRPC, bind, /dev/stdin and /dev/fd of pipes",
+	  "network = [...] and plugins over gRPC are refused at the start; bind, /dev/stdin and /dev/fd of "
+	  "pipes fail",
+	  NULL, judge_getfd },
 	{ "cgroup", "control groups",
 	  "memory, cpu: the limit holds for all processes together, with shared mappings, memfds and pipes",
 	  "memory and cpu are limited for each process alone, without what is shared; the broker counts "

@@ -57,6 +57,12 @@ static int check_kernel(const struct mor_plan *plan, struct mor_setup_failure *f
 	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, errno,
 				      "the kernel has no seccomp user notification (CONFIG_SECCOMP_FILTER)");
+	/* There is no such process: EBADF where the call is not refused. */
+	if ((plan->listen || plan->level.flags & MOR_JAIL_PLACES) && syscall(SYS_pidfd_getfd, -1, -1, 0) < 0 &&
+	    errno != EBADF)
+		return mor_setup_fail(failure, MOR_AT_CONFINE, errno,
+				      "%s needs pidfd_getfd, which is refused here; see mortise doctor",
+				      plan->listen ? "a plugin that listens" : "network = [...]");
 	return 0;
 }
 

@@ -31,11 +31,21 @@ void mor_probe_seccomp(struct mor_probe_seccomp *ret);
 
 /* Each 0, or the errno of the refusal. */
 struct mor_probe_namespaces {
-	int user, pid, mount, net, ipc, uts;
+	int user, pid, mount, net, ipc;
+	int uts; /* with a host name of its own */
 	/* inside: make mounts private, mount a tmpfs, write the id map: the first steps of t1 */
 	int minimal_root;
+	int proc; /* inside, with a PID namespace: a /proc of its own; refused where ours is masked */
 };
 void mor_probe_namespaces(struct mor_probe_namespaces *ret);
+
+/* pidfd_getfd: 0, or the errno of the refusal. Docker allows it with CAP_SYS_PTRACE only. */
+int mor_probe_getfd(void);
+
+enum { MOR_CONTAINER_NAME = 24 };
+/* "docker", "podman", "kubernetes", or how another manager calls itself; "": none is known. By the files that
+ * they leave below `root` (""; a test has another) and by the environment. */
+void mor_probe_container(const char *root, char name[MOR_CONTAINER_NAME]);
 
 /* The number in a file of /proc/sys; -1: it does not exist. */
 int64_t mor_probe_sysctl(const char *path);

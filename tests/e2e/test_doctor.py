@@ -6,18 +6,19 @@ import shutil
 import subprocess
 import unittest
 
+from refusing import DOCKER, NO_RIGHTS, NOT_HERE, refusing
 from support import BUILD, Case, LIMIT, MORTISE
 
 
 class Doctor(Case):
-    def examine(self, *prefix):
+    def examine(self, *prefix, **how):
         """The object, however the verdict turned out."""
         done = subprocess.run(
             [*prefix, str(MORTISE), "doctor", "--json"],
             capture_output=True,
-            env=self.env,
             timeout=LIMIT,
             check=False,
+            **{"env": self.env, **how},
         )
         self.assertEqual(done.stderr, b"")
         told = json.loads(done.stdout)
@@ -46,7 +47,7 @@ class Doctor(Case):
         self.assertTrue(works["guarded"])
         if state["landlock"] != "missing" and state["seccomp"] != "missing":
             self.assertTrue(works["t0"], told["levels"])
-        if works["t0"] and "missing" not in (state["userns"], state["mountns"], state["pidns"], state["netns"]):
+        if works["t0"] and "missing" not in [state[n] for n in "userns mountns pidns netns proc".split()]:
             self.assertTrue(works["t1"], told["levels"])
         self.assertEqual(told["auto"], "t1" if works["t1"] else "t0" if works["t0"] else None)
 
@@ -86,6 +87,40 @@ class Doctor(Case):
         self.assertFalse(works["t1"]["available"])
         self.assertRegex(works["t1"]["why"], "namespace")
         self.assertIn("protected paths in a writable workspace: the broker", told["one_layer_only"])
+
+    def examine_in(self, refused, **env):
+        told = self.examine(preexec_fn=refusing(refused), env={**self.env, **env})
+        checks = {check["name"]: check for check in told["checks"]}
+        works = [level["level"] for level in told["levels"] if level["available"]]
+        return told, checks, works
+
+    @unittest.skipIf(NOT_HERE, NOT_HERE)
+    def test_where_a_container_refuses(self):
+        """Calls as Docker's profile refuses them. The place is told by Kubernetes' own variable."""
+        told, checks, works = self.examine_in(DOCKER, KUBERNETES_SERVICE_HOST="10.0.0.1")
+        self.assertNotIn("t1", works)
+        self.assertEqual(told["container"], "kubernetes")
+        self.assertRegex(
+            told["place"], r"^in a pod of Kubernetes: user namespaces are refused; t1 needs securityContext: "
+        )
+        self.assertEqual(checks["getfd"]["found"], "refused: Operation not permitted")
+        self.assertEqual(checks["getfd"]["change"], "securityContext: {capabilities: {add: [SYS_PTRACE]}}")
+        for name in "userns", "pidns", "mountns", "proc", "netns", "ipcns":
+            self.assertEqual(checks[name]["state"], "missing", name)
+            self.assertIn("seccompProfile", checks[name]["change"])
+
+    @unittest.skipIf(NOT_HERE, NOT_HERE)
+    def test_where_a_namespace_has_no_rights(self):
+        told, checks, works = self.examine_in(NO_RIGHTS, KUBERNETES_SERVICE_HOST="10.0.0.1")
+        if checks["userns"]["state"] == "missing":
+            self.skipTest("no user namespaces at all")
+        self.assertNotIn("t1", works)
+        self.assertIn(": user namespaces give no rights; t1 needs ", told["place"])
+        self.assertEqual(checks["mountns"]["found"], "refused: Permission denied")
+
+    def test_the_place_is_on_the_page(self):
+        done = self.run_mortise("doctor", env={"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
+        self.assertRegex(done.out.splitlines()[1], "^in a pod of Kubernetes")
 
     def test_page(self):
         done = self.run_mortise("doctor")

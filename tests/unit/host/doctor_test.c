@@ -3,6 +3,7 @@
 #include "leak.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/doctor.h"
@@ -98,8 +99,8 @@ static void test_namespaces(void **state)
 	struct mor_doctor_facts f = healthy();
 
 	(void)state;
-	f.ns = (struct mor_probe_namespaces){ EPERM, EPERM, EPERM, EPERM, EPERM, EPERM, EPERM };
-	expect(&f, "userns", MOR_FOUND_MISSING, "refused", "container");
+	f.ns = (struct mor_probe_namespaces){ EPERM, EPERM, EPERM, EPERM, EPERM, EPERM, EPERM, EPERM };
+	expect(&f, "userns", MOR_FOUND_MISSING, "refused", "seccomp profile");
 	f.userns_apparmor = 1;
 	expect(&f, "pidns", MOR_FOUND_MISSING, "refused", "apparmor_restrict_unprivileged_userns=0");
 	f.userns_max = 0;
@@ -112,6 +113,74 @@ static void test_namespaces(void **state)
 	f.ns.minimal_root = EACCES;
 	expect(&f, "userns", MOR_FOUND_OK, "works", NULL);
 	expect(&f, "mountns", MOR_FOUND_MISSING, "refused", "AppArmor profile");
+}
+
+#define FOR_DOCKER \
+	"--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt " \
+	"systempaths=unconfined"
+#define FOR_PODMAN "--security-opt seccomp=unconfined --security-opt unmask=ALL"
+
+/* What is refused where, and the place that is named for it. */
+static void test_places(void **state)
+{
+	static const struct {
+		const char *container;
+		int user, root, proc, uts, apparmor;
+		const char *place;
+	} rows[] = {
+		{ "", 0, 0, 0, 0, -1, "" },
+		{ "docker", 0, 0, 0, 0, -1, "in a Docker container" },
+		{ "docker", EPERM, EPERM, EPERM, EPERM, 1,
+		  "in a Docker container: user namespaces are refused; t1 needs " FOR_DOCKER },
+		{ "docker", 0, EACCES, EACCES, 0, -1,
+		  "in a Docker container: user namespaces give no rights; t1 needs " FOR_DOCKER },
+		{ "podman", 0, 0, EPERM, 0, -1,
+		  "in a Podman container: /proc is masked; t1 needs " FOR_PODMAN },
+		{ "podman", 0, 0, 0, EPERM, -1,
+		  "in a Podman container: a namespace cannot have a host name; t1 needs " FOR_PODMAN },
+		{ "kubernetes", 0, 0, EPERM, 0, -1,
+		  "in a pod of Kubernetes: /proc is masked; t1 needs securityContext: {seccompProfile: {type: "
+		  "Unconfined}, appArmorProfile: {type: Unconfined}, procMount: Unmasked}, and hostUsers: "
+		  "false" },
+		{ "lxc", EPERM, EPERM, EPERM, EPERM, -1,
+		  "in a container: user namespaces are refused; t1 needs a seccomp profile that allows clone "
+		  "with CLONE_NEW*, unshare and mount, and an unmasked /proc" },
+		{ "", 0, EPERM, EPERM, 0, 1,
+		  "user namespaces give no rights; t1 needs sysctl "
+		  "kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile with \"userns,\" for "
+		  "mortise-jail" },
+	};
+	struct mor_doctor_facts unknown = healthy();
+	char place[MOR_DOCTOR_PLACE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct mor_doctor_facts f = healthy();
+
+		f.ns.user = rows[i].user;
+		f.ns.minimal_root = rows[i].root;
+		f.ns.proc = rows[i].proc;
+		f.ns.uts = rows[i].uts;
+		f.userns_apparmor = rows[i].apparmor;
+		snprintf(f.container, sizeof(f.container), "%s", rows[i].container);
+		mor_doctor_place(&f, !rows[i].user && !rows[i].root && !rows[i].proc && !rows[i].uts, place);
+		assert_string_equal(place, rows[i].place);
+	}
+	snprintf(unknown.container, sizeof(unknown.container), "podman");
+	mor_doctor_place(&unknown, false, place);
+	assert_string_equal(place,
+			    "in a Podman container: something that t1 needs is refused; t1 needs " FOR_PODMAN);
+}
+
+static void test_descriptors(void **state)
+{
+	struct mor_doctor_facts f = healthy();
+
+	(void)state;
+	f.getfd = EPERM;
+	expect(&f, "getfd", MOR_FOUND_LIMITED, "refused: Operation not permitted", "a seccomp profile");
+	snprintf(f.container, sizeof(f.container), "docker");
+	expect(&f, "getfd", MOR_FOUND_LIMITED, "refused", "docker run --cap-add=SYS_PTRACE");
 }
 
 static void test_rest(void **state)
@@ -151,7 +220,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_healthy), MOR_TEST(test_old_kernels), MOR_TEST(test_namespaces),
-		MOR_TEST(test_rest),    MOR_TEST(test_version),
+		MOR_TEST(test_places),  MOR_TEST(test_descriptors), MOR_TEST(test_rest),
+		MOR_TEST(test_version),
 	};
 
 	return mor_run_group("host/doctor", tests);

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,11 +100,64 @@ static void test_sysctl(void **state)
 	assert_int_equal(mor_probe_sysctl("/proc/sys/kernel/osrelease"), -1);
 }
 
+static const char *in_root(char path[64], const char *root, const char *name)
+{
+	snprintf(path, 64, "%s%s", root, name);
+	return path;
+}
+
+static void test_getfd(void **state)
+{
+	(void)state;
+	assert_in_range(mor_probe_getfd(), 0, 200);
+}
+
+/* The marks of each, below a root of our own. */
+static void test_containers(void **state)
+{
+	char root[] = "/tmp/mortise-probe-XXXXXX", path[64], name[MOR_CONTAINER_NAME];
+	static const char *const dirs[] = { "/run", "/var", "/var/run", "/var/run/secrets" };
+	static const struct {
+		const char *path, *name;
+	} marks[] = {
+		{ "/run/.containerenv", "podman" },
+		{ "/.dockerenv", "docker" },
+		{ "/var/run/secrets/kubernetes.io", "kubernetes" },
+	};
+
+	(void)state;
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	unsetenv("container");
+	assert_non_null(mkdtemp(root));
+	mor_probe_container(root, name);
+	assert_string_equal(name, "");
+	setenv("container", "systemd-nspawn\n", 1);
+	mor_probe_container(root, name);
+	assert_string_equal(name, "systemd-nspawn\\x0a");
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		assert_int_equal(mkdir(in_root(path, root, dirs[i]), 0755), 0);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		assert_int_equal(mkdir(in_root(path, root, marks[i].path), 0755), 0);
+		mor_probe_container(root, name);
+		assert_string_equal(name, marks[i].name);
+	}
+	setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+	mor_probe_container("/nowhere", name);
+	assert_string_equal(name, "kubernetes");
+	unsetenv("KUBERNETES_SERVICE_HOST");
+	for (size_t i = sizeof(marks) / sizeof(*marks); i--;)
+		assert_int_equal(rmdir(in_root(path, root, marks[i].path)), 0);
+	for (size_t i = sizeof(dirs) / sizeof(*dirs); i--;)
+		assert_int_equal(rmdir(in_root(path, root, dirs[i])), 0);
+	assert_int_equal(rmdir(root), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_landlock),           MOR_TEST(test_seccomp), MOR_TEST(test_namespaces),
-		MOR_TEST(test_refused_namespaces), MOR_TEST(test_sysctl),
+		MOR_TEST(test_refused_namespaces), MOR_TEST(test_sysctl),  MOR_TEST(test_getfd),
+		MOR_TEST(test_containers),
 	};
 
 	return mor_run_group("policy/probe", tests);
