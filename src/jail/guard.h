@@ -66,6 +66,8 @@ _Noreturn void mor_init_main(struct mor_plan *plan, struct mor_launch *launch, i
 
 /* In a new user namespace: every user keeps its id. */
 int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure);
+/* CAP_SYS_ADMIN: what it takes to make namespaces as we are. Root in a container does not have it. */
+bool mor_has_admin(void);
 /* Would that work here, and a PID namespace in it? */
 bool mor_users_allowed(uid_t uid, gid_t gid);
 /* We must die with the guardian. In a PID namespace getppid() is always 0. So the channel shows whether the

@@ -76,7 +76,7 @@ static int gain_users(const struct guard *guard, struct mor_setup_failure *failu
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (uid == 0 || guard->plan->level.level != MOR_LEVEL_T0)
+	if (guard->plan->level.level != MOR_LEVEL_T0 || (uid == 0 && (!asked || mor_has_admin())))
 		return 0;
 	if (!asked && !(mor_pidns_wished(guard->plan) && mor_users_allowed(uid, gid)))
 		return 0;

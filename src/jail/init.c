@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -64,6 +65,14 @@ int mor_users_map(uid_t uid, gid_t gid, struct mor_setup_failure *failure)
 }
 
 /* AppArmor can allow to make the namespace, and refuse everything in it: so a child tries all of it. */
+bool mor_has_admin(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return syscall(SYS_capget, &head, have) == 0 && have[0].effective & (1U << CAP_SYS_ADMIN);
+}
+
 bool mor_users_allowed(uid_t uid, gid_t gid)
 {
 	struct mor_setup_failure failure = { 0 };
