@@ -1,25 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The levels of the sandbox that this machine has."""
+"""The levels of the sandbox that this machine has, and the users that a test can be."""
 import functools
 import json
+import os
 import subprocess
 
-from support import LIMIT, MORTISE
+from support import LIMIT, MORTISE, PYTHON
 
 
-def levels():
-    """Those that can confine here. A kernel that has what t0 needs must have t0: test_doctor sees to it."""
+def doctor():
     if not MORTISE.exists():
-        return []
+        return {"levels": [], "checks": []}
     done = subprocess.run([str(MORTISE), "doctor", "--json"], capture_output=True, timeout=LIMIT, check=False)
-    return [
-        level["level"]
-        for level in json.loads(done.stdout)["levels"]
-        if level["available"] and level["level"] != "guarded"
-    ]
+    return json.loads(done.stdout)
 
 
-LEVELS = levels()
+TOLD = doctor()
+# Those that can confine here. A kernel that has what t0 needs must have t0: test_doctor sees to it.
+LEVELS = [told["level"] for told in TOLD["levels"] if told["available"] and told["level"] != "guarded"]
+STATES = {check["name"]: check["state"] for check in TOLD["checks"]}
+# Why a list of places, bind and plugins over gRPC do not work confined, or None.
+NO_GETFD = None if STATES.get("getfd", "ok") == "ok" else "pidfd_getfd is refused here (mortise doctor)"
+
+
+NOBODY = 65534
+
+
+def why_not_nobody():
+    """None if what was built can be run as another user."""
+    if os.geteuid() != 0:
+        return "only root can be another user"
+    try:
+        subprocess.run([MORTISE, "--version"], capture_output=True, check=True, cwd="/", **as_user(NOBODY))
+    except (OSError, subprocess.SubprocessError):
+        return "nobody cannot reach the build directory"
+    return None
+
+
+def as_user(user):
+    """For subprocess.run(); None is the user of the test."""
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
+
+
+NOT_NOBODY = why_not_nobody()
+USERS = [None] if NOT_NOBODY else [None, NOBODY]
+
+
+@functools.cache
+def refused_already(code):
+    """The container around us refuses this call before a jail can, and then there is nothing to report."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        if "Seccomp:\t2" not in file.read():
+            return False
+    script = f"import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.{code}\nprint(ctypes.get_errno())"
+    done = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, check=True)
+    return int(done.stdout) in (1, 13, 38)  # EPERM, EACCES, ENOSYS
 
 
 def at_each_level(test):

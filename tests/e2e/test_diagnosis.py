@@ -404,7 +404,7 @@ class Ends(Case):
         done = self.fails(7, "crashed", "call", *words)
         self.assertRegex(
             done.err,
-            r"^crashed: silent: killed by SIGXCPU( \(core dumped\))? \(it used up its processor time: sandbox.cpu 1s\) "
+            r"(?m)^crashed: silent: killed by SIGXCPU( \(core dumped\))? \(it used up its processor time: sandbox.cpu 1s\) "
             "before it answered$",
         )
 

@@ -6,10 +6,10 @@ import unittest
 
 from farm_support import NO_POSTGRES
 from kythe_support import simple
+from levels import NOBODY, NOT_NOBODY, as_user
 from test_farm import FarmCase
 
 DIGEST = "31" + "0" * 62
-NOBODY = 65534
 
 
 @unittest.skipIf(NO_POSTGRES, NO_POSTGRES)
@@ -95,7 +95,7 @@ class Store(FarmCase):
         self.assertIn("mortise farm gc removes what was not used for long", done.err)
         self.assertIn("it is no manifest", self.gc("store", "--keep", self.file("x", b"text")).err)
 
-    @unittest.skipIf(os.geteuid() != 0, "only root can be two users")
+    @unittest.skipIf(NOT_NOBODY, NOT_NOBODY)
     def test_a_worker_of_another_user(self):
         """What is made in the store has the mode and the group of the store, whatever the umask says."""
         store = self.dir / "shared"
@@ -109,7 +109,7 @@ class Store(FarmCase):
         for path in (self.dir / "cache", self.state):
             path.mkdir(exist_ok=True)
             os.chown(path, NOBODY, NOBODY)
-        self.worker("--cache", "cache", user=NOBODY, group=NOBODY, extra_groups=[], umask=0o077)
+        self.worker("--cache", "cache", **as_user(NOBODY), umask=0o077)
         self.farm(self.kzip(simple(4)), "--batch", "2")
         modes = {(path.is_dir(), oct(path.stat().st_mode & 0o7777), path.stat().st_gid)
                  for path in store.rglob("*")}  # fmt: skip

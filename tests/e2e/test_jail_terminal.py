@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """mortise jail on a terminal: what a confined program does to it ends with the program, and what it could do to
 others through it is refused. Programs that use a terminal as they should work."""
-import errno
+import functools
 import os
 import pty
 import select
 import shutil
 import signal
 import termios
-import time
 import unittest
 
+from levels import LEVELS, USERS
 from support import Case, LIMIT, MORTISE, PYTHON
-from test_jail_command import LEVELS
-
-NOBODY = 65534
-USERS = [None, NOBODY] if os.geteuid() == 0 else [None]
 
 # Each prints a line per request: its name, and the error or 0.
 REQUESTS = """
@@ -49,6 +45,7 @@ tty.setraw(0)
 new = termios.tcgetattr(0); new[3] &= ~(termios.ECHO | termios.ISIG); termios.tcsetattr(0, termios.TCSANOW, new)
 print('spoilt', flush=True)
 """
+TYPE = "import fcntl, time; fcntl.ioctl(0, 0x5412, b'!'); print('typed'); time.sleep(600)"
 PASSWORD = "import getpass; print('len', len(getpass.getpass('word: ')))"
 
 
@@ -64,14 +61,21 @@ class Terminal:
         self.before = termios.tcgetattr(self.theirs)
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self.ours)
-            os.login_tty(self.theirs) if hasattr(os, "login_tty") else self.login()
-            if user is not None:
-                os.setgroups([])
-                os.setresgid(user, user, user)
-                os.setresuid(user, user, user)
-            os.chdir(case.dir)
-            os.execve(MORTISE, ["mortise", "jail", *map(str, words)], case.env)
+            try:
+                self.be_the_command(user, words)
+            finally:  # whatever was raised: this is not the test
+                os._exit(127)
+        case.addCleanup(self.close)
+
+    def be_the_command(self, user, words):
+        os.close(self.ours)
+        os.login_tty(self.theirs) if hasattr(os, "login_tty") else self.login()
+        if user is not None:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+        os.chdir(self.case.dir)
+        os.execve(MORTISE, ["mortise", "jail", *map(str, words)], self.case.env)
 
     def login(self):
         os.setsid()
@@ -99,9 +103,30 @@ class Terminal:
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         self.after = termios.tcgetattr(self.theirs)
         self.size = termios.tcgetwinsize(self.theirs) if hasattr(termios, "tcgetwinsize") else None
+        self.pid = None
+        return status
+
+    def close(self):
+        """Also after a test that failed before the end."""
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
         os.close(self.ours)
         os.close(self.theirs)
-        return status
+
+
+def on_terminals(*words):
+    """The test runs once per level and user, with the oldest Landlock too: what newer ones hold must hold
+    without them."""
+
+    def with_words(test):
+        @functools.wraps(test)
+        def run(self):
+            self.at_each(test, *words)
+
+        return run
+
+    return with_words
 
 
 @unittest.skipUnless(LEVELS, "this machine cannot confine")
@@ -111,68 +136,71 @@ class Jail(Case):
         self.dir.chmod(0o755)
         self.env["XDG_CONFIG_HOME"] = self.env["XDG_STATE_HOME"] = "/nonexistent"
 
-    def on_terminals(self, *words):
-        """One per level and user, with the oldest Landlock too: what newer ones hold must hold without them."""
+    def at_each(self, test, *words):
         for level in LEVELS:
             for user in USERS:
                 for abi in ([], ["--landlock-abi", 2]):
                     with self.subTest(level=level, user=user, abi=abi):
-                        yield Terminal(self, user, "--level", level, *abi, *words)
+                        test(self, Terminal(self, user, "--level", level, *abi, *words))
 
-    def test_settings_come_back(self):
-        for spawn in ([], ["--spawn"]):
-            for terminal in self.on_terminals(*spawn, "--", PYTHON, "-c", SPOIL):
-                self.assertEqual(terminal.end(), 0, terminal.text)
-                self.assertIn(b"spoilt", terminal.text)
-                self.assertEqual(terminal.after, terminal.before)
+    def check_spoilt(self, terminal):
+        self.assertEqual(terminal.end(), 0, terminal.text)
+        self.assertIn(b"spoilt", terminal.text)
+        self.assertEqual(terminal.after, terminal.before)
 
-    def test_settings_come_back_from_one_that_is_killed(self):
-        code = SPOIL + "import time; time.sleep(600)"
-        for terminal in self.on_terminals("--", PYTHON, "-c", code):
-            terminal.wait_for(b"spoilt")
-            os.kill(terminal.pid, signal.SIGTERM)
-            self.assertNotEqual(terminal.end(), 0)
-            self.assertEqual(terminal.after, terminal.before)
+    @on_terminals("--", PYTHON, "-c", SPOIL)
+    def test_settings_come_back(self, terminal):
+        self.check_spoilt(terminal)
 
-    def test_settings_of_others_stay(self):
+    @on_terminals("--spawn", "--", PYTHON, "-c", SPOIL)
+    def test_settings_come_back_with_spawn(self, terminal):
+        self.check_spoilt(terminal)
+
+    @on_terminals("--", PYTHON, "-c", SPOIL + "import time; time.sleep(600)")
+    def test_settings_come_back_from_one_that_is_killed(self, terminal):
+        terminal.wait_for(b"spoilt")
+        os.kill(terminal.pid, signal.SIGTERM)
+        self.assertNotEqual(terminal.end(), 0)
+        self.assertEqual(terminal.after, terminal.before)
+
+    @on_terminals("--", PYTHON, "-c", "print('up', flush=True); input()")
+    def test_settings_of_others_stay(self, terminal):
         """Those that another program has made meanwhile, as a pager does behind a pipe."""
-        for terminal in self.on_terminals("--", PYTHON, "-c", "print('up', flush=True); input()"):
-            terminal.wait_for(b"up")
-            new = termios.tcgetattr(terminal.theirs)
-            new[3] &= ~termios.ECHO
-            termios.tcsetattr(terminal.theirs, termios.TCSANOW, new)
-            terminal.type(b"x\r")
-            self.assertEqual(terminal.end(), 0, terminal.text)
-            self.assertEqual(terminal.after, new)
+        terminal.wait_for(b"up")
+        new = termios.tcgetattr(terminal.theirs)
+        new[3] &= ~termios.ECHO
+        termios.tcsetattr(terminal.theirs, termios.TCSANOW, new)
+        terminal.type(b"x\r")
+        self.assertEqual(terminal.end(), 0, terminal.text)
+        self.assertEqual(terminal.after, new)
 
-    def test_input_does_not_signal_the_host(self):
+    @on_terminals("--", PYTHON, "-c", ASYNC)
+    def test_input_does_not_signal_the_host(self, terminal):
         """O_ASYNC on a terminal makes its foreground group the owner: SIGIO would end the command."""
-        for terminal in self.on_terminals("--", PYTHON, "-c", ASYNC):
-            terminal.wait_for(b"ready")
-            terminal.type(b"key\r")
-            self.assertEqual(terminal.end(), 0, terminal.text)
-            self.assertIn(b"got key", terminal.text)
+        terminal.wait_for(b"ready")
+        terminal.type(b"key\r")
+        self.assertEqual(terminal.end(), 0, terminal.text)
+        self.assertIn(b"got key", terminal.text)
 
-    def test_requests_that_reach_others(self):
-        for terminal in self.on_terminals("--", PYTHON, "-c", REQUESTS):
-            self.assertEqual(terminal.end(), 0, terminal.text)
-            told = dict(line.split() for line in terminal.text.decode().splitlines())
-            self.assertEqual(len(told), 18, told)
-            self.assertEqual({name for name, error in told.items() if error not in ("ENOTTY", "EPERM")}, set())
+    @on_terminals("--", PYTHON, "-c", REQUESTS)
+    def test_requests_that_reach_others(self, terminal):
+        self.assertEqual(terminal.end(), 0, terminal.text)
+        told = dict(line.split() for line in terminal.text.decode().splitlines())
+        self.assertEqual(len(told), 18, told)
+        self.assertEqual({name for name, error in told.items() if error not in ("ENOTTY", "EPERM")}, set())
 
-    def test_typing_for_the_user_is_a_violation(self):
-        code = "import fcntl, time; fcntl.ioctl(0, 0x5412, b'!'); print('typed'); time.sleep(600)"
-        for terminal in self.on_terminals("--", PYTHON, "-c", code):
-            self.assertNotEqual(terminal.end(), 0)
-            self.assertNotIn(b"typed", terminal.text)
+    @on_terminals("--", PYTHON, "-c", TYPE)
+    def test_typing_for_the_user_is_a_violation(self, terminal):
+        self.assertNotEqual(terminal.end(), 0)
+        self.assertNotIn(b"typed", terminal.text)
 
-    def test_password_prompt(self):
-        for terminal in self.on_terminals("--", PYTHON, "-c", PASSWORD):
-            terminal.wait_for(b"word: ")
-            terminal.type(b"secret\r")
-            self.assertEqual(terminal.end(), 0, terminal.text)
-            self.assertIn(b"len 6", terminal.text)
-            self.assertNotIn(b"secret", terminal.text)
+    @on_terminals("--", PYTHON, "-c", PASSWORD)
+    def test_password_prompt(self, terminal):
+        terminal.wait_for(b"word: ")
+        terminal.type(b"secret\r")
+        self.assertEqual(terminal.end(), 0, terminal.text)
+        self.assertIn(b"len 6", terminal.text)
+        self.assertNotIn(b"secret", terminal.text)
 
     def full_screen(self, program, *keys):
         if not shutil.which(program):
@@ -180,12 +208,15 @@ class Jail(Case):
         self.file("text", "".join(f"line {i}\n" for i in range(200)))
         words = ["-w", self.dir, "--env", "TERM=xterm", "--", shutil.which(program)]
         words += ["-n", "-u", "NONE", "-i", "NONE"] if program == "vim" else []
-        for terminal in self.on_terminals(*words, "text"):  # a long name would be a second line of vim's
+
+        def use(_, terminal):
             terminal.wait_for(b"line 3")
             for key in keys:
                 terminal.type(key)
             self.assertEqual(terminal.end(), 0, terminal.text[-200:])
             self.assertEqual(terminal.after, terminal.before)
+
+        self.at_each(use, *words, "text")  # a long name would be a second line of vim's
 
     def test_less(self):
         self.full_screen("less", b"G", b"q")

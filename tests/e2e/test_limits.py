@@ -145,11 +145,11 @@ print("touched")
 
 
 def control_groups(users_here=tuple(USERS)):
-    """{user: text of the doctor}"""
+    """{user: text of the doctor}; "" where it could not be asked, as without the right to mount."""
     for user, become in users_here:
         done = subprocess.run([*become, str(MORTISE), "doctor", "--json"], capture_output=True, check=False)
-        checks = json.loads(done.stdout)["checks"]
-        yield user, next(check["found"] for check in checks if check["name"] == "cgroup")
+        checks = json.loads(done.stdout or "{}").get("checks", [])
+        yield user, next((check["found"] for check in checks if check["name"] == "cgroup"), "")
 
 
 @unittest.skipUnless(LEVELS, "nothing can be confined here")
