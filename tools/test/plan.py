@@ -77,13 +77,15 @@ class Queue:
 
     def next(self):
         for test in self.waiting:
-            fits = self.taken + test.slots <= self.slots or self.taken == 0
-            if fits and test.uses not in self.used:
-                self.waiting.remove(test)
-                self.taken += test.slots
-                if test.uses:
-                    self.used.add(test.uses)
-                return test
+            if test.uses in self.used:
+                continue
+            if self.taken and self.taken + test.slots > self.slots:
+                return None  # else small ones would keep a wide one waiting until the end
+            self.waiting.remove(test)
+            self.taken += test.slots
+            if test.uses:
+                self.used.add(test.uses)
+            return test
         return None
 
     def done(self, test):

@@ -198,6 +198,15 @@ class Plans(unittest.TestCase):
         queue.done(first)
         self.assertEqual(queue.next()["name"], "b")
 
+    def test_a_wide_test_is_not_overtaken(self):
+        queue = plan.Queue(
+            [program("", name=n, slots=s) for n, s in (("a", 2), ("wide", 4), ("b", 1))], slots=4
+        )
+        first = queue.next()
+        self.assertIsNone(queue.next())
+        queue.done(first)
+        self.assertEqual(queue.next()["name"], "wide")
+
     def test_a_wide_test_runs_alone_on_a_narrow_machine(self):
         queue = plan.Queue([program("", slots=4)], slots=2)
         self.assertIsNotNone(queue.next())
