@@ -135,6 +135,8 @@ static int judge_address(struct mor_syscall *call, const struct mor_dial_job *jo
 		return -EINVAL;
 	if (mor_net_allows(broker->places, broker->place_count, &to))
 		return 0;
+	if (mor_net_allows_twin(broker->places, broker->place_count, &to))
+		return -ECONNREFUSED; /* no wish of the program: it goes on to the one that is allowed */
 	return mor_syscall_violation(call, mor_net_text(&to, text), MOR_FORBID_PLACE);
 }
 

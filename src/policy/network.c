@@ -213,3 +213,17 @@ bool mor_net_allows(const struct mor_net_place *places, size_t count, const stru
 	}
 	return false;
 }
+
+bool mor_net_allows_twin(const struct mor_net_place *places, size_t count, const struct mor_net_place *to)
+{
+	static const uint8_t loops[2][16] = { { [10] = 0xff, 0xff, 127, 0, 0, 1 }, { [15] = 1 } };
+	struct mor_net_place twin = *to;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (memcmp(to->address, loops[i], sizeof(to->address)) != 0)
+			continue;
+		memcpy(twin.address, loops[1 - i], sizeof(twin.address));
+		return mor_net_allows(places, count, &twin);
+	}
+	return false;
+}

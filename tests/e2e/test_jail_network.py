@@ -211,6 +211,23 @@ print(told(closed), told(closed, 300), told(full, 0.1), told(full, patience=1000
             done.stderr,
         )
 
+    @unittest.skipUnless(has_ipv6(), "there is no ::1 here")
+    @at_each_level
+    def test_the_other_loopback(self, level):
+        """Refused as if nobody listened: a program that tries both for "localhost" goes on to the right one."""
+        code = """
+import socket, sys
+for place in "::1", "127.0.0.1":
+    try:
+        socket.create_connection((place, int(sys.argv[1]))).close()
+        print(place, "connected")
+    except ConnectionRefusedError:
+        print(place, "refused")
+"""
+        port = self.server.port
+        done = self.jail(level, f"--network=127.0.0.1:{port}", "--", PYTHON, "-c", code, str(port))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "::1 refused\n127.0.0.1 connected\n", ""))
+
     @at_each_level
     def test_with_spawn(self, level):
         """A child connects; a socket that was made before the fork; all of it with the same list."""

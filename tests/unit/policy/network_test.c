@@ -159,6 +159,26 @@ static void test_allows(void **state)
 	assert_false(mor_net_allows(NULL, 0, &list[0]));
 }
 
+static void test_twin(void **state)
+{
+	const struct mor_net_place list[] = { place_of("127.0.0.1:80"), place_of("[::1]:81"), place_of("*:82") };
+	static const struct {
+		const char *to;
+		bool twin;
+	} rows[] = {
+		{ "[::1]:80", true },   { "127.0.0.1:81", true }, { "127.0.0.1:80", false }, { "[::1]:82", false },
+		{ "[::1]:83", false },  { "[::2]:80", false },    { "127.0.0.2:81", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct mor_net_place to = place_of(rows[i].to);
+
+		if (mor_net_allows_twin(list, sizeof(list) / sizeof(*list), &to) != rows[i].twin)
+			fail_msg("%s", rows[i].to);
+	}
+}
+
 /* ---- socket addresses ---- */
 
 static void test_socket_addresses(void **state)
@@ -302,6 +322,7 @@ int main(void)
 		MOR_TEST(test_text),
 		MOR_TEST(test_public),
 		MOR_TEST(test_allows),
+		MOR_TEST(test_twin),
 		MOR_TEST(test_socket_addresses),
 		MOR_TEST(test_policy),
 		MOR_TEST(test_look_up),
