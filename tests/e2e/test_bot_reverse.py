@@ -167,16 +167,18 @@ def make_certificates(directory):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=directory)
 
     extensions = directory / "names"
-    extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    signer = "authorityKeyIdentifier=keyid\n"
+    extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n" + signer)
     other = directory / "other-names"
-    other.write_text("subjectAltName=DNS:elsewhere.example\n")
+    other.write_text("subjectAltName=DNS:elsewhere.example\n" + signer)
 
     def request(name, end, subject, *more):
         key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout".split()
         openssl("req", *key, f"{name}.key", "-out", f"{name}.{end}", "-subj", f"/CN={subject}", *more)
 
     own = "-x509", "-days", "2"
-    request("ca", "pem", "test authority", *own)
+    # Python 3.13 wants to read what an authority may do, and who signed.
+    request("ca", "pem", "test authority", *own, "-addext", "keyUsage=critical,keyCertSign,cRLSign")
     for name, names in (("good", "names"), ("wrong", "other-names")):
         request(name, "csr", name)
         signed = f"-req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out {name}.pem -days 2"
