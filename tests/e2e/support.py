@@ -34,6 +34,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup
 
+# For what a build or a machine may be without.
+needs_node = unittest.skipUnless(shutil.which("node"), "node is not installed")
+needs_elf_text = unittest.skipUnless((BUILD / "plugins/elf-text/elf-text").exists(), "elf-text is not built")
+
 # Said where no control groups can be made, as in most containers, beside what a test is about.
 NO_GROUPS = "holds for each process alone"
 KINDS = (

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from bot_support import BIG, BIGGEST, BotCase, HERE, STAGE, lines, text_call
-from support import LIMIT, PYTHON
+from support import LIMIT, PYTHON, needs_node
 
 
 class AsPrinted(BotCase):
@@ -41,6 +41,7 @@ class AsPrinted(BotCase):
     def test_python(self):
         self.hosted(PYTHON, HERE / "spec_weather.py")
 
+    @needs_node
     def test_node(self):
         self.hosted("node", HERE / "spec_weather.js")
 
@@ -48,6 +49,7 @@ class AsPrinted(BotCase):
 class InTheField(BotCase):
     """The plugins that exist, by their behaviour."""
 
+    @needs_node
     def test_all_six(self):
         bot = self.bot(
             ("polite", [PYTHON, "-u", HERE / "polite.py"]),
@@ -90,6 +92,7 @@ class InTheField(BotCase):
         self.assertIn("input: line 9: not JSON", done.err)
         self.assertNotIn("crashed", done.err)
 
+    @needs_node
     def test_string_style(self):
         """The real bridge's spelling, by quirk: the polite one understands it, the Node listing
         does not react."""
@@ -100,6 +103,7 @@ class InTheField(BotCase):
         self.assertIn("polite| lifecycle startup", done.err)
         self.assertNotIn("Plugin started!", done.err)
 
+    @needs_node
     def test_node_dies_of_an_exception(self):
         """ReferenceError in its catch: crash and restart are normal life; bot_connect comes again."""
         script = (

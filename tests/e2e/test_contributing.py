@@ -42,6 +42,8 @@ class FirstChanges(Case):
         done = subprocess.run(
             [tree / "tools/format", "--check", *files], cwd=tree, capture_output=True, text=True, timeout=LIMIT
         )
+        if done.returncode == 77:  # it has no clang-format
+            self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def compiles(self, tree, file):

@@ -5,7 +5,7 @@ import collections
 import json
 import unittest
 
-from support import BUILD, Case, ECHO, KG_PAGES, PYTHON, YAMS_OK
+from support import BUILD, Case, ECHO, KG_PAGES, PYTHON, YAMS_OK, needs_elf_text
 
 
 class Journal(Case):
@@ -331,6 +331,7 @@ class Unusable(Case):
             self.assertIn("not here", row["message"])
             self.assertEqual(len({json.loads(line)["pid"] for line in journal.read_text().splitlines()}), 1)
 
+    @needs_elf_text
     def test_elf_text_refuses_its_configuration(self):
         done = self.run_mortise(
             "extract", "--json", "a.txt", "--plugin", BUILD / "plugins" / "elf-text", "-c", "max_functions=abc"

@@ -13,7 +13,7 @@ import subprocess
 import tomllib
 import unittest
 
-from support import BUILD, Case, is_sanitized, LIMIT, ROOT
+from support import BUILD, Case, is_sanitized, LIMIT, needs_elf_text, needs_node, ROOT
 
 BLOCK = re.compile(r"(?m)^(?:`(?P<name>[\w./-]+)`:\n\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.S)
 VARIES = re.compile(r"\b[0-9a-f]{40}\b|0x[0-9a-f]+")  # of the machine's own /bin/true
@@ -86,12 +86,14 @@ class Typed(Case):
                 typed += 1
         return typed
 
+    @needs_elf_text
     def test_readme(self):
         self.assertEqual(self.whole_page("README.md"), 6)
 
     def test_record(self):
         self.assertEqual(self.whole_page("docs/guide/record.md"), 10)
 
+    @needs_node
     def test_write_a_plugin(self):
         if is_sanitized(BUILD / "mortise"):
             self.skipTest("libtenon.a of this build needs the run-time of a sanitizer")
@@ -109,6 +111,8 @@ class Typed(Case):
     def test_sessions(self):
         self.assertEqual(self.whole_page("docs/guide/sessions.md"), 3)
 
+    @needs_elf_text
+    @needs_node
     def test_examples_of_the_manual(self):
         """Those that need nothing but the tree; doctor says 125 where plugins cannot be confined."""
         for name in ("bench", "call", "chaos", "doctor", "explain", "extract", "info", "session"):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from support import BUILD, Case, is_sanitized, LIMIT, ROOT, shell_words
+from support import BUILD, Case, is_sanitized, LIMIT, needs_node, ROOT, shell_words
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/sdk"))
@@ -195,7 +195,7 @@ def one_of(language):
     return type(language.title(), (Combination,), members)
 
 
-Python, Node = one_of("python"), one_of("node")
+Python, Node = one_of("python"), needs_node(one_of("node"))
 
 
 class C(one_of("c")):

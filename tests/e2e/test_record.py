@@ -12,7 +12,7 @@ import subprocess
 import unittest
 
 import events
-from support import BUILD, ECHO, LIMIT, MORTISE, PLUGINS, PYTHON
+from support import BUILD, ECHO, LIMIT, MORTISE, PLUGINS, PYTHON, needs_node
 from talk_support import FRAMINGS, Talks, frame, request
 
 ECHO_C = BUILD / "tests" / "api" / "api-echo-plugin"
@@ -315,6 +315,7 @@ class Inside(Talks):
         self.assertEqual([line[:1] for line in done.err.splitlines()], [">", "<"])
         self.assertEqual(len(self.lines()), 3)
 
+    @needs_node
     def test_run_and_chat(self):
         lookout = BUILD / "plugins" / "lookout"
         self.ok("run", lookout, "disk", f"path={self.dir}", "--record", self.dir / "run.talk")

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import unittest
 
-from support import BUILD, MORTISE, Case, PYTHON, YAMS_OK
+from support import BUILD, MORTISE, Case, PYTHON, YAMS_OK, needs_elf_text
 
 CAN = {"content_extraction": {"formats": ["text/plain"], "extensions": [".txt"]}}
 
@@ -108,6 +108,7 @@ class Use(Trusted):
         names = [row["name"] for row in self.run_mortise("list", "--json").json["yams"]]
         self.assertEqual(names, ["a", "b", "run-me"])
 
+    @needs_elf_text
     def test_installed_wins(self):
         self.ok("trust", "add", self.yams("elf_text"))
         self.assertEqual(self.ok("info", "--no-start", "--json", "elf_text").json["version"], "1.2.0")

@@ -22,7 +22,7 @@ COMMANDS = {
     "python": [PYTHON, "-B", HERE / "puppets/puppet.py"],
     "node": [NODE, HERE / "puppets/puppet.mjs"],
 }
-LANGUAGES = tuple(COMMANDS)
+LANGUAGES = tuple(name for name in COMMANDS if name != "node" or shutil.which("node"))
 PUPPET_ENV = {"PYTHONPATH": str(ROOT / "sdk/python")}
 
 
