@@ -25,7 +25,7 @@
 #include "host.h"
 #include "sweep.h"
 
-#define GUARD_S 60
+#define GUARD_S 600
 
 static const char *const names[] = {
 #define X(name, error) #name,

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 
-#define GUARD_S   60
+#define GUARD_S   600
 #define BIG_BYTES (3 << 20) /* more than the pipe will hold, which grows for a large message */
 #define UNIT      "{\"inputs\":[],\"output\":\"/dev/null\"}"
 

@@ -70,7 +70,7 @@ mortise_json rig_params(void);
 /* timeout_ms 0: the dialect's. 0: exactly one end will come. A status: it was refused, and none will. */
 int job_start(struct rig *rig, struct job *job, uint32_t timeout_ms);
 
-/* Turns the host until that is so. false: not within a minute. */
+/* Turns the host until that is so. false: not within ten minutes. */
 bool rig_until(struct rig *rig, const bool *value);
 bool rig_until_done(struct job *job);
 bool rig_until_state(struct rig *rig, enum mortise_state state);
@@ -79,6 +79,6 @@ void rig_turn(struct rig *rig);
 
 /* Whoever committed the fault, and all that it has started, have ended. */
 bool is_gone(const char *mark);
-void wait_until_gone(const char *mark); /* for a minute; then SIGALRM */
+void wait_until_gone(const char *mark); /* for ten minutes; then SIGALRM */
 
 #endif

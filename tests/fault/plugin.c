@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "wire/envelope.h"
 
-#define LIFE_SECONDS 120 /* nobody here outlives a test that forgot it */
+#define LIFE_SECONDS 1800 /* nobody here outlives a test that forgot it */
 
 const struct tongue *tongue;
 char id[64] = "0";

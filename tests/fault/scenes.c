@@ -17,7 +17,7 @@
 
 #include "cell.h"
 
-#define GUARD_S 60 /* SIGALRM then ends us, and the report says so */
+#define GUARD_S 600 /* SIGALRM then ends us, and the report says so */
 
 /* ---- exec fails ---- */
 

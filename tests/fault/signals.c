@@ -14,7 +14,7 @@
 
 #include "cell.h"
 
-#define GUARD_S 60
+#define GUARD_S 600
 #define WORDS   40
 
 struct command {

@@ -22,7 +22,7 @@
 #define BIG          (64L * 1024 * 1024)
 #define DEPTH        100000
 #define DRIP_NS      (5 * 1000 * 1000)
-#define LIFE_SECONDS 120 /* nobody here outlives a test that forgot it */
+#define LIFE_SECONDS 1800 /* nobody here outlives a test that forgot it */
 
 typedef void go_fn(struct request *request);
 
