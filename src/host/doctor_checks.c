@@ -62,7 +62,7 @@ static judged judge_seccomp(const struct mor_doctor_facts *f, char found[FOUND],
 
 /* What t1 needs there, and what pidfd_getfd does. docs/guide/containers.md has all of it, tried. */
 static const struct container {
-	const char *name, *title, *namespaces, *getfd;
+	const char *name, *title, *namespaces, *to_get_fds;
 } containers[] = {
 	{ "docker", "a Docker container",
 	  "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
@@ -162,7 +162,7 @@ static judged judge_getfd(const struct mor_doctor_facts *f, char found[FOUND], c
 {
 	snprintf(found, FOUND, "%s%s", f->getfd ? "refused: " : "works", f->getfd ? strerror(f->getfd) : "");
 	if (f->getfd)
-		*remedy = container_of(f)->getfd;
+		*remedy = container_of(f)->to_get_fds;
 	return f->getfd ? MOR_FOUND_LIMITED : MOR_FOUND_OK;
 }
 
