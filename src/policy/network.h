@@ -43,8 +43,8 @@ bool mor_net_place(const void *address, size_t size, struct mor_net_place *ret);
  * not. */
 bool mor_net_is_public(const uint8_t address[16]);
 bool mor_net_allows(const struct mor_net_place *places, size_t count, const struct mor_net_place *to);
-/* Is it 127.0.0.1 or ::1, and only the other one in the list? For curl 8 "localhost" is both, whatever /etc/hosts
- * says, and it tries them in turn. */
+/* Is it 127.0.0.1 or ::1, and only the other one in the list? For curl 8 "localhost" is both, whatever
+ * /etc/hosts says, and it tries them in turn. */
 bool mor_net_allows_twin(const struct mor_net_place *places, size_t count, const struct mor_net_place *to);
 
 #endif

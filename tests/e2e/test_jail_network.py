@@ -226,7 +226,9 @@ for place in "::1", "127.0.0.1":
 """
         port = self.server.port
         done = self.jail(level, f"--network=127.0.0.1:{port}", "--", PYTHON, "-c", code, str(port))
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "::1 refused\n127.0.0.1 connected\n", ""))
+        self.assertEqual(
+            (done.returncode, done.stdout, done.stderr), (0, "::1 refused\n127.0.0.1 connected\n", "")
+        )
 
     @at_each_level
     def test_with_spawn(self, level):

@@ -119,7 +119,9 @@ class RoundTrip(Played):
 
     def test_every_plugin(self):
         """At least its greeting and its end, as far as its programs are here."""
-        for place in sorted(path for path in REFERENCE.iterdir() if any(path.glob("*.*"))):  # one is empty if left out
+        for place in sorted(
+            path for path in REFERENCE.iterdir() if any(path.glob("*.*"))
+        ):  # one is empty if left out
             if (place / "plugin.mjs").exists() or (place / "plugin.js").exists():
                 if not shutil.which("node"):
                     continue

@@ -161,13 +161,15 @@ static void test_allows(void **state)
 
 static void test_twin(void **state)
 {
-	const struct mor_net_place list[] = { place_of("127.0.0.1:80"), place_of("[::1]:81"), place_of("*:82") };
+	const struct mor_net_place list[] = { place_of("127.0.0.1:80"), place_of("[::1]:81"),
+					      place_of("*:82") };
 	static const struct {
 		const char *to;
 		bool twin;
 	} rows[] = {
-		{ "[::1]:80", true },   { "127.0.0.1:81", true }, { "127.0.0.1:80", false }, { "[::1]:82", false },
-		{ "[::1]:83", false },  { "[::2]:80", false },    { "127.0.0.2:81", false },
+		{ "[::1]:80", true },      { "127.0.0.1:81", true }, { "127.0.0.1:80", false },
+		{ "[::1]:82", false },     { "[::1]:83", false },    { "[::2]:80", false },
+		{ "127.0.0.2:81", false },
 	};
 
 	(void)state;
@@ -318,15 +320,9 @@ static void test_look_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_words),
-		MOR_TEST(test_text),
-		MOR_TEST(test_public),
-		MOR_TEST(test_allows),
-		MOR_TEST(test_twin),
-		MOR_TEST(test_socket_addresses),
-		MOR_TEST(test_policy),
-		MOR_TEST(test_look_up),
-		MOR_TEST(test_words_for_people),
+		MOR_TEST(test_words),  MOR_TEST(test_text),    MOR_TEST(test_public),
+		MOR_TEST(test_allows), MOR_TEST(test_twin),    MOR_TEST(test_socket_addresses),
+		MOR_TEST(test_policy), MOR_TEST(test_look_up), MOR_TEST(test_words_for_people),
 		MOR_TEST(test_plan),
 	};
 
