@@ -314,7 +314,7 @@ static void test_looks_again_before_timers(void **state)
 /* A descriptor that is always ready must not keep the timers from their turn. */
 static void test_flood_does_not_stop_timers(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	struct mor_timer timer = { 0 };
 	struct line a;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors in a loop: what is heard of them, and what callbacks may do to each other's. */
+/* Descriptors in a loop: what is heard of them, and what callbacks may do to each other's. All on the virtual
+ * clock: on the real one a dispatch ends after two milliseconds, wherever it is. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -7,7 +8,7 @@
 
 static void test_reads_and_counts(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	struct line a, b;
 
 	(void)state;
@@ -28,7 +29,7 @@ static void test_reads_and_counts(void **state)
 
 static void test_stopped_by_earlier_callback(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	struct line a, b;
 
 	(void)state;
@@ -76,7 +77,7 @@ static void on_reuse(struct mor_watch *watch, unsigned events)
 
 static void test_memory_reused_in_batch(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 
 	(void)state;
 	line_open(&reuse.first, loop, '1');
@@ -97,7 +98,7 @@ static void test_memory_reused_in_batch(void **state)
 
 static void test_change_and_hangup(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	struct line a;
 
 	(void)state;
@@ -123,7 +124,7 @@ static void test_change_and_hangup(void **state)
 /* What is watched for already costs no system call; what cannot be watched leaves the watch as it was. */
 static void test_change_that_is_none(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	struct line a;
 	int away;
 
@@ -143,7 +144,7 @@ static void test_change_that_is_none(void **state)
 
 static void test_writable_and_reader_gone(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	struct line a;
 	struct mor_watch *watch = &a.watch;
 
@@ -164,7 +165,7 @@ static void test_writable_and_reader_gone(void **state)
 static void test_more_than_a_batch(void **state)
 {
 	static struct line lines[150];
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	int ran = 0;
 
 	(void)state;
@@ -182,7 +183,7 @@ static void test_more_than_a_batch(void **state)
 
 static void test_start_failure(void **state)
 {
-	struct mor_loop *loop = fresh(0);
+	struct mor_loop *loop = fresh(MOR_LOOP_VIRTUAL);
 	struct mor_watch watch = { 0 };
 
 	(void)state;
