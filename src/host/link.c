@@ -33,6 +33,7 @@ void mor_link_describe_end(const struct mor_proc *proc, struct mor_link_end *ret
 		.forbidden = exit.forbidden,
 		.denied = exit.denied,
 		.cpu_us = exit.how.cpu_us,
+		.used_up = exit.used_up,
 	};
 	memcpy(ret->syscall, exit.syscall, sizeof(ret->syscall));
 	memcpy(ret->path, exit.path, sizeof(ret->path));

@@ -35,6 +35,7 @@ struct mor_link_end {
 	bool violation; /* ended by its jail; the text says what it tried                           */
 	int status;     /* exit code or signal number                                               */
 	bool by_signal;
+	bool used_up;          /* its limit of processor time                                              */
 	char text[384];        /* "exited with status 3"; more when the cause is known                     */
 	char last_stderr[256]; /* "" when there was none                                                 */
 	int start_code;        /* it was never started: MORTISE_E..., and errno; the text says why         */

@@ -100,8 +100,9 @@ static bool is_client(const mortise_plugin *plugin)
 	return plugin->dialect->serve;
 }
 
-/* A limit that it has reached. For processor time the kernel sends its own signal. Other limits only the
- * plugin sees, so after a bad end they are listed. SIGKILL means that it reached none of them. */
+/* A limit that it has reached. For processor time the kernel sends its own signal, and where that did not end
+ * it the guardian tells. Other limits only the plugin sees, so after a bad end they are listed. SIGKILL means
+ * that it reached none of them. */
 static void describe_limits(const mortise_plugin *plugin, const struct mor_link_end *how, char *out,
 			    size_t size)
 {
@@ -109,7 +110,7 @@ static void describe_limits(const mortise_plugin *plugin, const struct mor_link_
 
 	if (how->clean || !how->known || mor_policy_limits_set(&plugin->policy, &set) < 0 || !set.len)
 		return;
-	if (how->by_signal && how->status == SIGXCPU)
+	if (how->by_signal && (how->status == SIGXCPU || how->used_up))
 		snprintf(out, size, " (it used up its processor time: sandbox.cpu %us)",
 			 plugin->policy.limits.cpu_s);
 	else if (!how->by_signal || how->status != SIGKILL)

@@ -130,6 +130,7 @@ static void keep_ending(struct mor_proc *proc, const struct mor_record *record)
 		.forbidden = record->forbidden,
 		.wall = record->wall,
 		.left = record->left,
+		.limits = record->limits,
 		.how = { .known = record->known,
 			 .status = record->status,
 			 .by_signal = record->by_signal,
@@ -171,6 +172,7 @@ static void fill_exit(const struct mor_ending *ending, struct mor_proc_exit *ret
 	ret->how = ending->how;
 	ret->violated = ending->violated;
 	ret->denied = ending->denied;
+	ret->used_up = ending->limits & 1u << MOR_LIMIT_CPU;
 	if (ending->violated && ending->forbidden < MOR_FORBIDDEN_COUNT)
 		ret->forbidden = &mor_forbidden_rows[ending->forbidden];
 	memcpy(ret->syscall, texts->syscall, sizeof(ret->syscall));

@@ -60,7 +60,7 @@ extern const struct mor_proc_ops mor_proc_direct, mor_proc_guarded;
 struct mor_ending {
 	uint32_t kind; /* as in the record; 0: it runs */
 	int32_t step, error;
-	uint8_t violated, forbidden, wall, left;
+	uint8_t violated, forbidden, wall, left, limits;
 	struct mor_child_exit how; /* of the plugin */
 	uint64_t denied;
 	struct mor_record *record; /* NULL: there was no memory for it */

@@ -33,7 +33,9 @@ struct mor_proc_exit {
 	struct mor_child_exit how;
 	/* "exited with status 3", "killed by SIGSEGV (core dumped)", "ended, status unknown" */
 	char text[96];
-	bool lost;     /* its guardian was killed, and so it died: "guardian lost: ..."; status unknown */
+	bool lost; /* its guardian was killed, and so it died: "guardian lost: ..."; status unknown */
+	/* its limit of processor time; a handler, or a busy machine, may have kept SIGXCPU from it */
+	bool used_up;
 	bool violated; /* killed by its jail for this violation: */
 	char syscall[32], path[512], rule[64];
 	const struct mor_forbidden_row *forbidden; /* the kind of it */

@@ -535,6 +535,29 @@ static void violation_comes_before_what_fails(void **state)
 	rig_close(&rig);
 }
 
+/* SIGXCPU can be ignored, and on a busy machine it may come too late: SIGKILL follows, and still the
+ * text says why. */
+static void used_up_time_is_told(void **state)
+{
+	const char *argv[] = { "/bin/sh", "-c", "trap '' XCPU; while :; do :; done", NULL };
+	struct rig rig;
+	struct got got;
+
+	(void)state;
+	rig_open(&rig);
+	rig.plugin = rig_plugin(&rig, &(mortise_plugin_options){ .size = sizeof(mortise_plugin_options),
+								 .argv = argv,
+								 .name = "busy",
+								 .dialect = "plain",
+								 .flags = MORTISE_NO_RESTART,
+								 .set = SET("sandbox.cpu=1s") });
+	start(&rig, &got, "echo", NULL, NO_TIMER_MS);
+	until_done(&got);
+	assert_int_equal(got.status, MORTISE_ECRASHED);
+	assert_contains(got.error.text, "SIGKILL (it used up its processor time: sandbox.cpu 1s)");
+	rig_close(&rig);
+}
+
 /* "where descriptors, processes or memory are only lacking ... that is a death like others": whether our own
  * calls notice it or the guardian does, the plugin comes up by itself once there are enough again. */
 static void descriptors_may_be_short_for_a_moment(void **state)
@@ -591,6 +614,7 @@ int main(void)
 		API_TEST(plugin_gets_three_descriptors),
 		API_TEST(environment),
 		API_TEST(violation_comes_before_what_fails),
+		API_TEST(used_up_time_is_told),
 		API_TEST(descriptors_may_be_short_for_a_moment),
 	};
 
