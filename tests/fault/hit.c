@@ -175,19 +175,21 @@ static const char *const *settings(const struct tongue *tongue, const struct row
 {
 	static char limits[5][96];
 	static const char *set[9];
-	bool timed = want & (LATE | CRASHED); /* a busy machine may need long until it dies */
-	uint32_t ms = want & LATE ? short_ms : LONG_MS;
+	/* A busy machine may need long for a greeting, or until one dies in the middle of it. Where the greeting
+	 * itself is spoilt, the dialect's own limit ends it. */
+	bool timed = phase != AT_START || (want & (LATE | CRASHED));
+	uint32_t ms = phase == AT_START && (want & LATE) ? short_ms : LONG_MS;
 	size_t n = 0;
 
 	memset(set, 0, sizeof(set));
 	for (size_t i = 0; i < 3 && row->set[i]; i++)
 		set[n++] = row->set[i];
-	for (size_t i = 0; phase == AT_START && timed && i < 3 && tongue->greeting[i]; i++) {
+	for (size_t i = 0; timed && i < 3 && tongue->greeting[i]; i++) {
 		snprintf(limits[i], sizeof(limits[i]), "timeouts.%s=%ums", tongue->greeting[i], ms);
 		set[n++] = limits[i];
 	}
 	snprintf(limits[3], sizeof(limits[3]), "timeouts.init=%ums", ms);
-	if (phase == AT_START && tongue->asks && timed)
+	if (tongue->asks && timed)
 		set[n++] = limits[3];
 	snprintf(limits[4], sizeof(limits[4]), "limits.session=%ums", 5 * short_ms);
 	if (row->bounded)
