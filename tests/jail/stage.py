@@ -449,6 +449,11 @@ class PidsLimit:
     def __init__(self, limit=600):
         self.path, self.reason = None, "no pids controller that we may use"
         for root in ("/sys/fs/cgroup/pids", "/sys/fs/cgroup"):
+            for left in pathlib.Path(root).glob("mortise-jail-*"):  # of a runner that was killed
+                number = left.name.rpartition("-")[2]
+                if len(number) < 8 and number.isdigit() and not os.path.exists(f"/proc/{number}"):
+                    with contextlib.suppress(OSError):
+                        left.rmdir()
             path = pathlib.Path(root, f"mortise-jail-{os.getpid()}")
             try:
                 path.mkdir()
@@ -514,8 +519,10 @@ def in_namespaces_with(tmp, argv):
         if trial.returncode:  # a chroot, whose / is no mount; a container that forbids it
             print(f"no namespaces can be made here to hold the attempts: {trial.stderr.strip()}")
             return 77
+        # What is inside ends with unshare, and that with us, even when we are killed.
         return subprocess.run(
-            [*unshare, PYTHON, "-B", argv[0], "--inside", tmp, *argv[1:]], check=False
+            ["setpriv", "--pdeathsig", "KILL", *unshare, PYTHON, "-B", argv[0], "--inside", tmp, *argv[1:]],
+            check=False,
         ).returncode
     finally:
         limit.close()
