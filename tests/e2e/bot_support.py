@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import subprocess
 import termios
 import threading
@@ -39,10 +40,16 @@ def close_quietly(pipe):
 
 class BotCase(Case):
     def bot_text(self, *plugins, head="enabled = true"):
-        """The file of a bot; a plugin is (name, command line, more keys as TOML)."""
+        """The file of a bot; a plugin is (name, command line, more keys as TOML). Where nothing is said about
+        time, there is enough of it."""
         text = f"[external-plugin-bridge]\n{head}\n"
         for name, command, *keys in plugins:
             command = [str(word) for word in command]
+            limits = dict.fromkeys(("metadata", "lifecycle", "matches", "handle"), '"300s"')
+            for key in [key for key in keys if key.startswith("timeout")]:
+                limits.update(re.findall(r'(\w+) = ("[^"]+")', key.removeprefix("timeout = ")))
+                keys.remove(key)
+            keys.append(f"timeout = {{ {', '.join(f'{name} = {value}' for name, value in limits.items())} }}")
             text += (
                 f"[external-plugin-bridge.plugins.{name}]\ncommand = {json.dumps(command[0])}\n"
                 f"args = {json.dumps(command[1:])}\n" + "".join(key + "\n" for key in keys)

@@ -34,7 +34,7 @@ class Slow(BotCase):
         process = self.start(
             self.bot(
                 self.stage("hung", "timeout = { matches = \"200ms\" }", gate=["x", str(gate), "matches"]),
-                self.stage("next", "timeout = \"300s\"", answer={"reply": "@"}),
+                self.stage("next", answer={"reply": "@"}),
             )
         )
         process.stdin.write(lines({"text": "x1"}, {"text": "x2"}).decode())
@@ -67,7 +67,8 @@ class Slow(BotCase):
         reach the others."""
         gate = self.gate()
         bot = self.bot(
-            self.stage("stuck", "timeout = \"300s\"", gate=["begin", str(gate)]), self.stage("other")
+            self.stage("stuck", "timeout = { matches = \"1s\" }", gate=["begin", str(gate)]),
+            self.stage("other"),
         )
         events = self.file(
             "events", lines({"text": "begin"}, *({"text": f"{number}"} for number in range(1300)))

@@ -139,7 +139,7 @@ class Reconnect(NetworkCase):
         gate = self.gate()
         server = Server(self)
         self.begin(
-            self.stage("a", "timeout = { matches = \"300s\" }", gate=["1", str(gate)], answer={"reply": "@"}),
+            self.stage("a", gate=["1", str(gate)], answer={"reply": "@"}),
             ws_url=server.url(),
         )
         first = server.connection()

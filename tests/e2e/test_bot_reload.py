@@ -168,11 +168,11 @@ class Reload(BotCase):
         answer comes first."""
         gate = self.gate()
         part = {"gate": ["first", str(gate)], "answer": {"reply": "old @"}}
-        self.begin(self.stage("a", "timeout = { matches = \"300s\" }", **part), words=("-v",))
+        self.begin(self.stage("a", **part), words=("-v",))
         for text in ("first", "second", "third"):
             self.say(text)
         self.wait_for(lambda: self.asked("a", "handle"))
-        self.bot(self.stage("a", "timeout = { matches = \"300s\" }", **{**part, "answer": {"reply": "new @"}}))
+        self.bot(self.stage("a", **{**part, "answer": {"reply": "new @"}}))
         self.hears("replaces stage (a)")
         self.hears("greeting -> ready")
         self.say("fourth")

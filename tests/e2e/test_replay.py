@@ -209,7 +209,7 @@ class Differences(Played):
         self.assertIn("nothing came in 300 ms (--timeout)", out)
         out = self.differs(self.talk(script), "--", "sh", "-c", "echo so sorry >&2; exit 4")
         self.assertIn('nothing came: the plugin ended with exit 4; last stderr: "so sorry"', out)
-        out = self.differs(self.talk(script), "--", "sh", "-c", "exec >&-; sleep 1000")
+        out = self.differs(self.talk(script), "--", "sh", "-c", "exec >&-; exec sleep 1000")
         self.assertIn("nothing came: the plugin has closed its stdout", out)
 
     def test_more_than_expected(self):
