@@ -16,7 +16,7 @@ EMPTY = hashlib.sha256(b"").hexdigest()
 PLACES = [
     os.environ.get("MORTISE_KZIPS"),
     ROOT.parent / "shared" / "kzips",
-    ROOT.parents[1] / "shared" / "kzips",
+    ROOT.parent.parent / "shared" / "kzips",
 ]
 
 REAL = next((pathlib.Path(p) for p in PLACES if p and pathlib.Path(p).is_dir()), None)
