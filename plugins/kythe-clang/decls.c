@@ -86,20 +86,23 @@ static const char *spelling_of(struct index *ix, CXCursor cursor)
 
 /* ---- what belongs to a node ---- */
 
-/* A record without a name has an anchor at its keyword. */
+/* A record without a name lies at its keyword. What it is called differs: nothing, "(unnamed at ..)", or what a
+ * typedef calls it. */
 static bool binding_range(struct index *ix, CXCursor cursor, struct range *ret)
 {
-	static const char *const keywords[] = { "struct", "union", "enum" };
-	const char *name = spelling_of(ix, cursor);
+	enum CXCursorKind kind = clang_getCursorKind(cursor);
+	const char *keyword = kind == CXCursor_StructDecl ? "struct" :
+			      kind == CXCursor_UnionDecl  ? "union" :
+			      kind == CXCursor_EnumDecl   ? "enum" :
+							    "";
+	CXSourceLocation at = clang_getCursorLocation(cursor);
 
-	if (name_range(ix, clang_getCursorLocation(cursor), name, ret))
+	if (name_range(ix, at, spelling_of(ix, cursor), ret))
 		return true;
-	if (!clang_Cursor_isAnonymous(cursor) && *name && !strchr(name, '('))
+	if (!name_range(ix, at, keyword, ret))
 		return false;
-	for (size_t i = 0; i < 3; i++)
-		if (name_range(ix, clang_getRangeStart(clang_getCursorExtent(cursor)), keywords[i], ret))
-			return true;
-	return false;
+	/* A macro that makes a whole record may be called struct_of(..). */
+	return ret->end == ret->file->len || !word_byte(ret->file->text[ret->end]);
 }
 
 static void emit_anchors(struct index *ix, CXCursor cursor, const tenon_vname *node)

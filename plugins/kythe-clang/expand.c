@@ -20,12 +20,6 @@ struct uses { /* what a macro's body expands; made once */
 	bool visiting; /* a macro is not expanded within itself */
 };
 
-static bool word_byte(char c)
-{
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (unsigned char)c >= 0x80;
-}
-
 static const char *skip_word(const char *at, const char *end)
 {
 	while (at < end && word_byte(*at))

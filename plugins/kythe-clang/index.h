@@ -149,5 +149,6 @@ const tenon_vname *builtin_node(struct index *ix, const char *name);
 
 void walk_unit(struct index *ix);
 void scan_file(struct index *ix, struct file *file);
+bool word_byte(char c);
 
 #endif

@@ -19,7 +19,7 @@ struct scanner {
 	bool line_start; /* only blanks since the newline */
 };
 
-static bool word_byte(char c)
+bool word_byte(char c)
 {
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       (unsigned char)c >= 0x80;

@@ -31,6 +31,11 @@ typedef struct { int q; } alias;
 //- One childof Enum
 enum { ONE = 1 };
 
+// A macro that makes a record: its name is no keyword, and the record has no anchor there.
+#define struct_of(type) struct { type held; }
+//- !{ @struct defines/binding _Made }
+typedef struct_of(int) made;
+
 //- @get defines/binding Get
 int get(struct outer *o)
 {
