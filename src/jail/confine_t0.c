@@ -98,6 +98,22 @@ static int set_env(struct mor_plan *plan, const char *name, const char *value, b
 	return 0;
 }
 
+/* git 2.47 and newer look behind each commit for what is to be tidied up, in a session of their own,
+ * which cannot be had here: "fatal: setsid failed". So they do it in the commit's. Settings that it
+ * was given stay. */
+static int keep_git_here(struct mor_plan *plan)
+{
+	size_t before = plan->envc;
+	int status = 0;
+
+	if (plan->level.flags & MOR_JAIL_COMMITS)
+		status = set_env(plan, "GIT_CONFIG_COUNT", "1", false);
+	if (status < 0 || plan->envc == before)
+		return status;
+	status = set_env(plan, "GIT_CONFIG_KEY_0", "gc.autoDetach", true);
+	return status < 0 ? status : set_env(plan, "GIT_CONFIG_VALUE_0", "false", true);
+}
+
 /* Variables with the value "${scratch}" stand for the directory: the host cannot know it before it is made. */
 static int name_scratch(struct mor_plan *plan, const char *path)
 {
@@ -253,9 +269,9 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 		return failed(failure, status, "what is needed to undo its changes cannot be kept");
 	if (prepare_scratch(plan, failure) < 0 || prepare_listening(plan, failure) < 0)
 		return -1;
-	/* shells would search for it in the parents */
-	if (plan->cwd && set_env(plan, "PWD", plan->cwd, false) < 0)
-		return failed(failure, -ENOMEM, "cannot tell it where it is");
+	/* PWD: shells would search for it in the parents */
+	if ((plan->cwd && set_env(plan, "PWD", plan->cwd, false) < 0) || keep_git_here(plan) < 0)
+		return failed(failure, -ENOMEM, "cannot set its environment");
 	status = mor_identity_make_up(&mor_t0.paths, plan);
 	if (status < 0)
 		return failed(failure, status, "cannot make up who it is");
