@@ -67,12 +67,12 @@ def choose(every, pieces, suite, second_too):
 
 
 class Queue:
-    """Hands out the next test that has room: most tests wait for processes, so there are three slots for each
+    """Hands out the next test that has room: most tests wait for processes, so there are four slots for each
     processor; a test that keeps a processor busy takes two. What a test uses alone (USES) it has alone."""
 
     def __init__(self, chosen, slots=None):
         self.waiting = list(chosen)
-        self.slots = slots or 3 * len(os.sched_getaffinity(0))
+        self.slots = slots or 4 * len(os.sched_getaffinity(0))
         self.taken, self.used = 0, set()
 
     def next(self):
