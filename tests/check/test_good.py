@@ -12,6 +12,9 @@ import unittest
 sys.dont_write_bytecode = True
 import patience  # noqa: E402
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from tier import again  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["MORTISE_BUILD"])
 
@@ -41,6 +44,7 @@ class Good(unittest.TestCase):
     def test_elf_text(self):
         self.good(BUILD / "plugins/elf-text")
 
+    @again("another good plugin, in the language whose start takes longest")
     @unittest.skipUnless(shutil.which("node"), "node is not installed")
     def test_lookout(self):
         self.good(BUILD / "plugins/lookout", "--call=overview")
@@ -52,6 +56,7 @@ class Good(unittest.TestCase):
     def test_kythe_clang(self):
         self.good(BUILD / "plugins/kythe-clang")
 
+    @again("another good analyzer beside kythe-clang")
     def test_let(self):
         self.good(
             "-d", "kythe", "--env", f"PYTHONPATH={ROOT / 'sdk/python'}", ROOT / "examples/analyzers/let.py"

@@ -6,10 +6,14 @@ import pathlib
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from installed import BUILD, NOBODY, ROOT, contents, dev, install
+
+sys.path.append(str(ROOT / "tests/e2e"))
+from tier import again  # noqa: E402
 
 TOOL = ROOT / "tools/install"
 EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-jail
@@ -69,6 +73,7 @@ class Dev(Case):
         self.uninstall(prefix)
         self.assertEqual(contents(self.dir), set())
 
+    @again("three more installations")
     def test_modes_are_not_those_of_a_careless_umask(self):
         for umask in (0o000, 0o077):
             prefix = self.dir / f"{umask}"
@@ -98,6 +103,7 @@ class Dev(Case):
         self.assertIn(f"{prefix}/bin stays", done.stderr)
         self.assertEqual(contents(self.dir), {"p", "p/share", "p/bin", "p/bin/theirs"})
 
+    @again("three more installations")
     def test_again_over_itself_and_after_a_move(self):
         prefix = self.dir / "p"
         install(prefix)
@@ -134,6 +140,7 @@ class Dev(Case):
             done.stderr, f"dev: {self.dir}/file is not a directory: nothing can be installed below it\n"
         )
 
+    @again("three more installations")
     def test_files_of_others_only_by_force(self):
         prefix = self.dir / "p"
         (prefix / "bin").mkdir(parents=True)

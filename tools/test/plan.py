@@ -6,6 +6,7 @@ import fnmatch
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -66,13 +67,29 @@ def choose(every, pieces, suite, second_too):
     return chosen
 
 
+def first_tier_only(chosen):
+    """Programs that can leave out a part of what they try (tests/e2e/tier.py) do so."""
+    for test in chosen:
+        test["env"] = dict(test.env, MORTISE_TIER="1")
+
+
+def second_tier_inside():
+    """[(file, test or class, why)]: what is marked with @again("why") in test programs."""
+    found = []
+    for path in sorted((ROOT / "tests").glob("*/**/*.py")):
+        text = path.read_text(encoding="utf-8")
+        for why, name in re.findall(r'@again\("(.*)"\)\n(?:.*\n)*?\s*(?:def|class) (\w+)', text):
+            found.append((path.relative_to(ROOT), name, why))
+    return found
+
+
 class Queue:
-    """Hands out the next test that has room: most tests wait for processes, so there are four slots for each
+    """Hands out the next test that has room: most tests wait for processes, so there are five slots for each
     processor; a test that keeps a processor busy takes two. What a test uses alone (USES) it has alone."""
 
     def __init__(self, chosen, slots=None):
         self.waiting = list(chosen)
-        self.slots = slots or 4 * len(os.sched_getaffinity(0))
+        self.slots = slots or 5 * len(os.sched_getaffinity(0))
         self.taken, self.used = 0, set()
 
     def next(self):

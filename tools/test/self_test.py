@@ -221,6 +221,30 @@ class Plans(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "no test matches 'x'"):
             names(["x"], None, False)
 
+    def test_the_second_tier_inside_a_program(self):
+        marked = plan.second_tier_inside()
+        self.assertIn("test_where_nothing_can_be_confined", [name for _, name, _ in marked])
+        calls = sum(path.read_text().count("@again(") for path in (plan.ROOT / "tests").glob("*/**/*.py"))
+        self.assertEqual(len(marked), calls, "each has its reason in one line, and is shown by --list")
+        tour = plan.ROOT / "tests/e2e/test_tour.py"
+        for tier, there in (("1", False), ("", True)):
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-Bc",
+                    "import test_tour; print(test_tour.Tour.test_where_nothing_can_be_confined)",
+                ],
+                env={**os.environ, "MORTISE_TIER": tier, "MORTISE_BUILD": str(plan.ROOT)},
+                cwd=tour.parent,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            self.assertEqual(done.stdout.strip() != "None", there)
+        tests = [program("", name="quick", env={"A": "b"})]
+        plan.first_tier_only(tests)
+        self.assertEqual(tests[0]["env"], {"A": "b", "MORTISE_TIER": "1"})
+
     def test_the_tables_of_this_tree(self):
         for row in plan.rows():
             self.assertIn(row.slots, (1, 2, 4), row)

@@ -6,11 +6,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["MORTISE_BUILD"]).resolve()
+sys.path.append(str(ROOT / "tests/e2e"))
+from tier import again  # noqa: E402
+
 PACKAGE = ROOT / "sdk/node"
 TYPES = ROOT / "tests/sdk/node/types"
 MODULES = pathlib.Path(os.environ.get("MORTISE_TYPESCRIPT", BUILD / "typescript")) / "node_modules"
@@ -95,6 +99,7 @@ class Package(unittest.TestCase):
         said = run(BUILD / "mortise", "call", "greet", "name=Ada", "--", "node", "greeter.mjs", cwd=project)
         self.assertEqual(said, '"Hello Ada"\n')
 
+    @again("ten seconds of the TypeScript compiler")
     @unittest.skipUnless(
         MODULES.is_dir(), "TypeScript is not installed: ./dev test does that where npm has a registry"
     )

@@ -18,7 +18,7 @@ from tenon.serve import Session
 from tenon.wire import BadFrame, FRAMINGS, TooLong, Wire, framing_of, members
 
 SEED = int(os.environ.get("TENON_FUZZ_SEED", "20261117"))
-ROUNDS = int(os.environ.get("TENON_FUZZ_ROUNDS", "3000"))
+ROUNDS = int(os.environ.get("TENON_FUZZ_ROUNDS", "800" if os.environ.get("MORTISE_TIER") == "1" else "3000"))
 DIALECTS = ("plain", "yams", "ayiou", "gassist", "sunscreen", "sunscreen-json")
 METHODS = (
     "echo add talk handshake.manifest plugin.init plugin.health plugin.shutdown extractor.supports extractor.extract "

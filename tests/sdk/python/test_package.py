@@ -13,6 +13,9 @@ import zipfile
 
 from support import BUILD, Case, ROOT, SDK
 
+sys.path.append(str(ROOT / "tests/e2e"))
+from tier import again  # noqa: E402
+
 PACKED = BUILD / "sdk" / "python"
 PLUGIN = """
     import tenon, yams_sdk, gassist_sdk
@@ -62,6 +65,7 @@ class Package(Case):
         )
         self.assertIn(str(self.dir / "v"), said)
 
+    @again("what pip makes of it; the package itself is tried beside it")
     def test_pip_builds_the_same(self):
         missing = [name for name in ("pip", "setuptools", "wheel") if importlib.util.find_spec(name) is None]
         if missing:
