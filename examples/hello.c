@@ -15,7 +15,7 @@
 int main(int argc, char **argv)
 {
 	mortise_plugin_options opt = { .size = sizeof(opt), .path = argc > 1 ? argv[1] : "./echo-plugin.py" };
-	mortise_json params = { "{\"name\":\"world\"}", 16 };
+	mortise_json params = mortise_json_text("{\"name\":\"world\"}");
 	mortise_host *host = NULL;
 	mortise_plugin *plugin = NULL;
 	mortise_error err = { 0 };
@@ -27,6 +27,8 @@ int main(int argc, char **argv)
 	else
 		puts(result);
 	mortise_free(result);
+	if (plugin)
+		mortise_plugin_stop_sync(plugin, 1000, NULL);
 	mortise_plugin_unref(plugin);
 	mortise_host_free(host);
 	return err.code != 0;

@@ -35,6 +35,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <mortise/trust.h>
 
@@ -49,6 +50,8 @@ extern "C" {
 #endif
 
 #define MORTISE_VERSION "0.1.0"
+/* The same to compare with: 10000 * major + 100 * minor + patch. */
+#define MORTISE_VERSION_NUMBER 100
 
 /* ---- Errors: one table gives the number, the kind, the text, the JSON-RPC code and the exit code. ---- */
 
@@ -113,6 +116,14 @@ typedef struct mortise_json {
 	const char *text;
 	size_t len;
 } mortise_json;
+
+/* Of a text that ends in a NUL; it is not copied. NULL: absent. */
+static inline mortise_json mortise_json_text(const char *text)
+{
+	mortise_json json = { text, text ? strlen(text) : 0 };
+
+	return json;
+}
 
 enum mortise_state {
 	MORTISE_STOPPED,
@@ -223,12 +234,16 @@ MORTISE_API int mortise_host_fd(mortise_host *host);
 MORTISE_API int mortise_host_dispatch(mortise_host *host);
 
 /* poll() and dispatch in one, for programs without a loop: waits for at most timeout_ms (-1: no limit) until
- * something was done. Returns what dispatch returns; 0 if the time is over or a wake-up came. Not from a
- * callback. */
+ * something was done. Returns what dispatch returns; 0 only if the time is over or a wake-up came. A signal
+ * alone does not end it: its handler calls mortise_host_wakeup(). Not from a callback. */
 MORTISE_API int mortise_host_wait(mortise_host *host, int timeout_ms);
 
 /* Makes the descriptor readable once. Any thread, and signal handlers. */
 MORTISE_API int mortise_host_wakeup(mortise_host *host);
+
+/* The plugins of a host, workers of pools among them, in the order in which they were made: the one after
+ * `plugin`, or the first if that is NULL. Borrowed; NULL: there is no other. */
+MORTISE_API mortise_plugin *mortise_host_next_plugin(mortise_host *host, mortise_plugin *plugin);
 
 /* The tap sees every message in both directions, before anything else does. NULL removes it. */
 MORTISE_API int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg);
@@ -298,6 +313,10 @@ enum mortise_stop {
 /* Calls that wait in the queue fail. Running calls may still be answered during the stop (POLITE). The end
  * is a STATE event with MORTISE_STOPPED. Stopping a stopped plugin is fine. */
 MORTISE_API int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how);
+/* Stops it politely and runs this host until it is STOPPED or FAILED; callbacks run meanwhile. Its running
+ * calls may still be answered. When timeout_ms are over (-1: its steps take as long as they take), it is
+ * killed, and MORTISE_ETIMEOUT is returned: it has ended then, too. Not from a callback. */
+MORTISE_API int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_error *err);
 
 /* on != 0: stop reading stdout, so that the pipe fills and the plugin waits. */
 MORTISE_API int mortise_plugin_pause(mortise_plugin *plugin, int on);
@@ -307,6 +326,10 @@ MORTISE_API int mortise_plugin_pause(mortise_plugin *plugin, int on);
 MORTISE_API const char *mortise_plugin_name(mortise_plugin *plugin);
 MORTISE_API const char *mortise_plugin_dialect(mortise_plugin *plugin);
 MORTISE_API int mortise_plugin_state(mortise_plugin *plugin);
+/* Its host; NULL when that was freed. */
+MORTISE_API mortise_host *mortise_plugin_host(mortise_plugin *plugin);
+/* `arg` of the options with which it was made: the embedder's own pointer. */
+MORTISE_API void *mortise_plugin_arg(mortise_plugin *plugin);
 
 /* An object: name, version, dialect, state, pid, health, interfaces, capabilities, config_applied,
  * timeouts, counters, confinement. docs/reference/describe.md lists its members. Free with
@@ -342,9 +365,13 @@ enum mortise_call_flags {
 				  * are. Without on_reply they are copied. */
 };
 
+/* As timeout_ms: the call waits as long as its plugin lives. */
+#define MORTISE_NO_LIMIT UINT32_MAX
+
 typedef struct mortise_call_options {
 	size_t size;
-	uint32_t timeout_ms; /* counted from the last byte written; 0: the dialect's or configuration's */
+	uint32_t timeout_ms; /* counted from the last byte written; 0: the dialect's or configuration's;
+				or MORTISE_NO_LIMIT */
 	uint32_t queue_ms;   /* until the last byte is written; 0: no limit, as long as the plugin has taken
 				bytes within timeout_ms                                                 */
 	uint64_t flags;      /* enum mortise_call_flags */

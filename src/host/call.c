@@ -306,7 +306,8 @@ static int start_call(mortise_plugin *plugin, struct started *started, const mor
 	call->flags = opt->flags | (started->row->flags & MOR_M_NOTE ? MORTISE_NOTIFY : 0);
 	call->queue_ms = opt->queue_ms;
 	call->own_limit = opt->timeout_ms;
-	call->timeout_ms = opt->timeout_ms ? opt->timeout_ms : call->timeout_ms;
+	if (opt->timeout_ms)
+		call->timeout_ms = opt->timeout_ms == MORTISE_NO_LIMIT ? 0 : opt->timeout_ms;
 	call->one_line = !started->spaced && !started->shaped.len;
 	call->on_reply = opt->on_reply;
 	call->arg = opt->arg;

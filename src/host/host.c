@@ -187,11 +187,24 @@ int mortise_host_dispatch(mortise_host *host)
 	return r < 0 ? r : mor_loop_dispatch(host->loop);
 }
 
+/* A turn of the loop may do nothing that the embedder could notice: a signal came, or the timer of a deadline
+ * that has moved. That does not end the wait. */
 int mortise_host_wait(mortise_host *host, int timeout_ms)
 {
 	int r = mor_host_check_outside(host, NULL);
+	int64_t until, left = timeout_ms;
 
-	return r < 0 ? r : mor_loop_wait(host->loop, timeout_ms);
+	if (r < 0)
+		return r;
+	until = timeout_ms > 0 ? mor_clock_ms() + timeout_ms : 0;
+	do {
+		r = mor_loop_wait(host->loop, (int)left);
+		if (r || mor_loop_was_called(host->loop))
+			return r;
+		if (timeout_ms >= 0)
+			left = until - mor_clock_ms();
+	} while (timeout_ms < 0 || left > 0);
+	return 0;
 }
 
 int mortise_host_wakeup(mortise_host *host)
@@ -199,6 +212,16 @@ int mortise_host_wakeup(mortise_host *host)
 	if (!host)
 		return MORTISE_EINVAL;
 	return host->owner->thread ? mor_loop_wakeup(host->loop) : MORTISE_ETHREAD;
+}
+
+mortise_plugin *mortise_host_next_plugin(mortise_host *host, mortise_plugin *plugin)
+{
+	struct mor_list *next;
+
+	if (mor_host_check_thread(host, NULL) < 0 || (plugin && plugin->host != host))
+		return NULL;
+	next = plugin ? plugin->node.next : host->plugins.next;
+	return next == &host->plugins ? NULL : mor_container_of(next, mortise_plugin, node);
 }
 
 int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg)

@@ -312,6 +312,16 @@ int mortise_plugin_state(mortise_plugin *plugin)
 	return r < 0 ? r : (int)plugin->state;
 }
 
+mortise_host *mortise_plugin_host(mortise_plugin *plugin)
+{
+	return mor_plugin_check(plugin, NULL) < 0 ? NULL : plugin->host;
+}
+
+void *mortise_plugin_arg(mortise_plugin *plugin)
+{
+	return mor_plugin_check(plugin, NULL) < 0 ? NULL : plugin->arg;
+}
+
 MOR_APART void mor_plugin_keep_error(mortise_plugin *plugin, const mortise_error *error)
 {
 	mor_kept_set(&plugin->last_error, error->text, sizeof(error->text));

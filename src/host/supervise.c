@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
@@ -369,6 +370,51 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 	mor_supervise_stop(plugin, rungs[how], MOR_DRAIN_ASKED, "stopped");
 	return 0;
+}
+
+static bool is_at_rest(const mortise_plugin *plugin)
+{
+	return plugin->state == MORTISE_STOPPED || plugin->state == MORTISE_FAILED;
+}
+
+/* One turn towards its end. A callback may have started it again: then it is stopped once more. */
+static int stop_further(mortise_plugin *plugin, int64_t left_ms)
+{
+	bool late = left_ms == 0;
+
+	if (plugin->state != MORTISE_DRAINING || late)
+		(void)mortise_plugin_stop(plugin, late ? MORTISE_STOP_NOW : MORTISE_STOP_POLITE);
+	if (plugin->gone || is_at_rest(plugin))
+		return 0;
+	return mor_loop_wait(plugin->host->loop, late ? -1 : (int)left_ms);
+}
+
+int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_error *err)
+{
+	int r = mor_plugin_check(plugin, err);
+	int64_t until, left = timeout_ms;
+	struct mor_loop *loop;
+	bool late = false;
+
+	if (r < 0 || (r = mor_host_check_idle(plugin->host, err)) < 0)
+		return r;
+	MOR_HOLD(plugin);
+	/* We run the loop ourselves: a wake-up of another thread is kept for its owner. */
+	loop = plugin->host->loop;
+	mor_loop_hold(loop, true);
+	until = mor_clock_ms() + timeout_ms;
+	while (r >= 0 && !plugin->gone && !is_at_rest(plugin)) {
+		late = left == 0;
+		r = stop_further(plugin, left);
+		if (left > 0)
+			left = until > mor_clock_ms() ? until - mor_clock_ms() : 0;
+	}
+	mor_loop_hold(loop, false);
+	if (r < 0)
+		return mor_fail(err, r, "%s: the event loop failed", plugin->peer.name);
+	return !late ? 0 :
+		       mor_fail(err, MORTISE_ETIMEOUT, "%s: did not end within %d ms and was killed",
+				plugin->peer.name, timeout_ms);
 }
 
 /* ---- when it goes wrong ---- */

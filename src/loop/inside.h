@@ -3,6 +3,7 @@
 #ifndef MOR_LOOP_INSIDE_H
 #define MOR_LOOP_INSIDE_H
 
+#include <stdatomic.h>
 #include <sys/epoll.h>
 
 #include "loop/loop.h"
@@ -14,11 +15,12 @@ enum { MOR_LOOP_BATCH = 64, MOR_UNMEASURED = 4 };
 struct mor_loop {
 	int epoll_fd, timer_fd, wake_fd;
 	bool is_virtual, dispatching, held;
-	bool forsaken;  /* see mor_loop_forsake() */
-	bool polled;    /* somebody has asked for the descriptor, and may sleep on it */
-	bool woken;     /* a wake-up was met while held: it is for whoever looks next */
-	bool rang;      /* the timerfd fired since timers were last checked */
-	bool now_known; /* now_ms was read in this dispatch                              */
+	bool forsaken;      /* see mor_loop_forsake() */
+	bool polled;        /* somebody has asked for the descriptor, and may sleep on it */
+	bool woken;         /* a wake-up was met while held: it is for whoever looks next */
+	atomic_bool called; /* by mor_loop_wakeup(), not by ourselves; until mor_loop_was_called() */
+	bool rang;          /* the timerfd fired since timers were last checked */
+	bool now_known;     /* now_ms was read in this dispatch                              */
 	int64_t virtual_ms;
 	int64_t now_ms;           /* of the current dispatch                                       */
 	uint32_t tick_ms;         /* how far now_ms may be behind the true time */

@@ -179,13 +179,12 @@ static bool needs_word(const struct mor_loop *loop)
 
 /* ---- keeping the descriptor right ---- */
 
-int mor_loop_wakeup(struct mor_loop *loop)
+static int write_word(struct mor_loop *loop)
 {
 	const uint64_t one = 1;
 	int saved = errno;
 	ssize_t n;
 
-	/* Runs in signal handlers and other threads: uses only the descriptor, and keeps errno. */
 	if (loop->forsaken)
 		return 0;
 	do
@@ -193,6 +192,18 @@ int mor_loop_wakeup(struct mor_loop *loop)
 	while (n < 0 && errno == EINTR);
 	errno = saved;
 	return n < 0 ? MORTISE_ESYSTEM : 0;
+}
+
+/* Runs in signal handlers and other threads: uses only the descriptor and the flag, and keeps errno. */
+int mor_loop_wakeup(struct mor_loop *loop)
+{
+	atomic_store(&loop->called, true);
+	return write_word(loop);
+}
+
+bool mor_loop_was_called(struct mor_loop *loop)
+{
+	return atomic_exchange(&loop->called, false);
 }
 
 void mor_loop_forsake(struct mor_loop *loop)
@@ -208,7 +219,7 @@ bool mor_loop_is_forsaken(const struct mor_loop *loop)
 MOR_APART static void wake_self(struct mor_loop *loop)
 {
 	loop->counts.wakes++;
-	mor_loop_wakeup(loop);
+	write_word(loop);
 }
 
 int mor_loop_fd(struct mor_loop *loop)
@@ -266,7 +277,7 @@ void mor_loop_hold(struct mor_loop *loop, bool on)
 		return;
 	/* Another thread's word was for the owner, not for the call that ran the loop meanwhile. */
 	if (loop->woken)
-		mor_loop_wakeup(loop);
+		write_word(loop);
 	else if (needs_word(loop))
 		wake_self(loop);
 	loop->woken = false;

@@ -484,9 +484,29 @@ static void settings_time_limit(void **state)
 	rig_close(&rig);
 }
 
+/* The settings would end it after a moment; this call says that it waits as long as it takes. */
+static void no_limit_can_be_said(void **state)
+{
+	struct rig rig;
+	struct got got;
+
+	(void)state;
+	rig_open_bad(&rig, "hangs", SET("timeouts.hang=20ms"));
+	assert_echoes(&rig);
+	start(&rig, &got, "hang", NULL, MORTISE_NO_LIMIT);
+	for (int i = 0; i < 10; i++)
+		assert_true(mortise_host_wait(rig.host, 10) >= 0);
+	assert_int_equal(got.finals, 0);
+	assert_int_equal(mortise_call_cancel(got.call), 0);
+	until_done(&got);
+	assert_int_equal(got.status, MORTISE_ECANCELED);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		API_TEST(no_limit_can_be_said),
 		API_TEST(sync_gives_the_result),
 		API_TEST(sync_with_the_least),
 		API_TEST(remote_error_sync),

@@ -209,16 +209,41 @@ static void memory_after_a_big_result(void **state)
 	rig_close(&rig);
 }
 
+/* What an embedder gave it can be read back, and what a host has can be listed. */
+static void finds_its_way_back(void **state)
+{
+	struct rig rig;
+	int mine;
+	const char *argv[] = { "/bin/cat", NULL };
+	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = "second", .arg = &mine };
+	mortise_plugin *second = NULL, *at;
+
+	(void)state;
+	rig_open_bad(&rig, "ok", NO_SET);
+	assert_int_equal(mortise_plugin_new(rig.host, &opt, &second, NULL), 0);
+	assert_ptr_equal(mortise_plugin_arg(second), &mine);
+	assert_ptr_equal(mortise_plugin_host(second), rig.host);
+	at = mortise_host_next_plugin(rig.host, NULL);
+	assert_ptr_equal(at, rig.plugin);
+	at = mortise_host_next_plugin(rig.host, at);
+	assert_ptr_equal(at, second);
+	assert_null(mortise_host_next_plugin(rig.host, at));
+	mortise_plugin_unref(second);
+	assert_null(mortise_host_next_plugin(rig.host, rig.plugin));
+	at = mortise_plugin_ref(rig.plugin);
+	rig_close(&rig);
+	assert_null(mortise_plugin_host(at));
+	assert_null(mortise_plugin_arg(at));
+	mortise_plugin_unref(at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		API_TEST(ignores_sigchld),
-		API_TEST(touches_no_signal),
-		API_TEST(without_stdio),
-		API_TEST(two_hundred_lives),
-		API_TEST(fifty_hosts),
-		API_TEST(memory_of_an_idle_plugin),
-		API_TEST(memory_after_a_big_result),
+		API_TEST(finds_its_way_back),       API_TEST(ignores_sigchld),
+		API_TEST(touches_no_signal),        API_TEST(without_stdio),
+		API_TEST(two_hundred_lives),        API_TEST(fifty_hosts),
+		API_TEST(memory_of_an_idle_plugin), API_TEST(memory_after_a_big_result),
 	};
 
 	return mor_run_group("api/embedder", tests);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api.h"
@@ -203,6 +204,88 @@ static void child_in_its_own_session(void **state)
 	rig_close(&rig);
 }
 
+/* ---- stopping and waiting for it ---- */
+
+static void stop_sync_is_polite(void **state)
+{
+	struct rig rig;
+	mortise_error err = { 0 };
+
+	(void)state;
+	rig_open_bad(&rig, "ok", NO_SET);
+	assert_echoes(&rig);
+	assert_int_equal(mortise_plugin_stop_sync(rig.plugin, -1, &err), 0);
+	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_STOPPED);
+	assert_false(rig_saw_state(&rig, MORTISE_BACKOFF));
+	assert_int_equal(mortise_plugin_stop_sync(rig.plugin, 0, &err), 0); /* it is stopped already */
+	assert_echoes(&rig);
+	rig_close(&rig);
+}
+
+/* Its own steps would take an hour. */
+static void stop_sync_has_a_limit(void **state)
+{
+	struct rig rig;
+	mortise_error err = { 0 };
+
+	(void)state;
+	rig_open_bad(&rig, "ignores_sigterm", SET("stop.bye=1h", "stop.term=1h", "stop.kill=1h"));
+	assert_echoes(&rig);
+	assert_int_equal(mortise_plugin_stop_sync(rig.plugin, 20, &err), MORTISE_ETIMEOUT);
+	assert_contains(err.text, "did not end within 20 ms and was killed");
+	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_STOPPED);
+	rig_close(&rig);
+}
+
+/* ---- what a wait is ended by ---- */
+
+static void on_nothing(int number)
+{
+	(void)number;
+}
+
+/* 0, if it waited for the whole time, and what it did then; 1: it came back earlier. */
+static int waits_for_at_least(struct rig *rig, int ms)
+{
+	struct timespec a, b;
+	int r;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	r = mortise_host_wait(rig->host, ms);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	if (r)
+		return r;
+	return (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms - 1;
+}
+
+/* A signal whose handler calls nobody; the exit of a child that is not ours: neither ends the wait, the wake-up
+ * does. */
+static void only_a_wakeup_ends_the_wait(void **state)
+{
+	struct sigaction action = { .sa_handler = on_nothing }, before;
+	struct rig rig;
+	pid_t child;
+
+	(void)state;
+	rig_open(&rig);
+	sigaction(SIGUSR1, &action, &before);
+	child = fork();
+	if (child == 0) {
+		for (int i = 0; i < 20; i++) {
+			usleep(2000);
+			kill(getppid(), SIGUSR1);
+		}
+		_exit(0);
+	}
+	assert_int_equal(mortise_host_wait(rig.host, 0), 0);
+	assert_int_equal(mortise_host_wakeup(rig.host), 0);
+	assert_int_equal(mortise_host_wait(rig.host, -1), 0);
+	assert_int_equal(waits_for_at_least(&rig, 100), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	sigaction(SIGUSR1, &before, NULL);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +299,9 @@ int main(void)
 		API_TEST(a_late_end_is_no_closed_stdout),
 		API_TEST(grandchild_holds_the_pipes),
 		API_TEST(child_in_its_own_session),
+		API_TEST(stop_sync_is_polite),
+		API_TEST(stop_sync_has_a_limit),
+		API_TEST(only_a_wakeup_ends_the_wait),
 	};
 
 	return mor_run_group("api/stop", tests);

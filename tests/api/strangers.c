@@ -141,6 +141,11 @@ static int host_wait(const struct handles *h)
 	return mortise_host_wait(h->host, 0);
 }
 
+static int host_next_plugin(const struct handles *h)
+{
+	return REFUSED(!mortise_host_next_plugin(h->host, NULL));
+}
+
 static int host_set_tap(const struct handles *h)
 {
 	return mortise_host_set_tap(h->host, NULL, NULL);
@@ -188,6 +193,21 @@ static int plugin_start(const struct handles *h)
 static int plugin_stop(const struct handles *h)
 {
 	return mortise_plugin_stop(h->plugin, MORTISE_STOP_NOW);
+}
+
+static int plugin_stop_sync(const struct handles *h)
+{
+	return mortise_plugin_stop_sync(h->plugin, 0, NULL);
+}
+
+static int plugin_host(const struct handles *h)
+{
+	return REFUSED(!mortise_plugin_host(h->plugin));
+}
+
+static int plugin_arg(const struct handles *h)
+{
+	return REFUSED(!mortise_plugin_arg(h->plugin));
 }
 
 static int plugin_pause(const struct handles *h)
@@ -310,12 +330,16 @@ const struct stranger strangers[] = {
 	ROW(host_fd, MAY_NOT),
 	ROW(host_dispatch, MAY_NOT),
 	ROW(host_wait, MAY_NOT),
+	ROW(host_next_plugin, MAY_NOT),
 	ROW(host_set_tap, MAY_NOT),
 	ROW(jail_run, MAY_NOT),
 	ROW(plugin_new, MAY_NOT),
 	ROW(plugin_ref, MAY_NOT),
 	ROW(plugin_start, MAY_NOT),
 	ROW(plugin_stop, MAY_NOT),
+	ROW(plugin_stop_sync, MAY_NOT),
+	ROW(plugin_host, MAY_NOT),
+	ROW(plugin_arg, MAY_NOT),
 	ROW(plugin_pause, MAY_NOT),
 	ROW(plugin_name, MAY_NOT),
 	ROW(plugin_dialect, MAY_NOT),

@@ -1,15 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_symbols.py LIBRARY HEADER…: the library exports what its headers declare, and nothing else."""
+"""test_symbols.py LIBRARY HEADER…: the library exports what its headers declare, and nothing else;
+its version is the same as a text and as a number."""
 import re
 import subprocess
 import sys
 
 library, *headers = sys.argv[1:]
-declared = set()
+declared, wrong = set(), False
 for header in headers:
     with open(header, encoding="utf-8") as file:
-        declared |= set(re.findall(r"^(?:MORTISE|TENON)_API [^;(]*?(\w+)\(", file.read(), re.M))
+        text = file.read()
+    declared |= set(re.findall(r"^(?:MORTISE|TENON)_API [^;(]*?(\w+)\(", text, re.M))
+    version = re.search(r'_VERSION "(\d+)\.(\d+)\.(\d+)"(?:.*\n)*?.*_VERSION_NUMBER (\d+)', text)
+    if version:
+        major, minor, patch, number = map(int, version.groups())
+        wrong = number != 10000 * major + 100 * minor + patch
+        print("version", number, "is wrong" if wrong else "is right")
 listing = subprocess.run(
     ["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, text=True, check=True
 ).stdout
@@ -20,4 +27,4 @@ for name in sorted(declared - exported):
 for name in sorted(exported - declared):
     print("exported but not declared:", name)
 print(len(declared), "functions")
-sys.exit(declared != exported or not declared)
+sys.exit(declared != exported or not declared or wrong)

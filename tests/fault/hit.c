@@ -175,8 +175,8 @@ static const char *const *settings(const struct tongue *tongue, const struct row
 {
 	static char limits[5][96];
 	static const char *set[9];
-	/* A busy machine may need long for a greeting, or until one dies in the middle of it. Where the greeting
-	 * itself is spoilt, the dialect's own limit ends it. */
+	/* A busy machine may need long for a greeting, or until one dies in the middle of it. Where the
+	 * greeting itself is spoilt, the dialect's own limit ends it. */
 	bool timed = phase != AT_START || (want & (LATE | CRASHED));
 	uint32_t ms = phase == AT_START && (want & LATE) ? short_ms : LONG_MS;
 	size_t n = 0;
