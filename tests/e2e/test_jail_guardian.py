@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from support import BUILD, Case, is_sanitized, LIMIT, MORTISE, PYTHON
-from test_jail_command import LEVELS, at_each_level
+from levels import LEVELS, at_each_level, level_and_user
 
 HELPER = BUILD / "mortise-jail"
 NOBODY = 65534
@@ -101,15 +101,14 @@ class Planted(Case):
 
     def check(self, helper, directory, *texts):
         place = self.with_helper(helper)
-        for level in LEVELS:
-            for user in USERS:
-                with self.subTest(level=level, user=user):
-                    done = self.make(place, level, user, f"fine-{level}-{user}")
-                    self.assertEqual((done.returncode, done.stdout), (0, "lives\n"), done.stderr)
-                    done = self.make(place, level, user, f"{directory}-{level}-{user}")
-                    self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
-                    for text in texts:
-                        self.assertIn(text, done.stderr)
+        for level, user in level_and_user(USERS):
+            with self.subTest(level=level, user=user):
+                done = self.make(place, level, user, f"fine-{level}-{user}")
+                self.assertEqual((done.returncode, done.stdout), (0, "lives\n"), done.stderr)
+                done = self.make(place, level, user, f"{directory}-{level}-{user}")
+                self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+                for text in texts:
+                    self.assertIn(text, done.stderr)
 
     def test_call_that_is_not_listed_ends_it(self):
         self.check(

@@ -10,7 +10,7 @@ import signal
 import termios
 import unittest
 
-from levels import LEVELS, USERS
+from levels import LEVELS, USERS, level_and_user
 from support import Case, LIMIT, MORTISE, PYTHON
 
 # Each prints a line per request: its name, and the error or 0.
@@ -137,11 +137,10 @@ class Jail(Case):
         self.env["XDG_CONFIG_HOME"] = self.env["XDG_STATE_HOME"] = "/nonexistent"
 
     def at_each(self, test, *words):
-        for level in LEVELS:
-            for user in USERS:
-                for abi in ([], ["--landlock-abi", 2]):
-                    with self.subTest(level=level, user=user, abi=abi):
-                        test(self, Terminal(self, user, "--level", level, *abi, *words))
+        for level, user in level_and_user(USERS):
+            for abi in ([], ["--landlock-abi", 2]):
+                with self.subTest(level=level, user=user, abi=abi):
+                    test(self, Terminal(self, user, "--level", level, *abi, *words))
 
     def check_spoilt(self, terminal):
         self.assertEqual(terminal.end(), 0, terminal.text)

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from support import Case, LIMIT, MORTISE, PYTHON
-from test_jail_command import LEVELS
+from levels import LEVELS, level_and_user
 
 AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 Ended = collections.namedtuple("Ended", "code out err")
@@ -33,11 +33,10 @@ USERS = list(users())
 def for_each_level_and_user(test):
     @functools.wraps(test)
     def run(self):
-        for level in LEVELS:
-            for user, become in USERS:
-                with self.subTest(level=level, user=user):
-                    self.become = become
-                    test(self, level)
+        for level, (user, become) in level_and_user(USERS):
+            with self.subTest(level=level, user=user):
+                self.become = become
+                test(self, level)
 
     return run
 

@@ -36,7 +36,9 @@ static bool is_clean(const struct sweep *sweep, unsigned kind, unsigned n, bool 
 static bool try_way(const struct sweep *sweep, unsigned kind, unsigned total, bool on, unsigned *number)
 {
 	static unsigned seed;
-	unsigned otherwise = sweep->most ? (total + sweep->most - 1) / sweep->most : 1;
+	unsigned least = number_from("MORTISE_TIER", 2) == 1 ? 3 : 1; /* tests/README.md, "Two tiers" */
+	unsigned most = sweep->most ? (total + sweep->most - 1) / sweep->most : 1;
+	unsigned otherwise = most > least ? most : least;
 	unsigned stride = number_from("MORTISE_INJECT_STRIDE", otherwise), tried = 0, bad = 0;
 	char first[800] = "";
 
