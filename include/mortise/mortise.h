@@ -242,7 +242,8 @@ MORTISE_API int mortise_host_wait(mortise_host *host, int timeout_ms);
 MORTISE_API int mortise_host_wakeup(mortise_host *host);
 
 /* The plugins of a host, workers of pools among them, in the order in which they were made: the one after
- * `plugin`, or the first if that is NULL. Borrowed; NULL: there is no other. */
+ * `plugin`, or the first if that is NULL. Borrowed; NULL: there is no other, or `plugin` is no longer one of
+ * them. So take the next one before you release a plugin. */
 MORTISE_API mortise_plugin *mortise_host_next_plugin(mortise_host *host, mortise_plugin *plugin);
 
 /* The tap sees every message in both directions, before anything else does. NULL removes it. */
@@ -313,9 +314,10 @@ enum mortise_stop {
 /* Calls that wait in the queue fail. Running calls may still be answered during the stop (POLITE). The end
  * is a STATE event with MORTISE_STOPPED. Stopping a stopped plugin is fine. */
 MORTISE_API int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how);
-/* Stops it politely and runs this host until it is STOPPED or FAILED; callbacks run meanwhile. Its running
- * calls may still be answered. When timeout_ms are over (-1: its steps take as long as they take), it is
- * killed, and MORTISE_ETIMEOUT is returned: it has ended then, too. Not from a callback. */
+/* Stops it politely and runs this host until its process has ended; callbacks run meanwhile. Its running calls
+ * may still be answered. When timeout_ms are over (-1: its steps take as long as they take), it is killed, and
+ * MORTISE_ETIMEOUT is returned: it has ended then, too. If a callback starts it again, the new process is
+ * left alone. Not from a callback. */
 MORTISE_API int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_error *err);
 
 /* on != 0: stop reading stdout, so that the pipe fills and the plugin waits. */
@@ -328,7 +330,7 @@ MORTISE_API const char *mortise_plugin_dialect(mortise_plugin *plugin);
 MORTISE_API int mortise_plugin_state(mortise_plugin *plugin);
 /* Its host; NULL when that was freed. */
 MORTISE_API mortise_host *mortise_plugin_host(mortise_plugin *plugin);
-/* `arg` of the options with which it was made: the embedder's own pointer. */
+/* `arg` of the options with which it was made: the embedder's own pointer, as long as you have the handle. */
 MORTISE_API void *mortise_plugin_arg(mortise_plugin *plugin);
 
 /* An object: name, version, dialect, state, pid, health, interfaces, capabilities, config_applied,
@@ -365,7 +367,8 @@ enum mortise_call_flags {
 				  * are. Without on_reply they are copied. */
 };
 
-/* As timeout_ms: the call waits as long as its plugin lives. */
+/* As timeout_ms: the call waits as long as its plugin lives, or as the dialect lets a session last
+ * (limits.session, the acknowledgement of G-Assist). */
 #define MORTISE_NO_LIMIT UINT32_MAX
 
 typedef struct mortise_call_options {
@@ -449,7 +452,8 @@ MORTISE_API mortise_pool *mortise_pool_free(mortise_pool *pool);
  * last one: its status, error and error_data, and plugin NULL. That happens at once if that worker refused
  * its greeting, was too slow in it, or cannot be run, and if all are FAILED. After a crash or a lack of
  * resources it happens when starts have failed as often as `retries` says plus one, at least twice. A worker
- * that is FAILED gets a new chance with mortise_plugin_start(). */
+ * that is FAILED gets a new chance with mortise_plugin_start(). restart.intensity counts only the deaths of
+ * a worker between which the pool has answered nothing: a pool that gets work done goes on. */
 MORTISE_API int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params,
 				  const mortise_call_options *opt, mortise_error *err);
 /* Waiting calls end with MORTISE_ECLOSED, new calls are refused, and all workers are stopped like by

@@ -199,7 +199,7 @@ int mortise_host_wait(mortise_host *host, int timeout_ms)
 	until = timeout_ms > 0 ? mor_clock_ms() + timeout_ms : 0;
 	do {
 		r = mor_loop_wait(host->loop, (int)left);
-		if (r || mor_loop_was_called(host->loop))
+		if (r || mor_loop_was_woken(host->loop))
 			return r;
 		if (timeout_ms >= 0)
 			left = until - mor_clock_ms();
@@ -218,7 +218,7 @@ mortise_plugin *mortise_host_next_plugin(mortise_host *host, mortise_plugin *plu
 {
 	struct mor_list *next;
 
-	if (mor_host_check_thread(host, NULL) < 0 || (plugin && plugin->host != host))
+	if (mor_host_check_thread(host, NULL) < 0 || (plugin && (plugin->gone || plugin->host != host)))
 		return NULL;
 	next = plugin ? plugin->node.next : host->plugins.next;
 	return next == &host->plugins ? NULL : mor_container_of(next, mortise_plugin, node);

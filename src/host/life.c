@@ -17,7 +17,9 @@ void mor_life_fini(struct mor_life *life)
 void mor_life_begin(mortise_plugin *plugin)
 {
 	mor_life_fini(&plugin->life);
-	plugin->life = (struct mor_life){ .unproven = true, .restart_ms = -1 };
+	plugin->lives++;
+	plugin->life =
+		(struct mor_life){ .unproven = true, .restart_ms = -1, .answered = plugin->counters.answered };
 	plugin->peer.hello = plugin->peer.init = NULL;
 }
 

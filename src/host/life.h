@@ -57,6 +57,7 @@ struct mor_life {
 	struct mor_doc *hello, *init;
 	bool was_ready;
 	bool unproven;       /* it has not been given a call */
+	uint64_t answered;   /* counters.answered when it began */
 	bool spent;          /* shape.c: it has got its call; the next call gets the next process */
 	struct mor_buf held; /* ONE_CALL: the answer, until the exit shows whether it counts */
 	struct mor_work work;

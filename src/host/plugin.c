@@ -319,7 +319,7 @@ mortise_host *mortise_plugin_host(mortise_plugin *plugin)
 
 void *mortise_plugin_arg(mortise_plugin *plugin)
 {
-	return mor_plugin_check(plugin, NULL) < 0 ? NULL : plugin->arg;
+	return plugin && mor_owner_is_us(plugin->owner) ? plugin->arg : NULL;
 }
 
 MOR_APART void mor_plugin_keep_error(mortise_plugin *plugin, const mortise_error *error)

@@ -86,6 +86,7 @@ struct mortise_plugin {
 	enum mortise_state state;
 	int64_t state_ms;     /* since when */
 	struct mor_life life; /* of its process, or of the last one */
+	uint64_t lives;       /* how many there were */
 	struct mor_health_state health;
 	struct mor_keep_state keep;
 	struct mor_counters counters;
@@ -115,8 +116,9 @@ struct mortise_plugin {
 	struct mor_failure failure; /* why it is FAILED, or what ended its last process */
 	struct mor_kept last_error;
 	/* its pool */
-	mortise_pool *pool; /* the pool whose worker it is; NULL: none */
-	unsigned pool_load; /* calls that its pool has given it */
+	mortise_pool *pool;     /* the pool whose worker it is; NULL: none */
+	unsigned pool_load;     /* calls that its pool has given it */
+	uint64_t pool_answered; /* calls that the pool had answered when this worker died last */
 };
 
 /* 0; MORTISE_ETHREAD on a foreign thread; MORTISE_ECLOSED once it was released. */

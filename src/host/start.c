@@ -14,6 +14,7 @@
 #include "host/host.h"
 #include "host/life.h"
 #include "host/plugin.h"
+#include "host/pool.h"
 #include "host/shape.h"
 #include "host/state.h"
 #include "host/supervise.h"
@@ -62,6 +63,28 @@ static unsigned count_deaths(mortise_plugin *plugin)
 	return recent;
 }
 
+enum { WORKER_STEPS = 3 }; /* of the backoff, where others of the pool get work done */
+
+/* Has the pool of a worker answered calls since this worker died last? Then what ended it is a job among many:
+ * the deaths before are forgotten, and the pool goes on as long as work gets done. One that has done some of it
+ * starts again soon. */
+static bool pool_gets_on(mortise_plugin *worker)
+{
+	uint64_t answered = 0, before = worker->pool_answered;
+
+	for (uint32_t i = 0; worker->pool && i < worker->pool->count; i++)
+		answered += worker->pool->workers[i]->counters.answered;
+	worker->pool_answered = answered;
+	if (answered <= before)
+		return false;
+	worker->death_count = 0;
+	if (worker->counters.answered > worker->life.answered)
+		worker->backoff_step = 0;
+	else if (worker->backoff_step > WORKER_STEPS)
+		worker->backoff_step = WORKER_STEPS;
+	return true;
+}
+
 enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_error *failure)
 {
 	const struct mor_restart *restart = &plugin->restart;
@@ -70,7 +93,7 @@ enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_err
 
 	if (!mor_shape_is_session(plugin))
 		return MORTISE_STOPPED; /* a process ends with its call: nothing to count, nothing to restart */
-	recent = count_deaths(plugin);
+	recent = pool_gets_on(plugin) ? 0 : count_deaths(plugin);
 	if (recent > restart->intensity) {
 		char text[sizeof(failure->text)];
 

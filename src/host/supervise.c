@@ -377,37 +377,33 @@ static bool is_at_rest(const mortise_plugin *plugin)
 	return plugin->state == MORTISE_STOPPED || plugin->state == MORTISE_FAILED;
 }
 
-/* One turn towards its end. A callback may have started it again: then it is stopped once more. */
-static int stop_further(mortise_plugin *plugin, int64_t left_ms)
-{
-	bool late = left_ms == 0;
-
-	if (plugin->state != MORTISE_DRAINING || late)
-		(void)mortise_plugin_stop(plugin, late ? MORTISE_STOP_NOW : MORTISE_STOP_POLITE);
-	if (plugin->gone || is_at_rest(plugin))
-		return 0;
-	return mor_loop_wait(plugin->host->loop, late ? -1 : (int)left_ms);
-}
-
 int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_error *err)
 {
 	int r = mor_plugin_check(plugin, err);
-	int64_t until, left = timeout_ms;
-	struct mor_loop *loop;
 	bool late = false;
+	struct mor_loop *loop;
+	int64_t until;
+	uint64_t life;
 
 	if (r < 0 || (r = mor_host_check_idle(plugin->host, err)) < 0)
 		return r;
 	MOR_HOLD(plugin);
-	/* We run the loop ourselves: a wake-up of another thread is kept for its owner. */
 	loop = plugin->host->loop;
-	mor_loop_hold(loop, true);
+	life = plugin->lives;
 	until = mor_clock_ms() + timeout_ms;
-	while (r >= 0 && !plugin->gone && !is_at_rest(plugin)) {
-		late = left == 0;
-		r = stop_further(plugin, left);
-		if (left > 0)
-			left = until > mor_clock_ms() ? until - mor_clock_ms() : 0;
+	/* We run the loop ourselves: a wake-up of another thread is kept for its owner. */
+	mor_loop_hold(loop, true);
+	(void)mortise_plugin_stop(plugin, MORTISE_STOP_POLITE);
+	/* A callback may start it again: that is another process, and not ours to stop. */
+	while (r >= 0 && !plugin->gone && plugin->lives == life && !is_at_rest(plugin)) {
+		int64_t left = timeout_ms < 0 || late ? 1000 : until - mor_clock_ms();
+
+		if (left <= 0) {
+			late = true;
+			(void)mortise_plugin_stop(plugin, MORTISE_STOP_NOW);
+		} else {
+			r = mor_loop_wait(loop, (int)left);
+		}
 	}
 	mor_loop_hold(loop, false);
 	if (r < 0)

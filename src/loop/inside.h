@@ -18,7 +18,8 @@ struct mor_loop {
 	bool forsaken;      /* see mor_loop_forsake() */
 	bool polled;        /* somebody has asked for the descriptor, and may sleep on it */
 	bool woken;         /* a wake-up was met while held: it is for whoever looks next */
-	atomic_bool called; /* by mor_loop_wakeup(), not by ourselves; until mor_loop_was_called() */
+	bool heard;         /* a wake-up was met in this turn */
+	atomic_bool called; /* mor_loop_wakeup() was, and nobody has met it yet; not by ourselves */
 	bool rang;          /* the timerfd fired since timers were last checked */
 	bool now_known;     /* now_ms was read in this dispatch                              */
 	int64_t virtual_ms;

@@ -201,9 +201,9 @@ int mor_loop_wakeup(struct mor_loop *loop)
 	return write_word(loop);
 }
 
-bool mor_loop_was_called(struct mor_loop *loop)
+bool mor_loop_was_woken(const struct mor_loop *loop)
 {
-	return atomic_exchange(&loop->called, false);
+	return loop->heard;
 }
 
 void mor_loop_forsake(struct mor_loop *loop)
@@ -277,7 +277,7 @@ void mor_loop_hold(struct mor_loop *loop, bool on)
 		return;
 	/* Another thread's word was for the owner, not for the call that ran the loop meanwhile. */
 	if (loop->woken)
-		write_word(loop);
+		mor_loop_wakeup(loop);
 	else if (needs_word(loop))
 		wake_self(loop);
 	loop->woken = false;
@@ -407,7 +407,10 @@ static int turn_loop(struct mor_loop *loop, int timeout_ms)
 
 int mor_loop_dispatch(struct mor_loop *loop)
 {
-	return loop->dispatching ? MORTISE_ECALLBACK : turn_loop(loop, 0);
+	if (loop->dispatching)
+		return MORTISE_ECALLBACK;
+	loop->heard = false;
+	return turn_loop(loop, 0);
 }
 
 /* The others get their turn at the next wait if tasks are left, if it takes longer than a tick of the clock, or
@@ -479,6 +482,7 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 {
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
+	loop->heard = false;
 	/* Not for ever: the others get their turn. And not where the descriptor was made readable for them:
 	 * only a look takes that back. */
 	if ((loop->held || !loop->polled) && loop->skipped < MOST_SKIPPED && !mor_list_empty(&loop->tasks))

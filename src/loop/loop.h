@@ -64,8 +64,8 @@ void mor_loop_expect(struct mor_loop *loop, struct mor_watch *watch, struct mor_
 /* From any thread or signal handler: makes the descriptor readable once. 0 or MORTISE_ESYSTEM. A running
  * dispatch may already take the wake-up, so read what the other thread left for you after dispatch. */
 int mor_loop_wakeup(struct mor_loop *loop);
-/* Was it, since this was asked last? The loop's own words do not count. */
-bool mor_loop_was_called(struct mor_loop *loop);
+/* Did the last wait or dispatch meet such a wake-up? The loop's own words do not count. */
+bool mor_loop_was_woken(const struct mor_loop *loop);
 /* In a forked child: from here on the kernel's part, which the parent shares, is not touched. After this you
  * may only stop watches, timers and tasks, and free the loop, which closes the child's descriptors. */
 void mor_loop_forsake(struct mor_loop *loop);

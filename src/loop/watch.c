@@ -113,8 +113,9 @@ static void sort_event(struct mor_loop *loop, int at)
 		if (who == &loop->timer_fd) {
 			loop->armed_ms = MOR_NEVER;
 			loop->rang = true;
-		} else if (loop->held) {
-			loop->woken = true;
+		} else if (atomic_exchange(&loop->called, false)) {
+			loop->heard = true;
+			loop->woken = loop->woken || loop->held;
 		}
 		loop->batch[at].data.ptr = NULL;
 		return;

@@ -209,11 +209,20 @@ static void memory_after_a_big_result(void **state)
 	rig_close(&rig);
 }
 
+/* Also in the last callback, when it is released. */
+static void sees_its_pointer(const mortise_reply *reply, void *arg)
+{
+	int *mine = arg;
+
+	*mine = mortise_plugin_arg(reply->plugin) == mine && !mortise_plugin_host(reply->plugin);
+	assert_null(mortise_host_next_plugin(NULL, reply->plugin));
+}
+
 /* What an embedder gave it can be read back, and what a host has can be listed. */
 static void finds_its_way_back(void **state)
 {
 	struct rig rig;
-	int mine;
+	int mine = 0;
 	const char *argv[] = { "/bin/cat", NULL };
 	mortise_plugin_options opt = { .size = sizeof(opt), .argv = argv, .name = "second", .arg = &mine };
 	mortise_plugin *second = NULL, *at;
@@ -228,12 +237,20 @@ static void finds_its_way_back(void **state)
 	at = mortise_host_next_plugin(rig.host, at);
 	assert_ptr_equal(at, second);
 	assert_null(mortise_host_next_plugin(rig.host, at));
+	assert_int_equal(mortise_call_start(second, "x", json(NULL),
+					    &(mortise_call_options){ .size = sizeof(mortise_call_options),
+								     .on_reply = sees_its_pointer,
+								     .arg = &mine },
+					    NULL, NULL),
+			 0);
 	mortise_plugin_unref(second);
+	assert_int_equal(mine, 1);
 	assert_null(mortise_host_next_plugin(rig.host, rig.plugin));
 	at = mortise_plugin_ref(rig.plugin);
 	rig_close(&rig);
 	assert_null(mortise_plugin_host(at));
-	assert_null(mortise_plugin_arg(at));
+	assert_ptr_equal(mortise_plugin_arg(at), &rig);
+	assert_null(mortise_host_next_plugin(NULL, at));
 	mortise_plugin_unref(at);
 }
 

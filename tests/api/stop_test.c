@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -237,6 +238,50 @@ static void stop_sync_has_a_limit(void **state)
 	rig_close(&rig);
 }
 
+static void start_again(const mortise_event *event, void *arg)
+{
+	rig_event(event, arg);
+	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_STOPPED)
+		(void)mortise_plugin_start(event->plugin, NULL);
+}
+
+/* Else it would be stopped and started without end. */
+static void stop_sync_leaves_a_new_process_alone(void **state)
+{
+	struct rig rig;
+	const char *argv[3];
+	mortise_plugin_options opt;
+
+	(void)state;
+	rig_open(&rig);
+	opt = rig_options(&rig, "ok", argv);
+	opt.on_event = start_again;
+	rig.plugin = rig_plugin(&rig, &opt);
+	for (int timeout = 0; timeout < 2; timeout++) {
+		assert_echoes(&rig);
+		assert_int_equal(mortise_plugin_stop_sync(rig.plugin, timeout ? -1 : 0, NULL),
+				 timeout ? 0 : MORTISE_ETIMEOUT);
+		assert_int_not_equal(mortise_plugin_state(rig.plugin), MORTISE_STOPPED);
+	}
+	rig_close(&rig);
+}
+
+/* No process, nothing to kill. */
+static void stop_sync_in_backoff(void **state)
+{
+	struct rig rig;
+	struct got got;
+
+	(void)state;
+	rig_open_bad(&rig, "exits_loudly", SET("restart.first=1h", "restart.cap=1h"));
+	start(&rig, &got, "go", NULL, NO_TIMER_MS);
+	until_done(&got);
+	rig_until_state(&rig, MORTISE_BACKOFF);
+	assert_int_equal(mortise_plugin_stop_sync(rig.plugin, 0, NULL), 0);
+	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_STOPPED);
+	rig_close(&rig);
+}
+
 /* ---- what a wait is ended by ---- */
 
 static void on_nothing(int number)
@@ -256,6 +301,14 @@ static int waits_for_at_least(struct rig *rig, int ms)
 	if (r)
 		return r;
 	return (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms - 1;
+}
+
+static void alarm_in(int ms)
+{
+	struct itimerval in = { .it_value = { 0, ms * 1000 } };
+
+	signal(SIGALRM, on_nothing);
+	setitimer(ITIMER_REAL, &in, NULL);
 }
 
 /* A signal whose handler calls nobody; the exit of a child that is not ours: neither ends the wait, the wake-up
@@ -281,6 +334,11 @@ static void only_a_wakeup_ends_the_wait(void **state)
 	assert_int_equal(mortise_host_wakeup(rig.host), 0);
 	assert_int_equal(mortise_host_wait(rig.host, -1), 0);
 	assert_int_equal(waits_for_at_least(&rig, 100), 0);
+	/* One that was met before does not end the next wait. */
+	assert_int_equal(mortise_host_wakeup(rig.host), 0);
+	assert_int_equal(mortise_host_dispatch(rig.host), 0);
+	alarm_in(20);
+	assert_int_equal(waits_for_at_least(&rig, 100), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	sigaction(SIGUSR1, &before, NULL);
 	rig_close(&rig);
@@ -301,6 +359,8 @@ int main(void)
 		API_TEST(child_in_its_own_session),
 		API_TEST(stop_sync_is_polite),
 		API_TEST(stop_sync_has_a_limit),
+		API_TEST(stop_sync_leaves_a_new_process_alone),
+		API_TEST(stop_sync_in_backoff),
 		API_TEST(only_a_wakeup_ends_the_wait),
 	};
 

@@ -523,6 +523,38 @@ static void the_working_one_is_waited_for(void **state)
 
 /* ---- answers that are none ---- */
 
+/* Every third call kills its worker: the others are all answered, and no worker is given up. */
+static void a_pool_that_gets_work_done_goes_on(void **state)
+{
+	enum { CALLS = 300, EVERY = 3 };
+	static struct got got[CALLS];
+	struct rig rig = { .workers = 2 };
+	int answered = 0, crashed = 0;
+
+	(void)state;
+	memset(got, 0, sizeof(got));
+	rig_open(&rig);
+	call_all(&rig, got, CALLS);
+	for (int i = 0; i < 100 * CALLS && answered + crashed < CALLS; i++) {
+		uint32_t w = i % 2;
+		bool last = (answered + crashed) % EVERY == EVERY - 1;
+
+		pass(&rig, 10);
+		if (state_of(&rig, w) == MORTISE_READY && last && claim(&rig, w)) {
+			crashed++;
+			die(&rig, w);
+		} else if (state_of(&rig, w) == MORTISE_READY && !last) {
+			answered += serve(&rig, w);
+		}
+	}
+	assert_int_equal(answered, CALLS - CALLS / EVERY);
+	for (int i = 0; i < CALLS; i++)
+		assert_true(got[i].status == MORTISE_OK || got[i].status == MORTISE_ECRASHED);
+	for (uint32_t w = 0; w < 2; w++)
+		assert_int_not_equal(state_of(&rig, w), MORTISE_FAILED);
+	rig_close(&rig);
+}
+
 static void a_time_out_says_what_came_instead(void **state)
 {
 	struct rig rig = { .workers = 1 };
@@ -561,6 +593,7 @@ int main(void)
 		MOR_TEST(starts_in_vain_are_bounded),
 		MOR_TEST(the_working_one_is_waited_for),
 		MOR_TEST(a_time_out_says_what_came_instead),
+		MOR_TEST(a_pool_that_gets_work_done_goes_on),
 	};
 
 	return mor_run_group("host/pool", tests);
