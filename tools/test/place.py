@@ -55,17 +55,21 @@ def make(base):
 
 
 def remove(base):
-    """Also directories that nobody may enter. What cannot be removed is left to the end of the run."""
+    """Also directories that nobody may enter. What cannot be removed is left to the end of the run. Nothing
+    above it and nothing behind a link is touched."""
+    base = str(base)
 
     def open_up(function, path, _):
         try:
-            os.chmod(os.path.dirname(path), stat.S_IRWXU)
-            os.chmod(path, stat.S_IRWXU)
+            for place in (os.path.dirname(path), path):
+                if (place + "/").startswith(base + "/") and stat.S_ISDIR(os.lstat(place).st_mode):
+                    os.chmod(place, stat.S_IRWXU)
             function(path) if function is not os.open else shutil.rmtree(path, ignore_errors=True)
         except OSError:
             pass
 
-    shutil.rmtree(base, onerror=open_up)
+    if not os.path.islink(base):
+        shutil.rmtree(base, onerror=open_up)
 
 
 def parents():
@@ -92,7 +96,11 @@ def descendants(top):
 def command_of(pid):
     try:
         words = pathlib.Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
-        return " ".join(word.decode(errors="replace") for word in words)[:160].strip()
+        text = " ".join(word.decode(errors="replace") for word in words)[:160].strip()
+        name, _, rest = pathlib.Path("/proc", str(pid), "stat").read_text(errors="replace").rpartition(")")
+        return text or (
+            "" if rest.split()[0] == "Z" else name.partition("(")[2]
+        )  # it may have cleared its words
     except OSError:
         return ""
 
@@ -220,11 +228,13 @@ def start(test, base, limit):
 
 
 def printed(base, name):
+    """What it printed, and whether that was too much: then what counts may be in what was cut off."""
     try:
         with open(f"{base}/{name}", "rb") as file:
-            return file.read(OUTPUT).decode("utf-8", "replace")
+            text = file.read(OUTPUT).decode("utf-8", "replace")
+            return text, file.read(1) != b""
     except OSError:
-        return ""
+        return "", False
 
 
 def finish(pid, reader, base):
@@ -233,8 +243,12 @@ def finish(pid, reader, base):
         text = pipe.read()
     os.waitpid(pid, 0)
     report = json.loads(text) if text else {"returncode": None, "duration": 0.0, "cpu": 0.0, "left": []}
-    report["stdout"] = printed(base, "out")
-    report["stderr"] = printed(base, "err") + report.pop("error", "")
+    report["stdout"], cut = printed(base, "out")
+    report["stderr"], too = printed(base, "err")
+    report["stderr"] += report.pop("error", "")
+    if cut or too:
+        report["returncode"] = report["returncode"] or 1
+        report["stderr"] += f"\nit printed more than {OUTPUT >> 20} MiB, of which the rest was not read\n"
     remove(base)
     return report
 

@@ -62,7 +62,7 @@ def choose(every, pieces, suite, second_too):
         fits = [test for test in first if piece in test.full_name]
         fits = fits or [test for test in every if piece in test.full_name]
         if not fits:
-            raise SystemExit(f"dev: no test matches '{piece}'")
+            raise SystemExit(f"dev: no test matches '{piece}': ./dev test --list shows their names")
         chosen += [test for test in fits if test not in chosen]
     return chosen
 

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import pathlib
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -185,6 +186,52 @@ class Counts(Case):
         passed = "".join(f"ok {i} - script {i}\n" for i in range(1, 90))
         entry = self.entry(1, f"1..90\n{passed}not ok 90 - b\n", "b:7: why\n")
         self.assertEqual(count.failure(entry)[1:], ["    player", "    b:7: why", "    not ok 90 - b"])
+
+
+class Removal(Case):
+    def mode(self, path):
+        return stat.S_IMODE(os.lstat(path).st_mode)
+
+    def test_nothing_above_or_behind_a_link_is_touched(self):
+        box, victim = f"{self.top}/box", f"{self.top}/victim"
+        for path in (box, victim, f"{box}/closed"):
+            os.mkdir(path)
+            os.chmod(path, 0o755)
+        pathlib.Path(f"{victim}/kept").touch()
+        os.symlink(victim, f"{box}/link")
+        os.symlink(victim, f"{box}/closed/link")
+        os.chmod(f"{box}/closed", 0)
+        place.remove(f"{box}/gone")
+        place.remove(f"{box}/link")
+        place.remove(f"{box}/closed")
+        self.assertEqual((self.mode(box), self.mode(victim)), (0o755, 0o755))
+        self.assertTrue(os.path.exists(f"{victim}/kept"))
+        self.assertEqual(os.listdir(box), ["link"])
+
+    def test_sweep_leaves_what_is_not_ours(self):
+        run = load_run()
+        with unittest.mock.patch.object(tempfile, "tempdir", self.top):
+            os.mkdir(f"{self.top}/mt-999999999-abc")
+            os.symlink("/", f"{self.top}/mt-999999998-abc")
+            os.mkdir(f"{self.top}/mt-{os.getpid()}-abc")
+            if os.getuid() == 0:
+                os.mkdir(f"{self.top}/mt-999999997-abc")
+                os.chown(f"{self.top}/mt-999999997-abc", 54321, 54321)
+            run.sweep()
+        left = {"mt-999999998-abc", f"mt-{os.getpid()}-abc"} | (
+            {"mt-999999997-abc"} if os.getuid() == 0 else set()
+        )
+        self.assertEqual(set(os.listdir(self.top)), left)
+
+    def test_more_than_is_read_is_a_failure(self):
+        with unittest.mock.patch.object(place, "OUTPUT", 1 << 20):
+            report = self.run_one(
+                "echo 1..1; echo ok 1 - a; head -c 2000000 /dev/zero | tr '\\0' a; echo; echo not ok 2"
+            )
+        tally = count.Tally()
+        self.assertFalse(count.count(dict(report, name="flood", command=["x"]), tally))
+        self.assertEqual(tally.failed, 1)
+        self.assertIn("it printed more than 1 MiB", report["stderr"])
 
 
 class Plans(unittest.TestCase):
