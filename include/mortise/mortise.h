@@ -27,6 +27,8 @@
  *     may free it (mortise_host_free(), mortise_pool_free(), mortise_plugin_unref(); not from a callback):
  *     that frees memory and closes descriptors. It does not touch plugins, files or the parent's
  *     work, and no callback comes.
+ *   - A callback returns: no exception and no longjmp() may leave it, or the host is left half-way. From C++17
+ *     on the types of callbacks are noexcept, so that the compiler says it.
  *   - The library never prints, prompts or exits, installs no signal handler, changes no limit, starts
  *     no thread and keeps no global state.
  */
@@ -179,7 +181,7 @@ typedef struct mortise_event {
 	int64_t time_ms; /* the host's monotonic clock */
 	int code;
 } mortise_event;
-typedef void mortise_event_fn(const mortise_event *event, void *arg);
+typedef void mortise_event_fn(const mortise_event *event, void *arg) MORTISE_NOEXCEPT;
 
 enum mortise_tap_direction { MORTISE_TO_PLUGIN, MORTISE_FROM_PLUGIN };
 
@@ -189,7 +191,7 @@ typedef struct mortise_tap_frame {
 	int64_t time_ns;   /* monotonic */
 	mortise_json body; /* the message without its framing */
 } mortise_tap_frame;
-typedef void mortise_tap_fn(const mortise_tap_frame *frame, void *arg);
+typedef void mortise_tap_fn(const mortise_tap_frame *frame, void *arg) MORTISE_NOEXCEPT;
 
 /* ---- Host ---- */
 
@@ -255,7 +257,8 @@ MORTISE_API int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, vo
  * types that the dialect says. Requests that come after its stdin was closed are not passed on. If the
  * dialect allows one such request at a time (kythe: "analyze"), a second one never comes before the plugin
  * has ended the first. */
-typedef void mortise_request_fn(mortise_request *request, const char *method, mortise_json params, void *arg);
+typedef void mortise_request_fn(mortise_request *request, const char *method, mortise_json params,
+				void *arg) MORTISE_NOEXCEPT;
 
 enum mortise_plugin_flags {
 	MORTISE_STRICT = 1 << 0,     /* follow the specification exactly: warnings become errors */
@@ -353,7 +356,7 @@ typedef struct mortise_reply {
 	mortise_json next;          /* with MORTISE_PAGES: an object to merge into the params of the same
 					 call, to get the next page; absent: this was the last */
 } mortise_reply;
-typedef void mortise_reply_fn(const mortise_reply *reply, void *arg);
+typedef void mortise_reply_fn(const mortise_reply *reply, void *arg) MORTISE_NOEXCEPT;
 
 enum mortise_call_flags {
 	MORTISE_NOTIFY = 1 << 0, /* send a notification: settled with an absent result when it is written */
@@ -462,6 +465,9 @@ MORTISE_API int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how);
 /* Worker number `index`, borrowed; NULL past the end. For describe and events. A worker that you stop is
  * started again when a call needs it. */
 MORTISE_API mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t index);
+/* An object: waiting, waiting_bytes, max_queue, retries, and workers: for each, in the order of their index,
+ * what mortise_plugin_describe() says of it. Free with mortise_free(). */
+MORTISE_API int mortise_pool_describe(mortise_pool *pool, char **ret_json);
 
 /* ---- The file-system view ---- */
 
@@ -494,7 +500,8 @@ typedef struct mortise_view {
 
 /* The end of mortise_plugin_set_view(): called from dispatch, exactly once, never before that function has
  * returned. `error` is set unless status is MORTISE_OK, and valid until the callback returns. */
-typedef void mortise_view_fn(mortise_plugin *plugin, int status, const mortise_error *error, void *arg);
+typedef void mortise_view_fn(mortise_plugin *plugin, int status, const mortise_error *error,
+			     void *arg) MORTISE_NOEXCEPT;
 
 /* Replaces what the running plugin sees; `view` NULL removes the view. When `done` is called with
  * MORTISE_OK, the new view is complete and no name leads to the old one. Open descriptors and mappings still
@@ -591,7 +598,7 @@ typedef struct mortise_undo mortise_undo;
 
 /* One line for people: what was undone ("undone: 3 files changed, 1 created"), what stays and why, or the
  * result of earlier runs in this workspace that were killed. */
-typedef void mortise_undo_note_fn(const char *text, void *arg);
+typedef void mortise_undo_note_fn(const char *text, void *arg) MORTISE_NOEXCEPT;
 
 typedef struct mortise_undo_options {
 	size_t size;

@@ -16,6 +16,13 @@
 
 #include <stdint.h>
 
+/* Of the types of callbacks: no exception may leave one. Only C++17 can say it in a type. */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define MORTISE_NOEXCEPT noexcept
+#else
+#define MORTISE_NOEXCEPT
+#endif
+
 enum mortise_trust_why {
 	MORTISE_TRUST_UNAPPROVED, /* nobody has approved this version, or not with these permissions */
 	MORTISE_TRUST_CHANGED     /* its files are not those that were approved */
@@ -36,6 +43,6 @@ typedef struct mortise_trust {
 /* 1: it may run. 0: it may not. The answer holds for these files and permissions as long as the mortise_plugin
  * lives, also for its restarts; nothing is written down. May be called inside mortise_plugin_start(),
  * mortise_call_start() and dispatch. `arg` is that of mortise_host_options. */
-typedef int mortise_trust_fn(const mortise_trust *trust, void *arg);
+typedef int mortise_trust_fn(const mortise_trust *trust, void *arg) MORTISE_NOEXCEPT;
 
 #endif

@@ -7,6 +7,7 @@
 #include "host/health.h"
 #include "host/host.h"
 #include "host/plugin.h"
+#include "host/pool.h"
 #include "host/settings.h"
 
 static void pair_value(struct mor_writer *w, const char *name, const struct mor_value *value)
@@ -203,6 +204,33 @@ static void write_warnings(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
+static void write_plugin(const mortise_plugin *plugin, struct mor_writer *w)
+{
+	mor_w_object(w);
+	write_identity(plugin, w);
+	write_health(plugin, w);
+	write_configuration(plugin, w);
+	mor_w_pair_int(w, "max_in_flight", plugin->max_in_flight);
+	write_confinement(plugin, w);
+	write_counters(plugin, w);
+	write_warnings(plugin, w);
+	pair_text(w, "last_error", mor_kept_text(&plugin->last_error));
+	mor_w_pair(w, "last_stderr", mor_heard_of(plugin)->last_stderr);
+	mor_w_end(w);
+}
+
+static int hand_out(struct mor_buf *out, char **ret_json)
+{
+	int r = mor_buf_failed(out) ? out->status : 0;
+
+	if (r < 0) {
+		mor_buf_fini(out);
+		return r;
+	}
+	*ret_json = mor_buf_detach(out);
+	return *ret_json ? 0 : MORTISE_ENOMEM;
+}
+
 int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 {
 	struct mor_buf out = MOR_BUF_INIT;
@@ -211,24 +239,32 @@ int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
 
 	if (r < 0)
 		return r;
-	mor_w_object(&w);
-	write_identity(plugin, &w);
-	write_health(plugin, &w);
-	write_configuration(plugin, &w);
-	mor_w_pair_int(&w, "max_in_flight", plugin->max_in_flight);
-	write_confinement(plugin, &w);
-	write_counters(plugin, &w);
-	write_warnings(plugin, &w);
-	pair_text(&w, "last_error", mor_kept_text(&plugin->last_error));
-	mor_w_pair(&w, "last_stderr", mor_heard_of(plugin)->last_stderr);
-	mor_w_end(&w);
-	if (mor_buf_failed(&out)) {
-		r = out.status;
-		mor_buf_fini(&out);
+	write_plugin(plugin, &w);
+	return hand_out(&out, ret_json);
+}
+
+int mortise_pool_describe(mortise_pool *pool, char **ret_json)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &out };
+	int r = pool ? mor_host_check_thread(pool->host, NULL) : MORTISE_EINVAL;
+
+	if (r < 0)
 		return r;
-	}
-	*ret_json = mor_buf_detach(&out);
-	return *ret_json ? 0 : MORTISE_ENOMEM;
+	if (pool->freed)
+		return MORTISE_ECLOSED;
+	mor_w_object(&w);
+	mor_w_pair_int(&w, "waiting", pool->queued);
+	mor_w_pair_int(&w, "waiting_bytes", (int64_t)pool->queued_bytes);
+	mor_w_pair_int(&w, "max_queue", pool->max_queue);
+	mor_w_pair_int(&w, "retries", pool->retries);
+	mor_w_key(&w, "workers");
+	mor_w_array(&w);
+	for (uint32_t i = 0; i < pool->count; i++)
+		write_plugin(pool->workers[i], &w);
+	mor_w_end(&w);
+	mor_w_end(&w);
+	return hand_out(&out, ret_json);
 }
 
 static int list_dialects(bool json, struct mor_buf *out)

@@ -22,11 +22,15 @@ int mor_host_check_thread(const mortise_host *host, mortise_error *err)
 {
 	if (!host)
 		return mor_fail(err, MORTISE_EINVAL, "host is NULL");
-	return mor_owner_is_us(host->owner) ? 0 : mor_host_fail_thread(err);
+	return mor_owner_is_us(host->owner) ? 0 : mor_host_fail_thread(host->owner, err);
 }
 
-int mor_host_fail_thread(mortise_error *err)
+int mor_host_fail_thread(const struct mor_owner *owner, mortise_error *err)
 {
+	if (mor_owner_is_copy(owner))
+		return mor_fail(
+			err, MORTISE_ETHREAD,
+			"this is the copy of a forked child, which may only free it; make a host of your own");
 	return mor_fail(err, MORTISE_ETHREAD,
 			"only the host's own thread may do this; others use mortise_host_wakeup()");
 }

@@ -60,7 +60,7 @@ int mor_host_new_with(const mortise_host_options *opt, unsigned loop_flags, mor_
 
 /* 0, or MORTISE_ETHREAD on a foreign thread. */
 int mor_host_check_thread(const mortise_host *host, mortise_error *err);
-int mor_host_fail_thread(mortise_error *err);
+int mor_host_fail_thread(const struct mor_owner *owner, mortise_error *err);
 /* 0, or MORTISE_ECALLBACK inside a callback or dispatch. For who has checked the thread. */
 int mor_host_check_idle(const mortise_host *host, mortise_error *err);
 /* Both. */

@@ -27,7 +27,7 @@ int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 	if (!plugin)
 		return mor_fail(err, MORTISE_EINVAL, "plugin is NULL");
 	if (!mor_owner_is_us(plugin->owner)) /* first: the owner's thread may be changing everything else */
-		return mor_host_fail_thread(err);
+		return mor_host_fail_thread(plugin->owner, err);
 	if (plugin->gone)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->peer.name);
 	return 0;

@@ -5,7 +5,14 @@
 /* The promise in the header: "512 bytes for ever". */
 typedef char error_is_512_bytes[sizeof(mortise_error) == 512 ? 1 : -1];
 
-static void on_reply(const mortise_reply *reply, void *arg)
+#ifdef __cplusplus
+#include <type_traits>
+/* Whoever may throw is no callback. */
+static_assert(!std::is_convertible<void (*)(const mortise_reply *, void *), mortise_reply_fn *>::value,
+	      "a callback is noexcept");
+#endif
+
+static void on_reply(const mortise_reply *reply, void *arg) MORTISE_NOEXCEPT
 {
 	*(int *)arg = reply->status;
 }
@@ -13,12 +20,12 @@ static void on_reply(const mortise_reply *reply, void *arg)
 int main(void)
 {
 	mortise_call_options opt = { sizeof(mortise_call_options), 0, 0, MORTISE_RAW, on_reply, 0, { 0, 0 } };
-	mortise_json absent = { 0, 0 };
+	mortise_json absent = { 0, 0 }, given = mortise_json_text("[1]");
 	enum mortise_status status = MORTISE_EINVAL;
 	error_is_512_bytes *unused = 0;
 
 	(void)unused;
 	(void)opt;
 	(void)absent;
-	return status == -2 && mortise_version()[0] ? 0 : 1;
+	return status == -2 && given.len == 3 && !mortise_json_text(0).text && mortise_version()[0] ? 0 : 1;
 }

@@ -224,7 +224,14 @@ static int open_files(void)
 
 static int refused_in_child(struct home *home)
 {
+	mortise_error err = { 0 };
 	int wrong = 0;
+
+	if (mortise_plugin_start(home->h.plugin, &err) != MORTISE_ETHREAD ||
+	    !strstr(err.text, "forked child")) {
+		fprintf(stderr, "a forked child was told: %s\n", err.text);
+		wrong++;
+	}
 
 	for (size_t i = 0; i < stranger_count; i++) {
 		bool leaves = strangers[i].may == STRANGER_MAY_LEAVE;

@@ -86,6 +86,33 @@ static void calls_spread_over_the_workers(void **state)
 	}
 }
 
+static void a_pool_describes_itself(void **state)
+{
+	struct pool_rig p;
+	struct got got;
+	char *text = NULL;
+	const char *second;
+
+	(void)state;
+	pool_open(&p, "ok", 2, 1, 0);
+	pool_start(&p, &got, "echo", "[1]");
+	assert_int_equal(mortise_pool_describe(p.pool, &text), 0);
+	assert_contains(text,
+			"{\"waiting\":1,\"waiting_bytes\":3,\"max_queue\":65536,\"retries\":1,\"workers\":[{");
+	mortise_free(text);
+	until_done(&got);
+	got_clear(&got);
+	assert_int_equal(mortise_pool_describe(p.pool, &text), 0);
+	assert_contains(text, "{\"waiting\":0,");
+	assert_contains(text, "\"state\":\"ready\"");
+	second = strstr(text, "\"state\":\"stopped\""); /* nothing needed it */
+	assert_non_null(second);
+	assert_null(strstr(second + 1, "\"state\":\"stopped\""));
+	mortise_free(text);
+	assert_int_equal(mortise_pool_describe(NULL, &text), MORTISE_EINVAL);
+	pool_close(&p);
+}
+
 /* "The workers start as calls need them." */
 static void workers_start_as_needed(void **state)
 {
@@ -404,6 +431,7 @@ static void descriptors_may_be_short_for_a_moment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		API_TEST(a_pool_describes_itself),
 		API_TEST(calls_spread_over_the_workers),
 		API_TEST(workers_start_as_needed),
 		API_TEST(every_call_is_answered_once),

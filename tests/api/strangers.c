@@ -302,6 +302,13 @@ static int pool_stop(const struct handles *h)
 	return mortise_pool_stop(h->pool, MORTISE_STOP_NOW);
 }
 
+static int pool_describe(const struct handles *h)
+{
+	char *text = NULL;
+
+	return mortise_pool_describe(h->pool, &text);
+}
+
 static int pool_worker(const struct handles *h)
 {
 	return REFUSED(!mortise_pool_worker(h->pool, 0));
@@ -356,6 +363,7 @@ const struct stranger strangers[] = {
 	ROW(pool_call, MAY_NOT),
 	ROW(pool_stop, MAY_NOT),
 	ROW(pool_worker, MAY_NOT),
+	ROW(pool_describe, MAY_NOT),
 	ROW(pool_free, MAY_LEAVE),
 	ROW(plugin_unref, MAY_LEAVE),
 	ROW(host_free, MAY_LEAVE),
