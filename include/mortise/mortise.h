@@ -548,7 +548,7 @@ typedef struct mortise_jail_options {
 	uint32_t landlock_abi_cap; /* for tests: use only Landlock up to this ABI; 0: everything */
 	uint32_t flags;            /* enum mortise_jail_flags */
 	mortise_host *host;        /* or NULL. When it is woken up, on_wakeup is asked what to do */
-	enum mortise_jail_order (*on_wakeup)(void *arg);
+	enum mortise_jail_order (*on_wakeup)(void *arg) MORTISE_NOEXCEPT;
 	void *arg;
 	/* or NULL. Each record as it comes, one JSON object: a need (MORTISE_JAIL_LEARN), a denial or the
 	 * violation that ended it, like the params of MORTISE_EVENT_VIOLATION; and last, always:
@@ -556,7 +556,7 @@ typedef struct mortise_jail_options {
 	 * "signal","ended_by","level","rung","limits":[...],"error","violation","denied":{"event":
 	 * "sandbox_denials",...}}, where violation and denied are objects as above, violation null without one.
 	 * ended_by: "program", "violation", "limit" (a time limit), "not_run" */
-	void (*on_record)(mortise_json record, void *arg);
+	void (*on_record)(mortise_json record, void *arg) MORTISE_NOEXCEPT;
 } mortise_jail_options;
 
 /* Owned by the caller; filled as far as the run went. */

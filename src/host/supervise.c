@@ -396,13 +396,14 @@ int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_err
 	(void)mortise_plugin_stop(plugin, MORTISE_STOP_POLITE);
 	/* A callback may start it again: that is another process, and not ours to stop. */
 	while (r >= 0 && !plugin->gone && plugin->lives == life && !is_at_rest(plugin)) {
-		int64_t left = timeout_ms < 0 || late ? 1000 : until - mor_clock_ms();
+		bool limited = timeout_ms >= 0 && !late;
+		int64_t left = limited ? until - mor_clock_ms() : -1;
 
-		if (left <= 0) {
+		if (!limited || left > 0) {
+			r = mor_loop_wait(loop, (int)left);
+		} else {
 			late = true;
 			(void)mortise_plugin_stop(plugin, MORTISE_STOP_NOW);
-		} else {
-			r = mor_loop_wait(loop, (int)left);
 		}
 	}
 	mor_loop_hold(loop, false);
