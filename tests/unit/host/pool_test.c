@@ -521,8 +521,6 @@ static void the_working_one_is_waited_for(void **state)
 	rig_close(&rig);
 }
 
-/* ---- answers that are none ---- */
-
 /* Every third call kills its worker: the others are all answered, and no worker is given up. */
 static void a_pool_that_gets_work_done_goes_on(void **state)
 {
@@ -554,6 +552,8 @@ static void a_pool_that_gets_work_done_goes_on(void **state)
 		assert_int_not_equal(state_of(&rig, w), MORTISE_FAILED);
 	rig_close(&rig);
 }
+
+/* ---- answers that are none ---- */
 
 static void a_time_out_says_what_came_instead(void **state)
 {
