@@ -94,15 +94,18 @@ def descendants(top):
 
 
 def command_of(pid):
+    """Its words, or its name if it has cleared them; "": it has ended."""
     try:
-        words = pathlib.Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
-        text = " ".join(word.decode(errors="replace") for word in words)[:160].strip()
-        name, _, rest = pathlib.Path("/proc", str(pid), "stat").read_text(errors="replace").rpartition(")")
-        return text or (
-            "" if rest.split()[0] == "Z" else name.partition("(")[2]
-        )  # it may have cleared its words
+        words = (
+            pathlib.Path("/proc", str(pid), "cmdline")
+            .read_bytes()
+            .replace(b"\0", b" ")
+            .decode(errors="replace")
+        )
+        head, _, rest = pathlib.Path("/proc", str(pid), "stat").read_text(errors="replace").rpartition(")")
     except OSError:
         return ""
+    return "" if rest.split()[0] == "Z" else words.strip()[:160] or head.partition("(")[2]
 
 
 class Guard:
