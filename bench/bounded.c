@@ -271,11 +271,11 @@ static void pool(struct world *w)
 	mortise_pool *pool;
 	mortise_error err;
 
-	if (mortise_host_set_tap(w->host, on_tap, w) < 0 ||
+	if (mortise_host_set_tap(w->host, on_tap, w, NULL) < 0 ||
 	    mortise_pool_new(w->host, &opt, &two, &pool, &err) < 0)
 		fail("pool", &err);
 	for (size_t i = 0; i < count; i++)
-		if (mortise_pool_call(pool, "hold", (mortise_json){ 0 }, &hold, &err) < 0)
+		if (mortise_pool_call(pool, "hold", (mortise_json){ 0 }, &hold, NULL, &err) < 0)
 			fail("hold", &err);
 	until(w, &w->sent, count);
 	for (uint32_t i = 0; i < 2; i++)

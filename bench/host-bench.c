@@ -147,6 +147,7 @@ int main(int argc, char **argv)
 {
 	const char *command[4] = { 0 }, *set[2] = { 0 };
 	mortise_plugin_options opt = { .size = sizeof(opt), .argv = command, .dialect = "plain", .set = set };
+	mortise_host_options host_opt = { .size = sizeof(host_opt) };
 	struct bench b = { 0 };
 	mortise_error err = { 0 };
 	char framing[64];
@@ -160,7 +161,9 @@ int main(int argc, char **argv)
 	command[0] = argv[5];
 	command[1] = argv[4];
 	command[2] = argc > 6 ? argv[6] : NULL; /* the plugin's core */
-	r = mortise_host_new(NULL, &b.host, &err);
+	if (getenv("BENCH_NO_SPIN"))
+		host_opt.flags |= MORTISE_NO_SPIN;
+	r = mortise_host_new(&host_opt, &b.host, &err);
 	/* Only now: a host that is born on one core never spins, since its plugins are born there, too. */
 	if (argc == 7 && bench_pin(cpu) < 0)
 		return 2;

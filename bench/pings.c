@@ -78,7 +78,7 @@ static int measure_herd(struct herd *herd, long seconds)
 		r = run_herd(herd, seconds);
 	spent = own_time() - spent;
 	began = bench_now() - began;
-	mortise_host_set_tap(herd->host, on_tap, herd);
+	mortise_host_set_tap(herd->host, on_tap, herd, NULL);
 	if (r == 0)
 		r = run_herd(herd, COUNT_S);
 	printf("{\"count\": %zu, \"core\": %.5f, \"pongs\": %.1f}\n", herd->count,

@@ -47,7 +47,7 @@ static int run(mortise_host *host, mortise_pool *pool, struct job *jobs, int cou
 
 		params.len = (size_t)snprintf(text, sizeof(text), "{\"name\":\"%s\"}", jobs[i].name);
 		jobs[i].left = &left;
-		if (mortise_pool_call(pool, "greet", params, &call, err) < 0)
+		if (mortise_pool_call(pool, "greet", params, &call, NULL, err) < 0)
 			return -1;
 	}
 	while (left)

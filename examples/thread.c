@@ -91,7 +91,7 @@ static void *serve(void *arg)
 {
 	struct service *service = arg;
 
-	if (mortise_host_adopt(service->host) < 0)
+	if (mortise_host_adopt(service->host, NULL) < 0)
 		return NULL;
 	while (start_jobs(service))
 		if (mortise_host_wait(service->host, -1) < 0)
@@ -139,7 +139,7 @@ static void quit(struct service *service)
 	pthread_mutex_unlock(&service->lock);
 	pthread_join(service->thread, NULL);
 	/* The other thread is gone; the host is ours again, and only its owner may free it. */
-	mortise_host_adopt(service->host);
+	mortise_host_adopt(service->host, NULL);
 	mortise_plugin_unref(service->plugin);
 	mortise_host_free(service->host);
 }

@@ -52,7 +52,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		printf("%d: %.*s\n", ++app->answered, (int)reply->result.len, reply->result.text);
 	}
 	if (app->failed || app->answered == CALLS || call_next(app) < 0)
-		mortise_plugin_stop(app->plugin, MORTISE_STOP_POLITE);
+		mortise_plugin_stop(app->plugin, MORTISE_STOP_POLITE, NULL);
 }
 
 static int call_next(struct app *app)
@@ -71,8 +71,8 @@ static void on_event(const mortise_event *event, void *arg)
 
 	if (event->type != MORTISE_EVENT_STATE)
 		return;
-	if (event->state == MORTISE_STOPPED || event->state == MORTISE_FAILED) {
-		puts(mortise_state_name(event->state));
+	if (event->state.now == MORTISE_STOPPED || event->state.now == MORTISE_FAILED) {
+		puts(mortise_state_name(event->state.now));
 		if (!uv_is_closing((uv_handle_t *)&app->poll))
 			uv_close((uv_handle_t *)&app->poll, NULL);
 	}

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do two texts mean the same? tools/format asks before it believes a form: what a compiler or a reader of data
-sees must stay as it was. Comments may be wrapped, and neighbouring texts of C may be joined or broken.
+"""Do two texts mean the same? tools/format asks before it believes a form: what a compiler or a reader of
+data sees must stay as it was. Comments may be wrapped, and neighbouring texts of C may be joined or
+broken. A comment of C keeps its words, and its rows: what began a line of a list does not become the rest
+of another line.
 """
 import ast
 import re
+
+from wrapping import APART, ITEM
 
 C_TOKEN = re.compile(
     r'//[^\n]*|/\*.*?\*/|(?:u8|[LuU])?R"(\w*)\(.*?\)\1"|(?:u8|[LuU])?"(?:\\.|[^"\\\n])*"'
@@ -46,8 +50,24 @@ def includes(text):
     return sorted(re.findall(r"(?m)^\s*#\s*include\b.*?(?=\s*(?:/[/*]|$))", text))
 
 
+def rows(text):
+    """The words of all comments, in order. "\\n" stands before an item of a list, and around a
+    row of a table."""
+    out = []
+    for comment in (found.group() for found in C_TOKEN.finditer(text)):
+        if not comment.startswith(("//", "/*")):
+            continue
+        for line in comment[2:].removesuffix("*/").split("\n"):
+            starred = re.match(r"[ \t]*\* ?", line)
+            line = (line[starred.end() :] if starred else line.strip()).rstrip()
+            apart = APART["comment"].match(line)
+            out += ["\n"] * bool(apart or ITEM.match(line)) + line.split() + ["\n"] * bool(apart)
+    return out
+
+
 def c_meaning(text):
-    return includes(text), c_tokens(re.sub(r"(?m)^\s*#\s*include\b[^\n]*", "", text))
+    code = re.sub(r"(?m)^\s*#\s*include\b[^\n]*", "", text)
+    return includes(text), c_tokens(code), rows(code)
 
 
 def python_meaning(text):

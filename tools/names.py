@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/check names, tools/check flags: one name means one thing below src, and each flag is read by somebody.
+"""tools/check names, takes, flags: one name means one thing below src, it says who keeps what it gets, and each
+flag is read by somebody.
 
 names:
 - a tag (struct, enum, union, typedef) is defined in one file; so is a constant MOR_*
@@ -7,6 +8,11 @@ names:
   are one room here)
 - a name without a noun (one word) is given to a static function of one file; a macro or enumerator that is a
   file's own, to those of at most FILES_MAX files
+- a function of a header has a prefix: mor_, tn_ in sdk
+- two constants of headers that stand beside a -errno, because they are below all of them, are two numbers
+
+takes: a function has `_take` in its name if its comment says that it takes an argument, or if it closes a
+descriptor or frees a text that it is given.
 
 flags: an enumerator of a header that is a bit of a set is tested somewhere, not only set, listed or explained.
 """
@@ -14,6 +20,7 @@ import collections
 import re
 
 FILES_MAX = 3
+ERRNO_MAX = 4095
 
 QUIET_PARTS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 TAG = re.compile(r"\b(struct|enum|union)\s+(\w+)\s*(?:__attribute__\(\([^{;]*\)\)\s*)?\{")
@@ -23,6 +30,23 @@ MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\s|$)", re.M)  # one that
 DECLARED = re.compile(r"^(?!\s|#|typedef|return|else)[A-Za-z_][^;{}()=]*?\b(mor_[a-z0-9]+)_\w+\s*\(", re.M)
 STATIC = re.compile(r"^static\s[^;{}()=]*?\b([a-z]+)\s*\([^;{}]*\)\s*\{", re.M)
 VALUE = re.compile(r"\s*(\w+)\s*=\s*(\(?1[uUlL]*\s*<<\s*\d+\)?|0x[0-9a-fA-F]+|\d+)[uUlL]*\s*$")
+FUNCTION = re.compile(r"^(?!#|typedef|return|else)[A-Za-z_]\w*[\s*][^;{}()=]*?\b([a-z]\w*)\s*\(", re.M)
+PREFIX = re.compile(r"(?:mor|mortise|tn|tenon)_")
+STAND_INS = "src/jail/musl.h"  # what another C library lacks, under the names that the first one has
+COMMENTED = re.compile(  # a comment and the function behind it, or the other way round
+    r"/\*(?P<above>(?:[^*]|\*(?!/))*)\*/\n(?=[A-Za-z_])(?!typedef)[^;{}()=#]*?\b(?P<below>\w+)\s*\(|"
+    r"^[A-Za-z_][^;{}()=#]*?\b(?P<before>\w+)\s*\([^;{}]*\);[ \t]*/\*(?P<beside>(?:[^*]|\*(?!/))*)\*/",
+    re.M,
+)
+TAKES = re.compile(
+    r"\b[Tt]akes (?:`\w+`|both\b|the (?:descriptor|listener|mount|call|event|config|buffer)\b)|"
+    r"\bowns it from now on\b"
+)
+DEFINED = re.compile(
+    r"^[A-Za-z_][^;{}()=#]*?\b(?P<name>\w+)\((?P<params>[^;{}]*?)\)\n\{\n(?P<body>.*?)^\}", re.M | re.S
+)
+GIVEN = re.compile(r"(?:^|,)\s*(?:int|char \*)\s*(\w+)\s*(?=,|$)")
+SAYS_SO = re.compile(r"(?:^|_)(?:take|close|free|main)(?:_|$)")
 # Met as a whole by & with what was found out, or passed on as what happened; no test names one of them.
 BY_MASK = re.compile(r"MOR_T_|MOR_PERMISSION_|MOR_HANGUP$")
 
@@ -91,6 +115,43 @@ def prefixes(headers):
     return found
 
 
+def numbers(text):
+    """(name, number) of enumerators, also of those that count on from one with a number; and of macros."""
+    for found in ENUM.finditer(text):
+        last = None
+        for part in found.group(1).split(","):
+            name, _, value = (word.strip(" \t\n()") for word in part.partition("="))
+            given = re.fullmatch(r"-?\d+", value)
+            last = int(value) if given else last + 1 if last is not None and not value else None
+            if name and last is not None:
+                yield name, last
+    for name, value in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?(-\d+)\)?[ \t]*$", text, re.M):
+        yield name, int(value)
+
+
+def colliding(headers):
+    named = collections.defaultdict(list)
+    for path, text in headers.items():
+        for name, number in numbers(text):
+            if number < -ERRNO_MAX:
+                named[number].append((path, name))
+    return {
+        first[1]: f"{first[0]}:1: {first[1]} is {number}, and so is {', '.join(name for _, name in others)}"
+        for number, (first, *others) in named.items()
+        if others
+    }
+
+
+def without_prefix(headers):
+    return {
+        f"{path} {name}": f"{path}:1: {name}() has no prefix, and is in a header"
+        for path, text in headers.items()
+        if path != STAND_INS
+        for name in FUNCTION.findall(text)
+        if not PREFIX.match(name)
+    }
+
+
 def name_faults(files):
     headers = {path: text for path, text in files.items() if path.endswith(".h")}
     faults = crowded(gather(files, tags), 1, "{name} is defined")
@@ -102,13 +163,49 @@ def name_faults(files):
         if len(rooms) > 1:
             first, *others = sorted(rooms.values())
             faults[prefix] = f"{first}:1: names begin with {prefix} here and in {', '.join(others)}"
+    faults |= colliding(headers) | without_prefix(headers)
     statics = gather(files, lambda text: set(STATIC.findall(text)))
     return faults | crowded(statics, 1, "{name}() needs a noun: there is a static one")
 
 
+def sdk_headers(root):
+    return {
+        path.relative_to(root).as_posix(): quiet(path.read_text(encoding="utf-8"))
+        for path in sorted((root / "sdk").rglob("*.h"))
+        if "node_modules" not in path.parts
+    }
+
+
 def check_names(root):
-    faults = name_faults(read(root))
+    faults = name_faults(read(root)) | without_prefix(sdk_headers(root))
     return [faults[name] for name in sorted(faults)]
+
+
+# ---- takes
+
+
+def takers(text):
+    """(name, where it ends) of functions that keep or end what they are given."""
+    for found in COMMENTED.finditer(text):
+        comment = " ".join(re.sub(r"\n\s*\*", " ", found["above"] or found["beside"] or "").split())
+        if TAKES.search(comment):
+            yield found["below"] or found["before"], found.end()
+    for found in DEFINED.finditer(quiet(text)):
+        ends = "|".join(GIVEN.findall(" ".join(found["params"].split())))
+        if ends and re.search(rf"\b(?:(?:mor_fd_)?close\(&?|mor_free\()(?:{ends})\)", found["body"]):
+            yield found["name"], found.end("params")
+
+
+def check_takes(root):
+    faults = {}
+    for top in ("src", "sdk"):
+        for path in sorted((root / top).rglob("*.[ch]")):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            for name, end in takers(text):
+                if not SAYS_SO.search(name):
+                    place = f"{path.relative_to(root).as_posix()}:{text.count(chr(10), 0, end) + 1}"
+                    faults[place, name] = f"{place}: {name}() takes something: `_take` says so"
+    return list(faults.values())
 
 
 # ---- flags

@@ -203,7 +203,7 @@ def wrap_docstrings(text):
     return "\n".join(lines)
 
 
-# ---- C, before clang-format: it breaks a line without a look at the next, and knows no tables
+# ---- C, before clang-format, which leaves comments as they are: it knows no tables, and made one text of them
 
 BLOCK = re.compile(r"(?ms)^([ \t]*)/\*(?!\*| clang-format| SPDX)((?:(?!\*/).)*)\*/[ \t]*$")
 TRAILING = re.compile(
@@ -291,9 +291,3 @@ def prepare_c(text, breaks=False):
     for i in range(0, len(pieces), 2):
         pieces[i] = BLOCK.sub(wrap_block, TRAILING.sub(hoist, rebreak_strings(pieces[i], breaks)))
     return "".join(pieces)
-
-
-def finish_c(text):
-    """No comment whose end stands alone on a line, and none without its blank, as clang-format leaves them."""
-    text = re.sub(r"(?m)^([ \t]*)/\* (.*\S) (\S+)\n\s*\*/$", r"\1/* \2\n\1 * \3 */", text)
-    return re.sub(r"(?m)^([ \t]*) \*(?=[A-Za-z0-9(`\"])(?=.*(\n[ \t]* \*.*)*\*/)", r"\1 * ", text)

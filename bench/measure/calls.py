@@ -94,7 +94,7 @@ def measure_spin(given):
     """The floor sleeps at once; so does `asleep again`, and differs by chance only."""
     away = min(os.sched_getaffinity(0))
     rows = {"spin_unpinned": (-1, []), "spin_1core": (CPU, [])}
-    sleeps = ["/usr/bin/env", "MORTISE_SPIN=0"]
+    sleeps = ["/usr/bin/env", "BENCH_NO_SPIN=1"]
     out = []
     if away != CPU:
         rows = {"spin_2core": (CPU, [away]), **rows}

@@ -4,7 +4,8 @@
  *
  * How to use it, in five steps:
  *   1. mortise_host_new() makes a host: one per event loop, used from one thread.
- *   2. mortise_plugin_new() names a plugin: a directory with a manifest, a file, or a command line.
+ *   2. mortise_plugin_new() names a plugin: a directory with a manifest, a file, a command line, or one that
+ *      the user has installed.
  *      Nothing runs yet; mortise_plugin_describe() already shows what the manifest says.
  *   3. mortise_call_start() starts the plugin if needed, and calls it. The answer comes to on_reply.
  *   4. Poll mortise_host_fd() for reading in any event loop and call mortise_host_dispatch() whenever
@@ -29,8 +30,16 @@
  *     work, and no callback comes.
  *   - A callback returns: no exception and no longjmp() may leave it, or the host is left half-way. From C++17
  *     on the types of callbacks are noexcept, so that the compiler says it.
- *   - The library never prints, prompts or exits, installs no signal handler, changes no limit, starts
- *     no thread and keeps no global state.
+ *   - A function that can fail for a reason of its own has `err`. mortise_host_dispatch() and
+ *     mortise_host_wait() have none: what can fail there fails for one plugin, and its events and calls tell.
+ *   - The library never prints, prompts or exits, installs no signal handler, changes no limit and starts no
+ *     thread. What it knows of plugins and calls belongs to a host; hosts share only what is found out once
+ *     for the process, such as where mortise-jail is. No variable of the environment changes what it does for
+ *     its program (HOME, PATH and XDG_... say where things are; MORTISE_TRACE writes a trace, to debug the
+ *     library itself).
+ *
+ * What only some programs need has a header of its own, which includes this one: installed.h (what the user has
+ * installed), view.h, jail.h, undo.h. They are not included here, so that this page stays the one to read.
  */
 #ifndef MORTISE_MORTISE_H
 #define MORTISE_MORTISE_H
@@ -51,9 +60,9 @@ extern "C" {
 #define MORTISE_API
 #endif
 
-#define MORTISE_VERSION "0.1.0"
+#define MORTISE_VERSION "0.2.0"
 /* The same to compare with: 10000 * major + 100 * minor + patch. */
-#define MORTISE_VERSION_NUMBER 100
+#define MORTISE_VERSION_NUMBER 200
 
 /* ---- Errors: one table gives the number, the kind, the text, the JSON-RPC code and the exit code. ---- */
 
@@ -139,47 +148,104 @@ enum mortise_state {
 };
 MORTISE_API const char *mortise_state_name(int state);
 
+/* The kinds of events. Each has a member of the same name in mortise_event; those that say nothing but their
+ * text have none. */
 enum mortise_event_type {
-	MORTISE_EVENT_STATE,  /* state, previous; text says why; code: why the plugin ends, as a status (a
-				    breach of the protocol is MORTISE_EPROTO from DRAINING on); 0: it was
-				    asked to */
-	MORTISE_EVENT_STDERR, /* text: one line of the plugin's stderr, control bytes shown as \xNN     */
-	/* text: excerpt of bytes on stdout that were not a message; count: bytes skipped */
-	MORTISE_EVENT_NOISE,
-	MORTISE_EVENT_NOTE,    /* method, params: a notification that the dialect does not use itself. If
-				    the plugin greets (kythe), also its greeting, with our answer as params;
-				    and the end of its work (kythe: "done") */
-	MORTISE_EVENT_LOG,     /* level, text: a log message of the dialect */
-	MORTISE_EVENT_WARNING, /* text: something a person should know, the session goes on; method: if the
-				    plugin reports its own health, the method that asked for it, else NULL;
-				    count: 1 if it is about what the plugin may do, else 0 */
-	MORTISE_EVENT_HEALTH,  /* text: reason; count: 1 healthy, 0 not; method: as in WARNING           */
-	MORTISE_EVENT_DROPPED, /* text: a reply nobody waits for (late, duplicate, unknown id)           */
-	MORTISE_EVENT_SESSION, /* a conversation that a plugin has opened; method: begins, ends_soon, over;
-				    text: why; count: ms that are left, 0: it is over, UINT64_MAX: no limit */
-	/* A confined plugin tried what it may not. text: one line for people; params:
-	 * {"event":"sandbox_violation","plugin","syscall","path","rule","kind","allow","action"}, strings or
-	 * null. method, as action: "killed": that was its end; it comes before the change of state and before
-	 * the calls that fail with it, of which there are count: with 0 nothing else tells of it. "denied": the
-	 * call failed and the plugin goes on (sandbox.on_denial); one event for each call and path, at most
-	 * 1,000 for each process. "sum": the process has ended, and this was denied to it, count times; params
-	 * {"event":"sandbox_denials","plugin","total","kept",
-	 * "denials":[{"syscall","path","rule","kind","allow","count"},...]} */
-	MORTISE_EVENT_VIOLATION,
+	MORTISE_EVENT_STATE,     /* the plugin's state has changed; text: why */
+	MORTISE_EVENT_STDERR,    /* text: one line of the plugin's stderr, control bytes shown as \xNN     */
+	MORTISE_EVENT_NOISE,     /* text: excerpt of bytes on stdout that were not a message */
+	MORTISE_EVENT_NOTE,      /* a notification that the dialect does not use itself. If the plugin greets
+				    (kythe), also its greeting; and the end of its work (kythe: "done") */
+	MORTISE_EVENT_LOG,       /* text: a log message of the dialect */
+	MORTISE_EVENT_WARNING,   /* text: something a person should know, the session goes on */
+	MORTISE_EVENT_HEALTH,    /* the plugin's health has changed; text: reason */
+	MORTISE_EVENT_DROPPED,   /* text: a reply nobody waits for (late, duplicate, unknown id)           */
+	MORTISE_EVENT_SESSION,   /* a conversation that a plugin has opened; text: why */
+	MORTISE_EVENT_VIOLATION, /* a confined plugin tried what it may not; text: one line for people */
 	MORTISE_EVENT_TYPES
 };
 MORTISE_API const char *mortise_event_name(int type);
 
-/* Owned by the library, passed by pointer, valid until the callback returns. It may grow at its end. */
+typedef struct mortise_event_state {
+	enum mortise_state now, before;
+	/* why the plugin ends, as a status (a breach of the protocol is MORTISE_EPROTO from DRAINING on);
+	 * 0: it was asked to */
+	int status;
+} mortise_event_state;
+
+typedef struct mortise_event_noise {
+	uint64_t skipped; /* bytes */
+} mortise_event_noise;
+
+typedef struct mortise_event_note {
+	const char *method;
+	mortise_json params; /* with the greeting of a plugin that greets: our answer */
+} mortise_event_note;
+
+typedef struct mortise_event_log {
+	const char *level;   /* the dialect's word for it; NULL: it has none */
+	mortise_json params; /* the whole message */
+} mortise_event_log;
+
+typedef struct mortise_event_warning {
+	/* the plugin reports its own health: the method that asked for it; or NULL */
+	const char *health_method;
+	int about_rights; /* 1: it is about what the plugin may do */
+} mortise_event_warning;
+
+typedef struct mortise_event_health {
+	/* the plugin's own report: the method that asked for it; NULL: the host's finding */
+	const char *method;
+	int healthy; /* 1, or 0 */
+} mortise_event_health;
+
+enum mortise_session_step { MORTISE_SESSION_BEGINS, MORTISE_SESSION_ENDS_SOON, MORTISE_SESSION_OVER };
+
+typedef struct mortise_event_session {
+	enum mortise_session_step step;
+	int64_t left_ms; /* until it ends; 0: it is over; -1: there is no limit */
+} mortise_event_session;
+
+enum mortise_violation_action {
+	/* That was its end. It comes before the change of state, and before the calls that fail with it. */
+	MORTISE_VIOLATION_KILLED,
+	/* The system call failed and the plugin goes on (sandbox.on_denial). One event for each call and path,
+	 * at most 1,000 for each process. */
+	MORTISE_VIOLATION_DENIED,
+	/* The process has ended, and all this was denied to it. */
+	MORTISE_VIOLATION_SUM
+};
+
+typedef struct mortise_event_violation {
+	enum mortise_violation_action action;
+	uint32_t failed_calls; /* KILLED: calls that fail with it; 0: nothing else reports it */
+	uint64_t denials;      /* SUM: how many */
+	/* {"event":"sandbox_violation","plugin","syscall","path","rule","kind","allow","action"}, strings or
+	 * null; with SUM {"event":"sandbox_denials","plugin","total","kept",
+	 * "denials":[{"syscall","path","rule","kind","allow","count"},...]} */
+	mortise_json record;
+} mortise_event_violation;
+
+/* Owned by the library, passed by pointer, valid until the callback returns. It may grow at its end; what
+ * belongs to one kind may grow inside the union, whose size stays. */
 typedef struct mortise_event {
 	enum mortise_event_type type;
-	enum mortise_state state, previous;
+	uint32_t worker; /* the plugin is this worker of the pool (mortise_pool_worker()) */
 	mortise_plugin *plugin;
-	const char *text, *level, *method;
-	mortise_json params;
-	uint64_t count;
-	int64_t time_ms; /* the host's monotonic clock */
-	int code;
+	mortise_pool *pool; /* NULL: the plugin is no worker of a pool */
+	int64_t time_ms;    /* the host's monotonic clock */
+	const char *text;   /* one line, never NULL; see the kinds */
+	union {
+		uint64_t reserved[8];
+		mortise_event_state state;
+		mortise_event_noise noise;
+		mortise_event_note note;
+		mortise_event_log log;
+		mortise_event_warning warning;
+		mortise_event_health health;
+		mortise_event_session session;
+		mortise_event_violation violation;
+	};
 } mortise_event;
 typedef void mortise_event_fn(const mortise_event *event, void *arg) MORTISE_NOEXCEPT;
 
@@ -198,9 +264,11 @@ typedef void mortise_tap_fn(const mortise_tap_frame *frame, void *arg) MORTISE_N
 enum mortise_host_flags {
 	/* A call that is waited for (mortise_call_sync, or mortise_host_wait after mortise_call_start) may
 	 * look for its answer for up to 50 microseconds before it sleeps, if the plugin has answered so
-	 * soon before. With this flag it sleeps at once; so it does with MORTISE_SPIN=0 in the environment,
-	 * and on one core. */
-	MORTISE_NO_SPIN = 1 << 0
+	 * soon before. With this flag it sleeps at once, and so it does on one core. */
+	MORTISE_NO_SPIN = 1 << 0,
+	/* Texts give advice in the words of the command `mortise`: "add --set sandbox.spawn=true". For that
+	 * command, and programs that pass its options on. Without the flag they name settings. */
+	MORTISE_COMMAND_WORDS = 1 << 1
 };
 
 typedef struct mortise_host_options {
@@ -218,7 +286,7 @@ typedef struct mortise_host_options {
 MORTISE_API int mortise_host_new(const mortise_host_options *opt, mortise_host **ret_host, mortise_error *err);
 
 /* Hands the host over to the calling thread (call it once there, before anything else). */
-MORTISE_API int mortise_host_adopt(mortise_host *host);
+MORTISE_API int mortise_host_adopt(mortise_host *host, mortise_error *err);
 
 /* Ends every call with MORTISE_ECANCELED, kills every plugin that still runs and frees the host and its
  * pools. The kill is SIGKILL: for a polite end call mortise_plugin_stop() and wait for STOPPED first.
@@ -249,7 +317,7 @@ MORTISE_API int mortise_host_wakeup(mortise_host *host);
 MORTISE_API mortise_plugin *mortise_host_next_plugin(mortise_host *host, mortise_plugin *plugin);
 
 /* The tap sees every message in both directions, before anything else does. NULL removes it. */
-MORTISE_API int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg);
+MORTISE_API int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg, mortise_error *err);
 
 /* ---- Plugins ---- */
 
@@ -270,6 +338,7 @@ enum mortise_plugin_flags {
 typedef struct mortise_plugin_options {
 	size_t size;             /* sizeof(mortise_plugin_options): the ABI version                     */
 	const char *path;        /* directory with a manifest, or a file; or NULL and argv is given     */
+	const char *installed;   /* instead of a path: "NAME", "NAME@VERSION" or "NAME@RANGE" (installed.h) */
 	const char *const *argv; /* NULL-terminated command line; with a path: extra arguments          */
 	const char *name;        /* its name in texts; NULL: from the manifest or the file */
 	const char *dialect;     /* "plain", "yams", ...; NULL: from the manifest                       */
@@ -316,7 +385,7 @@ enum mortise_stop {
 };
 /* Calls that wait in the queue fail. Running calls may still be answered during the stop (POLITE). The end
  * is a STATE event with MORTISE_STOPPED. Stopping a stopped plugin is fine. */
-MORTISE_API int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how);
+MORTISE_API int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how, mortise_error *err);
 /* Stops it politely and runs this host until its process has ended; callbacks run meanwhile. Its running calls
  * may still be answered. When timeout_ms are over (-1: its steps take as long as they take), it is killed, and
  * MORTISE_ETIMEOUT is returned: it has ended then, too. If a callback starts it again, the new process is
@@ -324,14 +393,14 @@ MORTISE_API int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop ho
 MORTISE_API int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_error *err);
 
 /* on != 0: stop reading stdout, so that the pipe fills and the plugin waits. */
-MORTISE_API int mortise_plugin_pause(mortise_plugin *plugin, int on);
+MORTISE_API int mortise_plugin_pause(mortise_plugin *plugin, int on, mortise_error *err);
 
 /* The name from its manifest, a setting or the embedder; else its own name from its greeting, before that
  * its file, directory or command. The text lives as long as the plugin. */
 MORTISE_API const char *mortise_plugin_name(mortise_plugin *plugin);
 MORTISE_API const char *mortise_plugin_dialect(mortise_plugin *plugin);
 MORTISE_API int mortise_plugin_state(mortise_plugin *plugin);
-/* Its host; NULL when that was freed. */
+/* The host of a plugin; NULL when that was freed. */
 MORTISE_API mortise_host *mortise_plugin_host(mortise_plugin *plugin);
 /* `arg` of the options with which it was made: the embedder's own pointer, as long as you have the handle. */
 MORTISE_API void *mortise_plugin_arg(mortise_plugin *plugin);
@@ -339,7 +408,7 @@ MORTISE_API void *mortise_plugin_arg(mortise_plugin *plugin);
 /* An object: name, version, dialect, state, pid, health, interfaces, capabilities, config_applied,
  * timeouts, counters, confinement. docs/reference/describe.md lists its members. Free with
  * mortise_free(). */
-MORTISE_API int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json);
+MORTISE_API int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json, mortise_error *err);
 
 /* ---- Calls ---- */
 
@@ -352,7 +421,7 @@ typedef struct mortise_reply {
 					 MORTISE_EVIOLATION the same as the event's params */
 	const mortise_error *error; /* set if status is not MORTISE_OK */
 	mortise_plugin *plugin;     /* NULL: a call of a pool that never reached a worker */
-	mortise_call *call;         /* NULL in a pool                                                  */
+	mortise_call *call;         /* what mortise_call_start() or mortise_pool_call() has given */
 	mortise_json next;          /* with MORTISE_PAGES: an object to merge into the params of the same
 					 call, to get the next page; absent: this was the last */
 } mortise_reply;
@@ -365,7 +434,7 @@ enum mortise_call_flags {
 	MORTISE_PAGES = 1 << 2,  /* the result may be one page of several: reply->next says how to get the
 				  * next, if the dialect's table knows how */
 	MORTISE_LENT = 1 << 3    /* the params stay as they are until the last on_reply (if the call is refused,
-				  * there is none, and they are yours again at once): a pool, which may have to
+				  * none comes, and they are yours again at once): a pool, which may have to
 				  * send them again, keeps no copy, and large ones are written from where they
 				  * are. Without on_reply they are copied. */
 };
@@ -397,8 +466,20 @@ MORTISE_API int mortise_call_start(mortise_plugin *plugin, const char *action, m
 				   const mortise_call_options *opt, mortise_call **ret_call,
 				   mortise_error *err);
 
-/* The last callback comes later with MORTISE_ECANCELED, unless the answer is already there. */
-MORTISE_API int mortise_call_cancel(mortise_call *call);
+/* The last callback comes later with MORTISE_ECANCELED, unless the answer is already there. A call that still
+ * waits is sent to nobody. What its plugin is told, if it was sent:
+ *   - plain, yams, ayiou: nothing, unless the setting cancel.method names a notification, for instance
+ *     "$/cancelRequest"; its params are {"id": N} (cancel.member: another name than "id").
+ *   - sunscreen, sunscreen-json: its process ends, because it has one of its own.
+ *   - gassist: the process is killed, because nothing else ends a function; other calls on it fail with
+ *     MORTISE_ECLOSED.
+ *   - over gRPC (go-plugin, sunscreen): the transport ends the call, and the plugin learns of it there. In
+ * plain, yams and ayiou the plugin may still be at work, so the call keeps its slot (limits.in_flight)
+ * until the plugin answers it; that answer is dropped. If none comes within the call's time limit (30 s if
+ * it has none), and the plugin is silent, it is stopped and started again. With the setting cancel.grace
+ * ("2s") this happens when that time is over, whatever else the plugin sends. A call that is out of time is
+ * given up in the same way. */
+MORTISE_API int mortise_call_cancel(mortise_call *call, mortise_error *err);
 
 /* Starts a call and runs this host until it is settled; callbacks of other plugins run meanwhile. The result
  * is a NUL-terminated text; free it with mortise_free(). If the plugin answered with an error, it is the
@@ -418,9 +499,9 @@ MORTISE_API int mortise_call_sync(mortise_plugin *plugin, const char *action, mo
  *
  * At most 4,096 elements of a batch are read, and no more when their answers have reached 1 MiB: the rest is
  * refused with one error, and a WARNING event reports it. */
-MORTISE_API int mortise_request_reply(mortise_request *request, mortise_json result);
+MORTISE_API int mortise_request_reply(mortise_request *request, mortise_json result, mortise_error *err);
 MORTISE_API int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message,
-				     mortise_json data);
+				     mortise_json data, mortise_error *err);
 MORTISE_API mortise_plugin *mortise_request_plugin(mortise_request *request);
 
 /* ---- Pools: `workers` processes of one plugin with one queue ---- */
@@ -434,6 +515,7 @@ typedef struct mortise_pool_options {
 				 mortise_pool_call() */
 	uint32_t max_queue; /* calls that wait for a worker; more fail with MORTISE_EOVERLOAD; 0: 65536.
 				 The bytes of their params are limited as well: limits.queue for each worker */
+	uint32_t reserved;  /* 0 */
 } mortise_pool_options;
 
 /* The workers start when calls need them, and are restarted like any plugin. `plugin_opt` as in
@@ -444,202 +526,38 @@ MORTISE_API int mortise_pool_new(mortise_host *host, const mortise_plugin_option
  * with MORTISE_ECANCELED before this returns. Fine in any callback, also of mortise_pool_stop(). NULL is
  * fine; returns NULL. */
 MORTISE_API mortise_pool *mortise_pool_free(mortise_pool *pool);
-/* Like mortise_call_start(), on the least busy worker. A single call in a pool cannot be cancelled.
+/* Like mortise_call_start(), on the least busy worker. The handle stays the same when the call goes to another
+ * worker.
  *
  * The call waits in the pool until a worker is READY and has room for it; queue_ms counts from here until
  * its last byte is written. If anything of a call was written, it is sent again only as `retries` says. If
  * nothing was written, because its worker broke or died first, it goes to another worker, as often as the
  * pool has workers.
  *
- * While a worker is READY or starting, calls wait for it. If there is none, they end with the reason of the
+ * While a worker is READY or starting, calls wait for it. If no worker is, they end with the reason of the
  * last one: its status, error and error_data, and plugin NULL. That happens at once if that worker refused
  * its greeting, was too slow in it, or cannot be run, and if all are FAILED. After a crash or a lack of
  * resources it happens when starts have failed as often as `retries` says plus one, at least twice. A worker
  * that is FAILED gets a new chance with mortise_plugin_start(). restart.intensity counts only the deaths of
  * a worker between which the pool has answered nothing: a pool that gets work done goes on. */
 MORTISE_API int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params,
-				  const mortise_call_options *opt, mortise_error *err);
+				  const mortise_call_options *opt, mortise_call **ret_call, mortise_error *err);
 /* Waiting calls end with MORTISE_ECLOSED, new calls are refused, and all workers are stopped like by
  * mortise_plugin_stop(). Their STATE events report the end. */
-MORTISE_API int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how);
+MORTISE_API int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how, mortise_error *err);
 /* Worker number `index`, borrowed; NULL past the end. For describe and events. A worker that you stop is
  * started again when a call needs it. */
 MORTISE_API mortise_plugin *mortise_pool_worker(mortise_pool *pool, uint32_t index);
 /* An object: waiting, waiting_bytes, max_queue, retries, and workers: for each, in the order of their index,
  * what mortise_plugin_describe() says of it. Free with mortise_free(). */
-MORTISE_API int mortise_pool_describe(mortise_pool *pool, char **ret_json);
-
-/* ---- The file-system view ---- */
-
-/* What a plugin sees over the host's own files. Only for a plugin made with `sandbox.view = true`
- * (mortise.toml, --set, mortise_plugin_options.set). It then runs in its own user and mount namespace, at
- * level guarded or t1, without capabilities and with the same user and group ids. If the kernel refuses
- * that, its start fails with MORTISE_EJAIL and a text that names what is missing, so that a caller can work
- * without a view. */
-typedef struct mortise_view {
-	size_t size;                    /* sizeof(mortise_view): the ABI version */
-	const char *stage;              /* absolute path of a directory. Its tree appears over "/":
-				STAGE/usr/include/x.h as /usr/include/x.h, over the host's files, read-only
-				(writes: EROFS). If the host has a link to a directory (/lib), the stage's
-				files below that name appear where the link leads. Nothing can be shown below
-				/proc, /sys and /dev: MORTISE_EINVAL. Links in the stage are shown, but never
-				followed. Hard links to one file are one inode for the plugin within one
-				top-level directory. The stage must not change while it is shown. It may be
-				removed when the view is replaced or removed. */
-	const char *const *writable;    /* NULL, or NULL-terminated: absolute paths of existing directories of
-				the host that the plugin may read and write under their own names,
-				also if the stage covers them or a confined plugin would not see them
-				(for its output) */
-	const char *const *directories; /* NULL, or NULL-terminated: directories of the stage, relative to it
-				("usr/include/sys"). All its other directories must be parents of
-				these. They save the guardian a walk through the stage. It then
-				looks in the host's tree only at these: a link on the path to a
-				directory that is not named is covered, not followed. If they are
-				too many for one order (some 15,000 bytes), they are ignored */
-} mortise_view;
-
-/* The end of mortise_plugin_set_view(): called from dispatch, exactly once, never before that function has
- * returned. `error` is set unless status is MORTISE_OK, and valid until the callback returns. */
-typedef void mortise_view_fn(mortise_plugin *plugin, int status, const mortise_error *error,
-			     void *arg) MORTISE_NOEXCEPT;
-
-/* Replaces what the running plugin sees; `view` NULL removes the view. When `done` is called with
- * MORTISE_OK, the new view is complete and no name leads to the old one. Open descriptors and mappings still
- * work, and a working directory inside the old view stays valid but outdated. After a failure nothing has
- * changed, unless the text says that the view is gone. Views of one plugin take effect in the order of the
- * calls. A new process starts without a view.
- *
- * Fails at once with MORTISE_EINVAL (no `sandbox.view`, a path that is not absolute) or MORTISE_ECLOSED (not
- * running: it runs from its first STATE event after STARTING on). `done` reports MORTISE_ENOTFOUND (no such
- * stage), MORTISE_EINVAL (a stage that cannot be shown; the text names the path), MORTISE_EJAIL (refused by
- * the kernel), or what ended the plugin meanwhile. Everything is copied. `done` may be NULL. */
-MORTISE_API int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *view, mortise_view_fn *done,
-					void *arg, mortise_error *err);
-
-/* ---- The jail alone ---- */
-
-/* What a wake-up of the host means for the running program. */
-enum mortise_jail_order {
-	MORTISE_JAIL_GO_ON,
-	MORTISE_JAIL_TERM, /* SIGTERM to all its processes */
-	MORTISE_JAIL_KILL  /* SIGKILL to all its processes */
-};
-
-enum mortise_jail_flags {
-	/* Watch the program, at level t0: what it asks for is allowed, except to write outside of the
-	 * workspace, the network without permission, devices, and what always kills. It may then read all that
-	 * you can read! What the policy does not grant comes as records
-	 * {"event":"sandbox_need","plugin","syscall","path","rule",
-	 * "kind","allow","with_spawn","action":"allowed"}: one for each call and path, at most 20,000.
-	 * with_spawn: to grant "spawn" is enough for it. */
-	MORTISE_JAIL_LEARN = 1 << 0
-};
-
-typedef struct mortise_jail_options {
-	size_t size;
-	const char *const *argv;   /* NULL-terminated; without a slash the program is searched in PATH */
-	const char *const *policy; /* NULL-terminated "key=value": the keys of [sandbox], and plugin_dir
-					and scratch; paths are absolute or begin with "~/"; read and
-					protected_paths may be repeated. Default level: "auto" */
-	const char *const *env;    /* NULL-terminated, added to the clean environment: "NAME=VALUE", or
-					"NAME" to pass our value on */
-	const char *name;          /* its name in texts; NULL: the program's file name */
-	const char *helper;        /* path of mortise-jail; NULL: the one that came with this library         */
-	uint32_t landlock_abi_cap; /* for tests: use only Landlock up to this ABI; 0: everything */
-	uint32_t flags;            /* enum mortise_jail_flags */
-	mortise_host *host;        /* or NULL. When it is woken up, on_wakeup is asked what to do */
-	enum mortise_jail_order (*on_wakeup)(void *arg) MORTISE_NOEXCEPT;
-	void *arg;
-	/* or NULL. Each record as it comes, one JSON object: a need (MORTISE_JAIL_LEARN), a denial or the
-	 * violation that ended it, like the params of MORTISE_EVENT_VIOLATION; and last, always:
-	 * {"event":"jail_end","program","exit_code",
-	 * "signal","ended_by","level","rung","limits":[...],"error","violation","denied":{"event":
-	 * "sandbox_denials",...}}, where violation and denied are objects as above, violation null without one.
-	 * ended_by: "program", "violation", "limit" (a time limit), "not_run" */
-	void (*on_record)(mortise_json record, void *arg) MORTISE_NOEXCEPT;
-} mortise_jail_options;
-
-/* Owned by the caller; filled as far as the run went. */
-typedef struct mortise_jail_result {
-	size_t size; /* set by the caller: sizeof(mortise_jail_result) */
-	/* as in a shell: the program's own, or 128 + signal; 9: killed for a violation; 124: its wall time was
-	 * over; 125: the jail could not be set up; 126: the program cannot be run; 127: it was not found */
-	int exit_code;
-	int signal;       /* the signal that ended it, or 0 */
-	int timed_out;    /* 1: its wall time was over */
-	char level[12];   /* in force: "guarded", "t0", "t1"; "" if it never started */
-	char syscall[32]; /* a violation: the call, its path, and the broken rule; else "" */
-	char path[512];
-	char rule[64];
-	/* what ends all its processes: "subreaper" (the guardian), "pidns" (the kernel); "": never started */
-	char rung[12];
-	/* limits that it reached, as far as that is known: "memory", "threads, scratch_size" */
-	char limits[64];
-	/* one line for people that sums up what was denied, and what would allow it; "": nothing */
-	char denied_text[1536];
-	uint64_t denied; /* calls that were refused while it went on (on_denial=deny) */
-} mortise_jail_result;
-
-/* Runs one program in the jail with our stdin, stdout and stderr, and waits for its end. 0: it ran and
- * ended, in any way. MORTISE_EVIOLATION: it was killed for a violation; `ret` has the details, and err's
- * text describes it in a sentence. MORTISE_EJAIL: the jail could not be set up, and nothing was run; the
- * text names what is missing. MORTISE_ENOTFOUND, MORTISE_EEXEC: the program. MORTISE_EINVAL: the policy. In
- * no case is any of its processes left running. Any thread, unless a host is given; not from a callback. */
-MORTISE_API int mortise_jail_run(const mortise_jail_options *opt, mortise_jail_result *ret, mortise_error *err);
-
-/* ---- Undoing the changes of a confined program ---- */
-
-/* One run of one program, or of a plugin and its restarts. Give mortise_undo_store() as the setting or
- * policy "undo" (sandbox.undo=...) and let it run. When none of its processes is left, undo its changes, or
- * free to keep them. Its guardian saves each file before the first change and keeps it in the store. A
- * change that cannot be saved is refused to the program (EDQUOT: more than 1 GiB of files, or 100,000
- * changes). If this process is killed, the guardian undoes. */
-typedef struct mortise_undo mortise_undo;
-
-/* One line for people: what was undone ("undone: 3 files changed, 1 created"), what stays and why, or the
- * result of earlier runs in this workspace that were killed. */
-typedef void mortise_undo_note_fn(const char *text, void *arg) MORTISE_NOEXCEPT;
-
-typedef struct mortise_undo_options {
-	size_t size;
-	const char *directory; /* absolute: where stores are kept, for this user only; it is made if needed */
-	const char *workspace; /* absolute: only changes below it are undone */
-	const char *name;      /* name of the run; NULL: "a plugin" */
-	/* or NULL; called only inside mortise_undo_new() and mortise_undo_run() */
-	mortise_undo_note_fn *on_note;
-	void *arg;
-} mortise_undo_options;
-
-typedef struct mortise_undo_result {
-	size_t size;      /* set by the caller: sizeof(mortise_undo_result) */
-	unsigned changed; /* names that were changed, made and removed, and are now as before */
-	unsigned created, removed;
-	/* names that stay as they are, usually because somebody else has changed them since */
-	unsigned left;
-	unsigned refused; /* 1: a change of the program was refused because it could not be saved */
-	unsigned reserved;
-} mortise_undo_result;
-
-/* Also handles stores of this workspace that were left behind; on_note reports the result. MORTISE_ESYSTEM:
- * the store cannot be made. Any thread. */
-MORTISE_API int mortise_undo_new(const mortise_undo_options *opt, mortise_undo **ret, mortise_error *err);
-MORTISE_API const char *mortise_undo_store(const mortise_undo *undo); /* borrowed */
-/* Call it once, when no process of the program runs any more. MORTISE_ESYSTEM: nothing was undone.
- * MORTISE_ETHREAD: in a forked child. */
-MORTISE_API int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error *err);
-/* Removes the store, unless undoing has failed: then the next run in that workspace tries again. Changes
- * that were not undone stay. In a forked child it frees only memory. NULL is fine. Returns NULL. */
-MORTISE_API mortise_undo *mortise_undo_free(mortise_undo *undo);
-
-/* What this machine supports, found by trying: one object; mortise-doctor(1) lists its members. Free with
- * mortise_free(). Starts short-lived processes. Any thread. */
-MORTISE_API int mortise_doctor(char **ret_json);
+MORTISE_API int mortise_pool_describe(mortise_pool *pool, char **ret_json, mortise_error *err);
 
 /* ---- Dialects ---- */
 
 /* Formats: "text" (a page to read), "json" (the table), "openrpc". Free with mortise_free(). Any thread.
  * `name` NULL: the list of dialects, one per line ("text") or an array ("json"). */
-MORTISE_API int mortise_dialect_describe(const char *name, const char *format, char **ret_text);
+MORTISE_API int mortise_dialect_describe(const char *name, const char *format, char **ret_text,
+					 mortise_error *err);
 
 /* Frees what the library returned as char *. NULL is fine. */
 MORTISE_API void mortise_free(void *memory);

@@ -51,7 +51,7 @@ typedef struct tenon_unit {
 	const char *const *environment;         /* NAME=VALUE */
 	const char *output;                     /* where entries go; the library writes there */
 	const char *entry_context, *output_key; /* "" if the record has none */
-	const char *details;                    /* JSON text, an array; "[]" if there are none */
+	const char *details;                    /* JSON text, an array; "[]" if the record has no details */
 	size_t input_count, argument_count;
 	const char *type; /* of the analysis; "" if the driver does not say it */
 } tenon_unit;

@@ -162,7 +162,7 @@ TENON_API const tenon_plugin *tenon_plugin_of(const tenon_call *call);
 /* 1 if nobody waits for an answer. Then answering is harmless and sends nothing. */
 TENON_API int tenon_is_note(const tenon_call *call);
 
-/* Its name: of the command, hook or method. */
+/* The name of the command, hook or method. */
 TENON_API const char *tenon_name(const tenon_call *call);
 TENON_API const char *tenon_dialect(const tenon_call *call);
 /* The request's id, as JSON text; NULL: a notification. */
@@ -188,7 +188,7 @@ TENON_API int tenon_cancelled(const tenon_call *call);
 TENON_API const char *tenon_ask(tenon_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* ---- What the dialects add. NULL where there is none. ---- */
+/* ---- What the dialects add. NULL where the dialect does not have it. ---- */
 
 typedef struct tenon_message { /* ayiou */
 	const char *text, *message_type, *raw_message;
@@ -240,9 +240,9 @@ enum tenon_type {
 TENON_API const tenon_value *tenon_params(const tenon_call *call);
 /* Of the message as it was sent, also for commands. */
 TENON_API const tenon_value *tenon_sent(const tenon_call *call);
-/* The same: JSON text without a NUL at its end. NULL if there are none. */
+/* The same: JSON text without a NUL at its end. NULL if the host sent no params. */
 TENON_API const char *tenon_params_json(const tenon_call *call, size_t *ret_len);
-/* Member of an object, NULL if there is none. `object` may be NULL, as in every function below. */
+/* Member of an object, NULL if it has no such member. `object` may be NULL, as in every function below. */
 TENON_API const tenon_value *tenon_get(const tenon_value *object, const char *key);
 /* By JSON pointer: "/files/0/path". */
 TENON_API const tenon_value *tenon_at(const tenon_value *value, const char *pointer);

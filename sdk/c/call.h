@@ -50,7 +50,7 @@ struct tenon_call {
 	struct mor_slice id;          /* verbatim; ptr NULL: a notification     */
 	struct mor_slice params_text; /* verbatim; ptr NULL: absent             */
 	struct mor_doc *sent;         /* the same, parsed when first asked for  */
-	/* parameters made from it: checked, with fallbacks; NULL: there are none */
+	/* parameters made from it: checked, with fallbacks; NULL: not needed */
 	struct mor_doc *filled;
 	const struct mor_value *given; /* parameters that are a part of `sent`; NULL: all of it */
 	struct mor_buf *out;           /* the answer is appended here            */

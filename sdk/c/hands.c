@@ -2,10 +2,11 @@
 /*
  * Conversations: a function that waits in tenon_ask() keeps its thread, and the baton goes on.
  *
- *   asks      -> the baton goes to who resumed it, or to a spare thread, or to a new one, which leads from then
- * on is resumed-> the leader gives it the baton and waits until it asks again or ends ends      -> the leader
- * goes on and the thread is spare; but the first thread keeps the baton and the leader becomes spare, so that
- * functions run on the thread that called tenon_run() whenever they can
+ *   asks        the baton goes to the thread that resumed it, or to a spare thread, or to a new one, which
+ *               leads from then on
+ *   is resumed  the leader gives it the baton and waits until it asks again or ends
+ *   ends        the leader goes on and the thread is spare; but the first thread keeps the baton and the leader
+ *               becomes spare, so that functions run on the thread that called tenon_run() whenever they can
  *
  * Threads instead of switched stacks: debuggers and sanitizers understand them.
  */

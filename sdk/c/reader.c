@@ -78,6 +78,10 @@ void tn_read(struct tn_session *s)
 	ssize_t n;
 
 	compact(s);
+	if (s->wire) {
+		s->eof = !s->wire->read(s->wire, &s->input);
+		return;
+	}
 	n = tn_read_some(s->in, &s->input);
 	if (n == -EINTR)
 		return;

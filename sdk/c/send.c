@@ -8,13 +8,17 @@
 
 #define KEEP_BYTES ((size_t)1 << 20) /* what a buffer may hold on to between messages */
 
-/* Whoever cannot be written to has gone: then all ends, and nobody needs to be told. */
+/* A host that cannot be written to has gone: then all ends, and nobody needs to be told. */
 void tn_send(struct tn_session *s, struct mor_slice body)
 {
 	bool sent;
 
 	if (atomic_load_explicit(&s->gone, memory_order_relaxed))
 		return;
+	if (s->wire) {
+		s->wire->write(s->wire, body);
+		return;
+	}
 	pthread_mutex_lock(&s->out_lock);
 	sent = mor_enframe(s->framing, body, &s->frame) == 0 &&
 	       mor_fd_write_all(s->out, s->frame.data, s->frame.len) == 0;

@@ -41,6 +41,14 @@ struct tn_turn { /* one message at work, on the stack of the thread that works o
 	struct mor_buf held;  /* owns the body, after it was detached from the input */
 };
 
+/* Where lines come from and go to, if that is not a pair of descriptors (sdk/grpc). */
+struct tn_wire {
+	/* Waits until something has happened, and appends what has come, if anything. False at the end. */
+	bool (*read)(struct tn_wire *wire, struct mor_buf *input);
+	/* Sends one message. Two threads may, and one may read meanwhile. */
+	void (*write)(struct tn_wire *wire, struct mor_slice body);
+};
+
 struct tn_session {
 	const tenon_plugin *plugin;
 	const struct tn_dialect *dialect; /* NULL until the first bytes have told it */
@@ -48,6 +56,7 @@ struct tn_session {
 	enum mor_framing framing;
 	size_t limit; /* bytes of a message */
 	int in, out;
+	struct tn_wire *wire; /* instead of both; it ends a read when `wake` is readable. NULL: none */
 	int64_t born_ms;
 
 	/* Reading. */
@@ -160,12 +169,12 @@ struct tn_wait { /* a conversation that waits for its user */
 	struct tn_wait *next;
 	tenon_call *call;
 	struct tn_hand *hand;
-	const char *answer; /* NULL: there is none */
+	const char *answer; /* NULL: no answer came */
 };
 
 int tn_hands_init(struct tn_session *s);
 void tn_hands_fini(struct tn_session *s); /* all other threads have ended then */
-/* Waits in the middle of a call for an answer; NULL: there is none. */
+/* Waits in the middle of a call for an answer; NULL: no answer comes. */
 const char *tn_wait_answer(tenon_call *call);
 /* Gives a waiting call the message that answers it, and comes back when it waits again or has ended. `text`
  * NULL: there is no answer. */

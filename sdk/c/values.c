@@ -98,7 +98,7 @@ const char *tn_call_keep(tenon_call *call, struct mor_slice text)
 /* The envelope's scanner has found it to be JSON: only memory can be missing. */
 const struct mor_value *tn_call_sent(const tenon_call *call)
 {
-	tenon_call *lazy = (tenon_call *)(uintptr_t)call; /* parsed once, by whoever asks first */
+	tenon_call *lazy = (tenon_call *)(uintptr_t)call; /* parsed once, when it is first asked for */
 
 	if (!lazy->sent && lazy->params_text.ptr &&
 	    mor_doc_parse(lazy->params_text, 0, 0, &lazy->sent, NULL) < 0)
@@ -203,7 +203,8 @@ const char *tenon_as_str(const tenon_value *value, const char *fallback)
 {
 	struct mor_slice text = mor_json_string(tn_inner(value));
 
-	/* "a\u0000b" would silently become "a": a way to smuggle a path past whoever looks at all of it. */
+	/* "a\u0000b" would silently become "a": a way to smuggle a path past a check that looks
+	 * at all of it. */
 	return text.ptr && !memchr(text.ptr, '\0', text.len) ? text.ptr : fallback;
 }
 

@@ -226,6 +226,11 @@ static void read_for_caller(struct tn_session *s)
 			told = true;
 			tn_cancel(s);
 		}
+		if (s->wire && !s->eof && s->kept_bytes <= KEPT_MAX) {
+			tn_read(s);
+			clear_wake(s);
+			continue;
+		}
 		if (poll(fds, 3, -1) < 0)
 			continue;
 		if (fds[0].revents)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread of gRPC: connections on one side, the session's socket pair on the other. */
+/* Connections on one side, the lines of the session on the other. */
 #include "bridge.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,55 +25,22 @@ struct guest {
 
 /* ---- to the session ---- */
 
-static void watch_pair(struct tn_bridge *bridge);
-
-static void write_pair(struct tn_bridge *bridge)
-{
-	while (bridge->out_done < bridge->out.len) {
-		ssize_t n = send(bridge->pair, bridge->out.data + bridge->out_done,
-				 bridge->out.len - bridge->out_done, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n < 0 && errno != EINTR) /* it has ended, which the reader sees */
-			bridge->out_done = bridge->out.len;
-		bridge->out_done += n > 0 ? (size_t)n : 0;
-	}
-	if (bridge->out_done == bridge->out.len) {
-		mor_buf_reset(&bridge->out, KEEP_BYTES);
-		bridge->out_done = 0;
-	}
-	watch_pair(bridge);
-}
-
-static void on_pair_flush(struct mor_task *task)
-{
-	write_pair(mor_container_of(task, struct tn_bridge, flush));
-}
-
-/* Requests of one look at the socket leave together. */
-static void send_line(struct tn_bridge *bridge)
-{
-	mor_buf_byte(&bridge->out, '\n');
-	mor_loop_post(bridge->loop, &bridge->flush, on_pair_flush);
-}
-
 struct tn_asked *tn_bridge_ask(struct tn_bridge *bridge, const char *method, const struct mor_buf *params)
 {
 	struct tn_asked *asked = mor_zalloc(sizeof(*asked));
-	size_t before = bridge->out.len;
+	size_t before = bridge->lines.len;
 
 	if (!asked)
 		return NULL;
 	asked->id = ++bridge->last_id;
 	if (bridge->over || mor_buf_failed(params) ||
-	    mor_write_request(&bridge->out, asked->id, mor_slice_of(method), mor_buf_view(params)) < 0) {
-		bridge->out.len = before;
-		bridge->out.status = 0;
+	    mor_write_request(&bridge->lines, asked->id, mor_slice_of(method), mor_buf_view(params)) < 0 ||
+	    mor_buf_byte(&bridge->lines, '\n') < 0) {
+		bridge->lines.len = before;
+		bridge->lines.status = 0;
 		mor_free(asked);
 		return NULL;
 	}
-	send_line(bridge);
 	mor_list_append(&bridge->asked, &asked->node);
 	return asked;
 }
@@ -84,8 +50,8 @@ void tn_bridge_cancel(struct tn_bridge *bridge, const struct tn_asked *asked)
 	char params[40];
 
 	snprintf(params, sizeof(params), "{\"id\":%lld}", (long long)asked->id);
-	mor_write_note(&bridge->out, MOR_SLICE("$/cancelRequest"), mor_slice_of(params));
-	send_line(bridge);
+	mor_write_note(&bridge->lines, MOR_SLICE("$/cancelRequest"), mor_slice_of(params));
+	mor_buf_byte(&bridge->lines, '\n');
 }
 
 static void forget_asked(struct tn_asked *asked)
@@ -140,23 +106,6 @@ static void take_line(struct tn_bridge *bridge, struct mor_slice line)
 	forget_asked(asked);
 }
 
-static void take_lines(struct tn_bridge *bridge)
-{
-	size_t done = 0;
-	const char *end;
-
-	while (done < bridge->in.len &&
-	       (end = memchr(bridge->in.data + done, '\n', bridge->in.len - done)) != NULL) {
-		size_t len = (size_t)(end - bridge->in.data) - done;
-
-		take_line(bridge, (struct mor_slice){ bridge->in.data + done, len });
-		done += len + 1;
-	}
-	mor_buf_consume(&bridge->in, done);
-	if (!bridge->in.len)
-		mor_buf_reset(&bridge->in, KEEP_BYTES);
-}
-
 static size_t waiting_bytes(const struct tn_bridge *bridge)
 {
 	size_t all = 0;
@@ -166,54 +115,77 @@ static size_t waiting_bytes(const struct tn_bridge *bridge)
 	return all;
 }
 
-/* A host that does not read makes the session wait: what it has said stays in the pair. */
-static void watch_pair(struct tn_bridge *bridge)
-{
-	unsigned events = bridge->out.len ? MOR_WRITABLE : 0;
+/* ---- one at a time ---- */
 
-	if (bridge->over)
-		return;
-	if (waiting_bytes(bridge) < WAITING_MAX)
-		events |= MOR_READABLE;
-	if (bridge->paired.events != events)
-		mor_watch_change(&bridge->paired, events);
+/* Under the lock, which it leaves meanwhile: waits for what comes next. 0 or a status. */
+static int turn_bridge(struct tn_bridge *bridge)
+{
+	int r;
+
+	bridge->turning = true;
+	pthread_mutex_unlock(&bridge->lock);
+	r = mor_loop_wait(bridge->loop, -1);
+	pthread_mutex_lock(&bridge->lock);
+	bridge->turning = false;
+	pthread_cond_broadcast(&bridge->turned);
+	return r < 0 ? r : 0;
 }
 
-static void end_session(struct tn_bridge *bridge)
+/* While another thread turns the loop, or sends, its turn is waited for: it may have brought something. */
+static bool bridge_read(struct tn_wire *wire, struct mor_buf *input)
 {
-	bridge->over = true;
-	mor_watch_stop(&bridge->paired);
-	mor_watch_stop(&bridge->listening);
-	MOR_LIST_EACH(node, after, &bridge->asked) {
-		struct tn_asked *asked = mor_container_of(node, struct tn_asked, node);
+	struct tn_bridge *bridge = mor_container_of(wire, struct tn_bridge, wire);
+	int r = 0;
 
-		asked->call->owner = NULL;
-		mor_grpc_close(asked->call, MOR_GRPC_UNAVAILABLE, "the plugin ends");
-		forget_asked(asked);
+	pthread_mutex_lock(&bridge->lock);
+	if (bridge->turning || bridge->senders)
+		pthread_cond_wait(&bridge->turned, &bridge->lock);
+	else if (!bridge->lines.len)
+		r = turn_bridge(bridge);
+	if (!bridge->turning && bridge->lines.len) {
+		r = mor_buf_slice(input, mor_buf_view(&bridge->lines));
+		mor_buf_reset(&bridge->lines, KEEP_BYTES);
+	}
+	pthread_mutex_unlock(&bridge->lock);
+	return r >= 0;
+}
+
+/* A host that does not read makes the session wait. */
+static void await_host(struct tn_bridge *bridge)
+{
+	int r = 0;
+
+	while (r == 0 && (bridge->turning || waiting_bytes(bridge) >= WAITING_MAX)) {
+		if (bridge->turning)
+			pthread_cond_wait(&bridge->turned, &bridge->lock);
+		else
+			r = turn_bridge(bridge);
 	}
 }
 
-static void on_pair(struct mor_watch *watch, unsigned events)
+static void bridge_write(struct tn_wire *wire, struct mor_slice body)
 {
-	struct tn_bridge *bridge = mor_container_of(watch, struct tn_bridge, paired);
-	ssize_t n;
+	struct tn_bridge *bridge = mor_container_of(wire, struct tn_bridge, wire);
 
-	if (events & MOR_WRITABLE)
-		write_pair(bridge);
-	if (!(events & (MOR_READABLE | MOR_HANGUP)))
-		return;
-	if (mor_buf_reserve(&bridge->in, KEEP_BYTES / 4) < 0) {
-		end_session(bridge);
-		return;
+	pthread_mutex_lock(&bridge->lock);
+	bridge->senders++;
+	while (bridge->turning) {
+		mor_loop_wakeup(bridge->loop);
+		pthread_cond_wait(&bridge->turned, &bridge->lock);
 	}
-	n = recv(bridge->pair, bridge->in.data + bridge->in.len, KEEP_BYTES / 4, MSG_DONTWAIT);
-	if (n > 0) {
-		bridge->in.len += (size_t)n;
-		take_lines(bridge);
-		watch_pair(bridge);
-	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		end_session(bridge);
-	}
+	take_line(bridge, body);
+	mor_loop_wait(bridge->loop, 0); /* it leaves now, not when somebody reads */
+	await_host(bridge);
+	bridge->senders--;
+	pthread_cond_broadcast(&bridge->turned);
+	pthread_mutex_unlock(&bridge->lock);
+}
+
+/* The session's threads want something of each other. */
+static void on_woken(struct mor_watch *watch, unsigned events)
+{
+	(void)watch;
+	(void)events;
 }
 
 /* ---- connections ---- */
@@ -244,27 +216,22 @@ static void on_guest_gone(void *arg, struct mor_grpc_inbound *call)
 	forget_asked(asked);
 }
 
-static void on_guest_drained(void *arg)
-{
-	watch_pair(((struct guest *)arg)->bridge);
-}
-
 static void on_guest_end(void *arg, struct mor_grpc_server *server)
 {
 	struct guest *guest = arg;
 
 	(void)server;
 	mor_list_remove(&guest->node);
-	watch_pair(guest->bridge);
 	mor_free(guest);
 }
 
 static void on_listening(struct mor_watch *watch, unsigned events)
 {
 	struct tn_bridge *bridge = mor_container_of(watch, struct tn_bridge, listening);
-	struct mor_grpc_server_options options = { MESSAGE_LIMIT,   on_guest_call, on_guest_message,
-						   on_guest_finish, on_guest_gone, on_guest_drained,
-						   on_guest_end,    NULL };
+	struct mor_grpc_server_options options = {
+		MESSAGE_LIMIT, on_guest_call, on_guest_message, on_guest_finish, on_guest_gone,
+		on_guest_end,  NULL
+	};
 	int fd = accept4(bridge->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct guest *guest = fd < 0 ? NULL : mor_zalloc(sizeof(*guest));
 
@@ -275,7 +242,7 @@ static void on_listening(struct mor_watch *watch, unsigned events)
 	}
 	guest->bridge = bridge;
 	options.arg = guest;
-	if (mor_grpc_serve(bridge->loop, fd, &options, &guest->server) < 0)
+	if (mor_grpc_serve_take(bridge->loop, fd, &options, &guest->server) < 0)
 		mor_free(guest);
 	else
 		mor_list_append(&bridge->guests, &guest->node);
@@ -283,18 +250,36 @@ static void on_listening(struct mor_watch *watch, unsigned events)
 
 /* ---- begin and end ---- */
 
-int tn_bridge_init(struct tn_bridge *bridge, const tenon_plugin *plugin, int listener, int pair)
+int tn_bridge_init_take(struct tn_bridge *bridge, const tenon_plugin *plugin, int listener, int wake)
 {
-	*bridge = (struct tn_bridge){ .plugin = plugin, .listener = listener, .pair = pair };
+	*bridge = (struct tn_bridge){ .plugin = plugin,
+				      .listener = listener,
+				      .wire = { bridge_read, bridge_write } };
 	mor_list_init(&bridge->guests);
 	mor_list_init(&bridge->asked);
+	pthread_mutex_init(&bridge->lock, NULL);
+	pthread_cond_init(&bridge->turned, NULL);
 	if (mor_loop_new(0, &bridge->loop) < 0)
 		return -1;
-	return mor_watch_start(bridge->loop, &bridge->paired, pair, MOR_READABLE, on_pair) < 0 ||
+	return mor_watch_start(bridge->loop, &bridge->woken, wake, MOR_READABLE, on_woken) < 0 ||
 			       mor_watch_start(bridge->loop, &bridge->listening, listener, MOR_READABLE,
 					       on_listening) < 0 ?
 		       -1 :
 		       0;
+}
+
+static void end_session(struct tn_bridge *bridge)
+{
+	bridge->over = true;
+	mor_watch_stop(&bridge->woken);
+	mor_watch_stop(&bridge->listening);
+	MOR_LIST_EACH(node, after, &bridge->asked) {
+		struct tn_asked *asked = mor_container_of(node, struct tn_asked, node);
+
+		asked->call->owner = NULL;
+		mor_grpc_close(asked->call, MOR_GRPC_UNAVAILABLE, "the plugin ends");
+		forget_asked(asked);
+	}
 }
 
 /* A client that is cut off in the middle of a call may throw away the answer that it has got. */
@@ -306,14 +291,11 @@ static bool all_idle(const struct tn_bridge *bridge)
 	return true;
 }
 
-void tn_bridge_run(struct tn_bridge *bridge)
+void tn_bridge_leave(struct tn_bridge *bridge)
 {
-	int64_t until;
+	int64_t until = mor_clock_ms() + GRACE_MS;
 
-	while (!bridge->over)
-		if (mor_loop_wait(bridge->loop, -1) < 0)
-			return;
-	until = mor_clock_ms() + GRACE_MS;
+	end_session(bridge);
 	MOR_LIST_EACH(node, after, &bridge->guests)
 		mor_grpc_server_leave(mor_container_of(node, struct guest, node)->server);
 	while (!all_idle(bridge) && mor_clock_ms() < until)
@@ -327,12 +309,11 @@ void tn_bridge_fini(struct tn_bridge *bridge)
 		end_session(bridge);
 	MOR_LIST_EACH(node, after, &bridge->guests)
 		mor_grpc_server_end(mor_container_of(node, struct guest, node)->server);
-	mor_task_stop(&bridge->flush);
 	mor_fd_close(&bridge->listener);
-	mor_fd_close(&bridge->pair);
-	mor_buf_fini(&bridge->in);
-	mor_buf_fini(&bridge->out);
+	mor_buf_fini(&bridge->lines);
 	mor_buf_fini(&bridge->workspace);
 	if (bridge->loop)
 		mor_loop_free(bridge->loop);
+	pthread_cond_destroy(&bridge->turned);
+	pthread_mutex_destroy(&bridge->lock);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between gRPC and the session that serves stdin: a call of the host becomes a JSON-RPC request on a
- * socket pair, and the answer comes back the same way. The bridge has a thread of its own; the session
- * does not know it.
+ * Between gRPC and the session that serves stdin: a call of the host becomes a JSON-RPC request in memory, and
+ * the answer comes back the same way. The bridge has no thread: the thread that reads for the session turns its
+ * loop, and the thread that sends sees to it that the bytes leave. So a short call costs no change of threads.
+ *
+ * What is in here belongs to the thread that turns the loop, or else to the one that holds `lock`.
  */
 #ifndef TENON_BRIDGE_H
 #define TENON_BRIDGE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,19 +19,23 @@
 #include "base/list.h"
 #include "grpc/server.h"
 #include "loop/loop.h"
+#include "session.h"
 
 struct tn_bridge {
 	const tenon_plugin *plugin;
 	const char *usual_kind; /* of a command with a bare name */
 	struct mor_loop *loop;
-	int listener, pair;
-	struct mor_watch listening, paired;
-	struct mor_task flush;
+	struct tn_wire wire; /* for the session */
+	int listener;
+	struct mor_watch listening, woken;
+	pthread_mutex_t lock;
+	pthread_cond_t turned;
+	bool turning;           /* a thread turns the loop, without the lock */
+	unsigned senders;       /* threads that want it */
 	struct mor_list guests; /* connections */
 	struct mor_list asked;  /* calls that the session has not answered */
 	int64_t last_id;
-	struct mor_buf in, out; /* of the pair */
-	size_t out_done;
+	struct mor_buf lines;     /* that the session has not read yet */
 	struct mor_buf workspace; /* as Initialize has said it */
 	bool over;                /* the session has ended */
 };
@@ -42,10 +49,10 @@ struct tn_asked {
 	struct mor_grpc_inbound *call;
 };
 
-/* Serves `listener` until the session closes the other end of `pair`; takes both. What waits then still leaves,
- * for at most two seconds. 0 or -1. */
-int tn_bridge_init(struct tn_bridge *bridge, const tenon_plugin *plugin, int listener, int pair);
-void tn_bridge_run(struct tn_bridge *bridge);
+/* Takes `listener`; `wake` is that of the session. 0 or -1. */
+int tn_bridge_init_take(struct tn_bridge *bridge, const tenon_plugin *plugin, int listener, int wake);
+/* The session has ended, but is not gone yet. What waits still leaves, for at most two seconds. */
+void tn_bridge_leave(struct tn_bridge *bridge);
 void tn_bridge_fini(struct tn_bridge *bridge);
 
 /* Sends a request to the session. NULL without memory. */

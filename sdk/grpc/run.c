@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon_grpc_run(): where to listen, the thread of the bridge, and the session behind it. */
+/* tenon_grpc_run(): where to listen, the bridge, and the session behind it. */
 #include <tenon/grpc.h>
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,56 +119,23 @@ static void print_line(const struct place *place)
 
 /* ---- run ---- */
 
-static void *bridge_thread(void *arg)
+static int serve_session(struct tn_session *session, struct tn_bridge *bridge, const struct place *place)
 {
-	tn_bridge_run(arg);
-	return NULL;
-}
-
-/* Signals are for the thread that called. */
-static int start_bridge(struct tn_bridge *bridge, pthread_t *ret)
-{
-	sigset_t all, before;
 	int r;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(ret, NULL, bridge_thread, bridge);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r == 0 ? 0 : -1;
-}
-
-/* `inner` is the session's end of the pair: when it is closed, the bridge ends. */
-static int serve_bridge(const tenon_plugin *plugin, struct tn_bridge *bridge, int inner,
-			const struct place *place)
-{
-	struct tn_session session;
-	pthread_t thread;
-	int r;
-
-	if (tn_session_init(&session, plugin, dialect_of(plugin)) < 0) {
-		mor_fd_close(&inner);
-		return refuse_run(plugin, strerror(errno), "");
-	}
-	session.in = inner;
-	session.out = dup(inner);
-	if (session.out < 0 || start_bridge(bridge, &thread) < 0) {
-		tn_session_fini(&session);
-		return refuse_run(plugin, "no thread for gRPC", "");
-	}
+	bridge->usual_kind = session->dialect == &tn_sunscreen_json_grpc ? "app" : "scaffold";
 	if (place->folder[0])
 		print_line(place);
-	r = tn_serve_signals(&session);
-	shutdown(inner, SHUT_RDWR);
-	tn_session_fini(&session);
-	pthread_join(thread, NULL);
+	r = tn_serve_signals(session);
+	tn_bridge_leave(bridge);
 	return r;
 }
 
-static int serve_place(const tenon_plugin *plugin, struct place *place)
+static int serve_place(const tenon_plugin *plugin, const struct place *place)
 {
+	struct tn_session session;
 	struct tn_bridge bridge;
-	int pair[2], listener, r;
+	int listener, r;
 
 	listener = open_listener(&place->address);
 	if (listener < 0) {
@@ -178,18 +143,17 @@ static int serve_place(const tenon_plugin *plugin, struct place *place)
 			strerror(errno));
 		return 1;
 	}
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+	if (tn_session_init(&session, plugin, dialect_of(plugin)) < 0) {
 		mor_fd_close(&listener);
-		return refuse_run(plugin, "no socket pair: ", strerror(errno));
+		return refuse_run(plugin, strerror(errno), "");
 	}
-	if (tn_bridge_init(&bridge, plugin, listener, pair[0]) < 0) {
-		mor_fd_close(&pair[1]);
+	session.wire = &bridge.wire;
+	if (tn_bridge_init_take(&bridge, plugin, listener, session.wake) < 0)
 		r = refuse_run(plugin, "no memory for gRPC", "");
-	} else {
-		bridge.usual_kind = dialect_of(plugin) == &tn_sunscreen_json_grpc ? "app" : "scaffold";
-		r = serve_bridge(plugin, &bridge, pair[1], place);
-	}
+	else
+		r = serve_session(&session, &bridge, place);
 	tn_bridge_fini(&bridge);
+	tn_session_fini(&session);
 	return r;
 }
 

@@ -5,7 +5,7 @@
 
 __attribute__((visibility("default"))) const struct mor_addon MOR_ADDON_SYMBOL = {
 	.stamp = MOR_ADDON_STAMP,
-	.connection_new = mor_grpc_new,
+	.connection_new = mor_grpc_new_take,
 	.connection_free = mor_grpc_free,
 	.call = mor_grpc_call,
 	.send = mor_grpc_send,

@@ -87,7 +87,7 @@ int mor_grow(void *array, size_t count, size_t *cap, size_t element_size)
 	return 0;
 }
 
-int mor_texts_push(char ***list, char *text)
+int mor_texts_push_take(char ***list, char *text)
 {
 	size_t count = 0;
 	char **grown;

@@ -20,7 +20,7 @@ void mor_free(void *memory);
 int mor_grow(void *array, size_t count, size_t *cap, size_t element_size);
 /* Adds a text at the end of a NULL-terminated list (NULL: an empty one). Takes `text`; NULL is a failed
  * allocation. 0 or -1; the list stays valid in both cases. */
-int mor_texts_push(char ***list, char *text);
+int mor_texts_push_take(char ***list, char *text);
 char **mor_texts_free(char **list); /* such a list with its texts; returns NULL */
 
 void mor_alloc_fail_after(long count);

@@ -78,7 +78,7 @@ struct remover {
 	unsigned moved, names;
 };
 
-static void empty_dir(struct remover *remover, int fd, unsigned depth);
+static void empty_dir_take(struct remover *remover, int fd, unsigned depth);
 
 static void move_up(struct remover *remover, int parent, const char *name)
 {
@@ -102,12 +102,12 @@ static void remove_entry(struct remover *remover, int parent, const char *name, 
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	empty_dir(remover, fd, depth + 1);
+	empty_dir_take(remover, fd, depth + 1);
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 /* Takes the descriptor. */
-static void empty_dir(struct remover *remover, int fd, unsigned depth)
+static void empty_dir_take(struct remover *remover, int fd, unsigned depth)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
@@ -133,7 +133,7 @@ void mor_dir_remove_all(int at, const char *name)
 	}
 	do {
 		remover.moved = 0;
-		empty_dir(&remover, fcntl(remover.top, F_DUPFD_CLOEXEC, 0), 0);
+		empty_dir_take(&remover, fcntl(remover.top, F_DUPFD_CLOEXEC, 0), 0);
 	} while (remover.moved);
 	mor_fd_close(&remover.top);
 	unlinkat(at, name, AT_REMOVEDIR);

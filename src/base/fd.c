@@ -120,7 +120,7 @@ static int read_all(int fd, size_t limit, struct mor_buf *buf)
 }
 
 /* Closes the descriptor. */
-static int read_regular(int fd, const struct stat *info, size_t limit, char **ret, size_t *ret_len)
+static int read_regular_take(int fd, const struct stat *info, size_t limit, char **ret, size_t *ret_len)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf buf = MOR_BUF_INIT;
 	size_t len;
@@ -153,7 +153,7 @@ int mor_fd_read_file(const char *path, size_t limit, char **ret, size_t *ret_len
 	struct stat info = { .st_size = 0 };
 	int fd = open_regular(AT_FDCWD, path, 0, &info);
 
-	return fd < 0 ? fd : read_regular(fd, &info, limit, ret, ret_len);
+	return fd < 0 ? fd : read_regular_take(fd, &info, limit, ret, ret_len);
 }
 
 int mor_fd_open_file(const char *path, uint64_t *ret_size)
@@ -163,6 +163,21 @@ int mor_fd_open_file(const char *path, uint64_t *ret_size)
 
 	*ret_size = (uint64_t)info.st_size;
 	return fd;
+}
+
+ssize_t mor_fd_read_source(void *source, void *buffer, size_t len)
+{
+	struct mor_fd_source *from = source;
+	ssize_t n;
+
+	if (from->end && from->end - from->at < len)
+		len = from->at < from->end ? (size_t)(from->end - from->at) : 0;
+	do
+		n = len ? read(from->fd, buffer, len) : 0;
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		from->at += (uint64_t)n;
+	return n < 0 ? -errno : n;
 }
 
 ssize_t mor_fd_read_full(int fd, void *data, size_t len)
@@ -195,7 +210,7 @@ int mor_fd_read_in(int dir, const char *name, size_t limit, char **ret, size_t *
 	struct stat info = { .st_size = 0 };
 	int fd = open_regular(dir, name, O_NOFOLLOW, &info);
 
-	return fd < 0 ? fd : read_regular(fd, &info, limit, ret, ret_len);
+	return fd < 0 ? fd : read_regular_take(fd, &info, limit, ret, ret_len);
 }
 
 static ssize_t write_once(int fd, const void *data, size_t len)

@@ -39,6 +39,14 @@ int mor_fd_write_uncached(int fd, uint64_t at, const void *data, size_t len);
 /* An unnamed file in `dir`, to read and write, for this user only: it is gone with its last descriptor. Or
  * -errno. */
 int mor_fd_unnamed(const char *dir);
+/* Who reads bytes piece by piece: up to `len` of them; 0 at the end, -errno. */
+typedef ssize_t mor_read_fn(void *arg, void *buffer, size_t len);
+/* A descriptor, read up to byte `end`. Never seeks; `at` is the present place. */
+struct mor_fd_source {
+	int fd;
+	uint64_t at, end; /* end 0: to its end */
+};
+ssize_t mor_fd_read_source(void *source, void *buffer, size_t len); /* a mor_read_fn */
 /* Only the second of the two ways. */
 ssize_t mor_fd_write_masked(int fd, const void *data, size_t len);
 

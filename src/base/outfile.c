@@ -29,7 +29,7 @@ static char *dir_of(const char *path)
 	return slash ? mor_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : mor_strdup(".");
 }
 
-static char *join_path(char *dir, const char *name)
+static char *join_path_take(char *dir, const char *name)
 {
 	struct mor_buf path = MOR_BUF_INIT;
 
@@ -51,7 +51,7 @@ static int follow_links(char **path)
 			/* not a link, or nothing there */
 			return errno == EINVAL || errno == ENOENT ? 0 : -errno;
 		target[len] = '\0';
-		next = target[0] == '/' ? mor_strdup(target) : join_path(dir_of(*path), target);
+		next = target[0] == '/' ? mor_strdup(target) : join_path_take(dir_of(*path), target);
 		if (!next)
 			return -ENOMEM;
 		mor_free(*path);

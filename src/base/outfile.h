@@ -27,7 +27,7 @@ struct mor_outplace {
 	char *path;
 	bool there;     /* a file exists there, and we may write to it */
 	bool in_place;  /* it cannot be replaced                                  */
-	int descriptor; /* it is this open descriptor (-, /dev/stdout, /dev/fd/N); -1: it is none */
+	int descriptor; /* it is this open descriptor (-, /dev/stdout, /dev/fd/N); -1: a file with a name */
 	mode_t mode;    /* of the existing file */
 	uid_t uid;
 	gid_t gid;

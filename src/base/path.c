@@ -60,7 +60,7 @@ bool mor_path_is_within(const char *path, const char *dir, size_t dir_len)
 
 /* ---- clean ones ---- */
 
-/* Goes back before the last element after `floor`; false if there is none, or it is "..". */
+/* Goes back before the last element after `floor`; false if no element is left, or it is "..". */
 static bool step_up(struct mor_buf *out, size_t floor)
 {
 	size_t at = out->len;

@@ -11,7 +11,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads digits from the front of *text into *ret. false: there are none, or too many for 64 bits. */
+/* Reads digits from the front of *text into *ret. false: no digit stands there, or too many for 64 bits. */
 static bool take_digits(struct mor_slice *text, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -28,8 +28,9 @@ size_t mor_utf8_sequence(const char *p, size_t len);
 /* The character in the `n` bytes of a valid sequence. */
 uint32_t mor_utf8_code(const char *p, size_t n);
 bool mor_utf8_valid(struct mor_slice text);
-/* Length of the character at p if a terminal obeys it, or shows others in another order for it: controls (C0,
- * DEL, C1, also as a single byte that is not UTF-8), separators of lines, marks of direction. 0: it is none. */
+/* Length of the character at p if a terminal obeys it, or shows others in another order for it: controls
+ * (C0, DEL, C1, also as a single byte that is not UTF-8), separators of lines, marks of direction. 0: not
+ * such a character. */
 size_t mor_steering_len(const char *p, size_t len);
 bool mor_text_steers(struct mor_slice text); /* there is one in it */
 /* An excerpt of any bytes on one line, printable and safe in quotes: what is not UTF-8, controls, and
@@ -52,7 +53,7 @@ void mor_hex(const void *bytes, size_t len, char *out);
 /* The number of lower-case hex digits at the beginning. */
 size_t mor_hex_count(const char *text);
 
-/* The part after the last slash; all of it if there is none. */
+/* The part after the last slash; all of it if it has no slash. */
 const char *mor_base_name(const char *path);
 /* A text of another program, which may not end within `from_size`. Cut where it does not fit. */
 void mor_text_keep(char *to, size_t size, const char *from, size_t from_size);

@@ -61,7 +61,7 @@ static const char *take_authority(struct mor_slice text, struct mor_url *url)
 	return take_port(rest, url);
 }
 
-/* It becomes part of a request line: visible ASCII only. */
+/* The target becomes part of a request line: visible ASCII only. */
 static const char *take_target(const char *text, struct mor_url *url)
 {
 	for (const char *c = text; *c; c++) {

@@ -59,11 +59,11 @@ static void to_network(struct answer *answer, struct mor_onebot_target target, w
 	write(target, content, echo, &json);
 	if (!mor_buf_failed(&json))
 		text = mor_buf_view(&json);
-	if (mor_bot_api_put(answer->seat->run, call, text) < 0)
+	if (mor_bot_api_put_take(answer->seat->run, call, text) < 0)
 		lose_action(answer);
 }
 
-/* Every network refuses an empty message. As an answer it means that there is none. */
+/* Every network refuses an empty message. As an answer it means "no answer". */
 static void send_action(struct answer *answer, struct mor_onebot_target target, write_fn *write,
 			struct mor_slice content)
 {

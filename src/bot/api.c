@@ -64,7 +64,7 @@ static void mark_calls(struct mor_bot_run *run)
 	mor_bot_set_full(run, run->api.count > MOST / by || run->api.bytes > FULL / by, text);
 }
 
-int mor_bot_api_put(struct mor_bot_run *run, struct mor_bot_api_call *call, struct mor_slice json)
+int mor_bot_api_put_take(struct mor_bot_run *run, struct mor_bot_api_call *call, struct mor_slice json)
 {
 	call->json = json.ptr ? mor_strndup(json.ptr, json.len) : NULL;
 	if (!call->json) {

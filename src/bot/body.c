@@ -121,7 +121,7 @@ static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 	if (r == 0)
 		r = body_env(body, &env, err);
 	if (r == 0) {
-		mor_runner_plugin_options(runner, body->installed, (const char *const *)body->config.argv, NULL,
+		mor_runner_plugin_options(runner, body->installed, (const char *const *)body->config.argv,
 					  &opt);
 		opt.name = body->config.name;
 		opt.dialect = DIALECT;
@@ -129,15 +129,15 @@ static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 		opt.env = env.item;
 		opt.on_event = mor_bot_event;
 		opt.arg = body;
-		r = mortise_plugin_new(runner->host, &opt, &body->plugin, err);
+		r = mor_runner_plugin_new(runner, &opt, NULL, &body->plugin, err);
 	}
 	mor_free(set.item);
 	mor_free(env.item);
 	return r;
 }
 
-int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret,
-		     mortise_error *err)
+int mor_bot_body_new_take(struct mor_bot_seat *seat, struct mor_botfile_plugin *config,
+			  struct mor_bot_body **ret, mortise_error *err)
 {
 	struct mor_bot_body *body = mor_zalloc(sizeof(*body));
 	int r;
@@ -201,7 +201,7 @@ void mor_bot_body_retire(struct mor_bot_body *body)
 	if (!body)
 		return;
 	body->retired = true;
-	mortise_plugin_stop(body->plugin, MORTISE_STOP_POLITE);
+	mortise_plugin_stop(body->plugin, MORTISE_STOP_POLITE, NULL);
 }
 
 void mor_bot_bodies_tend(struct mor_bot_run *run)

@@ -195,8 +195,8 @@ int mor_bot_chat(struct mor_console *console, const struct mor_plugin_args *args
 
 /* ---- body.c ---- */
 /* Takes the config in every case. 0, or the reason why there cannot be such a plugin. */
-int mor_bot_body_new(struct mor_bot_seat *seat, struct mor_botfile_plugin *config, struct mor_bot_body **ret,
-		     mortise_error *err);
+int mor_bot_body_new_take(struct mor_bot_seat *seat, struct mor_botfile_plugin *config,
+			  struct mor_bot_body **ret, mortise_error *err);
 /* Cannot fail: a process that does not start gets the state FAILED, and is handled later. */
 void mor_bot_body_start(struct mor_bot_body *body);
 /* The process is STOPPED, but nobody asked for that. It is started again if the file says so. false: it is
@@ -237,7 +237,7 @@ void mor_bot_seat_renew(struct mor_bot_seat *seat);
 
 /* ---- walk.c ---- */
 /* Takes the event. 0 or MORTISE_ENOMEM. */
-int mor_bot_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err);
+int mor_bot_walk_begin_take(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err);
 /* A job has ended. reply NULL: the plugin never got it. A job on its own is freed. */
 void mor_bot_walk_job_done(struct mor_bot_job *job, const mortise_reply *reply);
 /* The plugin skips all events that it was going to handle. */
@@ -300,7 +300,7 @@ void mor_bot_net_free(struct mor_bot_run *run);
 struct mor_bot_api_call *mor_bot_api_new(const struct mor_bot_seat *seat, const struct mor_bot_walk *walk,
 					 struct mor_onebot_target target, int index);
 /* Sends the call, or queues it. Takes the call. 0 or MORTISE_ENOMEM. */
-int mor_bot_api_put(struct mor_bot_run *run, struct mor_bot_api_call *call, struct mor_slice json);
+int mor_bot_api_put_take(struct mor_bot_run *run, struct mor_bot_api_call *call, struct mor_slice json);
 /* Sends what can be sent, and gives up calls that took too long. */
 void mor_bot_api_tend(struct mor_bot_run *run);
 /* Calls already sent get their full time again, because nobody has read the answers. */

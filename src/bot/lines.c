@@ -9,7 +9,7 @@
 #define LINE_LIMIT ((size_t)16 << 20)
 #define READ_SIZE  65536
 
-/* The next whole line, without its newline. The last line may lack it. false: there is none yet. */
+/* The next whole line, without its newline. The last line may lack it. false: no whole line has come yet. */
 static bool next_line(struct mor_bot_lines *in, struct mor_slice *ret)
 {
 	size_t rest = in->bytes.len - in->seen;

@@ -57,7 +57,7 @@ static bool is_as_before(const struct mor_bot_seat *seat, const struct mor_botfi
 static int begin_body(struct mor_bot_seat *seat, struct mor_botfile_plugin *plugin, mortise_error *err)
 {
 	struct mor_bot_body *body = NULL;
-	int r = mor_bot_body_new(seat, plugin, &body, err);
+	int r = mor_bot_body_new_take(seat, plugin, &body, err);
 
 	if (r < 0)
 		return r;

@@ -34,7 +34,7 @@ static int take_message(struct mor_bot_run *run, struct mor_onebot_event *event,
 {
 	if (!event->self_id && run->self_id && !(event->self_id = mor_strdup(run->self_id)))
 		return mor_fail_memory(err);
-	return mor_bot_walk_begin(run, event, err);
+	return mor_bot_walk_begin_take(run, event, err);
 }
 
 int mor_bot_take_event(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
@@ -231,7 +231,7 @@ static bool all_at_rest(const struct mor_bot_run *run)
 static void stop_all(struct mor_bot_run *run, enum mortise_stop how)
 {
 	MOR_LIST_EACH(node, after, &run->bodies)
-		mortise_plugin_stop(mor_container_of(node, struct mor_bot_body, node)->plugin, how);
+		mortise_plugin_stop(mor_container_of(node, struct mor_bot_body, node)->plugin, how, NULL);
 }
 
 /* The network goes on meanwhile: it brings answers, and takes what plugins still send. */

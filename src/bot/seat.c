@@ -147,7 +147,7 @@ static void learn_seat(struct mor_bot_seat *seat)
 	seat->late = false;
 	seat->matches_ms = MATCHES_MS;
 	seat->most = 1;
-	if (mortise_plugin_describe(seat->body->plugin, &json) < 0)
+	if (mortise_plugin_describe(seat->body->plugin, &json, NULL) < 0)
 		return;
 	if (mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, NULL) == 0) {
 		root = mor_doc_root(doc);
@@ -339,7 +339,7 @@ static void tend_next(struct mor_bot_seat *seat)
 		drop_next(seat, seat->next->config.auto_restart ? "" : no_restart);
 }
 
-/* It had started, but it stopped without our order: it died while idle, or must not be restarted. */
+/* The plugin had started, but it stopped without our order: it died while idle, or must not be restarted. */
 static void tend_body(struct mor_bot_seat *seat)
 {
 	int state = mortise_plugin_state(seat->body->plugin);

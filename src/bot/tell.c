@@ -140,11 +140,12 @@ static void tell_state(struct mor_bot_body *body, const mortise_event *event)
 
 	snprintf(body->why, sizeof(body->why), "%.*s", (int)sizeof(body->why) - 1,
 		 event->text ? event->text : "");
-	if (event->state == MORTISE_READY)
+	if (event->state.now == MORTISE_READY)
 		body->fresh = true;
 	if (seat->run->console->verbose)
-		mor_bot_tell(seat->run, seat, "state", 0, "%s -> %s (%s)", mortise_state_name(event->previous),
-			     mortise_state_name(event->state), body->why);
+		mor_bot_tell(seat->run, seat, "state", 0, "%s -> %s (%s)",
+			     mortise_state_name(event->state.before), mortise_state_name(event->state.now),
+			     body->why);
 }
 
 /* A bar, not a colon, before the plugin's own stderr: those words are not ours. */
@@ -183,8 +184,6 @@ void mor_bot_event(const mortise_event *event, void *arg)
 	default:
 		if (seat->run->console->verbose && event->type != MORTISE_EVENT_HEALTH)
 			mor_bot_tell(seat->run, seat, mortise_event_name(event->type), 0, "%s",
-				     event->text   ? event->text :
-				     event->method ? event->method :
-						     "");
+				     event->type == MORTISE_EVENT_NOTE ? event->note.method : event->text);
 	}
 }

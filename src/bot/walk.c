@@ -28,7 +28,7 @@ static struct mor_bot_visit *visit_of(const struct mor_bot_job *job)
 	return mor_container_of(job, struct mor_bot_visit, job);
 }
 
-/* Its place in the order of plugins. */
+/* The place of a visit's plugin in the order of plugins. */
 static size_t place_of(const struct mor_bot_visit *visit)
 {
 	return (size_t)(visit - visit->job.walk->visits);
@@ -136,7 +136,7 @@ static bool is_asked(struct mor_bot_seat *seat, const struct mor_bot_walk *walk)
 	return false;
 }
 
-int mor_bot_walk_begin(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
+int mor_bot_walk_begin_take(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
 {
 	struct mor_bot_walk *walk = mor_zalloc(sizeof(*walk) + run->count * sizeof(walk->visits[0]));
 

@@ -5,20 +5,20 @@
 
 #include <locale.h>
 
-struct utf8_locale {
+struct mor_locale {
 	locale_t now, before;
 };
 
-static inline struct utf8_locale utf8_locale_begin(void)
+static inline struct mor_locale mor_locale_begin(void)
 {
-	struct utf8_locale locale = { .now = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) };
+	struct mor_locale locale = { .now = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) };
 
 	if (locale.now)
 		locale.before = uselocale(locale.now);
 	return locale;
 }
 
-static inline void utf8_locale_fini(struct utf8_locale *locale)
+static inline void mor_locale_fini(struct mor_locale *locale)
 {
 	if (!locale->now)
 		return;

@@ -122,7 +122,7 @@ static int pack_file(struct packing *p, const struct mor_content_file *file)
 
 int mor_bundle_pack(const struct mor_bundle_plugin *plugin, int out_fd, mortise_error *err)
 {
-	MOR_CLEAN(utf8_locale) struct utf8_locale locale = utf8_locale_begin();
+	MOR_CLEAN(mor_locale) struct mor_locale locale = mor_locale_begin();
 	MOR_CLEAN(packing) struct packing p = { .plugin = plugin, .err = err };
 	int r = open_packing(&p, out_fd);
 

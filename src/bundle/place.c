@@ -26,7 +26,7 @@ static int open_beneath(int root, const char *path, int flags, unsigned long lon
 }
 
 /* The directory of the first `len` bytes of path, made where it is missing. Name by name: none of them may be a
- * link, whoever made it. */
+ * link, not even one that we made. */
 static int walk_to(int root, const char *path, size_t len)
 {
 	int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
@@ -140,7 +140,7 @@ static int list_names(int fd, char ***ret)
 	}
 	while (r == 0 && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = mor_texts_push(ret, mor_strdup(entry->d_name)) < 0 ? -ENOMEM : 0;
+			r = mor_texts_push_take(ret, mor_strdup(entry->d_name)) < 0 ? -ENOMEM : 0;
 	closedir(dir);
 	return r;
 }
@@ -192,7 +192,7 @@ int mor_place_hoist(int root, struct mor_place_top *ret)
 	return r;
 }
 
-/* Without memory of its own: it is called when there may be none. */
+/* Without memory of its own: it is called when memory may be short. */
 void mor_place_clear(int root)
 {
 	int copy = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -231,7 +231,8 @@ static int refuse_link(struct unpacking *u, const struct held_link *link, const 
 			mor_content_name_show(mor_slice_of(link->target), target, sizeof(target)), why);
 }
 
-/* Its names follow the rules for names, except that it may climb: where it leads is looked at later. */
+/* The names in a link's target follow the rules for names, except that it may climb: where it leads is
+ * looked at later. */
 static bool target_is_clean(const char *target)
 {
 	if (!*target || strlen(target) > MOR_CONTENT_PATH_BYTES || strstr(target, " -> "))
@@ -459,7 +460,7 @@ static void unpacking_fini(struct unpacking *u)
 int mor_bundle_unpack(int archive_fd, int into_dirfd, const struct mor_bundle_limits *limits,
 		      char ret_top[MOR_BUNDLE_TOP], mortise_error *err)
 {
-	MOR_CLEAN(utf8_locale) struct utf8_locale locale = utf8_locale_begin();
+	MOR_CLEAN(mor_locale) struct mor_locale locale = mor_locale_begin();
 	MOR_CLEAN(unpacking)
 	struct unpacking u = { .into = into_dirfd,
 			       .limits = limits ? *limits : mor_bundle_default_limits,

@@ -141,7 +141,7 @@ static void keep_reply(struct mor_chaos_lane *lane, struct mor_slice frame, cons
 	lane->kept_count++;
 }
 
-/* One of the replies that passed before, from the older half. NULL: there is none. */
+/* One of the replies that passed before, from the older half. NULL: no reply has passed. */
 static const struct mor_chaos_kept *draw_kept(const struct mor_chaos_lane *lane)
 {
 	size_t have = lane->kept_count < MOR_CHAOS_KEPT ? lane->kept_count : MOR_CHAOS_KEPT;

@@ -46,7 +46,7 @@ static int take_entry(const char *path, unsigned line, struct mor_slice id, stru
 		result->expected = true;
 		return 0;
 	}
-	return mor_texts_push(&report->stale, mor_strndup(id.ptr, id.len)) < 0 ? mor_fail_memory(err) : 0;
+	return mor_texts_push_take(&report->stale, mor_strndup(id.ptr, id.len)) < 0 ? mor_fail_memory(err) : 0;
 }
 
 int mor_check_baseline_read(const char *path, struct mor_check_report *report, mortise_error *err)

@@ -180,7 +180,7 @@ static int put_words(struct mor_check_run *run, mortise_error *err)
 
 	run->argv = mor_texts_free(run->argv);
 	for (const char *const *word = run->opt->argv; word && *word; word++)
-		if (mor_texts_push(&run->argv, put_places(run, *word, found)) < 0)
+		if (mor_texts_push_take(&run->argv, put_places(run, *word, found)) < 0)
 			return mor_fail_memory(err);
 	if (!found[0])
 		return mor_fail(err, MORTISE_EINVAL, "write {} where COMMAND takes the plugin");

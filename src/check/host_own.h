@@ -86,7 +86,7 @@ void mor_check_play_note(struct mor_check_player *p, enum mor_check_mark mark, s
 void mor_check_play_send(struct mor_check_player *p, struct mor_slice body);
 /* Reads once more, at most `ms` long; -1: no limit. False: nothing came, or it is `over`. */
 bool mor_check_play_read(struct mor_check_player *p, int ms);
-/* The next message, which is noted; what is no message is noted, too. False: there is none in what was read. */
+/* The next message, which is noted; what is no message is noted, too. False: what was read has no more. */
 bool mor_check_play_next(struct mor_check_player *p, struct mor_buf *ret_body);
 bool mor_check_play_terminated(void);
 void mor_check_play_stderr(void);

@@ -292,7 +292,7 @@ static bool wants_json(const struct mor_check_session *s)
 	return false;
 }
 
-/* What an analysis wrote, or NULL if there was none. */
+/* What an analysis wrote, or NULL if it wrote nothing. */
 static char *work_output(struct mor_check_case *at, size_t *ret_len)
 {
 	*ret_len = 0;

@@ -116,7 +116,7 @@ static void check_busy(struct mor_check_case *at)
 				 "72,\"method\":\"ping\",\"params\":{\"timestamp\":1}}\nexact 72");
 }
 
-/* Whoever ends requests without naming them ends the wrong one some day. */
+/* A plugin that ends requests without naming them ends the wrong one some day. */
 static void check_request_id(struct mor_check_case *at)
 {
 	if (!begin_call(at) || !await_end(at, "71"))

@@ -173,7 +173,7 @@ static void check_unicode(struct mor_check_case *at)
 	mor_check_kythe_work(at, &(struct mor_check_kythe_record){ .prefix = "\xc3\xa9\xe4\xb8\xad-" });
 }
 
-/* It may tell that it failed in any way but a crash. */
+/* An analyzer may say that it failed in any way but a crash. */
 static void judge_survival(struct mor_check_case *at)
 {
 	if (mor_check_goes_on(at) && !mor_check_kythe_goes_on(at))

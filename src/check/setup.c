@@ -32,7 +32,7 @@ static void put_env(struct mor_check_run *run, const char *entry)
 			return;
 		}
 	}
-	(void)mor_texts_push(&run->env, mor_strdup(entry));
+	(void)mor_texts_push_take(&run->env, mor_strdup(entry));
 }
 
 static void put_pair(struct mor_check_run *run, const char *name, const char *value)
@@ -183,7 +183,7 @@ int mor_check_setup(struct mor_check_run *run, mortise_error *err)
 	snprintf(run->own_scratch, sizeof(run->own_scratch), "%.4000s/scratch", run->scratch.path);
 	mor_dir_make(run->scratch.dir, "scratch", 0700);
 	for (char **arg = m->argv; arg && *arg; arg++)
-		if (mor_texts_push(&run->argv, mor_strdup(*arg)) < 0)
+		if (mor_texts_push_take(&run->argv, mor_strdup(*arg)) < 0)
 			return mor_fail_memory(err);
 	build_env(run);
 	r = build_policy(run, err);

@@ -56,7 +56,7 @@ static int no_argument(const struct mor_cli_arguments *args, const char *word, m
 
 /* --KEY belongs to the method unless it looks like one of our options misspelt, and like none of its
  * parameters. */
-static int check_method_options(const struct mor_cli_arguments *args, const struct mor_value *signature,
+static int check_method_options(const struct mor_cli_arguments *args, struct mor_signature signature,
 				mortise_error *err)
 {
 	const struct mor_words *words = &args->cli->words;
@@ -77,7 +77,7 @@ static bool is_stray(const char **words, size_t first, size_t at)
 }
 
 /* No arguments means no "params" at all, not {}: some methods take no params. */
-static int take_arguments(struct mor_cli_arguments *args, const struct mor_value *signature, mortise_error *err)
+static int take_arguments(struct mor_cli_arguments *args, struct mor_signature signature, mortise_error *err)
 {
 	const struct mor_words *words = &args->cli->words;
 	size_t i = 0;
@@ -89,7 +89,7 @@ static int take_arguments(struct mor_cli_arguments *args, const struct mor_value
 	}
 	if (r == 0)
 		r = check_method_options(args, signature, err);
-	for (size_t k = i; !signature && k < words->count && r == 0; k++)
+	for (size_t k = i; !mor_signature_known(signature) && k < words->count && r == 0; k++)
 		if (is_stray(words->item, i, k))
 			return no_argument(args, words->item[k], err);
 	if (r == 0)
@@ -102,13 +102,13 @@ static int take_arguments(struct mor_cli_arguments *args, const struct mor_value
 }
 
 /* An array has no names that could be checked. */
-static int check_arguments(const struct mor_cli_arguments *args, const struct mor_value *signature,
+static int check_arguments(const struct mor_cli_arguments *args, struct mor_signature signature,
 			   mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = 0;
 
-	if (!signature || args->unchecked)
+	if (!mor_signature_known(signature) || args->unchecked)
 		return 0;
 	if (args->json.len)
 		r = mor_doc_parse(mor_buf_view(&args->json), MOR_JSON_NAN, 0, &doc, err);
@@ -117,8 +117,7 @@ static int check_arguments(const struct mor_cli_arguments *args, const struct mo
 	return mor_signature_check(signature, mor_doc_root(doc), err);
 }
 
-int mor_cli_arguments_take(struct mor_cli_arguments *args, const struct mor_value *signature,
-			   mortise_error *err)
+int mor_cli_arguments_take(struct mor_cli_arguments *args, struct mor_signature signature, mortise_error *err)
 {
 	int r = take_arguments(args, signature, err);
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "console/args.h"
+#include "runner/signature.h"
 
 struct mor_cli_arguments {
 	struct mor_cli *cli;
@@ -23,9 +24,8 @@ struct mor_cli_arguments {
 /* Takes PLUGIN, as mor_cli_target() does, and METHOD from the words. */
 int mor_cli_arguments_begin(struct mor_cli_arguments *args, struct mor_cli *cli, const char **ret_path,
 			    const char *const **ret_argv, mortise_error *err);
-/* Takes the rest, and checks it against the signature (runner/signature.h), which may be NULL. */
-int mor_cli_arguments_take(struct mor_cli_arguments *args, const struct mor_value *signature,
-			   mortise_error *err);
+/* Takes the rest, and checks it against the signature. */
+int mor_cli_arguments_take(struct mor_cli_arguments *args, struct mor_signature signature, mortise_error *err);
 void mor_cli_arguments_fini(struct mor_cli_arguments *args);
 
 #endif

@@ -56,6 +56,7 @@ struct bench_command {
 	const char *const *argv;
 	struct mor_cli_arguments words;
 	struct mor_gauge_method method; /* ours, if none was typed */
+	struct mor_resolved *resolved;
 	struct mor_runner runner;
 	struct mor_gauge_plan plan;
 	struct mor_gauge gauge;
@@ -113,27 +114,26 @@ static int take_plan(struct bench_command *run, mortise_error *err)
 
 static int take_typed(struct bench_command *run, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
-	int r = 0;
+	struct mor_signature signature = { 0 };
+	int r;
 
 	if (!run->args->raw)
-		r = mor_signature_find(&run->args->plugin, run->path, run->argv, run->words.method, &signature,
-				       err);
-	if (r == 0)
-		r = mor_cli_arguments_take(&run->words, signature ? mor_doc_root(signature) : NULL, err);
+		signature = mor_signature_find(run->resolved, run->words.method);
+	r = mor_cli_arguments_take(&run->words, signature, err);
 	run->plan.method = run->words.method;
 	if (run->words.json.len)
 		run->plan.params = (mortise_json){ run->words.json.data, run->words.json.len };
 	return r;
 }
 
-static int take_harmless(struct bench_command *run, const char *dialect, mortise_error *err)
+static int take_harmless(struct bench_command *run, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
-	int r = mor_signature_names(&run->args->plugin, run->path, run->argv, &names, err);
+	int r = mor_signature_names(run->resolved, &names, err);
 
 	if (r == 0)
-		r = mor_gauge_method(dialect, run->cli->typed, mor_buf_view(&names), &run->method, err);
+		r = mor_gauge_method(run->resolved->manifest->dialect, run->cli->typed, mor_buf_view(&names),
+				     &run->method, err);
 	if (r < 0)
 		return r;
 	run->plan.method = run->method.name;
@@ -143,18 +143,13 @@ static int take_harmless(struct bench_command *run, const char *dialect, mortise
 	return 0;
 }
 
-/* A manifest that cannot be read is reported by the host, which reads it again. */
 static int choose_method(struct bench_command *run, mortise_error *err)
 {
-	struct mor_manifest *manifest = NULL;
-	int r = mor_runner_resolve(&run->args->plugin, run->path, run->argv, &manifest, err);
+	int r = mor_gauge_is_called(run->resolved->manifest->dialect, err);
 
-	if (r == 0)
-		r = mor_gauge_is_called(manifest->dialect, err);
-	if (r == 0)
-		r = run->words.method ? take_typed(run, err) : take_harmless(run, manifest->dialect, err);
-	mor_manifest_free(manifest);
-	return r;
+	if (r < 0)
+		return r;
+	return run->words.method ? take_typed(run, err) : take_harmless(run, err);
 }
 
 /* ---- the run ---- */
@@ -173,10 +168,12 @@ static int prepare_bench(struct bench_command *run, mortise_error *err)
 	if (r == 0)
 		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err);
 	if (r == 0)
-		r = mor_runner_cap_greeting(&run->runner, run->path, run->argv, err);
+		r = mor_runner_resolve(&run->args->plugin, run->path, run->argv, &run->resolved, err);
+	if (r == 0)
+		r = mor_runner_cap_greeting(&run->runner, run->resolved, err);
 	if (r == 0)
 		r = choose_method(run, err);
-	return r < 0 ? r : mor_gauge_open(&run->gauge, &run->runner, run->path, run->argv, err);
+	return r < 0 ? r : mor_gauge_open(&run->gauge, &run->runner, run->path, run->argv, run->resolved, err);
 }
 
 static void write_measured(const void *gauge, struct mor_writer *w)
@@ -265,6 +262,7 @@ static int bench_run(struct mor_cli *cli)
 		exit_code = mor_report_error(cli->console, &err);
 	mor_runner_close(&run->runner);
 	mor_gauge_close(&run->gauge);
+	mor_resolved_unref(run->resolved);
 	mor_cli_arguments_fini(&run->words);
 	mor_free(run);
 	return exit_code;

@@ -50,6 +50,8 @@ struct call_command {
 	const struct call_args *args;
 	const char *typed; /* the plugin: a path or @SESSION, or NULL */
 	const char *method;
+	struct mor_resolved *resolved; /* the plugin; NULL: a session's, or it cannot be read */
+	mortise_error unresolved;      /* why it cannot; its code is 0 otherwise */
 	struct mor_runner runner;
 	mortise_plugin *plugin;
 	struct mor_doc *about;           /* of the session */
@@ -70,29 +72,33 @@ static const struct mor_value *session_about(const struct call_command *run, con
 	return mor_json_at(mor_doc_root(run->about), pointer);
 }
 
-/* What the method takes is asked before anything runs. A session's keeper knows what its plugin offers. */
-static int find_signature(struct call_command *run, const char *const *argv, struct mor_doc **ret,
+/* What the method takes is asked before anything runs. A session's keeper knows what its plugin offers. What is
+ * wrong with a plugin's files is said after what is wrong with the words. */
+static int find_signature(struct call_command *run, const char *const *argv, struct mor_signature *ret,
 			  mortise_error *err)
 {
 	int r;
 
-	if (!mor_session_is_meant(run->typed))
-		return run->args->raw ?
-			       0 :
-			       mor_signature_find(&run->args->plugin, run->typed, argv, run->method, ret, err);
+	if (!mor_session_is_meant(run->typed)) {
+		r = mor_runner_resolve(&run->args->plugin, run->typed, argv, &run->resolved, &run->unresolved);
+		if (r == 0 && !run->args->raw)
+			*ret = mor_signature_find(run->resolved, run->method);
+		return 0;
+	}
 	r = mor_session_about(run->typed + 1, &run->about, err);
 	if (r < 0 || run->args->raw)
 		return r;
-	return mor_signature_pick(mor_json_text(session_about(run, "/dialect"), ""),
-				  session_about(run, "/about/actions"), run->method, ret, err);
+	*ret = mor_signature_pick(mor_json_text(session_about(run, "/dialect"), ""),
+				  session_about(run, "/about/actions"), run->method);
+	return 0;
 }
 
 static int prepare_arguments(struct call_command *run, const char *const *argv, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
+	struct mor_signature signature = { 0 };
 	int r = find_signature(run, argv, &signature, err);
 
-	return r < 0 ? r : mor_cli_arguments_take(&run->words, signature ? mor_doc_root(signature) : NULL, err);
+	return r < 0 ? r : mor_cli_arguments_take(&run->words, signature, err);
 }
 
 /* ---- answers ---- */
@@ -240,7 +246,7 @@ static int call_once(struct call_command *run, mortise_error *err)
 	r = mor_runner_run(&run->runner, call_settled, run);
 	if (run->call) {
 		run->cancelled = true;
-		mortise_call_cancel(run->call);
+		mortise_call_cancel(run->call, NULL);
 	}
 	return r < 0 ? mor_fail(err, r, "interrupted") : 0;
 }
@@ -333,13 +339,17 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 		return prepare_session(run, err);
 	if (r == 0)
 		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err);
+	if (r == 0 && !run->resolved) {
+		*err = run->unresolved;
+		return err->code;
+	}
 	if (r == 0)
-		r = mor_runner_cap_greeting(&run->runner, run->typed, argv, err);
+		r = mor_runner_cap_greeting(&run->runner, run->resolved, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);
+	mor_runner_plugin_options(&run->runner, run->typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
-	return mortise_plugin_new(run->runner.host, &opt, &run->plugin, err);
+	return mor_runner_plugin_new(&run->runner, &opt, run->resolved, &run->plugin, err);
 }
 
 static int call_run(struct mor_cli *cli)
@@ -358,6 +368,7 @@ static int call_run(struct mor_cli *cli)
 		run.exit_code = mor_report_error(cli->console, &err);
 	mortise_plugin_unref(run.plugin);
 	mor_runner_close(&run.runner);
+	mor_resolved_unref(run.resolved);
 	mor_doc_free(run.about);
 	mor_cli_arguments_fini(&run.words);
 	mor_buf_fini(&run.asked);
@@ -375,7 +386,7 @@ const struct mor_cli_command mor_cli_command_call = {
 	.description =
 		"Starts the plugin, greets it as its protocol says, calls METHOD, prints the result as JSON "
 		"and\n"
-		"stops the plugin politely. PLUGIN is a path, or the NAME[@VERSION] of an installed plugin "
+		"stops the plugin politely. PLUGIN is a path, or the NAME[@RANGE] of an installed plugin "
 		"(mortise\ninstall). @SESSION is a plugin that runs already (mortise session). "
 		"Arguments:\n"
 		"  JSON              an object or array; @FILE and - (stdin) are read\n"

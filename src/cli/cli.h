@@ -57,7 +57,7 @@ struct mor_cli_command {
 
 /* The commands of this program: commands_quick.c or commands_all.c. NULL-terminated. */
 extern const struct mor_cli_command *const mor_cli_commands[];
-/* the program that has the other commands; NULL: there is none */
+/* the program that has the other commands; NULL: this program has all */
 extern const char *const mor_cli_other_program;
 extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, mor_cli_command_extract,
 	mor_cli_command_info, mor_cli_command_explain, mor_cli_command_jail, mor_cli_command_doctor,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mortise/jail.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
@@ -207,7 +209,7 @@ static int doctor_run(struct mor_cli *cli)
 		mor_fail(&err, MORTISE_EINVAL, "doctor takes no arguments");
 		return mor_report_usage(cli->console, &err);
 	}
-	r = mortise_doctor(&json);
+	r = mortise_doctor(&json, NULL);
 	if (r == 0)
 		r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, &err);
 	else

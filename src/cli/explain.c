@@ -28,7 +28,7 @@ static int show_dialect(struct mor_cli *cli, const char *dialect, const char *fo
 {
 	mortise_error err = { 0 };
 	char *text = NULL;
-	int r = mortise_dialect_describe(dialect, format, &text);
+	int r = mortise_dialect_describe(dialect, format, &text, NULL);
 
 	if (r < 0) {
 		mor_fail(&err, r, "explain %s: %s", dialect ? dialect : "", mortise_status_text(r));

@@ -20,7 +20,7 @@
 #include "crew/files.h"
 #include "crew/lead.h"
 #include "crew/spec.h"
-#include "kythe/drive/result.h"
+#include "result/result.h"
 #include "wire/envelope.h"
 
 #define BATCH_MOST  64 /* files */
@@ -280,13 +280,13 @@ static ssize_t read_joined(void *arg, void *buffer, size_t len)
 	return (ssize_t)len;
 }
 
-/* Its heading and its row, as the local run prints them. */
+/* The heading and the row of a unit, as the local run prints them. */
 static int write_unit(struct extract_farm *f, size_t unit, const struct mor_extract_job *job,
 		      mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf joined = MOR_BUF_INIT;
 	struct mor_slice left;
-	struct mor_unit_output output = { .fd = -1, .read = read_joined, .read_arg = &left };
+	struct mor_result_output output = { .fd = -1, .read = read_joined, .read_arg = &left };
 
 	mor_extract_job_heading(job, !f->headed, &joined);
 	f->headed = f->headed || joined.len;
@@ -340,7 +340,7 @@ static int take_segment(const struct mor_farm_batch *batch, const struct mor_seg
 
 	(void)digest;
 	for (size_t i = 0; i < segment->count && r == 0; i++)
-		if (mor_result_state(f->result, (size_t)batch->first + i, &reason) == MOR_UNIT_OPEN)
+		if (mor_result_state(f->result, (size_t)batch->first + i, &reason) == MOR_RESULT_OPEN)
 			r = take_unit(f, (size_t)batch->first + i, segment, i, err);
 	return r;
 }
@@ -352,7 +352,7 @@ static size_t tell_earlier(struct extract_farm *f)
 {
 	struct mor_result_stats found = mor_result_stats(f->result);
 	size_t count = f->x.args->file_count, unit = 0;
-	enum mor_unit_state state;
+	enum mor_result_end state;
 	const char *reason;
 
 	if (mor_result_damage(f->result))
@@ -364,12 +364,13 @@ static size_t tell_earlier(struct extract_farm *f)
 				      "nothing to resume: starting with all files; what the store has is not "
 				      "done again",
 			 found.kept, count);
-	for (; unit < count && (state = mor_result_state(f->result, unit, &reason)) != MOR_UNIT_OPEN; unit++) {
+	for (; unit < count && (state = mor_result_state(f->result, unit, &reason)) != MOR_RESULT_OPEN;
+	     unit++) {
 		mortise_error why = { 0 };
 
 		f->console->progress.done++;
-		f->headed |= state == MOR_UNIT_DONE;
-		if (state == MOR_UNIT_DONE)
+		f->headed |= state == MOR_RESULT_DONE;
+		if (state == MOR_RESULT_DONE)
 			continue;
 		f->console->progress.failed++;
 		mor_fail(&why, mor_result_code(f->result, unit), "%s", reason ? reason : "");
@@ -383,7 +384,6 @@ static size_t tell_earlier(struct extract_farm *f)
 static int open_result(struct extract_farm *f, mortise_error *err)
 {
 	struct mor_result_options opt = { .path = f->x.args->output,
-					  .format = MOR_RESULT_BYTES,
 					  .units = f->x.args->file_count,
 					  .identity = f->run,
 					  .resume = f->args->resume,

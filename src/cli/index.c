@@ -190,11 +190,11 @@ static void digest_records(const struct mor_index *x, struct sha256_ctx *sha)
 
 /* ---- set-up ---- */
 
-static enum mor_result_format result_format(const char *name)
+static enum mor_driver_format result_format(const char *name)
 {
-	return strcmp(name, "json") == 0 ? MOR_RESULT_JSON :
-	       strcmp(name, "raw") == 0  ? MOR_RESULT_RAW :
-					   MOR_RESULT_ENTRIES;
+	return strcmp(name, "json") == 0 ? MOR_DRIVER_JSON :
+	       strcmp(name, "raw") == 0  ? MOR_DRIVER_RAW :
+					   MOR_DRIVER_ENTRIES;
 }
 
 static int open_result(struct mor_index *x, mortise_error *err)
@@ -204,7 +204,7 @@ static int open_result(struct mor_index *x, mortise_error *err)
 	const char *path = x->args->manifest ? "/dev/null" : x->args->output;
 	struct mor_result_options opt = { .path = to_stdout ? NULL : path,
 					  .fd = STDOUT_FILENO,
-					  .format = result_format(x->args->format),
+					  .check = &mor_driver_checks[result_format(x->args->format)],
 					  .units = x->ref_count,
 					  .identity = x->identity,
 					  .resume = x->args->resume && !x->args->manifest,
@@ -256,7 +256,7 @@ static int make_driver(struct mor_index *x, mortise_error *err)
 		.events = { mor_index_on_unit, on_log, mor_index_on_warning, on_event, x },
 	};
 
-	mor_runner_plugin_options(&x->runner, x->args->analyzer, x->cli->words.tail, NULL, &x->analyzer);
+	mor_runner_pool_options(&x->runner, x->args->analyzer, x->cli->words.tail, NULL, &x->analyzer);
 	x->analyzer.dialect = "kythe";
 	return mor_driver_new(&opt, &x->driver, err);
 }

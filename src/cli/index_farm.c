@@ -13,6 +13,7 @@
 #include "console/signals.h"
 #include "crew/lead.h"
 #include "crew/spec.h"
+#include "kythe/entries/entries.h"
 #include "wire/json.h"
 
 #define BATCH_MOST 512 /* records */
@@ -126,7 +127,7 @@ static void make_key(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], 
 	mor_crew_key(f->spec.work, first, count, unit_digest, f->x, ret);
 }
 
-/* Its title, as a failure is told in a local run; valid until the next question. */
+/* The title of a unit, as a failure is told in a local run; valid until the next question. */
 static const char *unit_name(uint64_t unit, void *arg)
 {
 	struct index_farm *f = arg;
@@ -150,11 +151,11 @@ static int add_unit_bytes(struct index_farm *f, size_t unit, const struct mor_se
 			  mortise_error *err)
 {
 	struct mor_segment_reading reading;
-	struct mor_unit_output output = { .fd = -1,
-					  .read = mor_segment_read,
-					  .read_arg = &reading,
-					  .size = segment->units[number].bytes,
-					  .form = MOR_STREAM_PROTOBUF };
+	struct mor_result_output output = { .fd = -1,
+					    .read = mor_segment_read,
+					    .read_arg = &reading,
+					    .size = segment->units[number].bytes,
+					    .form = MOR_STREAM_PROTOBUF };
 	int r;
 
 	mor_segment_reading_begin(&reading, segment, number);
@@ -221,7 +222,7 @@ static int take_segment(const struct mor_farm_batch *batch, const struct mor_seg
 		size_t unit = (size_t)batch->first + i;
 		const char *reason;
 
-		if (mor_result_state(f->x->result, unit, &reason) != MOR_UNIT_OPEN)
+		if (mor_result_state(f->x->result, unit, &reason) != MOR_RESULT_OPEN)
 			continue;
 		if (segment->units[i].code && segment->units[i].bytes) /* nobody would check them */
 			r = mor_fail(err, MORTISE_EINPUT, "%s: unit %zu failed, and has bytes", segment->path,
@@ -245,7 +246,7 @@ static uint64_t first_open(const struct mor_index *x)
 	const char *reason;
 	uint64_t unit = 0;
 
-	while (unit < x->ref_count && mor_result_state(x->result, unit, &reason) != MOR_UNIT_OPEN)
+	while (unit < x->ref_count && mor_result_state(x->result, unit, &reason) != MOR_RESULT_OPEN)
 		unit++;
 	return unit;
 }

@@ -52,7 +52,7 @@ ssize_t mor_inflow_read(void *arg, void *buffer, size_t len)
 	ssize_t n = 0;
 
 	if (!stream->depot)
-		return mor_entries_read_fd(&stream->source, buffer, len);
+		return mor_fd_read_source(&stream->source, buffer, len);
 	while (n == 0) {
 		if (!stream->reads && next_unit(stream) <= 0)
 			return stream->why.code ? -EBADMSG : 0;

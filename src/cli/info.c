@@ -119,9 +119,9 @@ static void on_event(const mortise_event *event, void *arg)
 {
 	struct info_command *run = arg;
 
-	if (event->type == MORTISE_EVENT_STATE && event->code)
-		run->cause = event->code;
-	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_READY)
+	if (event->type == MORTISE_EVENT_STATE && event->state.status)
+		run->cause = event->state.status;
+	if (event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_READY)
 		run->asked_ms = mor_clock_ms();
 	mor_show_event(event, run->cli->console);
 }
@@ -155,7 +155,7 @@ static int ask_health(struct info_command *run, const char *method)
 static int describe(const struct info_command *run, struct mor_doc **ret, mortise_error *err)
 {
 	char *json = NULL;
-	int r = mortise_plugin_describe(run->plugin, &json);
+	int r = mortise_plugin_describe(run->plugin, &json, NULL);
 
 	if (r < 0)
 		return mor_fail(err, r, "describe: %s", mortise_status_text(r));
@@ -242,7 +242,7 @@ static void write_health(struct mor_writer *w, const struct mor_info_health *hea
 	mor_w_end(w);
 }
 
-/* Those of its files, then what was found while it ran. */
+/* The warnings about the plugin's files, then what was found while it ran. */
 static void write_warnings(struct info_command *run, struct mor_writer *w, const struct mor_value *of_files)
 {
 	struct mor_json_iter it = mor_json_iter(of_files);
@@ -305,11 +305,11 @@ static int prepare_info(struct info_command *run)
 			     "info makes several calls: say which one with --timeout METHOD=DURATION");
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&run->runner, run->typed, argv, NULL, &opt);
+	mor_runner_plugin_options(&run->runner, run->typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	opt.on_event = on_event;
 	opt.arg = run;
-	return mortise_plugin_new(run->runner.host, &opt, &run->plugin, &run->err);
+	return mor_runner_plugin_new(&run->runner, &opt, NULL, &run->plugin, &run->err);
 }
 
 /* The page is printed even if the plugin did not start. The error follows it. */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <mortise/jail.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -211,7 +213,7 @@ static bool is_ready(int fd, bool wait)
 	return mor_signals_poll(&out, -1) > 0 || poll(&out, 1, READER_MS) > 0;
 }
 
-/* In pieces that a pipe that is ready takes without waiting. Whoever does not read must not hold up the
+/* In pieces that a pipe that is ready takes without waiting. A reader that does not read must not hold up the
  * program's limits or our signals: so while it runs, what is not taken stays. */
 static void put_records(struct jail_call *call, bool wait)
 {
@@ -229,7 +231,7 @@ static void put_records(struct jail_call *call, bool wait)
 	mor_buf_consume(&call->records, at);
 }
 
-/* The last one is kept for --json. Whoever asked for the records and does not read them any more has lost
+/* The last one is kept for --json. A user who asked for the records and does not read them any more has lost
  * them: that is no reason to stop. */
 static void on_record(mortise_json record, void *arg)
 {
@@ -328,7 +330,7 @@ static void warn_loose(struct mor_cli *cli, const struct mor_jail_args *args)
 		mor_note(cli->console, "warning: %s", text);
 }
 
-/* It must be open, and not become the program's: that could write records of its own. */
+/* The descriptor must be open, and not become the program's: that could write records of its own. */
 static int open_record(const char *text, int *ret, mortise_error *err)
 {
 	uint32_t fd;
@@ -356,17 +358,22 @@ static int tell_learnt(struct jail_call *call, const mortise_jail_result *result
 	return NO_JAIL;
 }
 
-static int jail_program(struct jail_call *call, const char *name, struct pairs *pairs,
-			mortise_jail_result *result)
+static int jail_program(struct jail_call *call, const char *name, struct pairs *pairs)
 {
+	static const mortise_jail_result not_run = {
+		.exit_code = NO_JAIL, .level = "", .rule = "", .limits = "", .denied_text = ""
+	};
 	const struct mor_jail_args *args = call->cli->args;
+	const mortise_jail_result *result;
+	mortise_jail_result *ran = NULL;
 	__attribute__((cleanup(mor_workspace_undoing_fini))) struct mor_workspace_undoing undoing = { 0 };
 	mortise_jail_options opt = { .size = sizeof(opt),
 				     .name = name,
 				     .argv = call->cli->words.tail,
 				     .env = args->env.item,
 				     .landlock_abi_cap = args->landlock_abi,
-				     .flags = args->learn ? MORTISE_JAIL_LEARN : 0,
+				     .flags = MORTISE_JAIL_COMMAND_WORDS |
+					      (args->learn ? MORTISE_JAIL_LEARN : 0),
 				     .on_wakeup = on_wakeup,
 				     .on_record = on_record,
 				     .arg = call };
@@ -379,16 +386,18 @@ static int jail_program(struct jail_call *call, const char *name, struct pairs *
 		opt.policy = pairs->list.item;
 		warn_loose(call->cli, args);
 		mor_signals_host(opt.host);
-		r = mortise_jail_run(&opt, result, pairs->err);
+		r = mortise_jail_run(&opt, &ran, pairs->err);
 		mor_signals_host(NULL);
 		mortise_host_free(opt.host);
 	}
+	result = ran ? ran : &not_run;
 	mor_workspace_undoing_end(&undoing, r < 0 || result->exit_code || result->timed_out);
 	r = report(call, name, result, r, pairs->err);
 	mor_workspace_undoing_tell(&undoing);
 	r = tell_learnt(call, result, r);
 	print_record(call, result);
 	put_records(call, true);
+	mortise_free(ran);
 	return r;
 }
 
@@ -399,7 +408,6 @@ static int jail_run(struct mor_cli *cli)
 	__attribute__((cleanup(pairs_fini))) struct pairs pairs = { .err = &err };
 	struct mor_learner learner;
 	struct jail_call call = { .cli = cli };
-	mortise_jail_result result = { .size = sizeof(result), .exit_code = NO_JAIL };
 	int exit_code;
 
 	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
@@ -412,7 +420,7 @@ static int jail_run(struct mor_cli *cli)
 		return err.code == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
 						    mor_report_error(cli->console, &err);
 	call.learner = args->learn || args->audit ? &learner : NULL;
-	exit_code = jail_program(&call, mor_base_name(cli->words.tail[0]), &pairs, &result);
+	exit_code = jail_program(&call, mor_base_name(cli->words.tail[0]), &pairs);
 	mor_learn_fini(&learner.learn);
 	mor_buf_fini(&call.end);
 	mor_buf_fini(&call.records);

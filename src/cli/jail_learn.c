@@ -85,7 +85,7 @@ static const char *find_login(struct mor_learner *learner)
 		       NULL;
 }
 
-/* Only right in it: whoever grants a directory looks there first. */
+/* Only right in it: a user who grants a directory looks there first. */
 static bool holds_secret(const char *path, void *arg)
 {
 	const struct mor_learn *learn = arg;
@@ -298,7 +298,7 @@ static void add_network(struct mor_buf *out, const struct mor_text_list *network
 		add_list(out, "network", network);
 }
 
-/* What was asked for and is not granted, as comments: whoever knows better moves a line up. */
+/* What was asked for and is not granted, as comments: a user who knows better moves a line up. */
 static void add_withheld(struct mor_buf *out, const struct mor_learn *learn)
 {
 	enum mor_learn_why last = MOR_LEARN_GRANTED;

@@ -108,55 +108,6 @@ static int show_table(struct mor_cli *cli, const struct mor_store *store, const 
 	return r;
 }
 
-static void json_value(struct mor_writer *w, const char *name, const struct mor_value *value)
-{
-	mor_w_key(w, name);
-	if (value)
-		mor_w_value(w, value);
-	else
-		mor_w_null(w);
-}
-
-static void json_run(struct mor_writer *w, const struct mor_store_run *run)
-{
-	mor_w_key(w, "last_run");
-	if (!run->at) {
-		mor_w_null(w);
-		return;
-	}
-	mor_w_object(w);
-	mor_w_pair_int(w, "at", run->at);
-	mor_w_pair(w, "version", run->version);
-	mor_w_pair(w, "status", run->status);
-	mor_w_pair(w, "text", run->text);
-	mor_w_end(w);
-}
-
-static void json_plugin(struct mor_writer *w, const struct mor_store *store, const struct mor_installed *plugin)
-{
-	struct mor_store_run run;
-
-	mor_store_run_read(store, plugin->name, &run);
-	mor_w_object(w);
-	mor_w_pair(w, "name", plugin->name);
-	mor_w_pair(w, "version", plugin->version);
-	mor_w_pair_bool(w, "current", plugin->current);
-	mor_w_pair(w, "dialect", plugin->dialect);
-	mor_w_pair(w, "description", plugin->description);
-	json_value(w, "offers", plugin->offers);
-	json_value(w, "interface", plugin->interface);
-	json_value(w, "permissions", plugin->permissions);
-	mor_w_pair_bool(w, "approved", plugin->approved);
-	json_value(w, "allow", plugin->allow);
-	mor_w_pair_bool(w, "confine", plugin->confine);
-	mor_w_pair(w, "digest", plugin->digest);
-	mor_w_pair(w, "directory", plugin->path);
-	mor_w_pair(w, "from", plugin->from);
-	mor_w_pair(w, "key", plugin->key);
-	json_run(w, &run);
-	mor_w_end(w);
-}
-
 static void show_json(struct mor_cli *cli, const struct mor_store *store, const struct mor_store_list *list)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -164,16 +115,7 @@ static void show_json(struct mor_cli *cli, const struct mor_store *store, const 
 
 	mor_w_object(&w);
 	mor_w_pair_bool(&w, "ok", true);
-	mor_w_key(&w, "plugins");
-	mor_w_array(&w);
-	for (size_t i = 0; i < list->count; i++)
-		json_plugin(&w, store, &list->items[i]);
-	mor_w_end(&w);
-	mor_w_key(&w, "damaged");
-	mor_w_array(&w);
-	for (char **name = list->damaged; name && *name; name++)
-		mor_w_string(&w, *name);
-	mor_w_end(&w);
+	mor_store_list_json(store, list, &w);
 	mor_cli_list_trusted_json(cli, &w);
 	mor_w_end(&w);
 	mor_out_json(cli->console, mor_buf_view(&json));

@@ -13,7 +13,7 @@ static void find_plugins(struct mor_cli *cli, struct mor_trusted_plugins *ret)
 		mor_note(cli->console, "%s", err.text);
 }
 
-/* Their names and paths are whatever somebody has put there. */
+/* The names and paths of these plugins are whatever somebody has put there. */
 void mor_cli_list_trusted_show(struct mor_cli *cli)
 {
 	MOR_CLEAN(mor_trusted_plugins) struct mor_trusted_plugins all = { 0 };

@@ -17,10 +17,10 @@
 #include "store/store.h"
 #include "trusted/trusted.h"
 
-/* A path wins over a name. A session (@NAME) is none of the two. */
+/* A path wins over a name. A session (@NAME) is neither. */
 static bool may_be_name(const char *word)
 {
-	return mor_store_is_name(word) && access(word, F_OK) < 0;
+	return mor_store_is_pick(word) && access(word, F_OK) < 0;
 }
 
 static int take_path(struct mor_cli *cli, const char **word, const char *found, mortise_error *err)

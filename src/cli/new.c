@@ -29,7 +29,7 @@ static const struct mor_option_group groups[] = {
 	{ 0 },
 };
 
-/* Takes the first line off, without its newline. false: there is none. */
+/* Takes the first line off, without its newline. false: no line is left. */
 static bool next_line(struct mor_slice *text, struct mor_slice *ret)
 {
 	const char *end = text->len ? memchr(text->ptr, '\n', text->len) : NULL;

@@ -59,7 +59,7 @@ static void offer_installed(const struct offer *offer)
 	mor_store_fini(&store);
 }
 
-/* Those whose name can be typed. */
+/* The trusted plugins whose name can be typed. */
 static void offer_trusted(const struct offer *offer)
 {
 	MOR_CLEAN(mor_trusted) struct mor_trusted list = { 0 };
@@ -107,16 +107,16 @@ static const struct mor_plugin_args *plugin_args(const struct mor_cli_command *c
 }
 
 /* Of an object, its members: "source.type=". After a dash as options: "--source.type=". */
-static void offer_parameters(const struct offer *offer, const struct mor_value *properties, const char *before)
+static void offer_parameters(const struct offer *offer, struct mor_members members, const char *before)
 {
-	struct mor_json_iter it = mor_json_iter(properties);
+	struct mor_member_iter it = mor_member_iter(members);
 
-	while (mor_json_next(&it)) {
-		const struct mor_value *inside = mor_json_get(it.value, "properties");
+	while (mor_member_next(&it)) {
+		struct mor_members inside = mor_member_inside(it.at);
 		char name[200];
 
-		snprintf(name, sizeof(name), "%s%.*s", before, (int)it.name.len, it.name.ptr);
-		if (mor_json_size(inside)) {
+		snprintf(name, sizeof(name), "%s%.*s", before, (int)it.at.name.len, it.at.name.ptr);
+		if (mor_members_any(inside)) {
 			mor_text_keep(name + strlen(name), sizeof(name) - strlen(name), ".", 1);
 			offer_parameters(offer, inside, name);
 		} else {
@@ -127,35 +127,39 @@ static void offer_parameters(const struct offer *offer, const struct mor_value *
 }
 
 /* A session's plugin runs already, and its keeper knows what it offers. */
-static void ask_session(const struct mor_words *words, struct mor_buf *names, struct mor_doc **signature)
+static void ask_session(const struct mor_words *words, struct mor_doc **about, struct mor_buf *names,
+			struct mor_signature *signature)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	const struct mor_value *actions;
 	const char *dialect;
 
-	if (mor_session_about(words->item[0] + 1, &doc, NULL) < 0)
+	if (mor_session_about(words->item[0] + 1, about, NULL) < 0)
 		return;
-	dialect = mor_json_text(mor_json_get(mor_doc_root(doc), "dialect"), "");
-	actions = mor_json_at(mor_doc_root(doc), "/about/actions");
+	dialect = mor_json_text(mor_json_get(mor_doc_root(*about), "dialect"), "");
+	actions = mor_json_at(mor_doc_root(*about), "/about/actions");
 	if (words->count == 1)
 		mor_signature_list(dialect, actions, names, NULL);
 	else
-		mor_signature_pick(dialect, actions, words->item[1], signature, NULL);
+		*signature = mor_signature_pick(dialect, actions, words->item[1]);
 }
 
 /* PLUGIN: its methods. PLUGIN METHOD: its parameters. */
 static void offer_methods(const struct offer *offer, const struct mor_plugin_args *args,
 			  const struct mor_words *words)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
+	MOR_CLEAN(mor_doc) struct mor_doc *about = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
+	struct mor_resolved *resolved = NULL;
+	struct mor_signature signature = { 0 };
 
 	if (mor_session_is_meant(words->item[0]))
-		ask_session(words, &names, &signature);
+		ask_session(words, &about, &names, &signature);
+	else if (mor_runner_resolve(args, words->item[0], NULL, &resolved, NULL) < 0)
+		return;
 	else if (words->count == 1)
-		mor_signature_names(args, words->item[0], NULL, &names, NULL);
+		mor_signature_names(resolved, &names, NULL);
 	else
-		mor_signature_find(args, words->item[0], NULL, words->item[1], &signature, NULL);
+		signature = mor_signature_find(resolved, words->item[1]);
 	for (struct mor_slice rest = mor_buf_view(&names); rest.len;) {
 		const char *end = memchr(rest.ptr, '\n', rest.len);
 		size_t len = end ? (size_t)(end - rest.ptr) : rest.len, skip = len + (end != NULL);
@@ -163,8 +167,9 @@ static void offer_methods(const struct offer *offer, const struct mor_plugin_arg
 		offer_line(offer, (struct mor_slice){ rest.ptr, len });
 		rest = (struct mor_slice){ rest.ptr + skip, rest.len - skip };
 	}
-	offer_parameters(offer, mor_signature_properties(mor_doc_root(signature)),
+	offer_parameters(offer, mor_signature_members(signature),
 			 offer->beginning && offer->beginning[0] == '-' ? "--" : "");
+	mor_resolved_unref(resolved);
 }
 
 /* ---- commands ---- */

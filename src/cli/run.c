@@ -48,14 +48,14 @@ static const struct mor_option_group groups[] = {
 /* As in mortise call: what looks like one of our options misspelt, and like no parameter, is refused. */
 static int check_function_options(const struct mor_run *run, const char *function, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *signature = NULL;
 	const struct mor_words *words = &run->cli->words;
+	struct mor_signature signature = { 0 };
 	int r = 0;
 
 	if (words->unknown && function)
-		r = mor_signature_find(&run->args->plugin, run->typed, run->command, function, &signature, err);
+		signature = mor_signature_find(run->resolved, function);
 	for (const char **word = words->item; words->unknown && *word && r == 0; word++)
-		if (strncmp(*word, "--", 2) == 0 && !mor_signature_knows(mor_doc_root(signature), *word) &&
+		if (strncmp(*word, "--", 2) == 0 && !mor_signature_knows(signature, *word) &&
 		    mor_options_nearest(groups, *word))
 			r = mor_options_refuse(groups, *word, err);
 	return r;
@@ -71,7 +71,7 @@ static int run_gassist(struct mor_run *run, int *exit_code, mortise_error *err)
 		.typed = run->typed,
 		.named = words->count ? words->item[0] : run->typed,
 		.command = run->command,
-		.resolved = run->manifest,
+		.resolved = run->resolved,
 		.function = named ? words->item[before] : NULL,
 		.words = words->item + before + named,
 		.word_count = named ? words->count - before - 1 : 0,
@@ -102,7 +102,7 @@ static int run_sunscreen(struct mor_run *run, int *exit_code, mortise_error *err
 				"--system-info and --session-limit are for G-Assist plugins");
 	if (run->args->plugin.record && run->plugins.count > 1)
 		return mor_fail(err, MORTISE_EINVAL, "--record is for one plugin; name one PLUGIN");
-	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, run->manifest,
+	return mor_workspace_run_plugins(run->cli->console, &run->args->sunscreen, &run->plugins, run->resolved,
 					 exit_code, err);
 }
 
@@ -124,23 +124,25 @@ static const char guessed[] = ", or say what it speaks with --dialect or a manif
 static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
+	const struct mor_manifest *manifest;
 
-	assert(run->manifest);
+	assert(run->resolved);
+	manifest = run->resolved->manifest;
 	for (size_t i = 0; rows[i].dialect; i++) {
-		if (strcmp(rows[i].dialect, run->manifest->dialect) != 0)
+		if (strcmp(rows[i].dialect, manifest->dialect) != 0)
 			continue;
 		if (words->unknown && !rows[i].own_options)
 			return mor_options_refuse(groups, words->unknown, err);
 		return rows[i].run(run, exit_code, err);
 	}
-	if (!mor_runner_dialect_exists(run->manifest->dialect)) {
-		mor_runner_dialect_unknown(run->manifest->dialect, err);
+	if (!run->resolved->dialect) {
+		mor_runner_dialect_unknown(manifest->dialect, err);
 		err->code = MORTISE_EMANIFEST;
-		return mor_fail_prefix(err, run->manifest->name);
+		return mor_fail_prefix(err, manifest->name);
 	}
 	return mor_fail(err, MORTISE_EINVAL,
 			"%s speaks %s, which has methods, not commands: use 'mortise call'%s", run->typed,
-			run->manifest->dialect, strcmp(run->manifest->dialect, "plain") == 0 ? guessed : "");
+			manifest->dialect, strcmp(manifest->dialect, "plain") == 0 ? guessed : "");
 }
 
 /* -d gassist FUNCTION … -- COMMAND. A plugin with a manifest needs no -d, and takes what is behind "--" as
@@ -157,7 +159,7 @@ static int prepare_command(struct mor_run *run, mortise_error *err)
 	if (!run->cli->words.tail[0])
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	run->command = run->cli->words.tail;
-	return mor_runner_resolve(&run->args->plugin, NULL, run->command, &run->manifest, err);
+	return mor_runner_resolve(&run->args->plugin, NULL, run->command, &run->resolved, err);
 }
 
 /* Words that the workspace does not declare. */
@@ -213,7 +215,7 @@ static int prepare_run(struct mor_run *run, mortise_error *err)
 	if (r < 0)
 		return r;
 	run->typed = run->plugins.item[0];
-	return mor_runner_resolve(&run->args->plugin, run->typed, NULL, &run->manifest, err);
+	return mor_runner_resolve(&run->args->plugin, run->typed, NULL, &run->resolved, err);
 }
 
 static int run_run(struct mor_cli *cli)
@@ -239,7 +241,7 @@ static int run_run(struct mor_cli *cli)
 	else if (r < 0)
 		exit_code = mor_report_fail(cli->console,
 					    &(struct mor_report){ .error = &err, .plugin = run.typed });
-	mor_manifest_free(run.manifest);
+	mor_resolved_unref(run.resolved);
 	mor_workspace_declared_free(&run.plugins);
 	return exit_code;
 }

@@ -28,7 +28,7 @@ struct mor_run {
 	struct mor_text_list plugins;
 	const char *typed;             /* the first plugin; NULL: it is the command */
 	const char *const *command;    /* G-Assist, after "--"; or NULL */
-	struct mor_manifest *manifest; /* of the first plugin */
+	struct mor_resolved *resolved; /* the first plugin */
 };
 
 /* Each returns 0, or a status with err, which run.c reports (MORTISE_EINVAL: as a usage error). *exit_code

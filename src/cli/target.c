@@ -100,7 +100,7 @@ int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *
 
 	if (r < 0 || !word || mor_cli_named(cli, &word, NULL) < 0 || word == *ret_path)
 		return r;
-	if (!cli->named.installed) { /* a YAMS plugin: its directory is trusted, whoever starts it */
+	if (!cli->named.installed) { /* a YAMS plugin: its directory is trusted, here too */
 		*ret_path = word;
 		return 0;
 	}

@@ -75,7 +75,7 @@ static char *owner_of_file(const char *path)
 	return mor_strndup(name, len ? len : strlen(name));
 }
 
-/* Whoever types the file of a private key is about to show it to others. */
+/* A user who types the file of a private key is about to show it to others. */
 static int read_key(const char *word, char key[MOR_SIGN_KEY_SIZE], mortise_error *err)
 {
 	if (mor_sign_key_valid(word)) {

@@ -31,7 +31,7 @@ struct mor_trust_kind {
 	/* `as`: the user's name for it, or NULL. Adds the row of what it has added to `ret`. */
 	int (*add)(const char *word, const char *as, struct mor_trust_list *ret, mortise_error *err);
 	int (*list)(struct mor_trust_list *ret, mortise_error *err);
-	/* MORTISE_ENOTFOUND: it is none of these, and the next kind is asked. */
+	/* MORTISE_ENOTFOUND: it is not of this kind, and the next kind is asked. */
 	int (*remove)(const char *word, struct mor_trust_list *ret, mortise_error *err);
 };
 

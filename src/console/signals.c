@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library touches no signal, but a command must. The handler only counts and wakes the host. Both are
- * safe in a handler. Apart from these variables, the process has no global state.
+ * safe in a handler.
  */
 #include "console/signals.h"
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 #define CELL_SIZE 120
-#define LAST_SIZE 4400 /* of the last column: whoever reads a pipe wants all of it */
+#define LAST_SIZE 4400 /* of the last column: a program behind a pipe wants all of it */
 
 static void add_cell(struct mor_table *table, size_t column, const char *text, bool last)
 {

@@ -59,7 +59,7 @@ int mor_content_scan(int dir, const char *shown, const struct mor_content *known
 /* The directory in which somebody writes the plugin: without .git and __pycache__, wherever they are in it. */
 int mor_content_scan_source(int dir, const char *shown, struct mor_content *ret, mortise_error *err);
 void mor_content_fini(struct mor_content *content);
-/* NULL: there is none. */
+/* NULL: the list has no such file. */
 const struct mor_content_file *mor_content_find(const struct mor_content *content, const char *path);
 
 /* For lists that come from elsewhere, such as an archive: adds one entry (texts are copied), any order, then

@@ -142,7 +142,7 @@ static int take_link(struct content_walk *walk, const struct walk_entry *entry)
 
 /* ---- directories ---- */
 
-static int walk_dir(struct content_walk *walk, int fd);
+static int walk_dir_take(struct content_walk *walk, int fd);
 
 static int enter_dir(struct content_walk *walk, const struct walk_entry *entry)
 {
@@ -156,7 +156,7 @@ static int enter_dir(struct content_walk *walk, const struct walk_entry *entry)
 	if (fd < 0)
 		return walk_fail_errno(walk, errno);
 	walk->depth++;
-	r = walk_dir(walk, fd);
+	r = walk_dir_take(walk, fd);
 	walk->depth--;
 	return r;
 }
@@ -210,7 +210,7 @@ static int walk_open(struct content_walk *walk, DIR *dir)
 }
 
 /* Takes the descriptor. */
-static int walk_dir(struct content_walk *walk, int fd)
+static int walk_dir_take(struct content_walk *walk, int fd)
 {
 	DIR *dir = fdopendir(fd);
 	int r;
@@ -248,7 +248,7 @@ static int scan_tree(struct content_walk *walk, int dir, struct mor_content *ret
 	}
 	walk->path.data[0] = '\0';
 	walk->out = &content;
-	r = walk_dir(walk, fd);
+	r = walk_dir_take(walk, fd);
 	walk->out = NULL;
 	mor_buf_fini(&walk->path);
 	if (r == 0)

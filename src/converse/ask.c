@@ -76,7 +76,8 @@ static struct ask *take_oldest(struct mor_converse *chat)
 
 		if (mortise_request_plugin(ask->request))
 			return ask;
-		mortise_request_fail(ask->request, -32603, "", (mortise_json){ 0 }); /* gives the handle back */
+		/* gives the handle back */
+		mortise_request_fail(ask->request, -32603, "", (mortise_json){ 0 }, NULL);
 		mor_free(ask);
 	}
 	return NULL;
@@ -99,7 +100,7 @@ int mor_converse_ask_answer(struct mor_converse *chat, const char *json, mortise
 	ask = take_oldest(chat);
 	if (!ask)
 		return nobody_asks(err);
-	mortise_request_reply(ask->request, (mortise_json){ json, strlen(json) });
+	mortise_request_reply(ask->request, (mortise_json){ json, strlen(json) }, NULL);
 	mor_free(ask);
 	return 0;
 }
@@ -110,7 +111,7 @@ int mor_converse_ask_refuse(struct mor_converse *chat, int64_t code, const char 
 
 	if (!ask)
 		return nobody_asks(err);
-	mortise_request_fail(ask->request, code, text, (mortise_json){ 0 });
+	mortise_request_fail(ask->request, code, text, (mortise_json){ 0 }, NULL);
 	mor_free(ask);
 	return 0;
 }

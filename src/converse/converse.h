@@ -100,7 +100,7 @@ const struct mor_value *mor_converse_guest_methods(const struct mor_converse_gue
  * are listed). */
 int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret,
 			     mortise_error *err);
-/* The function that takes free text: 1; 0: there is none. MORTISE_EINPUT: there are several. */
+/* The function that takes free text: 1; 0: the plugin has no such function. MORTISE_EINPUT: it has several. */
 int mor_converse_guests_passthrough(struct mor_converse *chat, struct mor_converse_pick *ret,
 				    mortise_error *err);
 /* The plugin that a text answers; NULL: nobody waits. */

@@ -58,19 +58,19 @@ const struct mor_value *mor_converse_function_passthrough(const struct mor_value
 
 const char *mor_converse_function_text_parameter(const struct mor_value *function)
 {
-	const struct mor_value *properties = mor_signature_properties(function);
-	struct mor_json_iter it = mor_json_iter(properties);
+	struct mor_members all = mor_signature_members(MOR_DECLARED(function));
+	struct mor_member_iter it = mor_member_iter(all);
 	const char *first = NULL, *required = NULL;
 	size_t musts = 0;
 
-	if (mor_json_size(properties) == 1)
-		return mor_json_next(&it) ? it.name.ptr : NULL;
-	while (is_passthrough(function) && mor_json_next(&it)) {
-		if (!mor_signature_wants_text(function, it.name))
+	if (mor_json_size(mor_json_get(all.schema, "properties")) == 1)
+		return mor_member_next(&it) ? it.at.name.ptr : NULL;
+	while (is_passthrough(function) && mor_member_next(&it)) {
+		if (!mor_member_is(it.at, "string"))
 			continue;
-		first = first ? first : it.name.ptr;
-		if (mor_signature_requires(function, it.name)) {
-			required = it.name.ptr;
+		first = first ? first : it.at.name.ptr;
+		if (mor_member_required(all, it.at.name)) {
+			required = it.at.name.ptr;
 			musts++;
 		}
 	}

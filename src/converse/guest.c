@@ -180,7 +180,7 @@ static void list_function(const struct mor_converse_guest *guest, const struct m
 
 	if (is_shared(guest->chat, mor_json_text(mor_json_get(function, "name"), "")))
 		mor_buf_printf(&usage, "%s.", name_of(guest));
-	mor_signature_usage(function, &usage);
+	mor_signature_usage(MOR_DECLARED(function), &usage);
 	mor_note(console, "  %s/%s%s", mor_style_err(console, MOR_STYLE_LABEL),
 		 mor_printable(mor_buf_view(&usage), line, sizeof(line)), mor_style_err_end(console));
 	mor_printable(mor_json_string(mor_json_get(function, "description")), text, sizeof(text));

@@ -104,7 +104,7 @@ static int find_function(struct function_run *f, const char *name, const struct 
 	const struct mor_value *about;
 	char *json = NULL;
 	const char *best;
-	int r = mortise_plugin_describe(f->turn.plugin, &json);
+	int r = mortise_plugin_describe(f->turn.plugin, &json, NULL);
 
 	if (r == 0)
 		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &f->about, NULL);
@@ -157,12 +157,12 @@ static int open_plugin(struct mor_console *console, const struct mor_converse_on
 		r = mor_converse_prepare(&f->runner, &once->extra, &f->extra, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&f->runner, once->typed, once->command, once->resolved, &opt);
+	mor_runner_plugin_options(&f->runner, once->typed, once->command, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* one call is wanted, no second try after its error */
 	f->turn = (struct mor_converse_turn){ .runner = &f->runner,
 					      .typed = once->typed,
 					      .extra = { f->extra.len ? f->extra.data : NULL, f->extra.len } };
-	return mortise_plugin_new(f->runner.host, &opt, &f->turn.plugin, err);
+	return mor_runner_plugin_new(&f->runner, &opt, once->resolved, &f->turn.plugin, err);
 }
 
 int mor_converse_once(struct mor_console *console, const struct mor_converse_once *once, int *exit_code,

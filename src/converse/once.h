@@ -21,10 +21,10 @@ int mor_converse_prepare(struct mor_runner *runner, const struct mor_converse_ex
 struct mor_converse_once {
 	const char *typed; /* the plugin; NULL: it is the command */
 	const char *named; /* the plugin in the words of the user, for lines to type; unused with `command` */
-	const char *const *command; /* a plugin without a manifest; or NULL                             */
-	const struct mor_manifest *resolved; /* its manifest: mor_runner_resolve(), or NULL                   */
-	const char *function;                /* NULL: not named by the user */
-	const char *const *words; /* its arguments: KEY=VALUE…, or JSON, or a text                     */
+	const char *const *command;    /* a plugin without a manifest; or NULL                             */
+	struct mor_resolved *resolved; /* mor_runner_resolve(), or NULL                                  */
+	const char *function;          /* NULL: not named by the user */
+	const char *const *words;      /* its arguments: KEY=VALUE…, or JSON, or a text                     */
 	size_t word_count;
 	const char *const *tail; /* more words, NULL-terminated; or NULL */
 	struct mor_converse_extra extra;

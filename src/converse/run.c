@@ -24,18 +24,18 @@ static void on_event(const mortise_event *event, void *arg)
 {
 	struct mor_converse_guest *guest = arg;
 	struct mor_converse *chat = guest->chat;
-	bool told = event->type == MORTISE_EVENT_STATE && event->previous == MORTISE_READY &&
+	bool told = event->type == MORTISE_EVENT_STATE && event->state.before == MORTISE_READY &&
 		    !guest->turn.call && !guest->turn.cancelled && !chat->leaving;
 	char shown[800];
 
 	mor_runner_record_event(chat->runner.record, event);
 	if (event->type == MORTISE_EVENT_SESSION)
-		guest->in_session = event->count > 0;
-	if (event->type == MORTISE_EVENT_STATE && event->code)
-		guest->cause = event->code;
+		guest->in_session = event->session.step != MORTISE_SESSION_OVER;
+	if (event->type == MORTISE_EVENT_STATE && event->state.status)
+		guest->cause = event->state.status;
 	/* the failure of its request has reported it */
 	told = told && strcmp(event->text, guest->turn.failure.text) != 0;
-	told |= event->type == MORTISE_EVENT_SESSION && strcmp(event->method, "ends_soon") == 0;
+	told |= event->type == MORTISE_EVENT_SESSION && event->session.step == MORTISE_SESSION_ENDS_SOON;
 	if (!told && event->type != MORTISE_EVENT_VIOLATION && !mor_show_prints(chat->console, event)) {
 		if (chat->console->json) /* nothing is printed, but it may be a finding */
 			mor_show_event(event, chat->console);
@@ -154,7 +154,7 @@ static int learn_guest(struct mor_converse_guest *guest, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *about = NULL;
 	char *json = NULL;
-	int r = mortise_plugin_describe(guest->turn.plugin, &json);
+	int r = mortise_plugin_describe(guest->turn.plugin, &json, NULL);
 
 	if (r == 0)
 		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &about, err);
@@ -215,7 +215,7 @@ static int add_guest(struct mor_converse *chat, const char *typed, const char *c
 	mortise_plugin_options opt;
 	int r;
 
-	mor_runner_plugin_options(&chat->runner, typed, argv, NULL, &opt);
+	mor_runner_plugin_options(&chat->runner, typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART; /* a plugin that died starts again with the next request */
 	opt.on_event = on_event;
 	opt.on_request = mor_converse_ask_take;
@@ -227,7 +227,7 @@ static int add_guest(struct mor_converse *chat, const char *typed, const char *c
 	guest->turn.meanwhile = mor_converse_ask_person;
 	guest->turn.arg = chat;
 	guest->turn.extra = (mortise_json){ chat->extra.len ? chat->extra.data : NULL, chat->extra.len };
-	r = mortise_plugin_new(chat->runner.host, &opt, &guest->turn.plugin, err);
+	r = mor_runner_plugin_new(&chat->runner, &opt, NULL, &guest->turn.plugin, err);
 	if (r < 0)
 		return r;
 	chat->count++;
@@ -279,7 +279,7 @@ static void stop_guests(struct mor_converse *chat)
 {
 	chat->leaving = true;
 	for (size_t i = 0; i < chat->count; i++)
-		mortise_plugin_stop(chat->guests[i].turn.plugin, MORTISE_STOP_POLITE);
+		mortise_plugin_stop(chat->guests[i].turn.plugin, MORTISE_STOP_POLITE, NULL);
 	for (size_t i = 0; i < chat->count; i++)
 		mor_runner_stop_plugin(&chat->runner, chat->guests[i].turn.plugin);
 }

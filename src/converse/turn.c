@@ -177,7 +177,7 @@ static bool gone(void *arg)
 static void cancel(struct mor_converse_turn *turn)
 {
 	turn->cancelled = true;
-	mortise_call_cancel(turn->call);
+	mortise_call_cancel(turn->call, NULL);
 	while (!gone(turn))
 		mortise_host_wait(turn->runner->host, -1);
 }

@@ -74,7 +74,7 @@ static int words_to_json(const char *const *words, size_t count, const struct mo
 			 struct mor_buf *ret_json, mortise_error *err)
 {
 	MOR_CLEAN(mor_tree) struct mor_tree tree = { 0 };
-	int r = mor_signature_take(&tree, function, words, count, err);
+	int r = mor_signature_take(&tree, MOR_DECLARED(function), words, count, err);
 
 	if (r < 0)
 		return r;
@@ -99,7 +99,7 @@ static int lone_value(const char *parameter, const char *text, const struct mor_
 {
 	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
 
-	if (mor_signature_wants_text(function, mor_slice_of(parameter)))
+	if (mor_signature_wants_text(MOR_DECLARED(function), mor_slice_of(parameter)))
 		return mor_converse_text_argument(parameter, text, ret_json, err);
 	mor_buf_printf(&pair, "%s=%s", parameter, text);
 	mor_buf_byte(&pair, '\0');
@@ -111,7 +111,8 @@ static int lone_value(const char *parameter, const char *text, const struct mor_
 /* KEY=VALUE, or --KEY where the function has it: a text may begin with "--" too. */
 static bool is_named(const struct mor_value *function, const char *word)
 {
-	return mor_args_is_pair(word) || (strncmp(word, "--", 2) == 0 && mor_signature_knows(function, word));
+	return mor_args_is_pair(word) ||
+	       (strncmp(word, "--", 2) == 0 && mor_signature_knows(MOR_DECLARED(function), word));
 }
 
 static int check(const struct mor_value *function, struct mor_buf *json, mortise_error *err)
@@ -119,7 +120,7 @@ static int check(const struct mor_value *function, struct mor_buf *json, mortise
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = function ? mor_doc_parse(mor_buf_view(json), MOR_JSON_NAN, 0, &doc, err) : 0;
 
-	return r < 0 || !function ? r : mor_signature_check(function, mor_doc_root(doc), err);
+	return r < 0 || !function ? r : mor_signature_check(MOR_DECLARED(function), mor_doc_root(doc), err);
 }
 
 int mor_converse_arguments(const char *const *words, const char *rest, size_t count,

@@ -3,13 +3,11 @@
 #ifndef MOR_CREW_INSIDE_H
 #define MOR_CREW_INSIDE_H
 
-#include "crew/files.h"
 #include "crew/spec.h"
 #include "crew/worker.h"
 #include "depot/segment.h"
-#include "extract/extract.h"
 #include "farm/farm.h"
-#include "kythe/drive/driver.h"
+#include "kythe/stage/stage.h"
 #include "runner/runner.h"
 
 struct crew_worker;
@@ -20,9 +18,7 @@ struct known {
 	char run[MOR_DIGEST_SIZE];
 	struct mor_crew_spec spec;
 	const struct crew_kind *kind;
-	struct mor_kzip **kzips; /* index: one for each input */
-	struct mor_vname_rules *rules;
-	struct mor_crew_files *lists; /* extract: one for each input; read when it is needed */
+	void *own; /* the kind's: what it opens */
 	struct mor_plugin_args args;
 	unsigned users;
 	int64_t used_ms;
@@ -34,8 +30,8 @@ struct crew_kind {
 	/* What all batches of the run need; and its end, also of half of it. */
 	int (*load)(struct crew_worker *worker, struct known *known, mortise_error *err);
 	void (*unload)(struct known *known);
-	/* Begins the slot's batch. MORTISE_EINPUT: its units are not those that its key names. Any failure: the
-	 * run cannot be done here. */
+	/* Begins the slot's batch; slot->own may be that of the batch before, which was kept. MORTISE_EINPUT:
+	 * its units are not those that its key names. Any failure: the run cannot be done here. */
 	int (*begin)(struct worker_slot *slot, mortise_error *err);
 	/* Also between batches, while something is kept. ms until the next call, or -1. */
 	int (*step)(struct worker_slot *slot);
@@ -46,8 +42,8 @@ struct crew_kind {
 	 * they were put into the slot's writer before, at unit->at. */
 	void (*unit)(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
 		     uint64_t *ret_at);
-	/* Of the batch; also if it never began. True: its plugin is kept for the next batch of the run, until
-	 * drop(); stop() and finished() are asked about it before. */
+	/* Of the batch; also if it never began. Nothing is left in slot->own, unless true: its plugin is kept
+	 * for the next batch of the run, until drop(); stop() and finished() are asked about it before. */
 	bool (*end)(struct worker_slot *slot);
 	void (*drop)(struct worker_slot *slot);
 };
@@ -66,45 +62,6 @@ struct slot_log {
 	char *text;
 };
 
-/* How a unit ended, beside what the result knows. */
-struct slot_unit {
-	uint64_t records;
-	unsigned attempts;
-	uint64_t at; /* its bytes in the segment */
-	char *name;
-};
-
-/* A batch of records (kind_index.c). */
-struct slot_index {
-	struct mor_record_ref *refs;
-	struct mor_runner runner;
-	bool open; /* runner */
-	mortise_plugin_options analyzer;
-	struct mor_driver *driver;
-	struct mor_result *result;
-	struct mor_result_taker taker;
-	struct slot_unit *units;
-};
-
-/* How a file ended; its bytes are in the slot's writer. */
-struct slot_file {
-	uint64_t at, bytes, sum;
-	int code;
-	char *why;
-};
-
-/* A batch of files (kind_extract.c). */
-struct slot_extract {
-	struct mor_extract *run;
-	struct mor_console console; /* its warnings belong into rows of this run alone */
-	struct mor_extract_args args;
-	const char **names;
-	struct mor_extract_given *given;
-	char **places; /* ours */
-	struct slot_file *files;
-	bool stopped;
-};
-
 struct worker_slot {
 	struct crew_worker *worker;
 	enum slot_phase phase;
@@ -119,8 +76,7 @@ struct worker_slot {
 	bool leaving;       /* what is kept was stopped */
 	struct mor_segment_writer *writer;
 	mortise_error broken; /* the first failure of writing; code 0: none */
-	struct slot_index index;
-	struct slot_extract extract;
+	void *own;            /* the kind's: the batch, and what is kept of it */
 	struct slot_log *logs;
 	size_t log_count, log_cap;
 	size_t failed;                /* units that may do better in a later run */
@@ -170,9 +126,9 @@ void mor_known_free_all(struct crew_worker *worker);
 /* refused.c */
 /* This run cannot be done here, for now. True: it was not said before, or for another reason. */
 bool mor_refused_add(struct crew_worker *worker, const char *run, const char *why);
-/* It can. */
+/* This run can be done here again. */
 void mor_refused_remove(struct crew_worker *worker, const char *run);
-/* Those that are not to be asked for now, NULL-terminated; valid until the next call. */
+/* The runs that are not to be asked for now, NULL-terminated; valid until the next call. */
 const char *const *mor_refused_now(struct crew_worker *worker);
 void mor_refused_free(struct crew_worker *worker);
 /* slot.c */

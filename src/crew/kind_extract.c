@@ -13,22 +13,54 @@
 #include "base/sum.h"
 #include "console/warned.h"
 #include "content/content.h"
+#include "crew/files.h"
 #include "crew/inside.h"
+#include "extract/extract.h"
+
+/* How a file ended; its bytes are in the slot's writer. */
+struct slot_file {
+	uint64_t at, bytes, sum;
+	int code;
+	char *why;
+};
+
+/* A batch of files. */
+struct slot_extract {
+	struct mor_extract *run;
+	struct mor_console console; /* its warnings belong into rows of this run alone */
+	struct mor_extract_args args;
+	const char **names;
+	struct mor_extract_given *given;
+	char **places; /* ours */
+	struct slot_file *files;
+	bool stopped;
+};
+
+static struct slot_extract *extract_of(const struct worker_slot *slot)
+{
+	return slot->own;
+}
 
 /* ---- the run ---- */
+
+/* Of files: one for each input, read when it is needed. */
+static struct mor_crew_files *lists_of(const struct known *known)
+{
+	return known->own;
+}
 
 static int load_extract(struct crew_worker *worker, struct known *known, mortise_error *err)
 {
 	(void)worker;
-	known->lists = mor_zalloc((known->spec.input_count + 1) * sizeof(*known->lists));
-	return known->lists ? 0 : mor_fail_memory(err);
+	known->own = mor_zalloc((known->spec.input_count + 1) * sizeof(struct mor_crew_files));
+	return known->own ? 0 : mor_fail_memory(err);
 }
 
 static void unload_extract(struct known *known)
 {
-	for (size_t i = 0; known->lists && i < known->spec.input_count; i++)
-		mor_crew_files_fini(&known->lists[i]);
-	mor_free(known->lists);
+	for (size_t i = 0; known->own && i < known->spec.input_count; i++)
+		mor_crew_files_fini(&lists_of(known)[i]);
+	mor_free(known->own);
 }
 
 /* ---- files ---- */
@@ -37,6 +69,7 @@ static int find_file(struct worker_slot *slot, uint64_t unit, const struct mor_c
 		     mortise_error *err)
 {
 	const struct mor_crew_spec *spec = &slot->known->spec;
+	struct mor_crew_files *lists = lists_of(slot->known);
 	uint64_t first = 0;
 	size_t i = 0;
 	int r = 0;
@@ -45,13 +78,12 @@ static int find_file(struct worker_slot *slot, uint64_t unit, const struct mor_c
 		first += spec->inputs[i++].units;
 	if (i == spec->input_count)
 		return mor_fail(err, MORTISE_EINPUT, "the batch has units that the run does not have");
-	if (!slot->known->lists[i].files)
-		r = mor_crew_files_get(slot->worker->depot, spec->inputs[i].digest, &slot->known->lists[i],
-				       err);
-	if (r == 0 && slot->known->lists[i].count != spec->inputs[i].units)
+	if (!lists[i].files)
+		r = mor_crew_files_get(slot->worker->depot, spec->inputs[i].digest, &lists[i], err);
+	if (r == 0 && lists[i].count != spec->inputs[i].units)
 		r = mor_fail(err, MORTISE_EINPUT, "a list has another number of files than the owner saw");
 	if (r == 0)
-		*ret = &slot->known->lists[i].files[unit - first];
+		*ret = &lists[i].files[unit - first];
 	return r;
 }
 
@@ -83,7 +115,7 @@ static int check_stored(struct worker_slot *slot, const struct mor_crew_file *fi
 
 static int take_file(struct worker_slot *slot, uint32_t number, mortise_error *err)
 {
-	struct slot_extract *x = &slot->extract;
+	struct slot_extract *x = slot->own;
 	const struct mor_crew_file *file = NULL;
 	int r = find_file(slot, slot->batch.first + number, &file, err);
 
@@ -122,7 +154,7 @@ static const char *file_digest(uint64_t unit, void *arg)
 
 static int take_files(struct worker_slot *slot, mortise_error *err)
 {
-	struct slot_extract *x = &slot->extract;
+	struct slot_extract *x = slot->own;
 	struct keyed keyed = { .slot = slot };
 	uint32_t count = slot->batch.count;
 	char key[MOR_DIGEST_SIZE];
@@ -158,7 +190,7 @@ static void write_failure(struct worker_slot *slot, const struct mor_extract_job
 	mor_w_pair_int(&w, "rpc_code", job->err.rpc_code);
 	if (job->err_data)
 		mor_w_pair(&w, "data", job->err_data);
-	mor_warned_write(&slot->extract.console, &w);
+	mor_warned_write(&extract_of(slot)->console, &w);
 	mor_w_end(&w);
 }
 
@@ -166,7 +198,7 @@ static void keep_row(struct mor_extract_job *job, size_t number, void *arg)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf failure = MOR_BUF_INIT;
 	struct worker_slot *slot = arg;
-	struct slot_extract *x = &slot->extract;
+	struct slot_extract *x = slot->own;
 	struct slot_file *file = &x->files[number];
 	struct mor_slice row = mor_buf_view(&job->row);
 
@@ -190,36 +222,41 @@ static void keep_row(struct mor_extract_job *job, size_t number, void *arg)
 
 /* ---- the batch ---- */
 
-static void drop_extract(struct worker_slot *slot)
+static void close_extract(struct slot_extract *x)
 {
-	struct slot_extract *x = &slot->extract;
-
 	x->run = mor_extract_free(x->run);
 	mor_text_list_free_texts(&x->console.warned);
+}
+
+static void drop_extract(struct worker_slot *slot)
+{
+	close_extract(slot->own);
+	mor_free(slot->own);
+	slot->own = NULL;
 }
 
 static void fill_extract_args(struct worker_slot *slot)
 {
 	const struct mor_crew_spec *spec = &slot->known->spec;
 
-	slot->extract.args = (struct mor_extract_args){ .plugins = spec->plugins,
-							.picked = spec->picked,
-							.command = spec->argv,
-							.options = spec->options,
-							.jobs = 1,
-							.retries = spec->retries,
-							.source = spec->source,
-							.max_size = SIZE_MAX,
-							.metadata = spec->metadata,
-							.json = spec->json,
-							.plugin = &slot->known->args,
-							.settled = keep_row,
-							.arg = slot };
+	extract_of(slot)->args = (struct mor_extract_args){ .plugins = spec->plugins,
+							    .picked = spec->picked,
+							    .command = spec->argv,
+							    .options = spec->options,
+							    .jobs = 1,
+							    .retries = spec->retries,
+							    .source = spec->source,
+							    .max_size = SIZE_MAX,
+							    .metadata = spec->metadata,
+							    .json = spec->json,
+							    .plugin = &slot->known->args,
+							    .settled = keep_row,
+							    .arg = slot };
 }
 
 static int open_extract(struct worker_slot *slot, mortise_error *err)
 {
-	struct slot_extract *x = &slot->extract;
+	struct slot_extract *x = slot->own;
 	struct epoll_event event = { .events = EPOLLIN };
 	int r;
 
@@ -235,8 +272,8 @@ static int open_extract(struct worker_slot *slot, mortise_error *err)
 
 static int begin_extract(struct worker_slot *slot, mortise_error *err)
 {
-	struct slot_extract *x = &slot->extract;
-	int r = take_files(slot, err);
+	struct slot_extract *x = slot->own ? slot->own : (slot->own = mor_zalloc(sizeof(*x)));
+	int r = x ? take_files(slot, err) : mor_fail_memory(err);
 
 	if (r < 0)
 		return r;
@@ -254,8 +291,8 @@ static int begin_extract(struct worker_slot *slot, mortise_error *err)
 
 static int step_extract(struct worker_slot *slot)
 {
-	if (slot->extract.run)
-		mor_extract_step(slot->extract.run);
+	if (slot->own && extract_of(slot)->run)
+		mor_extract_step(extract_of(slot)->run);
 	return -1;
 }
 
@@ -263,33 +300,33 @@ static bool extract_finished(const struct worker_slot *slot)
 {
 	const mortise_error *failure;
 
-	return slot->extract.stopped || mor_extract_over(slot->extract.run, &failure);
+	return extract_of(slot)->stopped || mor_extract_over(extract_of(slot)->run, &failure);
 }
 
 static const mortise_error *extract_failure(const struct worker_slot *slot)
 {
 	const mortise_error *failure;
 
-	mor_extract_over(slot->extract.run, &failure);
+	mor_extract_over(extract_of(slot)->run, &failure);
 	return failure;
 }
 
 static void stop_extract(struct worker_slot *slot, bool now)
 {
 	(void)now;
-	slot->extract.stopped = true;
+	extract_of(slot)->stopped = true;
 }
 
 static void tell_file(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
 		      uint64_t *ret_at)
 {
-	const struct slot_file *file = &slot->extract.files[number];
+	const struct slot_file *file = &extract_of(slot)->files[number];
 
 	unit->bytes = file->bytes;
 	unit->sum = file->sum;
 	unit->attempts = 1;
 	unit->code = file->code;
-	unit->name = mor_slice_of(slot->extract.names[number]);
+	unit->name = mor_slice_of(extract_of(slot)->names[number]);
 	unit->why = mor_slice_of(file->why ? file->why : "");
 	unit->at = file->at;
 	*ret_fd = -1;
@@ -299,12 +336,13 @@ static void tell_file(struct worker_slot *slot, size_t number, struct mor_segmen
 /* Plugins in the middle of something, or that cannot be used, are of no use for the next batch. */
 static bool end_extract(struct worker_slot *slot)
 {
-	struct slot_extract *x = &slot->extract;
+	struct slot_extract *x = slot->own;
 	const mortise_error *failure = NULL;
-	bool kept = x->run && !x->stopped && mor_extract_over(x->run, &failure) && !failure;
 
-	if (!kept)
-		drop_extract(slot);
+	if (!x)
+		return false;
+	if (!x->run || x->stopped || !mor_extract_over(x->run, &failure) || failure)
+		close_extract(x);
 	for (uint32_t i = 0; i < slot->batch.count; i++) {
 		if (x->places)
 			mor_free(x->places[i]);
@@ -319,7 +357,9 @@ static bool end_extract(struct worker_slot *slot)
 	x->files = NULL;
 	x->names = NULL;
 	x->given = NULL;
-	return kept;
+	if (!x->run)
+		drop_extract(slot);
+	return slot->own;
 }
 
 const struct crew_kind mor_crew_extract = {

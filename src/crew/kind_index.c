@@ -8,8 +8,45 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "crew/inside.h"
+#include "kythe/drive/driver.h"
 
 #define RULES_LIMIT ((size_t)64 << 20)
+
+/* A run. */
+struct known_index {
+	struct mor_kzip **kzips; /* one for each input, opened when it is needed */
+	struct mor_vname_rules *rules;
+};
+
+/* How a unit ended, beside what the result knows. */
+struct slot_unit {
+	uint64_t records;
+	unsigned attempts;
+	uint64_t at; /* its bytes in the segment */
+	char *name;
+};
+
+/* A batch of records. */
+struct slot_index {
+	struct mor_record_ref *refs;
+	struct mor_runner runner;
+	bool open; /* runner */
+	mortise_plugin_options analyzer;
+	struct mor_driver *driver;
+	struct mor_result *result;
+	struct mor_result_taker taker;
+	struct slot_unit *units;
+};
+
+static struct slot_index *index_of(const struct worker_slot *slot)
+{
+	return slot->own;
+}
+
+static struct known_index *archives_of(const struct known *known)
+{
+	return known->own;
+}
 
 /* ---- the run ---- */
 
@@ -21,37 +58,42 @@ static int load_known_rules(const struct crew_worker *worker, struct known *know
 	if (!known->spec.vnames[0])
 		return 0;
 	r = mor_depot_get_text(worker->depot, MOR_DEPOT_SPEC, known->spec.vnames, RULES_LIMIT, &text, err);
-	return r < 0 ? r : mor_vname_rules_parse("vnames", mor_buf_view(&text), &known->rules, err);
+	return r < 0 ? r :
+		       mor_vname_rules_parse("vnames", mor_buf_view(&text), &archives_of(known)->rules, err);
 }
 
 static int load_index(struct crew_worker *worker, struct known *known, mortise_error *err)
 {
-	int r = load_known_rules(worker, known, err);
+	struct known_index *own = known->own = mor_zalloc(sizeof(*own));
 
-	if (r < 0)
-		return r;
-	known->kzips = mor_zalloc((known->spec.input_count + 1) * sizeof(struct mor_kzip *));
-	return known->kzips ? 0 : mor_fail_memory(err);
+	if (own)
+		own->kzips = mor_zalloc((known->spec.input_count + 1) * sizeof(*own->kzips));
+	return own && own->kzips ? load_known_rules(worker, known, err) : mor_fail_memory(err);
 }
 
 static void unload_index(struct known *known)
 {
-	for (size_t i = 0; known->kzips && i < known->spec.input_count; i++)
-		mor_kzip_free(known->kzips[i]);
-	mor_free(known->kzips);
-	mor_vname_rules_free(known->rules);
+	struct known_index *own = known->own;
+
+	if (!own)
+		return;
+	for (size_t i = 0; own->kzips && i < known->spec.input_count; i++)
+		mor_kzip_free(own->kzips[i]);
+	mor_free(own->kzips);
+	mor_vname_rules_free(own->rules);
+	mor_free(own);
 }
 
 /* ---- records ---- */
 
-/* Its bytes are checked once. */
+/* The bytes of a kzip are checked once. */
 static int open_known_kzip(struct crew_worker *worker, struct known *known, size_t number, mortise_error *err)
 {
 	const struct mor_crew_input *kzip = &known->spec.inputs[number];
 	MOR_CLEAN_TEXT char *path = mor_depot_name(worker->depot, MOR_DEPOT_KZIP, kzip->digest);
 	int fd, r;
 
-	if (known->kzips[number])
+	if (archives_of(known)->kzips[number])
 		return 0;
 	if (!path)
 		return mor_fail_memory(err);
@@ -59,8 +101,8 @@ static int open_known_kzip(struct crew_worker *worker, struct known *known, size
 	if (fd < 0)
 		return fd;
 	mor_fd_close(&fd);
-	r = mor_kzip_open(path, &(struct mor_kzip_options){ 0 }, &known->kzips[number], err);
-	if (r == 0 && mor_kzip_unit_count(known->kzips[number]) != kzip->units)
+	r = mor_kzip_open(path, &(struct mor_kzip_options){ 0 }, &archives_of(known)->kzips[number], err);
+	if (r == 0 && mor_kzip_unit_count(archives_of(known)->kzips[number]) != kzip->units)
 		r = mor_fail(err, MORTISE_EINPUT, "%s has another number of records than the owner saw", path);
 	return r;
 }
@@ -85,7 +127,8 @@ static int fill_refs(struct crew_worker *worker, struct known *known, const stru
 		for (uint64_t unit = batch->first + filled; r == 0 && filled < batch->count && unit < end;
 		     unit++) {
 			r = open_known_kzip(worker, known, i, err);
-			refs[filled++] = (struct mor_record_ref){ known->kzips[i], (size_t)(unit - first) };
+			refs[filled++] =
+				(struct mor_record_ref){ archives_of(known)->kzips[i], (size_t)(unit - first) };
 		}
 		first = end;
 	}
@@ -128,7 +171,7 @@ static int find_refs(struct crew_worker *worker, struct known *known, const stru
 static void slot_unit_ended(const struct mor_unit_end *end, void *arg)
 {
 	struct worker_slot *slot = arg;
-	struct slot_unit *unit = &slot->index.units[end->unit];
+	struct slot_unit *unit = &index_of(slot)->units[end->unit];
 
 	unit->records = end->records;
 	unit->attempts = end->attempts;
@@ -174,19 +217,19 @@ static void end_result(size_t unit, bool kept, void *arg)
 	struct worker_slot *slot = arg;
 
 	if (!slot->broken.code)
-		mor_segment_writer_end(slot->writer, kept, &slot->index.units[unit].at, &slot->broken);
+		mor_segment_writer_end(slot->writer, kept, &index_of(slot)->units[unit].at, &slot->broken);
 }
 
 static int open_slot_result(struct worker_slot *slot, mortise_error *err)
 {
-	struct mor_result_options opt = { .format = MOR_RESULT_ENTRIES,
+	struct mor_result_options opt = { .check = &mor_driver_checks[MOR_DRIVER_ENTRIES],
 					  .units = slot->batch.count,
 					  .identity = "",
 					  .fd = -1,
-					  .taker = &slot->index.taker };
+					  .taker = &index_of(slot)->taker };
 
-	slot->index.taker = (struct mor_result_taker){ put_result, end_result, slot };
-	return mor_result_open(&opt, &slot->index.result, err);
+	index_of(slot)->taker = (struct mor_result_taker){ put_result, end_result, slot };
+	return mor_result_open(&opt, &index_of(slot)->result, err);
 }
 
 static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
@@ -196,8 +239,8 @@ static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
 	const struct mor_crew_spec *spec = &slot->known->spec;
 	struct epoll_event event = { .events = EPOLLIN };
 	struct mor_driver_options opt = {
-		.analyzer = &slot->index.analyzer,
-		.records = slot->index.refs,
+		.analyzer = &index_of(slot)->analyzer,
+		.records = index_of(slot)->refs,
 		.record_count = slot->batch.count,
 		.expected = (size_t)mor_crew_spec_units(spec),
 		.keep = true,
@@ -208,20 +251,21 @@ static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
 			strcmp(spec->view, "namespace") == 0           ? MOR_DRIVER_VIEW_NAMESPACE :
 									 MOR_DRIVER_VIEW_DIRECTORY,
 		.types = spec->types.item,
-		.rules = slot->known->rules,
+		.rules = archives_of(slot->known)->rules,
 		.stager = slot->worker->stager,
 		.events = { slot_unit_ended, slot_log, slot_warning, NULL, slot },
 	};
-	int r = mor_runner_open(&slot->index.runner, slot->worker->opt.console, &slot->known->args,
+	int r = mor_runner_open(&index_of(slot)->runner, slot->worker->opt.console, &slot->known->args,
 				spec->lenient ? lenient : strict, err);
 
-	slot->index.open = true;
+	index_of(slot)->open = true;
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&slot->index.runner, spec->analyzer, spec->argv, NULL, &slot->index.analyzer);
-	slot->index.analyzer.dialect = "kythe";
-	opt.host = slot->index.runner.host;
-	r = mor_driver_new(&opt, &slot->index.driver, err);
+	mor_runner_pool_options(&index_of(slot)->runner, spec->analyzer, spec->argv, NULL,
+				&index_of(slot)->analyzer);
+	index_of(slot)->analyzer.dialect = "kythe";
+	opt.host = index_of(slot)->runner.host;
+	r = mor_driver_new(&opt, &index_of(slot)->driver, err);
 	if (r == 0 && epoll_ctl(slot->worker->epoll, EPOLL_CTL_ADD, mortise_host_fd(opt.host), &event) < 0)
 		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll");
 	return r;
@@ -229,51 +273,52 @@ static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
 
 static int begin_index(struct worker_slot *slot, mortise_error *err)
 {
-	int r = find_refs(slot->worker, slot->known, &slot->batch, &slot->index.refs, err);
+	struct slot_index *index = slot->own ? slot->own : (slot->own = mor_zalloc(sizeof(*index)));
+	int r = index ? find_refs(slot->worker, slot->known, &slot->batch, &index->refs, err) :
+			mor_fail_memory(err);
 
 	if (r < 0)
 		return r;
-	slot->index.units = mor_zalloc(slot->batch.count * sizeof(*slot->index.units));
-	if (!slot->index.units)
+	index->units = mor_zalloc(slot->batch.count * sizeof(*index->units));
+	if (!index->units)
 		return mor_fail_memory(err);
 	r = open_slot_result(slot, err);
-	if (r == 0 && slot->index.driver)
-		return mor_driver_next(slot->index.driver, slot->index.refs, slot->batch.count,
-				       slot->index.result, err);
+	if (r == 0 && index->driver)
+		return mor_driver_next(index->driver, index->refs, slot->batch.count, index->result, err);
 	if (r == 0)
 		r = open_slot_driver(slot, err);
 	if (r == 0)
-		mor_driver_start(slot->index.driver, slot->index.result);
+		mor_driver_start(index->driver, index->result);
 	return r;
 }
 
 static int step_index(struct worker_slot *slot)
 {
-	if (!slot->index.driver)
+	if (!slot->own || !index_of(slot)->driver)
 		return -1;
-	mortise_host_dispatch(slot->index.runner.host);
-	return mor_driver_step(slot->index.driver);
+	mortise_host_dispatch(index_of(slot)->runner.host);
+	return mor_driver_step(index_of(slot)->driver);
 }
 
 static bool index_finished(const struct worker_slot *slot)
 {
-	return mor_driver_finished(slot->index.driver) || mor_driver_rests(slot->index.driver);
+	return mor_driver_finished(index_of(slot)->driver) || mor_driver_rests(index_of(slot)->driver);
 }
 
 static const mortise_error *index_failure(const struct worker_slot *slot)
 {
-	return mor_driver_failure(slot->index.driver);
+	return mor_driver_failure(index_of(slot)->driver);
 }
 
 static void stop_index(struct worker_slot *slot, bool now)
 {
-	mor_driver_stop(slot->index.driver, now);
+	mor_driver_stop(index_of(slot)->driver, now);
 }
 
 static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
 			    uint64_t *ret_at)
 {
-	struct slot_index *index = &slot->index;
+	struct slot_index *index = slot->own;
 	const char *reason = NULL;
 
 	unit->records = index->units[number].records;
@@ -288,23 +333,29 @@ static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_
 	*ret_at = 0;
 }
 
-static void drop_index(struct worker_slot *slot)
+static void close_slot_driver(struct slot_index *index)
 {
-	struct slot_index *index = &slot->index;
-
 	index->driver = mor_driver_free(index->driver);
 	if (index->open)
 		mor_runner_close(&index->runner);
 	index->open = false;
 }
 
+static void drop_index(struct worker_slot *slot)
+{
+	close_slot_driver(slot->own);
+	mor_free(slot->own);
+	slot->own = NULL;
+}
+
 static bool end_index(struct worker_slot *slot)
 {
-	struct slot_index *index = &slot->index;
-	bool kept = index->driver && mor_driver_rests(index->driver);
+	struct slot_index *index = slot->own;
 
-	if (!kept)
-		drop_index(slot);
+	if (!index)
+		return false;
+	if (index->driver && !mor_driver_rests(index->driver))
+		close_slot_driver(index);
 	index->result = mor_result_free(index->result);
 	for (uint32_t i = 0; index->units && i < slot->batch.count; i++)
 		mor_free(index->units[i].name);
@@ -312,7 +363,9 @@ static bool end_index(struct worker_slot *slot)
 	index->units = NULL;
 	mor_free(index->refs);
 	index->refs = NULL;
-	return kept;
+	if (!index->driver)
+		drop_index(slot);
+	return slot->own;
 }
 
 const struct crew_kind mor_crew_index = {

@@ -232,7 +232,7 @@ uint64_t mor_crew_spec_units(const struct mor_crew_spec *spec)
 
 /* ---- digests ---- */
 
-/* What cannot be read counts as nothing: whoever runs it will say so. */
+/* What cannot be read counts as nothing: the command that runs it will say so. */
 static void add_place(struct sha256_ctx *sha, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -95,7 +95,7 @@ void mor_depot_remove(const struct mor_depot *depot, enum mor_depot_kind kind, c
 		unlink(path);
 }
 
-/* It is used: mor_depot_sweep() goes by that. */
+/* Notes that the file is used: mor_depot_sweep() goes by that. */
 static void touch_file(const char *path)
 {
 	(void)utimensat(AT_FDCWD, path, NULL, 0);

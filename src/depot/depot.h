@@ -70,7 +70,7 @@ int mor_depot_create(struct mor_depot *depot, struct mor_depot_file *ret, mortis
 int mor_depot_write(struct mor_depot_file *file, const void *bytes, size_t len, mortise_error *err);
 /* Back to where it was when `mark` was copied from it. */
 int mor_depot_cut(struct mor_depot_file *file, const struct mor_depot_file *mark, mortise_error *err);
-/* It gets its name, and replaces a file that has it: that one may be damaged. The file is closed, also when
+/* The file gets its name, and replaces one that has it: that one may be damaged. The file is closed, also when
  * this fails. */
 int mor_depot_commit(struct mor_depot_file *file, enum mor_depot_kind kind, char ret_digest[MOR_DIGEST_SIZE],
 		     mortise_error *err);

@@ -10,8 +10,8 @@
 #include "depot/pack.h"
 
 #define MOR_SEGMENT_MAGIC   "mortise-segment "
-#define MOR_SEGMENT_VERSION 3
-#define MOR_SEGMENT_OLDEST  2 /* that is read; not folded */
+#define MOR_SEGMENT_VERSION 2 /* that is written */
+#define MOR_SEGMENT_FOLDED  3 /* that is read, too */
 
 /* For the next segment: their memory is large, and new memory costs more than the packing of a unit. */
 struct depot_spare {

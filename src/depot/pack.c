@@ -8,24 +8,22 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "depot/unfold.h"
 
 /*
- * Entries repeat themselves, and what a unit says of a header the next unit says again, word for word. So one
- * frame has all units of a segment. Long repetitions are folded first, which leaves 29 % of our own entries
- * (3.3 MB a unit): then zstd needs only a small window, and its table stays in the processor's cache. Both
- * together are 29 : 1 at 0.8 ms of CPU per MB for packing and unpacking. zstd alone, with a window of 16 MB, is
- * 28 : 1 at 1.3 ms; a frame for each unit at level 1 is 9 : 1 at 2.4 ms.
+ * Entries repeat themselves, and what a unit says of a header the next unit says again, word for word, up to
+ * megabytes behind. So one frame has all units of a segment, and the window is 16 MB. Long repetitions are most
+ * of what there is to find: a small table that only looks for those of 7 bytes and more finds them and stays in
+ * the processor's cache (docs/design/0010-farm.md, "What keeps it cheap").
  */
-#define LEVEL      (-1)
-#define WINDOW_LOG 20
-#define HASH_LOG   13
-#define MATCH      7  /* shorter repetitions are not looked for */
-#define WINDOW_MAX 24 /* what a reader accepts: that of version 2 */
+#define LEVEL      1
+#define WINDOW_LOG 24 /* also what a reader accepts */
+#define HASH_LOG   17
+#define MATCH      7
 #define ROOM       ((size_t)128 << 10)
 
 struct mor_packer {
 	ZSTD_CCtx *context;
-	struct mor_folding *fold;
 	char room[ROOM];
 };
 
@@ -68,8 +66,7 @@ int mor_packer_new(struct mor_packer **ret, mortise_error *err)
 	if (!packer)
 		return mor_fail_memory(err);
 	packer->context = ZSTD_createCCtx();
-	packer->fold = mor_folding_new();
-	if (!packer->context || !packer->fold || !set_packer(packer->context)) {
+	if (!packer->context || !set_packer(packer->context)) {
 		mor_packer_free(packer);
 		return mor_fail_memory(err);
 	}
@@ -79,10 +76,8 @@ int mor_packer_new(struct mor_packer **ret, mortise_error *err)
 
 struct mor_packer *mor_packer_free(struct mor_packer *packer)
 {
-	if (packer) {
+	if (packer)
 		ZSTD_freeCCtx(packer->context);
-		mor_folding_free(packer->fold);
-	}
 	mor_free(packer);
 	return NULL;
 }
@@ -90,39 +85,6 @@ struct mor_packer *mor_packer_free(struct mor_packer *packer)
 void mor_packer_begin(struct mor_packer *packer)
 {
 	ZSTD_CCtx_reset(packer->context, ZSTD_reset_session_only); /* cannot fail */
-	mor_folding_begin(packer->fold);
-}
-
-/* What zstd gets, and who gets what it makes. */
-struct fold_target {
-	struct mor_packer *packer;
-	const struct mor_pack_sink *sink;
-};
-
-static int pack_folded(const struct fold_target *to, const void *bytes, size_t len, ZSTD_EndDirective how,
-		       mortise_error *err)
-{
-	struct mor_packer *packer = to->packer;
-	ZSTD_inBuffer in = { bytes, len, 0 };
-	size_t left;
-	int r;
-
-	do {
-		ZSTD_outBuffer out = { packer->room, ROOM, 0 };
-
-		left = ZSTD_compressStream2(packer->context, &out, &in, how);
-		if (ZSTD_isError(left))
-			return fail_zstd(left, MORTISE_ESYSTEM, err);
-		r = out.pos ? to->sink->put(packer->room, out.pos, to->sink->arg, err) : 0;
-		if (r < 0)
-			return r;
-	} while (in.pos < in.size || (how != ZSTD_e_continue && left > 0));
-	return 0;
-}
-
-static int put_folded(const void *bytes, size_t len, void *arg, mortise_error *err)
-{
-	return pack_folded(arg, bytes, len, ZSTD_e_continue, err);
 }
 
 int mor_packer_add(struct mor_packer *packer, const void *bytes, size_t len, enum mor_pack_how how,
@@ -131,13 +93,21 @@ int mor_packer_add(struct mor_packer *packer, const void *bytes, size_t len, enu
 	static const ZSTD_EndDirective directives[] = {
 		[MOR_PACK_MORE] = ZSTD_e_continue, [MOR_PACK_FLUSH] = ZSTD_e_flush, [MOR_PACK_END] = ZSTD_e_end
 	};
-	struct fold_target to = { packer, sink };
-	struct mor_pack_sink folds = { put_folded, &to };
-	int r = mor_folding_add(packer->fold, bytes, len, &folds, err);
+	ZSTD_inBuffer in = { bytes, len, 0 };
+	size_t left;
+	int r;
 
-	if (r == 0 && how != MOR_PACK_MORE)
-		r = mor_folding_flush(packer->fold, &folds, err);
-	return r < 0 || how == MOR_PACK_MORE ? r : pack_folded(&to, NULL, 0, directives[how], err);
+	do {
+		ZSTD_outBuffer out = { packer->room, ROOM, 0 };
+
+		left = ZSTD_compressStream2(packer->context, &out, &in, directives[how]);
+		if (ZSTD_isError(left))
+			return fail_zstd(left, MORTISE_ESYSTEM, err);
+		r = out.pos ? sink->put(packer->room, out.pos, sink->arg, err) : 0;
+		if (r < 0)
+			return r;
+	} while (in.pos < in.size || (how != MOR_PACK_MORE && left > 0));
+	return 0;
 }
 
 int mor_unpacker_new(struct mor_unpacker **ret, mortise_error *err)
@@ -149,7 +119,7 @@ int mor_unpacker_new(struct mor_unpacker **ret, mortise_error *err)
 	unpacker->context = ZSTD_createDCtx();
 	unpacker->fold = mor_unfold_new();
 	if (!unpacker->context || !unpacker->fold ||
-	    ZSTD_isError(ZSTD_DCtx_setParameter(unpacker->context, ZSTD_d_windowLogMax, WINDOW_MAX))) {
+	    ZSTD_isError(ZSTD_DCtx_setParameter(unpacker->context, ZSTD_d_windowLogMax, WINDOW_LOG))) {
 		mor_unpacker_free(unpacker);
 		return mor_fail_memory(err);
 	}

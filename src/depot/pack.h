@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes are folded (depot/fold.h), then packed by zstd, in pieces: the only place that knows it. */
+/* Bytes packed by zstd, in pieces: the only place that knows it. */
 #ifndef MOR_DEPOT_PACK_H
 #define MOR_DEPOT_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include <mortise/mortise.h>
 
-#include "depot/fold.h"
+/* Who gets what was packed. */
+struct mor_pack_sink {
+	int (*put)(const void *bytes, size_t len, void *arg, mortise_error *err);
+	void *arg;
+};
 
 enum mor_pack_how {
 	MOR_PACK_MORE,
@@ -31,7 +36,7 @@ int mor_packer_add(struct mor_packer *packer, const void *bytes, size_t len, enu
 struct mor_unpack_place {
 	int fd;
 	uint64_t end;
-	bool folded; /* frames of segments before version 3 are not */
+	bool folded; /* depot/unfold.h: those of version 3 */
 };
 
 struct mor_unpacker;

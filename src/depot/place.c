@@ -62,7 +62,7 @@ static int make_shared(const struct mor_depot *depot, const char *path)
 	return 0;
 }
 
-/* It appears with its mode: a worker of another user may want to write there at once. */
+/* The directory appears with its mode: a worker of another user may want to write there at once. */
 int mor_depot_make_dir(const struct mor_depot *depot, const char *path)
 {
 	MOR_CLEAN_TEXT char *made = NULL;

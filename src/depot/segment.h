@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A segment: the result of one batch of units, in a farm's store by its digest. The bytes of its units are one
- * stream, folded and packed as frames of zstd (depot/pack.h): neighbours say much that is the same, and it is
- * said once. Then comes the list (part/lines.h):
+ * stream, packed as frames of zstd (depot/pack.h): neighbours say much that is the same, and it is said once.
+ * Then comes the list (part/lines.h):
  *
- *	mortise-segment 3 KEY COUNT
+ *	mortise-segment 2 KEY COUNT
  *	done AT BYTES SUM RECORDS ATTEMPTS
  *	failed AT BYTES SUM CODE ATTEMPTS NAME<tab>why it failed
  *	log UNIT a line that was said about the unit
@@ -12,8 +12,8 @@
  *
  * BYTES from AT on in the stream are the unit's, SUM is theirs (base/sum.h). The stream has the bytes of all
  * units and no others. It is fastest to read the units in the order of the stream, which is that of the list
- * unless a unit was tried again. A unit's log lines follow it. Segments of version 2 are read too: they are not
- * folded.
+ * unless a unit was tried again. A unit's log lines follow it. Segments of version 3 are read too: their
+ * streams are folded (depot/unfold.h).
  *
  * And a manifest: the segments of a whole run in their order, as text. It is the result of a run whose bytes
  * are too many for one file.

@@ -119,12 +119,12 @@ static int read_version(struct mor_segment *segment, struct mor_slice *text, mor
 
 	*text = (struct mor_slice){ text->ptr + strlen(MOR_SEGMENT_MAGIC),
 				    text->len - strlen(MOR_SEGMENT_MAGIC) };
-	if (!mor_lines_u32(text, ' ', &version) || version < MOR_SEGMENT_OLDEST ||
-	    version > MOR_SEGMENT_VERSION)
+	if (!mor_lines_u32(text, ' ', &version) ||
+	    (version != MOR_SEGMENT_VERSION && version != MOR_SEGMENT_FOLDED))
 		return mor_fail(err, MORTISE_EINPUT,
 				"%s: a segment of another version of mortise: this one reads versions %d to %d",
-				segment->path, MOR_SEGMENT_OLDEST, MOR_SEGMENT_VERSION);
-	segment->stream->place.folded = version > MOR_SEGMENT_OLDEST;
+				segment->path, MOR_SEGMENT_VERSION, MOR_SEGMENT_FOLDED);
+	segment->stream->place.folded = version == MOR_SEGMENT_FOLDED;
 	return 0;
 }
 

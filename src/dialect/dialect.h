@@ -156,7 +156,7 @@ enum mor_method_flags {
 	MOR_M_OPTIONAL = 1, /* -32601 means "not implemented", never a fault                            */
 	MOR_M_NOTE = 2,     /* sent as a notification */
 	MOR_M_TOLERANT = 4, /* HELLO, INIT: an error, null or silence is only a warning; the start goes on */
-	MOR_M_PARAMS = 8    /* always sends a params object, {} if there are none */
+	MOR_M_PARAMS = 8    /* always sends a params object, {} without params */
 };
 
 struct mor_method {
@@ -404,7 +404,7 @@ static inline const struct mor_outcome *mor_outcome_of(const struct mor_method *
 {
 	return row->outcome ? row->outcome : &mor_outcome_none;
 }
-/* The first row of a role on one side, or the next after `after`; NULL: there is none. Both sides may have a
+/* The first row of a role on one side, or the next after `after`; NULL: no row is left. Both sides may have a
  * row of the same role (MCP: either may ping and cancel). */
 const struct mor_method *mor_dialect_role(const struct mor_dialect *dialect, enum mor_side from,
 					  enum mor_role role, const struct mor_method *after);
@@ -450,6 +450,9 @@ unsigned mor_validate(const struct mor_field *fields, const struct mor_value *va
 		      void *arg);
 /* The member of `object` that `field` describes, also in another accepted spelling; or NULL. */
 const struct mor_value *mor_field_get(const struct mor_field *field, const struct mor_value *object);
+/* Has the object what the field's `when` wants? "type=path": the other member has this value, as a string or as
+ * the word true or false. Without `when`: yes. */
+bool mor_field_applies(const struct mor_field *field, const struct mor_value *object);
 
 /* ---- names of types ---- */
 /* Names of the bits of a mask; NULL ends the list. */
@@ -459,6 +462,8 @@ struct mor_bit_name {
 };
 extern const struct mor_bit_name mor_type_names[];
 
+/* The type of a value, as a mask: a whole number is both INT and NUMBER. */
+unsigned mor_field_type_of(const struct mor_value *value);
 /* "string or null": at most about 60 bytes. */
 const char *mor_field_type_text(unsigned type, char out[96]);
 

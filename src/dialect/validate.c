@@ -94,7 +94,7 @@ const char *mor_field_type_text(unsigned type, char out[96])
 	return out;
 }
 
-static unsigned type_of(const struct mor_value *value)
+unsigned mor_field_type_of(const struct mor_value *value)
 {
 	switch (mor_json_type(value)) {
 	case MOR_JSON_STRING:
@@ -174,7 +174,7 @@ static void check_value(struct value_walk *walk, const struct mor_field *field, 
 {
 	enum mor_json_type type = mor_json_type(value);
 
-	if (!(type_of(value) & field->type)) {
+	if (!(mor_field_type_of(value) & field->type)) {
 		check_type(walk, field, value);
 		return;
 	}
@@ -216,8 +216,7 @@ const struct mor_value *mor_field_get(const struct mor_field *field, const struc
 	return other ? other : value;
 }
 
-/* "type=path": the other member has this value, as a string or as the word true or false. */
-static bool applies(const struct mor_field *field, const struct mor_value *object)
+bool mor_field_applies(const struct mor_field *field, const struct mor_value *object)
 {
 	const char *equals = field->when ? strchr(field->when, '=') : NULL;
 	const struct mor_value *sibling;
@@ -238,7 +237,7 @@ static void check_missing(struct value_walk *walk, const struct mor_field *field
 	size_t before = enter_member(walk, mor_slice_of(field->name));
 	char wanted[96];
 
-	if ((field->flags & MOR_F_REQUIRED) && applies(field, object))
+	if ((field->flags & MOR_F_REQUIRED) && mor_field_applies(field, object))
 		find(walk, !by_letter(field), "required (%s)%s%s but missing",
 		     mor_field_type_text(field->type, wanted), field->when ? " with " : "",
 		     field->when ? field->when : "");
@@ -265,7 +264,7 @@ static void check_member(struct value_walk *walk, const struct mor_field *field,
 		find(walk, false, "the specification spells this \"%s\"", field->name);
 	/* If a value is required and null is allowed, null still does not count as a value. */
 	if (mor_json_type(value) == MOR_JSON_NULL && field->when && (field->flags & MOR_F_REQUIRED) &&
-	    applies(field, object))
+	    mor_field_applies(field, object))
 		find(walk, !by_letter(field), "null, but required with %s", field->when);
 	else
 		check_value(walk, field, value);

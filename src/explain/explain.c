@@ -403,6 +403,7 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "[env]", "NAME = \"value\": variables for the plugin");
 	line(out, "[timeouts]", "METHOD = \"300s\", \"*\" for every call; --timeout METHOD=300s for one run");
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
+	line(out, "[cancel]", "method, member, grace (calls that nobody waits for any longer)");
 	line(out, "[stop]", "bye, term, kill");
 	line(out, "[health]", "every");
 	line(out, "[grpc]",

@@ -101,8 +101,9 @@ void mor_extract_job_tell(struct mor_extract_job *job);
 /* One plugin of the command line. */
 struct mor_extract_plugin {
 	struct mor_extract *extract;
-	const char *typed;             /* as the user named it, or NULL: a command */
-	struct mor_manifest *manifest; /* as on disk */
+	const char *typed; /* as the user named it, or NULL: a command */
+	struct mor_resolved *resolved;
+	const struct mor_manifest *manifest; /* its own, as on disk */
 	mortise_pool *pool;
 	struct mor_doc *described; /* known after its greeting: interfaces, capabilities */
 	bool refused;              /* it cannot be used, and the others go on; reported on stderr */

@@ -91,7 +91,7 @@ static size_t without_version(const char *name, size_t len)
 	return len;
 }
 
-/* The last one, with its dot, in lower case; "" if there is none. */
+/* The last extension, with its dot, in lower case; "" if the name has no extension. */
 static char *extension_of(const char *path)
 {
 	const char *name = mor_base_name(path), *dot;

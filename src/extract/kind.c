@@ -97,7 +97,7 @@ void mor_extract_stop_refused(struct mor_extract *x)
 {
 	for (size_t i = 0; i < x->extractor_count; i++)
 		if (x->extractors[i].refused)
-			mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
+			mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE, NULL);
 }
 
 /* A plugin that has said who it is may still have refused plugin.init. Then it is not ready, and that is its
@@ -120,7 +120,7 @@ static void get_to_know(struct mor_extract_plugin *e, const mortise_reply *reply
 
 	if (e->described || e->refused || x->fatal.code)
 		return;
-	if (mortise_plugin_describe(plugin, &json) == 0)
+	if (mortise_plugin_describe(plugin, &json, NULL) == 0)
 		mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &e->described, NULL);
 	mortise_free(json);
 	if (is_greeted(e, plugin, reply)) {
@@ -316,7 +316,7 @@ static int ask_one(struct mor_extract_answer *answer, mortise_error *err)
 	if (mor_buf_failed(&params))
 		return mor_fail_memory(err);
 	return mortise_pool_call(answer->extractor->pool, "extractor.supports",
-				 (mortise_json){ params.data, params.len }, &opt, err);
+				 (mortise_json){ params.data, params.len }, &opt, NULL, err);
 }
 
 static void ask_round(struct mor_extract_kind *kind)

@@ -17,7 +17,7 @@ enum { CONTENT, TEXT, METADATA, STATS, SUCCESS, FAILURE, MEMBERS };
 
 struct result {
 	struct mor_json_pick member[MEMBERS + 1];
-	struct mor_slice content; /* a string with its quotes; ptr NULL: there is none */
+	struct mor_slice content; /* a string with its quotes; ptr NULL: the answer has no content */
 };
 
 static struct result result_of(struct mor_slice json)
@@ -37,7 +37,7 @@ static struct result result_of(struct mor_slice json)
 	return result;
 }
 
-/* A member as a tree, for all but the content. NULL: there is none. */
+/* A member as a tree, for all but the content. NULL: the answer has no such member. */
 static struct mor_doc *tree_of(const struct result *result, int member)
 {
 	struct mor_slice text = result->member[member].value;

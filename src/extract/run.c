@@ -81,7 +81,8 @@ void mor_extract_job_send(struct mor_extract_job *job, struct mor_extract_plugin
 		mor_extract_job_fail(job, r, "%s", mortise_status_text(r));
 	else
 		r = mortise_pool_call(extractor->pool, "extractor.extract",
-				      (mortise_json){ job->params.data, job->params.len }, &opt, &job->err);
+				      (mortise_json){ job->params.data, job->params.len }, &opt, NULL,
+				      &job->err);
 	if (r < 0)
 		mor_extract_job_settle(job);
 }
@@ -179,7 +180,7 @@ static void stop_plugins(struct mor_extract *x)
 {
 	x->stopping = true;
 	for (size_t i = 0; i < x->extractor_count; i++)
-		mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE);
+		mortise_pool_stop(x->extractors[i].pool, MORTISE_STOP_POLITE, NULL);
 	for (size_t i = 0; i < x->extractor_count; i++)
 		mor_runner_stop_pool(&x->runner, x->extractors[i].pool);
 }
@@ -210,11 +211,11 @@ static int finish_run(struct mor_extract *x)
 /* ---- set-up ---- */
 
 /* extract is made for YAMS plugins: a script or command without a manifest speaks yams. */
-static const char *choose_dialect(const struct mor_extract *x, const struct mor_manifest *resolved)
+static const char *choose_dialect(const struct mor_extract *x, const struct mor_resolved *resolved)
 {
 	if (x->args->plugin->dialect)
 		return x->args->plugin->dialect;
-	return strcmp(resolved->dialect, "plain") == 0 ? "yams" : NULL;
+	return strcmp(resolved->manifest->dialect, "plain") == 0 ? "yams" : NULL;
 }
 
 /* Never more processes than files. The pool starts fewer if fewer are busy. */
@@ -235,26 +236,27 @@ static int add_extractor(struct mor_extract *x, const char *typed, const char *c
 		.workers = worker_count(x),
 		.retries = x->args->retries,
 	};
-	struct mor_manifest *resolved = NULL;
+	struct mor_resolved *resolved = NULL;
 	mortise_plugin_options opt;
 	int r = mor_runner_resolve(x->args->plugin, typed, argv, &resolved, err);
 
 	if (r < 0)
 		return r;
-	if (x->args->picked && !mor_extract_claim_extracts(resolved)) {
-		mor_manifest_free(resolved);
+	if (x->args->picked && !mor_extract_claim_extracts(resolved->manifest)) {
+		mor_resolved_unref(resolved);
 		return 0;
 	}
-	mor_runner_plugin_options(&x->runner, typed, argv, resolved, &opt);
+	mor_runner_pool_options(&x->runner, typed, argv, resolved, &opt);
 	opt.dialect = choose_dialect(x, resolved);
 	r = mortise_pool_new(x->runner.host, &opt, &pool, &e->pool, err);
 	if (r < 0) {
-		mor_manifest_free(resolved);
+		mor_resolved_unref(resolved);
 		return r;
 	}
 	e->extract = x;
 	e->typed = typed;
-	e->manifest = resolved;
+	e->resolved = resolved;
+	e->manifest = resolved->manifest;
 	x->extractor_count++;
 	return 0;
 }
@@ -366,7 +368,7 @@ static void clean_up_run(struct mor_extract *x)
 {
 	for (size_t i = 0; i < x->extractor_count; i++) {
 		mortise_pool_free(x->extractors[i].pool);
-		mor_manifest_free(x->extractors[i].manifest);
+		mor_resolved_unref(x->extractors[i].resolved);
 		mor_doc_free(x->extractors[i].described);
 	}
 	mor_runner_close(&x->runner);

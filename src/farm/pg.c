@@ -370,7 +370,7 @@ static int pg_step(struct mor_farm *farm)
 
 /* ---- the rest ---- */
 
-int mor_pg_queue(struct pg_farm *pg, struct pg_ask *ask)
+int mor_pg_queue_take(struct pg_farm *pg, struct pg_ask *ask)
 {
 	bool whole = ask != NULL;
 

@@ -53,13 +53,13 @@ struct pg_farm {
 };
 
 /* Takes `ask`, also on failure; NULL: no memory. */
-int mor_pg_queue(struct pg_farm *pg, struct pg_ask *ask);
+int mor_pg_queue_take(struct pg_farm *pg, struct pg_ask *ask);
 void mor_pg_ask_free(struct pg_ask *ask);
 /* The greetings: what is asked first on every connection. NULL: no more are due. Free it. */
 struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number);
 bool mor_pg_greeting_is_due(const struct pg_farm *pg);
-/* Its answer. The farm fails if it is not the one that we need. 0, or MORTISE_EOVERLOAD: another session has
- * the run's lock, and may be about to end. */
+/* The answer of the server. The farm fails if it is not the one that we need. 0, or MORTISE_EOVERLOAD: another
+ * session has the run's lock, and may be about to end. */
 int mor_pg_greeted(struct pg_farm *pg, unsigned number, const PGresult *result);
 
 /* pg_verbs.c: as in struct mor_farm_engine */

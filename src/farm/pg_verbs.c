@@ -40,7 +40,7 @@ static void add_number(struct pg_ask *ask, uint64_t number)
 }
 
 /* Takes the buffer. */
-static void add_buffer(struct pg_ask *ask, struct mor_buf *buffer)
+static void add_buffer_take(struct pg_ask *ask, struct mor_buf *buffer)
 {
 	if (ask)
 		ask->params[ask->count++] = mor_buf_detach(buffer);
@@ -195,7 +195,7 @@ static void add_array(struct pg_ask *ask, const struct mor_farm_batch *batches, 
 			mor_buf_text(&text, batches[i].key);
 	}
 	mor_buf_byte(&text, '}');
-	add_buffer(ask, &text);
+	add_buffer_take(ask, &text);
 }
 
 int mor_pg_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
@@ -208,7 +208,7 @@ int mor_pg_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, s
 	for (int which = 0; which < 3; which++)
 		add_array(ask, batches, count, which);
 	add_text(ask, again ? "t" : "f");
-	return mor_pg_queue(pg, ask);
+	return mor_pg_queue_take(pg, ask);
 }
 
 static struct pg_ask *worker_ask(const char *sql, const struct mor_farm_worker *worker, mor_farm_reply_fn *fn,
@@ -238,10 +238,10 @@ int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, ui
 		mor_buf_printf(&runs, "%s%s", i ? "," : "", refused[i]);
 	mor_buf_byte(&runs, '}');
 	add_number(ask, ticket);
-	add_buffer(ask, &runs);
+	add_buffer_take(ask, &runs);
 	if (ask)
 		ask->read = read_claim;
-	return mor_pg_queue(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(pg_of_verb(farm), ask);
 }
 
 int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
@@ -252,7 +252,7 @@ int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, con
 	add_text(ask, run);
 	add_number(ask, first);
 	add_number(ask, ms);
-	return mor_pg_queue(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(pg_of_verb(farm), ask);
 }
 
 int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
@@ -272,7 +272,7 @@ int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, c
 	add_number(ask, made->slowest.unit);
 	add_text(ask, made->slowest.name);
 	add_number(ask, made->slowest.ms);
-	return mor_pg_queue(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(pg_of_verb(farm), ask);
 }
 
 int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
@@ -288,7 +288,7 @@ int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t fa
 	add_number(ask, MOR_FARM_GROUP);
 	if (ask)
 		ask->read = read_ended;
-	return mor_pg_queue(pg, ask);
+	return mor_pg_queue_take(pg, ask);
 }
 
 int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
@@ -300,7 +300,7 @@ int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, 
 	add_text(ask, worker->name);
 	add_text(ask, run);
 	add_text(ask, mor_printable(mor_slice_of(text), line, sizeof(line)));
-	return mor_pg_queue(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(pg_of_verb(farm), ask);
 }
 
 /* An element of an array of texts. */
@@ -329,7 +329,7 @@ static void add_units(struct pg_ask *ask, const struct mor_farm_unit *units, siz
 			add_quoted(&text, which == 1 ? units[i].name : units[i].why);
 	}
 	mor_buf_byte(&text, '}');
-	add_buffer(ask, &text);
+	add_buffer_take(ask, &text);
 }
 
 int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count)
@@ -341,7 +341,7 @@ int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_
 	add_number(ask, failed);
 	for (int which = 0; which < 3; which++)
 		add_units(ask, units, count < MOR_FARM_NAMED ? count : MOR_FARM_NAMED, which);
-	return mor_pg_queue(pg, ask);
+	return mor_pg_queue_take(pg, ask);
 }
 
 int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker)
@@ -349,7 +349,7 @@ int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker)
 	struct pg_ask *ask = new_ask("select " FARM "leave($1)", NULL, NULL);
 
 	add_text(ask, worker->name);
-	return mor_pg_queue(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(pg_of_verb(farm), ask);
 }
 
 int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
@@ -370,5 +370,5 @@ int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint
 		add_number(ask, number);
 	if (ask && question != MOR_FARM_INIT)
 		ask->read = read_text;
-	return mor_pg_queue(pg, ask);
+	return mor_pg_queue_take(pg, ask);
 }

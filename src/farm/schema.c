@@ -202,7 +202,7 @@
 	" return found;" \
 	"end $$;"
 
-/* The first wins, whoever has the lease by now. */
+/* The first wins, even if another worker has the lease by now. */
 #define COMMIT \
 	"create or replace function commit_batch(w text, m text, j int, u bigint, x bigint," \
 	" r text, f bigint, c int," \

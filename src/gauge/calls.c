@@ -111,14 +111,14 @@ static void send_call(struct mor_gauge *g, struct mor_gauge_slot *slot)
 		fail_run(g, &err, (mortise_json){ 0 });
 }
 
-/* Its start and its greeting are measured where they happen. */
+/* The plugin's start and greeting are measured where they happen. */
 void mor_gauge_on_event(const mortise_event *event, void *arg)
 {
 	struct mor_gauge *g = arg;
 
-	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_STARTING)
+	if (event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_STARTING)
 		g->started_ns = mor_clock_ns();
-	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_READY && g->started_ns)
+	if (event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_READY && g->started_ns)
 		mor_hist_add(g->ready, (uint64_t)(mor_clock_ns() - g->started_ns));
 	mor_show_event(event, g->runner->console);
 }

@@ -92,9 +92,9 @@ struct mor_gauge {
 	struct mor_gauge_slot slots[MOR_GAUGE_IN_FLIGHT];
 };
 
-/* The plugin, not started yet. plan->method may be set later. */
+/* The plugin, not started yet, as it was resolved (NULL: not yet). plan->method may be set later. */
 int mor_gauge_open(struct mor_gauge *gauge, struct mor_runner *runner, const char *path,
-		   const char *const *argv, mortise_error *err);
+		   const char *const *argv, struct mor_resolved *resolved, mortise_error *err);
 /* After the runner was closed. Also if opening has failed. */
 void mor_gauge_close(struct mor_gauge *gauge);
 

@@ -27,7 +27,8 @@ struct mor_hist *mor_hist_new(void); /* NULL: no memory */
 struct mor_hist *mor_hist_free(struct mor_hist *hist);
 
 void mor_hist_add(struct mor_hist *hist, uint64_t value);
-/* The smallest value that at least this part of all values (0 to 1) does not exceed; 0 if there is none. */
+/* The smallest value that at least this part of all values (0 to 1) does not exceed; 0 if there
+ * are no values. */
 uint64_t mor_hist_at(const struct mor_hist *hist, double part);
 double mor_hist_mean(const struct mor_hist *hist);
 

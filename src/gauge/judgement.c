@@ -190,7 +190,7 @@ static bool say_errors_only(const struct mor_judgement_input *in, struct mor_jud
 
 #define SEND_LESS "send less: ask for pages, or hand over the path of a file instead of its content"
 
-/* Their bytes take most of the time. */
+/* The bytes of large messages take most of the time. */
 static bool say_large(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char bytes[32];
@@ -208,7 +208,7 @@ static bool say_large(const struct mor_judgement_input *in, struct mor_judgement
 	return true;
 }
 
-/* It is about as fast as bare pipes, or most of its time is theirs. */
+/* A call is about as fast as bare pipes, or most of its time is theirs. */
 static bool say_at_once(const struct mor_judgement_input *in, struct mor_judgement *v)
 {
 	char whole[32], pipe[32];

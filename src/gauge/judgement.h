@@ -9,10 +9,13 @@
  *	host      the same of our own process
  *	guardian  the same of mortise-jail
  *	busy      of the rest: the host's thread or the plugin's busiest one was ready to run, but other
- *programs had the processors. Such a delay can pass while the other side sleeps or computes, and then it is no
- *time of the call. So it is at most what the mean call took longer than the fastest one, and what was taken
- *from the plugin's thread while it computed: only that can be in every call wait      what is left: nobody
- *computed, so the plugin slept, or waited for something; less than 60 us count as pipe
+ *		  programs had the processors
+ *	wait      what is left: neither side computed, so the plugin slept, or waited for something; less
+ *		  than 60 us count as pipe
+ *
+ * A delay of the kind `busy` can pass while the other side sleeps or computes, and then it is no time of the
+ * call. So it is at most what the mean call took longer than the fastest one, plus what was taken from the
+ * plugin's thread while it computed: only that can be in every call.
  *
  * A host whose time goes into what the plugin writes to stderr, more bytes than its messages have, is a
  * sentence of its own; so are large messages whose bytes take most of the time.

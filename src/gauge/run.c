@@ -38,7 +38,7 @@ static int read_counters(struct mor_gauge *g, struct counters *ret)
 {
 	struct mor_doc *doc = NULL;
 	char *json = NULL;
-	int r = mortise_plugin_describe(g->plugin, &json);
+	int r = mortise_plugin_describe(g->plugin, &json, NULL);
 
 	if (r == 0)
 		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, NULL);
@@ -86,7 +86,7 @@ static int look_at_memory(struct mor_gauge *g)
 
 /* NO_RESTART: a plugin that dies of a call ends the run. */
 int mor_gauge_open(struct mor_gauge *g, struct mor_runner *runner, const char *path, const char *const *argv,
-		   mortise_error *err)
+		   struct mor_resolved *resolved, mortise_error *err)
 {
 	mortise_plugin_options opt;
 	struct counters counters;
@@ -99,11 +99,11 @@ int mor_gauge_open(struct mor_gauge *g, struct mor_runner *runner, const char *p
 	g->latency = mor_hist_new();
 	if (!g->ready || !g->first || !g->latency)
 		return mor_fail_memory(err);
-	mor_runner_plugin_options(runner, path, argv, NULL, &opt);
+	mor_runner_plugin_options(runner, path, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	opt.on_event = mor_gauge_on_event;
 	opt.arg = g;
-	r = mortise_plugin_new(runner->host, &opt, &g->plugin, err);
+	r = mor_runner_plugin_new(runner, &opt, resolved, &g->plugin, err);
 	if (r == 0 && read_counters(g, &counters) < 0) {
 		*err = g->failed;
 		r = g->failed.code;

@@ -135,7 +135,8 @@ void mor_grpc_take_headers_end(struct mor_grpc_call *call)
 				call->options.method, excerpt);
 }
 
-/* The next message that is there as a whole. false: there is none; the call may have been settled for it. */
+/* The next message that is there as a whole. false: no message is there as a whole; the call may have been
+ * settled for it. */
 static bool next_message(struct mor_grpc_call *call, struct mor_slice *ret)
 {
 	const char *at;
@@ -265,7 +266,7 @@ void mor_grpc_take_close(struct mor_grpc_call *call, uint32_t error, const char 
 				call->options.method, error_name);
 }
 
-/* A good end inside a message is none. */
+/* An end inside a message is not good. */
 static void check_rest(struct mor_grpc_call *call)
 {
 	if (call->in.len == 0 || call->dropped || call->err.code)

@@ -59,7 +59,7 @@ static void end_by_peer(struct mor_grpc *grpc, int os_errno)
 	mor_grpc_break(grpc, &why);
 }
 
-/* It sent GOAWAY, and the last call is over. */
+/* The server sent GOAWAY, and the last call is over. */
 static void end_if_over(struct mor_grpc *grpc)
 {
 	if (!grpc->ended && !grpc->freed && mor_h2_is_over(grpc))
@@ -216,7 +216,8 @@ static int begin_client(struct mor_grpc *grpc)
 	return r;
 }
 
-int mor_grpc_new(struct mor_loop *loop, int fd, const struct mor_grpc_options *options, struct mor_grpc **ret)
+int mor_grpc_new_take(struct mor_loop *loop, int fd, const struct mor_grpc_options *options,
+		      struct mor_grpc **ret)
 {
 	struct mor_grpc *grpc = mor_zalloc(sizeof(*grpc));
 	int r;

@@ -3,7 +3,7 @@
  * A gRPC client over a connected socket, on a mor_loop: no thread, nothing blocks. nghttp2 makes and reads the
  * frames of HTTP/2, and stays inside this room. A message is bytes here: who calls knows its protobuf type.
  *
- *	connection  mor_grpc_new() .. on_end, at most once .. mor_grpc_free()
+ *	connection  mor_grpc_new_take() .. on_end, at most once .. mor_grpc_free()
  *	call        mor_grpc_call() .. on_message* .. on_end, exactly once; then the call is freed
  *
  * Events come from the loop, never from inside a function here. A callback may call every function,
@@ -77,7 +77,8 @@ struct mor_grpc_options {
 
 /* Takes `fd`, also on failure: a connected stream socket, which becomes non-blocking. The options are copied.
  * 0, MORTISE_ENOMEM, MORTISE_ESYSTEM. */
-int mor_grpc_new(struct mor_loop *loop, int fd, const struct mor_grpc_options *options, struct mor_grpc **ret);
+int mor_grpc_new_take(struct mor_loop *loop, int fd, const struct mor_grpc_options *options,
+		      struct mor_grpc **ret);
 /* Drops the connection and all its calls, without an event. NULL is fine; returns NULL. */
 struct mor_grpc *mor_grpc_free(struct mor_grpc *grpc);
 

@@ -32,7 +32,7 @@ struct mor_grpc {
 	mortise_error why;
 };
 
-/* What is kept of the answer's header fields. An empty text: there is none. */
+/* What is kept of the answer's header fields. An empty text: no such field came. */
 struct mor_grpc_reply {
 	char http_status[8], content_type[80], encoding[32], status[16], message[1024];
 };
@@ -61,7 +61,7 @@ struct mor_grpc_call {
 	size_t out_done;
 	bool finished;              /* no more messages from us */
 	bool peer_done, peer_reset; /* all of the answer has come; the peer has reset the stream */
-	bool stream_gone;           /* the stream is closed, whoever did it */
+	bool stream_gone;           /* the stream is closed, by us or by the server */
 	bool drained;               /* all of `out` has left, and on_drained is due */
 	bool paused;
 	bool dropped; /* what is in `in` is not handed on any more */

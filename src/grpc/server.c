@@ -128,16 +128,12 @@ static bool pull_frames(struct mor_grpc_server *server)
 
 static void flush_server(struct mor_grpc_server *server)
 {
-	size_t before = server->waiting;
-
 	while (!server->ended && (server->out.len || pull_frames(server)))
 		if (!write_frames(server))
 			break;
 	if (!server->ended && !nghttp2_session_want_read(server->session) &&
 	    !nghttp2_session_want_write(server->session))
 		mor_grpc_server_end(server);
-	if (!server->ended && server->waiting < before)
-		server->options.on_drained(server->options.arg);
 }
 
 static void on_server_flush(struct mor_task *task)
@@ -415,8 +411,8 @@ static int make_session(struct mor_grpc_server *server)
 	return r;
 }
 
-int mor_grpc_serve(struct mor_loop *loop, int fd, const struct mor_grpc_server_options *options,
-		   struct mor_grpc_server **ret)
+int mor_grpc_serve_take(struct mor_loop *loop, int fd, const struct mor_grpc_server_options *options,
+			struct mor_grpc_server **ret)
 {
 	struct mor_grpc_server *server = mor_zalloc(sizeof(*server));
 	int r = server ? 0 : MORTISE_ENOMEM;

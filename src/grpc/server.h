@@ -3,7 +3,7 @@
  * The other end of grpc.h: a gRPC server on one connected socket, on a mor_loop. For plugins, whose only client
  * is the host that has started them.
  *
- *	connection  mor_grpc_serve() .. on_end, once .. freed by itself
+ *	connection  mor_grpc_serve_take() .. on_end, once .. freed by itself
  *	call        on_call .. on_message* .. on_finish .. mor_grpc_reply()* .. mor_grpc_close(), or on_gone
  *
  * After mor_grpc_close() and after on_gone the call must not be used. Events come from the loop. A deadline is
@@ -23,12 +23,12 @@
 #include "grpc/grpc.h"
 #include "loop/loop.h"
 
-#define MOR_GRPC_METHOD 128 /* a longer name is none of ours */
+#define MOR_GRPC_METHOD 128 /* no method of ours has a longer name */
 
 struct mor_grpc_server;
 
 struct mor_grpc_inbound {
-	void *owner; /* of whoever serves it; NULL at first */
+	void *owner; /* of the code that serves it; NULL at first */
 	char method[MOR_GRPC_METHOD];
 	struct mor_grpc_server *server;
 	/* the rest is server.c's */
@@ -48,14 +48,13 @@ struct mor_grpc_server_options {
 	void (*on_message)(void *arg, struct mor_grpc_inbound *call, struct mor_slice message);
 	void (*on_finish)(void *arg, struct mor_grpc_inbound *call); /* no more messages will come */
 	void (*on_gone)(void *arg, struct mor_grpc_inbound *call);   /* broken off, or the connection is lost */
-	void (*on_drained)(void *arg);                               /* less waits to be sent than before */
 	void (*on_end)(void *arg, struct mor_grpc_server *server);   /* the connection, after its calls */
 	void *arg;
 };
 
 /* Takes `fd`, also on failure. 0, MORTISE_ENOMEM, MORTISE_ESYSTEM. */
-int mor_grpc_serve(struct mor_loop *loop, int fd, const struct mor_grpc_server_options *options,
-		   struct mor_grpc_server **ret);
+int mor_grpc_serve_take(struct mor_loop *loop, int fd, const struct mor_grpc_server_options *options,
+			struct mor_grpc_server **ret);
 /* Ends it now: on_gone for its calls, and on_end. */
 void mor_grpc_server_end(struct mor_grpc_server *server);
 /* Tells the client that no more calls are taken; those that run go on. */

@@ -11,7 +11,7 @@ static void on_answer(void *arg, struct mor_slice message)
 		mor_buf_slice(&call->answer, message);
 }
 
-/* A good end with anything but one message is none. */
+/* An end with anything but one message is not good. */
 static void on_answered(void *arg, unsigned status, const mortise_error *err)
 {
 	struct mor_grpc_call *call = arg;

@@ -142,7 +142,8 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 	return r;
 }
 
-/* It sent our request back, we refused that as a method that we do not have, and now the refusal came back. */
+/* The plugin sent our request back, we refused that as a method that we do not have, and now the
+ * refusal came back. */
 static bool is_echo(const mortise_call *call, const struct mor_rpc_error *remote)
 {
 	return call->plugin->life.echoed == call->id && remote->code == -32601;

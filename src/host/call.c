@@ -15,6 +15,7 @@
 #include "host/ladder.h"
 #include "host/options.h"
 #include "host/plugin.h"
+#include "host/pool_job.h"
 #include "host/settings.h"
 #include "host/supervise.h"
 #include "host/template.h"
@@ -39,6 +40,7 @@ static mortise_call *take_call(mortise_host *host)
 	call = mor_alloc(sizeof(mortise_call));
 	if (!call)
 		return NULL;
+	call->kind.of_pool = false;
 	call->cancel_task = (struct mor_task){ 0 };
 	call->params = (struct mor_buf)MOR_BUF_INIT;
 	call->lent = (struct mor_slice){ 0 };
@@ -361,10 +363,10 @@ int mortise_call_start(mortise_plugin *plugin, const char *action, mortise_json 
 	return mor_call_start(plugin, action, params, &opt, ret_call, err);
 }
 
-int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum mor_call_purpose purpose,
-		      struct mor_slice params, mortise_error *err)
+static int start_internal(mortise_plugin *plugin, const struct mor_method *row, const char *name,
+			  enum mor_call_purpose purpose, struct mor_slice params, mortise_error *err)
 {
-	mortise_call *call = make_call(plugin, row, mor_slice_of(row->name));
+	mortise_call *call = make_call(plugin, row, mor_slice_of(name));
 	int r;
 
 	if (!call)
@@ -383,7 +385,30 @@ int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum
 	return r;
 }
 
+int mor_call_internal(mortise_plugin *plugin, const struct mor_method *row, enum mor_call_purpose purpose,
+		      struct mor_slice params, mortise_error *err)
+{
+	return start_internal(plugin, row, row->name, purpose, params, err);
+}
+
 /* ---- cancelling ---- */
+
+/* The message of a plugin whose protocol has none for all: cancel.method names it. */
+static void send_own_cancel(mortise_plugin *plugin, int64_t id)
+{
+	static const struct mor_method row = {
+		.name = "*", .from = MOR_FROM_HOST, .role = MOR_ROLE_CANCEL, .flags = MOR_M_NOTE
+	};
+	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &params };
+
+	mor_w_object(&w);
+	mor_w_pair_int(&w, plugin->cancel.member ? plugin->cancel.member : "id", id);
+	mor_w_end(&w);
+	if (!mor_buf_failed(&params))
+		(void)start_internal(plugin, &row, plugin->cancel.method, MOR_FOR_CANCEL, mor_buf_view(&params),
+				     NULL);
+}
 
 void mor_call_send_cancel(mortise_call *call)
 {
@@ -397,16 +422,19 @@ void mor_call_send_cancel(mortise_call *call)
 		plugin->life.link->ops->cancel(plugin->life.link, call->id);
 		return;
 	}
+	/* Best effort: if this cannot be sent, the time limits still apply. */
+	if (plugin->cancel.method && plugin->life.link && call->id && late != MOR_LATE_KILL) {
+		send_own_cancel(plugin, call->id);
+		return;
+	}
 	if (!row || !row->template || !call->id || (late != MOR_LATE_CANCEL && late != MOR_LATE_FORGET))
 		return;
-	/* Best effort: if this cannot be sent, the time limits still apply. */
 	if (mor_template_fill(plugin, row->template, &words, &params) == 0)
 		(void)mor_call_internal(plugin, row, MOR_FOR_CANCEL, mor_buf_view(&params), NULL);
 }
 
-static void on_cancel(struct mor_task *task)
+void mor_call_cancel_now(mortise_call *call)
 {
-	mortise_call *call = mor_container_of(task, mortise_call, cancel_task);
 	mortise_plugin *plugin = call->plugin;
 	bool kill = call->id && mor_timing_of(call->method)->late == MOR_LATE_KILL;
 	mortise_error error, killed;
@@ -424,12 +452,28 @@ static void on_cancel(struct mor_task *task)
 		mor_supervise_breach(plugin, &killed, mor_ladder_late(plugin));
 }
 
-int mortise_call_cancel(mortise_call *call)
+static void on_cancel(struct mor_task *task)
 {
-	int r = call ? mor_plugin_check(call->plugin, NULL) : MORTISE_EINVAL;
+	mor_call_cancel_now(mor_container_of(task, mortise_call, cancel_task));
+}
 
+/* Whatever it is, this part of it is a struct mor_call_kind. */
+static bool is_of_pool(const mortise_call *handle)
+{
+	const char *kind = (const char *)handle + offsetof(mortise_call, kind);
+
+	return ((const struct mor_call_kind *)(const void *)kind)->of_pool;
+}
+
+int mortise_call_cancel(mortise_call *call, mortise_error *err)
+{
+	int r;
+
+	if (call && is_of_pool(call))
+		return mor_pool_job_cancel((struct mor_pool_job *)call, err);
+	r = call ? mor_plugin_check(call->plugin, err) : mor_fail(err, MORTISE_EINVAL, "no call is given");
 	if (r == 0 && call->state == MOR_CALL_LATE)
-		r = MORTISE_EINVAL;
+		r = mor_fail(err, MORTISE_EINVAL, "%s: the call has ended already", call->plugin->peer.name);
 	if (r == 0)
 		mor_loop_post(call->plugin->host->loop, &call->cancel_task, on_cancel);
 	return r;

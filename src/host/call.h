@@ -43,8 +43,15 @@ enum mor_call_purpose { MOR_FOR_USER, MOR_FOR_GREETING, MOR_FOR_PING, MOR_FOR_BY
 
 #define MOR_SHORT_NAME 40 /* a length that the compiler knows is copied without a call */
 
+/* At the same place in both kinds of calls that an embedder can hold: of a plugin, and of a pool (struct
+ * mor_pool_job). Behind the node, which is found most often. */
+struct mor_call_kind {
+	bool of_pool;
+};
+
 struct mortise_call {
-	struct mor_list node;       /* queue, writing, flight or spare */
+	struct mor_list node; /* queue, writing, flight or spare */
+	struct mor_call_kind kind;
 	struct mortise_call *chain; /* in the id table */
 	mortise_plugin *plugin;
 	const struct mor_method *method; /* the row; never NULL */
@@ -102,8 +109,11 @@ int mor_call_start(mortise_plugin *plugin, const char *action, mortise_json para
 /* Internal calls (greeting, ping, bye) skip the queue. `params` may be absent. */
 int mor_call_internal(mortise_plugin *plugin, const struct mor_method *method, enum mor_call_purpose purpose,
 		      struct mor_slice params, mortise_error *err);
-/* Tells the plugin that nobody waits for it any longer, if its dialect has a message for that. */
+/* Tells the plugin that nobody waits for it any longer, if its dialect has a message for that, or
+ * cancel.method names one. */
 void mor_call_send_cancel(mortise_call *call);
+/* Ends it with MORTISE_ECANCELED, now. Not a ghost. */
+void mor_call_cancel_now(mortise_call *call);
 
 /* ---- send.c: into the link ---- */
 
@@ -129,8 +139,8 @@ static inline struct mor_slice mor_call_waiting(const mortise_call *call)
 		return call->lent;
 	return call->params.len ? mor_buf_view(&call->params) : (struct mor_slice){ 0 };
 }
-/* Its params stay where they are until it is settled: mortise_call_sync() waits for that, others say
- * MORTISE_LENT. Before it is settled, its link gives them back. */
+/* The params of the call stay where they are until it is settled: mortise_call_sync() waits for that, others
+ * say MORTISE_LENT. Before it is settled, its link gives them back. */
 bool mor_call_lends(const mortise_call *call);
 /* The rule behind mor_outcome.ok. */
 bool mor_says_failure(const char *ok, const struct mor_value *value);

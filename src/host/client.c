@@ -98,9 +98,7 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 
 void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice answer)
 {
-	mortise_event event = { .type = MORTISE_EVENT_NOTE,
-				.method = row->name,
-				.params = { answer.ptr, answer.len } };
+	mortise_event event = { .type = MORTISE_EVENT_NOTE, .note = { row->name, { answer.ptr, answer.len } } };
 
 	mor_timer_stop(&plugin->hello_timer);
 	mor_doc_free(plugin->life.hello);

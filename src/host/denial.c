@@ -8,15 +8,15 @@
 #include "policy/denials.h"
 
 /* Without memory for the words the record is told of without them, and the other way round. */
-static void tell(mortise_plugin *plugin, const char *action, uint64_t count, struct mor_buf *text,
+static void tell(mortise_plugin *plugin, const mortise_event_violation *what, struct mor_buf *text,
 		 struct mor_buf *json)
 {
-	mortise_event event = { .type = MORTISE_EVENT_VIOLATION, .method = action, .count = count };
+	mortise_event event = { .type = MORTISE_EVENT_VIOLATION, .violation = *what };
 
 	if (mor_buf_byte(text, '\0') == 0)
 		event.text = text->data;
 	if (!mor_buf_failed(json))
-		event.params = (mortise_json){ json->data, json->len };
+		event.violation.record = (mortise_json){ json->data, json->len };
 	mor_event_full(plugin, &event);
 }
 
@@ -34,7 +34,7 @@ void mor_denial_told(void *arg, const struct mor_record *record)
 				     plugin->policy.source);
 	mor_violation_text(&what, &text);
 	mor_violation_json(&what, &json);
-	tell(plugin, "denied", 1, &text, &json);
+	tell(plugin, &(mortise_event_violation){ .action = MORTISE_VIOLATION_DENIED }, &text, &json);
 }
 
 void mor_denial_sum_up(mortise_plugin *plugin, uint64_t total)
@@ -47,5 +47,6 @@ void mor_denial_sum_up(mortise_plugin *plugin, uint64_t total)
 		return;
 	mor_denials_text(denials, plugin->peer.name, plugin->policy.source, &text);
 	mor_denials_json(denials, plugin->peer.name, plugin->policy.source, &json);
-	tell(plugin, "sum", total, &text, &json);
+	tell(plugin, &(mortise_event_violation){ .action = MORTISE_VIOLATION_SUM, .denials = total }, &text,
+	     &json);
 }

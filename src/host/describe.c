@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "explain/explain.h"
 #include "host/health.h"
 #include "host/host.h"
@@ -219,40 +220,43 @@ static void write_plugin(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-static int hand_out(struct mor_buf *out, char **ret_json)
+static int hand_out(struct mor_buf *out, char **ret_json, mortise_error *err)
 {
-	int r = mor_buf_failed(out) ? out->status : 0;
+	char *json = mor_buf_failed(out) ? NULL : mor_buf_detach(out);
 
-	if (r < 0) {
+	if (!json) {
 		mor_buf_fini(out);
-		return r;
+		return mor_fail_memory(err);
 	}
-	*ret_json = mor_buf_detach(out);
-	return *ret_json ? 0 : MORTISE_ENOMEM;
+	*ret_json = json;
+	return 0;
 }
 
-int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json)
+int mortise_plugin_describe(mortise_plugin *plugin, char **ret_json, mortise_error *err)
 {
 	struct mor_buf out = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &out };
-	int r = mor_plugin_check(plugin, NULL);
+	int r = mor_plugin_check(plugin, err);
 
+	if (r == 0 && !ret_json)
+		r = mor_fail(err, MORTISE_EINVAL, "a place for the description must be given");
 	if (r < 0)
 		return r;
 	write_plugin(plugin, &w);
-	return hand_out(&out, ret_json);
+	return hand_out(&out, ret_json, err);
 }
 
-int mortise_pool_describe(mortise_pool *pool, char **ret_json)
+int mortise_pool_describe(mortise_pool *pool, char **ret_json, mortise_error *err)
 {
 	struct mor_buf out = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &out };
-	int r = pool ? mor_host_check_thread(pool->host, NULL) : MORTISE_EINVAL;
+	int r = pool && ret_json ? mor_host_check_thread(pool->host, err) :
+				   mor_fail(err, MORTISE_EINVAL, "a pool and a place must be given");
 
 	if (r < 0)
 		return r;
 	if (pool->freed)
-		return MORTISE_ECLOSED;
+		return mor_fail(err, MORTISE_ECLOSED, "the pool was released");
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "waiting", pool->queued);
 	mor_w_pair_int(&w, "waiting_bytes", (int64_t)pool->queued_bytes);
@@ -264,7 +268,7 @@ int mortise_pool_describe(mortise_pool *pool, char **ret_json)
 		write_plugin(pool->workers[i], &w);
 	mor_w_end(&w);
 	mor_w_end(&w);
-	return hand_out(&out, ret_json);
+	return hand_out(&out, ret_json, err);
 }
 
 static int list_dialects(bool json, struct mor_buf *out)
@@ -288,16 +292,16 @@ static int list_dialects(bool json, struct mor_buf *out)
 	return out->status;
 }
 
-int mortise_dialect_describe(const char *name, const char *format, char **ret_text)
+int mortise_dialect_describe(const char *name, const char *format, char **ret_text, mortise_error *err)
 {
 	const struct mor_dialect *dialect = name ? mor_dialect_find(name) : NULL;
 	struct mor_buf out = MOR_BUF_INIT;
-	int r = MORTISE_EINVAL;
+	int r = MORTISE_EUNSUPPORTED;
 
 	if (!format || !ret_text)
-		return MORTISE_EINVAL;
+		return mor_fail(err, MORTISE_EINVAL, "a format and a place for the text must be given");
 	if (name && !dialect)
-		return MORTISE_ENOTFOUND;
+		return mor_fail(err, MORTISE_ENOTFOUND, "no dialect is called \"%.60s\"", name);
 	if (!name && (strcmp(format, "json") == 0 || strcmp(format, "text") == 0))
 		r = list_dialects(strcmp(format, "json") == 0, &out);
 	else if (name && strcmp(format, "text") == 0)
@@ -306,8 +310,10 @@ int mortise_dialect_describe(const char *name, const char *format, char **ret_te
 		r = mor_explain_json(dialect, &out);
 	else if (name && strcmp(format, "openrpc") == 0)
 		r = mor_explain_openrpc(dialect, &out);
-	if (r == 0 && !(*ret_text = mor_buf_detach(&out)))
-		r = MORTISE_ENOMEM;
+	if (r == 0)
+		return hand_out(&out, ret_text, err);
 	mor_buf_fini(&out);
-	return r;
+	return r == MORTISE_EUNSUPPORTED ?
+		       mor_fail(err, MORTISE_EINVAL, "a dialect has no format \"%.60s\"", format) :
+		       mor_fail_memory(err);
 }

@@ -262,7 +262,7 @@ static const char *flush_hint(const char *program)
 	return "";
 }
 
-/* It waits for input. If it has never sent anything, it has not flushed, or takes our bytes for another
+/* The plugin waits for input. If it has never sent anything, it has not flushed, or takes our bytes for another
  * framing: the first bytes of a line, read as a length, are two gigabytes. */
 static bool unflushed(struct scene *scene)
 {

@@ -64,7 +64,7 @@ void mor_diagnosis_silence(const mortise_plugin *plugin, const mortise_call *cal
 /* What it is doing while its stdin is full: "; ..." or "". Returns ret->text. */
 const char *mor_diagnosis_stall(const mortise_plugin *plugin, struct mor_diagnosis *ret);
 /* The last words of a process that has ended: what its sandbox denied, and its telling line on stderr, or if
- * there was none, its last on stdout: "; ..." or "". Returns text. */
+ * it wrote nothing there, its last on stdout: "; ..." or "". Returns text. */
 const char *mor_diagnosis_last_words(const mortise_plugin *plugin, char text[static MOR_DIAGNOSIS_SIZE]);
 
 #endif

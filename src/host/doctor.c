@@ -122,15 +122,19 @@ static bool try_level(const char *level, char rung[12], mortise_error *err)
 	char pair[32];
 	const char *const policy[] = { pair, NULL };
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .policy = policy };
-	mortise_jail_result result = { .size = sizeof(result) };
+	mortise_jail_result *result = NULL;
+	int r;
 
 	snprintf(pair, sizeof(pair), "level=%s", level);
-	if (mortise_jail_run(&opt, &result, err) < 0)
-		return false;
-	memcpy(rung, result.rung, sizeof(result.rung));
-	if (result.exit_code != 0)
-		mor_fail(err, MORTISE_EJAIL, "/bin/true ended with status %d at this level", result.exit_code);
-	return result.exit_code == 0;
+	r = mortise_jail_run(&opt, &result, err);
+	if (r == 0) {
+		snprintf(rung, 12, "%s", result->rung);
+		if (result->exit_code != 0)
+			r = mor_fail(err, MORTISE_EJAIL, "/bin/true ended with status %d at this level",
+				     result->exit_code);
+	}
+	mortise_free(result);
+	return r == 0;
 }
 
 /* ---- facts ---- */
@@ -254,17 +258,18 @@ static void write_single(struct mor_writer *w, const struct mor_doctor_facts *f,
 	mor_w_end(w);
 }
 
-int mortise_doctor(char **ret_json)
+int mortise_doctor(char **ret_json, mortise_error *err)
 {
 	struct mor_buf out = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &out };
 	struct mor_doctor_facts facts;
 	char place[MOR_DOCTOR_PLACE];
 	const char *best;
+	char *json;
 	bool t1;
 
 	if (!ret_json)
-		return MORTISE_EINVAL;
+		return mor_fail(err, MORTISE_EINVAL, "a place for the text must be given");
 	mor_doctor_find(&facts);
 	mor_w_object(&w);
 	mor_w_pair(&w, "version", MORTISE_VERSION);
@@ -283,7 +288,10 @@ int mortise_doctor(char **ret_json)
 	write_landlock(&w, facts.landlock);
 	write_single(&w, &facts, t1);
 	mor_w_end(&w);
-	*ret_json = mor_buf_detach(&out);
+	json = mor_buf_failed(&out) ? NULL : mor_buf_detach(&out);
 	mor_buf_fini(&out);
-	return *ret_json ? 0 : MORTISE_ENOMEM;
+	if (!json)
+		return mor_fail_memory(err);
+	*ret_json = json;
+	return 0;
 }

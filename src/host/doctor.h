@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <mortise/mortise.h>
+#include <mortise/jail.h>
 
 #include "policy/cgroup.h"
 #include "policy/probe.h"
@@ -22,7 +22,7 @@ struct mor_doctor_facts {
 	char container[MOR_CONTAINER_NAME]; /* "": in none */
 	struct mor_cgroups groups;
 	int64_t pipe_max, pipe_pages_soft;
-	int64_t userns_clone, userns_max, userns_apparmor; /* sysctls; -1: there is none */
+	int64_t userns_clone, userns_max, userns_apparmor; /* sysctls; -1: the kernel has no such one */
 	uint64_t files_soft, files_hard;
 	char rung[12];             /* of level guarded */
 	char python[80], node[80]; /* "/usr/bin/python3 3.11.2", or "" */

@@ -267,7 +267,7 @@ static bool same_env(const struct mor_env *a, const struct mor_env *b)
 }
 
 /* Takes `env`. The same or an equal one. */
-static struct mor_env *share_env(mortise_host *host, struct mor_env *env)
+static struct mor_env *share_env_take(mortise_host *host, struct mor_env *env)
 {
 	MOR_LIST_EACH(node, after, &host->environments) {
 		struct mor_env *known = mor_container_of(node, struct mor_env, node);
@@ -300,5 +300,5 @@ struct mor_env *mor_env_build(const mortise_plugin *plugin)
 	if (!env.failed)
 		packed = pack_env(&env);
 	mor_texts_free(env.list);
-	return packed ? share_env(plugin->host, packed) : NULL;
+	return packed ? share_env_take(plugin->host, packed) : NULL;
 }

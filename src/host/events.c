@@ -32,11 +32,11 @@ void mor_event_full(mortise_plugin *plugin, mortise_event *event)
 	if (!fn || plugin->gone || host->is_copy)
 		return;
 	event->plugin = plugin;
+	event->pool = plugin->pool;
+	event->worker = plugin->pool_index;
 	event->time_ms = mor_loop_now_ms(host->loop);
 	if (!event->text)
 		event->text = "";
-	if (event->type != MORTISE_EVENT_STATE)
-		event->state = event->previous = plugin->state;
 	MOR_EMBEDDER(host);
 	fn(event, arg);
 }

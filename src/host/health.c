@@ -79,8 +79,7 @@ static void tell_health(mortise_plugin *plugin, const char *reason, const char *
 {
 	mortise_event event = { .type = MORTISE_EVENT_HEALTH,
 				.text = reason,
-				.method = method,
-				.count = plugin->health.healthy == 1 };
+				.health = { method, plugin->health.healthy == 1 } };
 
 	mor_event_full(plugin, &event);
 }
@@ -246,7 +245,7 @@ static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, str
 	if (news)
 		mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING,
 							 .text = text,
-							 .method = row->name });
+							 .warning = { .health_method = row->name } });
 }
 
 /* Pings that were given up: a late answer is reported as dropped. */

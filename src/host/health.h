@@ -51,7 +51,7 @@ struct mor_health_life {
 };
 
 void mor_health_started(mortise_plugin *plugin); /* a new process is ready */
-/* Its process is gone, or will be. true: this is new; report it after the state has moved. */
+/* The plugin's process is gone, or will be. true: this is new; report it after the state has moved. */
 bool mor_health_ended(mortise_plugin *plugin, const char *why);
 void mor_health_tell_ended(mortise_plugin *plugin, const char *why);
 /* Called before calls are sent: true if a ping was sent first and they must wait. */

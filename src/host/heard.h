@@ -4,7 +4,7 @@
  * are not messages, its last line on stderr, an answer with an id that no call has, a method that its dialect
  * does not have. When a call fails for lack of an answer, these are nearly always the reason (diagnosis.h).
  *
- * Most processes say nothing of the kind, so there is no memory for it before they do. If there is none then,
+ * Most processes say nothing of the kind, so no memory is taken for it before they do. If memory is short then,
  * texts of failures say less; nothing is decided by it.
  */
 #ifndef MOR_HOST_HEARD_H
@@ -25,7 +25,7 @@ struct mor_heard {
 	char last_stray[128];
 	char stray_start[24];  /* the first bytes of the last one, as they came */
 	unsigned char framing; /* 1 + the framing that one of them seems to be of; 0: none */
-	char odd_id[48];       /* of the last answer to no call of ours, as JSON; "": there was none */
+	char odd_id[48];       /* of the last answer to no call of ours, as JSON; "": no such answer came */
 	int64_t odd_ms;
 	char odd_method[48]; /* of the last message whose method the dialect does not name; "": none */
 	int64_t method_ms;

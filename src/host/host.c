@@ -81,10 +81,9 @@ static mortise_tap_fn *no_tap(void)
 /* On one core a spin would only keep the plugin from running. */
 static bool may_spin(uint64_t flags)
 {
-	const char *wish = secure_getenv("MORTISE_SPIN");
 	cpu_set_t cores;
 
-	if ((flags & MORTISE_NO_SPIN) || (wish && wish[0] == '0'))
+	if (flags & MORTISE_NO_SPIN)
 		return false;
 	/* it fails where there are more cores than the set has room for */
 	return sched_getaffinity(0, sizeof(cores), &cores) < 0 || CPU_COUNT(&cores) > 1;
@@ -99,7 +98,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 
 	if (r < 0)
 		return r;
-	if (opt.flags & ~(uint64_t)MORTISE_NO_SPIN)
+	if (opt.flags & ~(uint64_t)(MORTISE_NO_SPIN | MORTISE_COMMAND_WORDS))
 		return mor_fail(err, MORTISE_EINVAL, "host options: unknown flags");
 	host = mor_zalloc(sizeof(*host));
 	if (host) {
@@ -122,6 +121,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 	host->tap = no_tap();
 	host->on_event = opt.on_event;
 	host->on_trust = opt.on_trust;
+	host->command_words = opt.flags & MORTISE_COMMAND_WORDS;
 	host->arg = opt.arg;
 	host->make_link = make_link;
 	host->random = (uint32_t)mor_clock_ns() | 1;
@@ -139,12 +139,12 @@ int mortise_host_new(const mortise_host_options *opt, mortise_host **ret_host, m
 	return mor_host_new_with(opt, 0, mor_link_stdio_new, ret_host, err);
 }
 
-int mortise_host_adopt(mortise_host *host)
+int mortise_host_adopt(mortise_host *host, mortise_error *err)
 {
 	if (!host)
-		return MORTISE_EINVAL;
+		return mor_fail(err, MORTISE_EINVAL, "a host must be given");
 	if (mor_owner_is_copy(host->owner))
-		return MORTISE_ETHREAD;
+		return mor_fail(err, MORTISE_ETHREAD, "a forked child cannot use its parent's host");
 	host->owner->thread = pthread_self();
 	return 0;
 }
@@ -228,9 +228,9 @@ mortise_plugin *mortise_host_next_plugin(mortise_host *host, mortise_plugin *plu
 	return next == &host->plugins ? NULL : mor_container_of(next, mortise_plugin, node);
 }
 
-int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg)
+int mortise_host_set_tap(mortise_host *host, mortise_tap_fn *tap, void *arg, mortise_error *err)
 {
-	int r = mor_host_check_thread(host, NULL);
+	int r = mor_host_check_thread(host, err);
 
 	if (r < 0)
 		return r;

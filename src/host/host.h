@@ -36,6 +36,7 @@ struct mortise_host {
 	struct mor_owner *owner;
 	/* a copy in a forked child, being freed: nobody is told, and nothing outside is touched */
 	bool is_copy;
+	bool command_words;   /* MORTISE_COMMAND_WORDS */
 	unsigned in_callback; /* how many callbacks of the embedder are on the stack: see embedder.h */
 	mortise_event_fn *on_event;
 	mortise_trust_fn *on_trust;

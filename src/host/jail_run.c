@@ -36,7 +36,7 @@
 /* One run under way. */
 struct jail_run {
 	const mortise_jail_options *opt;
-	mortise_jail_result *ret; /* in the size that this library knows */
+	struct mor_jail_outcome *ret;
 	mortise_error *err;
 	struct mor_policy policy;
 	char **argv, **env; /* owned */
@@ -344,7 +344,7 @@ static int take_record(struct jail_run *run, const struct mor_record *record, bo
 	}
 }
 
-/* It has ended without a last word. */
+/* mortise-jail has ended without a last word. */
 static int lost(struct jail_run *run, int status)
 {
 	if (!WIFSIGNALED(status))
@@ -382,7 +382,7 @@ static int wait_for_end(struct jail_run *run)
 	return r;
 }
 
-static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mortise_error *err)
+static int run_it(const mortise_jail_options *opt, struct mor_jail_outcome *ret, mortise_error *err)
 {
 	__attribute__((cleanup(run_fini))) struct jail_run run = {
 		.opt = opt, .ret = ret, .err = err, .socket = -1, .plan = -1, .policy = MOR_POLICY_INIT
@@ -390,7 +390,9 @@ static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mor
 	int r;
 
 	run.tale = (struct mor_jail_tale){ .name = opt->name ? opt->name : mor_base_name(opt->argv[0]),
-					   .source = MOR_POLICY_OF_COMMAND,
+					   .source = opt->flags & MORTISE_JAIL_COMMAND_WORDS ?
+							     MOR_POLICY_OF_COMMAND :
+							     MOR_POLICY_OF_PAIRS,
 					   .opt = opt,
 					   .ret = ret };
 	if ((r = read_policy(&run)) == 0 && (r = resolve_program(&run)) == 0 && (r = make_env(&run)) == 0 &&
@@ -401,30 +403,61 @@ static int run_it(const mortise_jail_options *opt, mortise_jail_result *ret, mor
 	return r;
 }
 
-int mortise_jail_run(const mortise_jail_options *given, mortise_jail_result *ret, mortise_error *err)
+/* The result and the room for its texts are one block, so that one mortise_free() frees both. */
+struct jail_answer {
+	mortise_jail_result shown;
+	struct mor_jail_outcome own;
+};
+
+static void show_answer(struct jail_answer *answer)
 {
-	mortise_jail_result result = { .exit_code = MOR_TALE_EXIT_NO_JAIL };
-	mortise_jail_options opt;
+	const struct mor_jail_outcome *own = &answer->own;
+
+	answer->shown = (mortise_jail_result){
+		.exit_code = own->exit_code,
+		.signal = own->signal,
+		.timed_out = own->timed_out,
+		.level = own->level,
+		.syscall = own->syscall,
+		.path = own->path,
+		.rule = own->rule,
+		.rung = own->rung,
+		.limits = own->limits,
+		.denied_text = own->denied_text,
+		.denied = own->denied,
+	};
+}
+
+static int check_jail_options(const mortise_jail_options *opt, mortise_error *err)
+{
+	if (opt->flags & ~(uint64_t)(MORTISE_JAIL_LEARN | MORTISE_JAIL_COMMAND_WORDS))
+		return mor_fail(err, MORTISE_EINVAL, "jail options: unknown flags");
+	if (!opt->argv || !opt->argv[0] || !*opt->argv[0])
+		return mor_fail(err, MORTISE_EINVAL, "no program is named");
+	return opt->host ? mor_host_check_outside(opt->host, err) : 0;
+}
+
+int mortise_jail_run(const mortise_jail_options *given, mortise_jail_result **ret_result, mortise_error *err)
+{
 	mortise_error own = { 0 };
+	struct jail_answer *answer;
+	mortise_jail_options opt;
 	int r;
 
 	if (!err)
 		err = &own;
+	if (!ret_result)
+		return mor_fail(err, MORTISE_EINVAL, "a place for the result must be given");
+	*ret_result = NULL;
 	r = mor_import_options(given, &opt, sizeof(opt), err);
-
-	if (r < 0)
+	if (r < 0 || (r = check_jail_options(&opt, err)) < 0)
 		return r;
-	if (!ret || ret->size < sizeof(ret->size))
-		return mor_fail(err, MORTISE_EINVAL, "result: set its size to sizeof(mortise_jail_result)");
-	if (opt.flags & ~(uint32_t)MORTISE_JAIL_LEARN)
-		return mor_fail(err, MORTISE_EINVAL, "jail options: unknown flags");
-	if (!opt.argv || !opt.argv[0] || !*opt.argv[0])
-		return mor_fail(err, MORTISE_EINVAL, "no program is named");
-	if (opt.host && (r = mor_host_check_outside(opt.host, err)) < 0)
-		return r;
-	r = run_it(&opt, &result, err);
-	/* A caller that was built with an older header has room for less. */
-	result.size = ret->size;
-	memcpy(ret, &result, ret->size < sizeof(result) ? ret->size : sizeof(result));
+	answer = mor_zalloc(sizeof(*answer));
+	if (!answer)
+		return mor_fail_memory(err);
+	answer->own.exit_code = MOR_TALE_EXIT_NO_JAIL;
+	r = run_it(&opt, &answer->own, err);
+	show_answer(answer);
+	*ret_result = &answer->shown;
 	return r;
 }

@@ -41,7 +41,7 @@ void mor_jail_tell_denied(struct mor_jail_tale *tale, const struct mor_record *r
 static int violated(struct mor_jail_tale *tale, const struct mor_record *record, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	mortise_jail_result *ret = tale->ret;
+	struct mor_jail_outcome *ret = tale->ret;
 	char rule[sizeof(record->rule) + 1];
 	struct mor_violation what = { .plugin = tale->name,
 				      .syscall = ret->syscall,
@@ -94,7 +94,7 @@ static void sum_up_denials(struct mor_jail_tale *tale, const struct mor_record *
 
 int mor_jail_tell_exited(struct mor_jail_tale *tale, const struct mor_record *record, mortise_error *err)
 {
-	mortise_jail_result *ret = tale->ret;
+	struct mor_jail_outcome *ret = tale->ret;
 
 	ret->timed_out = record->wall != 0;
 	name_limits(tale, record->limits);
@@ -147,7 +147,7 @@ void mor_jail_tell_end(struct mor_jail_tale *tale, int status, const mortise_err
 					    [MOR_TALE_BY_VIOLATION] = "violation",
 					    [MOR_TALE_BY_LIMIT] = "limit" };
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	mortise_jail_result *ret = tale->ret;
+	struct mor_jail_outcome *ret = tale->ret;
 
 	if (tale->end == MOR_TALE_NOT_RUN && (status == MORTISE_ENOTFOUND || status == MORTISE_EEXEC))
 		ret->exit_code = status == MORTISE_EEXEC ? MOR_TALE_EXIT_CANNOT_RUN : MOR_TALE_EXIT_NOT_FOUND;

@@ -6,7 +6,7 @@
 #ifndef MOR_HOST_JAIL_TELL_H
 #define MOR_HOST_JAIL_TELL_H
 
-#include <mortise/mortise.h>
+#include <mortise/jail.h>
 
 #include "base/buf.h"
 #include "policy/denials.h"
@@ -22,11 +22,22 @@ enum mor_tale_exit {
 };
 enum mor_tale_end { MOR_TALE_NOT_RUN, MOR_TALE_BY_PROGRAM, MOR_TALE_BY_VIOLATION, MOR_TALE_BY_LIMIT };
 
+/* A mortise_jail_result with room for its texts. */
+struct mor_jail_outcome {
+	int exit_code, signal;
+	bool timed_out;
+	char level[12], rung[12];
+	char syscall[32], path[512], rule[64];
+	char limits[64];
+	char denied_text[1536];
+	uint64_t denied;
+};
+
 struct mor_jail_tale {
 	const char *name;
 	enum mor_policy_source source;
 	const mortise_jail_options *opt; /* for on_record */
-	mortise_jail_result *ret;        /* as this library knows it */
+	struct mor_jail_outcome *ret;
 	struct mor_denials denials;
 	struct mor_buf violation; /* the one that ended it, as JSON */
 	enum mor_tale_end end;

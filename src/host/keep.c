@@ -23,9 +23,10 @@ bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value)
 	return keep && mor_json_bool(mor_json_at(value, keep), false);
 }
 
-static void tell_session(mortise_plugin *plugin, const char *what, uint64_t left_ms, const char *text)
+static void tell_session(mortise_plugin *plugin, enum mortise_session_step step, int64_t left_ms,
+			 const char *text)
 {
-	mortise_event event = { .type = MORTISE_EVENT_SESSION, .method = what, .text = text, .count = left_ms };
+	mortise_event event = { .type = MORTISE_EVENT_SESSION, .text = text, .session = { step, left_ms } };
 
 	mor_event_full(plugin, &event);
 }
@@ -49,7 +50,7 @@ static void announce_end(mortise_plugin *plugin)
 	wait_ms(plugin, left);
 	snprintf(text, sizeof(text), "the session ends in %s (limits.session gives it longer; 0: no limit)",
 		 mor_format_ms((uint64_t)(left + 999) / 1000 * 1000, time));
-	tell_session(plugin, "ends_soon", (uint64_t)left, text);
+	tell_session(plugin, MORTISE_SESSION_ENDS_SOON, left, text);
 }
 
 static void session_time_is_up(mortise_plugin *plugin)
@@ -85,7 +86,7 @@ static void begin_session(mortise_plugin *plugin)
 		(struct mor_keep_life){ .open = true, .since_ms = mor_loop_now_ms(plugin->host->loop) };
 	if (total_ms)
 		wait_ms(plugin, (int64_t)total_ms - ANNOUNCED_MS);
-	tell_session(plugin, "begins", total_ms ? total_ms : UINT64_MAX,
+	tell_session(plugin, MORTISE_SESSION_BEGINS, total_ms ? (int64_t)total_ms : -1,
 		     "a session begins: the plugin waits for input");
 }
 
@@ -100,7 +101,7 @@ bool mor_keep_ended(mortise_plugin *plugin)
 
 void mor_keep_tell_ended(mortise_plugin *plugin, const char *why)
 {
-	tell_session(plugin, "over", 0, why);
+	tell_session(plugin, MORTISE_SESSION_OVER, 0, why);
 }
 
 void mor_keep_settled(mortise_plugin *plugin, bool keep)

@@ -33,7 +33,8 @@ struct mor_keep_life {
 bool mor_keep_asked(const struct mor_method *row, const struct mor_value *value);
 /* A user's call of a row with `keep` has ended. */
 void mor_keep_settled(mortise_plugin *plugin, bool keep);
-/* Its process is gone, or will be. true: a conversation ended with it; report it after the state has moved. */
+/* The plugin's process is gone, or will be. true: a conversation ended with it; report it after the
+ * state has moved. */
 bool mor_keep_ended(mortise_plugin *plugin);
 void mor_keep_tell_ended(mortise_plugin *plugin, const char *why);
 /* 0, or MORTISE_EINPUT: there is no session for this INPUT row. */

@@ -37,7 +37,7 @@ struct mor_link_end {
 	bool by_signal;
 	bool used_up;          /* its limit of processor time                                              */
 	char text[384];        /* "exited with status 3"; more when the cause is known                     */
-	char last_stderr[256]; /* "" when there was none                                                 */
+	char last_stderr[256]; /* "" when it wrote no line                                               */
 	int start_code;        /* it was never started: MORTISE_E..., and errno; the text says why         */
 	int os_errno;
 	char syscall[32], path[512], rule[64];     /* with violation                                         */
@@ -75,7 +75,7 @@ struct mor_link_events {
 	/* bytes since start that the pipe has taken; also when it takes none */
 	void (*on_written)(void *arg, uint64_t total);
 	/* stdout ended, or the plugin closed its stdin, while the process still runs: "closed its stdout".
-	 * Usually the exit follows at once, so the host gives it a moment before it acts.               */
+	 * Usually the exit follows at once, so the host gives it a moment before it acts. */
 	void (*on_broken)(void *arg, const char *what);
 	void (*on_end)(void *arg, const struct mor_link_end *how);
 	/* One per set_view, in their order, unless the end comes first; error NULL: it is done. */
@@ -97,8 +97,10 @@ struct mor_link_ops {
 	 * MORTISE_ELIMIT over the send limit, MORTISE_ECLOSED, MORTISE_ENOMEM. */
 	int (*send)(struct mor_link *link, struct mor_slice body);
 	/* The same for a request, which is written into the link's queue at once. NULL: use send. Not where
-	 * opt->frame_pad is set. */
+	 * opt->frame_pad is set. With `calls` the link carries calls, not messages: it gets every request so,
+	 * whatever its form, and its answers have no bytes of their own (mor_envelope_imply()). */
 	int (*send_request)(struct mor_link *link, const struct mor_outgoing *request);
+	bool calls;
 	/* The same for a message of three parts: head, part, '}'. The part is not copied: it is written from
 	 * its own memory, which the link takes on success, or borrows until disown(). Only while
 	 * takes_large() says so: one part waits at a time. NULL: never. */

@@ -6,6 +6,9 @@
  */
 #include <string.h>
 
+#include <mortise/jail.h>
+#include <mortise/view.h>
+
 #include "base/error.h"
 #include "host/options.h"
 
@@ -15,6 +18,7 @@
 NO_TAIL_PADDING(mortise_host_options, on_trust);
 NO_TAIL_PADDING(mortise_plugin_options, arg);
 NO_TAIL_PADDING(mortise_call_options, extra);
+NO_TAIL_PADDING(mortise_pool_options, reserved);
 NO_TAIL_PADDING(mortise_jail_options, on_record);
 NO_TAIL_PADDING(mortise_view, directories);
 _Static_assert(sizeof(mortise_error) == 512, "mortise_error is 512 bytes for ever");

@@ -14,10 +14,12 @@
 #include "host/embedder.h"
 #include "host/env.h"
 #include "host/host.h"
+#include "host/installed.h"
 #include "host/options.h"
 #include "host/owner.h"
 #include "host/plugin.h"
 #include "host/request.h"
+#include "host/resolved.h"
 #include "host/sandbox.h"
 #include "host/settings.h"
 #include "host/view.h"
@@ -59,32 +61,22 @@ static const char *peer_quirk(struct mor_peer *peer, const char *name)
 	return value;
 }
 
-static int load_manifest(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
+static int take_dialect(mortise_plugin *plugin, mortise_error *err)
 {
-	struct mor_manifest_query query = {
-		.path = opt->path,
-		.argv = opt->argv,
-		.name = opt->name,
-		.dialect = opt->dialect,
-		.set = opt->set,
-		.env = opt->env,
-		.config = opt->config,
-	};
-	int r = mor_vetting_begin(plugin, opt->path, err);
+	const char *name = plugin->manifest->dialect;
 
-	query.installed = plugin->vetting ? plugin->vetting->name : NULL;
-	if (r == 0)
-		r = mor_manifest_load(&query, &plugin->manifest, err);
-	if (r < 0)
-		return r;
-	plugin->manifest->confine = plugin->vetting && plugin->vetting->confine;
-	r = mor_vetting_manifest(plugin, opt->path, err);
-	if (r < 0)
-		return mor_fail_prefix(err, plugin->manifest->name);
-	if (plugin->host->dialect && strcmp(plugin->host->dialect->name, plugin->manifest->dialect) == 0)
+	plugin->dialect = plugin->resolved->dialect;
+	if (plugin->host->dialect && strcmp(plugin->host->dialect->name, name) == 0)
 		plugin->dialect = plugin->host->dialect;
-	else
-		r = mor_dialect_require(plugin->manifest->dialect, &plugin->dialect, err);
+	return plugin->dialect ? 0 : mor_dialect_require(name, &plugin->dialect, err);
+}
+
+static int take_resolved(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
+{
+	int r = mor_vetting_manifest(plugin, opt->path, err);
+
+	if (r == 0)
+		r = take_dialect(plugin, err);
 	if (r < 0)
 		return mor_fail_prefix(err, plugin->manifest->name);
 	plugin->peer = (struct mor_peer){
@@ -119,9 +111,8 @@ static void free_plugin(mortise_plugin *plugin)
 	mor_kept_fini(&plugin->health.reason);
 	mor_free(plugin->deaths);
 	mor_policy_fini(&plugin->policy);
-	mor_vetting_free(plugin->vetting);
 	mor_rows_free(plugin);
-	mor_manifest_free(plugin->manifest);
+	mor_resolved_unref(plugin->resolved);
 	mor_owner_unref(plugin->owner);
 	mor_free(plugin);
 }
@@ -165,7 +156,7 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 	plugin->flags = opt->flags;
 	if (reserve_timers(plugin) < 0)
 		return mor_fail_memory(err);
-	r = load_manifest(plugin, opt, err);
+	r = take_resolved(plugin, opt, err);
 	if (r < 0)
 		return r;
 	plugin->env = mor_env_build(plugin);
@@ -189,19 +180,31 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 	return 0;
 }
 
-int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, mortise_plugin **ret_plugin,
-		       mortise_error *err)
+/* The name of an installed plugin stands for the path of its directory. */
+static int find_installed(mortise_plugin_options *opt, char **directory, mortise_error *err)
 {
-	mortise_plugin_options opt;
-	mortise_plugin *plugin;
-	int r = mor_host_check_thread(host, err);
+	int r;
 
-	if (r < 0 || (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0)
-		return r;
-	plugin = mor_zalloc(sizeof(*plugin));
+	if (!opt->installed)
+		return 0;
+	if (opt->path)
+		return mor_fail(err, MORTISE_EINVAL, "a path or the name of an installed plugin, not both");
+	r = mor_plugin_installed(opt->installed, directory, err);
+	if (r == 0)
+		opt->path = *directory;
+	return r;
+}
+
+static mortise_plugin *alloc_plugin(mortise_host *host, struct mor_resolved *resolved)
+{
+	mortise_plugin *plugin = mor_zalloc(sizeof(*plugin));
+
 	if (!plugin)
-		return mor_fail_memory(err);
+		return NULL;
 	plugin->host = host;
+	plugin->resolved = mor_resolved_ref(resolved);
+	plugin->manifest = resolved->manifest;
+	plugin->vetting = resolved->vetting;
 	mor_life_begin(plugin);
 	plugin->owner = mor_owner_ref(host->owner);
 	mor_list_init(&plugin->queue);
@@ -210,7 +213,18 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	mor_list_init(&plugin->dooms);
 	mor_list_init(&plugin->requests);
 	mor_list_init(&plugin->views);
-	r = fill_plugin(plugin, &opt, err);
+	return plugin;
+}
+
+int mor_resolved_plugin(struct mor_resolved *resolved, mortise_host *host, const mortise_plugin_options *opt,
+			mortise_plugin **ret_plugin, mortise_error *err)
+{
+	mortise_plugin *plugin = alloc_plugin(host, resolved);
+	int r;
+
+	if (!plugin)
+		return mor_fail_memory(err);
+	r = fill_plugin(plugin, opt, err);
 	if (r < 0) {
 		release_timers(plugin);
 		free_plugin(plugin);
@@ -221,6 +235,24 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 	mor_list_append(&host->plugins, &plugin->node);
 	*ret_plugin = plugin;
 	return 0;
+}
+
+int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, mortise_plugin **ret_plugin,
+		       mortise_error *err)
+{
+	MOR_CLEAN_TEXT char *directory = NULL;
+	struct mor_resolved *resolved = NULL;
+	mortise_plugin_options opt;
+	int r = mor_host_check_thread(host, err);
+
+	if (r < 0 || (r = mor_import_options(given, &opt, sizeof(opt), err)) < 0 ||
+	    (r = find_installed(&opt, &directory, err)) < 0)
+		return r;
+	r = mor_resolved_new(&opt, host->command_words ? 0 : MOR_RESOLVED_EMBEDDED, &resolved, err);
+	if (r == 0)
+		r = mor_resolved_plugin(resolved, host, &opt, ret_plugin, err);
+	mor_resolved_unref(resolved);
+	return r;
 }
 
 /* The shell of a plugin whose host is gone stays as long as the embedder holds it. */
@@ -283,9 +315,9 @@ mortise_plugin *mortise_plugin_unref(mortise_plugin *plugin)
 	return NULL;
 }
 
-int mortise_plugin_pause(mortise_plugin *plugin, int on)
+int mortise_plugin_pause(mortise_plugin *plugin, int on, mortise_error *err)
 {
-	int r = mor_plugin_check(plugin, NULL);
+	int r = mor_plugin_check(plugin, err);
 
 	if (r < 0)
 		return r;

@@ -22,6 +22,7 @@
 #include "host/keep.h"
 #include "host/life.h"
 #include "host/link.h"
+#include "host/resolved.h"
 #include "host/vetting.h"
 #include "loop/loop.h"
 #include "manifest/manifest.h"
@@ -39,9 +40,15 @@ struct mor_timeout {
 	uint32_t ms;
 };
 
+/* What happens to a call that nobody waits for any longer. The texts belong to the manifest. */
+struct mor_cancel {
+	const char *method, *member; /* NULL: the dialect's message, if it has one; "id" */
+	uint32_t grace_ms;           /* how long it may keep its slot; 0: the dialect's rules */
+};
+
 #define MOR_DEATHS 64 /* the highest restart intensity */
 
-/* A mortise_error, in little memory while there is none (mor_supervise_blame()). */
+/* A mortise_error, in little memory while nothing has failed (mor_supervise_blame()). */
 struct mor_failure {
 	int code, os_errno;
 	int64_t rpc_code;
@@ -63,7 +70,8 @@ struct mortise_plugin {
 	bool pumping;          /* its queue is being sent, by a function up the stack */
 	bool came_to_nothing;  /* the last process ended before it was given a call */
 	/* what it is */
-	struct mor_manifest *manifest;
+	struct mor_resolved *resolved;
+	struct mor_manifest *manifest; /* its own */
 	const struct mor_dialect *dialect;
 	struct mor_dialect *own_dialect; /* the table behind `dialect` if rows were left out; or NULL */
 	/* its permissions: as asked for; the link's start tells what is in force */
@@ -74,12 +82,13 @@ struct mortise_plugin {
 	void *arg;
 	struct mor_command command;
 	struct mor_env *env;         /* shared with others; NULL once it is gone */
-	struct mor_vetting *vetting; /* of an installed plugin; NULL: it is none */
+	struct mor_vetting *vetting; /* of what was resolved: of an installed plugin; NULL: not installed */
 	struct mor_link_options link_options;
 	struct mor_remote_options *remote; /* of link_options; NULL: over stdio */
 	struct mor_stop stop;
 	struct mor_restart restart;
 	unsigned max_in_flight;
+	struct mor_cancel cancel;
 	struct mor_timeout *timeouts;
 	size_t timeout_count;
 	/* how it is */
@@ -117,6 +126,7 @@ struct mortise_plugin {
 	struct mor_kept last_error;
 	/* its pool */
 	mortise_pool *pool;     /* the pool whose worker it is; NULL: none */
+	uint32_t pool_index;    /* which one it is */
 	unsigned pool_load;     /* calls that its pool has given it */
 	uint64_t pool_answered; /* calls that the pool had answered when this worker died last */
 };

@@ -42,6 +42,7 @@ static int make_workers(mortise_pool *pool, const mortise_plugin_options *opt, m
 		if (r < 0)
 			return r;
 		pool->workers[i]->pool = pool;
+		pool->workers[i]->pool_index = i;
 	}
 	pool->per_worker = pool->workers[0]->max_in_flight ? pool->workers[0]->max_in_flight : PIPELINED;
 	pool->max_bytes = pool->workers[0]->link_options.queue_limit * pool->count;
@@ -168,7 +169,7 @@ static int check_room(const mortise_pool *pool, size_t bytes, mortise_error *err
 }
 
 int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json params,
-		      const mortise_call_options *given, mortise_error *err)
+		      const mortise_call_options *given, mortise_call **ret_call, mortise_error *err)
 {
 	mortise_call_options opt;
 	struct mor_pool_job *job;
@@ -189,12 +190,15 @@ int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json param
 		mor_pool_job_free(job);
 		return mor_fail_memory(err);
 	}
+	if (ret_call)
+		*ret_call = (mortise_call *)job;
 	return 0;
 }
 
-int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how)
+int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how, mortise_error *err)
 {
-	int r = pool ? mor_host_check_thread(pool->host, NULL) : MORTISE_EINVAL;
+	int r = pool ? mor_host_check_thread(pool->host, err) :
+		       mor_fail(err, MORTISE_EINVAL, "a pool must be given");
 
 	if (r < 0)
 		return r;
@@ -202,7 +206,7 @@ int mortise_pool_stop(mortise_pool *pool, enum mortise_stop how)
 	pool->stopping = true;
 	fail_waiting(pool, MORTISE_ECLOSED, "the pool is being stopped");
 	for (uint32_t i = 0; !pool->freed && i < pool->count && r == 0; i++)
-		r = mortise_plugin_stop(pool->workers[i], how);
+		r = mortise_plugin_stop(pool->workers[i], how, err);
 	return r;
 }
 

@@ -18,6 +18,7 @@ struct mor_pool_job *mor_pool_job_new(mortise_pool *pool, const char *action, mo
 
 	if (!job)
 		return NULL;
+	job->kind.of_pool = true;
 	mor_list_init(&job->node);
 	job->pool = pool;
 	job->action = mor_strdup(action);
@@ -38,6 +39,7 @@ struct mor_pool_job *mor_pool_job_new(mortise_pool *pool, const char *action, mo
 
 void mor_pool_job_free(struct mor_pool_job *job)
 {
+	mor_task_stop(&job->cancel_task);
 	mor_free(job->action);
 	mor_free(job->copy);
 	mor_free(job->extra);
@@ -53,7 +55,7 @@ void mor_pool_job_tell(const struct mor_pool_job *job, const mortise_reply *repl
 
 	if (!job->opt.on_reply || host->is_copy)
 		return;
-	ours.call = NULL; /* a job may have several calls, one after the other */
+	ours.call = (mortise_call *)job; /* not that of the worker: there may be several, one after the other */
 	MOR_EMBEDDER(host);
 	job->opt.on_reply(&ours, job->opt.arg);
 }
@@ -110,7 +112,7 @@ static void on_queue_timer(struct mor_timer *timer)
 	mor_pool_job_fail(mor_pool_job_take(job), &error, (struct mor_slice){ 0 });
 }
 
-/* Its queue_ms and its patience begin. */
+/* The job's queue_ms and its patience begin. */
 static void begin_to_wait(struct mor_pool_job *job)
 {
 	job->due_ms = job->opt.queue_ms ? mor_loop_due_ms(job->pool->host->loop, job->opt.queue_ms) : 0;
@@ -137,8 +139,8 @@ int mor_pool_job_wait(struct mor_pool_job *job)
 	return enqueue_job(job, &job->pool->jobs);
 }
 
-/* Its place is before all jobs that were called later. The jobs of one worker come back in the order of the
- * calls, so the search begins behind the last one that came back. */
+/* The job's place is before all jobs that were called later. The jobs of one worker come back in the order of
+ * the calls, so the search begins behind the last one that came back. */
 static struct mor_list *place_of(const struct mor_pool_job *job)
 {
 	mortise_pool *pool = job->pool;
@@ -180,7 +182,7 @@ static bool says_recoverable(const mortise_reply *reply)
 	return recoverable;
 }
 
-/* Its worker ended before a byte of it was written. That does not count as a try, but may happen
+/* The job's worker ended before a byte of it was written. That does not count as a try, but may happen
  * only so often. */
 static bool has_bounced(struct mor_pool_job *job, int status)
 {
@@ -216,6 +218,7 @@ static void on_job_reply(const mortise_reply *reply, void *arg)
 	}
 	MOR_HOLD_POOL(job->pool);
 	mor_list_remove(&job->node);
+	job->call = NULL;
 	job->worker->pool_load--;
 	if (reply->call->reached ? worth_another_try(job, reply) : has_bounced(job, reply->status))
 		requeue_job(job);
@@ -240,8 +243,8 @@ void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker)
 	job->tries++;
 	mor_list_append(&pool->given, &job->node);
 	worker->pool_load++;
-	r = mortise_call_start(worker, job->action, (mortise_json){ job->params, job->params_len }, &opt, NULL,
-			       &error);
+	r = mortise_call_start(worker, job->action, (mortise_json){ job->params, job->params_len }, &opt,
+			       &job->call, &error);
 	if (r == 0) {
 		pool->vain_until = pool->vain_starts;
 		return;
@@ -256,4 +259,33 @@ void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker)
 		requeue_job(job);
 	else
 		mor_pool_job_fail(job, &error, (struct mor_slice){ 0 });
+}
+
+/* ---- cancelling ---- */
+
+static void on_job_cancel(struct mor_task *task)
+{
+	struct mor_pool_job *job = mor_container_of(task, struct mor_pool_job, cancel_task);
+	mortise_error error;
+
+	if (!job->pool) /* freed meanwhile: its last callback has been */
+		return;
+	MOR_HOLD_POOL(job->pool);
+	if (job->call) {
+		mor_call_cancel_now(job->call);
+		return;
+	}
+	mor_fail(&error, MORTISE_ECANCELED, "%s: \"%s\" was cancelled", job->pool->workers[0]->peer.name,
+		 job->action);
+	mor_pool_job_fail(mor_pool_job_take(job), &error, (struct mor_slice){ 0 });
+}
+
+int mor_pool_job_cancel(struct mor_pool_job *job, mortise_error *err)
+{
+	int r = job->pool ? mor_host_check_thread(job->pool->host, err) :
+			    mor_fail(err, MORTISE_EINVAL, "the call has ended already");
+
+	if (r == 0)
+		mor_loop_post(job->pool->host->loop, &job->cancel_task, on_job_cancel);
+	return r;
 }

@@ -11,15 +11,19 @@
 
 #include "base/list.h"
 #include "base/slice.h"
+#include "host/call.h"
 #include "host/pool.h"
 #include "loop/loop.h"
 
 struct mor_pool_job {
-	struct mor_list node;        /* in the pool's queue, or in `given` */
-	struct mor_timer timer;      /* queue_ms, while it is in the queue */
-	int64_t due_ms;              /* when that is over */
-	mortise_pool *pool;          /* NULL: the pool is freed, and this job is over; only its call is not */
-	mortise_plugin *worker;      /* the last worker that had it; NULL: none yet */
+	struct mor_list node;      /* in the pool's queue, or in `given` */
+	struct mor_call_kind kind; /* the embedder holds it as a mortise_call */
+	struct mor_timer timer;    /* queue_ms, while it is in the queue */
+	int64_t due_ms;            /* when that is over */
+	mortise_pool *pool;        /* NULL: the pool is freed, and this job is over; only its call is not */
+	mortise_plugin *worker;    /* the last worker that had it; NULL: none yet */
+	mortise_call *call;        /* the call of that worker; NULL: it waits */
+	struct mor_task cancel_task;
 	char *action, *copy, *extra; /* copy: of the params, unless they are lent */
 	const char *params;
 	size_t params_len;
@@ -29,6 +33,8 @@ struct mor_pool_job {
 	unsigned tries;      /* tries that reached a worker's process */
 	unsigned bounces;    /* times that it came back from a worker without reaching its process */
 };
+
+_Static_assert(offsetof(struct mor_pool_job, kind) == offsetof(struct mortise_call, kind), "one handle");
 
 /* A copy of what the embedder gave. NULL: out of memory. */
 struct mor_pool_job *mor_pool_job_new(mortise_pool *pool, const char *action, mortise_json params,
@@ -43,6 +49,8 @@ struct mor_pool_job *mor_pool_job_first(const mortise_pool *pool);
 struct mor_pool_job *mor_pool_job_take(struct mor_pool_job *job);
 /* Gives it to a worker and handles the result. The job is in no list. */
 void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker);
+/* As mortise_call_cancel(). */
+int mor_pool_job_cancel(struct mor_pool_job *job, mortise_error *err);
 /* A reply on its way to the embedder. */
 void mor_pool_job_tell(const struct mor_pool_job *job, const mortise_reply *reply);
 /* The last reply; the job is in no list, and freed. */

@@ -101,7 +101,7 @@ static int64_t note_ref(const struct note *note)
 	return note->says->ref ? mor_json_int(mor_json_at(mor_doc_root(note->doc), note->says->ref), -1) : -1;
 }
 
-/* It names one of our calls, running or not. */
+/* The note names one of our calls, running or not. */
 static bool note_refers(const struct note *note)
 {
 	return note_ref(note) > 0 && note_ref(note) <= note->plugin->life.next_id;
@@ -214,7 +214,7 @@ static void pass_note(const struct note *note)
 	const struct mor_message *message = note->message;
 	char name[128], *method = name, *made = NULL;
 	mortise_event event = { .type = MORTISE_EVENT_NOTE,
-				.params = { message->params.ptr, message->params.len } };
+				.note.params = { message->params.ptr, message->params.len } };
 
 	if (message->method.len < sizeof(name)) {
 		memcpy(name, message->method.ptr, message->method.len);
@@ -226,7 +226,7 @@ static void pass_note(const struct note *note)
 		lose_note(note);
 		return;
 	}
-	event.method = method;
+	event.note.method = method;
 	mor_event_full(note->plugin, &event);
 	mor_free(made);
 }
@@ -247,9 +247,8 @@ static void log_note(const struct note *note)
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	mortise_event event = {
 		.type = MORTISE_EVENT_LOG,
-		.level = log_level(note->says->level ? mor_json_at(root, note->says->level) : NULL),
-		.method = note->row->name,
-		.params = { note->message->params.ptr, note->message->params.len },
+		.log = { log_level(note->says->level ? mor_json_at(root, note->says->level) : NULL),
+			 { note->message->params.ptr, note->message->params.len } },
 	};
 
 	if (mor_json_type(data) == MOR_JSON_OBJECT && mor_json_get(data, "message"))
@@ -307,7 +306,7 @@ static void note_finding(const struct mor_finding *finding, void *arg)
 				 finding->text);
 }
 
-/* Those whose params we read ourselves. Others go to the embedder as they came. */
+/* The roles whose params we read ourselves. Others go to the embedder as they came. */
 static bool is_ours(enum mor_role role)
 {
 	return role == MOR_ROLE_PIECE || role == MOR_ROLE_DONE || role == MOR_ROLE_FAIL || role == MOR_ROLE_LOG;
@@ -356,6 +355,17 @@ MOR_APART static void receive_note(mortise_plugin *plugin, const struct mor_mess
 
 /* ---- link events ---- */
 
+/* One that never was bytes is written for the tap. False: there is no memory for that. */
+MOR_APART static bool show_message(mortise_plugin *plugin, const struct mor_message *message)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf made = MOR_BUF_INIT;
+
+	if (!message->whole.ptr && mor_envelope_copy(&made, message) < 0)
+		return false;
+	mor_event_show(plugin, MORTISE_FROM_PLUGIN, made.len ? mor_buf_view(&made) : message->whole);
+	return true;
+}
+
 void mor_receive_message(void *arg, const struct mor_message *message)
 {
 	mortise_plugin *plugin = arg;
@@ -363,7 +373,10 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 	MOR_HOLD(plugin);
 	plugin->life.last_sign_ms = mor_loop_now_ms(plugin->host->loop);
 	plugin->counters.bytes_in += message->whole.len;
-	mor_event_tap(plugin, MORTISE_FROM_PLUGIN, message->whole);
+	if (plugin->host->tap && !show_message(plugin, message)) {
+		mor_receive_fault(plugin, MOR_FAULT_NO_MESSAGE, message, mortise_status_text(MORTISE_ENOMEM));
+		return;
+	}
 	mor_health_heard(plugin);
 	if (message->kind != MOR_MSG_NOTE)
 		plugin->life.failed_without_ref = false;
@@ -450,7 +463,7 @@ void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count)
 {
 	mortise_plugin *plugin = arg;
 	char excerpt[256];
-	mortise_event event = { .type = MORTISE_EVENT_NOISE, .text = excerpt, .count = count };
+	mortise_event event = { .type = MORTISE_EVENT_NOISE, .text = excerpt, .noise = { count } };
 
 	MOR_HOLD(plugin);
 	plugin->counters.noise_bytes += count;

@@ -207,7 +207,7 @@ static void on_started(void *arg, int pid)
 		mor_remote_await(s);
 }
 
-/* Its last words are in the socket, and in the pipe. A pause ends here; nothing more will come. */
+/* The plugin's last words are in the socket, and in the pipe. A pause ends here; nothing more will come. */
 static void on_exited(void *arg, const struct mor_proc_exit *how)
 {
 	struct mor_remote *s = arg;
@@ -245,7 +245,8 @@ static int remote_start(struct mor_link *link, mortise_error *err)
 		return mor_fail(
 			err, MORTISE_ETRANSPORT,
 			"speaks gRPC, and a confined plugin with all of the network cannot listen on a socket: "
-			"name the places that it needs (sandbox.network), or use --unconfined");
+			"name the places that it needs (sandbox.network), or let it run unconfined "
+			"(sandbox.unconfined=true)");
 	r = mor_remote_prepare(s, err);
 	return r < 0 ? r : mor_link_start_process(link, &s->command, &proc_events, &s->proc, err);
 }
@@ -253,6 +254,8 @@ static int remote_start(struct mor_link *link, mortise_error *err)
 static const struct mor_link_ops ops = {
 	.start = remote_start,
 	.send = mor_remote_send,
+	.send_request = mor_remote_send_request,
+	.calls = true,
 	.cancel = mor_remote_cancel,
 	.close_input = remote_close_input,
 	.pause = mor_remote_pause,

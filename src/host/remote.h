@@ -4,7 +4,7 @@
  * includes this.
  *
  *	remote_start.c  until on_started: where it listens, who answers, its health, hello
- *	remote_call.c   a JSON-RPC request becomes a call, its answer a JSON-RPC message
+ *	remote_call.c   a request becomes a call, its end the answer to that request
  *	remote.c        the link's operations, the process's events, the end
  *
  * The phases only go forward. Until OPEN nothing of it is told to the host but stderr, noise and refused calls;
@@ -72,24 +72,26 @@ static inline struct mor_remote *mor_remote_of(struct mor_link *link)
 
 /* ---- remote_start.c ---- */
 
-/* Its directory and its environment. 0 or a status. */
+/* The plugin's directory and its environment. 0 or a status. */
 int mor_remote_prepare(struct mor_remote *s, mortise_error *err);
 /* The process runs. */
 void mor_remote_await(struct mor_remote *s);
 /* Ends all that waits: watches, timers, the directory's watch. */
 void mor_remote_stop_waiting(struct mor_remote *s);
-/* It cannot be used: `err` says why. Its end follows. */
+/* The plugin cannot be used: `err` says why. Its end follows. */
 void mor_remote_refuse(struct mor_remote *s, const mortise_error *err);
 /* What it has written to stdout up to now. */
 void mor_remote_read_out(struct mor_remote *s);
 /* The connection has ended. */
 void mor_remote_lost(void *arg, const mortise_error *why);
-/* It can be called. */
+/* The plugin can be called. */
 void mor_remote_open(struct mor_remote *s);
 
 /* ---- remote_call.c ---- */
 
+/* Notes and answers, which have no place in a service of calls: only counted. */
 int mor_remote_send(struct mor_link *link, struct mor_slice body);
+int mor_remote_send_request(struct mor_link *link, const struct mor_outgoing *request);
 void mor_remote_cancel(struct mor_link *link, int64_t id);
 void mor_remote_pause(struct mor_link *link, bool on);
 /* Calls the service's method without a request of the host; `done` gets its JSON result, or err. */

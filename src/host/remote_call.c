@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls over gRPC. The state machines of the host speak JSON-RPC: a request becomes a call of the service, and
- * its end becomes the JSON-RPC answer, handed on as if it had come over a pipe.
+ * its end becomes the answer. Neither has an envelope on its way: one is written only for a tap.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/remote.h"
+#include "wire/digits.h"
+#include "wire/envelope.h"
 #include "wire/json.h"
+#include "wire/outgoing.h"
 
 /* A plugin that is told the limit ends the call by itself at the same time: that is the host's time-out. */
 #define DUE_SLACK_MS 200
@@ -45,13 +47,6 @@ void mor_remote_drop_calls(struct mor_remote *s)
 
 /* ---- to the host ---- */
 
-static struct mor_slice write_id(int64_t id, char out[24])
-{
-	int len = snprintf(out, 24, "%lld", (long long)id);
-
-	return (struct mor_slice){ out, (size_t)len };
-}
-
 static void tell_fault(struct mor_remote *s, int64_t id, enum mor_fault fault, const char *text)
 {
 	struct mor_message message = { .id_int = id };
@@ -59,27 +54,42 @@ static void tell_fault(struct mor_remote *s, int64_t id, enum mor_fault fault, c
 	s->link.events->on_fault(s->link.arg, fault, &message, text);
 }
 
-static void hand_on(struct mor_remote *s, int64_t id, const struct mor_buf *json)
+/* `text`: what the message carries. It is JSON that we have written, or checked; but not how deep it is. */
+static void hand_on(struct mor_remote *s, int64_t id, struct mor_message *message, struct mor_slice text)
 {
-	struct mor_message message = { .id_int = -1 };
-	mortise_error err;
+	unsigned depth = s->opt->max_depth ? s->opt->max_depth : MOR_JSON_DEPTH;
 
-	if (mor_buf_failed(json))
-		tell_fault(s, id, MOR_FAULT_NO_MESSAGE, mortise_status_text(MORTISE_ENOMEM));
-	else if (mor_envelope_scan(mor_buf_view(json), s->opt->envelope_flags, s->opt->max_depth, &message,
-				   &err) < 0)
-		tell_fault(s, id, MOR_FAULT_NO_MESSAGE, err.text);
+	mor_envelope_imply(message);
+	if (mor_json_depth_ok(text, depth - 1)) /* the envelope would be one level */
+		s->link.events->on_message(s->link.arg, message);
 	else
-		s->link.events->on_message(s->link.arg, &message);
+		tell_fault(s, id, MOR_FAULT_NO_MESSAGE, "nested too deep");
+}
+
+static void hand_on_reply(struct mor_remote *s, int64_t id, enum mor_message_kind kind, struct mor_slice text)
+{
+	char digits[MOR_DIGITS];
+	size_t count = mor_digits((uint64_t)id, digits);
+	struct mor_message message = { .kind = kind,
+				       .id_kind = MOR_ID_NUMBER,
+				       .id = { digits + MOR_DIGITS - count, count },
+				       .id_int = id };
+
+	if (kind == MOR_MSG_RESULT)
+		message.result = text;
+	else
+		message.error = text;
+	hand_on(s, id, &message, text);
 }
 
 static void tell_error(struct mor_remote *s, int64_t id, int64_t code, const char *text, struct mor_slice data)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	char number[24];
 
-	mor_write_error(&json, write_id(id, number), code, text, data);
-	hand_on(s, id, &json);
+	if (mor_write_error_object(&json, code, text, data) < 0)
+		tell_fault(s, id, MOR_FAULT_NO_MESSAGE, mortise_status_text(MORTISE_ENOMEM));
+	else
+		hand_on_reply(s, id, MOR_MSG_ERROR, mor_buf_view(&json));
 }
 
 /* The number of gRPC where JSON-RPC has none of the same meaning. */
@@ -136,15 +146,6 @@ static void tell_failure(struct mor_remote_call *c, unsigned status, const morti
 	}
 }
 
-static void tell_result(struct mor_remote *s, int64_t id, struct mor_slice result)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	char number[24];
-
-	mor_write_result(&json, write_id(id, number), result);
-	hand_on(s, id, &json);
-}
-
 /* A message that may be as long as a frame becomes JSON that may be as long as one. */
 static void tell_described(struct mor_remote_call *c, struct mor_slice message)
 {
@@ -154,7 +155,7 @@ static void tell_described(struct mor_remote_call *c, struct mor_slice message)
 	int r = s->addon->described_decode(s->described, c->method, message, &result, &err);
 
 	if (r == 0)
-		tell_result(s, c->id, mor_buf_view(&result));
+		hand_on_reply(s, c->id, MOR_MSG_RESULT, mor_buf_view(&result));
 	else
 		tell_fault(s, c->id, r == MORTISE_ELIMIT ? MOR_FAULT_TOO_BIG : MOR_FAULT_NO_MESSAGE, err.text);
 }
@@ -170,7 +171,7 @@ static void tell_answer(struct mor_remote_call *c, struct mor_slice message)
 
 	s->streams |= s->service->offers_streams(c->row, message);
 	if (r == 0) {
-		tell_result(s, c->id, mor_buf_view(&result));
+		hand_on_reply(s, c->id, MOR_MSG_RESULT, mor_buf_view(&result));
 	} else if (r == MORTISE_EREMOTE) {
 		if (data.len)
 			more = mor_buf_view(&data);
@@ -180,7 +181,7 @@ static void tell_answer(struct mor_remote_call *c, struct mor_slice message)
 	}
 }
 
-/* Our own call: its result, or why there is none. */
+/* Our own call: its result, or why it failed. */
 static void tell_own(struct mor_remote_call *c, struct mor_slice message, unsigned status,
 		     const mortise_error *err)
 {
@@ -222,17 +223,18 @@ static void on_done(void *arg, struct mor_slice message, unsigned status, const 
 static void on_stream_message(void *arg, struct mor_slice message)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_remote_call *c = arg;
 	struct mor_remote *s = c->remote;
+	struct mor_message note = { .kind = MOR_MSG_NOTE, .id_int = -1 };
 	struct mor_slice result = { 0 };
 	const char *method = "";
 	mortise_error err;
 	int r = c->row->stream->hear(message, &method, &params, &result, &err);
 
 	if (r == MOR_SERVICE_NOTE) {
-		mor_write_note(&json, mor_slice_of(method), mor_buf_view(&params));
-		hand_on(s, c->id, &json);
+		note.method = mor_slice_of(method);
+		note.params = mor_buf_view(&params);
+		hand_on(s, c->id, &note, note.params);
 	} else if (r == MOR_SERVICE_RESULT) {
 		if (c->answers++ == 0)
 			mor_buf_slice(&c->answer, result);
@@ -292,17 +294,20 @@ static int begin_unary(struct mor_remote_call *c, struct mor_slice message, uint
 }
 
 /* Takes `c` and frees it if the call cannot be made. */
-static int begin_call(struct mor_remote_call *c, struct mor_slice params, uint32_t limit_ms, mortise_error *err)
+static int begin_call_take(struct mor_remote_call *c, struct mor_slice params, uint32_t limit_ms,
+			   mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf message = MOR_BUF_INIT;
 	struct mor_remote *s = c->remote;
+	const struct mor_value *root;
 	int r = params.ptr ? mor_doc_parse(params, MOR_JSON_NAN, 0, &doc, err) : 0;
 
+	/* Params of null mean no params, as everywhere. */
+	root = doc && mor_json_type(mor_doc_root(doc)) != MOR_JSON_NULL ? mor_doc_root(doc) : NULL;
 	if (r == 0)
-		r = c->row ? c->row->ask(doc ? mor_doc_root(doc) : NULL, &message, err) :
-			     s->addon->described_encode(s->described, c->method, doc ? mor_doc_root(doc) : NULL,
-							&message, err);
+		r = c->row ? c->row->ask(root, &message, err) :
+			     s->addon->described_encode(s->described, c->method, root, &message, err);
 	if (r == 0 && mor_buf_failed(&message))
 		r = mor_fail_memory(err);
 	if (r == 0)
@@ -339,7 +344,7 @@ int mor_remote_ask(struct mor_remote *s, const char *method, struct mor_slice pa
 	if (!c)
 		return mor_fail_memory(err);
 	c->done = done;
-	return begin_call(c, params, 0, err);
+	return begin_call_take(c, params, 0, err);
 }
 
 /* ---- operations ---- */
@@ -371,7 +376,7 @@ void mor_remote_tell_refusals(struct mor_remote *s)
 
 		mor_list_remove(&one->node);
 		if (!s->dead && one->code == 0)
-			tell_result(s, one->id, mor_buf_view(&one->result));
+			hand_on_reply(s, one->id, MOR_MSG_RESULT, mor_buf_view(&one->result));
 		else if (!s->dead)
 			tell_error(s, one->id, one->code, one->why.text, (struct mor_slice){ 0 });
 		mor_buf_fini(&one->result);
@@ -396,77 +401,89 @@ static int answer_services(struct mor_remote *s, int64_t id)
 }
 
 /* Calls "package.Service/Method". */
-static int send_described(struct mor_remote *s, const struct mor_message *message)
+static int send_described(struct mor_remote *s, const struct mor_outgoing *request)
 {
 	const struct mor_pb_method *method;
 	struct mor_remote_call *c;
 	mortise_error err = { 0 };
-	bool slash = message->method.len && message->method.ptr[0] == '/';
+	bool slash = request->method.len && request->method.ptr[0] == '/';
 	int r;
 
-	if (mor_slice_is(message->method, MOR_SERVICE_LIST))
-		return answer_services(s, message->id_int);
-	r = s->addon->described_find(s->described, message->method, &method, &err);
+	if (mor_slice_is(request->method, MOR_SERVICE_LIST))
+		return answer_services(s, request->id);
+	r = s->addon->described_find(s->described, request->method, &method, &err);
 	if (r < 0)
-		return refuse_request(s, message->id_int, -32601, &err);
+		return refuse_request(s, request->id, -32601, &err);
 	c = make_call(s, NULL);
 	if (!c)
 		return MORTISE_ENOMEM;
-	c->id = message->id_int;
+	c->id = request->id;
 	c->method = method;
-	c->path = mor_text_format("%s%.*s", slash ? "" : "/", (int)message->method.len, message->method.ptr);
+	c->path = mor_text_format("%s%.*s", slash ? "" : "/", (int)request->method.len, request->method.ptr);
 	if (!c->path) {
 		free_call(c);
 		return MORTISE_ENOMEM;
 	}
-	r = begin_call(c, message->params, s->link.limit_ms, &err);
-	return r == MORTISE_EINPUT ? refuse_request(s, message->id_int, -32602, &err) : r;
+	r = begin_call_take(c, request->params, s->link.limit_ms, &err);
+	return r == MORTISE_EINPUT ? refuse_request(s, request->id, -32602, &err) : r;
 }
 
-static int send_request(struct mor_remote *s, const struct mor_message *message)
+static int send_call(struct mor_remote *s, const struct mor_outgoing *request)
 {
-	const struct mor_service_row *row = s->service->find(message->method);
+	const struct mor_service_row *row = s->service->find(request->method);
 	struct mor_remote_call *c;
 	mortise_error err = { 0 };
 	char shown[60];
 	int r;
 
 	if (!row && s->described)
-		return send_described(s, message);
+		return send_described(s, request);
 	if (!row) {
 		mor_fail(&err, MORTISE_EUNSUPPORTED, "\"%s\" is not a method of the plugin's gRPC service",
-			 mor_excerpt(message->method, shown, sizeof(shown)));
-		return refuse_request(s, message->id_int, -32601, &err);
+			 mor_excerpt(request->method, shown, sizeof(shown)));
+		return refuse_request(s, request->id, -32601, &err);
 	}
 	c = make_call(s, row);
 	if (!c)
 		return MORTISE_ENOMEM;
-	c->id = message->id_int;
+	c->id = request->id;
 	c->streams = row->stream && s->streams;
-	r = begin_call(c, message->params, s->link.limit_ms, &err);
-	return r == MORTISE_EINPUT ? refuse_request(s, message->id_int, -32602, &err) : r;
+	r = begin_call_take(c, request->params, s->link.limit_ms, &err);
+	return r == MORTISE_EINPUT ? refuse_request(s, request->id, -32602, &err) : r;
+}
+
+static int check_send(const struct mor_remote *s, size_t len)
+{
+	size_t limit = s->opt->send_limit ? s->opt->send_limit : s->opt->frame_limit;
+
+	if (s->dead || s->exited || s->ended || s->close_wanted || s->phase != MOR_REMOTE_OPEN)
+		return MORTISE_ECLOSED;
+	return limit && len > limit ? MORTISE_ELIMIT : 0;
+}
+
+static int was_sent(struct mor_remote *s, size_t len)
+{
+	s->link.queued += len;
+	mor_remote_wrote(s);
+	return 0;
+}
+
+int mor_remote_send_request(struct mor_link *link, const struct mor_outgoing *request)
+{
+	struct mor_remote *s = mor_remote_of(link);
+	int r = check_send(s, request->len);
+
+	if (r == 0)
+		r = send_call(s, request);
+	return r < 0 ? r : was_sent(s, request->len);
 }
 
 int mor_remote_send(struct mor_link *link, struct mor_slice body)
 {
 	struct mor_remote *s = mor_remote_of(link);
-	size_t limit = s->opt->send_limit ? s->opt->send_limit : s->opt->frame_limit;
-	struct mor_message message = { .id_int = -1 };
-	int r = 0;
+	int r = check_send(s, body.len);
 
-	if (s->dead || s->exited || s->ended || s->close_wanted || s->phase != MOR_REMOTE_OPEN)
-		return MORTISE_ECLOSED;
-	if (limit && body.len > limit)
-		return MORTISE_ELIMIT;
-	r = mor_envelope_scan(body, 0, 0, &message, NULL);
-	/* Notes and answers have no place in a service of calls. */
-	if (r == 0 && message.kind == MOR_MSG_REQUEST)
-		r = send_request(s, &message);
-	if (r < 0)
-		return r;
-	link->queued += body.len;
-	mor_remote_wrote(s);
-	return 0;
+	return r < 0 ? r : was_sent(s, body.len);
 }
 
 void mor_remote_cancel(struct mor_link *link, int64_t id)
@@ -478,7 +495,7 @@ void mor_remote_cancel(struct mor_link *link, int64_t id)
 
 		if (c->done || c->id != id)
 			continue;
-		/* A stream is asked to end, and may say goodbye; whoever waits for that has a limit. */
+		/* A stream is asked to end, and may say goodbye; the caller that waits for that has a limit. */
 		if (!c->streams || s->addon->send(c->call, c->row->stream->cancel) < 0)
 			s->addon->cancel(c->call);
 		else

@@ -39,7 +39,7 @@ int mor_remote_describe(struct mor_remote *s, mortise_error *err)
 
 /* ---- reflection ---- */
 
-/* Puts the next question, or opens the plugin if there is none. */
+/* Puts the next question, or opens the plugin if no question is left. */
 static void ask_next(struct mor_remote *s)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf question = MOR_BUF_INIT;

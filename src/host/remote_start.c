@@ -34,7 +34,7 @@ static int put_env(struct mor_remote *s, const char *name, const char *value)
 		*entry = text;
 		return 0;
 	}
-	return value ? mor_texts_push(&s->env, mor_text_format("%s=%s", name, value)) : 0;
+	return value ? mor_texts_push_take(&s->env, mor_text_format("%s=%s", name, value)) : 0;
 }
 
 static int build_env(struct mor_remote *s)
@@ -43,7 +43,7 @@ static int build_env(struct mor_remote *s)
 	int r = 0;
 
 	for (const char *const *entry = s->opt->command->env; r == 0 && entry && *entry; entry++)
-		r = mor_texts_push(&s->env, mor_strdup(*entry));
+		r = mor_texts_push_take(&s->env, mor_strdup(*entry));
 	if (r == 0)
 		r = put_env(s, "MORTISE_GRPC_SOCKET", s->meet.socket);
 	if (r == 0)
@@ -290,7 +290,7 @@ static void on_again(struct mor_timer *timer)
 	try_to_meet(mor_container_of(timer, struct mor_remote, again));
 }
 
-/* Its file is there before anybody listens on it. */
+/* The file of a socket is there before anybody listens on it. */
 static void try_to_meet(struct mor_remote *s)
 {
 	const char *path = s->said.path[0] ? s->said.path : s->meet.socket;

@@ -152,18 +152,27 @@ void mor_request_free_orphans(mortise_host *host)
 		release_request(mor_container_of(host->orphans.next, mortise_request, node));
 }
 
-static int check_request(const mortise_request *request)
+static int check_request(const mortise_request *request, mortise_error *err)
 {
-	return request ? mor_host_check_thread(request->host, NULL) : MORTISE_EINVAL;
+	return request ? mor_host_check_thread(request->host, err) :
+			 mor_fail(err, MORTISE_EINVAL, "no request is given");
 }
 
 mortise_plugin *mortise_request_plugin(mortise_request *request)
 {
-	return check_request(request) == 0 ? request->plugin : NULL;
+	return check_request(request, NULL) == 0 ? request->plugin : NULL;
+}
+
+/* Why an answer has not reached the plugin that asked. */
+static void fail_answer(const mortise_plugin *plugin, int given, int status, mortise_error *err)
+{
+	mor_fail(err, status, "%s: its request was not answered: %s", plugin->peer.name,
+		 given ? "the answer is not JSON" : mortise_status_text(status));
 }
 
 /* `given`: the fault of the answer itself; 0: none, it is in the body. */
-static int answer_request(mortise_request *request, struct mor_buf *body, bool success, int given)
+static int answer_request(mortise_request *request, struct mor_buf *body, bool success, int given,
+			  mortise_error *err)
 {
 	mortise_plugin *plugin = request->plugin;
 	int r = MORTISE_ECLOSED;
@@ -171,6 +180,8 @@ static int answer_request(mortise_request *request, struct mor_buf *body, bool s
 	if (plugin) {
 		MOR_HOLD(plugin);
 		r = given ? given : send_answer(plugin, request->batch, body);
+		if (r < 0)
+			fail_answer(plugin, given, r, err);
 		if (given || is_replaceable(r))
 			send_failure(plugin, mor_slice_of(request->id), request->batch, r);
 		mor_client_answered(plugin, request->row, success && r == 0);
@@ -179,43 +190,44 @@ static int answer_request(mortise_request *request, struct mor_buf *body, bool s
 		return r;
 	}
 	release_request(request);
-	return r;
+	return mor_fail(err, r, "the process that asked has ended");
 }
 
-int mortise_request_reply(mortise_request *request, mortise_json result)
+int mortise_request_reply(mortise_request *request, mortise_json result, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
 	struct mor_slice text = { result.text ? result.text : "null", result.text ? result.len : 4 };
-	int r = check_request(request);
+	int r = check_request(request, err);
 
 	if (r < 0)
 		return r;
 	if (!mor_json_valid(text, 0, 0, NULL))
-		return answer_request(request, &body, false, MORTISE_EINVAL);
+		return answer_request(request, &body, false, MORTISE_EINVAL, err);
 	if (memchr(text.ptr, '\n', text.len) || memchr(text.ptr, '\r', text.len)) {
 		mor_json_one_line(text, &line);
 		text = mor_buf_view(&line);
 	}
 	mor_write_result(&body, mor_slice_of(request->id), text);
-	return answer_request(request, &body, true, 0);
+	return answer_request(request, &body, true, 0, err);
 }
 
-int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message, mortise_json data)
+int mortise_request_fail(mortise_request *request, int64_t rpc_code, const char *message, mortise_json data,
+			 mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT, line = MOR_BUF_INIT;
 	struct mor_slice text = { data.text, data.len };
-	int r = check_request(request);
+	int r = check_request(request, err);
 
 	if (r < 0)
 		return r;
 	if (data.text && !mor_json_valid(text, 0, 0, NULL))
-		return answer_request(request, &body, false, MORTISE_EINVAL);
+		return answer_request(request, &body, false, MORTISE_EINVAL, err);
 	if (data.text) {
 		mor_json_one_line(text, &line);
 		text = mor_buf_view(&line);
 	}
 	mor_write_error(&body, mor_slice_of(request->id), rpc_code, message ? message : "error", text);
-	return answer_request(request, &body, false, 0);
+	return answer_request(request, &body, false, 0, err);
 }
 
 /* ---- receiving ---- */
@@ -258,7 +270,8 @@ void mor_request_error(mortise_plugin *plugin, const struct mor_message *message
 	mor_supervise_breach(plugin, error, MOR_RUNG_INPUT);
 }
 
-/* It has an id, but the specification wants no answer: handled as the note that it should have been. */
+/* The message has an id, but the specification wants no answer: handled as the note that it
+ * should have been. */
 static void receive_as_note(mortise_plugin *plugin, const struct mor_message *message, struct mor_batch *batch)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf body = MOR_BUF_INIT;

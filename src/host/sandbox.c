@@ -18,7 +18,7 @@
 /* "mortise.toml:7: sandbox.read is ...". An error on the command line is the user's mistake, not a file's. */
 static int blame(const struct mor_setting *s, int code, const mortise_error *why, mortise_error *err)
 {
-	if (code == MORTISE_EMANIFEST && strcmp(s->origin, "--set") == 0)
+	if (code == MORTISE_EMANIFEST && mor_setting_was_given(s))
 		code = MORTISE_EINVAL;
 	return mor_fail(err, code, "%s: sandbox.%s", s->origin, why->text);
 }
@@ -55,8 +55,9 @@ static int check_source(const struct mor_manifest *m, const struct mor_policy_ke
 		return 0;
 	return mor_fail(err, MORTISE_EMANIFEST,
 			"%s: sandbox.%s: this plugin's permissions are those of its manifest; to change them, "
-			"use --set or mortise/plugins/%s.toml in your own configuration",
-			s->origin, key->name, m->name);
+			"use %s or mortise/plugins/%s.toml in your own configuration",
+			s->origin, key->name, m->embedded ? "the settings of the option set" : "--set",
+			m->name);
 }
 
 static int apply(struct mor_policy *policy, const struct mor_policy_key *key, const struct mor_setting *s,
@@ -83,7 +84,9 @@ static enum mor_policy_source source_of(const struct mor_manifest *m)
 		return MOR_POLICY_OF_PLUGIN_TOML;
 	if (slash && strcmp(slash + 1, "sunscreen-plugin.json") == 0)
 		return MOR_POLICY_OF_SUNSCREEN_JSON;
-	return m->dir ? MOR_POLICY_OF_SETTINGS : MOR_POLICY_OF_LINE;
+	if (m->dir)
+		return MOR_POLICY_OF_SETTINGS;
+	return m->embedded ? MOR_POLICY_OF_OPTIONS : MOR_POLICY_OF_LINE;
 }
 
 static int keep_path(char **field, const char *path)
@@ -135,9 +138,9 @@ static int fill_places(const struct mor_manifest *m, struct mor_policy *policy)
 /* ---- what it must not change although it may write the workspace ---- */
 
 /* Takes `path`. */
-static int protect_file(char ***list, char *path)
+static int protect_file_take(char ***list, char *path)
 {
-	return mor_texts_push(list, path) < 0 ? MORTISE_ENOMEM : 0;
+	return mor_texts_push_take(list, path) < 0 ? MORTISE_ENOMEM : 0;
 }
 
 int mor_sandbox_protect_user(struct mor_policy *policy)
@@ -160,8 +163,8 @@ int mor_sandbox_protect_user(struct mor_policy *policy)
 
 		r = mor_xdg_path(places[i].xdg, NULL, &path, "%s", places[i].name);
 		if (r == 0)
-			r = protect_file(&policy->policy_files, path);
-		if (r == MORTISE_ENOTFOUND) /* no HOME, so there are none */
+			r = protect_file_take(&policy->policy_files, path);
+		if (r == MORTISE_ENOTFOUND) /* no HOME, so no such directories */
 			r = 0;
 	}
 	mor_free(policy->undo_home);
@@ -184,17 +187,17 @@ static int protect_command(const struct mor_manifest *m, struct mor_policy *poli
 		if (!path)
 			r = MORTISE_ENOMEM;
 		else if (mor_path_is_file(path) && realpath(path, real))
-			r = protect_file(&policy->command_files, mor_strdup(real));
+			r = protect_file_take(&policy->command_files, mor_strdup(real));
 	}
 	return r;
 }
 
 static int protect_sources(const struct mor_manifest *m, struct mor_policy *policy)
 {
-	int r = m->file ? protect_file(&policy->policy_files, mor_path_absolute(m->file)) : 0;
+	int r = m->file ? protect_file_take(&policy->policy_files, mor_path_absolute(m->file)) : 0;
 
 	if (r == 0 && m->dir)
-		r = protect_file(&policy->policy_files, mor_path_join(m->dir, "mortise.toml"));
+		r = protect_file_take(&policy->policy_files, mor_path_join(m->dir, "mortise.toml"));
 	if (r == 0)
 		r = mor_sandbox_protect_user(policy);
 	return r == 0 ? protect_command(m, policy) : r;

@@ -176,6 +176,12 @@ static int send_to_link(mortise_call *call, struct mor_slice body)
 	return link->ops->send(link, body);
 }
 
+/* Whatever it looks like. */
+static bool goes_as_call(const mortise_call *call)
+{
+	return call->plugin->life.link->ops->calls && !(call->flags & MORTISE_NOTIFY);
+}
+
 /* The hot path: no tap sees it, and nothing in it has to be changed on its way. */
 static bool goes_direct(const mortise_call *call, struct mor_slice params)
 {
@@ -186,35 +192,62 @@ static bool goes_direct(const mortise_call *call, struct mor_slice params)
 	       plugin->life.link->ops->send_request;
 }
 
-static int send_direct(mortise_call *call, struct mor_slice params)
+static inline int send_request(mortise_call *call, const struct mor_outgoing *request)
 {
 	struct mor_link *link = call->plugin->life.link;
-	struct mor_outgoing request;
 	int r;
 
-	mor_outgoing_init(&request, call->id, (struct mor_slice){ call->name, call->name_len }, params);
 	call->begin = link->queued;
 	link->limit_ms = call->timeout_ms;
-	r = link->ops->send_request(link, &request);
+	r = link->ops->send_request(link, request);
 	if (r == 0)
-		call->plugin->counters.bytes_out += request.len;
+		call->plugin->counters.bytes_out += request->len;
 	return r;
 }
 
-/* The tap may call, stop or free: it cannot reach the message meanwhile. */
-static int send_tapped(mortise_call *call)
+static int send_direct(mortise_call *call, struct mor_slice params)
 {
-	mortise_plugin *plugin = call->plugin;
+	struct mor_outgoing request;
+
+	mor_outgoing_init(&request, call->id, (struct mor_slice){ call->name, call->name_len }, params);
+	return send_request(call, &request);
+}
+
+/* The tap may call, stop or free: it cannot reach the message meanwhile. False: there is no link any more. */
+static bool show_composed(mortise_plugin *plugin)
+{
 	mortise_host *host = plugin->host;
 	struct mor_buf body = host->compose;
-	int r;
 
 	host->compose = (struct mor_buf)MOR_BUF_INIT;
 	mor_event_show(plugin, MORTISE_TO_PLUGIN, mor_buf_view(&body));
-	r = plugin->life.link ? send_to_link(call, mor_buf_view(&body)) : MORTISE_ECLOSED;
 	mor_buf_fini(&host->compose);
 	host->compose = body;
-	return r;
+	return plugin->life.link;
+}
+
+static void tidy_composed(mortise_host *host)
+{
+	if (host->compose.cap > MOR_COMPOSE_KEEP)
+		mor_buf_reset(&host->compose, MOR_COMPOSE_KEEP);
+}
+
+/* The message is only written for a tap. */
+MOR_APART static int send_as_call(mortise_call *call, struct mor_slice params)
+{
+	mortise_plugin *plugin = call->plugin;
+	struct mor_outgoing request;
+	int r = plugin->host->tap ? compose_call(call, params) : 0;
+
+	if (r == 0 && plugin->host->tap && !show_composed(plugin))
+		r = MORTISE_ECLOSED;
+	tidy_composed(plugin->host);
+	if (r < 0)
+		return r;
+	mor_outgoing_init(&request, call->id, (struct mor_slice){ call->name, call->name_len }, params);
+	if (!params.ptr)
+		request.len -= sizeof(",\"params\":") - 1;
+	return send_request(call, &request);
 }
 
 MOR_APART static int send_large(mortise_call *call, struct mor_large *part)
@@ -235,18 +268,19 @@ MOR_APART static int send_large(mortise_call *call, struct mor_large *part)
 static int send_composed(mortise_call *call, struct mor_large *part)
 {
 	mortise_host *host = call->plugin->host;
-	int r = part->bytes.len ? send_large(call, part) :
-		host->tap       ? send_tapped(call) :
-				  send_to_link(call, mor_buf_view(&host->compose));
+	int r = MORTISE_ECLOSED;
 
+	if (part->bytes.len)
+		r = send_large(call, part);
+	else if (!host->tap || show_composed(call->plugin))
+		r = send_to_link(call, mor_buf_view(&host->compose));
 	if (r == 0)
 		call->plugin->counters.bytes_out += host->compose.len;
-	if (host->compose.cap > MOR_COMPOSE_KEEP)
-		mor_buf_reset(&host->compose, MOR_COMPOSE_KEEP);
+	tidy_composed(host);
 	return r;
 }
 
-/* Its slot, or its process, is taken before anybody is told. */
+/* The call's slot, or its process, is taken before anybody is told. */
 static void occupy_slot(mortise_call *call, bool on)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -272,7 +306,7 @@ static inline void was_sent(mortise_call *call)
 	}
 }
 
-/* It was in the table, and had its slot. */
+/* The call was in the table, and had its slot. */
 MOR_APART static int take_back(mortise_call *call, int r, mortise_error *err)
 {
 	occupy_slot(call, false);
@@ -305,18 +339,20 @@ static int transmit_composed(mortise_call *call, struct mor_slice params, mortis
 int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error *err)
 {
 	mortise_plugin *plugin = call->plugin;
+	bool direct;
 	int r;
 
 	if (!plugin->life.link) /* released by the callback of an earlier call */
 		return send_error(call, MORTISE_ECLOSED, err);
-	if (!goes_direct(call, params))
+	direct = goes_direct(call, params);
+	if (!direct && !goes_as_call(call))
 		return transmit_composed(call, params, err);
 	call->id = next_id(plugin);
 	r = mor_call_table_add(&plugin->table, call);
 	if (r < 0)
 		return not_sent(call, r, err);
 	occupy_slot(call, true);
-	r = send_direct(call, params);
+	r = direct ? send_direct(call, params) : send_as_call(call, params);
 	if (r < 0)
 		return take_back(call, r, err);
 	was_sent(call);

@@ -24,6 +24,7 @@ static const struct duration_setting durations[] = {
 	{ "stop", "kill", AT(stop.kill_ms) },       { "restart", "first", AT(restart.first_ms) },
 	{ "restart", "cap", AT(restart.cap_ms) },   { "restart", "period", AT(restart.period_ms) },
 	{ "health", "every", AT(health.every_ms) }, { "limits", "session", AT(keep.total_ms) },
+	{ "cancel", "grace", AT(cancel.grace_ms) },
 };
 
 static int read_durations(mortise_plugin *plugin, mortise_error *err)
@@ -59,6 +60,16 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 	if (depth > 1024)
 		return mor_fail(err, MORTISE_EMANIFEST, "limits.depth: at most 1024");
 	link->max_depth = depth;
+	return 0;
+}
+
+static int read_cancel(mortise_plugin *plugin, mortise_error *err)
+{
+	plugin->cancel.method = mor_manifest_text(plugin->manifest, "cancel", "method");
+	plugin->cancel.member = mor_manifest_text(plugin->manifest, "cancel", "member");
+	if (plugin->cancel.method && plugin->remote)
+		return mor_fail(err, MORTISE_EMANIFEST,
+				"cancel.method: over gRPC a call is cancelled by the transport itself");
 	return 0;
 }
 
@@ -289,7 +300,8 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	take_table(plugin, plugin->dialect);
 	if ((r = read_framing(plugin, err)) < 0 || (r = read_transport(plugin, err)) < 0 ||
 	    (r = read_durations(plugin, err)) < 0 || (r = read_quirks(plugin, err)) < 0 ||
-	    (r = read_limits(plugin, err)) < 0 || (r = read_timeouts(plugin, err)) < 0 ||
+	    (r = read_limits(plugin, err)) < 0 || (r = read_cancel(plugin, err)) < 0 ||
+	    (r = read_timeouts(plugin, err)) < 0 ||
 	    (r = mor_manifest_bool(plugin->manifest, "restart", "enabled", &restart, err)) < 0)
 		return r;
 	if (!restart)

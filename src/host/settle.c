@@ -96,7 +96,7 @@ static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 		mor_plugin_keep_error(plugin, verdict->error);
 }
 
-/* It ends before its last byte is written: the embedder gets its params back. */
+/* The call ends before its last byte is written: the embedder gets its params back. */
 MOR_APART static void return_lent(const mortise_call *call)
 {
 	struct mor_link *link = call->plugin->life.link;
@@ -112,6 +112,8 @@ MOR_APART static void keep_as_ghost(mortise_call *call)
 
 	if (call->state == MOR_CALL_WRITING)
 		return_lent(call);
+	if (plugin->cancel.grace_ms)
+		late_ms = plugin->cancel.grace_ms;
 	if (!late_ms)
 		late_ms = call->timeout_ms ? call->timeout_ms : LATE_MS;
 
@@ -158,7 +160,7 @@ void mor_call_unlink(mortise_call *call)
 		call->state = MOR_CALL_TAKEN;
 }
 
-/* Its process has ended, perhaps long ago: only the callback is left to do. */
+/* The process of the call has ended, perhaps long ago: only the callback is left to do. */
 MOR_APART static void settle_doomed(mortise_call *call, const struct mor_verdict *verdict)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -409,6 +411,12 @@ static void late_timed_out(mortise_call *call)
 	bool talks = plugin->life.last_sign_ms > call->late_since_ms;
 	char why[256];
 
+	if (plugin->cancel.grace_ms) {
+		snprintf(why, sizeof(why), "\"%s\" was given up and not answered in %u ms (cancel.grace)",
+			 call->name, plugin->cancel.grace_ms);
+		mor_supervise_wedged(plugin, why);
+		return;
+	}
 	if (talks && ++plugin->life.unanswered < UNANSWERED_MAX) {
 		mor_call_release(call);
 		return;

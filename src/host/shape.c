@@ -32,7 +32,7 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "a second answer to \"%s\"", call->name);
 		return true;
 	}
-	return mor_buf_slice(&plugin->life.held, message->whole) == 0;
+	return mor_envelope_copy(&plugin->life.held, message) == 0;
 }
 
 /* There is still a process: ONE_CALL's call was given up, ONE_RUN's is over. */
@@ -53,7 +53,9 @@ static void describe_silence(const mortise_plugin *plugin, const struct mor_link
 	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->peer.name, how->text,
 		 mor_kept_is_set(&plugin->life.truncated) ? "; " : "", mor_kept_text(&plugin->life.truncated),
 		 plugin->counters.noise_bytes ? "; what it wrote to stdout is no message: " : "",
-		 plugin->counters.noise_bytes ? "--verbose shows it" : "");
+		 !plugin->counters.noise_bytes ? "" :
+		 plugin->host->command_words   ? "--verbose shows it" :
+						 "its NOISE events show it");
 }
 
 static void answer_with_held(mortise_call *call, struct mor_slice whole)

@@ -170,10 +170,12 @@ static int start_failed(mortise_plugin *plugin, mortise_error *error)
 	return error->code;
 }
 
-/* count 1: the commands show it, whatever else they keep to themselves. */
+/* About its rights: the commands show it, whatever else they keep to themselves. */
 static void warn_at_start(mortise_plugin *plugin, const char *text)
 {
-	mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING, .text = text, .count = 1 });
+	mor_event_full(plugin, &(mortise_event){ .type = MORTISE_EVENT_WARNING,
+						 .text = text,
+						 .warning = { .about_rights = 1 } });
 }
 
 /* A limit that this machine cannot hold for all processes together. */

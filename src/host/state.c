@@ -46,10 +46,10 @@ void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *wh
 	int64_t now = mor_loop_now_ms(plugin->host->loop);
 	mortise_event event = {
 		.type = MORTISE_EVENT_STATE,
-		.state = to,
-		.previous = plugin->state,
 		.text = why,
-		.code = to == MORTISE_STOPPED || to >= MORTISE_DRAINING ? plugin->life.cause : 0,
+		.state = { .now = to,
+			   .before = plugin->state,
+			   .status = to == MORTISE_STOPPED || to >= MORTISE_DRAINING ? plugin->life.cause : 0 },
 	};
 
 	assert(mor_state_may(plugin->state, to));
@@ -58,6 +58,6 @@ void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *wh
 	plugin->state = to;
 	plugin->state_ms = now;
 	if (plugin->pool)
-		mor_pool_worker_moved(plugin, event.previous);
+		mor_pool_worker_moved(plugin, event.state.before);
 	mor_event_full(plugin, &event);
 }

@@ -449,7 +449,7 @@ static void tell_end(struct stdio_link *s)
 	s->link.events->on_end(s->link.arg, &end);
 }
 
-/* It is dead, but its last bytes are in the pipe: only those from the time of its death, because a
+/* The plugin is dead, but its last bytes are in the pipe: only those from the time of its death, because a
  * descendant may write for ever. In slices, like everything that is read. */
 static void drain(struct stdio_link *s)
 {

@@ -149,7 +149,7 @@ static enum mortise_state unless_client(const mortise_plugin *plugin, enum morti
 	return after == MORTISE_BACKOFF && is_client(plugin) ? MORTISE_STOPPED : after;
 }
 
-/* It died while it worked: the program that gives out the work counts that, and the plugin
+/* The plugin died while it worked: the program that gives out the work counts that, and the plugin
  * starts again soon. */
 static enum mortise_state after_work(mortise_plugin *plugin)
 {
@@ -157,7 +157,7 @@ static enum mortise_state after_work(mortise_plugin *plugin)
 	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
 }
 
-/* Its next state. `failure` is what the embedder is told if it is not started again. */
+/* The plugin's next state. `failure` is what the embedder is told if it is not started again. */
 static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how,
 				     mortise_error *failure)
 {
@@ -198,7 +198,7 @@ void mor_supervise_drop_link(mortise_plugin *plugin)
 	mor_request_drop_all(plugin);
 }
 
-/* The record of a violation, for machines: the data of every call that it ended. Empty if there was none. */
+/* The record of a violation, for machines: the data of every call that it ended. Empty without a violation. */
 static void write_record(const mortise_plugin *plugin, const struct mor_link_end *how, struct mor_buf *out)
 {
 	struct mor_violation what = violation_of(plugin, how);
@@ -226,10 +226,10 @@ static uint64_t calls_under_way(const mortise_plugin *plugin)
 static void tell_violation(mortise_plugin *plugin, const mortise_error *error, const struct mor_buf *record)
 {
 	mortise_event event = { .type = MORTISE_EVENT_VIOLATION,
-				.method = "killed",
 				.text = error->text,
-				.count = calls_under_way(plugin),
-				.params = { record->data, record->len } };
+				.violation = { .action = MORTISE_VIOLATION_KILLED,
+					       .failed_calls = calls_under_way(plugin),
+					       .record = { record->data, record->len } } };
 
 	if (record->len)
 		mor_event_full(plugin, &event);
@@ -353,18 +353,18 @@ void mor_supervise_stop(mortise_plugin *plugin, enum mor_rung rung, enum mor_dra
 	stop_process(plugin, rung, drain, why, NULL);
 }
 
-int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how)
+int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how, mortise_error *err)
 {
 	static const enum mor_rung rungs[] = { [MORTISE_STOP_POLITE] = MOR_RUNG_BYE,
 					       [MORTISE_STOP_INPUT] = MOR_RUNG_INPUT,
 					       [MORTISE_STOP_NOW] = MOR_RUNG_KILL };
-	int r = mor_plugin_check(plugin, NULL);
+	int r = mor_plugin_check(plugin, err);
 	mortise_error error;
 
 	if (r < 0)
 		return r;
 	if ((unsigned)how > MORTISE_STOP_NOW)
-		return MORTISE_EINVAL;
+		return mor_fail(err, MORTISE_EINVAL, "%s: %d is no way to stop", plugin->peer.name, (int)how);
 	MOR_HOLD(plugin);
 	mor_fail(&error, MORTISE_ECLOSED, "%s: stopped", plugin->peer.name);
 	mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
@@ -393,7 +393,7 @@ int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_err
 	until = mor_clock_ms() + timeout_ms;
 	/* We run the loop ourselves: a wake-up of another thread is kept for its owner. */
 	mor_loop_hold(loop, true);
-	(void)mortise_plugin_stop(plugin, MORTISE_STOP_POLITE);
+	(void)mortise_plugin_stop(plugin, MORTISE_STOP_POLITE, NULL);
 	/* A callback may start it again: that is another process, and not ours to stop. */
 	while (r >= 0 && !plugin->gone && plugin->lives == life && !is_at_rest(plugin)) {
 		bool limited = timeout_ms >= 0 && !late;
@@ -403,7 +403,7 @@ int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_err
 			r = mor_loop_wait(loop, (int)left);
 		} else {
 			late = true;
-			(void)mortise_plugin_stop(plugin, MORTISE_STOP_NOW);
+			(void)mortise_plugin_stop(plugin, MORTISE_STOP_NOW, NULL);
 		}
 	}
 	mor_loop_hold(loop, false);

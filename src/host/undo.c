@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <mortise/undo.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/dir.h"

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "host/embedder.h"
 #include "host/plugin.h"
+#include "host/resolved.h"
 #include "store/permissions.h"
 
 struct mor_vetting *mor_vetting_free(struct mor_vetting *vetting)
@@ -55,7 +56,7 @@ static void count_changes(const struct mor_content_changes *changes, mortise_tru
 	trust->file = changes->count ? changes->items[0].path : NULL;
 }
 
-/* One line. The name of the plugin is put before it by whoever reports it. */
+/* One line. The function that reports it puts the name of the plugin before it. */
 static void describe_trust(const mortise_trust *trust, const struct mor_content_changes *changes, char *out,
 			   size_t size)
 {
@@ -234,7 +235,7 @@ static int keep_check(mortise_plugin *plugin, const char *directory, struct mor_
 
 /* ---- a directory to write in ---- */
 
-/* Its own files must be found there too. A link of an older version is replaced. */
+/* The plugin's own files must be found there too. A link of an older version is replaced. */
 static void link_entry(int work, const char *directory, const char *name)
 {
 	MOR_CLEAN_TEXT char *target = mor_path_join(directory, name);
@@ -282,7 +283,7 @@ static bool writes_beside(const mortise_plugin *plugin)
 
 /* ---- the steps ---- */
 
-int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *err)
+int mor_vetting_find(const char *path, struct mor_resolved *resolved, mortise_error *err)
 {
 	struct mor_store store = { 0 };
 	struct mor_installed found = { 0 };
@@ -291,12 +292,13 @@ int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *e
 	if (r == 0 && path)
 		/* What is wrong with it is said when it is to be started. */
 		r = mor_store_at(&store, path, &found, NULL);
-	if (r != 0 && !(plugin->vetting = mor_zalloc(sizeof(*plugin->vetting))))
+	if (r != 0 && !(resolved->vetting = mor_zalloc(sizeof(*resolved->vetting))))
 		r = MORTISE_ENOMEM;
 	if (r == 1) {
-		plugin->vetting->name = mor_strdup(found.name);
-		plugin->vetting->confine = wants_confinement(&found);
-		r = plugin->vetting->name ? 0 : MORTISE_ENOMEM;
+		resolved->vetting->name = mor_strdup(found.name);
+		resolved->vetting->confine = wants_confinement(&found);
+		resolved->granted_network = found.approved && mor_installed_allows(&found, "network");
+		r = resolved->vetting->name ? 0 : MORTISE_ENOMEM;
 	}
 	mor_installed_fini(&found);
 	mor_store_fini(&store);
@@ -318,9 +320,9 @@ static int anchor_words(mortise_plugin *plugin, mortise_error *err)
 		if (mor_path_clean("", *word, &clean) < 0 || mor_buf_byte(&clean, '\0') < 0)
 			r = MORTISE_ENOMEM;
 		else if (path && mor_content_find(&vetting->check.found.now, clean.data))
-			r = mor_texts_push(&argv, mor_path_join(vetting->checked.directory, clean.data));
+			r = mor_texts_push_take(&argv, mor_path_join(vetting->checked.directory, clean.data));
 		else
-			r = mor_texts_push(&argv, mor_strdup(*word));
+			r = mor_texts_push_take(&argv, mor_strdup(*word));
 	}
 	if (r < 0) {
 		mor_texts_free(argv);

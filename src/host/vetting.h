@@ -22,9 +22,10 @@ struct mor_vetting {
 	char accepted[2 * MOR_DIGEST_SIZE]; /* what on_trust has said yes to: content and permissions */
 };
 
-/* When the plugin is made: is what lies at `path` (NULL: it is a command) an installed one? 0 or
+struct mor_resolved;
+/* Is what lies at `path` (NULL: it is a command) an installed plugin? Fills vetting and grants. 0 or
  * MORTISE_ENOMEM. */
-int mor_vetting_begin(mortise_plugin *plugin, const char *path, mortise_error *err);
+int mor_vetting_find(const char *path, struct mor_resolved *resolved, mortise_error *err);
 /* When its manifest has been read from `top`: MORTISE_EMANIFEST if an installed plugin chooses what only the
  * user may. MORTISE_ENOMEM. */
 int mor_vetting_manifest(mortise_plugin *plugin, const char *top, mortise_error *err);

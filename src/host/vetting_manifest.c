@@ -26,8 +26,8 @@ static int check_sandbox(const struct mor_manifest *m, mortise_error *err)
 			return mor_fail(
 				err, MORTISE_EMANIFEST,
 				"%s: sandbox.%s: an installed plugin cannot choose this: nobody is asked about "
-				"it; the user can, with --set or in mortise/plugins/%s.toml",
-				s->origin, kept[i], m->name);
+				"it; the user can, with %s or in mortise/plugins/%s.toml",
+				s->origin, kept[i], m->embedded ? "a setting" : "--set", m->name);
 	}
 	return 0;
 }
@@ -49,8 +49,8 @@ static int check_cwd(const struct mor_manifest *m, const char *top, mortise_erro
 	return mor_fail(
 		err, MORTISE_EMANIFEST,
 		"%s: plugin.cwd: an installed plugin cannot begin in %s, which is not part of it; the user can "
-		"choose that with --set",
-		s->origin, m->cwd);
+		"choose that with %s",
+		s->origin, m->cwd, m->embedded ? "a setting" : "--set");
 }
 
 /* Of the system, which its administrator answers for. */

@@ -59,7 +59,7 @@ static int add_writable(mortise_plugin *plugin, struct mor_buf *texts, const cha
 	return add_path(plugin, texts, "writable directories", path[0] == '/' ? real : path, err);
 }
 
-/* They only save a walk through the stage: if there is no room for all, none are sent. */
+/* Names of directories only save a walk through the stage: if there is no room for all, none are sent. */
 static void add_directories(const mortise_view *view, struct mor_buf *texts)
 {
 	size_t before = texts->len;

@@ -3,7 +3,7 @@
 #ifndef MOR_HOST_VIEW_H
 #define MOR_HOST_VIEW_H
 
-#include <mortise/mortise.h>
+#include <mortise/view.h>
 
 #include "base/list.h"
 

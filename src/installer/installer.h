@@ -52,7 +52,7 @@ int mor_installer_run_newer(struct mor_console *console, struct mor_installer_or
 int mor_installer_run_locked(struct mor_console *console, struct mor_installer_order *order,
 			     const struct mor_text_list *names, const char *dir);
 
-/* "network,read" as enum mor_permission. MORTISE_EINVAL names the word that is none. */
+/* "network,read" as enum mor_permission. MORTISE_EINVAL names the word that is not a permission. */
 int mor_installer_allow(const char *const *words, unsigned *ret, mortise_error *err);
 
 #endif

@@ -24,7 +24,7 @@ static int find_name(struct mor_installer_visit *visit, mortise_error *err)
 static int parse_description(mortise_plugin *plugin, struct mor_doc **ret, mortise_error *err)
 {
 	char *json = NULL;
-	int r = mortise_plugin_describe(plugin, &json);
+	int r = mortise_plugin_describe(plugin, &json, NULL);
 
 	if (r < 0)
 		return mor_fail(err, r, "describe: %s", mortise_status_text(r));
@@ -42,9 +42,10 @@ static int describe_copy(struct mor_installer_visit *visit, mortise_error *err)
 		.name = visit->name,
 		.set = visit->confine ? confine : NULL,
 	};
+	mortise_host_options words = { .size = sizeof(words), .flags = MORTISE_COMMAND_WORDS };
 	mortise_plugin *plugin = NULL;
 	mortise_host *host = NULL;
-	int r = mortise_host_new(NULL, &host, err);
+	int r = mortise_host_new(&words, &host, err);
 
 	if (r == 0)
 		r = mortise_plugin_new(host, &options, &plugin, err);
@@ -137,7 +138,7 @@ static int find_before(struct mor_installer_visit *visit, const struct mor_store
 	return 0;
 }
 
-/* Whoever changed the files of a version may have changed its number: then it is another version. */
+/* An author who changed the files of a version may have changed its number: then it is another version. */
 static int keep_version(struct mor_installer_visit *visit, mortise_error *err)
 {
 	const char *wanted = visit->order->version;

@@ -84,8 +84,8 @@ int mor_installer_compare(const struct mor_installer_visit *visit, mortise_error
 	return r < 0 || !visit->order->pinned ? r : compare_lock(visit, err);
 }
 
-/* Whoever can change a file can leave its signature out: then an attacker's plugin looks like one that never
- * had any. So the loss of a signature is a step back, as with a registry's. */
+/* An attacker who can change a file can leave its signature out: then an attacker's plugin looks like one that
+ * never had any. So the loss of a signature is a step back, as with a registry's. */
 void mor_installer_compare_signer(struct mor_installer_visit *visit)
 {
 	const char *before = visit->order->approve ? NULL : visit->before.key;

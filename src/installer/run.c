@@ -124,7 +124,7 @@ static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 	return r < 0 ? mor_fail_prefix(err, from) : mor_installer_name(visit, top, err);
 }
 
-/* A signature beside the archive must fit, whoever made it. */
+/* A signature beside the archive must fit, also with an unknown key. */
 static int check_origin(struct mor_installer_visit *visit, mortise_error *err)
 {
 	const struct mor_bundle_plugin plugin = { visit->name, visit->version, &visit->content, -1 };

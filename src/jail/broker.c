@@ -90,7 +90,7 @@ bool mor_syscall_alive(const struct mor_syscall *call)
 {
 	uint64_t id = call->asked->id;
 
-	return ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+	return ioctl(call->broker->worker.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 /* Without spawn there is one address space from the plugin's execve to its end. A descriptor of it saves the
@@ -101,7 +101,7 @@ static ssize_t read_memory(struct mor_syscall *call, uint64_t address, void *to,
 	struct mor_broker *broker = call->broker;
 	ssize_t got;
 
-	if (broker->mem == MOR_MEM_UNOPENED && broker->main && !broker->spawn)
+	if (broker->mem == MOR_MEM_UNOPENED && broker->who.main && !broker->spawn)
 		broker->mem = mor_syscall_proc(call, "mem", O_RDONLY);
 	if (broker->mem >= 0)
 		return mor_direct(SYS_pread64, broker->mem, (long)to, (long)size, (long)address);
@@ -281,8 +281,8 @@ int mor_syscall_inject(struct mor_syscall *call, int fd, bool cloexec)
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	long status =
-		mor_direct(SYS_ioctl, call->broker->listener, (long)SECCOMP_IOCTL_NOTIF_ADDFD, (long)&add, 0);
+	long status = mor_direct(SYS_ioctl, call->broker->worker.listener, (long)SECCOMP_IOCTL_NOTIF_ADDFD,
+				 (long)&add, 0);
 
 	mor_direct(SYS_close, fd, 0, 0, 0);
 	/* ENOENT: the caller is gone */
@@ -302,7 +302,7 @@ static void send_answer(struct mor_syscall *call, int result)
 	else
 		resp.val = result;
 	/* ENOENT: the caller is gone or was interrupted. No other error can be corrected here. */
-	(void)ioctl(call->broker->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+	(void)ioctl(call->broker->worker.listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }
 
 int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind)
@@ -341,13 +341,13 @@ static int answer_forbidden(struct mor_syscall *call)
 	if (call->doubtful && !mor_syscall_alive(call))
 		return MOR_BROKER_SENT;
 	if (!error) {
-		tell_violation(call, &broker->violation);
+		tell_violation(call, &broker->worker.violation);
 		return MOR_BROKER_VIOLATION;
 	}
 	mor_denied_note(&broker->denied, &(struct mor_denied_deed){ .syscall = call->name,
 								    .path = call->about,
 								    .what = call->what });
-	/* Its own tree has no such thing, and must not tell of what ours has. */
+	/* Its own tree has no such thing, and must not show what ours has. */
 	return call->inside && error == EACCES ? call->inside : -error;
 }
 
@@ -376,8 +376,8 @@ static pid_t group_of(struct mor_syscall *call)
 {
 	long tgid = 0;
 
-	if (!call->broker->spawn || !call->broker->main)
-		return call->broker->main ? call->broker->main : call->tid;
+	if (!call->broker->spawn || !call->broker->who.main)
+		return call->broker->who.main ? call->broker->who.main : call->tid;
 	mor_syscall_status(call, "\nTgid:", 10, &tgid);
 	return tgid > 0 ? (pid_t)tgid : call->tid;
 }
@@ -387,8 +387,8 @@ static pid_t own_of(struct mor_syscall *call)
 {
 	if (!call->broker->apart)
 		return call->tgid;
-	return call->broker->spawn && call->broker->main ? mor_syscall_inner(call, "\nNStgid:") :
-							   call->broker->inside;
+	return call->broker->spawn && call->broker->who.main ? mor_syscall_inner(call, "\nNStgid:") :
+							       call->broker->who.inside;
 }
 
 static int handle(struct mor_syscall *call)
@@ -403,7 +403,7 @@ static int handle(struct mor_syscall *call)
 	call->own = own_of(call);
 	if (what->notify >= MOR_N_FIRST_REFUSED)
 		return mor_syscall_refuse(call, what->notify);
-	if (call->broker->apart && call->broker->main && call->broker->root < 0)
+	if (call->broker->apart && call->broker->who.main && call->broker->root < 0)
 		status = mor_syscall_enter_view(call);
 	if (status < 0)
 		return status;
@@ -413,7 +413,7 @@ static int handle(struct mor_syscall *call)
 /* Is nobody left who could ask? */
 static bool deserted(const struct mor_broker *broker)
 {
-	struct pollfd ready = { .fd = broker->listener };
+	struct pollfd ready = { .fd = broker->worker.listener };
 
 	return poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP;
 }
@@ -434,7 +434,7 @@ static bool answer_one(struct mor_broker *broker)
 	int result;
 
 	memset(&in, 0, sizeof(in.asked));
-	if (mor_direct(SYS_ioctl, broker->listener, (long)SECCOMP_IOCTL_NOTIF_RECV, (long)&in, 0) < 0)
+	if (mor_direct(SYS_ioctl, broker->worker.listener, (long)SECCOMP_IOCTL_NOTIF_RECV, (long)&in, 0) < 0)
 		return !deserted(broker); /* otherwise the caller was killed or interrupted meanwhile */
 	broker->asked++;
 	call.broker = broker;
@@ -448,10 +448,10 @@ static bool answer_one(struct mor_broker *broker)
 		broker->undo->arg = &call;
 	}
 	if (!broker->steady)
-		pthread_mutex_lock(&broker->gate);
+		pthread_mutex_lock(&broker->worker.gate);
 	result = handle(&call);
 	if (!broker->steady)
-		pthread_mutex_unlock(&broker->gate);
+		pthread_mutex_unlock(&broker->worker.gate);
 	if (result == MOR_BROKER_VIOLATION)
 		result = answer_forbidden(&call);
 	if (result == MOR_BROKER_VIOLATION)
@@ -483,11 +483,11 @@ static void *answer_all(void *arg)
 	uint64_t one = 1;
 
 	take_turns();
-	pthread_mutex_lock(&broker->gate);
-	pthread_mutex_unlock(&broker->gate);
+	pthread_mutex_lock(&broker->worker.gate);
+	pthread_mutex_unlock(&broker->worker.gate);
 	while (answer_one(broker))
 		;
-	return write(broker->told, &one, sizeof(one)) < 0 ? arg : NULL;
+	return write(broker->worker.told, &one, sizeof(one)) < 0 ? arg : NULL;
 }
 
 static int start_thread(struct mor_broker *broker)
@@ -495,16 +495,16 @@ static int start_thread(struct mor_broker *broker)
 	pthread_attr_t attr;
 	int error;
 
-	pthread_mutex_lock(&broker->gate);
+	pthread_mutex_lock(&broker->worker.gate);
 	error = pthread_attr_init(&attr);
 	if (error)
 		return -error;
 	/* A chain of links is followed by recursion, some 10 KiB each. Stack that is not used costs nothing. */
 	error = pthread_attr_setstacksize(&attr, 1024 * 1024);
 	if (!error)
-		error = pthread_create(&broker->thread, &attr, answer_all, broker);
+		error = pthread_create(&broker->worker.thread, &attr, answer_all, broker);
 	pthread_attr_destroy(&attr);
-	broker->running = !error;
+	broker->worker.running = !error;
 	return -error;
 }
 
@@ -516,22 +516,20 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 
 	*broker = (struct mor_broker){
 		.paths = paths,
-		.listener = -1,
+		.worker = { .listener = -1, .told = -1, .gate = PTHREAD_MUTEX_INITIALIZER },
 		.proc = -1,
 		.own_fds = -1,
 		.root = -1,
 		.mem = MOR_MEM_UNOPENED,
-		.told = -1,
-		.self = getpid(),
+		.who.self = getpid(),
 		.spawn = level->flags & (MOR_JAIL_SPAWN | MOR_JAIL_LEARN),
 		.spawn_needed = (level->flags & (MOR_JAIL_SPAWN | MOR_JAIL_LEARN)) == MOR_JAIL_LEARN,
 		.deny = level->flags & MOR_JAIL_DENY,
 		.denied = MOR_DENIED_INIT,
 		.steady = !(level->flags & MOR_JAIL_VIEW),
 		.denied.learn = level->flags & MOR_JAIL_LEARN,
-		.processes = level->processes ? level->processes : PROCESSES,
-		.threads = level->threads ? level->threads : THREADS,
-		.gate = PTHREAD_MUTEX_INITIALIZER,
+		.limits.processes = level->processes ? level->processes : PROCESSES,
+		.limits.threads = level->threads ? level->threads : THREADS,
 	};
 	broker->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	broker->own_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -543,37 +541,37 @@ int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const st
 		       0;
 }
 
-int mor_broker_adopt(struct mor_broker *broker, int listener)
+int mor_broker_take_listener(struct mor_broker *broker, int listener)
 {
 	int status;
 
-	broker->listener = listener;
-	broker->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	broker->worker.listener = listener;
+	broker->worker.told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	broker->denied.told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (broker->told < 0 || broker->denied.told < 0)
+	if (broker->worker.told < 0 || broker->denied.told < 0)
 		return -errno;
 	/* Linux 6.6: both sides take turns on one core, so wake the other there. Only for speed. */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-	status = broker->places ? mor_dial_begin(broker->dial, listener) : 0;
+	status = broker->net.places ? mor_dial_begin(broker->net.dial, listener) : 0;
 	return status < 0 ? status : start_thread(broker);
 }
 
 void mor_broker_begin(struct mor_broker *broker)
 {
-	pthread_mutex_unlock(&broker->gate);
+	pthread_mutex_unlock(&broker->worker.gate);
 }
 
 int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation)
 {
-	mor_fd_close(&broker->told);
-	if (!broker->violation.violated)
+	mor_fd_close(&broker->worker.told);
+	if (!broker->worker.violation.violated)
 		return 0;
 	violation->violated = 1;
-	violation->forbidden = broker->violation.forbidden;
-	memcpy(violation->text, broker->violation.text, sizeof(violation->text));
-	memcpy(violation->syscall, broker->violation.syscall, sizeof(violation->syscall));
-	memcpy(violation->path, broker->violation.path, sizeof(violation->path));
-	memcpy(violation->rule, broker->violation.rule, sizeof(violation->rule));
+	violation->forbidden = broker->worker.violation.forbidden;
+	memcpy(violation->text, broker->worker.violation.text, sizeof(violation->text));
+	memcpy(violation->syscall, broker->worker.violation.syscall, sizeof(violation->syscall));
+	memcpy(violation->path, broker->worker.violation.path, sizeof(violation->path));
+	memcpy(violation->rule, broker->worker.violation.rule, sizeof(violation->rule));
 	return 1;
 }
 
@@ -583,16 +581,16 @@ bool mor_broker_fini(struct mor_broker *broker)
 
 	/* A process that hangs in the kernel may still hold the filter: then the thread ends with our
 	 * process. */
-	if (broker->running && clock_gettime(CLOCK_REALTIME, &until) == 0) {
+	if (broker->worker.running && clock_gettime(CLOCK_REALTIME, &until) == 0) {
 		until.tv_sec += PATIENCE_S;
-		if (pthread_timedjoin_np(broker->thread, NULL, &until) != 0)
+		if (pthread_timedjoin_np(broker->worker.thread, NULL, &until) != 0)
 			return false;
 	}
-	broker->running = false;
-	mor_fd_close(&broker->told);
+	broker->worker.running = false;
+	mor_fd_close(&broker->worker.told);
 	mor_fd_close(&broker->denied.told);
 	mor_fd_close(&broker->mem);
-	mor_fd_close(&broker->listener);
+	mor_fd_close(&broker->worker.listener);
 	mor_fd_close(&broker->proc);
 	mor_fd_close(&broker->own_fds);
 	mor_fd_close(&broker->root);

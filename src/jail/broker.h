@@ -29,57 +29,78 @@
 #include "policy/plan.h"
 #include "undo/undo.h"
 
-struct mor_broker {
-	struct mor_paths *paths;
-	struct mor_undo *undo; /* NULL: writes are not undone */
-	int listener;
-	int proc;     /* O_PATH: the /proc that shows the plugin's pids */
-	int own_fds;  /* O_PATH: our /proc/self/fd, to open again what a handle points to */
-	int root;     /* O_PATH: the plugin's root if it is not ours, else -1 */
-	int mem;      /* the plugin's memory, if there can be only one (no spawn); MOR_MEM_UNOPENED, -errno */
-	int told;     /* eventfd: readable when the thread has ended, see mor_broker_ended() */
-	pid_t self;   /* our pid: /proc/self must never mean this one */
-	pid_t main;   /* the plugin's pid as we see it; 0 before its execve */
-	pid_t inside; /* its pid as it sees itself (another number in a PID namespace) */
-	bool apart;   /* the plugin has its own tree and pids: root is opened after its execve */
-	/* t0: the directory that names below /dev/shm lead to, which is made when it is first
-	 * needed; "": none */
-	char shm[64];
-	const char *scratch; /* its directory; NULL: none */
-	bool spawn;
-	bool spawn_needed;                  /* it has spawn only because it is watched: to use it is noted */
-	bool deny;                          /* what can be refused is refused and noted; else it kills */
-	const struct mor_net_place *places; /* where it may connect to; NULL: the filter decides */
-	size_t place_count;
+/* broker_net.c: where it may connect to, and listen. */
+struct mor_broker_net {
+	const struct mor_net_place *places; /* it may connect to these; NULL: the filter decides */
+	size_t count;
 	struct mor_dial *dial; /* with places */
 	const char *listen;    /* in this directory it may listen on one unix socket; NULL: on none */
 	ino_t bound;           /* that socket; 0: none yet */
 	bool listening;        /* it listens, so its library is up */
-	bool steady;           /* there are no views: the directory of a rule never changes */
-	pid_t session;         /* everybody in it is in the jail, except us ... */
-	pid_t init;            /* ... and the init, if there is one */
-	unsigned processes;    /* with spawn: limit of processes */
-	bool processes_met;    /* that limit has refused one */
-	unsigned budget;       /* this many may be started before we count again */
-	unsigned threads;      /* limit of the threads of all processes */
-	unsigned thread_budget;
-	bool threads_met; /* somebody was refused a thread; for the guardian's main thread at the end */
-	/* we are under L1, or open in the plugin's tree: opening before judging cannot reach outside */
-	bool locked;
-	dev_t plain;            /* a device that is known not to be a /proc */
-	uint64_t asked, absent; /* statistics */
+};
+
+/* broker_proc.c: whose process is whose. */
+struct mor_broker_who {
+	pid_t self;    /* our pid: /proc/self must never mean this one */
+	pid_t main;    /* the plugin's pid as we see it; 0 before its execve */
+	pid_t inside;  /* its pid as it sees itself (another number in a PID namespace) */
+	pid_t session; /* everybody in it is in the jail, except us ... */
+	pid_t init;    /* ... and the init, if there is one */
+};
+
+/* broker_proc.c: how many there may be. The `met` are for the guardian's main thread at the end. */
+struct mor_broker_limits {
+	unsigned processes;     /* with spawn */
+	bool processes_met;     /* that limit has refused one */
+	unsigned budget;        /* this many may be started before we count again */
+	unsigned threads;       /* of all processes */
+	unsigned thread_budget; /* the same */
+	bool threads_met;       /* somebody was refused a thread */
+};
+
+/* broker.c: the thread, and what it says at its end. */
+struct mor_broker_worker {
+	int listener;
+	int told; /* eventfd: readable when the thread has ended, see mor_broker_ended() */
 	pthread_t thread;
 	bool running;
 	/* we hold it until the first question may be judged; then during each question, unless steady */
 	pthread_mutex_t gate;
 	struct mor_record violation; /* violated: what ended the thread                              */
+};
+
+struct mor_broker {
+	struct mor_paths *paths;
+	struct mor_undo *undo; /* NULL: writes are not undone */
+	int proc;              /* O_PATH: the /proc that shows the plugin's pids */
+	int own_fds;           /* O_PATH: our /proc/self/fd, to open again what a handle points to */
+	int root;              /* O_PATH: the plugin's root if it is not ours, else -1 */
+	int mem;    /* the plugin's memory, if there can be only one (no spawn); MOR_MEM_UNOPENED, -errno */
+	bool apart; /* the plugin has its own tree and pids: root is opened after its execve */
+	/* t0: the directory that names below /dev/shm lead to, which is made when it is first
+	 * needed; "": none */
+	char shm[64];
+	const char *scratch; /* its directory; NULL: none */
+	bool spawn;
+	bool spawn_needed; /* it has spawn only because it is watched: to use it is noted */
+	bool deny;         /* what can be refused is refused and noted; else it kills */
+	bool steady;       /* there are no views: the directory of a rule never changes */
+	/* we are under L1, or open in the plugin's tree: opening before judging cannot reach outside */
+	bool locked;
+	dev_t plain;            /* a device that is known not to be a /proc */
+	uint64_t asked, absent; /* statistics */
+	struct mor_broker_net net;
+	struct mor_broker_who who;
+	struct mor_broker_limits limits;
+	struct mor_broker_worker worker;
 	struct mor_denied denied;
 };
 
-enum { MOR_MEM_UNOPENED = -5000 }; /* no -errno: what was tried in vain is not tried again */
+enum { MOR_MEM_UNOPENED = -4096 }; /* no -errno: what has failed once is not tried again */
 /* clang-format off */
 #define MOR_BROKER_INIT { \
-	.listener = -1, .proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, .told = -1, \
+	.proc = -1, .own_fds = -1, .root = -1, .mem = MOR_MEM_UNOPENED, \
+	.worker = { .listener = -1, .told = -1 }, \
 	.denied = MOR_DENIED_INIT \
 }
 /* clang-format on */
@@ -87,11 +108,12 @@ enum { MOR_MEM_UNOPENED = -5000 }; /* no -errno: what was tried in vain is not t
  * one. 0 or -errno. */
 int mor_broker_init(struct mor_broker *broker, struct mor_paths *paths, const struct mor_op_level *level);
 /* Takes the listener and makes the thread, which judges nothing before mor_broker_begin(). 0 or -errno. To
- * change paths after that, hold broker->gate. */
-int mor_broker_adopt(struct mor_broker *broker, int listener);
+ * change paths after that, hold broker->worker.gate. */
+int mor_broker_take_listener(struct mor_broker *broker, int listener);
 void mor_broker_begin(struct mor_broker *broker);
-/* broker->told is readable, or the thread is over. 1: a violation, in violation->{violated,forbidden,syscall,
- * path,rule,text}, and the question stays unanswered; 0: nobody is left who could ask. */
+/* broker->worker.told is readable, or the thread is over. 1: a violation, in
+ * violation->{violated,forbidden,syscall, path,rule,text}, and the question stays unanswered; 0: nobody is left
+ * who could ask. */
 int mor_broker_ended(struct mor_broker *broker, struct mor_record *violation);
 /* Waits for the thread for a short time. It ends when nobody is left who could ask. false: it still runs. */
 bool mor_broker_fini(struct mor_broker *broker);
@@ -142,7 +164,7 @@ int mor_syscall_path(struct mor_syscall *call, uint64_t address, char text[PATH_
 int mor_syscall_violation(struct mor_syscall *call, const char *about, enum mor_forbidden what);
 /* A violation of this kind (from MOR_N_FIRST_REFUSED on). */
 int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind);
-/* It was allowed only because the program is watched. */
+/* The call was allowed only because the program is watched. */
 void mor_syscall_needed(struct mor_syscall *call, const char *about, enum mor_forbidden what, bool with_spawn);
 /* PERFORM: 0. */
 int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_ruling ruling);

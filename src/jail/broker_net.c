@@ -99,10 +99,10 @@ int mor_on_socket(struct mor_syscall *call)
 
 	/* gRPC's library opens such sockets to see what the machine can do, wherever it is to listen. It does
 	 * that before it listens: what comes later is the plugin's own wish. */
-	if (call->broker->listen && !call->broker->listening && !call->broker->places && is_internet(family) &&
-	    (type & 0xf) == SOCK_STREAM)
+	if (call->broker->net.listen && !call->broker->net.listening && !call->broker->net.places &&
+	    is_internet(family) && (type & 0xf) == SOCK_STREAM)
 		return -EAFNOSUPPORT;
-	if (!call->broker->places || !is_internet(family) || (type & 0xf) != SOCK_STREAM ||
+	if (!call->broker->net.places || !is_internet(family) || (type & 0xf) != SOCK_STREAM ||
 	    (protocol != 0 && protocol != IPPROTO_TCP))
 		return forbid_socket(call, family, type & 0xf);
 	if (type & ~(0xf | SOCK_NONBLOCK | SOCK_CLOEXEC))
@@ -133,9 +133,9 @@ static int judge_address(struct mor_syscall *call, const struct mor_dial_job *jo
 		return mor_syscall_violation(call, "", MOR_FORBID_FAMILY);
 	if (!mor_net_place(&job->to, job->size, &to))
 		return -EINVAL;
-	if (mor_net_allows(broker->places, broker->place_count, &to))
+	if (mor_net_allows(broker->net.places, broker->net.count, &to))
 		return 0;
-	if (mor_net_allows_twin(broker->places, broker->place_count, &to))
+	if (mor_net_allows_twin(broker->net.places, broker->net.count, &to))
 		return -ECONNREFUSED; /* no wish of the program: it goes on to the one that is allowed */
 	return mor_syscall_violation(call, mor_net_text(&to, text), MOR_FORBID_PLACE);
 }
@@ -157,7 +157,7 @@ int mor_connect_place(struct mor_syscall *call)
 		close(job.fd);
 		return status < 0 ? status : mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	}
-	status = mor_dial_pass(call->broker->dial, &job);
+	status = mor_dial_pass(call->broker->net.dial, &job);
 	return status < 0 ? status : MOR_BROKER_SENT;
 }
 
@@ -168,13 +168,13 @@ int mor_connect_place(struct mor_syscall *call)
 static bool names_its_place(const struct mor_broker *broker, const struct mor_dial_job *job)
 {
 	const struct sockaddr_un *to = (const struct sockaddr_un *)&job->to;
-	size_t dir = strlen(broker->listen), len = job->size - offsetof(struct sockaddr_un, sun_path);
+	size_t dir = strlen(broker->net.listen), len = job->size - offsetof(struct sockaddr_un, sun_path);
 	const char *path = to->sun_path, *name = path + dir + 1;
 
 	if (job->size <= offsetof(struct sockaddr_un, sun_path) || len > sizeof(to->sun_path))
 		return false;
 	len = strnlen(path, len);
-	return len > dir + 1 && memcmp(path, broker->listen, dir) == 0 && path[dir] == '/' &&
+	return len > dir + 1 && memcmp(path, broker->net.listen, dir) == 0 && path[dir] == '/' &&
 	       !memchr(name, '/', len - dir - 1) && strncmp(name, ".", len - dir - 1) != 0 &&
 	       strncmp(name, "..", len - dir - 1) != 0;
 }
@@ -185,12 +185,12 @@ static int bind_unix(struct mor_syscall *call, const struct mor_dial_job *job)
 	struct mor_broker *broker = call->broker;
 	struct stat st;
 
-	if (!broker->listen || broker->bound || job->to.ss_family != AF_UNIX ||
+	if (!broker->net.listen || broker->net.bound || job->to.ss_family != AF_UNIX ||
 	    option_of(job->fd, SO_TYPE) != SOCK_STREAM || !names_its_place(broker, job))
 		return mor_syscall_violation(call, "", MOR_FORBID_NAME);
 	if (bind(job->fd, (const struct sockaddr *)&job->to, job->size) < 0 || fstat(job->fd, &st) < 0)
 		return -errno;
-	broker->bound = st.st_ino;
+	broker->net.bound = st.st_ino;
 	return 0;
 }
 
@@ -207,7 +207,7 @@ int mor_on_bind(struct mor_syscall *call)
 	struct mor_dial_job job = { 0 };
 	int family, status;
 
-	if (!call->broker->paths->network && !call->broker->listen)
+	if (!call->broker->paths->network && !call->broker->net.listen)
 		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	status = read_address(call, &job);
 	if (status < 0)
@@ -233,19 +233,19 @@ int mor_on_listen(struct mor_syscall *call)
 	struct stat st;
 	int fd, status;
 
-	if (!call->broker->bound)
+	if (!call->broker->net.bound)
 		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	fd = take_descriptor(call, (int)mor_syscall_arg(call, 0));
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
 		status = -errno;
-	else if (!S_ISSOCK(st.st_mode) || st.st_ino != call->broker->bound)
+	else if (!S_ISSOCK(st.st_mode) || st.st_ino != call->broker->net.bound)
 		status = mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	else
 		status = listen(fd, (int)mor_syscall_arg(call, 1)) < 0 ? -errno : 0;
 	if (status == 0)
-		call->broker->listening = true;
+		call->broker->net.listening = true;
 	close(fd);
 	return status;
 }

@@ -275,7 +275,7 @@ static int open_it(struct mor_syscall *call, struct opening *want)
 
 /* Opened first and checked then: so it must not wait for the other end of a FIFO; regular files ignore
  * O_NONBLOCK. MOR_BROKER_UNDECIDED: not a plain file or directory, or not readable. */
-static int hand_over(struct mor_syscall *call, const struct opening *want, int fd, const char *where)
+static int hand_over_take(struct mor_syscall *call, const struct opening *want, int fd, const char *where)
 {
 	long keep = (long)(want->flags & (O_APPEND | O_NOATIME | O_DIRECT));
 
@@ -302,7 +302,7 @@ static int open_clean(struct mor_syscall *call, const struct opening *want)
 	if (fd < 0)
 		return fd;
 	return ruling.inert ? mor_syscall_inject(call, fd, want->flags & O_CLOEXEC) :
-			      hand_over(call, want, fd, want->path);
+			      hand_over_take(call, want, fd, want->path);
 }
 
 /* The common cases, which need not open handles again. Only plain files and directories. */
@@ -320,7 +320,7 @@ static int open_plain(struct mor_syscall *call, const struct opening *want)
 	if (mor_handle_raw(call, fd, where) == 0) {
 		ruling = mor_paths_read(call->broker->paths, where);
 		if (ruling.kind == MOR_RULING_PERFORM && !ruling.needs && !made_up(call, ruling))
-			return hand_over(call, want, fd, where);
+			return hand_over_take(call, want, fd, where);
 	}
 	close(fd);
 	return MOR_BROKER_UNDECIDED;

@@ -94,7 +94,7 @@ static bool is_own(bool group, uint32_t id)
 	       id == uid[1];
 }
 
-/* It has no capabilities, and asks for none. */
+/* The plugin has no capabilities, and asks for none. */
 static bool keeps_capabilities(struct mor_syscall *call)
 {
 	struct __user_cap_header_struct head;

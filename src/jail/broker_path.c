@@ -321,7 +321,7 @@ int mor_find_from(struct mor_syscall *call, int base, const char *path, unsigned
 }
 
 /* Only the name is exchanged, before anything is looked up or judged: so it grants nothing that the other name
- * would not. Whoever comes to /dev/shm by another way is judged there. */
+ * would not. A plugin that comes to /dev/shm by another way is judged there. */
 static const char *private_name(struct mor_broker *broker, const char *path, char other[PATH_MAX])
 {
 	static const char shm[] = "/dev/shm";

@@ -22,10 +22,11 @@
 
 /* ---- members ---- */
 
-/* They cannot call setsid, so every process in the session is in the jail, except its keeper. */
+/* Processes of the plugin cannot call setsid, so every process in the session is in the jail,
+ * except its keeper. */
 static bool is_member(const struct mor_broker *broker, pid_t pid)
 {
-	return pid != broker->self && pid != broker->init && getsid(pid) == broker->session;
+	return pid != broker->who.self && pid != broker->who.init && getsid(pid) == broker->who.session;
 }
 
 typedef bool choose_fn(pid_t pid, int arg);
@@ -89,9 +90,9 @@ static void count_places(struct mor_syscall *call)
 	if (broker->spawn)
 		members = each_member(call, NULL, 0, count_threads);
 	else
-		count_threads(call, broker->main);
-	broker->budget = members < 0 ? 0 : places(broker->processes, (unsigned)members);
-	broker->thread_budget = members < 0 ? 0 : places(broker->threads, threads_seen);
+		count_threads(call, broker->who.main);
+	broker->limits.budget = members < 0 ? 0 : places(broker->limits.processes, (unsigned)members);
+	broker->limits.thread_budget = members < 0 ? 0 : places(broker->limits.threads, threads_seen);
 }
 
 /* Counting is expensive, so we count only when the free places are used up. Threads that were allowed but are
@@ -100,16 +101,16 @@ static int take_place(struct mor_syscall *call, bool thread)
 {
 	struct mor_broker *broker = call->broker;
 
-	if (broker->thread_budget == 0 || (!thread && broker->budget == 0))
+	if (broker->limits.thread_budget == 0 || (!thread && broker->limits.budget == 0))
 		count_places(call);
-	if (broker->thread_budget == 0)
-		broker->threads_met = true;
-	else if (!thread && broker->budget == 0)
-		broker->processes_met = true;
-	if (broker->thread_budget == 0 || (!thread && broker->budget == 0))
+	if (broker->limits.thread_budget == 0)
+		broker->limits.threads_met = true;
+	else if (!thread && broker->limits.budget == 0)
+		broker->limits.processes_met = true;
+	if (broker->limits.thread_budget == 0 || (!thread && broker->limits.budget == 0))
 		return -EAGAIN;
-	broker->thread_budget--;
-	broker->budget -= !thread;
+	broker->limits.thread_budget--;
+	broker->limits.budget -= !thread;
 	return MOR_BROKER_CONTINUE;
 }
 
@@ -143,12 +144,12 @@ int mor_on_execve(struct mor_syscall *call)
 	struct mor_found found;
 	int status;
 
-	if (!broker->main) {
-		broker->main = call->tid;
-		broker->session = getsid(call->tid);
-		broker->inside = mor_syscall_inner(call, "\nNSpid:");
-		broker->budget = broker->processes - 1;
-		broker->thread_budget = broker->threads - 1;
+	if (!broker->who.main) {
+		broker->who.main = call->tid;
+		broker->who.session = getsid(call->tid);
+		broker->who.inside = mor_syscall_inner(call, "\nNSpid:");
+		broker->limits.budget = broker->limits.processes - 1;
+		broker->limits.thread_budget = broker->limits.threads - 1;
 		return MOR_BROKER_CONTINUE;
 	}
 	status = mor_syscall_text(call, mor_syscall_arg(call, 0), path);
@@ -219,17 +220,17 @@ static int signal_group(struct mor_syscall *call, pid_t group)
 int mor_on_signal(struct mor_syscall *call)
 {
 	const struct mor_broker *broker = call->broker;
-	bool thread = strstr(call->name, "tg") != NULL, apart = broker->inside != broker->main;
+	bool thread = strstr(call->name, "tg") != NULL, apart = broker->who.inside != broker->who.main;
 	bool valued = strncmp(call->name, "rt_", 3) == 0;
 	int pid = (int)mor_syscall_arg(call, 0), sig = (int)mor_syscall_arg(call, thread ? 2 : 1);
-	pid_t self = apart && !broker->spawn ? broker->inside : call->tgid;
+	pid_t self = apart && !broker->spawn ? broker->who.inside : call->tgid;
 
 	if (pid == -1 || pid == 1)
 		return foreign(call, pid, sig);
 	/* Group 0 is the caller's own, and nobody else is in its session. */
 	if (pid == 0 && !thread)
 		return MOR_BROKER_CONTINUE;
-	if (pid == self || (!thread && pid == -broker->inside))
+	if (pid == self || (!thread && pid == -broker->who.inside))
 		return MOR_BROKER_CONTINUE;
 	if (!broker->spawn || valued)
 		return foreign(call, pid, sig);
@@ -238,12 +239,12 @@ int mor_on_signal(struct mor_syscall *call)
 	return pid < 0 ? signal_group(call, -pid) : signal_member(call, pid, sig);
 }
 
-/* Groups of members only: whoever were in the guardian's own could signal it by the number 0. */
+/* Groups of members only: a process in the guardian's own group could signal it by the number 0. */
 int mor_on_group(struct mor_syscall *call)
 {
 	const struct mor_broker *broker = call->broker;
 	int pid = (int)mor_syscall_arg(call, 0), group = (int)mor_syscall_arg(call, 1);
-	bool apart = broker->inside != broker->main;
+	bool apart = broker->who.inside != broker->who.main;
 
 	if (group == 0 || group == pid || apart)
 		return MOR_BROKER_CONTINUE;
@@ -287,8 +288,9 @@ static bool is_own_thread(const struct mor_syscall *call, int pid)
 	int root = call->broker->root;
 	char name[64];
 
-	if (pid == (call->broker->inside == call->broker->main || call->broker->apart ? call->own :
-											call->broker->inside))
+	if (pid == (call->broker->who.inside == call->broker->who.main || call->broker->apart ?
+			    call->own :
+			    call->broker->who.inside))
 		return true;
 	snprintf(name, sizeof(name), "%s%d/task/%d", root >= 0 ? "proc/" : "", (int)mor_syscall_number(call),
 		 pid);
@@ -304,7 +306,7 @@ static bool is_of_jail(const struct mor_syscall *call, int pid)
 		return false;
 	if (is_own_thread(call, pid))
 		return true;
-	return broker->spawn && (broker->inside != broker->main || is_member(broker, pid));
+	return broker->spawn && (broker->who.inside != broker->who.main || is_member(broker, pid));
 }
 
 /* The registers with a pid, by call; -1: none. A pidfd can only be that of a process of the jail: others
@@ -407,14 +409,14 @@ int mor_on_connect(struct mor_syscall *call)
 	status = mor_syscall_read(call, mor_syscall_arg(call, 1), &to.address, size);
 	if (status < 0)
 		return status;
-	if (to.address.sun_family != AF_UNIX && call->broker->places)
+	if (to.address.sun_family != AF_UNIX && call->broker->net.places)
 		return mor_connect_place(call);
 	if (to.address.sun_family != AF_UNIX)
 		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
 	if (begins_with_one(to.address.sun_path, quiet_services))
 		return -ENOENT;
 	/* With places, names are in /etc/hosts: no program needs to know that there is no other service. */
-	if (begins_with_one(to.address.sun_path, resolvers) && call->broker->places)
+	if (begins_with_one(to.address.sun_path, resolvers) && call->broker->net.places)
 		return -ENOENT;
 	if (begins_with_one(to.address.sun_path, resolvers))
 		return mor_syscall_violation(call, to.address.sun_path, MOR_FORBID_NETWORK);

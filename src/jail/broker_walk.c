@@ -61,7 +61,7 @@ static bool is_inner_number(const struct mor_syscall *call, const char *part, co
 	char text[16];
 	pid_t inner;
 
-	if (call->broker->root >= 0 || call->broker->inside == call->broker->main || part[0] < '0' ||
+	if (call->broker->root >= 0 || call->broker->who.inside == call->broker->who.main || part[0] < '0' ||
 	    part[0] > '9')
 		return false;
 	inner = mor_syscall_inner(call, key);
@@ -101,7 +101,7 @@ static int translate_thread(struct name_walk *walk, const char *where, const cha
 }
 
 /* The directory of that name in our own view, where there is one. Takes the handle. */
-static int leave_view(const struct mor_syscall *call, int fd)
+static int leave_view_take(const struct mor_syscall *call, int fd)
 {
 	char name[PATH_MAX];
 	struct stat st;
@@ -135,7 +135,7 @@ static int follow_magic(struct name_walk *walk, const char *where, const char *p
 	if (fd < 0)
 		return -errno;
 	if (walk->call->broker->apart && walk->call->broker->root < 0)
-		fd = leave_view(walk->call, fd);
+		fd = leave_view_take(walk->call, fd);
 	stand_on(walk, fd);
 	walk->own_fd = own;
 	return 0;
@@ -201,7 +201,7 @@ static int step_up(struct name_walk *walk)
 	return fd < 0 ? -errno : stand_on(walk, fd);
 }
 
-/* One part of the rest. WALKING, ARRIVED: there was none left, or what decides it. */
+/* One part of the rest. WALKING, ARRIVED: no part was left, or what decides it. */
 static int walk_part(struct name_walk *walk)
 {
 	char part[NAME_MAX + 1];
@@ -224,8 +224,8 @@ static int walk_part(struct name_walk *walk)
 }
 
 /* Takes `base`. */
-static int walk_all(struct mor_syscall *call, int base, const char *path, unsigned flags,
-		    struct mor_found *found)
+static int walk_all_take(struct mor_syscall *call, int base, const char *path, unsigned flags,
+			 struct mor_found *found)
 {
 	struct name_walk walk = {
 		.call = call, .at = base, .follow = !(flags & MOR_FIND_NOFOLLOW), .own_fd = -1
@@ -250,5 +250,5 @@ int mor_walk(struct mor_syscall *call, int base, const char *path, unsigned flag
 
 	if (from < 0)
 		return path[0] == '/' ? from : -errno;
-	return walk_all(call, from, path, flags, found);
+	return walk_all_take(call, from, path, flags, found);
 }

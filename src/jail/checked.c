@@ -96,8 +96,8 @@ static const struct mor_op_file *find_open(const struct mor_plan *plan, int fd, 
 	return rest ? find_file(plan, rest) : NULL;
 }
 
-/* As long as the handle is open, whoever opens the file to write waits; execve takes over from there. Not on
- * every file system: then a moment is left between the comparison and execve. No signal comes of it. */
+/* As long as the handle is open, a process that opens the file to write waits; execve takes over from there.
+ * Not on every file system: then a moment is left between the comparison and execve. No signal comes of it. */
 static int hold_file(int fd)
 {
 	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)

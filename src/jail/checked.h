@@ -22,7 +22,7 @@ int mor_checked_open(const struct mor_plan *plan);
 /* The same as execve(), by the handle. Returns only on failure, with errno. */
 void mor_checked_execute(int fd, const struct mor_plan *plan);
 
-/* Is there a copy? How many bytes it takes, with something for each file. 0: there is none. */
+/* Is there a copy? How many bytes it takes, with something for each file. 0: there is no copy. */
 uint64_t mor_checked_size(const struct mor_plan *plan);
 /* Compares all files below `from`, and copies them to `onto` if that is not -1. 0, or -errno; -ESTALE:
  * *ret_name was changed. */

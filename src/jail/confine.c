@@ -59,9 +59,9 @@ int mor_confine_fall_back(struct mor_plan *plan, struct mor_setup_failure *failu
 	mor_t0.broker.apart = false;
 	mor_paths_forget(&mor_t0.paths, MOR_PATH_PRIVATE);
 	plan->level.level = MOR_LEVEL_T0;
-	mor_t0_show_scratch(mor_t0.scratch.dir < 0 ?
-				    -1 :
-				    openat(mor_t0.scratch.dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	mor_t0_show_scratch_take(mor_t0.scratch.dir < 0 ?
+					 -1 :
+					 openat(mor_t0.scratch.dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	return lock_now(plan, failure);
 }
 
@@ -150,9 +150,9 @@ int mor_confine_adopt(const struct mor_plan *plan, int listener, pid_t init, str
 {
 	int status;
 
-	mor_t0.broker.init = init;
+	mor_t0.broker.who.init = init;
 	hear_trapped();
-	status = mor_broker_adopt(&mor_t0.broker, listener);
+	status = mor_broker_take_listener(&mor_t0.broker, listener);
 	if (status < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the broker cannot be started");
 	status = mor_filter_load_guardian(mor_t0_network(plan));
@@ -165,7 +165,7 @@ int mor_confine_adopt(const struct mor_plan *plan, int listener, pid_t init, str
 
 int mor_confine_fd(void)
 {
-	return mor_t0.broker.told;
+	return mor_t0.broker.worker.told;
 }
 
 int mor_confine_ended(struct mor_record *violation)
@@ -197,7 +197,8 @@ int mor_confine_quota_fd(void)
 bool mor_confine_too_full(void)
 {
 	const struct mor_broker *broker = &mor_t0.broker;
-	struct mor_quota_users users = { broker->proc, broker->main, broker->spawn ? broker->session : 0 };
+	struct mor_quota_users users = { broker->proc, broker->who.main,
+					 broker->spawn ? broker->who.session : 0 };
 
 	return mor_quota_count(&mor_t0.quota, &users);
 }
@@ -209,7 +210,7 @@ bool mor_confine_was_full(void)
 
 bool mor_confine_was_crowded(void)
 {
-	return mor_t0.broker.threads_met;
+	return mor_t0.broker.limits.threads_met;
 }
 
 int mor_confine_watch_fd(void)
@@ -226,14 +227,14 @@ int mor_confine_view(const struct mor_view_texts *grants)
 {
 	int status = 0;
 
-	pthread_mutex_lock(&mor_t0.broker.gate); /* no question is judged meanwhile */
+	pthread_mutex_lock(&mor_t0.broker.worker.gate); /* no question is judged meanwhile */
 	mor_paths_forget(&mor_t0.paths, MOR_PATH_VIEW);
 	mor_t0.broker.plain = 0; /* its device number may belong to another now */
 	for (const char *grant = NULL; status == 0 && (grant = mor_view_next(grants, grant));)
 		status = mor_paths_add_view(&mor_t0.paths, grant + 1,
 					    grant[0] == MOR_GRANT_WRITE ? MOR_MAY_READ | MOR_MAY_WRITE :
 									  MOR_MAY_READ);
-	pthread_mutex_unlock(&mor_t0.broker.gate);
+	pthread_mutex_unlock(&mor_t0.broker.worker.gate);
 	return status;
 }
 
@@ -244,7 +245,7 @@ struct mor_denied *mor_confine_denied(void)
 
 bool mor_confine_was_full_of_processes(void)
 {
-	return mor_t0.broker.processes_met;
+	return mor_t0.broker.limits.processes_met;
 }
 
 void mor_confine_end(bool alone, struct mor_record *last)

@@ -189,7 +189,7 @@ int mor_t0_count_scratch(const struct mor_plan *plan, struct mor_setup_failure *
 	return status < 0 ? failed(failure, status, "the scratch directory cannot be counted") : 0;
 }
 
-void mor_t0_show_scratch(int fd)
+void mor_t0_show_scratch_take(int fd)
 {
 	for (size_t i = 0; fd >= 0 && i < mor_t0.paths.count; i++) {
 		struct mor_path_rule *rule = &mor_t0.paths.rules[i];
@@ -284,11 +284,11 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 	status = mor_broker_init(&mor_t0.broker, &mor_t0.paths, &plan->level);
 	mor_t0.broker.undo = plan->undo ? &mor_t0.undo : NULL;
 	mor_t0.broker.scratch = plan->scratch && !*plan->scratch ? mor_t0.scratch.path : plan->scratch;
-	mor_t0.broker.listen = plan->listen;
+	mor_t0.broker.net.listen = plan->listen;
 	if (plan->level.flags & MOR_JAIL_PLACES) {
-		mor_t0.broker.places = plan->places;
-		mor_t0.broker.place_count = plan->place_count;
-		mor_t0.broker.dial = &mor_t0.dial;
+		mor_t0.broker.net.places = plan->places;
+		mor_t0.broker.net.count = plan->place_count;
+		mor_t0.broker.net.dial = &mor_t0.dial;
 	}
 	if (status == 0 && mor_t0.paths.learning) {
 		mor_t0.all = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -364,8 +364,8 @@ int mor_t0_forge(const struct mor_plan *plan, int proc, int shm, struct mor_setu
 	status = mor_landlock_begin(&mor_t0.lock, mor_t0.abi, plan->level.flags & MOR_JAIL_NETWORK, proc < 0);
 	if (status == 0)
 		status = allow_guardian(&mor_t0.lock, proc, shm);
-	for (size_t i = 0; status == 0 && i < mor_t0.broker.place_count; i++)
-		status = mor_landlock_allow_port(&mor_t0.lock, mor_t0.broker.places[i].port);
+	for (size_t i = 0; status == 0 && i < mor_t0.broker.net.count; i++)
+		status = mor_landlock_allow_port(&mor_t0.lock, mor_t0.broker.net.places[i].port);
 	return status < 0 ? failed(failure, status, "Landlock refuses the guardian's own rules") : 0;
 }
 

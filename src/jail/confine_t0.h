@@ -26,7 +26,7 @@ extern struct mor_t0 mor_t0;
 /* Rules, entry, scratch directory, handles. Changes plan->argv and plan->env. */
 int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure);
 /* The handle that stands for our scratch directory in the rules, O_PATH; taken over. -1: none, keep it. */
-void mor_t0_show_scratch(int fd);
+void mor_t0_show_scratch_take(int fd);
 /* t0 only: where /dev/shm leads. Before L1. */
 int mor_t0_prepare_shm(const struct mor_plan *plan, struct mor_setup_failure *failure);
 /* The scratch directory is one of the host's file system: what it holds is counted. */

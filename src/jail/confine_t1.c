@@ -140,7 +140,7 @@ int mor_t1_take_scratch(const struct mor_plan *plan, pid_t keeper)
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)keeper, mor_t0.scratch.path);
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	mor_t0.tmpfs = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	mor_t0_show_scratch(fd);
+	mor_t0_show_scratch_take(fd);
 	return fd < 0 ? -1 : 0;
 }
 

@@ -39,7 +39,7 @@ struct mor_denied_deed {
 };
 void mor_denied_note(struct mor_denied *denied, const struct mor_denied_deed *deed);
 /* The next record for the host: a new item, or, if `final`, one with another count than it was told of. The
- * caller sends it, and then says so. false: there is none. */
+ * caller sends it, and then says so. false: no record is left. */
 bool mor_denied_next(struct mor_denied *denied, bool final, struct mor_record *ret);
 void mor_denied_sent(struct mor_denied *denied, const struct mor_record *record);
 uint64_t mor_denied_total(struct mor_denied *denied);

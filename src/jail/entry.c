@@ -142,7 +142,7 @@ static int use_script(struct mor_plan *plan, char *line)
 
 /* ---- ELF ---- */
 
-/* The loader that the kernel will open. 0 also if there is none (static). */
+/* The loader that the kernel will open. 0 also if it needs no loader (static). */
 static int add_loader(struct mor_paths *paths, int fd, const char head[HEAD_SIZE], size_t got)
 {
 	char name[PATH_MAX];

@@ -107,8 +107,9 @@ static bool remove_group(struct control_group *group)
 	return gone;
 }
 
-/* Where the new one is made. The root of a tree is closed even to its owner: whoever gives up its privileges
- * could make groups there, but not remove them. So there is a directory of ours in between, which stays. */
+/* Where the new one is made. The root of a tree is closed even to its owner: a process that gives up
+ * its privileges could make groups there, but not remove them. So there is a directory of ours in
+ * between, which stays. */
 static int open_parent(const struct mor_op_group *wanted)
 {
 	int place = open(wanted->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), inner;
@@ -229,7 +230,7 @@ void mor_groups_kill(void)
 			return; /* the others who kill are enough */
 }
 
-/* The number after a word at the beginning of a line; -1: there is none. No word: the first number. */
+/* The number after a word at the beginning of a line; -1: no such line. No word: the first number. */
 static int64_t number_after(int fd, const char *word)
 {
 	char text[512];

@@ -43,7 +43,7 @@ int mor_launch_receive(struct mor_launched *launched, int *ret_fd);
  * unknown. */
 pid_t mor_launch_visible(const struct mor_launched *launched);
 
-/* The end of one child. 0: none has ended; -errno (-ECHILD: there is none). WNOWAIT and WNOHANG in flags. */
+/* The end of one child. 0: none has ended; -errno (-ECHILD: no child is left). WNOWAIT and WNOHANG in flags. */
 struct mor_ended {
 	pid_t pid;
 	int status, code;
@@ -84,9 +84,9 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 /* ---- guardian.c ---- */
 
 _Noreturn void mor_guardian(struct mor_plan *plan);
-/* One record; cut behind `usage` where there is nothing forbidden to tell of. Waits for a host that reads
- * slowly: only denials are many. 0, also where there is no host any more, or -errno: the host would wait
- * for it in vain. */
+/* One record; cut behind `usage` where nothing forbidden was tried. Waits for a host that reads
+ * slowly: only denials are many. 0, also where there is no host any more, or -errno: the host will
+ * never get it. */
 int mor_record_send(struct mor_record *record);
 /* Of the plugin. */
 void mor_record_usage(struct mor_record *record, const struct rusage *usage);

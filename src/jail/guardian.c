@@ -131,7 +131,7 @@ static void keep_reports(void)
 /* The plugin's descriptors must not stay open here, or nobody would see their end. The directory must not
  * stay open either, or it could not be unmounted. Numbers 0 to 2 stay in use, because a broker will open
  * files. */
-static void let_go(int null)
+static void let_go_take(int null)
 {
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		dup2(null, fd);
@@ -172,7 +172,7 @@ static int watch_host(struct guard *guard, struct mor_setup_failure *failure)
 	return 0;
 }
 
-/* Whoever cannot be told must see it end. */
+/* A host that cannot be told must see the plugin end. */
 static void tell_record(struct guard *guard, struct mor_record *record)
 {
 	if (mor_record_send(record) < 0)
@@ -207,7 +207,7 @@ static void start_plugin(struct guard *guard)
 	keep_reports();
 	if (guard->confined)
 		mor_terminal_hold();
-	let_go(null);
+	let_go_take(null);
 	if (watch_host(guard, &failure) < 0 || (guard->confined && mor_confine_guard(&failure) < 0))
 		give_up(guard, &failure);
 	if (guard->child.channel < 0)
@@ -253,7 +253,7 @@ static const struct mor_grace *grace(const struct guard *guard)
 	return given->term_ms || given->kill_ms ? given : &usual_grace;
 }
 
-/* Its stdin has ended with the host, so it may already be ending. */
+/* The plugin's stdin has ended with the host, so it may already be ending. */
 static void on_host_gone(struct guard *guard)
 {
 	if (guard->ladder != HOST_LIVES)

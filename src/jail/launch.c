@@ -209,7 +209,7 @@ static _Noreturn void be_child(struct apart *apart, unsigned namespaces)
 
 static pid_t clone_apart(struct apart *apart, unsigned namespaces)
 {
-	/* The init of a PID namespace is none of the plugin's. */
+	/* The init of a PID namespace is not one of the plugin's processes. */
 	pid_t pid = namespaces & CLONE_NEWPID ?
 			    (pid_t)syscall(SYS_clone, (unsigned long)namespaces | SIGCHLD, 0, 0, 0, 0) :
 			    mor_groups_clone(namespaces);

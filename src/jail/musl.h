@@ -106,7 +106,7 @@ static inline const char *strerrordesc_np(int error)
 }
 const char *strerrorname_np(int error); /* nothing in mortise-jail calls it */
 
-/* ---- checked copies: whoever writes beyond what the compiler knows of the target is ended ---- */
+/* ---- checked copies: a process that writes beyond what the compiler knows of the target is ended ---- */
 
 _Noreturn void mor_chk_fail(void);
 

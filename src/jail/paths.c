@@ -108,8 +108,8 @@ static int open_named(const char *path, char name[PATH_MAX])
 }
 
 /* Takes the handle. */
-static int add_handle(struct mor_paths *paths, int fd, const char *name, unsigned access,
-		      enum mor_path_origin origin)
+static int add_handle_take(struct mor_paths *paths, int fd, const char *name, unsigned access,
+			   enum mor_path_origin origin)
 {
 	struct mor_path_rule rule = { .access = (uint8_t)access, .origin = (uint8_t)origin, .fd = fd }, *old;
 	size_t len = strlen(name);
@@ -158,7 +158,7 @@ int mor_paths_add(struct mor_paths *paths, const char *path, unsigned access, en
 
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : 0;
-	status = add_handle(paths, fd, name, access, origin);
+	status = add_handle_take(paths, fd, name, access, origin);
 	if (status == 0 && !find_rule(paths, path, strlen(path)))
 		status = add_text(&paths->aliases, &paths->alias_count, path, strlen(path));
 	return status;
@@ -513,7 +513,7 @@ static bool is_writable(const struct mor_paths *paths, const struct mor_path_rul
 }
 
 /* Python's caches: it works without them. A thread's name: cosmetic. What a core file would hold:
- * there is none. */
+ * no core file is written. */
 static bool quiet_write(const char *name)
 {
 	const char *cache = strstr(name, "/__pycache__"), *own = own_proc(name);

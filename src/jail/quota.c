@@ -180,7 +180,7 @@ bool mor_quota_count(struct mor_quota *quota, const struct mor_quota_users *user
 		atomic_store(&quota->met, true);
 		return true;
 	}
-	/* Unchanged: it can wait a little longer. Whoever opens something makes it soon again. */
+	/* Unchanged: it can wait a little longer. Opening something makes it soon again. */
 	quota->interval = bytes != quota->last         ? SOON :
 			  quota->interval * 2 > SELDOM ? SELDOM :
 							 quota->interval * 2;

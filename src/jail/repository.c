@@ -61,7 +61,7 @@ static bool exists(const char *dir, size_t len, const char *name)
 }
 
 /* The rest below the git directory of a submodule: the first directory below modules/ with a HEAD. Its name may
- * have several parts. NULL: there is none. */
+ * have several parts. NULL: no directory with a HEAD. */
 static const char *in_module(const char *name, const char *rest)
 {
 	for (const char *at = strchr(rest, '/'); at; at = strchr(at + 1, '/'))

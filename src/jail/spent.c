@@ -6,8 +6,8 @@
 
 #include "jail/group.h"
 
-/* Close to the limit the looks come no closer than this while it is busy. Whoever rests is looked at less and
- * less often: up to a second of each processor is what a limit may be late. */
+/* Close to the limit the looks come no closer than this while it is busy. A plugin that rests is looked at less
+ * and less often: up to a second of each processor is what a limit may be late. */
 enum { BUSY_MS = 50, RESTING_MS = 1000, GRACE_MS = 1000 };
 
 static struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The terminal that a confined plugin may have as stdin, stdout or stderr. Its settings outlive whoever changed
- * them: so we keep them from before the plugin's first change, and put them back when all of its processes have
- * ended. What others change, as a pager behind a pipe does, is not ours to undo: nothing is put back if the
- * plugin has changed nothing.
+ * The terminal that a confined plugin may have as stdin, stdout or stderr. Its settings outlive the process
+ * that changed them: so we keep them from before the plugin's first change, and put them back when all of its
+ * processes have ended. What others change, as a pager behind a pipe does, is not ours to undo: nothing is put
+ * back if the plugin has changed nothing.
  */
 #ifndef MOR_JAIL_TERMINAL_H
 #define MOR_JAIL_TERMINAL_H

@@ -2,7 +2,7 @@
 /*
  * Kills all processes. We are the subreaper of everything the plugin starts: a process that loses its parent
  * becomes our child, in any session or group. So we kill our children, reap them, and look again, until
- * there are none. Signals go by number, and only to children that we have not reaped: nobody else can have
+ * no child is left. Signals go by number, and only to children that we have not reaped: nobody else can have
  * such a number.
  */
 #include <errno.h>

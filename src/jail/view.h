@@ -5,9 +5,10 @@
  * Three mount namespaces take part, all owned by the plugin's user namespace:
  *   host     a copy of the host's tree, in which nobody lives: from it come stage and writable directories
  *   plugin   what the plugin sees: its root is a small tmpfs, on which the host's top-level directories
- * (guarded) or the files of its rules (t1) hang; a view lies on top, one mount per touched top-level directory
+ *            (guarded) or the files of its rules (t1) hang; a view lies on top, one mount per touched
+ *            top-level directory
  *   shop     a copy of the plugin's without a view: there the new mounts are put together, seen by nobody. It
- * serves the next order too, unless something had to be mounted in it
+ *            serves the next order too, unless something had to be mounted in it
  *
  * The maker is a process of its own: the guardian of a confined plugin has given up the system calls for this
  * by the time of the first order. With that it enters the plugin's user namespace, and stays; between orders it

@@ -160,7 +160,7 @@ static int fetch_all(struct order *order)
 	return 0;
 }
 
-/* They can become mounts only in their own namespace. */
+/* Writable directories can become mounts only in their own namespace. */
 static int copy_writable(struct order *order)
 {
 	for (size_t i = 0; i < order->writable_count; i++) {

@@ -94,7 +94,7 @@ int mor_shop_attach(struct mor_view_shop *shop, int mnt, int onto)
 	return attach(mnt, onto);
 }
 
-int mor_shop_hang(struct mor_view_shop *shop, int mnt, int onto)
+int mor_shop_attach_take(struct mor_view_shop *shop, int mnt, int onto)
 {
 	int status = mnt < 0 ? mnt : mor_shop_attach(shop, mnt, onto);
 
@@ -222,7 +222,7 @@ bool mor_shop_touch(struct mor_view_shop *shop, const char *path, char letter)
 	return true;
 }
 
-/* Its index among the touched names; touched_count: none. */
+/* The index of the path's first name among the touched names; touched_count: not among them. */
 static size_t place_of(const struct mor_view_shop *shop, const char *path)
 {
 	size_t len = strcspn(path + 1, "/"), i = 0;
@@ -238,7 +238,7 @@ int mor_shop_place(struct mor_view_shop *shop, int mnt, int onto, const char *de
 	size_t at = place_of(shop, dest);
 
 	if (mnt < 0 || shop->link_count || strchr(dest + 1, '/') || at >= MOR_VIEW_PLACES)
-		return mor_shop_hang(shop, mnt, onto);
+		return mor_shop_attach_take(shop, mnt, onto);
 	shop->ready[at] = mnt;
 	return 0;
 }
@@ -262,7 +262,7 @@ int mor_shop_unfold(struct mor_view_shop *shop, const char *path)
 	if (onto < 0)
 		return onto;
 	shop->ready[place_of(shop, path)] = -1;
-	status = mor_shop_hang(shop, mnt, onto);
+	status = mor_shop_attach_take(shop, mnt, onto);
 	close(onto);
 	return status;
 }

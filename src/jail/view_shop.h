@@ -101,7 +101,7 @@ int mor_shop_copy(struct mor_view_shop *shop, int from, uint64_t attributes);
 int mor_shop_overlay(struct mor_view_shop *shop, int from, int base, const char *name);
 int mor_shop_attach(struct mor_view_shop *shop, int mnt, int onto);
 /* The same, and takes the mount; mnt < 0 is passed on. */
-int mor_shop_hang(struct mor_view_shop *shop, int mnt, int onto);
+int mor_shop_attach_take(struct mor_view_shop *shop, int mnt, int onto);
 /* The same for `dest` in the shop's tree; `onto` is a handle of it. A top-level one is kept back as long as
  * nothing must be mounted in it: so the shop stays unchanged. */
 int mor_shop_place(struct mor_view_shop *shop, int mnt, int onto, const char *dest);

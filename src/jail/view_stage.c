@@ -59,8 +59,9 @@ static int put_copy(const struct anew *anew, const char *name, int thing, uint64
 			      mknodat(anew->room, name, S_IFREG | 0444, 0) < 0)
 		return -errno;
 	onto = mor_handle_entry(anew->room, name);
-	status = onto < 0 ? -errno :
-			    mor_shop_hang(anew->shop, mor_shop_copy(anew->shop, thing, attributes), onto);
+	status = onto < 0 ?
+			 -errno :
+			 mor_shop_attach_take(anew->shop, mor_shop_copy(anew->shop, thing, attributes), onto);
 	if (onto >= 0)
 		close(onto);
 	return status;
@@ -204,7 +205,8 @@ static int show_link(struct mor_view_shop *shop, const struct mor_view_link *lin
 		return mor_shop_blame(shop, -from, link->name, "its directory in the stage");
 	if (!link->real) {
 		at = mor_mount_open(shop->root, link->name);
-		status = at < 0 ? at : mor_shop_hang(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at);
+		status =
+			at < 0 ? at : mor_shop_attach_take(shop, mor_shop_copy(shop, from, MOR_VIEW_SHOWN), at);
 		mor_shop_close((int[]){ from, at }, 2);
 		return status < 0 ? mor_shop_refused(shop, -status, link->name, "a bind mount") : 0;
 	}

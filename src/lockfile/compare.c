@@ -185,6 +185,6 @@ int mor_lockfile_installed(const struct mor_store *store, const char *word, stru
 		return find_pinned(store, &lock, entry, ret, err);
 	if (!store->plugins || access(store->plugins, F_OK) < 0)
 		return 0;
-	r = mor_store_find(store, word, ret, err);
+	r = mor_store_pick(store, word, ret, err);
 	return r < 0 ? r : 1;
 }

@@ -39,7 +39,8 @@ struct mor_lockfile {
 	struct mor_lockfile_entry *items; /* sorted by name */
 	size_t count, cap;
 };
-/* The nearest one, from the working directory upwards. 1; 0: there is none; MORTISE_EINPUT: it is damaged. */
+/* The nearest one, from the working directory upwards. 1; 0: no lock is there; MORTISE_EINPUT:
+ * it is damaged. */
 int mor_lockfile_find(struct mor_lockfile *ret, mortise_error *err);
 void mor_lockfile_fini(struct mor_lockfile *lock);
 /* For fuzzing and tests: fills doc and items. */
@@ -76,8 +77,8 @@ struct mor_lockfile_edit {
 	const char *name;
 	const struct mor_lockfile_facts *facts; /* NULL: it goes */
 };
-/* Replaces the file by rename. `lock` without a doc: there was none, and `lock->path` and `lock->dir` say where
- * it is to be. *ret_changed: false: nothing is different, and nothing was written. */
+/* Replaces the file by rename. `lock` without a doc: there was no file, and `lock->path` and `lock->dir` say
+ * where it is to be. *ret_changed: false: nothing is different, and nothing was written. */
 int mor_lockfile_write(const struct mor_lockfile *lock, const struct mor_lockfile_edit *edits, size_t count,
 		       bool *ret_changed, mortise_error *err);
 /* Where a new one is to be: the working directory. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding and reading a lock. Whoever wrote the project wrote it, too. */
+/* Finding and reading a lock. The author of the project wrote it, too. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -132,8 +132,8 @@ static int read_lock(const char *dir, struct mor_lockfile *ret, mortise_error *e
 	return r;
 }
 
-/* It chooses among the versions that are installed. In a directory that many share, such as /tmp, another
- * user's does not choose for us; whoever owns the directory may, as a project's owner does. */
+/* A lock chooses among the versions that are installed. In a directory that many share, such as /tmp, another
+ * user's does not choose for us; the owner of the directory may, as a project's owner does. */
 static bool has_lock(const char *dir)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(dir, MOR_LOCKFILE_NAME);

@@ -58,13 +58,13 @@ int mor_loop_new(unsigned flags, struct mor_loop **ret)
 	if (!loop)
 		return MORTISE_ENOMEM;
 	loop->epoll_fd = loop->timer_fd = loop->wake_fd = -1;
-	loop->is_virtual = flags & MOR_LOOP_VIRTUAL;
-	loop->slice = MOR_LOOP_SLICE;
-	loop->armed_ms = MOR_NEVER;
-	loop->tick_ms = loop->is_virtual ? 0 : mor_clock_tick_ms();
+	loop->clock.is_virtual = flags & MOR_LOOP_VIRTUAL;
+	loop->part.slice = MOR_LOOP_SLICE;
+	loop->timers.armed_ms = MOR_NEVER;
+	loop->clock.tick_ms = loop->clock.is_virtual ? 0 : mor_clock_tick_ms();
 	mor_list_init(&loop->tasks);
-	mor_list_init(&loop->again);
-	mor_list_init(&loop->due);
+	mor_list_init(&loop->look.again);
+	mor_list_init(&loop->look.due);
 	r = open_fds(loop);
 	if (r < 0) {
 		mor_loop_free(loop);
@@ -78,13 +78,13 @@ struct mor_loop *mor_loop_free(struct mor_loop *loop)
 {
 	if (!loop)
 		return NULL;
-	assert(!loop->dispatching && loop->watches == 0 && loop->timers == 0 && loop->kept == 0);
+	assert(!loop->dispatching && loop->watches == 0 && loop->timers.count == 0 && loop->timers.kept == 0);
 	while (!mor_list_empty(&loop->tasks))
 		mor_task_stop(mor_container_of(loop->tasks.next, struct mor_task, node));
 	mor_fd_close(&loop->timer_fd);
 	mor_fd_close(&loop->wake_fd);
 	mor_fd_close(&loop->epoll_fd);
-	mor_free(loop->heap);
+	mor_free(loop->timers.heap);
 	mor_free(loop->scratch);
 	mor_free(loop);
 	return NULL;
@@ -104,32 +104,32 @@ struct mor_loop_counts mor_loop_counts(const struct mor_loop *loop)
 
 static int64_t clock_ms(const struct mor_loop *loop)
 {
-	return loop->is_virtual ? loop->virtual_ms : mor_clock_ms();
+	return loop->clock.is_virtual ? loop->clock.virtual_ms : mor_clock_ms();
 }
 
 int64_t mor_loop_now_ms(struct mor_loop *loop)
 {
 	if (!loop->dispatching)
 		return clock_ms(loop);
-	if (!loop->now_known)
-		loop->now_ms = loop->is_virtual ? loop->virtual_ms : mor_clock_coarse_ms();
-	loop->now_known = true;
-	return loop->now_ms;
+	if (!loop->clock.now_known)
+		loop->clock.now_ms = loop->clock.is_virtual ? loop->clock.virtual_ms : mor_clock_coarse_ms();
+	loop->clock.now_known = true;
+	return loop->clock.now_ms;
 }
 
 void mor_loop_refresh_now(struct mor_loop *loop)
 {
-	loop->now_known = false;
+	loop->clock.now_known = false;
 }
 
 int64_t mor_loop_due_ms(struct mor_loop *loop, uint32_t in_ms)
 {
-	return mor_loop_now_ms(loop) + in_ms + loop->tick_ms;
+	return mor_loop_now_ms(loop) + in_ms + loop->clock.tick_ms;
 }
 
 int64_t mor_loop_judged_ms(const struct mor_loop *loop)
 {
-	return loop->judged_ms;
+	return loop->check.judged_ms;
 }
 
 char *mor_loop_scratch(struct mor_loop *loop)
@@ -143,7 +143,7 @@ char *mor_loop_scratch(struct mor_loop *loop)
 
 void mor_loop_charge(struct mor_loop *loop, unsigned steps)
 {
-	loop->steps += steps;
+	loop->part.steps += steps;
 }
 
 /* With the virtual clock only steps count: the result must not depend on the machine. */
@@ -151,13 +151,13 @@ bool mor_loop_time_is_over(struct mor_loop *loop)
 {
 	int64_t now;
 
-	if (loop->steps >= loop->slice || loop->is_virtual)
-		return loop->steps >= loop->slice;
+	if (loop->part.steps >= loop->part.slice || loop->clock.is_virtual)
+		return loop->part.steps >= loop->part.slice;
 	now = mor_clock_ns();
-	loop->measured = loop->steps + MOR_UNMEASURED;
-	if (!loop->until_ns)
-		loop->until_ns = now + SLICE_NS;
-	return now >= loop->until_ns;
+	loop->part.measured = loop->part.steps + MOR_UNMEASURED;
+	if (!loop->part.until_ns)
+		loop->part.until_ns = now + SLICE_NS;
+	return now >= loop->part.until_ns;
 }
 
 bool mor_loop_spent(struct mor_loop *loop)
@@ -167,14 +167,14 @@ bool mor_loop_spent(struct mor_loop *loop)
 
 static bool has_work(const struct mor_loop *loop)
 {
-	return !mor_list_empty(&loop->tasks) || mor_look_pending(loop) || loop->judging;
+	return !mor_list_empty(&loop->tasks) || mor_look_pending(loop) || loop->check.judging;
 }
 
-/* Would somebody who sleeps on the descriptor miss what is to do? Whoever uses mor_loop_wait() only needs no
+/* Would somebody who sleeps on the descriptor miss what is to do? A caller of mor_loop_wait() needs no
  * word: it looks before it sleeps. */
 static bool needs_word(const struct mor_loop *loop)
 {
-	return loop->polled && !loop->dispatching && !loop->held && has_work(loop);
+	return loop->sleeper.polled && !loop->dispatching && !loop->sleeper.held && has_work(loop);
 }
 
 /* ---- keeping the descriptor right ---- */
@@ -197,13 +197,13 @@ static int write_word(struct mor_loop *loop)
 /* Runs in signal handlers and other threads: uses only the descriptor and the flag, and keeps errno. */
 int mor_loop_wakeup(struct mor_loop *loop)
 {
-	atomic_store(&loop->called, true);
+	atomic_store(&loop->sleeper.called, true);
 	return write_word(loop);
 }
 
 bool mor_loop_was_woken(const struct mor_loop *loop)
 {
-	return loop->heard;
+	return loop->sleeper.heard;
 }
 
 void mor_loop_forsake(struct mor_loop *loop)
@@ -224,9 +224,9 @@ MOR_APART static void wake_self(struct mor_loop *loop)
 
 int mor_loop_fd(struct mor_loop *loop)
 {
-	bool first = !loop->polled;
+	bool first = !loop->sleeper.polled;
 
-	loop->polled = true;
+	loop->sleeper.polled = true;
 	if (first && needs_word(loop))
 		wake_self(loop);
 	return loop->epoll_fd;
@@ -236,12 +236,12 @@ MOR_APART static void arm_for(struct mor_loop *loop, int64_t due)
 {
 	struct itimerspec at = { .it_value = { (time_t)(due / 1000), (long)(due % 1000) * 1000000 } };
 
-	if (loop->dispatching || loop->is_virtual || loop->judging || loop->forsaken)
+	if (loop->dispatching || loop->clock.is_virtual || loop->check.judging || loop->forsaken)
 		return;
 	/* Cannot fail: the descriptor is a timerfd and the time is valid. It also clears an expiry that
 	 * nobody has seen yet. Nothing is lost, because the new deadline is earlier. */
 	timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
-	loop->armed_ms = due;
+	loop->timers.armed_ms = due;
 	loop->counts.arms++;
 }
 
@@ -249,7 +249,7 @@ void mor_loop_arm(struct mor_loop *loop)
 {
 	int64_t due = mor_timers_next(loop);
 
-	if (due < loop->armed_ms)
+	if (due < loop->timers.armed_ms)
 		arm_for(loop, due);
 }
 
@@ -263,24 +263,24 @@ static void settle_loop(struct mor_loop *loop)
 /* Inside a dispatch, its end does that. */
 void mor_loop_left_over(struct mor_loop *loop)
 {
-	if (loop->polled && !loop->dispatching && !loop->held)
+	if (loop->sleeper.polled && !loop->dispatching && !loop->sleeper.held)
 		wake_self(loop);
 }
 
 void mor_loop_hold(struct mor_loop *loop, bool on)
 {
-	bool was = loop->held;
+	bool was = loop->sleeper.held;
 
-	loop->held = on;
-	loop->skipped = 0;
+	loop->sleeper.held = on;
+	loop->skips.count = 0;
 	if (!was || on)
 		return;
 	/* Another thread's word was for the owner, not for the call that ran the loop meanwhile. */
-	if (loop->woken)
+	if (loop->sleeper.woken)
 		mor_loop_wakeup(loop);
 	else if (needs_word(loop))
 		wake_self(loop);
-	loop->woken = false;
+	loop->sleeper.woken = false;
 }
 
 /* ---- tasks ---- */
@@ -351,19 +351,19 @@ static void bury_graves(struct mor_loop *loop)
  * an expired timer reads no clock. */
 static bool begin_judging(struct mor_loop *loop)
 {
-	if (!loop->rang && !loop->is_virtual)
+	if (!loop->timers.rang && !loop->clock.is_virtual)
 		return false;
-	loop->rang = false;
-	loop->now_ms = clock_ms(loop);
-	loop->now_known = true;
-	if (mor_timers_next(loop) > loop->now_ms)
+	loop->timers.rang = false;
+	loop->clock.now_ms = clock_ms(loop);
+	loop->clock.now_known = true;
+	if (mor_timers_next(loop) > loop->clock.now_ms)
 		return false;
-	loop->judging = true;
-	loop->caught_up = false;
-	loop->judged_ms = loop->now_ms;
-	loop->judged_order = loop->next_order;
-	loop->round++;
-	loop->calm = 0;
+	loop->check.judging = true;
+	loop->check.caught_up = false;
+	loop->check.judged_ms = loop->clock.now_ms;
+	loop->check.judged_order = loop->timers.next_order;
+	loop->check.round++;
+	loop->check.calm = 0;
 	return true;
 }
 
@@ -372,10 +372,10 @@ static int judge_timers(struct mor_loop *loop)
 {
 	int ran = 0;
 
-	if (!loop->judging && !begin_judging(loop))
+	if (!loop->check.judging && !begin_judging(loop))
 		return 0;
 	mor_loop_begin_part(loop);
-	while (!loop->caught_up) {
+	while (!loop->check.caught_up) {
 		if (mor_loop_step(loop) || mor_look_begin(loop, 0) < 0)
 			return ran;
 		ran += mor_look_run(loop);
@@ -391,17 +391,18 @@ static int turn_loop(struct mor_loop *loop, int timeout_ms)
 	if (found < 0)
 		return found;
 	loop->dispatching = true;
-	loop->now_known = false;
+	loop->clock.now_known = false;
 	if (found)
 		mor_loop_begin_part(loop);
 	ran = mor_look_run(loop);
 	ran += judge_timers(loop);
 	ran += run_tasks(loop);
-	loop->expected = NULL; /* what was asked in here is nobody's who waits: the next ping, for example */
+	/* what was asked in here is nobody's who waits: the next ping, for example */
+	loop->spinning.expected = NULL;
 	bury_graves(loop);
 	loop->dispatching = false;
 	settle_loop(loop);
-	mor_trace(MOR_TRACE_LOOP, "%d ready, %d callbacks, %zu timers", found, ran, loop->timers);
+	mor_trace(MOR_TRACE_LOOP, "%d ready, %d callbacks, %zu timers", found, ran, loop->timers.count);
 	return ran;
 }
 
@@ -409,7 +410,7 @@ int mor_loop_dispatch(struct mor_loop *loop)
 {
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
-	loop->heard = false;
+	loop->sleeper.heard = false;
 	return turn_loop(loop, 0);
 }
 
@@ -417,14 +418,15 @@ int mor_loop_dispatch(struct mor_loop *loop)
  * if nobody has asked for the time (then nothing was written). */
 static void count_skipped(struct mor_loop *loop)
 {
-	bool first = loop->skipped == 0;
+	bool first = loop->skips.count == 0;
 
-	if (!mor_list_empty(&loop->tasks) || !loop->now_known || (!first && loop->now_ms != loop->skipped_ms)) {
-		loop->skipped = MOST_SKIPPED;
+	if (!mor_list_empty(&loop->tasks) || !loop->clock.now_known ||
+	    (!first && loop->clock.now_ms != loop->skips.first_ms)) {
+		loop->skips.count = MOST_SKIPPED;
 		return;
 	}
-	loop->skipped++;
-	loop->skipped_ms = loop->now_ms;
+	loop->skips.count++;
+	loop->skips.first_ms = loop->clock.now_ms;
 }
 
 /* Runs only tasks that were posted before the wait. The caller calls again at once, and that call may sleep.
@@ -434,7 +436,7 @@ static int run_tasks_only(struct mor_loop *loop)
 	int ran;
 
 	loop->dispatching = true;
-	loop->now_known = false;
+	loop->clock.now_known = false;
 	ran = run_tasks(loop);
 	bury_graves(loop);
 	loop->dispatching = false;
@@ -445,16 +447,16 @@ static int run_tasks_only(struct mor_loop *loop)
 
 void mor_loop_allow_spin(struct mor_loop *loop, bool on)
 {
-	loop->may_spin = on && !loop->is_virtual;
-	loop->expected = NULL;
+	loop->spinning.allowed = on && !loop->clock.is_virtual;
+	loop->spinning.expected = NULL;
 }
 
 void mor_loop_expect(struct mor_loop *loop, struct mor_watch *watch, struct mor_spin *spin)
 {
-	if (!loop->may_spin || !watch->loop)
+	if (!loop->spinning.allowed || !watch->loop)
 		return;
-	loop->expected = watch;
-	loop->spin = spin;
+	loop->spinning.expected = watch;
+	loop->spinning.learned = spin;
 }
 
 /* Looks, without sleeping, until something is there. What came is left for the turn that follows. An end by
@@ -463,32 +465,33 @@ static void spin_loop(struct mor_loop *loop)
 {
 	int64_t until;
 
-	if (!mor_spin_begin(loop->spin))
+	if (!mor_spin_begin(loop->spinning.learned))
 		return;
 	until = mor_clock_ns() + MOR_SPIN_NS;
 	do {
 		if (mor_look_begin(loop, 0) < 0)
 			return;
-		if (loop->batch_len > 0) {
-			if (loop->expected->slot)
-				mor_spin_end(loop->spin, true);
+		if (loop->look.batch_len > 0) {
+			if (loop->spinning.expected->slot)
+				mor_spin_end(loop->spinning.learned, true);
 			return;
 		}
 	} while (mor_clock_ns() < until);
-	mor_spin_end(loop->spin, false);
+	mor_spin_end(loop->spinning.learned, false);
 }
 
 int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 {
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
-	loop->heard = false;
+	loop->sleeper.heard = false;
 	/* Not for ever: the others get their turn. And not where the descriptor was made readable for them:
 	 * only a look takes that back. */
-	if ((loop->held || !loop->polled) && loop->skipped < MOST_SKIPPED && !mor_list_empty(&loop->tasks))
+	if ((loop->sleeper.held || !loop->sleeper.polled) && loop->skips.count < MOST_SKIPPED &&
+	    !mor_list_empty(&loop->tasks))
 		return run_tasks_only(loop);
-	loop->skipped = 0;
-	if (loop->expected && timeout_ms != 0 && !has_work(loop))
+	loop->skips.count = 0;
+	if (loop->spinning.expected && timeout_ms != 0 && !has_work(loop))
 		spin_loop(loop);
 	/* The timerfd ends the sleep at a deadline: no clock is read, and no other timer is needed. */
 	return turn_loop(loop, timeout_ms);
@@ -496,10 +499,10 @@ int mor_loop_wait(struct mor_loop *loop, int timeout_ms)
 
 int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
 {
-	int64_t target = loop->virtual_ms + ms;
+	int64_t target = loop->clock.virtual_ms + ms;
 	int ran = 0, r;
 
-	if (!loop->is_virtual)
+	if (!loop->clock.is_virtual)
 		return MORTISE_EINVAL;
 	if (loop->dispatching)
 		return MORTISE_ECALLBACK;
@@ -508,16 +511,16 @@ int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
 	do {
 		int64_t next = mor_timers_next(loop);
 
-		if (has_work(loop) && next > loop->virtual_ms)
-			next = loop->virtual_ms;
+		if (has_work(loop) && next > loop->clock.virtual_ms)
+			next = loop->clock.virtual_ms;
 		if (next > target)
 			next = target;
-		if (next > loop->virtual_ms)
-			loop->virtual_ms = next;
+		if (next > loop->clock.virtual_ms)
+			loop->clock.virtual_ms = next;
 		r = turn_loop(loop, 0);
 		if (r < 0)
 			return r;
 		ran += r;
-	} while (loop->virtual_ms < target || mor_timers_next(loop) <= target || has_work(loop));
+	} while (loop->clock.virtual_ms < target || mor_timers_next(loop) <= target || has_work(loop));
 	return ran;
 }

@@ -4,7 +4,7 @@
  *
  * If a plugin runs on another core and answers soon, most of a round trip is the time until the kernel has
  * woken us. A host that looks for up to MOR_SPIN_NS before it sleeps does not pay that
- * (docs/design/0002-core.md). Where the answer does not come so soon, the look was in vain, and is tried more
+ * (docs/design/0002-core.md). Where the answer does not come so soon, the look found nothing, and is tried more
  * and more seldom: after each failure twice as many waits sleep at once, up to MOR_SPIN_REST; each success
  * halves that. So a slow plugin costs at most one spin in MOR_SPIN_REST waits, and a fast one that was slow
  * once is soon spun for again. No clock, no system call: only the rule.

@@ -14,7 +14,7 @@ static bool is_sooner(const struct mor_timer *a, const struct mor_timer *b)
 
 static void put_timer(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 {
-	loop->heap[at] = timer;
+	loop->timers.heap[at] = timer;
 	timer->index = (uint32_t)at + 1;
 }
 
@@ -23,9 +23,9 @@ static size_t sift_up(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 	while (at > 0) {
 		size_t parent = (at - 1) / 2;
 
-		if (!is_sooner(timer, loop->heap[parent]))
+		if (!is_sooner(timer, loop->timers.heap[parent]))
 			break;
-		put_timer(loop, at, loop->heap[parent]);
+		put_timer(loop, at, loop->timers.heap[parent]);
 		at = parent;
 	}
 	return at;
@@ -36,13 +36,14 @@ static size_t sift_down(struct mor_loop *loop, size_t at, struct mor_timer *time
 	for (;;) {
 		size_t child = 2 * at + 1;
 
-		if (child >= loop->timers)
+		if (child >= loop->timers.count)
 			return at;
-		if (child + 1 < loop->timers && is_sooner(loop->heap[child + 1], loop->heap[child]))
+		if (child + 1 < loop->timers.count &&
+		    is_sooner(loop->timers.heap[child + 1], loop->timers.heap[child]))
 			child++;
-		if (!is_sooner(loop->heap[child], timer))
+		if (!is_sooner(loop->timers.heap[child], timer))
 			return at;
-		put_timer(loop, at, loop->heap[child]);
+		put_timer(loop, at, loop->timers.heap[child]);
 		at = child;
 	}
 }
@@ -56,8 +57,8 @@ static void settle_at(struct mor_loop *loop, size_t at, struct mor_timer *timer)
 
 static int grow_heap(struct mor_loop *loop)
 {
-	return mor_grow(&loop->heap, loop->timers + loop->kept, &loop->heap_room, sizeof(struct mor_timer *)) <
-			       0 ?
+	return mor_grow(&loop->timers.heap, loop->timers.count + loop->timers.kept, &loop->timers.room,
+			sizeof(struct mor_timer *)) < 0 ?
 		       MORTISE_ENOMEM :
 		       0;
 }
@@ -67,7 +68,7 @@ int mor_timer_reserve(struct mor_loop *loop, struct mor_timer *timer)
 	assert(!timer->loop && !timer->reserved);
 	if (grow_heap(loop) < 0)
 		return MORTISE_ENOMEM;
-	loop->kept++;
+	loop->timers.kept++;
 	timer->reserved = true;
 	return 0;
 }
@@ -75,7 +76,7 @@ int mor_timer_reserve(struct mor_loop *loop, struct mor_timer *timer)
 void mor_timer_release(struct mor_loop *loop, struct mor_timer *timer)
 {
 	mor_timer_stop(timer);
-	loop->kept -= timer->reserved;
+	loop->timers.kept -= timer->reserved;
 	timer->reserved = false;
 }
 
@@ -85,8 +86,8 @@ static int64_t deadline_in(const struct mor_loop *loop, uint32_t in_ms)
 {
 	int64_t ns;
 
-	if (loop->is_virtual)
-		return loop->virtual_ms + in_ms;
+	if (loop->clock.is_virtual)
+		return loop->clock.virtual_ms + in_ms;
 	ns = mor_clock_ns();
 	return in_ms ? (ns + 999999) / 1000000 + in_ms : ns / 1000000;
 }
@@ -98,7 +99,7 @@ int mor_timer_set(struct mor_loop *loop, struct mor_timer *timer, uint32_t in_ms
 
 int mor_timer_set_at(struct mor_loop *loop, struct mor_timer *timer, int64_t due_ms, mor_timer_fn *fn)
 {
-	size_t at = timer->loop ? timer->index - 1 : loop->timers;
+	size_t at = timer->loop ? timer->index - 1 : loop->timers.count;
 
 	assert(!timer->loop || timer->loop == loop);
 	if (!timer->loop) {
@@ -106,13 +107,13 @@ int mor_timer_set_at(struct mor_loop *loop, struct mor_timer *timer, int64_t due
 
 		if (r < 0)
 			return r;
-		loop->kept -= timer->reserved;
-		loop->timers++;
+		loop->timers.kept -= timer->reserved;
+		loop->timers.count++;
 		timer->loop = loop;
 	}
 	timer->fn = fn;
 	timer->due_ms = due_ms;
-	timer->order = loop->next_order++;
+	timer->order = loop->timers.next_order++;
 	settle_at(loop, at, timer);
 	mor_loop_arm(loop);
 	return 0;
@@ -125,9 +126,9 @@ void mor_timer_stop(struct mor_timer *timer)
 
 	if (!loop)
 		return;
-	assert(loop->heap[timer->index - 1] == timer);
-	last = loop->heap[--loop->timers];
-	loop->kept += timer->reserved;
+	assert(loop->timers.heap[timer->index - 1] == timer);
+	last = loop->timers.heap[--loop->timers.count];
+	loop->timers.kept += timer->reserved;
 	if (last != timer)
 		settle_at(loop, timer->index - 1, last);
 	timer->loop = NULL;
@@ -140,8 +141,9 @@ int mor_timers_run(struct mor_loop *loop)
 
 	/* A timer set since the check began is due after the older ones. So the first one with a newer order
 	 * ends the round, and a timer of 0 ms that is set again and again cannot keep us here. */
-	while (mor_timers_next(loop) <= loop->judged_ms && loop->heap[0]->order < loop->judged_order) {
-		struct mor_timer *timer = loop->heap[0];
+	while (mor_timers_next(loop) <= loop->check.judged_ms &&
+	       loop->timers.heap[0]->order < loop->check.judged_order) {
+		struct mor_timer *timer = loop->timers.heap[0];
 
 		if (mor_loop_step(loop))
 			return ran;
@@ -149,6 +151,6 @@ int mor_timers_run(struct mor_loop *loop)
 		timer->fn(timer);
 		ran++;
 	}
-	loop->judging = false;
+	loop->check.judging = false;
 	return ran;
 }

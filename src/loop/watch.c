@@ -81,9 +81,9 @@ void mor_watch_stop(struct mor_watch *watch)
 	assert(r == 0);
 	(void)r;
 	if (watch->slot)
-		loop->batch[watch->slot - 1].data.ptr = NULL;
-	if (loop->expected == watch)
-		loop->expected = NULL;
+		loop->look.batch[watch->slot - 1].data.ptr = NULL;
+	if (loop->spinning.expected == watch)
+		loop->spinning.expected = NULL;
 	forget_wait(watch);
 	watch->slot = 0;
 	watch->loop = NULL;
@@ -98,7 +98,7 @@ void mor_watch_again(struct mor_watch *watch)
 	if (watch->waits)
 		return;
 	watch->waits = true;
-	mor_list_append(&loop->again, &watch->node);
+	mor_list_append(&loop->look.again, &watch->node);
 	mor_loop_left_over(loop);
 }
 
@@ -107,30 +107,30 @@ void mor_watch_again(struct mor_watch *watch)
 /* Our own two descriptors, or a watch. */
 static void sort_event(struct mor_loop *loop, int at)
 {
-	void *who = loop->batch[at].data.ptr;
+	void *who = loop->look.batch[at].data.ptr;
 
 	if (who == &loop->timer_fd || who == &loop->wake_fd) {
 		if (who == &loop->timer_fd) {
-			loop->armed_ms = MOR_NEVER;
-			loop->rang = true;
-		} else if (atomic_exchange(&loop->called, false)) {
-			loop->heard = true;
-			loop->woken = loop->woken || loop->held;
+			loop->timers.armed_ms = MOR_NEVER;
+			loop->timers.rang = true;
+		} else if (atomic_exchange(&loop->sleeper.called, false)) {
+			loop->sleeper.heard = true;
+			loop->sleeper.woken = loop->sleeper.woken || loop->sleeper.held;
 		}
-		loop->batch[at].data.ptr = NULL;
+		loop->look.batch[at].data.ptr = NULL;
 		return;
 	}
 	((struct mor_watch *)who)->slot = (uint32_t)at + 1;
-	loop->found++;
+	loop->look.found++;
 }
 
 static void call_waiting(struct mor_loop *loop)
 {
 	struct mor_list *node;
 
-	while ((node = mor_list_pop(&loop->again))) {
-		mor_list_append(&loop->due, node);
-		loop->found++;
+	while ((node = mor_list_pop(&loop->look.again))) {
+		mor_list_append(&loop->look.due, node);
+		loop->look.found++;
 	}
 }
 
@@ -138,22 +138,23 @@ int mor_look_begin(struct mor_loop *loop, int timeout_ms)
 {
 	int count;
 
-	if (loop->batch_at < loop->batch_len || !mor_list_empty(&loop->due))
-		return loop->found;
-	count = epoll_wait(loop->epoll_fd, loop->batch, MOR_LOOP_BATCH, timeout_ms);
+	if (loop->look.batch_at < loop->look.batch_len || !mor_list_empty(&loop->look.due))
+		return loop->look.found;
+	count = epoll_wait(loop->epoll_fd, loop->look.batch, MOR_LOOP_BATCH, timeout_ms);
 	loop->counts.waits++;
-	loop->batch_len = loop->batch_at = loop->found = 0;
-	loop->look_round = loop->round;
-	loop->behind = count < 0; /* interrupted: it has seen nothing, which does not mean "nothing is ready" */
+	loop->look.batch_len = loop->look.batch_at = loop->look.found = 0;
+	loop->look.round = loop->check.round;
+	/* interrupted: it has seen nothing, which does not mean "nothing is ready" */
+	loop->look.behind = count < 0;
 	if (count < 0)
 		return errno == EINTR ? 0 : MORTISE_ESYSTEM;
 	for (int i = 0; i < count; i++)
 		sort_event(loop, i);
-	if (!mor_list_empty(&loop->again))
+	if (!mor_list_empty(&loop->look.again))
 		call_waiting(loop);
-	loop->batch_len = count;
-	loop->full = count == MOR_LOOP_BATCH;
-	return loop->found;
+	loop->look.batch_len = count;
+	loop->look.full = count == MOR_LOOP_BATCH;
+	return loop->look.found;
 }
 
 /* The kernel's events that this watch wants now: an earlier callback may have changed that. */
@@ -176,8 +177,8 @@ static bool is_behind(struct mor_loop *loop, struct mor_watch *watch)
 	const uint64_t all = MOR_LOOP_PIPE + MOR_LOOP_BITE;
 	bool behind;
 
-	if (watch->round != loop->round) {
-		watch->round = loop->round;
+	if (watch->round != loop->check.round) {
+		watch->round = loop->check.round;
 		watch->goal = watch->taken + all;
 	}
 	behind = watch->taken < watch->goal;
@@ -189,16 +190,16 @@ static bool is_behind(struct mor_loop *loop, struct mor_watch *watch)
 static void run_watch(struct mor_loop *loop, struct mor_watch *watch, unsigned events)
 {
 	forget_wait(watch);
-	if (loop->judging && is_behind(loop, watch))
-		loop->behind = true;
+	if (loop->check.judging && is_behind(loop, watch))
+		loop->look.behind = true;
 	watch->fn(watch, events);
 }
 
 /* The next watch of the look with an event; NULL: the look is over. */
 static struct mor_watch *next_of_look(struct mor_loop *loop, unsigned *ret_events)
 {
-	while (loop->batch_at < loop->batch_len) {
-		const struct epoll_event *event = &loop->batch[loop->batch_at++];
+	while (loop->look.batch_at < loop->look.batch_len) {
+		const struct epoll_event *event = &loop->look.batch[loop->look.batch_at++];
 		struct mor_watch *watch = event->data.ptr;
 
 		if (!watch) /* our own descriptor, or stopped by an earlier callback */
@@ -209,26 +210,27 @@ static struct mor_watch *next_of_look(struct mor_loop *loop, unsigned *ret_event
 			return watch;
 	}
 	*ret_events = MOR_READABLE;
-	return mor_list_empty(&loop->due) ? NULL : mor_container_of(loop->due.next, struct mor_watch, node);
+	return mor_list_empty(&loop->look.due) ? NULL :
+						 mor_container_of(loop->look.due.next, struct mor_watch, node);
 }
 
 /* Has everything been read that was readable at the clock reading? If more are ready than one look shows,
  * they take turns: as many in a row as there are watches must have nothing old left. */
 static void look_is_over(struct mor_loop *loop)
 {
-	loop->batch_len = loop->batch_at = 0;
-	if (!loop->judging || loop->look_round != loop->round)
+	loop->look.batch_len = loop->look.batch_at = 0;
+	if (!loop->check.judging || loop->look.round != loop->check.round)
 		return;
-	loop->calm = loop->behind ? 0 : loop->calm + (size_t)loop->found;
-	if (!loop->behind && (!loop->full || loop->calm >= loop->watches))
-		loop->caught_up = true;
+	loop->check.calm = loop->look.behind ? 0 : loop->check.calm + (size_t)loop->look.found;
+	if (!loop->look.behind && (!loop->look.full || loop->check.calm >= loop->watches))
+		loop->check.caught_up = true;
 }
 
 int mor_look_run(struct mor_loop *loop)
 {
 	int ran = 0;
 
-	if (!loop->found) { /* one of our own two, or nothing */
+	if (!loop->look.found) { /* one of our own two, or nothing */
 		look_is_over(loop);
 		return 0;
 	}

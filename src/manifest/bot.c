@@ -68,9 +68,9 @@ int mor_botfile_no_memory(const struct mor_botfile_reading *r)
 }
 
 /* Takes `text`; NULL is a failed allocation. */
-static int push_text(const struct mor_botfile_reading *r, char ***list, char *text)
+static int push_text_take(const struct mor_botfile_reading *r, char ***list, char *text)
 {
-	return mor_texts_push(list, text) < 0 ? mor_botfile_no_memory(r) : 0;
+	return mor_texts_push_take(list, text) < 0 ? mor_botfile_no_memory(r) : 0;
 }
 
 static int push_format(const struct mor_botfile_reading *r, char ***list, const char *format, ...)
@@ -84,7 +84,7 @@ static int push_format(const struct mor_botfile_reading *r, char ***list, const 
 	va_start(args, format);
 	mor_buf_vprintf(&text, format, args);
 	va_end(args);
-	return push_text(r, list, mor_buf_detach(&text));
+	return push_text_take(r, list, mor_buf_detach(&text));
 }
 
 /* ---- where something stands ---- */
@@ -240,8 +240,8 @@ static int read_program(const struct mor_botfile_reading *r, const struct mor_va
 		return no_command(r, table, plugin->name);
 	if (!command || !*command)
 		return wrong_key(r, plugin->name, "command", wanted_of("command"));
-	return push_text(r, &plugin->argv,
-			 strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
+	return push_text_take(r, &plugin->argv,
+			      strchr(command, '/') ? mor_path_join(plugin->cwd, command) : mor_strdup(command));
 }
 
 static int read_command(const struct mor_botfile_reading *r, const struct mor_value *table,
@@ -254,7 +254,7 @@ static int read_command(const struct mor_botfile_reading *r, const struct mor_va
 	while (status == 0 && mor_json_next(&it)) {
 		if (!mor_botfile_word(it.value))
 			return wrong_key(r, plugin->name, "args", wanted_of("args"));
-		status = push_text(r, &plugin->argv, mor_strdup(mor_botfile_word(it.value)));
+		status = push_text_take(r, &plugin->argv, mor_strdup(mor_botfile_word(it.value)));
 	}
 	return status;
 }
@@ -337,7 +337,7 @@ static int push_cwd(const struct mor_botfile_reading *r, const struct mor_value 
 		return 0;
 	mor_buf_text(&json, "plugin.cwd:=");
 	mor_buf_json_string(&json, mor_slice_of(plugin->cwd));
-	return push_text(r, &plugin->set, mor_buf_detach(&json));
+	return push_text_take(r, &plugin->set, mor_buf_detach(&json));
 }
 
 static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, const struct mor_value *table)

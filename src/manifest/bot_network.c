@@ -85,7 +85,7 @@ static int read_text(const struct mor_botfile_reading *r, const struct mor_value
 	return *ret ? 0 : mor_botfile_no_memory(r);
 }
 
-/* The token goes into a header: visible ASCII only. An empty token is none. */
+/* The token goes into a header: visible ASCII only. An empty token counts as no token. */
 static int check_token(const struct mor_botfile_reading *r)
 {
 	char **token = &r->bot->network.access_token;

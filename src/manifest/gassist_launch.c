@@ -19,7 +19,7 @@
 #include "manifest/gassist.h"
 
 /* A NULL-terminated list of one element, which takes `text`. */
-static int set_list(struct mor_load *load, char *text, char ***ret)
+static int set_list_take(struct mor_load *load, char *text, char ***ret)
 {
 	char **list = text ? mor_zalloc(2 * sizeof(*list)) : NULL;
 
@@ -44,7 +44,7 @@ int mor_gassist_program_data(struct mor_load *load, const char *name)
 	if (r < 0)
 		return mor_source_no_memory(load);
 	r = mor_setting_add_text(load, "env", "PROGRAMDATA", path, load->source.shown);
-	return r < 0 ? r : set_list(load, mor_take(&path), &load->m->make_dirs);
+	return r < 0 ? r : set_list_take(load, mor_take(&path), &load->m->make_dirs);
 }
 
 static bool ends_in(const char *path, const char *suffixes)
@@ -66,7 +66,7 @@ int mor_gassist_finish(struct mor_load *load)
 		return mor_source_no_memory(load);
 	if (!ends_in(argv[mor_manifest_script(argv)], ".py") || access(libs, F_OK) < 0)
 		return 0;
-	return set_list(load, mor_text_format("PYTHONPATH=%s", libs), &load->m->env_front);
+	return set_list_take(load, mor_text_format("PYTHONPATH=%s", libs), &load->m->env_front);
 }
 
 /* ---- what runs ---- */

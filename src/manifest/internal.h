@@ -6,7 +6,9 @@
 #include "manifest/manifest.h"
 
 #define MOR_OWN_MANIFEST "mortise.toml"
-#define MOR_ORIGIN_SET   "--set" /* origin of settings from the command line: errors in them are usage errors */
+/* Origins of settings that were given with the query: errors in them are usage errors. */
+#define MOR_ORIGIN_SET     "--set"
+#define MOR_ORIGIN_SETTING "setting" /* by an embedder */
 
 /* A foreign manifest as it was read, so that texts can name the place of a member. */
 struct mor_source {
@@ -79,10 +81,12 @@ int mor_setting_add_text(struct mor_load *load, const char *section, const char 
 int mor_setting_add_list(struct mor_load *load, const char *section, const char *key, const char *const *list,
 			 const char *origin);
 void mor_settings_free(struct mor_list *settings);
+/* Removes those of this origin. */
+void mor_settings_drop(struct mor_list *settings, const char *origin);
 
 /* ---- file.c ---- */
 char *mor_manifest_stem(const char *path); /* "dir/plugin.py" -> "plugin" */
-/* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is none. */
+/* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is no such file. */
 int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len,
 			   mortise_error *err);
 
@@ -104,7 +108,7 @@ int mor_manifest_map_capabilities(struct mor_load *load, const struct mor_value 
 
 /* ---- own.c, set.c ---- */
 enum mor_own_use { MOR_OWN_ALWAYS, MOR_OWN_IF_NAMED /* its command is load->file, or it has none */ };
-/* One of our TOML files. 1: used, 0: there is none, or it belongs to another program. */
+/* One of our TOML files. 1: used, 0: there is no such file, or it belongs to another program. */
 int mor_own_load(struct mor_load *load, const char *path, const char *shown, enum mor_own_use use);
 int mor_set_apply(struct mor_load *load, const char *text);
 
@@ -154,7 +158,7 @@ int mor_actions_keep(struct mor_load *load, const struct mor_buf *json);
 bool mor_manifest_is_plain_name(struct mor_slice name);
 /* Checks that the string at `pointer` is such a name, or MORTISE_EMANIFEST. */
 int mor_expect_plain_name(struct mor_load *load, const char *pointer);
-/* Of both manifests of Sunscreen: "stdio-jsonrpc", which is meant if there is none, or "grpc". Sets
+/* Of both manifests of Sunscreen: "stdio-jsonrpc", which is meant if none is named, or "grpc". Sets
  * plugin.transport and plugin.dialect, which is `sunscreen` over gRPC. */
 int mor_expect_transport(struct mor_load *load, const char *pointer, const char *dialect);
 

@@ -37,6 +37,7 @@ struct mor_manifest *mor_manifest_free(struct mor_manifest *m)
 	mor_free(m->cwd);
 	mor_free(m->dir);
 	mor_free(m->file);
+	mor_free(m->sha256);
 	mor_doc_free(m->doc);
 	mor_doc_free(m->actions);
 	mor_texts_free(m->env_front);
@@ -154,8 +155,9 @@ static int check_dialect(struct mor_load *load, const struct mor_setting *manife
 		return 1;
 	return mor_fail(load->err, MORTISE_EMANIFEST,
 			"%s: plugin.dialect: %s beside it decides the protocol and the sandbox; to change "
-			"that, use --dialect or your own configuration",
-			now->origin, load->format->file);
+			"that, use %s or your own configuration",
+			now->origin, load->format->file,
+			load->m->embedded ? "the option dialect" : "--dialect");
 }
 
 /* In a directory our file always counts. Beside a named file it counts only if it is about that file. */
@@ -280,7 +282,8 @@ static int read_sources(struct mor_load *load)
 	if (r == 0)
 		r = read_query_config(load);
 	for (; r == 0 && set && *set; set++)
-		r = mor_set_apply(load, *set);
+		if (!load->query->more || strncmp(*set, "config.", 7) != 0)
+			r = mor_set_apply(load, *set);
 	/* Last, because with a command from the user the manifest's command is not checked. */
 	if (r == 0 && load->format && !mor_manifest_setting(load->m, "plugin", "command"))
 		r = load->format->launch(load);
@@ -291,7 +294,7 @@ static int read_sources(struct mor_load *load)
 
 static int push_setting(struct mor_load *load, char ***list, char *text)
 {
-	return mor_texts_push(list, text) < 0 ? no_memory(load) : 0;
+	return mor_texts_push_take(list, text) < 0 ? no_memory(load) : 0;
 }
 
 /* A JSON string or array of strings; it was checked when the setting was added. */
@@ -387,17 +390,18 @@ static int put_env(struct mor_load *load, const char *name, size_t len, const ch
 /* NAME alone passes our value on. If it is not set, that is a warning, not an error. */
 static int put_query_env(struct mor_load *load, const char *entry)
 {
+	const char *word = load->m->embedded ? "env" : "--env";
 	size_t len = strcspn(entry, "=");
 
 	if (len == 0)
-		return mor_fail(load->err, MORTISE_EINVAL, "--env \"%.60s\": write it as NAME or NAME=VALUE",
+		return mor_fail(load->err, MORTISE_EINVAL, "%s \"%.60s\": write it as NAME or NAME=VALUE", word,
 				entry);
 	if (entry[len] == '=')
 		return put_env(load, entry, len, entry + len + 1);
 	if (!getenv(entry)) {
 		if (mor_manifest_warn(load->m,
-				      "--env %s: this variable is not set here, so the plugin does not get it",
-				      entry) < 0)
+				      "%s %s: this variable is not set here, so the plugin does not get it",
+				      word, entry) < 0)
 			return no_memory(load);
 		return 0;
 	}
@@ -479,6 +483,33 @@ int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err
 	return 0;
 }
 
+/* What was made of plugin.* is not made again: of it, only the framing has an option of its own. */
+int mor_manifest_more(struct mor_manifest *m, const struct mor_manifest_query *query, mortise_error *err)
+{
+	struct mor_load load = { .query = query, .m = m, .err = err };
+	const char *const *env = query->env, *const *set = query->set;
+	int r;
+
+	mor_settings_drop(&m->settings, m->embedded ? MOR_ORIGIN_SETTING : MOR_ORIGIN_SET);
+	r = read_query_config(&load);
+	for (; r == 0 && set && *set; set++)
+		r = mor_set_apply(&load, *set);
+	mor_free(m->framing);
+	m->framing = NULL;
+	if (r == 0)
+		r = copy_text(&load, "framing", NULL, &m->framing);
+	for (; r == 0 && env && *env; env++)
+		r = put_query_env(&load, *env);
+	return r;
+}
+
+int mor_manifest_set(struct mor_manifest *m, const char *setting, mortise_error *err)
+{
+	struct mor_load load = { .m = m, .err = err };
+
+	return mor_set_apply(&load, setting);
+}
+
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err)
 {
 	bool has_path = query->path && *query->path,
@@ -492,6 +523,7 @@ int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifes
 	load.m = mor_zalloc(sizeof(*load.m));
 	if (!load.m)
 		return no_memory(&load);
+	load.m->embedded = query->embedded;
 	mor_list_init(&load.m->settings);
 	mor_list_init(&load.m->warnings);
 	if (has_path)

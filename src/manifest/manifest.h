@@ -6,8 +6,8 @@
  * Where settings come from, later wins: the foreign manifest (yams-plugin.json, plugin.toml,
  * sunscreen-plugin.json, manifest.json: the first that is there), mortise.toml beside it (or in place of one),
  * ~/.config/mortise/plugins/NAME.toml, --set section.key=value (and the options of the command line that are
- * spelled as such). Sections: plugin env timeouts restart stop health grpc limits sandbox quirks config. keys.c
- * has the table of them.
+ * spelled as such). Sections: plugin env timeouts restart cancel stop health grpc limits sandbox quirks config.
+ * keys.c has the table of them.
  */
 #ifndef MOR_MANIFEST_MANIFEST_H
 #define MOR_MANIFEST_MANIFEST_H
@@ -30,9 +30,12 @@ struct mor_manifest_query {
 	const char *name, *dialect; /* or NULL */
 	/* the name under which it is installed, in place of its directory's; or NULL */
 	const char *installed;
-	const char *const *set;  /* "section.key=value", NULL-terminated, or NULL */
-	const char *const *env;  /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
-	mortise_json config;     /* over [config] */
+	const char *const *set; /* "section.key=value", NULL-terminated, or NULL */
+	const char *const *env; /* "NAME=VALUE" or "NAME", NULL-terminated, or NULL                      */
+	mortise_json config;    /* over [config] */
+	/* true: config, env and --set config.* come later, with mor_manifest_more() */
+	bool more;
+	bool embedded;           /* texts name settings, not options of the command                       */
 	const char *config_home; /* NULL: $XDG_CONFIG_HOME or ~/.config. Tests set it.                    */
 };
 
@@ -41,11 +44,11 @@ struct mor_setting {
 	const char *section, *key;
 	const char *json;   /* the value as JSON text */
 	const char *text;   /* a string's content, or NULL */
-	const char *origin; /* "mortise.toml:7", "--set" */
+	const char *origin; /* "mortise.toml:7", "--set", "setting" */
 };
 
 /* A file below the plugin's directory that had a say in what is run and how: whether it was there, and what was
- * read. Whoever compares the files later must find the same ones (src/host/vetting.c). */
+ * read. Code that compares the files later must find the same ones (src/host/vetting.c). */
 struct mor_manifest_seen {
 	char *path; /* below `dir` */
 	bool there;
@@ -56,15 +59,18 @@ struct mor_manifest {
 	char *name; /* never NULL                                                                    */
 	/* set by a manifest, a setting or the caller; false: taken from its file, directory or command */
 	bool named;
+	bool embedded; /* as in the query */
 	char *version; /* or NULL */
 	char *description;
-	char *dialect;       /* never NULL: "plain" by default */
-	char *framing;       /* or NULL: the dialect's */
-	char **argv;         /* what to run: argv[0] may still need an interpreter (proc finds it) */
-	char **env;          /* additions, NAME=VALUE                                                         */
-	char *cwd;           /* or NULL: ours                                                                 */
-	char *dir;           /* absolute directory of the plugin; NULL: only a command line was given */
-	char *file;          /* the foreign manifest's path, or NULL                                          */
+	char *dialect; /* never NULL: "plain" by default */
+	char *framing; /* or NULL: the dialect's */
+	char **argv;   /* what to run: argv[0] may still need an interpreter (proc finds it) */
+	char **env;    /* additions, NAME=VALUE                                                         */
+	char *cwd;     /* or NULL: ours                                                                 */
+	char *dir;     /* absolute directory of the plugin; NULL: only a command line was given */
+	char *file;    /* the foreign manifest's path, or NULL                                          */
+	/* of that file's bytes, if it is one that permissions can be granted to; or NULL */
+	char *sha256;
 	struct mor_doc *doc; /* the foreign manifest, or NULL                                             */
 	/* what the manifest says it offers, the same shape for every format: an array of
 	 * {"name","kind","description","parameters"}; name is what one types ("search", "scaffold:indexer",
@@ -75,7 +81,7 @@ struct mor_manifest {
 	bool more_actions; /* the plugin finds more functions while it runs (G-Assist: mcp) */
 	char **env_front;  /* NAME=DIR: put before the inherited value of NAME; `env` wins over it */
 	char **make_dirs;  /* absolute; must exist before the start; mor_manifest_prepare() makes them */
-	bool confine;      /* whoever installed it wants it confined; its own files cannot change that */
+	bool confine;      /* the user who installed it wants it confined; its own files cannot change that */
 	/* JSON object: [config], then mortise_plugin_options.config over it, then --set; or NULL */
 	char *config;
 	struct mor_list settings; /* of mor_setting, in order: search from the end */
@@ -93,6 +99,13 @@ struct mor_warning {
  * lists the names that were searched); MORTISE_EVIOLATION (a path that must be inside the plugin's directory
  * is not); MORTISE_EINVAL (neither path nor argv; a bad --set, --env or config). */
 int mor_manifest_load(const struct mor_manifest_query *query, struct mor_manifest **ret, mortise_error *err);
+/* For one that was loaded with `more`: what a caller can say only when it knows what the files say. Config and
+ * env of the query are added. Its `set` takes the place of the earlier one, of which it must repeat plugin.*
+ * and env.*. No file is read. MORTISE_EINVAL. */
+int mor_manifest_more(struct mor_manifest *manifest, const struct mor_manifest_query *query,
+		      mortise_error *err);
+/* One more "section.key=value", which wins over all others. Not for plugin, env and config. MORTISE_EINVAL. */
+int mor_manifest_set(struct mor_manifest *manifest, const char *setting, mortise_error *err);
 struct mor_manifest *mor_manifest_free(struct mor_manifest *manifest);
 /* Call it before a start: makes the directories in make_dirs, for this user only. 0 or MORTISE_ESYSTEM. */
 int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err);
@@ -112,6 +125,8 @@ const struct mor_setting *mor_manifest_setting(const struct mor_manifest *manife
 					       const char *key);
 /* "dir/mortise.toml:7": it came with the plugin, like its manifest. */
 bool mor_setting_came_along(const struct mor_setting *setting);
+/* Given by the caller (the query's `set`), so an error in it is the caller's, not a file's. */
+bool mor_setting_was_given(const struct mor_setting *setting);
 /* With a type: 1 found, 0 absent, MORTISE_EMANIFEST with the origin and what was expected. Durations: "30s",
  * "500ms" or a number of seconds. */
 int mor_manifest_duration(const struct mor_manifest *m, const char *section, const char *key, uint32_t *ret_ms,

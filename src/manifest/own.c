@@ -132,7 +132,7 @@ static int add_plugin_key(struct own *own, const char *key, const struct mor_val
 	return mor_setting_add(own->load, "plugin", key, value, from);
 }
 
-/* "": there is none. "~/": depends on the user, who is not known here. */
+/* A workspace of "" means "no workspace"; "~/" depends on the user, who is not known here. */
 static int add_sandbox_key(struct own *own, const char *key, const struct mor_value *value, const char *from)
 {
 	const char *text = mor_json_text(value, "");

@@ -20,14 +20,19 @@ static void assignment_fini(struct assignment *a)
 	mor_free(a->key);
 }
 
-static int split_assignment(const char *text, struct assignment *ret, mortise_error *err)
+static const char *origin_of(const struct mor_load *load)
+{
+	return load->m->embedded ? MOR_ORIGIN_SETTING : MOR_ORIGIN_SET;
+}
+
+static int split_assignment(const struct mor_load *load, const char *text, struct assignment *ret)
 {
 	const char *equals = strchr(text, '='), *dot = strchr(text, '.'), *end = equals;
 	char quoted[80];
 
 	if (!equals || !dot || dot > equals || dot == text || dot + 1 == equals ||
 	    (dot + 2 == equals && dot[1] == ':')) {
-		mor_fail(err, MORTISE_EINVAL, "--set \"%s\": write it as section.key=value",
+		mor_fail(load->err, MORTISE_EINVAL, "%s \"%s\": write it as section.key=value", origin_of(load),
 			 mor_excerpt(mor_slice_of(text), quoted, sizeof(quoted)));
 		return MORTISE_EINVAL;
 	}
@@ -39,7 +44,7 @@ static int split_assignment(const char *text, struct assignment *ret, mortise_er
 	ret->value = equals + 1;
 	if (ret->section && ret->key)
 		return 0;
-	mor_fail_memory_of(err, "--set");
+	mor_fail_memory_of(load->err, origin_of(load));
 	return MORTISE_ENOMEM;
 }
 
@@ -61,8 +66,8 @@ static bool reads_as_json(const struct mor_doc *doc, enum mor_key_type type)
 	}
 }
 
-static int read_value(const struct assignment *a, enum mor_key_type type, struct mor_doc **ret,
-		      mortise_error *err)
+static int read_value(const struct mor_load *load, const struct assignment *a, enum mor_key_type type,
+		      struct mor_doc **ret)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf quoted = MOR_BUF_INIT;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -70,16 +75,17 @@ static int read_value(const struct assignment *a, enum mor_key_type type, struct
 	int r = mor_doc_parse(mor_slice_of(a->value), 0, 0, &doc, &why);
 
 	if (r == MORTISE_ENOMEM)
-		return mor_fail_memory_of(err, "--set");
+		return mor_fail_memory_of(load->err, origin_of(load));
 	if (r < 0 && a->json)
-		return mor_fail(err, MORTISE_EINVAL, "--set %s.%s: %s", a->section, a->key, why.text);
+		return mor_fail(load->err, MORTISE_EINVAL, "%s %s.%s: %s", origin_of(load), a->section, a->key,
+				why.text);
 	if (r == 0 && (a->json || reads_as_json(doc, type))) {
 		*ret = mor_take(&doc);
 		return 0;
 	}
 	mor_buf_json_string(&quoted, mor_slice_of(a->value));
 	r = quoted.status ? quoted.status : mor_doc_parse(mor_buf_view(&quoted), 0, 0, ret, NULL);
-	return r < 0 ? mor_fail_memory_of(err, "--set") : 0;
+	return r < 0 ? mor_fail_memory_of(load->err, origin_of(load)) : 0;
 }
 
 /* config.a.b=1 is {"a": {"b": 1}}, merged over the present value. */
@@ -95,7 +101,7 @@ static int set_config(struct mor_load *load, const char *key, const struct mor_v
 		size_t len = strcspn(part, ".");
 
 		if (len == 0 || ++depth > 32)
-			return mor_fail(load->err, MORTISE_EINVAL, "--set config.%.60s: %s", key,
+			return mor_fail(load->err, MORTISE_EINVAL, "%s config.%.60s: %s", origin_of(load), key,
 					len ? "nested deeper than 32 levels" :
 					      "a name between the dots is missing");
 		mor_w_object(&w);
@@ -110,7 +116,9 @@ static int set_config(struct mor_load *load, const char *key, const struct mor_v
 	r = text.status ? text.status : mor_doc_parse(mor_buf_view(&text), 0, 0, &doc, NULL);
 	if (r == 0)
 		r = mor_config_merge(&load->m->config, mor_doc_root(doc), true);
-	return r < 0 ? mor_fail(load->err, r, "--set config.%.60s: %s", key, mortise_status_text(r)) : 0;
+	return r < 0 ? mor_fail(load->err, r, "%s config.%.60s: %s", origin_of(load), key,
+				mortise_status_text(r)) :
+		       0;
 }
 
 /* Typed paths are relative to the user's working directory. */
@@ -120,11 +128,11 @@ static int set_path(struct mor_load *load, const struct assignment *a, const str
 	MOR_CLEAN_TEXT char *absolute = NULL;
 
 	if (strcmp(a->key, "command") == 0 && !strchr(text, '/'))
-		return mor_setting_add(load, a->section, a->key, value, MOR_ORIGIN_SET);
+		return mor_setting_add(load, a->section, a->key, value, origin_of(load));
 	absolute = mor_path_absolute(text);
 	if (!absolute)
-		return mor_fail_memory_of(load->err, "--set");
-	return mor_setting_add_text(load, a->section, a->key, absolute, MOR_ORIGIN_SET);
+		return mor_fail_memory_of(load->err, origin_of(load));
+	return mor_setting_add_text(load, a->section, a->key, absolute, origin_of(load));
 }
 
 /* "~/" is resolved later, where the user is known. */
@@ -146,14 +154,14 @@ int mor_set_apply(struct mor_load *load, const char *text)
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	enum mor_key_type type = MOR_KEY_ANY;
 	const struct mor_value *value;
-	int r = split_assignment(text, &a, load->err);
+	int r = split_assignment(load, text, &a);
 
 	if (r < 0)
 		return r;
-	r = mor_key_find(MOR_ORIGIN_SET, MORTISE_EINVAL, a.section, a.key, &type, load->err);
+	r = mor_key_find(origin_of(load), MORTISE_EINVAL, a.section, a.key, &type, load->err);
 	if (r < 0)
 		return r;
-	r = read_value(&a, type, &doc, load->err);
+	r = read_value(load, &a, type, &doc);
 	if (r < 0)
 		return r;
 	value = mor_doc_root(doc);
@@ -166,6 +174,6 @@ int mor_set_apply(struct mor_load *load, const char *text)
 	    mor_json_type(value) == MOR_JSON_STRING)
 		return mor_setting_add_list(load, a.section, a.key,
 					    (const char *const[]){ mor_json_text(value, ""), NULL },
-					    MOR_ORIGIN_SET);
-	return mor_setting_add(load, a.section, a.key, value, MOR_ORIGIN_SET);
+					    origin_of(load));
+	return mor_setting_add(load, a.section, a.key, value, origin_of(load));
 }

@@ -15,6 +15,18 @@ void mor_settings_free(struct mor_list *settings)
 		mor_free(mor_container_of(node, struct mor_setting, node));
 }
 
+void mor_settings_drop(struct mor_list *settings, const char *origin)
+{
+	MOR_LIST_EACH(node, after, settings) {
+		struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
+
+		if (strcmp(setting->origin, origin) == 0) {
+			mor_list_remove(node);
+			mor_free(setting);
+		}
+	}
+}
+
 /* ---- typed values ---- */
 
 /* For a string its content, for a number its digits. */
@@ -152,10 +164,20 @@ static struct mor_setting *setting_new(const char *section, const char *key, con
 	return s;
 }
 
+static bool is_given(const char *origin)
+{
+	return strcmp(origin, MOR_ORIGIN_SET) == 0 || strcmp(origin, MOR_ORIGIN_SETTING) == 0;
+}
+
+bool mor_setting_was_given(const struct mor_setting *setting)
+{
+	return is_given(setting->origin);
+}
+
 int mor_setting_add(struct mor_load *load, const char *section, const char *key, const struct mor_value *value,
 		    const char *origin)
 {
-	int code = strcmp(origin, MOR_ORIGIN_SET) == 0 ? MORTISE_EINVAL : MORTISE_EMANIFEST;
+	int code = is_given(origin) ? MORTISE_EINVAL : MORTISE_EMANIFEST;
 	enum mor_key_type type = MOR_KEY_ANY;
 	struct mor_setting *s;
 	const char *wanted;

@@ -87,6 +87,16 @@ static int forget_source(struct mor_load *load)
 	return 0;
 }
 
+/* Who confines asks for permissions, and what was granted is remembered by the bytes that asked for it. */
+static int keep_digest(struct mor_load *load)
+{
+	char sha256[MOR_DIGEST_SIZE];
+
+	mor_digest_of(load->source.text, load->source.len, sha256);
+	load->m->sha256 = mor_strdup(sha256);
+	return load->m->sha256 ? 0 : mor_source_no_memory(load);
+}
+
 static int read_format(struct mor_load *load, const struct mor_format *format)
 {
 	MOR_CLEAN_TEXT char *path = mor_path_join(load->dir, format->file);
@@ -99,6 +109,8 @@ static int read_format(struct mor_load *load, const struct mor_format *format)
 	r = mor_manifest_see(load, path, source->shown, &source->text, &source->len);
 	if (r <= 0)
 		return r < 0 ? r : forget_source(load);
+	if (format->confines && (r = keep_digest(load)) < 0)
+		return r;
 	drop_bom(source);
 	r = format->convert ?
 		    parse_converted(load, format) :

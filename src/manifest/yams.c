@@ -118,9 +118,9 @@ static void launch_fini(struct launch *l)
 }
 
 /* Takes `word`; NULL is a failed allocation. */
-static void push_word(struct launch *l, char *word)
+static void push_word_take(struct launch *l, char *word)
 {
-	if (mor_texts_push(&l->argv, word) < 0)
+	if (mor_texts_push_take(&l->argv, word) < 0)
 		l->failed = true;
 	else
 		l->count++;
@@ -131,7 +131,7 @@ static void push_list(struct launch *l, const struct mor_value *list)
 	struct mor_json_iter it = mor_json_iter(list);
 
 	while (mor_json_next(&it))
-		push_word(l, substitute(mor_json_text(it.value, ""), l->load->dir));
+		push_word_take(l, substitute(mor_json_text(it.value, ""), l->load->dir));
 }
 
 static void missing(struct launch *l, const char *key, const char *path)
@@ -151,7 +151,7 @@ static bool try_file(struct launch *l, const char *name, const char *key)
 		return false;
 	}
 	if (mor_manifest_sees_file(l->load, path)) {
-		push_word(l, path);
+		push_word_take(l, path);
 		return !l->failed;
 	}
 	if (key)

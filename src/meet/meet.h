@@ -54,7 +54,8 @@ struct mor_meet_tree {
  *	MORTISE_ECLOSED     nobody listens there (any more)
  *	MORTISE_EOVERLOAD   it does not accept connections fast enough: try again
  *	MORTISE_EVIOLATION  not in the directory, a link, not a socket, of another user, or answered by a
- * process that is not the plugin's MORTISE_ESYSTEM */
+ *			    process that is not the plugin's
+ *	MORTISE_ESYSTEM     the kernel refused a step */
 int mor_meet_connect(const struct mor_meet *meet, const char *path, const struct mor_meet_tree *tree,
 		     int *ret_fd, mortise_error *err);
 

@@ -57,8 +57,8 @@ void mor_onebot_link_free(struct mor_onebot_link *link); /* NULL is fine */
 int mor_onebot_link_fd(const struct mor_onebot_link *link);
 void mor_onebot_link_dispatch(struct mor_onebot_link *link);
 
-/* Sends one call for an account (NULL: any account). Returns the connection that took it, or 0: there is
- * none. */
+/* Sends one call for an account (NULL: any account). Returns the connection that took it, or 0: no connection
+ * fits. */
 uint64_t mor_onebot_link_send(struct mor_onebot_link *link, const char *self_id, struct mor_slice call);
 /* While this is on, nothing is read, and silence of a peer does not count. */
 void mor_onebot_link_pause(struct mor_onebot_link *link, bool on);

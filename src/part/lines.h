@@ -31,7 +31,7 @@ struct mor_lines_place {
 	const char *none; /* the error if there is no list */
 };
 /* The list without its last line, for mor_free(); NUL-terminated. *ret_at: where it begins in the file.
- * MORTISE_EINPUT: there is none, or it is damaged. */
+ * MORTISE_EINPUT: the file has no list, or the list is damaged. */
 int mor_lines_read(const struct mor_lines_place *place, char **ret, size_t *ret_len, uint64_t *ret_at,
 		   mortise_error *err);
 

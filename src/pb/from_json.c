@@ -10,10 +10,12 @@
 #include "pb/json.h"
 #include "pb/known.h"
 #include "pb/scalar.h"
+#include "pb/spots.h"
 
 struct reading {
 	const struct mor_pb_schema *schema;
 	struct mor_pb_where where;
+	unsigned flags;
 };
 
 static int read_type(struct reading *rd, const struct mor_pb_type *type, const struct mor_value *value,
@@ -52,6 +54,9 @@ static int read_one(struct reading *rd, const struct mor_value *value, const str
 	if (field->type)
 		return read_message(rd, value, field, out);
 	r = mor_pb_scalar_read(&rd->where, value, field, &keep, &scalar);
+	if (r == 0 && rd->flags & MOR_PB_RECORDS && field->kind == MOR_PB_STRING && scalar.bytes.len &&
+	    memchr(scalar.bytes.ptr, '\0', scalar.bytes.len))
+		return refuse_value(rd, "the text holds a NUL character");
 	if (r == 0 && (always || field->presence || !mor_pb_scalar_is_zero(&scalar)))
 		mor_pb_scalar_put_field(out, field, &scalar);
 	return r;
@@ -63,8 +68,6 @@ static int read_item(struct reading *rd, const struct mor_value *value, const st
 	struct mor_pb_scalar scalar = { 0 };
 	int r;
 
-	if (mor_json_type(value) == MOR_JSON_NULL && !takes_null(field))
-		return refuse_value(rd, "null is not allowed in an array");
 	if (!field->packed)
 		return read_one(rd, value, field, true, out);
 	r = mor_pb_scalar_read(&rd->where, value, field, packed, &scalar);
@@ -127,6 +130,8 @@ static int read_map(struct reading *rd, const struct mor_value *value, const str
 /* Which fields have been given. */
 struct given {
 	unsigned char few[64], *fields;
+	const struct mor_pb_field *last;
+	bool unordered;
 };
 
 static int refuse_member(struct reading *rd, const struct mor_pb_type *type, struct mor_slice name)
@@ -135,6 +140,8 @@ static int refuse_member(struct reading *rd, const struct mor_pb_type *type, str
 	struct mor_nearest near = { .word = mor_excerpt(name, typed, sizeof(typed)) };
 	const char *best;
 
+	if (rd->flags & MOR_PB_RECORDS)
+		return refuse_value(rd, "unknown field");
 	for (size_t i = 0; i < type->count; i++)
 		mor_nearest_offer(&near, type->fields[i].json_name.ptr);
 	best = mor_nearest_best(&near);
@@ -149,6 +156,8 @@ static int take_field(struct reading *rd, const struct mor_pb_type *type, const 
 	if (given->fields[field - type->fields])
 		return refuse_value(rd, "given twice");
 	given->fields[field - type->fields] = is_null ? 2 : 1;
+	given->unordered = given->unordered || field < given->last;
+	given->last = field;
 	for (size_t i = 0; field->oneof >= 0 && !is_null && i < type->count; i++)
 		if (&type->fields[i] != field && type->fields[i].oneof == field->oneof && given->fields[i] == 1)
 			return refuse_value(rd, "another member of the same oneof is given, too");
@@ -185,13 +194,31 @@ static int need_required(struct reading *rd, const struct mor_pb_type *type, con
 	return 0;
 }
 
+/* Members come in any order, and bytes are compared: put the fields from byte `from` on in theirs. */
+static int order_fields(const struct mor_pb_type *type, size_t from, struct mor_buf *out)
+{
+	MOR_CLEAN(mor_buf) struct mor_buf ordered = MOR_BUF_INIT;
+	struct mor_pb_spots spots = { .all = { out->data + from, out->len - from }, .limit = SIZE_MAX };
+	int r = mor_pb_spots_push(&spots, type, &(struct mor_pb_pieces){ .one = spots.all });
+
+	for (size_t i = 0; r == 0 && i < spots.used; i++) {
+		const char *at = spots.all.ptr + spots.stack[i].at;
+
+		r = mor_buf_append(&ordered, at, (size_t)(mor_pb_spots_value(&spots, i).left.ptr - at));
+	}
+	if (r == 0 && ordered.len)
+		memcpy(out->data + from, ordered.data, ordered.len);
+	mor_pb_spots_fini(&spots);
+	return r;
+}
+
 /* The members of an object; in an Any, "@type" is not one of them. */
 static int read_members(struct reading *rd, const struct mor_pb_type *type, const struct mor_value *object,
 			bool in_any, struct mor_buf *out)
 {
 	struct mor_json_iter it = mor_json_iter(object);
 	struct given given = { 0 };
-	size_t before = rd->where.path.len;
+	size_t before = rd->where.path.len, from = out->len;
 	int r = 0;
 
 	if (mor_json_type(object) != MOR_JSON_OBJECT)
@@ -208,6 +235,8 @@ static int read_members(struct reading *rd, const struct mor_pb_type *type, cons
 		rd->where.path.len = before;
 		r = need_required(rd, type, &given);
 	}
+	if (r == 0 && given.unordered && !mor_buf_failed(out))
+		r = order_fields(type, from, out);
 	if (given.fields != given.few)
 		mor_free(given.fields);
 	return r;
@@ -325,16 +354,29 @@ static int read_type(struct reading *rd, const struct mor_pb_type *type, const s
 	case MOR_PB_ANY:
 		r = read_any(rd, value, out);
 		break;
+	case MOR_PB_OWN:
+		r = type->own->on_read(&rd->where, value, rd->flags, out);
+		break;
 	default:
 		r = read_members(rd, type, value, false, out);
 	}
 	return r < 0 ? r : out->status;
 }
 
-int mor_pb_from_json(const struct mor_pb_schema *schema, const struct mor_pb_type *type,
-		     const struct mor_value *json, struct mor_buf *out, mortise_error *err)
+int mor_pb_members_from_json(struct mor_pb_where *where, const struct mor_pb_type *type,
+			     const struct mor_value *object, unsigned flags, struct mor_buf *out)
 {
-	struct reading rd = { .schema = schema, .where = { .err = err } };
+	struct reading rd = { .where = *where, .flags = flags };
+	int r = read_members(&rd, type, object, true, out);
+
+	*where = rd.where;
+	return r < 0 ? r : out->status;
+}
+
+int mor_pb_from_json(const struct mor_pb_schema *schema, const struct mor_pb_type *type,
+		     const struct mor_value *json, unsigned flags, struct mor_buf *out, mortise_error *err)
+{
+	struct reading rd = { .schema = schema, .where = { .err = err }, .flags = flags };
 	int r = read_type(&rd, type, json, out);
 
 	mor_buf_fini(&rd.where.path);

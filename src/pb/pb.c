@@ -64,12 +64,30 @@ static bool take_value(struct mor_pb *pb)
 	return false;
 }
 
+/* Most fields have a small number and hold fewer than 128 bytes: then tag and length are a byte each. */
+static inline bool take_short(struct mor_pb *pb)
+{
+	const unsigned char *p = (const unsigned char *)pb->left.ptr;
+
+	if (pb->left.len < 2 || p[0] < 8 || p[0] >= 0x80 || (p[0] & 7) != MOR_PB_BYTES || p[1] >= 0x80 ||
+	    p[1] > pb->left.len - 2)
+		return false;
+	pb->field = p[0] >> 3;
+	pb->wire = MOR_PB_BYTES;
+	pb->number = p[1];
+	pb->bytes = (struct mor_slice){ pb->left.ptr + 2, p[1] };
+	pb->left = (struct mor_slice){ pb->left.ptr + 2 + p[1], pb->left.len - 2 - p[1] };
+	return true;
+}
+
 int mor_pb_next(struct mor_pb *pb)
 {
 	uint64_t tag = 0;
 
 	if (pb->left.len == 0)
 		return 0;
+	if (take_short(pb))
+		return 1;
 	if (!take_varint(pb, &tag) || tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
 		return MORTISE_EINPUT;
 	pb->field = (uint32_t)(tag >> 3);

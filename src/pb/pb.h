@@ -29,6 +29,10 @@ int mor_pb_next(struct mor_pb *pb);
 /* The length of the varint at p; 0: it is not complete within len; -1: it is not a varint. */
 int mor_pb_varint(const char *p, size_t len, uint64_t *ret);
 
+static inline size_t mor_pb_varint_len(uint64_t number)
+{
+	return (size_t)(70 - __builtin_clzll(number | 1)) / 7;
+}
 int mor_pb_put_varint(struct mor_buf *out, uint64_t number);
 int mor_pb_put_number(struct mor_buf *out, uint32_t field, uint64_t number);
 int mor_pb_put_bytes(struct mor_buf *out, uint32_t field, struct mor_slice bytes);

@@ -324,7 +324,7 @@ int mor_pb_schema_link(struct mor_pb_schema *schema, mortise_error *err)
 		r = sort_enums(schema, err);
 	for (struct mor_pb_type *type = schema->types; r == 0 && type; type = type->next)
 		for (size_t i = 0; r == 0 && i < type->count; i++)
-			r = join_field(schema, type, &type->fields[i], err);
+			r = join_field(schema, type, (struct mor_pb_field *)&type->fields[i], err);
 	for (struct mor_pb_type *type = schema->types; r == 0 && type; type = type->next)
 		r = know_type(type, err);
 	for (struct mor_pb_service *service = schema->services; r == 0 && service; service = service->next)

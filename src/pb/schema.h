@@ -6,6 +6,8 @@
  *
  *	mor_pb_schema_new() .. mor_pb_schema_add_set() or _add_file()* .. mor_pb_schema_link(), once .. find
  *
+ * A room that knows its messages has a constant table of types instead (src/kythe/unit/proto.c).
+ *
  * Everything belongs to the schema. All names are NUL-terminated as well. Who sends the descriptions may be
  * hostile: they take at most MOR_PB_SCHEMA_BYTES of memory, whatever they say, and time in proportion.
  */
@@ -59,7 +61,8 @@ enum mor_pb_known {
 	MOR_PB_LIST_VALUE,
 	MOR_PB_VALUE,
 	MOR_PB_WRAPPER, /* google.protobuf.StringValue and its like: field 1 */
-	MOR_PB_ANY
+	MOR_PB_ANY,
+	MOR_PB_OWN /* the JSON is that of `own`, in a table of another room */
 };
 
 struct mor_pb_field {
@@ -73,15 +76,19 @@ struct mor_pb_field {
 	bool repeated, packed, required;
 	bool presence; /* a value that is its default is told from one that is not there */
 	bool map;      /* `type` is an entry: field 1 its key, field 2 its value */
+	/* In a table of another room: where its struct has the value, and the length of a list. */
+	uint16_t at, count_at;
 };
 
 struct mor_pb_type {
 	struct mor_pb_type *next;
-	struct mor_slice name; /* "package.Outer.Inner" */
-	struct mor_pb_field *fields;
+	struct mor_slice name;             /* "package.Outer.Inner" */
+	const struct mor_pb_field *fields; /* by number */
 	size_t count;
 	enum mor_pb_known known;
 	bool map_entry, has_oneofs, has_required;
+	size_t size;                  /* of that struct */
+	const struct mor_pb_own *own; /* json.h */
 };
 
 struct mor_pb_choice {

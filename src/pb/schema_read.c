@@ -232,10 +232,12 @@ static int read_fields(struct describing *rd, struct mor_slice bytes, struct mor
 {
 	struct mor_pb pb = { .left = bytes };
 	size_t count = mor_pb_count_each(bytes, 2);
-	int r = MAKE_ARRAY(rd, count, sizeof(*type->fields), &type->fields);
+	struct mor_pb_field *fields;
+	int r = MAKE_ARRAY(rd, count, sizeof(*fields), &fields);
 
+	type->fields = fields;
 	while (r == 0 && mor_pb_each(&pb, 2)) {
-		struct mor_pb_field *field = &type->fields[type->count++];
+		struct mor_pb_field *field = &fields[type->count++];
 
 		r = read_field(rd, pb.bytes, field);
 		type->has_oneofs = type->has_oneofs || field->oneof >= 0;
@@ -243,7 +245,7 @@ static int read_fields(struct describing *rd, struct mor_slice bytes, struct mor
 	}
 	if (r < 0)
 		return r;
-	qsort(type->fields, type->count, sizeof(*type->fields), compare_fields);
+	qsort(fields, type->count, sizeof(*fields), compare_fields);
 	for (size_t i = 1; i < type->count; i++)
 		if (type->fields[i].number == type->fields[i - 1].number)
 			return refuse_file(rd, "two fields with the same number:", type->name);

@@ -139,7 +139,7 @@ int mor_pb_spots_push(struct mor_pb_spots *spots, const struct mor_pb_type *type
 		return r;
 	if (has_rivals(spots, type, from))
 		drop_oneofs(spots, type, from);
-	/* Whoever writes messages usually writes them in this order. */
+	/* Programs that write messages usually write fields in this order. */
 	if (!is_sorted(spots, from))
 		qsort(spots->stack + from, spots->used - from, sizeof(*spots->stack), compare_spots);
 	return 0;

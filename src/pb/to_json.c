@@ -17,6 +17,7 @@ struct json_writing {
 	const struct mor_pb_schema *schema;
 	struct mor_pb_spots spots;
 	struct mor_writer w;
+	unsigned flags;
 	mortise_error *err;
 };
 
@@ -46,6 +47,11 @@ static int close_level(struct json_writing *wr, int r)
 	return r < 0 ? r : wr->w.out->status;
 }
 
+static void write_name(struct json_writing *wr, const struct mor_pb_field *field)
+{
+	mor_w_key_slice(&wr->w, wr->flags & MOR_PB_PROTO_NAMES ? field->name : field->json_name);
+}
+
 static int push_spots(struct json_writing *wr, const struct mor_pb_type *type,
 		      const struct mor_pb_pieces *pieces)
 {
@@ -70,7 +76,7 @@ static int write_item(struct json_writing *wr, const struct mor_pb_field *field,
 	    !mor_pb_enum_choice(field->values, (int32_t)(uint32_t)value->bits))
 		return 0;
 	if (!*open) {
-		mor_w_key_slice(&wr->w, field->json_name);
+		write_name(wr, field);
 		r = open_level(wr, false);
 		*open = r == 0;
 	}
@@ -225,7 +231,7 @@ static int write_single(struct json_writing *wr, const struct mor_pb_field *fiel
 	mor_pb_scalar_of(field->kind, &value, &scalar);
 	if (!field->presence && mor_pb_scalar_is_zero(&scalar))
 		return 0;
-	mor_w_key_slice(&wr->w, field->json_name);
+	write_name(wr, field);
 	return mor_pb_scalar_write(&wr->w, field, &scalar, wr->err);
 }
 
@@ -235,7 +241,7 @@ static int write_field(struct json_writing *wr, const struct mor_pb_field *field
 		return refuse_value(wr, field->name, "is a group, which is not supported");
 	if (field->kind != MOR_PB_MESSAGE)
 		return field->repeated ? write_scalars(wr, field, from, to) : write_single(wr, field, to - 1);
-	mor_w_key_slice(&wr->w, field->json_name);
+	write_name(wr, field);
 	if (field->map)
 		return write_map(wr, field, from, to);
 	return field->repeated ? write_messages(wr, field->type, from, to) :
@@ -424,8 +430,12 @@ static int write_type(struct json_writing *wr, const struct mor_pb_type *type,
 		      const struct mor_pb_pieces *pieces)
 {
 	size_t from = wr->spots.used;
-	int r = push_spots(wr, type, pieces);
+	int r;
 
+	if (type->own)
+		return type->own->on_write(mor_pb_spots_value(&wr->spots, pieces->from).bytes, wr->flags,
+					   &wr->w, wr->err);
+	r = push_spots(wr, type, pieces);
 	if (r == 0 && type->known) {
 		r = write_known(wr, type, from);
 	} else if (r == 0) {
@@ -437,12 +447,26 @@ static int write_type(struct json_writing *wr, const struct mor_pb_type *type,
 	return r;
 }
 
+int mor_pb_members_to_json(const struct mor_pb_type *type, struct mor_slice message, unsigned flags,
+			   struct mor_writer *w, mortise_error *err)
+{
+	struct json_writing wr = {
+		.spots = { .all = message, .limit = MOR_PB_VALUES }, .w = *w, .flags = flags, .err = err
+	};
+	int r = write_any_members(&wr, type, message);
+
+	*w = wr.w;
+	mor_pb_spots_fini(&wr.spots);
+	return r;
+}
+
 int mor_pb_to_json(const struct mor_pb_schema *schema, const struct mor_pb_type *type, struct mor_slice message,
-		   struct mor_buf *out, mortise_error *err)
+		   unsigned flags, struct mor_buf *out, mortise_error *err)
 {
 	struct json_writing wr = { .schema = schema,
 				   .spots = { .all = message, .limit = MOR_PB_VALUES },
 				   .w = { .out = out },
+				   .flags = flags,
 				   .err = err };
 	int r = message.len > UINT32_MAX ? mor_fail(err, MORTISE_ELIMIT, "the message has more than 4 GiB") :
 					   write_type(&wr, type, &(struct mor_pb_pieces){ .one = message });

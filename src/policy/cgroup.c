@@ -213,7 +213,7 @@ unsigned mor_cgroup_held(const struct mor_cgroups *groups)
 	return held;
 }
 
-/* Whoever has one process only needs no group for its time: RLIMIT_CPU counts all of its threads. */
+/* A plugin with one process needs no group for its time: RLIMIT_CPU counts all of its threads. */
 unsigned mor_cgroup_wanted(const struct mor_policy *policy)
 {
 	const struct mor_limits *limits = &policy->limits;

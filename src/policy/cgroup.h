@@ -18,7 +18,7 @@ struct mor_cgroup_place {
 struct mor_cgroups {
 	struct mor_cgroup_place places[MOR_CGROUP_PLACES];
 	size_t count;
-	unsigned mounted; /* controllers that exist here at all, whoever may use them */
+	unsigned mounted; /* controllers that exist here at all, also those that we may not use */
 };
 /* mountinfo, membership: /proc/self/mountinfo and /proc/self/cgroup, or what a test has written. */
 void mor_cgroup_find(const char *mountinfo, const char *membership, struct mor_cgroups *ret);

@@ -165,7 +165,7 @@ const char *mor_learn_home(const struct mor_learn *learn, const char *path)
 	return by_login ? learn->login : learn->home;
 }
 
-/* Installed for everybody, whoever its archive says that it belongs to. */
+/* Installed for everybody, whatever owner its archive names. */
 bool mor_learn_is_installed(const char *path)
 {
 	static const char *const places[] = { "/usr", "/opt", "/nix/store", NULL };
@@ -319,7 +319,7 @@ static int by_path(const void *a, const void *b)
 	return x->why != y->why ? (x->why > y->why) - (x->why < y->why) : strcmp(x->path, y->path);
 }
 
-/* Those that are granted come first, and those of one directory one after the other. */
+/* Paths that are granted come first, and paths of one directory one after the other. */
 static int by_parent(const void *a, const void *b)
 {
 	const struct mor_learn_path *x = a, *y = b;

@@ -29,7 +29,7 @@ struct mor_net_word {
 };
 #define MOR_NET_WANTED \
 	"true, false, or a list of HOST:PORT, such as api.example.com:443, 127.0.0.1:8080, [::1]:8080 or *:443"
-/* "HOST:PORT"; an IPv6 address in brackets. false: it is none. */
+/* "HOST:PORT"; an IPv6 address in brackets. false: not such a text. */
 bool mor_net_parse(struct mor_slice text, struct mor_net_word *ret);
 
 /* "192.0.2.1:443", "[2001:db8::1]:443" */

@@ -121,7 +121,8 @@ struct mor_op_protect {
 	char text[]; /* absolute: this and all below; else: these parts of a name, anywhere in the workspace */
 };
 
-/* What stands for a file's content (docs/design/0008-store.md): whoever changes it cannot keep them all. */
+/* What stands for a file's content (docs/design/0008-store.md): a change of the content cannot
+ * keep them all. */
 struct mor_plan_identity {
 	uint64_t device, inode, size;
 	int64_t mtime_ns, ctime_ns;
@@ -279,7 +280,7 @@ struct mor_record {
 	uint8_t forbidden;               /* enum mor_forbidden: with violated, DENIED */
 	uint8_t limits;                  /* EXITED: those that it reached, 1 << enum mor_limit */
 	uint8_t allowed;                 /* DENIED: it was not, because of MOR_JAIL_LEARN */
-	uint8_t with_spawn;              /* DENIED, allowed: whoever has spawn may read it anyway */
+	uint8_t with_spawn;              /* DENIED, allowed: a plugin with spawn may read it anyway */
 	uint32_t index;                  /* DENIED: 0 for the first one */
 	uint64_t count; /* DENIED: times so far; EXITED: all denials, also those that were not told of */
 	/* EXITED: of the plugin; not a struct rusage: C libraries differ */

@@ -174,7 +174,7 @@ static int set_path(const struct mor_policy_key *key, const char *value, char **
 
 static int add_text(char ***list, char *text, mortise_error *err)
 {
-	return mor_texts_push(list, text) < 0 ? mor_fail_memory(err) : 0;
+	return mor_texts_push_take(list, text) < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* `protected_paths = []` differs from no value: then nothing is protected. */
@@ -420,7 +420,7 @@ struct mor_limits mor_policy_limits(const struct mor_policy *policy)
 	/* Without spawn there is one process; the filter enforces that. */
 	if (!limits.processes && (policy->spawn || policy->learn))
 		limits.processes = PROCESSES_DEFAULT;
-	/* Each process has a thread: whoever allows more processes has allowed their threads. */
+	/* Each process has a thread: a user who allows more processes has allowed their threads. */
 	if (!limits.threads)
 		limits.threads = limits.processes > THREADS_DEFAULT ? limits.processes : THREADS_DEFAULT;
 	/* A directory that somebody names may have held more before. */

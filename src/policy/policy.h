@@ -36,10 +36,12 @@ const char *mor_on_denial_name(enum mor_on_denial on_denial); /* "kill", "deny" 
 /* Who gave the permissions. Texts use the names that are written there. */
 enum mor_policy_source {
 	MOR_POLICY_OF_SETTINGS, /* it has a directory, hence a mortise.toml */
-	MOR_POLICY_OF_LINE,     /* only a command line was given */
+	MOR_POLICY_OF_LINE,     /* only a command line was given, to the command */
+	MOR_POLICY_OF_OPTIONS,  /* the same, to an embedder's program: mortise_plugin_options.set */
 	MOR_POLICY_OF_PLUGIN_TOML,
 	MOR_POLICY_OF_SUNSCREEN_JSON,
-	MOR_POLICY_OF_COMMAND,
+	MOR_POLICY_OF_COMMAND, /* `mortise jail` */
+	MOR_POLICY_OF_PAIRS,   /* mortise_jail_options.policy */
 	MOR_POLICY_SOURCES
 };
 
@@ -86,7 +88,7 @@ struct mor_policy {
 	bool unconfined; /* somebody explicitly asked for no confinement: a warning every time */
 	enum mor_policy_source source;
 	bool never_spawn;     /* plugin.toml: nothing can allow it; set this before any mor_policy_set() */
-	bool workspace_later; /* each run names its workspace: until then there may be none */
+	bool workspace_later; /* each run names its workspace: until then no workspace is known */
 	bool level_given;     /* set by a key; else the dialect's default is used */
 	bool on_denial_given; /* the same */
 	bool always_kill;     /* its specification knows no other way: set it before any mor_policy_set() */
@@ -131,7 +133,7 @@ struct mor_policy_key {
 	const char *text_no; /* ... if it is false or absent; NULL: print nothing */
 };
 extern const struct mor_policy_key mor_policy_keys[];
-const struct mor_policy_key *mor_policy_key(const char *name); /* NULL: there is none */
+const struct mor_policy_key *mor_policy_key(const char *name); /* NULL: no such key */
 
 /* Sets one key. `value` as in mortise.toml ("64MiB", "true", a path). Lists grow by one element per call;
  * NULL makes a list empty. 0, MORTISE_ENOMEM, or MORTISE_EMANIFEST with "KEY is VALUE: it must be ...". */

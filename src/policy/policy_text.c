@@ -24,7 +24,7 @@ static const void *field_of(const struct mor_policy *shown, const struct mor_pol
 	return (const char *)shown + key->offset;
 }
 
-/* For people; "" if there is none. */
+/* For people; "" if the key is not set. */
 static void write_value(const struct mor_policy_key *key, const void *field, struct mor_buf *out)
 {
 	uint64_t size;

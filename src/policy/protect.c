@@ -16,7 +16,7 @@
 
 /* Files and directories that tools run, or take orders from, by themselves: when somebody commits, changes into
  * the directory, opens it in an editor, builds, or starts a plugin. Sources and Makefiles are not among them:
- * those are run by whoever asks for it. */
+ * those are run on request. */
 const char *const mor_protected_names[] = {
 	GIT,
 	".husky",

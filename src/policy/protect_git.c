@@ -276,9 +276,9 @@ static void look_above(struct git_look *look)
 }
 
 /* Takes `dir`. */
-static void add_directory(const struct git_look *look, char ***list, char *dir)
+static void add_directory_take(const struct git_look *look, char ***list, char *dir)
 {
-	if (mor_texts_push(list, dir) < 0)
+	if (mor_texts_push_take(list, dir) < 0)
 		look->plan->status = MORTISE_ENOMEM;
 }
 
@@ -294,7 +294,7 @@ static void look_in(struct git_look *look, const char *dir, char ***list)
 		if (strcmp(entry->d_name, ".git") != 0) {
 			mor_protected_write_links(look->plan, look->policy, dir, entry->d_name);
 			if (entry->d_type == DT_DIR)
-				add_directory(look, list, mor_path_join(dir, entry->d_name));
+				add_directory_take(look, list, mor_path_join(dir, entry->d_name));
 		} else if (look->git) {
 			look_at_repository(look, dir);
 		}
@@ -307,7 +307,7 @@ static void look_below(struct git_look *look)
 {
 	char **list = NULL;
 
-	add_directory(look, &list, mor_strdup(look->policy->workspace));
+	add_directory_take(look, &list, mor_strdup(look->policy->workspace));
 	for (size_t i = 0; list && list[i] && i < DIRECTORIES_MAX; i++)
 		look_in(look, list[i], &list);
 	mor_texts_free(list);

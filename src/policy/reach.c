@@ -47,7 +47,7 @@ static void add_host(struct looking *look, const struct mor_net_place *place, co
 	mor_buf_append(hosts, line + 1, len - 1);
 }
 
-/* Whoever owns a name decides where it leads. So a name may lead to the networks around us, where people trust
+/* The owner of a name decides where it leads. So a name may lead to the networks around us, where people trust
  * each other more, only if the address itself is in the list as well. */
 static bool may_lead_to(const struct looking *look, const char *name, const struct mor_net_place *to)
 {

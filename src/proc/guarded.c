@@ -343,8 +343,8 @@ static bool wants_session(const struct mor_policy *policy)
 	return policy && (policy->view || mor_policy_confined(policy));
 }
 
-static int run_guardian(struct mor_proc *proc, const struct mor_command *command, char **argv,
-			const int theirs[3], int ends[2], int plan, struct mor_exec_failure *failure)
+static int run_guardian_take(struct mor_proc *proc, const struct mor_command *command, char **argv,
+			     const int theirs[3], int ends[2], int plan, struct mor_exec_failure *failure)
 {
 	bool session = wants_session(command->policy);
 	char fault[MOR_PROGRAM_FAULT];
@@ -407,7 +407,7 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 		return mor_exec_fail(failure, MOR_STEP_PIPES, r, MORTISE_ESYSTEM, argv[0],
 				     "cannot make a socket: %s", strerrordesc_np(r));
 	}
-	return run_guardian(proc, command, argv, theirs, ends, plan, failure);
+	return run_guardian_take(proc, command, argv, theirs, ends, plan, failure);
 }
 
 /* ---- orders ---- */

@@ -33,7 +33,7 @@ struct mor_stderr {
 	int fd;
 };
 /* Takes the descriptor, also on failure. 0 or a status. */
-int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line);
+int mor_stderr_start_take(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line);
 /* Reads what the pipe holds now, without waiting for EOF, and also reports an unfinished line. Then it calls
  * `on_over`, at once or, if there is much, in a later dispatch. Nothing is called after mor_stderr_stop(). */
 void mor_stderr_finish(struct mor_loop *loop, struct mor_stderr *err, mor_stderr_over_fn *on_over);
@@ -56,7 +56,7 @@ struct mor_proc_ops {
 };
 extern const struct mor_proc_ops mor_proc_direct, mor_proc_guarded;
 
-/* What ended it, from the last record of its guardian. What decides is here; of the texts there may be none. */
+/* What ended it, from the last record of its guardian. What decides is here; the texts may be missing. */
 struct mor_ending {
 	uint32_t kind; /* as in the record; 0: it runs */
 	int32_t step, error;

@@ -91,7 +91,7 @@ static void on_stderr_line(struct mor_stderr *err, struct mor_slice line)
 
 int mor_proc_hear_stderr(struct mor_proc *proc)
 {
-	return mor_stderr_start(proc->loop, &proc->err, proc->err.fd, on_stderr_line);
+	return mor_stderr_start_take(proc->loop, &proc->err, proc->err.fd, on_stderr_line);
 }
 
 void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret)

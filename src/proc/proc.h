@@ -83,7 +83,7 @@ int mor_proc_guardian(const struct mor_proc *proc);
 /* What it is doing now, or was at most 100 ms ago: thousands of calls may time out together. Without memory:
  * MOR_DOING_UNKNOWN. */
 const struct mor_doing *mor_proc_doing(struct mor_proc *proc);
-/* It has ended, reported or not: its guardian may still be busy with the processes it left behind. */
+/* The process has ended, reported or not: its guardian may still be busy with the processes it left behind. */
 bool mor_proc_is_over(const struct mor_proc *proc);
 /* In force since STARTED: "direct", "guarded", "t0", "t1"; how its processes are killed: "group",
  * "subreaper", "pidns". */
@@ -109,7 +109,7 @@ void mor_proc_how_ended(const struct mor_proc *proc, struct mor_proc_exit *ret);
 #define MOR_PROC_VIEW_TEXTS (15 * 1024)
 int mor_proc_set_view(struct mor_proc *proc, struct mor_slice texts);
 
-/* The telling line of stderr (telling.h), "" if there was none. Valid until the next call. */
+/* The telling line of stderr (telling.h), "" if it wrote no such line. Valid until the next call. */
 const char *mor_proc_last_stderr(const struct mor_proc *proc);
 uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
 

@@ -83,8 +83,8 @@ static void tell_line(struct mor_stderr *err, struct mor_slice line)
 	err->on_line(err, line);
 }
 
-/* Its memory is given back: a plugin that writes whole lines needs none. The callback may free the process, but
- * not what is kept (mor_stderr_fini() comes later). */
+/* The memory of the partial line is given back: a plugin that writes whole lines needs none. The callback may
+ * free the process, but not what is kept (mor_stderr_fini() comes later). */
 static void tell_partial(struct mor_stderr *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
@@ -206,7 +206,7 @@ static void on_readable(struct mor_watch *watch, unsigned events)
 		stderr_is_over(err);
 }
 
-int mor_stderr_start(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line)
+int mor_stderr_start_take(struct mor_loop *loop, struct mor_stderr *err, int fd, mor_stderr_fn *on_line)
 {
 	int r = mor_watch_start(loop, &err->watch, fd, MOR_READABLE, on_readable);
 

@@ -12,7 +12,7 @@
  *
  * The last error line wins over what follows it, unless that complains itself. An error line that stands before
  * more than MOR_TELLING_BACK other lines is an old story, except where a runtime's dump follows it. Without an
- * error line: the last line that is not filler; if there is none, the last line.
+ * error line: the last line that is not filler; if all are filler, the last line.
  */
 #ifndef MOR_PROC_TELLING_H
 #define MOR_PROC_TELLING_H

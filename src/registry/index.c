@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading an index. Whoever wrote it may want to hurt us. */
+/* Reading an index. Its author may want to hurt us. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

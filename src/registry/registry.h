@@ -27,7 +27,7 @@
 #include <mortise/mortise.h>
 
 #include "bundle/signature.h"
-#include "registry/semver.h"
+#include "store/semver.h"
 #include "wire/json.h"
 
 #define MOR_REGISTRY_INDEX       "mortise-index.json"
@@ -55,7 +55,7 @@ struct mor_registry {
 #define MOR_REGISTRY_INIT { .dir = -1 }
 /* clang-format on */
 
-/* Reads and checks the index, with its signature. MORTISE_ENOTFOUND: there is none; MORTISE_EINPUT: it is
+/* Reads and checks the index, with its signature. MORTISE_ENOTFOUND: no index; MORTISE_EINPUT: it is
  * refused, with one line that says why. */
 int mor_registry_open(const char *path, struct mor_registry *ret, mortise_error *err);
 void mor_registry_fini(struct mor_registry *registry);
@@ -73,7 +73,7 @@ int mor_registry_accept(const struct mor_registry *registry, const char *state_h
 /* Both. */
 int mor_registry_visit(const char *path, bool downgrade, struct mor_registry *ret, mortise_error *err);
 
-/* The newest version of a plugin that fits; NULL: there is none. The second fails with MORTISE_ENOTFOUND and
+/* The newest version of a plugin that fits; NULL: no version fits. The second fails with MORTISE_ENOTFOUND and
  * says what there is. */
 const struct mor_registry_entry *mor_registry_newest(const struct mor_registry *registry, const char *name,
 						     const struct mor_semver_range *range);

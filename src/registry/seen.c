@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the user has seen of a registry: $XDG_STATE_HOME/mortise/registries/SHA256-OF-PATH.json,
- * {"path","serial","key"}. Whoever can write to the directory could put an old index back, with plugins whose
- * faults are known, or one without a signature.
+ * {"path","serial","key"}. An attacker who can write to the directory could put an old index back, with plugins
+ * whose faults are known, or one without a signature.
  */
 #include <fcntl.h>
 #include <inttypes.h>

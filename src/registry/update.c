@@ -156,7 +156,8 @@ static void write_listing(struct mor_writer *w, const struct archive_listing *li
 }
 
 /* Takes the descriptor. */
-static int list_archive(const char *dir, const char *file, int fd, struct mor_writer *w, mortise_error *err)
+static int list_archive_take(const char *dir, const char *file, int fd, struct mor_writer *w,
+			     mortise_error *err)
 {
 	MOR_CLEAN(archive_listing) struct archive_listing listing = { .file = file, .archive = fd, .dir = -1 };
 	int r;
@@ -239,7 +240,7 @@ static int list_archives(const struct mor_registry_update *update, const char *d
 		else if (fd < 0)
 			r = mor_registry_fail_file(dir, files.item[i], -fd, err);
 		else
-			r = list_archive(dir, files.item[i], fd, &w, err);
+			r = list_archive_take(dir, files.item[i], fd, &w, err);
 	}
 	mor_w_end(&w);
 	mor_w_end(&w);

@@ -46,7 +46,7 @@ static void watch_place(struct carrying *turn, int i, int fd, uint32_t events)
 		return;
 	if (!same && place->fd >= 0)
 		epoll_ctl(turn->epoll, EPOLL_CTL_DEL, place->fd, NULL);
-	/* A file stays a file: whoever forgets that waits for it for ever. */
+	/* A file stays a file: a loop that forgets that waits for it for ever. */
 	if (fd >= 0 && !plain)
 		plain = epoll_ctl(turn->epoll, same ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) < 0 && !same;
 	*place = (struct watched){ .fd = fd, .events = events, .plain = plain };

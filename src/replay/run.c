@@ -284,12 +284,12 @@ static int open_stage(struct stage *stage, const struct mor_plugin_args *args, c
 	r = mor_runner_open(&stage->runner, stage->replay->console, args, NULL, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&stage->runner, path, argv, NULL, &opt);
+	mor_runner_plugin_options(&stage->runner, path, argv, &opt);
 	if (!opt.dialect && !path)
 		opt.dialect = stage->replay->talk.dialect;
 	stage->limit_ms = stage->runner.timeout_ms ? stage->runner.timeout_ms : DEFAULT_LIMIT_MS;
 	stage->loop = mor_bare_loop(stage->runner.host);
-	r = mortise_plugin_new(stage->runner.host, &opt, &stage->plugin, err);
+	r = mor_runner_plugin_new(&stage->runner, &opt, NULL, &stage->plugin, err);
 	if (r == 0 && args->framing)
 		stage->replay->play.framing = mor_bare_framing(stage->plugin);
 	if (r == 0)

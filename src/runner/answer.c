@@ -42,7 +42,7 @@ void mor_runner_answer(const struct mor_text_list *answers, mortise_request *req
 	if (!answer && plugin && strcmp(mortise_plugin_dialect(plugin), "plain") == 0)
 		answer = "null";
 	if (answer)
-		mortise_request_reply(request, (mortise_json){ answer, strlen(answer) });
+		mortise_request_reply(request, (mortise_json){ answer, strlen(answer) }, NULL);
 	else
-		mortise_request_fail(request, -32601, "Method not found", (mortise_json){ 0 });
+		mortise_request_fail(request, -32601, "Method not found", (mortise_json){ 0 }, NULL);
 }

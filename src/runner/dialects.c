@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/near.h"
+#include "dialect/dialect.h"
 #include "runner/runner.h"
 #include "wire/json.h"
 
@@ -21,7 +22,7 @@ struct mor_doc *mor_runner_dialect_table(const char *name)
 	struct mor_doc *doc = NULL;
 	char *text = NULL;
 
-	if (mortise_dialect_describe(name, "json", &text) < 0)
+	if (mortise_dialect_describe(name, "json", &text, NULL) < 0)
 		return NULL;
 	mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
 	mortise_free(text);
@@ -36,13 +37,7 @@ static struct mor_doc *load_list(void)
 
 bool mor_runner_dialect_exists(const char *name)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *list = load_list();
-	struct mor_json_iter it = mor_json_iter(mor_doc_root(list));
-
-	while (mor_json_next(&it))
-		if (strcmp(name_of(it.value), name) == 0)
-			return true;
-	return false;
+	return mor_dialect_find(name);
 }
 
 int mor_runner_dialect_names(const char *separator, struct mor_buf *out)

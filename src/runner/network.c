@@ -4,24 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/store.h"
 
-/* Who installed it has said yes to it already. */
-static bool is_installed_with(const struct mor_manifest *m)
+bool mor_network_asked(const struct mor_resolved *resolved)
 {
-	struct mor_store store = { 0 };
-	struct mor_installed found = { 0 };
-	bool yes = m->dir && mor_store_open(NULL, NULL, &store) == 0 &&
-		   mor_store_at(&store, m->dir, &found, NULL) == 1 && found.approved &&
-		   mor_installed_allows(&found, "network");
-
-	mor_installed_fini(&found);
-	mor_store_fini(&store);
-	return yes;
-}
-
-bool mor_network_asked(const struct mor_manifest *m)
-{
+	const struct mor_manifest *m = resolved->manifest;
 	const struct mor_setting *network = mor_manifest_setting(m, "sandbox", "network");
 	const char *file = m->file ? strrchr(m->file, '/') : NULL,
 		   *origin = network ? strrchr(network->origin, '/') : NULL;
@@ -29,25 +15,27 @@ bool mor_network_asked(const struct mor_manifest *m)
 	if (!file || !network || strcmp(network->json, "true") != 0)
 		return false;
 	origin = origin ? origin + 1 : network->origin;
-	return strncmp(origin, file + 1, strlen(file + 1)) == 0 && !is_installed_with(m);
+	return strncmp(origin, file + 1, strlen(file + 1)) == 0 && !resolved->granted_network;
 }
 
-struct mor_approval mor_network_approval(const struct mor_manifest *m)
+struct mor_approval mor_network_approval(const struct mor_resolved *resolved)
 {
+	const struct mor_manifest *m = resolved->manifest;
+
 	return (struct mor_approval){
 		.directory = m->dir,
 		.name = m->name,
 		.version = m->version,
-		.manifest = m->file,
+		.manifest = m->sha256,
 		.permission = "network",
 	};
 }
 
-bool mor_network_withheld(const struct mor_manifest *m)
+bool mor_network_withheld(const struct mor_resolved *resolved)
 {
-	struct mor_approval approval = mor_network_approval(m);
+	struct mor_approval approval = mor_network_approval(resolved);
 
-	return mor_network_asked(m) && mor_approval_find(&approval, NULL) <= 0;
+	return mor_network_asked(resolved) && mor_approval_find(&approval, NULL) <= 0;
 }
 
 int mor_network_value(const struct mor_text_list *words, struct mor_buf *out, mortise_error *err)

@@ -8,16 +8,16 @@
 
 #include "base/buf.h"
 #include "base/textlist.h"
-#include "manifest/manifest.h"
+#include "host/resolved.h"
 #include "store/approval.h"
 
 /* Does the manifest of a Sunscreen plugin ask for the network? If the user has allowed it in --set or in
- * their own file, we do not ask again. */
-bool mor_network_asked(const struct mor_manifest *manifest);
-/* What the user would grant. The texts belong to the manifest. */
-struct mor_approval mor_network_approval(const struct mor_manifest *manifest);
+ * their own file, or has installed it with the network, we do not ask again. */
+bool mor_network_asked(const struct mor_resolved *resolved);
+/* What the user would grant. The texts belong to the resolved plugin. */
+struct mor_approval mor_network_approval(const struct mor_resolved *resolved);
 /* The plugin asks for the network, and nobody has granted it. */
-bool mor_network_withheld(const struct mor_manifest *manifest);
+bool mor_network_withheld(const struct mor_resolved *resolved);
 
 /* The words of --network as one value of sandbox.network. 0, MORTISE_ENOMEM, MORTISE_EINVAL. */
 int mor_network_value(const struct mor_text_list *words, struct mor_buf *out, mortise_error *err);

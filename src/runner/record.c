@@ -60,7 +60,7 @@ static void begin_with(struct mor_runner_record *record, mortise_plugin *plugin)
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	char *about = NULL;
 
-	if (mortise_plugin_describe(plugin, &about) == 0)
+	if (mortise_plugin_describe(plugin, &about, NULL) == 0)
 		(void)mor_doc_parse(mor_slice_of(about), MOR_JSON_NAN, 0, &doc, NULL);
 	mortise_free(about);
 	record->plugin = plugin;
@@ -120,8 +120,8 @@ static void take_line(struct mor_runner_record *record, const char *text)
 void mor_runner_record_event(struct mor_runner_record *record, const mortise_event *event)
 {
 	const char *text = event->text ? event->text : "";
-	bool ended =
-		event->type == MORTISE_EVENT_STATE && is_running(event->previous) && !is_running(event->state);
+	bool ended = event->type == MORTISE_EVENT_STATE && is_running(event->state.before) &&
+		     !is_running(event->state.now);
 
 	if (!record || (!ended && event->type != MORTISE_EVENT_STDERR && event->type != MORTISE_EVENT_NOISE))
 		return;

@@ -6,6 +6,7 @@
 #include "runner/runner.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -168,16 +169,22 @@ static void on_event(const mortise_event *event, void *arg)
 static void set_tap(struct mor_runner *runner)
 {
 	if (runner->record)
-		mortise_host_set_tap(runner->host, mor_runner_record_frame, runner->record);
+		mortise_host_set_tap(runner->host, mor_runner_record_frame, runner->record, NULL);
 	else if (runner->args->show_wire)
-		mortise_host_set_tap(runner->host, mor_show_frame, runner->console);
+		mortise_host_set_tap(runner->host, mor_show_frame, runner->console, NULL);
 }
 
 int mor_runner_open(struct mor_runner *runner, struct mor_console *console, const struct mor_plugin_args *args,
 		    const char *const *defaults, mortise_error *err)
 {
-	mortise_host_options opt = { .size = sizeof(opt), .on_event = on_event, .arg = runner };
+	mortise_host_options opt = {
+		.size = sizeof(opt), .on_event = on_event, .arg = runner, .flags = MORTISE_COMMAND_WORDS
+	};
+	const char *spin = getenv("MORTISE_SPIN");
 	int r;
+
+	if (spin && spin[0] == '0')
+		opt.flags |= MORTISE_NO_SPIN;
 
 	*runner = (struct mor_runner){ .console = console, .args = args };
 	console->strict = args->strict;
@@ -211,46 +218,40 @@ void mor_runner_close(struct mor_runner *runner)
 }
 
 int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv,
-		       struct mor_manifest **ret, mortise_error *err)
+		       struct mor_resolved **ret, mortise_error *err)
 {
-	struct mor_manifest_query query = {
+	mortise_plugin_options opt = {
 		.path = path, .argv = argv, .dialect = args->dialect, .set = args->set.item
 	};
 
-	return mor_manifest_load(&query, ret, err);
+	return mor_resolved_new(&opt, MOR_RESOLVED_MORE, ret, err);
 }
 
-/* An unreadable manifest is not an error here: the host will report it. */
-static bool lacks_grant(const struct mor_runner *s, const char *path, const struct mor_manifest *resolved)
-{
-	struct mor_manifest *own = NULL;
-	bool lacks;
+#define NO_NETWORK "sandbox.network=false"
 
-	if (!resolved && mor_runner_resolve(s->args, path, NULL, &own, NULL) < 0)
-		return false;
-	lacks = mor_network_withheld(resolved ? resolved : own);
-	mor_manifest_free(own);
-	return lacks;
+/* Otherwise the user has decided. */
+static bool may_lack_network(const struct mor_runner *s, const char *path)
+{
+	return path && !s->args->unconfined && !s->args->network.count;
 }
 
 /* Only `mortise run` asks the user. With other commands the user has not seen what the plugin could send. */
-static void withhold_network(struct mor_runner *s, const char *path, const struct mor_manifest *resolved)
+static bool lacks_network(const struct mor_runner *s, const char *path, const struct mor_resolved *resolved)
 {
-	if (s->args->unconfined || s->args->network.count || !path || !lacks_grant(s, path, resolved))
-		return;
-	if (mor_text_list_add(&s->set, "sandbox.network=false") == 0)
-		mor_note(s->console,
-			 "%swarning%s: %s asks for the network, but nobody has granted it: it runs without "
-			 "network ('mortise run' can grant it)",
-			 mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console), path);
+	if (!may_lack_network(s, path) || !mor_network_withheld(resolved))
+		return false;
+	mor_note(s->console,
+		 "%swarning%s: %s asks for the network, but nobody has granted it: it runs without "
+		 "network ('mortise run' can grant it)",
+		 mor_style_err(s->console, MOR_STYLE_WARN), mor_style_err_end(s->console), path);
+	return true;
 }
 
 void mor_runner_plugin_options(struct mor_runner *runner, const char *path, const char *const *argv,
-			       const struct mor_manifest *resolved, mortise_plugin_options *ret)
+			       mortise_plugin_options *ret)
 {
 	const struct mor_plugin_args *args = runner->args;
 
-	withhold_network(runner, path, resolved);
 	*ret = (mortise_plugin_options){
 		.size = sizeof(*ret),
 		.path = path,
@@ -264,6 +265,38 @@ void mor_runner_plugin_options(struct mor_runner *runner, const char *path, cons
 		.flags = (args->strict ? MORTISE_STRICT : 0) | (args->clean_env ? MORTISE_CLEAN_ENV : 0) |
 			 (args->inherit_env ? MORTISE_INHERIT_ENV : 0),
 	};
+}
+
+int mor_runner_plugin_new(struct mor_runner *runner, const mortise_plugin_options *opt,
+			  struct mor_resolved *resolved, mortise_plugin **ret, mortise_error *err)
+{
+	struct mor_resolved *own = NULL;
+	int r = resolved ? mor_resolved_more(resolved, opt, err) : mor_resolved_new(opt, 0, &own, err);
+
+	resolved = own ? own : resolved;
+	if (r < 0 || !resolved)
+		return r;
+	if (lacks_network(runner, opt->path, resolved))
+		r = mor_manifest_set(resolved->manifest, NO_NETWORK, err);
+	if (r == 0)
+		r = mor_resolved_plugin(resolved, runner->host, opt, ret, err);
+	mor_resolved_unref(own);
+	return r;
+}
+
+void mor_runner_pool_options(struct mor_runner *runner, const char *path, const char *const *argv,
+			     const struct mor_resolved *resolved, mortise_plugin_options *ret)
+{
+	struct mor_resolved *own = NULL;
+
+	/* Files that cannot be read are no error here: the pool will report them. */
+	if (!resolved && may_lack_network(runner, path))
+		(void)mor_runner_resolve(runner->args, path, NULL, &own, NULL);
+	resolved = own ? own : resolved;
+	if (resolved && lacks_network(runner, path, resolved))
+		(void)mor_text_list_add(&runner->set, NO_NETWORK);
+	mor_resolved_unref(own);
+	mor_runner_plugin_options(runner, path, argv, ret);
 }
 
 /* A signal between the check of the count and the wait is not lost: its handler has made the host's
@@ -305,9 +338,9 @@ struct stopped {
 static void order_stop(const struct stopped *what, enum mortise_stop how)
 {
 	if (what->pool)
-		mortise_pool_stop(what->pool, how);
+		mortise_pool_stop(what->pool, how, NULL);
 	else
-		mortise_plugin_stop(what->plugin, how);
+		mortise_plugin_stop(what->plugin, how, NULL);
 }
 
 /* ms: most plugins end sooner, and a line that is gone at once only disturbs. */
@@ -365,7 +398,7 @@ static bool is_listed(mortise_plugin *plugin)
 	char *json = NULL;
 	bool listed = false;
 
-	if (mortise_plugin_state(plugin) != MORTISE_READY || mortise_plugin_describe(plugin, &json) < 0)
+	if (mortise_plugin_state(plugin) != MORTISE_READY || mortise_plugin_describe(plugin, &json, NULL) < 0)
 		return false;
 	if (mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL) == 0)
 		for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)

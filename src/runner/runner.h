@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/textlist.h"
 #include "console/console.h"
-#include "manifest/manifest.h"
+#include "host/resolved.h"
 
 /* The options shared by all commands that run a plugin. */
 struct mor_plugin_args {
@@ -48,18 +48,24 @@ int mor_runner_set(struct mor_runner *runner, const char *key, const char *value
 
 /* --timeout without a method limits the greeting too, where neither file nor option gives that its own limit.
  * Call it before plugins are made. */
-int mor_runner_cap_greeting(struct mor_runner *runner, const char *path, const char *const *argv,
-			    mortise_error *err);
+int mor_runner_cap_greeting(struct mor_runner *runner, const struct mor_resolved *resolved, mortise_error *err);
 
-/* Reads a plugin's manifest with these options, before a host has the plugin. Free it with
- * mor_manifest_free(). */
+/* What a plugin is, before a host has it (host/resolved.h): its files are read here, and not again by
+ * mor_runner_plugin_new(). `path` is as the user typed it, or NULL, and then `argv` is used. */
 int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv,
-		       struct mor_manifest **ret, mortise_error *err);
-/* `path` is as the user typed it, or NULL, and then `argv` is used. `resolved`: what mor_runner_resolve()
- * gave for them. With NULL the manifest is read here if it is needed. Its events are shown and recorded; a
- * command with its own on_event calls mor_runner_record_event() there. */
+		       struct mor_resolved **ret, mortise_error *err);
+/* Events of such a plugin are shown and recorded; a command with its own on_event calls
+ * mor_runner_record_event() there. */
 void mor_runner_plugin_options(struct mor_runner *runner, const char *path, const char *const *argv,
-			       const struct mor_manifest *resolved, mortise_plugin_options *ret);
+			       mortise_plugin_options *ret);
+/* As mortise_plugin_new(). `resolved`: what mor_runner_resolve() gave for path and argv of the options; NULL:
+ * nobody has read it yet. A network that nobody has granted is withheld, with a note. */
+int mor_runner_plugin_new(struct mor_runner *runner, const mortise_plugin_options *opt,
+			  struct mor_resolved *resolved, mortise_plugin **ret, mortise_error *err);
+/* As mor_runner_plugin_options(), for mortise_pool_new(), which reads the files by itself for each worker: a
+ * network is withheld by what is read here, or was read for `resolved`, if that is not NULL. */
+void mor_runner_pool_options(struct mor_runner *runner, const char *path, const char *const *argv,
+			     const struct mor_resolved *resolved, mortise_plugin_options *ret);
 
 /* Runs the host until `done` returns true or a signal comes. 0, or MORTISE_ECANCELED for a signal. */
 typedef bool mor_done_fn(void *arg);

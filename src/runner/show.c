@@ -23,13 +23,13 @@ static const char *print_text(const char *text, char *out, size_t size)
 static void tell_note(struct mor_console *console, const char *name, const mortise_event *event)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_slice params = { event->params.text, event->params.len };
+	struct mor_slice params = { event->note.params.text, event->note.params.len };
 	struct mor_writer w = { .out = &json };
 	char shown[800], method[200];
 
 	if (console->notes && console->json) {
 		mor_w_object(&w);
-		mor_w_pair(&w, "note", event->method);
+		mor_w_pair(&w, "note", event->note.method);
 		mor_w_key(&w, "params");
 		mor_w_raw(&w, params.len ? params : MOR_SLICE("null"));
 		mor_w_pair(&w, "plugin", name);
@@ -38,7 +38,8 @@ static void tell_note(struct mor_console *console, const char *name, const morti
 		return;
 	}
 	mor_printable(params, shown, sizeof(shown));
-	mor_note(console, "%s: note %s %s", name, print_text(event->method, method, sizeof(method)), shown);
+	mor_note(console, "%s: note %s %s", name, print_text(event->note.method, method, sizeof(method)),
+		 shown);
 }
 
 static void tell_state(struct mor_console *console, const char *name, const mortise_event *event)
@@ -46,21 +47,27 @@ static void tell_state(struct mor_console *console, const char *name, const mort
 	char why[400];
 
 	print_text(event->text, why, sizeof(why));
-	mor_note(console, "%s: %s -> %s%s%s%s", name, mortise_state_name(event->previous),
-		 mortise_state_name(event->state), *why ? " (" : "", why, *why ? ")" : "");
+	mor_note(console, "%s: %s -> %s%s%s%s", name, mortise_state_name(event->state.before),
+		 mortise_state_name(event->state.now), *why ? " (" : "", why, *why ? ")" : "");
 }
 
 /* Without --verbose we show what a plugin reports about its own errors, and what concerns its permissions. With
  * --strict we also show breaches of the protocol. */
+/* By its own report: what the host finds is told with the calls that fail for it. */
+static bool is_ill(const mortise_event *event)
+{
+	return event->health.method && !event->health.healthy;
+}
+
 bool mor_show_prints(const struct mor_console *console, const mortise_event *event)
 {
 	if (console->verbose || (console->notes && event->type == MORTISE_EVENT_NOTE))
 		return true;
 	if (event->type == MORTISE_EVENT_WARNING)
-		return console->strict || event->method || event->count;
+		return console->strict || event->warning.health_method || event->warning.about_rights;
 	if (event->type == MORTISE_EVENT_NOISE || event->type == MORTISE_EVENT_DROPPED)
 		return console->strict;
-	return event->type == MORTISE_EVENT_HEALTH && event->method && event->count == 0;
+	return event->type == MORTISE_EVENT_HEALTH && is_ill(event);
 }
 
 /* All workers of a pool say the same, so it is shown once. */
@@ -80,7 +87,7 @@ static bool is_told(struct mor_console *console, const char *name, const char *t
 	return false;
 }
 
-/* Something wrong that does not end the command, in words. false: it is none. */
+/* Something wrong that does not end the command, in words. false: the event is not of that kind. */
 static bool find_fault(const mortise_event *event, const char *name, char *out, size_t size)
 {
 	static const char *const before[MORTISE_EVENT_TYPES] = { [MORTISE_EVENT_WARNING] = "",
@@ -89,7 +96,7 @@ static bool find_fault(const mortise_event *event, const char *name, char *out, 
 								 [MORTISE_EVENT_HEALTH] = "health: " };
 	char shown[800];
 
-	if (!before[event->type] || (event->type == MORTISE_EVENT_HEALTH && (event->count || !event->method)))
+	if (!before[event->type] || (event->type == MORTISE_EVENT_HEALTH && !is_ill(event)))
 		return false;
 	/* What it still asks while it is stopped is no fault of its own. */
 	if (event->type == MORTISE_EVENT_DROPPED && event->plugin &&
@@ -120,7 +127,7 @@ static void tell_denied(struct mor_console *console, const char *name, const mor
 	if (is_told(console, name, event->text))
 		return;
 	if (console->json)
-		mor_note(console, "%.*s", (int)event->params.len, event->params.text);
+		mor_note(console, "%.*s", (int)event->violation.record.len, event->violation.record.text);
 	else
 		mor_note(console, "%sdenied%s: %s", mor_style_err(console, MOR_STYLE_WARN),
 			 mor_style_err_end(console), print_text(event->text, shown, sizeof(shown)));
@@ -132,9 +139,10 @@ void mor_show_sandbox(const mortise_event *event, struct mor_console *console)
 
 	if (event->type != MORTISE_EVENT_VIOLATION)
 		return;
-	if (strcmp(event->method, "sum") == 0)
+	if (event->violation.action == MORTISE_VIOLATION_SUM)
 		tell_denied(console, name, event);
-	else if (strcmp(event->method, "killed") == 0 && event->count == 0 && !console->late[0])
+	else if (event->violation.action == MORTISE_VIOLATION_KILLED && !event->violation.failed_calls &&
+		 !console->late[0])
 		print_text(event->text, console->late, sizeof(console->late));
 }
 
@@ -161,7 +169,7 @@ static void tell_violation(struct mor_console *console, const char *name, const 
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 
 	mor_buf_printf(&line, "%s: ", name);
-	add_printable(&line, (struct mor_slice){ event->params.text, event->params.len });
+	add_printable(&line, (struct mor_slice){ event->violation.record.text, event->violation.record.len });
 	if (!mor_buf_failed(&line))
 		mor_note_slice(console, mor_buf_view(&line));
 }
@@ -169,6 +177,7 @@ static void tell_violation(struct mor_console *console, const char *name, const 
 /* A bar, not a colon, stands before the plugin's own stderr: those words are not ours. */
 void mor_show_event_of(const char *name, const mortise_event *event, struct mor_console *console)
 {
+	const char *level;
 	char shown[2000];
 
 	if (console->notes && event->type == MORTISE_EVENT_NOTE) {
@@ -187,16 +196,16 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 		tell_note(console, name, event);
 		break;
 	case MORTISE_EVENT_VIOLATION: /* the text comes once, with the error; the sum has been told */
-		if (strcmp(event->method, "sum") != 0)
+		if (event->violation.action != MORTISE_VIOLATION_SUM)
 			tell_violation(console, name, event);
 		break;
 	case MORTISE_EVENT_STDERR:
 		mor_note(console, "%s| %s", name, print_text(event->text, shown, sizeof(shown)));
 		break;
 	default:
-		mor_note(console, "%s: %s%s%s: %s", name, mortise_event_name(event->type),
-			 event->level ? " " : "", event->level ? event->level : "",
-			 print_text(event->text, shown, sizeof(shown)));
+		level = event->type == MORTISE_EVENT_LOG ? event->log.level : NULL;
+		mor_note(console, "%s: %s%s%s: %s", name, mortise_event_name(event->type), level ? " " : "",
+			 level ? level : "", print_text(event->text, shown, sizeof(shown)));
 	}
 }
 

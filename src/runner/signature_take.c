@@ -13,7 +13,7 @@
 /* The words, and the one that is read now. */
 struct taking {
 	struct mor_tree *tree;
-	const struct mor_value *signature;
+	struct mor_signature signature;
 	const char *const *words;
 	size_t count, at;
 	mortise_error *err;
@@ -21,9 +21,14 @@ struct taking {
 
 /* ---- which parameter ---- */
 
-static const struct mor_value *schema_of(const struct mor_value *signature, struct mor_slice name)
+static struct mor_member parameter_of(struct mor_signature signature, struct mor_slice name)
 {
-	return mor_json_get_slice(mor_signature_properties(signature), name);
+	return mor_member_get(mor_signature_members(signature), name);
+}
+
+static bool has_parameter(struct mor_signature signature, struct mor_slice name)
+{
+	return parameter_of(signature, name).name.ptr;
 }
 
 static bool is_option(const char *word)
@@ -32,31 +37,31 @@ static bool is_option(const char *word)
 }
 
 /* The name in "KEY" or "KEY=VALUE", with "_" for "-" where only that is a parameter. */
-static struct mor_slice key_name(const struct mor_value *signature, const char *key, char out[128])
+static struct mor_slice key_name(struct mor_signature signature, const char *key, char out[128])
 {
 	struct mor_slice name = { key, strcspn(key, "=") };
 	struct mor_slice other = { out, name.len };
 
-	if (schema_of(signature, name) || name.len >= 128)
+	if (has_parameter(signature, name) || name.len >= 128)
 		return name;
 	for (size_t i = 0; i < name.len; i++)
 		out[i] = name.ptr[i] == '-' ? '_' : name.ptr[i];
-	return schema_of(signature, other) ? other : name;
+	return has_parameter(signature, other) ? other : name;
 }
 
-static bool is_of_type(const struct mor_value *signature, struct mor_slice name, const char *types)
+static bool is_of_type(struct mor_signature signature, struct mor_slice name, const char *types)
 {
-	return mor_text_in(mor_json_string(mor_json_get(schema_of(signature, name), "type")), types);
+	return mor_member_is(parameter_of(signature, name), types);
 }
 
 /* The parameter of "--KEY", or of "--no-KEY" if KEY is a boolean and no parameter has that whole name. */
-static struct mor_slice option_name(const struct mor_value *signature, const char *word, char out[128],
+static struct mor_slice option_name(struct mor_signature signature, const char *word, char out[128],
 				    bool *ret_no)
 {
 	struct mor_slice name = key_name(signature, word + 2, out);
 
 	*ret_no = false;
-	if (schema_of(signature, name) || strncmp(word, "--no-", 5) != 0 || strchr(word, '='))
+	if (has_parameter(signature, name) || strncmp(word, "--no-", 5) != 0 || strchr(word, '='))
 		return name;
 	name = key_name(signature, word + 5, out);
 	*ret_no = is_of_type(signature, name, FLAG);
@@ -87,29 +92,30 @@ static bool is_named(const struct taking *t, struct mor_slice name)
 static struct mor_slice nth_parameter(const struct taking *t, size_t before)
 {
 	for (int required = 1; required >= 0; required--) {
-		struct mor_json_iter it = mor_json_iter(mor_signature_properties(t->signature));
+		struct mor_members all = mor_signature_members(t->signature);
+		struct mor_member_iter it = mor_member_iter(all);
 
-		while (mor_json_next(&it))
-			if (mor_signature_requires(t->signature, it.name) == required &&
-			    !is_named(t, it.name) && before-- == 0)
-				return it.name;
+		while (mor_member_next(&it))
+			if (mor_member_required(all, it.at.name) == required && !is_named(t, it.at.name) &&
+			    before-- == 0)
+				return it.at.name;
 	}
 	return (struct mor_slice){ 0 };
 }
 
-bool mor_signature_knows(const struct mor_value *signature, const char *option)
+bool mor_signature_knows(struct mor_signature signature, const char *option)
 {
-	struct mor_json_iter it = mor_json_iter(mor_signature_properties(signature));
+	struct mor_member_iter it = mor_member_iter(mor_signature_members(signature));
 	char other[128], word[128];
 	bool no;
 	struct mor_slice name = option_name(signature, option, other, &no);
 	struct mor_nearest near = { .word = word };
 
-	if (schema_of(signature, name))
+	if (has_parameter(signature, name))
 		return true;
 	mor_text_keep(word, sizeof(word), name.ptr, name.len);
-	while (mor_json_next(&it))
-		mor_nearest_offer(&near, it.name.ptr);
+	while (mor_member_next(&it))
+		mor_nearest_offer(&near, it.at.name.ptr);
 	return mor_nearest_best(&near) != NULL;
 }
 
@@ -132,11 +138,11 @@ static int set_text(struct taking *t, struct mor_slice path, const char *text)
 	return mor_buf_failed(&json) ? mor_fail_memory(t->err) : set_json(t, path, mor_buf_view(&json));
 }
 
-/* The name as a path: a dot in a parameter's own name is none. */
+/* The name as a path: a dot in a parameter's own name does not part it. */
 static void write_path(const struct taking *t, struct mor_slice name, struct mor_buf *out)
 {
 	for (size_t i = 0; i < name.len; i++) {
-		if (strchr(".\\:=", name.ptr[i]) && (name.ptr[i] != '.' || schema_of(t->signature, name)))
+		if (strchr(".\\:=", name.ptr[i]) && (name.ptr[i] != '.' || has_parameter(t->signature, name)))
 			mor_buf_byte(out, '\\');
 		mor_buf_byte(out, name.ptr[i]);
 	}
@@ -199,7 +205,7 @@ static int take_option(struct taking *t, const char *word)
 		return set_value(t, name, equals + 1);
 	if (!flag && is_value(t, t->at + 1))
 		return set_value(t, name, t->words[++t->at]);
-	if (flag || !t->signature)
+	if (flag || !mor_signature_known(t->signature))
 		return set_flag(t, name, !no);
 	return mor_signature_refuse(t->signature, t->err, "%s needs a value", word);
 }
@@ -209,15 +215,15 @@ static int no_such_place(struct taking *t, const char *word)
 	char shown[100];
 
 	mor_excerpt(mor_slice_of(word), shown, sizeof(shown));
-	if (!t->signature)
+	if (!mor_signature_known(t->signature))
 		return mor_fail(t->err, MORTISE_EINPUT, "argument \"%s\": expected KEY=VALUE or a JSON object",
 				shown);
 	return mor_signature_refuse(t->signature, t->err, "\"%s\" is %s", shown,
-				    mor_json_size(mor_signature_properties(t->signature)) ? "a value too many" :
-											    "not KEY=VALUE");
+				    mor_members_any(mor_signature_members(t->signature)) ? "a value too many" :
+											   "not KEY=VALUE");
 }
 
-int mor_signature_take(struct mor_tree *tree, const struct mor_value *signature, const char *const *words,
+int mor_signature_take(struct mor_tree *tree, struct mor_signature signature, const char *const *words,
 		       size_t count, mortise_error *err)
 {
 	struct taking t = { tree, signature, words, count, 0, err };

@@ -34,7 +34,7 @@ static struct mor_doc *describe_dialect(const char *name)
 	struct mor_doc *doc = NULL;
 	char *json = NULL;
 
-	if (mortise_dialect_describe(name, "json", &json) == 0)
+	if (mortise_dialect_describe(name, "json", &json, NULL) == 0)
 		(void)mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL);
 	mortise_free(json);
 	return doc;

@@ -79,7 +79,7 @@ static void begin_file(struct mor_scribe *scribe, const char *dialect)
 	scribe->begun = true;
 }
 
-/* It is a file: there is no SIGPIPE, and nothing to wait for. */
+/* The record is a file: there is no SIGPIPE, and nothing to wait for. */
 static int write_file(int fd, struct mor_slice text)
 {
 	while (text.len) {

@@ -80,8 +80,8 @@ void mor_scribe_exit(struct mor_scribe *scribe, int status);   /* as waitpid() g
 int mor_scribe_turn(struct mor_scribe *scribe);
 void mor_scribe_flush(struct mor_scribe *scribe); /* now */
 
-/* guess.c: the dialect in whose table this first message stands; "plain" if there is none. The text lives as
- * long as the program. */
+/* guess.c: the dialect in whose table this first message stands; "plain" if no dialect has it. The text lives
+ * as long as the program. */
 const char *mor_scribe_guess(enum mor_framing framing, bool to_plugin, struct mor_slice message);
 
 #endif

@@ -273,7 +273,7 @@ static size_t skip_until(struct mor_slice text, size_t at, const char *set)
 	return at;
 }
 
-/* Behind a name: where its value begins, after = or : and quotes. 0: there is none. */
+/* Behind a name: where its value begins, after = or : and quotes. 0: no value follows. */
 static size_t text_value(struct mor_slice text, size_t at)
 {
 	at = skip_set(text, skip_set(text, at, "\\\"'"), " \t");

@@ -260,13 +260,13 @@ int mor_described_find(const struct mor_described *described, struct mor_slice m
 int mor_described_encode(const struct mor_described *described, const struct mor_pb_method *method,
 			 const struct mor_value *params, struct mor_buf *out, mortise_error *err)
 {
-	return params ? mor_pb_from_json(described->schema, method->input, params, out, err) : 0;
+	return params ? mor_pb_from_json(described->schema, method->input, params, 0, out, err) : 0;
 }
 
 int mor_described_decode(const struct mor_described *described, const struct mor_pb_method *method,
 			 struct mor_slice message, struct mor_buf *out, mortise_error *err)
 {
-	return mor_pb_to_json(described->schema, method->output, message, out, err);
+	return mor_pb_to_json(described->schema, method->output, message, 0, out, err);
 }
 
 /* ---- go-plugin's stdio ---- */

@@ -4,8 +4,9 @@
  * JSON in and out. What the messages are is read from a descriptor set, or the server is asked (reflection). No
  * connection, no clock.
  *
- *	mor_described_new() .. mor_described_load(), or: mor_described_ask() and mor_described_hear() in turn,
- *until _ask() returns 0 .. list, find, encode, decode
+ *	1. mor_described_new()
+ *	2. mor_described_load(); or mor_described_ask() and mor_described_hear() in turn, until _ask() returns 0
+ *	3. mor_described_list(), _find(), _encode(), _decode()
  *
  * Who is asked may be hostile: at most MOR_DESCRIBED_BYTES of descriptions are taken, in MOR_DESCRIBED_ANSWERS
  * answers.
@@ -37,7 +38,7 @@ int mor_described_load(struct mor_described *described, struct mor_slice set, mo
 
 /* The next question to the server: 1, and it is appended; 0: all is known; or a status. */
 int mor_described_ask(struct mor_described *described, struct mor_buf *out, mortise_error *err);
-/* Its answer. 0, MORTISE_EPROTO, MORTISE_ELIMIT, MORTISE_ENOMEM. */
+/* The answer of the server. 0, MORTISE_EPROTO, MORTISE_ELIMIT, MORTISE_ENOMEM. */
 int mor_described_hear(struct mor_described *described, struct mor_slice message, mortise_error *err);
 
 /* {"services":[{"name":...,"methods":[{"name":...,"input":...,"output":...,"streams":"server"}]}]}; "streams"
@@ -50,14 +51,14 @@ int mor_described_find(const struct mor_described *described, struct mor_slice m
 /* JSON to its input; `params` NULL: an empty message. MORTISE_EINPUT, MORTISE_ENOMEM. */
 int mor_described_encode(const struct mor_described *described, const struct mor_pb_method *method,
 			 const struct mor_value *params, struct mor_buf *out, mortise_error *err);
-/* Its output to JSON, at most out->limit bytes. MORTISE_EPROTO, MORTISE_ELIMIT, MORTISE_ENOMEM. */
+/* The method's output to JSON, at most out->limit bytes. MORTISE_EPROTO, MORTISE_ELIMIT, MORTISE_ENOMEM. */
 int mor_described_decode(const struct mor_described *described, const struct mor_pb_method *method,
 			 struct mor_slice message, struct mor_buf *out, mortise_error *err);
 
 /* ---- go-plugin's stdio ---- */
 
 #define MOR_DESCRIBED_STDIO "/plugin.GRPCStdio/StreamStdio"
-/* One message of that stream. False: it is none. */
+/* One message of that stream. False: not such a message. */
 bool mor_described_stdio(struct mor_slice message, bool *ret_is_stderr, struct mor_slice *ret_bytes);
 
 #endif

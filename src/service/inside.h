@@ -6,7 +6,7 @@
 #include "pb/pb.h"
 #include "service/service.h"
 
-/* It is not a message of the service. MORTISE_EPROTO. */
+/* Refuses what is not a message of the service. MORTISE_EPROTO. */
 int mor_service_refuse(const char *why, mortise_error *err);
 /* The next field. 1, 0 at the end, or a status. */
 int mor_service_next(struct mor_pb *pb, mortise_error *err);

@@ -77,7 +77,7 @@ static int put_args(const struct mor_value *args, struct mor_buf *out, mortise_e
 	return r;
 }
 
-/* The words as they were typed, if whoever calls has them; else the arguments that are left of them. */
+/* The words as they were typed, if the caller has them; else the arguments that are left of them. */
 static int ask_run(const struct mor_value *params, struct mor_buf *out, mortise_error *err)
 {
 	const struct mor_value *words = mor_json_get(params, "words");
@@ -324,7 +324,7 @@ static int answer_result(struct mor_slice message, struct mor_buf *ret_result, s
 	return finish_json(ret_result, err);
 }
 
-/* It is going; whether it likes that does not matter. */
+/* The plugin is going; whether it likes that does not matter. */
 static int answer_shutdown(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
 			   mortise_error *err)
 {

@@ -27,7 +27,7 @@ struct mor_service_row {
 	int (*ask)(const struct mor_value *params, struct mor_buf *out, mortise_error *err);
 	int (*answer)(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
 		      mortise_error *err);
-	/* the same call as a stream, where the plugin offers it; NULL: there is none */
+	/* the same call as a stream, where the plugin offers it; NULL: no such stream */
 	const struct mor_service_stream *stream;
 };
 
@@ -48,8 +48,9 @@ struct mor_service_stream {
 /* What a connection needs to know of a service. All functions are there; those of hello only with it. */
 struct mor_service {
 	const char *dialect;
-	const char *health;      /* the name that grpc.health.v1.Health is asked for */
-	const char *hello, *bye; /* methods: the first call and the last one; NULL: there is none */
+	const char *health; /* the name that grpc.health.v1.Health is asked for */
+	/* methods: the first call and the last one; NULL: the service has no such method */
+	const char *hello, *bye;
 	/* Any other method is one that service/described.h finds. The rest as HashiCorp's go-plugin has it:
 	 * its variables, and its service that forwards stdout and stderr. */
 	bool described;
@@ -62,7 +63,7 @@ struct mor_service {
 	bool (*offers_streams)(const struct mor_service_row *row, struct mor_slice message);
 };
 #define MOR_SERVICE_LIST "services" /* the method whose result is mor_described_list(), without the plugin */
-/* That of a dialect; NULL: it has none. */
+/* The service of a dialect; NULL: the dialect has no service. */
 const struct mor_service *mor_service_of(const char *dialect);
 
 /* grpc.health.v1.Health, which belongs to no dialect: a request, and whether the answer says SERVING. */

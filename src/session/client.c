@@ -30,7 +30,7 @@ static int open_client(const char *name, struct mor_session_wire *wire, mortise_
 	r = mor_session_connect(dir, name, &fd, err);
 	mor_fd_close(&dir);
 	if (r == 0)
-		mor_session_wire_open(wire, fd);
+		mor_session_wire_open_take(wire, fd);
 	return r;
 }
 
@@ -108,21 +108,51 @@ static bool take_reply(struct mor_session_call *call, const struct mor_value *me
 	return !reply.more;
 }
 
+/* What write_kind() wrote in guest.c. */
+static void take_kind(const struct mor_value *message, mortise_json params, mortise_event *event)
+{
+	const char *method = mor_json_text(mor_json_get(message, "method"), NULL);
+	int64_t count = mor_json_int(mor_json_get(message, "count"), 0);
+
+	switch ((int)event->type) {
+	case MORTISE_EVENT_STATE:
+		event->state.now = (enum mortise_state)mor_json_int(mor_json_get(message, "state"), 0);
+		event->state.before = (enum mortise_state)mor_json_int(mor_json_get(message, "previous"), 0);
+		event->state.status = (int)mor_json_int(mor_json_get(message, "code"), 0);
+		break;
+	case MORTISE_EVENT_NOTE:
+		event->note = (mortise_event_note){ method ? method : "", params };
+		break;
+	case MORTISE_EVENT_LOG:
+		event->log.level = mor_json_text(mor_json_get(message, "level"), NULL);
+		event->log.params = params;
+		break;
+	case MORTISE_EVENT_WARNING:
+		event->warning = (mortise_event_warning){ method, count != 0 };
+		break;
+	case MORTISE_EVENT_HEALTH:
+		event->health = (mortise_event_health){ method, count != 0 };
+		break;
+	case MORTISE_EVENT_VIOLATION:
+		event->violation.action =
+			(enum mortise_violation_action)mor_json_int(mor_json_get(message, "action"), 0);
+		event->violation.failed_calls = (uint32_t)count;
+		event->violation.record = params;
+		break;
+	default:
+		break;
+	}
+}
+
 static void take_event(struct mor_console *console, const struct mor_value *message)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_event event = {
 		.type = (enum mortise_event_type)mor_json_int(mor_json_get(message, "type"), 0),
-		.state = (enum mortise_state)mor_json_int(mor_json_get(message, "state"), 0),
-		.previous = (enum mortise_state)mor_json_int(mor_json_get(message, "previous"), 0),
-		.count = (uint64_t)mor_json_int(mor_json_get(message, "count"), 0),
-		.code = (int)mor_json_int(mor_json_get(message, "code"), 0),
-		.text = mor_json_text(mor_json_get(message, "text"), NULL),
-		.level = mor_json_text(mor_json_get(message, "level"), NULL),
-		.method = mor_json_text(mor_json_get(message, "method"), NULL),
-		.params = take_raw(message, "params", &params),
+		.text = mor_json_text(mor_json_get(message, "text"), ""),
 	};
 
+	take_kind(message, take_raw(message, "params", &params), &event);
 	mor_show_event_of(mor_json_text(mor_json_get(message, "plugin"), "session"), &event, console);
 }
 

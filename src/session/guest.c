@@ -11,7 +11,7 @@
 
 #define WAITING_MAX ((size_t)256 << 20) /* bytes that wait for a client that does not read */
 
-void mor_session_guest_new(struct mor_session_keeper *keeper, int fd)
+void mor_session_guest_new_take(struct mor_session_keeper *keeper, int fd)
 {
 	struct mor_session_guest *guest = mor_zalloc(sizeof(*guest));
 
@@ -21,7 +21,7 @@ void mor_session_guest_new(struct mor_session_keeper *keeper, int fd)
 	}
 	guest->keeper = keeper;
 	guest->moved_ms = mor_clock_ms();
-	mor_session_wire_open(&guest->wire, fd);
+	mor_session_wire_open_take(&guest->wire, fd);
 	mor_list_append(&keeper->guests, &guest->node);
 }
 
@@ -47,7 +47,7 @@ void mor_session_guest_leave(struct mor_session_guest *guest)
 	if (guest->used)
 		guest->keeper->used_ms = mor_clock_ms();
 	if (guest->call)
-		mortise_call_cancel(guest->call);
+		mortise_call_cancel(guest->call, NULL);
 	else
 		free_guest(guest);
 }
@@ -157,7 +157,7 @@ static void send_info(struct mor_session_guest *guest)
 	mor_w_pair_int(&w, "age_ms", now - keeper->begun_ms);
 	mor_w_pair_int(&w, "unused_ms", now - keeper->used_ms);
 	mor_w_pair_int(&w, "idle_ms", keeper->start->idle_ms);
-	if (mortise_plugin_describe(keeper->plugin, &about) == 0)
+	if (mortise_plugin_describe(keeper->plugin, &about, NULL) == 0)
 		mor_w_pair_raw(&w, "about", mor_slice_of(about));
 	mortise_free(about);
 	mor_w_end(&w);
@@ -263,6 +263,41 @@ void mor_session_guest_turn(struct mor_session_guest *guest, short events)
 
 /* ---- what the plugin does meanwhile ---- */
 
+/* What is shown of each kind; take_kind() in client.c reads it. */
+static void write_kind(struct mor_writer *w, const mortise_event *event)
+{
+	switch ((int)event->type) {
+	case MORTISE_EVENT_STATE:
+		mor_w_pair_int(w, "state", event->state.now);
+		mor_w_pair_int(w, "previous", event->state.before);
+		mor_w_pair_int(w, "code", event->state.status);
+		break;
+	case MORTISE_EVENT_NOTE:
+		mor_w_pair(w, "method", event->note.method);
+		put_raw(w, "params", event->note.params);
+		break;
+	case MORTISE_EVENT_LOG:
+		mor_w_pair(w, "level", event->log.level);
+		put_raw(w, "params", event->log.params);
+		break;
+	case MORTISE_EVENT_WARNING:
+		mor_w_pair(w, "method", event->warning.health_method);
+		mor_w_pair_int(w, "count", event->warning.about_rights);
+		break;
+	case MORTISE_EVENT_HEALTH:
+		mor_w_pair(w, "method", event->health.method);
+		mor_w_pair_int(w, "count", event->health.healthy);
+		break;
+	case MORTISE_EVENT_VIOLATION:
+		mor_w_pair_int(w, "action", event->violation.action);
+		mor_w_pair_int(w, "count", event->violation.failed_calls);
+		put_raw(w, "params", event->violation.record);
+		break;
+	default:
+		break;
+	}
+}
+
 static void write_event(const mortise_event *event, struct mor_buf *json)
 {
 	struct mor_writer w = { .out = json };
@@ -271,14 +306,8 @@ static void write_event(const mortise_event *event, struct mor_buf *json)
 	mor_w_pair(&w, "is", "event");
 	mor_w_pair(&w, "plugin", event->plugin ? mortise_plugin_name(event->plugin) : NULL);
 	mor_w_pair_int(&w, "type", event->type);
-	mor_w_pair_int(&w, "state", event->state);
-	mor_w_pair_int(&w, "previous", event->previous);
-	mor_w_pair_int(&w, "count", (int64_t)event->count);
-	mor_w_pair_int(&w, "code", event->code);
 	mor_w_pair(&w, "text", event->text);
-	mor_w_pair(&w, "level", event->level);
-	mor_w_pair(&w, "method", event->method);
-	put_raw(&w, "params", event->params);
+	write_kind(&w, event);
 	mor_w_end(&w);
 }
 

@@ -16,13 +16,14 @@
 
 /* ---- place.c ---- */
 
-/* The directory of this user's sessions, opened: $XDG_RUNTIME_DIR/mortise, or /tmp/mortise-UID where there is
- * none. It is ours and closed to others, or it is refused (MORTISE_EINVAL). A descriptor, or a status. */
+/* The directory of this user's sessions, opened: $XDG_RUNTIME_DIR/mortise, or /tmp/mortise-UID where that
+ * is not set. The directory is ours and closed to others, or it is refused (MORTISE_EINVAL). A
+ * descriptor, or a status. */
 int mor_session_dir_open(mortise_error *err);
 #define MOR_SESSION_NAME_MAX 64
 /* Letters, digits, ".", "_" and "-", not first "." or "-". MORTISE_EINVAL. */
 int mor_session_name_check(const char *name, mortise_error *err);
-/* The keeper of `name`, connected, and known to be of our user. MORTISE_ENOTFOUND: there is none. */
+/* The keeper of `name`, connected, and known to be of our user. MORTISE_ENOTFOUND: no such session. */
 int mor_session_connect(int dir, const char *name, int *ret_fd, mortise_error *err);
 
 /* The right to keep a session: its lock and its socket. */
@@ -32,7 +33,7 @@ struct mor_session_seat {
 };
 /* MORTISE_EINPUT: somebody keeps a session of that name. Takes `dir`. */
 int mor_session_seat_take(struct mor_session_seat *seat, int dir, const char *name, mortise_error *err);
-/* Removes the socket first: whoever comes then finds no session. */
+/* Removes the socket first: a client that comes then finds no session. */
 void mor_session_seat_leave(struct mor_session_seat *seat);
 /* Is the process at the other end one of our own user? */
 bool mor_session_peer_is_ours(int fd);
@@ -54,7 +55,7 @@ struct mor_session_wire {
 };
 
 /* Takes `fd` and makes it non-blocking. */
-void mor_session_wire_open(struct mor_session_wire *wire, int fd);
+void mor_session_wire_open_take(struct mor_session_wire *wire, int fd);
 void mor_session_wire_close(struct mor_session_wire *wire);
 /* Reads what is there. `ended` is set at the end, after an error, and for what is no message. */
 void mor_session_wire_fill(struct mor_session_wire *wire);
@@ -93,7 +94,7 @@ struct mor_session_notes {
 };
 void mor_session_notes_init(struct mor_session_notes *notes);
 void mor_session_notes_fini(struct mor_session_notes *notes);
-/* The newest; NULL: this event is none for the notes, or there is no memory. */
+/* The newest; NULL: this event is not for the notes, or there is no memory. */
 const struct mor_session_note *mor_session_notes_add(struct mor_session_notes *notes,
 						     const mortise_event *event);
 const struct mor_session_note *mor_session_notes_asked(struct mor_session_notes *notes, const char *method,
@@ -130,7 +131,7 @@ struct mor_session_guest {
 };
 
 /* Takes `fd`. Without memory it is closed. */
-void mor_session_guest_new(struct mor_session_keeper *keeper, int fd);
+void mor_session_guest_new_take(struct mor_session_keeper *keeper, int fd);
 /* Reads, acts and writes; `events` are those of poll(). */
 void mor_session_guest_turn(struct mor_session_guest *guest, short events);
 short mor_session_guest_wants(const struct mor_session_guest *guest); /* for poll() */

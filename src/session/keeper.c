@@ -21,13 +21,14 @@
 
 /* ---- what the plugin does ---- */
 
-/* It ended by itself. What it knew is lost, so it is not started again: the next command should learn of it. */
+/* The plugin ended by itself. What it knew is lost, so it is not started again: the next
+ * command should know. */
 static void note_death(struct mor_session_keeper *keeper, const mortise_event *event)
 {
 	char text[400];
 
 	mor_printable(mor_slice_of(event->text ? event->text : ""), text, sizeof(text));
-	mor_fail(&keeper->death, event->code ? event->code : MORTISE_ECLOSED,
+	mor_fail(&keeper->death, event->state.status ? event->state.status : MORTISE_ECLOSED,
 		 "session %s is over, its plugin has ended: %s", keeper->seat.name, text);
 }
 
@@ -38,9 +39,9 @@ static bool is_running(int state)
 
 static void on_state(struct mor_session_keeper *keeper, const mortise_event *event)
 {
-	if (!keeper->ready && event->code)
-		mor_fail(&keeper->failure, event->code, "%s", event->text);
-	if (keeper->ready && !keeper->stopping && !keeper->death.code && !is_running((int)event->state))
+	if (!keeper->ready && event->state.status)
+		mor_fail(&keeper->failure, event->state.status, "%s", event->text);
+	if (keeper->ready && !keeper->stopping && !keeper->death.code && !is_running((int)event->state.now))
 		note_death(keeper, event);
 }
 
@@ -80,7 +81,7 @@ void mor_session_keeper_tap(struct mor_session_keeper *keeper, int change)
 
 	keeper->taps += (size_t)change;
 	if (keeper->runner.host && had != (keeper->taps > 0))
-		mortise_host_set_tap(keeper->runner.host, keeper->taps ? on_frame : NULL, keeper);
+		mortise_host_set_tap(keeper->runner.host, keeper->taps ? on_frame : NULL, keeper, NULL);
 }
 
 /* ---- the start ---- */
@@ -91,7 +92,7 @@ static int check_dialect(mortise_plugin *plugin, mortise_error *err)
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	const char *name = mortise_plugin_dialect(plugin), *shape;
 	char *json = NULL;
-	int r = mortise_dialect_describe(name, "json", &json);
+	int r = mortise_dialect_describe(name, "json", &json, NULL);
 
 	if (r == 0)
 		r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, err);
@@ -133,19 +134,22 @@ static int start_plugin(struct mor_session_keeper *keeper, mortise_error *err)
 static int open_plugin(struct mor_session_keeper *keeper, mortise_error *err)
 {
 	const struct mor_session_start *start = keeper->start;
+	struct mor_resolved *resolved = NULL;
 	mortise_plugin_options opt;
 	int r = mor_runner_open(&keeper->runner, keeper->console, start->plugin, NULL, err);
 
 	if (r == 0)
-		r = mor_runner_cap_greeting(&keeper->runner, start->typed, start->argv, err);
-	if (r < 0)
-		return r;
-	mor_runner_plugin_options(&keeper->runner, start->typed, start->argv, NULL, &opt);
+		r = mor_runner_resolve(start->plugin, start->typed, start->argv, &resolved, err);
+	if (r == 0)
+		r = mor_runner_cap_greeting(&keeper->runner, resolved, err);
+	mor_runner_plugin_options(&keeper->runner, start->typed, start->argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;
 	opt.on_event = on_event;
 	opt.on_request = on_request;
 	opt.arg = keeper;
-	r = mortise_plugin_new(keeper->runner.host, &opt, &keeper->plugin, err);
+	if (r == 0)
+		r = mor_runner_plugin_new(&keeper->runner, &opt, resolved, &keeper->plugin, err);
+	mor_resolved_unref(resolved);
 	return r < 0 ? r : start_plugin(keeper, err);
 }
 
@@ -165,7 +169,7 @@ static void take_guests(struct mor_session_keeper *keeper, size_t present)
 
 	while (present < GUESTS_MAX && (fd = accept4(keeper->seat.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		if (mor_session_peer_is_ours(fd))
-			mor_session_guest_new(keeper, fd);
+			mor_session_guest_new_take(keeper, fd);
 		else
 			mor_fd_close(&fd);
 		present++;
@@ -261,7 +265,7 @@ static void leave_stdio(void)
 	mor_fd_close(&null);
 }
 
-static void serve_session(struct mor_session_keeper *keeper, int starter)
+static void serve_session_take(struct mor_session_keeper *keeper, int starter)
 {
 	mor_fd_close(&starter);
 	keeper->ready = true;
@@ -304,7 +308,7 @@ int mor_session_keep(struct mor_console *console, const struct mor_session_start
 	if (r < 0)
 		tell_starter(&keeper, starter, &err);
 	else if (tell_starter(&keeper, starter, NULL))
-		serve_session(&keeper, starter);
+		serve_session_take(&keeper, starter);
 	end_session(&keeper);
 	return r < 0;
 }

@@ -85,13 +85,16 @@ const struct mor_session_note *mor_session_notes_add(struct mor_session_notes *n
 	if (!is_said(event))
 		return NULL;
 	begin_note(&w, mortise_event_name(event->type));
-	if (event->method)
-		mor_w_pair(&w, "method", event->method);
-	if (event->level)
-		mor_w_pair(&w, "level", event->level);
+	if (event->type == MORTISE_EVENT_NOTE)
+		mor_w_pair(&w, "method", event->note.method);
+	if (event->type == MORTISE_EVENT_LOG && event->log.level)
+		mor_w_pair(&w, "level", event->log.level);
 	if (event->text && *event->text)
 		mor_w_pair(&w, "text", event->text);
-	put_params(&w, event->params);
+	if (event->type == MORTISE_EVENT_NOTE)
+		put_params(&w, event->note.params);
+	if (event->type == MORTISE_EVENT_LOG)
+		put_params(&w, event->log.params);
 	mor_w_end(&w);
 	return mor_buf_failed(&json) ? NULL : keep_note(notes, mor_buf_view(&json));
 }

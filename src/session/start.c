@@ -20,8 +20,8 @@
 
 /* ---- the keeper's process ---- */
 
-/* A session of its own: no terminal can end it, and no group of the shell's holds it. Descriptors of whoever
- * called the command are not ours to keep open. */
+/* A session of its own: no terminal can end it, and no group of the shell's holds it. Descriptors of the
+ * program that called the command are not ours to keep open. */
 static void become_keeper(struct mor_console *console, const struct mor_session_start *start, int starter)
 {
 	if (starter != STDERR_FILENO + 1 && dup3(starter, STDERR_FILENO + 1, O_CLOEXEC) < 0)
@@ -76,7 +76,7 @@ static int wait_for_keeper(struct mor_console *console, const struct mor_session
 	struct mor_slice text;
 	int r, status;
 
-	mor_session_wire_open(&wire, fd);
+	mor_session_wire_open_take(&wire, fd);
 	r = mor_session_wire_wait(&wire, -1, &text);
 	if (r == 0)
 		r = take_word(console, start, text, err);

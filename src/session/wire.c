@@ -17,7 +17,7 @@
 #define READ_BYTES    ((size_t)64 << 10)
 #define KEEP_BYTES    ((size_t)1 << 20)
 
-void mor_session_wire_open(struct mor_session_wire *wire, int fd)
+void mor_session_wire_open_take(struct mor_session_wire *wire, int fd)
 {
 	*wire = (struct mor_session_wire){ .fd = fd };
 	mor_deframer_init(&wire->deframer, MOR_FRAMING_DECIMAL, MESSAGE_LIMIT, MOR_DEFRAME_STRICT);

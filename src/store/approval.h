@@ -14,13 +14,12 @@
 struct mor_approval {
 	const char *directory; /* absolute path of the plugin */
 	const char *name, *version;
-	const char *manifest;   /* path of the file that asks                       */
+	const char *manifest;   /* the SHA-256 of the file that asks, as it was read */
 	const char *permission; /* "network"                                        */
 	const char *state_home; /* NULL: $XDG_STATE_HOME, else ~/.local/state        */
 };
 
-/* 1: granted; 0: not; or a status with err: the manifest cannot be read, out of memory. A damaged file
- * grants nothing. */
+/* 1: granted; 0: not; or a status with err: out of memory. A damaged file grants nothing. */
 int mor_approval_find(const struct mor_approval *approval, mortise_error *err);
 /* Remembers the approval. MORTISE_ESYSTEM names the place where that failed. */
 int mor_approval_grant(const struct mor_approval *approval, mortise_error *err);

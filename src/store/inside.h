@@ -11,7 +11,7 @@
 bool mor_store_name_valid(const char *name, size_t len);
 bool mor_store_version_valid(const char *version, size_t len);
 /* PLUGINS/NAME/state.json as a tree that is whole: about this plugin, with a current version, every version
- * described. 0, MORTISE_ENOTFOUND (without a text: there is none), MORTISE_ESYSTEM: it is damaged, with what to
+ * described. 0, MORTISE_ENOTFOUND (without a text: no such file), MORTISE_ESYSTEM: it is damaged, with what to
  * do; MORTISE_ENOMEM. */
 int mor_store_state_read(const struct mor_store *store, const char *name, struct mor_doc **ret,
 			 mortise_error *err);
@@ -20,7 +20,7 @@ int mor_store_state_entry(const struct mor_store *store, const struct mor_value 
 			  const struct mor_value *entry, struct mor_installed *ret);
 /* The SHA-256 of what the approval of a version is for: {"name","version","directory","digest","dialect",
  * "confine","permissions","allow"}, as JSON without blanks. If one of them is edited, or an old file comes
- * back, nobody has approved it. It is no signature: whoever may write the store may write a seal. */
+ * back, nobody has approved it. It is no signature: a user who may write the store may write a seal. */
 void mor_store_seal(const char *name, const char *version, const struct mor_value *entry,
 		    char ret_hex[MOR_DIGEST_SIZE]);
 bool mor_store_seal_fits(const char *name, const struct mor_value *entry);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changing the store. One writer at a time (flock on PLUGINS/.lock). The rename of state.json is the one moment
- * in which something happens: whoever is killed before it leaves the old state, after it the new one, and
- * rubbish that the next writer removes. Every error says what could not be written, where and why, and then
+ * in which something happens: a process that is killed before it leaves the old state, after it the new one,
+ * and rubbish that the next writer removes. Every error says what could not be written, where and why, and then
  * nothing has changed.
  *
  * Making a plugin takes two steps, because between them a person may think: mor_store_stage() gives a directory

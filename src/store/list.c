@@ -64,7 +64,7 @@ static int add_plugin(const struct mor_store *store, struct mor_store_list *list
 	}
 	mor_doc_free(doc);
 	if (r == MORTISE_ESYSTEM || (r == 0 && list->count == before))
-		r = mor_texts_push(&list->damaged, mor_strdup(name)) < 0 ? MORTISE_ENOMEM : 0;
+		r = mor_texts_push_take(&list->damaged, mor_strdup(name)) < 0 ? MORTISE_ENOMEM : 0;
 	return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
 }
 
@@ -94,7 +94,7 @@ static int each_name(const struct mor_store *store, DIR *dir, bool every, struct
 	return r;
 }
 
-/* In the order of names, to whoever asked. */
+/* In the order of names, to the caller. */
 static void hand_over(struct mor_store_list *list, struct mor_store_list *ret)
 {
 	if (list->count)

@@ -39,7 +39,7 @@ static bool state_names(const struct mor_value *root, const char *name)
 	return false;
 }
 
-static void sweep_entries(int fd, const struct mor_value *root)
+static void sweep_entries_take(int fd, const struct mor_value *root)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *item;
@@ -66,7 +66,7 @@ static void sweep_plugin(const struct mor_store *store, int plugins, const char 
 	fd = openat(plugins, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	sweep_entries(fd, mor_doc_root(doc));
+	sweep_entries_take(fd, mor_doc_root(doc));
 	if (r == MORTISE_ENOTFOUND)
 		unlinkat(plugins, name, AT_REMOVEDIR);
 }

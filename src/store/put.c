@@ -354,7 +354,7 @@ static int move_files(struct mor_staging *staging, const char *name, const char 
 	if (strcmp(now, name) != 0 && renameat(staging->hold, now, staging->hold, name) < 0)
 		return mor_store_fail_write(staging->top, errno, err);
 	if (lstat(to, &st) == 0 && !S_ISDIR(st.st_mode))
-		(void)unlink(to); /* whoever made it meant us to write elsewhere */
+		(void)unlink(to); /* a link made there would lead our files elsewhere */
 	if (rename(staging->top, to) == 0)
 		return 0;
 	if (errno != ENOTEMPTY && errno != EEXIST)

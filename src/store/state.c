@@ -93,7 +93,7 @@ static int check_one_owner(const struct mor_store *store, const char *name, cons
 	if (!path)
 		return mor_fail_memory(err);
 	if (stat(path, &st) < 0)
-		return 0; /* whoever needs it says so */
+		return 0; /* not there: the function that reads it says so */
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return mor_fail(err, MORTISE_EVIOLATION,
 				"%s belongs to another user, who can change what you have approved: nothing is "

@@ -59,6 +59,12 @@ bool mor_store_is_name(const char *word);
  * its state cannot be read; MORTISE_EVIOLATION: others can write it, or it lies elsewhere. */
 int mor_store_find(const struct mor_store *store, const char *word, struct mor_installed *ret,
 		   mortise_error *err);
+/* The same, and NAME@RANGE (store/semver.h): the newest version that fits. A version of that very name goes
+ * first. */
+int mor_store_pick(const struct mor_store *store, const char *word, struct mor_installed *ret,
+		   mortise_error *err);
+/* May a word be one of these? */
+bool mor_store_is_pick(const char *word);
 /* By directory. 1: it is installed; 0: the path is not in the store; below 0: it lies in the store, and no
  * state names it (MORTISE_EVIOLATION), or the state cannot be read. */
 int mor_store_at(const struct mor_store *store, const char *path, struct mor_installed *ret,
@@ -76,6 +82,9 @@ int mor_store_list(const struct mor_store *store, bool every, struct mor_store_l
 int mor_store_versions(const struct mor_store *store, const char *name, struct mor_store_list *ret,
 		       mortise_error *err);
 void mor_store_list_fini(struct mor_store_list *list);
+/* "plugins":[...],"damaged":[...] into an open object, with how the last run of each ended. */
+void mor_store_list_json(const struct mor_store *store, const struct mor_store_list *list,
+			 struct mor_writer *w);
 
 /* Is a plugin what was approved? 0, also with changes. MORTISE_EVIOLATION: there is no record, it is not that
  * of the approval, or something lies among the files that no plugin can have, or that cannot be read. Writes

@@ -187,7 +187,7 @@ static void tell_pair(struct diff *d, size_t a, size_t b)
 		pair_agrees(d, a, b, true);
 }
 
-/* The next row of the same kind; `end`: there is none. */
+/* The next row of the same kind; `end`: no such row is left. */
 static size_t find_kind(const struct side *side, size_t from, size_t end, enum mor_talk_step_kind kind)
 {
 	while (from < end && side->row[from].step->kind != kind)

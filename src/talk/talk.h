@@ -71,7 +71,7 @@ void mor_talk_fini(struct mor_talk *talk);
  * (raw bytes are unescaped in place); 0: blank or a comment; or as mor_talk_parse(). */
 int mor_talk_parse_line(char *line, size_t len, unsigned number, struct mor_talk_step *ret, mortise_error *err);
 
-/* The line of the first `* greets` or `* greeted`; 0: there is none, and no greeting is needed. */
+/* The line of the first `* greets` or `* greeted`; 0: no such line, and no greeting is needed. */
 unsigned mor_talk_greeted_at(const struct mor_talk *talk);
 /* Replaces every `* greets` and `* greeted` by the steps of `greeting`, a script of the same dialect. They
  * get the line number of the replaced step. `greeting` must live as long as `talk`. 0, MORTISE_ENOMEM or

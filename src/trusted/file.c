@@ -116,7 +116,7 @@ static int refuse_list(const char *file, const char *why, mortise_error *err)
 			mor_printable(mor_slice_of(file), shown, sizeof(shown)), why);
 }
 
-/* 1: read; 0: there is none. If nobody else can change the path, nobody does between the look and the
+/* 1: read; 0: there is no such file. If nobody else can change the path, nobody does between the look and the
  * reading. */
 static int read_bytes(const char *file, struct mor_buf *ret, mortise_error *err)
 {
@@ -198,8 +198,8 @@ const struct mor_trusted_path *mor_trusted_by(const struct mor_trusted *list, co
 
 /* ---- writing ---- */
 
-/* A change reads the list and replaces it. Whoever holds the lock on its directory does that alone; YAMS itself
- * has no lock. A descriptor, or a status. */
+/* A change reads the list and replaces it. The process with the lock on its directory does that alone; YAMS
+ * itself has no lock. A descriptor, or a status. */
 static int lock_list(mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *file = NULL;

@@ -179,7 +179,7 @@ static int read_manifest(struct mor_trusted_plugin *plugin, mortise_error *err)
 		return mor_fail_memory(err);
 	if (mor_fd_read_file(path, MANIFEST_LIMIT, &text, &len) < 0 ||
 	    mor_doc_parse((struct mor_slice){ text, len }, 0, 0, &plugin->doc, NULL) < 0)
-		return 0; /* whoever starts it says what is wrong */
+		return 0; /* the command that starts it says what is wrong */
 	name = mor_json_text(mor_json_get(mor_doc_root(plugin->doc), "name"), "");
 	version = mor_json_text(mor_json_get(mor_doc_root(plugin->doc), "version"), "");
 	plugin->name = *name ? mor_strdup(name) : NULL;
@@ -239,7 +239,7 @@ static int list_names(const char *path, char ***ret, size_t *ret_count, mortise_
 
 	while (dir && r == 0 && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.') {
-			r = mor_texts_push(ret, mor_strdup(entry->d_name)) < 0 ? mor_fail_memory(err) : 0;
+			r = mor_texts_push_take(ret, mor_strdup(entry->d_name)) < 0 ? mor_fail_memory(err) : 0;
 			*ret_count += r == 0;
 		}
 	if (dir)

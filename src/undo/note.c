@@ -27,7 +27,7 @@ bool mor_undo_covers(const struct mor_undo *undo, const char *where)
 	       (where[undo->root_len] == '/' || !where[undo->root_len]);
 }
 
-/* Its name below the workspace. */
+/* The name of a path below the workspace. */
 static const char *below_workspace(const struct mor_undo *undo, const char *where)
 {
 	return where[undo->root_len] ? where + undo->root_len + 1 : "";

@@ -21,7 +21,7 @@
 #define ANOTHER    "another file has this name now"
 #define UNKNOWN    "its state at the plugin's end is not known"
 
-/* Its state at the plugin's end, and, after we have changed it, our own state. */
+/* The state of a file at the plugin's end, and, after we have changed it, our own state. */
 struct mor_undo_state {
 	uint64_t bytes;
 	int64_t mtime_ns;

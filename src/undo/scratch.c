@@ -246,8 +246,8 @@ void mor_scratch_drop(const char *path)
  * end. */
 #define CROWDED 4096 /* bytes, as stat tells it */
 #define SELDOM  32
-#define BATCH   32768
-#define BATCHES 64
+#define BATCH   8192 /* on the stack: hosts on several threads may sweep at once */
+#define BATCHES 256
 #define LOOK_AT 16
 #define REMOVE  1000
 
@@ -300,7 +300,7 @@ static bool is_crowded(int dir)
 
 void mor_scratch_sweep(const char *parent)
 {
-	static char batch[BATCH] __attribute__((aligned(8)));
+	char batch[BATCH] __attribute__((aligned(8)));
 	unsigned left = REMOVE, random = 0;
 	int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long size;

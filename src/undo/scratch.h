@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct mor_scratch {
-	int parent, dir; /* O_PATH, and O_RDONLY with our lock; -1: there is none of ours */
+	int parent, dir; /* O_PATH, and O_RDONLY with our lock; -1: no directory of ours */
 	char name[32], path[PATH_MAX];
 };
 /* clang-format off */

@@ -48,7 +48,8 @@ struct mor_message {
 	bool method_escaped;     /* it has escapes: call mor_envelope_unescape() before comparing it */
 	bool lax;                /* accepted only because of JSONRPC_OPTIONAL */
 	struct mor_slice params, result, error; /* verbatim JSON texts; ptr NULL: absent            */
-	struct mor_slice whole; /* the message without blanks around it                             */
+	/* the message without blanks around it; ptr NULL: it came without an envelope (mor_envelope_imply()) */
+	struct mor_slice whole;
 };
 
 /* 0, or MORTISE_EPROTO with `err` saying what is wrong and where ("/id: boolean is no id", "byte 17:
@@ -81,6 +82,17 @@ int mor_write_note(struct mor_buf *out, struct mor_slice method, struct mor_slic
 int mor_write_result(struct mor_buf *out, struct mor_slice id, struct mor_slice result);
 int mor_write_error(struct mor_buf *out, struct mor_slice id, int64_t code, const char *message,
 		    struct mor_slice data);
+
+/* The object that is `error` of such a message. */
+int mor_write_error_object(struct mor_buf *out, int64_t code, const char *message, struct mor_slice data);
+
+/* Messages that came without an envelope, because their link carries calls: kind, id, and result, error, or
+ * method and params are set. */
+
+/* Sets `whole`: no bytes, but the length that they would have. */
+void mor_envelope_imply(struct mor_message *message);
+/* Appends any message: as it came, or as it would have come. 0 or the buffer's status. */
+int mor_envelope_copy(struct mor_buf *out, const struct mor_message *message);
 
 /* The validating scanner alone: true if `text` is exactly one JSON text. Only the flag MOR_ENV_NAN counts.
  * ret_error_at (NULL is fine) gets the byte of the first fault. */

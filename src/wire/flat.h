@@ -5,8 +5,8 @@
  * all of its bytes finds the ends of its strings, and the rest is a few comparisons per member: a third of what
  * the general scan needs.
  *
- * It says only "valid" or "not known". Whoever gets the second asks the general scan (scan.h), which has the
- * last word and tells faults. What is valid here is valid there, with the same end: tests/fuzz/fuzz_flat.c.
+ * It says only "valid" or "not known". A caller that gets the second asks the general scan (scan.h), which has
+ * the last word and tells faults. What is valid here is valid there, with the same end: tests/fuzz/fuzz_flat.c.
  */
 #ifndef MOR_WIRE_FLAT_H
 #define MOR_WIRE_FLAT_H

@@ -53,7 +53,7 @@ bool mor_json_depth_ok(struct mor_slice text, unsigned max_depth);
 
 enum mor_json_type mor_json_type(const struct mor_value *value);
 const char *mor_json_type_name(enum mor_json_type type); /* "string", "object", ... */
-/* Member of an object, by exact name; NULL if there is none or value is not an object. */
+/* Member of an object, by exact name; NULL if it has no such member or value is not an object. */
 const struct mor_value *mor_json_get(const struct mor_value *object, const char *name);
 const struct mor_value *mor_json_get_slice(const struct mor_value *object, struct mor_slice name);
 /* By JSON pointer ("/a/b/0"); "" is the value itself. */
@@ -102,10 +102,10 @@ bool mor_json_outline(struct mor_slice text, struct mor_buf *out);
 
 struct mor_json_pick {
 	const char *name;
-	struct mor_slice value; /* its text; ptr NULL: there is none */
+	struct mor_slice value; /* its text; ptr NULL: not found */
 };
 /* Finds members of an object by name, of several with one name the first, as mor_json_get() does. `picks` ends
- * with a name NULL. If `text` is not an object, there are none. */
+ * with a name NULL. If `text` is not an object, nothing is found. */
 void mor_json_pick(struct mor_slice text, struct mor_json_pick *picks);
 /* Both append a string that is given with its quotes: its characters, or JSON as mor_buf_json_string() writes
  * it. */

@@ -16,6 +16,7 @@
 #define MOR_OUTGOING_SLACK MOR_DIGITS
 
 struct mor_outgoing {
+	int64_t id;
 	struct mor_slice method; /* mor_is_plain() */
 	struct mor_slice params; /* one JSON text; with lines framing without a raw newline */
 	size_t len;              /* of the whole message */
@@ -30,6 +31,7 @@ bool mor_is_plain(struct mor_slice text);
 static inline void mor_outgoing_init(struct mor_outgoing *request, int64_t id, struct mor_slice method,
 				     struct mor_slice params)
 {
+	request->id = id;
 	request->method = method;
 	request->params = params;
 	request->digit_count = mor_digits((uint64_t)id, request->digits);

@@ -57,13 +57,14 @@ static void tell_permissions(struct mor_workspace_run *run, const struct mor_man
 		mor_note(run->console, "  programs         start the system's programs, confined like itself");
 }
 
-int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *m, const char *workspace,
-			  mortise_error *err)
+int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_resolved *resolved,
+			  const char *workspace, mortise_error *err)
 {
-	struct mor_approval approval = mor_network_approval(m);
+	const struct mor_manifest *m = resolved->manifest;
+	struct mor_approval approval = mor_network_approval(resolved);
 	int r;
 
-	if (run->args->plugin->unconfined || run->args->plugin->network.count || !mor_network_asked(m))
+	if (run->args->plugin->unconfined || run->args->plugin->network.count || !mor_network_asked(resolved))
 		return 0; /* --network is the user's word, too */
 	r = mor_approval_find(&approval, err);
 	if (r != 0)

@@ -187,7 +187,7 @@ static void compare_version(const struct declared *list, const struct mor_value 
 	mor_manifest_free(manifest);
 }
 
-static int add_path(struct mor_text_list *paths, char *path, mortise_error *err)
+static int add_path_take(struct mor_text_list *paths, char *path, mortise_error *err)
 {
 	if (path && mor_text_list_add(paths, path) == 0)
 		return 0;
@@ -209,7 +209,7 @@ static int take_declared(const struct declared *list, size_t at, const struct mo
 				": plugins[%zu]: %s is not here (nothing is downloaded)",
 				list->workspace, at, path);
 	compare_version(list, entry);
-	return add_path(list->paths, mor_take(&path), err);
+	return add_path_take(list->paths, mor_take(&path), err);
 }
 
 /* A plugin that is not here is skipped, as upstream does, but with a warning. */
@@ -252,7 +252,7 @@ static int take_word(struct declared *list, const char *typed, mortise_error *er
 	int r = is_looked_up(list, typed, err);
 
 	if (r == 0)
-		return add_path(list->paths, mor_strdup(typed), err);
+		return add_path_take(list->paths, mor_strdup(typed), err);
 	if (r > 0)
 		r = find_declared(list, typed, &entry, &at, err);
 	return r < 0 ? r : take_declared(list, at, entry, err);

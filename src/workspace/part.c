@@ -143,7 +143,7 @@ static void tell_warnings(struct mor_workspace_part *p)
 	struct mor_json_iter it;
 	char *text = NULL, shown[600];
 
-	if (mortise_plugin_describe(p->plugin, &text) == 0)
+	if (mortise_plugin_describe(p->plugin, &text, NULL) == 0)
 		(void)mor_doc_parse(mor_slice_of(text), MOR_JSON_NAN, 0, &doc, NULL);
 	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "warnings"));
 	while (doc && mor_json_next(&it))
@@ -165,10 +165,10 @@ static int open_plugin(struct mor_workspace_part *p, mortise_error *err)
 	r = mor_runner_open(&p->runner, run->console, &p->plugin_args, p->settings.item, err);
 	if (r < 0)
 		return r;
-	mor_runner_plugin_options(&p->runner, p->typed, NULL, p->manifest, &opt);
+	mor_runner_plugin_options(&p->runner, p->typed, NULL, &opt);
 	opt.on_event = on_event;
 	opt.arg = p;
-	r = mortise_plugin_new(p->runner.host, &opt, &p->plugin, err);
+	r = mor_runner_plugin_new(&p->runner, &opt, p->resolved, &p->plugin, err);
 	if (r == 0 && !p->plugin_args.unconfined) /* that one has been reported */
 		tell_warnings(p);
 	return r;
@@ -308,7 +308,7 @@ static int call_plugin(struct mor_workspace_part *p, mortise_error *err)
 		return r;
 	r = mor_runner_run(&p->runner, call_is_settled, p);
 	if (p->call)
-		mortise_call_cancel(p->call);
+		mortise_call_cancel(p->call, NULL);
 	mor_runner_stop_plugin(&p->runner, p->plugin);
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
@@ -403,7 +403,7 @@ int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 				"%s: plugins with sunscreen-plugin.json get no configuration: leave out "
 				"--config",
 				p->typed);
-	r = mor_workspace_approve(p->run, p->manifest, p->run->workspace, err);
+	r = mor_workspace_approve(p->run, p->resolved, p->run->workspace, err);
 	if (r == 0)
 		r = prepare_place(p, err);
 	if (r == 0)

@@ -17,8 +17,8 @@ int mor_workspace_find(const char *given, char **ret, mortise_error *err);
 /* A JSON object: the files and pairs of --config, else the workspace's sunscreen.yml, else {}. */
 int mor_workspace_config(const char *workspace, const struct mor_text_list *given, struct mor_buf *out,
 			 mortise_error *err);
-/* The IDL as JSON: `given`, else the one .json file in target/idl. 1: there is one; 0: there is
- * none, or several. */
+/* The IDL as JSON: `given`, else the one .json file in target/idl. 1: there is one; 0: no such file,
+ * or several. */
 int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *out, mortise_error *err);
 /* Makes WORKSPACE/.sunscreen/plugins/NAME if it does not exist; follows no links. mor_free(). *ret_made: how
  * many of the three directories are new. */

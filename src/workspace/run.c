@@ -106,7 +106,10 @@ static int run_command(struct mor_workspace_run *run, int *ret_exit, mortise_err
 {
 	struct mor_console *console = run->console;
 	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = {
-		.run = run, .typed = run->plugins->item[0], .manifest = run->manifests[0]
+		.run = run,
+		.typed = run->plugins->item[0],
+		.resolved = run->resolved[0],
+		.manifest = run->resolved[0]->manifest,
 	};
 	int r;
 
@@ -168,7 +171,8 @@ static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 	__attribute__((cleanup(mor_workspace_part_fini))) struct mor_workspace_part p = {
 		.run = hooks->run,
 		.typed = hooks->run->plugins->item[at],
-		.manifest = hooks->run->manifests[at],
+		.resolved = hooks->run->resolved[at],
+		.manifest = hooks->run->resolved[at]->manifest,
 		.action = action
 	};
 	mortise_error err = { 0 };
@@ -197,17 +201,17 @@ static void run_hook_of(struct hooks *hooks, size_t at, const char *action)
 }
 
 /* The first plugin's manifest has been read already. */
-static int load_manifests(struct mor_workspace_run *run, mortise_error *err)
+static int resolve_plugins(struct mor_workspace_run *run, mortise_error *err)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < run->plugins->count && r == 0; i++) {
 		const char *dialect;
 
-		if (!run->manifests[i])
+		if (!run->resolved[i])
 			r = mor_runner_resolve(run->args->plugin, run->plugins->item[i], NULL,
-					       &run->manifests[i], err);
-		dialect = r == 0 ? run->manifests[i]->dialect : "";
+					       &run->resolved[i], err);
+		dialect = r == 0 ? run->resolved[i]->manifest->dialect : "";
 		if (r == 0 && strcmp(dialect, "sunscreen") != 0 && strcmp(dialect, "sunscreen-json") != 0)
 			r = mor_fail(err, MORTISE_EINVAL, "%s speaks %s, which has no such hooks",
 				     run->plugins->item[i], dialect);
@@ -221,12 +225,12 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 	struct mor_workspace_run *run = hooks->run;
 	const struct mor_text_list *plugins = run->plugins;
 	size_t with = 0;
-	int r = load_manifests(run, err);
+	int r = resolve_plugins(run, err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < plugins->count; i++)
-		with += manifest_offers(run->manifests[i], action);
+		with += manifest_offers(run->resolved[i]->manifest, action);
 	if (with == 0)
 		return mor_fail(err, MORTISE_EUNSUPPORTED, "no plugin here has the hook %s", run->args->hook);
 	for (size_t i = 0; i < plugins->count && !mor_signals_count(); i++) {
@@ -234,7 +238,7 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 			mor_note(run->console,
 				 "%s: not run, because an earlier plugin failed (--keep-going runs it)",
 				 plugins->item[i]);
-		else if (manifest_offers(run->manifests[i], action))
+		else if (manifest_offers(run->resolved[i]->manifest, action))
 			run_hook_of(hooks, i, action);
 		else
 			mor_note(run->console, "%s: has no hook %s", plugins->item[i], run->args->hook);
@@ -290,7 +294,7 @@ static bool lacks_command(const struct mor_workspace_args *args)
 }
 
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
-			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit,
+			      const struct mor_text_list *plugins, struct mor_resolved *first, int *ret_exit,
 			      mortise_error *err)
 {
 	struct mor_workspace_run run = { .console = console, .args = args, .plugins = plugins };
@@ -301,10 +305,10 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 				"name the COMMAND to run, such as scaffold:indexer ('mortise info %s' lists "
 				"them)",
 				plugins->item[0]);
-	run.manifests = mor_zalloc(plugins->count * sizeof(struct mor_manifest *));
-	if (!run.manifests)
+	run.resolved = mor_zalloc(plugins->count * sizeof(struct mor_resolved *));
+	if (!run.resolved)
 		return mor_fail_memory(err);
-	run.manifests[0] = first;
+	run.resolved[0] = first;
 	r = mor_workspace_find(args->workspace, &run.workspace, err);
 	if (r == 0)
 		r = read_context(&run, err);
@@ -313,8 +317,8 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 	if (r == 0)
 		r = args->hook ? run_hook(&run, ret_exit, err) : run_command(&run, ret_exit, err);
 	for (size_t i = 1; i < plugins->count; i++)
-		mor_manifest_free(run.manifests[i]);
-	mor_free(run.manifests);
+		mor_resolved_unref(run.resolved[i]);
+	mor_free(run.resolved);
 	mor_workspace_words_fini(&run.words);
 	mor_doc_free(run.context);
 	mor_free(run.workspace);

@@ -10,12 +10,12 @@
 static void show_log(struct mor_workspace_part *p, const mortise_event *event, const char *shown)
 {
 	struct mor_console *console = p->run->console;
-	bool serious = strcmp(event->level, "error") == 0 || strcmp(event->level, "warning") == 0;
+	bool serious = strcmp(event->log.level, "error") == 0 || strcmp(event->log.level, "warning") == 0;
 
-	if (strcmp(event->level, "debug") == 0 && !console->verbose)
+	if (strcmp(event->log.level, "debug") == 0 && !console->verbose)
 		return;
 	mor_note(console, "%s| %s%s%s%s%s", p->manifest->name,
-		 serious ? mor_style_err(console, MOR_STYLE_WARN) : "", serious ? event->level : "",
+		 serious ? mor_style_err(console, MOR_STYLE_WARN) : "", serious ? event->log.level : "",
 		 serious ? mor_style_err_end(console) : "", serious ? ": " : "", shown);
 	if (!p->mid_line)
 		mor_progress_say_again(&console->progress);
@@ -64,12 +64,13 @@ bool mor_workspace_told(struct mor_workspace_part *p, const mortise_event *event
 		show_log(p, event, shown);
 		return true;
 	}
-	if (event->type != MORTISE_EVENT_NOTE || !event->method ||
-	    mor_doc_parse((struct mor_slice){ event->params.text, event->params.len }, 0, 0, &doc, NULL) < 0)
+	if (event->type != MORTISE_EVENT_NOTE ||
+	    mor_doc_parse((struct mor_slice){ event->note.params.text, event->note.params.len }, 0, 0, &doc,
+			  NULL) < 0)
 		return false;
-	if (strcmp(event->method, "progress") == 0 && p->run->console->err_terminal)
+	if (strcmp(event->note.method, "progress") == 0 && p->run->console->err_terminal)
 		show_progress(p, mor_doc_root(doc));
-	else if (strcmp(event->method, "piece") == 0)
+	else if (strcmp(event->note.method, "piece") == 0)
 		show_piece(p, mor_doc_root(doc));
 	else
 		return false;

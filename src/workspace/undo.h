@@ -3,7 +3,7 @@
 #ifndef MOR_WORKSPACE_UNDO_H
 #define MOR_WORKSPACE_UNDO_H
 
-#include <mortise/mortise.h>
+#include <mortise/undo.h>
 
 #include "base/buf.h"
 #include "console/console.h"

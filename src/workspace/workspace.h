@@ -40,7 +40,7 @@ struct mor_workspace_run {
 	struct mor_console *console;
 	const struct mor_workspace_args *args;
 	const struct mor_text_list *plugins; /* their paths ... */
-	struct mor_manifest **manifests;     /* ... and their manifests */
+	struct mor_resolved **resolved;      /* ... and what they are */
 	char *workspace;
 	struct mor_workspace_words words; /* of a command; with a hook: empty */
 	struct mor_doc *context;          /* --context, or NULL */
@@ -59,7 +59,7 @@ void mor_workspace_declared_free(struct mor_text_list *plugins);
  * them. 0, with *ret_exit for errors that have been reported; or a status with err that is not reported yet
  * (MORTISE_EINVAL: a usage error). */
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
-			      const struct mor_text_list *plugins, struct mor_manifest *first, int *ret_exit,
+			      const struct mor_text_list *plugins, struct mor_resolved *first, int *ret_exit,
 			      mortise_error *err);
 
 /* ---- between its files ---- */
@@ -68,9 +68,10 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 struct mor_workspace_part {
 	struct mor_workspace_run *run;
 	const char *typed, *action;
-	const struct mor_manifest *manifest;
-	bool json; /* it has a sunscreen-plugin.json */
-	bool grpc; /* it speaks gRPC, and then `sunscreen`, with either manifest */
+	struct mor_resolved *resolved;
+	const struct mor_manifest *manifest; /* its own */
+	bool json;                           /* it has a sunscreen-plugin.json */
+	bool grpc;                           /* it speaks gRPC, and then `sunscreen`, with either manifest */
 	char *scratch;
 	unsigned scratch_made; /* number of new directories in it */
 	struct mor_workspace_undoing undoing;
@@ -101,7 +102,7 @@ bool mor_workspace_told(struct mor_workspace_part *part, const mortise_event *ev
 void mor_workspace_end_line(struct mor_workspace_part *part);
 
 /* 0: the plugin may have what it asks for. MORTISE_EINPUT with the command that grants it. */
-int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_manifest *manifest,
+int mor_workspace_approve(struct mor_workspace_run *run, const struct mor_resolved *resolved,
 			  const char *workspace, mortise_error *err);
 
 #endif

@@ -116,7 +116,7 @@ int mor_ws_connect(struct mor_loop *loop, const struct mor_url *url, const char 
 
 /* ---- somebody connects to us ---- */
 
-struct mor_ws *mor_ws_incoming(struct mor_ws_server *server, int fd, const char *from)
+struct mor_ws *mor_ws_incoming_take(struct mor_ws_server *server, int fd, const char *from)
 {
 	const struct mor_ws_server_options *options = mor_ws_server_options(server);
 	struct mor_ws *ws = mor_ws_new(mor_ws_server_loop(server), &options->connection);

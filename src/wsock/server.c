@@ -122,7 +122,7 @@ static void on_somebody(struct mor_watch *watch, unsigned events)
 		if (fd < 0)
 			return;
 		show_address(&address, len, from);
-		ws = mor_ws_incoming(server, fd, from);
+		ws = mor_ws_incoming_take(server, fd, from);
 		if (ws)
 			server->young[server->count++] = ws;
 	}

@@ -80,7 +80,7 @@ int mor_ws_refusal(const struct mor_ws *ws);
 /* ---- a server ---- */
 
 struct mor_http;
-/* A header by its name, in any case; the first of several. {NULL, 0}: there is none. */
+/* A header by its name, in any case; the first of several. {NULL, 0}: no such header. */
 struct mor_slice mor_http_header(const struct mor_http *head, const char *name);
 /* The path, and the text after "?", as they came. */
 struct mor_slice mor_http_path(const struct mor_http *head);

@@ -88,6 +88,11 @@ void leave_descriptors(int many)
 
 /* ---- the rig ---- */
 
+static void keep_json(struct rig *rig, mortise_json json)
+{
+	snprintf(rig->note_params, sizeof(rig->note_params), "%.*s", (int)json.len, json.text ? json.text : "");
+}
+
 void rig_event(const mortise_event *event, void *arg)
 {
 	struct rig *rig = arg;
@@ -95,17 +100,21 @@ void rig_event(const mortise_event *event, void *arg)
 
 	assert_in_range(t, 0, MORTISE_EVENT_TYPES - 1);
 	rig->events[t]++;
-	rig->bytes[t] += event->count;
-	snprintf(rig->last[t], sizeof(rig->last[t]), "%s", event->text ? event->text : "");
+	snprintf(rig->last[t], sizeof(rig->last[t]), "%s", event->text);
 	if (event->type == MORTISE_EVENT_STATE && rig->state_count < MAX_STATES) {
-		rig->codes[rig->state_count] = event->code;
-		rig->states[rig->state_count++] = event->state;
+		rig->codes[rig->state_count] = event->state.status;
+		rig->states[rig->state_count++] = event->state.now;
 	}
-	if (event->type == MORTISE_EVENT_NOTE || event->type == MORTISE_EVENT_VIOLATION) {
-		snprintf(rig->note_method, sizeof(rig->note_method), "%s", event->method ? event->method : "");
-		snprintf(rig->note_params, sizeof(rig->note_params), "%.*s", (int)event->params.len,
-			 event->params.text ? event->params.text : "");
+	if (event->type == MORTISE_EVENT_NOISE)
+		rig->noise_bytes += event->noise.skipped;
+	if (event->type == MORTISE_EVENT_SESSION)
+		rig->session = event->session;
+	if (event->type == MORTISE_EVENT_NOTE) {
+		snprintf(rig->note_method, sizeof(rig->note_method), "%s", event->note.method);
+		keep_json(rig, event->note.params);
 	}
+	if (event->type == MORTISE_EVENT_VIOLATION)
+		keep_json(rig, event->violation.record);
 }
 
 void rig_open(struct rig *rig)
@@ -240,6 +249,7 @@ void got_reply(const mortise_reply *reply, void *arg)
 	got->status = reply->status;
 	got->turn = got->rig->turn;
 	got->plugin = reply->plugin;
+	got->call = reply->call;
 	if (got->finals > 1)
 		return;
 	got->result = copy(reply->result);

@@ -42,7 +42,8 @@ struct rig {
 	int turn;
 	int events[MORTISE_EVENT_TYPES];
 	char last[MORTISE_EVENT_TYPES][512]; /* text of the last event of that type */
-	uint64_t bytes[MORTISE_EVENT_TYPES]; /* sum of their counts */
+	uint64_t noise_bytes;
+	mortise_event_session session; /* the last one */
 	char note_method[64], note_params[256];
 	enum mortise_state states[MAX_STATES];
 	int codes[MAX_STATES];

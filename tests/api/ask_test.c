@@ -23,7 +23,7 @@ static int reply_with(mortise_request *request, size_t len)
 	assert_non_null(text);
 	memset(text, 'x', len);
 	text[0] = text[len - 1] = '"';
-	r = mortise_request_reply(request, (mortise_json){ text, len });
+	r = mortise_request_reply(request, (mortise_json){ text, len }, NULL);
 	free(text);
 	return r;
 }
@@ -38,21 +38,21 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 	if (desk->later)
 		desk->held[desk->asked % MAX_HELD] = request;
 	else if (strcmp(method, "garbage") == 0)
-		desk->status = mortise_request_reply(request, json("{\"answer\":"));
+		desk->status = mortise_request_reply(request, json("{\"answer\":"), NULL);
 	else if (strcmp(method, "garbage data") == 0)
-		desk->status = mortise_request_fail(request, -1, "no", json("nonsense"));
+		desk->status = mortise_request_fail(request, -1, "no", json("nonsense"), NULL);
 	else if (strcmp(method, "much") == 0)
 		desk->status = reply_with(request, 100000);
 	else if (strcmp(method, "some") == 0)
 		desk->status = reply_with(request, 5000);
 	else if (strcmp(method, "lines") == 0)
-		desk->status = mortise_request_reply(request, json("{\n\t\"answer\":\n42\n}"));
+		desk->status = mortise_request_reply(request, json("{\n\t\"answer\":\n42\n}"), NULL);
 	else if (strcmp(method, "refuse") == 0)
 		assert_int_equal(mortise_request_fail(request, -32099, "not today",
-						      json("{\"when\":\"tomorrow\"}")),
+						      json("{\"when\":\"tomorrow\"}"), NULL),
 				 0);
 	else
-		assert_int_equal(mortise_request_reply(request, json("{\"answer\":42}")), 0);
+		assert_int_equal(mortise_request_reply(request, json("{\"answer\":42}"), NULL), 0);
 	desk->asked++;
 }
 
@@ -172,7 +172,7 @@ static void answered_in_a_later_turn(void **state)
 	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
 	rig_settle(&desk.rig);
 	assert_int_equal(got.finals, 0);
-	assert_int_equal(mortise_request_reply(desk.held[0], json("[\"late\"]")), 0);
+	assert_int_equal(mortise_request_reply(desk.held[0], json("[\"late\"]"), NULL), 0);
 	until_done(&got);
 	assert_int_equal(got.status, 0);
 	assert_string_equal(got.result, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":[\"late\"]}");
@@ -229,10 +229,10 @@ static void batch_answered_later(void **state)
 	      "{\"send\":[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}]}",
 	      NO_TIMER_MS);
 	rig_until(&desk.rig, &desk.asked, 2, "both requests of the batch");
-	assert_int_equal(mortise_request_reply(desk.held[1], json("\"B\"")), 0);
+	assert_int_equal(mortise_request_reply(desk.held[1], json("\"B\""), NULL), 0);
 	rig_settle(&desk.rig);
 	assert_int_equal(got.finals, 0);
-	assert_int_equal(mortise_request_reply(desk.held[0], json("\"A\"")), 0);
+	assert_int_equal(mortise_request_reply(desk.held[0], json("\"A\""), NULL), 0);
 	until_done(&got);
 	assert_int_equal(got.status, 0);
 	assert_int_equal(got.result[0], '[');
@@ -399,10 +399,10 @@ static void answer_to_the_dead(void **state)
 	start(&desk.rig, &got, "go", "{\"send\":{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"slow\"}}",
 	      NO_TIMER_MS);
 	rig_until(&desk.rig, &desk.asked, 1, "the plugin's request");
-	mortise_plugin_stop(desk.rig.plugin, MORTISE_STOP_NOW);
+	mortise_plugin_stop(desk.rig.plugin, MORTISE_STOP_NOW, NULL);
 	rig_until_state(&desk.rig, MORTISE_STOPPED);
 	until_done(&got);
-	assert_int_equal(mortise_request_reply(desk.held[0], json("1")), MORTISE_ECLOSED);
+	assert_int_equal(mortise_request_reply(desk.held[0], json("1"), NULL), MORTISE_ECLOSED);
 	rig_close(&desk.rig);
 }
 
@@ -432,7 +432,7 @@ static void call_back_while_it_asks(mortise_request *request, const char *method
 	desk->asked++;
 	assert_int_equal(mortise_call_sync(desk->rig.plugin, "echo", json(NULL), NULL, NULL, NULL),
 			 MORTISE_ECALLBACK);
-	assert_int_equal(mortise_request_reply(request, json("\"done\"")), 0);
+	assert_int_equal(mortise_request_reply(request, json("\"done\""), NULL), 0);
 }
 
 static void no_sync_call_inside_a_request(void **state)

@@ -385,7 +385,7 @@ static void cancel(void **state)
 	assert_echoes(&rig);
 	start(&rig, &got, "hang", NULL, NO_TIMER_MS);
 	rig_settle(&rig);
-	assert_int_equal(mortise_call_cancel(got.call), 0);
+	assert_int_equal(mortise_call_cancel(got.call, NULL), 0);
 	assert_int_equal(got.finals, 0); /* "comes in a later turn" */
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ECANCELED);
@@ -403,8 +403,8 @@ static void cancel_early_and_twice(void **state)
 	(void)state;
 	rig_open_bad(&rig, "ok", NO_SET);
 	start(&rig, &got, "echo", NULL, 0);
-	assert_int_equal(mortise_call_cancel(got.call), 0);
-	mortise_call_cancel(got.call);
+	assert_int_equal(mortise_call_cancel(got.call, NULL), 0);
+	mortise_call_cancel(got.call, NULL);
 	assert_int_equal(got.finals, 0);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ECANCELED);
@@ -424,7 +424,7 @@ static void answer_to_a_cancelled_call_is_dropped(void **state)
 	assert_echoes(&rig);
 	start(&rig, &got, "go", NULL, NO_TIMER_MS);
 	rig_settle(&rig);
-	mortise_call_cancel(got.call);
+	mortise_call_cancel(got.call, NULL);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ECANCELED);
 	assert_echoes(&rig);
@@ -497,7 +497,7 @@ static void no_limit_can_be_said(void **state)
 	for (int i = 0; i < 10; i++)
 		assert_true(mortise_host_wait(rig.host, 10) >= 0);
 	assert_int_equal(got.finals, 0);
-	assert_int_equal(mortise_call_cancel(got.call), 0);
+	assert_int_equal(mortise_call_cancel(got.call, NULL), 0);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ECANCELED);
 	rig_close(&rig);

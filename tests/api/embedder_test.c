@@ -123,8 +123,8 @@ static void two_hundred_lives(void **state)
 	rig_open_bad(&rig, "ok", NO_SET);
 	for (int i = 0; i < CYCLES; i++) {
 		assert_echoes(&rig);
-		assert_int_equal(mortise_plugin_stop(rig.plugin,
-						     i % 2 ? MORTISE_STOP_NOW : MORTISE_STOP_POLITE),
+		assert_int_equal(mortise_plugin_stop(rig.plugin, i % 2 ? MORTISE_STOP_NOW : MORTISE_STOP_POLITE,
+						     NULL),
 				 0);
 		rig_until_state(&rig, MORTISE_STOPPED);
 		if (i == 0)

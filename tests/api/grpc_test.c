@@ -55,7 +55,7 @@ static void cancelled(void **state)
 	rig_open_grpc(&rig, NULL);
 	start(&rig, &got, "scaffold:hangs", "{\"args\":[],\"workspace_root\":\"/\"}", NO_TIMER_MS);
 	rig_until_state(&rig, MORTISE_READY);
-	assert_int_equal(mortise_call_cancel(got.call), 0);
+	assert_int_equal(mortise_call_cancel(got.call, NULL), 0);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ECANCELED);
 	rig_until_state(&rig, MORTISE_STOPPED);
@@ -94,7 +94,7 @@ static void stopped_while_it_starts(void **state)
 	start(&rig, &got, "scaffold:hello", "{\"args\":[],\"workspace_root\":\"/\"}", 0);
 	for (int i = 0; i < 3; i++)
 		rig_turn(&rig);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE, NULL), 0);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ECLOSED);
 	rig_until_state(&rig, MORTISE_STOPPED);

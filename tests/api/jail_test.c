@@ -8,22 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <mortise/mortise.h>
+#include <mortise/jail.h>
 
 static const char *const guarded[] = { "level=guarded", NULL };
+
+static mortise_jail_result *last; /* to which the texts of `ret` belong */
 
 static int run_with(mortise_jail_options opt, const char *script, mortise_jail_result *ret, mortise_error *err)
 {
 	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+	int r;
 
 	opt.size = sizeof(opt);
 	if (script)
 		opt.argv = argv;
 	if (!opt.policy)
 		opt.policy = guarded;
-	*ret = (mortise_jail_result){ .size = sizeof(*ret) };
 	*err = (mortise_error){ 0 };
-	return mortise_jail_run(&opt, ret, err);
+	mortise_free(last);
+	r = mortise_jail_run(&opt, &last, err);
+	*ret = last ? *last : (mortise_jail_result){ 0 };
+	return r;
 }
 
 static void test_ends(void **state)
@@ -77,7 +82,7 @@ static void test_refused(void **state)
 			 MORTISE_ENOTFOUND);
 	assert_int_equal(run_with((mortise_jail_options){ .argv = file }, NULL, &ret, &err), MORTISE_EEXEC);
 	assert_int_equal(run_with((mortise_jail_options){ .argv = nothing }, NULL, &ret, &err), MORTISE_EINVAL);
-	assert_int_equal(run_with((mortise_jail_options){ .flags = 1u << 31 }, "exit 0", &ret, &err),
+	assert_int_equal(run_with((mortise_jail_options){ .flags = 1ull << 63 }, "exit 0", &ret, &err),
 			 MORTISE_EINVAL);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const char *const policy[] = { cases[i].pair, NULL };
@@ -105,22 +110,29 @@ static void test_helper(void **state)
 	assert_non_null(strstr(err.text, "ended without reporting"));
 }
 
-/* Older and newer callers. */
-static void test_sizes(void **state)
+/* "*ret_result is set whatever is returned". */
+static void test_result(void **state)
 {
 	static const char *const argv[] = { "/bin/sh", "-c", "exit 5", NULL };
+	static const char *const missing[] = { "/no/such/program", NULL };
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .policy = guarded };
-	mortise_jail_result ret = { .size = offsetof(mortise_jail_result, signal), .signal = 77 };
+	mortise_jail_result *ret = NULL;
 	mortise_error err;
 
 	(void)state;
-	assert_int_equal(mortise_jail_run(&opt, &ret, &err), 0);
-	assert_int_equal(ret.exit_code, 5);
-	assert_int_equal(ret.signal, 77); /* no room was promised there */
-	ret.size = 0;
-	assert_int_equal(mortise_jail_run(&opt, &ret, &err), MORTISE_EINVAL);
+	assert_int_equal(mortise_jail_run(&opt, &ret, NULL), 0);
+	assert_int_equal(ret->exit_code, 5);
+	assert_string_equal(ret->denied_text, "");
+	assert_string_equal(ret->path, "");
+	mortise_free(ret);
+	opt.argv = missing;
+	assert_int_equal(mortise_jail_run(&opt, &ret, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(ret->exit_code, 127);
+	assert_string_equal(ret->level, "");
+	mortise_free(ret);
 	assert_int_equal(mortise_jail_run(&opt, NULL, &err), MORTISE_EINVAL);
 	assert_int_equal(mortise_jail_run(NULL, &ret, &err), MORTISE_EINVAL);
+	assert_null(ret);
 }
 
 /* ---- orders ---- */
@@ -225,8 +237,8 @@ static void test_doctor(void **state)
 	char *json = NULL;
 
 	(void)state;
-	assert_int_equal(mortise_doctor(NULL), MORTISE_EINVAL);
-	assert_int_equal(mortise_doctor(&json), 0);
+	assert_int_equal(mortise_doctor(NULL, NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_doctor(&json, NULL), 0);
 	assert_non_null(strstr(json, "\"level\":\"guarded\",\"available\":true"));
 	assert_non_null(strstr(json, "\"name\":\"landlock\""));
 	mortise_free(json);
@@ -239,7 +251,7 @@ int main(void)
 		MOR_TEST(test_wall),
 		MOR_TEST(test_refused),
 		MOR_TEST(test_helper),
-		MOR_TEST(test_sizes),
+		MOR_TEST(test_result),
 		MOR_TEST(test_orders),
 		MOR_TEST(test_order_before_the_start),
 		MOR_TEST(test_doctor),

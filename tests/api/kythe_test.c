@@ -28,8 +28,8 @@ static void driver_event(const mortise_event *event, void *arg)
 	struct drive *drive = arg;
 
 	rig_event(event, &drive->rig);
-	drive->ready += event->type == MORTISE_EVENT_STATE && event->state == MORTISE_READY;
-	drive->done += event->type == MORTISE_EVENT_NOTE && strcmp(event->method, "done") == 0;
+	drive->ready += event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_READY;
+	drive->done += event->type == MORTISE_EVENT_NOTE && strcmp(event->note.method, "done") == 0;
 }
 
 static void driver_request(mortise_request *request, const char *method, mortise_json params, void *arg)
@@ -41,9 +41,9 @@ static void driver_request(mortise_request *request, const char *method, mortise
 	(void)params;
 	if (strcmp(method, "analyze") == 0) {
 		if (drive->analyses++ < drive->units)
-			assert_int_equal(mortise_request_reply(request, unit), 0);
+			assert_int_equal(mortise_request_reply(request, unit, NULL), 0);
 		else /* the work is over: it stays unanswered */
-			assert_int_equal(mortise_plugin_stop(drive->rig.plugin, MORTISE_STOP_INPUT), 0);
+			assert_int_equal(mortise_plugin_stop(drive->rig.plugin, MORTISE_STOP_INPUT, NULL), 0);
 		return;
 	}
 	drive->vnames++;
@@ -51,7 +51,7 @@ static void driver_request(mortise_request *request, const char *method, mortise
 	assert_non_null(big);
 	memset(big, 'x', BIG);
 	big[0] = big[BIG - 1] = '"';
-	assert_int_equal(mortise_request_reply(request, (mortise_json){ big, BIG }), 0);
+	assert_int_equal(mortise_request_reply(request, (mortise_json){ big, BIG }, NULL), 0);
 	free(big);
 }
 
@@ -116,7 +116,7 @@ static void grace(void **state)
 	open_drive(&drive, "stubborn", SET("stop.term=700ms", "stop.kill=100ms"));
 	rig_until(&drive.rig, &drive.ready, 1, "its greeting");
 	from = now_ns();
-	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT), 0);
+	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT, NULL), 0);
 	rig_until_state(&drive.rig, MORTISE_STOPPED);
 	assert_true(noted(&drive, "eof") >= 0);
 	assert_not_before(noted(&drive, "term"), from, TERM_MS);
@@ -131,7 +131,7 @@ static void grace_counts_from_the_close(void **state)
 	(void)state;
 	open_drive(&drive, "slow", SET("stop.term=700ms", "stop.kill=100ms"));
 	rig_until(&drive.rig, &drive.vnames, 1, "its request");
-	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT), 0);
+	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT, NULL), 0);
 	rig_until_state(&drive.rig, MORTISE_STOPPED);
 	assert_not_before(noted(&drive, "term"), noted(&drive, "reading"), TERM_MS);
 	close_drive(&drive);
@@ -148,7 +148,7 @@ static void grace_of_the_deaf(void **state)
 	open_drive(&drive, "deaf", SET("stop.term=700ms", "stop.kill=100ms"));
 	rig_until(&drive.rig, &drive.vnames, 1, "its request");
 	from = now_ns();
-	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT), 0);
+	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT, NULL), 0);
 	rig_until_state(&drive.rig, MORTISE_STOPPED);
 	assert_not_before(noted(&drive, "term"), from, 2 * TERM_MS);
 	close_drive(&drive);
@@ -199,8 +199,8 @@ static void stop_now(void **state)
 	(void)state;
 	open_drive(&drive, "stubborn", SET("stop.term=1000s", "stop.kill=1000s"));
 	rig_until(&drive.rig, &drive.ready, 1, "its greeting");
-	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT), 0);
-	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_NOW), 0);
+	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_INPUT, NULL), 0);
+	assert_int_equal(mortise_plugin_stop(drive.rig.plugin, MORTISE_STOP_NOW, NULL), 0);
 	rig_until_state(&drive.rig, MORTISE_STOPPED);
 	assert_int_equal(noted(&drive, "term"), -1);
 	close_drive(&drive);

@@ -84,7 +84,7 @@ static void lend(struct bank *bank, struct loan *loan, uint32_t timeout_ms)
 	params = json(loan->params);
 	opt.flags = MORTISE_LENT;
 	opt.on_reply = give_back;
-	r = bank->pool ? mortise_pool_call(bank->pool, "echo", params, &opt, NULL) :
+	r = bank->pool ? mortise_pool_call(bank->pool, "echo", params, &opt, NULL, NULL) :
 			 mortise_call_start(bank->rig.plugin, "echo", params, &opt, &loan->got.call, NULL);
 	assert_int_equal(r, 0);
 }
@@ -177,7 +177,7 @@ static void is_cancelled(void **state)
 	(void)state;
 	bank_open(&bank, "ok", NULL, false);
 	pid = lend_in_vain(&bank, &loan);
-	assert_int_equal(mortise_call_cancel(loan.got.call), 0);
+	assert_int_equal(mortise_call_cancel(loan.got.call, NULL), 0);
 	until_done(&loan.got);
 	assert_given_back(&loan, MORTISE_ECANCELED);
 	kill(pid, SIGCONT);
@@ -214,7 +214,7 @@ static void is_stopped(void **state)
 		lend_in_vain(&bank, &loan[0]);
 		lend(&bank, &loan[1], NO_TIMER_MS);
 		rig_settle(&bank.rig);
-		mortise_plugin_stop(bank.rig.plugin, MORTISE_STOP_NOW);
+		mortise_plugin_stop(bank.rig.plugin, MORTISE_STOP_NOW, NULL);
 		until_done(&loan[0].got);
 		until_done(&loan[1].got);
 		for (int i = 0; i < 2; i++)
@@ -254,14 +254,14 @@ static void nobody_waits(void **state)
 		int r;
 
 		bank_open(&bank, "ok", NULL, pool);
-		r = pool ? mortise_pool_call(bank.pool, "echo", json(params), &opt, NULL) :
+		r = pool ? mortise_pool_call(bank.pool, "echo", json(params), &opt, NULL, NULL) :
 			   mortise_call_start(bank.rig.plugin, "echo", json(params), &opt, NULL, NULL);
 		assert_int_equal(r, 0);
 		memset(params, '\n', LOAN);
 		test_free(params);
 		rig_until_state(&bank.rig, MORTISE_READY);
 		assert_echoes(&bank.rig); /* after it */
-		assert_int_equal(mortise_plugin_describe(bank.rig.plugin, &described), 0);
+		assert_int_equal(mortise_plugin_describe(bank.rig.plugin, &described, NULL), 0);
 		assert_contains(described, "\"answered\":2");
 		mortise_free(described);
 		bank_close(&bank);

@@ -22,9 +22,9 @@ static void states_of_an_ordinary_life(void **state)
 	rig_until_state(&rig, MORTISE_READY);
 	assert_int_equal(mortise_plugin_start(rig.plugin, NULL), 0);
 	assert_echoes(&rig);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE, NULL), 0);
 	rig_until_state(&rig, MORTISE_STOPPED);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE), 0); /* "... is fine" */
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE, NULL), 0); /* "... is fine" */
 	assert_true(rig_saw_state(&rig, MORTISE_STARTING));
 	assert_true(rig_saw_state(&rig, MORTISE_DRAINING));
 	assert_int_equal(rig.states[rig.state_count - 1], MORTISE_STOPPED);
@@ -295,7 +295,7 @@ static void violation_comes_before_what_fails(void **state)
 {
 	static const char words[] =
 		"thief tried to read /etc/shadow: not in sandbox.read; to allow it, add \"/etc/shadow\" to "
-		"--set sandbox.read";
+		"the setting sandbox.read";
 	const char *argv[] = { "/bin/sh", "-c", "read line; read line; read line </etc/shadow", NULL };
 	struct rig rig;
 	struct got calls[2];
@@ -334,7 +334,7 @@ static void violation_comes_before_what_fails(void **state)
 	assert_string_equal(
 		rig.note_params,
 		"{\"event\":\"sandbox_violation\",\"plugin\":\"thief\",\"syscall\":\"openat\",\"path\":\"/etc/shadow\",\"rule\":\"not "
-		"in sandbox.read\",\"kind\":\"read\",\"allow\":\"add \\\"/etc/shadow\\\" to --set "
+		"in sandbox.read\",\"kind\":\"read\",\"allow\":\"add \\\"/etc/shadow\\\" to the setting "
 		"sandbox.read\",\"action\":\"killed\"}");
 	assert_int_equal(rig.states[rig.state_count - 1], MORTISE_FAILED);
 	rig_close(&rig);

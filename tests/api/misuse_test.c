@@ -13,15 +13,15 @@ static void nothing_at_all(void **state)
 	assert_int_equal(mortise_call_start(NULL, "echo", json(NULL), NULL, NULL, &err), MORTISE_EINVAL);
 	assert_contains(err.text, "plugin is NULL");
 	assert_int_equal(mortise_plugin_new(NULL, NULL, NULL, &err), MORTISE_EINVAL);
-	assert_int_equal(mortise_call_cancel(NULL), MORTISE_EINVAL);
-	assert_int_equal(mortise_plugin_stop(NULL, MORTISE_STOP_NOW), MORTISE_EINVAL);
+	assert_int_equal(mortise_call_cancel(NULL, NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_plugin_stop(NULL, MORTISE_STOP_NOW, NULL), MORTISE_EINVAL);
 	assert_null(mortise_plugin_ref(NULL));
-	assert_int_equal(mortise_pool_call(NULL, "echo", json(NULL), NULL, &err), MORTISE_EINVAL);
-	assert_int_equal(mortise_request_reply(NULL, json("1")), MORTISE_EINVAL);
-	assert_int_equal(mortise_request_fail(NULL, -1, "x", json(NULL)), MORTISE_EINVAL);
-	assert_int_equal(mortise_host_adopt(NULL), MORTISE_EINVAL);
-	assert_int_equal(mortise_dialect_describe("plain", NULL, &text), MORTISE_EINVAL);
-	assert_int_equal(mortise_dialect_describe("plain", "text", NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_pool_call(NULL, "echo", json(NULL), NULL, NULL, &err), MORTISE_EINVAL);
+	assert_int_equal(mortise_request_reply(NULL, json("1"), NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_request_fail(NULL, -1, "x", json(NULL), NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_host_adopt(NULL, NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_dialect_describe("plain", NULL, &text, NULL), MORTISE_EINVAL);
+	assert_int_equal(mortise_dialect_describe("plain", "text", NULL, NULL), MORTISE_EINVAL);
 	assert_int_equal(mortise_host_new(&host_opt, &host, &err), MORTISE_EINVAL);
 	assert_contains(err.text, "unknown flags");
 	assert_null(host);
@@ -114,7 +114,7 @@ static void pool_that_cannot_be(void **state)
 	assert_null(pool);
 	opt.set = NULL;
 	assert_int_equal(mortise_pool_new(rig.host, &opt, &pool_opt, &pool, &err), 0);
-	assert_int_equal(mortise_pool_call(pool, NULL, json(NULL), NULL, &err), MORTISE_EINVAL);
+	assert_int_equal(mortise_pool_call(pool, NULL, json(NULL), NULL, NULL, &err), MORTISE_EINVAL);
 	assert_null(mortise_pool_free(pool));
 	rig_close(&rig);
 }
@@ -190,7 +190,7 @@ static void pause_at_first(const mortise_reply *reply, void *arg)
 	struct pauser *p = arg;
 
 	if (p->got[0].finals == 0 && !reply->more)
-		assert_int_equal(mortise_plugin_pause(reply->plugin, 1), 0);
+		assert_int_equal(mortise_plugin_pause(reply->plugin, 1, NULL), 0);
 	got_reply(reply, &p->got[p->got[0].finals]);
 }
 
@@ -214,20 +214,83 @@ static void pause_between_two_replies(void **state)
 	rig_until(&rig, &p.got[0].finals, 1, "the first reply");
 	rig_settle(&rig);
 	assert_int_equal(p.got[1].finals, 0);
-	assert_int_equal(mortise_plugin_pause(rig.plugin, 1), 0);
-	assert_int_equal(mortise_plugin_pause(rig.plugin, 0), 0);
+	assert_int_equal(mortise_plugin_pause(rig.plugin, 1, NULL), 0);
+	assert_int_equal(mortise_plugin_pause(rig.plugin, 0, NULL), 0);
 	rig_until(&rig, &p.got[1].finals, 1, "the second reply");
 	got_clear(&p.got[0]);
 	got_clear(&p.got[1]);
 	rig_close(&rig);
 }
 
+/* A program has no option --set: its texts name the setting, unless it asks for the words of the command. */
+static void texts_name_settings(void **state)
+{
+	static const struct {
+		const char *set, *plain, *command;
+	} rows[] = {
+		{ "nonsense", "setting \"nonsense\": write it as section.key=value",
+		  "--set \"nonsense\": write it as section.key=value" },
+		{ "limits.in_flight=x", "setting: limits.in_flight is \"x\"",
+		  "--set: limits.in_flight is \"x\"" },
+		{ "sandbox.read=x", "setting: sandbox.read is \"x\"", "--set: sandbox.read is \"x\"" },
+	};
+	const char *const argv[] = { "/bin/true", NULL };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+		mortise_host_options opt = { .size = sizeof(opt), .flags = i % 2 ? MORTISE_COMMAND_WORDS : 0 };
+		mortise_plugin_options which = { .size = sizeof(which),
+						 .argv = argv,
+						 .set = SET(rows[i / 2].set) };
+		mortise_plugin *plugin = NULL;
+		mortise_host *host = NULL;
+		mortise_error err;
+
+		assert_int_equal(mortise_host_new(&opt, &host, NULL), 0);
+		assert_int_equal(mortise_plugin_new(host, &which, &plugin, &err), MORTISE_EINVAL);
+		assert_contains(err.text, i % 2 ? rows[i / 2].command : rows[i / 2].plain);
+		assert_null(mortise_host_free(host));
+	}
+}
+
+/* Each function that has `err` writes its reason there. */
+static void errors_have_texts(void **state)
+{
+	struct rig rig;
+	mortise_error err;
+	char *text = NULL;
+
+	(void)state;
+	rig_open_bad(&rig, "ok", NO_SET);
+#define REFUSES(status, call) \
+	do { \
+		err = (mortise_error){ 0 }; \
+		assert_int_equal(call, status); \
+		assert_int_equal(err.code, status); \
+		assert_true(err.text[0] != '\0'); \
+	} while (0)
+	REFUSES(MORTISE_EINVAL, mortise_host_adopt(NULL, &err));
+	REFUSES(MORTISE_EINVAL, mortise_plugin_stop(rig.plugin, (enum mortise_stop)7, &err));
+	REFUSES(MORTISE_EINVAL, mortise_plugin_describe(rig.plugin, NULL, &err));
+	REFUSES(MORTISE_EINVAL, mortise_call_cancel(NULL, &err));
+	REFUSES(MORTISE_EINVAL, mortise_request_reply(NULL, json(NULL), &err));
+	REFUSES(MORTISE_EINVAL, mortise_request_fail(NULL, 1, "x", json(NULL), &err));
+	REFUSES(MORTISE_EINVAL, mortise_pool_stop(NULL, MORTISE_STOP_NOW, &err));
+	REFUSES(MORTISE_EINVAL, mortise_pool_describe(NULL, &text, &err));
+	REFUSES(MORTISE_ENOTFOUND, mortise_dialect_describe("klingon", "text", &text, &err));
+	REFUSES(MORTISE_EINVAL, mortise_dialect_describe("plain", "poem", &text, &err));
+#undef REFUSES
+	assert_null(text);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		API_TEST(nothing_at_all),   API_TEST(options_of_tomorrow),       API_TEST(references),
-		API_TEST(settings),         API_TEST(pool_that_cannot_be),       API_TEST(odd_but_right),
-		API_TEST(sync_with_pieces), API_TEST(pause_between_two_replies),
+		API_TEST(nothing_at_all),    API_TEST(options_of_tomorrow),       API_TEST(references),
+		API_TEST(settings),          API_TEST(pool_that_cannot_be),       API_TEST(odd_but_right),
+		API_TEST(sync_with_pieces),  API_TEST(pause_between_two_replies), API_TEST(texts_name_settings),
+		API_TEST(errors_have_texts),
 	};
 
 	return mor_run_group("misuse", tests);

@@ -93,7 +93,7 @@ static void home_open(struct home *home)
 	pool_plugin = rig_options(&home->rig, "hangs", pool_argv);
 	assert_int_equal(mortise_pool_new(home->h.host, &pool_plugin, &pool_opt, &home->h.pool, NULL), 0);
 	call = got_options(&home->rig, &home->pooled, NO_TIMER_MS);
-	assert_int_equal(mortise_pool_call(home->h.pool, "hang", json(NULL), &call, NULL), 0);
+	assert_int_equal(mortise_pool_call(home->h.pool, "hang", json(NULL), &call, NULL, NULL), 0);
 	while (mortise_plugin_state(mortise_pool_worker(home->h.pool, 0)) != MORTISE_READY)
 		rig_turn(&home->rig);
 }
@@ -107,7 +107,7 @@ static void home_is_whole(struct home *home)
 	assert_int_equal(home->hung.finals + home->pooled.finals, 0);
 	assert_int_equal(access(mortise_undo_store(home->h.undo), F_OK), 0);
 	assert_int_equal(mortise_plugin_state(home->h.plugin), MORTISE_READY);
-	assert_int_equal(mortise_request_reply(home->h.request, json("\"ours\"")), 0);
+	assert_int_equal(mortise_request_reply(home->h.request, json("\"ours\""), NULL), 0);
 	until_done(&home->hung);
 	assert_string_equal(home->hung.result, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"ours\"}");
 	got_clear(&home->hung);

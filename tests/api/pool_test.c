@@ -47,7 +47,7 @@ static void pool_start(struct pool_rig *p, struct got *got, const char *action, 
 {
 	mortise_call_options opt = got_options(&p->rig, got, NO_TIMER_MS);
 	mortise_error err = { 0 };
-	int r = mortise_pool_call(p->pool, action, json(params), &opt, &err);
+	int r = mortise_pool_call(p->pool, action, json(params), &opt, NULL, &err);
 
 	if (r < 0)
 		fail_msg("mortise_pool_call: %d %s", r, err.text);
@@ -86,6 +86,48 @@ static void calls_spread_over_the_workers(void **state)
 	}
 }
 
+struct roll {
+	struct pool_rig p;
+	int ready[2];
+	uint64_t strange;
+};
+
+static void call_the_roll(const mortise_event *event, void *arg)
+{
+	struct roll *roll = arg;
+
+	rig_event(event, &roll->p.rig);
+	if (event->pool != roll->p.pool || mortise_pool_worker(event->pool, event->worker) != event->plugin)
+		roll->strange++;
+	else if (event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_READY)
+		roll->ready[event->worker]++;
+}
+
+/* A program that shows its pool in rows needs to know whose row it is. */
+static void events_name_pool_and_worker(void **state)
+{
+	mortise_pool_options pool_opt = { .size = sizeof(pool_opt), .workers = 2 };
+	mortise_plugin_options opt;
+	const char *argv[3];
+	struct roll roll = { 0 };
+	struct got got[2];
+
+	(void)state;
+	rig_open(&roll.p.rig);
+	opt = rig_options(&roll.p.rig, "ok", argv);
+	opt.on_event = call_the_roll;
+	opt.arg = &roll;
+	assert_int_equal(mortise_pool_new(roll.p.rig.host, &opt, &pool_opt, &roll.p.pool, NULL), 0);
+	for (int i = 0; i < 2; i++)
+		pool_start(&roll.p, &got[i], "hang", NULL);
+	rig_until(&roll.p.rig, &roll.ready[0], 1, "the first worker");
+	rig_until(&roll.p.rig, &roll.ready[1], 1, "the second worker");
+	assert_int_equal(roll.ready[0] + roll.ready[1], 2);
+	assert_int_equal(roll.strange, 0);
+	assert_null(mortise_pool_free(roll.p.pool));
+	rig_close(&roll.p.rig);
+}
+
 static void a_pool_describes_itself(void **state)
 {
 	struct pool_rig p;
@@ -96,20 +138,20 @@ static void a_pool_describes_itself(void **state)
 	(void)state;
 	pool_open(&p, "ok", 2, 1, 0);
 	pool_start(&p, &got, "echo", "[1]");
-	assert_int_equal(mortise_pool_describe(p.pool, &text), 0);
+	assert_int_equal(mortise_pool_describe(p.pool, &text, NULL), 0);
 	assert_contains(text,
 			"{\"waiting\":1,\"waiting_bytes\":3,\"max_queue\":65536,\"retries\":1,\"workers\":[{");
 	mortise_free(text);
 	until_done(&got);
 	got_clear(&got);
-	assert_int_equal(mortise_pool_describe(p.pool, &text), 0);
+	assert_int_equal(mortise_pool_describe(p.pool, &text, NULL), 0);
 	assert_contains(text, "{\"waiting\":0,");
 	assert_contains(text, "\"state\":\"ready\"");
 	second = strstr(text, "\"state\":\"stopped\""); /* nothing needed it */
 	assert_non_null(second);
 	assert_null(strstr(second + 1, "\"state\":\"stopped\""));
 	mortise_free(text);
-	assert_int_equal(mortise_pool_describe(NULL, &text), MORTISE_EINVAL);
+	assert_int_equal(mortise_pool_describe(NULL, &text, NULL), MORTISE_EINVAL);
 	pool_close(&p);
 }
 
@@ -200,7 +242,7 @@ static void lent_params_are_not_copied(void **state)
 		mortise_call_options opt = got_options(&p.rig, &got[lent], NO_TIMER_MS);
 
 		opt.flags |= lent ? MORTISE_LENT : 0;
-		assert_int_equal(mortise_pool_call(p.pool, "echo", json(params), &opt, NULL), 0);
+		assert_int_equal(mortise_pool_call(p.pool, "echo", json(params), &opt, NULL, NULL), 0);
 		params[5] = '2';
 		until_done(&got[lent]);
 		assert_string_equal(got[lent].result, lent ? "{\"n\":2}" : "{\"n\":1}");
@@ -285,7 +327,7 @@ static void queue_is_bounded(void **state)
 	while (taken < 200 && r == 0) {
 		mortise_call_options call = got_options(&p.rig, &got[taken], NO_TIMER_MS);
 
-		r = mortise_pool_call(p.pool, "hang", json(NULL), &call, NULL);
+		r = mortise_pool_call(p.pool, "hang", json(NULL), &call, NULL, NULL);
 		taken += r == 0;
 	}
 	assert_int_equal(r, MORTISE_EOVERLOAD);
@@ -308,7 +350,7 @@ static void polite_stop(void **state)
 		until_done(&got[i]);
 		got_clear(&got[i]);
 	}
-	assert_int_equal(mortise_pool_stop(p.pool, MORTISE_STOP_POLITE), 0);
+	assert_int_equal(mortise_pool_stop(p.pool, MORTISE_STOP_POLITE, NULL), 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		p.rig.plugin = mortise_pool_worker(p.pool, i);
 		rig_until_state(&p.rig, MORTISE_STOPPED);
@@ -339,7 +381,7 @@ static void free_inside_a_reply(void **state)
 	(void)state;
 	pool_open(&d.p, "ok", 2, 0, 0);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(mortise_pool_call(d.p.pool, "echo", json("[]"), &opt, NULL), 0);
+		assert_int_equal(mortise_pool_call(d.p.pool, "echo", json("[]"), &opt, NULL, NULL), 0);
 	rig_until(&d.p.rig, &d.done, 4, "four last callbacks, the first of which frees the pool");
 	pool_close(&d.p);
 	assert_int_equal(d.done, 4);
@@ -354,9 +396,9 @@ static void free_inside_stop(void **state)
 	(void)state;
 	pool_open(&d.p, "ok", 2, 0, 0);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(mortise_pool_call(d.p.pool, "hang", json(NULL), &opt, NULL), 0);
+		assert_int_equal(mortise_pool_call(d.p.pool, "hang", json(NULL), &opt, NULL, NULL), 0);
 	rig_settle(&d.p.rig);
-	mortise_pool_stop(d.p.pool, MORTISE_STOP_POLITE);
+	mortise_pool_stop(d.p.pool, MORTISE_STOP_POLITE, NULL);
 	assert_int_equal(d.done, 20);
 	assert_null(d.p.pool);
 	pool_close(&d.p);
@@ -431,6 +473,7 @@ static void descriptors_may_be_short_for_a_moment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		API_TEST(events_name_pool_and_worker),
 		API_TEST(a_pool_describes_itself),
 		API_TEST(calls_spread_over_the_workers),
 		API_TEST(workers_start_as_needed),

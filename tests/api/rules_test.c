@@ -132,8 +132,8 @@ static void cancel_the_other(const mortise_reply *reply, void *arg)
 
 	assert_int_equal(reply->status, 0);
 	pair[0].finals++;
-	assert_int_equal(mortise_call_cancel(pair[1].call), 0);
-	mortise_plugin_stop(reply->plugin, MORTISE_STOP_POLITE);
+	assert_int_equal(mortise_call_cancel(pair[1].call, NULL), 0);
+	mortise_plugin_stop(reply->plugin, MORTISE_STOP_POLITE, NULL);
 }
 
 static void cancel_and_stop_inside_a_callback(void **state)
@@ -210,7 +210,7 @@ static void *adopt_and_call(void *arg)
 {
 	struct rig *rig = arg;
 	char *result = NULL;
-	int r = mortise_host_adopt(rig->host);
+	int r = mortise_host_adopt(rig->host, NULL);
 
 	if (r == 0)
 		r = mortise_call_sync(rig->plugin, "echo", json("[1]"), NULL, &result, NULL);
@@ -231,7 +231,7 @@ static void adopt(void **state)
 	pthread_join(thread, &done);
 	assert_ptr_equal(done, &rig);
 	assert_int_equal(mortise_host_dispatch(rig.host), MORTISE_ETHREAD);
-	assert_int_equal(mortise_host_adopt(rig.host), 0);
+	assert_int_equal(mortise_host_adopt(rig.host, NULL), 0);
 	assert_echoes(&rig);
 	rig_close(&rig);
 }
@@ -380,7 +380,7 @@ static void tap_sees_both_ways(void **state)
 
 	(void)state;
 	rig_open_bad(&rig, "ok", NO_SET);
-	assert_int_equal(mortise_host_set_tap(rig.host, tap, &t), 0);
+	assert_int_equal(mortise_host_set_tap(rig.host, tap, &t, NULL), 0);
 	ask_expect(&rig, "echo", "{\"a\":1}", "{\"a\":1}");
 	assert_int_equal(t.frames, 2);
 	assert_contains(t.out, "\"method\":\"echo\"");
@@ -388,7 +388,7 @@ static void tap_sees_both_ways(void **state)
 	assert_null(strchr(t.out, '\n'));
 	assert_contains(t.in, "\"result\":{\"a\":1}}");
 	assert_null(strchr(t.in, '\n'));
-	assert_int_equal(mortise_host_set_tap(rig.host, NULL, NULL), 0);
+	assert_int_equal(mortise_host_set_tap(rig.host, NULL, NULL, NULL), 0);
 	assert_echoes(&rig);
 	assert_int_equal(t.frames, 2);
 	rig_close(&rig);
@@ -407,11 +407,12 @@ static void describe(void **state)
 	rig_open_bad(&rig, "ok", NO_SET);
 	assert_string_equal(mortise_plugin_name(rig.plugin), "ok");
 	assert_string_equal(mortise_plugin_dialect(rig.plugin), "plain");
-	assert_int_equal(mortise_plugin_describe(rig.plugin, &text), 0); /* "already tells", before it runs */
+	/* "already tells", before it runs */
+	assert_int_equal(mortise_plugin_describe(rig.plugin, &text, NULL), 0);
 	assert_contains(text, "\"stopped\"");
 	mortise_free(text);
 	snprintf(pid, sizeof(pid), "%d", ask_pid(&rig));
-	assert_int_equal(mortise_plugin_describe(rig.plugin, &text), 0);
+	assert_int_equal(mortise_plugin_describe(rig.plugin, &text, NULL), 0);
 	assert_contains(text, "\"ready\"");
 	assert_contains(text, pid);
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
@@ -429,22 +430,22 @@ static void dialects(void **state)
 	char *text = NULL;
 
 	(void)state;
-	assert_int_equal(mortise_dialect_describe(NULL, "text", &text), 0);
+	assert_int_equal(mortise_dialect_describe(NULL, "text", &text, NULL), 0);
 	assert_contains(text, "plain");
 	mortise_free(text);
-	assert_int_equal(mortise_dialect_describe(NULL, "json", &text), 0);
+	assert_int_equal(mortise_dialect_describe(NULL, "json", &text, NULL), 0);
 	assert_int_equal(text[0], '[');
 	mortise_free(text);
 	for (int i = 0; i < 3; i++) {
 		static const char *const formats[] = { "text", "json", "openrpc" };
 
-		assert_int_equal(mortise_dialect_describe("plain", formats[i], &text), 0);
+		assert_int_equal(mortise_dialect_describe("plain", formats[i], &text, NULL), 0);
 		assert_true(strlen(text) > 0);
 		mortise_free(text);
 	}
 	text = NULL;
-	assert_int_equal(mortise_dialect_describe("no-such-dialect", "text", &text), MORTISE_ENOTFOUND);
-	assert_int_equal(mortise_dialect_describe("plain", "no-such-format", &text), MORTISE_EINVAL);
+	assert_int_equal(mortise_dialect_describe("no-such-dialect", "text", &text, NULL), MORTISE_ENOTFOUND);
+	assert_int_equal(mortise_dialect_describe("plain", "no-such-format", &text, NULL), MORTISE_EINVAL);
 	assert_null(text);
 }
 

@@ -35,11 +35,13 @@ static void conversation(void **state)
 	assert_contains(err.text, "no session is open");
 	mortise_free(ask(&rig, "talk", NULL));
 	assert_int_equal(rig.events[MORTISE_EVENT_SESSION], 1);
-	assert_int_equal(rig.bytes[MORTISE_EVENT_SESSION], 300000); /* ms that it has */
+	assert_int_equal(rig.session.step, MORTISE_SESSION_BEGINS);
+	assert_int_equal(rig.session.left_ms, 300000);
 	mortise_free(ask(&rig, "input", "{\"content\":\"Ada\"}"));
 	assert_int_equal(rig.events[MORTISE_EVENT_SESSION], 1);
 	mortise_free(ask(&rig, "input", "{\"content\":\"exit\"}"));
 	assert_int_equal(rig.events[MORTISE_EVENT_SESSION], 2);
+	assert_int_equal(rig.session.step, MORTISE_SESSION_OVER);
 	assert_int_equal(mortise_call_start(rig.plugin, "input", json("{\"content\":\"x\"}"), NULL, NULL, &err),
 			 MORTISE_EINPUT);
 	rig_close(&rig);
@@ -154,7 +156,7 @@ static void extra_is_copied(void **state)
 	assert_int_equal(mortise_pool_new(rig.host, &opt, &pool_opt, &pool, &err), 0);
 	call = got_options(&rig, &got, NO_TIMER_MS);
 	call.extra = (mortise_json){ extra, sizeof(extra) - 1 };
-	assert_int_equal(mortise_pool_call(pool, "echo", json(NULL), &call, &err), 0);
+	assert_int_equal(mortise_pool_call(pool, "echo", json(NULL), &call, NULL, &err), 0);
 	memset(extra, 'x', sizeof(extra) - 1);
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_OK);

@@ -155,7 +155,7 @@ static void pool_of_them(void **state)
 	for (int i = 0; i < 8; i++) {
 		mortise_call_options call_opt = got_options(&rig, &got[i], NO_TIMER_MS);
 
-		assert_int_equal(mortise_pool_call(pool, WORK, json("{}"), &call_opt, NULL), 0);
+		assert_int_equal(mortise_pool_call(pool, WORK, json("{}"), &call_opt, NULL, NULL), 0);
 	}
 	for (int i = 0; i < 8; i++) {
 		until_done(&got[i]);

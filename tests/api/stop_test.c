@@ -20,7 +20,7 @@ static void ladder(const char *mode)
 	assert_echoes(&rig);
 	start(&rig, &got, "hang", NULL, NO_TIMER_MS);
 	rig_settle(&rig);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE, NULL), 0);
 	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_DRAINING);
 	rig_until_state(&rig, MORTISE_STOPPED);
 	until_done(&got);
@@ -55,7 +55,7 @@ static void answer_within_the_ladder(void **state)
 	assert_echoes(&rig);
 	start(&rig, &got, "go", NULL, NO_TIMER_MS);
 	rig_settle(&rig);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE, NULL), 0);
 	rig_until_state(&rig, MORTISE_STOPPED);
 	assert_int_equal(got.finals, 1);
 	assert_int_equal(got.status, MORTISE_OK);
@@ -71,7 +71,7 @@ static void stop_input(void **state)
 	(void)state;
 	rig_open_bad(&rig, "ok", SET("stop.term=60s"));
 	assert_echoes(&rig);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_INPUT), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_INPUT, NULL), 0);
 	rig_until_state(&rig, MORTISE_STOPPED);
 	rig_close(&rig);
 }
@@ -89,7 +89,7 @@ static void stop_now_a_process_that_stopped_itself(void **state)
 	until_done(&got);
 	assert_int_equal(got.status, MORTISE_ETIMEOUT);
 	start(&rig, &got, "echo", NULL, NO_TIMER_MS);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_NOW), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_NOW, NULL), 0);
 	rig_until_state(&rig, MORTISE_STOPPED);
 	until_done(&got);
 	assert_int_not_equal(got.status, MORTISE_OK);
@@ -199,7 +199,7 @@ static void child_in_its_own_session(void **state)
 	(void)state;
 	rig_open_bad(&rig, "setsid_child", SET("stop.term=60s"));
 	ask_expect(&rig, "go", NULL, "\"has a child\"");
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_POLITE, NULL), 0);
 	rig_until_state(&rig, MORTISE_STOPPED);
 	rig_close(&rig);
 }
@@ -240,7 +240,7 @@ static void stop_sync_has_a_limit(void **state)
 static void start_again(const mortise_event *event, void *arg)
 {
 	rig_event(event, arg);
-	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_STOPPED)
+	if (event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_STOPPED)
 		(void)mortise_plugin_start(event->plugin, NULL);
 }
 

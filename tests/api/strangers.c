@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "strangers.h"
 
+#include <glob.h>
+
+#include <mortise/installed.h>
+#include <mortise/jail.h>
+#include <mortise/view.h>
+
 #define REFUSED(is_refused) ((is_refused) ? MORTISE_ETHREAD : 0)
 
 /* ---- any thread ---- */
@@ -50,7 +56,7 @@ static int event_name(const struct handles *h)
 static int dialect_describe(const struct handles *h)
 {
 	char *text = NULL;
-	int r = mortise_dialect_describe("plain", "text", &text);
+	int r = mortise_dialect_describe("plain", "text", &text, NULL);
 
 	(void)h;
 	mortise_free(text);
@@ -67,7 +73,7 @@ static int free_memory(const struct handles *h)
 static int doctor(const struct handles *h)
 {
 	char *text = NULL;
-	int r = mortise_doctor(&text);
+	int r = mortise_doctor(&text, NULL);
 
 	(void)h;
 	mortise_free(text);
@@ -90,7 +96,7 @@ static int host_wakeup(const struct handles *h)
 
 static int host_adopt(const struct handles *h)
 {
-	return mortise_host_adopt(h->host);
+	return mortise_host_adopt(h->host, NULL);
 }
 
 static int undo_new(const struct handles *h)
@@ -148,16 +154,18 @@ static int host_next_plugin(const struct handles *h)
 
 static int host_set_tap(const struct handles *h)
 {
-	return mortise_host_set_tap(h->host, NULL, NULL);
+	return mortise_host_set_tap(h->host, NULL, NULL, NULL);
 }
 
 static int jail_run(const struct handles *h)
 {
 	static const char *const argv[] = { "/bin/true", NULL };
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .host = h->host };
-	mortise_jail_result result = { .size = sizeof(result) };
+	mortise_jail_result *result = NULL;
+	int r = mortise_jail_run(&opt, &result, NULL);
 
-	return mortise_jail_run(&opt, &result, NULL);
+	mortise_free(result);
+	return r;
 }
 
 /* ---- plugins ---- */
@@ -192,7 +200,7 @@ static int plugin_start(const struct handles *h)
 
 static int plugin_stop(const struct handles *h)
 {
-	return mortise_plugin_stop(h->plugin, MORTISE_STOP_NOW);
+	return mortise_plugin_stop(h->plugin, MORTISE_STOP_NOW, NULL);
 }
 
 static int plugin_stop_sync(const struct handles *h)
@@ -212,7 +220,7 @@ static int plugin_arg(const struct handles *h)
 
 static int plugin_pause(const struct handles *h)
 {
-	return mortise_plugin_pause(h->plugin, 1);
+	return mortise_plugin_pause(h->plugin, 1, NULL);
 }
 
 static int plugin_name(const struct handles *h)
@@ -233,7 +241,7 @@ static int plugin_state(const struct handles *h)
 static int plugin_describe(const struct handles *h)
 {
 	char *text = NULL;
-	int r = mortise_plugin_describe(h->plugin, &text);
+	int r = mortise_plugin_describe(h->plugin, &text, NULL);
 
 	return text ? 0 : r;
 }
@@ -252,7 +260,7 @@ static int call_start(const struct handles *h)
 
 static int call_cancel(const struct handles *h)
 {
-	return mortise_call_cancel(h->call);
+	return mortise_call_cancel(h->call, NULL);
 }
 
 static int call_sync(const struct handles *h)
@@ -262,12 +270,12 @@ static int call_sync(const struct handles *h)
 
 static int request_reply(const struct handles *h)
 {
-	return mortise_request_reply(h->request, json("\"of a stranger\""));
+	return mortise_request_reply(h->request, json("\"of a stranger\""), NULL);
 }
 
 static int request_fail(const struct handles *h)
 {
-	return mortise_request_fail(h->request, -1, "of a stranger", json(NULL));
+	return mortise_request_fail(h->request, -1, "of a stranger", json(NULL), NULL);
 }
 
 static int request_plugin(const struct handles *h)
@@ -287,6 +295,24 @@ static int pool_new(const struct handles *h)
 	return pool ? 0 : r;
 }
 
+static int installed_list(const struct handles *h)
+{
+	char *json = NULL;
+	int r = mortise_installed_list(0, &json, NULL);
+
+	(void)h;
+	mortise_free(json);
+	return r;
+}
+
+static int installed_find(const struct handles *h)
+{
+	char *directory = NULL;
+
+	(void)h;
+	return mortise_installed_find("nobody-at-all", &directory, NULL) == MORTISE_ENOTFOUND ? 0 : -1;
+}
+
 static int pool_free(const struct handles *h)
 {
 	return REFUSED(mortise_pool_free(h->pool) == h->pool);
@@ -294,19 +320,19 @@ static int pool_free(const struct handles *h)
 
 static int pool_call(const struct handles *h)
 {
-	return mortise_pool_call(h->pool, "echo", json(NULL), NULL, NULL);
+	return mortise_pool_call(h->pool, "echo", json(NULL), NULL, NULL, NULL);
 }
 
 static int pool_stop(const struct handles *h)
 {
-	return mortise_pool_stop(h->pool, MORTISE_STOP_NOW);
+	return mortise_pool_stop(h->pool, MORTISE_STOP_NOW, NULL);
 }
 
 static int pool_describe(const struct handles *h)
 {
 	char *text = NULL;
 
-	return mortise_pool_describe(h->pool, &text);
+	return mortise_pool_describe(h->pool, &text, NULL);
 }
 
 static int pool_worker(const struct handles *h)
@@ -332,6 +358,8 @@ const struct stranger strangers[] = {
 	ROW(undo_run, ADOPTS),
 	ROW(undo_free, MAY),
 	ROW(doctor, MAY),
+	ROW(installed_list, MAY),
+	ROW(installed_find, MAY),
 	ROW(host_new, MAY),
 	ROW(host_wakeup, ADOPTS),
 	ROW(host_fd, MAY_NOT),
@@ -371,10 +399,10 @@ const struct stranger strangers[] = {
 };
 const size_t stranger_count = sizeof(strangers) / sizeof(*strangers);
 
-void strangers_are_complete(void)
+/* Counts what one header declares, and what of that is in the table. */
+static void count_declared(const char *path, size_t *declared, size_t *known)
 {
-	FILE *header = fopen(MORTISE_HEADER, "re");
-	size_t declared = 0, known = 0;
+	FILE *header = fopen(path, "re");
 	char line[512];
 
 	assert_non_null(header);
@@ -392,10 +420,21 @@ void strangers_are_complete(void)
 			i++;
 		if (i == stranger_count)
 			print_error("%s is not in the table\n", name);
-		declared++;
-		known += i < stranger_count;
+		++*declared;
+		*known += i < stranger_count;
 	}
 	fclose(header);
+}
+
+void strangers_are_complete(void)
+{
+	size_t declared = 0, known = 0;
+	glob_t headers;
+
+	assert_int_equal(glob(MORTISE_HEADERS "/*.h", 0, NULL, &headers), 0);
+	for (size_t i = 0; i < headers.gl_pathc; i++)
+		count_declared(headers.gl_pathv[i], &declared, &known);
+	globfree(&headers);
 	assert_int_equal(known, stranger_count);
 	assert_int_equal(declared, stranger_count);
 }

@@ -3,6 +3,8 @@
 #ifndef TESTS_API_STRANGERS_H
 #define TESTS_API_STRANGERS_H
 
+#include <mortise/undo.h>
+
 #include "api.h"
 
 /* One of everything that there are handles for, made by the host's thread. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_trust.py LIBRARY: on_trust of mortise_host_options, through the shared library as an embedder has it."""
+"""test_trust.py LIBRARY: installed plugins through the shared library, as an embedder has it: on_trust of
+mortise_host_options, and installed.h."""
 import ctypes
 import json
 import os
@@ -15,7 +16,7 @@ from store_support import Store  # noqa: E402
 
 LIBRARY = sys.argv.pop(1) if len(sys.argv) > 1 else ""
 BUILD = pathlib.Path(os.environ.get("MORTISE_BUILD", "build")).resolve()
-EVIOLATION = -19
+EINVAL, ENOTFOUND, EVIOLATION = -2, -12, -19
 PLUGIN = """#!/usr/bin/python3
 import json, sys
 for line in sys.stdin:
@@ -58,7 +59,7 @@ class Json(ctypes.Structure):
 
 
 class PluginOptions(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("path", ctypes.c_char_p)]
+    _fields_ = [("size", ctypes.c_size_t), ("path", ctypes.c_char_p), ("installed", ctypes.c_char_p)]
 
 
 class Error(ctypes.Structure):
@@ -226,13 +227,117 @@ class OnTrust(Embedder):
         plugin = self.open(1)
         for _ in range(2):
             self.assertEqual(self.call(plugin), (0, b'"ran"'))
-            self.lib.mortise_plugin_stop(plugin, 2)
+            self.lib.mortise_plugin_stop(plugin, 2, None)
             while self.lib.mortise_plugin_state(plugin) != 0:
                 self.lib.mortise_host_wait(self.host, -1)
         self.assertEqual(len(self.asked), 1)
         self.change()
         self.assertEqual(self.call(plugin), (0, b'"ran"'))
         self.assertEqual(len(self.asked), 2)
+
+
+class Installed(Embedder):
+    """mortise/installed.h, and the option of the same name."""
+
+    def setUp(self):
+        super().setUp()
+        source = self.dir / "says"
+        for version in ("1.4.2", "2.0.0-rc.1", "1.10.0", "0.9.0"):
+            (source / "version").write_text(version, encoding="utf-8")
+            Store(self.dir / "DATA").install("says", source, version=version)
+        self.err = Error()
+
+    def find(self, word):
+        found = ctypes.c_void_p()
+        status = self.lib.mortise_installed_find(word, ctypes.byref(found), ctypes.byref(self.err))
+        if status != 0:
+            return status, self.err.text.decode()
+        path = pathlib.Path(ctypes.string_at(found.value).decode())
+        self.lib.mortise_free(found)
+        return (path / "version").read_text() if (path / "version").exists() else "1.0.0"
+
+    def list(self, flags):
+        text = ctypes.c_void_p()
+        status = self.lib.mortise_installed_list(
+            ctypes.c_uint64(flags), ctypes.byref(text), ctypes.byref(self.err)
+        )
+        self.assertEqual(status, 0, self.err.text)
+        listed = json.loads(ctypes.string_at(text.value))
+        self.lib.mortise_free(text)
+        return listed
+
+    def test_versions(self):
+        rows = {
+            b"says": "0.9.0",  # the last one installed is in use
+            b"says@1.4.2": "1.4.2",
+            b"says@1": "1.10.0",
+            b"says@^1.0": "1.10.0",
+            b"says@~1.4": "1.4.2",
+            b"says@>=1,<1.5": "1.4.2",
+            b"says@*": "1.10.0",  # what only leads to a version fits no range that does not name it
+            b"says@>=2.0.0-rc.1": "2.0.0-rc.1",
+        }
+        for word, version in rows.items():
+            with self.subTest(word):
+                self.assertEqual(self.find(word), version)
+
+    def test_refused(self):
+        for word, part in {
+            b"says@^3": 'says is installed, but no version that fits "^3"; there is: 0.9.0, 2.0.0-rc.1, 1.10.0',
+            b"sayz": "did you mean says?",
+            b"nobody@1": 'no plugin called "nobody" is installed',
+            b"says@..": "no plugin called",
+            b"../says": "no plugin called",
+        }.items():
+            with self.subTest(word):
+                status, text = self.find(word)
+                self.assertEqual(status, ENOTFOUND)
+                self.assertIn(part, text)
+        self.assertEqual(self.lib.mortise_installed_find(None, None, None), EINVAL)
+
+    def test_list_is_that_of_the_command(self):
+        for flags, args in (0, []), (1, ["--all"]):
+            listed = self.list(flags)
+            said = json.loads(subprocess.check_output([BUILD / "mortise", "list", "--json", *args]))
+            self.assertEqual(listed["plugins"], said["plugins"])
+            self.assertEqual(len(listed["plugins"]), 5 if flags else 1)
+        self.assertEqual(listed["plugins"][0]["version"], "0.9.0")
+        self.assertTrue(listed["plugins"][0]["current"])
+        self.assertEqual(self.lib.mortise_installed_list(ctypes.c_uint64(8), None, None), EINVAL)
+
+    def test_no_store(self):
+        shutil.rmtree(self.dir / "DATA")
+        self.assertEqual(self.list(0), {"plugins": [], "damaged": []})
+
+    def plugin(self, **which):
+        host, plugin = ctypes.c_void_p(), ctypes.c_void_p()
+        self.assertEqual(self.lib.mortise_host_new(None, ctypes.byref(host), None), 0)
+        self.addCleanup(self.lib.mortise_host_free, host)
+        opt = PluginOptions(size=ctypes.sizeof(PluginOptions), **which)
+        status = self.lib.mortise_plugin_new(
+            host, ctypes.byref(opt), ctypes.byref(plugin), ctypes.byref(self.err)
+        )
+        return status, plugin
+
+    def test_runs_by_name(self):
+        for word in b"says", b"says@1.4.2", b"says@^1":
+            status, plugin = self.plugin(installed=word)
+            self.assertEqual(status, 0, self.err.text)
+            self.assertEqual(self.call(plugin), (0, b'"ran"'))
+
+    def test_is_compared(self):
+        directory = next((self.dir / "DATA/mortise/plugins/says").glob("1.10.0-*/says"))
+        with open(directory / "main.py", "a", encoding="utf-8") as file:
+            file.write("#\n")
+        status, plugin = self.plugin(installed=b"says@^1")
+        self.assertEqual(status, 0, self.err.text)
+        self.assertEqual(self.call(plugin)[0], EVIOLATION)
+
+    def test_not_both(self):
+        status, _ = self.plugin(installed=b"says", path=str(self.place).encode())
+        self.assertEqual(status, EINVAL)
+        status, _ = self.plugin(installed=b"nobody")
+        self.assertEqual(status, ENOTFOUND)
 
 
 CONFINED = {"confined": True, "network": False, "read": [], "spawn": False, "write": False}

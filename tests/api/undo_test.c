@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <mortise/mortise.h>
+#include <mortise/jail.h>
+#include <mortise/undo.h>
 
 static char top[TMP_ROOM], workspace[256], stores[256], notes[2048];
 
@@ -86,11 +87,14 @@ static int run(mortise_undo *undo)
 	const char *argv[] = { "/bin/sh", "-c", "echo x >made; exit 1", NULL };
 	const char *policy[] = { room, "workspace_write=true", store, NULL };
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .policy = policy };
-	mortise_jail_result result = { .size = sizeof(result) };
+	mortise_jail_result *result = NULL;
+	int r;
 
 	snprintf(room, sizeof(room), "workspace=%s", workspace);
 	snprintf(store, sizeof(store), "undo=%s", mortise_undo_store(undo));
-	return mortise_jail_run(&opt, &result, NULL);
+	r = mortise_jail_run(&opt, &result, NULL);
+	mortise_free(result);
+	return r;
 }
 
 static bool made(void)

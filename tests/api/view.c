@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <mortise/jail.h>
+
 char top[64];
 const char *level;
 
@@ -215,7 +217,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static bool t1_works(void)
 {
 	char *json = NULL;
-	bool works = mortise_doctor(&json) == 0 && strstr(json, "\"level\":\"t1\",\"available\":true");
+	bool works = mortise_doctor(&json, NULL) == 0 && strstr(json, "\"level\":\"t1\",\"available\":true");
 
 	mortise_free(json);
 	return works;

@@ -11,6 +11,8 @@
 #ifndef TESTS_API_VIEW_H
 #define TESTS_API_VIEW_H
 
+#include <mortise/view.h>
+
 #include "api.h"
 
 extern char top[64]; /* all that we make lies below; its top-level directory is "var" */

@@ -152,7 +152,7 @@ static void death_fails_what_waits(void **state)
 	view(&rig, "a");
 	for (int i = 0; i < 8; i++)
 		order(&rig, path_of("%s/a", top), NULL, &got[i]);
-	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_NOW), 0);
+	assert_int_equal(mortise_plugin_stop(rig.plugin, MORTISE_STOP_NOW, NULL), 0);
 	rig_until_state(&rig, MORTISE_STOPPED);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(got[i].count, 1);
@@ -186,7 +186,7 @@ static int pid_of(struct rig *rig)
 	char *json = NULL;
 	int pid;
 
-	assert_int_equal(mortise_plugin_describe(rig->plugin, &json), 0);
+	assert_int_equal(mortise_plugin_describe(rig->plugin, &json, NULL), 0);
 	at = strstr(json, "\"pid\":");
 	assert_non_null(at);
 	pid = (int)strtol(at + strlen("\"pid\":"), NULL, 10);
@@ -232,7 +232,7 @@ static void with_a_pid_namespace(void **state)
 	ask_expect(&rig, "ping", NULL, "\"pong\"");
 	view(&rig, "a");
 	expect(&rig, "read", "/usr/include/mor_view/x.h", "first");
-	assert_int_equal(mortise_plugin_describe(rig.plugin, &json), 0);
+	assert_int_equal(mortise_plugin_describe(rig.plugin, &json, NULL), 0);
 	assert_contains(json, path_of("\"level\":\"%s\"", level));
 	mortise_free(json);
 	rig_close(&rig);

@@ -69,8 +69,7 @@ static void stray_print_is_noise(void **state)
 	ask_expect(&rig, "go", NULL, "\"noisy\"");
 	rig_until(&rig, &rig.events[MORTISE_EVENT_NOISE], 2, "both stray lines");
 	assert_contains(rig.last[MORTISE_EVENT_NOISE], "debug: answered");
-	assert_true(rig.bytes[MORTISE_EVENT_NOISE] >=
-		    strlen("debug: got \"go\", id 1") + strlen("debug: answered"));
+	assert_true(rig.noise_bytes >= strlen("debug: got \"go\", id 1") + strlen("debug: answered"));
 	assert_echoes(&rig);
 	rig_close(&rig);
 }
@@ -370,7 +369,7 @@ static void on_last_words(const mortise_event *event, void *arg)
 {
 	struct last_words *last = arg;
 
-	if (event->type == MORTISE_EVENT_STATE && event->previous == MORTISE_READY) {
+	if (event->type == MORTISE_EVENT_STATE && event->state.before == MORTISE_READY) {
 		last->notes_at_end = last->rig.events[MORTISE_EVENT_NOTE];
 		last->lines_at_end = last->rig.events[MORTISE_EVENT_STDERR];
 	}
@@ -398,7 +397,7 @@ static void hear_last_words(struct last_words *last, const char *script, bool pa
 	opt.arg = last;
 	opt.flags = MORTISE_NO_RESTART;
 	last->rig.plugin = rig_plugin(&last->rig, &opt);
-	assert_int_equal(mortise_plugin_pause(last->rig.plugin, paused), 0);
+	assert_int_equal(mortise_plugin_pause(last->rig.plugin, paused, NULL), 0);
 	start(&last->rig, &got, "go", NULL, NO_TIMER_MS);
 	until_done(&got);
 	rig_until_state(&last->rig, MORTISE_STOPPED);
@@ -438,12 +437,12 @@ static void pause_stops_the_flood(void **state)
 	rig_open_bad(&rig, "flood", NO_SET);
 	start(&rig, &got, "go", NULL, NO_TIMER_MS);
 	rig_until(&rig, &rig.events[MORTISE_EVENT_NOTE], 100, "the flood");
-	assert_int_equal(mortise_plugin_pause(rig.plugin, 1), 0);
+	assert_int_equal(mortise_plugin_pause(rig.plugin, 1, NULL), 0);
 	rig_settle(&rig); /* what was read already may still arrive */
 	count = rig.events[MORTISE_EVENT_NOTE];
 	rig_settle(&rig);
 	assert_int_equal(rig.events[MORTISE_EVENT_NOTE], count);
-	assert_int_equal(mortise_plugin_pause(rig.plugin, 0), 0);
+	assert_int_equal(mortise_plugin_pause(rig.plugin, 0, NULL), 0);
 	rig_until(&rig, &rig.events[MORTISE_EVENT_NOTE], count + 1000, "the flood again");
 	rig_close(&rig);
 	assert_int_equal(got.finals, 1);

@@ -155,7 +155,7 @@ def allowed(dialect, name):
 
 def patient(look):
     """The faults that it sees. What a busy machine has done, it does not see again with more time."""
-    return look("1s") and look("10s") and look("40s")
+    return look("1s") and look("10s") and look("40s") and look("300s")
 
 
 def judge(dialect, ident, limit, only):

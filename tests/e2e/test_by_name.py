@@ -55,6 +55,9 @@ class ByName(Case):
         self.store.install("says", self.source("says", result="'second'"), version="2.0.0")
         self.assertEqual(self.ok("call", "says", "hello").json, "second")
         self.assertEqual(self.ok("call", "says@1.0.0", "hello").json, "first")
+        self.assertEqual(self.ok("call", "says@^1", "hello").json, "first")
+        self.assertEqual(self.ok("call", "says@>=1", "hello").json, "second")
+        self.assertIn("no version that fits", self.fails(5, "not_found", "call", "says@^3", "hello").err)
         done = self.fails(5, "not_found", "call", "says@3", "hello")
         self.assertIn("1.0.0, 2.0.0", done.err)
 

@@ -2,6 +2,7 @@
 """Why a plugin does not answer: every diagnosis of src/host/diagnosis.h, with a real process, and the whole
 line that a person reads. docs/guide/no-answer.md lists the same lines."""
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import re
@@ -11,11 +12,13 @@ import unittest
 
 from kythe_support import IndexCase, simple
 from support import LIMIT, MORTISE, PLUGINS, PYTHON, ROOT, Case, Done, shell_words
+from tier import again
 from undo_support import BECOME_NOBODY
 
 SILENT = PLUGINS / "silent.py"
 SHORT = "500ms"  # where no machine is busy, each has come by then to where it will stay
 LONGER = ("5s", "50s")  # ... and where one is, so that some have not even started then
+FRAMINGS = ("lines", "headers", "be32", "decimal")
 NO_REPLY = r'timeout: silent: no reply to "x" in \d+ ms'
 WAIT = NO_REPLY + r" \(--timeout sets the limit\)"
 READ = r"; it has read the request and waits for more input: "
@@ -84,23 +87,28 @@ class Silent(Case):
         call = ("call", "-t", SHORT, "x", "--", PYTHON, SILENT)
         self.compare(SILENCES, {way: (*call, *way.split()) for way in SILENCES})
 
-    def test_framings(self):
-        """Those that we speak, and those that it speaks; and a half frame of each."""
+    def framings(self, pairs):
+        """Those that we speak, and those that it speaks."""
         cases, expected = {}, {}
         names = {"headers": ", or -d sunscreen-json", "decimal": ", or -d kythe", "be32": ", or -d gassist"}
-        for ours in ("lines", "headers", "be32", "decimal"):
-            for theirs in ("lines", "headers", "be32", "decimal"):
-                if ours == theirs:
-                    continue
-                call = ("call", "-t", SHORT, "--framing", ours, "x", "--", PYTHON, SILENT)
-                cases[ours, theirs] = (*call, "answers_in", theirs)
-                frames = theirs if theirs == "lines" else theirs + " frames"
-                expected[ours, theirs] = (
-                    NO_REPLY
-                    + f"; it writes {frames}, not {ours} "
-                    + rf"\(--framing {theirs}{names.get(theirs, '')}\)"
-                )
+        for ours, theirs in pairs:
+            call = ("call", "-t", SHORT, "--framing", ours, "x", "--", PYTHON, SILENT)
+            cases[ours, theirs] = (*call, "answers_in", theirs)
+            frames = theirs if theirs == "lines" else theirs + " frames"
+            expected[ours, theirs] = (
+                NO_REPLY
+                + f"; it writes {frames}, not {ours} "
+                + rf"\(--framing {theirs}{names.get(theirs, '')}\)"
+            )
         self.compare(expected, cases)
+
+    def test_framings(self):
+        """Each of ours, each of theirs."""
+        self.framings(zip(FRAMINGS, FRAMINGS[1:] + FRAMINGS[:1]))
+
+    @again("every pair; test_framings has each framing on both sides")
+    def test_pairs_of_framings(self):
+        self.framings(itertools.permutations(FRAMINGS, 2))
 
     def test_half_frames(self):
         # Each counts its head: that is what was announced.
@@ -399,6 +407,7 @@ class Ends(Case):
             'crashed: plugin: exited with status 1 before it answered; last stderr: "TypeError: no port"',
         )
 
+    @again("a second of processor time; limits and fault-matrix-yams (cpu) have it")
     def test_limit(self):
         words = ("-s", "sandbox.cpu=1s", "-t", f"{LIMIT}s", "x", "--", PYTHON, SILENT, "spins")
         done = self.fails(7, "crashed", "call", *words)

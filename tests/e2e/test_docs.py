@@ -228,10 +228,29 @@ class Names(Case):
         self.assertEqual(faults, [])
 
     def test_every_page_is_reached_from_the_readme(self):
-        readme = (ROOT / "README.md").read_text()
+        self.assertIn("](docs/README.md)", text_of(ROOT / "README.md"))
         pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*/*.md")]
-        paths = [str(page.relative_to(ROOT)) for page in pages]
-        self.assertEqual([path for path in paths if f"]({path})" not in readme], [])
+        paths = [str(page.relative_to(ROOT / "docs")) for page in pages if page.name != "README.md"]
+        self.assertEqual([path for path in paths if f"]({path})" not in text_of(ROOT / "docs/README.md")], [])
+
+    def test_every_command_is_listed(self):
+        told = re.search(r"(?ms)^## Commands\n(.*?)^## ", text_of(ROOT / "docs/README.md"))[1]
+        pages = [page.name for page in (ROOT / "docs/man").glob("mortise-*.1.scd")]
+        names = [name.removeprefix("mortise-").removesuffix(".1.scd") for name in pages]
+        self.assertEqual([name for name in sorted(names) if f"`{name}`" not in told], [])
+
+    def test_the_readme_is_short(self):
+        self.assertLessEqual(len(text_of(ROOT / "README.md").split()), 1000)
+        for language in ("c", "python"):
+            [example] = re.findall(rf"(?ms)^```{language}\n(.*?)^```", text_of(ROOT / "README.md"))
+            self.assertLessEqual(len(example.splitlines()), 12)
+
+    def test_the_map_names_what_is_there(self):
+        text = text_of(ROOT / "docs/design/map.md")
+        for function, file in re.findall(r"`(\w+)\(\)` in `([\w/.]+)`", text):
+            self.assertIn(f"{function}(", text_of(ROOT / file))
+        questions = re.search(r"(?ms)^## Ten questions.*", text)[0]
+        self.assertEqual(len(re.findall(r"(?m)^\| \S.*\? \| .*`.+`.* \|$", questions)), 10)
 
     def test_every_reference_plugin_is_listed(self):
         listed = re.findall(r"\]\(([\w-]+)/README\.md\)", (ROOT / "plugins/README.md").read_text())

@@ -313,14 +313,14 @@ class Owners(FarmCase):
         """Many batches, and as many failures with long names and reasons, which all want to be told."""
         relay = Relay(self.postgres.dir)
         self.addCleanup(relay.close)
-        archive = self.kzip(simple(30) + simple(30, CRASH, name="bad" + "n" * 180))
+        archive = self.kzip(simple(12) + simple(12, CRASH, name="bad" + "n" * 180))
         direct, self.url = self.url, f"postgres://farm@/{self.database}?host={relay.dir}"
         for _ in range(3):
             self.worker()
         self.farm(archive, "--batch", "1", "--report", "report.html", code=1)
         self.url = direct  # what a person asks may be longer
-        self.assertEqual(self.ok("farm", "status", self.url, "--json").json["runs"][0]["failed"], 30)
-        self.assertGreater(relay.count, 200)
+        self.assertEqual(self.ok("farm", "status", self.url, "--json").json["runs"][0]["failed"], 12)
+        self.assertGreater(relay.count, 80)
         self.assertLessEqual(relay.longest, 4096)
 
     def test_rule_6_a_second_owner_is_refused(self):

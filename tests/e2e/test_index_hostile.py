@@ -4,6 +4,7 @@ nothing hangs, nothing is left running."""
 import unittest
 
 from kythe_support import IndexCase, SIMPLE, Unit, program, simple
+from tier import again
 
 SHORT_GRACE = ["--set", "stop.term=300ms", "--set", "stop.kill=300ms"]
 
@@ -57,35 +58,33 @@ class Hostile(IndexCase):
             self.assertEqual((self.state / "attempts-bad.toy").stat().st_size, 1)
             self.assertEqual(report["done"], 7)
 
-    def test_exit_before_init(self):
+    def exits_early(self, when, statuses, ways):
         """Once: it is started again. Always: the run ends, and says why."""
         units = simple(3)
-        for status in (0, 1):
-            analyzer = self.puppet(begin=program("dies_once", status=status))
+        for status in statuses:
+            analyzer = self.puppet(**{when: program("dies_once", status=status)})
             _, entries = self.report(self.kzip(units), "-j1", analyzer=analyzer)
             self.expect_simple(entries, units)
             (self.state / "x").unlink()
-        for how in ("raise SystemExit(0)", "raise SystemExit(1)", "import os\nos.kill(os.getpid(), 11)"):
+        for how in ways:
             done = self.index(
-                self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(begin=how)
+                self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(**{when: how})
             )
             self.assertNotEqual(done.code, 0, how)
             self.assertIn("no analyzer is left", done.err)
-            self.assertIn("3 units are left", done.err)
+            if when == "begin":
+                self.assertIn("3 units are left", done.err)
+
+    def test_exit_before_init(self):
+        self.exits_early("begin", [1], ["raise SystemExit(0)"])
 
     def test_exit_after_init(self):
-        units = simple(3)
-        for status in (0, 1):
-            analyzer = self.puppet(ready=program("dies_once", status=status))
-            _, entries = self.report(self.kzip(units), "-j1", analyzer=analyzer)
-            self.expect_simple(entries, units)
-            (self.state / "x").unlink()
-        for how in ("raise SystemExit(0)", "raise SystemExit(1)"):
-            done = self.index(
-                self.kzip(units), "-j2", "-o", self.dir / "result", analyzer=self.puppet(ready=how)
-            )
-            self.assertNotEqual(done.code, 0, how)
-            self.assertIn("no analyzer is left", done.err)
+        self.exits_early("ready", [0], ["raise SystemExit(1)"])
+
+    @again("other exit codes, and a signal")
+    def test_exit_early_in_other_ways(self):
+        self.exits_early("begin", [0], ["raise SystemExit(1)", "import os\nos.kill(os.getpid(), 11)"])
+        self.exits_early("ready", [1], ["raise SystemExit(0)"])
 
     # ---- the wire
 
@@ -144,7 +143,7 @@ class Hostile(IndexCase):
         self.assertEqual((failure["reason"], failure["kind"], failure["attempts"]), (reason, "protocol", 2))
         self.assertIn(f"bad.toy: {reason}; trying it again\n", report["stderr"])
 
-    def test_breach_before_work(self):
+    def breaches_before_work(self, status):
         """A wrong version, work before init, a corrupt frame instead of it, or after it: nothing is handed out,
         and why is told."""
         kzip = self.kzip(simple(2))
@@ -161,21 +160,25 @@ class Hostile(IndexCase):
             ("ready", "wire.raw(b'hello\\n')", "stdout length tag is no minimum-width decimal number: hello"),
             ("ready", "wire.ask('init', protocol='kythe1')", '"init" for the second time'),
         ):
-            for status in (0, 1):
-                analyzer = self.puppet(**{when: f"{said}\nwire.until_closed()\nraise SystemExit({status})\n"})
-                done = self.index(kzip, "-j1", "--json", "-o", self.dir / "result", analyzer=analyzer)
-                self.assertEqual(done.code, 9, done.err)
-                report = done.json
-                self.assertEqual(
-                    (report["ok"], report["units"], report["done"], report["failed"], report["left"]),
-                    (False, 2, 0, 0, 2),
-                )
-                self.assertTrue(
-                    report["error"].startswith("no analyzer is left: puppet: " + why), report["error"]
-                )
-                self.assertEqual(report["kind"], "protocol")
-                self.assertIn(f"protocol: {report['error']}\n", done.err)
-                self.assertFalse((self.dir / "result").exists())
+            analyzer = self.puppet(**{when: f"{said}\nwire.until_closed()\nraise SystemExit({status})\n"})
+            done = self.index(kzip, "-j1", "--json", "-o", self.dir / "result", analyzer=analyzer)
+            self.assertEqual(done.code, 9, done.err)
+            report = done.json
+            self.assertEqual(
+                (report["ok"], report["units"], report["done"], report["failed"], report["left"]),
+                (False, 2, 0, 0, 2),
+            )
+            self.assertTrue(report["error"].startswith("no analyzer is left: puppet: " + why), report["error"])
+            self.assertEqual(report["kind"], "protocol")
+            self.assertIn(f"protocol: {report['error']}\n", done.err)
+            self.assertFalse((self.dir / "result").exists())
+
+    def test_breach_before_work(self):
+        self.breaches_before_work(0)
+
+    @again("with another exit code, which nobody asks for")
+    def test_breach_before_work_and_exit_1(self):
+        self.breaches_before_work(1)
 
     def test_closes_stdout(self):
         self.among("import os\nos.close(1)\nwire.until_closed()\nraise SystemExit\n")

@@ -23,7 +23,8 @@ enum { /* how the work at hand may end */
        ANSWER = 1 << 15,  /* it spoils an answer: where nobody has asked yet, nothing is spoilt          */
        UNSURE = 1 << 16,  /* it is about to end when the next work comes: that may still be hit          */
        LOOSE = 1 << 17,   /* the first answer counts, whoever's it is                                    */
-       STUBBORN = 1 << 18 /* it takes several calls until it is given up                                 */
+       STUBBORN = 1 << 18, /* it takes several calls until it is given up                                */
+       UNHEARD = 1 << 19   /* no good answer comes to a greeting, and nobody needs one                   */
 };
 
 struct cell {
@@ -50,6 +51,7 @@ struct row {
 	unsigned want[PHASES];
 	const char *set[3];
 	bool bounded;     /* limits.session is five short limits   */
+	bool dear;        /* a second of processor time, each cell */
 	const char *text; /* what the error says, where it is one  */
 	const struct twist *twist;
 	const char *none; /* why some of its cells do not exist    */

@@ -5,10 +5,12 @@
  * what is required of a cell.
  *
  *	fault-plugin TONGUE FAULT PHASE MARK    does all as it should, but for one fault in one phase; once: the
- *file MARK says that it has been fault-jail                              a mortise-jail that is killed before
- *it has done anything, once fault-matrix TONGUE [CELL]              a host with such a plugin, cell by cell;
- *TAP fault-inject TONGUE                     a host whose system calls and allocations fail, one after the
- *other; TAP fault-guard LEVEL                       the same of its guardian; TAP
+ *						file MARK says that it has been
+ *	fault-jail                              a mortise-jail that is killed before it has done anything, once
+ *	fault-matrix TONGUE [CELL]              a host with such a plugin, cell by cell; TAP
+ *	fault-inject TONGUE                     a host whose system calls and allocations fail, one after the
+ *						other; TAP
+ *	fault-guard LEVEL                       the same of its guardian; TAP
  */
 #ifndef TESTS_FAULT_FAULT_H
 #define TESTS_FAULT_FAULT_H

@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <mortise/view.h>
+
 #include "guard_inject.h"
 #include "host.h"
 #include "sweep.h"
@@ -142,7 +144,7 @@ static void stop(struct rig *rig)
 {
 	time_t end = time(NULL) + GUARD_S;
 
-	mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE);
+	mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE, NULL);
 	while (!is_down(rig) && time(NULL) < end)
 		rig_turn(rig);
 	if (!is_down(rig))

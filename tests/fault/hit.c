@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mortise/jail.h>
+
 #include "cell.h"
 
 static const struct word {
@@ -79,7 +81,7 @@ static bool give_up(struct rig *rig, struct job *job)
 	if (!rig_until(rig, &rig->committed))
 		return fail("no fault came");
 	if (!job->finals)
-		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE);
+		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE, NULL);
 	return rig_until_done(job) || fail("never ended");
 }
 
@@ -116,7 +118,7 @@ static bool hit_at_stop(struct rig *rig, struct job *job, const struct row *row,
 		return false;
 	if (rig->tongue->one_shot && (want & FINAL))
 		return true; /* its work was its end */
-	mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE);
+	mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE, NULL);
 	return rig_until_state(rig, want & FINAL ? MORTISE_FAILED : MORTISE_STOPPED) || fail("does not stop");
 }
 
@@ -134,7 +136,7 @@ static bool hit(struct rig *rig, struct job *job, const struct row *row, enum ph
 
 static bool stop_well(struct rig *rig)
 {
-	mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE);
+	mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE, NULL);
 	return rig_until_state(rig, MORTISE_STOPPED) || fail("does not stop in the end");
 }
 
@@ -151,7 +153,7 @@ static bool recover(struct rig *rig, const struct row *row, unsigned want)
 	struct job next;
 
 	if ((want & LATE) && rig->tongue->patient)
-		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE);
+		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE, NULL);
 	wait_for_the_end(rig);
 	if (want & FINAL) { /* whoever asks by name gets a fresh start */
 		if (mortise_plugin_state(rig->plugin) != MORTISE_FAILED ||
@@ -177,7 +179,7 @@ static const char *const *settings(const struct tongue *tongue, const struct row
 	static const char *set[9];
 	/* A busy machine may need long for a greeting, or until one dies in the middle of it. Where the
 	 * greeting itself is spoilt, the dialect's own limit ends it. */
-	bool timed = phase != AT_START || (want & (LATE | CRASHED));
+	bool timed = phase != AT_START || want == OK || (want & (LATE | CRASHED));
 	uint32_t ms = phase == AT_START && (want & LATE) ? short_ms : LONG_MS;
 	size_t n = 0;
 
@@ -225,10 +227,13 @@ static const char *why_not_confined(void)
 {
 	static const char *const argv[] = { "/bin/true", NULL }, *const policy[] = { "level=t0", NULL };
 	mortise_jail_options opt = { .size = sizeof(opt), .argv = argv, .policy = policy };
-	mortise_jail_result result = { .size = sizeof(result) };
+	mortise_jail_result *result = NULL;
+	int r;
 	static mortise_error err;
 
-	return mortise_jail_run(&opt, &result, &err) == MORTISE_EJAIL ? err.text : NULL;
+	r = mortise_jail_run(&opt, &result, &err);
+	mortise_free(result);
+	return r == MORTISE_EJAIL ? err.text : NULL;
 }
 
 /* ret_unmet: it has failed, and the fault did not come, or too late. */

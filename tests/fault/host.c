@@ -48,8 +48,8 @@ static void hand_out(struct rig *rig)
 	rig->asked = NULL;
 	/* Nobody can say whether the analyzer has heard anything: it is sent home, and the end of it is the
 	 * end of the job. */
-	if (mortise_request_reply(request, (mortise_json){ UNIT, strlen(UNIT) }) < 0)
-		mortise_plugin_stop(rig->plugin, MORTISE_STOP_NOW);
+	if (mortise_request_reply(request, (mortise_json){ UNIT, strlen(UNIT) }, NULL) < 0)
+		mortise_plugin_stop(rig->plugin, MORTISE_STOP_NOW, NULL);
 }
 
 static struct mor_buf usual_params, big_params;
@@ -139,8 +139,8 @@ static void lose_unit(struct rig *rig, const char *why)
 static void on_event(const mortise_event *event, void *arg)
 {
 	struct rig *rig = arg;
-	bool down = event->state == MORTISE_STOPPED || event->state == MORTISE_BACKOFF ||
-		    event->state == MORTISE_FAILED;
+	bool down = event->state.now == MORTISE_STOPPED || event->state.now == MORTISE_BACKOFF ||
+		    event->state.now == MORTISE_FAILED;
 
 	rig->events[event->type]++;
 	if (event->type == MORTISE_EVENT_STDERR && strcmp(event->text, "fault: now") == 0) {
@@ -155,7 +155,7 @@ static void on_event(const mortise_event *event, void *arg)
 		lose_unit(rig, event->text);
 	}
 	if (event->type == MORTISE_EVENT_NOTE && rig->job && !rig->job->finals &&
-	    strcmp(event->method, "done") == 0) {
+	    strcmp(event->note.method, "done") == 0) {
 		struct job *job = rig->job;
 
 		rig->job = NULL;
@@ -172,7 +172,7 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 		rig->asked = request;
 		hand_out(rig);
 	} else {
-		mortise_request_fail(request, -32601, "not here", (mortise_json){ 0 });
+		mortise_request_fail(request, -32601, "not here", (mortise_json){ 0 }, NULL);
 	}
 }
 
@@ -235,6 +235,9 @@ void rig_sweep(const char *dir)
 static int make_host(struct rig *rig, mortise_error *err)
 {
 	mortise_host_options opt = { .size = sizeof(opt), .jail_helper = rig->opt.helper };
+
+	if (getenv("NO_SPIN"))
+		opt.flags |= MORTISE_NO_SPIN;
 
 	if (rig->opt.beside) {
 		rig->host = rig->opt.beside->host;

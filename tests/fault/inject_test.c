@@ -63,7 +63,7 @@ static int start(struct session *s, struct job *job)
 	if (!s->pool)
 		return job_start(&s->rig, job, 30000);
 	*job = (struct job){ .rig = &s->rig };
-	r = mortise_pool_call(s->pool, t->action, rig_params(), &opt, &err);
+	r = mortise_pool_call(s->pool, t->action, rig_params(), &opt, NULL, &err);
 	snprintf(job->text, sizeof(job->text), "%s", err.text);
 	return r;
 }

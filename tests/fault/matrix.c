@@ -14,6 +14,7 @@
 
 #include "cell.h"
 #include "rows.h"
+#include "unit/tier.h"
 
 #define ROWS     (sizeof(rows) / sizeof(rows[0]))
 #define WORKERS  8
@@ -61,31 +62,70 @@ static const char *why_none(const struct cell *cell)
 	return cell->want & NONE ? cell->row->none : NULL;
 }
 
+/* The dialect's own rule for it; NULL: it has none. */
+static const struct exception *exception_of(const struct cell *cell)
+{
+	const struct exception *found = NULL;
+
+	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
+		const struct exception *e = &exceptions[i];
+
+		if (strncmp(e->tongue, cell->tongue->name, strlen(e->tongue)) == 0 &&
+		    strcmp(e->row, cell->row->name) == 0 && (e->phases & 1 << cell->phase))
+			found = e;
+	}
+	return found;
+}
+
 static struct cell cell_of(const struct tongue *tongue, size_t number)
 {
 	struct cell cell = { .tongue = tongue,
 			     .row = &rows[number / PHASES],
 			     .phase = (enum phase)(number % PHASES) };
+	const struct exception *own = exception_of(&cell);
 
-	cell.want = cell.row->want[cell.phase];
-	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
-		const struct exception *e = &exceptions[i];
-
-		if (strncmp(e->tongue, tongue->name, strlen(e->tongue)) == 0 &&
-		    strcmp(e->row, cell.row->name) == 0 && (e->phases & 1 << cell.phase))
-			cell.want = e->want;
-	}
+	cell.want = own ? own->want : cell.row->want[cell.phase];
 	if (!tongue->greets && cell.phase == AT_START && (cell.want & ANSWER))
 		cell.want = OK | (cell.want & (LIMIT | LOOSE));
 	return cell;
+}
+
+/* The first tier (tests/README.md) has the whole matrix for one dialect whose plugins live on and must greet,
+ * and for one with a process for each call, where most rows end in another way. */
+static bool has_whole_matrix(const struct tongue *tongue)
+{
+	return strcmp(tongue->name, "yams") == 0 || strcmp(tongue->name, "sunscreen-json") == 0;
+}
+
+/* For the others it has each fault in one phase, the next row in the next phase, and what the dialect has a
+ * rule of its own for. Dialects begin with different phases: the last letters of their names differ. */
+static bool is_in_first_tier(const struct cell *cell)
+{
+	size_t row = (size_t)(cell->row - rows);
+	const char *name = cell->tongue->name;
+	size_t first = row + (size_t)name[strlen(name) - 1];
+
+	if (has_whole_matrix(cell->tongue))
+		return true;
+	if (cell->row->dear)
+		return false;
+	for (size_t i = 0; i < PHASES; i++) {
+		struct cell turn = cell_of(cell->tongue, row * PHASES + (first + i) % PHASES);
+
+		if (!why_none(&turn))
+			return cell->phase == turn.phase || exception_of(cell);
+	}
+	return false;
 }
 
 static bool is_wanted(const struct cell *cell, const char *only)
 {
 	char name[64];
 
+	if (!only)
+		return !tier_first_only() || is_in_first_tier(cell);
 	snprintf(name, sizeof(name), "%s/%s", cell->row->name, phase_names[cell->phase]);
-	return !only || strcmp(only, name) == 0;
+	return strcmp(only, name) == 0;
 }
 
 /* ---- doing them ---- */
@@ -168,14 +208,16 @@ static void do_all(const struct tongue *tongue, const char *only)
 
 static unsigned report(const struct tongue *tongue, const char *only)
 {
-	unsigned cells = 0, failed = 0, none = 0;
+	unsigned cells = 0, failed = 0, none = 0, later = 0;
 
 	for (size_t i = 0; i < ROWS * PHASES; i++) {
 		struct cell cell = cell_of(tongue, i);
 		const char *why = why_none(&cell), *phase = phase_names[cell.phase];
 
-		if (!is_wanted(&cell, only))
+		if ((only || !why) && !is_wanted(&cell, only)) {
+			later++;
 			continue;
+		}
 		if (why) {
 			none++;
 			printf("# %s: %s/%s does not exist: %s\n", tongue->name, cell.row->name, phase, why);
@@ -187,7 +229,8 @@ static unsigned report(const struct tongue *tongue, const char *only)
 			printf("# %s\n", results[i].said);
 		failed += !results[i].good;
 	}
-	printf("# %s: %u cells, %u that do not exist\n1..%u\n", tongue->name, cells, none, cells);
+	printf("# %s: %u cells, %u that do not exist, %u left out\n1..%u\n", tongue->name, cells, none, later,
+	       cells);
 	return failed;
 }
 

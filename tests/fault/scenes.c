@@ -203,7 +203,7 @@ static bool bring_to_fault(struct rig *rig, struct job *job, enum phase phase)
 	if (!within && !rig_until_done(job))
 		return fail("does not work");
 	if (!within && phase == AT_STOP)
-		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE);
+		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE, NULL);
 	return rig_until(rig, &rig->committed) || fail("the fault never came");
 }
 
@@ -301,7 +301,7 @@ static bool play_both(struct rig *flood, struct rig *other, const struct cell *c
 	    !judge(&job, cell->row, OK))
 		return false;
 	/* Of what the flood would do to its own call there are other rows. */
-	mortise_plugin_stop(flood->plugin, MORTISE_STOP_NOW);
+	mortise_plugin_stop(flood->plugin, MORTISE_STOP_NOW, NULL);
 	if (!rig_until_state(flood, MORTISE_STOPPED))
 		return fail("the flood does not stop");
 	return (is_gone(flood->mark) || fail("the flood lives on")) && end_well(other, cell->row);

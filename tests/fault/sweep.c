@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/tier.h"
+
 static char said[700];
 
 bool sweep_fail(const char *format, ...)
@@ -36,7 +38,7 @@ static bool is_clean(const struct sweep *sweep, unsigned kind, unsigned n, bool 
 static bool try_way(const struct sweep *sweep, unsigned kind, unsigned total, bool on, unsigned *number)
 {
 	static unsigned seed;
-	unsigned least = number_from("MORTISE_TIER", 2) == 1 ? 3 : 1; /* tests/README.md, "Two tiers" */
+	unsigned least = tier_rounds(3, 1);
 	unsigned most = sweep->most ? (total + sweep->most - 1) / sweep->most : 1;
 	unsigned otherwise = most > least ? most : least;
 	unsigned stride = number_from("MORTISE_INJECT_STRIDE", otherwise), tried = 0, bad = 0;

@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	broken = 0;
 	CHECK(mor_loop_new(MOR_LOOP_VIRTUAL, &loop) == 0);
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-	CHECK(mor_grpc_new(loop, ends[0], &options, &grpc) == 0);
+	CHECK(mor_grpc_new_take(loop, ends[0], &options, &grpc) == 0);
 	for (unsigned i = 0; i < 3; i++) {
 		ask.arg = &seen[i];
 		seen[i].pauses = i == 1 && data[0] & 4;

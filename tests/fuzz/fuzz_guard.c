@@ -194,7 +194,7 @@ static void read_stderr(const uint8_t *data, size_t size, unsigned cut)
 
 	lines_told = bytes_told = 0;
 	CHECK(pipe2(pipes, O_CLOEXEC | O_NONBLOCK) == 0 &&
-	      mor_stderr_start(the_loop(), &err, pipes[0], on_line) == 0);
+	      mor_stderr_start_take(the_loop(), &err, pipes[0], on_line) == 0);
 	for (size_t i = 0; i < size; i++)
 		newlines += data[i] == '\n';
 	while (all < size) {

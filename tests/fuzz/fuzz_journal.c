@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kythe/drive/journal.h"
+#include "result/journal.h"
 
 #define IDENTITY  "0123456789abcdef"
 #define LINES_MAX 64

@@ -29,10 +29,10 @@ static void read_back(const struct mor_pb_schema *schema, const struct mor_pb_ty
 
 	CHECK(mor_doc_parse(mor_buf_view(json), 0, 0, &doc, NULL) == 0);
 	/* It may be refused: a required field is missing, or two fields of a hostile set share a name. */
-	r = mor_pb_from_json(schema, type, mor_doc_root(doc), &wire, &err);
+	r = mor_pb_from_json(schema, type, mor_doc_root(doc), 0, &wire, &err);
 	check_reason(r, &err);
 	if (r == 0)
-		check_reason(mor_pb_to_json(schema, type, mor_buf_view(&wire), &again, &err), &err);
+		check_reason(mor_pb_to_json(schema, type, mor_buf_view(&wire), 0, &again, &err), &err);
 }
 
 static void try_message(const struct mor_pb_schema *schema, const struct mor_pb_type *type,
@@ -40,7 +40,7 @@ static void try_message(const struct mor_pb_schema *schema, const struct mor_pb_
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = { .limit = JSON_LIMIT };
 	mortise_error err = { 0 };
-	int r = mor_pb_to_json(schema, type, message, &json, &err);
+	int r = mor_pb_to_json(schema, type, message, 0, &json, &err);
 
 	CHECK(r == 0 || r == MORTISE_EPROTO || r == MORTISE_ELIMIT);
 	check_reason(r, &err);

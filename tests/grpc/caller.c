@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 	ask.method = argv[2];
 	ask.timeout_ms = (uint32_t)strtoul(argv[3], NULL, 10);
 	it.words = argv + 4;
-	if (mor_loop_new(0, &loop) < 0 || mor_grpc_new(loop, connect_to(argv[1]), &options, &grpc) < 0)
+	if (mor_loop_new(0, &loop) < 0 || mor_grpc_new_take(loop, connect_to(argv[1]), &options, &grpc) < 0)
 		give_up("no connection");
 	if (mor_grpc_call(grpc, &ask, &it.call, &err) < 0)
 		give_up(err.text);

@@ -96,6 +96,28 @@ class Calls(GoPlugin):
             self.ok("session", "stop", "kv", env=env)
         self.assertEqual(got, {"key": "a", "value": "YWJj", "count": "5", "setAt": "2017-07-14T02:40:00Z"})
 
+    def test_wire(self):
+        """No message passes, but who looks sees those of JSON-RPC: with params, without, and an error."""
+
+        def seen(*words):
+            done = self.run_mortise(*self.args("call", *words, options=["--show-wire"]))
+            return [line for line in done.err.splitlines() if '"id":2' in line]
+
+        head = '{"jsonrpc":"2.0","id":2,'
+        self.assertEqual(
+            seen("test.KV/Put", '{"key":\n"a"}'),
+            ["> " + head + '"method":"test.KV/Put","params":{"key": "a"}}', "< " + head + '"result":{}}'],
+        )
+        self.assertEqual(
+            seen("test.KV/Put"), ["> " + head + '"method":"test.KV/Put"}', "< " + head + '"result":{}}']
+        )
+        self.assertEqual(
+            seen("test.KV/Get", "key=a")[1],
+            "< "
+            + head
+            + '"error":{"code":-32005,"message":"NOT_FOUND: no key a","data":{"grpc_status":"NOT_FOUND"}}}',
+        )
+
     def test_errors(self):
         told = self.bad(1, "plugin_error", "test.KV/Get", "key=a")
         self.assertIn("no key a (code -32005, NOT_FOUND)", told)

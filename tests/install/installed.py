@@ -2,6 +2,7 @@
 """What the tests of an installation share: a tree that ./dev install has made from the build
 directory, and that was then moved to another place. Both have blanks in their names. MORTISE_BUILD
 names the build directory."""
+import functools
 import os
 import pathlib
 import shlex
@@ -45,6 +46,19 @@ def contents(top):
     return {str(path.relative_to(top)) for path in top.rglob("*")}
 
 
+@functools.cache
+def moved_tree():
+    """For all classes of a program: who changes it puts it right again."""
+    top = pathlib.Path(tempfile.mkdtemp(prefix="mortise-"))
+    unittest.addModuleCleanup(shutil.rmtree, top)
+    top.chmod(0o755)  # nobody is to come here
+    install(top / "first place")
+    prefix = top / "a b" / "c d"  # short: two of them stand in one line of an error
+    prefix.parent.mkdir()
+    (top / "first place").rename(prefix)
+    return top, prefix
+
+
 class Tree(unittest.TestCase):
     """self.prefix: the tree, after it was moved; self.dir: an empty directory of one's own."""
 
@@ -52,14 +66,7 @@ class Tree(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.top = pathlib.Path(tempfile.mkdtemp(prefix="mortise-"))
-        cls.addClassCleanup(shutil.rmtree, cls.top)
-        cls.top.chmod(0o755)  # nobody is to come here
-        first = cls.top / "first place"
-        install(first)
-        cls.prefix = cls.top / "a b" / "c d"  # short: two of them stand in one line of an error
-        cls.prefix.parent.mkdir()
-        first.rename(cls.prefix)
+        cls.top, cls.prefix = moved_tree()
         cls.mortise = cls.prefix / "bin/mortise"
         cls.helpers = cls.prefix / "libexec/mortise"
         cls.pkgconfig = next(cls.prefix.glob("lib*/**/mortise.pc")).parent

@@ -124,16 +124,16 @@ class Sought(Helper):
         source = self.dir / "loader.c"
         source.write_text(LOADER)
         program = self.compile(source, self.dir / "loader", *self.pkg_config("--cflags", "mortise"), "-ldl")
-        name = os.path.relpath(self.libdir / "libmortise.so.0", self.prefix)
+        name = os.path.relpath(self.libdir / "libmortise.so.1", self.prefix)
         # There the same relative name leads to a copy, beside a helper that is forged.
         (self.dir / "elsewhere" / name).parent.mkdir(parents=True)
-        shutil.copy(self.libdir / "libmortise.so.0", self.dir / "elsewhere" / name)
+        shutil.copy(self.libdir / "libmortise.so.1", self.dir / "elsewhere" / name)
         shown = self.ok(program, f"./{name}", self.dir / "elsewhere", self.plugin, cwd=self.prefix)
         self.assertEqual(shown, HELLO)
 
     def test_beside_the_library(self):
         """A bundle: library, helper and program in one directory."""
-        for name in (self.libdir / "libmortise.so.0", self.jail):
+        for name in (self.libdir / "libmortise.so.1", self.jail):
             shutil.copy(name, self.dir)
         self.dir.chmod(0o755)
         flags = self.pkg_config("--cflags", "--libs", "mortise")

@@ -87,8 +87,8 @@ class Command(Tree):
                 plugin = self.plugins / "elf-text"
                 out = self.ok(self.mortise, "extract", "/bin/true", "--plugin", plugin, user=user)
                 self.assertIn("Needed Libraries:\nlibc.so.6\n", out)
-            for plugin in self.plugins.iterdir():
-                self.assertIn(plugin.name, self.ok(self.mortise, "info", plugin, user=user))
+        for plugin in self.plugins.iterdir():
+            self.assertIn(plugin.name, self.ok(self.mortise, "info", plugin, user=self.users()[-1]))
 
     def test_confined(self):
         for user in self.users():
@@ -126,13 +126,8 @@ class Command(Tree):
             if " jail " in line and not confines:
                 continue
             done = self.run_as(None, "bash", "-c", line)
-            shown = (done.stdout + done.stderr).splitlines()[
-                : len(wanted.splitlines())
-            ]  # one is cut, README says
             if line != "echo $?":
-                self.assertEqual(
-                    *(test_guides.VARIES.sub("N", "\n".join(text)) for text in (shown, wanted.splitlines()))
-                )
+                self.assertEqual(done.stdout + done.stderr, wanted)
 
     def test_packed_and_unpacked(self):
         with tarfile.open(self.dir / "m.tar", "w") as tar:
@@ -144,7 +139,7 @@ class Command(Tree):
         self.assertEqual(self.ok(command, "call", plugin, "greet", "name=world"), HELLO)
 
     def test_nothing_names_the_build_directory(self):
-        for path in (self.mortise, self.helpers / "mortise-full", self.libdir / "libmortise.so.0"):
+        for path in (self.mortise, self.helpers / "mortise-full", self.libdir / "libmortise.so.1"):
             shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
             self.assertNotRegex(shown, "RPATH|RUNPATH")
         for path in self.pkgconfig.iterdir():
@@ -194,7 +189,7 @@ class Embedder(Tree):
     def test_soname(self):
         program = self.embedder(self.example("hello.c"), self.dir / "hello")
         shown = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
-        self.assertIn("[libmortise.so.0]", shown)
+        self.assertIn("[libmortise.so.1]", shown)
         self.assertNotIn("yyjson", shown)
 
     def test_yyjson_is_nobodys_business(self):

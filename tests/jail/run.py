@@ -362,8 +362,11 @@ def tell_slow(verdicts, config):
 
 
 def is_about(config, told):
-    """Quickly: what a configuration expects otherwise than the one without its grants, or is about."""
+    """Quickly: what a configuration expects otherwise than the one without its grants, or is about. With deny
+    all of them end otherwise, and all in the same way: one in four."""
     plain = Config(config.user, config.level)
+    if config.deny:
+        return [other["name"] for other in catalogue("c")].index(told["name"]) % 4 == 0
     classes = {"spawn"} if config.spawn else {"network"} if config.places else set()
     return config == plain or told["class"] in classes or config.expects(told) != plain.expects(told)
 
@@ -382,11 +385,11 @@ def try_all(language, uid, config=None, only=None):
 
 @functools.lru_cache(None)
 def real(language, uid):
-    """Names of the attempts that succeed with no jail around them. Quickly, in Python and Node: only of those
-    that a jail may grant; each attempt in them has its like in C."""
+    """Names of the attempts that succeed with no jail around them. Quickly, all of them are shown to be real
+    once, in C as nobody; else only those that a jail may grant, since only these are compared."""
     granted = (
         (lambda told: "A" in (told["expect"], told["net"], told["spawn"]))
-        if QUICKLY and language != "c"
+        if QUICKLY and (language != "c" or uid != stage.NOBODY)
         else None
     )
     return frozenset(v.name for v in try_all(language, uid, None, granted) if v.escaped)
@@ -593,7 +596,7 @@ class Catalogue(unittest.TestCase):
         reason = why_not(config.user, language) or why_no_jail(config)
         if reason:
             self.skipTest(reason)
-        only = functools.partial(is_about, config) if QUICKLY and not config.deny else None
+        only = functools.partial(is_about, config) if QUICKLY else None
         score = Score(config, try_all(language, config.uid, config, only), real(language, config.uid))
         SCORES[f"{language} {config.name}"] = score
         refused = [v for v in score.verdicts if v.run.code == NO_JAIL]

@@ -216,7 +216,7 @@ void pool_call_start(struct pool *pool, unsigned how)
 		note_limits(call, mortise_pool_worker(pool->handle, 0), &wish);
 	call->starting = true;
 	r = mortise_pool_call(pool->handle, wish.action, (mortise_json){ wish.params, strlen(wish.params) },
-			      &wish.opt, &error);
+			      &wish.opt, &call->handle, &error);
 	call->starting = false;
 	SAY("  call %u of a pool: %s: %s", call->token, wish.action, r < 0 ? error.text : "started");
 	if (r < 0)
@@ -233,9 +233,9 @@ void call_cancel_recent(unsigned which)
 	if (!world.open_count)
 		return;
 	call = &world.calls[world.open[world.open_count - 1 - which % world.open_count]];
-	if (!call->handle || call->pool)
+	if (!call->handle)
 		return;
-	r = mortise_call_cancel(call->handle);
+	r = mortise_call_cancel(call->handle, NULL);
 	SAY("  call %u is cancelled: %d", call->token, r);
 	if (r == 0)
 		call->cancelled = true;

@@ -189,7 +189,7 @@ void check_reply(struct call *call, const mortise_reply *reply)
 	if (reply->error && (reply->error->code != reply->status || !reply->error->text[0]))
 		model_fault("call %u: status %d, but its error says %d \"%s\"", call->token, reply->status,
 			    reply->error->code, reply->error->text);
-	if (call->pool ? reply->call != NULL : reply->call != call->handle)
+	if (reply->call != call->handle)
 		model_fault("call %u: the callback names another call", call->token);
 	if (!call->pool && !call->orphaned && reply->plugin != call->place->handle)
 		model_fault("call %u: the callback names another plugin", call->token);
@@ -338,7 +338,7 @@ static int64_t until_next(void)
 
 	for (unsigned i = 0; i < HOSTS; i++) {
 		struct mor_loop *loop = world.hosts[i].handle ? world.hosts[i].handle->loop : NULL;
-		int64_t ms = loop && loop->timers ? mor_timers_next(loop) - loop->virtual_ms : -1;
+		int64_t ms = loop && loop->timers.count ? mor_timers_next(loop) - loop->clock.virtual_ms : -1;
 
 		if (ms >= 0 && (least_ms < 0 || ms < least_ms))
 			least_ms = ms;
@@ -355,7 +355,7 @@ static void all_behave(void)
 
 		place->lack_count = 0;
 		if (place->handle)
-			mortise_plugin_pause(place->handle, 0);
+			mortise_plugin_pause(place->handle, 0, NULL);
 		if (place->proc)
 			proc_behave(place->proc);
 	}

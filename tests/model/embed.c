@@ -2,6 +2,8 @@
 /* What the embedder does with hosts, plugins and pools; and what it is told, besides replies. */
 #include <string.h>
 
+#include <mortise/view.h>
+
 #include "base/alloc.h"
 #include "host/state.h"
 #include "loop/inside.h"
@@ -61,15 +63,15 @@ static struct place *touchable(unsigned a)
 
 static void check_move(struct place *place, const mortise_event *event)
 {
-	if (event->previous != place->state)
+	if (event->state.before != place->state)
 		model_fault("place %u: told to come from %s, but it was %s", number(place),
-			    mortise_state_name(event->previous), mortise_state_name(place->state));
-	if (!mor_state_may(event->previous, event->state))
+			    mortise_state_name(event->state.before), mortise_state_name(place->state));
+	if (!mor_state_may(event->state.before, event->state.now))
 		model_fault("place %u: an illegal move from %s to %s", number(place),
-			    mortise_state_name(event->previous), mortise_state_name(event->state));
-	place->state = event->state;
-	if (place->pool && (event->previous == MORTISE_GREETING || event->previous == MORTISE_READY))
-		place->pool->ends += event->state != MORTISE_READY;
+			    mortise_state_name(event->state.before), mortise_state_name(event->state.now));
+	place->state = event->state.now;
+	if (place->pool && (event->state.before == MORTISE_GREETING || event->state.before == MORTISE_READY))
+		place->pool->ends += event->state.now != MORTISE_READY;
 }
 
 void on_event(const mortise_event *event, void *arg)
@@ -81,7 +83,7 @@ void on_event(const mortise_event *event, void *arg)
 		model_fault("an event of a plugin that was released: %s: %s", mortise_event_name(event->type),
 			    event->text);
 	SAY("  event of %u: %s: %s%s%s", number(place), mortise_event_name(event->type),
-	    event->type == MORTISE_EVENT_STATE ? mortise_state_name(event->state) : "",
+	    event->type == MORTISE_EVENT_STATE ? mortise_state_name(event->state.now) : "",
 	    event->type == MORTISE_EVENT_STATE ? ": " : "", event->text);
 	if (event->time_ms != mor_loop_now_ms(place->host->handle->loop))
 		model_fault("an event with the wrong time");
@@ -101,7 +103,7 @@ void on_request(mortise_request *request, const char *method, mortise_json param
 		model_fault("a request of a plugin that was released: %s", method);
 	SAY("  request of %u: %s", number(place), method);
 	if (world.held_count == REQUESTS)
-		mortise_request_fail(request, -32000, "enough", (mortise_json){ 0 });
+		mortise_request_fail(request, -32000, "enough", (mortise_json){ 0 }, NULL);
 	else
 		world.held[world.held_count++] = (struct held_request){ request, place->host };
 	callback_enter();
@@ -136,7 +138,7 @@ static struct host *need_host(unsigned a)
 	mor_loop_hold(host->handle->loop, true);
 	/* The second host leaves most of what it has to do for later, as the first would under load. */
 	if (host != world.hosts)
-		host->handle->loop->slice = SHORT_SLICE;
+		host->handle->loop->part.slice = SHORT_SLICE;
 	host->handle->random = 1;
 	return host;
 }
@@ -356,7 +358,7 @@ void embed_stop(const struct op *op)
 	struct place *place = touchable(op->a);
 
 	if (place)
-		mortise_plugin_stop(place->handle, op->b % 3);
+		mortise_plugin_stop(place->handle, op->b % 3, NULL);
 }
 
 void embed_pause(const struct op *op)
@@ -364,7 +366,7 @@ void embed_pause(const struct op *op)
 	struct place *place = touchable(op->a);
 
 	if (place)
-		mortise_plugin_pause(place->handle, op->b & 1);
+		mortise_plugin_pause(place->handle, op->b & 1, NULL);
 }
 
 void embed_pool_stop(const struct op *op)
@@ -374,7 +376,7 @@ void embed_pool_stop(const struct op *op)
 	if (!pool->handle)
 		return;
 	pool->stopped = true;
-	mortise_pool_stop(pool->handle, op->b % 3);
+	mortise_pool_stop(pool->handle, op->b % 3, NULL);
 }
 
 void embed_describe(const struct op *op)
@@ -382,7 +384,7 @@ void embed_describe(const struct op *op)
 	struct place *place = touchable(op->a);
 	char *text = NULL;
 
-	if (!place || mortise_plugin_describe(place->handle, &text) < 0)
+	if (!place || mortise_plugin_describe(place->handle, &text, NULL) < 0)
 		return;
 	if (!mor_json_valid(mor_slice_of(text), 0, 0, NULL))
 		model_fault("describe writes no JSON: %s", text);
@@ -394,7 +396,7 @@ void embed_tap(const struct op *op)
 	struct host *host = &world.hosts[op->a % HOSTS];
 
 	if (host->handle)
-		mortise_host_set_tap(host->handle, op->b & 1 ? on_tap : NULL, NULL);
+		mortise_host_set_tap(host->handle, op->b & 1 ? on_tap : NULL, NULL, NULL);
 }
 
 /* ---- requests of plugins ---- */
@@ -406,9 +408,9 @@ static void answer_held(unsigned i, unsigned how)
 
 	world.held[i] = world.held[--world.held_count];
 	if (how & 4)
-		mortise_request_fail(request, -32001, "no", (mortise_json){ 0 });
+		mortise_request_fail(request, -32001, "no", (mortise_json){ 0 }, NULL);
 	else
-		mortise_request_reply(request, results[how & 3]);
+		mortise_request_reply(request, results[how & 3], NULL);
 }
 
 void embed_reply(const struct op *op)

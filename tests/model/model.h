@@ -3,12 +3,16 @@
  * A model of the host: an embedder and its plugins that do anything, in any order, and an observer that knows
  * what must follow. README.md tells how to use it.
  *
- *	ops.c      the script: bytes <-> operations <-> text; the interpreter      embed.c    what the embedder
- *does calls.c    its calls, and their callbacks                                   proc.c     a process that
- *exists as a link only mouth.c    what such a process says                                         check.c what
- *must hold whenever the loop rests live.c     counts what is allocated tongue.c   what there is to say in each
- *dialect main.c     seeds, time, corpus                                              shrink.c   a long script
- *-> a short one
+ *	main.c    seeds, time, corpus
+ *	ops.c     the script: bytes <-> operations <-> text; the interpreter
+ *	embed.c   what the embedder does
+ *	calls.c   its calls, and their callbacks
+ *	proc.c    a process that exists as a link only
+ *	mouth.c   what such a process says
+ *	tongue.c  what there is to say in each dialect
+ *	check.c   what must hold whenever the loop rests
+ *	live.c    counts what is allocated
+ *	shrink.c  a long script -> a short one
  *
  * Everything is a function of the script: no clock, no randomness, no memory address decides anything.
  */

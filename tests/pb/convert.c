@@ -32,7 +32,7 @@ static int to_json(const struct mor_pb_schema *schema, const struct mor_pb_type 
 
 	for (; hex[0] && hex[1]; hex += 2)
 		mor_buf_byte(&bytes, (char)(mor_hex_value(hex[0]) << 4 | mor_hex_value(hex[1])));
-	return mor_pb_to_json(schema, type, mor_buf_view(&bytes), out, err);
+	return mor_pb_to_json(schema, type, mor_buf_view(&bytes), 0, out, err);
 }
 
 static int from_json(const struct mor_pb_schema *schema, const struct mor_pb_type *type, const char *json,
@@ -43,7 +43,7 @@ static int from_json(const struct mor_pb_schema *schema, const struct mor_pb_typ
 	int r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, err);
 
 	if (r == 0)
-		r = mor_pb_from_json(schema, type, mor_doc_root(doc), &bytes, err);
+		r = mor_pb_from_json(schema, type, mor_doc_root(doc), 0, &bytes, err);
 	for (size_t i = 0; r == 0 && i < bytes.len; i++)
 		mor_buf_printf(out, "%02x", (unsigned char)bytes.data[i]);
 	return r;

@@ -1,18 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A plugin that never answers, in as many ways as there are diagnoses (src/host/diagnosis.h). argv: the way,
-and for some its parameter. It speaks for itself only what the way needs; the host waits in vain."""
-import asyncio
-import ctypes
+and for some its parameter. It speaks for itself only what the way needs; the host waits in vain. It is started
+very often: what one way alone needs, and takes long to load, is imported there."""
 import json
 import os
-import selectors
 import signal
 import socket
 import struct
-import subprocess
 import sys
-import threading
 import time
 
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":"ok"}'
@@ -63,6 +59,8 @@ def spins():
 
 def hides():
     """Nobody but root can look into a process that may not be dumped."""
+    import ctypes
+
     ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
     request()
     time.sleep(600)
@@ -70,6 +68,8 @@ def hides():
 
 def vforks():
     """The kernel lets the parent wait in state D until the child, which never does, starts a program."""
+    import ctypes
+
     request()
     libc = ctypes.PyDLL(None)
     if libc.vfork() == 0:
@@ -93,6 +93,8 @@ def reads_lengths():
 
 
 def event_loop():
+    import asyncio
+
     async def wait():
         loop = asyncio.get_running_loop()
         loop.add_reader(0, lambda: os.read(0, 4096))
@@ -102,6 +104,8 @@ def event_loop():
 
 
 def polls():
+    import selectors
+
     with selectors.PollSelector() as selector:
         selector.register(0, selectors.EVENT_READ)
         while selector.select():
@@ -109,6 +113,8 @@ def polls():
 
 
 def locks():
+    import threading
+
     request()
     lock = threading.Lock()
     with lock:
@@ -193,6 +199,8 @@ def notes(method):
 
 def floods(stream):
     """A wrapper that does not read what its child writes: the child fills the pipe."""
+    import subprocess
+
     program = f"import os\nwhile True: os.write({ {'stdout': 1, 'stderr': 2}[stream] }, b'x' * 65536)"
     child = subprocess.Popen([sys.executable, "-c", program], **{stream: subprocess.PIPE})
     child.wait()

@@ -198,12 +198,13 @@ LEFT_OUT = {
         yams/truncated
     """,
     "the plugin says nothing": """
-        gassist/initialize-timeout kythe/r13-grace-greeting kythe/r13-grace-silent plain/notify
-        plain/stop-ladder plain/stop plain/timeout-own sunscreen-json/ambiguous sunscreen-json/no-answer
-        sunscreen/run-ambiguous sunscreen/run-unknown sunscreen/strict-params yams/handshake-timeout
+        gassist/initialize-timeout kythe/r13-grace-greeting kythe/r13-grace-silent plain/cancel-member
+        plain/notify plain/stop plain/stop-ladder plain/timeout-own sunscreen-json/ambiguous
+        sunscreen-json/no-answer sunscreen/run-ambiguous sunscreen/run-unknown sunscreen/strict-params
+        yams/handshake-timeout
     """,
     "the plugin sends a notification of its own": """
-        ayiou/plugin-note plain/note-in plain/talks-without-answer yams/plugin-note
+        ayiou/plugin-note plain/cancel-grace plain/note-in plain/talks-without-answer yams/plugin-note
     """,
     "the plugin speaks while it has no work": """
         kythe/a09-lenient kythe/a16-discarded kythe/a19-done-strict kythe/a19-done kythe/a19-vname

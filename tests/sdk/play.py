@@ -3,13 +3,14 @@
 """The same conversations for every SDK: the scripts of tests/talk and tests/sdk/talk are played against the
 puppet of one language.
 
-    play.py LANGUAGE [DIALECT[/SCRIPT]…]   plays them as tests (-v names each, --all in every way, --third)
+    play.py LANGUAGE [DIALECT[/SCRIPT]…]   plays them as tests (-v names each, --all in every way)
+    play.py LANGUAGE --every=N             plays each N-th script, in one way
     play.py --count                        how many are played, per dialect
     play.py --part SCRIPT.talk             shows the part that a puppet gets
 
 A script is played step by step, byte by byte, with all that the host says in one write, and with ids of another
 kind. Where a process takes long to start, each script is played in some of these ways, and --all means all.
---third plays every third script, in one way: an interpreter takes longer to start than a script to be played.
+The first tier takes each N-th script: an interpreter takes longer to start than a script to be played.
 A script that cannot be played is in left_out.py with the reason."""
 import collections
 import pathlib
@@ -104,11 +105,11 @@ def test_of(script, ways):
 
 
 def fill_case(language, wanted, flags):
-    count, third = 0, "--third" in flags
-    many = 1 if third else len(WAYS) if "--all" in flags or wanted else HOW_MANY[language]
+    count, every = 0, next((int(flag[8:]) for flag in flags if flag.startswith("--every=")), 0)
+    many = 1 if every else len(WAYS) if "--all" in flags or wanted else HOW_MANY[language]
     members = {"language": language}
     for number, script in enumerate(scripts()):
-        if third and number % 3:
+        if every and number % every:
             continue
         if left_out.reason_of(script.name):
             continue

@@ -31,7 +31,7 @@ static void hand_out(struct seat *seat, mortise_request *request)
 		return;
 	len = snprintf(result, sizeof(result), "{\"inputs\":[\"%s\"],\"output\":\"/dev/null\"}", record->token);
 	seat->unit = record;
-	r = mortise_request_reply(request, (mortise_json){ result, (size_t)len });
+	r = mortise_request_reply(request, (mortise_json){ result, (size_t)len }, NULL);
 	if (r == 0)
 		return;
 	seat->unit = NULL;
@@ -48,7 +48,7 @@ static void answer_vname(struct seat *seat, mortise_request *request, mortise_js
 		      seat->unit ? seat->unit->token : "nothing");
 	len = snprintf(result, sizeof(result), "{\"vname\":{\"path\":\"%s\"},\"path\":\"%s\"}",
 		       seat->unit ? seat->unit->token : "", seat->unit ? seat->unit->token : "");
-	mortise_request_reply(request, (mortise_json){ result, (size_t)len });
+	mortise_request_reply(request, (mortise_json){ result, (size_t)len }, NULL);
 }
 
 void analyzer_request(mortise_request *request, const char *method, mortise_json params, void *arg)
@@ -86,14 +86,14 @@ static void done(struct seat *seat, mortise_json params)
 void analyzer_event(struct seat *seat, const mortise_event *event)
 {
 	seat->sign_ms = now_ms();
-	if (event->type == MORTISE_EVENT_NOTE && strcmp(event->method, "done") == 0)
-		done(seat, event->params);
+	if (event->type == MORTISE_EVENT_NOTE && strcmp(event->note.method, "done") == 0)
+		done(seat, event->note.params);
 	if (event->type != MORTISE_EVENT_STATE)
 		return;
-	if (event->state == MORTISE_STOPPED || event->state == MORTISE_BACKOFF ||
-	    event->state == MORTISE_FAILED)
+	if (event->state.now == MORTISE_STOPPED || event->state.now == MORTISE_BACKOFF ||
+	    event->state.now == MORTISE_FAILED)
 		analyzer_lost(seat);
-	seat->down = event->state == MORTISE_STOPPED || event->state == MORTISE_FAILED;
+	seat->down = event->state.now == MORTISE_STOPPED || event->state.now == MORTISE_FAILED;
 }
 
 void analyzer_turn(struct seat *seat, int64_t now)
@@ -112,6 +112,6 @@ void analyzer_turn(struct seat *seat, int64_t now)
 	} else if (now - seat->sign_ms > (state == MORTISE_READY ? UNIT_MS : GREETING_MS)) {
 		seat->sign_ms = now;
 		seat->given_up++;
-		mortise_plugin_stop(seat->plugin, MORTISE_STOP_NOW);
+		mortise_plugin_stop(seat->plugin, MORTISE_STOP_NOW, NULL);
 	}
 }

@@ -148,7 +148,7 @@ static void tell_overdue(struct record *record, int64_t now)
 	char *described = NULL;
 
 	if (first)
-		mortise_plugin_describe(first, &described);
+		mortise_plugin_describe(first, &described, NULL);
 	fault(seat, "call %s is open for %" PRId64 " ms; %u are; the plugin (the first) is %s: %s",
 	      record->token, now - record->start_ms, seat->open,
 	      first ? mortise_state_name(mortise_plugin_state(first)) : "gone", described ? described : "");

@@ -91,7 +91,7 @@ static void drain(void)
 			if (!soak.seat[i].unit || !soak.seat[i].plugin)
 				continue;
 			soak.seat[i].leaving = true; /* an analyzer would take the next record at once */
-			mortise_plugin_stop(soak.seat[i].plugin, MORTISE_STOP_INPUT);
+			mortise_plugin_stop(soak.seat[i].plugin, MORTISE_STOP_INPUT, NULL);
 		}
 		mortise_host_wait(soak.host, 200);
 	}
@@ -135,9 +135,9 @@ static void stop_all(void)
 
 	for (size_t i = 0; i < seat_kind_count; i++) {
 		if (soak.seat[i].plugin)
-			mortise_plugin_stop(soak.seat[i].plugin, MORTISE_STOP_POLITE);
+			mortise_plugin_stop(soak.seat[i].plugin, MORTISE_STOP_POLITE, NULL);
 		if (soak.seat[i].pool)
-			mortise_pool_stop(soak.seat[i].pool, MORTISE_STOP_POLITE);
+			mortise_pool_stop(soak.seat[i].pool, MORTISE_STOP_POLITE, NULL);
 	}
 	while (!all_at_rest(false) && now_ms() < end)
 		mortise_host_wait(soak.host, 200);

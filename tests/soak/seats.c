@@ -255,7 +255,7 @@ void seat_event(const mortise_event *event, void *arg)
 {
 	struct seat *seat = arg;
 
-	seat->starts += event->type == MORTISE_EVENT_STATE && event->state == MORTISE_STARTING;
+	seat->starts += event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_STARTING;
 	seat->drops += event->type == MORTISE_EVENT_DROPPED;
 	seat->noise += event->type == MORTISE_EVENT_NOISE;
 	if (seat->tongue->asks)
@@ -307,7 +307,7 @@ static void call(struct seat *seat)
 	record->fails = pick(16) == 0;
 	opt.arg = record;
 	if (seat->pool)
-		r = mortise_pool_call(seat->pool, action, make_params(record, &params), &opt, &err);
+		r = mortise_pool_call(seat->pool, action, make_params(record, &params), &opt, NULL, &err);
 	else
 		r = mortise_call_start(seat->plugin, action, make_params(record, &params), &opt, &record->call,
 				       &err);
@@ -329,7 +329,7 @@ static void maybe_cancel(struct seat *seat)
 	seat->doomed = NULL;
 	if (record->state != RECORD_OPEN || record->seat != seat || !record->call)
 		return;
-	mortise_call_cancel(record->call);
+	mortise_call_cancel(record->call, NULL);
 	soak.cancels++;
 }
 
@@ -340,9 +340,10 @@ static void renew(struct seat *seat, int64_t now)
 {
 	if (pick(2) && !seat->leaving) {
 		if (seat->plugin)
-			mortise_plugin_stop(seat->plugin, pick(2) ? MORTISE_STOP_POLITE : MORTISE_STOP_INPUT);
+			mortise_plugin_stop(seat->plugin, pick(2) ? MORTISE_STOP_POLITE : MORTISE_STOP_INPUT,
+					    NULL);
 		else
-			mortise_pool_stop(seat->pool, MORTISE_STOP_POLITE);
+			mortise_pool_stop(seat->pool, MORTISE_STOP_POLITE, NULL);
 		seat->leaving = true;
 		seat->next_renewal = now + (int64_t)pick(1500);
 		return;

@@ -3,6 +3,7 @@
 because of it. The others: by the table tests/rooms, from paths of the tree to tests. A path that no row
 names means all."""
 import fnmatch
+import functools
 import os
 import pathlib
 import re
@@ -67,14 +68,21 @@ def headers(build):
             yield [name], read
 
 
-def built_from(build, files):
-    """The outputs of the build, as whole paths, that depend on one of these files."""
+@functools.cache
+def uses(build):
+    """{file: what is built from it}, as whole paths."""
+    whole = functools.cache(lambda name: os.path.normpath(os.path.join(build, name)))  # each has many users
     users = {}
     for outs, ins in [*edges(build), *headers(build)]:
+        outs = {whole(name) for name in outs}
         for name in ins:
-            users.setdefault(os.path.normpath(build / name), set()).update(
-                os.path.normpath(build / o) for o in outs
-            )
+            users.setdefault(whole(name), set()).update(outs)
+    return users
+
+
+def built_from(build, files):
+    """The outputs of the build, as whole paths, that depend on one of these files."""
+    users = uses(build)
     found, newest = set(), {str(ROOT / file) for file in files}
     while newest:
         newest = {out for name in newest for out in users.get(name, ())} - found

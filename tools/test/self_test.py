@@ -208,6 +208,19 @@ class Removal(Case):
         self.assertTrue(os.path.exists(f"{victim}/kept"))
         self.assertEqual(os.listdir(box), ["link"])
 
+    def test_deeper_than_python_can_go(self):
+        """A killed run left such a tree, and every run after it ended in its sweep."""
+        os.mkdir(f"{self.top}/deep")
+        here = os.open(f"{self.top}/deep", os.O_RDONLY)
+        for _ in range(sys.getrecursionlimit() + 200):
+            os.mkdir("directory", dir_fd=here)
+            below = os.open("directory", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(here)
+        place.remove(f"{self.top}/deep")
+        self.assertEqual(os.listdir(self.top), [])
+
     def test_sweep_leaves_what_is_not_ours(self):
         run = load_run()
         with unittest.mock.patch.object(tempfile, "tempdir", self.top):

@@ -119,7 +119,7 @@ static void speak(mortise_host *host, const char *framing, const char *program, 
 		at_once(&t, 1, 1);
 	at_once(&t, count, AT_ONCE);
 	notify(&t, count);
-	mortise_plugin_stop(t.plugin, MORTISE_STOP_POLITE);
+	mortise_plugin_stop(t.plugin, MORTISE_STOP_POLITE, NULL);
 	while (mortise_plugin_state(t.plugin) != MORTISE_STOPPED)
 		if (mortise_host_wait(host, -1) < 0)
 			fail("stop", NULL);

@@ -13,7 +13,7 @@ import tty from "node:tty";
 
 const { O_APPEND, O_NOCTTY, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants;
 
-/** A new descriptor for the same pipe, file or terminal; -1 where there is none to be had. */
+/** A new descriptor for the same pipe, file or terminal; -1 where the system gives no other. */
 function reopened(fd, flags) {
   try {
     return fs.openSync(`/proc/self/fd/${fd}`, flags | O_NOCTTY);

@@ -18,5 +18,5 @@ from .errors import PluginError
 from .plugin import Plugin
 from .results import Done, Extraction, Reply
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Call", "Done", "Extraction", "Message", "Plugin", "PluginError", "Reply"]

@@ -138,7 +138,7 @@ class Field:
 
 
 def _members(hint: Any) -> Tuple[Any, ...]:
-    """The types of a Union, None left out; empty if it is none."""
+    """The types of a Union, None left out; empty for another type."""
     origin = getattr(hint, "__origin__", None)
     typing = sys.modules.get("typing")
     union = typing is not None and origin is typing.Union

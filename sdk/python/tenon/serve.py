@@ -4,7 +4,7 @@
 The author's code runs on the thread that called run(), one call at a time. This thread also reads. If one call
 lasts longer than about 20 ms, the guard takes over the reading until the call has ended: it answers what the
 dialect calls quick, notices shutdown and the end of stdin, and keeps the rest in order. `reading` is the lock
-of whoever reads; the author's code runs without it.
+of the thread that reads; the author's code runs without it.
 """
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Session:
             sys.__excepthook__(kind, value.with_traceback(trace), trace)
 
     def _batch(self, messages: List[Any], text: str) -> None:
-        """JSON-RPC 2.0, section 6: the answers in one array; none if there are none."""
+        """JSON-RPC 2.0, section 6: the answers in one array; nothing is sent if no request wants an answer."""
         answers: List[bytes] = []
         texts = members(text)
         for i, message in enumerate(messages):
@@ -500,7 +500,7 @@ class Session:
 
 
 def id_of(message: Dict[str, Any], text: str) -> Optional[bytes]:
-    """The id as it was written, digit by digit. None: there is none."""
+    """The id as it was written, digit by digit. None: the message has no id."""
     value = message.get("id", MISSING)
     if value is MISSING:
         return None

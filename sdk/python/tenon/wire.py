@@ -43,7 +43,7 @@ _scan, _scan_long = _strict.scan_once, _patient.scan_once
 
 
 def decode(text: str) -> Any:
-    """The value of a JSON text. ValueError where it is none."""
+    """The value of a JSON text. ValueError where the text is not JSON."""
     try:
         value, end = _scan(text, 0)
     except (StopIteration, ValueError):

@@ -37,7 +37,7 @@ int mor_filter_load(unsigned variant)
 #ifdef NDEBUG
 static const bool traps = false;
 #else
-static const bool traps = true; /* a release never does: whoever is inside must not get a second try */
+static const bool traps = true; /* a release never does: code inside must not get a second try */
 #endif
 
 int mor_filter_load_guardian(unsigned variant)

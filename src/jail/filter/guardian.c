@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the guardian itself may still call once its plugin runs, in all its threads. Whoever takes over a
- * broker gets these calls, under Landlock and without capabilities, and nothing else.
+ * What the guardian itself may still call once its plugin runs, in all its threads. An attacker who takes over
+ * a broker gets these calls, under Landlock and without capabilities, and nothing else.
  *
  * TO ADD A CALL: write a row below, into the group where it belongs, with a test of its arguments if one
  * argument decides what it can do. A call that is in no row ends the guardian: a release build by

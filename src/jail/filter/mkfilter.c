@@ -284,7 +284,8 @@ static void print_guardian_code(struct program *p, unsigned first)
 	}
 }
 
-/* Its filters, and for builds that are not a release the names of all calls, to tell which one is missing. */
+/* The guardian's filters, and for builds that are not a release the names of all calls, to tell which
+ * one is missing. */
 static void print_guardian(struct program *p)
 {
 	printf("#ifndef MOR_SANITIZED\n");

@@ -139,7 +139,7 @@ static const struct mor_syscall_test self_limit_tests[] = {
 static const struct mor_syscall_test zero_limit_tests[] = { T_ALLOW(EQ, 0, 0), T_END };
 static const struct mor_syscall_test personality_tests[] = { T_ALLOW(EQ, 0, 0xffffffff), T_END };
 
-/* Its own niceness, by 0: without capabilities it can only become nicer. */
+/* The caller's own niceness, by 0: without capabilities it can only become nicer. */
 static const struct mor_syscall_test nice_tests[] = {
 	T_AND(0, PRIO_PROCESS), T_ALLOW(EQ, 1, 0), T_END
 };

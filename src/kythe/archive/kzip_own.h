@@ -29,9 +29,9 @@ struct mor_kzip {
 	enum mor_kzip_encoding encoding;
 };
 
-/* NULL: there is none of that name. */
+/* NULL: no entry has that name. */
 const struct mor_kzip_entry *mor_kzip_find(const struct mor_kzip_entries *items, const char *digest);
-/* Those that are read: where units are there in both encodings, the ones on the wire. */
+/* The units that are read: where units are there in both encodings, the ones on the wire. */
 struct mor_kzip_entries *mor_kzip_units(const struct mor_kzip *kzip);
 void mor_kzip_warn(const struct mor_kzip *kzip, const char *text);
 

@@ -184,7 +184,7 @@ static zip_int64_t archive_stat(void *data)
 	return sizeof(*stat);
 }
 
-/* It is never read: it is still empty. */
+/* The archive is never read: it is still empty. */
 static zip_int64_t archive_call(void *arg, void *data, zip_uint64_t len, zip_source_cmd_t what)
 {
 	struct archive *archive = arg;

@@ -66,7 +66,7 @@ static inline void mor_namer_fini(struct mor_namer **namer)
  * *ret may borrow from unit and signature. */
 int mor_namer_ask(const struct mor_namer *namer, const char *path, const char *signature,
 		  struct mor_vname_own *ret, mortise_error *err);
-/* Without a unit: only the rules. MORTISE_ENOTFOUND if there are none or none matches. */
+/* Without a unit: only the rules. MORTISE_ENOTFOUND if no rule matches. */
 int mor_vname_without_unit(const struct mor_vname_rules *rules, const char *path, const char *signature,
 			   struct mor_vname_own *ret, mortise_error *err);
 /* The result of the method, in both forms at once: {"vname":{...},"signature":...,"corpus":...}. All five

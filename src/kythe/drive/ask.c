@@ -14,7 +14,7 @@
 
 static void refuse_request(mortise_request *request, int64_t code, const char *text)
 {
-	mortise_request_fail(request, code, text, (mortise_json){ 0 });
+	mortise_request_fail(request, code, text, (mortise_json){ 0 }, NULL);
 }
 
 /* ---- analyze ---- */
@@ -98,7 +98,7 @@ static void ask_vname(struct worker *worker, mortise_request *request, const str
 	}
 	mor_vname_reply_json(&name.vname, &reply);
 	mor_vname_own_fini(&name);
-	mortise_request_reply(request, (mortise_json){ reply.data, reply.len });
+	mortise_request_reply(request, (mortise_json){ reply.data, reply.len }, NULL);
 }
 
 void mor_ask_request(mortise_request *request, const char *method, mortise_json params, void *arg)

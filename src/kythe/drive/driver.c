@@ -47,7 +47,7 @@ static void close_input(struct worker *worker)
 		return;
 	worker->state = WORKER_LEAVES;
 	worker->request = NULL; /* never answered: the end of its stdin is the answer */
-	mortise_plugin_stop(worker->plugin, MORTISE_STOP_INPUT);
+	mortise_plugin_stop(worker->plugin, MORTISE_STOP_INPUT, NULL);
 }
 
 void mor_driver_settled(struct mor_driver *driver)
@@ -65,7 +65,7 @@ void mor_driver_stop(struct mor_driver *driver, bool now)
 	for (unsigned i = 0; i < driver->worker_count; i++) {
 		close_input(&driver->workers[i]);
 		if (now)
-			mortise_plugin_stop(driver->workers[i].plugin, MORTISE_STOP_NOW);
+			mortise_plugin_stop(driver->workers[i].plugin, MORTISE_STOP_NOW, NULL);
 	}
 }
 
@@ -91,7 +91,8 @@ bool mor_driver_finished(const struct mor_driver *driver)
 
 /* ---- processes ---- */
 
-/* It broke the protocol or its sandbox. It would do that again, and its exit status says nothing about it. */
+/* The analyzer broke the protocol or its sandbox. It would do that again, and its exit status says
+ * nothing about it. */
 static bool broke_rules(const mortise_error *why)
 {
 	return why->code == MORTISE_EPROTO || why->code == MORTISE_ELIMIT || why->code == MORTISE_EVIOLATION;
@@ -137,7 +138,7 @@ static void start_worker(struct worker *worker)
 
 static void fall_back(struct mor_driver *driver, const char *why);
 
-/* Its process is gone, or never started. */
+/* The worker's process is gone, or never started. */
 static void ended(struct worker *worker, const mortise_event *event)
 {
 	struct mor_driver *driver = worker->driver;
@@ -145,7 +146,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 
 	/* The reason why the host ended it says more than its exit status. */
 	if (!why.code)
-		mor_fail(&why, event->code ? event->code : MORTISE_ECRASHED, "%s", event->text);
+		mor_fail(&why, event->state.status ? event->state.status : MORTISE_ECRASHED, "%s", event->text);
 	worker->cause.code = 0;
 	worker->request = NULL;
 	mor_output_mind_last(worker);
@@ -161,21 +162,21 @@ static void ended(struct worker *worker, const mortise_event *event)
 	mor_work_forget(worker);
 	worker->fresh = true;
 	worker->shown = worker->shows_stage = false;
-	if (!worker->began && event->state == MORTISE_FAILED && driver->by_namespace &&
+	if (!worker->began && event->state.now == MORTISE_FAILED && driver->by_namespace &&
 	    driver->opt.view == MOR_DRIVER_VIEW_AUTO) {
 		fall_back(driver, why.text);
 		return;
 	}
 	if (driver->stopping || driver->finished_work)
 		return;
-	if (event->state == MORTISE_FAILED || worker->idle_ends >= IDLE_ENDS) {
+	if (event->state.now == MORTISE_FAILED || worker->idle_ends >= IDLE_ENDS) {
 		lose(worker, &why);
 		return;
 	}
 	/* it never asked for anything: without this message nobody would know why nothing happens */
 	if (worker->idle_ends)
 		mor_driver_warn(driver, "%s; starting it again", why.text);
-	if (event->state == MORTISE_STOPPED)
+	if (event->state.now == MORTISE_STOPPED)
 		start_worker(worker);
 	else
 		worker->state = WORKER_DOWN; /* BACKOFF: the host starts it again */
@@ -183,7 +184,7 @@ static void ended(struct worker *worker, const mortise_event *event)
 
 static void on_state(struct worker *worker, const mortise_event *event)
 {
-	switch ((int)event->state) {
+	switch ((int)event->state.now) {
 	case MORTISE_GREETING:
 	case MORTISE_READY:
 		worker->began = true;
@@ -191,8 +192,8 @@ static void on_state(struct worker *worker, const mortise_event *event)
 		break;
 	case MORTISE_DRAINING:
 		if (worker->state != WORKER_LEAVES)
-			mor_fail(&worker->cause, event->code ? event->code : MORTISE_ECRASHED, "%s",
-				 event->text);
+			mor_fail(&worker->cause, event->state.status ? event->state.status : MORTISE_ECRASHED,
+				 "%s", event->text);
 		break;
 	case MORTISE_STOPPED:
 	case MORTISE_BACKOFF:
@@ -218,10 +219,10 @@ static enum mor_stream_format output_form(mortise_json answer)
 
 static void on_note(struct worker *worker, const mortise_event *event)
 {
-	if (strcmp(event->method, "init") == 0)
-		worker->form = output_form(event->params);
-	else if (strcmp(event->method, "done") == 0 && worker->state == WORKER_WORKS) {
-		mor_ask_log(worker, event->params);
+	if (strcmp(event->note.method, "init") == 0)
+		worker->form = output_form(event->note.params);
+	else if (strcmp(event->note.method, "done") == 0 && worker->state == WORKER_WORKS) {
+		mor_ask_log(worker, event->note.params);
 		mor_work_done(worker);
 	}
 }
@@ -235,10 +236,10 @@ static void on_event(const mortise_event *event, void *arg)
 		driver->opt.events.on_event(event, driver->opt.events.arg);
 	if (event->type == MORTISE_EVENT_STATE)
 		on_state(worker, event);
-	else if (event->type == MORTISE_EVENT_NOTE && event->method)
+	else if (event->type == MORTISE_EVENT_NOTE)
 		on_note(worker, event);
 	else if (event->type == MORTISE_EVENT_LOG)
-		mor_ask_log(worker, event->params);
+		mor_ask_log(worker, event->log.params);
 }
 
 /* ---- making them ---- */
@@ -379,7 +380,7 @@ static void take_earlier(struct mor_driver *driver)
 		const struct mor_record_ref *record = &driver->opt.records[i];
 		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 		const char *reason;
-		enum mor_unit_state state = mor_result_state(driver->result, i, &reason);
+		enum mor_result_end state = mor_result_state(driver->result, i, &reason);
 		struct mor_unit_end end = { .unit = i,
 					    .reason = reason,
 					    .earlier = true,
@@ -389,7 +390,7 @@ static void take_earlier(struct mor_driver *driver)
 					    .kzip = mor_kzip_path(record->kzip),
 					    .empty = mor_result_empty(driver->result, i) };
 
-		if (state == MOR_UNIT_OPEN)
+		if (state == MOR_RESULT_OPEN)
 			continue;
 		driver->items[i].state = ITEM_SETTLED;
 		driver->settled++;
@@ -490,7 +491,7 @@ uint64_t mor_driver_analyzer_ms(const struct mor_driver *driver)
 		MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 		char *json = NULL;
 
-		if (mortise_plugin_describe(driver->workers[i].plugin, &json) == 0 &&
+		if (mortise_plugin_describe(driver->workers[i].plugin, &json, NULL) == 0 &&
 		    mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL) == 0)
 			sum += (uint64_t)mor_json_int(mor_json_at(mor_doc_root(doc), "/counters/cpu_ms"), 0);
 		mortise_free(json);

@@ -20,8 +20,9 @@
 
 #include "kythe/archive/kzip.h"
 #include "kythe/archive/vnames.h"
-#include "kythe/drive/result.h"
+#include "kythe/drive/format.h"
 #include "kythe/stage/stage.h"
+#include "result/result.h"
 
 enum mor_driver_view { MOR_DRIVER_VIEW_AUTO, MOR_DRIVER_VIEW_NAMESPACE, MOR_DRIVER_VIEW_DIRECTORY };
 

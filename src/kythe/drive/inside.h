@@ -4,6 +4,7 @@
 #define MOR_KYTHE_DRIVE_INSIDE_H
 
 #include "kythe/drive/driver.h"
+#include "kythe/entries/entries.h"
 
 enum item_state { ITEM_WAITING, ITEM_OUT, ITEM_SETTLED };
 
@@ -98,7 +99,7 @@ int mor_output_make(struct worker *worker, mortise_error *err);
 void mor_output_forget(struct worker *worker);
 /* For an analysis that is done: checks its output and adds it to the result. The file stays as the last
  * output. */
-int mor_output_keep(struct worker *worker, struct mor_unit_output *ret, mortise_error *err);
+int mor_output_keep(struct worker *worker, struct mor_result_output *ret, mortise_error *err);
 void mor_output_mind_last(struct worker *worker); /* warns if the last output has grown after its done */
 void mor_output_drop_last(struct worker *worker);
 /* ask.c: what analyzers say and ask */

@@ -119,8 +119,8 @@ void mor_output_forget(struct worker *worker)
 
 /* ---- done ---- */
 
-/* Its size at done counts. Later bytes do not. */
-static int open_output(struct worker *worker, struct mor_unit_output *ret, mortise_error *err)
+/* The size of the output at done counts. Later bytes do not. */
+static int open_output(struct worker *worker, struct mor_result_output *ret, mortise_error *err)
 {
 	struct stat st;
 
@@ -136,7 +136,7 @@ static int open_output(struct worker *worker, struct mor_unit_output *ret, morti
 	return 0;
 }
 
-int mor_output_keep(struct worker *worker, struct mor_unit_output *ret, mortise_error *err)
+int mor_output_keep(struct worker *worker, struct mor_result_output *ret, mortise_error *err)
 {
 	int r = open_output(worker, ret, err);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <mortise/view.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kythe/drive/atype.h"
@@ -174,7 +176,7 @@ static void hand_out(struct worker *worker)
 	worker->fresh = false;
 	mor_work_expect(worker);
 	/* If it did not reach the process, a STATE event will follow. */
-	mortise_request_reply(request, (mortise_json){ reply.data, reply.len });
+	mortise_request_reply(request, (mortise_json){ reply.data, reply.len }, NULL);
 }
 
 /* ---- before the answer ---- */
@@ -364,7 +366,7 @@ void mor_work_hide(struct worker *worker)
 
 void mor_work_done(struct worker *worker)
 {
-	struct mor_unit_output output = { .fd = -1 };
+	struct mor_result_output output = { .fd = -1 };
 	mortise_error error = { 0 };
 	int r = mor_output_keep(worker, &output, &error);
 

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "kythe/unit/pbjson.h"
 #include "pb/pb.h"
 #include "wire/json.h"
 
@@ -80,18 +79,9 @@ int mor_entry_read_wire(struct mor_slice record, struct mor_entry *ret, mortise_
 }
 
 /* Lengths are known before anything is written, so that nothing is moved. All field numbers take one byte. */
-static size_t varint_len(uint64_t number)
-{
-	size_t len = 1;
-
-	while (number >>= 7)
-		len++;
-	return len;
-}
-
 static size_t field_len(struct mor_slice bytes)
 {
-	return bytes.len ? 1 + varint_len(bytes.len) + bytes.len : 0;
+	return bytes.len ? 1 + mor_pb_varint_len(bytes.len) + bytes.len : 0;
 }
 
 static size_t vname_len(const struct mor_entry_vname *vname)
@@ -107,7 +97,7 @@ static size_t vname_field_len(const struct mor_entry_vname *vname)
 {
 	size_t len = vname_len(vname);
 
-	return vname->set ? 1 + varint_len(len) + len : 0;
+	return vname->set ? 1 + mor_pb_varint_len(len) + len : 0;
 }
 
 static size_t entry_len(const struct mor_entry *entry)

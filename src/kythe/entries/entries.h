@@ -20,6 +20,7 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/slice.h"
 
 enum mor_stream_format { MOR_STREAM_PROTOBUF, MOR_STREAM_JSON, MOR_STREAM_LINES };
@@ -48,9 +49,6 @@ struct mor_entry {
 
 #define MOR_ENTRY_LIMIT ((size_t)64 << 20) /* default limit of one record */
 
-/* Up to `len` bytes; 0 at the end, -errno. */
-typedef ssize_t mor_read_fn(void *arg, void *buffer, size_t len);
-
 struct mor_records {
 	mor_read_fn *read;
 	void *arg;
@@ -74,13 +72,6 @@ int mor_records_next(struct mor_records *records, struct mor_slice *ret, mortise
 typedef size_t mor_records_judge_fn(struct mor_slice bytes, uint64_t *count);
 bool mor_records_drop(struct mor_records *records, mor_records_judge_fn *judge);
 void mor_records_fini(struct mor_records *records);
-
-/* A descriptor, read up to byte `end`. Never seeks; `at` is the present place. */
-struct mor_fd_source {
-	int fd;
-	uint64_t at, end; /* end 0: to its end */
-};
-ssize_t mor_entries_read_fd(void *source, void *buffer, size_t len); /* a mor_read_fn */
 
 /* ---- entries ---- */
 

@@ -58,7 +58,7 @@ enum {
 	TAG_5 = 5 << 3 | MOR_PB_BYTES
 };
 
-/* The end of the field with this tag at `at`; NULL: there is none, or it is too long. */
+/* The end of the field with this tag at `at`; NULL: no such field, or it is too long. */
 static inline const unsigned char *behind_field(const unsigned char *at, const unsigned char *end, unsigned tag)
 {
 	if (end - at < 2 || at[0] != tag || end - at - 2 < at[1])

@@ -12,21 +12,6 @@
 
 #define STEP ((size_t)256 << 10)
 
-ssize_t mor_entries_read_fd(void *source, void *buffer, size_t len)
-{
-	struct mor_fd_source *from = source;
-	ssize_t n;
-
-	if (from->end && from->end - from->at < len)
-		len = from->at < from->end ? (size_t)(from->end - from->at) : 0;
-	do
-		n = len ? read(from->fd, buffer, len) : 0;
-	while (n < 0 && errno == EINTR);
-	if (n > 0)
-		from->at += (uint64_t)n;
-	return n < 0 ? -errno : n;
-}
-
 void mor_records_fini(struct mor_records *records)
 {
 	mor_buf_fini(&records->buf);

@@ -66,7 +66,7 @@ static void know_digest(struct mor_blobs *blobs, const char *digest)
 
 /* ---- is it there ---- */
 
-/* It is hashed through its name, without following a link: exactly what an analyzer will read. */
+/* The file is hashed through its name, without following a link: exactly what an analyzer will read. */
 static bool has_digest(const struct mor_blobs *blobs, const char *digest, uint64_t size)
 {
 	int fd = openat(blobs->dir, digest, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -54,7 +54,7 @@ enum mor_stage_mode {
 /* A tree that is changed from one unit to the next: consecutive units share most of their files, so only the
  * differences are changed. Begin with { 0 }. It must not be visible to an analyzer while it is changed. */
 struct mor_stage {
-	char *path;        /* absolute, of the tree; NULL: there is none yet                            */
+	char *path;        /* absolute, of the tree; NULL: not made yet                                 */
 	char *working_dir; /* absolute; the path that the analyzer is told */
 	const char **directories; /* relative to it, the deepest ones; NULL-terminated, one block */
 	void *items;              /* the files in it now */

@@ -77,7 +77,7 @@ static bool is_empty(int fd)
 	return n == 0;
 }
 
-/* Its descriptor, or -1: there is none. */
+/* The descriptor of a spare directory, or -1: no spare one is left. */
 static int take_spare(struct mor_stage_tree *tree, int dir, const char *to)
 {
 	while (tree->spare_count && *tree->spare_count && open_spare(tree)) {

@@ -1,123 +1,149 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Units in three forms. The rest of Mortise sees the struct. Its texts are in the protobuf-c message that
- * was unpacked from the wire bytes; JSON is first turned into wire bytes. Writing goes the other way:
- * struct, wire, JSON.
+ * Units in three forms. The rest of Mortise sees the struct. The table in proto.c says where it has which field
+ * of the wire; JSON is first turned into wire bytes. Writing goes the other way: struct, wire, JSON.
  */
 #include "kythe/unit/unit.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/error.h"
-#include "kythe/unit/kythe.pb-c.h"
-#include "kythe/unit/pbc.h"
-#include "kythe/unit/pbjson.h"
+#include "kythe/unit/proto.h"
+#include "pb/json.h"
 #include "pb/pb.h"
 
-/* The type of mor_unit.memory in a unit that was read. */
+/* The type of mor_unit.memory in a unit that was read: a unit has a thousand texts, in few blocks. */
 struct loaded {
 	struct mor_unit unit;
-	struct mor_pbc_message message;
-	struct mor_any *input_details; /* of all inputs, one after the other */
+	struct mor_arena memory;
 };
 
-/* ---- message to struct ---- */
+/* ---- wire to struct ---- */
 
-static void set_vname(struct mor_vname *to, const Kythe__Proto__VName *from)
+enum origin { FOREIGN, OURS };
+
+static size_t *count_of(const struct mor_pb_field *field, char *to)
 {
-	*to = (struct mor_vname)MOR_VNAME_EMPTY;
-	if (from)
-		*to = (struct mor_vname){ from->signature, from->corpus, from->root, from->path,
-					  from->language };
+	return (size_t *)(void *)(to + field->count_at);
 }
 
-static void set_any(struct mor_any *to, const Kythe__Proto__Any *from)
+static size_t item_size(const struct mor_pb_field *field)
 {
-	*to = (struct mor_any){ .type_url = from->type_url };
-	if (from->json.len)
-		to->json = (struct mor_slice){ (const char *)from->json.data, from->json.len };
-	else
-		to->value = (struct mor_slice){ from->value.len ? (const char *)from->value.data : "",
-						from->value.len };
+	return field->type ? field->type->size : sizeof(const char *);
 }
 
-/* `details` is the place for this input's details. */
-static void set_input(struct mor_input *to, const Kythe__Proto__FileInput *from, struct mor_any *details)
+static bool has_lists(const struct mor_pb_type *type)
 {
-	set_vname(&to->vname, from->v_name);
-	to->path = from->info ? from->info->path : "";
-	to->digest = from->info ? from->info->digest : "";
-	to->details = details;
-	to->detail_count = from->n_details;
-	for (size_t i = 0; i < from->n_details; i++)
-		set_any(&details[i], from->details[i]);
+	for (size_t i = 0; i < type->count; i++)
+		if (type->fields[i].repeated)
+			return true;
+	return false;
 }
 
-static int set_inputs(struct loaded *loaded, const Kythe__Proto__CompilationUnit *from)
+/* Types without a struct of their own are parts of the one around them, and may come in several pieces. */
+static void count_items(const struct mor_pb_type *type, struct mor_slice message, char *to)
 {
-	struct mor_unit *unit = &loaded->unit;
-	size_t details = 0;
+	struct mor_pb pb = { .left = message };
 
-	for (size_t i = 0; i < from->n_required_input; i++)
-		details += from->required_input[i]->n_details;
-	unit->inputs = mor_zalloc(from->n_required_input * sizeof(*unit->inputs));
-	loaded->input_details = mor_zalloc(details * sizeof(*loaded->input_details));
-	if (!unit->inputs || !loaded->input_details)
-		return MORTISE_ENOMEM;
-	unit->input_count = from->n_required_input;
-	details = 0;
-	for (size_t i = 0; i < unit->input_count; i++) {
-		set_input(&unit->inputs[i], from->required_input[i], loaded->input_details + details);
-		details += unit->inputs[i].detail_count;
+	while (mor_pb_next(&pb) > 0) {
+		const struct mor_pb_field *field = mor_pb_type_field(type, pb.field);
+
+		if (field && field->repeated)
+			++*count_of(field, to);
+		else if (field && field->type && has_lists(field->type))
+			count_items(field->type, pb.bytes, to);
 	}
-	return 0;
 }
 
-static int set_env_and_details(struct mor_unit *unit, const Kythe__Proto__CompilationUnit *from)
+/* Texts that are not there are "". Lists get the room that was counted, and are empty. */
+static int set_empty(struct loaded *loaded, const struct mor_pb_type *type, char *to)
 {
-	unit->env = mor_zalloc(from->n_environment * sizeof(*unit->env));
-	unit->details = mor_zalloc(from->n_details * sizeof(*unit->details));
-	if (!unit->env || !unit->details)
-		return MORTISE_ENOMEM;
-	unit->env_count = from->n_environment;
-	for (size_t i = 0; i < unit->env_count; i++)
-		unit->env[i] = (struct mor_unit_env){ from->environment[i]->name, from->environment[i]->value };
-	unit->detail_count = from->n_details;
-	for (size_t i = 0; i < unit->detail_count; i++)
-		set_any(&unit->details[i], from->details[i]);
-	return 0;
+	int r = 0;
+
+	for (const struct mor_pb_field *field = type->fields; r == 0 && field < type->fields + type->count;
+	     field++) {
+		if (field->repeated && *count_of(field, to)) {
+			void *items = mor_arena_array(&loaded->memory, *count_of(field, to), item_size(field));
+
+			memcpy(to + field->at, &items, sizeof(items));
+			*count_of(field, to) = 0;
+			r = items ? 0 : MORTISE_ENOMEM;
+		} else if (field->repeated) {
+			continue;
+		} else if (field->kind == MOR_PB_STRING) {
+			*(const char **)(void *)(to + field->at) = "";
+		} else if (field->type) {
+			r = set_empty(loaded, field->type, to + field->at);
+		}
+	}
+	return r;
 }
 
-/* The lists of texts belong to the message. */
-static void set_texts(struct mor_unit *unit, const Kythe__Proto__CompilationUnit *from)
+/* The place of the next item of a list. */
+static char *next_item(const struct mor_pb_field *field, char *to)
 {
-	set_vname(&unit->vname, from->v_name);
-	unit->has_compile_errors = from->has_compile_errors;
-	unit->arguments = (const char **)from->argument;
-	unit->argument_count = from->n_argument;
-	unit->sources = (const char **)from->source_file;
-	unit->source_count = from->n_source_file;
-	unit->output_key = from->output_key;
-	unit->working_directory = from->working_directory;
-	unit->entry_context = from->entry_context;
+	char *items;
+
+	memcpy(&items, to + field->at, sizeof(items));
+	return items + item_size(field) * (*count_of(field, to))++;
 }
 
-static int set_unit(struct loaded *loaded, const Kythe__Proto__IndexedCompilation *from)
+static int set_fields(struct loaded *loaded, const struct mor_pb_type *type, struct mor_slice message,
+		      enum origin origin, char *to);
+
+static int set_struct(struct loaded *loaded, const struct mor_pb_type *type, struct mor_slice message,
+		      enum origin origin, char *to)
 {
-	static const Kythe__Proto__CompilationUnit nothing = KYTHE__PROTO__COMPILATION_UNIT__INIT;
-	const Kythe__Proto__CompilationUnit *unit = from->unit ? from->unit : &nothing;
 	int r;
 
-	set_texts(&loaded->unit, unit);
-	if (from->index) {
-		loaded->unit.revisions = (const char **)from->index->revisions;
-		loaded->unit.revision_count = from->index->n_revisions;
+	if (has_lists(type) || type == &mor_proto_compilation)
+		count_items(type, message, to);
+	r = set_empty(loaded, type, to);
+	return r < 0 ? r : set_fields(loaded, type, message, origin, to);
+}
+
+static int set_field(struct loaded *loaded, const struct mor_pb_field *field, const struct mor_pb *pb,
+		     enum origin origin, char *to)
+{
+	char *at = field->repeated ? next_item(field, to) : to + field->at;
+	struct mor_slice copy;
+
+	if (field->type)
+		return field->repeated ? set_struct(loaded, field->type, pb->bytes, origin, at) :
+					 set_fields(loaded, field->type, pb->bytes, origin, at);
+	if (field->kind == MOR_PB_BOOL) {
+		*(bool *)at = pb->number != 0;
+		return 0;
 	}
-	r = set_inputs(loaded, unit);
-	return r < 0 ? r : set_env_and_details(&loaded->unit, unit);
+	copy = mor_arena_text(&loaded->memory, pb->bytes);
+	if (field->kind == MOR_PB_STRING)
+		*(const char **)(void *)at = copy.ptr;
+	else
+		*(struct mor_slice *)(void *)at = copy;
+	return copy.ptr ? 0 : MORTISE_ENOMEM;
+}
+
+/* The message was checked before. Our own field for the JSON of a detail does not count in foreign bytes: a
+ * sender could put bytes that are not JSON into replies. */
+static int set_fields(struct loaded *loaded, const struct mor_pb_type *type, struct mor_slice message,
+		      enum origin origin, char *to)
+{
+	struct mor_pb pb = { .left = message };
+	struct mor_any *any = type == &mor_proto_any ? (struct mor_any *)(void *)to : NULL;
+	int r = 0;
+
+	while (r == 0 && mor_pb_next(&pb) > 0) {
+		const struct mor_pb_field *field = mor_pb_type_field(type, pb.field);
+
+		if (field && !(any && field->number == MOR_PROTO_ANY_JSON && origin == FOREIGN))
+			r = set_field(loaded, field, &pb, origin, to);
+	}
+	if (any && !any->json.ptr && !any->value.ptr)
+		any->value = MOR_SLICE("");
+	return r;
 }
 
 struct mor_unit *mor_unit_free(struct mor_unit *unit)
@@ -126,58 +152,36 @@ struct mor_unit *mor_unit_free(struct mor_unit *unit)
 
 	if (!loaded)
 		return NULL;
-	mor_free(unit->inputs);
-	mor_free(unit->env);
-	mor_free(unit->details);
-	mor_free(loaded->input_details);
-	mor_pbc_message_fini(&loaded->message);
+	mor_arena_fini(&loaded->memory);
 	mor_free(loaded);
 	return NULL;
 }
 
 /* ---- reading ---- */
 
-static int unpack_unit(struct mor_slice bytes, struct mor_unit **ret, mortise_error *err)
+static int read_bytes(struct mor_slice bytes, enum origin origin, struct mor_unit **ret, mortise_error *err)
 {
-	struct loaded *loaded = mor_zalloc(sizeof(*loaded));
-	int r;
+	struct loaded *loaded;
+	int r = mor_proto_check(&mor_proto_compilation, bytes, NULL, err);
 
+	if (r < 0)
+		return r;
+	loaded = mor_zalloc(sizeof(*loaded));
 	if (!loaded)
 		return mor_fail_memory(err);
 	loaded->unit.memory = loaded;
-	r = mor_pbc_unpack(&kythe__proto__indexed_compilation__descriptor, bytes, &loaded->message, err);
-	if (r == 0 &&
-	    (r = set_unit(loaded, (const Kythe__Proto__IndexedCompilation *)loaded->message.root)) < 0)
-		mor_fail_memory(err);
+	r = set_struct(loaded, &mor_proto_compilation, bytes, origin, (char *)&loaded->unit);
 	if (r < 0) {
 		mor_unit_free(&loaded->unit);
-		return r;
+		return mor_fail_memory(err);
 	}
 	*ret = &loaded->unit;
 	return 0;
 }
 
-/* Our own field for the JSON of a detail is not allowed in foreign bytes: a sender could put bytes that are
- * not JSON into replies. */
-static void forget_json(struct mor_any *details, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!details[i].value.ptr)
-			details[i].value = MOR_SLICE("");
-		details[i].json = (struct mor_slice){ 0 };
-	}
-}
-
 int mor_unit_read_wire(struct mor_slice bytes, struct mor_unit **ret, mortise_error *err)
 {
-	int r = unpack_unit(bytes, ret, err);
-
-	if (r < 0)
-		return r;
-	forget_json((*ret)->details, (*ret)->detail_count);
-	for (size_t i = 0; i < (*ret)->input_count; i++)
-		forget_json((*ret)->inputs[i].details, (*ret)->inputs[i].detail_count);
-	return 0;
+	return read_bytes(bytes, FOREIGN, ret, err);
 }
 
 static int parse_json(struct mor_slice json, struct mor_doc **ret, mortise_error *err)
@@ -190,9 +194,9 @@ static int parse_json(struct mor_slice json, struct mor_doc **ret, mortise_error
 static int read_document(const struct mor_value *root, struct mor_unit **ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
-	int r = mor_pbc_from_json(root, &kythe__proto__indexed_compilation__descriptor, "", &bytes, err);
+	int r = mor_pb_from_json(NULL, &mor_proto_compilation, root, MOR_PB_RECORDS, &bytes, err);
 
-	return r < 0 ? r : unpack_unit(mor_buf_view(&bytes), ret, err);
+	return r < 0 ? r : read_bytes(mor_buf_view(&bytes), OURS, ret, err);
 }
 
 int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **ret, mortise_error *err)
@@ -214,143 +218,105 @@ int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **
 
 /* ---- writing ---- */
 
-enum any_parts { WITH_JSON, WIRE_ONLY };
+static void put_fields(struct mor_buf *out, const struct mor_pb_type *type, const char *from);
 
-static void put_message(struct mor_buf *out, uint32_t field, const struct mor_buf *inside)
+/* The length of a message comes before it, and is known after it. An empty message is left out where "absent"
+ * and "empty" mean the same. */
+static void put_message(struct mor_buf *out, const struct mor_pb_field *field, const char *from)
 {
-	mor_pb_put_bytes(out, field, mor_buf_view(inside));
-	if (mor_buf_failed(inside))
-		out->status = inside->status;
+	size_t before = out->len, begin, end, len;
+	char length[10];
+
+	mor_pb_put_varint(out, (uint64_t)field->number << 3 | MOR_PB_BYTES);
+	begin = out->len;
+	put_fields(out, field->type, from);
+	end = out->len;
+	if (begin == end && !field->repeated && !field->presence) {
+		out->len = before;
+		return;
+	}
+	if (mor_pb_put_varint(out, end - begin) < 0)
+		return;
+	len = out->len - end;
+	memcpy(length, out->data + end, len);
+	memmove(out->data + begin + len, out->data + begin, end - begin);
+	memcpy(out->data + begin, length, len);
 }
 
-static void put_texts(struct mor_buf *out, uint32_t field, const char *const *texts, size_t count)
+static void put_field(struct mor_buf *out, const struct mor_pb_field *field, const char *at)
 {
-	for (size_t i = 0; i < count; i++)
-		mor_pb_put_bytes(out, field, mor_slice_of(texts[i]));
+	struct mor_slice bytes;
+
+	if (field->type) {
+		put_message(out, field, at);
+	} else if (field->kind == MOR_PB_BOOL) {
+		if (*(const bool *)at)
+			mor_pb_put_number(out, field->number, 1);
+	} else {
+		bytes = field->kind == MOR_PB_STRING ? mor_slice_of(*(const char *const *)(const void *)at) :
+						       *(const struct mor_slice *)(const void *)at;
+		if (bytes.len || field->repeated)
+			mor_pb_put_bytes(out, field->number, bytes);
+	}
 }
 
-/* An empty message is left out, because "absent" and "empty" mean the same. */
-static void put_vname(struct mor_buf *out, uint32_t field, const struct mor_vname *vname)
+static void put_fields(struct mor_buf *out, const struct mor_pb_type *type, const char *from)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
+	for (const struct mor_pb_field *field = type->fields; field < type->fields + type->count; field++) {
+		const char *at = from + field->at;
+		size_t count = 1;
 
-	mor_pb_put_text(&inside, 1, vname->signature);
-	mor_pb_put_text(&inside, 2, vname->corpus);
-	mor_pb_put_text(&inside, 3, vname->root);
-	mor_pb_put_text(&inside, 4, vname->path);
-	mor_pb_put_text(&inside, 5, vname->language);
-	if (inside.len || mor_buf_failed(&inside))
-		put_message(out, field, &inside);
-}
-
-static int put_any(struct mor_buf *out, uint32_t field, const struct mor_any *any, enum any_parts parts,
-		   mortise_error *err)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
-
-	mor_pb_put_text(&inside, 1, any->type_url);
-	if (any->value.len)
-		mor_pb_put_bytes(&inside, 2, any->value);
-	if (any->json.ptr && parts == WIRE_ONLY)
-		return mor_fail(err, MORTISE_EUNSUPPORTED,
-				"details have the unknown type \"%s\": their JSON cannot be turned into "
-				"protobuf",
-				any->type_url);
-	if (any->json.ptr)
-		mor_pb_put_bytes(&inside, 100, any->json);
-	put_message(out, field, &inside);
-	return 0;
-}
-
-static int put_input(struct mor_buf *out, const struct mor_input *input, enum any_parts parts,
-		     mortise_error *err)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf info = MOR_BUF_INIT;
-	int r = 0;
-
-	put_vname(&inside, 1, &input->vname);
-	mor_pb_put_text(&info, 1, input->path);
-	mor_pb_put_text(&info, 2, input->digest);
-	put_message(&inside, 2, &info);
-	for (size_t i = 0; r == 0 && i < input->detail_count; i++)
-		r = put_any(&inside, 4, &input->details[i], parts, err);
-	put_message(out, 3, &inside);
-	return r;
-}
-
-static void put_env(struct mor_buf *out, const struct mor_unit_env *env)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
-
-	mor_pb_put_text(&inside, 1, env->name);
-	mor_pb_put_text(&inside, 2, env->value);
-	put_message(out, 10, &inside);
-}
-
-static int put_unit(struct mor_buf *out, const struct mor_unit *unit, enum any_parts parts, mortise_error *err)
-{
-	int r = 0;
-
-	put_vname(out, 1, &unit->vname);
-	for (size_t i = 0; r == 0 && i < unit->input_count; i++)
-		r = put_input(out, &unit->inputs[i], parts, err);
-	if (unit->has_compile_errors)
-		mor_pb_put_number(out, 4, 1);
-	put_texts(out, 5, unit->arguments, unit->argument_count);
-	put_texts(out, 6, unit->sources, unit->source_count);
-	mor_pb_put_text(out, 7, unit->output_key);
-	mor_pb_put_text(out, 8, unit->working_directory);
-	mor_pb_put_text(out, 9, unit->entry_context);
-	for (size_t i = 0; i < unit->env_count; i++)
-		put_env(out, &unit->env[i]);
-	for (size_t i = 0; r == 0 && i < unit->detail_count; i++)
-		r = put_any(out, 11, &unit->details[i], parts, err);
-	return r;
-}
-
-static int put_compilation(struct mor_buf *out, const struct mor_unit *unit, enum any_parts parts,
-			   mortise_error *err)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf index = MOR_BUF_INIT;
-	int r = put_unit(&inside, unit, parts, err);
-
-	if (r < 0)
-		return r;
-	put_message(out, 1, &inside);
-	put_texts(&index, 1, unit->revisions, unit->revision_count);
-	if (index.len || mor_buf_failed(&index))
-		put_message(out, 2, &index);
-	return mor_buf_failed(out) ? mor_fail(err, out->status, "%s", mortise_status_text(out->status)) : 0;
+		if (field->repeated) {
+			count = *(const size_t *)(const void *)(from + field->count_at);
+			memcpy(&at, from + field->at, sizeof(at));
+		}
+		for (size_t i = 0; i < count; i++)
+			put_field(out, field, at + i * item_size(field));
+	}
 }
 
 /* Checked like foreign bytes: what cannot be read again must not be written. */
-int mor_unit_write_wire(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
+static int put_unit(struct mor_buf *out, const struct mor_unit *unit, mortise_error *err)
 {
 	size_t before = out->len;
-	int r = put_compilation(out, unit, WIRE_ONLY, err);
 
-	if (r < 0)
-		return r;
-	return mor_pbc_check(&kythe__proto__indexed_compilation__descriptor,
-			     (struct mor_slice){ out->data + before, out->len - before }, err);
+	put_fields(out, &mor_proto_compilation, (const char *)unit);
+	if (mor_buf_failed(out))
+		return mor_fail(err, out->status, "%s", mortise_status_text(out->status));
+	return mor_proto_check(&mor_proto_compilation,
+			       (struct mor_slice){ out->data + before, out->len - before }, NULL, err);
+}
+
+static int refuse_json(const struct mor_any *details, size_t count, mortise_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (details[i].json.ptr)
+			return mor_fail(err, MORTISE_EUNSUPPORTED,
+					"details have the unknown type \"%s\": their JSON cannot be turned "
+					"into protobuf",
+					details[i].type_url);
+	return 0;
+}
+
+int mor_unit_write_wire(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < unit->input_count; i++)
+		r = refuse_json(unit->inputs[i].details, unit->inputs[i].detail_count, err);
+	if (r == 0)
+		r = refuse_json(unit->details, unit->detail_count, err);
+	return r < 0 ? r : put_unit(out, unit, err);
 }
 
 int mor_unit_write_json(const struct mor_unit *unit, struct mor_buf *out, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
-	struct mor_writer w = { .out = out };
-	MOR_CLEAN(mor_pbc_message) struct mor_pbc_message message = { 0 };
-	int r = put_compilation(&bytes, unit, WITH_JSON, err);
+	int r = put_unit(&bytes, unit, err);
 
-	if (r == 0)
-		r = mor_pbc_unpack(&kythe__proto__indexed_compilation__descriptor, mor_buf_view(&bytes),
-				   &message, err);
-	if (r < 0)
-		return r;
-	mor_pbc_to_json(message.root, MOR_PBC_PROTO_NAMES, &w);
-	return mor_buf_failed(out) ? mor_fail(err, out->status, "%s", mortise_status_text(out->status)) : 0;
+	return r < 0 ? r :
+		       mor_pb_to_json(NULL, &mor_proto_compilation, mor_buf_view(&bytes), MOR_PB_PROTO_NAMES,
+				      out, err);
 }
 
 /* ---- pieces of an AnalyzeReply ---- */
@@ -372,11 +338,6 @@ void mor_unit_env_json(const struct mor_unit *unit, struct mor_writer *w)
 		mor_w_end(w);
 	}
 	mor_w_end(w);
-}
-
-void mor_any_json(const struct mor_any *any, struct mor_writer *w)
-{
-	mor_any_to_json(any, MOR_PBC_CAMEL_CASE, w);
 }
 
 void mor_unit_details_json(const struct mor_unit *unit, struct mor_writer *w)

@@ -257,8 +257,8 @@ static void test_events_of_the_host(void **state)
 	small_begin(&s, 1);
 	body.seat = s.seats[0];
 	mor_bot_event(&(mortise_event){ .type = MORTISE_EVENT_STATE,
-					.state = MORTISE_READY,
-					.text = "greeted" },
+					.text = "greeted",
+					.state = { .now = MORTISE_READY } },
 		      &body);
 	assert_true(body.fresh);
 	assert_string_equal(body.why, "greeted");
@@ -269,8 +269,7 @@ static void test_events_of_the_host(void **state)
 	mor_bot_event(&(mortise_event){ .type = MORTISE_EVENT_DROPPED, .text = "late" }, &body);
 	mor_bot_event(&(mortise_event){ .type = MORTISE_EVENT_HEALTH, .text = "well" }, &body);
 	mor_bot_event(&(mortise_event){ .type = MORTISE_EVENT_STATE,
-					.previous = MORTISE_READY,
-					.state = MORTISE_STOPPED },
+					.state = { MORTISE_STOPPED, MORTISE_READY, 0 } },
 		      &body);
 	assert_told(&s, "dropped: first: late\nstate: first: ready -> stopped ()\n");
 	small_end(&s);

@@ -45,7 +45,7 @@ static struct mor_bot_api_call *put(struct small *s, bool group, const char *tar
 		mor_bot_api_new(s->seats[0], &walk, (struct mor_onebot_target){ group, target }, index);
 
 	assert_non_null(call);
-	assert_int_equal(mor_bot_api_put(&s->run, call, MOR_SLICE(CALL)), 0);
+	assert_int_equal(mor_bot_api_put_take(&s->run, call, MOR_SLICE(CALL)), 0);
 	return call;
 }
 
@@ -325,7 +325,7 @@ static void test_no_memory(void **state)
 		call = mor_bot_api_new(s.seats[0], &walk, (struct mor_onebot_target){ false, "7" }, -1);
 		mor_alloc_fail_after(-1);
 	}
-	assert_int_equal(mor_bot_api_put(&s.run, call, (struct mor_slice){ NULL, 0 }), MORTISE_ENOMEM);
+	assert_int_equal(mor_bot_api_put_take(&s.run, call, (struct mor_slice){ NULL, 0 }), MORTISE_ENOMEM);
 	assert_int_equal(s.run.api.count, 0);
 	end(&s);
 }

@@ -314,7 +314,7 @@ static void test_no_memory(void **state)
 	begin(&s);
 	assert_int_equal(mor_onebot_read(MOR_SLICE("{\"text\":\"hi\"}"), &event, NULL), 0);
 	mor_alloc_fail_after(0);
-	assert_int_equal(mor_bot_walk_begin(&s.run, &event, &err), MORTISE_ENOMEM);
+	assert_int_equal(mor_bot_walk_begin_take(&s.run, &event, &err), MORTISE_ENOMEM);
 	mor_alloc_fail_after(-1);
 	assert_true(mor_slice_is(mor_buf_view(&event.text), "hi")); /* it is still ours */
 	mor_onebot_event_fini(&event);

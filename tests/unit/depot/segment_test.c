@@ -202,22 +202,23 @@ static int open_other(int version, struct mor_slice packed, struct mor_segment *
 	return mor_segment_open(depot, digest, ret, err);
 }
 
-/* Stores and manifests are older than this version: what the one before has packed is read, without folds. What
- * a later one packs is refused, and the line says why. */
+/* Stores and manifests are older than this version: what version 3 has packed is read, with its folds. What a
+ * later one packs is refused, and the line says why. */
 static void test_versions(void **state)
 {
-	/* frames of one raw block (RFC 8878, section 3.1.1): as it was, and folded: 5, the bytes, 0 */
-	static const char old[] = "\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
-	static const char now[] = "\x28\xb5\x2f\xfd\x20\x07\x39\0\0\5hello\0";
+	/* frames of one raw block (RFC 8878, section 3.1.1): as it is, and folded: 3, "hel", 1
+	 * from 2, 1, "o", 0 */
+	static const char now[] = "\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
+	static const char old[] = "\x28\xb5\x2f\xfd\x20\x09\x49\0\0\3hel\1\2\1o\0";
 	static const struct {
 		int version;
 		const char *packed;
 		size_t len;
 		int opened, unpacked;
-	} rows[] = { { 2, old, sizeof(old) - 1, 0, 0 },
-		     { 3, now, sizeof(now) - 1, 0, 0 },
-		     { 2, now, sizeof(now) - 1, 0, MORTISE_EINPUT },
-		     { 3, old, sizeof(old) - 1, 0, MORTISE_EINPUT },
+	} rows[] = { { 2, now, sizeof(now) - 1, 0, 0 },
+		     { 3, old, sizeof(old) - 1, 0, 0 },
+		     { 2, old, sizeof(old) - 1, 0, MORTISE_EINPUT },
+		     { 3, now, sizeof(now) - 1, 0, MORTISE_EINPUT },
 		     { 4, now, sizeof(now) - 1, MORTISE_EINPUT, 0 } };
 
 	(void)state;

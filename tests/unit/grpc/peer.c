@@ -259,7 +259,7 @@ void set_up(uint32_t ping_ms, bool server)
 	assert_int_equal(mor_loop_new(MOR_LOOP_VIRTUAL, &rig.loop), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	rig.fd = ends[1];
-	assert_int_equal(mor_grpc_new(rig.loop, ends[0], &options, &rig.grpc), 0);
+	assert_int_equal(mor_grpc_new_take(rig.loop, ends[0], &options, &rig.grpc), 0);
 	if (server)
 		open_server();
 }

@@ -248,7 +248,7 @@ static void crash_and_go_on(void **state)
 	assert_in_range(world.count, 1, many / 2);
 	start_calls(many, many + 1, 30000, 0);
 	while (!script_now || !script_unclaimed(script_now)) {
-		world.host->loop->virtual_ms++; /* time passes between two dispatches */
+		world.host->loop->clock.virtual_ms++; /* time passes between two dispatches */
 		dispatch();
 	}
 	assert_in_range(world.count, 1, many - 1);
@@ -307,7 +307,7 @@ static void released_by_one_that_was_untold(void **state)
 	script_end(script_now, &crash);
 	dispatch();
 	assert_in_range(world.count, 1, 2999);
-	assert_int_equal(mortise_call_cancel(handles[0]), 0);
+	assert_int_equal(mortise_call_cancel(handles[0], NULL), 0);
 	while (!world.settled[many - 1])
 		dispatch();
 	assert_int_equal(world.statuses[many - 1], MORTISE_ECANCELED);
@@ -327,7 +327,7 @@ static void expiry_in_slices(void **state)
 	open_world(NULL);
 	start_calls(0, many, 1000, 0);
 	advance(0);
-	world.host->loop->virtual_ms += 1000;
+	world.host->loop->clock.virtual_ms += 1000;
 	dispatch();
 	settle_in_slices(many);
 	all_settled(0, many);
@@ -389,7 +389,7 @@ static void pool_gives_up_in_slices(void **state)
 					      .on_reply = on_reply,
 					      .arg = (void *)(intptr_t)i };
 
-		assert_int_equal(mortise_pool_call(pool, "x", (mortise_json){ 0 }, &call, NULL), 0);
+		assert_int_equal(mortise_pool_call(pool, "x", (mortise_json){ 0 }, &call, NULL, NULL), 0);
 	}
 	dispatch();
 	script_end(script_now, &crash);
@@ -430,7 +430,7 @@ static void queued_params_are_bounded(void **state)
 	assert_int_equal(call_with(params, &err), MORTISE_EOVERLOAD);
 	assert_int_equal(call_with("[1]", &err), 0);
 	assert_int_equal(world.plugin->waiting_bytes, strlen(params) + 3);
-	assert_int_equal(mortise_plugin_stop(world.plugin, MORTISE_STOP_NOW), 0);
+	assert_int_equal(mortise_plugin_stop(world.plugin, MORTISE_STOP_NOW, NULL), 0);
 	assert_int_equal(world.plugin->waiting_bytes, 0);
 	assert_int_equal(world.count, 3);
 	close_world();

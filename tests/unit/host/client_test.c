@@ -50,7 +50,7 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 
 	(void)params;
 	if (strcmp(method, "vname") == 0) {
-		mortise_request_reply(request, (mortise_json){ "{}", 2 });
+		mortise_request_reply(request, (mortise_json){ "{}", 2 }, NULL);
 		return;
 	}
 	check(w, !w->open && !w->out, "a second analysis was asked for");
@@ -62,20 +62,20 @@ static void on_event(const mortise_event *event, void *arg)
 {
 	struct world *w = arg;
 
-	if (event->type == MORTISE_EVENT_NOTE && strcmp(event->method, "done") == 0) {
+	if (event->type == MORTISE_EVENT_NOTE && strcmp(event->note.method, "done") == 0) {
 		check(w, w->out, "done was told, but nothing was under way");
 		w->out = false;
 		w->dones++;
 	}
 	if (event->type != MORTISE_EVENT_STATE ||
-	    (event->state != MORTISE_STOPPED && event->state != MORTISE_BACKOFF &&
-	     event->state != MORTISE_FAILED))
+	    (event->state.now != MORTISE_STOPPED && event->state.now != MORTISE_BACKOFF &&
+	     event->state.now != MORTISE_FAILED))
 		return;
 	w->out = false;
 	if (!w->open)
 		return;
 	check(w, !mortise_request_plugin(w->open), "the process is gone, its request is not");
-	check(w, mortise_request_reply(w->open, (mortise_json){ "1", 1 }) == MORTISE_ECLOSED,
+	check(w, mortise_request_reply(w->open, (mortise_json){ "1", 1 }, NULL) == MORTISE_ECLOSED,
 	      "the dead were answered");
 	w->open = NULL;
 }
@@ -88,8 +88,8 @@ static void answer(struct world *w)
 		return;
 	w->open = NULL;
 	if (pick(w, 4) == 0) {
-		mortise_request_fail(request, -32602, "no", (mortise_json){ 0 });
-	} else if (mortise_request_reply(request, (mortise_json){ "{\"inputs\":[]}", 13 }) == 0) {
+		mortise_request_fail(request, -32602, "no", (mortise_json){ 0 }, NULL);
+	} else if (mortise_request_reply(request, (mortise_json){ "{\"inputs\":[]}", 13 }, NULL) == 0) {
 		w->out = true;
 		w->analyses++;
 	}
@@ -212,11 +212,11 @@ static void step(struct world *w)
 		script_close_stdout(script_now);
 	} else if (what < 98) {
 		w->walked_out = false;
-		mortise_plugin_stop(w->plugin, pick(w, 2) ? MORTISE_STOP_INPUT : MORTISE_STOP_POLITE);
+		mortise_plugin_stop(w->plugin, pick(w, 2) ? MORTISE_STOP_INPUT : MORTISE_STOP_POLITE, NULL);
 	} else if (what < 99) {
 		w->said_now = true;
 		w->walked_out = false;
-		mortise_plugin_stop(w->plugin, MORTISE_STOP_NOW);
+		mortise_plugin_stop(w->plugin, MORTISE_STOP_NOW, NULL);
 	}
 	mor_loop_advance(w->host->loop, 0);
 	look_at_process(w);

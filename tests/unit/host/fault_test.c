@@ -30,7 +30,7 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 	(void)method;
 	(void)params;
 	((struct session *)arg)->asked++;
-	mortise_request_reply(request, (mortise_json){ "{}", 2 });
+	mortise_request_reply(request, (mortise_json){ "{}", 2 }, NULL);
 }
 
 static void turn(struct session *s)
@@ -117,7 +117,7 @@ static int play(struct session *s, const char *dialect)
 	    "[{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ask\",\"params\":{}},{\"jsonrpc\":\"2.0\",\"method\":\"tell\"}]\n");
 	say(s,
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{\"level\":1,\"message\":\"m\"}}\nnoise\n{\"half\":");
-	r = mortise_plugin_describe(s->plugin, &text);
+	r = mortise_plugin_describe(s->plugin, &text, NULL);
 	mortise_free(text);
 	mor_loop_advance(s->host->loop, 40000);
 	if (script_now)
@@ -125,7 +125,7 @@ static int play(struct session *s, const char *dialect)
 					       .known = true, .status = 1, .text = "exited with status 1" });
 	turn(s);
 	mor_loop_advance(s->host->loop, 1000);
-	mortise_plugin_stop(s->plugin, MORTISE_STOP_POLITE);
+	mortise_plugin_stop(s->plugin, MORTISE_STOP_POLITE, NULL);
 	mor_loop_advance(s->host->loop, 10000);
 	return r;
 }
@@ -167,7 +167,7 @@ static void play_pool(struct session *s)
 	for (int i = 0; i < 6; i++) {
 		call_opt.queue_ms = i % 3 ? 0 : 5000;
 		s->accepted += mortise_pool_call(pool, "extractor.extract", (mortise_json){ "{}", 2 },
-						 &call_opt, NULL) == 0;
+						 &call_opt, NULL, NULL) == 0;
 	}
 	turn(s);
 	for (int id = 1; id <= 6; id++) {
@@ -190,7 +190,7 @@ static void play_pool(struct session *s)
 		turn(s);
 	}
 	mor_loop_advance(s->host->loop, 6000);
-	mortise_pool_stop(pool, MORTISE_STOP_POLITE);
+	mortise_pool_stop(pool, MORTISE_STOP_POLITE, NULL);
 	mor_loop_advance(s->host->loop, 10000);
 }
 

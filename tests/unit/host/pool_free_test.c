@@ -40,7 +40,7 @@ static void a_held_worker_ends_with_its_pool(void **state)
 	pass(&rig, 60000);
 	assert_int_equal(mortise_plugin_state(held), MORTISE_ECLOSED);
 	assert_int_equal(mortise_plugin_start(held, NULL), MORTISE_ECLOSED);
-	assert_int_equal(mortise_plugin_describe(held, &text), MORTISE_ECLOSED);
+	assert_int_equal(mortise_plugin_describe(held, &text, NULL), MORTISE_ECLOSED);
 	assert_int_equal(own.finals, 0);
 	assert_null(mortise_plugin_unref(held));
 	rig_close(&rig);
@@ -57,7 +57,7 @@ static void inside_replies_of_stop(void **state)
 	rig_open_busy(&rig, got, 5);
 	got[2].then = free_in_reply; /* the first that waits */
 	got[2].arg = &rig;
-	assert_true(mortise_pool_stop(rig.pool, MORTISE_STOP_POLITE) <= 0); /* outside of any dispatch */
+	assert_true(mortise_pool_stop(rig.pool, MORTISE_STOP_POLITE, NULL) <= 0); /* outside of any dispatch */
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(got[i].finals, 1);
 	assert_int_equal(got[2].status, MORTISE_ECLOSED);
@@ -151,7 +151,7 @@ static void inside_events(void **state)
 		if (rig.pool)
 			pass(&rig, 1000);
 		if (rig.pool)
-			mortise_pool_stop(rig.pool, MORTISE_STOP_NOW);
+			mortise_pool_stop(rig.pool, MORTISE_STOP_NOW, NULL);
 		freed = !rig.pool;
 		rig_close(&rig);
 		for (int i = 0; i < 3; i++)
@@ -165,7 +165,7 @@ static void stop_at_event(const mortise_event *event, void *arg)
 	struct rig *rig = arg;
 
 	if (event->type == MORTISE_EVENT_STATE && rig->events-- == 0)
-		mortise_plugin_stop(event->plugin, MORTISE_STOP_NOW);
+		mortise_plugin_stop(event->plugin, MORTISE_STOP_NOW, NULL);
 }
 
 /* Whoever stops a worker at any change of its state gets the calls ended all the same, mostly well. */

@@ -59,7 +59,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 {
 	struct got *got = arg;
 
-	assert_null(reply->call);
+	assert_non_null(reply->call);
 	if (reply->more) {
 		got->pieces++;
 	} else {
@@ -85,7 +85,7 @@ void call_within(struct rig *rig, struct got *got, uint32_t queue_ms)
 	assert_int_equal(mortise_pool_call(rig->pool, "extractor.extract",
 					   (mortise_json){ "{\"source\":{\"type\":\"path\",\"path\":\"/x\"}}",
 							   38 },
-					   &opt, NULL),
+					   &opt, NULL, NULL),
 			 0);
 	assert_int_equal(got->finals, before); /* "never before this function has returned" */
 }

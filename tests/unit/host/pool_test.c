@@ -137,7 +137,7 @@ static void workers_that_drain_come_back(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		int64_t id = claim(&rig, i);
 
-		assert_int_equal(mortise_plugin_stop(worker(&rig, i), MORTISE_STOP_POLITE), 0);
+		assert_int_equal(mortise_plugin_stop(worker(&rig, i), MORTISE_STOP_POLITE, NULL), 0);
 		say(&rig, i, "{\"jsonrpc\":\"2.0\",\"id\":%lld,\"result\":1}", (long long)id);
 	}
 	expect(&got[0], MORTISE_OK);
@@ -230,6 +230,7 @@ static void the_queue_is_bounded(void **state)
 	struct rig rig = { .workers = 2, .set = set };
 	mortise_call_options opt = { .size = sizeof(opt) };
 	char params[1002] = "[]";
+	mortise_json large = { params, 1000 };
 	mortise_error error;
 	struct got got[2] = { 0 };
 
@@ -240,13 +241,12 @@ static void the_queue_is_bounded(void **state)
 	call(&rig, &got[1]);
 	turn(&rig);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ params, 1000 }, &opt, NULL),
-				 0);
-	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, &error),
+		assert_int_equal(mortise_pool_call(rig.pool, "x", large, &opt, NULL, NULL), 0);
+	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, NULL, &error),
 			 MORTISE_EOVERLOAD);
 	assert_non_null(strstr(error.text, "limits.queue"));
 	assert_true(serve(&rig, 0));
-	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, NULL), 0);
+	assert_int_equal(mortise_pool_call(rig.pool, "x", (mortise_json){ "[]", 2 }, &opt, NULL, NULL), 0);
 	rig_close(&rig);
 }
 
@@ -454,7 +454,7 @@ static void die_whenever_started(const mortise_event *event, void *arg)
 {
 	struct rig *rig = arg;
 
-	if (event->type == MORTISE_EVENT_STATE && event->state == MORTISE_GREETING)
+	if (event->type == MORTISE_EVENT_STATE && event->state.now == MORTISE_GREETING)
 		script_end(script_of(event->plugin), &(struct mor_link_end){ .known = true,
 									     .status = 1,
 									     .text = "exited with status 1" });

@@ -308,12 +308,12 @@ static void meddle(const mortise_event *event, void *arg)
 {
 	struct meddler *m = arg;
 
-	if (event->type != MORTISE_EVENT_STATE || event->state != MORTISE_STARTING || m->calls++)
+	if (event->type != MORTISE_EVENT_STATE || event->state.now != MORTISE_STARTING || m->calls++)
 		return;
 	if (m->how == 2)
 		m->rig.plugin = mortise_plugin_unref(m->rig.plugin);
 	else if (m->how != 3)
-		mortise_plugin_stop(event->plugin, m->how == 1 ? MORTISE_STOP_POLITE : MORTISE_STOP_NOW);
+		mortise_plugin_stop(event->plugin, m->how == 1 ? MORTISE_STOP_POLITE : MORTISE_STOP_NOW, NULL);
 	if (m->how >= 3)
 		assert_int_equal(mortise_plugin_start(event->plugin, NULL), 0);
 }
@@ -350,7 +350,7 @@ static void stop_it(const mortise_tap_frame *frame, void *arg)
 {
 	(void)arg;
 	if (frame->direction == MORTISE_TO_PLUGIN)
-		mortise_plugin_stop(frame->plugin, MORTISE_STOP_INPUT);
+		mortise_plugin_stop(frame->plugin, MORTISE_STOP_INPUT, NULL);
 }
 
 /* Whoever taps the greeting stops the plugin, so that the greeting itself cannot go out. That is no
@@ -361,7 +361,7 @@ static void ended_as_it_greets(void **state)
 
 	(void)state;
 	rig_open(&rig);
-	mortise_host_set_tap(rig.host, stop_it, NULL);
+	mortise_host_set_tap(rig.host, stop_it, NULL, NULL);
 	assert_int_equal(call(&rig), 0);
 	pass(&rig, 0);
 	assert_int_equal(mortise_plugin_state(rig.plugin), MORTISE_DRAINING);

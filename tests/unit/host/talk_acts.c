@@ -151,7 +151,7 @@ static void act_piece(struct play *play, struct mor_slice rest, unsigned line)
 static void act_cancel(struct play *play, struct mor_slice rest, unsigned line)
 {
 	(void)rest;
-	if (mortise_call_cancel(play->calls[play->call_count - 1].handle) < 0)
+	if (mortise_call_cancel(play->calls[play->call_count - 1].handle, NULL) < 0)
 		die(play, line, "cannot be cancelled");
 }
 
@@ -203,7 +203,7 @@ static mortise_request *open_request_of(struct play *play, struct mor_slice meth
 static void act_answer(struct play *play, struct mor_slice rest, unsigned line)
 {
 	mortise_request *request = open_request_of(play, next_word(&rest), line);
-	int r = mortise_request_reply(request, (mortise_json){ rest.ptr, rest.len });
+	int r = mortise_request_reply(request, (mortise_json){ rest.ptr, rest.len }, NULL);
 
 	if (r < 0)
 		die(play, line, "the answer was not taken: %s", mortise_status_name(r));
@@ -215,7 +215,7 @@ static void act_gone(struct play *play, struct mor_slice rest, unsigned line)
 
 	if (mortise_request_plugin(request))
 		die(play, line, "its process is still there");
-	if (mortise_request_reply(request, (mortise_json){ "{}", 2 }) != MORTISE_ECLOSED)
+	if (mortise_request_reply(request, (mortise_json){ "{}", 2 }, NULL) != MORTISE_ECLOSED)
 		die(play, line, "it could be answered");
 }
 
@@ -238,7 +238,7 @@ static void act_quiet(struct play *play, struct mor_slice rest, unsigned line)
 
 static void act_reply(struct play *play, struct mor_slice rest, unsigned line)
 {
-	mortise_request_reply(open_request(play, line), (mortise_json){ rest.ptr, rest.len });
+	mortise_request_reply(open_request(play, line), (mortise_json){ rest.ptr, rest.len }, NULL);
 }
 
 static void act_refuse(struct play *play, struct mor_slice rest, unsigned line)
@@ -250,7 +250,7 @@ static void act_refuse(struct play *play, struct mor_slice rest, unsigned line)
 	if (!mor_parse_i64(code, &number) || message.len < 2)
 		die(play, line, "refuse CODE \"message\"");
 	snprintf(text, sizeof(text), "%.*s", (int)message.len - 2, message.ptr + 1);
-	mortise_request_fail(open_request(play, line), number, text, (mortise_json){ 0 });
+	mortise_request_fail(open_request(play, line), number, text, (mortise_json){ 0 }, NULL);
 }
 
 static void act_state(struct play *play, struct mor_slice rest, unsigned line)
@@ -280,7 +280,7 @@ static void act_stop(struct play *play, struct mor_slice rest, unsigned line)
 		how = MORTISE_STOP_NOW;
 	else if (rest.len)
 		die(play, line, "stop, stop input or stop now");
-	mortise_plugin_stop(play->plugin, how);
+	mortise_plugin_stop(play->plugin, how, NULL);
 }
 
 /* Read before the start, by open_plugin(). */

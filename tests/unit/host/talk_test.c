@@ -40,6 +40,34 @@ void die(const struct play *play, unsigned line, const char *format, ...)
 
 /* ---- what the embedder sees ---- */
 
+/* The keys of an event in a script. */
+static void note_kind(const mortise_event *event, struct event_record *record)
+{
+	static const char *const steps[] = { "begins", "ends_soon", "over" };
+
+	switch ((int)event->type) {
+	case MORTISE_EVENT_NOTE:
+		record->method = mor_strdup(event->note.method);
+		record->params = talk_copy(event->note.params);
+		break;
+	case MORTISE_EVENT_LOG:
+		record->level = mor_strdup(event->log.level);
+		record->params = talk_copy(event->log.params);
+		break;
+	case MORTISE_EVENT_WARNING:
+		record->method = mor_strdup(event->warning.health_method);
+		break;
+	case MORTISE_EVENT_HEALTH:
+		record->method = mor_strdup(event->health.method);
+		break;
+	case MORTISE_EVENT_SESSION:
+		record->method = mor_strdup(steps[event->session.step]);
+		break;
+	default:
+		break;
+	}
+}
+
 static void on_event(const mortise_event *event, void *arg)
 {
 	struct play *play = arg;
@@ -50,9 +78,7 @@ static void on_event(const mortise_event *event, void *arg)
 	play->event_count++;
 	record->type = event->type;
 	record->text = mor_strdup(event->text);
-	record->level = mor_strdup(event->level);
-	record->method = mor_strdup(event->method);
-	record->params = talk_copy(event->params);
+	note_kind(event, record);
 }
 
 static void on_request(mortise_request *request, const char *method, mortise_json params, void *arg)

@@ -68,8 +68,8 @@ static void test_refused(void **state)
 		{ "[timeout]\nx = \"1s\"\n",
 		  "p/mortise.toml:1: no section \"timeout\": did you mean \"timeouts\"?" },
 		{ "[qqqqqqq]\n",
-		  "p/mortise.toml:1: no section \"qqqqqqq\": use one of plugin, env, timeouts, restart, stop, "
-		  "health, grpc, limits, sandbox, quirks, config" },
+		  "p/mortise.toml:1: no section \"qqqqqqq\": use one of plugin, env, timeouts, restart, "
+		  "cancel, stop, health, grpc, limits, sandbox, quirks, config" },
 		{ "name = \"x\"\n", "p/mortise.toml:1: \"name\" is in no section: write it below [plugin]" },
 		{ "plugin = 5\n", "p/mortise.toml:1: plugin is a section: write its keys below [plugin]" },
 		{ "[plugin]\nname = 5\n", "p/mortise.toml:2: plugin.name is 5: it must be a string" },

@@ -147,7 +147,7 @@ static void test_json_limit(void **state)
 	assert_int_equal(load_file(&file, &schema, &err), 0);
 	mor_pb_put_bytes(&message, 1, (struct mor_slice){ big, sizeof(big) });
 	assert_int_equal(mor_pb_to_json(schema, mor_pb_schema_type(schema, MOR_SLICE("p.A")),
-					mor_buf_view(&message), &json, &err),
+					mor_buf_view(&message), 0, &json, &err),
 			 MORTISE_ELIMIT);
 	assert_non_null(strstr(err.text, "4096 bytes as JSON"));
 }
@@ -173,11 +173,11 @@ static int whole_piece(const char *path)
 	if (r < 0)
 		return r;
 	type = mor_pb_schema_type(schema, MOR_SLICE("f.M"));
-	r = mor_pb_to_json(schema, type, (struct mor_slice){ bytes + 5 + set, len - 5 - set }, &json, &err);
+	r = mor_pb_to_json(schema, type, (struct mor_slice){ bytes + 5 + set, len - 5 - set }, 0, &json, &err);
 	if (r == 0)
 		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &doc, &err);
 	if (r == 0)
-		r = mor_pb_from_json(schema, type, mor_doc_root(doc), &wire, &err);
+		r = mor_pb_from_json(schema, type, mor_doc_root(doc), 0, &wire, &err);
 	assert_true(r == 0 || r == MORTISE_ENOMEM);
 	return r;
 }

@@ -403,6 +403,10 @@ static const struct worded violations_in_words[] = {
 	{ { "x", "fork", "", MOR_RULE_SPAWN, MOR_POLICY_OF_LINE, NULL, false },
 	  "x tried to start a process: sandbox.spawn is not granted; to allow it, add --set "
 	  "sandbox.spawn=true" },
+	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_OPTIONS, NULL, false },
+	  "x tried to read /p: not in sandbox.read; to allow it, add \"/p\" to the setting sandbox.read" },
+	{ { "x", "openat", "/p; id", MOR_RULE_READ, MOR_POLICY_OF_PAIRS, NULL, false },
+	  "x tried to read '/p; id': not in read; to allow it, add read='/p; id' to its policy" },
 	{ { "x", "openat", "/w/.envrc", MOR_RULE_TOOL, MOR_POLICY_OF_SETTINGS, NULL, false },
 	  "x tried to write /w/.envrc: no write to a protected path: tools run it by themselves; to allow it, "
 	  "add its name to unprotect under [sandbox] in its mortise.toml" },
@@ -418,7 +422,7 @@ static const struct worded violations_in_words[] = {
 	  "x tried to write '/p; to allow it, add --network': outside what it may write" },
 	{ { "x", "openat", "/p", MOR_RULE_READ, MOR_POLICY_OF_SUNSCREEN_JSON, NULL, false },
 	  "x tried to read /p: not granted by capabilities.filesystem; to allow it, run it with "
-	  "--set sandbox.read=/p" },
+	  "the setting sandbox.read=/p" },
 	{ { "x", "openat", "/w/p", MOR_RULE_WORKSPACE_WRITE, MOR_POLICY_OF_PLUGIN_TOML, NULL, false },
 	  "x tried to write /w/p: workspace_write is not granted; to allow it, set workspace_write = "
 	  "true under [permissions] in its plugin.toml" },

@@ -61,7 +61,7 @@ static void rest_open(struct rest *rest)
 	told = overs = 0;
 	assert_int_equal(mor_loop_new(0, &rest->loop), 0);
 	assert_int_equal(pipe2(rest->ends, O_NONBLOCK), 0);
-	assert_int_equal(mor_stderr_start(rest->loop, &rest->err, rest->ends[0], on_told), 0);
+	assert_int_equal(mor_stderr_start_take(rest->loop, &rest->err, rest->ends[0], on_told), 0);
 }
 
 static void rest_until_over(struct rest *rest)

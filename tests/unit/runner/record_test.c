@@ -56,13 +56,11 @@ static void test_a_conversation(void **state)
 	mor_runner_record_event(record, &(mortise_event){ .type = MORTISE_EVENT_LOG, .text = "nobody" });
 	say(MORTISE_FROM_PLUGIN, "{\"id\":1,\"result\":5}");
 	mor_runner_record_event(record, &(mortise_event){ .type = MORTISE_EVENT_STATE,
-							  .previous = MORTISE_READY,
-							  .state = MORTISE_DRAINING,
-							  .text = "not yet" });
+							  .text = "not yet",
+							  .state = { MORTISE_DRAINING, MORTISE_READY, 0 } });
 	mor_runner_record_event(record, &(mortise_event){ .type = MORTISE_EVENT_STATE,
-							  .previous = MORTISE_DRAINING,
-							  .state = MORTISE_STOPPED,
-							  .text = "status 0" });
+							  .text = "status 0",
+							  .state = { MORTISE_STOPPED, MORTISE_DRAINING, 0 } });
 	mor_runner_record_close(record);
 	text = content_of("a.talk");
 	assert_non_null(strstr(text, "plain"));
@@ -94,8 +92,7 @@ static void test_a_file_in_which_nothing_stands_is_removed(void **state)
 	(void)state;
 	assert_int_equal(open_record("none.talk"), 0);
 	mor_runner_record_event(record, &(mortise_event){ .type = MORTISE_EVENT_STATE,
-							  .previous = MORTISE_STARTING,
-							  .state = MORTISE_FAILED });
+							  .state = { MORTISE_FAILED, MORTISE_STARTING, 0 } });
 	assert_non_null(content_of("none.talk"));
 	mor_runner_record_close(record);
 	assert_null(content_of("none.talk"));

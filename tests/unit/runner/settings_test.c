@@ -194,7 +194,7 @@ static void test_flags_of_a_plugin(void **state)
 		struct mor_runner runner;
 
 		assert_int_equal(mor_runner_open(&runner, &console, &rows[i].args, NULL, &err), 0);
-		mor_runner_plugin_options(&runner, NULL, argv, NULL, &opt);
+		mor_runner_plugin_options(&runner, NULL, argv, &opt);
 		assert_int_equal(opt.flags, rows[i].flags);
 		assert_ptr_equal(opt.argv, argv);
 		assert_int_equal(console.strict, rows[i].args.strict);
@@ -209,12 +209,15 @@ static const char *cap_of(const struct mor_plugin_args *args)
 {
 	static char text[400];
 	static const char *const argv[] = { "p", NULL };
+	struct mor_resolved *resolved = NULL;
 	struct mor_runner runner;
 	size_t len = 0, before;
 
 	assert_int_equal(mor_runner_open(&runner, &console, args, NULL, &err), 0);
 	before = runner.set.count;
-	assert_int_equal(mor_runner_cap_greeting(&runner, NULL, argv, &err), 0);
+	assert_int_equal(mor_runner_resolve(args, NULL, argv, &resolved, &err), 0);
+	assert_int_equal(mor_runner_cap_greeting(&runner, resolved, &err), 0);
+	mor_resolved_unref(resolved);
 	for (size_t i = before; i < runner.set.count; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s ", runner.set.item[i]);
 	text[len] = '\0';
@@ -310,7 +313,7 @@ static const char *run_settings(struct mor_plugin_args args)
 
 	assert_int_equal(mor_runner_open(&runner, &console, &args, NULL, &err), 0);
 	heard_err();
-	mor_runner_plugin_options(&runner, at("p"), NULL, NULL, &opt);
+	mor_runner_pool_options(&runner, at("p"), NULL, NULL, &opt);
 	for (size_t i = 0; i < runner.set.count; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s ", runner.set.item[i]);
 	text[len] = '\0';
@@ -337,19 +340,19 @@ static void test_nobody_has_granted_the_network(void **state)
 
 static void test_a_grant_is_remembered(void **state)
 {
-	struct mor_manifest_query query = { .path = at("p") };
-	struct mor_manifest *manifest = NULL;
+	struct mor_plugin_args args = { 0 };
+	struct mor_resolved *resolved = NULL;
 	struct mor_approval approval;
 
 	(void)state;
 	make_plugin("network = true");
-	assert_int_equal(mor_manifest_load(&query, &manifest, &err), 0);
-	assert_true(mor_network_withheld(manifest));
-	approval = mor_network_approval(manifest);
+	assert_int_equal(mor_runner_resolve(&args, at("p"), NULL, &resolved, &err), 0);
+	assert_true(mor_network_withheld(resolved));
+	approval = mor_network_approval(resolved);
 	assert_int_equal(mor_approval_grant(&approval, &err), 0);
-	assert_false(mor_network_withheld(manifest));
+	assert_false(mor_network_withheld(resolved));
 	assert_string_equal(RUN(0), "");
-	mor_manifest_free(manifest);
+	mor_resolved_unref(resolved);
 }
 
 static void test_words_of_network(void **state)

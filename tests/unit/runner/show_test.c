@@ -25,34 +25,37 @@ static const struct {
 	const char *quiet, *strict, *verbose;
 } sights[] = {
 	{ { .type = MORTISE_EVENT_STDERR, .text = "boo" }, "", "", "p| boo\n" },
-	{ { .type = MORTISE_EVENT_LOG, .level = "info", .text = "hi" }, "", "", "p: log info: hi\n" },
-	{ { .type = MORTISE_EVENT_NOTE, .method = "m", .params = { "[1]", 3 } }, "", "", "p: note m [1]\n" },
-	{ { .type = MORTISE_EVENT_STATE, .previous = MORTISE_READY, .state = MORTISE_FAILED },
+	{ { .type = MORTISE_EVENT_LOG, .text = "hi", .log = { .level = "info" } },
+	  "",
+	  "",
+	  "p: log info: hi\n" },
+	{ { .type = MORTISE_EVENT_NOTE, .note = { "m", { "[1]", 3 } } }, "", "", "p: note m [1]\n" },
+	{ { .type = MORTISE_EVENT_STATE, .state = { MORTISE_FAILED, MORTISE_READY, 0 } },
 	  "",
 	  "",
 	  "p: ready -> failed\n" },
-	{ { .type = MORTISE_EVENT_STATE, .previous = MORTISE_READY, .state = MORTISE_FAILED, .text = "why" },
+	{ { .type = MORTISE_EVENT_STATE, .text = "why", .state = { MORTISE_FAILED, MORTISE_READY, 0 } },
 	  "",
 	  "",
 	  "p: ready -> failed (why)\n" },
 	{ { .type = MORTISE_EVENT_WARNING, .text = "w" }, "", "warning: p: w\n", "p: warning: w\n" },
 	/* of its own health, and of what it may do: for everybody */
-	{ { .type = MORTISE_EVENT_WARNING, .text = "w", .method = "health" },
+	{ { .type = MORTISE_EVENT_WARNING, .text = "w", .warning = { .health_method = "health" } },
 	  "warning: p: w\n",
 	  "warning: p: w\n",
 	  "p: warning: w\n" },
-	{ { .type = MORTISE_EVENT_WARNING, .text = "w", .count = 1 },
+	{ { .type = MORTISE_EVENT_WARNING, .text = "w", .warning = { .about_rights = 1 } },
 	  "warning: p: w\n",
 	  "warning: p: w\n",
 	  "p: warning: w\n" },
 	{ { .type = MORTISE_EVENT_NOISE, .text = "x" }, "", "warning: p: not a message: x\n", "p: noise: x\n" },
 	{ { .type = MORTISE_EVENT_DROPPED, .text = "d" }, "", "warning: p: d\n", "p: dropped: d\n" },
-	{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .method = "m" },
+	{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .health = { "m", 0 } },
 	  "warning: p: health: h\n",
 	  "warning: p: health: h\n",
 	  "p: health: h\n" },
 	{ { .type = MORTISE_EVENT_HEALTH, .text = "h" }, "", "", "p: health: h\n" },
-	{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .method = "m", .count = 1 }, "", "", "p: health: h\n" },
+	{ { .type = MORTISE_EVENT_HEALTH, .text = "h", .health = { "m", 1 } }, "", "", "p: health: h\n" },
 };
 
 static void test_who_sees_what(void **state)
@@ -101,12 +104,12 @@ static void test_notes_of_a_conversation(void **state)
 {
 	(void)state;
 	console.notes = true;
-	assert_string_equal(SHOWN(.type = MORTISE_EVENT_NOTE, .method = "m", .params = json_of("{}")),
+	assert_string_equal(SHOWN(.type = MORTISE_EVENT_NOTE, .note = { "m", json_of("{}") }),
 			    "p: note m {}\n");
 	console.json = true;
-	SHOWN(.type = MORTISE_EVENT_NOTE, .method = "m\n", .params = json_of("[1, 2]"));
+	SHOWN(.type = MORTISE_EVENT_NOTE, .note = { "m\n", json_of("[1, 2]") });
 	assert_string_equal(heard_out(), "{\"note\":\"m\\n\",\"params\":[1,2],\"plugin\":\"p\"}\n");
-	SHOWN(.type = MORTISE_EVENT_NOTE, .method = "m");
+	SHOWN(.type = MORTISE_EVENT_NOTE, .note = { .method = "m" });
 	assert_string_equal(heard_out(), "{\"note\":\"m\",\"params\":null,\"plugin\":\"p\"}\n");
 }
 
@@ -115,9 +118,9 @@ static void test_notes_of_a_conversation(void **state)
 static void test_the_sum_of_what_was_denied(void **state)
 {
 	mortise_event sum = { .type = MORTISE_EVENT_VIOLATION,
-			      .method = "sum",
 			      .text = "p: 3 reads",
-			      .params = json_of("{\"n\":3}") };
+			      .violation = { .action = MORTISE_VIOLATION_SUM,
+					     .record = json_of("{\"n\":3}") } };
 
 	(void)state;
 	assert_string_equal(shown(sum), "denied: p: 3 reads\n");
@@ -130,15 +133,15 @@ static void test_the_sum_of_what_was_denied(void **state)
 static void test_a_violation_that_no_call_reports(void **state)
 {
 	mortise_event killed = { .type = MORTISE_EVENT_VIOLATION,
-				 .method = "killed",
 				 .text = "p: wrote\n/x",
-				 .count = 1,
-				 .params = json_of("{\"a\":1}") };
+				 .violation = { .action = MORTISE_VIOLATION_KILLED,
+						.failed_calls = 1,
+						.record = json_of("{\"a\":1}") } };
 
 	(void)state;
 	assert_string_equal(shown(killed), ""); /* a call tells it */
 	assert_string_equal(console.late, "");
-	killed.count = 0;
+	killed.violation.failed_calls = 0;
 	assert_string_equal(shown(killed), "");
 	assert_string_equal(console.late, "p: wrote\\x0a/x");
 	killed.text = "another";
@@ -163,16 +166,18 @@ static void assert_harmless(const char *line)
 
 static void test_events_cannot_steer_the_terminal(void **state)
 {
-	static const int types[] = { MORTISE_EVENT_STDERR,   MORTISE_EVENT_LOG,     MORTISE_EVENT_NOTE,
-				     MORTISE_EVENT_STATE,    MORTISE_EVENT_WARNING, MORTISE_EVENT_NOISE,
-				     MORTISE_EVENT_DROPPED,  MORTISE_EVENT_HEALTH,  MORTISE_EVENT_SESSION,
-				     MORTISE_EVENT_VIOLATION };
+	static const int types[] = { MORTISE_EVENT_STDERR,  MORTISE_EVENT_STATE, MORTISE_EVENT_WARNING,
+				     MORTISE_EVENT_NOISE,   MORTISE_EVENT_LOG,   MORTISE_EVENT_DROPPED,
+				     MORTISE_EVENT_SESSION, MORTISE_EVENT_HEALTH };
+	mortise_json json = json_of("{\"path\":\"" STEERS "\"}");
 
 	(void)state;
 	console.verbose = true;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		assert_harmless(SHOWN(.type = types[i], .text = STEERS, .method = STEERS,
-				      .params = json_of("{\"path\":\"" STEERS "\"}")));
+		assert_harmless(SHOWN(.type = types[i], .text = STEERS));
+	assert_harmless(SHOWN(.type = MORTISE_EVENT_NOTE, .note = { STEERS, json }));
+	assert_harmless(
+		SHOWN(.type = MORTISE_EVENT_VIOLATION, .text = STEERS, .violation = { .record = json }));
 }
 
 static void test_frames(void **state)
@@ -221,7 +226,7 @@ static void test_no_memory_is_silence(void **state)
 	for (long n = 0; n < 3; n++) {
 		mor_alloc_fail_after(n);
 		mor_show_frame(&frame, &console);
-		SHOWN(.type = MORTISE_EVENT_WARNING, .text = "w", .count = 1);
+		SHOWN(.type = MORTISE_EVENT_WARNING, .text = "w", .warning = { .about_rights = 1 });
 		mor_alloc_fail_after(-1);
 	}
 	mor_show_frame(&frame, &console);

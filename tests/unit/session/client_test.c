@@ -31,7 +31,7 @@ static void *keep(void *arg)
 	struct mor_session_wire wire;
 	struct mor_slice ask;
 
-	mor_session_wire_open(&wire, fd);
+	mor_session_wire_open_take(&wire, fd);
 	if (mor_session_wire_wait(&wire, 60000, &ask) == 0)
 		snprintf(keeper->asked, sizeof(keeper->asked), "%.*s", (int)ask.len, ask.ptr);
 	for (const char *const *says = keeper->says; *says; says++)

@@ -30,7 +30,7 @@ static void begin(struct kept *k)
 	mor_list_init(&k->keeper.guests);
 	mor_session_notes_init(&k->keeper.notes);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	mor_session_guest_new(&k->keeper, pair[0]);
+	mor_session_guest_new_take(&k->keeper, pair[0]);
 	k->client = pair[1];
 	assert_false(mor_list_empty(&k->keeper.guests));
 	k->guest = mor_container_of(k->keeper.guests.next, struct mor_session_guest, node);
@@ -254,7 +254,7 @@ static void test_no_memory_for_a_guest(void **state)
 	mor_list_init(&keeper.guests);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	mor_alloc_fail_after(0);
-	mor_session_guest_new(&keeper, pair[0]);
+	mor_session_guest_new_take(&keeper, pair[0]);
 	mor_alloc_fail_after(-1);
 	assert_true(mor_list_empty(&keeper.guests));
 	assert_int_equal(read(pair[1], &byte, 1), 0); /* it is closed, not lost */

@@ -32,11 +32,11 @@ static void test_what_is_said_is_kept(void **state)
 		mortise_event event;
 		const char *wanted;
 	} rows[] = {
-		{ { .type = MORTISE_EVENT_NOTE, .method = "log", .params = { "[1,\n2]", 6 } },
+		{ { .type = MORTISE_EVENT_NOTE, .note = { "log", { "[1,\n2]", 6 } } },
 		  "\"kind\":\"note\",\"method\":\"log\",\"params\":[1,\n2]}" },
 		{ { .type = MORTISE_EVENT_STDERR, .text = "a \"line\"" },
 		  "\"kind\":\"stderr\",\"text\":\"a \\\"line\\\"\"}" },
-		{ { .type = MORTISE_EVENT_LOG, .level = "warn", .text = "hot" },
+		{ { .type = MORTISE_EVENT_LOG, .text = "hot", .log = { .level = "warn" } },
 		  "\"kind\":\"log\",\"level\":\"warn\",\"text\":\"hot\"}" },
 		{ { .type = MORTISE_EVENT_NOISE, .text = "" }, "\"kind\":\"noise\"}" },
 		{ { .type = MORTISE_EVENT_WARNING, .text = "x" }, "\"kind\":\"warning\",\"text\":\"x\"}" },

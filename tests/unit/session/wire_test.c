@@ -22,7 +22,7 @@ static void begin(struct line *line)
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	mor_session_wire_open(&line->wire, pair[0]);
+	mor_session_wire_open_take(&line->wire, pair[0]);
 	line->other = pair[1];
 }
 

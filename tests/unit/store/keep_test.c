@@ -19,6 +19,7 @@
 #include "cut.h"
 #include "store/keep.h"
 #include "store/permissions.h"
+#include "tier.h"
 #include "tmp.h"
 
 static char top[TMP_ROOM], source[256], home[512];
@@ -332,6 +333,9 @@ static bool run_cut(size_t i, long n, int error, bool *ret_ok, char text[500])
 	return WEXITSTATUS(status) != CUT_STATUS;
 }
 
+/* In the first tier each action is cut before every n-th call, beginning with another one. */
+enum { STRIDE = 5 };
+
 /* Old or new, and the next one works. */
 static void check_after(size_t i, bool ok)
 {
@@ -351,13 +355,15 @@ static void check_after(size_t i, bool ok)
 
 static void test_killed(void **state)
 {
+	long stride = tier_rounds(STRIDE, 1);
+
 	(void)state;
 	for (size_t i = 0; i < ACTIONS; i++) {
 		bool end = false, ok = false;
 		char text[500];
-		long n = 0;
+		long n = (long)i % stride;
 
-		for (; !end; n++) {
+		for (; !end; n += stride) {
 			prepare(i);
 			end = run_cut(i, n, 0, &ok, text);
 			check_after(i, end);
@@ -371,14 +377,15 @@ static void test_killed(void **state)
 static void test_full(void **state)
 {
 	static const int errors[] = { ENOSPC, EDQUOT };
+	long stride = tier_rounds(STRIDE, 1);
 
 	(void)state;
-	for (size_t k = 0; k < 2; k++)
+	for (size_t k = 0; k < tier_rounds(1, 2); k++)
 		for (size_t i = 0; i < ACTIONS; i++) {
 			bool ok = false;
 			char text[500];
 
-			for (long n = 0; !ok; n++) {
+			for (long n = (long)i % stride; !ok; n += stride) {
 				prepare(i);
 				run_cut(i, n, errors[k], &ok, text);
 				if (!ok && (!strstr(text, "nothing was changed") || !strstr(text, home)))

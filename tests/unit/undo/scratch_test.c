@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tier.h"
 #include "top.h"
 #include "undo/scratch.h"
 
@@ -236,7 +237,7 @@ static void sweeping_leaves_the_young(void **state)
  * locked are luck. */
 static void sweeping_races(void **state)
 {
-	int made = 0;
+	unsigned rounds = tier_rounds(150, 2000), made = 0;
 	pid_t pid;
 
 	(void)state;
@@ -247,7 +248,7 @@ static void sweeping_races(void **state)
 		for (;;)
 			mor_scratch_sweep(top);
 	}
-	for (int i = 0; i < 2000; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		struct mor_scratch s = MOR_SCRATCH_INIT;
 		int status = mor_scratch_make(&s, top);
 
@@ -260,7 +261,7 @@ static void sweeping_races(void **state)
 		}
 		mor_scratch_remove(&s);
 	}
-	print_message("# %d of 2000 were made\n", made);
+	print_message("# %u of %u were made\n", made, rounds);
 	held.tv_sec = 0;
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

@@ -395,6 +395,34 @@ static void requests_with_names_of_every_length(void **state)
 	}
 }
 
+/* What mor_envelope_copy() writes is what mor_envelope_scan() reads, and as long as was said. */
+static void messages_without_bytes(void **state)
+{
+	static const char *const texts[] = {
+		"{" V "\"id\":12,\"result\":{\"a\":[1]}}",
+		"{" V "\"id\":9000000000,\"error\":{\"code\":-32601,\"message\":\"no\"}}",
+		"{" V "\"method\":\"progress\",\"params\":{\"text\":\"half\"}}",
+		"{" V "\"method\":\"progress\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
+		struct mor_message message;
+
+		assert_int_equal(mor_envelope_scan(mor_slice_of(texts[i]), 0, 0, &message, NULL), 0);
+		mor_envelope_imply(&message);
+		assert_null(message.whole.ptr);
+		assert_int_equal(message.whole.len, strlen(texts[i]));
+		assert_int_equal(mor_envelope_copy(&out, &message), 0);
+		assert_true(mor_slice_is(mor_buf_view(&out), texts[i]));
+		message.whole = MOR_SLICE("as it came");
+		mor_buf_reset(&out, 0);
+		assert_int_equal(mor_envelope_copy(&out, &message), 0);
+		assert_true(mor_slice_is(mor_buf_view(&out), "as it came"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +443,7 @@ int main(void)
 		MOR_TEST(scanning_allocates_nothing),
 		MOR_TEST(ids_of_every_length),
 		MOR_TEST(requests_with_names_of_every_length),
+		MOR_TEST(messages_without_bytes),
 	};
 
 	return mor_run_group("wire/envelope", tests);

@@ -26,16 +26,14 @@ static int end(void **state)
 
 static bool tell_note(const char *method, const char *params)
 {
-	mortise_event event = { .type = MORTISE_EVENT_NOTE,
-				.method = method,
-				.params = { params, strlen(params) } };
+	mortise_event event = { .type = MORTISE_EVENT_NOTE, .note = { method, { params, strlen(params) } } };
 
 	return mor_workspace_told(&part, &event, "");
 }
 
 static const char *tell_log(const char *level, const char *shown)
 {
-	mortise_event event = { .type = MORTISE_EVENT_LOG, .level = level };
+	mortise_event event = { .type = MORTISE_EVENT_LOG, .log = { .level = level } };
 
 	assert_true(mor_workspace_told(&part, &event, shown));
 	return heard_err();

@@ -95,9 +95,12 @@ static void make_kzip(struct rig *rig, size_t count)
 
 void open_result(struct rig *rig, size_t count, bool resume)
 {
-	struct mor_result_options opt = {
-		.path = at("out"), .units = count, .identity = IDENTITY, .resume = resume, .spool_dir = top
-	};
+	struct mor_result_options opt = { .path = at("out"),
+					  .check = &mor_driver_checks[MOR_DRIVER_ENTRIES],
+					  .units = count,
+					  .identity = IDENTITY,
+					  .resume = resume,
+					  .spool_dir = top };
 	mortise_error err = { 0 };
 
 	if (mor_result_open(&opt, &rig->result, &err) < 0)

@@ -2,6 +2,7 @@
 #include "help.h"
 
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,21 +141,35 @@ void expect_content(const struct mor_stage *stage, const char *path, unsigned nu
 	assert_int_equal(st.st_mtim.tv_sec, 1);
 }
 
+enum { LINES_MOST = 1024 };
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 void list_tree(const char *root, struct mor_buf *out)
 {
-	char command[PATH_MAX + 100], buffer[4096];
-	size_t n;
-	FILE *f;
+	char *const roots[] = { (char *)root, NULL };
+	FTS *walk = fts_open(roots, FTS_PHYSICAL, NULL);
+	char *lines[LINES_MOST];
+	size_t count = 0;
+	FTSENT *entry;
 
-	snprintf(command, sizeof(command),
-		 "cd '%s' && find . -mindepth 1 \\( -type d -printf '%%P/\\n' -o -printf '%%P\\n' \\) | "
-		 "LC_ALL=C sort",
-		 root);
-	f = popen(command, "re");
-	assert_non_null(f);
-	while ((n = fread(buffer, 1, sizeof(buffer), f)) > 0)
-		mor_buf_append(out, buffer, n);
-	assert_int_equal(pclose(f), 0);
+	assert_non_null(walk);
+	while ((entry = fts_read(walk))) {
+		assert_true(count < LINES_MOST && entry->fts_info != FTS_ERR && entry->fts_info != FTS_DNR);
+		if (entry->fts_info == FTS_DP || entry->fts_level == FTS_ROOTLEVEL)
+			continue;
+		assert_true(asprintf(&lines[count++], "%s%s\n", entry->fts_path + strlen(root) + 1,
+				     entry->fts_info == FTS_D ? "/" : "") > 0);
+	}
+	fts_close(walk);
+	qsort(lines, count, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < count; i++) {
+		mor_buf_text(out, lines[i]);
+		free(lines[i]);
+	}
 	mor_buf_byte(out, '\0');
 }
 

@@ -330,6 +330,45 @@ static void test_bad_wire(void **state)
 	assert_non_null(unit->details[0].value.ptr);
 }
 
+/* A message in several pieces is all of them: lists go on, a later text wins. */
+static void test_pieces(void **state)
+{
+	MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
+
+	(void)state;
+	assert_int_equal(mor_unit_read_wire(MOR_SLICE("\x0a\x0b\x0a\x06\x12\x01"
+						      "c\x22\x01p\x2a\x01"
+						      "a\x12\x03\x0a\x01r\x0a\x0e\x0a\x03\x12\x01"
+						      "d\x2a\x01"
+						      "b\x2a\x00\x3a\x02ok\x12\x03\x0a\x01s"),
+					    &unit, NULL),
+			 0);
+	assert_string_equal(unit->vname.corpus, "d");
+	assert_string_equal(unit->vname.path, "p");
+	assert_int_equal(unit->argument_count, 3);
+	assert_string_equal(unit->arguments[0], "a");
+	assert_string_equal(unit->arguments[1], "b");
+	assert_string_equal(unit->arguments[2], "");
+	assert_string_equal(unit->output_key, "ok");
+	assert_int_equal(unit->revision_count, 2);
+	assert_string_equal(unit->revisions[1], "s");
+}
+
+/* The digest of a detail is over its bytes: those of JSON are in the order of the numbers, at any depth. */
+static void test_detail_order(void **state)
+{
+	/* clang-format off */
+	MOR_CLEAN(mor_unit) struct mor_unit *unit = read_json(
+		"{\"unit\":{\"details\":[{\"row\":[{\"alwaysProcess\":true,\"column\":["
+		"{\"linkedContext\":\"l\",\"offset\":1}],\"sourceContext\":\"s\"}],"
+		"\"@type\":\"kythe.proto.ContextDependentVersion\"}]}}");
+	/* clang-format on */
+
+	(void)state;
+	assert_true(mor_slice_eq(unit->details[0].value,
+				 MOR_SLICE("\x0a\x0c\x0a\x01s\x12\x05\x08\x01\x12\x01l\x18\x01")));
+}
+
 static void test_environment(void **state)
 {
 	MOR_CLEAN(mor_unit) struct mor_unit *unit = read_json(UNIT_FULL);
@@ -384,6 +423,7 @@ int main(void)
 		MOR_TEST(test_unknown_details), MOR_TEST(test_lying_details),
 		MOR_TEST(test_bad_wire),        MOR_TEST(test_environment),
 		MOR_TEST(test_reply),           MOR_TEST(test_details_keep_their_bytes),
+		MOR_TEST(test_pieces),          MOR_TEST(test_detail_order),
 	};
 
 	return mor_run_group("kythe/unit/unit", tests);
