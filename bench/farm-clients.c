@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * farm-clients URL CONNECTIONS SLOTS WORK_MS SECONDS: an owner, and workers whose batches are sleep, on the
- * verbs of src/farm. Each connection is a worker with SLOTS slots, as `mortise worker -j SLOTS` is; a slot
- * claims, sleeps WORK_MS, commits, and claims again. The owner keeps a window of twice the slots. One thread,
- * one line of JSON.
+ * verbs of src/farm/engine. Each connection is a worker with SLOTS slots, as `mortise worker -j SLOTS` is; a
+ * slot claims, sleeps WORK_MS, commits, and claims again. The owner keeps a window of twice the slots. One
+ * thread, one line of JSON.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "farm/farm.h"
+#include "engine/farm.h"
 
 #define UNITS        128 /* of a batch */
 #define LEASE        60000
-#define POLL_MS      100 /* as in src/crew */
+#define POLL_MS      100 /* as in src/farm/crew */
 #define POLL_MOST_MS 2000
 
 struct client;

@@ -60,7 +60,7 @@ def includes(root):
     """{room: rooms that its files include}, without its own, and without those that it may not include."""
     found = {room: set() for room in rooms.MAY_INCLUDE}
     for path, content in rooms.sources(root):
-        room = rooms.room_of(path.removeprefix("src/"))
+        room = rooms.room_of_file(path)
         targets = {
             rooms.room_of(match.group(2)) for match in map(rooms.INCLUDE.match, content.splitlines()) if match
         }

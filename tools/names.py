@@ -19,6 +19,8 @@ flags: an enumerator of a header that is a bit of a set is tested somewhere, not
 import collections
 import re
 
+import rooms
+
 FILES_MAX = 3
 ERRNO_MAX = 4095
 
@@ -66,7 +68,8 @@ def read(root):
 
 
 def room_of(path):
-    return path.split("/")[1]
+    """The parts of src/work/kythe share their names."""
+    return rooms.room_of_file(path).split("/")[0]
 
 
 def enumerators(text):

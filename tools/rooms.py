@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rooms of src/, their wings, and which room may include which: one table, for tools/check and tools/map.
 
-A wing is a group of rooms. A row of WINGS is a room and what it may include. Rooms are in an order in which
-each includes only rooms above it, in its own wing or another.
+A wing is a folder of rooms, src/WING/ROOM, and an include root: a file includes "ROOM/name.h". A wing whose
+name is that of a room is that room (src/jail). A row of WINGS is a room and what it may include. Rooms are in
+an order in which each includes only rooms above it, in its own wing or another.
 """
 import re
 
 PUBLIC = "mortise"  # <mortise/mortise.h> counts as a room here
 WINGS = {
-    "base": {
+    "core": {
         # the public header carries the error type
         "base": "mortise",
         "loop": "base",
@@ -64,13 +65,13 @@ WINGS = {
     },
     "farm": {
         "depot": "base part mortise",
-        "farm": "base mortise",
-        "crew": "base wire content console runner extract kythe/stage kythe/drive depot farm mortise",
+        "engine": "base mortise",
+        "crew": "base wire content console runner extract kythe/stage kythe/drive depot engine mortise",
     },
     "bot": {
         "wsock": "base loop mortise",
         "onebot": "base loop wire wsock mortise",
-        "bot": "base manifest store console runner lockfile onebot mortise",
+        "dispatch": "base manifest store console runner lockfile onebot mortise",
     },
     "app": {
         "chaos": "base wire relay mortise",
@@ -85,13 +86,25 @@ WINGS = {
         "cli": (
             "base wire program policy content manifest store console talk relay scribe runner bundle "
             "registry lockfile trusted part result extract workspace converse kythe/archive "
-            "kythe/entries kythe/drive capture depot farm crew bot chaos check gauge "
+            "kythe/entries kythe/drive capture depot engine crew dispatch chaos check gauge "
             "installer replay session starter tap mortise"
         ),
     },
 }
+# Which wings a wing may include.
+BELOW = {
+    "core": "",
+    "remote": "core",
+    "lib": "core remote",
+    "jail": "core",
+    "kit": "core lib",
+    "work": "core remote lib kit",
+    "farm": "core lib kit work",
+    "bot": "core lib kit",
+    "app": "core lib kit work farm bot",
+}
 ABOUT = {
-    "base": "what everything stands on; no processes of plugins, no protocols",
+    "core": "what everything stands on; no processes of plugins, no protocols",
     "remote": "plugins that are met over a socket: gRPC and its messages",
     "lib": "the library: plugins, their protocols, their processes",
     "jail": "the program mortise-jail, which guards and confines each plugin",
@@ -108,16 +121,16 @@ MAP = "docs/design/map.md"
 PRIVATE = re.compile(r"(/|_)(inside|internal|own)\.h$")
 # A foreign header and the only files that may include it.
 KEPT_IN = {
-    r"yyjson\.h": r"src/wire/json\.c",
-    r"toml(\+\+|plusplus)[/.].*": r"src/manifest/[^/]+\.cpp",
-    r"libfyaml\.h": r"src/manifest/[^/]+\.c",
-    r"wslay/.*": r"src/wsock/frames\.c",
-    r"openssl/.*": r"src/(wsock/tls|bundle/sign)\.c",
-    r"utf8proc\.h": r"src/content/nameset\.c",
-    r"archive(_entry)?\.h": r"src/bundle/(unpack|pack)\.c",
-    r"libpq-fe\.h": r"src/farm/pq_own\.h",
-    r"zstd\.h": r"src/depot/pack\.c",
-    r"nghttp2/.*": r"src/grpc/(session|server)\.c",
+    r"yyjson\.h": r"src/core/wire/json\.c",
+    r"toml(\+\+|plusplus)[/.].*": r"src/lib/manifest/[^/]+\.cpp",
+    r"libfyaml\.h": r"src/lib/manifest/[^/]+\.c",
+    r"wslay/.*": r"src/bot/wsock/frames\.c",
+    r"openssl/.*": r"src/(bot/wsock/tls|kit/bundle/sign)\.c",
+    r"utf8proc\.h": r"src/lib/content/nameset\.c",
+    r"archive(_entry)?\.h": r"src/kit/bundle/(unpack|pack)\.c",
+    r"libpq-fe\.h": r"src/farm/engine/pq_own\.h",
+    r"zstd\.h": r"src/farm/depot/pack\.c",
+    r"nghttp2/.*": r"src/remote/grpc/(session|server)\.c",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -130,14 +143,31 @@ def sources(root):
             yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8", errors="replace")
 
 
-def room_of(path):
-    """The folder of a file: a folder inside a room is a room of its own."""
-    return path.rpartition("/")[0]
+def room_of(header):
+    """The room of a header, as it is included: a folder inside a room is a room of its own."""
+    return header.rpartition("/")[0]
+
+
+def room_of_file(path):
+    """The room of a file below src/; its folder where that is no room."""
+    folder = room_of(path.removeprefix("src/"))
+    wing, _, room = folder.partition("/")
+    return room if WING_OF.get(room) == wing else folder
+
+
+def folder_of(room):
+    wing = WING_OF[room]
+    return f"src/{room}" if room.split("/")[0] == wing else f"src/{wing}/{room}"
+
+
+def roots(root):
+    """The folders in which includes are looked for."""
+    return ["include", "src", *(f"src/{wing}" for wing in WINGS if (root / "src" / wing).is_dir())]
 
 
 def include_fault(path, quote, header):
     """Why the file may not include the header, or None."""
-    room, target = room_of(path.removeprefix("src/")), room_of(header)
+    room, target = room_of_file(path), room_of(header)
     for foreign, home in KEPT_IN.items():
         if re.fullmatch(foreign, header) and not re.fullmatch(home, path):
             return f"<{header}> belongs in {home} alone"
@@ -159,27 +189,50 @@ def check_map(page):
     wing, told = None, set()
     for line in page.read_text(encoding="utf-8").splitlines():
         wing = (re.match(r"### `(\w+)`", line) or [None, wing])[1]
-        room = re.match(r"\| `src/([\w/]+)` ", line)
-        told |= {(room[1], wing)} if room else set()
+        room = re.match(r"\| `(src/[\w/]+)` ", line)
+        told |= {(room_of_file(room[1] + "/"), wing)} if room else set()
     odd = sorted({room for room, _ in WING_OF.items() ^ told})
     return [f"{MAP}:1: its tables of rooms do not match tools/rooms.py: {room}" for room in odd]
 
 
+def check_readmes(root):
+    """Each wing has a README with its rooms. A tree without a map is one of the self-test."""
+    faults = []
+    for wing in WINGS:
+        page = root / "src" / wing / "README.md"
+        if page.exists():
+            text = page.read_text(encoding="utf-8")
+            missing = [
+                room
+                for room in WINGS[wing]
+                if room != wing and f"`{room.removeprefix(wing + '/')}`" not in text
+            ]
+            faults += [f"src/{wing}/README.md:1: does not name its room {room}" for room in missing]
+        elif page.parent.is_dir() and (root / MAP).exists():
+            faults.append(f"src/{wing}: has no README.md")
+    return faults
+
+
 def check_order():
-    """So that neither rooms nor wings go in circles."""
+    """So that neither rooms nor wings go in circles, and wings include only those below them."""
     order = {room: n for n, room in enumerate([PUBLIC, *MAY_INCLUDE])}
     return [
         f"tools/rooms.py:1: {room} stands above {target}, which it may include"
         for room, targets in MAY_INCLUDE.items()
         for target in targets
         if order[target] > order[room]
+    ] + [
+        f"tools/rooms.py:1: {room} may include {target}: {WING_OF[room]} may not include {WING_OF[target]}"
+        for room, targets in MAY_INCLUDE.items()
+        for target in sorted(targets - {PUBLIC})
+        if WING_OF[target] not in (WING_OF[room], *BELOW[WING_OF[room]].split())
     ]
 
 
 def check(root):
-    faults = check_map(root / MAP) + check_order()
+    faults = check_map(root / MAP) + check_readmes(root) + check_order()
     for path, text in sources(root):
-        if room_of(path.removeprefix("src/")) not in MAY_INCLUDE:
+        if room_of_file(path) not in MAY_INCLUDE:
             faults.append(f"{path}:1: in no room that tools/rooms.py knows")
             continue
         for number, line in enumerate(text.splitlines(), 1):
@@ -194,7 +247,7 @@ def check_edges(root):
     """What the table allows is used: else a room could grow together with another one unseen."""
     met = {}
     for path, text in sources(root):
-        here = met.setdefault(room_of(path.removeprefix("src/")), set())
+        here = met.setdefault(room_of_file(path), set())
         here |= {room_of(found.group(2)) for found in map(INCLUDE.match, text.splitlines()) if found}
     return [
         f"tools/rooms.py:1: {room} may include {other}, and does not"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise_undo_…() as an embedder calls them, with mortise_jail_run(). What is undone, and what is not, is for
- * the tests of src/undo/undo.h and tests/e2e/test_undo.py. */
+ * the tests of src/core/undo/undo.h and tests/e2e/test_undo.py. */
 #include "leak.h"
 #include "tmp.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Archives, good and hostile, through src/bundle/unpack.c."""
+"""Archives, good and hostile, through src/kit/bundle/unpack.c."""
 import gzip
 import os
 import pathlib

@@ -22,7 +22,7 @@ def programs():
 
 
 def built_without():
-    """Whether the command has no farms (src/farm/none.c)."""
+    """Whether the command has no farms (src/farm/engine/none.c)."""
     command = [MORTISE, "farm", "status", "postgresql:///nobody?host=/nonexistent"]
     done = subprocess.run(command, capture_output=True, text=True, check=False) if MORTISE.exists() else None
     return done and "built without PostgreSQL" in done.stderr

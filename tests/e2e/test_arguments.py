@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments as people type them: by name, by place, as options; checked before the plugin is called. The rules
-are in src/runner/signature.h."""
+are in src/kit/runner/signature.h."""
 import json
 import subprocess
 import unittest

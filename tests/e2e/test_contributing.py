@@ -10,7 +10,7 @@ import unittest
 from support import BUILD, Case, LIMIT, ROOT
 
 PLAYER = BUILD / "tests/unit/host/talk-player"
-COMPILE = "gcc -fsyntax-only -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -Isrc".split()
+COMPILE = "gcc -fsyntax-only -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude".split()
 
 
 class FirstChanges(Case):
@@ -47,7 +47,8 @@ class FirstChanges(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def compiles(self, tree, file):
-        done = subprocess.run([*COMPILE, file], cwd=tree, capture_output=True, text=True, timeout=LIMIT)
+        wings = [f"-I{wing}" for wing in sorted((tree / "src").iterdir()) if wing.is_dir()]
+        done = subprocess.run([*COMPILE, *wings, file], cwd=tree, capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def plays(self, text):
@@ -68,11 +69,11 @@ class FirstChanges(Case):
     def test_a_row(self):
         row, fields, lines = self.blocks("A row of a dialect")
         tree = self.copy()
-        table = tree / "src/dialect/yams.c"
+        table = tree / "src/lib/dialect/yams.c"
         self.insert(table, '\t{\n\t\t.name = "*",', row)
         self.insert(table, "static const struct mor_method ", fields)
-        self.compiles(tree, "src/dialect/yams.c")
-        self.in_form(tree, "src/dialect/yams.c")
+        self.compiles(tree, "src/lib/dialect/yams.c")
+        self.in_form(tree, "src/lib/dialect/yams.c")
         before = (ROOT / "tests/talk/yams/plugin-note.talk").read_text(encoding="utf-8")
         shutil.copy(ROOT / "tests/talk/yams/greeting.inc", self.dir)
         self.assertTrue(self.plays(before)[0])
@@ -82,14 +83,14 @@ class FirstChanges(Case):
         [command] = self.blocks("A command")
         prefix = re.search(r"(\w+)_kinds = \{", command).group(1)
         tree = self.copy()
-        (tree / "src/cli/kinds.c").write_text(command, encoding="utf-8")
+        (tree / "src/app/cli/kinds.c").write_text(command, encoding="utf-8")
         options = ";\nextern const struct mor_option mor_common_options[]"
-        self.insert(tree / "src/cli/cli.h", options, f", {prefix}_kinds")
-        self.insert(tree / "src/cli/commands_all.c", f"&{prefix}_completion", f"&{prefix}_kinds,\n\t")
-        self.compiles(tree, "src/cli/kinds.c")
-        self.compiles(tree, "src/cli/commands_all.c")
-        self.in_form(tree, "src/cli/kinds.c", "src/cli/cli.h", "src/cli/commands_all.c")
-        self.assertRegex((ROOT / "src/cli/meson.build").read_text(encoding="utf-8"), r"'\w+\.c',")
+        self.insert(tree / "src/app/cli/cli.h", options, f", {prefix}_kinds")
+        self.insert(tree / "src/app/cli/commands_all.c", f"&{prefix}_completion", f"&{prefix}_kinds,\n\t")
+        self.compiles(tree, "src/app/cli/kinds.c")
+        self.compiles(tree, "src/app/cli/commands_all.c")
+        self.in_form(tree, "src/app/cli/kinds.c", "src/app/cli/cli.h", "src/app/cli/commands_all.c")
+        self.assertRegex((ROOT / "src/app/cli/meson.build").read_text(encoding="utf-8"), r"'\w+\.c',")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a plugin does not answer: every diagnosis of src/host/diagnosis.h, with a real process, and the whole
+"""Why a plugin does not answer: every diagnosis of src/lib/host/diagnosis.h, with a real process, and the whole
 line that a person reads. docs/guide/no-answer.md lists the same lines."""
 import concurrent.futures
 import itertools
@@ -455,7 +455,7 @@ class Findings(Case):
 
 class Page(Case):
     def test_every_id_is_on_the_page(self):
-        header = (ROOT / "src" / "host" / "diagnosis.h").read_text()
+        header = (ROOT / "src/lib/host/diagnosis.h").read_text()
         page = (ROOT / "docs" / "guide" / "no-answer.md").read_text()
         ids = re.findall(r"^ \*\t([a-z-]+) ", header, re.M)
         self.assertGreater(len(ids), 20)

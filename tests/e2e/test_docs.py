@@ -11,7 +11,7 @@ from support import Case, ROOT
 
 PAGES = sorted((ROOT / "docs/dialects").glob("*.md")) + sorted((ROOT / "docs/reference").glob("*.md"))
 REGISTRY = re.search(
-    r"^dialects = \[(.*?)\]", (ROOT / "src/dialect/meson.build").read_text(), re.M | re.S
+    r"^dialects = \[(.*?)\]", (ROOT / "src/lib/dialect/meson.build").read_text(), re.M | re.S
 ).group(1)
 # Each dialect and its page: that of its name, or of the name before the first "-".
 DIALECTS = {
@@ -21,7 +21,7 @@ DIALECTS = {
 # Those over gRPC have no form over pipes, so no tongue for the tests of faults.
 GRPC = re.findall(
     r"'([^']+)'",
-    re.search(r"^dialects_grpc = \[(.*?)\]", (ROOT / "src/dialect/meson.build").read_text(), re.M).group(1),
+    re.search(r"^dialects_grpc = \[(.*?)\]", (ROOT / "src/lib/dialect/meson.build").read_text(), re.M).group(1),
 )
 INDEX = {
     "index": "index",
@@ -354,10 +354,10 @@ class Tables(Case):
 
 
 class Settings(Case):
-    """Every key of src/manifest/keys.c is in the guide and on the dialects' pages."""
+    """Every key of src/lib/manifest/keys.c is in the guide and on the dialects' pages."""
 
     def keys(self):
-        found = re.findall(r'\{ "(\w+)", "(\w+|\*)", MOR_KEY', text_of(ROOT / "src/manifest/keys.c"))
+        found = re.findall(r'\{ "(\w+)", "(\w+|\*)", MOR_KEY', text_of(ROOT / "src/lib/manifest/keys.c"))
         self.assertGreater(len(found), 40)
         return [(section, key) for section, key in found if key != "*"]
 

@@ -268,7 +268,7 @@ class Create(KzipCase):
     @unittest.skipUnless((BUILD / "compile_commands.json").exists(), "the build has no compile_commands.json")
     def test_mortise_itself(self):
         commands = json.loads((BUILD / "compile_commands.json").read_text())
-        mine = [c for c in commands if "/src/wire/" in c["command"]]
+        mine = [c for c in commands if "/src/core/wire/" in c["command"]]
         self.assertGreater(len(mine), 5)
         db = self.file("db.json", json.dumps(mine))
         self.ok(
@@ -287,7 +287,8 @@ class Create(KzipCase):
             (len(done.json["units"]), done.json["missing"], done.json["broken"]), (len(mine), 0, 0)
         )
         self.assertEqual(
-            self.ok("kzip", "cat", "o.kzip", "src/wire/json.h").raw, (ROOT / "src/wire/json.h").read_bytes()
+            self.ok("kzip", "cat", "o.kzip", "src/core/wire/json.h").raw,
+            (ROOT / "src/core/wire/json.h").read_bytes(),
         )
 
 

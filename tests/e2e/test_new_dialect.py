@@ -110,8 +110,8 @@ class MadeUp(Case):
         return tree
 
     def add(self, tree):
-        (tree / "src/dialect/parrot.c").write_text(TABLE, encoding="utf-8")
-        registry = tree / "src/dialect/meson.build"
+        (tree / "src/lib/dialect/parrot.c").write_text(TABLE, encoding="utf-8")
+        registry = tree / "src/lib/dialect/meson.build"
         old = registry.read_text(encoding="utf-8")
         registry.write_text(old.replace("  'kythe',\n", "  'kythe',\n  'parrot',\n", 1), encoding="utf-8")
         (tree / "tests/talk/parrot").mkdir()

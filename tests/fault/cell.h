@@ -16,13 +16,13 @@ enum { /* how the work at hand may end */
        CLOSED = 1 << 7,
        NOT_FOUND = 1 << 8,
        NO_EXEC = 1 << 9,
-       LACKING = 1 << 10, /* MORTISE_ESYSTEM */
-       FINAL = 1 << 12,   /* the plugin is not brought back                                              */
-       DIES = 1 << 13,    /* in idle: it ends by itself, or is ended                                     */
-       NONE = 1 << 14,    /* there is no such cell                                                       */
-       ANSWER = 1 << 15,  /* it spoils an answer: where nobody has asked yet, nothing is spoilt          */
-       UNSURE = 1 << 16,  /* it is about to end when the next work comes: that may still be hit          */
-       LOOSE = 1 << 17,   /* the first answer counts, whoever's it is                                    */
+       LACKING = 1 << 10,  /* MORTISE_ESYSTEM */
+       FINAL = 1 << 12,    /* the plugin is not brought back                                              */
+       DIES = 1 << 13,     /* in idle: it ends by itself, or is ended                                     */
+       NONE = 1 << 14,     /* there is no such cell                                                       */
+       ANSWER = 1 << 15,   /* it spoils an answer: where nobody has asked yet, nothing is spoilt          */
+       UNSURE = 1 << 16,   /* it is about to end when the next work comes: that may still be hit          */
+       LOOSE = 1 << 17,    /* the first answer counts, whoever's it is                                    */
        STUBBORN = 1 << 18, /* it takes several calls until it is given up                                */
        UNHEARD = 1 << 19   /* no good answer comes to a greeting, and nobody needs one                   */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grpc-caller SOCKET METHOD TIMEOUT_MS WORD...: one call of src/grpc, for tests against real servers.
+ * grpc-caller SOCKET METHOD TIMEOUT_MS WORD...: one call of src/remote/grpc, for tests against real servers.
  *
  *	=TEXT  send this message     *N  send N bytes       .  no more from us
  *	?      wait for a message    !   cancel             ~  wait until what was sent has left

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""src/grpc against gRPC's own library, as python3-grpcio has it: a server in this process, on a unix socket.
-GRPC_CALLER names the program that calls (caller.c)."""
+"""src/remote/grpc against gRPC's own library, as python3-grpcio has it: a server in this process, on a unix
+socket. GRPC_CALLER names the program that calls (caller.c)."""
 import concurrent.futures
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_tenon.py LANGUAGE: a plugin on Tenon behind gRPC, called by gRPC's own library and by src/grpc.
+"""test_tenon.py LANGUAGE: a plugin on Tenon behind gRPC, called by gRPC's own library and by src/remote/grpc.
 The plugin is plugins/demo.*; MORTISE_BUILD names the build directory, GRPC_CALLER the program that
 calls (caller.c)."""
 import json

@@ -16,7 +16,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = "clang clang-tidy cppcheck clang-format black".split()
 COPIED = ["tools", ".clang-format", ".clang-tidy"]
-FLAGS = "-I../include -Isrc -I../src -Wall -Wextra -Werror -std=gnu11 -O2 -D_GNU_SOURCE -Wshadow"
+FLAGS = "-I../include -Isrc -I../src -I../src/core -Wall -Wextra -Werror -std=gnu11 -O2 -D_GNU_SOURCE -Wshadow"
 FIRST = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 SHADOW = (
     "static inline int shade(int a)\n{\n\tif (a > 0) {\n\t\tint a = 1;\n\t\treturn a;\n\t}\n\treturn a;\n}\n"
@@ -26,88 +26,91 @@ STDLIB = "#include <stdlib.h>\n"
 # {file: (text, [part and what is said of it])}
 FAULTS = {
     # warnings of clang: in a source, in a header, in a test, and only where a second build reads it
-    "src/base/warned.c": ("static int never(void)\n{\n\treturn 0;\n}\n", ["clang-diagnostic-unused-function"]),
-    "src/base/shadow.h": (SHADOW, ["src/base/shadow.h:5:7: .*clang-diagnostic-shadow"]),
-    "src/base/shadow.c": ('#include "base/shadow.h"\nint main(void)\n{\n\treturn shade(1);\n}\n', []),
+    "src/core/base/warned.c": (
+        "static int never(void)\n{\n\treturn 0;\n}\n",
+        ["clang-diagnostic-unused-function"],
+    ),
+    "src/core/base/shadow.h": (SHADOW, ["src/core/base/shadow.h:5:7: .*clang-diagnostic-shadow"]),
+    "src/core/base/shadow.c": ('#include "base/shadow.h"\nint main(void)\n{\n\treturn shade(1);\n}\n', []),
     "plugins/p/own.h": (SHADOW, ["plugins/p/own.h:5:7: .*clang-diagnostic-shadow"]),
     "plugins/p/main.c": ('#include "own.h"\nint main(void)\n{\n\treturn shade(1);\n}\n', []),
     "tests/unit/t.c": (
         "int main(void)\n{\n\tint a;\n\treturn 0;\n}\n",
         ["tests/unit/t.c:4:.*Wunused-variable"],
     ),
-    "src/base/twice.c": (
+    "src/core/base/twice.c": (
         "#ifdef SECOND\nint f(int a, int b)\n{\n\treturn a;\n}\n#endif\nint g(void);\n",
-        ["src/base/twice.c:3:.*Wunused-parameter"],
+        ["src/core/base/twice.c:3:.*Wunused-parameter"],
     ),
     # clang-tidy, one of each family in .clang-tidy
-    "src/base/t_bug.c": (
+    "src/core/base/t_bug.c": (
         "#include <string.h>\nint f(const char *a);\nint f(const char *a)\n{\n\treturn strcmp(a, \"b\") == 7;\n}\n",
         ["bugprone-suspicious-string-compare"],
     ),
-    "src/base/t_null.c": (
+    "src/core/base/t_null.c": (
         "int f(int *a);\nint f(int *a)\n{\n\tif (!a)\n\t\treturn *a;\n\treturn 0;\n}\n",
         ["clang-analyzer-core.NullDereference"],
     ),
-    "src/base/t_leak.c": (
+    "src/core/base/t_leak.c": (
         STDLIB + "int f(int a);\nint f(int a)\n{\n\tchar *b = malloc(3);\n\tif (!b || a == 3)\n\t\treturn -1;\n"
         "\tfree(b);\n\treturn 0;\n}\n",
         ["clang-analyzer-unix.Malloc"],
     ),
-    "src/base/t_freed.c": (
+    "src/core/base/t_freed.c": (
         STDLIB + "int f(char *a);\nstatic void drop(char *a)\n{\n\tfree(a);\n}\nint f(char *a)\n{\n\tdrop(a);\n"
         "\treturn a[0];\n}\n",
         ["clang-analyzer-unix.Malloc"],
     ),
-    "src/base/t_dead.c": (
+    "src/core/base/t_dead.c": (
         "int f(int a);\nint f(int a)\n{\n\tint b = a;\n\n\tb = a + 1;\n\tb = a + 2;\n\treturn b;\n}\n",
         ["clang-analyzer-deadcode.DeadStores"],
     ),
-    "src/base/t_unused.c": (
+    "src/core/base/t_unused.c": (
         "static int f(int a)\n{\n\treturn 0;\n}\nint g(void);\nint g(void)\n{\n\treturn f(1);\n}\n",
         ["misc-unused-parameters"],
     ),
-    "src/base/t_twice.c": ("#include <stdio.h>\n#include <stdio.h>\n", ["readability-duplicate-include"]),
-    "src/base/t_indent.c": (
+    "src/core/base/t_twice.c": ("#include <stdio.h>\n#include <stdio.h>\n", ["readability-duplicate-include"]),
+    "src/core/base/t_indent.c": (
         "int f(int a);\n/* clang-format off */\nint f(int a)\n{\n\tif (a)\n\t\ta++;\n\t\ta--;\n\treturn a;\n}\n",
         ["readability-misleading-indentation|Wmisleading-indentation|clang-diagnostic-misleading-indentation"],
     ),
-    "src/base/t_flow.c": (
+    "src/core/base/t_flow.c": (
         "void f(int *a);\nvoid f(int *a)\n{\n\t*a = 1;\n\treturn;\n}\n",
         ["readability-redundant-control-flow"],
     ),
-    "src/manifest/t_copy.cpp": (
+    "src/lib/manifest/t_copy.cpp": (
         "#include <string>\nsize_t f(std::string a);\nsize_t f(std::string a)\n{\n\treturn a.size();\n}\n",
         ["performance-unnecessary-value-param"],
     ),
     # cppcheck: each severity, and a configuration that no build here has
-    "src/base/c_out.c": (
+    "src/core/base/c_out.c": (
         "int f(void);\nint f(void)\n{\n\tint a[2] = { 0, 1 };\n\tint b = 3;\n\treturn a[b];\n}\n",
-        [r"src/base/c_out.c:7:.*\[arrayIndexOutOfBounds\]"],
+        [r"src/core/base/c_out.c:7:.*\[arrayIndexOutOfBounds\]"],
     ),
-    "src/base/c_format.c": (
+    "src/core/base/c_format.c": (
         "#include <stdio.h>\nvoid f(long a);\nvoid f(long a)\n{\n\t(void)sscanf(\"1\", \"%d\", &a);\n}\n",
-        [r"src/base/c_format.c:6:.*\[invalidScanfArgType_int\]"],
+        [r"src/core/base/c_format.c:6:.*\[invalidScanfArgType_int\]"],
     ),
-    "src/base/c_other.c": (
+    "src/core/base/c_other.c": (
         "#ifdef SOMEWHERE_ELSE\nint f(void)\n{\n\tint *a = 0;\n\treturn *a;\n}\n#endif\n",
-        [r"src/base/c_other.c:6:.*\[nullPointer\]"],
+        [r"src/core/base/c_other.c:6:.*\[nullPointer\]"],
     ),
-    "src/base/c_port.c": (
+    "src/core/base/c_port.c": (
         "int f(int *a);\nint f(int *a)\n{\n\tint b = a;\n\treturn b;\n}\n",
-        [r"src/base/c_port.c:5:.*\[AssignmentAddressToInteger\]"],
+        [r"src/core/base/c_port.c:5:.*\[AssignmentAddressToInteger\]"],
     ),
     # the format, and the rules of the house
-    "src/base/f.c": ("int  a;\n", ["src/base/f.c:2: not in its form"]),
+    "src/core/base/f.c": ("int  a;\n", ["src/core/base/f.c:2: not in its form"]),
     "tools/odd.py": ("a = {1:2}\n", ["tools/odd.py:2: not in its form"]),
-    "src/base/banned.c": (
+    "src/core/base/banned.c": (
         "void f(char *a);\nvoid f(char *a)\n{\n\tstrcpy(a, \"b\");\n}\n",
         [r"strcpy\(\) is banned"],
     ),
-    "src/base/lone.h": ("size_t f(void);\n", ["src/base/lone.h:1: alone"]),
+    "src/core/base/lone.h": ("size_t f(void);\n", ["src/core/base/lone.h:1: alone"]),
 }
 CLEAN = {
-    "src/base/a.h": "int mor_a_get(int a);\n",
-    "src/base/a.c": '#include "base/a.h"\n\nint mor_a_get(int a)\n{\n\treturn a + 1;\n}\n',
+    "src/core/base/a.h": "int mor_a_get(int a);\n",
+    "src/core/base/a.c": '#include "base/a.h"\n\nint mor_a_get(int a)\n{\n\treturn a + 1;\n}\n',
     "tests/unit/t.c": '#include "base/a.h"\n\nint main(void)\n{\n\treturn mor_a_get(-1);\n}\n',
 }
 
@@ -187,7 +190,9 @@ class TestLint(unittest.TestCase):
         self.assertIn("lint: not clean; ", output.splitlines()[-1])
         self.assertNotIn("could not be judged", output)
         # What had a fault is not remembered as clean.
-        _, again = tree.lint("src/base/t_null.c", "src/base/c_out.c", "src/base/f.c", "tests/unit/t.c")
+        _, again = tree.lint(
+            "src/core/base/t_null.c", "src/core/base/c_out.c", "src/core/base/f.c", "tests/unit/t.c"
+        )
         for want in ("core.NullDereference", "arrayIndexOutOfBounds", "not in its form", "tests/unit/t.c:4:"):
             self.assertIn(want, again)
 
@@ -211,7 +216,7 @@ class TestLint(unittest.TestCase):
         self.assertEqual(
             known(output), {"format": (3, 3), "clang-tidy": (1, 0), "clang": (1, 1), "cppcheck": (1, 1)}
         )
-        tree.put("src/base/a.h", CLEAN["src/base/a.h"] + SHADOW)
+        tree.put("src/core/base/a.h", CLEAN["src/core/base/a.h"] + SHADOW)
         status, output = tree.lint(*files)
         self.assertEqual(status, 1)
         self.assertEqual(
@@ -221,17 +226,17 @@ class TestLint(unittest.TestCase):
 
     def test_a_header_is_read_through_a_source(self):
         tree = Tree(self.folder, CLEAN)
-        tree.put("src/base/a.h", CLEAN["src/base/a.h"] + SHADOW)
-        status, output = tree.lint("src/base/a.h")
+        tree.put("src/core/base/a.h", CLEAN["src/core/base/a.h"] + SHADOW)
+        status, output = tree.lint("src/core/base/a.h")
         self.assertEqual(status, 1)
-        self.assertRegex(output, r"src/base/a.h:6:7: error: .*clang-diagnostic-shadow")
+        self.assertRegex(output, r"src/core/base/a.h:6:7: error: .*clang-diagnostic-shadow")
 
     def test_a_tool_that_crashes_is_said_by_name(self):
         crash = "#pragma clang __debug crash\n"
-        tree = Tree(self.folder, {"src/base/x.c": crash, "tests/unit/y.c": crash, **CLEAN})
-        status, output = tree.lint("src/base/x.c", "tests/unit/y.c", "src/base/a.c")
+        tree = Tree(self.folder, {"src/core/base/x.c": crash, "tests/unit/y.c": crash, **CLEAN})
+        status, output = tree.lint("src/core/base/x.c", "tests/unit/y.c", "src/core/base/a.c")
         self.assertEqual(status, 1)
-        self.assertRegex(output, r"lint: clang-tidy failed on src/base/x.c \((ended by SIG|status )")
+        self.assertRegex(output, r"lint: clang-tidy failed on src/core/base/x.c \((ended by SIG|status )")
         self.assertRegex(output, r"lint: clang failed on tests/unit/y.c \((ended by SIG|status )")
         self.assertRegex(output, r"lint: clang-tidy +2 .* 1 could not be judged")
         self.assertRegex(output, r"lint: cppcheck +2 .* ok")
@@ -242,14 +247,14 @@ class TestLint(unittest.TestCase):
         bin_.mkdir()
         for tool in ("clang", "clang++", "clang-tidy", "clang-format", "gcc", "env"):
             (bin_ / tool).symlink_to(shutil.which(tool))
-        status, output = tree.lint("src/base/a.c", path=str(bin_))
+        status, output = tree.lint("src/core/base/a.c", path=str(bin_))
         self.assertEqual(status, 1)
         self.assertIn("lint: cppcheck is missing: apt-get install cppcheck", output)
         self.assertRegex(output, r"lint: clang-tidy +1 .* ok")
 
     def test_without_a_home_nothing_is_remembered(self):
         tree = Tree(self.folder, CLEAN)
-        words = ["/usr/bin/python3", str(tree.top / "tools/lint"), "src/base/a.c"]
+        words = ["/usr/bin/python3", str(tree.top / "tools/lint"), "src/core/base/a.c"]
         for _ in range(2):
             done = subprocess.run(
                 words, cwd=tree.top, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Drives src/pb for test_oracle.py. Usage: pb-convert FILE.desc. Each line of stdin is one order, each line of
- * stdout its answer:
+ * Drives src/remote/pb for test_oracle.py. Usage: pb-convert FILE.desc. Each line of stdin is one order, each
+ * line of stdout its answer:
  *	to TYPE HEX      the JSON of a message        "= JSON" or "! text"
  *	from TYPE JSON   the message that JSON says   "= HEX"  or "! text"
  */

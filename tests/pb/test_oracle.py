@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""src/pb against Google's own library (python3-protobuf): the same messages, the same JSON, both ways.
+"""src/remote/pb against Google's own library (python3-protobuf): the same messages, the same JSON, both ways.
 
 A fixed table of what is allowed and what is not, and random messages from a fixed seed.
 """

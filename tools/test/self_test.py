@@ -327,9 +327,9 @@ class Plans(unittest.TestCase):
     def test_ninjas_graph(self):
         build = self.build()
         program_of_it = str(build / "tests/unit/base_url")
-        for file in ("src/base/url.c", "src/base/url.h"):
+        for file in ("src/core/base/url.c", "src/core/base/url.h"):
             self.assertTrue(program_of_it in changed.built_from(build, [file]), file)
-        self.assertFalse(program_of_it in changed.built_from(build, ["src/wire/json.c"]))
+        self.assertFalse(program_of_it in changed.built_from(build, ["src/core/wire/json.c"]))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Protocol buffers field by field (src/pb/pb.h). */
+/* Protocol buffers field by field (src/remote/pb/pb.h). */
 #include "leak.h"
 
 #include <string.h>

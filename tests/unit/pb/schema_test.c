@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schemas (src/pb/schema.h) of hands that are not to be trusted, and allocations that fail. What messages
- * become is in tests/pb/test_oracle.py. */
+/* Schemas (src/remote/pb/schema.h) of hands that are not to be trusted, and allocations that fail. What
+ * messages become is in tests/pb/test_oracle.py. */
 #include "leak.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services that are described at run time (src/service/described.h): reflection of a server that
+/* Services that are described at run time (src/remote/service/described.h): reflection of a server that
  * says anything. */
 #include "leak.h"
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine on PostgreSQL: pg.c has the connection and the queue, pg_verbs.c what is asked. */
+#ifndef MOR_FARM_PG_OWN_H
+#define MOR_FARM_PG_OWN_H
+
+#include "base/buf.h"
+#include "engine/farm.h"
+#include "engine/pq_own.h"
+
+#define PG_PARAMS 14
+
+/* One question. The texts belong to it. */
+struct pg_ask {
+	struct pg_ask *next;
+	const char *sql; /* constant; without parameters it may be many statements */
+	char *params[PG_PARAMS];
+	int count;
+	/* fills the reply from the first result with rows, or NULL */
+	void (*read)(const struct mor_pq *pq, const PGresult *result, struct mor_farm_reply *reply);
+	mor_farm_reply_fn *fn;
+	void *arg;
+};
+
+enum pg_state {
+	PG_DOWN,       /* the next try is at retry_ms */
+	PG_CONNECTING, /* until retry_ms                                 */
+	PG_READY,      /* nothing is asked                               */
+	PG_BUSY        /* the greeting, or the first of `asks`, has no answer yet */
+};
+
+struct pg_farm {
+	struct mor_farm farm;
+	const struct mor_pq *pq;
+	char *url;
+	struct mor_farm_run run; /* run "": none */
+	bool bare;
+	void (*on_warning)(const char *text, void *arg);
+	void *arg;
+	int epoll;
+	int watched; /* the socket in it; -1: none */
+	PGconn *connection;
+	enum pg_state state;
+	int64_t retry_ms;
+	uint32_t wait_ms;  /* before the next try */
+	bool met;          /* there was a connection before */
+	bool told;         /* that it is lost */
+	unsigned greeting; /* which greeting is next */
+	int64_t lock_ms;   /* how long another owner's lock is waited for; 0: it was not met */
+	uint64_t news;
+	struct pg_ask *asks, **end;
+	PGresult *answer; /* the last result with rows of the present question */
+	mortise_error failure;
+};
+
+/* Takes `ask`, also on failure; NULL: no memory. */
+int mor_pg_queue_take(struct pg_farm *pg, struct pg_ask *ask);
+void mor_pg_ask_free(struct pg_ask *ask);
+/* The greetings: what is asked first on every connection. NULL: no more are due. Free it. */
+struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number);
+bool mor_pg_greeting_is_due(const struct pg_farm *pg);
+/* The answer of the server. The farm fails if it is not the one that we need. 0, or MORTISE_EOVERLOAD: another
+ * session has the run's lock, and may be about to end. */
+int mor_pg_greeted(struct pg_farm *pg, unsigned number, const PGresult *result);
+
+/* pg_verbs.c: as in struct mor_farm_engine */
+int mor_pg_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
+		  mor_farm_reply_fn *fn, void *arg);
+int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, uint64_t ticket,
+		 const char *const *refused, mor_farm_reply_fn *fn, void *arg);
+int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
+		uint32_t ms, mor_farm_reply_fn *fn, void *arg);
+int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		  const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
+		  void *arg);
+int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		   const char *text);
+int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
+int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
+		void *arg);
+int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker);
+int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
+		    mor_farm_reply_fn *fn, void *arg);
+
+#endif
