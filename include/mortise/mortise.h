@@ -89,7 +89,7 @@ extern "C" {
 	X(ETHREAD,       -18, "usage",             "called from a thread that is not the host's", -32603, 2) \
 	X(EVIOLATION,    -19, "sandbox_violation", "plugin broke out of its permissions",      -32603,  9) \
 	X(EJAIL,         -20, "jail",              "the jail could not be set up",             -32603, 125) \
-	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there"    , -32603, 9)
+	X(ETRANSPORT,    -21, "transport",         "plugin needs a transport that is not there", -32603, 9)
 
 enum mortise_status {
 	MORTISE_OK = 0,
@@ -473,8 +473,9 @@ MORTISE_API int mortise_call_start(mortise_plugin *plugin, const char *action, m
  *   - sunscreen, sunscreen-json: its process ends, because it has one of its own.
  *   - gassist: the process is killed, because nothing else ends a function; other calls on it fail with
  *     MORTISE_ECLOSED.
- *   - over gRPC (go-plugin, sunscreen): the transport ends the call, and the plugin learns of it there. In
- * plain, yams and ayiou the plugin may still be at work, so the call keeps its slot (limits.in_flight)
+ *   - over gRPC (go-plugin, sunscreen): the transport ends the call, and the plugin learns of it there.
+ *
+ * In plain, yams and ayiou the plugin may still be at work, so the call keeps its slot (limits.in_flight)
  * until the plugin answers it; that answer is dropped. If none comes within the call's time limit (30 s if
  * it has none), and the plugin is silent, it is stopped and started again. With the setting cancel.grace
  * ("2s") this happens when that time is over, whatever else the plugin sends. A call that is out of time is
