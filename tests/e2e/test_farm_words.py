@@ -151,7 +151,7 @@ class Demo(unittest.TestCase):
         done = self.dev("nosuchroom")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(
-            done.stderr, "dev: no room nosuchroom: a directory with C files in src/, such as base\n"
+            done.stderr, "dev: no room nosuchroom: a directory with C files in a wing of src/, such as base\n"
         )
         self.assertEqual(self.dev("base", "wire").returncode, 2)
 
