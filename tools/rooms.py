@@ -76,7 +76,7 @@ WINGS = {
     "app": {
         "chaos": "base wire relay mortise",
         "check": "base loop wire program undo policy manifest dialect proc console talk mortise",
-        "gauge": "base wire console runner mortise",
+        "gauge": "base wire dialect console runner mortise",
         "installer": "base wire manifest store console bundle registry lockfile mortise",
         # the process of a plugin without its protocol (host/bare.h): nothing else of the host
         "replay": "base wire host console talk relay runner mortise",

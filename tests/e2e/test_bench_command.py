@@ -16,7 +16,6 @@ from support import BUILD, Case, ECHO, GASSIST_PLUGIN, MORTISE, PLUGINS, YAMS_OK
 PACED = PLUGINS / "paced.py"
 SHORT = ["--count", "20", "--starts", "2", "--warmup", "3"]
 PERCENTILES = ["min", "p50", "p90", "p99", "p99.9", "max"]
-PARTS = "plugin_computes plugin_waits pipe host guardian busy_machine".split()
 
 
 class Bench(Case):
@@ -25,9 +24,6 @@ class Bench(Case):
 
     def paced(self, *words):
         return self.bench(PACED, *words, *SHORT, "--concurrency", "1,4")
-
-    def notes(self, told):
-        return {note["kind"] for note in told["notes"]}
 
 
 class Shape(Bench):
@@ -53,18 +49,13 @@ class Shape(Bench):
             self.assertTrue(0 < start["least"] <= start["median"] <= start["most"], start)
         self.assertLess(told["start"]["ready_ms"]["least"], told["start"]["first_answer_ms"]["most"])
 
-    def test_percentiles_and_histogram(self):
+    def test_percentiles(self):
         latency = self.paced("echo")["latency"]
         self.assertEqual((latency["calls"], latency["errors"]), (20, 0))
         values = [latency["us"][name] for name in PERCENTILES]
         self.assertEqual(values, sorted(values))
         self.assertGreater(values[0], 0)
         self.assertTrue(values[0] <= latency["us"]["mean"] <= values[-1])
-        rows = latency["histogram"]
-        self.assertEqual(sum(row["count"] for row in rows), 20)
-        self.assertTrue(rows[0]["from_us"] <= values[0] and values[-1] < rows[-1]["below_us"])
-        for before, after in zip(rows, rows[1:]):
-            self.assertEqual(before["below_us"], after["from_us"])
 
     def test_throughput(self):
         steps = self.bench(PACED, "echo", *SHORT, "--concurrency", "1,3,8")["throughput"]
@@ -79,12 +70,10 @@ class Shape(Bench):
         self.assertEqual([step["in_flight"] for step in steps], [1, 2, 4, 8, 16, 32, 64])
 
     def test_fewer_calls_than_in_flight(self):
-        """There never would be so many: no row, and a line says so."""
+        """There never would be so many: no row."""
         for words, rows in (([], [1, 2]), (["--concurrency", "2,64"], [1, 2]), (["--concurrency", "64"], [1])):
             told = self.bench(PACED, "echo", "-n", "3", "--starts", "1", *words)
             self.assertEqual([step["in_flight"] for step in told["throughput"]], rows)
-            self.assertIn("not_tried", self.notes(told))
-        self.assertNotIn("not_tried", self.notes(self.paced("echo")))
 
     def test_use(self):
         told = self.paced("compute", "ms=2")
@@ -96,16 +85,11 @@ class Shape(Bench):
         self.assertGreater(cpu["host"], 0)
         self.assertGreaterEqual(cpu["plugin"], 1900)  # it computes until its own clock says 2 ms
         self.assertGreaterEqual(cpu["guardian"], 0)
-        self.assertGreater(
-            told["bytes_per_call"]["request"], len('{"jsonrpc":"2.0","id":1,"method":"compute"}')
-        )
-        self.assertGreater(told["bytes_per_call"]["answer"], len('{"jsonrpc":"2.0","id":1,"result":1}'))
+        self.assertGreaterEqual(cpu["wall"], 1900)
 
-    def test_where_is_the_whole(self):
-        told = self.paced("echo")
-        self.assertEqual([part["kind"] for part in told["where"]], PARTS)
-        self.assertAlmostEqual(sum(part["share"] for part in told["where"]), 1, places=3)
-        self.assertAlmostEqual(sum(part["us"] for part in told["where"]), told["cpu_us_per_call"]["wall"], 3)
+    def test_what_sleeps_does_not_compute(self):
+        cpu = self.paced("sleep", "ms=20")["cpu_us_per_call"]
+        self.assertGreaterEqual(cpu["wall"], 20000)
 
     def test_time(self):
         """Without a count there is at least one call in each measurement."""
@@ -119,78 +103,17 @@ class Shape(Bench):
         done = self.run_mortise("bench", PACED, "die", "after=43", *SHORT, "--concurrency", "1,4")
         self.assertEqual(done.code, 7, done.err)
 
-
-class Verdict(Bench):
-    def test_sleeps(self):
-        """However busy the machine is: what it sleeps is not taken by others."""
-        told = self.paced("sleep", "ms=20")
-        self.assertEqual(told["verdict"]["kind"], "plugin_waits", told)
-        busy = next(part["us"] for part in told["where"] if part["kind"] == "busy_machine")
-        most = (
-            told["cpu_us_per_call"]["wall"]
-            - told["latency"]["us"]["min"]
-            + told["cpu_us_per_call"]["preempted"]
-        )
-        self.assertLessEqual(busy, most + 0.001, told)
-
-    def test_computes(self):
-        told = self.paced("compute", "ms=20")
-        self.assertEqual(told["verdict"]["kind"], "plugin_computes", told)
-
-    def test_answers_at_once(self):
-        """What a call costs is host, pipe and a little plugin; not a wait."""
-        told = self.bench(BUILD / "plugins/sysinfo", "--count", "200", "--starts", "1")
-        self.assertIn(told["verdict"]["kind"], ("at_once", "host", "plugin_computes"), told)
-        self.assertIn("one_in_flight", self.notes(told))
-
-    def test_has_words(self):
-        told = self.paced("echo")
-        for sentence in (told["verdict"], *told["notes"]):
-            self.assertEqual(set(sentence), {"kind", "text", "advice"})
-            self.assertTrue(sentence["text"])
-        self.assertIn("few_calls", self.notes(told))
-
-    def test_chatter(self):
-        told = self.paced("chat", "bytes=100")
-        self.assertGreaterEqual(told["bytes_per_call"]["stderr"], 100)  # more: it is read late
-        self.assertIn("stderr", self.notes(told))
-        self.assertNotIn("stderr", self.notes(self.paced("echo")))
+    def test_slow_calls_end_the_usual_steps(self):
+        told = self.bench(PACED, "sleep", "ms=60", "--time", "100ms", "--starts", "1", "--warmup", "0")
+        self.assertEqual(len(told["throughput"]), 1)  # 60 ms are more than half of 100
 
     def test_large_answers(self):
         told = self.paced("large", "bytes=300000")
-        self.assertGreater(told["bytes_per_call"]["answer"], 300000)
-        self.assertIn("large_messages", [told["verdict"]["kind"], *self.notes(told)])
-        self.assertNotIn("large_messages", self.notes(self.paced("echo")))
+        self.assertEqual((told["latency"]["calls"], told["errors"]), (20, 0))
 
-    def test_banner(self):
-        told = self.bench("echo", *SHORT, "--", PACED, "Welcome!")
-        self.assertIn("noise", self.notes(told))
-        self.assertEqual(told["bytes_per_call"]["noise"], 0)
-        self.assertNotIn("noise", self.notes(self.paced("echo")))
-
-    def test_advice_fits_the_protocol(self):
-        """Only files are given to several processes by a command."""
-        for plugin, expected in ((self.plugin("words"), True), (BUILD / "plugins/sysinfo", False)):
-            note = next(n for n in self.bench(plugin, *SHORT)["notes"] if n["kind"] == "one_in_flight")
-            self.assertEqual("mortise extract" in note["advice"], expected, note)
-
-    def test_says_the_rates_of_its_table(self):
-        told = self.paced("sleep", "ms=5")
-        one, four = (step["calls_per_second"] for step in told["throughput"])
-        found = [note for note in told["notes"] if note["kind"].startswith(("more_in", "one_after"))]
-        if "busy_machine" in self.notes(told):  # then rates are chance
-            self.assertEqual(found, [])
-        else:
-            self.assertIn(f"{max(1, four / one):.1f} times", found[0]["text"])
-
-    def test_says_nothing_about_rates_of_few_calls(self):
-        told = self.bench(PACED, "echo", "-n", "19", "--starts", "1", "--concurrency", "1,4")
-        self.assertFalse({"more_in_flight_helps", "one_after_the_other"} & self.notes(told), told)
-
-    def test_says_what_was_not_tried(self):
-        told = self.bench(PACED, "sleep", "ms=60", "--time", "100ms", "--starts", "1", "--warmup", "0")
-        self.assertEqual(len(told["throughput"]), 1)  # 60 ms are more than half of 100
-        self.assertIn("not_tried", self.notes(told))
+    def test_chatter_and_a_banner(self):
+        told = self.bench("chat", "bytes=100", *SHORT, "--", PACED, "Welcome!")
+        self.assertEqual((told["latency"]["calls"], told["errors"]), (20, 0))
 
     def test_notifications_do_not_disturb(self):
         told = self.paced("stream", "pieces=3")
@@ -202,7 +125,6 @@ class Dialects(Bench):
         told = self.bench(self.plugin("words"), *SHORT)
         self.assertEqual((told["dialect"], told["method"]), ("yams", "plugin.health"))
         self.assertEqual([step["in_flight"] for step in told["throughput"]], [1])
-        self.assertIn("one_in_flight", self.notes(told))
 
     def test_gassist(self):
         told = self.bench("-d", "gassist", GASSIST_PLUGIN, *SHORT)
@@ -241,8 +163,6 @@ class Dialects(Bench):
         ).json
         self.assertTrue(told["process_per_call"])
         self.assertEqual(told["latency"]["calls"], 3)
-        self.assertIsNone(told["floor_us_per_call"])
-        self.assertIn("process_per_call", self.notes(told))
 
     @unittest.skipUnless(importlib.util.find_spec("grpc"), "needs python3-grpcio")
     def test_over_grpc(self):
@@ -268,16 +188,18 @@ class Faults(Bench):
         self.assertEqual((told["ok"], told["latency"]["errors"]), (True, 5))
         self.assertEqual(sum(step["errors"] for step in told["throughput"]), 10)
         self.assertIn("not this one", told["first_error"])
-        self.assertIn("errors", self.notes(told))
 
     def test_only_errors(self):
         done = self.run_mortise("bench", PACED, "fail", "every=1", *SHORT)
         self.assertEqual(done.code, 1)
-        self.assertIn("every call was answered with an error", done.out)
+        self.assertIn("calls were answered with an error", done.out)
         self.assertRegex(done.err, r"^plugin_error: paced: not this one")
         told = self.run_mortise("bench", "--json", PACED, "fail", "every=1", *SHORT).json
         self.assertEqual((told["ok"], told["kind"], told["exit_code"]), (False, "plugin_error", 1))
-        self.assertEqual(told["verdict"]["kind"], "error_path")
+        self.assertEqual(
+            told["errors"],
+            told["latency"]["errors"] + sum(row["errors"] for row in told["throughput"][1:]) + 2 + 3,
+        )
 
     def test_method_that_is_not_there(self):
         """The same line as of `mortise call`, and nothing is measured."""
@@ -288,12 +210,11 @@ class Faults(Bench):
         done = self.run_mortise("bench", PACED, "die", "after=10", *SHORT)
         self.assertEqual(done.code, 7)
         self.assertIn("Latency (6 calls", done.out)
-        self.assertNotIn("Verdict", done.out)
+        self.assertNotIn("Where the time", done.out)
         self.assertRegex(done.err, r"^crashed: paced: exited with status 1 .*good bye")
         told = self.run_mortise("bench", "--json", PACED, "die", "after=10", *SHORT).json
         self.assertEqual((told["ok"], told["kind"], told["exit_code"]), (False, "crashed", 7))
-        self.assertEqual((told["latency"]["calls"], told["verdict"]), (6, None))
-        self.assertEqual((told["notes"], told["where"]), ([], []))
+        self.assertEqual((told["latency"]["calls"], told["cpu_us_per_call"]), (6, None))
 
     def test_dies_at_once(self):
         done = self.fails(7, "crashed", "bench", "x", "--", "/usr/bin/python3", "-c", "import nosuch")
@@ -327,7 +248,7 @@ class Faults(Bench):
         code, out, err = self.interrupt()
         self.assertEqual((code, err), (130, "cancelled: interrupted by signal 2\n"))
         self.assertIn("Latency (4 calls", out)
-        self.assertIn("Verdict", out)
+        self.assertIn("Where the time", out)
 
     def test_interrupted_json(self):
         code, out, _ = self.interrupt("--json")
@@ -336,12 +257,12 @@ class Faults(Bench):
         self.assertEqual(told["latency"]["calls"], 4)
 
     def test_interrupted_in_the_first_call(self):
-        """There are no notes and no parts, but their members are there."""
+        """Nothing was measured, but the members are there."""
         code, out, _ = self.interrupt(at=1)
         self.assertEqual(code, 130)
         self.assertRegex(out, r"until ready .*\n  the first call was not answered\n$")
         told = json.loads(self.interrupt("--json", at=1)[1])
-        self.assertEqual((told["verdict"], told["notes"], told["where"]), (None, [], []))
+        self.assertEqual((told["latency"], told["throughput"], told["cpu_us_per_call"]), (None, [], None))
 
     def test_second_interrupt_is_offered(self):
         """On a terminal, where the plugin does not end at once: it stands at the gate."""
@@ -391,7 +312,7 @@ class Words(Bench):
 
 
 class Page(Bench):
-    SECTIONS = ["Start (", "Latency (", "Throughput", "What it uses", "Where the time", "Verdict"]
+    SECTIONS = ["Start (", "Latency (", "Throughput", "Memory", "Where the time"]
 
     def test_plain_in_a_pipe(self):
         done = self.ok("bench", PACED, "echo", *SHORT)
@@ -411,32 +332,14 @@ class Page(Bench):
         done = self.in_terminal("bench", PACED, "sleep", "ms=20", *SHORT, env={"LC_ALL": "C.UTF-8"})
         self.assertEqual(done.code, 0, done.out)
         page = without_color(done.out[done.out.rindex("\r") + 1 :])
-        self.assertIn("█", page)
         self.assertIn(" ms", page)
         for line in page.splitlines():
             self.assertLessEqual(len(line), 80, line)
         self.assertRegex(done.out, r"\r\x1b\[K.*latency")
 
-    def test_narrow(self):
-        """In a pipe COLUMNS is what somebody asked for; it cannot be less than 40."""
-        for columns in (1, 40, 61, 66):
-            done = self.ok("bench", PACED, "sleep", "ms=1", *SHORT, env={"COLUMNS": str(columns)})
-            for line in done.out.splitlines():
-                self.assertLessEqual(len(line), max(40, columns), line)
-            places = [done.out.index(section) for section in self.SECTIONS]
-            self.assertEqual(places, sorted(places))
-
-    def test_wide(self):
-        done = self.ok("bench", PACED, "echo", *SHORT, env={"COLUMNS": "120"})
-        self.assertTrue(any(len(line) > 80 for line in done.out.splitlines()), done.out)
-
     def test_no_color(self):
         done = self.in_terminal("bench", PACED, "echo", *SHORT, env={"NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
         self.assertNotRegex(done.out, r"\x1b\[[0-9;]*m")
-
-    def test_terminal_without_utf8(self):
-        done = self.in_terminal("bench", PACED, "echo", *SHORT, env={"LC_ALL": "C"})
-        self.assertTrue(done.out.isascii(), done.out)
 
     def test_no_progress_in_a_pipe(self):
         self.assertEqual(self.run_mortise("bench", PACED, "sleep", "ms=20", *SHORT).err, "")

@@ -137,7 +137,7 @@ static int take_harmless(struct bench_command *run, mortise_error *err)
 	if (r < 0)
 		return r;
 	run->plan.method = run->method.name;
-	run->plan.flags |= run->method.flags;
+	run->plan.flags |= MORTISE_RAW; /* it is the name on the wire */
 	if (run->method.params)
 		run->plan.params = (mortise_json){ run->method.params, strlen(run->method.params) };
 	return 0;
@@ -278,9 +278,9 @@ const struct mor_cli_command mor_cli_command_bench = {
 	.description =
 		"Starts the plugin several times, calls METHOD one call after the other, then with more in "
 		"flight, and\n"
-		"prints latency, throughput, start time, memory, processor time of host, guardian and plugin, "
-		"and a\n"
-		"verdict in words. All of it takes about five seconds. METHOD is really called, thousands of "
+		"prints latency, throughput, start time, memory, and where the time of a call goes: host, "
+		"guardian,\n"
+		"plugin, or waiting. All of it takes about five seconds. METHOD is really called, thousands of "
 		"times:\n"
 		"name one that may be. Without METHOD it is the protocol's question for the plugin's health "
 		"(yams,\n"

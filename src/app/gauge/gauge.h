@@ -4,8 +4,7 @@
  *
  * In this order: several starts, each up to the first answer; the last of these processes stays. A few
  * calls that do not count. Calls one after the other: latency, and what host, guardian and plugin use for
- * them. Calls with more in flight. Then the plugin is stopped, and the same bytes go through `cat` for
- * comparison (floor.h).
+ * them. Calls with more in flight.
  *
  * If each call has a process of its own (sunscreen), a call's time is from the start of its
  * process to the answer.
@@ -19,7 +18,6 @@
 #include <mortise/mortise.h>
 
 #include "gauge/hist.h"
-#include "gauge/judgement.h"
 #include "gauge/usage.h"
 #include "runner/runner.h"
 #include "wire/json.h"
@@ -48,6 +46,11 @@ struct mor_gauge_step {
 	double p50, p99;      /* us */
 };
 
+/* Microseconds of one call: from its beginning to its end, and the processor time in it. */
+struct mor_gauge_cost {
+	double wall, host, guardian, plugin;
+};
+
 struct mor_gauge_slot {
 	struct mor_gauge *gauge;
 	int64_t begun_ns;
@@ -69,15 +72,11 @@ struct mor_gauge {
 	struct mor_hist *latency;
 	struct mor_gauge_step steps[MOR_GAUGE_STEPS + 1]; /* the first is the latency measurement */
 	size_t steps_count;
-	bool too_slow; /* calls take so long that the usual steps ended early */
-	bool too_few;  /* the steps ended where more are in flight than calls were asked for */
 	struct mor_usage_memory host_memory, guardian_memory, plugin_memory;
-	struct mor_judgement_cost cost, floor;
-	double request_bytes, answer_bytes, stderr_bytes, noise_bytes; /* per call */
-	uint64_t errors; /* calls that the plugin answered with an error, in all measurements */
+	struct mor_gauge_cost cost; /* host is 0: not known */
+	uint64_t errors;            /* calls that the plugin answered with an error, in all measurements */
 	mortise_error first_error;
-	char *first_data;             /* of the first error; or NULL */
-	struct mor_judgement verdict; /* its main.kind is NULL if no latency was measured */
+	char *first_data; /* of the first error; or NULL */
 
 	/* why it ended early; code 0: it did not */
 	mortise_error failed;
@@ -88,7 +87,6 @@ struct mor_gauge {
 	const char *doing; /* for the progress line */
 	struct mor_gauge_batch *batch;
 	int64_t started_ns, drawn_ns;
-	double stderr_before, noise_before; /* the counters, when the latency measurement began */
 	struct mor_gauge_slot slots[MOR_GAUGE_IN_FLIGHT];
 };
 
@@ -103,13 +101,11 @@ void mor_gauge_close(struct mor_gauge *gauge);
  * gauge->failed set, or MORTISE_ECANCELED after a signal, with `interrupted` set. */
 int mor_gauge_run(struct mor_gauge *gauge, const struct mor_gauge_plan *plan);
 
-/* method.c: a method that does no harm, for plugins of this dialect. MORTISE_EINVAL: none is known, or
- * the dialect has no calls, and the text says so; `offers`: names that can be called, one per line,
- * for that text. */
+/* method.c: a method that does no harm, for plugins of this dialect: its name on the wire. MORTISE_EINVAL: none
+ * is known, and the text says so; `offers`: names that can be called, one per line, for that text. */
 struct mor_gauge_method {
-	char name[64];
+	const char *name;
 	const char *params; /* JSON, or NULL */
-	uint64_t flags;
 };
 int mor_gauge_method(const char *dialect, const char *plugin, struct mor_slice offers,
 		     struct mor_gauge_method *ret, mortise_error *err);

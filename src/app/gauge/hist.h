@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A histogram of durations, in any unit. Up to MOR_HIST_EXACT values every answer is exact: they are kept.
- * Above that, a value is known to 1/128 of itself (0.8 %), and percentiles are the middle of that: they
- * are wrong by at most 0.4 %. Count, sum, least and largest are always exact. Adding costs a few
- * instructions and no memory.
+ * Durations, in any unit, counted in buckets: a value is known to 1/128 of itself (0.8 %), and percentiles are
+ * the middle of that, so they are wrong by at most 0.4 %. Count, sum, least and largest are exact. Adding costs
+ * a few instructions and no memory.
  */
 #ifndef MOR_GAUGE_HIST_H
 #define MOR_GAUGE_HIST_H
@@ -11,15 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MOR_HIST_EXACT 1024
-#define MOR_HIST_BITS  7                              /* buckets per doubling: 2^7 */
-#define MOR_HIST_MOST  ((uint64_t)100000000000000000) /* 10^17; a larger value counts as this one */
-#define MOR_HIST_SIZE  ((size_t)(64 - MOR_HIST_BITS + 1) << MOR_HIST_BITS)
+#define MOR_HIST_BITS 7                              /* buckets per doubling: 2^7 */
+#define MOR_HIST_MOST ((uint64_t)100000000000000000) /* 10^17; a larger value counts as this one */
+#define MOR_HIST_SIZE ((size_t)(64 - MOR_HIST_BITS + 1) << MOR_HIST_BITS)
 
 struct mor_hist {
 	uint64_t count, least, largest;
 	double sum;
-	uint64_t exact[MOR_HIST_EXACT];  /* the first values, in the order in which they came */
 	uint64_t buckets[MOR_HIST_SIZE]; /* how many values are in each; the first 2^7 have one value each */
 };
 
@@ -31,14 +28,5 @@ void mor_hist_add(struct mor_hist *hist, uint64_t value);
  * are no values. */
 uint64_t mor_hist_at(const struct mor_hist *hist, double part);
 double mor_hist_mean(const struct mor_hist *hist);
-
-/* For a picture: ranges that grow by about the same factor, with round limits (1, 1.5, 2, 3, 5, 7, 10). */
-struct mor_hist_row {
-	uint64_t from, to; /* values from `from` to below `to` */
-	uint64_t count;
-};
-/* At most `room` rows (3 or more) without a gap: from the least value to where 99 % are; if there are more,
- * a last row for all of them, whose `to` is above the largest. Returns the number of rows. */
-size_t mor_hist_rows(const struct mor_hist *hist, struct mor_hist_row *rows, size_t room);
 
 #endif

@@ -19,8 +19,6 @@ struct mor_gauge_batch {
 
 /* Makes the calls and waits for their answers. 0; a status, with gauge->failed set; MORTISE_ECANCELED. */
 int mor_gauge_make_calls(struct mor_gauge *gauge, struct mor_gauge_batch *batch);
-/* How microseconds are written: with a Greek letter where the terminal can show it. */
-const char *mor_gauge_micro(const struct mor_console *console);
 void mor_gauge_on_event(const mortise_event *event, void *gauge);
 
 #endif

@@ -1,44 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which method to call if the user names none: it must do nothing but answer. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "dialect/dialect.h"
 #include "gauge/gauge.h"
-
-/* Methods that only ask, where the dialect has no ping. */
-static const struct harmless {
-	const char *dialect, *method, *params;
-} questions[] = {
-	/* "Does this message concern you?": what the bot asks each plugin for every message. */
-	{ "ayiou", "matches", "{\"text\":\"mortise bench\",\"message_type\":\"private\",\"user_id\":1}" },
-};
 
 #define SHOWN 12 /* names in the text of an error */
 
-static const struct mor_value *row_with_role(const struct mor_value *table, const char *from, const char *role)
+static const struct mor_method *row_with_role(const struct mor_dialect *dialect, enum mor_role role)
 {
-	struct mor_json_iter it = mor_json_iter(mor_json_get(table, "methods"));
-
-	while (mor_json_next(&it))
-		if (strcmp(mor_json_text(mor_json_get(it.value, "from"), ""), from) == 0 &&
-		    (!role || strcmp(mor_json_text(mor_json_get(it.value, "role"), ""), role) == 0))
-			return it.value;
+	for (const struct mor_method *row = dialect->methods; row->name; row++)
+		if (row->from == MOR_FROM_HOST && row->role == role)
+			return row;
 	return NULL;
 }
 
-int mor_gauge_is_called(const char *dialect, mortise_error *err)
+int mor_gauge_is_called(const char *name, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(dialect);
+	const struct mor_dialect *dialect;
+	int r = mor_dialect_require(name, &dialect, err);
 
-	if (!table || row_with_role(mor_doc_root(table), "host", NULL))
-		return 0;
+	if (r < 0)
+		return r;
+	for (const struct mor_method *row = dialect->methods; row->name; row++)
+		if (row->from == MOR_FROM_HOST)
+			return 0;
 	return mor_fail(
 		err, MORTISE_EUNSUPPORTED,
 		"plugins of the dialect %s are not called: they ask for their work themselves, so there is no "
 		"call to measure; 'mortise index --json' tells what an analyzer and its driver use",
-		dialect);
+		name);
 }
 
 /* One per line to "a, b, c, ..." */
@@ -58,7 +51,9 @@ static void list_names(struct mor_slice offers, struct mor_buf *out)
 	}
 }
 
-static int ask_for_method(const char *dialect, const char *plugin, bool greets, struct mor_slice offers,
+#define NAME_IT "name the METHOD to measure: %s has none that is known to do no harm"
+
+static int ask_for_method(const struct mor_dialect *dialect, const char *plugin, struct mor_slice offers,
 			  mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
@@ -67,42 +62,33 @@ static int ask_for_method(const char *dialect, const char *plugin, bool greets, 
 	if (mor_buf_failed(&names))
 		return mor_fail_memory(err);
 	if (names.len)
+		return mor_fail(err, MORTISE_EINVAL, NAME_IT "; this plugin offers %.*s", dialect->name,
+				(int)names.len, names.data);
+	if (strcmp(dialect->name, "plain") == 0) /* also what nobody has said anything about */
 		return mor_fail(err, MORTISE_EINVAL,
-				"name the METHOD to measure: %s has none that is known to do no harm; this "
-				"plugin offers %.*s",
-				dialect, (int)names.len, names.data);
-	if (strcmp(dialect, "plain") == 0) /* also what nobody has said anything about */
-		return mor_fail(
-			err, MORTISE_EINVAL,
-			"name the METHOD to measure: plain has none that is known to do no harm; if the plugin "
-			"speaks another protocol, name that (--dialect; 'mortise probe' finds it)");
-	if (!greets) /* then nobody can list them */
-		plugin = NULL;
-	return mor_fail(err, MORTISE_EINVAL,
-			"name the METHOD to measure: %s has none that is known to do no harm%s%s%s", dialect,
-			plugin ? "; 'mortise info " : "", plugin ? plugin : "",
-			plugin ? "' shows what the plugin offers" : "");
+				NAME_IT "; if the plugin speaks another protocol, name that (--dialect; "
+					"'mortise probe' finds it)",
+				dialect->name);
+	if (!plugin || !row_with_role(dialect, MOR_ROLE_HELLO)) /* then nobody can list them */
+		return mor_fail(err, MORTISE_EINVAL, NAME_IT, dialect->name);
+	return mor_fail(err, MORTISE_EINVAL, NAME_IT "; 'mortise info %s' shows what the plugin offers",
+			dialect->name, plugin);
 }
 
-/* RAW: the names of the table are those on the wire. Without params the host sends its own for a ping. */
-int mor_gauge_method(const char *dialect, const char *plugin, struct mor_slice offers,
+/* Without params the host sends its own for a ping. */
+int mor_gauge_method(const char *name, const char *plugin, struct mor_slice offers,
 		     struct mor_gauge_method *ret, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(dialect);
-	const struct mor_value *ping = row_with_role(mor_doc_root(table), "host", "ping");
+	const struct mor_dialect *dialect = mor_dialect_find(name);
+	const struct mor_method *ping = row_with_role(dialect, MOR_ROLE_PING);
 
-	*ret = (struct mor_gauge_method){ .flags = MORTISE_RAW };
+	*ret = (struct mor_gauge_method){ 0 };
 	if (ping) {
-		snprintf(ret->name, sizeof(ret->name), "%s", mor_json_text(mor_json_get(ping, "name"), ""));
-		return 0;
+		ret->name = ping->name;
+	} else if (strcmp(name, "ayiou") == 0) {
+		/* "Does this message concern you?": what the bot asks each plugin for every message. */
+		ret->name = "matches";
+		ret->params = "{\"text\":\"mortise bench\",\"message_type\":\"private\",\"user_id\":1}";
 	}
-	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
-		if (strcmp(questions[i].dialect, dialect) != 0)
-			continue;
-		snprintf(ret->name, sizeof(ret->name), "%s", questions[i].method);
-		ret->params = questions[i].params;
-		return 0;
-	}
-	return ask_for_method(dialect, plugin, row_with_role(mor_doc_root(table), "host", "hello") != NULL,
-			      offers, err);
+	return ret->name ? 0 : ask_for_method(dialect, plugin, offers, err);
 }

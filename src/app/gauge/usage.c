@@ -58,7 +58,7 @@ static bool read_process(pid_t pid, struct used_process *ret)
 }
 
 /* The clock of another process counts nanoseconds, of all its threads, also those that have ended. */
-int64_t mor_usage_process(pid_t pid)
+static int64_t time_of_process(pid_t pid)
 {
 	struct timespec time;
 	clockid_t clock;
@@ -68,115 +68,23 @@ int64_t mor_usage_process(pid_t pid)
 	return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* "NAME:   123" */
-static int64_t number_of(const char *text, const char *name)
-{
-	const char *at = text ? strstr(text, name) : NULL;
-
-	return at ? strtoll(at + strlen(name), NULL, 10) : 0;
-}
-
-/* schedstat: processor time, delay, and a count. */
-static bool read_thread(pid_t pid, pid_t id, struct mor_usage_thread *ret)
-{
-	MOR_CLEAN_TEXT char *times = NULL, *status = NULL;
-	char name[64];
-	long long cpu, delay;
-	int64_t slept;
-
-	snprintf(name, sizeof(name), "task/%d/schedstat", (int)id);
-	times = read_of(pid, name);
-	if (!times || sscanf(times, "%lld %lld", &cpu, &delay) != 2)
-		return false;
-	snprintf(name, sizeof(name), "task/%d/status", (int)id);
-	status = read_of(pid, name);
-	slept = number_of(status, "\nvoluntary_ctxt_switches:");
-	*ret = (struct mor_usage_thread){ .id = id, .cpu = cpu, .delay = delay };
-	ret->preempted = number_of(status, "\nnonvoluntary_ctxt_switches:");
-	ret->switches = slept + ret->preempted;
-	return true;
-}
-
-static void add_threads(pid_t pid, struct mor_usage *usage)
-{
-	char path[64];
-	DIR *dir;
-	struct dirent *entry;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)) && usage->threads_count < MOR_USAGE_THREADS) {
-		pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (id > 0 && read_thread(pid, id, &usage->threads[usage->threads_count]))
-			usage->threads_count++;
-	}
-	if (dir)
-		closedir(dir);
-}
-
-int64_t mor_usage_host_delay(void)
-{
-	struct mor_usage_thread ours = { 0 };
-
-	return read_thread(getpid(), getpid(), &ours) ? ours.delay : 0;
-}
-
-/* A thread that was not there before has done all of it since. */
-static struct mor_usage_thread used_since(const struct mor_usage *before, struct mor_usage_thread thread)
-{
-	for (size_t i = 0; i < before->threads_count; i++) {
-		const struct mor_usage_thread *then = &before->threads[i];
-
-		if (then->id != thread.id)
-			continue;
-		thread.cpu -= then->cpu;
-		thread.delay -= then->delay;
-		thread.switches -= then->switches;
-		thread.preempted -= then->preempted;
-	}
-	return thread;
-}
-
-struct mor_usage_thread mor_usage_busiest(const struct mor_usage *before, const struct mor_usage *after)
-{
-	struct mor_usage_thread best = { 0 };
-
-	for (size_t i = 0; i < after->threads_count; i++) {
-		struct mor_usage_thread thread = used_since(before, after->threads[i]);
-
-		if (!best.id || thread.cpu > best.cpu)
-			best = thread;
-	}
-	return best;
-}
-
-int64_t mor_usage_preempted(const struct mor_usage_thread *thread, uint64_t calls)
-{
-	int64_t each = thread->preempted / (int64_t)calls;
-
-	if (each <= 0 || thread->switches <= 0)
-		return 0;
-	return (int64_t)((double)thread->delay * (double)(each * (int64_t)calls) / (double)thread->switches);
-}
-
 /* "NAME:   123 kB" */
 static uint64_t kilobytes(const char *text, const char *name)
 {
-	return (uint64_t)number_of(text, name) * 1024;
+	const char *at = text ? strstr(text, name) : NULL;
+
+	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
 static void add_memory(pid_t pid, struct mor_usage_memory *sum)
 {
 	MOR_CLEAN_TEXT char *status = read_of(pid, "status");
-	MOR_CLEAN_TEXT char *rollup = read_of(pid, "smaps_rollup");
 	uint64_t peak = kilobytes(status, "\nVmHWM:");
 
 	if (!peak) /* it is ending */
 		return;
 	sum->processes++;
 	sum->rss_peak += peak;
-	sum->pss += kilobytes(rollup, "\nPss:");
 }
 
 void mor_usage_memory_join(struct mor_usage_memory *sum, const struct mor_usage_memory *other)
@@ -185,8 +93,6 @@ void mor_usage_memory_join(struct mor_usage_memory *sum, const struct mor_usage_
 		sum->processes = other->processes;
 	if (other->rss_peak > sum->rss_peak)
 		sum->rss_peak = other->rss_peak;
-	if (other->pss > sum->pss)
-		sum->pss = other->pss;
 }
 
 /* ---- the tree ---- */
@@ -270,12 +176,11 @@ int64_t mor_usage_host(void)
 static void add_process(const struct used_process *process, struct mor_usage *usage)
 {
 	if (process->part == GUARDIAN) {
-		usage->guardian += mor_usage_process(process->pid);
+		usage->guardian += time_of_process(process->pid);
 		usage->plugin += process->waited;
 		add_memory(process->pid, &usage->guardian_memory);
 	} else if (process->part == PLUGIN) {
-		usage->plugin += mor_usage_process(process->pid) + process->waited;
-		add_threads(process->pid, usage);
+		usage->plugin += time_of_process(process->pid) + process->waited;
 		add_memory(process->pid, &usage->plugin_memory);
 	}
 }
@@ -294,6 +199,5 @@ void mor_usage_look(pid_t pid, uint64_t ended_us, struct mor_usage *ret)
 		add_process(&list.item[i], ret);
 	mor_free(list.item);
 	add_memory(getpid(), &ret->host_memory);
-	ret->host_delay = mor_usage_host_delay();
 	ret->host = mor_usage_host();
 }
