@@ -2,7 +2,6 @@
 /* One process of a bot's plugin: how it starts and how it ends. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "console/console.h"
 #include "console/signals.h"
 #include "dispatch/bot.h"
 

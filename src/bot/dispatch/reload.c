@@ -14,7 +14,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "dispatch/bot.h"
 
 /* ---- seats ---- */

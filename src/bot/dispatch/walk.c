@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The path of an event through the plugins. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CQ codes: a message as one string. */
-#include "base/text.h"
 #include "onebot/onebot.h"
 
 #define CODE_BEGIN "[CQ:"

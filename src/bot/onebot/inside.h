@@ -3,8 +3,6 @@
 #ifndef MOR_ONEBOT_INSIDE_H
 #define MOR_ONEBOT_INSIDE_H
 
-#include <stdarg.h>
-
 #include "base/list.h"
 #include "loop/loop.h"
 #include "onebot/link.h"

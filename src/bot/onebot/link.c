@@ -9,11 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/list.h"
 #include "base/text.h"
-#include "loop/loop.h"
 #include "onebot/inside.h"
-#include "wsock/wsock.h"
 
 #define FIRST_MS     1000
 #define LAST_MS      60000

@@ -7,7 +7,6 @@
 #ifndef MOR_CREW_FILES_H
 #define MOR_CREW_FILES_H
 
-#include "base/buf.h"
 #include "base/digest.h"
 #include "depot/depot.h"
 #include "wire/json.h"

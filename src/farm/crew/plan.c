@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "crew/plan.h"
 
-#include <stddef.h>
-
 #define TARGET_MS  16000 /* the most that a batch should take ... */
 #define SMALL_MS   1000  /* ... and what is not worth sharing out, even at the end */
 #define SHARES     16    /* of what is left: all workers shall end at about the same time */

@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <mortise/mortise.h>
-
 #include "console/console.h"
 
 struct mor_crew_worker_options {

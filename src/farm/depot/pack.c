@@ -2,7 +2,6 @@
 #include "depot/pack.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <unistd.h>
 #include <zstd.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nobody has used for long leaves the store. Only names that the store itself gives, at their one depth,
  * are looked at, and no link is followed: whatever else lies there is not ours to remove. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

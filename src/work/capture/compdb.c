@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every command of compile_commands.json becomes a unit; several compilers are asked at a time. */
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/processors.h"
-#include "base/text.h"
 #include "capture/capture.h"
 #include "console/args.h"
 #include "console/report.h"

@@ -8,9 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "capture/capture.h"
-#include "console/console.h"
 
 /* ---- files that have been read ---- */
 

@@ -13,7 +13,6 @@
 #include "console/report.h"
 #include "console/signals.h"
 #include "converse/ask.h"
-#include "converse/converse.h"
 #include "converse/functions.h"
 #include "converse/words.h"
 

@@ -4,7 +4,6 @@
 #ifndef MOR_CONVERSE_ASK_H
 #define MOR_CONVERSE_ASK_H
 
-#include "base/list.h"
 #include "converse/converse.h"
 
 /* As mortise_request_fn; the argument is a struct mor_converse_guest. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "converse/functions.h"
 
-#include <string.h>
-
 #include "base/slice.h"
 #include "runner/signature.h"
 

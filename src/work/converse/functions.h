@@ -5,9 +5,6 @@
 
 #include <stdbool.h>
 
-#include <mortise/mortise.h>
-
-#include "base/buf.h"
 #include "base/near.h"
 #include "wire/json.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/near.h"
 #include "base/text.h"
 #include "console/console.h"
 #include "converse/converse.h"

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 
 #include "base/textlist.h"
-#include "console/console.h"
 #include "runner/runner.h"
 
 struct mor_converse_lines;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the plugins, reads lines, and ends. */
-#include "converse/converse.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,7 +10,6 @@
 #include "console/signals.h"
 #include "converse/ask.h"
 #include "converse/complete.h"
-#include "converse/once.h"
 #include "runner/answer.h"
 #include "runner/record.h"
 #include "runner/show.h"

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/slice.h"
-#include "console/console.h"
 #include "runner/runner.h"
 
 struct mor_converse_turn {

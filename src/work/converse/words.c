@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "console/args.h"
 #include "converse/functions.h"
 #include "runner/signature.h"

@@ -4,8 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/text.h"
 #include "console/report.h"
 #include "console/warned.h"
 #include "extract/extract.h"

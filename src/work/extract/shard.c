@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One shard of a run: which files it has, and the list that makes its output a part for mortise join. */
-#include <string.h>
 
 #include "base/error.h"
 #include "base/sum.h"

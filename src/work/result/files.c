@@ -6,14 +6,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 
 #define JOURNAL_LIMIT ((size_t)1 << 30)
 

@@ -4,14 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/text.h"
-#include "result/journal.h"
 
 #define BUFFER_KEPT ((size_t)4 << 20)
 #define PIECE       ((size_t)256 << 10)

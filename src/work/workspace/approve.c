@@ -3,7 +3,6 @@
  * Asks the user once before a Sunscreen plugin gets the network. If nobody can answer, nothing is asked, so
  * that no script hangs. Then the error shows the command that grants it.
  */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "console/confirm.h"
-#include "console/console.h"
 #include "console/signals.h"
 #include "runner/network.h"
 #include "workspace/workspace.h"

@@ -12,8 +12,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "console/console.h"
-#include "manifest/manifest.h"
 #include "workspace/place.h"
 
 struct declared {

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "console/console.h"
 #include "runner/record.h"
 #include "runner/show.h"
 #include "workspace/place.h"

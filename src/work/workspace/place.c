@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "console/args.h"

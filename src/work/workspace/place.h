@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/textlist.h"
-#include "wire/json.h"
 
 #define MOR_SUNSCREEN_YML "sunscreen.yml"
 

@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "console/console.h"
 #include "workspace/workspace.h"
 
 static void show_log(struct mor_workspace_part *p, const mortise_event *event, const char *shown)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workspace/undo.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/xdg.h"
-#include "console/console.h"
 
 static int find_directory(char **ret, mortise_error *err)
 {

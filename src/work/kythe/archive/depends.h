@@ -6,7 +6,6 @@
 #ifndef MOR_KYTHE_ARCHIVE_DEPENDS_H
 #define MOR_KYTHE_ARCHIVE_DEPENDS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include <mortise/mortise.h>

@@ -7,16 +7,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include <zip.h>
-
 #include "base/alloc.h"
-#include "base/digest.h"
 #include "base/error.h"
 #include "base/text.h"
 

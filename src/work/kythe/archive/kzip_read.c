@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/digest.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "kythe/archive/kzip_own.h"

@@ -4,17 +4,14 @@
  * we first check a pattern against RE2's grammar where the two differ, and matching has a limit of steps.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "kythe/archive/vnames.h"
 #include "kythe/archive/vnames_own.h"
 
 #define FILE_LIMIT     ((size_t)16 << 20)

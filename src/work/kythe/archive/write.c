@@ -6,15 +6,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/digest.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/outfile.h"

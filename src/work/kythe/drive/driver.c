@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "wire/json.h"
 
 #define IDLE_ENDS 5 /* after so many processes in a row that ended without a request, we give up */

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <mortise/mortise.h>
-
 #include "base/buf.h"
 #include "base/slice.h"
 #include "kythe/entries/entries.h"

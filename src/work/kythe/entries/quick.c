@@ -8,7 +8,6 @@
  * whole record, for lengths and texts. And most records have the same source as the one before, which is not
  * checked again. A few have lengths of two bytes: those are checked field by field.
  */
-#include <stdint.h>
 #include <string.h>
 
 #include "kythe/entries/entries.h"

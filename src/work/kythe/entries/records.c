@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records from a byte stream: one buffer, filled in large steps, used from the front. */
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 
 #define SORT_MEMORY  ((size_t)256 << 20)
 #define SORTED_PIECE ((size_t)1 << 20)

@@ -19,7 +19,6 @@
 
 #include <mortise/mortise.h>
 
-#include "base/buf.h"
 #include "base/slice.h"
 #include "kythe/entries/graph.h"
 

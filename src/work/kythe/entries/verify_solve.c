@@ -5,7 +5,6 @@
  * with candidates from the graph's sorted tables. Goals in !{ } come last: what the others found must not
  * meet them.
  */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -4,7 +4,6 @@
 #include "kythe/stage/items.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

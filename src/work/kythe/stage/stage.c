@@ -17,14 +17,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/digest.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "base/xdg.h"
 #include "kythe/stage/blobs.h"
-#include "kythe/stage/items.h"
 #include "kythe/stage/own.h"
 #include "kythe/stage/tree.h"
 

@@ -14,7 +14,6 @@
 #ifndef MOR_KYTHE_STAGE_STAGE_H
 #define MOR_KYTHE_STAGE_STAGE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <mortise/mortise.h>

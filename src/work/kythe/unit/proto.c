@@ -3,7 +3,6 @@
  * wire and refused in JSON. */
 #include "kythe/unit/proto.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -12,7 +12,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "kythe/unit/proto.h"
-#include "pb/json.h"
 #include "pb/pb.h"
 
 /* The type of mor_unit.memory in a unit that was read: a unit has a thousand texts, in few blocks. */

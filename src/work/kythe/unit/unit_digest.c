@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/digest.h"
 #include "base/error.h"
-#include "kythe/unit/unit.h"
 #include "kythe/unit/unit_order.h"
 
 static void add_text(struct sha256_ctx *sha, const char *text)
