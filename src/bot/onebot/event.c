@@ -51,8 +51,7 @@ static int read_ids(const struct mor_value *root, struct mor_onebot_event *event
 static int settle_type(struct mor_onebot_event *event, struct mor_slice type, mortise_error *err)
 {
 	if (type.ptr && mor_slice_is(type, "private")) {
-		mor_free(event->group_id);
-		event->group_id = NULL;
+		event->group_id = mor_free(event->group_id);
 	} else if (type.ptr && !event->group_id) {
 		return mor_fail(err, MORTISE_EINPUT, "message_type is group, but group_id is missing");
 	}

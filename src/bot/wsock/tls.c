@@ -85,8 +85,7 @@ struct mor_tls *mor_tls_free(struct mor_tls *tls)
 {
 	if (tls)
 		SSL_CTX_free(tls->context);
-	mor_free(tls);
-	return NULL;
+	return mor_free(tls);
 }
 
 /* ---- one connection ---- */

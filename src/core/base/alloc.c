@@ -55,9 +55,10 @@ char *mor_strndup(const char *text, size_t len)
 	return copy;
 }
 
-void mor_free(void *memory)
+void *mor_free(void *memory)
 {
 	free(memory);
+	return NULL;
 }
 
 void mor_alloc_fail_after(long count)
@@ -109,6 +110,5 @@ char **mor_texts_free(char **list)
 {
 	for (char **text = list; text && *text; text++)
 		mor_free(*text);
-	mor_free(list);
-	return NULL;
+	return mor_free(list);
 }

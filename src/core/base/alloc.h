@@ -14,7 +14,7 @@ void *mor_zalloc(size_t size);
 void *mor_realloc(void *memory, size_t size); /* the old block stays valid on failure */
 char *mor_strdup(const char *text);           /* NULL in, NULL out */
 char *mor_strndup(const char *text, size_t len);
-void mor_free(void *memory);
+void *mor_free(void *memory); /* NULL in, NULL out */
 /* Makes room for one more element in an array of `count` elements: `array` points to the pointer, which may
  * move. 0 or -1; the array stays valid in both cases. */
 int mor_grow(void *array, size_t count, size_t *cap, size_t element_size);
@@ -33,6 +33,13 @@ static inline void mor_text_fini(char **text)
 {
 	mor_free(*text);
 }
+/* For MOR_CLEAN: mor_graph_fini(), which frees by mor_graph_free(). */
+#define MOR_FINI_BY_FREE(name) \
+	static inline void name##_fini(struct name **it) \
+	{ \
+		*it = name##_free(*it); \
+	} \
+	struct name
 /* MOR_CLEAN_TEXT char *t = NULL; */
 #define MOR_CLEAN_TEXT __attribute__((cleanup(mor_text_fini)))
 

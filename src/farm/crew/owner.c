@@ -86,8 +86,7 @@ struct mor_crew_owner *mor_crew_owner_free(struct mor_crew_owner *owner)
 {
 	if (owner)
 		mor_free(owner->slots);
-	mor_free(owner);
-	return NULL;
+	return mor_free(owner);
 }
 
 bool mor_crew_owner_finished(const struct mor_crew_owner *owner)

@@ -41,8 +41,7 @@ static void forget_batch(struct worker_slot *slot)
 	}
 	for (size_t i = 0; i < slot->log_count; i++)
 		mor_free(slot->logs[i].text);
-	mor_free(slot->logs);
-	slot->logs = NULL;
+	slot->logs = mor_free(slot->logs);
 	slot->log_count = slot->log_cap = slot->failed = 0;
 	if (slot->known)
 		mor_known_release(slot->known);

@@ -66,8 +66,7 @@ struct mor_depot *mor_depot_free(struct mor_depot *depot)
 	mor_free(depot->spare);
 	mor_free(depot->path);
 	mor_free(depot->given);
-	mor_free(depot);
-	return NULL;
+	return mor_free(depot);
 }
 
 const char *mor_depot_path(const struct mor_depot *depot)
@@ -170,8 +169,7 @@ void mor_depot_drop(struct mor_depot_file *file)
 {
 	if (file->path)
 		unlink(file->path);
-	mor_free(file->path);
-	file->path = NULL;
+	file->path = mor_free(file->path);
 	mor_fd_close(&file->fd);
 }
 

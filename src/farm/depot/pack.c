@@ -77,8 +77,7 @@ struct mor_packer *mor_packer_free(struct mor_packer *packer)
 {
 	if (packer)
 		ZSTD_freeCCtx(packer->context);
-	mor_free(packer);
-	return NULL;
+	return mor_free(packer);
 }
 
 void mor_packer_begin(struct mor_packer *packer)
@@ -132,8 +131,7 @@ struct mor_unpacker *mor_unpacker_free(struct mor_unpacker *unpacker)
 		ZSTD_freeDCtx(unpacker->context);
 		mor_unfold_free(unpacker->fold);
 	}
-	mor_free(unpacker);
-	return NULL;
+	return mor_free(unpacker);
 }
 
 void mor_unpacker_begin(struct mor_unpacker *unpacker, const struct mor_unpack_place *place)

@@ -220,8 +220,7 @@ struct mor_segment *mor_segment_free(struct mor_segment *segment)
 	free_stream(segment->stream);
 	mor_free(segment->logs);
 	mor_free(segment->list);
-	mor_free(segment);
-	return NULL;
+	return mor_free(segment);
 }
 
 /* ---- bytes ---- */

@@ -194,6 +194,5 @@ struct mor_segment_writer *mor_segment_writer_free(struct mor_segment_writer *wr
 		writer->file.depot->spare->packer = mor_take(&writer->packer);
 	mor_packer_free(writer->packer);
 	mor_buf_fini(&writer->list);
-	mor_free(writer);
-	return NULL;
+	return mor_free(writer);
 }

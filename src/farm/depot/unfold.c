@@ -34,8 +34,7 @@ struct mor_unfold *mor_unfold_free(struct mor_unfold *fold)
 {
 	if (fold)
 		mor_free(fold->room);
-	mor_free(fold);
-	return NULL;
+	return mor_free(fold);
 }
 
 void mor_unfold_begin(struct mor_unfold *fold)

@@ -50,8 +50,7 @@ void mor_capture_forget(struct mor_capture *capture)
 {
 	for (size_t i = 0; i < capture->seen_slots; i++)
 		mor_free(capture->seen[i]);
-	mor_free(capture->seen);
-	capture->seen = NULL;
+	capture->seen = mor_free(capture->seen);
 	capture->seen_slots = capture->seen_count = 0;
 }
 

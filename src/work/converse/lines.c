@@ -298,8 +298,7 @@ struct mor_converse_lines *mor_converse_lines_free(struct mor_converse_lines *l)
 		history_end(l->history);
 	mor_free(l->prompt);
 	mor_buf_fini(&l->buf);
-	mor_free(l);
-	return NULL;
+	return mor_free(l);
 }
 
 bool mor_converse_lines_terminal(const struct mor_converse_lines *l)

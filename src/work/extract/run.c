@@ -443,8 +443,7 @@ struct mor_extract *mor_extract_free(struct mor_extract *x)
 		return NULL;
 	stop_plugins(x);
 	clean_up_run(x);
-	mor_free(x);
-	return NULL;
+	return mor_free(x);
 }
 
 void mor_extract_look_end(struct mor_extract *x)

@@ -164,6 +164,5 @@ struct mor_part *mor_part_free(struct mor_part *part)
 	mor_fd_close(&part->fd);
 	mor_free(part->pieces);
 	mor_free(part->list);
-	mor_free(part);
-	return NULL;
+	return mor_free(part);
 }

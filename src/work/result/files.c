@@ -349,6 +349,5 @@ struct mor_result *mor_result_free(struct mor_result *result)
 	mor_free(result->units);
 	mor_free(result->partial);
 	mor_free(result->journal_path);
-	mor_free(result);
-	return NULL;
+	return mor_free(result);
 }

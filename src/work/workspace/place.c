@@ -154,8 +154,7 @@ static char *only_idl(const char *workspace)
 		closedir(list);
 	if (count == 1)
 		return found;
-	mor_free(found);
-	return NULL;
+	return mor_free(found);
 }
 
 int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *out, mortise_error *err)

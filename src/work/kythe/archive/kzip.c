@@ -353,6 +353,5 @@ struct mor_kzip *mor_kzip_free(struct mor_kzip *kzip)
 	mor_free(kzip->unit_order);
 	mor_free(kzip->root);
 	mor_free(kzip->path);
-	mor_free(kzip);
-	return NULL;
+	return mor_free(kzip);
 }

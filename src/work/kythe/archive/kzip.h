@@ -19,6 +19,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/slice.h"
 #include "kythe/unit/unit.h"
@@ -53,10 +54,7 @@ int mor_kzip_open(const char *path, const struct mor_kzip_options *opt, struct m
 int mor_kzip_open_bytes(const char *name, struct mor_slice bytes, const struct mor_kzip_options *opt,
 			struct mor_kzip **ret, mortise_error *err);
 struct mor_kzip *mor_kzip_free(struct mor_kzip *kzip); /* NULL is fine; returns NULL */
-static inline void mor_kzip_fini(struct mor_kzip **kzip)
-{
-	*kzip = mor_kzip_free(*kzip);
-}
+MOR_FINI_BY_FREE(mor_kzip);
 
 const char *mor_kzip_path(const struct mor_kzip *kzip);
 const char *mor_kzip_root(const struct mor_kzip *kzip);                /* without its "/" */
@@ -109,9 +107,6 @@ size_t mor_kzip_writer_files(const struct mor_kzip_writer *writer);
 int mor_kzip_writer_finish(struct mor_kzip_writer *writer, mortise_error *err);
 /* without finish no archive appears */
 struct mor_kzip_writer *mor_kzip_writer_free(struct mor_kzip_writer *writer);
-static inline void mor_kzip_writer_fini(struct mor_kzip_writer **writer)
-{
-	*writer = mor_kzip_writer_free(*writer);
-}
+MOR_FINI_BY_FREE(mor_kzip_writer);
 
 #endif

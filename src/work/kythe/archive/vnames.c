@@ -112,8 +112,7 @@ struct mor_namer *mor_namer_free(struct mor_namer *namer)
 		mor_free(namer->keys[i].path);
 	mor_free(namer->keys);
 	mor_free(namer->dir);
-	mor_free(namer);
-	return NULL;
+	return mor_free(namer);
 }
 
 static const struct mor_input *find_input(const struct mor_namer *namer, const char *path)

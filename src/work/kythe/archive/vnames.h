@@ -37,10 +37,7 @@ int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vn
 			  mortise_error *err);
 int mor_vname_rules_load(const char *path, struct mor_vname_rules **ret, mortise_error *err);
 struct mor_vname_rules *mor_vname_rules_free(struct mor_vname_rules *rules); /* NULL is fine; returns NULL */
-static inline void mor_vname_rules_fini(struct mor_vname_rules **rules)
-{
-	*rules = mor_vname_rules_free(*rules);
-}
+MOR_FINI_BY_FREE(mor_vname_rules);
 size_t mor_vname_rules_count(const struct mor_vname_rules *rules);
 /* 1: a rule matched, and *ret holds its VName (the given path if the rule's path is ""; language is always
  * ""). 0: no rule matched, or rules is NULL, and *ret is unchanged. MORTISE_ELIMIT, with the rule's number,
@@ -57,10 +54,7 @@ struct mor_namer;
 int mor_namer_new(const struct mor_unit *unit, const char *working_dir, const struct mor_vname_rules *rules,
 		  struct mor_namer **ret, mortise_error *err);
 struct mor_namer *mor_namer_free(struct mor_namer *namer); /* NULL is fine; returns NULL */
-static inline void mor_namer_fini(struct mor_namer **namer)
-{
-	*namer = mor_namer_free(*namer);
-}
+MOR_FINI_BY_FREE(mor_namer);
 /* A required input has the name from its record. Other paths get a name from the rules, else the unit's
  * corpus and root. The language is the unit's if there is a signature, else "": a file's name has neither.
  * *ret may borrow from unit and signature. */

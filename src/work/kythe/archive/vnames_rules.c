@@ -335,8 +335,7 @@ struct mor_vname_rules *mor_vname_rules_free(struct mor_vname_rules *rules)
 	pcre2_match_context_free(rules->limits);
 	pcre2_general_context_free(rules->general);
 	mor_free(rules->name);
-	mor_free(rules);
-	return NULL;
+	return mor_free(rules);
 }
 
 int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vname_rules **ret,

@@ -447,6 +447,5 @@ struct mor_kzip_writer *mor_kzip_writer_free(struct mor_kzip_writer *writer)
 	mor_free(writer->items);
 	mor_free(writer->table);
 	mor_free(writer->path);
-	mor_free(writer);
-	return NULL;
+	return mor_free(writer);
 }

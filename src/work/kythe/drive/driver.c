@@ -352,8 +352,7 @@ static void forget_items(struct mor_driver *driver)
 {
 	for (size_t i = 0; driver->items && i < driver->opt.record_count; i++)
 		mor_free(driver->items[i].type);
-	mor_free(driver->items);
-	driver->items = NULL;
+	driver->items = mor_free(driver->items);
 	driver->read_unit = mor_unit_free(driver->read_unit);
 }
 
@@ -366,8 +365,7 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 	mor_driver_tidy(driver);
 	forget_items(driver);
 	mor_free(driver->workers);
-	mor_free(driver);
-	return NULL;
+	return mor_free(driver);
 }
 
 /* Units that an earlier run settled stay settled. The journal has no names, so for a failed or empty unit

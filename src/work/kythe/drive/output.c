@@ -62,8 +62,7 @@ static bool use_again(struct worker *worker)
 
 	if (!worker->last_path || rename(worker->last_path, worker->output) < 0)
 		return false;
-	mor_free(worker->last_path);
-	worker->last_path = NULL;
+	worker->last_path = mor_free(worker->last_path);
 	fd = open(worker->output, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	usable = fd >= 0 && is_as_made(worker, fd) && nobody_else_has(fd) && ftruncate(fd, 0) == 0;
 	if (!usable)
@@ -77,8 +76,7 @@ void mor_output_drop_last(struct worker *worker)
 	mor_fd_close(&worker->last_output);
 	if (worker->last_path)
 		unlink(worker->last_path);
-	mor_free(worker->last_path);
-	worker->last_path = NULL;
+	worker->last_path = mor_free(worker->last_path);
 }
 
 static int create_output(struct worker *worker, mortise_error *err)
@@ -113,8 +111,7 @@ void mor_output_forget(struct worker *worker)
 {
 	if (worker->output)
 		unlink(worker->output);
-	mor_free(worker->output);
-	worker->output = NULL;
+	worker->output = mor_free(worker->output);
 }
 
 /* ---- done ---- */

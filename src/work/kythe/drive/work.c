@@ -86,8 +86,7 @@ void mor_work_forget(struct worker *worker)
 	worker->unit = mor_unit_free(worker->unit);
 	mor_output_forget(worker);
 	worker->due_ms = 0;
-	mor_free(worker->asked);
-	worker->asked = NULL;
+	worker->asked = mor_free(worker->asked);
 }
 
 /* ---- the choice ---- */

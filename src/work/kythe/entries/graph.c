@@ -194,8 +194,7 @@ struct mor_graph *mor_graph_free(struct mor_graph *graph)
 	mor_free(graph->forward);
 	mor_free(graph->backward);
 	mor_free(graph->anchors);
-	mor_free(graph);
-	return NULL;
+	return mor_free(graph);
 }
 
 static mor_atom intern_node(struct mor_graph *graph, const struct mor_entry_vname *vname)

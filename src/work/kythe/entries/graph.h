@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/slice.h"
 #include "kythe/entries/entries.h"
@@ -28,10 +29,7 @@ struct mor_graph;
 
 int mor_graph_new(struct mor_graph **ret);                 /* 0 or MORTISE_ENOMEM */
 struct mor_graph *mor_graph_free(struct mor_graph *graph); /* NULL is fine; returns NULL */
-static inline void mor_graph_fini(struct mor_graph **graph)
-{
-	*graph = mor_graph_free(*graph);
-}
+MOR_FINI_BY_FREE(mor_graph);
 
 int mor_graph_add(struct mor_graph *graph, const struct mor_entry *entry); /* 0 or MORTISE_ENOMEM */
 /* Call it after the last entry and before the first question: merges anchors, sorts, removes duplicates. 0

@@ -125,8 +125,7 @@ struct mor_sorter *mor_sorter_free(struct mor_sorter *sorter)
 	mor_free(sorter->runs);
 	mor_buf_fini(&sorter->key);
 	mor_buf_fini(&sorter->record);
-	mor_free(sorter);
-	return NULL;
+	return mor_free(sorter);
 }
 
 struct mor_sorter_stats mor_sorter_stats(const struct mor_sorter *sorter)
@@ -178,8 +177,7 @@ static int read_item(const struct mor_sorter *sorter, struct sort_run *run, mort
 	size_t size;
 
 	if (fread(&head, sizeof(head), 1, run->file) != 1) {
-		mor_free(run->item);
-		run->item = NULL;
+		run->item = mor_free(run->item);
 		return ferror(run->file) ? fail_run(sorter, err) : 0;
 	}
 	size = sizeof(head) + head.key_len + head.len;

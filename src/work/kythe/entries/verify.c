@@ -76,6 +76,5 @@ struct mor_verifier *mor_verifier_free(struct mor_verifier *v)
 	mor_free(v->groups);
 	mor_free(v->files);
 	mor_line_pattern_free(v->pattern);
-	mor_free(v);
-	return NULL;
+	return mor_free(v);
 }

@@ -19,6 +19,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/alloc.h"
 #include "base/slice.h"
 #include "kythe/entries/graph.h"
 
@@ -49,10 +50,7 @@ typedef void mor_verify_fn(const struct mor_verify_finding *finding, void *arg);
 int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *opt, struct mor_verifier **ret,
 		     mortise_error *err);
 struct mor_verifier *mor_verifier_free(struct mor_verifier *verifier); /* NULL is fine; returns NULL */
-static inline void mor_verifier_fini(struct mor_verifier **verifier)
-{
-	*verifier = mor_verifier_free(*verifier);
-}
+MOR_FINI_BY_FREE(mor_verifier);
 
 /* Reads the goals of one source. The file is found by its content: a file node of the graph must have
  * exactly this text. MORTISE_EINPUT "FILE:LINE:COLUMN: ..." for a goal that cannot be read, or for a file

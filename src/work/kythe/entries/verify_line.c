@@ -95,6 +95,5 @@ struct line_pattern *mor_line_pattern_free(struct line_pattern *pattern)
 	pcre2_code_free(pattern->code);
 	pcre2_match_data_free(pattern->match);
 	pcre2_match_context_free(pattern->limits);
-	mor_free(pattern);
-	return NULL;
+	return mor_free(pattern);
 }

@@ -161,7 +161,6 @@ int mor_blobs_ensure(struct mor_blobs *blobs, struct mor_kzip *kzip, size_t numb
 
 void mor_blobs_fini(struct mor_blobs *blobs)
 {
-	mor_free(blobs->known);
-	blobs->known = NULL;
+	blobs->known = mor_free(blobs->known);
 	blobs->slots = blobs->count = 0;
 }

@@ -218,8 +218,7 @@ struct mor_stage_items *mor_stage_items_free(struct mor_stage_items *items)
 		mor_free(items->at);
 		mor_free(items->working_dir);
 	}
-	mor_free(items);
-	return NULL;
+	return mor_free(items);
 }
 
 /* "/" sorts before everything else, so that the paths below a path follow it directly. */
@@ -275,8 +274,7 @@ static int settle_items(struct mor_stage_items *items, mortise_error *err)
 		struct mor_stage_item *last = kept ? &items->at[kept - 1] : NULL, *item = &items->at[i];
 
 		if (last && is_said(last, item)) {
-			mor_free(item->path);
-			item->path = NULL;
+			item->path = mor_free(item->path);
 			continue;
 		}
 		if (last && strcmp(last->path, item->path) == 0 && !mor_stage_item_is_dir(last) &&

@@ -143,8 +143,7 @@ struct mor_stager *mor_stager_free(struct mor_stager *stager)
 	mor_fd_close(&stager->stages);
 	mor_fd_close(&stager->all_stages);
 	free(stager->cache);
-	mor_free(stager);
-	return NULL;
+	return mor_free(stager);
 }
 
 const char *mor_stager_path(const struct mor_stager *stager)

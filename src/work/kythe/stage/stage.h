@@ -18,6 +18,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "kythe/archive/kzip.h"
 #include "kythe/unit/unit.h"
@@ -29,10 +30,7 @@ struct mor_stager;
 int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err);
 /* the files it made stay. NULL is fine; returns NULL */
 struct mor_stager *mor_stager_free(struct mor_stager *stager);
-static inline void mor_stager_fini(struct mor_stager **stager)
-{
-	*stager = mor_stager_free(*stager);
-}
+MOR_FINI_BY_FREE(mor_stager);
 
 const char *mor_stager_path(const struct mor_stager *stager); /* of the cache, absolute */
 

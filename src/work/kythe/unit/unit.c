@@ -152,8 +152,7 @@ struct mor_unit *mor_unit_free(struct mor_unit *unit)
 	if (!loaded)
 		return NULL;
 	mor_arena_fini(&loaded->memory);
-	mor_free(loaded);
-	return NULL;
+	return mor_free(loaded);
 }
 
 /* ---- reading ---- */

@@ -14,6 +14,7 @@
 
 #include <mortise/mortise.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/slice.h"
 #include "wire/json.h"
@@ -76,10 +77,7 @@ enum mor_unit_flags {
 int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **ret, mortise_error *err);
 int mor_unit_read_wire(struct mor_slice bytes, struct mor_unit **ret, mortise_error *err);
 struct mor_unit *mor_unit_free(struct mor_unit *unit); /* of the two readers; NULL is fine; returns NULL */
-static inline void mor_unit_fini(struct mor_unit **unit)
-{
-	*unit = mor_unit_free(*unit);
-}
+MOR_FINI_BY_FREE(mor_unit);
 
 /* One line of JSON with proto names; wire with fields in number order. The wire writer fails with
  * MORTISE_EUNSUPPORTED if a detail has only JSON. */
