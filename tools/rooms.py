@@ -71,7 +71,8 @@ WINGS = {
     "bot": {
         "wsock": "base loop mortise",
         "onebot": "base loop wire wsock mortise",
-        "dispatch": "base manifest store console runner lockfile onebot mortise",
+        "botfile": "base wire manifest mortise",
+        "dispatch": "base store console runner lockfile onebot botfile mortise",
     },
     "app": {
         "chaos": "base wire relay mortise",

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "manifest/bot.h"
+#include "botfile/botfile.h"
 
 static char dir[64], path[80];
 

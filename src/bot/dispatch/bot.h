@@ -31,7 +31,7 @@
 
 #include "base/list.h"
 #include "console/console.h"
-#include "manifest/bot.h"
+#include "botfile/botfile.h"
 #include "onebot/link.h"
 #include "onebot/onebot.h"
 #include "runner/runner.h"

@@ -86,9 +86,6 @@ void mor_settings_drop(struct mor_list *settings, const char *origin);
 
 /* ---- file.c ---- */
 char *mor_manifest_stem(const char *path); /* "dir/plugin.py" -> "plugin" */
-/* The whole file, or MORTISE_EMANIFEST. 1: read, 0: there is no such file. */
-int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len,
-			   mortise_error *err);
 
 /* ---- seen.c: the same two questions about a file of the plugin; the answers are kept in load->m->seen ---- */
 int mor_manifest_see(struct mor_load *load, const char *path, const char *shown, char **ret, size_t *ret_len);

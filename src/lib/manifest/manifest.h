@@ -140,6 +140,10 @@ int mor_manifest_bool(const struct mor_manifest *m, const char *section, const c
 /* A string's content; NULL: absent or not a string. The memory belongs to the manifest. */
 const char *mor_manifest_text(const struct mor_manifest *m, const char *section, const char *key);
 
+/* The whole file, of at most MOR_MANIFEST_LIMIT bytes, or MORTISE_EMANIFEST. 1: read, 0: there is no such
+ * file. */
+int mor_manifest_read_file(const char *path, const char *shown, char **ret, size_t *ret_len,
+			   mortise_error *err);
 /* TOML text -> JSON text. Errors: MORTISE_EMANIFEST "FILE:LINE:COLUMN: what". `ret_lines`, if not NULL, gets
  * a JSON object from "section.key" to [line, column]. The C++ behind it catches all exceptions. */
 int mor_toml_to_json(const char *file, const char *text, size_t len, struct mor_buf *ret_json,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files that read a bot's TOML. */
-#ifndef MOR_MANIFEST_BOT_INSIDE_H
-#define MOR_MANIFEST_BOT_INSIDE_H
+#ifndef MOR_BOTFILE_INSIDE_H
+#define MOR_BOTFILE_INSIDE_H
 
-#include "manifest/bot.h"
+#include "botfile/botfile.h"
 #include "wire/json.h"
 
 /* One file that is being read. */
@@ -43,7 +43,7 @@ int mor_botfile_no_memory(const struct mor_botfile_reading *r);
 /* A string that can be a word of a command line, or a path. NULL: it cannot. */
 const char *mor_botfile_word(const struct mor_value *value);
 
-/* bot_network.c: [bot] */
+/* network.c: [bot] */
 int mor_botfile_read_network(struct mor_botfile_reading *r);
 void mor_botfile_network_fini(struct mor_botfile_network *network);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bot's TOML: [external-plugin-bridge]. */
-#include "tree.h"
+#include "manifest/tree.h"
 
-#include "manifest/bot.h"
+#include "botfile/botfile.h"
 
 #define HEAD "[external-plugin-bridge]\nenabled = true\n"
 #define ONE  HEAD "[external-plugin-bridge.plugins.a]\n"
@@ -380,5 +380,5 @@ int main(void)
 		TREE_TEST(test_allocations),
 	};
 
-	return mor_run_group("manifest/bot", tests);
+	return mor_run_group("botfile/botfile", tests);
 }

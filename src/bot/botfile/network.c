@@ -7,8 +7,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "manifest/bot_inside.h"
-#include "manifest/internal.h"
+#include "botfile/inside.h"
 
 #define SECTION         "bot"
 #define DEFAULT_API_MS  30000

@@ -29,8 +29,8 @@
  *
  * Other sections are ignored. An unknown key in these two is a warning.
  */
-#ifndef MOR_MANIFEST_BOT_H
-#define MOR_MANIFEST_BOT_H
+#ifndef MOR_BOTFILE_BOTFILE_H
+#define MOR_BOTFILE_BOTFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

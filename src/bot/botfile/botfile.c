@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bot's TOML: see bot.h. */
-#include "manifest/bot.h"
+/* The bot's TOML: see botfile.h. */
+#include "botfile/botfile.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "base/near.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "manifest/bot_inside.h"
-#include "manifest/internal.h"
+#include "botfile/inside.h"
+#include "manifest/manifest.h"
 
 #define SECTION          "external-plugin-bridge"
 #define PLUGINS          SECTION ".plugins"
