@@ -80,16 +80,13 @@ class FirstChanges(Case):
         self.assertFalse(self.plays(before + lines)[0], "without the row the script must fail")
 
     def test_a_command(self):
-        [command] = self.blocks("A command")
-        prefix = re.search(r"(\w+)_kinds = \{", command).group(1)
+        command, row = self.blocks("A command")
         tree = self.copy()
         (tree / "src/app/cli/kinds.c").write_text(command, encoding="utf-8")
-        options = ";\nextern const struct mor_option mor_common_options[]"
-        self.insert(tree / "src/app/cli/cli.h", options, f", {prefix}_kinds")
-        self.insert(tree / "src/app/cli/commands_all.c", f"&{prefix}_completion", f"&{prefix}_kinds,\n\t")
+        self.insert(tree / "src/app/cli/commands.h", "\tX(completion,", row)
         self.compiles(tree, "src/app/cli/kinds.c")
         self.compiles(tree, "src/app/cli/commands_all.c")
-        self.in_form(tree, "src/app/cli/kinds.c", "src/app/cli/cli.h", "src/app/cli/commands_all.c")
+        self.in_form(tree, "src/app/cli/kinds.c", "src/app/cli/commands.h")
         self.assertRegex((ROOT / "src/app/cli/meson.build").read_text(encoding="utf-8"), r"'\w+\.c',")
 
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import Case, ECHO, GASSIST_PLUGIN, LIMIT, MORTISE, ROOT, YAMS_OK, without_color
+from support import BUILD, Case, ECHO, GASSIST_PLUGIN, LIMIT, MORTISE, ROOT, YAMS_OK, without_color
 
 
 def commands():
@@ -286,13 +286,12 @@ class Manual(Case):
     def page(self, command):
         path = ROOT / "docs" / "man" / f"mortise-{command}.1.scd"
         if not path.is_file():
-            self.fail(f"write {path.relative_to(ROOT)}, and name it in docs/meson.build")
+            self.fail(f"write {path.relative_to(ROOT)}")
         return path.read_text(encoding="utf-8")
 
     def test_every_page_is_installed(self):
-        listed = re.findall(r"'(mortise[a-z-]*)'", (ROOT / "docs/meson.build").read_text(encoding="utf-8"))
         for command in PAGES:
-            self.assertIn(f"mortise-{command}", listed, "docs/meson.build")
+            self.assertTrue((BUILD / "docs" / f"mortise-{command}.1").is_file(), command)
 
     def test_options(self):
         for command in PAGES:
@@ -306,7 +305,7 @@ class Manual(Case):
             self.assertIn(f"*mortise {command}*", self.page(command))
 
     def test_shared_options(self):
-        page = (ROOT / "docs" / "man" / "mortise.1.scd").read_text(encoding="utf-8")
+        page = (BUILD / "docs" / "mortise.1.scd").read_text(encoding="utf-8")  # with the list of commands
         help_text = self.ok("info", "--help").out
         for option in options_of(help_text.split("Options for the plugin:")[1]):
             self.assertIn(f"*--{option}*", page)

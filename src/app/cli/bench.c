@@ -269,9 +269,7 @@ static int bench_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_bench = {
-	.name = "bench",
-	.group = "Know a plugin:",
-	.summary = "how fast a plugin is, and where the time goes",
+	.row = MOR_CLI_ROW(bench),
 	.usage = "bench PLUGIN [METHOD [JSON | KEY=VALUE… | --KEY=VALUE… | VALUE…]] [OPTION…]\n"
 		 "bench [METHOD [JSON | KEY=VALUE…]] [OPTION…] -- COMMAND ARG…",
 	.words = "plugin",

@@ -210,9 +210,7 @@ static int bundle_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_bundle = {
-	.name = "bundle",
-	.group = "Installed plugins:",
-	.summary = "pack a plugin into one file, and sign it",
+	.row = MOR_CLI_ROW(bundle),
 	.usage = "bundle NAME|DIRECTORY -o FILE [--sign KEY]",
 	.words = "plugin",
 	.description =

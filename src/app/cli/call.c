@@ -376,9 +376,7 @@ static int call_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_call = {
-	.name = "call",
-	.group = "Use a plugin:",
-	.summary = "call one method of a plugin",
+	.row = MOR_CLI_ROW(call),
 	.usage = "call PLUGIN METHOD [JSON | KEY=VALUE… | --KEY=VALUE… | VALUE…] [OPTION…]\n"
 		 "call @SESSION METHOD [JSON | KEY=VALUE…] [OPTION…]\n"
 		 "call METHOD [JSON | KEY=VALUE…] [OPTION…] -- COMMAND ARG…",

@@ -247,9 +247,7 @@ static int chaos_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_chaos = {
-	.name = "chaos",
-	.group = "Trials:",
-	.summary = "disturb the messages between a host and a plugin",
+	.row = MOR_CLI_ROW(chaos),
 	.usage = "chaos [FAULT…] [OPTION…] PLUGIN\nchaos [FAULT…] [OPTION…] -- COMMAND [ARG…]",
 	.words = "file",
 	.description =

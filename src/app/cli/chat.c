@@ -83,9 +83,7 @@ static int chat_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_chat = {
-	.name = "chat",
-	.group = "Use a plugin:",
-	.summary = "talk with a plugin: call functions, answer its questions",
+	.row = MOR_CLI_ROW(chat),
 	.usage = "chat PLUGIN… [OPTION…]\n"
 		 "chat [PLUGIN…] [OPTION…] -- COMMAND ARG…\n"
 		 "chat --config BOT.toml [OPTION…]",

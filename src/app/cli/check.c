@@ -229,9 +229,7 @@ static int check_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_check = {
-	.name = "check",
-	.group = "Trials:",
-	.summary = "check a plugin, or a host, against its protocol",
+	.row = MOR_CLI_ROW(check),
 	.usage = "check [OPTION…] PLUGIN\ncheck [OPTION…] -- COMMAND [ARG…]\n"
 		 "check --host -d DIALECT [OPTION…] -- COMMAND [ARG…] {} [ARG…]\ncheck --list [-d DIALECT] "
 		 "[--host]",

@@ -13,6 +13,7 @@
 #include <mortise/mortise.h>
 
 #include "base/textlist.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "console/console.h"
 
@@ -39,8 +40,7 @@ struct mor_cli {
 };
 
 struct mor_cli_command {
-	const char *name, *summary;
-	const char *group;       /* heading in the list of commands                            */
+	const struct mor_cli_row *row;
 	const char *usage;       /* lines, each without "mortise "                             */
 	const char *words;       /* what completion offers for words: "plugin" (names and files), "installed"
 				    (names), "file", "dialect", "command", or choices "a|b"; "": no words */
@@ -59,19 +59,9 @@ struct mor_cli_command {
 extern const struct mor_cli_command *const mor_cli_commands[];
 /* the program that has the other commands; NULL: this program has all */
 extern const char *const mor_cli_other_program;
-extern const struct mor_cli_command mor_cli_command_call, mor_cli_command_chat, mor_cli_command_extract,
-	mor_cli_command_info, mor_cli_command_explain, mor_cli_command_jail, mor_cli_command_doctor,
-	mor_cli_command_run, mor_cli_command_completion, mor_cli_command_help, mor_cli_command_verify_entries,
-	mor_cli_command_kzip, mor_cli_command_index, mor_cli_command_join, mor_cli_command_chaos,
-	mor_cli_command_session, mor_cli_command_record, mor_cli_command_replay, mor_cli_command_talk,
-	mor_cli_command_tap, mor_cli_command_check;
-extern const struct mor_cli_command mor_cli_command_install, mor_cli_command_upgrade, mor_cli_command_approve,
-	mor_cli_command_list, mor_cli_command_remove, mor_cli_command_rollback;
-extern const struct mor_cli_command mor_cli_command_bundle, mor_cli_command_key, mor_cli_command_trust;
-extern const struct mor_cli_command mor_cli_command_registry, mor_cli_command_lock, mor_cli_command_outdated;
-extern const struct mor_cli_command mor_cli_command_entries;
-extern const struct mor_cli_command mor_cli_command_new, mor_cli_command_probe, mor_cli_command_bench;
-extern const struct mor_cli_command mor_cli_command_farm, mor_cli_command_worker;
+#define X(name, ...) extern const struct mor_cli_command mor_cli_command_##name;
+MOR_CLI_COMMANDS(X)
+#undef X
 extern const struct mor_option mor_common_options[];
 
 const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Search in the table of commands, and the options that every command has. */
+/* The table of commands, search in it, and the options that every command has. */
 #include <stddef.h>
 #include <string.h>
 
@@ -17,10 +17,23 @@ const struct mor_option mor_common_options[] = {
 	{ 0 },
 };
 
+#define X(name, word, program, group, summary) { word, group, summary, MOR_CLI_##program },
+const struct mor_cli_row mor_cli_rows[] = { MOR_CLI_COMMANDS(X) };
+#undef X
+const unsigned mor_cli_row_count = sizeof(mor_cli_rows) / sizeof(*mor_cli_rows);
+
+const struct mor_cli_row *mor_cli_row_find(const char *word)
+{
+	for (unsigned i = 0; i < mor_cli_row_count; i++)
+		if (strcmp(mor_cli_rows[i].name, word) == 0)
+			return &mor_cli_rows[i];
+	return NULL;
+}
+
 const struct mor_cli_command *mor_cli_command_find(const char *name)
 {
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0)
+		if (strcmp((*c)->row->name, name) == 0)
 			return *c;
 	return NULL;
 }
@@ -29,8 +42,8 @@ int mor_cli_command_unknown(const char *name, mortise_error *err)
 {
 	struct mor_nearest nearest = { .word = name };
 
-	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
-		mor_nearest_offer(&nearest, (*c)->name);
+	for (unsigned i = 0; i < mor_cli_row_count; i++)
+		mor_nearest_offer(&nearest, mor_cli_rows[i].name);
 	if (mor_nearest_best(&nearest))
 		return mor_fail(err, MORTISE_EINVAL, "unknown command \"%s\"; did you mean %s?", name,
 				mor_nearest_best(&nearest));

@@ -46,8 +46,8 @@ static void candidates(struct mor_buf *out, const char *what)
 	if (strcmp(what, "dialect") == 0 || strcmp(what, "DIALECT") == 0) {
 		mor_runner_dialect_names(" ", out);
 	} else if (strcmp(what, "command") == 0) {
-		for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
-			mor_buf_printf(out, "%s%s", c == mor_cli_commands ? "" : " ", (*c)->name);
+		for (unsigned i = 0; i < mor_cli_row_count; i++)
+			mor_buf_printf(out, "%s%s", i ? " " : "", mor_cli_rows[i].name);
 	} else if (strchr(what, '|')) {
 		choices(out, what);
 	}
@@ -76,9 +76,9 @@ static void bash_arguments(struct mor_buf *out, const struct mor_cli_command *c)
 		for (const struct mor_option *o = g->options; o->name; o++) {
 			if (!o->arg || mor_option_is_optional(o))
 				continue;
-			mor_buf_printf(out, "\t\t%s,--%s", c->name, o->name);
+			mor_buf_printf(out, "\t\t%s,--%s", c->row->name, o->name);
 			if (o->letter)
-				mor_buf_printf(out, "|%s,-%c", c->name, o->letter);
+				mor_buf_printf(out, "|%s,-%c", c->row->name, o->letter);
 			mor_buf_text(out, ") words=\"");
 			option_candidates(out, o);
 			mor_buf_text(out, "\"; value=1");
@@ -92,7 +92,7 @@ static void bash_arguments(struct mor_buf *out, const struct mor_cli_command *c)
 
 static void bash_words(struct mor_buf *out, const struct mor_cli_command *c)
 {
-	mor_buf_printf(out, "\t%s)\n\t\toptions=\"", c->name);
+	mor_buf_printf(out, "\t%s)\n\t\toptions=\"", c->row->name);
 	for (const struct mor_option_group *g = c->options; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			mor_buf_printf(out, "--%s ", o->name);
@@ -163,7 +163,7 @@ static void bash(struct mor_buf *out)
 	mor_buf_text(out, "\tesac\n\tcase $cmd in\n\t-");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++)
 		if (mor_cli_offers_names(*c))
-			mor_buf_printf(out, "|%s", (*c)->name);
+			mor_buf_printf(out, "|%s", (*c)->row->name);
 	mor_buf_text(out, ") words=\n"
 			  "\t\tnames=$(mortise completion names --at=\"$cur\" -- \"${line[@]:1:last-1}\" "
 			  "2>/dev/null) ;;\n\tesac\n");
@@ -220,7 +220,7 @@ static void zsh_command(struct mor_buf *out, const struct mor_cli_command *c)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
 
-	mor_buf_printf(out, "\t%s)\n\t\t_arguments", c->name);
+	mor_buf_printf(out, "\t%s)\n\t\t_arguments", c->row->name);
 	for (const struct mor_option_group *g = c->options; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
 			zsh_option(out, o);
@@ -253,8 +253,8 @@ static void zsh(struct mor_buf *out)
 		"_mortise()\n{\n"
 		"\tlocal -a commands=(\n");
 	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
-		mor_buf_printf(out, "\t\t'%s:", (*c)->name);
-		zsh_text(out, (*c)->summary);
+		mor_buf_printf(out, "\t\t'%s:", (*c)->row->name);
+		zsh_text(out, (*c)->row->summary);
 		mor_buf_text(out, "'\n");
 	}
 	mor_buf_text(out,
@@ -309,23 +309,23 @@ static void fish_command(struct mor_buf *out, const struct mor_cli_command *c)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf words = MOR_BUF_INIT;
 
-	mor_buf_printf(out, "complete -c mortise -n __fish_use_subcommand -f -a %s -d ", c->name);
-	fish_text(out, c->summary);
+	mor_buf_printf(out, "complete -c mortise -n __fish_use_subcommand -f -a %s -d ", c->row->name);
+	fish_text(out, c->row->summary);
 	mor_buf_byte(out, '\n');
 	candidates(&words, c->words);
 	if (words.len)
 		mor_buf_printf(out, "complete -c mortise -n '__fish_seen_subcommand_from %s' -f -a '%.*s'\n",
-			       c->name, (int)words.len, words.data);
+			       c->row->name, (int)words.len, words.data);
 	if (mor_cli_offers_names(c))
 		mor_buf_printf(
 			out,
 			"complete -c mortise -n '__fish_seen_subcommand_from %s' -a '(mortise completion names "
 			"--at=\"$(commandline -ct)\" -- (commandline -opc)[2..-1] 2>/dev/null | string match "
 			"-v /)'\n",
-			c->name);
+			c->row->name);
 	for (const struct mor_option_group *g = c->options; g->title; g++)
 		for (const struct mor_option *o = g->options; o->name; o++)
-			fish_option(out, c->name, o);
+			fish_option(out, c->row->name, o);
 }
 
 static void fish(struct mor_buf *out)
@@ -365,9 +365,7 @@ static int completion_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_completion = {
-	.name = "completion",
-	.group = "This command:",
-	.summary = "print a completion script for bash, zsh or fish",
+	.row = MOR_CLI_ROW(completion),
 	.usage = "completion bash|zsh|fish\n"
 		 "completion names [--at BEGINNING] [-- WORD…]",
 	.words = "bash|zsh|fish",

@@ -226,9 +226,7 @@ static int doctor_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_doctor = {
-	.name = "doctor",
-	.group = "This machine:",
-	.summary = "what this machine supports, and what to change",
+	.row = MOR_CLI_ROW(doctor),
 	.usage = "doctor [--json]",
 	.words = "",
 	.description =

@@ -261,9 +261,7 @@ static int entries_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_entries = {
-	.name = "entries",
-	.group = "Kythe:",
-	.summary = "read entry streams, and the manifests of a farm",
+	.row = MOR_CLI_ROW(entries),
 	.usage = "entries cat FILE… [-o FILE] [OPTION…]\nentries sort FILE… [-o FILE] [--unique] "
 		 "[OPTION…]\nentries stat FILE… [OPTION…]",
 	.words = "cat|sort|stat",

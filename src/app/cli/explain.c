@@ -71,9 +71,7 @@ static int explain_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_explain = {
-	.name = "explain",
-	.group = "Know a plugin:",
-	.summary = "explain a protocol, or list those that Mortise speaks",
+	.row = MOR_CLI_ROW(explain),
 	.usage = "explain\nexplain DIALECT [--json | --openrpc]",
 	.words = "dialect",
 	.description = "Everything printed comes from the one table that also drives the host.",

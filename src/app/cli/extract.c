@@ -207,9 +207,7 @@ static int extract_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_extract = {
-	.name = "extract",
-	.group = "Use a plugin:",
-	.summary = "extract the text of files with a YAMS plugin",
+	.row = MOR_CLI_ROW(extract),
 	.usage = "extract FILE… [--plugin PLUGIN] [OPTION…]\n"
 		 "extract FILE… [OPTION…] -- COMMAND ARG…",
 	.words = "file",

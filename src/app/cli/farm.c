@@ -412,9 +412,7 @@ static int farm_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_farm = {
-	.name = "farm",
-	.group = "Many machines:",
-	.summary = "make, watch and clean a farm",
+	.row = MOR_CLI_ROW(farm),
 	.usage = "farm init|status|retry|gc URL [OPTION…]",
 	.words = "init|status|retry|gc",
 	.description =

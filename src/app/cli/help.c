@@ -39,8 +39,8 @@ static void option_line(struct mor_cli *cli, const struct mor_option *option)
 
 void mor_help_command(struct mor_cli *cli, const struct mor_cli_command *command)
 {
-	mor_outf(cli->console, "%smortise %s%s: %s\n", mor_style(cli->console, MOR_STYLE_TITLE), command->name,
-		 mor_style_end(cli->console), command->summary);
+	mor_outf(cli->console, "%smortise %s%s: %s\n", mor_style(cli->console, MOR_STYLE_TITLE),
+		 command->row->name, mor_style_end(cli->console), command->row->summary);
 	mor_out_title(cli->console, "Usage:");
 	lines(cli, "  mortise ", command->usage);
 	if (command->description) {
@@ -69,12 +69,14 @@ void mor_help_all(struct mor_cli *cli)
 		 mor_style(cli->console, MOR_STYLE_TITLE), mor_style_end(cli->console));
 	mor_out_title(cli->console, "Usage:");
 	lines(cli, "  ", "mortise COMMAND [ARGUMENT…] [OPTION…]\nmortise COMMAND --help\nmortise --version\n");
-	for (const struct mor_cli_command *const *c = mor_cli_commands; *c; c++) {
-		if (!group || strcmp(group, (*c)->group) != 0)
-			mor_out_title(cli->console, (*c)->group);
-		group = (*c)->group;
-		mor_outf(cli->console, "  %s%-14s%s %s\n", mor_style(cli->console, MOR_STYLE_LABEL), (*c)->name,
-			 mor_style_end(cli->console), (*c)->summary);
+	for (unsigned i = 0; i < mor_cli_row_count; i++) {
+		const struct mor_cli_row *row = &mor_cli_rows[i];
+
+		if (!group || strcmp(group, row->group) != 0)
+			mor_out_title(cli->console, row->group);
+		group = row->group;
+		mor_outf(cli->console, "  %s%-14s%s %s\n", mor_style(cli->console, MOR_STYLE_LABEL), row->name,
+			 mor_style_end(cli->console), row->summary);
 	}
 	mor_out_title(cli->console, "A plugin is");
 	lines(cli, "  ",
@@ -120,9 +122,7 @@ static int help_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_help = {
-	.name = "help",
-	.group = "This command:",
-	.summary = "show the help of a command",
+	.row = MOR_CLI_ROW(help),
 	.usage = "help [COMMAND]",
 	.words = "command",
 	.examples = "mortise help extract",

@@ -446,9 +446,7 @@ static int index_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_index = {
-	.name = "index",
-	.group = "Kythe:",
-	.summary = "run Kythe analyzers over compilation records",
+	.row = MOR_CLI_ROW(index),
 	.usage = "index FILE.kzip… --analyzer PLUGIN [OPTION…]\nindex FILE.kzip… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
 	.description =

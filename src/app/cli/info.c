@@ -351,9 +351,7 @@ static int info_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_info = {
-	.name = "info",
-	.group = "Know a plugin:",
-	.summary = "what a plugin is, offers and needs, and its health",
+	.row = MOR_CLI_ROW(info),
 	.usage = "info PLUGIN [OPTION…]\ninfo [OPTION…] -- COMMAND ARG…",
 	.words = "plugin",
 	.description = "Starts the plugin, greets it, asks for its health, prints what is known, and stops it "

@@ -64,7 +64,7 @@ static int fill_order(struct mor_cli *cli, struct mor_installer_order *order, mo
 
 	order->yes = args->yes;
 	order->confine |= args->confine;
-	order->command = cli->command->name;
+	order->command = cli->command->row->name;
 	order->line = (const char *const *)cli->argv;
 	return mor_installer_allow(args->allow.item, &order->allow, err);
 }
@@ -180,9 +180,7 @@ static int approve_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_install = {
-	.name = "install",
-	.group = "Installed plugins:",
-	.summary = "install a plugin: see what it may do, and agree",
+	.row = MOR_CLI_ROW(install),
 	.usage = "install DIR|ARCHIVE [--yes] [--allow WORDS] [--confine]\n"
 		 "install NAME[@RANGE] --from DIR [...]\n"
 		 "install --locked [NAME...] [--from DIR] [...]",
@@ -215,9 +213,7 @@ const struct mor_cli_command mor_cli_command_install = {
 };
 
 const struct mor_cli_command mor_cli_command_upgrade = {
-	.name = "upgrade",
-	.group = "Installed plugins:",
-	.summary = "install another version, and see what is different",
+	.row = MOR_CLI_ROW(upgrade),
 	.usage = "upgrade NAME DIR|ARCHIVE [--yes] [--allow WORDS] [--confine]\n"
 		 "upgrade NAME[@RANGE] [--from DIR] [...]",
 	.words = "installed",
@@ -239,9 +235,7 @@ const struct mor_cli_command mor_cli_command_upgrade = {
 };
 
 const struct mor_cli_command mor_cli_command_approve = {
-	.name = "approve",
-	.group = "Installed plugins:",
-	.summary = "agree to files of an installed plugin that have changed",
+	.row = MOR_CLI_ROW(approve),
 	.usage = "approve NAME[@VERSION] [--yes] [--allow WORDS]",
 	.words = "installed",
 	.description = "A plugin whose files are not those that you saw does not start. Shows which files were "

@@ -428,9 +428,7 @@ static int jail_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_jail = {
-	.name = "jail",
-	.group = "This machine:",
-	.summary = "run any program confined, as a plugin would be",
+	.row = MOR_CLI_ROW(jail),
 	.usage = "jail [OPTION…] -- PROGRAM [ARG…]",
 	.words = "file",
 	.description =

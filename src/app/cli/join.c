@@ -184,9 +184,7 @@ static int join_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_join = {
-	.name = "join",
-	.group = "Many machines:",
-	.summary = "join the parts of a run that was spread over machines",
+	.row = MOR_CLI_ROW(join),
 	.usage = "join -o FILE PART… [OPTION…]",
 	.words = "file",
 	.description =

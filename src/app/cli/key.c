@@ -111,9 +111,7 @@ static int key_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_key = {
-	.name = "key",
-	.group = "Installed plugins:",
-	.summary = "make a key to sign plugins with, or show one",
+	.row = MOR_CLI_ROW(key),
 	.usage = "key new|show FILE",
 	.words = "new|show",
 	.description =

@@ -348,9 +348,7 @@ static int kzip_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_kzip = {
-	.name = "kzip",
-	.group = "Kythe:",
-	.summary = "make, show and merge archives of compilation records",
+	.row = MOR_CLI_ROW(kzip),
 	.usage = "kzip create -o OUT.kzip --compile-commands FILE [OPTION…]\n"
 		 "kzip create -o OUT.kzip [OPTION…] -- COMPILER ARG…\n"
 		 "kzip create -o OUT.kzip --source FILE… [--input FILE…] [OPTION…] [-- COMPILER ARG…]\n"

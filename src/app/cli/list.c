@@ -169,9 +169,7 @@ static int list_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_list = {
-	.name = "list",
-	.group = "Installed plugins:",
-	.summary = "list the installed plugins",
+	.row = MOR_CLI_ROW(list),
 	.usage = "list [--all]",
 	.words = "",
 	.description = "One line per plugin: name, version, protocol, how its last run ended, what you have "

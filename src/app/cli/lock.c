@@ -193,9 +193,7 @@ static int lock_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_lock = {
-	.name = "lock",
-	.group = "Installed plugins:",
-	.summary = "pin the plugins that a project uses",
+	.row = MOR_CLI_ROW(lock),
 	.usage = "lock [NAME[@VERSION]...]\nlock --remove NAME...",
 	.words = "installed",
 	.description =

@@ -94,7 +94,7 @@ static int run_other(struct mor_cli *cli, const char *word)
 static int run_words(struct mor_cli *cli, char **argv)
 {
 	cli->command = argv[0] ? mor_cli_command_find(argv[0]) : NULL;
-	cli->console->command = cli->command ? cli->command->name : NULL;
+	cli->console->command = cli->command ? cli->command->row->name : NULL;
 	cli->console->own_exit = cli->command ? cli->command->own_exit : 0;
 	if (cli->command)
 		return run_command(cli, argv + 1);

@@ -124,9 +124,7 @@ static int new_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_new = {
-	.name = "new",
-	.group = "Write a plugin:",
-	.summary = "make a new plugin's folder: program, manifest, test",
+	.row = MOR_CLI_ROW(new),
 	.usage = "new LANGUAGE NAME --dialect DIALECT [--no-sdk]",
 	.words = "c|python|node",
 	.description =

@@ -176,7 +176,7 @@ static void offer_methods(const struct offer *offer, const struct mor_plugin_arg
 
 static bool is_command(const struct mor_cli_command *c, const char *names)
 {
-	return mor_text_in(mor_slice_of(c->name), names);
+	return mor_text_in(mor_slice_of(c->row->name), names);
 }
 
 bool mor_cli_offers_names(const struct mor_cli_command *c)

@@ -306,9 +306,7 @@ static int outdated_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_outdated = {
-	.name = "outdated",
-	.group = "Installed plugins:",
-	.summary = "say what differs between lock, installed plugins and registry",
+	.row = MOR_CLI_ROW(outdated),
 	.usage = "outdated [--all]",
 	.words = "",
 	.description =

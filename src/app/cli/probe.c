@@ -166,9 +166,7 @@ static int probe_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_probe = {
-	.name = "probe",
-	.group = "Know a plugin:",
-	.summary = "find out which protocol a program speaks",
+	.row = MOR_CLI_ROW(probe),
 	.usage = "probe [OPTION…] PROGRAM\nprobe [OPTION…] -- COMMAND [ARG…]",
 	.words = "file",
 	.description =

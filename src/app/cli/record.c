@@ -228,9 +228,7 @@ static int record_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_record = {
-	.name = "record",
-	.group = "Conversations:",
-	.summary = "write down what a host and a plugin say to each other",
+	.row = MOR_CLI_ROW(record),
 	.usage = "record -o FILE [OPTION…] PLUGIN\nrecord -o FILE [OPTION…] -- COMMAND [ARG…]",
 	.words = "file",
 	.description =

@@ -139,9 +139,7 @@ static int registry_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_registry = {
-	.name = "registry",
-	.group = "Installed plugins:",
-	.summary = "make a directory with bundles a registry, or list one",
+	.row = MOR_CLI_ROW(registry),
 	.usage = "registry update DIR [--sign KEY]\nregistry list DIR",
 	.words = "update|list",
 	.description =

@@ -31,7 +31,8 @@ static int take_word(struct mor_cli *cli, struct store_word *ret, mortise_error 
 	const char *at = word ? strchr(word, '@') : NULL;
 
 	if (!word)
-		return mor_fail(err, MORTISE_EINVAL, "%s takes one NAME or NAME@VERSION", cli->command->name);
+		return mor_fail(err, MORTISE_EINVAL, "%s takes one NAME or NAME@VERSION",
+				cli->command->row->name);
 	ret->name = mor_strndup(word, at ? (size_t)(at - word) : strlen(word));
 	ret->version = at ? at + 1 : NULL;
 	return ret->name ? 0 : mor_fail_memory(err);
@@ -106,9 +107,7 @@ static int rollback_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_remove = {
-	.name = "remove",
-	.group = "Installed plugins:",
-	.summary = "remove an installed plugin, or one of its versions",
+	.row = MOR_CLI_ROW(remove),
 	.usage = "remove NAME[@VERSION]",
 	.words = "installed",
 	.description =
@@ -123,9 +122,7 @@ const struct mor_cli_command mor_cli_command_remove = {
 };
 
 const struct mor_cli_command mor_cli_command_rollback = {
-	.name = "rollback",
-	.group = "Installed plugins:",
-	.summary = "go back to another installed version",
+	.row = MOR_CLI_ROW(rollback),
 	.usage = "rollback NAME[@VERSION]",
 	.words = "installed",
 	.description = "From now on NAME means the version that was in use before the present one, or VERSION. "

@@ -107,9 +107,7 @@ static int replay_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_replay = {
-	.name = "replay",
-	.group = "Conversations:",
-	.summary = "play a recorded conversation to a plugin, or as a plugin",
+	.row = MOR_CLI_ROW(replay),
 	.usage = "replay FILE [OPTION…] PLUGIN\nreplay FILE [OPTION…] -- COMMAND [ARG…]\n"
 		 "replay --as-plugin FILE [OPTION…]",
 	.words = "file",

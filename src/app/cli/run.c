@@ -247,9 +247,7 @@ static int run_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_run = {
-	.name = "run",
-	.group = "Use a plugin:",
-	.summary = "run a plugin's command, hook or function",
+	.row = MOR_CLI_ROW(run),
 	.usage = "run PLUGIN COMMAND [ARG… | --FLAG[=VALUE]…] [OPTION…] [-- ARG…]\n"
 		 "run PLUGIN FUNCTION [KEY=VALUE… | --KEY=VALUE… | VALUE… | JSON] [OPTION…]\n"
 		 "run -d gassist FUNCTION [KEY=VALUE… | JSON] [OPTION…] -- COMMAND ARG…\n"

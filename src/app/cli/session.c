@@ -157,9 +157,7 @@ static int session_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_session = {
-	.name = "session",
-	.group = "Use a plugin:",
-	.summary = "keep a plugin running between commands",
+	.row = MOR_CLI_ROW(session),
 	.usage = "session start NAME PLUGIN [OPTION…]\n"
 		 "session start NAME [OPTION…] -- COMMAND ARG…\n"
 		 "session list\n"

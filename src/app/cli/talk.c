@@ -222,9 +222,7 @@ static int talk_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_talk = {
-	.name = "talk",
-	.group = "Conversations:",
-	.summary = "format .talk files, and compare two",
+	.row = MOR_CLI_ROW(talk),
 	.usage = "talk fmt [-i | --check] FILE…\ntalk diff [--ids] [--ignore POINTER] A B",
 	.words = "file",
 	.description =

@@ -291,9 +291,7 @@ static int tap_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_tap = {
-	.name = "tap",
-	.group = "Conversations:",
-	.summary = "watch what a host and a plugin say to each other",
+	.row = MOR_CLI_ROW(tap),
 	.usage = "tap [OPTION…] FILE\ntap [OPTION…] -- COMMAND [ARG…]",
 	.words = "file",
 	.description =

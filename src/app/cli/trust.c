@@ -234,9 +234,7 @@ static int trust_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_trust = {
-	.name = "trust",
-	.group = "Installed plugins:",
-	.summary = "say whose signatures you know, and which plugin directories of YAMS you trust",
+	.row = MOR_CLI_ROW(trust),
 	.usage = "trust [list]\ntrust add KEY [--as NAME]\ntrust add PATH\ntrust remove KEY|NAME|PATH",
 	.words = "list|add|remove",
 	.description =

@@ -204,9 +204,7 @@ static int verify_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_verify_entries = {
-	.name = "verify-entries",
-	.group = "Kythe:",
-	.summary = "check an entry stream against goals in the comments of its sources",
+	.row = MOR_CLI_ROW(verify_entries),
 	.usage = "verify-entries [OPTION...] STREAM SOURCE...",
 	.words = "file",
 	.description =

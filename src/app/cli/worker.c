@@ -52,9 +52,7 @@ static int worker_run(struct mor_cli *cli)
 }
 
 const struct mor_cli_command mor_cli_command_worker = {
-	.name = "worker",
-	.group = "Many machines:",
-	.summary = "do the work of a farm",
+	.row = MOR_CLI_ROW(worker),
 	.usage = "worker --farm URL --store DIR [-j N] [OPTION…]",
 	.words = "",
 	.description =

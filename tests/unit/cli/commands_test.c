@@ -53,11 +53,11 @@ static void commands_are_complete(void **state)
 	(void)state;
 	EACH_COMMAND(c)
 	{
-		size_t len = strlen(c->name);
+		size_t len = strlen(c->row->name);
 
 		assert_non_null(c->run);
-		assert_true(c->group && *c->group && c->summary && *c->summary && c->examples && *c->examples);
-		assert_true(strncmp(c->usage, c->name, len) == 0 && strchr(" \n", c->usage[len]));
+		assert_true(*c->row->group && *c->row->summary && c->examples && *c->examples);
+		assert_true(strncmp(c->usage, c->row->name, len) == 0 && strchr(" \n", c->usage[len]));
 		assert_true(c->common + sizeof(struct mor_common_args) <= c->args_size);
 		assert_true(!*c->words || strchr(c->words, '|') ||
 			    mor_text_in(mor_slice_of(c->words), "plugin|installed|file|dialect|command"));
@@ -72,7 +72,7 @@ static void commands_are_found_by_name(void **state)
 	(void)state;
 	EACH_COMMAND(c)
 	{
-		assert_ptr_equal(mor_cli_command_find(c->name), c); /* and so no two have one name */
+		assert_ptr_equal(mor_cli_command_find(c->row->name), c); /* and so no two have one name */
 		count++;
 	}
 	assert_true(count > 0);
@@ -88,12 +88,12 @@ static void look_complete(const struct mor_cli_command *c, const struct mor_opti
 {
 	(void)g, (void)arg;
 	if (!o->help || !*o->help || (o->kind == MOR_OPT_FLAG) != !o->arg)
-		fail_msg("%s --%s: a flag takes no argument, all else does, and all have help", c->name,
+		fail_msg("%s --%s: a flag takes no argument, all else does, and all have help", c->row->name,
 			 o->name);
 	if (o->one_of && o->kind != MOR_OPT_TEXT)
-		fail_msg("%s --%s: choices are for texts", c->name, o->name);
+		fail_msg("%s --%s: choices are for texts", c->row->name, o->name);
 	if (mor_option_is_optional(o) && (o->letter || o->arg[0] != '['))
-		fail_msg("%s --%s: a value that may be missing is attached with =", c->name, o->name);
+		fail_msg("%s --%s: a value that may be missing is attached with =", c->row->name, o->name);
 }
 
 static void options_are_complete(void **state)
@@ -118,15 +118,15 @@ static void look_apart(const struct mor_cli_command *c, const struct mor_option_
 	for (size_t i = 0; i < seen->count; i++)
 		if (strcmp(seen->option[i]->name, o->name) == 0 ||
 		    (o->letter && seen->option[i]->letter == o->letter))
-			fail_msg("%s: --%s and --%s have one spelling", c->name, seen->option[i]->name,
+			fail_msg("%s: --%s and --%s have one spelling", c->row->name, seen->option[i]->name,
 				 o->name);
 	assert_true(seen->count < sizeof(seen->option) / sizeof(seen->option[0]));
 	seen->option[seen->count++] = o;
 	if (end > c->args_size)
-		fail_msg("%s --%s writes behind the struct", c->name, o->name);
+		fail_msg("%s --%s writes behind the struct", c->row->name, o->name);
 	for (size_t at = begin; at < end; at++)
 		if (seen->taken[at]++)
-			fail_msg("%s --%s writes where another option does", c->name, o->name);
+			fail_msg("%s --%s writes where another option does", c->row->name, o->name);
 }
 
 static void options_do_not_touch_each_other(void **state)
@@ -150,7 +150,7 @@ static void look_help(const struct mor_cli_command *c, const struct mor_option_g
 	(void)g;
 	snprintf(spelling, sizeof(spelling), "--%s", o->name);
 	if (!strstr(arg, spelling) || !strstr(arg, o->help))
-		fail_msg("%s --help does not show %s", c->name, spelling);
+		fail_msg("%s --help does not show %s", c->row->name, spelling);
 }
 
 static void help_shows_every_option(void **state)
