@@ -32,7 +32,8 @@ WINGS = {
         "explain": "base wire dialect",
         "store": "base wire content mortise",
         "proc": "base loop program undo policy mortise",
-        "host": "base loop wire program undo policy addon meet manifest dialect explain store proc mortise",
+        "link": "base loop wire policy addon meet proc mortise",
+        "host": "base loop wire program undo policy manifest dialect explain store proc link mortise",
     },
     "jail": {
         "jail/filter": "",

@@ -24,8 +24,8 @@
 
 #include "host/call.h"
 #include "host/host.h"
-#include "host/intake.h"
 #include "host/plugin.h"
+#include "link/intake.h"
 
 enum {
 	HOSTS = 2,

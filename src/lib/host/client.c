@@ -15,11 +15,11 @@
 #include "host/diagnosis.h"
 #include "host/embedder.h"
 #include "host/ladder.h"
-#include "host/link.h"
 #include "host/plugin.h"
 #include "host/request.h"
 #include "host/settings.h"
 #include "host/supervise.h"
+#include "link/link.h"
 
 static bool greets(const mortise_plugin *plugin)
 {

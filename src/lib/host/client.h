@@ -12,7 +12,7 @@
 #include <mortise/mortise.h>
 
 #include "base/slice.h"
-#include "host/link.h"
+#include "link/link.h"
 
 struct mor_batch;
 struct mor_message;

@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "host/call.h"
 #include "host/host.h"
-#include "host/link.h"
 #include "host/plugin.h"
+#include "link/link.h"
 
 /* Everything that a row may use. */
 struct scene {

@@ -7,16 +7,16 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/trace.h"
 #include "host/call.h"
 #include "host/embedder.h"
 #include "host/host.h"
-#include "host/link.h"
-#include "host/options.h"
 #include "host/owner.h"
 #include "host/plugin.h"
 #include "host/pool.h"
 #include "host/request.h"
+#include "link/link.h"
 
 int mor_host_check_thread(const mortise_host *host, mortise_error *err)
 {

@@ -23,8 +23,8 @@
 
 #include "base/buf.h"
 #include "base/list.h"
-#include "host/link.h"
 #include "host/owner.h"
+#include "link/link.h"
 #include "loop/loop.h"
 
 #define MOR_COMPOSE_KEEP ((size_t)64 * 1024)

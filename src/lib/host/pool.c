@@ -3,9 +3,9 @@
 #include "host/pool.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/processors.h"
 #include "base/text.h"
-#include "host/options.h"
 #include "host/plugin.h"
 #include "host/pool_job.h"
 

@@ -15,11 +15,11 @@
 #include "host/host.h"
 #include "host/keep.h"
 #include "host/ladder.h"
-#include "host/link.h"
 #include "host/plugin.h"
 #include "host/receive.h"
 #include "host/request.h"
 #include "host/supervise.h"
+#include "link/link.h"
 #include "wire/envelope.h"
 
 void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id)

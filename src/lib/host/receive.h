@@ -8,7 +8,7 @@
 #include <mortise/mortise.h>
 
 #include "base/slice.h"
-#include "host/link.h"
+#include "link/link.h"
 
 /* Events of the link; `arg` is the plugin. */
 void mor_receive_message(void *arg, const struct mor_message *message);

@@ -7,11 +7,11 @@
 #include "host/embedder.h"
 #include "host/health.h"
 #include "host/ladder.h"
-#include "host/link.h"
 #include "host/plugin.h"
 #include "host/shape.h"
 #include "host/state.h"
 #include "host/supervise.h"
+#include "link/link.h"
 #include "wire/envelope.h"
 
 void mor_shape_sent(mortise_plugin *plugin)

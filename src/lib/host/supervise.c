@@ -18,7 +18,6 @@
 #include "host/host.h"
 #include "host/keep.h"
 #include "host/ladder.h"
-#include "host/link.h"
 #include "host/plugin.h"
 #include "host/receive.h"
 #include "host/request.h"
@@ -26,6 +25,7 @@
 #include "host/state.h"
 #include "host/supervise.h"
 #include "host/view.h"
+#include "link/link.h"
 
 /* A closed pipe is nearly always the first sign of an exit, which is reported a moment later. */
 #define BROKEN_MS 100

@@ -23,9 +23,9 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/options.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "host/options.h"
 #include "undo/scratch.h"
 #include "undo/undo.h"
 

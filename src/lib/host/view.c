@@ -8,9 +8,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "host/embedder.h"
 #include "host/host.h"
-#include "host/options.h"
 #include "host/plugin.h"
 #include "host/view.h"
 #include "policy/plan.h"

@@ -8,8 +8,8 @@
 #define TESTS_UNIT_HOST_SCRIPT_H
 
 #include "host/host.h"
-#include "host/intake.h"
 #include "host/plugin.h"
+#include "link/intake.h"
 
 struct script_link {
 	struct mor_link link;

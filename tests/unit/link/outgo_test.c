@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What waits to be written: the same bytes, whether a part is in the queue, borrowed or owned. */
-#include "host/outgo.h"
+#include "link/outgo.h"
 
 #include <string.h>
 

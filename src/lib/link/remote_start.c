@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/textlist.h"
-#include "host/remote.h"
+#include "link/remote.h"
 
 #define AGAIN_FIRST_MS 2 /* between bind and listen, and where there is no inotify */
 #define AGAIN_CAP_MS   50

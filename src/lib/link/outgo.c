@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/outgo.h"
+#include "link/outgo.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "host/remote.h"
+#include "link/remote.h"
 
 #define SET_LIMIT  ((size_t)32 << 20)
 #define LINE_LIMIT 4096 /* a longer one is handed on in pieces */

@@ -16,9 +16,9 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/trace.h"
-#include "host/intake.h"
-#include "host/link.h"
-#include "host/outgo.h"
+#include "link/intake.h"
+#include "link/link.h"
+#include "link/outgo.h"
 #include "wire/outgoing.h"
 
 /* number of answers; then the others have a turn: a plugin that sends too much delays nobody */

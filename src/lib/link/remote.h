@@ -11,12 +11,12 @@
  * a start that fails kills the process and ends with on_end and a start_code. docs/design/0009-grpc.md has
  * the order of a start and says why.
  */
-#ifndef MOR_HOST_REMOTE_H
-#define MOR_HOST_REMOTE_H
+#ifndef MOR_LINK_REMOTE_H
+#define MOR_LINK_REMOTE_H
 
 #include "addon/addon.h"
 #include "base/list.h"
-#include "host/link.h"
+#include "link/link.h"
 #include "meet/meet.h"
 
 enum mor_remote_phase {

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/remote.h"
+#include "link/remote.h"
 #include "wire/digits.h"
 #include "wire/envelope.h"
 #include "wire/json.h"

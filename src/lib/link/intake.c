@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/intake.h"
+#include "link/intake.h"
 
 #include <stdio.h>
 

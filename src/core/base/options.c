@@ -10,7 +10,7 @@
 #include <mortise/view.h>
 
 #include "base/error.h"
-#include "host/options.h"
+#include "base/options.h"
 
 /* No padding at the end, or a new field would hide inside the old size. */
 #define NO_TAIL_PADDING(type, last) \

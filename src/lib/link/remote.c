@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/remote.h"
+#include "link/remote.h"
 #include "policy/policy.h"
 
 #define AFTER_EXIT_MS \

@@ -3,11 +3,11 @@
  * The receiving half of a link: takes bytes, and gives messages, faults and noise to the link's events.
  * Shared by every link with frames. Only incomplete data is kept.
  */
-#ifndef MOR_HOST_INTAKE_H
-#define MOR_HOST_INTAKE_H
+#ifndef MOR_LINK_INTAKE_H
+#define MOR_LINK_INTAKE_H
 
 #include "base/buf.h"
-#include "host/link.h"
+#include "link/link.h"
 #include "wire/framing.h"
 
 struct mor_intake {

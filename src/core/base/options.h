@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Versioned option structs of the embedder. */
-#ifndef MOR_HOST_OPTIONS_H
-#define MOR_HOST_OPTIONS_H
+#ifndef MOR_BASE_OPTIONS_H
+#define MOR_BASE_OPTIONS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all links with a process share. */
-#include "host/link.h"
+#include "link/link.h"
 
 #include <stdio.h>
 #include <string.h>

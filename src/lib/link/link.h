@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A link is how the host reaches one running plugin. The state machines in this room know nothing else of pipes
- * and processes. The library has two kinds: stdio (proc + framing + envelope) and remote (proc + a gRPC
+ * A link is how the host reaches one running plugin. The state machines of the host know nothing else of
+ * pipes and processes. The library has two kinds: stdio (proc + framing + envelope) and remote (proc + a gRPC
  * connection, remote.h). Tests bring theirs, which run on the virtual clock.
  *
  * Down: the operations. Up: the events, always from the loop, never from inside an operation (except that start
@@ -9,8 +9,8 @@
  * every message that the plugin wrote has been handed on; then the link is freed. All bodies are slices valid
  * until the callback returns.
  */
-#ifndef MOR_HOST_LINK_H
-#define MOR_HOST_LINK_H
+#ifndef MOR_LINK_LINK_H
+#define MOR_LINK_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>

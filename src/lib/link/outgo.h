@@ -3,13 +3,13 @@
  * The sending half of a link with frames: messages become bytes that wait to be written. They are in one queue,
  * except one large part at a time, which stays in its own memory and is written from there.
  */
-#ifndef MOR_HOST_OUTGO_H
-#define MOR_HOST_OUTGO_H
+#ifndef MOR_LINK_OUTGO_H
+#define MOR_LINK_OUTGO_H
 
 #include <string.h>
 
 #include "base/buf.h"
-#include "host/link.h"
+#include "link/link.h"
 #include "wire/outgoing.h"
 
 struct mor_outgo {
