@@ -61,10 +61,53 @@ class ByName(Case):
         done = self.fails(5, "not_found", "call", "says@3", "hello")
         self.assertIn("1.0.0, 2.0.0", done.err)
 
-    def test_path_wins(self):
+    def planted(self, name):
+        """What a clone, or a plugin that may write here, puts under the name of another plugin."""
+        self.source(name, result="'planted'", first=f"open({str(self.dir / 'ran')!r}, 'w')")
+
+    def test_a_name_is_no_path(self):
         self.installed()
-        self.source("says", result="'path'")
-        self.assertEqual(self.ok("call", "says", "hello").json, "path")
+        self.planted("says")
+        for name in ("says", "says@1.0.0", "says@^1"):
+            self.assertEqual(self.ok("call", name, "hello").json, "first")
+        self.assertEqual(self.run_mortise("chat", "says", stdin=b"/hello\n").out, "first\n")
+        self.ok("session", "start", "s", "says")
+        self.assertEqual(self.ok("call", "@s", "hello").json, "first")
+        self.ok("session", "stop", "s")
+        self.assertFalse((self.dir / "ran").exists())
+        self.assertEqual(self.ok("call", "./says", "hello").json, "planted")
+        self.assertEqual(self.ok("call", ".", "hello", cwd=self.dir / "says").json, "planted")
+
+    def test_what_lies_here_is_offered(self):
+        """With nothing installed, and with something else; a directory, a script; every command."""
+        self.planted("evil")
+        shutil.copy(self.source("other") / "main.py", self.dir / "evil.py")
+        file = self.file("a.txt", "x")
+        for installed in (False, True):
+            if installed:
+                self.installed()
+            for word in ("evil", "evil.py"):
+                for line in (
+                    ["call", word, "hello"],
+                    ["info", word],
+                    ["chat", word],
+                    ["session", "start", "s", word],
+                    ["extract", file, "--plugin", word],
+                    ["run", word, "hello"],
+                    ["run", "--hook", "after_build", word],
+                    ["check", word],
+                    ["probe", word],
+                    ["record", "-o", "x.talk", word],
+                    ["chaos", word],
+                    ["replay", self.file("y.talk", "talk 1 plain\n"), word],
+                    ["bench", word, "hello"],
+                    ["bundle", word, "-o", "b.tar.zst"],
+                ):
+                    with self.subTest(" ".join(map(str, line)), installed=installed):
+                        done = self.run_mortise(*line)
+                        self.assertEqual(done.code, 5, done.err)
+                        self.assertIn(f"for what lies here under that name, write ./{word}", done.err)
+        self.assertFalse((self.dir / "ran").exists())
 
     def test_misspelt(self):
         self.installed()

@@ -140,7 +140,7 @@ class Terminal(Completion):
     @needs("bash")
     def test_names_are_not_run_by_bash(self):
         self.evil()
-        names = self.ok("completion", "names", "--at=", "--", "run", "evil").out
+        names = self.ok("completion", "names", "--at=", "--", "run", "./evil").out
         self.assertEqual(names.splitlines(), ["$(touch ran)", "`touch ran`", "good"])
         shell = Shell(self, "bash")
         for typed in ("mortise run ./evil ", "mortise run ./evil $", "mortise run ./evil g"):

@@ -213,7 +213,7 @@ class C(one_of("c")):
         for language in ("python", "node"):
             self.shell(f"{mortise} new {language} {language} -d plain", self.dir)
             self.assertEqual(
-                self.shell(f"{mortise} call {language} greet name=Ada", self.dir), '"Hello, Ada!"\n'
+                self.shell(f"{mortise} call ./{language} greet name=Ada", self.dir), '"Hello, Ada!"\n'
             )
         for program in (mortise, BUILD / "mortise"):
             self.shell(f"rm -rf node && {shell_words(program)} new node node -d plain", self.dir)

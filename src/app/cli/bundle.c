@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/outfile.h"
+#include "base/path.h"
 #include "bundle/pack.h"
 #include "bundle/signature.h"
 #include "cli/cli.h"
@@ -72,6 +73,8 @@ static int take_installed(struct bundle_source *source, const char *name, mortis
 	if (r < 0)
 		return mor_fail_memory(err);
 	r = mor_store_find(&source->store, name, &source->installed, err);
+	if (r == MORTISE_ENOTFOUND)
+		return mor_cli_not_installed(name, err);
 	if (r == 0)
 		r = mor_store_verify(&source->installed, &source->check, err);
 	if (r < 0)
@@ -118,8 +121,7 @@ static int check_words(const struct mor_bundle_plugin *plugin, mortise_error *er
 
 static int take_source(struct bundle_source *source, const char *word, mortise_error *err)
 {
-	bool by_name = mor_store_is_name(word) && access(word, F_OK) < 0;
-	int r = by_name ? take_installed(source, word, err) : take_directory(source, word, err);
+	int r = mor_path_is_name(word) ? take_installed(source, word, err) : take_directory(source, word, err);
 
 	return r < 0 ? r : check_words(&source->plugin, err);
 }

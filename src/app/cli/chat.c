@@ -51,10 +51,9 @@ static int check_words(const struct mor_words *words, mortise_error *err)
 	if (words->tail && !words->tail[0])
 		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
 	if (words->count == 0 && !words->tail)
-		return mor_fail(
-			err, MORTISE_EINVAL,
-			"name a PLUGIN: a directory, a file, the name of an installed one, or a command after "
-			"\"--\"");
+		return mor_fail(err, MORTISE_EINVAL,
+				"name a PLUGIN: an installed one by its name, a directory or file as ./NAME, "
+				"or a command after \"--\"");
 	return 0;
 }
 

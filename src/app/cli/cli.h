@@ -68,11 +68,14 @@ const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: u
 /* MORTISE_EINVAL with a text that offers the nearest name. */
 int mor_cli_command_unknown(const char *name, mortise_error *err);
 
-/* named.c: a word that is the name of an installed plugin (NAME, NAME@VERSION), and of no file, is replaced by
+/* named.c: a word without a slash is the name of an installed plugin (NAME, NAME@VERSION), and is replaced by
  * the path of its directory, which lives as long as `cli`. If none is installed, NAME may be a YAMS plugin in a
  * directory that the user trusts; MORTISE_EVIOLATION: the user does not trust it, and the text says what to
- * type. Other words stay. MORTISE_ENOTFOUND offers the nearest name. */
+ * type. Paths stay, and "." and "..". MORTISE_ENOTFOUND offers the nearest name, or ./NAME if that is here. */
 int mor_cli_named(struct mor_cli *cli, const char **word, mortise_error *err);
+/* MORTISE_ENOTFOUND: `err` keeps what the store said, if it said anything, unless there is a
+ * ./NAME to offer. */
+int mor_cli_not_installed(const char *name, mortise_error *err);
 int mor_cli_named_all(struct mor_cli *cli, const char **words, size_t count, mortise_error *err);
 /* None of them runs. Frees the paths. */
 void mor_cli_named_drop(struct mor_cli *cli);

@@ -358,7 +358,7 @@ const struct mor_cli_command mor_cli_command_info = {
 		       "politely.\n"
 		       "Configuration that the plugin applied with other values is marked.",
 	.examples = "mortise info build/plugins/elf-text\nmortise info --no-start build/plugins/elf-text\n"
-		    "mortise info --dialect yams --config max_functions=10 --json plugin.py",
+		    "mortise info --dialect yams --config max_functions=10 --json ./plugin.py",
 	.options = groups,
 	.args_size = sizeof(struct info_args),
 	.common = FIELD(common),

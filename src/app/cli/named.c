@@ -11,16 +11,37 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "console/report.h"
 #include "lockfile/lockfile.h"
 #include "store/store.h"
 #include "trusted/trusted.h"
 
-/* A path wins over a name. A session (@NAME) is neither. */
-static bool may_be_name(const char *word)
+/* What lies here under the name of a plugin is never run for it: a directory that others can write, a clone for
+ * example, would choose what is run. A session (@NAME) is neither path nor name. */
+static bool is_name(const char *word)
 {
-	return mor_store_is_pick(word) && access(word, F_OK) < 0;
+	return mor_path_is_name(word) && *word != '@';
+}
+
+int mor_cli_not_installed(const char *word, mortise_error *err)
+{
+	char shown[150];
+
+	mor_excerpt(mor_slice_of(word), shown, sizeof(shown));
+	if (access(word, F_OK) == 0)
+		return mor_fail(
+			err, MORTISE_ENOTFOUND,
+			"no plugin called \"%s\" is installed; for what lies here under that name, write ./%s",
+			shown, shown);
+	if (err && !err->text[0])
+		mor_fail(err, MORTISE_ENOTFOUND,
+			 "no plugin called \"%s\" is installed; name a plugin's directory or file with a "
+			 "slash, such as ./%s",
+			 shown, shown);
+	return MORTISE_ENOTFOUND;
 }
 
 static int take_path(struct mor_cli *cli, const char **word, const char *found, mortise_error *err)
@@ -103,16 +124,18 @@ static int find_trusted(struct mor_cli *cli, const char **word, mortise_error *e
 
 int mor_cli_named(struct mor_cli *cli, const char **word, mortise_error *err)
 {
-	mortise_error other = { 0 };
-	int r = may_be_name(*word) ? find_installed(cli, word, err) : 1, more;
+	mortise_error why = { 0 }, other = { 0 };
+	int r = mor_store_is_pick(*word) ? find_installed(cli, word, &why) : 0, more;
 
-	if (r != 0 && r != MORTISE_ENOTFOUND)
-		return r < 0 ? r : 0;
-	more = find_trusted(cli, word, &other);
-	if (more == 0)
-		return r;
+	if (!is_name(*word) || r == 1)
+		return 0;
+	more = r == 0 || r == MORTISE_ENOTFOUND ? find_trusted(cli, word, &other) : r;
+	if (more < 0)
+		why = other.text[0] ? other : why;
+	else if (more == 0)
+		more = mor_cli_not_installed(*word, &why);
 	if (more < 0 && err)
-		*err = other;
+		*err = why;
 	return more < 0 ? more : 0;
 }
 

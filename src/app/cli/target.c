@@ -74,10 +74,9 @@ static int take_target(struct mor_cli *cli, const char **ret_path, const char *c
 		return 0;
 	}
 	if (words->count == 0)
-		return mor_fail(
-			err, MORTISE_EINVAL,
-			"name a PLUGIN: a directory, a file, the name of an installed one, or a command after "
-			"\"--\"");
+		return mor_fail(err, MORTISE_EINVAL,
+				"name a PLUGIN: an installed one by its name, a directory or file as ./NAME, "
+				"or a command after \"--\"");
 	*ret_path = cli->typed = words->item[0];
 	*ret_argv = NULL;
 	memmove(words->item, words->item + 1, words->count * sizeof(*words->item));
@@ -98,7 +97,9 @@ int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *
 	int r = take_target(cli, ret_path, ret_argv, err);
 	const char *word = r == 0 ? *ret_path : NULL;
 
-	if (r < 0 || !word || mor_cli_named(cli, &word, NULL) < 0 || word == *ret_path)
+	if (word)
+		r = mor_cli_named(cli, &word, err);
+	if (r < 0 || word == *ret_path)
 		return r;
 	if (!cli->named.installed) { /* a YAMS plugin: its directory is trusted, here too */
 		*ret_path = word;

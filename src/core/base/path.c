@@ -37,6 +37,11 @@ bool mor_path_climbs(const char *path)
 	return false;
 }
 
+bool mor_path_is_name(const char *word)
+{
+	return *word && !strchr(word, '/') && strcmp(word, ".") != 0 && strcmp(word, "..") != 0;
+}
+
 bool mor_path_is_file(const char *path)
 {
 	struct stat st;

@@ -13,6 +13,9 @@
 char *mor_path_join(const char *dir, const char *name); /* an absolute name stays as it is */
 char *mor_path_absolute(const char *path);              /* relative to our working directory */
 bool mor_path_climbs(const char *path);                 /* has a ".." among its parts */
+/* Of a word that a person typed for a plugin: it is a name, whatever lies here. A path has a slash, or is "."
+ * or ".."; who means a file says so. */
+bool mor_path_is_name(const char *word);
 /* `path` is `dir`, or lies below it. Both are clean; `dir` has `dir_len` bytes and no slash at its end. */
 bool mor_path_is_within(const char *path, const char *dir, size_t dir_len);
 /* The same with both lengths known, for lists: one byte tells most paths apart, where the other compares all

@@ -36,9 +36,7 @@ int mor_store_unknown(const struct mor_store *store, const char *name, mortise_e
 		return mor_fail(err, MORTISE_ENOTFOUND,
 				"no plugin called \"%s\" is installed; did you mean %s?", shown, best);
 	return mor_fail(err, MORTISE_ENOTFOUND,
-			"no plugin called \"%s\" is installed, and no file or directory here is called so; "
-			"mortise list shows what is installed",
-			shown);
+			"no plugin called \"%s\" is installed; mortise list shows what is installed", shown);
 }
 
 static int unknown_version(const struct mor_value *root, const char *version, mortise_error *err)

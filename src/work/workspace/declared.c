@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "workspace/place.h"
 
@@ -142,6 +143,7 @@ static int find_declared(const struct declared *list, const char *typed, const s
 {
 	struct mor_json_iter it = mor_json_iter(list->plugins);
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
+	bool here = access(typed, F_OK) == 0;
 	size_t found = 0;
 
 	for (size_t at = 0; mor_json_next(&it); at++) {
@@ -165,8 +167,9 @@ static int find_declared(const struct declared *list, const char *typed, const s
 				" have this name: type the exact source of one (%s)",
 				typed, found, list->workspace, names.data ? names.data : "");
 	return mor_fail(err, MORTISE_ENOTFOUND,
-			"%s: no such file or directory, and no plugin of %s/" MOR_SUNSCREEN_YML " (%s)", typed,
-			list->workspace, names.data ? names.data : "");
+			"%s: no plugin of %s/" MOR_SUNSCREEN_YML " (%s), and none that is installed%s%s", typed,
+			list->workspace, names.data ? names.data : "",
+			here ? "; for what lies here under that name, write ./" : "", here ? typed : "");
 }
 
 /* ---- taking it ---- */
@@ -230,13 +233,13 @@ static int take_all_declared(const struct declared *list, mortise_error *err)
 	return r;
 }
 
-/* 1: the word is looked up. 0: it is a plain path, and errors are those of a path. Either the file exists,
- * or no workspace declares plugins. */
+/* 1: the word is looked up. 0: it is a path that exists, or no workspace declares plugins: then the caller
+ * looks for an installed one of that name. */
 static int is_looked_up(struct declared *list, const char *typed, mortise_error *err)
 {
 	int r = 0;
 
-	if (access(typed, F_OK) == 0)
+	if (!mor_path_is_name(typed) && access(typed, F_OK) == 0)
 		return 0;
 	if (!list->workspace)
 		r = open_list(list, err);
