@@ -48,7 +48,7 @@ WINGS = {
         "runner": "base wire dialect store host console scribe mortise",
         "bundle": "base wire content mortise",
         "registry": "base wire content manifest store bundle mortise",
-        "lockfile": "base wire store mortise",
+        "lockfile": "base wire store registry mortise",
         "trusted": "base wire manifest mortise",
     },
     "work": {
@@ -76,6 +76,7 @@ WINGS = {
         "dispatch": "base store console runner lockfile onebot botfile mortise",
     },
     "app": {
+        "about": "base wire console runner",
         "chaos": "base wire relay mortise",
         "check": "base loop wire program undo policy manifest dialect proc console talk mortise",
         "gauge": "base wire dialect console runner mortise",
@@ -88,7 +89,7 @@ WINGS = {
         "cli": (
             "base wire program policy content manifest store console talk relay scribe runner bundle "
             "registry lockfile trusted part result extract workspace converse kythe/archive "
-            "kythe/entries kythe/drive capture depot engine crew dispatch chaos check gauge "
+            "kythe/entries kythe/drive capture depot engine crew dispatch about chaos check gauge "
             "installer replay session starter tap mortise"
         ),
     },
