@@ -177,21 +177,23 @@ static const char *const *settings(const struct tongue *tongue, const struct row
 {
 	static char limits[5][96];
 	static const char *set[9];
-	/* A busy machine may need long for a greeting, or until one dies in the middle of it. Where the
-	 * greeting itself is spoilt, the dialect's own limit ends it. */
-	bool timed = phase != AT_START || want == OK || (want & (LATE | CRASHED));
-	uint32_t ms = phase == AT_START && (want & LATE) ? short_ms : LONG_MS;
+	/* A busy machine may need long for a greeting, or until one dies in the middle of it. Only
+	 * silence needs a limit: where nobody needs the answer, that of the first question, whose answer
+	 * alone is spoilt. */
+	uint32_t first = phase == AT_START && (want & (LATE | UNHEARD)) ? short_ms : LONG_MS;
+	uint32_t rest = want & UNHEARD ? LONG_MS : first;
 	size_t n = 0;
 
 	memset(set, 0, sizeof(set));
 	for (size_t i = 0; i < 3 && row->set[i]; i++)
 		set[n++] = row->set[i];
-	for (size_t i = 0; timed && i < 3 && tongue->greeting[i]; i++) {
-		snprintf(limits[i], sizeof(limits[i]), "timeouts.%s=%ums", tongue->greeting[i], ms);
+	for (size_t i = 0; i < 3 && tongue->greeting[i]; i++) {
+		snprintf(limits[i], sizeof(limits[i]), "timeouts.%s=%ums", tongue->greeting[i],
+			 i ? rest : first);
 		set[n++] = limits[i];
 	}
-	snprintf(limits[3], sizeof(limits[3]), "timeouts.init=%ums", ms);
-	if (tongue->asks && timed)
+	snprintf(limits[3], sizeof(limits[3]), "timeouts.init=%ums", first);
+	if (tongue->asks)
 		set[n++] = limits[3];
 	snprintf(limits[4], sizeof(limits[4]), "limits.session=%ums", 5 * short_ms);
 	if (row->bounded)
@@ -236,7 +238,13 @@ static const char *why_not_confined(void)
 	return r == MORTISE_EJAIL ? err.text : NULL;
 }
 
-/* ret_unmet: it has failed, and the fault did not come, or too late. */
+/* A host that stood still finds the answer there before it looks at its limit: the answer was not late. */
+static bool was_in_time(const struct rig *rig, const struct job *job, unsigned want)
+{
+	return strcmp(rig->opt.fault, "late") == 0 && (want & LATE) && job->status == 0;
+}
+
+/* ret_unmet: it has failed, and the fault did not come, or too late, or was none. */
 static bool play_once(const struct cell *cell, bool *ret_unmet)
 {
 	const struct row *row = cell->row;
@@ -258,7 +266,7 @@ static bool play_once(const struct cell *cell, bool *ret_unmet)
 	}
 	good = rig_open(&rig, cell->tongue, &opt, &err) == 0 ? play_open(&rig, cell, &job) :
 							       fail("%s", err.text);
-	*ret_unmet = !good && (rig.too_soon || !rig.committed);
+	*ret_unmet = !good && (rig.too_soon || !rig.committed || was_in_time(&rig, &job, cell->want));
 	rig_close(&rig);
 	return job.finals <= 1 ? good : fail("ended %d times", job.finals);
 }
