@@ -4,9 +4,9 @@
  * in LOG, one line each, "WORD NANOSECONDS" on the monotonic clock; the first line is "pid NUMBER".
  *
  *	units     one analysis, then exit 0
- *	stubborn  outlives the end of its stdin and SIGTERM
+ *	stubborn  outlives the end of its stdin, and ends at SIGTERM, once it has noted both
  *	slow      the same, and does not read its stdin for a while although something is waiting there
- *	deaf      the same, and never reads it
+ *	deaf      ends at SIGTERM, too, and never reads its stdin
  *	flood     a corrupt frame, then 8 MiB that must be taken off its hands; exits when its stdin ends
  */
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 enum { FLOOD = 8 << 20, SLOW_MS = 400 };
 
 static int log_fd;
+static volatile sig_atomic_t told, heard_all; /* it goes when both are true, whichever is the later */
 
 static long long now_ns(void)
 {
@@ -42,6 +43,9 @@ static void on_term(int number)
 {
 	(void)number;
 	note("term", now_ns());
+	told = 1;
+	if (heard_all)
+		_exit(0);
 }
 
 static void send_frame(const char *body)
@@ -120,6 +124,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(mode, "deaf") != 0)
 		read_to_the_end();
-	for (;;)
+	heard_all = 1;
+	while (!told)
 		pause();
+	return 0;
 }
