@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bot_load.py [--rate N] [--seconds N] [--slow-every N] [--slow-for S] [--crash-every N] [--out FILE]:
+"""bot_load.py [--rate N] [--seconds N] [--slow-every N] [--slow-for S] [--crash-every N] [--limit TIME]
+[--out FILE]:
 a bot under load.
 
 Events at a steady rate through five plugins. One in --slow-every matches a plugin that takes --slow-for seconds
@@ -68,6 +69,9 @@ class Load:
                 f"[external-plugin-bridge.plugins.{name}]\ncommand = \"/usr/bin/python3\"\n"
                 f"args = {json.dumps(['-u', str(STAGE), json.dumps(parts[name])])}\nauto_restart = true\nmax_restarts = 20\n"
             )
+            if self.given.limit:
+                limits = (f'{what} = "{self.given.limit}"' for what in ("metadata", "lifecycle", "matches", "handle"))
+                text += f"timeout = {{ {', '.join(limits)} }}\n"
         path = self.dir / "bot.toml"
         path.write_text(text)
         return path
@@ -185,6 +189,7 @@ def arguments(words=None):
     parser.add_argument("--slow-every", type=int, default=500)
     parser.add_argument("--slow-for", type=float, default=2)
     parser.add_argument("--crash-every", type=int, default=1500)
+    parser.add_argument("--limit", help="for each answer of a plugin, in place of the usual ones")
     parser.add_argument("--out", type=pathlib.Path, help="write the numbers there, too")
     return parser.parse_args(words)
 
