@@ -55,6 +55,12 @@ class Command(unittest.TestCase):
         self.assertIn("FAIL plain.start.silent", done.stdout)
         self.assertIn("FAIL plain.stop.eof", done.stdout)
 
+    def test_a_longer_time_holds_for_the_end_too(self):
+        """The host of plain waits 2 s: on a slow machine that is not the plugin's fault."""
+        done = check("--timeout", "3s", "--only", "plain.stop.eof", *mutant("plain", "stop.eof"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("it still runs 3 s later", done.stdout)
+
     def test_people(self):
         done = check("--only", "stop", "--only", "plain.ids.zero", *mutant("plain", "ids.zero"))
         self.assertEqual(done.returncode, 2, done.stderr)

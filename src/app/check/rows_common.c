@@ -38,7 +38,8 @@ static void check_pipeline(struct mor_check_case *at)
 	}
 }
 
-#define SILENT_MS 1000 /* many times what an interpreter needs to start */
+#define SILENT_MS      1000 /* many times what an interpreter needs to start */
+#define SILENT_MOST_MS 10000
 static bool has_spoken(struct mor_check_session *s, void *arg)
 {
 	(void)arg;
@@ -51,7 +52,10 @@ static bool has_spoken(struct mor_check_session *s, void *arg)
 /* Notifications are allowed: a log may begin before the greeting. */
 static void check_silent(struct mor_check_case *at)
 {
-	if (mor_check_begin(at, true) && mor_check_wait(at->s, SILENT_MS, has_spoken, NULL))
+	uint32_t ms = at->run->opt->answer_ms;
+
+	ms = ms < SILENT_MS ? SILENT_MS : ms < SILENT_MOST_MS ? ms : SILENT_MOST_MS;
+	if (mor_check_begin(at, true) && mor_check_wait(at->s, ms, has_spoken, NULL))
 		mor_check_failed(at, "it sent a message although nobody had asked anything");
 }
 

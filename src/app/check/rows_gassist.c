@@ -141,9 +141,11 @@ static bool has_pong(struct mor_check_session *s, void *arg)
 
 static void check_in_time(struct mor_check_case *at)
 {
+	uint32_t ms = at->run->opt->answer_ms > PING_MS ? at->run->opt->answer_ms : PING_MS;
+
 	mor_check_script(at, "alive\n" MOR_CHECK_REQ "9500,\"method\":\"ping\",\"params\":{\"timestamp\":2}}");
-	if (mor_check_goes_on(at) && !mor_check_wait(at->s, PING_MS, has_pong, NULL))
-		mor_check_fail_silence(at, "no answer to a ping", PING_MS);
+	if (mor_check_goes_on(at) && !mor_check_wait(at->s, ms, has_pong, NULL))
+		mor_check_fail_silence(at, "no answer to a ping", ms);
 }
 
 static void check_shutdown_note(struct mor_check_case *at)

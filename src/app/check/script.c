@@ -389,14 +389,14 @@ static void step_quiet(struct mor_check_case *at, struct mor_slice rest)
 						 "");
 }
 
-/* As long as the host of this dialect waits before it uses force. */
+/* As long as the host of this dialect waits before it uses force, where the user names no time. */
 static void step_exits(struct mor_check_case *at, struct mor_slice rest)
 {
 	const struct mor_dialect_life *life = &at->run->dialect->life;
 	uint32_t ms = life->shape == MOR_SHAPE_ONE_CALL ? at->run->answer_ms : life->stop.term_ms;
 	char time[32];
 
-	if (at->run->opt->answer_ms && at->run->opt->answer_ms < ms)
+	if (at->run->opt->answer_ms)
 		ms = at->run->opt->answer_ms;
 	if (!mor_check_wait_exit(at->s, ms))
 		mor_check_failed(at, "it still runs %s later", mor_format_ms(ms, time));
