@@ -269,7 +269,7 @@ const struct twist host_killed = { .play = play_host_killed };
 
 /* ---- two beside each other ---- */
 
-#define TURNS 8 /* from when an answer lies in the pipe until its callback, at the most */
+#define TURNS 50 /* from when an answer lies in the pipe until its callback, at the most */
 
 /* The other answers, says so on another way, and from then on it is the host's turn. Where the end of a process
  * is awaited as well, that may take longer: then it is enough that it is not forgotten. */

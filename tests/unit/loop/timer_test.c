@@ -211,6 +211,13 @@ static void test_stopped_by_earlier_callback(void **state)
 	mor_loop_free(loop);
 }
 
+static bool wait_readable(struct mor_loop *loop, int ms)
+{
+	struct pollfd pfd = { .fd = mor_loop_fd(loop), .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1;
+}
+
 static void test_zero_runs_in_a_later_round(void **state)
 {
 	struct mor_loop *loop = fresh(0);
@@ -219,6 +226,7 @@ static void test_zero_runs_in_a_later_round(void **state)
 	clocks[0].limit = 3;
 	set(&clocks[0], 0);
 	set(&clocks[1], 0);
+	assert_true(wait_readable(loop, 10000));
 	assert_int_equal(mor_loop_dispatch(loop), 2);
 	assert_int_equal(mor_loop_wait(loop, -1), 1);
 	assert_int_equal(mor_loop_wait(loop, -1), 1);
@@ -244,13 +252,6 @@ static void test_no_memory(void **state)
 }
 
 /* ---- the timerfd ---- */
-
-static bool wait_readable(struct mor_loop *loop, int ms)
-{
-	struct pollfd pfd = { .fd = mor_loop_fd(loop), .events = POLLIN };
-
-	return poll(&pfd, 1, ms) == 1;
-}
 
 static void test_lazy_timerfd(void **state)
 {
