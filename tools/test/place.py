@@ -17,7 +17,7 @@ import subprocess
 import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-LINGER = 20  # seconds: a guardian ends by itself when its host is gone, in milliseconds
+LINGER = 60  # seconds: an analyzer whose driver was killed has 12, and what ends by itself costs nothing
 OUTPUT = 32 << 20  # bytes kept of what a test prints
 
 LIBC = ctypes.CDLL(None)  # loaded before the first fork

@@ -82,7 +82,8 @@ class Places(Case):
         place_linger, place.LINGER = place.LINGER, 0.2
         self.addCleanup(setattr, place, "LINGER", place_linger)
         entry = self.run_one('setsid sleep 1000 & echo "$!"')
-        self.assertEqual(entry["left"], ["sleep 1000"])
+        self.assertEqual(len(entry["left"]), 1)
+        self.assertIn("sleep 1000", entry["left"][0])  # or setsid still, which is to become it
         self.assertFalse(is_alive(int(entry["stdout"])))
         self.assertEqual(self.judge(entry)[:3], (False, 1, 1))
 
