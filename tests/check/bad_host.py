@@ -68,8 +68,9 @@ class Host:
     def frame(self, body):
         return struct.pack(">I", len(body)) + body if self.dialect == "gassist" else body + b"\n"
 
-    def write(self, message):
-        self.process.stdin.write(self.frame(json.dumps(message).encode()))
+    def write(self, *messages):
+        """In one piece."""
+        self.process.stdin.write(b"".join(self.frame(json.dumps(message).encode()) for message in messages))
         self.process.stdin.flush()
 
     def chunk(self):
@@ -161,9 +162,10 @@ class Host:
             message = self.shape(number, method, params)
             if method == "shutdown":
                 del message["id"]
-            self.write(message)
             if fault == "slow.one":
-                self.write({**message, "id": number + 50})
+                self.write(message, {**message, "id": number + 50})
+            else:
+                self.write(message)
             begun = time.monotonic()
             if "id" in message:
                 self.await_answer(message["id"])

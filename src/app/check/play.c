@@ -251,8 +251,9 @@ static void look_ahead(struct mor_check_player *p)
 {
 	struct pollfd more = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	if (p->in.len == 0 && mor_check_plays(p, "slow") && poll(&more, 1, TOGETHER_MS) > 0 &&
-	    (more.revents & POLLIN))
+	if (!mor_check_plays(p, "slow"))
+		return;
+	if (p->in.len || (poll(&more, 1, TOGETHER_MS) > 0 && (more.revents & POLLIN)))
 		note_mark(p, MOR_CHECK_MARK_EAGER);
 }
 
