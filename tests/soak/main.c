@@ -23,7 +23,7 @@
 #define SAMPLE_MS  1000
 #define DRAIN_MS   900000 /* for what is open at the end: more than any limit */
 #define REST_MS    600000
-#define NOTICE_MS  600000 /* for the first lie to be noticed, after the time that was asked for */
+#define NOTICE_MS  600000 /* for what must be seen once, after the time that was asked for */
 #define GROWTH_KIB 1024   /* over the whole window: what a heap's holes may cost */
 #define JUDGED_MIN 10     /* a shorter window shows the load's ups and downs, not growth */
 #define LEFT_BYTES \
@@ -51,10 +51,21 @@ uint64_t pick(uint64_t below)
 
 /* ---- the run ---- */
 
-/* Until its time is over. With lies: and one was noticed, for which a busy machine may take longer. */
+static bool all_are_served(void)
+{
+	for (size_t i = 0; i < seat_kind_count; i++)
+		if (!soak.seat[i].by_status[0])
+			return false;
+	return true;
+}
+
+/* Until its time is over and each seat has had an answer; with lies: and one was noticed. A busy machine may
+ * take longer for that. */
 static bool goes_on(int64_t now)
 {
-	return now < soak.end || (soak.lie && !history.of_another && now < soak.end + NOTICE_MS);
+	bool seen = soak.lie ? history.of_another : all_are_served();
+
+	return now < soak.end || (!seen && now < soak.end + NOTICE_MS);
 }
 
 static void run(void)

@@ -6,6 +6,8 @@
 
 #include "soak.h"
 
+#define SHARE_MS 60000 /* of longer runs the share of calls that were answered is judged */
+
 static const char *const fault_names[] = { "split",    "stall", "garbage",  "dup-id",
 					   "stale-id", "drop",  "truncate", "kill" };
 enum { FAULT_NAMES = sizeof(fault_names) / sizeof(fault_names[0]) };
@@ -41,12 +43,13 @@ static void print_statuses(const struct seat *seat)
 	}
 }
 
-/* Who is not served at all has a fault that no single call shows. */
+/* Who is not served at all has a fault that no single call shows. Of a few seconds a busy machine
+ * may take most. */
 static void check_service(const struct seat *seat)
 {
 	uint64_t ok = seat->by_status[0] + seat->by_status[-MORTISE_EREMOTE];
 
-	if (!seat->kind->frail && seat->calls > 50 && ok * 4 < seat->calls)
+	if (!seat->kind->frail && soak.end - soak.begin > SHARE_MS && seat->calls > 50 && ok * 4 < seat->calls)
 		fault(seat, "only %" PRIu64 " of %" PRIu64 " calls were answered", ok, seat->calls);
 	if (!seat->by_status[0])
 		fault(seat, "no call succeeded");
