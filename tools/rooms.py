@@ -82,15 +82,16 @@ WINGS = {
         "gauge": "base wire dialect console runner mortise",
         "installer": "base wire manifest store console bundle registry lockfile mortise",
         # the process of a plugin without its protocol (host/bare.h): nothing else of the host
+        "jailed": "base wire policy console runner workspace mortise",
         "replay": "base wire host console talk relay runner mortise",
         "session": "base wire console runner mortise",
         "starter": "base program mortise",
         "tap": "base wire console talk mortise",
         "cli": (
-            "base wire program policy content manifest store console talk relay scribe runner bundle "
+            "base wire program content manifest store console talk relay scribe runner bundle "
             "registry lockfile trusted part result extract workspace converse kythe/archive "
             "kythe/entries kythe/drive capture depot engine crew dispatch about chaos check gauge "
-            "installer replay session starter tap mortise"
+            "installer jailed replay session starter tap mortise"
         ),
     },
 }
