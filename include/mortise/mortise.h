@@ -343,7 +343,7 @@ typedef struct mortise_plugin_options {
 	const char *name;        /* its name in texts; NULL: from the manifest or the file */
 	const char *dialect;     /* "plain", "yams", ...; NULL: from the manifest                       */
 	const char *const *env;  /* NULL-terminated; "NAME=VALUE", or "NAME" to pass our value on */
-	const char *const *set;  /* NULL-terminated "section.key=value", as in mortise.toml and --set   */
+	const char *const *set;  /* NULL-terminated "section.key=value", as in mortise.toml             */
 	mortise_json config;     /* object: what the dialect's init sends; merged over [config] */
 	uint64_t flags;          /* enum mortise_plugin_flags */
 	mortise_event_fn *on_event;
@@ -555,8 +555,9 @@ MORTISE_API int mortise_pool_describe(mortise_pool *pool, char **ret_json, morti
 
 /* ---- Dialects ---- */
 
-/* Formats: "text" (a page to read), "json" (the table), "openrpc". Free with mortise_free(). Any thread.
- * `name` NULL: the list of dialects, one per line ("text") or an array ("json"). */
+/* Formats: "text" (a page to read), "command" (the same in the words of MORTISE_COMMAND_WORDS), "json" (the
+ * table), "openrpc". Free with mortise_free(). Any thread. `name` NULL: the list of dialects, one per line
+ * ("text", "command") or an array ("json"). */
 MORTISE_API int mortise_dialect_describe(const char *name, const char *format, char **ret_text,
 					 mortise_error *err);
 

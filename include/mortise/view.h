@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /* What a plugin sees over the host's own files. Only for a plugin made with `sandbox.view = true`
- * (mortise.toml, --set, mortise_plugin_options.set). It then runs in its own user and mount namespace, at
+ * (mortise.toml, mortise_plugin_options.set). It then runs in its own user and mount namespace, at
  * level guarded or t1, without capabilities and with the same user and group ids. If the kernel refuses
  * that, its start fails with MORTISE_EJAIL and a text that names what is missing, so that a caller can work
  * without a view. */

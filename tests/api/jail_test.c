@@ -93,6 +93,32 @@ static void test_refused(void **state)
 	}
 }
 
+/* What would allow it, as a key of the policy; for the command as an option. */
+static void test_words(void **state)
+{
+	static const char *const confined[] = { "level=auto", NULL };
+	static const struct {
+		uint64_t flags;
+		const char *text;
+	} rows[] = {
+		{ 0, "add read=/etc/hostname to its policy" },
+		{ MORTISE_JAIL_COMMAND_WORDS, "add --read /etc/hostname" },
+	};
+	mortise_jail_result ret;
+	mortise_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int r = run_with((mortise_jail_options){ .policy = confined, .flags = rows[i].flags },
+				 "read line </etc/hostname", &ret, &err);
+
+		if (r == MORTISE_EJAIL)
+			leak_skip("nothing can be confined here");
+		assert_true(ret.exit_code != 0);
+		assert_non_null(strstr(ret.denied_text, rows[i].text));
+	}
+}
+
 /* No helper, or one that is none: nothing runs, and the status says so. */
 static void test_helper(void **state)
 {
@@ -247,13 +273,10 @@ static void test_doctor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_ends),
-		MOR_TEST(test_wall),
-		MOR_TEST(test_refused),
-		MOR_TEST(test_helper),
-		MOR_TEST(test_result),
-		MOR_TEST(test_orders),
-		MOR_TEST(test_order_before_the_start),
+		MOR_TEST(test_ends),    MOR_TEST(test_wall),
+		MOR_TEST(test_refused), MOR_TEST(test_words),
+		MOR_TEST(test_helper),  MOR_TEST(test_result),
+		MOR_TEST(test_orders),  MOR_TEST(test_order_before_the_start),
 		MOR_TEST(test_doctor),
 	};
 

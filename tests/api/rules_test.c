@@ -436,11 +436,13 @@ static void dialects(void **state)
 	assert_int_equal(mortise_dialect_describe(NULL, "json", &text, NULL), 0);
 	assert_int_equal(text[0], '[');
 	mortise_free(text);
-	for (int i = 0; i < 3; i++) {
-		static const char *const formats[] = { "text", "json", "openrpc" };
+	for (int i = 0; i < 4; i++) {
+		static const char *const formats[] = { "text", "command", "json", "openrpc" };
 
 		assert_int_equal(mortise_dialect_describe("plain", formats[i], &text, NULL), 0);
 		assert_true(strlen(text) > 0);
+		if (i < 2)
+			assert_int_equal(strstr(text, " --set ") != NULL, i == 1);
 		mortise_free(text);
 	}
 	text = NULL;

@@ -70,7 +70,7 @@ class Calls(GoPlugin):
     def test_neither(self):
         told = self.bad(1, "plugin_error", "test.KV/Put", "key=a", how="no-reflection")
         self.assertIn('nobody describes "test.KV/Put"', told)
-        self.assertIn("--proto FILE.desc", told)
+        self.assertIn("so grpc.proto, a descriptor set, is needed", told)
 
     def test_not_a_descriptor_set(self):
         self.file("bad.desc", "no")

@@ -67,7 +67,7 @@ static int explain_run(struct mor_cli *cli)
 	}
 	if (args->openrpc)
 		return show_dialect(cli, dialect, "openrpc", true);
-	return show_dialect(cli, dialect, cli->console->json ? "json" : "text", cli->console->json);
+	return show_dialect(cli, dialect, cli->console->json ? "json" : "command", cli->console->json);
 }
 
 const struct mor_cli_command mor_cli_command_explain = {

@@ -132,8 +132,7 @@ const struct mor_dialect mor_dialect_ayiou = {
 	.title = "Ayiou chat bot, external plugins over JSON-RPC 1.0.0",
 	.spec_url = "https://github.com/Ns2Kracy/Ayiou/pull/2",
 	.doc = "Plugins of a OneBot v11 chat bot: each message is offered to every plugin (matches) and "
-	       "handled by those it concerns (handle), until one of them blocks it. mortise chat --config runs "
-	       "a bot with several plugins.",
+	       "handled by those it concerns (handle), until one of them blocks it.",
 	.manifest = "[external-plugin-bridge] of the bot's TOML",
 	.called = "/name",
 	.example = "mortise chat --config bot.toml",

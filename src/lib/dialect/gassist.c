@@ -54,7 +54,7 @@ static const struct mor_method methods[] = {
 		.spec = "Protocol Methods, execute",
 		.doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes "
 		       "first. The time limit counts from the last message of the plugin that is not a pong "
-		       "(--strict: from the request) and never outlasts the session total.",
+		       "(strict: from the request) and never outlasts the session total.",
 	},
 	{
 		.name = "input",

@@ -90,11 +90,11 @@ const struct mor_field mor_gassist_execute_params[] = {
 	  .doc = "Its arguments; always sent, because SDKs fail without them" },
 	{ .name = "context",
 	  .type = MOR_T_ARRAY,
-	  .doc = "The conversation so far (--context); absent when not given",
+	  .doc = "The conversation so far; absent when not given",
 	  .fields = turn },
 	{ .name = "system_info",
 	  .type = MOR_T_STRING,
-	  .doc = "What the plugin may know about this machine (--system-info); absent when not given" },
+	  .doc = "What the plugin may know about this machine; absent when not given" },
 	{ 0 },
 };
 const struct mor_field mor_gassist_outcome[] = {

@@ -59,7 +59,7 @@ static const struct mor_field hook_context[] = {
 	{ .name = "idl",
 	  .type = MOR_T_ANY,
 	  .doc = "The program's IDL; absent where there is none, or more than one" },
-	{ .name = "*", .type = MOR_T_ANY, .doc = "What the caller adds (--context)" },
+	{ .name = "*", .type = MOR_T_ANY, .doc = "What the caller adds" },
 	{ 0 },
 };
 static const struct mor_field hook_params[] = {

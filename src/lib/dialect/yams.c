@@ -124,7 +124,7 @@ static const struct mor_code codes[] = {
 static const struct mor_quirk quirks[] = {
 	{ "init_params", "both", "both|spec|raw",
 	  "What plugin.init sends for a configuration C. both: {\"config\": C} and C's own keys beside it; "
-	  "spec: {\"config\": C}; raw: C itself, as the real host does. --strict is always spec.",
+	  "spec: {\"config\": C}; raw: C itself, as the real host does. Strict is always spec.",
 	  MOR_QUIRK_OWN },
 	{ 0 },
 };

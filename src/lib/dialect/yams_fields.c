@@ -11,7 +11,7 @@ static const struct mor_field interfaces[] = {
 	{ .name = "[]",
 	  .type = MOR_T_STRING,
 	  .flags = MOR_F_STRICT_ONLY,
-	  .doc = "Interface ID; without --strict also an object that holds it as id" },
+	  .doc = "Interface ID; unless strict also an object that holds it as id" },
 	{ 0 },
 };
 static const struct mor_field strings[] = {
@@ -101,7 +101,7 @@ const struct mor_field mor_yams_init_params[] = {
 	  .type = MOR_T_OBJECT,
 	  .flags = MOR_F_REQUIRED,
 	  .def = "{}",
-	  .doc = "Plugin-specific configuration: [config] and --config" },
+	  .doc = "Plugin-specific configuration: [config]" },
 	{ .name = "*",
 	  .type = MOR_T_ANY,
 	  .doc = "The configuration's own keys once more, for plugins that read params as the real host sends "

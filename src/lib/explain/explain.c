@@ -87,7 +87,31 @@ static const char *framing_text(enum mor_framing framing)
 	return texts[framing];
 }
 
-static void basics(const struct mor_dialect *d, struct mor_buf *out)
+/* What embedders call otherwise than people who use the command. */
+struct explain_words {
+	const char *confine, *strict, *configuration, *timeouts, *sandbox, *config;
+	bool example; /* each is a line for a shell */
+};
+#define FILES "mortise.toml, ~/.config/mortise/plugins/NAME.toml, "
+static const struct explain_words settings = {
+	.confine = "guarded; sandbox.level=auto confines it",
+	.strict = "MORTISE_STRICT accepts nothing that the specification forbids",
+	.configuration = "Configuration (" FILES "mortise_plugin_options.set)",
+	.timeouts = "METHOD = \"300s\", \"*\" for every call",
+	.sandbox = "what it may do when it is confined: docs/guide/sandbox.md",
+	.config = "sent when the plugin is initialised, again after each restart",
+};
+static const struct explain_words options = {
+	.confine = "guarded; --confine confines it",
+	.strict = "--strict accepts nothing that the specification forbids",
+	.configuration = "Configuration (" FILES "--set section.key=value)",
+	.timeouts = "METHOD = \"300s\", \"*\" for every call; --timeout METHOD=300s for one run",
+	.sandbox = "what it may do when it is confined: 'mortise jail --help', docs/guide/sandbox.md",
+	.config = "sent when the plugin is initialised, again after each restart; --config for one run",
+	.example = true,
+};
+
+static void basics(const struct mor_dialect *d, const struct explain_words *words, struct mor_buf *out)
 {
 	static const char *const shapes[] = {
 		[MOR_SHAPE_SESSION] = "one, many calls",
@@ -121,8 +145,8 @@ static void basics(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "Message limit", text);
 	line(out, "Environment", environments[d->life.env]);
 	line(out, "Sandbox",
-	     d->life.confine == MOR_CONFINED ? "confined to the permissions in its manifest" :
-					       "guarded; --confine confines it");
+	     d->life.confine == MOR_CONFINED ? "confined to the permissions in its manifest" : words->confine);
+	line(out, "Strict", words->strict);
 }
 
 bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_method *method)
@@ -139,8 +163,8 @@ bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_me
 
 static const struct mor_bit_name wire_rules[] = {
 	{ MOR_WIRE_JSONRPC_OPTIONAL,
-	  "A message without \"jsonrpc\" is taken with a warning; --strict refuses it." },
-	{ MOR_WIRE_ERROR_NULL_OK, "\"error\": null beside a result is no error; --strict refuses it." },
+	  "A message without \"jsonrpc\" is taken with a warning; strict refuses it." },
+	{ MOR_WIRE_ERROR_NULL_OK, "\"error\": null beside a result is no error; strict refuses it." },
 	{ MOR_WIRE_NULL_ID_FAILS_ONLY_CALL, "An error with id null fails the only call in flight." },
 	{ MOR_WIRE_NAN_OK, "NaN and Infinity are taken as numbers." },
 	{ MOR_WIRE_ANY_REPLY_ID, "With one call in flight any response is its answer, whatever its id." },
@@ -201,7 +225,7 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 	static const char *const clocks[] = {
 		[MOR_FROM_WRITE] = "",
 		[MOR_FROM_SIGN] =
-			"since the plugin's last message, not counting pongs (--strict: since the request), ",
+			"since the plugin's last message, not counting pongs (strict: since the request), ",
 		[MOR_FROM_PIECE] = "since its last piece, ",
 	};
 	static const char *const lates[] = {
@@ -394,14 +418,12 @@ static void show_codes(const struct mor_dialect *d, struct mor_buf *out)
 }
 
 /* The keys are those of manifest/keys.c, which this room may not include. */
-static void configuration(const struct mor_dialect *d, struct mor_buf *out)
+static void configuration(const struct mor_dialect *d, const struct explain_words *words, struct mor_buf *out)
 {
-	mor_explain_heading(
-		out,
-		"Configuration (mortise.toml, ~/.config/mortise/plugins/NAME.toml, --set section.key=value)");
+	mor_explain_heading(out, words->configuration);
 	line(out, "[plugin]", "name, dialect, command, args, cwd, framing, transport, version, description");
 	line(out, "[env]", "NAME = \"value\": variables for the plugin");
-	line(out, "[timeouts]", "METHOD = \"300s\", \"*\" for every call; --timeout METHOD=300s for one run");
+	line(out, "[timeouts]", words->timeouts);
 	line(out, "[restart]", "enabled, first, cap, intensity, period, clean");
 	line(out, "[cancel]", "method, member, grace (calls that nobody waits for any longer)");
 	line(out, "[stop]", "bye, term, kill");
@@ -411,11 +433,9 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	line(out, "[limits]",
 	     d->conversation ? "in_flight, frame, send, queue, depth, session" :
 			       "in_flight, frame, send, queue, depth");
-	line(out, "[sandbox]",
-	     "what it may do when it is confined: 'mortise jail --help', docs/guide/sandbox.md");
+	line(out, "[sandbox]", words->sandbox);
 	if (mor_explain_sends_config(d))
-		line(out, "[config]",
-		     "sent when the plugin is initialised, again after each restart; --config for one run");
+		line(out, "[config]", words->config);
 	if (!d->quirks)
 		return;
 	line(out, "[quirks]", "how this plugin differs:");
@@ -426,7 +446,8 @@ static void configuration(const struct mor_dialect *d, struct mor_buf *out)
 	}
 }
 
-int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out)
+static int explain_text(const struct mor_dialect *dialect, const struct explain_words *words,
+			struct mor_buf *out)
 {
 	size_t len = strlen(dialect->name) + 2 + strlen(dialect->title);
 
@@ -436,7 +457,7 @@ int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out)
 	mor_buf_byte(out, '\n');
 	mor_explain_wrap(out, 0, 0, dialect->doc);
 	mor_buf_byte(out, '\n');
-	basics(dialect, out);
+	basics(dialect, words, out);
 	mor_explain_session(dialect, out);
 	wire(dialect, out);
 	mor_explain_heading(out, "Methods");
@@ -445,10 +466,20 @@ int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out)
 	explain_health(dialect, out);
 	restart(dialect, out);
 	show_codes(dialect, out);
-	configuration(dialect, out);
-	if (dialect->example) {
+	configuration(dialect, words, out);
+	if (words->example && dialect->example) {
 		mor_explain_heading(out, "Example");
 		mor_buf_printf(out, "  %s\n", dialect->example);
 	}
 	return out->status;
+}
+
+int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out)
+{
+	return explain_text(dialect, &settings, out);
+}
+
+int mor_explain_command(const struct mor_dialect *dialect, struct mor_buf *out)
+{
+	return explain_text(dialect, &options, out);
 }

@@ -8,6 +8,8 @@
 #include "dialect/dialect.h"
 
 int mor_explain_text(const struct mor_dialect *dialect, struct mor_buf *out);
+/* The same, in the words of the command `mortise`: its options, and an example. */
+int mor_explain_command(const struct mor_dialect *dialect, struct mor_buf *out);
 int mor_explain_json(const struct mor_dialect *dialect, struct mor_buf *out);
 int mor_explain_openrpc(const struct mor_dialect *dialect, struct mor_buf *out);
 

@@ -18,9 +18,9 @@ static const char *necessity(const struct mor_field *f, char out[64])
 	if (f->when && (f->flags & MOR_F_REQUIRED))
 		snprintf(out, 64, ", if %s", f->when);
 	else if (f->flags & MOR_F_REQUIRED)
-		return f->flags & MOR_F_STRICT_ONLY ? ", with --strict" : ", required";
+		return f->flags & MOR_F_STRICT_ONLY ? ", if strict" : ", required";
 	else if (f->flags & MOR_F_BEYOND)
-		return ", not with --strict";
+		return ", unless strict";
 	else if (f->flags & MOR_F_ANY_OF)
 		return ", one at least";
 	else

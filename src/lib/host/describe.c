@@ -294,26 +294,28 @@ static int list_dialects(bool json, struct mor_buf *out)
 
 int mortise_dialect_describe(const char *name, const char *format, char **ret_text, mortise_error *err)
 {
+	static const struct {
+		const char *format;
+		int (*of_one)(const struct mor_dialect *dialect, struct mor_buf *out);
+		bool list, json;
+	} formats[] = { { "text", mor_explain_text, .list = true },
+			{ "command", mor_explain_command, .list = true },
+			{ "json", mor_explain_json, .list = true, .json = true },
+			{ "openrpc", mor_explain_openrpc, false, false } };
 	const struct mor_dialect *dialect = name ? mor_dialect_find(name) : NULL;
 	struct mor_buf out = MOR_BUF_INIT;
-	int r = MORTISE_EUNSUPPORTED;
 
 	if (!format || !ret_text)
 		return mor_fail(err, MORTISE_EINVAL, "a format and a place for the text must be given");
 	if (name && !dialect)
 		return mor_fail(err, MORTISE_ENOTFOUND, "no dialect is called \"%.60s\"", name);
-	if (!name && (strcmp(format, "json") == 0 || strcmp(format, "text") == 0))
-		r = list_dialects(strcmp(format, "json") == 0, &out);
-	else if (name && strcmp(format, "text") == 0)
-		r = mor_explain_text(dialect, &out);
-	else if (name && strcmp(format, "json") == 0)
-		r = mor_explain_json(dialect, &out);
-	else if (name && strcmp(format, "openrpc") == 0)
-		r = mor_explain_openrpc(dialect, &out);
-	if (r == 0)
-		return hand_out(&out, ret_text, err);
-	mor_buf_fini(&out);
-	return r == MORTISE_EUNSUPPORTED ?
-		       mor_fail(err, MORTISE_EINVAL, "a dialect has no format \"%.60s\"", format) :
-		       mor_fail_memory(err);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(format, formats[i].format) == 0 && (name || formats[i].list)) {
+			if ((name ? formats[i].of_one(dialect, &out) : list_dialects(formats[i].json, &out)) ==
+			    0)
+				return hand_out(&out, ret_text, err);
+			mor_buf_fini(&out);
+			return mor_fail_memory(err);
+		}
+	return mor_fail(err, MORTISE_EINVAL, "a dialect has no format \"%.60s\"", format);
 }

@@ -260,11 +260,11 @@ const struct mor_doctor_check mor_doctor_checks[] = {
 	  "no confinement: t0 and t1 are refused",
 	  "Linux 5.14 or newer with CONFIG_SECCOMP_FILTER; 6.6 for faster opens", judge_seccomp },
 	{ "userns", "user namespace",
-	  "t1, --pidns: a user without privileges needs it for all other namespaces",
+	  "t1, pidns: a user without privileges needs it for all other namespaces",
 	  "t0 at most: names, sizes and dates of files outside can be seen, and see PID namespace", NULL,
 	  judge_user },
 	{ "pidns", "PID namespace",
-	  "t1, --pidns: no process is left even if host and guardian are killed at the same time",
+	  "t1, pidns: no process is left even if host and guardian are killed at the same time",
 	  "the guardian alone finds and kills what is left; if it too is killed by SIGKILL, descendants may "
 	  "live on",
 	  NULL, judge_pid },

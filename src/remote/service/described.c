@@ -247,8 +247,8 @@ int mor_described_find(const struct mor_described *described, struct mor_slice m
 	mor_excerpt(method, shown, sizeof(shown));
 	if (!described->loaded)
 		return mor_fail(err, MORTISE_EUNSUPPORTED,
-				"nobody describes \"%s\": the plugin has no reflection, so --proto FILE.desc "
-				"(grpc.proto) is needed; protoc --include_imports -o FILE.desc makes one",
+				"nobody describes \"%s\": the plugin has no reflection, so grpc.proto, a "
+				"descriptor set, is needed; protoc --include_imports -o FILE.desc makes one",
 				shown);
 	r = mor_pb_schema_method(described->schema, method, ret, err);
 	if (r == 0 && ((*ret)->client_streams || (*ret)->server_streams))

@@ -34,6 +34,37 @@ static void test_explain_fits(void **state)
 	}
 }
 
+/* Options belong to the command: an embedder reads of settings. Examples are lines for a shell. */
+static void test_explain_words(void **state)
+{
+	static const struct {
+		text_fn *make;
+		bool options;
+	} rows[] = { { mor_explain_text, false },
+		     { mor_explain_command, true },
+		     { mor_explain_json, false },
+		     { mor_explain_openrpc, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		for (size_t k = 0; mor_dialects()[k]; k++) {
+			const char *example = mor_dialects()[k]->example;
+			char *text = text_of(rows[i].make, mor_dialects()[k]->name),
+			     *shown = example ? strstr(text, example) : NULL;
+
+			if (shown)
+				memset(shown, ' ', strlen(example));
+			if (!strstr(text, " --set ") != !rows[i].options)
+				fail_msg("%s, form %zu: it speaks of --set, or ought to",
+					 mor_dialects()[k]->name, i);
+			for (const char *at = text; !rows[i].options && (at = strstr(at, "--")); at += 2)
+				if (at[2] >= 'a' && at[2] <= 'z')
+					fail_msg("%s, form %zu: an option: %.40s", mor_dialects()[k]->name, i,
+						 at);
+			mor_free(text);
+		}
+}
+
 static void test_explain_tells(void **state)
 {
 	static const char *const wanted[] = {
@@ -157,9 +188,10 @@ static void test_allocations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_explain_fits), MOR_TEST(test_explain_tells), MOR_TEST(test_json),
-		MOR_TEST(test_openrpc),      MOR_TEST(test_plain),         MOR_TEST(test_failure_is_told),
-		MOR_TEST(test_allocations),
+		MOR_TEST(test_explain_fits),    MOR_TEST(test_explain_tells),
+		MOR_TEST(test_explain_words),   MOR_TEST(test_json),
+		MOR_TEST(test_openrpc),         MOR_TEST(test_plain),
+		MOR_TEST(test_failure_is_told), MOR_TEST(test_allocations),
 	};
 
 	return mor_run_group("explain/text", tests);
