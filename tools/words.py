@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check words: turns of phrase that a reader has to guess at do not stand in comments of src, include and sdk,
-nor on pages. Say the thing instead: who, which one, not one.
+"""check words: turns of phrase that a reader has to guess at do not stand in comments of src, include, sdk,
+tests and tools, nor on pages. Say the thing instead: who, which one, not one.
 """
 import re
 
 import citations
 
-PLACES = re.compile(r"(src|include|sdk|docs)/|(README|CONTRIBUTING)\.md$")
+PLACES = re.compile(r"(src|include|sdk|docs|tests|tools)/|(README|CONTRIBUTING)\.md$")
 TURNS = {  # what must not stand there: what to write
     r"(?:is|are|was|were|be) none(?! of)": "say which thing is missing, or what it is not",
     r"(?:is|are|was|were|be) none of": "say that it is not one of them",

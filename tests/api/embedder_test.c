@@ -55,8 +55,8 @@ static void touches_no_signal(void **state)
 	}
 }
 
-/* Its pipes then get the numbers 0 to 2, which the child's own must not collide with. Runs in a process of
- * its own, so it may not assert. */
+/* The pipes of a plugin then get the numbers 0 to 2, which the child's own must not collide with. Runs in a
+ * process of its own, so it may not assert. */
 static int live_without_stdio(int low, int high)
 {
 	const char *argv[] = { BAD_PLUGIN, "ok", NULL };

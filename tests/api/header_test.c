@@ -13,7 +13,7 @@ typedef char union_is_64_bytes[sizeof(mortise_event) - offsetof(mortise_event, s
 
 #ifdef __cplusplus
 #include <type_traits>
-/* Whoever may throw is no callback. */
+/* A function that may throw is no callback. */
 static_assert(!std::is_convertible<void (*)(const mortise_reply *, void *), mortise_reply_fn *>::value,
 	      "a callback is noexcept");
 #endif

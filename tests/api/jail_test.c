@@ -119,7 +119,7 @@ static void test_words(void **state)
 	}
 }
 
-/* No helper, or one that is none: nothing runs, and the status says so. */
+/* No helper, or another program instead: nothing runs, and the status says so. */
 static void test_helper(void **state)
 {
 	mortise_jail_result ret;

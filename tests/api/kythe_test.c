@@ -195,7 +195,7 @@ static void corrupt_and_drained(void **state)
 	close_drive(&drive);
 }
 
-/* R18, decision 14: a new process for each unit, until there is none left. */
+/* R18, decision 14: a new process for each unit, until no unit is left. */
 static void a_process_per_unit(void **state)
 {
 	struct drive drive;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MORTISE_LENT: large params are written from the embedder's memory, which is its own again in the last
- * on_reply, however the call ends. The test overwrites and frees it right there, so whoever still reads it is
- * seen: by the address sanitizer, or because the plugin gets something else.
+ * on_reply, however the call ends. The test overwrites and frees it right there, so a reader that comes later
+ * is seen: by the address sanitizer, or because the plugin gets something else.
  */
 #include <signal.h>
 
@@ -268,7 +268,8 @@ static void nobody_waits(void **state)
 	}
 }
 
-/* A call that is refused has no last on_reply: nothing of it may be in the next call, to whomever that goes. */
+/* A call that is refused has no last on_reply: nothing of it may be in the next call, whichever
+ * plugin gets it. */
 static void is_refused(void **state)
 {
 	static const char *const missing[] = { "/nonexistent/plugin", NULL };

@@ -78,7 +78,7 @@ static void a_plugin_is_small(void **state)
 	assert_small(quiet, "plugin.framing=lines", BAR);
 }
 
-/* Its settings are kept with the lines where they stand. */
+/* The settings of a manifest are kept with the lines where they stand. */
 static void a_plugin_with_a_manifest_is_small(void **state)
 {
 	char top[TMP_ROOM], path[256];

@@ -119,7 +119,7 @@ static void pool_that_cannot_be(void **state)
 	rig_close(&rig);
 }
 
-/* Blanks around params are none of the plugin's business; names may be as long as one likes. */
+/* Blanks around params do not reach the plugin; names may be as long as one likes. */
 static void odd_but_right(void **state)
 {
 	char name[600];

@@ -123,14 +123,14 @@ static void end_twice(bool unread)
 	rmdir(t.dir);
 }
 
-/* It lay in the plugin's stdout before the next request was written. */
+/* The second end lay in the plugin's stdout before the next request was written. */
 static void second_end_before_the_next_request(void **state)
 {
 	(void)state;
 	end_twice(false);
 }
 
-/* It was written afterwards, but the plugin has not read the request. */
+/* The second end was written afterwards, but the plugin has not read the request. */
 static void second_end_before_the_next_request_is_read(void **state)
 {
 	(void)state;

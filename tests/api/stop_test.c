@@ -222,7 +222,7 @@ static void stop_sync_is_polite(void **state)
 	rig_close(&rig);
 }
 
-/* Its own steps would take an hour. */
+/* The plugin's own steps would take an hour. */
 static void stop_sync_has_a_limit(void **state)
 {
 	struct rig rig;

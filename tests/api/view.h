@@ -34,7 +34,7 @@ struct answer {
 	mortise_error error;
 };
 extern int answers; /* so far: their order */
-/* that an order of the world "listed" names, though there are none; up to 800 */
+/* that an order of the world "listed" names, though they do not exist; up to 800 */
 extern size_t more_directories;
 
 /* The stage whole; NULL: none. The answer comes later. */

@@ -257,7 +257,7 @@ static int maker(void)
 	return first_child(first_child(getpid()));
 }
 
-/* It lives in the plugin's user namespace, with all rights there, and holds the host's tree. */
+/* The maker lives in the plugin's user namespace, with all rights there, and holds the host's tree. */
 static void the_maker_is_closed_to_the_plugin(void **state)
 {
 	static const char *const names[] = { "ns/mnt", "root", "cwd", "fd/0" };
@@ -305,7 +305,7 @@ static int count_open(int pid)
 	return count;
 }
 
-/* It does all orders itself: good ones, bad ones, and those for which the shop must be made again. */
+/* The test gives all orders itself: good ones, bad ones, and those for which the shop must be made again. */
 static void orders_leave_nothing_behind(void **state)
 {
 	char out[128];

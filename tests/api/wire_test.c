@@ -309,7 +309,7 @@ static void half_a_line_then_the_end(void **state)
 	rig_close(&rig);
 }
 
-/* Its flood neither starves another plugin's calls nor its own time limits. */
+/* The flood of one plugin neither starves another plugin's calls nor its own time limits. */
 static void flood_of_notifications(void **state)
 {
 	struct rig rig;
@@ -334,7 +334,7 @@ static void flood_of_notifications(void **state)
 	rig_close(&rig);
 }
 
-/* Whoever else has something to say waits for no more than a bite of the flood: 16 messages that
+/* Another plugin that has something to say waits for no more than a bite of the flood: 16 messages that
  * nobody asked for. */
 static void flood_by_bites(void **state)
 {

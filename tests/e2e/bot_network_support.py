@@ -18,7 +18,7 @@ def free_port():
 
 
 def closed_door(case):
-    """A bound socket that does not listen: whoever connects is refused, and nobody else can take its port."""
+    """A bound socket that does not listen: a client is refused, and nobody else can take its port."""
     sock = socket.socket()
     case.addCleanup(sock.close)
     sock.bind(("127.0.0.1", 0))

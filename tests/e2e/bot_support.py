@@ -104,7 +104,7 @@ class BotCase(Case):
         )
         for pipe in (process.stdin, process.stdout, process.stderr):
             self.addCleanup(close_quietly, pipe)
-        watchdog = threading.Timer(2 * LIMIT, process.kill)  # whoever reads from it then sees the end
+        watchdog = threading.Timer(2 * LIMIT, process.kill)  # a test that reads from it then sees the end
         watchdog.daemon = True
         watchdog.start()
         self.addCleanup(watchdog.cancel)

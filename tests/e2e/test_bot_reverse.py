@@ -49,7 +49,7 @@ class Reverse(NetworkCase):
         self.end()
 
     def test_two_accounts(self):
-        """Each is answered over its own connection, whoever came last."""
+        """Each is answered over its own connection, not the newest one."""
         self.listen()
         _, one = self.dial({"X-Self-ID": "1", "X-Client-Role": "Universal"})
         _, two = self.dial({"X-Self-ID": "2", "X-Client-Role": "Universal"})
@@ -123,7 +123,7 @@ class Reverse(NetworkCase):
         self.assertEqual(self.asked("a", "handle"), ["again", "x2", "x3"])
 
     def test_by_name(self):
-        """localhost is two addresses: whoever comes to either is let in."""
+        """localhost is two addresses: a client of either is let in."""
         self.listen(url="ws://localhost:{}")
         port = self.port
         for host in {found[4][0] for found in socket.getaddrinfo("localhost", port, type=socket.SOCK_STREAM)}:
@@ -138,7 +138,7 @@ class Reverse(NetworkCase):
             self.hears("Address already in use")
 
     def test_open_to_the_world(self):
-        """Whoever comes could play the chat network: that is told, and not with a token."""
+        """Any client could play the chat network: that is told, and not with a token."""
         self.listen(url="ws://0.0.0.0:{}/")
         self.hears("warning: other machines can reach ws://0.0.0.0")
         self.end()

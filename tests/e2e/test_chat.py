@@ -210,7 +210,7 @@ class FreeText(Manifests):
         self.assertEqual(self.chat("hello\nAda\n", where).out, "What is your name?\nHello Ada!\n")
 
     def test_which_parameter(self):
-        """The required text, else the first; where there is none, it is the last of what was said."""
+        """The required text, else the first; without a required one, it is the last of what was said."""
         said = {"role": "user", "content": "hello you"}
         cases = (
             ({"a": self.TEXT, "b": self.TEXT}, ["b"], {"b": "hello you"}),

@@ -41,7 +41,7 @@ def text_of(path):
 
 @functools.cache
 def page(name):
-    """Empty where there is none; one test says so."""
+    """Empty for a page that is missing; one test says so."""
     path = ROOT / "docs/dialects" / f"{name}.md"
     return text_of(path) if path.is_file() else ""
 

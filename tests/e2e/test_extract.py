@@ -420,7 +420,7 @@ class Many(Case):
             check=True,
         )
         if b"asan" not in pathlib.Path(MORTISE).read_bytes():
-            self.assertLess(int(done.stdout), 120_000)  # KiB, of whoever needed most
+            self.assertLess(int(done.stdout), 120_000)  # KiB, of the process that needed most
 
 
 if __name__ == "__main__":

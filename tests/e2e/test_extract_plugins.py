@@ -178,7 +178,7 @@ class ByTheLetter(Journal):
         self.assertEqual(self.params("extractor.supports"), {"mime_type": "text/plain"})
 
     def test_what_breaks_the_letter_is_shown(self):
-        """Without -v: whoever asks for the letter wants to know."""
+        """Without -v: a user who asks for the letter wants to know."""
         done = self.strict("a.txt", supports=-32601, capabilities=Capabilities.CAN)
         self.assertEqual(done.code, 0, done.err)
         self.assertIn("warning: letter: extractor.supports gives no answer", done.err)

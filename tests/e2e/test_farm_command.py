@@ -87,7 +87,7 @@ class Command(FarmMixin, Case):
 
     def test_gc_forgets_a_run_without_an_owner(self):
         """At once with --days 0; not a day too early, and never one whose lock is held. A lock in another
-        database is none."""
+        database does not count."""
         gc = ("farm", "gc", "--json", self.url, "--days")
         self.sql(f"select mortise_farm.own('{KEY}', 't', 'o', 10, 60000)")
         self.assertEqual(self.ok(*gc, "1").json["runs"], 0)

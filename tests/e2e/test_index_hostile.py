@@ -274,7 +274,7 @@ class Hostile(IndexCase):
         self.assertIn('wrote 1000 bytes to an output after it had said "done"', report["stderr"])
 
     def test_writes_to_the_last_output(self):
-        """Whoever has it open still has: what goes there is nothing of the unit that came next."""
+        """A process that has it open still has: what goes there is nothing of the unit that came next."""
         keeps = (
             SIMPLE
             + "import os\nfd = os.open(unit['output'], os.O_WRONLY | os.O_APPEND)\nopen(state + '/fd', 'w').write(str(fd))\n"

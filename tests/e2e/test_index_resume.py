@@ -12,7 +12,7 @@ from support import LIMIT, MORTISE
 
 # Waits until the test lets it go on.
 HELD = "hold()\n" + SIMPLE
-# A sign of life; whoever makes the last one that is wanted goes no further.
+# A sign of life; the analyzer that makes the last one that is wanted goes no further.
 SIGN = """
 import os
 with open(state + '/signs', 'a') as signs:

@@ -69,7 +69,7 @@ class Page(Case):
             self.assertRegex(done.out, rf'(?m)^health +{verdict}: "{word}"')
 
     def test_the_handshake_names_a_plugin_without_a_manifest(self):
-        """A file's name is a guess, a name in mortise.toml is none."""
+        """A file's name is a guess, a name in mortise.toml is not."""
         where = self.file("plugin.py", pathlib.Path(YAMS_OK).read_bytes())
         self.assertEqual(self.ok("info", "--dialect", "yams", where).out.split()[0], "yams_ok")
         self.assertEqual(self.ok("info", "--json", "--dialect", "yams", where).json["name"], "yams_ok")

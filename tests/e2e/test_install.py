@@ -530,7 +530,7 @@ class NoPlace(Store):
         self.assertEqual(sorted(p.as_posix() for p in self.plugins.rglob("*")), before)
 
     def test_no_room(self):
-        """A place that cannot be written, whoever we are."""
+        """A place that cannot be written, by root neither."""
         self.env["XDG_DATA_HOME"] = "/proc/self"
         done = self.fails(1, "system", "install", self.make())
         self.assertIn("/proc/self/mortise/plugins cannot be written", done.err)

@@ -124,7 +124,7 @@ class Jail(Case):
 
     @at_each_level
     def test_scratch_of_the_killed_goes_with_the_next_start(self, level):
-        """Host and guardian die at once: whoever comes next removes it, and nobody's who lives."""
+        """Host and guardian die at once: the next run removes it, and nobody's who lives."""
         alive, kept, _ = self.with_scratch(level)
         run, scratch, guardian = self.with_scratch(level)
         with contextlib.ExitStack() as ends:

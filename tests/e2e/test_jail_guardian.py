@@ -29,7 +29,7 @@ def children(pid):
 
 @unittest.skipUnless(HELPER.exists() and shutil.which("readelf"), "no mortise-jail, or no readelf")
 class Elf(Case):
-    """It reads what hostile programs say: whoever finds a fault in it should find it hard to use."""
+    """It reads what hostile programs say: an attacker who finds a fault in it should find it hard to use."""
 
     def setUp(self):
         super().setUp()

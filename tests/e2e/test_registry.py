@@ -160,7 +160,7 @@ class Install(TeamCase):
 
 
 class Signer(TeamCase):
-    """Whoever can change an archive can leave its signature out, or sign it anew."""
+    """An attacker who can change an archive can leave its signature out, or sign it anew."""
 
     def setUp(self):
         super().setUp()

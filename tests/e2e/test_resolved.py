@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plugin's files are read once: what is decided before it runs (arguments, permissions), and what it is run
-by, come from the same bytes. inotify counts every open of a manifest, whoever opens it."""
+by, come from the same bytes. inotify counts every open of a manifest, by any process."""
 import json
 import os
 import struct

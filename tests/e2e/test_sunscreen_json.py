@@ -137,7 +137,7 @@ class Answers(Sunscreen):
         self.assertEqual(self.result(answers(body("1") + r"\n" + body("2") + r"\n")), 1)
 
     def test_input_never_read(self):
-        """Upstream's race: whoever does not read must not fail for it."""
+        """Upstream's race: a plugin that does not read must not fail for it."""
         for _ in range(10):
             self.assertEqual(self.result(f"printf '%s' '{body()}'\n"), 1)
         big = "x" * 100000

@@ -14,7 +14,7 @@ from undo_support import BECOME_NOBODY, EVERYTHING, FAIL, NOBODY, PYTHON, Undo, 
 
 
 class Killed(Undo):
-    """Whoever is left undoes; where nobody is, the next run says so."""
+    """The process that is left undoes; where none is, the next run says so."""
 
     def start(self, level, code="open('note', 'w').write('x'); open('new', 'w').close()"):
         run = subprocess.Popen(

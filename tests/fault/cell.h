@@ -22,7 +22,7 @@ enum { /* how the work at hand may end */
        NONE = 1 << 14,     /* there is no such cell                                                       */
        ANSWER = 1 << 15,   /* it spoils an answer: where nobody has asked yet, nothing is spoilt          */
        UNSURE = 1 << 16,   /* it is about to end when the next work comes: that may still be hit          */
-       LOOSE = 1 << 17,    /* the first answer counts, whoever's it is                                    */
+       LOOSE = 1 << 17,    /* the first answer of any plugin counts                                       */
        STUBBORN = 1 << 18, /* it takes several calls until it is given up                                */
        UNHEARD = 1 << 19   /* no good answer comes to a greeting, and nobody needs one                   */
 };

@@ -187,7 +187,8 @@ static void on_alarm(int number)
 	(void)number;
 }
 
-/* Whoever loses his parent becomes our child. One that its guardian could not wait for may need a moment. */
+/* A process that loses its parent becomes our child. One that its guardian could not wait for may
+ * need a moment. */
 static void wait_for_all(void)
 {
 	pid_t pid;

@@ -73,7 +73,7 @@ static void wait_for_the_end(struct rig *rig)
 		rig_turn(rig);
 }
 
-/* An analyzer has no limit of its own: whoever gave it the work gives it up. */
+/* An analyzer has no limit of its own: the caller gives the work up. */
 static bool give_up(struct rig *rig, struct job *job)
 {
 	if (job_start(rig, job, 0) < 0)
@@ -155,7 +155,7 @@ static bool recover(struct rig *rig, const struct row *row, unsigned want)
 	if ((want & LATE) && rig->tongue->patient)
 		mortise_plugin_stop(rig->plugin, MORTISE_STOP_POLITE, NULL);
 	wait_for_the_end(rig);
-	if (want & FINAL) { /* whoever asks by name gets a fresh start */
+	if (want & FINAL) { /* a caller who asks by name gets a fresh start */
 		if (mortise_plugin_state(rig->plugin) != MORTISE_FAILED ||
 		    mortise_plugin_start(rig->plugin, NULL) < 0)
 			return fail("is not given up");

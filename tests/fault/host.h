@@ -77,7 +77,7 @@ bool rig_until_state(struct rig *rig, enum mortise_state state);
 bool rig_until_death(struct rig *rig);
 void rig_turn(struct rig *rig);
 
-/* Whoever committed the fault, and all that it has started, have ended. */
+/* The process that committed the fault, and all that it has started, have ended. */
 bool is_gone(const char *mark);
 void wait_until_gone(const char *mark); /* for ten minutes; then SIGALRM */
 

@@ -453,7 +453,7 @@ static void in_pieces(const char *result)
 		put(out.data + i, 1);
 }
 
-/* Its answer, and after it a word to the test that it has been written. */
+/* The plugin's answer, and after it a word to the test that it has been written. */
 static void aloud(const char *result)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;

@@ -189,7 +189,7 @@ static const struct exception exceptions[] = {
 	{ "kythe", "flood", IN(START), BREACH },
 	{ "kythe", "asks", IN(START), BREACH },
 	/* It answers nothing of ours: replies of its are passed over, and what it says before its
-	 * greeting is none. */
+	 * greeting is no reply. */
 	GREETING("kythe", OK, LIMIT),
 	{ "kythe", "wrong_version", IN(START), OK },
 	{ "kythe", "bom", IN(START), OK },

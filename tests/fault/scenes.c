@@ -67,7 +67,7 @@ const struct twist without_program = PROGRAM(NULL), not_executable = PROGRAM(put
 
 static struct rlimit descriptors;
 
-/* Those that are open go on working, whatever their number. */
+/* Descriptors that are open go on working, whatever their number. */
 static void take_descriptors(void)
 {
 	getrlimit(RLIMIT_NOFILE, &descriptors);
@@ -225,7 +225,7 @@ static void be_host(const struct cell *cell, int told)
 		pause();
 }
 
-/* Whoever loses his parent becomes our child: once there are none, nobody is left. */
+/* A process that loses its parent becomes our child: without children, nobody is left. */
 static bool host_dies(const struct cell *cell)
 {
 	int told[2];

@@ -159,7 +159,7 @@ static char *take_line(char **at)
 	return line;
 }
 
-/* False: there is none any more. */
+/* False: no unit is left. */
 static bool take_unit(char **at, struct mor_unit *unit)
 {
 	if (!**at)

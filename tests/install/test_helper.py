@@ -233,7 +233,7 @@ class Refused(Helper):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to give files away")
     def test_a_tree_of_another_user_as_a_whole(self):
-        """Whoever owns the code that runs owns the helper, too."""
+        """The owner of the code that runs owns the helper, too."""
         copy = self.dir / "theirs"
         shutil.copytree(self.prefix, copy, symlinks=True)
         for path in [copy, *copy.rglob("*")]:

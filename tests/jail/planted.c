@@ -2,7 +2,7 @@
 /*
  * Linked into mortise-jail in front of the real thing (-Wl,--wrap): a guardian with faults that a plugin
  * chooses by the name of a directory that it makes. They show what happens then: its own filter ends it, or a
- * sanitizer tells of it.
+ * sanitizer reports it.
  */
 #include <stdlib.h>
 #include <string.h>

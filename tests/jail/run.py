@@ -246,7 +246,7 @@ class Verdict:
 
     @functools.cached_property
     def end(self):
-        """The jail's own last word, the last line of all; {} if there is none."""
+        """The jail's own last word, the last line of all; {} if it said nothing."""
         try:
             record = json.loads(self.run.err.splitlines()[-1])
             return record if record["event"] == "jail_end" else {}
@@ -870,7 +870,7 @@ def main():
     if "--inside" not in sys.argv:
         sys.exit(stage.in_namespaces(sys.argv))
     CAN_BE_NOBODY = stage.NOBODY in mapped_users()
-    os.setsid()  # what reaches a victim then comes from an attempt, not from whoever signals our caller's group
+    os.setsid()  # what reaches a victim then comes from an attempt, not from a signal to the group of our caller
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm"], check=True)
     stage.loopback_up()
     add_tests()

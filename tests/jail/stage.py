@@ -85,7 +85,7 @@ class Listeners:
         return s
 
     def _fill(self):
-        """A listener whose queue is full: whoever connects, waits."""
+        """A listener whose queue is full: a client that connects, waits."""
         self.crowd = [socket.socket(socket.AF_INET, socket.SOCK_STREAM)]
         self.crowd[0].bind(("127.0.0.1", 0))
         self.crowd[0].listen(0)
@@ -128,7 +128,7 @@ class Listeners:
 
 
 class Victim:
-    """A process of the same user that is none of the jail's business."""
+    """A process of the same user that the jail must leave alone."""
 
     def __init__(self, program, directory, secret, uid):
         self.process = subprocess.Popen(

@@ -41,7 +41,7 @@ static size_t write_order(struct mor_guard_order *order, size_t room)
 	return sizeof(*order) + (size_t)snprintf(order->texts, room, "%s/tests/jail/view-stage", program) + 1;
 }
 
-/* The listener has come; whoever will ask waits in its execve. */
+/* The listener has come; the program that will ask waits in its execve. */
 int __wrap_mor_launch_receive(struct mor_launched *launched, int *ret_fd)
 {
 	static union {

@@ -245,7 +245,7 @@ void embed_unref(const struct op *op)
 	plugin = place->handle;
 	if (--place->refs == 0 && !place->pool) {
 		calls_orphan(place, NULL, NULL);
-		let_go(place); /* first: what it still tells of itself is a fault */
+		let_go(place); /* first: what it still reports is a fault */
 	}
 	mortise_plugin_unref(plugin);
 }

@@ -121,9 +121,10 @@ struct call {
 	struct pool *pool;
 	struct host *host;
 	mortise_call *handle;
-	bool note, starting, settled, cancelled, orphaned; /* orphaned: whoever should answer it was freed */
-	const struct mor_method *row;                      /* NULL: none names it */
-	uint32_t timeout_ms, queue_ms;                     /* in force */
+	/* orphaned: the plugin that should answer was freed */
+	bool note, starting, settled, cancelled, orphaned;
+	const struct mor_method *row;  /* NULL: none names it */
+	uint32_t timeout_ms, queue_ms; /* in force */
 	int64_t since_ms, written_ms;
 	unsigned sends;
 	/* how many had returned when its function was called; when that returned (0: it has not) */
@@ -201,13 +202,13 @@ struct model_counts {
 extern struct model_counts model_counts;
 /* From an empty world to an empty world. */
 void model_run(const uint8_t *script, size_t len);
-/* The same in two parts, for whoever does the middle by himself. */
+/* The same in two parts, for a caller who does the middle. */
 void model_begin(const uint8_t *script, size_t len);
 void model_end(void);
 /* What is found. The text is one line; does not return. */
 void model_fault(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 extern void (*model_on_fault)(const char *text);
-/* For whoever watches (-v). */
+/* For a person who watches (-v). */
 void model_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define SAY(...) \
 	do { \

@@ -99,7 +99,7 @@ WIRE = [
     (T + "Optionals", "0900000000000000001000180022002a00300" + "03a00"),
     (T + "Lists", "1a020102"),
     (T + "Lists", "18011a02020318041a00"),  # packed and not, mixed
-    (T + "Lists", "1a00"),  # an empty packed list is none
+    (T + "Lists", "1a00"),  # an empty packed list has no elements
     (T + "Lists", "22020102"),  # packed where it is declared not to be
     (T + "Lists", "5200"),
     (T + "Lists", "6200"),  # a Value that is nothing: null

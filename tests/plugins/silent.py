@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A plugin that never answers, in as many ways as there are diagnoses (src/lib/host/diagnosis.h). argv: the
-way, and for some its parameter. It speaks for itself only what the way needs; the host waits in vain. It is
+way, and for some its parameter. It speaks for itself only what the way needs; the host gets no answer. It is
 started very often: what one way alone needs, and takes long to load, is imported there."""
 import json
 import os

@@ -244,7 +244,7 @@ class Deriver:
             self.pending = b""
             found = self.decode(data)
         except CannotPlay:
-            pass  # it is meant to be none
+            pass  # it is not meant to be a message
         self.pending = mine[0]
         for message in found:
             if isinstance(message, dict) and isinstance(message.get("method"), str):

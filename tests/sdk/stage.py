@@ -196,7 +196,7 @@ class Player:
             raise Wrong(f"it ends with {got}, not {status}")
 
     def is_next_work(self, message):
-        """kythe: whoever has nothing to do asks for work; a script may end before that."""
+        """kythe: an analyzer that has nothing to do asks for work; a script may end before that."""
         return self.script.dialect == "kythe" and message.get("method") == "analyze"
 
     def leave(self):

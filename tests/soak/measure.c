@@ -13,7 +13,7 @@ struct line {
 };
 static struct line rss, heap;
 
-/* They keep what is freed for a while. */
+/* Sanitizers keep what is freed for a while. */
 bool measure_is_meaningful(void)
 {
 	return !SANITIZED;

@@ -131,7 +131,7 @@ void analyzer_lost(struct seat *seat); /* the process that had a record has ende
 /* ---- nemesis.c: signals to processes that we have started ---- */
 
 void nemesis_strike(int64_t now);
-void nemesis_end(void); /* whoever is stopped goes on */
+void nemesis_end(void); /* processes that are stopped go on */
 /* Processes below us that live, told as faults where `tell`. */
 unsigned descendants(bool tell);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A test's own files lie in TMPDIR: whoever runs the tests removes that, even where a test was ended. */
+/* A test's own files lie in TMPDIR: the runner of the tests removes that, even where a test was ended. */
 #ifndef TESTS_UNIT_TMP_H
 #define TESTS_UNIT_TMP_H
 

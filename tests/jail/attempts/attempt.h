@@ -80,7 +80,7 @@ void report(const struct stage *s, struct result r);
 struct io_uring_sqe;
 long uring_one(const struct io_uring_sqe *sqe);
 
-/* The 32-bit entry: int $0x80. -ENOSYS where there is none. */
+/* The 32-bit entry: int $0x80. -ENOSYS where that entry is missing. */
 long int80(long nr, long a, long b, long c);
 /* A page below 4 GiB, which both foreign ABIs can address. */
 void *low_page(void);

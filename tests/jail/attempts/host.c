@@ -87,7 +87,7 @@ static struct result h_sigqueue(const struct stage *s)
 	return got("sigqueue", sigqueue(s->host, SIGUSR1, (union sigval){ .sival_int = 1 }));
 }
 
-/* Signal 0: whoever is killed by this would be the whole machine. */
+/* Signal 0: a real signal here would kill the whole machine. */
 static struct result h_kill_all(const struct stage *s)
 {
 	(void)s;

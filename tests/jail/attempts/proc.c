@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /proc of others, and what /proc tells of the machine. */
+/* /proc of others, and what /proc shows of the machine. */
 #include "attempt.h"
 
 #include <dirent.h>

@@ -187,7 +187,7 @@ static struct result read_mmap(const struct stage *s)
 	return memcmp(p, SECRET, strlen(SECRET)) == 0 ? yes("mmap") : no("mmap");
 }
 
-/* A path as long as a path may be: whoever copies less of it than the kernel judges another file. */
+/* A path as long as a path may be: a broker that copies less of it than the kernel judges another file. */
 static struct result read_long(const struct stage *s)
 {
 	char path[4096] = "/";

@@ -214,7 +214,7 @@ static struct result decl_fchmod(const struct stage *s)
 	return got("fchmod", fd < 0 ? -1 : fchmod(fd, 0666));
 }
 
-/* Its own program, for the next start. */
+/* The plugin's own program, for the next start. */
 static struct result plugin_write(const struct stage *s)
 {
 	return put("plugin directory", open(in(s, "plugin/settings.json"), O_WRONLY));

@@ -253,7 +253,7 @@ static void write_line(const char *path, unsigned id)
 		broken(path);
 }
 
-/* Whoever is not root stays who he is in the user namespace that the others cost him. */
+/* A user who is not root stays the same one in the user namespace that the others cost him. */
 static void stay_who_we_are(const struct cell *cell)
 {
 	if (cell->uid == 0)
@@ -449,7 +449,7 @@ static int matrix(const char *program)
 	return failed != 0;
 }
 
-/* In a child, because whoever made the group of processes must also remove it. */
+/* In a child, because the process that made the group must also remove it. */
 static int as_nobody(const char *program)
 {
 	int status;

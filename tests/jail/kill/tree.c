@@ -129,7 +129,7 @@ static void stopped(void)
 	stay();
 }
 
-/* Never the same pid for long: whoever was seen is gone when the signal comes. */
+/* Never the same pid for long: a process that was seen is gone when the signal comes. */
 static void hop(useconds_t rest)
 {
 	if (fork() == 0) {

@@ -146,7 +146,7 @@ static const tenon_field typed_fields[] = {
 	{ 0 },
 };
 
-/* Its parameters as the library made them. */
+/* The call's parameters as the library made them. */
 static int typed(tenon_call *call)
 {
 	tenon_object(call, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a compiler's answer means, and which entries of compile_commands.json are none. No compiler runs. */
+/* What a compiler's answer means, and which entries of compile_commands.json do not count. No compiler runs. */
 #include "leak.h"
 
 #include <signal.h>

@@ -140,7 +140,7 @@ static void test_colour_is_around_the_first_word_only(void **state)
 	assert_string_equal(line_of(&(struct mor_report){ .error = &error }), "\033[31minput\033[0m: x\n");
 }
 
-/* What the person did wrong is kept for whoever explains it. */
+/* What the person did wrong is kept for the page that explains it. */
 static void test_whose_mistake_it_was(void **state)
 {
 	static const struct {

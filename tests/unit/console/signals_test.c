@@ -91,7 +91,7 @@ static void hangups_may_mean_read_again(void)
 }
 FORKED(hangups_may_mean_read_again)
 
-/* Its other end is closed: that is what a terminal does when its window goes. */
+/* The terminal's other end is closed: that is what a terminal does when its window goes. */
 static void a_terminal_that_is_gone_is_an_end(void)
 {
 	int pty = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), end;

@@ -128,7 +128,7 @@ static void test_dots_in_names(void **state)
 	assert_string_equal(pick("a.talk"), "a a.talk*");
 }
 
-/* It has not started: it is as if it was not there. */
+/* A plugin that has not started is as if it was not there. */
 static void test_one_that_is_left_out(void **state)
 {
 	struct mor_converse_pick found = { 0 };

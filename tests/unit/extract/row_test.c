@@ -75,7 +75,7 @@ static void test_listed_types(void **state)
 	}
 }
 
-/* Those that were found are asked in rounds; those that the user named, at once. */
+/* Plugins that were found are asked in rounds; those that the user named, at once. */
 static void test_rounds(void **state)
 {
 	static const struct {

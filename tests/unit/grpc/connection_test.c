@@ -51,7 +51,7 @@ static void test_closed(void **state)
 	tear_down();
 }
 
-/* It reads no more, but has not closed: the next frame of ours finds that out. */
+/* The peer reads no more, but has not closed: the next frame of ours finds that out. */
 static void test_deaf(void **state)
 {
 	struct heard heard = { 0 };

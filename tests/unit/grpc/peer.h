@@ -62,7 +62,7 @@ void settle(void);
 void begin(struct heard *heard, const char *method, uint32_t timeout_ms);
 void forget(struct heard *heard);
 void expect_messages(struct heard *heard, const char *wanted);
-/* It has ended exactly once, with this code and a text that contains `part`. */
+/* The call has ended exactly once, with this code and a text that contains `part`. */
 void expect_end(const struct heard *heard, unsigned status, int code, const char *part);
 /* The connection has ended exactly once. */
 void expect_broken(int code, const char *part);

@@ -129,7 +129,7 @@ static void many_calls_expire_one_by_one(void **state)
 	assert_int_equal(world.count, 2 * half);
 }
 
-/* They wait for a plugin that never has time for them. */
+/* The calls wait for a plugin that never has time for them. */
 static void many_queued_calls_expire_together(void **state)
 {
 	static const char *const set[] = { "limits.in_flight=1", NULL };

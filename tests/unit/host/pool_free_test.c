@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pool may be freed at any moment, from any callback, whoever holds its workers: each call ends once,
+/* A pool may be freed at any moment, from any callback, while others hold its workers: each call ends once,
  * nothing dangles. */
 #include <string.h>
 
@@ -168,7 +168,7 @@ static void stop_at_event(const mortise_event *event, void *arg)
 		mortise_plugin_stop(event->plugin, MORTISE_STOP_NOW, NULL);
 }
 
-/* Whoever stops a worker at any change of its state gets the calls ended all the same, mostly well. */
+/* A caller who stops a worker at any change of its state gets the calls ended all the same, mostly well. */
 static void workers_stopped_inside_events(void **state)
 {
 	(void)state;

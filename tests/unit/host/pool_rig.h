@@ -40,13 +40,13 @@ void rig_open_busy(struct rig *rig, struct got *got, int count); /* with so many
 mortise_plugin *worker(const struct rig *rig, uint32_t i);
 int state_of(const struct rig *rig, uint32_t i);
 struct script_link *process(const struct rig *rig, uint32_t i); /* NULL: none */
-/* The next message that worker i was sent; its id. 0: there is none. */
+/* The next message that worker i was sent; its id. 0: no message is waiting. */
 int64_t claim(const struct rig *rig, uint32_t i);
-/* It answers that. 0: there was nothing to answer. */
+/* The worker answers that. 0: there was nothing to answer. */
 bool serve(struct rig *rig, uint32_t i);
 void say(struct rig *rig, uint32_t i, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void die(struct rig *rig, uint32_t i);
-/* Its process was never made: what a guardian tells. */
+/* The worker's process was never made: what a guardian tells. */
 void not_made(struct rig *rig, uint32_t i, int code, int os_errno);
 
 void expect(const struct got *got, int status);

@@ -425,7 +425,7 @@ static void they_come_back_in_their_order(void **state)
 	rig_close(&rig);
 }
 
-/* ---- starts in vain ---- */
+/* ---- starts that fail ---- */
 
 static void a_crash_at_the_start_is_survived(void **state)
 {
@@ -553,7 +553,7 @@ static void a_pool_that_gets_work_done_goes_on(void **state)
 	rig_close(&rig);
 }
 
-/* ---- answers that are none ---- */
+/* ---- answers to no call ---- */
 
 static void a_time_out_says_what_came_instead(void **state)
 {

@@ -45,7 +45,7 @@ struct script_link *script_of(const mortise_plugin *plugin);
 int script_link_new(struct mor_loop *loop, const struct mor_link_options *opt,
 		    const struct mor_link_events *events, void *arg, struct mor_link **ret);
 
-/* The oldest unclaimed message; false: there is none. The slice lives until the host sends again. */
+/* The oldest unclaimed message; false: no message is left. The slice lives until the host sends again. */
 bool script_claim(struct script_link *script, struct mor_slice *ret_body);
 bool script_unclaimed(const struct script_link *script);
 

@@ -183,7 +183,7 @@ static void told_by_the_guardian(void **state)
 	rig_close(&rig);
 }
 
-/* Its guardian was killed before it had started anything. */
+/* The guardian was killed before it had started anything. */
 static void guardian_lost(void **state)
 {
 	struct rig rig = { 0 };
@@ -197,7 +197,7 @@ static void guardian_lost(void **state)
 	rig_close(&rig);
 }
 
-/* It counts: a lack that stays ends in FAILED, and the text says what it was the last time. */
+/* Such a start counts: a lack that stays ends in FAILED, and the text says what it was the last time. */
 static void too_often(void **state)
 {
 	struct rig rig = { 0 };
@@ -221,7 +221,7 @@ static void too_often(void **state)
 	rig_close(&rig);
 }
 
-/* Those that nobody brings back are STOPPED: the next call tries again. */
+/* Plugins that nobody brings back are STOPPED: the next call tries again. */
 static void brought_back_by_the_next_call(void **state)
 {
 	static const struct {
@@ -268,7 +268,7 @@ static void for_good(void **state)
 	rig_close(&rig);
 }
 
-/* What the plugin said when it refused is told to whoever calls it later, data and all. */
+/* What the plugin said when it refused is told to those who call it later, data and all. */
 static void the_refusal_is_kept(void **state)
 {
 	struct rig rig = { .dialect = "demo" };
@@ -296,7 +296,7 @@ static void the_refusal_is_kept(void **state)
 	rig_close(&rig);
 }
 
-/* ---- whoever is told of the start ends it ---- */
+/* ---- a callback about the start ends it ---- */
 
 struct meddler {
 	struct rig rig;
@@ -353,7 +353,7 @@ static void stop_it(const mortise_tap_frame *frame, void *arg)
 		mortise_plugin_stop(frame->plugin, MORTISE_STOP_INPUT, NULL);
 }
 
-/* Whoever taps the greeting stops the plugin, so that the greeting itself cannot go out. That is no
+/* The tap of the greeting stops the plugin, so that the greeting itself cannot go out. That is no
  * failed greeting. */
 static void ended_as_it_greets(void **state)
 {

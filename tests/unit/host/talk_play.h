@@ -47,9 +47,9 @@ _Noreturn void die(const struct play *play, unsigned line, const char *format, .
 	__attribute__((format(printf, 3, 4)));
 void settle_loop(struct play *play);
 struct script_link *running(struct play *play, unsigned line);
-/* The first event that fits and is not claimed yet; NULL: there is none. */
+/* The first event that fits and is not claimed yet; NULL: no event does. */
 struct event_record *find_event(struct play *play, struct mor_slice rest, unsigned line);
-/* To be freed; NULL where there is none. */
+/* To be freed; NULL where no text is given. */
 char *talk_copy(mortise_json json);
 
 /* talk_acts.c */

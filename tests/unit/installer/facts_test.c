@@ -187,7 +187,7 @@ static void test_what_is_different(void **state)
 	end(&s);
 }
 
-/* Whoever can change a file can leave its signature out: that is a step back. */
+/* An attacker who can change a file can leave its signature out: that is a step back. */
 static void test_the_loss_of_a_signature(void **state)
 {
 	static const struct {

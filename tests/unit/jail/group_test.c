@@ -206,7 +206,7 @@ static void use(size_t i, long long ms)
 	say(counters[i].file, text);
 }
 
-/* Whoever works on all processors is looked at when the limit is reached, and not before. */
+/* A program that works on all processors is looked at when the limit is reached, and not before. */
 static void test_time(void **state)
 {
 	int64_t due;

@@ -211,7 +211,7 @@ static void test_sigchld_ignored(void **state)
 	mor_loop_free(loop);
 }
 
-/* It has ended and vanished before it could be watched: still exactly one report, and not from inside. */
+/* A child has ended and vanished before it could be watched: still exactly one report, and not from inside. */
 static void test_gone_before_watch(void **state)
 {
 	struct mor_loop *loop = fresh();

@@ -309,7 +309,7 @@ static void test_warnings(void **state)
 	mor_manifest_free(m);
 }
 
-/* The author's own statement raises the limit of a call, never lowers it; whoever configures wins. */
+/* The author's own statement raises the limit of a call, never lowers it; the user's configuration wins. */
 static void test_onboarding(void **state)
 {
 	static const char *const set[] = { "timeouts.execute=1s", NULL };
@@ -404,7 +404,7 @@ static void test_launch_refused(void **state)
 	refuse("demo", MORTISE_EMANIFEST,
 	       "demo/manifest.json:2:1: /executable is \"gone.py\", which does not exist: build it, or correct "
 	       "the name");
-	/* Whoever gives a command needs none from the manifest. */
+	/* A user who gives a command needs none from the manifest. */
 	mor_manifest_free(load_query((struct mor_manifest_query){ .path = "demo", .set = set }));
 	put("demo/manifest.json", "{" HEAD ",\"functions\":[" FN "],\n\"executable\":\"run.bat\"}");
 	refuse("demo", MORTISE_EMANIFEST,

@@ -116,7 +116,7 @@ static void test_missing_files(void **state)
 	refuse("p", MORTISE_EMANIFEST,
 	       "p/yams-plugin.json: nothing to run: name it in entry.binary.linux or entry.cmd, or add "
 	       "./plugin or plugin.py");
-	/* Whoever gives a command needs none from the manifest. */
+	/* A user who gives a command needs none from the manifest. */
 	put("p/mortise.toml", "[plugin]\ncommand = \"./mine\"\n");
 	mor_manifest_free(load_path("p"));
 }

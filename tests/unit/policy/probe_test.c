@@ -54,7 +54,7 @@ static void test_namespaces(void **state)
 	mor_probe_namespaces(&n);
 	assert_true(readlink("/proc/self/ns/mnt", after, sizeof(after) - 1) > 0);
 	assert_string_equal(before, after);
-	/* Where there is no user namespace, there is none of the others. */
+	/* Without user namespaces the others are missing, too. */
 	if (n.user)
 		assert_true(n.pid && n.mount && n.net && n.minimal_root);
 }

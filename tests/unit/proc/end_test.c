@@ -207,7 +207,7 @@ static void test_explained_exit(void **state)
 	run_end(&run);
 }
 
-/* It is known to be over before anybody has told so. */
+/* The end is known before anybody has reported it. */
 static void test_over_before_it_is_told(void **state)
 {
 	struct pollfd end = { .events = POLLIN };

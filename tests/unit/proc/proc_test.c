@@ -184,7 +184,7 @@ static void test_lift(void **state)
 	assert_int_equal(mor_fd_lift(&fd, 1000001), -EBADF);
 }
 
-/* A view is the guardian's business, and there is none; with one it has a size. */
+/* A view is the guardian's business, and here it is missing; with one it has a size. */
 static void test_no_view(void **state)
 {
 	static char texts[MOR_PROC_VIEW_TEXTS + 1];

@@ -229,7 +229,7 @@ static void test_no_memory(void **state)
 	run_end(&run);
 }
 
-/* There was memory for the beginning of a line, and there is none for the rest: it is told in two pieces. */
+/* There was memory for the beginning of a line, but not for the rest: it is told in two pieces. */
 static void test_no_memory_within_a_line(void **state)
 {
 	struct run run = { 0 };

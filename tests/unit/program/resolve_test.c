@@ -250,7 +250,7 @@ static void test_missing_loader(void **state)
 	refused("plain", MORTISE_EEXEC, "damaged or unusable ELF file: Exec format error");
 }
 
-/* A loader that cannot be read out of a damaged file is none that could be missing. */
+/* A loader that cannot be read out of a damaged file is not reported as missing. */
 static void test_damaged_elf(void **state)
 {
 	static const char *const text = "damaged or unusable ELF file: Exec format error";

@@ -63,7 +63,8 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(reader.at, text.len);
 }
 
-/* A run that was killed as it wrote: half a head is none, half a line is not there, and neither is an error. */
+/* A run that was killed as it wrote: half a head does not count, half a line is not there, and
+ * neither is an error. */
 static void cut_anywhere(void **state)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;

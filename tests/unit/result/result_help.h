@@ -24,7 +24,7 @@ void expect_file(const char *name, struct mor_slice want);
 
 /* Two entries that name the unit; unit 3 has none. */
 void unit_bytes(size_t unit, enum mor_stream_format form, struct mor_buf *out);
-/* Those of all units but the one that fails. */
+/* The bytes of all units but the one that fails. */
 void whole(enum mor_stream_format form, struct mor_buf *out);
 
 /* Opens "out" for entries, unless the options say something else. */

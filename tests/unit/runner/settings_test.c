@@ -303,7 +303,7 @@ static void make_plugin(const char *permissions)
 	put("p/plugin.toml", text);
 }
 
-/* Its settings, and what was said. */
+/* The runner's settings, and what was said. */
 static const char *run_settings(struct mor_plugin_args args)
 {
 	static char text[600];

@@ -355,7 +355,7 @@ static void test_words_for_types(void **state)
 	}
 }
 
-/* Without parameters, or with ones that are none, anything may be passed. */
+/* Without parameters, or with malformed ones, anything may be passed. */
 static void test_signatures_that_say_nothing(void **state)
 {
 	static const char *const signatures[] = {

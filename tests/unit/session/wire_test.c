@@ -104,7 +104,7 @@ static void test_the_end(void **state)
 	mor_fd_close(&line.other);
 	assert_next(&line, "{}");
 	mor_session_wire_fill(&line.wire);
-	assert_none(&line, true); /* half a message is none */
+	assert_none(&line, true); /* half a message does not count */
 	end(&line);
 }
 

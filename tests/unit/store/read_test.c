@@ -151,7 +151,7 @@ static void test_names(void **state)
 			fail_msg("%s", bad[i]);
 }
 
-/* Semantic Versioning 2.0.0, section 11: its own examples, and versions that are none. */
+/* Semantic Versioning 2.0.0, section 11: its own examples, and texts that are no versions. */
 static void test_versions(void **state)
 {
 	static const char *const order[] = { "0",

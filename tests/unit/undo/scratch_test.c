@@ -213,7 +213,7 @@ static void sweeping_is_bounded(void **state)
 	assert_int_equal(sweeps, 3);
 }
 
-/* Its maker may be about to lock it. A time to come, which a plugin could have set, saves none. */
+/* The maker of one may be about to lock it. A time to come, which a plugin could have set, saves none. */
 static void sweeping_leaves_the_young(void **state)
 {
 	const char *name = "mortise-jail-0000000000000005";
@@ -232,7 +232,7 @@ static void sweeping_leaves_the_young(void **state)
 	held.tv_sec = 0;
 }
 
-/* Whoever makes one while others sweep without a pause has one that stays. For them none is young, as
+/* A process that makes one while others sweep without a pause has one that stays. For them none is young, as
  * when its maker was stopped for a second, or the clock was changed. Eight that went before they were
  * locked are luck. */
 static void sweeping_races(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of undoing share: a workspace, a store, and the broker's part, note by note. Whoever writes
+ * What the tests of undoing share: a workspace, a store, and the broker's part, note by note. A writer
  * without a note is somebody else. For one test program, hence static.
  */
 #ifndef TESTS_UNIT_JAIL_UNDO_STAGE_H

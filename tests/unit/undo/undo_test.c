@@ -392,7 +392,7 @@ static void alone(void **state)
 	mor_undo_store_fini(&host);
 }
 
-/* The guardian was killed: whoever has been there all the time may undo, whoever comes later must not. */
+/* The guardian was killed: a process that was there all the time may undo, one that comes later must not. */
 static void without_an_end(void **state)
 {
 	struct mor_undo_player player = { .only_tell = true, .extract = true, .on_left = on_left };

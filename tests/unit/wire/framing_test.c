@@ -355,7 +355,7 @@ static void long_lines_are_searched_once(void **state)
 	assert_int_equal(item.used, sizeof(window));
 }
 
-/* A byte that has been seen is spoilt afterwards: whoever looks again sees noise. */
+/* A byte that has been seen is spoilt afterwards: a second look at it sees noise. */
 static void blanks_are_passed_once(void **state)
 {
 	static const unsigned reads[] = { 0, 1 << MOR_FRAMING_LINES };
@@ -416,7 +416,7 @@ static void what_is_written_is_read(void **state)
 	}
 }
 
-/* Strict: whoever announces too much is not waited for. */
+/* Strict: a plugin that announces too much is not waited for. */
 static void strict_over_the_limit(void **state)
 {
 	static const struct {

@@ -60,7 +60,8 @@ static void declare(const char *plugins)
 	put("ws/sunscreen.yml", text);
 }
 
-/* Their paths, below our directory, with a bar behind each; or the error's text without the workspace's. */
+/* The paths that are declared, below our directory, with a bar behind each; or the error's text without
+ * the workspace's. */
 static const char *found(const char *hook, const char *const *words)
 {
 	static char text[1000];

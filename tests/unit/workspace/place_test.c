@@ -183,7 +183,7 @@ static void test_scratch(void **state)
 	assert_int_equal(unlink(at("ws/.sunscreen/kept")) | rmdir(at("ws/.sunscreen")), 0);
 }
 
-/* It follows no links: a workspace may come from anywhere. */
+/* Making a scratch directory follows no links: a workspace may come from anywhere. */
 static void test_scratch_elsewhere(void **state)
 {
 	static const char *const names[] = { "", ".", "..", "../x", "a/b", "/x" };
@@ -206,7 +206,7 @@ static void test_scratch_elsewhere(void **state)
 
 /* ---- claims ---- */
 
-/* Its name below the workspace, or what is wrong with it. */
+/* The file's name below the workspace, or what is wrong with it. */
 static const char *claim(struct mor_slice claimed)
 {
 	static char text[600];

@@ -158,7 +158,7 @@ static void test_peers_without_rules(void **state)
 	expect_end(BYTES("\xc1\x01"
 			 "a"),
 		   "", "1002"); /* an extension */
-	/* an opcode that is none */
+	/* an opcode that does not exist */
 	expect_end(BYTES("\x83\x01"
 			 "a"),
 		   "", "1002");

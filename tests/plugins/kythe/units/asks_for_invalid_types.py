@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Asks for types that are none, and keeps the answers.
+# Asks for texts that are no types, and keeps the answers.
 for types in (["/a//b"], ["/kythe/index/toy", "/x y"]):
     answer = wire.answer(wire.ask("analyze", types=types))
     with open(state + "/answers", "a") as file:

@@ -99,7 +99,7 @@ static void expect_refused(const struct entry *entries, const char *text)
 	assert_null(kzip);
 }
 
-/* empty.kzip, malformed.kzip, and other shapes that are none. */
+/* empty.kzip, malformed.kzip, and other shapes that are wrong. */
 static void test_not_a_kzip(void **state)
 {
 	struct mor_kzip *kzip = NULL;

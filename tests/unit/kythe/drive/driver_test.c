@@ -328,7 +328,7 @@ static void nothing_to_do(void **state)
 
 /* ---- more records ---- */
 
-/* It asks before there is more, and gets what comes next. Attempts count anew. */
+/* An analyzer asks before there is more, and gets what comes next. Attempts count anew. */
 static void kept_for_more(void **state)
 {
 	struct rig rig;

@@ -253,7 +253,7 @@ static void test_unknown_details(void **state)
 	assert_int_equal(mor_unit_digest(unit, hex, &err), MORTISE_EUNSUPPORTED);
 }
 
-/* A detail that claims a known type and is none is shown as bytes. */
+/* A detail that claims a known type wrongly is shown as bytes. */
 static void test_lying_details(void **state)
 {
 	static const char wire[] = "\x0a\x1e\x5a\x1c\x0a\x15kythe.proto.GoDetails\x12\x03\x0a\x05x";
