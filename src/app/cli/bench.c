@@ -79,18 +79,18 @@ static int take_time(const struct bench_args *args, struct mor_gauge_plan *plan,
 /* Rising, so that the last one is the most that was tried. */
 static int take_concurrency(const char *list, struct mor_gauge_plan *plan, mortise_error *err)
 {
-	for (const char *word = list; word && *word;) {
-		size_t len = strcspn(word, ",");
+	struct mor_slice rest = mor_slice_of(list);
+
+	while (rest.len) {
 		uint32_t number = 0, before = plan->steps ? plan->in_flight[plan->steps - 1] : 0;
 
-		if (!mor_parse_u32((struct mor_slice){ word, len }, &number) || number <= before ||
+		if (!mor_parse_u32(mor_slice_cut(&rest, ','), &number) || number <= before ||
 		    number > MOR_GAUGE_IN_FLIGHT || plan->steps == MOR_GAUGE_STEPS)
 			return mor_fail(
 				err, MORTISE_EINVAL,
 				"--concurrency \"%s\": expected rising numbers from 1 to %d, such as 1,4,16",
 				list, MOR_GAUGE_IN_FLIGHT);
 		plan->in_flight[plan->steps++] = number;
-		word += len + (word[len] == ',');
 	}
 	return 0;
 }

@@ -142,14 +142,9 @@ static bool was_asked(struct call_command *run, struct mor_slice next)
 {
 	struct mor_slice rest = mor_buf_view(&run->asked);
 
-	while (rest.len) {
-		const char *end = memchr(rest.ptr, '\n', rest.len);
-		struct mor_slice one = { rest.ptr, (size_t)(end - rest.ptr) };
-
-		if (mor_slice_eq(one, next))
+	while (rest.len)
+		if (mor_slice_eq(mor_slice_cut(&rest, '\n'), next))
 			return true;
-		rest = (struct mor_slice){ end + 1, rest.len - one.len - 1 };
-	}
 	return false;
 }
 

@@ -32,11 +32,7 @@ static const struct mor_option_group groups[] = {
 /* Takes the first line off, without its newline. false: no line is left. */
 static bool next_line(struct mor_slice *text, struct mor_slice *ret)
 {
-	const char *end = text->len ? memchr(text->ptr, '\n', text->len) : NULL;
-
-	*ret = (struct mor_slice){ text->ptr, end ? (size_t)(end - text->ptr) : text->len };
-	*text = (struct mor_slice){ text->ptr + ret->len + (end != NULL),
-				    text->len - ret->len - (end != NULL) };
+	*ret = mor_slice_cut(text, '\n');
 	return ret->len > 0;
 }
 

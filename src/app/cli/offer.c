@@ -160,13 +160,8 @@ static void offer_methods(const struct offer *offer, const struct mor_plugin_arg
 		mor_signature_names(resolved, &names, NULL);
 	else
 		signature = mor_signature_find(resolved, words->item[1]);
-	for (struct mor_slice rest = mor_buf_view(&names); rest.len;) {
-		const char *end = memchr(rest.ptr, '\n', rest.len);
-		size_t len = end ? (size_t)(end - rest.ptr) : rest.len, skip = len + (end != NULL);
-
-		offer_line(offer, (struct mor_slice){ rest.ptr, len });
-		rest = (struct mor_slice){ rest.ptr + skip, rest.len - skip };
-	}
+	for (struct mor_slice rest = mor_buf_view(&names); rest.len;)
+		offer_line(offer, mor_slice_cut(&rest, '\n'));
 	offer_parameters(offer, mor_signature_members(signature),
 			 offer->beginning && offer->beginning[0] == '-' ? "--" : "");
 	mor_resolved_unref(resolved);

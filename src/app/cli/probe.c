@@ -69,14 +69,8 @@ static void show_json(struct mor_cli *cli, const struct mor_check_found *found)
 	mor_w_pair(&w, "level", found->level);
 	mor_w_key(&w, "how");
 	mor_w_array(&w);
-	while (rest.len) {
-		const char *end = memchr(rest.ptr, '\n', rest.len);
-		size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
-
-		mor_w_slice(&w, (struct mor_slice){ rest.ptr, len });
-		len += end != NULL;
-		rest = (struct mor_slice){ rest.ptr + len, rest.len - len };
-	}
+	while (rest.len)
+		mor_w_slice(&w, mor_slice_cut(&rest, '\n'));
 	mor_w_end(&w);
 	mor_w_pair(&w, "manifest_file", found->manifest_file);
 	mor_w_key(&w, "manifest");

@@ -38,16 +38,12 @@ int mor_gauge_is_called(const char *name, mortise_error *err)
 static void list_names(struct mor_slice offers, struct mor_buf *out)
 {
 	for (int i = 0; offers.len; i++) {
-		const char *end = memchr(offers.ptr, '\n', offers.len);
-		size_t len = end ? (size_t)(end - offers.ptr) : offers.len, used = len + (end != NULL);
-
 		if (i == SHOWN) {
 			mor_buf_text(out, ", ...");
 			return;
 		}
 		mor_buf_text(out, i ? ", " : "");
-		mor_buf_append(out, offers.ptr, len);
-		offers = (struct mor_slice){ offers.ptr + used, offers.len - used };
+		mor_buf_slice(out, mor_slice_cut(&offers, '\n'));
 	}
 }
 

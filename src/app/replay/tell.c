@@ -49,14 +49,10 @@ static void add_details(struct mor_buf *out, const char *prefix, const struct mo
 	add_message(out, prefix, "expected", &d->expected);
 	add_message(out, prefix, "came", &d->came);
 	while (left.len) {
-		const char *newline = memchr(left.ptr, '\n', left.len);
-		size_t len = newline ? (size_t)(newline - left.ptr) : left.len;
 		char text[SHOWN];
 
 		mor_buf_printf(out, "%s%s\n", prefix,
-			       mor_printable((struct mor_slice){ left.ptr, len }, text, sizeof(text)));
-		len += newline != NULL;
-		left = (struct mor_slice){ left.ptr + len, left.len - len };
+			       mor_printable(mor_slice_cut(&left, '\n'), text, sizeof(text)));
 	}
 }
 

@@ -118,19 +118,10 @@ bool mor_cq_next(struct mor_slice *rest, struct mor_cq_part *ret)
 
 bool mor_cq_param(struct mor_slice *params, struct mor_slice *ret_name, struct mor_slice *ret_value)
 {
-	const char *comma, *equals;
-	size_t len;
-
 	if (params->len == 0)
 		return false;
-	comma = memchr(params->ptr, ',', params->len);
-	len = comma ? (size_t)(comma - params->ptr) : params->len;
-	equals = memchr(params->ptr, '=', len);
-	*ret_name = (struct mor_slice){ params->ptr, equals ? (size_t)(equals - params->ptr) : len };
-	*ret_value = equals ? (struct mor_slice){ equals + 1, len - ret_name->len - 1 } :
-			      (struct mor_slice){ params->ptr + len, 0 };
-	params->ptr += len + (comma != NULL);
-	params->len -= len + (comma != NULL);
+	*ret_value = mor_slice_cut(params, ',');
+	*ret_name = mor_slice_cut(ret_value, '=');
 	return true;
 }
 

@@ -30,17 +30,6 @@ static struct mor_slice take_line(struct mor_slice *rest)
 	return line;
 }
 
-static struct mor_slice take_word(struct mor_slice *line)
-{
-	const char *blank = line->len ? memchr(line->ptr, ' ', line->len) : NULL;
-	struct mor_slice word = { line->ptr, blank ? (size_t)(blank - line->ptr) : line->len };
-	size_t used = word.len + (blank != NULL);
-
-	line->ptr += used;
-	line->len -= used;
-	return word;
-}
-
 /* Control bytes would get into texts and comparisons. Nobody sends NUL or a single CR by mistake. */
 static bool is_clean(struct mor_slice text)
 {
@@ -76,8 +65,8 @@ const char *mor_http_parse_request(struct mor_slice bytes, struct mor_http *ret)
 	struct mor_slice line = take_line(&bytes), target;
 	const char *query;
 
-	*ret = (struct mor_http){ .method = take_word(&line) };
-	target = take_word(&line);
+	*ret = (struct mor_http){ .method = mor_slice_cut(&line, ' ') };
+	target = mor_slice_cut(&line, ' ');
 	if (!mor_slice_is(line, "HTTP/1.1") || !ret->method.len || !target.len || !is_clean(target))
 		return "it is not an HTTP/1.1 request";
 	query = memchr(target.ptr, '?', target.len);
@@ -89,7 +78,8 @@ const char *mor_http_parse_request(struct mor_slice bytes, struct mor_http *ret)
 
 const char *mor_http_parse_response(struct mor_slice bytes, struct mor_http *ret)
 {
-	struct mor_slice line = take_line(&bytes), version = take_word(&line), code = take_word(&line);
+	struct mor_slice line = take_line(&bytes), version = mor_slice_cut(&line, ' '),
+			 code = mor_slice_cut(&line, ' ');
 	uint32_t status;
 
 	*ret = (struct mor_http){ 0 };
@@ -126,17 +116,10 @@ static bool lists(struct mor_slice value, const char *word)
 	size_t len = strlen(word);
 
 	while (value.len) {
-		const char *comma = memchr(value.ptr, ',', value.len);
-		struct mor_slice one =
-			mor_slice_trim((struct mor_slice){ value.ptr,
-							   comma ? (size_t)(comma - value.ptr) : value.len },
-				       " \t");
-		size_t used = comma ? (size_t)(comma - value.ptr) + 1 : value.len;
+		struct mor_slice one = mor_slice_trim(mor_slice_cut(&value, ','), " \t");
 
 		if (one.len == len && strncasecmp(one.ptr, word, len) == 0)
 			return true;
-		value.ptr += used;
-		value.len -= used;
 	}
 	return false;
 }

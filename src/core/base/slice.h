@@ -41,4 +41,15 @@ static inline struct mor_slice mor_slice_trim(struct mor_slice text, const char 
 	return text;
 }
 
+/* What stands before the next `mark`, or all of it. *rest begins behind the mark. */
+static inline struct mor_slice mor_slice_cut(struct mor_slice *rest, char mark)
+{
+	const char *at = rest->len ? (const char *)memchr(rest->ptr, mark, rest->len) : NULL;
+	struct mor_slice part = { rest->ptr, at ? (size_t)(at - rest->ptr) : rest->len };
+	size_t used = part.len + (at != NULL);
+
+	*rest = (struct mor_slice){ used ? rest->ptr + used : rest->ptr, rest->len - used };
+	return part;
+}
+
 #endif

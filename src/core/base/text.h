@@ -40,6 +40,11 @@ const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size);
 /* The same for text that is not put in quotes: quotes and backslashes stay unchanged. */
 const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size);
 
+/* What JSON has between its tokens. */
+static inline bool mor_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
 /* 0 to 15, or -1. */
 static inline int mor_hex_value(char c)
 {

@@ -211,17 +211,13 @@ const char *mor_member_values(struct mor_member member, char out[120])
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
-	const char *list = member.field ? member.field->one_of : NULL;
+	struct mor_slice list = mor_slice_of(member.field ? member.field->one_of : NULL);
 
 	if (!member.field)
 		return mor_printable_value(mor_json_get(member.schema, "enum"), out, 120);
 	mor_w_array(&w);
-	while (list && *list) {
-		size_t len = strcspn(list, "|");
-
-		mor_w_slice(&w, (struct mor_slice){ list, len });
-		list += len + (list[len] == '|');
-	}
+	while (list.len)
+		mor_w_slice(&w, mor_slice_cut(&list, '|'));
 	mor_w_end(&w);
 	return mor_printable(mor_buf_view(&json), out, 120);
 }

@@ -130,14 +130,9 @@ static const char *name_value(struct mor_secrets *secrets, struct mor_slice memb
 
 /* ---- JSON ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static size_t skip_blanks(struct mor_slice json, size_t at)
 {
-	while (at < json.len && is_blank(json.ptr[at]))
+	while (at < json.len && mor_is_blank(json.ptr[at]))
 		at++;
 	return at;
 }
@@ -179,7 +174,7 @@ static size_t skip_nested(struct mor_slice json, size_t at)
 /* A number, true, false or null. */
 static size_t skip_scalar(struct mor_slice json, size_t at)
 {
-	while (at < json.len && !is_blank(json.ptr[at]) && json.ptr[at] != ',' && json.ptr[at] != '}' &&
+	while (at < json.len && !mor_is_blank(json.ptr[at]) && json.ptr[at] != ',' && json.ptr[at] != '}' &&
 	       json.ptr[at] != ']')
 		at++;
 	return at;

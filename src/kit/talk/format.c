@@ -5,12 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "talk/talk.h"
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
 
 /* Blanks outside of strings are left out. Strings and numbers keep their spelling. */
 static int write_compact(struct mor_slice pattern, struct mor_buf *out)
@@ -22,7 +18,7 @@ static int write_compact(struct mor_slice pattern, struct mor_buf *out)
 
 		if (c == '"')
 			inside = !inside;
-		if (inside || !is_blank(c))
+		if (inside || !mor_is_blank(c))
 			mor_buf_byte(out, c);
 		if (inside && c == '\\' && i + 1 < pattern.len)
 			mor_buf_byte(out, pattern.ptr[++i]);
@@ -83,7 +79,7 @@ static int write_head(struct mor_slice line, struct mor_buf *out, mortise_error 
 /* A comment or nothing. Blank lines at the end and double ones go. */
 static void write_rest(struct mor_slice line, bool *blank, struct mor_buf *out)
 {
-	while (line.len && is_blank(line.ptr[line.len - 1]))
+	while (line.len && mor_is_blank(line.ptr[line.len - 1]))
 		line.len--;
 	if (!line.len) {
 		*blank = true;

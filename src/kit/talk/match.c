@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "talk/inside.h"
 #include "talk/talk.h"
 #include "wire/envelope.h"
@@ -127,15 +128,10 @@ static bool has_marker(struct mor_slice text)
 	return false;
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* The first byte at or after pos that is not a blank; NUL at the end. */
 static char next_byte(struct mor_slice pattern, size_t pos)
 {
-	while (pos < pattern.len && is_space(pattern.ptr[pos]))
+	while (pos < pattern.len && mor_is_blank(pattern.ptr[pos]))
 		pos++;
 	return pos < pattern.len ? pattern.ptr[pos] : '\0';
 }
@@ -145,7 +141,7 @@ static bool member_place(struct mor_slice before, char next)
 {
 	size_t i = before.len;
 
-	while (i > 0 && is_space(before.ptr[i - 1]))
+	while (i > 0 && mor_is_blank(before.ptr[i - 1]))
 		i--;
 	return i > 0 && before.ptr[i - 1] != ':' && next == '}';
 }

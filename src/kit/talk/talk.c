@@ -29,18 +29,13 @@ static const struct mark {
 
 #define BLANKS " \t\r"
 
-static bool is_blank(char c)
-{
-	return memchr(BLANKS, c, sizeof(BLANKS) - 1);
-}
-
 /* The next word of *text, which moves past it. */
 static struct mor_slice take_word(struct mor_slice *text)
 {
 	struct mor_slice word = mor_slice_trim(*text, BLANKS);
 	size_t n = 0;
 
-	while (n < word.len && !is_blank(word.ptr[n]))
+	while (n < word.len && !mor_is_blank(word.ptr[n]))
 		n++;
 	*text = (struct mor_slice){ word.ptr + n, word.len - n };
 	return (struct mor_slice){ word.ptr, n };
@@ -258,7 +253,7 @@ static int parse_step(struct talk_parser *parser, struct mor_slice line, struct 
 	for (i = 0; i < MARKS; i++) {
 		n = strlen(marks[i].text);
 		if (line.len >= n && memcmp(line.ptr, marks[i].text, n) == 0 &&
-		    (line.len == n || is_blank(line.ptr[n])))
+		    (line.len == n || mor_is_blank(line.ptr[n])))
 			break;
 	}
 	if (i == MARKS)

@@ -44,17 +44,11 @@ static bool is_same_or_below(const char *path, const char *dir)
 /* The next line with its end, and the path in it: without blanks around it, empty for a comment. */
 static bool next_line(struct mor_slice *rest, struct mor_slice *line, struct mor_slice *path)
 {
-	const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
-
 	if (!rest->len)
 		return false;
-	*line = (struct mor_slice){ rest->ptr, end ? (size_t)(end - rest->ptr) + 1 : rest->len };
-	*rest = (struct mor_slice){ rest->ptr + line->len, rest->len - line->len };
-	*path = *line;
-	while (path->len && isspace((unsigned char)path->ptr[0]))
-		*path = (struct mor_slice){ path->ptr + 1, path->len - 1 };
-	while (path->len && isspace((unsigned char)path->ptr[path->len - 1]))
-		path->len--;
+	line->ptr = rest->ptr;
+	*path = mor_slice_trim(mor_slice_cut(rest, '\n'), " \t\v\f\r");
+	line->len = (size_t)(rest->ptr - line->ptr);
 	if (path->len && path->ptr[0] == '#')
 		path->len = 0;
 	return true;

@@ -106,15 +106,12 @@ static struct mor_slice telling_line(struct mor_slice text)
 	struct mor_slice first = { 0 };
 
 	while (text.len) {
-		const char *newline = memchr(text.ptr, '\n', text.len);
-		struct mor_slice line = { text.ptr, newline ? (size_t)(newline - text.ptr) : text.len };
+		struct mor_slice line = mor_slice_cut(&text, '\n');
 
 		if (memmem(line.ptr, line.len, "error", 5))
 			return line;
 		if (!first.len)
 			first = line;
-		text.ptr += line.len + (newline != NULL);
-		text.len -= line.len + (newline != NULL);
 	}
 	return first;
 }

@@ -72,13 +72,10 @@ void mor_workspace_undoing_add(struct mor_workspace_undoing *undoing, const char
 
 void mor_workspace_undoing_tell(struct mor_workspace_undoing *undoing)
 {
-	for (size_t at = 0; at < undoing->notes.len;) {
-		const char *line = undoing->notes.data + at, *end = memchr(line, '\n', undoing->notes.len - at);
-		size_t len = end ? (size_t)(end - line) : undoing->notes.len - at;
+	struct mor_slice rest = mor_buf_view(&undoing->notes);
 
-		mor_note_slice(undoing->console, (struct mor_slice){ line, len });
-		at += len + 1;
-	}
+	while (rest.len)
+		mor_note_slice(undoing->console, mor_slice_cut(&rest, '\n'));
 	mor_buf_reset(&undoing->notes, 0);
 }
 

@@ -170,11 +170,6 @@ int mor_depends_command(const char *const *arguments, size_t count, struct mor_s
 
 /* ---- make rules ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* A run of backslashes at p. Before a blank, pairs stand for one backslash, and an odd one makes the blank
  * part of the name. Elsewhere they stand for themselves. Returns where to go on; *ret_over: the name ends
  * here. */
@@ -216,7 +211,7 @@ static const char *take_name(const char *p, const char *end, struct mor_buf *nam
 	bool over = false;
 
 	while (p < end && !over) {
-		if (is_blank(*p)) {
+		if (mor_is_blank(*p)) {
 			over = name->len > 0;
 			p++;
 		} else if (*p == '\\') {
