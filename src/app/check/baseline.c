@@ -60,17 +60,12 @@ int mor_check_baseline_read(const char *path, struct mor_check_report *report, m
 		return mor_fail_errno(err, MORTISE_EINPUT, -r, "--baseline %s", path);
 	rest.ptr = text;
 	while (r == 0 && rest.len) {
-		const char *end = memchr(rest.ptr, '\n', rest.len);
-		size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
-		const char *hash = memchr(rest.ptr, '#', len);
-		struct mor_slice id = { rest.ptr, hash ? (size_t)(hash - rest.ptr) : len };
+		struct mor_slice whole = mor_slice_cut(&rest, '\n');
+		struct mor_slice id = mor_slice_trim(mor_slice_cut(&whole, '#'), " \t\r");
 
-		id = mor_slice_trim(id, " \t\r");
 		line++;
 		if (id.len)
 			r = take_entry(path, line, id, report, err);
-		len += end != NULL;
-		rest = (struct mor_slice){ rest.ptr + len, rest.len - len };
 	}
 	mor_check_count(report);
 	return r;

@@ -65,21 +65,14 @@ static void take_line(struct mor_check_heard *heard, struct mor_slice line)
 
 static void read_record(const char *path, struct mor_check_heard *heard)
 {
-	size_t len = 0;
-	const char *at;
+	struct mor_slice rest;
 
-	if (mor_fd_read_file(path, RECORD_BYTES, &heard->talk, &len) < 0)
+	if (mor_fd_read_file(path, RECORD_BYTES, &heard->talk, &rest.len) < 0)
 		return;
 	heard->recorded = true;
-	for (at = heard->talk; len;) {
-		const char *end = memchr(at, '\n', len);
-		size_t line = end ? (size_t)(end - at) : len;
-
-		take_line(heard, (struct mor_slice){ at, line });
-		line += end != NULL;
-		at += line;
-		len -= line;
-	}
+	rest.ptr = heard->talk;
+	while (rest.len)
+		take_line(heard, mor_slice_cut(&rest, '\n'));
 }
 
 static void heard_fini(struct mor_check_heard *heard)

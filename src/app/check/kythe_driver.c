@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "check/rows_kythe_own.h"
+#include "check/own.h"
 
 #define HEARS_MS     500
 #define BIG_BYTES    ((size_t)1 << 20)
@@ -40,6 +40,27 @@ static const struct language *language_of(const struct mor_value *types)
 	return &languages[i];
 }
 
+/* What the record has that is not usual. */
+struct record {
+	const char *kind;   /* the word in a script */
+	const char *prefix; /* of the input's name */
+	const char *more;   /* members, with a comma before them */
+	bool split, big;    /* the answer is sent in pieces; it has 1 MiB more */
+	bool missing;       /* the input does not exist */
+	bool empty;         /* there is no input */
+	bool refuse_vname;
+};
+static const struct record records[] = {
+	{ .kind = "" },
+	{ .kind = "split", .split = true },
+	{ .kind = "large", .big = true },
+	{ .kind = "extra", .more = ",\"mortise\":[1,{}]" },
+	{ .kind = "unicode", .prefix = "\xc3\xa9\xe4\xb8\xad-" },
+	{ .kind = "missing", .missing = true },
+	{ .kind = "empty", .empty = true },
+	{ .kind = "vname-refused", .refuse_vname = true },
+};
+
 /* ---- answers ---- */
 
 static void respond(struct mor_check_case *at, const struct mor_check_message *asked, const char *member,
@@ -63,12 +84,7 @@ static void respond(struct mor_check_case *at, const struct mor_check_message *a
 		mor_check_send(at->s, mor_buf_view(&text));
 }
 
-void mor_check_kythe_reply(struct mor_check_case *at, const struct mor_check_message *asked, const char *result)
-{
-	respond(at, asked, "result", mor_slice_of(result), false);
-}
-
-void mor_check_kythe_error(struct mor_check_case *at, const struct mor_check_message *asked, int code)
+static void refuse(struct mor_check_case *at, const struct mor_check_message *asked, int code)
 {
 	char text[96];
 
@@ -76,8 +92,8 @@ void mor_check_kythe_error(struct mor_check_case *at, const struct mor_check_mes
 	respond(at, asked, "error", mor_slice_of(text), false);
 }
 
-static void put_input(struct mor_check_case *at, const struct language *language,
-		      const struct mor_check_kythe_record *record, char name[128])
+static void put_input(struct mor_check_case *at, const struct language *language, const struct record *record,
+		      char name[128])
 {
 	snprintf(name, 128, "%s%s", record->prefix ? record->prefix : "", language->file);
 	if (record->missing)
@@ -88,7 +104,7 @@ static void put_input(struct mor_check_case *at, const struct language *language
 }
 
 static void write_record(struct mor_check_case *at, const struct language *language,
-			 const struct mor_check_kythe_record *record, const char *name, struct mor_buf *out)
+			 const struct record *record, const char *name, struct mor_buf *out)
 {
 	const char *dir = at->run->scratch.path;
 
@@ -112,7 +128,7 @@ static void write_record(struct mor_check_case *at, const struct language *langu
 
 struct service {
 	struct mor_check_case *at;
-	const struct mor_check_kythe_record *record;
+	const struct record *record;
 	size_t from; /* messages before it are old */
 };
 
@@ -121,11 +137,12 @@ static void answer_vname(struct service *service, struct mor_check_message *m)
 	m->taken = true;
 	service->at->vnames++;
 	if (service->record->refuse_vname)
-		mor_check_kythe_error(service->at, m, -32603);
+		refuse(service->at, m, -32603);
 	else
-		mor_check_kythe_reply(
-			service->at, m,
-			"{\"vname\":{\"corpus\":\"check\",\"path\":\"check\"},\"corpus\":\"check\",\"path\":\"check\",\"root\":\"\",\"signature\":\"\",\"language\":\"\"}");
+		respond(service->at, m, "result",
+			MOR_SLICE(
+				"{\"vname\":{\"corpus\":\"check\",\"path\":\"check\"},\"corpus\":\"check\",\"path\":\"check\",\"root\":\"\",\"signature\":\"\",\"language\":\"\"}"),
+			false);
 }
 
 static bool has_ended(struct mor_check_session *s, void *arg)
@@ -144,92 +161,143 @@ static bool has_ended(struct mor_check_session *s, void *arg)
 	return false;
 }
 
-void mor_check_kythe_give(struct mor_check_case *at, const struct mor_check_message *asked,
-			  const struct mor_check_kythe_record *record)
+/* ---- the steps of a conversation ---- */
+
+static void step_init(struct mor_check_case *at, struct mor_slice rest)
 {
-	const struct language *language = language_of(mor_json_at(asked->root, "/params"));
+	(void)rest;
+	at->asked = mor_check_from_plugin(at, "init");
+}
+
+static void step_accept(struct mor_check_case *at, struct mor_slice rest)
+{
+	respond(at, at->asked, "result", rest.len ? rest : MOR_SLICE("{\"protocol\":\"kythe1\"}"), false);
+}
+
+static void step_refuse(struct mor_check_case *at, struct mor_slice rest)
+{
+	int64_t code = 0;
+
+	(void)mor_parse_i64(rest, &code);
+	refuse(at, at->asked, (int)code);
+}
+
+static void step_asks(struct mor_check_case *at, struct mor_slice rest)
+{
+	(void)rest;
+	at->asked = mor_check_from_plugin(at, "analyze|analysis");
+}
+
+/* A record, and vnames, until the analysis ends in any way. */
+static void step_give(struct mor_check_case *at, struct mor_slice rest)
+{
+	const struct language *language = language_of(mor_json_at(at->asked->root, "/params"));
+	const struct record *record = records;
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	struct service service = { at, record, at->s->messages };
+	struct service service;
 	char name[128];
 
+	while (!mor_slice_is(rest, record->kind))
+		record++;
+	service = (struct service){ at, record, at->s->messages };
 	put_input(at, language, record, name);
 	write_record(at, language, record, name, &text);
-	respond(at, asked, "result", mor_buf_view(&text), record->split);
+	respond(at, at->asked, "result", mor_buf_view(&text), record->split);
 	mor_check_wait(at->s, mor_check_call_ms(at->run), has_ended, &service);
 }
 
-/* ---- the conversation ---- */
-
-bool mor_check_kythe_begin(struct mor_check_case *at)
+static void step_done(struct mor_check_case *at, struct mor_slice rest)
 {
-	return mor_check_begin(at, true);
+	(void)rest;
+	mor_check_from_plugin(at, "done");
 }
 
-const struct mor_check_message *mor_check_kythe_init(struct mor_check_case *at)
+/* All of it, from the greeting to done. */
+static void step_work(struct mor_check_case *at, struct mor_slice rest)
 {
-	return mor_check_goes_on(at) ? mor_check_from_plugin(at, "init") : NULL;
-}
-
-bool mor_check_kythe_greet(struct mor_check_case *at)
-{
-	const struct mor_check_message *m = mor_check_kythe_begin(at) ? mor_check_kythe_init(at) : NULL;
-
-	if (m)
-		mor_check_kythe_reply(at, m, "{\"protocol\":\"kythe1\"}");
-	return m;
-}
-
-const struct mor_check_message *mor_check_kythe_asks(struct mor_check_case *at)
-{
-	return mor_check_goes_on(at) ? mor_check_from_plugin(at, "analyze|analysis") : NULL;
-}
-
-bool mor_check_kythe_done(struct mor_check_case *at)
-{
-	return mor_check_goes_on(at) && mor_check_from_plugin(at, "done");
-}
-
-bool mor_check_kythe_work(struct mor_check_case *at, const struct mor_check_kythe_record *record)
-{
-	const struct mor_check_message *m;
-
 	if (at->run->no_work)
 		mor_check_unseen(at, "an analysis does not end: see kythe.analyze.done");
-	m = mor_check_goes_on(at) && mor_check_kythe_greet(at) ? mor_check_kythe_asks(at) : NULL;
-	if (!m)
-		return false;
-	mor_check_kythe_give(at, m, record);
-	return mor_check_kythe_done(at);
+	mor_check_script(at, "init\naccept\nasks");
+	if (!mor_check_goes_on(at))
+		return;
+	step_give(at, rest);
+	step_done(at, rest);
 }
 
-struct ear {
-	const char *methods;
-};
-
-static bool hears_one(struct mor_check_session *s, void *arg)
+/* "REQUEST": that of the last step can be answered. */
+static void step_with_id(struct mor_check_case *at, struct mor_slice rest)
 {
-	const struct ear *ear = arg;
+	if (!at->asked->id)
+		mor_check_failed(at, "%.*s has no id, so it cannot be answered", (int)rest.len, rest.ptr);
+}
 
+/* "MEMBER a|b": a param of the last request has one of these values. */
+static void step_says(struct mor_check_case *at, struct mor_slice rest)
+{
+	struct mor_slice name = mor_slice_cut(&rest, ' ');
+	const char *said = mor_json_text(mor_json_get_slice(mor_json_get(at->asked->root, "params"), name), "");
+	char list[64];
+
+	snprintf(list, sizeof(list), "%.*s", (int)rest.len, rest.ptr);
+	if (!mor_text_in(mor_slice_of(said), list))
+		mor_check_failed(at, "%.*s is \"%s\"", (int)name.len, name.ptr, said);
+}
+
+/* It has asked for a vname. */
+static void step_vname(struct mor_check_case *at, struct mor_slice rest)
+{
+	(void)rest;
+	if (!at->vnames)
+		mor_check_unseen(at, "the analyzer asked for no vname");
+}
+
+static bool hears_one(struct mor_check_session *s, void *methods)
+{
 	for (size_t i = 0; i < s->messages; i++)
-		if (!s->message[i].taken && mor_text_in(mor_json_string(s->message[i].method), ear->methods))
+		if (!s->message[i].taken && mor_text_in(mor_json_string(s->message[i].method), methods))
 			return true;
 	return false;
 }
 
-bool mor_check_kythe_hears(struct mor_check_case *at, const char *methods)
+/* "a|b TEXT": TEXT is the failure if one of these comes within half a second. */
+static void step_silent(struct mor_check_case *at, struct mor_slice rest)
 {
-	struct ear ear = { methods };
+	struct mor_slice word = mor_slice_cut(&rest, ' ');
+	char methods[64];
 
-	return mor_check_wait(at->s, HEARS_MS, hears_one, &ear);
+	snprintf(methods, sizeof(methods), "%.*s", (int)word.len, word.ptr);
+	if (mor_check_wait(at->s, HEARS_MS, hears_one, methods))
+		mor_check_failed(at, "%.*s", (int)rest.len, rest.ptr);
 }
 
-bool mor_check_kythe_goes_on(struct mor_check_case *at)
+/* An analyzer may say that it failed in any way but a crash. */
+static void step_survives(struct mor_check_case *at, struct mor_slice rest)
 {
-	struct ear ear = { "done|analyze|analysis" };
+	char methods[] = "done|analyze|analysis";
 
-	mor_check_wait(at->s, at->run->answer_ms, hears_one, &ear);
-	return hears_one(at->s, &ear) || (at->s->ended && !at->s->how.how.by_signal);
+	(void)rest;
+	if (mor_check_wait(at->s, at->run->answer_ms, hears_one, methods) ||
+	    (at->s->ended && !at->s->how.how.by_signal))
+		return;
+	mor_check_failed(at, at->s->ended ? "it %s" : "neither done, nor a new analyze, nor an exit%s",
+			 at->s->ended ? at->s->how.text : "");
 }
+
+const struct mor_check_step mor_check_kythe_steps[] = {
+	{ "init", step_init },
+	{ "accept", step_accept },
+	{ "refuse", step_refuse },
+	{ "asks", step_asks },
+	{ "give", step_give },
+	{ "done", step_done },
+	{ "work", step_work },
+	{ "with-id", step_with_id },
+	{ "says", step_says },
+	{ "silent", step_silent },
+	{ "vname", step_vname },
+	{ "survives", step_survives },
+	{ 0 },
+};
 
 /* ---- output ---- */
 
@@ -265,19 +333,15 @@ static bool is_delimited(const unsigned char *p, size_t len)
 	return true;
 }
 
-static bool is_json_lines(const char *text, size_t len)
+static bool is_json_lines(struct mor_slice text)
 {
-	while (len) {
-		const char *end = memchr(text, '\n', len);
-		size_t line = end ? (size_t)(end - text) : len;
+	while (text.len) {
+		struct mor_slice line = mor_slice_cut(&text, '\n');
 		MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 
-		if (line && (mor_doc_parse((struct mor_slice){ text, line }, 0, 0, &doc, NULL) < 0 ||
-			     mor_json_type(mor_doc_root(doc)) != MOR_JSON_OBJECT))
+		if (line.len && (mor_doc_parse(line, 0, 0, &doc, NULL) < 0 ||
+				 mor_json_type(mor_doc_root(doc)) != MOR_JSON_OBJECT))
 			return false;
-		line += end != NULL;
-		text += line;
-		len -= line;
 	}
 	return true;
 }
@@ -296,23 +360,23 @@ static bool wants_json(const struct mor_check_session *s)
 static char *work_output(struct mor_check_case *at, size_t *ret_len)
 {
 	*ret_len = 0;
-	return mor_check_kythe_work(at, &(struct mor_check_kythe_record){ 0 }) ? read_output(at, ret_len) :
-										 NULL;
+	mor_check_script(at, "start\nwork");
+	return mor_check_goes_on(at) ? read_output(at, ret_len) : NULL;
 }
 
-void mor_check_kythe_check_output(struct mor_check_case *at)
+void mor_check_kythe_output(struct mor_check_case *at)
 {
 	size_t len;
 	MOR_CLEAN_TEXT char *text = work_output(at, &len);
 
 	if (!text || !len)
 		mor_check_unseen(at, "the analyzer wrote nothing");
-	else if (wants_json(at->s) ? !is_json_lines(text, len) :
+	else if (wants_json(at->s) ? !is_json_lines((struct mor_slice){ text, len }) :
 				     !is_delimited((const unsigned char *)text, len))
 		mor_check_failed(at, "the %zu bytes of its output are not whole records", len);
 }
 
-void mor_check_kythe_check_written(struct mor_check_case *at)
+void mor_check_kythe_written(struct mor_check_case *at)
 {
 	size_t len;
 	MOR_CLEAN_TEXT char *text = work_output(at, &len);

@@ -71,6 +71,13 @@ struct mor_check_row {
 	const char *advice;
 };
 
+/* The usual row. level: `must` or `should`, of the dialects in `mask`. how: `.script = …`, `.fn = …` or
+ * `.fault = …` */
+#define MOR_CHECK_ROW(id, text, section, level, mask, how, cure) \
+	{ \
+		.name = id, .title = text, .spec = section, .level = mask, how, .advice = cure \
+	}
+
 /* The beginning of a step that sends a request: its id follows. */
 #define MOR_CHECK_REQ "> {\"jsonrpc\":\"2.0\",\"id\":"
 
@@ -194,9 +201,18 @@ struct mor_check_case {
 	enum mor_check_verdict verdict; /* PASS until a step says otherwise */
 	struct mor_buf why;
 	int64_t next_id;
-	unsigned vnames;              /* kythe: so many were asked for */
-	const struct mor_value *last; /* result that the last step looked at */
+	unsigned vnames;                       /* kythe: so many were asked for */
+	const struct mor_check_message *asked; /* kythe: the request that the next step answers */
+	const struct mor_value *last;          /* result that the last step looked at */
 };
+
+struct mor_check_step {
+	const char *name; /* NULL ends the table */
+	void (*run)(struct mor_check_case *at, struct mor_slice rest);
+};
+/* The steps of our part as a driver (kythe_driver.c); in these scripts the plugin is the one that asks. */
+extern const struct mor_check_step mor_check_kythe_steps[];
+mor_check_fn mor_check_kythe_output, mor_check_kythe_written; /* rows about its output */
 
 /* A text of a script with its names (%W) replaced. */
 void mor_check_expand(struct mor_check_case *at, struct mor_slice line, struct mor_buf *out);

@@ -43,11 +43,9 @@
 
 static struct mor_slice next_word(struct mor_slice *rest)
 {
-	struct mor_slice word = { rest->ptr, 0 };
+	struct mor_slice word = mor_slice_cut(rest, ' ');
 
-	while (word.len < rest->len && rest->ptr[word.len] != ' ')
-		word.len++;
-	*rest = mor_slice_trim((struct mor_slice){ rest->ptr + word.len, rest->len - word.len }, " ");
+	*rest = mor_slice_trim(*rest, " ");
 	return word;
 }
 
@@ -406,10 +404,7 @@ static void step_exits(struct mor_check_case *at, struct mor_slice rest)
 
 /* ---- the steps ---- */
 
-static const struct step {
-	const char *name;
-	void (*run)(struct mor_check_case *at, struct mor_slice rest);
-} steps[] = {
+static const struct mor_check_step steps[] = {
 	{ ">", step_send },
 	{ "split", step_split },
 	{ "frame", step_send },
@@ -436,23 +431,32 @@ static const struct step {
 	{ "end", step_end },
 	{ "term", step_term },
 	{ "exits", step_exits },
+	{ 0 },
 };
+
+static const struct mor_check_step *find_step(const struct mor_check_step *step, struct mor_slice word)
+{
+	while (step->name && !mor_slice_is(word, step->name))
+		step++;
+	return step->name ? step : NULL;
+}
 
 static void run_step(struct mor_check_case *at, struct mor_slice line)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
+	const struct mor_check_step *step;
 	struct mor_slice rest, word;
 
 	mor_check_expand(at, line, &text);
 	rest = mor_buf_view(&text);
 	word = next_word(&rest);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		if (mor_slice_is(word, steps[i].name)) {
-			steps[i].run(at, rest);
-			return;
-		}
-	}
-	mor_check_failed(at, "a step that does not exist: %.*s", (int)line.len, line.ptr);
+	step = find_step(steps, word);
+	if (!step)
+		step = find_step(mor_check_kythe_steps, word);
+	if (step)
+		step->run(at, rest);
+	else
+		mor_check_failed(at, "a step that does not exist: %.*s", (int)line.len, line.ptr);
 }
 
 void mor_check_script(struct mor_check_case *at, const char *script)
@@ -463,12 +467,8 @@ void mor_check_script(struct mor_check_case *at, const char *script)
 	if (!at->s && !mor_check_begin(at, bare))
 		return;
 	while (rest.len && mor_check_goes_on(at)) {
-		const char *end = memchr(rest.ptr, '\n', rest.len);
-		struct mor_slice line = { rest.ptr, end ? (size_t)(end - rest.ptr) : rest.len };
+		struct mor_slice line = mor_slice_cut(&rest, '\n');
 
-		rest = (struct mor_slice){ line.ptr + line.len, rest.len - line.len };
-		if (rest.len)
-			rest = (struct mor_slice){ rest.ptr + 1, rest.len - 1 };
 		if (line.len && !mor_slice_is(line, "start"))
 			run_step(at, line);
 	}
