@@ -227,7 +227,7 @@ static int play_scene(struct mor_check_run *run, const char *scene, struct mor_c
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s/%s", run->scratch.path, record_of(run));
 	int r = path ? put_scene(run, scene) : MORTISE_ENOMEM, watch;
 
-	*heard = (struct mor_check_heard){ .status = -1 };
+	*heard = (struct mor_check_heard){ .dialect = run->dialect, .status = -1 };
 	if (r < 0)
 		return mor_fail(err, r, "the played plugin cannot be made");
 	watch = watch_start(run);
@@ -240,25 +240,22 @@ static int play_scene(struct mor_check_run *run, const char *scene, struct mor_c
 
 /* ---- rows ---- */
 
-static void judge_row(struct mor_check_run *run, const struct mor_check_host_row *row,
-		      const struct mor_check_heard *heard, struct mor_check_result *result)
+static void judge_row(const struct mor_check_host_row *row, const struct mor_check_heard *heard,
+		      struct mor_check_result *result)
 {
-	const char *fault;
-
 	if (!heard->started || (!heard->recorded && !row->blind)) {
 		result->why = mor_text_format(heard->started ? "the plugin could not write what it heard: %s" :
 							       "the host did not start the plugin: %s",
 					      heard->text);
 		return;
 	}
-	fault = row->judge(run, heard);
-	result->verdict = !fault                          ? MOR_CHECK_PASS :
-			  result->level == MOR_CHECK_MUST ? MOR_CHECK_FAIL :
-							    MOR_CHECK_WARN;
-	if (fault) {
-		result->why = mor_text_format("%s (%s)", fault, heard->text);
-		result->talk = mor_strdup(heard->talk);
+	if (row->judge(heard, row->arg)) {
+		result->verdict = MOR_CHECK_PASS;
+		return;
 	}
+	result->verdict = result->level == MOR_CHECK_MUST ? MOR_CHECK_FAIL : MOR_CHECK_WARN;
+	result->why = mor_text_format("%s (%s)", row->wrong, heard->text);
+	result->talk = mor_strdup(heard->talk);
 }
 
 static const struct mor_check_host_row *host_row_of(const struct mor_check_run *run,
@@ -279,7 +276,7 @@ static void judge_scene(struct mor_check_run *run, const char *scene, const stru
 		const struct mor_check_host_row *row = host_row_of(run, &run->report->item[i]);
 
 		if (strcmp(row->scene, scene) == 0)
-			judge_row(run, row, heard, &run->report->item[i]);
+			judge_row(row, heard, &run->report->item[i]);
 	}
 }
 

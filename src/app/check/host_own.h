@@ -31,6 +31,7 @@ enum mor_check_mark {
 };
 
 struct mor_check_heard {
+	const struct mor_dialect *dialect;
 	struct mor_check_message *message; /* what the host sent, in order */
 	size_t count, cap;
 	unsigned marks[MOR_CHECK_MARKS]; /* how often each came */
@@ -41,12 +42,16 @@ struct mor_check_heard {
 	char text[400];                  /* how the host ended, with its last line on stderr */
 };
 
-/* A row for hosts: which scene is played, and what is judged then. NULL: the run was as it must be. */
+/* What judges take: what was heard, and what the row says more closely. */
+#define MOR_CHECK_HEARD const struct mor_check_heard *heard, int64_t arg __attribute__((unused))
+
+/* A row for hosts: which scene is played, what must be so then, and what is told if it is not. */
 struct mor_check_host_row {
 	const char *name, *title, *spec, *scene;
 	unsigned must, should;
-	const char *(*judge)(const struct mor_check_run *run, const struct mor_check_heard *heard);
-	const char *advice;
+	bool (*judge)(MOR_CHECK_HEARD);
+	int64_t arg;
+	const char *wrong, *advice;
 	bool blind; /* judged by the host's end alone: the plugin may have been unable to write its record */
 };
 /* The tables, NULL-terminated; each ends with an empty row. */
@@ -54,19 +59,24 @@ extern const struct mor_check_host_row *const mor_check_host_tables[];
 extern const struct mor_check_host_row mor_check_host_common[], mor_check_host_sunscreen[],
 	mor_check_host_kythe[];
 
-#define MOR_CHECK_HEARD const struct mor_check_run *run, const struct mor_check_heard *heard
-#define MOR_CHECK_HOST_ROW(id, text, section, play, level, mask, function, cure) \
+/* `wants`: one of the following, or JUDGE with a function of the table's own. BLIND: looks only at the host's
+ * end. */
+#define MOR_CHECK_HOST_ROW(id, text, section, play, level, mask, wants, cure) \
 	{ \
-		.name = id, .title = text, .spec = section, .scene = play, .level = mask, .judge = function, \
+		.name = id, .title = text, .spec = section, .scene = play, .level = mask, wants, \
 		.advice = cure \
 	}
-/* ... that looks only at the host's end */
-#define MOR_CHECK_HOST_BLIND(id, text, section, play, level, mask, function, cure) \
+#define MOR_CHECK_HOST_BLIND(id, text, section, play, level, mask, wants, cure) \
 	{ \
-		.name = id, .title = text, .spec = section, .scene = play, .level = mask, .judge = function, \
+		.name = id, .title = text, .spec = section, .scene = play, .level = mask, wants, \
 		.advice = cure, .blind = true \
 	}
-const char *mor_check_host_succeeded(MOR_CHECK_HEARD);
+#define MOR_CHECK_JUDGE(function, about, otherwise) .judge = function, .arg = about, .wrong = otherwise
+#define MOR_CHECK_SUCCEEDS                          MOR_CHECK_JUDGE(mor_check_host_ended, 0, "the host failed")
+bool mor_check_host_ended(MOR_CHECK_HEARD);  /* with the status `arg` */
+bool mor_check_host_failed(MOR_CHECK_HEARD); /* with another status than 0 */
+bool mor_check_host_marked(MOR_CHECK_HEARD); /* the mark `arg` came */
+bool mor_check_host_unmarked(MOR_CHECK_HEARD);
 bool mor_check_host_valid(const struct mor_field *fields, const struct mor_value *value);
 
 /* ---- the played plugin (play.c) ---- */

@@ -8,6 +8,7 @@
 
 #define HEARD          MOR_CHECK_HEARD
 #define ROW            MOR_CHECK_HOST_ROW
+#define JUDGE          MOR_CHECK_JUDGE
 #define KYTHE          MOR_CHECK_KYTHE
 #define PROTOCOL       "Protocol Description"
 #define PROTOCOL_ERROR (-1)
@@ -34,249 +35,184 @@ static bool has_code(const struct mor_value *answer, int64_t code)
 	return mor_json_is_int(found) && mor_json_int(found, 0) == code;
 }
 
+/* ---- judges ---- */
+
 /* An error to a request whose id could not be read: id null. */
-static bool has_nameless(const struct mor_check_heard *heard, int64_t code)
+static bool answers_nameless(HEARD)
 {
 	for (size_t i = 0; i < heard->count; i++)
 		if (mor_json_type(heard->message[i].id) == MOR_JSON_NULL &&
-		    has_code(heard->message[i].root, code))
+		    has_code(heard->message[i].root, arg))
 			return true;
 	return false;
 }
 
-static const char *refused(const struct mor_check_heard *heard, int64_t id)
+/* The third request, with this code. */
+static bool answers_with(HEARD)
 {
-	if (!has_code(answer_to(heard, id), PROTOCOL_ERROR))
-		return "it did not answer ProtocolError (-1)";
-	return heard->marks[MOR_CHECK_MARK_END] ? NULL : "it did not close the analyzer's stdin";
+	return has_code(answer_to(heard, 3), arg);
 }
 
-/* ---- judges ---- */
-
-static const char *judge_server(HEARD)
+/* The request with this id, and nothing after it. */
+static bool refuses(HEARD)
 {
-	(void)run;
+	return has_code(answer_to(heard, arg), PROTOCOL_ERROR) && heard->marks[MOR_CHECK_MARK_END];
+}
+
+static bool only_serves(HEARD)
+{
 	for (size_t i = 0; i < heard->count; i++)
 		if (heard->message[i].method)
-			return "it sent a request or a notification";
-	return NULL;
+			return false;
+	return true;
 }
 
-static const char *judge_init(HEARD)
+static bool echoes_protocol(HEARD)
 {
-	(void)run;
-	return strcmp(mor_json_text(mor_json_get(result_of(heard, 1), "protocol"), ""), "kythe1") == 0 ?
-		       NULL :
-		       "it did not echo the protocol \"kythe1\"";
+	return strcmp(mor_json_text(mor_json_get(result_of(heard, 1), "protocol"), ""), "kythe1") == 0;
 }
 
-static const char *judge_version(HEARD)
+static bool gives_record(HEARD)
 {
-	(void)run;
-	return refused(heard, 1);
-}
-
-static const char *judge_early(HEARD)
-{
-	(void)run;
-	return refused(heard, 2);
-}
-
-static const char *judge_double(HEARD)
-{
-	(void)run;
-	return refused(heard, 3);
-}
-
-static const char *judge_record(HEARD)
-{
-	const struct mor_method *row = mor_dialect_method(run->dialect, MOR_FROM_PLUGIN, MOR_SLICE("analyze"));
+	const struct mor_method *row =
+		mor_dialect_method(heard->dialect, MOR_FROM_PLUGIN, MOR_SLICE("analyze"));
 	const struct mor_value *result = result_of(heard, 2);
 
-	return mor_json_type(result) != MOR_JSON_OBJECT || !mor_check_host_valid(row->result, result) ||
-			       !*mor_json_text(mor_json_get(result, "output"), "") ||
-			       mor_json_type(mor_json_get(result, "inputs")) != MOR_JSON_ARRAY ?
-		       "analyze was not answered with a record that has inputs and an output" :
-		       NULL;
+	return mor_json_type(result) == MOR_JSON_OBJECT && mor_check_host_valid(row->result, result) &&
+	       *mor_json_text(mor_json_get(result, "output"), "") &&
+	       mor_json_type(mor_json_get(result, "inputs")) == MOR_JSON_ARRAY;
 }
 
-static const char *judge_inputs(HEARD)
+static bool gives_vname(HEARD)
 {
-	(void)run;
-	return heard->marks[MOR_CHECK_MARK_INPUT] ? "an input cannot be read at its path" : NULL;
-}
-
-static const char *judge_output(HEARD)
-{
-	(void)run;
-	return heard->marks[MOR_CHECK_MARK_OUTPUT] ? "nothing can be appended to the output" : NULL;
-}
-
-static const char *judge_vname(HEARD)
-{
-	(void)run;
-	return mor_json_type(mor_json_get(result_of(heard, 3), "vname")) == MOR_JSON_OBJECT ?
-		       NULL :
-		       "vname was not answered with {\"vname\":{...}}";
+	return mor_json_type(mor_json_get(result_of(heard, 3), "vname")) == MOR_JSON_OBJECT;
 }
 
 /* Nested, or flat as in the specification's transcript: another row judges that. */
-static const char *judge_unicode(HEARD)
+static bool counts_bytes(HEARD)
 {
 	const struct mor_value *result = result_of(heard, 3), *vname = mor_json_get(result, "vname");
 
-	(void)run;
 	return strcmp(mor_json_text(mor_json_get(vname ? vname : result, "path"), ""),
-		      "\xc3\xa9\xe4\xb8\xad.txt") == 0 ?
-		       NULL :
-		       "the path of the answer is not the one that was sent";
+		      "\xc3\xa9\xe4\xb8\xad.txt") == 0;
 }
 
-static const char *judge_texts(HEARD)
+static bool takes_texts(HEARD)
 {
-	(void)run;
 	for (size_t i = 0; i < heard->count; i++)
 		if (strcmp(mor_json_text(heard->message[i].id, ""), "four") == 0)
-			return NULL;
-	return "a request with the id \"four\" was not answered with that id";
+			return true;
+	return false;
 }
 
-static const char *judge_once(HEARD)
+static bool answers_once(HEARD)
 {
-	(void)run;
 	for (size_t i = 0; i < heard->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (mor_json_equal(heard->message[i].id, heard->message[j].id) &&
 			    mor_json_int(heard->message[i].id, 0) != 9)
-				return "two answers with the same id";
-	return NULL;
+				return false;
+	return true;
 }
 
-static const char *judge_silent(HEARD)
+static bool answers_no_notes(HEARD)
 {
-	(void)run;
 	for (size_t i = 0; i < heard->count; i++)
 		if (!heard->message[i].method &&
 		    (!heard->message[i].id || mor_json_type(heard->message[i].id) == MOR_JSON_NULL))
-			return "a notification was answered";
-	return NULL;
+			return false;
+	return true;
 }
 
-static const char *judge_joined(HEARD)
+static bool answers_three(HEARD)
 {
-	(void)run;
-	return result_of(heard, 3) && result_of(heard, 4) && result_of(heard, 5) ?
-		       NULL :
-		       "not all of three requests in one write were answered";
+	return result_of(heard, 3) && result_of(heard, 4) && result_of(heard, 5);
 }
 
-static const char *judge_batch(HEARD)
+static bool answers_batch(HEARD)
 {
-	(void)run;
 	for (size_t i = 0; i < heard->count; i++)
 		if (mor_json_type(heard->message[i].root) == MOR_JSON_ARRAY)
-			return mor_json_size(heard->message[i].root) == 2 ?
-				       NULL :
-				       "a batch of two requests and a notification was not answered by two";
-	return "a batch was not answered by an array";
+			return mor_json_size(heard->message[i].root) == 2;
+	return false;
 }
 
-static const char *judge_empty(HEARD)
+static bool starts_again(HEARD)
 {
-	(void)run;
-	return has_nameless(heard, -32600) ? NULL : "an empty batch was not answered with -32600 and id null";
+	return heard->marks[MOR_CHECK_MARK_START] > 1 && heard->status == 0;
 }
 
-static const char *judge_text(HEARD)
-{
-	(void)run;
-	return has_nameless(heard, -32700) ?
-		       NULL :
-		       "a message that is not JSON was not answered with -32700 and id null";
-}
+#define REFUSES(id) JUDGE(refuses, id, "it did not answer ProtocolError (-1) and close the analyzer's stdin")
 
-static const char *judge_unknown(HEARD)
-{
-	(void)run;
-	return has_code(answer_to(heard, 3), -32601) ? NULL : "an unknown method was not answered with -32601";
-}
-
-static const char *judge_params(HEARD)
-{
-	(void)run;
-	return has_code(answer_to(heard, 3), -32602) ? NULL :
-						       "a path that is a number was not answered with -32602";
-}
-
-static const char *judge_closed(HEARD)
-{
-	(void)run;
-	return heard->marks[MOR_CHECK_MARK_END] ? NULL : "it did not close the analyzer's stdin";
-}
-
-static const char *judge_grace(HEARD)
-{
-	(void)run;
-	return heard->marks[MOR_CHECK_MARK_SPARED] ?
-		       NULL :
-		       "the analyzer was ended less than ten seconds after its stdin";
-}
-
-static const char *judge_again(HEARD)
-{
-	(void)run;
-	return heard->marks[MOR_CHECK_MARK_START] > 1 ? mor_check_host_succeeded(run, heard) :
-							"it did not start the analyzer again";
-}
-
-/* clang-format off */
 const struct mor_check_host_row mor_check_host_kythe[] = {
-	ROW("wire.server", "sends no requests of its own", PROTOCOL, "good", must, KYTHE, judge_server,
-	    "the analyzer is the client"),
+	ROW("wire.server", "sends no requests of its own", PROTOCOL, "good", must, KYTHE,
+	    JUDGE(only_serves, 0, "it sent a request or a notification"), "the analyzer is the client"),
 	ROW("init.answer", "echoes the protocol in its answer to init", "Methods, init", "good", must, KYTHE,
-	    judge_init, "answer {\"protocol\":\"kythe1\"}"),
+	    JUDGE(echoes_protocol, 0, "it did not echo the protocol \"kythe1\""),
+	    "answer {\"protocol\":\"kythe1\"}"),
 	ROW("analyze.record", "answers analyze with a record", "Methods, analyze", "good", must, KYTHE,
-	    judge_record, "mortise explain kythe lists the members and their types"),
+	    JUDGE(gives_record, 0, "analyze was not answered with a record that has inputs and an output"),
+	    "mortise explain kythe lists the members and their types"),
 	ROW("analyze.inputs", "shows the record's files at their paths", "Input filesystem", "good", must,
-	    KYTHE, judge_inputs, "open() of each input, relative to workingDir, must work"),
+	    KYTHE, JUDGE(mor_check_host_unmarked, MOR_CHECK_MARK_INPUT, "an input cannot be read at its path"),
+	    "open() of each input, relative to workingDir, must work"),
 	ROW("analyze.output", "gives an output file that can be appended to", "Output", "good", must, KYTHE,
-	    judge_output, "make the file before you answer"),
-	ROW("vname.answer", "answers vname", "Methods, vname", "good", must, KYTHE, judge_vname,
+	    JUDGE(mor_check_host_unmarked, MOR_CHECK_MARK_OUTPUT, "nothing can be appended to the output"),
+	    "make the file before you answer"),
+	ROW("vname.answer", "answers vname", "Methods, vname", "good", must, KYTHE,
+	    JUDGE(gives_vname, 0, "vname was not answered with {\"vname\":{...}}"),
 	    "answer {\"vname\":{\"corpus\":...,\"path\":...}}"),
 	ROW("ids.text", "answers a request whose id is a text", "JSON-RPC 2.0, section 5", "good", must, KYTHE,
-	    judge_texts, "copy the request's id into the response"),
-	ROW("ids.once", "answers each request once", "JSON-RPC 2.0, section 5", "good", must, KYTHE, judge_once,
-	    "one response for one request"),
-	ROW("notes.silent", "does not answer log and done", "Methods, log", "good", must, KYTHE, judge_silent,
+	    JUDGE(takes_texts, 0, "a request with the id \"four\" was not answered with that id"),
+	    "copy the request's id into the response"),
+	ROW("ids.once", "answers each request once", "JSON-RPC 2.0, section 5", "good", must, KYTHE,
+	    JUDGE(answers_once, 0, "two answers with the same id"), "one response for one request"),
+	ROW("notes.silent", "does not answer log and done", "Methods, log", "good", must, KYTHE,
+	    JUDGE(answers_no_notes, 0, "a notification was answered"),
 	    "the environment does not reply to notifications"),
 	ROW("frame.split", "reads a request that arrives in pieces", PROTOCOL, "split", must, KYTHE,
-	    mor_check_host_succeeded, "read as many bytes as the length tag says"),
+	    MOR_CHECK_SUCCEEDS, "read as many bytes as the length tag says"),
 	ROW("frame.joined", "answers three requests that arrive together", PROTOCOL, "joined", must, KYTHE,
-	    judge_joined, "one read may have several frames: the server must support concurrent requests"),
-	ROW("frame.bytes", "counts bytes, not characters", PROTOCOL, "unicode", must, KYTHE, judge_unicode,
+	    JUDGE(answers_three, 0, "not all of three requests in one write were answered"),
+	    "one read may have several frames: the server must support concurrent requests"),
+	ROW("frame.bytes", "counts bytes, not characters", PROTOCOL, "unicode", must, KYTHE,
+	    JUDGE(counts_bytes, 0, "the path of the answer is not the one that was sent"),
 	    "the length tag is the number of bytes of the body in UTF-8"),
-	ROW("batch.array", "answers a batch with an array", PROTOCOL, "batch", must, KYTHE, judge_batch,
+	ROW("batch.array", "answers a batch with an array", PROTOCOL, "batch", must, KYTHE,
+	    JUDGE(answers_batch, 0,
+		  "a batch of two requests and a notification was not answered by an array of two"),
 	    "one array with the answers to the requests, none to notifications"),
 	ROW("batch.empty", "answers an empty batch with -32600", "JSON-RPC 2.0, section 6", "empty", must,
-	    KYTHE, judge_empty, "answer one error object with id null, not an array"),
+	    KYTHE, JUDGE(answers_nameless, -32600, "an empty batch was not answered with -32600 and id null"),
+	    "answer one error object with id null, not an array"),
 	ROW("method.unknown", "answers an unknown method with -32601", "JSON-RPC 2.0, section 5.1", "unknown",
-	    must, KYTHE, judge_unknown, "answer the error and go on"),
+	    must, KYTHE, JUDGE(answers_with, -32601, "an unknown method was not answered with -32601"),
+	    "answer the error and go on"),
 	ROW("params.refused", "answers params of a wrong type with -32602", "JSON-RPC 2.0, section 5.1",
-	    "params", should, KYTHE, judge_params, "answer the error and go on"),
+	    "params", should, KYTHE,
+	    JUDGE(answers_with, -32602, "a path that is a number was not answered with -32602"),
+	    "answer the error and go on"),
 	ROW("json.refused", "answers a message that is not JSON with -32700", "JSON-RPC 2.0, section 5.1",
-	    "text", must, KYTHE, judge_text, "the frame was good: answer the error with id null and go on"),
+	    "text", must, KYTHE,
+	    JUDGE(answers_nameless, -32700,
+		  "a message that is not JSON was not answered with -32700 and id null"),
+	    "the frame was good: answer the error with id null and go on"),
 	ROW("init.first", "refuses analyze before init, and closes", "Methods, init", "early", must, KYTHE,
-	    judge_early, "answer ProtocolError (-1), then close the analyzer's stdin"),
+	    REFUSES(2), "answer ProtocolError (-1), then close the analyzer's stdin"),
 	ROW("init.version", "refuses a protocol that it does not know, and closes", "Methods, init", "version",
-	    must, KYTHE, judge_version, "answer ProtocolError (-1), then close the analyzer's stdin"),
+	    must, KYTHE, REFUSES(1), "answer ProtocolError (-1), then close the analyzer's stdin"),
 	ROW("analyze.double", "refuses a second analyze before done, and closes", "Methods, analyze", "double",
-	    must, KYTHE, judge_double, "answer ProtocolError (-1), then close the analyzer's stdin"),
+	    must, KYTHE, REFUSES(3), "answer ProtocolError (-1), then close the analyzer's stdin"),
 	ROW("frame.corrupt", "closes the analyzer's stdin after a corrupt frame", PROTOCOL, "corrupt", must,
-	    KYTHE, judge_closed, "a tag that is no number cannot be followed"),
+	    KYTHE, JUDGE(mor_check_host_marked, MOR_CHECK_MARK_END, "it did not close the analyzer's stdin"),
+	    "a tag that is no number cannot be followed"),
 	ROW("start.again", "starts an analyzer again that has exited with status 0 and has no work", PROTOCOL,
-	    "again", should, KYTHE, judge_again, "some analyzers clear their state in this way"),
+	    "again", should, KYTHE, JUDGE(starts_again, 0, "it did not start the analyzer again, or failed"),
+	    "some analyzers clear their state in this way"),
 	ROW("stop.grace", "gives the analyzer ten seconds after the end of its stdin", PROTOCOL, "linger", must,
-	    KYTHE, judge_grace, "wait ten seconds before SIGTERM or SIGKILL"),
+	    KYTHE,
+	    JUDGE(mor_check_host_marked, MOR_CHECK_MARK_SPARED,
+		  "the analyzer was ended less than ten seconds after its stdin"),
+	    "wait ten seconds before SIGTERM or SIGKILL"),
 	{ 0 },
 };
-/* clang-format on */
