@@ -43,7 +43,7 @@ WINGS = {
         "console": "base wire manifest mortise",
         "talk": "base wire mortise",
         "relay": "base wire program manifest mortise",
-        "scribe": "base wire talk relay mortise",
+        "scribe": "base wire dialect talk relay mortise",
         # what a plugin is, read once and handed on (host/resolved.h): nothing else of the host
         "runner": "base wire dialect store host console scribe mortise",
         "bundle": "base wire content mortise",
@@ -83,8 +83,8 @@ WINGS = {
         "installer": "base wire manifest store console bundle registry lockfile mortise",
         # the process of a plugin without its protocol (host/bare.h): nothing else of the host
         "jailed": "base wire policy console runner workspace mortise",
-        "replay": "base wire host console talk relay runner mortise",
-        "session": "base wire console runner mortise",
+        "replay": "base wire dialect host console talk relay runner mortise",
+        "session": "base wire dialect console runner mortise",
         "starter": "base program mortise",
         "tap": "base wire console talk mortise",
         "cli": (

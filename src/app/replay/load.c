@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file, and what else belongs to it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "console/args.h"
+#include "dialect/dialect.h"
 #include "replay/replay.h"
 
 #define REPLAY_FILE_LIMIT ((size_t)1 << 30)
@@ -37,26 +37,23 @@ static int load_greeting(struct mor_replay *replay, mortise_error *err)
 /* The framing of the dialect, and the member that names a call in its notifications. */
 static int load_dialect(struct mor_replay *replay, mortise_error *err)
 {
-	static char ref[64]; /* there is one replay in a process */
-	MOR_CLEAN(mor_doc) struct mor_doc *table = mor_runner_dialect_table(replay->talk.dialect);
-	struct mor_json_iter it = mor_json_iter(mor_json_get(mor_doc_root(table), "methods"));
-	const char *framing = mor_json_text(mor_json_get(mor_doc_root(table), "framing"), "lines");
-	int found = mor_framing_by_name(replay->talk.framing ? replay->talk.framing : framing);
+	const struct mor_dialect *dialect = mor_dialect_find(replay->talk.dialect);
+	int framing = replay->talk.framing ? mor_framing_by_name(replay->talk.framing) :
+		      dialect              ? (int)dialect->link.framing :
+					     -1;
 
-	if (!table && !replay->talk.framing) {
+	if (!dialect && !replay->talk.framing) {
 		int r = mor_runner_dialect_unknown(replay->talk.dialect, err);
 
 		mor_fail_prefix(err, replay->file);
 		return r;
 	}
-	replay->play.framing = found < 0 ? MOR_FRAMING_LINES : (enum mor_framing)found;
-	while (table && mor_json_next(&it) && !replay->play.ref) {
-		const char *pointer = mor_json_text(mor_json_get(it.value, "ref"), "");
+	replay->play.framing = framing < 0 ? MOR_FRAMING_LINES : (enum mor_framing)framing;
+	for (const struct mor_method *row = dialect ? dialect->methods : NULL; row && row->name; row++) {
+		const char *ref = mor_outcome_of(row)->ref;
 
-		if (*pointer == '/' && !strchr(pointer + 1, '/')) {
-			snprintf(ref, sizeof(ref), "%s", pointer + 1);
-			replay->play.ref = ref;
-		}
+		if (ref && *ref == '/' && !strchr(ref + 1, '/') && !replay->play.ref)
+			replay->play.ref = ref + 1;
 	}
 	return 0;
 }

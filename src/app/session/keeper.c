@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "console/signals.h"
+#include "dialect/dialect.h"
 #include "runner/answer.h"
 #include "runner/show.h"
 #include "session/inside.h"
@@ -89,22 +90,14 @@ void mor_session_keeper_tap(struct mor_session_keeper *keeper, int change)
 /* A session needs a process that stays and is called. */
 static int check_dialect(mortise_plugin *plugin, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	const char *name = mortise_plugin_dialect(plugin), *shape;
-	char *json = NULL;
-	int r = mortise_dialect_describe(name, "json", &json, NULL);
+	const struct mor_dialect *dialect = mor_dialect_find(mortise_plugin_dialect(plugin));
+	bool stays = dialect->life.shape == MOR_SHAPE_SESSION;
 
-	if (r == 0)
-		r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, err);
-	mortise_free(json);
-	if (r < 0)
-		return r;
-	shape = mor_json_text(mor_json_get(mor_doc_root(doc), "shape"), "session");
-	if (strcmp(shape, "session") == 0 && !mor_json_get(mor_doc_root(doc), "serve"))
+	if (stays && !dialect->serve)
 		return 0;
 	return mor_fail(err, MORTISE_EUNSUPPORTED, "%s: plugins of the dialect %s %s: there is nothing to keep",
-			mortise_plugin_name(plugin), name,
-			strcmp(shape, "session") == 0 ? "are not called, they ask" : "run anew for each call");
+			mortise_plugin_name(plugin), dialect->name,
+			stays ? "are not called, they ask" : "run anew for each call");
 }
 
 static bool start_is_decided(void *arg)
