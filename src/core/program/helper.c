@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds mortise-jail, mortise-full and the data. See helper.h. */
+/* Finds mortise-jail, the programs of the command and the data. See helper.h. */
 #include "program/helper.h"
 
 #include <dlfcn.h>
@@ -107,8 +107,23 @@ static const struct places helper_places = { "", MORTISE_HELPERS_FROM_BIN, MORTI
 static const struct places data_places = { "share/mortise/", MORTISE_DATA_FROM_HELPERS,
 					   MORTISE_DATA_FROM_HELPERS };
 
+/* Is our own file in `place`, such as ../libexec/mortise? Then its companions are beside it, and there is no
+ * second place. */
+static bool is_in_place(const struct own_file *own, const char *place)
+{
+	size_t dir_len = (size_t)own_dir(own), len;
+
+	while (strncmp(place, "../", 3) == 0)
+		place += 3;
+	place += place[0] == '/';
+	len = strlen(place);
+	return dir_len > len && own->path[dir_len - len - 1] == '/' &&
+	       strncmp(own->path + dir_len - len, place, len) == 0;
+}
+
 static void find_companion(struct companion *ret, const struct places *places, const char *name)
 {
+	const char *place;
 	struct stat st;
 
 	snprintf(ret->path, PATH_MAX, "%s", name);
@@ -117,9 +132,9 @@ static void find_companion(struct companion *ret, const struct places *places, c
 		return;
 	ret->owner = stat(ret->own.path, &st) == 0 ? st.st_uid : 0;
 	snprintf(ret->path, PATH_MAX, "%.*s/%s%s", own_dir(&ret->own), ret->own.path, places->beside, name);
-	if (access(ret->path, F_OK) < 0)
-		find_installed(&ret->own, ret->own.is_program ? places->from_bin : places->from_lib, name,
-			       ret->path);
+	place = ret->own.is_program ? places->from_bin : places->from_lib;
+	if (access(ret->path, F_OK) < 0 && !is_in_place(&ret->own, place))
+		find_installed(&ret->own, place, name, ret->path);
 }
 
 static void judge_companion(const struct companion *one, char fault[MOR_PROGRAM_FAULT])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The programs that come with the library and the command, but are not in PATH: mortise-jail and mortise-full.
+ * The programs that come with the library and the command, but are not in PATH: mortise-jail, and those that
+ * `mortise` executes.
  *
  * The search starts at the file that holds this code: libmortise.so or, if libmortise is linked in statically,
  * the program. First its own directory is searched (a build directory, a bundle), then the place in the
