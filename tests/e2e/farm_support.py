@@ -21,17 +21,10 @@ def programs():
     return os.path.dirname(found[-1]) if found else None
 
 
-def built_without():
-    """Whether the command has no farms (src/farm/engine/none.c)."""
-    command = [MORTISE, "farm", "status", "postgresql:///nobody?host=/nonexistent"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False) if MORTISE.exists() else None
-    return done and "built without PostgreSQL" in done.stderr
-
-
 BIN = programs()
 PSQL = [f"{BIN}/psql", "-X", "-q", "-A", "-t"]  # the one in /usr/bin is a script, ten times as slow
 NO_POSTGRES = None if BIN else "PostgreSQL is not installed: on Debian, postgresql"
-if not NO_POSTGRES and built_without():
+if not NO_POSTGRES and not MORTISE.with_name("mortise-farm").exists():
     NO_POSTGRES = "this build has no farms: libpq-dev was not there"
 if not NO_POSTGRES:
     try:

@@ -113,11 +113,17 @@ class Programs(Case):
         run = functools.partial(subprocess.run, capture_output=True, text=True)
         self.assertEqual(run([alone, "--version"]).stdout, self.ok("--version").out)
         self.assertEqual(run([alone, "jail", "--help"]).stdout, self.ok("jail", "--help").out)
-        done = run([alone, "kzip", "info", "x"])
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(
-            done.stderr, r"^system: only /.*/mortise-full can do this, and it cannot be run: .*: install all"
-        )
+        for words, program, install in (
+            (["list"], "full", "all programs"),
+            (["kzip", "info", "x"], "kythe", "mortise's part for Kythe, or build it with libzip-dev"),
+            (["worker"], "farm", "mortise's part for farms, or build it with libpq-dev"),
+        ):
+            done = run([alone, *words])
+            self.assertEqual(done.returncode, 1)
+            why = (
+                rf"^system: only /.*/mortise-{program} can do this, and it cannot be run: .*: install {install}"
+            )
+            self.assertRegex(done.stderr, why)
         self.assertEqual(json.loads(run([alone, "kzip", "--json"]).stdout)["kind"], "system")
 
     def test_it_is_one_command_to_the_outside(self):

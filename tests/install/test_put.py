@@ -29,6 +29,13 @@ EXPECTED = """bin/mortise libexec/mortise/mortise-full libexec/mortise/mortise-j
     share/mortise/mortise.abi.json include/mortise/jail.h share/mortise/installed""".split()
 
 
+EXPECTED += [
+    f"libexec/mortise/mortise-{wing}"
+    for wing in ("kythe", "farm", "bot")
+    if (BUILD / f"mortise-{wing}").exists()
+]
+
+
 class Case(unittest.TestCase):
     maxDiff = None
 

@@ -49,6 +49,69 @@ int main(void)
 """
 
 
+# The programs beside mortise, and the libraries that none of the others may need: dependencies of one wing.
+PARTS = {"kythe": {"zip", "pcre2-8"}, "farm": {"zip", "pcre2-8"}, "bot": {"wslay", "ssl"}}
+
+
+def needed(program):
+    """The shared libraries that it is linked with."""
+    shown = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"\(NEEDED\).*\[lib([\w+-]+)\.so", shown))
+
+
+class Programs(Tree):
+    def test_a_wing_keeps_its_libraries_to_itself(self):
+        self.assertLessEqual(needed(self.mortise), {"c"})
+        wings = set.union(*PARTS.values())
+        self.assertEqual(needed(self.helpers / "mortise-full") & wings, set())
+        for name, own in PARTS.items():
+            if (BUILD / f"mortise-{name}").exists():
+                self.assertEqual(needed(self.helpers / f"mortise-{name}") & wings, own, name)
+
+    def test_the_library_holds_nothing_of_the_bot(self):
+        for library in ("libmortise.so", "libmortise.a"):
+            shown = subprocess.run(["nm", BUILD / library], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(re.findall(r"\bmor_bot\w*", shown), [], library)
+
+    def test_each_starts_and_prints_help(self):
+        whole = self.ok(self.mortise, "--help")
+        row = re.compile(r'X\(\w+, "([\w-]+)", (\w+),')
+        table = row.findall((ROOT / "src/app/cli/commands.h").read_text(encoding="utf-8"))
+        self.assertGreater(len(table), 30)
+        for program in ["full", *PARTS]:
+            path = self.helpers / f"mortise-{program}"
+            if (BUILD / f"mortise-{program}").exists():
+                self.assertEqual(self.ok(path, "--help"), whole)
+                self.assertRegex(self.ok(path, "--version"), r"^mortise \d")
+                for command in {name for name, by in table if by == program.upper()} or {"chat"}:
+                    shown = self.ok(path, command, "--help")
+                    self.assertTrue(shown.startswith(f"mortise {command}: "), shown)
+                    self.assertEqual(self.ok(self.mortise, "help", command), shown)
+
+    def test_without_a_part(self):
+        """Help and completion speak of all commands; one that is not here says what to install."""
+        for program, words in (
+            ("kythe", ["kzip", "info", "x"]),
+            ("farm", ["farm", "status", "postgres://x"]),
+            ("farm", ["extract", "x", "-o", "y", "--farm", "postgres://x", "--store", "z", "--", "true"]),
+            ("bot", ["chat", "--config", "bot.toml"]),
+        ):
+            path = self.helpers / f"mortise-{program}"
+            aside = self.dir / path.name
+            is_here = path.exists()
+            if is_here:
+                path.rename(aside)
+            try:
+                self.assertIn(f"mortise {words[0]}: ", self.ok(self.mortise, "help", words[0]))
+                done = self.run_as(None, self.mortise, *words)
+            finally:
+                if is_here:
+                    aside.rename(path)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"only {path} can do this, and it cannot be run: No such file or dir", done.stderr)
+            self.assertIn("install mortise's part for", done.stderr)
+
+
 class Command(Tree):
     def test_both_programs(self):
         for user in self.users():
@@ -139,7 +202,8 @@ class Command(Tree):
         self.assertEqual(self.ok(command, "call", plugin, "greet", "name=world"), HELLO)
 
     def test_nothing_names_the_build_directory(self):
-        for path in (self.mortise, self.helpers / "mortise-full", self.libdir / "libmortise.so.1"):
+        others = self.helpers.glob("mortise-[!j]*")
+        for path in (self.mortise, *others, self.libdir / "libmortise.so.1"):
             shown = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
             self.assertNotRegex(shown, "RPATH|RUNPATH")
         for path in self.pkgconfig.iterdir():

@@ -34,10 +34,13 @@ struct mor_cli {
 	void *args; /* the command's own struct */
 	struct mor_words words;
 	char **argv;       /* all words as typed, after the command's name */
+	char **line;       /* as the process got them: for another program that takes its place */
 	const char *typed; /* PLUGIN, as it was typed; set by mor_cli_target() */
 	struct mor_cli_named named;
 	struct mor_console *console;
 };
+
+typedef int mor_cli_run_fn(struct mor_cli *cli); /* returns the exit code */
 
 struct mor_cli_command {
 	const struct mor_cli_row *row;
@@ -50,21 +53,31 @@ struct mor_cli_command {
 	bool loose;       /* unknown long options are kept as words: they belong to the plugin */
 	const char *hint; /* as in struct mor_words */
 	size_t args_size;
-	size_t common;                   /* offset of its struct mor_common_args */
-	int own_exit;                    /* as in struct mor_console */
-	int (*run)(struct mor_cli *cli); /* returns the exit code */
+	size_t common; /* offset of its struct mor_common_args */
+	int own_exit;  /* as in struct mor_console */
+	/* NULL: mor_cli_runs of its program has it, because another program has the entry, too */
+	mor_cli_run_fn *run;
 };
 
-/* The commands of this program: commands_quick.c or commands_all.c. NULL-terminated. */
+/* ---- commands_PROGRAM.c: which program this is, and what it does itself ---- */
+extern const enum mor_cli_program mor_cli_this;
+/* NULL-terminated. mortise-full has the entries of all, for help and completion. */
 extern const struct mor_cli_command *const mor_cli_commands[];
-/* the program that has the other commands; NULL: this program has all */
-extern const char *const mor_cli_other_program;
+/* What this program runs in place of the run of the entry. Ends with a row without command. */
+struct mor_cli_run {
+	const struct mor_cli_command *command;
+	mor_cli_run_fn *run;
+};
+extern const struct mor_cli_run mor_cli_runs[];
+
 #define X(name, ...) extern const struct mor_cli_command mor_cli_command_##name;
 MOR_CLI_COMMANDS(X)
 #undef X
 extern const struct mor_option mor_common_options[];
 
 const struct mor_cli_command *mor_cli_command_find(const char *name); /* NULL: unknown */
+/* How this program runs it. NULL: another program does. */
+mor_cli_run_fn *mor_cli_run_of(const struct mor_cli_command *command);
 /* MORTISE_EINVAL with a text that offers the nearest name. */
 int mor_cli_command_unknown(const char *name, mortise_error *err);
 
@@ -100,6 +113,12 @@ int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *
 extern const struct mor_option mor_plugin_option_table[];
 /* Fills a struct mor_converse_extra (converse/once.h), except its context. */
 extern const struct mor_option mor_gassist_options[];
+
+/* become.c: another program takes the place of this one, with the same words. Returns only if that fails:
+ * MORTISE_ESYSTEM, and the text says what to install. */
+int mor_cli_become(enum mor_cli_program program, char **line, mortise_error *err);
+/* The same from inside a command, which has changed nothing yet. Returns the exit code. */
+int mor_cli_hand_over(struct mor_cli *cli, enum mor_cli_program program);
 
 /* help.c */
 void mor_help_all(struct mor_cli *cli);

@@ -38,6 +38,14 @@ const struct mor_cli_command *mor_cli_command_find(const char *name)
 	return NULL;
 }
 
+mor_cli_run_fn *mor_cli_run_of(const struct mor_cli_command *command)
+{
+	for (const struct mor_cli_run *r = mor_cli_runs; r->command; r++)
+		if (r->command == command)
+			return r->run;
+	return command->run;
+}
+
 int mor_cli_command_unknown(const char *name, mortise_error *err)
 {
 	struct mor_nearest nearest = { .word = name };

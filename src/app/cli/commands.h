@@ -10,10 +10,15 @@
 
 #include <stdint.h>
 
-/* The programs: their names in C, and their files. main.c says why there are several. */
+/* The programs (main.c says why there are several): the name in C, the file, and what to install where it is
+ * missing. */
 #define MOR_CLI_PROGRAMS(X) \
-	X(QUICK, "mortise") \
-	X(FULL, "mortise-full")
+	X(QUICK, "mortise", "mortise") \
+	X(FULL, "mortise-full", "all programs of mortise") \
+	X(KYTHE, "mortise-kythe", "mortise's part for Kythe, or build it with libzip-dev and libpcre2-dev") \
+	X(FARM, "mortise-farm", \
+	  "mortise's part for farms, or build it with libpq-dev, libzip-dev and libpcre2-dev") \
+	X(BOT, "mortise-bot", "mortise's part for bots, or build it with libwslay-dev and libssl-dev")
 
 /* clang-format off */
 #define MOR_CLI_COMMANDS(X) \
@@ -46,14 +51,14 @@
 	  "make a directory with bundles a registry, or list one") \
 	X(jail, "jail", QUICK, "This machine:", "run any program confined, as a plugin would be") \
 	X(doctor, "doctor", FULL, "This machine:", "what this machine supports, and what to change") \
-	X(index, "index", FULL, "Kythe:", "run Kythe analyzers over compilation records") \
-	X(kzip, "kzip", FULL, "Kythe:", "make, show and merge archives of compilation records") \
-	X(entries, "entries", FULL, "Kythe:", "read entry streams, and the manifests of a farm") \
-	X(verify_entries, "verify-entries", FULL, "Kythe:", \
+	X(index, "index", KYTHE, "Kythe:", "run Kythe analyzers over compilation records") \
+	X(kzip, "kzip", KYTHE, "Kythe:", "make, show and merge archives of compilation records") \
+	X(entries, "entries", KYTHE, "Kythe:", "read entry streams, and the manifests of a farm") \
+	X(verify_entries, "verify-entries", KYTHE, "Kythe:", \
 	  "check an entry stream against goals in the comments of its sources") \
 	X(join, "join", FULL, "Many machines:", "join the parts of a run that was spread over machines") \
-	X(worker, "worker", FULL, "Many machines:", "do the work of a farm") \
-	X(farm, "farm", FULL, "Many machines:", "make, watch and clean a farm") \
+	X(worker, "worker", FARM, "Many machines:", "do the work of a farm") \
+	X(farm, "farm", FARM, "Many machines:", "make, watch and clean a farm") \
 	X(record, "record", QUICK, "Conversations:", "write down what a host and a plugin say to each other") \
 	X(replay, "replay", FULL, "Conversations:", \
 	  "play a recorded conversation to a plugin, or as a plugin") \
@@ -65,7 +70,7 @@
 	X(help, "help", FULL, "This command:", "show the help of a command")
 /* clang-format on */
 
-#define X(name, file) MOR_CLI_##name,
+#define X(name, ...) MOR_CLI_##name,
 enum mor_cli_program { MOR_CLI_PROGRAMS(X) };
 #undef X
 

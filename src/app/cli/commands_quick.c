@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands that the program `mortise` runs itself: they need no library except libc. See main.c. */
+/* The program `mortise`: commands that need no library except libc. See main.c. */
 #include <stddef.h>
 
-#include "cli/cli.h"
+#include "cli/inside.h"
 
-const struct mor_cli_command *const mor_cli_commands[] = {
-	&mor_cli_command_call,  &mor_cli_command_run,    &mor_cli_command_jail,
-	&mor_cli_command_chaos, &mor_cli_command_record, NULL,
+const enum mor_cli_program mor_cli_this = MOR_CLI_QUICK;
+const struct mor_cli_command *const mor_cli_commands[] = { &mor_cli_command_call,   &mor_cli_command_run,
+							   &mor_cli_command_jail,   &mor_cli_command_chaos,
+							   &mor_cli_command_record, NULL };
+const struct mor_cli_run mor_cli_runs[] = {
+	{ 0 },
 };
-const char *const mor_cli_other_program = "mortise-full";

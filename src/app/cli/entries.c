@@ -13,37 +13,13 @@
 #include "base/fd.h"
 #include "base/outfile.h"
 #include "base/text.h"
-#include "cli/cli.h"
 #include "cli/inflow.h"
+#include "cli/inside.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "depot/segment.h"
 #include "kythe/entries/sort.h"
 #include "wire/json.h"
-
-struct entries_args {
-	const char *output, *store;
-	uint64_t memory;
-	bool unique;
-	struct mor_common_args common;
-};
-
-#define FIELD(name) offsetof(struct entries_args, name)
-static const struct mor_option entries_options[] = {
-	{ "output", 'o', "FILE", "where the stream goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output),
-	  NULL },
-	{ "store", 0, "DIR", "where the segments are; default: as the manifest says", MOR_OPT_TEXT,
-	  FIELD(store), NULL },
-	{ "unique", 'u', NULL, "sort: of equal entries only one", MOR_OPT_FLAG, FIELD(unique), NULL },
-	{ "memory", 0, "SIZE", "sort: entries that are held at once; default: 256MiB", MOR_OPT_BYTES,
-	  FIELD(memory), NULL },
-	{ 0 },
-};
-static const struct mor_option_group groups[] = {
-	{ "Options:", entries_options, 0 },
-	{ "Common options:", mor_common_options, FIELD(common) },
-	{ 0 },
-};
 
 /* ---- cat ---- */
 
@@ -234,7 +210,7 @@ static bool binary_on_terminal(const struct mor_cli *cli, size_t verb)
 	return verbs[verb].run != run_stat && !args->output && cli->console->out_terminal;
 }
 
-static int entries_run(struct mor_cli *cli)
+int mor_cli_entries(struct mor_cli *cli)
 {
 	const char *word = cli->words.count ? cli->words.item[0] : "";
 	mortise_error err = { 0 };
@@ -259,25 +235,3 @@ static int entries_run(struct mor_cli *cli)
 	r = verbs[verb].run(cli, &err);
 	return r < 0 ? mor_report_error(cli->console, &err) : 0;
 }
-
-const struct mor_cli_command mor_cli_command_entries = {
-	.row = MOR_CLI_ROW(entries),
-	.usage = "entries cat FILE… [-o FILE] [OPTION…]\nentries sort FILE… [-o FILE] [--unique] "
-		 "[OPTION…]\nentries stat FILE… [OPTION…]",
-	.words = "cat|sort|stat",
-	.description =
-		"FILE is a stream of entries (delimited protobuf), or a manifest: the list of a farm's "
-		"segments. cat gives the one\n"
-		"stream; it is checked as it is written. sort orders the entries of all "
-		"FILEs by source,\n"
-		"edge, fact and target, as Kythe's tools expect them; what does not fit into memory goes to "
-		"TMPDIR. stat counts\n"
-		"entries, nodes (facts that tell a node's kind) and edges.",
-	.examples = "mortise entries stat app.entries\n"
-		    "mortise entries cat app.manifest -o app.entries\n"
-		    "mortise entries sort --unique app.manifest -o app.sorted",
-	.options = groups,
-	.args_size = sizeof(struct entries_args),
-	.common = FIELD(common),
-	.run = entries_run,
-};

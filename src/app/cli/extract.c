@@ -182,13 +182,15 @@ static int find_plugins(struct mor_cli *cli, struct mor_extract_args *want, char
 	return r;
 }
 
-static int extract_run(struct mor_cli *cli)
+int mor_farming_extract_run(struct mor_cli *cli, mor_farming_extract_fn *farm)
 {
 	struct extract_args *args = cli->args;
 	struct mor_extract_args *want = &args->want;
 	mortise_error err = { 0 };
 	char untrusted[1000] = "";
 
+	if (args->farm.url && !farm)
+		return mor_cli_hand_over(cli, MOR_CLI_FARM);
 	want->files = cli->words.item;
 	want->file_count = cli->words.count;
 	want->command = (const char *const *)cli->words.tail;
@@ -202,8 +204,12 @@ static int extract_run(struct mor_cli *cli)
 		return mor_report_error(cli->console, &err);
 	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, untrusted, &err) < 0)
 		return mor_report_usage(cli->console, &err);
-	return args->farm.url ? mor_farming_extract(cli->console, want, &args->farm) :
-				mor_extract_run(cli->console, want);
+	return args->farm.url ? farm(cli->console, want, &args->farm) : mor_extract_run(cli->console, want);
+}
+
+static int extract_run(struct mor_cli *cli)
+{
+	return mor_farming_extract_run(cli, NULL);
 }
 
 const struct mor_cli_command mor_cli_command_extract = {

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/farming.h"
+#include "cli/inside.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
@@ -459,8 +460,8 @@ static void free_extract(struct extract_farm *f)
 	mor_buf_fini(&f->bytes);
 }
 
-int mor_farming_extract(struct mor_console *console, const struct mor_extract_args *want,
-			const struct mor_farming *args)
+static int extract_by_farm(struct mor_console *console, const struct mor_extract_args *want,
+			   const struct mor_farming *args)
 {
 	struct extract_farm f = { .args = args, .console = console, .x = { .console = console, .args = want } };
 	mortise_error err = { 0 };
@@ -482,4 +483,9 @@ int mor_farming_extract(struct mor_console *console, const struct mor_extract_ar
 			 (size_t)f.led.stats.cached);
 	free_extract(&f);
 	return exit_code;
+}
+
+int mor_cli_extract_farm(struct mor_cli *cli)
+{
+	return mor_farming_extract_run(cli, extract_by_farm);
 }

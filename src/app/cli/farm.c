@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/inside.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "depot/segment.h"
@@ -17,31 +17,6 @@
 
 #define WATCH_MS     1000
 #define DEFAULT_DAYS 30
-
-struct farm_args {
-	const char *store;
-	struct mor_text_list keep;
-	struct mor_opt_count days;
-	bool watch;
-	struct mor_common_args common;
-};
-
-#define FIELD(name) offsetof(struct farm_args, name)
-static const struct mor_option farm_options[] = {
-	{ "watch", 'w', NULL, "status: show it again every second, until Ctrl-C", MOR_OPT_FLAG, FIELD(watch),
-	  NULL },
-	{ "store", 0, "DIR", "init: make this directory a store; gc: remove old files from it too",
-	  MOR_OPT_TEXT, FIELD(store), NULL },
-	{ "keep", 0, "MANIFEST", "gc: its segments stay; may be repeated", MOR_OPT_LIST, FIELD(keep), NULL },
-	{ "days", 0, "N", "gc: what was not used for so many days; default 30", MOR_OPT_COUNT, FIELD(days),
-	  NULL },
-	{ 0 },
-};
-static const struct mor_option_group groups[] = {
-	{ "Options:", farm_options, 0 },
-	{ "Common options:", mor_common_options, FIELD(common) },
-	{ 0 },
-};
 
 struct asking {
 	struct mor_cli *cli;
@@ -380,7 +355,7 @@ static const struct {
 	{ "gc", run_gc },
 };
 
-static int farm_run(struct mor_cli *cli)
+int mor_cli_farm(struct mor_cli *cli)
 {
 	struct asking x = { .cli = cli };
 	const char *word = cli->words.count ? cli->words.item[0] : "";
@@ -410,25 +385,3 @@ static int farm_run(struct mor_cli *cli)
 		return mor_signals_exit_code();
 	return r < 0 ? mor_report_error(cli->console, &err) : 0;
 }
-
-const struct mor_cli_command mor_cli_command_farm = {
-	.row = MOR_CLI_ROW(farm),
-	.usage = "farm init|status|retry|gc URL [OPTION…]",
-	.words = "init|status|retry|gc",
-	.description =
-		"URL names a PostgreSQL database, as libpq reads it: "
-		"postgres://host/database?sslmode=verify-full. Passwords\n"
-		"belong into ~/.pgpass. init makes the schema and its roles, or brings them up to date; run it "
-		"as a user\n"
-		"who may create roles. status shows runs, workers, the slowest batches, and units that were "
-		"slow\n"
-		"or failed. retry lets poisoned and leased batches wait again. gc forgets what was not used "
-		"for long.",
-	.examples = "mortise farm init postgres://db.example.com/farm --store /net/farm\n"
-		    "mortise farm status postgres://db.example.com/farm --watch\n"
-		    "mortise farm gc postgres://db.example.com/farm --store /net/farm --days 14",
-	.options = groups,
-	.args_size = sizeof(struct farm_args),
-	.common = FIELD(common),
-	.run = farm_run,
-};

@@ -20,8 +20,10 @@ void mor_farming_take(struct mor_farming *args);
 int mor_farming_check(const struct mor_farming *args, const struct mor_plugin_args *plugin, const char *output,
 		      const char *shard, mortise_error *err);
 
-/* extract_farm.c: instead of mor_extract_run(). */
-int mor_farming_extract(struct mor_console *console, const struct mor_extract_args *want,
-			const struct mor_farming *args);
+/* Instead of mor_extract_run(). */
+typedef int mor_farming_extract_fn(struct mor_console *console, const struct mor_extract_args *want,
+				   const struct mor_farming *args);
+/* extract.c: the command. `farm` does it with --farm; NULL: the program mortise-farm does. */
+int mor_farming_extract_run(struct mor_cli *cli, mor_farming_extract_fn *farm);
 
 #endif

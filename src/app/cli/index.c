@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/index.h"
+#include "cli/inside.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "kythe/drive/atype.h"
@@ -26,46 +27,6 @@
 #define REDRAW_MS       100
 #define DEFAULT_UNIT_MS (10u * 60 * 1000)
 #define HELD            ((uint64_t)32 << 20) /* of units that are done before their turn */
-
-#define FIELD(name) offsetof(struct mor_index_args, name)
-static const struct mor_option index_options[] = {
-	{ "analyzer", 0, "PLUGIN", "the analyzer; or a command after \"--\"", MOR_OPT_TEXT, FIELD(analyzer),
-	  NULL },
-	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
-	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output),
-	  NULL },
-	{ "format", 0, "FORMAT",
-	  "entries (delimited protobuf, the default), json (one per line) or raw (as it is written)",
-	  MOR_OPT_TEXT, FIELD(format), "entries|json|raw" },
-	{ "vnames", 0, "FILE", "rules that name paths which no record names (vnames.json)", MOR_OPT_TEXT,
-	  FIELD(vnames), NULL },
-	{ "retries", 0, "N", "how often a record is tried again in a fresh process; default 2", MOR_OPT_COUNT,
-	  FIELD(retries), NULL },
-	{ "resume", 0, NULL, "continue an interrupted run with the same output", MOR_OPT_FLAG, FIELD(resume),
-	  NULL },
-	{ "shard", 0, "K/N", "do only the K-th of N equal shares, as a part for mortise join", MOR_OPT_TEXT,
-	  FIELD(shard), NULL },
-	{ "type", 0, "TYPE",
-	  "offer records as this type; default /kythe/index/ and their language; may be repeated", MOR_OPT_LIST,
-	  FIELD(types), NULL },
-	{ "view", 0, "MODE", "how files are shown: auto (default), namespace, directory", MOR_OPT_TEXT,
-	  FIELD(view), "auto|namespace|directory" },
-	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache),
-	  NULL },
-	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT, FIELD(log),
-	  NULL },
-	{ "manifest", 0, NULL, "farm: write a list of segments, for mortise entries cat", MOR_OPT_FLAG,
-	  FIELD(manifest), NULL },
-	{ "lenient", 0, NULL, "accept lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
-	{ 0 },
-};
-static const struct mor_option_group groups[] = {
-	{ "Options:", index_options, 0 },
-	{ "Options for a farm:", mor_farming_option_table, FIELD(farm) },
-	{ "Options for the analyzer:", mor_plugin_option_table, FIELD(plugin) },
-	{ "Common options:", mor_common_options, FIELD(common) },
-	{ 0 },
-};
 
 /* ---- what the driver tells ---- */
 
@@ -261,6 +222,22 @@ static int make_driver(struct mor_index *x, mortise_error *err)
 	return mor_driver_new(&opt, &x->driver, err);
 }
 
+static int check_farm(const struct mor_index *x, mortise_error *err)
+{
+	const struct mor_index_args *args = x->args;
+	int r = mor_farming_check(&args->farm, &args->plugin, args->output, args->shard, err);
+
+	if (r < 0 || !args->farm.url)
+		return !r && args->manifest ?
+			       mor_fail(err, MORTISE_EINVAL, "--manifest belongs to --farm URL") :
+			       r;
+	if (strcmp(args->format, "raw") == 0)
+		return mor_fail(err, MORTISE_EINVAL, "--farm writes entries or json, not raw");
+	if (args->manifest && strcmp(args->format, "entries") != 0)
+		return mor_fail(err, MORTISE_EINVAL, "--manifest is a list of entries: leave out --format");
+	return 0;
+}
+
 static int check_words(const struct mor_index *x, mortise_error *err)
 {
 	if (x->cli->words.count == 0)
@@ -275,7 +252,7 @@ static int check_words(const struct mor_index *x, mortise_error *err)
 				x->args->plugin.dialect);
 	if (x->args->resume && (!x->args->output || strcmp(x->args->output, "-") == 0))
 		return mor_fail(err, MORTISE_EINVAL, "--resume needs --output FILE: stdout has no journal");
-	if (mor_index_farm_check(x, err) < 0)
+	if (check_farm(x, err) < 0)
 		return MORTISE_EINVAL;
 	if (!x->args->output && x->cli->console->out_terminal && strcmp(x->args->format, "json") != 0)
 		return mor_fail(
@@ -309,8 +286,8 @@ static int prepare_index(struct mor_index *x, mortise_error *err)
 		r = open_kzips(x, err);
 	if (r == 0)
 		r = load_rules(x, &sha, err);
-	if (r == 0)
-		r = mor_index_farm_open(x, err);
+	if (r == 0 && x->args->farm.url)
+		r = x->by_farm->open(x, err);
 	if (r == 0)
 		r = mor_runner_open(&x->runner, x->cli->console, &x->args->plugin,
 				    x->args->lenient ? lenient : strict, err);
@@ -379,7 +356,7 @@ static void work(struct mor_index *x)
 static void do_work(struct mor_index *x)
 {
 	if (x->args->farm.url) {
-		mor_index_farm_work(x);
+		x->by_farm->work(x);
 	} else {
 		mor_driver_start(x->driver, x->result);
 		work(x);
@@ -415,13 +392,15 @@ static void finish_result(struct mor_index *x)
 		mor_result_finish(x->result, mor_buf_view(&list), &x->failure);
 }
 
-static int index_run(struct mor_cli *cli)
+int mor_index_run(struct mor_cli *cli, const struct mor_index_by_farm *by_farm)
 {
 	struct mor_index_args *args = cli->args;
-	struct mor_index x = { .cli = cli, .args = args, .begun_ms = mor_clock_ms() };
+	struct mor_index x = { .cli = cli, .args = args, .by_farm = by_farm, .begun_ms = mor_clock_ms() };
 	mortise_error err = { 0 };
 	int r, exit_code;
 
+	if (args->farm.url && !by_farm)
+		return mor_cli_hand_over(cli, MOR_CLI_FARM);
 	args->format = args->format ? args->format : "entries";
 	mor_farming_take(&args->farm);
 	r = prepare_index(&x, &err);
@@ -445,25 +424,7 @@ static int index_run(struct mor_cli *cli)
 	return exit_code;
 }
 
-const struct mor_cli_command mor_cli_command_index = {
-	.row = MOR_CLI_ROW(index),
-	.usage = "index FILE.kzip… --analyzer PLUGIN [OPTION…]\nindex FILE.kzip… [OPTION…] -- COMMAND ARG…",
-	.words = "file",
-	.description =
-		"The analyzer sees each record's files at the paths that the record names, and no other files. "
-		"The entries of\n"
-		"a record are checked and appended together, in the order of the input. A record that fails is "
-		"tried again in a\n"
-		"fresh process, then reported by name, and the others go on; the exit code is then 1.",
-	.examples =
-		"mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
-		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"
-		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries --resume\n"
-		"mortise index app.kzip --analyzer build/plugins/kythe-clang --shard 1/4 -o part.1\n"
-		"mortise index app.kzip --analyzer /opt/kythe-clang -o app.entries --farm postgres://db/farm "
-		"--store /net/farm",
-	.options = groups,
-	.args_size = sizeof(struct mor_index_args),
-	.common = FIELD(common),
-	.run = index_run,
-};
+int mor_cli_index(struct mor_cli *cli)
+{
+	return mor_index_run(cli, NULL);
+}

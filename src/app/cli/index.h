@@ -27,6 +27,7 @@ struct mor_index_args {
 struct mor_index {
 	struct mor_cli *cli;
 	const struct mor_index_args *args;
+	const struct mor_index_by_farm *by_farm;
 	struct mor_runner runner;
 	mortise_plugin_options analyzer;
 	struct mor_kzip **kzips;
@@ -67,12 +68,15 @@ void mor_index_on_line(struct mor_index *x, struct mor_slice line); /* of a log 
 uint32_t mor_index_retries(const struct mor_index *x);
 uint32_t mor_index_unit_ms(const struct mor_index *x);
 
-/* index_farm.c */
-int mor_index_farm_check(const struct mor_index *x, mortise_error *err);
-/* Before anything is written: is there such a farm, and its store? Without --farm nothing is done. */
-int mor_index_farm_open(struct mor_index *x, mortise_error *err);
-/* Instead of the driver. x->failure has what went wrong. */
-void mor_index_farm_work(struct mor_index *x);
+/* index_farm.c: how --farm is done. */
+struct mor_index_by_farm {
+	/* before anything is written: is there such a farm, and its store? */
+	int (*open)(struct mor_index *x, mortise_error *err);
+	/* instead of the driver. x->failure has what went wrong. */
+	void (*work)(struct mor_index *x);
+};
+/* index.c: the command. by_farm: NULL: the program mortise-farm does --farm. */
+int mor_index_run(struct mor_cli *cli, const struct mor_index_by_farm *by_farm);
 
 /* index_shard.c */
 /* Takes the shard's records out of all. `sha` has everything that makes two runs the same; identity and run are

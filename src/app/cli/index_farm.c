@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/index.h"
+#include "cli/inside.h"
 #include "console/signals.h"
 #include "crew/lead.h"
 #include "crew/spec.h"
@@ -27,32 +28,12 @@ struct index_farm {
 	struct mor_unit *named;       /* who was asked for last */
 };
 
-/* ---- words ---- */
-
-int mor_index_farm_check(const struct mor_index *x, mortise_error *err)
-{
-	const struct mor_index_args *args = x->args;
-	const struct mor_plugin_args *plugin = &args->plugin;
-
-	int r = mor_farming_check(&args->farm, plugin, args->output, args->shard, err);
-
-	if (r < 0 || !args->farm.url)
-		return !r && args->manifest ?
-			       mor_fail(err, MORTISE_EINVAL, "--manifest belongs to --farm URL") :
-			       r;
-	if (strcmp(args->format, "raw") == 0)
-		return mor_fail(err, MORTISE_EINVAL, "--farm writes entries or json, not raw");
-	if (args->manifest && strcmp(args->format, "entries") != 0)
-		return mor_fail(err, MORTISE_EINVAL, "--manifest is a list of entries: leave out --format");
-	return 0;
-}
-
-int mor_index_farm_open(struct mor_index *x, mortise_error *err)
+static int open_farm(struct mor_index *x, mortise_error *err)
 {
 	const struct mor_farming *args = &x->args->farm;
-	int r = args->url ? mor_crew_meet(args->url, mor_index_on_warning, x, err) : 0;
+	int r = mor_crew_meet(args->url, mor_index_on_warning, x, err);
 
-	return args->url && r == 0 ? mor_depot_open(args->store, MOR_DEPOT_OWN, &x->depot, err) : r;
+	return r == 0 ? mor_depot_open(args->store, MOR_DEPOT_OWN, &x->depot, err) : r;
 }
 
 /* ---- the run ---- */
@@ -292,7 +273,7 @@ static int write_manifest(struct index_farm *f, mortise_error *err)
 	return mor_segment_list_write(&f->list, f->x->args->output, err);
 }
 
-void mor_index_farm_work(struct mor_index *x)
+static void work_farm(struct mor_index *x)
 {
 	struct index_farm f = { .x = x };
 	mortise_error *err = &x->failure;
@@ -313,4 +294,11 @@ void mor_index_farm_work(struct mor_index *x)
 	mor_free(f.spec.inputs);
 	mor_free(f.spec.config.item);
 	mor_free(f.analyzer);
+}
+
+int mor_cli_index_farm(struct mor_cli *cli)
+{
+	static const struct mor_index_by_farm by_farm = { open_farm, work_farm };
+
+	return mor_index_run(cli, &by_farm);
 }

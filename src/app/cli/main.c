@@ -2,10 +2,11 @@
 /*
  * mortise: the command. Finds the command's entry, parses the words by its tables, and runs it.
  *
- * The code is built into two programs, which differ in their tables. `mortise` has the commands that are
- * started often or that run another program, and it loads only libc (commands_quick.c). For all other
- * commands, and for --help, it executes `mortise-full` (commands_all.c). That program needs more libraries,
- * and loading them takes longer than most calls.
+ * The code is built into several programs (commands_PROGRAM.c), and the table of commands (commands.h) says
+ * which of them runs a command; any other one executes that program. `mortise` has the commands that are
+ * started often or that run another program, and it loads only libc. A wing that needs libraries of its own has
+ * a program of its own, which need not be installed: `mortise-kythe`, `mortise-farm`, `mortise-bot`. All else,
+ * and --help, is in `mortise-full`, whose libraries take longer to load than most calls.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,6 @@
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "program/helper.h"
 
 /* We look for it before parsing, so that a usage error is also printed as JSON. */
 static bool wants_json(char **argv)
@@ -43,7 +43,7 @@ static int run_parsed(struct mor_cli *cli)
 		mor_help_command(cli, command);
 		return 0;
 	}
-	exit_code = command->run(cli);
+	exit_code = mor_cli_run_of(command)(cli);
 	if (!mor_signals_count())
 		exit_code = mor_report_late(cli->console, exit_code);
 	mor_cli_named_end(cli, exit_code);
@@ -122,37 +122,31 @@ static void fill_closed(void)
 
 /* ---- the other program ---- */
 
-static bool is_ours(const char *word)
+/* Which program runs this command? mortise-full does what none has. */
+static enum mor_cli_program program_of(const char *word)
 {
-	return word && (mor_cli_command_find(word) || is_one_of(word, "--version", "-V"));
-}
+	const struct mor_cli_command *ours = word ? mor_cli_command_find(word) : NULL;
+	const struct mor_cli_row *row = word ? mor_cli_row_find(word) : NULL;
 
-/* Returns only if the program cannot be run, with the reason in `err`. This comes first: execution would
- * lose a signal that we had already caught. */
-static int become(const char *program, char **argv, mortise_error *err)
-{
-	char path[PATH_MAX], fault[MOR_PROGRAM_FAULT];
-
-	mor_program_find(program, path, fault);
-	if (!fault[0]) {
-		execv(path, argv);
-		snprintf(fault, sizeof(fault), "%s: install all programs of mortise", strerrordesc_np(errno));
-	}
-	return mor_fail(err, MORTISE_ESYSTEM, "only %s can do this, and it cannot be run: %s", path, fault);
+	if ((ours && mor_cli_run_of(ours)) || (word && is_one_of(word, "--version", "-V")))
+		return mor_cli_this;
+	return row && row->program != MOR_CLI_QUICK ? row->program : MOR_CLI_FULL;
 }
 
 int main(int argc, char **argv)
 {
 	static char *nothing[] = { NULL };
 	struct mor_console console = { 0 };
-	struct mor_cli cli = { .console = &console };
+	struct mor_cli cli = { .console = &console, .line = argv };
 	char **words = argc > 0 ? argv + 1 : nothing;
+	enum mor_cli_program program = program_of(words[0]);
 	mortise_error err = { 0 };
 
 	fill_closed();
-	if (mor_cli_other_program && !is_ours(words[0]))
-		become(mor_cli_other_program, argv, &err);
-	if (!mor_cli_other_program)
+	/* this comes first: execution would lose a signal that we had already caught */
+	if (program != mor_cli_this)
+		mor_cli_become(program, argv, &err);
+	if (mor_cli_this != MOR_CLI_QUICK)
 		/* for widths in tables, which the quick commands do not draw; numbers stay as in C */
 		setlocale(LC_CTYPE, "");
 	mor_signals_init();

@@ -9,39 +9,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "cli/cli.h"
 #include "cli/inflow.h"
+#include "cli/inside.h"
 #include "console/report.h"
 #include "kythe/entries/entries.h"
 #include "kythe/entries/verify.h"
 #include "wire/json.h"
 
 #define SOURCE_LIMIT ((size_t)64 << 20)
-
-struct verify_args {
-	const char *format, *goal_prefix, *goal_regex;
-	bool singletons;
-	struct mor_common_args common;
-};
-
-#define FIELD(name) offsetof(struct verify_args, name)
-static const struct mor_option verify_options[] = {
-	{ "format", 0, "FORMAT",
-	  "entries (delimited protobuf, the default), json (one per line) or delimited-json", MOR_OPT_TEXT,
-	  FIELD(format), "entries|json|delimited-json" },
-	{ "goal-prefix", 0, "TEXT", "text that begins a line of goals in a source; default //- or ///-",
-	  MOR_OPT_TEXT, FIELD(goal_prefix), NULL },
-	{ "goal-regex", 0, "REGEX", "instead: matches a whole line; its one group holds the goals",
-	  MOR_OPT_TEXT, FIELD(goal_regex), NULL },
-	{ "allow-singletons", 0, NULL, "allow a variable that is used only once", MOR_OPT_FLAG,
-	  FIELD(singletons), NULL },
-	{ 0 },
-};
-static const struct mor_option_group groups[] = {
-	{ "Options:", verify_options, 0 },
-	{ "Common options:", mor_common_options, offsetof(struct verify_args, common) },
-	{ 0 },
-};
 
 static enum mor_stream_format stream_format(const char *name)
 {
@@ -176,7 +151,7 @@ static int check_words(const struct mor_cli *cli, mortise_error *err)
 	return 0;
 }
 
-static int verify_run(struct mor_cli *cli)
+int mor_cli_verify_entries(struct mor_cli *cli)
 {
 	const struct verify_args *args = cli->args;
 	struct mor_verify_options opt = { .prefix = args->goal_prefix,
@@ -202,25 +177,3 @@ static int verify_run(struct mor_cli *cli)
 		return mor_report_usage(cli->console, &err);
 	return r < 0 ? mor_report_error(cli->console, &err) : r;
 }
-
-const struct mor_cli_command mor_cli_command_verify_entries = {
-	.row = MOR_CLI_ROW(verify_entries),
-	.usage = "verify-entries [OPTION...] STREAM SOURCE...",
-	.words = "file",
-	.description =
-		"Lines that begin with //- or ///- in a SOURCE hold goals: \"@foo defines/binding F\" means "
-		"that the anchor at foo, on\n"
-		"the next line that is not a goal, defines something; F means the same thing everywhere. "
-		"STREAM is \"-\" for\n"
-		"stdin. Exit code 0: all goals are met; 1: some are not, each is printed with its place and "
-		"what was found;\n"
-		"4: a stream or a goal that cannot be read.",
-	.examples =
-		"mortise verify-entries out.entries main.c\n"
-		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o - | mortise verify-entries - "
-		"main.c util.h",
-	.options = groups,
-	.args_size = sizeof(struct verify_args),
-	.common = offsetof(struct verify_args, common),
-	.run = verify_run,
-};

@@ -3,36 +3,11 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "cli/cli.h"
+#include "cli/inside.h"
 #include "console/report.h"
 #include "crew/worker.h"
 
-struct worker_args {
-	const char *farm, *store, *cache;
-	uint32_t jobs;
-	bool confine, once;
-	struct mor_common_args common;
-};
-
-#define FIELD(name) offsetof(struct worker_args, name)
-static const struct mor_option worker_options[] = {
-	{ "farm", 0, "URL", "the farm, such as postgres://host/database", MOR_OPT_TEXT, FIELD(farm), NULL },
-	{ "store", 0, "DIR", "the farm's store, a directory that all machines see", MOR_OPT_TEXT, FIELD(store),
-	  NULL },
-	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
-	{ "confine", 0, NULL, "confine analyzers, whatever the run says", MOR_OPT_FLAG, FIELD(confine), NULL },
-	{ "once", 0, NULL, "end when there is nothing to do", MOR_OPT_FLAG, FIELD(once), NULL },
-	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache),
-	  NULL },
-	{ 0 },
-};
-static const struct mor_option_group groups[] = {
-	{ "Options:", worker_options, 0 },
-	{ "Common options:", mor_common_options, FIELD(common) },
-	{ 0 },
-};
-
-static int worker_run(struct mor_cli *cli)
+int mor_cli_worker(struct mor_cli *cli)
 {
 	const struct worker_args *args = cli->args;
 	struct mor_crew_worker_options opt = { .console = cli->console,
@@ -50,23 +25,3 @@ static int worker_run(struct mor_cli *cli)
 		mor_fail(&err, MORTISE_EINVAL, "name the farm and its store: --farm URL --store DIR");
 	return err.code ? mor_report_usage(cli->console, &err) : mor_crew_work(&opt);
 }
-
-const struct mor_cli_command mor_cli_command_worker = {
-	.row = MOR_CLI_ROW(worker),
-	.usage = "worker --farm URL --store DIR [-j N] [OPTION…]",
-	.words = "",
-	.description =
-		"Takes batches of records or files from the farm, runs the analyzer or the plugins that their "
-		"owner\n"
-		"(mortise index --farm, mortise extract --farm) names, and writes segments into the store. It "
-		"may be\n"
-		"killed at any time: its batch is done by another. Ctrl-C gives batches back. Who may submit "
-		"to the\n"
-		"farm chooses the program that runs here: --confine confines it.",
-	.examples = "mortise worker --farm postgres://db.example.com/farm --store /net/farm\n"
-		    "mortise worker --farm postgres://db.example.com/farm --store /net/farm -j 8 --once",
-	.options = groups,
-	.args_size = sizeof(struct worker_args),
-	.common = FIELD(common),
-	.run = worker_run,
-};
