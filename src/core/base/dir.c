@@ -48,8 +48,7 @@ int mor_dir_make_all(int at, const char *path, mode_t mode)
 			continue;
 		memcpy(part, path, i);
 		part[i] = '\0';
-		r = make_one(at, part, mode);
-		if (r < 0)
+		if ((r = make_one(at, part, mode)) < 0)
 			return r;
 	}
 	return r;
@@ -99,8 +98,7 @@ static void remove_entry(struct remover *remover, int parent, const char *name, 
 		move_up(remover, parent, name);
 		return;
 	}
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return;
 	empty_dir_take(remover, fd, depth + 1);
 	unlinkat(parent, name, AT_REMOVEDIR);

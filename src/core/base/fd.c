@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -51,8 +52,8 @@ int mor_fd_lift(int *fd, int least)
 
 	if (*fd >= least)
 		return 0;
-	higher = fcntl(*fd, F_DUPFD_CLOEXEC, least);
-	if (higher < 0) /* EINVAL: there can be no number that high, for the same reason */
+	/* EINVAL: there can be no number that high, for the same reason */
+	if ((higher = fcntl(*fd, F_DUPFD_CLOEXEC, least)) < 0)
 		return errno == EINVAL ? -EMFILE : -errno;
 	mor_fd_close(fd);
 	*fd = higher;
@@ -73,6 +74,16 @@ int mor_fd_nonblock(int fd)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	return 0;
+}
+
+int mor_fd_reopen(int fd, int flags)
+{
+	char name[32];
+	int again;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	again = open(name, flags | O_CLOEXEC);
+	return again < 0 ? -errno : again;
 }
 
 /* O_NONBLOCK so that a FIFO without a writer does not block us; it has no effect on regular files. */
@@ -302,8 +313,7 @@ int mor_fd_unnamed(const char *dir)
 	name = mor_buf_detach(&path);
 	if (!name)
 		return -ENOMEM;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = mkostemp(name, O_CLOEXEC)) < 0)
 		fd = -errno;
 	else
 		(void)unlink(name);

@@ -10,6 +10,8 @@
 /* Closes *fd if it is open and stores -1. errno is kept. */
 void mor_fd_close(int *fd);
 int mor_fd_nonblock(int fd); /* 0 or -errno */
+/* The same file once more, by /proc/self/fd: to read or write what an O_PATH handle means. -errno. */
+int mor_fd_reopen(int fd, int flags);
 /* Moves *fd to `least` or above: an embedder that closed its stdio gets pipes on 0, 1 and 2, and dup2() in the
  * child would then overwrite one end with another. 0 or -errno. */
 int mor_fd_lift(int *fd, int least);

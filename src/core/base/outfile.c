@@ -245,8 +245,7 @@ int mor_outfile_open(const char *path, mode_t mode, struct mor_outfile *ret, mor
 	int r;
 
 	*ret = (struct mor_outfile)MOR_OUTFILE_INIT;
-	r = mor_outplace_find(path, &ret->place, err);
-	if (r < 0)
+	if ((r = mor_outplace_find(path, &ret->place, err)) < 0)
 		return r;
 	if (ret->place.in_place) {
 		ret->fd = mor_outplace_open(&ret->place);

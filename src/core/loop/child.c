@@ -113,8 +113,7 @@ int mor_child_watch(struct mor_loop *loop, struct mor_child *child, int pid, mor
 		mor_loop_post(loop, &child->gone, on_gone);
 		return 0;
 	}
-	r = mor_watch_start(loop, &child->watch, child->pidfd, MOR_READABLE, on_pidfd);
-	if (r < 0)
+	if ((r = mor_watch_start(loop, &child->watch, child->pidfd, MOR_READABLE, on_pidfd)) < 0)
 		mor_fd_close(&child->pidfd);
 	return r;
 }

@@ -65,8 +65,7 @@ int mor_loop_new(unsigned flags, struct mor_loop **ret)
 	mor_list_init(&loop->tasks);
 	mor_list_init(&loop->look.again);
 	mor_list_init(&loop->look.due);
-	r = open_fds(loop);
-	if (r < 0) {
+	if ((r = open_fds(loop)) < 0) {
 		mor_loop_free(loop);
 		return r;
 	}
@@ -517,8 +516,7 @@ int mor_loop_advance(struct mor_loop *loop, uint32_t ms)
 			next = target;
 		if (next > loop->clock.virtual_ms)
 			loop->clock.virtual_ms = next;
-		r = turn_loop(loop, 0);
-		if (r < 0)
+		if ((r = turn_loop(loop, 0)) < 0)
 			return r;
 		ran += r;
 	} while (loop->clock.virtual_ms < target || mor_timers_next(loop) <= target || has_work(loop));

@@ -117,13 +117,6 @@ static void add_place(struct mor_cgroups *ret, unsigned version, unsigned known,
 	ret->count++;
 }
 
-static void add_first(const struct cgroup_mount *mount, const char *path, struct mor_cgroups *ret)
-{
-	ret->mounted |= mount->known;
-	if (can_write(path, "tasks"))
-		add_place(ret, 1, mount->known, path);
-}
-
 static unsigned shared_out(const char *group, const char *file)
 {
 	MOR_CLEAN_TEXT char *text = NULL;
@@ -175,10 +168,11 @@ static void add_mount(const struct cgroup_mount *mount, const char *membership, 
 		line = end ? end + 1 : line + strlen(line);
 		if (!group_of(one, mount) || !place_of(mount, group_of(one, mount), path, sizeof(path)))
 			continue;
+		ret->mounted |= mount->known;
 		if (mount->second)
 			add_second(mount, path, ret);
-		else
-			add_first(mount, path, ret);
+		else if (can_write(path, "tasks"))
+			add_place(ret, 1, mount->known, path);
 		return;
 	}
 }

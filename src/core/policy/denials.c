@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
 
 enum { TOLD = 5, CURES = 6 }; /* in one line; --json has all */
 
@@ -155,16 +154,6 @@ int mor_denials_text(const struct mor_denials *denials, const char *plugin, enum
 
 /* ---- for machines ---- */
 
-static void json_item(const struct mor_denial *denial, const char *plugin, enum mor_policy_source source,
-		      struct mor_buf *out)
-{
-	struct mor_violation v = mor_denials_violation(denial, plugin, source);
-
-	mor_buf_byte(out, '{');
-	mor_violation_members(&v, out);
-	mor_buf_printf(out, ",\"count\":%llu}", (unsigned long long)denial->count);
-}
-
 int mor_denials_json(const struct mor_denials *denials, const char *plugin, enum mor_policy_source source,
 		     struct mor_buf *out)
 {
@@ -177,10 +166,13 @@ int mor_denials_json(const struct mor_denials *denials, const char *plugin, enum
 	mor_buf_printf(out, ",\"total\":%llu,\"kept\":%zu,\"denials\":[", (unsigned long long)denials->total,
 		       kept);
 	for (size_t i = 0; i < denials->count; i++) {
+		struct mor_violation v = mor_denials_violation(&denials->items[i], plugin, source);
+
 		if (denials->items[i].allowed)
 			continue;
-		mor_buf_text(out, written++ ? "," : "");
-		json_item(&denials->items[i], plugin, source, out);
+		mor_buf_text(out, written++ ? ",{" : "{");
+		mor_violation_members(&v, out);
+		mor_buf_printf(out, ",\"count\":%llu}", (unsigned long long)denials->items[i].count);
 	}
 	mor_buf_text(out, "]}");
 	return out->status;

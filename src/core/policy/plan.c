@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/fd.h"
 #include "base/processors.h"
 #include "policy/cgroup.h"
@@ -19,13 +18,6 @@
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
-
-static int pad_op(struct mor_buf *plan)
-{
-	static const char zeros[8];
-
-	return mor_buf_append(plan, zeros, -plan->len & 7);
-}
 
 int mor_plan_begin(struct mor_buf *plan)
 {
@@ -46,9 +38,10 @@ static size_t open_op(struct mor_buf *plan, enum mor_plan_kind kind)
 static int close_op(struct mor_buf *plan, size_t from)
 {
 	struct mor_plan_head *head;
+	static const char zeros[8];
 	uint32_t size = (uint32_t)(plan->len - from);
 
-	pad_op(plan);
+	mor_buf_append(plan, zeros, -plan->len & 7);
 	if (mor_buf_failed(plan))
 		return plan->status;
 	memcpy(plan->data + from - sizeof(size), &size, sizeof(size));
@@ -79,24 +72,29 @@ int mor_plan_add_list(struct mor_buf *plan, enum mor_plan_kind kind, const char 
 	return close_op(plan, from);
 }
 
+/* A payload of fixed size, and a text behind it. */
+static int add_with_text(struct mor_buf *plan, enum mor_plan_kind kind, const void *payload, size_t size,
+			 const char *text)
+{
+	size_t from = open_op(plan, kind);
+
+	mor_buf_append(plan, payload, size);
+	mor_buf_append(plan, text, strlen(text) + 1);
+	return close_op(plan, from);
+}
+
 int mor_plan_add_path(struct mor_buf *plan, uint32_t access, uint32_t flags, const char *path)
 {
 	struct mor_op_path rule = { .access = access, .flags = flags };
-	size_t from = open_op(plan, MOR_OP_PATH);
 
-	mor_buf_append(plan, &rule, sizeof(rule));
-	mor_buf_append(plan, path, strlen(path) + 1);
-	return close_op(plan, from);
+	return add_with_text(plan, MOR_OP_PATH, &rule, sizeof(rule), path);
 }
 
 int mor_plan_add_protect(struct mor_buf *plan, enum mor_protect_why why, const char *text)
 {
 	struct mor_op_protect protect = { .why = why };
-	size_t from = open_op(plan, MOR_OP_PROTECT);
 
-	mor_buf_append(plan, &protect, sizeof(protect));
-	mor_buf_append(plan, text, strlen(text) + 1);
-	return close_op(plan, from);
+	return add_with_text(plan, MOR_OP_PROTECT, &protect, sizeof(protect), text);
 }
 
 int mor_plan_add_limit(struct mor_buf *plan, uint32_t resource, uint64_t value)
@@ -184,7 +182,6 @@ static void add_groups(struct mor_buf *plan, const struct mor_policy *policy, co
 		const struct mor_cgroup_place *place = &groups.places[i];
 		unsigned here = wanted & place->controllers;
 		struct mor_op_group group = { .version = place->version, .controllers = here };
-		size_t from;
 
 		if (!here)
 			continue;
@@ -196,10 +193,7 @@ static void add_groups(struct mor_buf *plan, const struct mor_policy *policy, co
 		if (here & MOR_CGROUP_CPU)
 			group.cpu_s = limits->cpu_s;
 		group.processors = mor_processors();
-		from = open_op(plan, MOR_OP_GROUP);
-		mor_buf_append(plan, &group, sizeof(group));
-		mor_buf_append(plan, place->path, strlen(place->path) + 1);
-		close_op(plan, from);
+		add_with_text(plan, MOR_OP_GROUP, &group, sizeof(group), place->path);
 	}
 }
 
@@ -220,16 +214,9 @@ static void add_paths(struct mor_buf *plan, const struct mor_policy *policy)
 		mor_plan_add_text(plan, MOR_OP_UNDO, policy->undo);
 }
 
-static void add_places(struct mor_buf *plan, const struct mor_network *network)
-{
-	if (!network->count)
-		return;
-	mor_plan_add(plan, MOR_OP_NETWORK, network->places, network->count * sizeof(*network->places));
-	mor_plan_add_text(plan, MOR_OP_HOSTS, network->hosts);
-}
-
 static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 {
+	const struct mor_network *network = &policy->network;
 	struct mor_limits limits = mor_policy_limits(policy);
 	bool confined = mor_policy_confined(policy);
 
@@ -242,7 +229,10 @@ static void add_policy(struct mor_buf *plan, const struct mor_policy *policy)
 		return;
 	add_paths(plan, policy);
 	mor_protected_write(plan, policy);
-	add_places(plan, &policy->network);
+	if (!network->count)
+		return;
+	mor_plan_add(plan, MOR_OP_NETWORK, network->places, network->count * sizeof(*network->places));
+	mor_plan_add_text(plan, MOR_OP_HOSTS, network->hosts);
 }
 
 static void add_file(struct mor_buf *plan, const struct mor_plan_file *file)
@@ -257,13 +247,6 @@ static void add_file(struct mor_buf *plan, const struct mor_plan_file *file)
 	if (file->target)
 		mor_buf_append(plan, file->target, strlen(file->target) + 1);
 	close_op(plan, from);
-}
-
-static void add_checked(struct mor_buf *plan, const struct mor_plan_checked *checked)
-{
-	mor_plan_add_text(plan, MOR_OP_CHECKED, checked->directory);
-	for (size_t i = 0; i < checked->count; i++)
-		add_file(plan, &checked->files[i]);
 }
 
 int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, const struct mor_policy *policy)
@@ -281,7 +264,9 @@ int mor_plan_make(struct mor_buf *plan, const struct mor_plan_command *command, 
 	if (command->cwd)
 		mor_plan_add_text(plan, MOR_OP_CWD, command->cwd);
 	if (command->checked)
-		add_checked(plan, command->checked);
+		mor_plan_add_text(plan, MOR_OP_CHECKED, command->checked->directory);
+	for (size_t i = 0; command->checked && i < command->checked->count; i++)
+		add_file(plan, &command->checked->files[i]);
 	if (command->listen && policy && mor_policy_confined(policy)) {
 		mor_plan_add_path(plan, MOR_MAY_READ | MOR_MAY_WRITE, 0, command->listen);
 		mor_plan_add_text(plan, MOR_OP_LISTEN, command->listen);
@@ -318,8 +303,7 @@ int mor_plan_memfd(const struct mor_buf *plan)
 
 	if (fd < 0)
 		return fd;
-	r = fill_file(fd, plan);
-	if (r < 0) {
+	if ((r = fill_file(fd, plan)) < 0) {
 		mor_fd_close(&fd);
 		return r;
 	}

@@ -98,11 +98,10 @@ static enum mor_plan_fault read_places(const struct mor_plan_op *op, struct mor_
 static enum mor_plan_fault read_protect(const struct mor_plan_op *op)
 {
 	const struct mor_op_protect *protect = mor_plan_payload(op);
+	bool known = is_text(op, sizeof(*protect)) && protect->why > MOR_PROTECT_NOT &&
+		     protect->why <= MOR_PROTECT_BELOW;
 
-	return is_text(op, sizeof(*protect)) && protect->why > MOR_PROTECT_NOT &&
-			       protect->why <= MOR_PROTECT_BELOW ?
-		       MOR_PLAN_OK :
-		       MOR_PLAN_DAMAGED;
+	return known ? MOR_PLAN_OK : MOR_PLAN_DAMAGED;
 }
 
 static enum mor_plan_fault read_file(const struct mor_plan_op *op)

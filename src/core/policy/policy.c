@@ -192,14 +192,6 @@ static int make_empty(const struct mor_policy_key *key, char ***list, mortise_er
 	return 0;
 }
 
-static int add_path(const struct mor_policy_key *key, const char *value, char ***list, mortise_error *err)
-{
-	char *path = NULL;
-	int r = expand_home(key, value, &path, err);
-
-	return r < 0 ? r : add_text(list, path, err);
-}
-
 static int add_name(const struct mor_policy_key *key, const char *value, char ***list, mortise_error *err)
 {
 	char *copy;
@@ -324,6 +316,8 @@ static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, 
 		   mortise_error *err)
 {
 	void *field = (char *)policy + key->offset;
+	char *path = NULL;
+	int r;
 
 	if (!value && key->type == MOR_POLICY_NETWORK) /* an empty list allows nothing */
 		return set_network(field, key, "false", err);
@@ -341,7 +335,8 @@ static int set_key(struct mor_policy *policy, const struct mor_policy_key *key, 
 	case MOR_POLICY_PATH:
 		return set_path(key, value, field, err);
 	case MOR_POLICY_PATHS:
-		return add_path(key, value, field, err);
+		r = expand_home(key, value, &path, err);
+		return r < 0 ? r : add_text(field, path, err);
 	case MOR_POLICY_NAMES:
 		return add_name(key, value, field, err);
 	default:
@@ -360,16 +355,6 @@ int mor_policy_set(struct mor_policy *policy, const char *name, const char *valu
 	if (r == 0 && (key->flags & MOR_POLICY_RULE))
 		policy->rules_given = true;
 	return r;
-}
-
-/* Only what is on the list can be taken off it: a misspelt name would be believed to be writable. */
-static int check_unprotect(const struct mor_policy *policy, mortise_error *err)
-{
-	for (char **name = policy->unprotect; name && *name; name++)
-		if (!mor_protected_knows(*name))
-			return wrong_value(mor_policy_key("unprotect"), *name,
-					   "one of the protected names, such as .vscode or .git", err);
-	return 0;
 }
 
 /* Rules without a level ask for confinement: a user who writes network = false wants it enforced. */
@@ -397,7 +382,12 @@ int mor_policy_finish(struct mor_policy *policy, bool confined, mortise_error *e
 	    mor_policy_confined(policy))
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"workspace_write is true, but there is no workspace: set workspace");
-	return check_unprotect(policy, err);
+	/* Only what is on the list can be taken off it: a misspelt name would be believed to be writable. */
+	for (char **name = policy->unprotect; name && *name; name++)
+		if (!mor_protected_knows(*name))
+			return wrong_value(mor_policy_key("unprotect"), *name,
+					   "one of the protected names, such as .vscode or .git", err);
+	return 0;
 }
 
 /* ---- what holds ---- */

@@ -259,12 +259,6 @@ static void json_value(const struct mor_policy_key *key, const void *field, stru
 	}
 }
 
-/* A rule that is not enforced is null. "false" would look like a promise. */
-static bool holds(const struct mor_policy *policy, const struct mor_policy_key *key)
-{
-	return !(key->flags & MOR_POLICY_RULE || key->type == MOR_POLICY_DENIAL) || mor_policy_confined(policy);
-}
-
 struct json_lines {
 	struct mor_buf *out;
 	size_t count;
@@ -286,7 +280,9 @@ int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out)
 
 	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
 		mor_buf_printf(out, "%s\"%s\":", key == mor_policy_keys ? "{" : ",", key->name);
-		if (holds(policy, key))
+		/* A rule that is not enforced is null. "false" would look like a promise. */
+		if (!(key->flags & MOR_POLICY_RULE || key->type == MOR_POLICY_DENIAL) ||
+		    mor_policy_confined(policy))
 			json_value(key, field_of(&shown, key), out);
 		else
 			mor_buf_text(out, "null");

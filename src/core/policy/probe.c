@@ -162,12 +162,6 @@ struct id_map {
 	char uid[40], gid[40];
 };
 
-static void fill_map(struct id_map *map)
-{
-	snprintf(map->uid, sizeof(map->uid), "%u %u 1\n", (unsigned)geteuid(), (unsigned)geteuid());
-	snprintf(map->gid, sizeof(map->gid), "%u %u 1\n", (unsigned)getegid(), (unsigned)getegid());
-}
-
 static int write_all(const char *path, const char *text)
 {
 	ssize_t len = (ssize_t)strlen(text);
@@ -221,7 +215,8 @@ void mor_probe_namespaces(struct mor_probe_namespaces *ret)
 	struct id_map ids;
 	int r;
 
-	fill_map(&ids);
+	snprintf(ids.uid, sizeof(ids.uid), "%u %u 1\n", (unsigned)geteuid(), (unsigned)geteuid());
+	snprintf(ids.gid, sizeof(ids.gid), "%u %u 1\n", (unsigned)getegid(), (unsigned)getegid());
 	ret->user = namespace_error(CLONE_NEWUSER, NULL);
 	ret->pid = namespace_error(CLONE_NEWUSER | CLONE_NEWPID, NULL);
 	ret->mount = namespace_error(CLONE_NEWUSER | CLONE_NEWNS, NULL);
@@ -248,14 +243,6 @@ int mor_probe_getfd(void)
 
 /* ---- containers ---- */
 
-static bool is_there(const char *root, const char *path)
-{
-	char whole[256];
-
-	return snprintf(whole, sizeof(whole), "%s%s", root, path) < (int)sizeof(whole) &&
-	       access(whole, F_OK) == 0;
-}
-
 /* Kubernetes first: below it is an engine that leaves its own marks. */
 void mor_probe_container(const char *root, char name[MOR_CONTAINER_NAME])
 {
@@ -266,6 +253,7 @@ void mor_probe_container(const char *root, char name[MOR_CONTAINER_NAME])
 		{ "/.dockerenv", "docker" },
 		{ "/run/.containerenv", "podman" },
 	};
+	char whole[256];
 	const char *told = getenv("container"); /* systemd.io/CONTAINER_INTERFACE: managers set it */
 
 	name[0] = '\0';
@@ -273,7 +261,8 @@ void mor_probe_container(const char *root, char name[MOR_CONTAINER_NAME])
 		told = "kubernetes";
 	else
 		for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-			if (!is_there(root, marks[i].path))
+			if (snprintf(whole, sizeof(whole), "%s%s", root, marks[i].path) >= (int)sizeof(whole) ||
+			    access(whole, F_OK) < 0)
 				continue;
 			told = marks[i].name;
 			break;

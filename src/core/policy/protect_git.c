@@ -303,22 +303,16 @@ static void look_in(struct git_look *look, const char *dir, char ***list)
 		closedir(open_dir);
 }
 
-static void look_below(struct git_look *look)
-{
-	char **list = NULL;
-
-	add_directory_take(look, &list, mor_strdup(look->policy->workspace));
-	for (size_t i = 0; list && list[i] && i < DIRECTORIES_MAX; i++)
-		look_in(look, list[i], &list);
-	mor_texts_free(list);
-}
-
 int mor_protected_look_around(struct mor_buf *plan, const struct mor_policy *policy, bool git)
 {
 	struct git_look look = { .plan = plan, .policy = policy, .git = git };
+	char **list = NULL;
 
 	if (git)
 		look_above(&look);
-	look_below(&look);
+	add_directory_take(&look, &list, mor_strdup(policy->workspace));
+	for (size_t i = 0; list && list[i] && i < DIRECTORIES_MAX; i++)
+		look_in(&look, list[i], &list);
+	mor_texts_free(list);
 	return plan->status;
 }

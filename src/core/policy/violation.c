@@ -22,100 +22,85 @@
 struct words {
 	const char *why, *cure;
 };
+#define OF(source) (1u << MOR_POLICY_OF_##source)
 static const struct {
 	const char *rule;
-	struct words words[MOR_POLICY_SOURCES];
+	unsigned sources; /* OF(), of those that say the same */
+	const char *why, *cure;
 } named[] = {
-	{ MOR_RULE_READ,
-	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.read", "add \"%s\" to read under " ITS_FILE },
-	    [MOR_POLICY_OF_LINE] = { "not in sandbox.read", "add \"%s\" to --set sandbox.read" },
-	    [MOR_POLICY_OF_OPTIONS] = { "not in sandbox.read", "add \"%s\" to the setting sandbox.read" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in declared_paths",
-					    "add \"%s\" to declared_paths in its plugin.toml" },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not granted by capabilities.filesystem",
-					       "run it with the setting sandbox.read=%s" },
-	    [MOR_POLICY_OF_COMMAND] = { "no --read names it", "add --read %s" },
-	    [MOR_POLICY_OF_PAIRS] = { "not in read", "add read=%s to its policy" } } },
-	{ MOR_RULE_WORKSPACE_WRITE,
-	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.workspace_write is not granted",
-					 "set workspace_write = true under " ITS_FILE },
-	    [MOR_POLICY_OF_LINE] = { "sandbox.workspace_write is not granted",
-				     "add --set sandbox.workspace_write=true" },
-	    [MOR_POLICY_OF_OPTIONS] = { "sandbox.workspace_write is not granted",
-					"add the setting sandbox.workspace_write=true" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { "workspace_write is not granted",
-					    "set workspace_write = true under [permissions] in its "
-					    "plugin.toml" },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not granted by capabilities.filesystem",
-					       "add \"workspace\" to capabilities.filesystem in its "
-					       "sunscreen-plugin.json" },
-	    [MOR_POLICY_OF_COMMAND] = { "the workspace may only be read", "add --write" },
-	    [MOR_POLICY_OF_PAIRS] = { "the workspace may only be read",
-				      "add workspace_write=true to its policy" } } },
-	{ MOR_RULE_WRITE,
-	  { [MOR_POLICY_OF_SETTINGS] = { OUTSIDE, NULL },
-	    [MOR_POLICY_OF_LINE] = { OUTSIDE, NULL },
-	    [MOR_POLICY_OF_OPTIONS] = { OUTSIDE, NULL },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { OUTSIDE, NULL },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { OUTSIDE, NULL },
-	    [MOR_POLICY_OF_COMMAND] = { OUTSIDE, "name the directory with --workspace and add --write" },
-	    [MOR_POLICY_OF_PAIRS] = { OUTSIDE, "name the directory as workspace in its policy, with "
-					       "workspace_write=true" } } },
-	{ MOR_RULE_NETWORK,
-	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.network is not granted",
-					 "set network = true under " ITS_FILE },
-	    [MOR_POLICY_OF_LINE] = { "sandbox.network is not granted", "add --set sandbox.network=true" },
-	    [MOR_POLICY_OF_OPTIONS] = { "sandbox.network is not granted",
-					"add the setting sandbox.network=true" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { "network is not granted",
-					    "set network = true under [permissions] in its plugin.toml, and "
-					    "agree when mortise run asks" },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "capabilities.network is not granted",
-					       "set it to true in its sunscreen-plugin.json, and agree when "
-					       "mortise run asks" },
-	    [MOR_POLICY_OF_COMMAND] = { "it has no network", "add --network" },
-	    [MOR_POLICY_OF_PAIRS] = { "it has no network", "add network=true to its policy" } } },
-	{ MOR_RULE_PLACE,
-	  { [MOR_POLICY_OF_SETTINGS] = { "not in sandbox.network", "add \"%s\" to network under " ITS_FILE },
-	    [MOR_POLICY_OF_LINE] = { "not in sandbox.network", "add --network=%s" },
-	    [MOR_POLICY_OF_OPTIONS] = { "not in sandbox.network", "add \"%s\" to the setting sandbox.network" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { "not in sandbox.network", "add it to " YOUR_LIST },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "not in sandbox.network", "add it to " YOUR_LIST },
-	    [MOR_POLICY_OF_COMMAND] = { "not in the list of --network", "add --network=%s" },
-	    [MOR_POLICY_OF_PAIRS] = { "not in network", "add network=%s to its policy" } } },
-	{ MOR_RULE_GIT,
-	  { [MOR_POLICY_OF_SETTINGS] = { GITS_OWN,
-					 "set git = true under " ITS_FILE ", which is enough for commits" },
-	    [MOR_POLICY_OF_LINE] = { GITS_OWN, "add --set sandbox.git=true, which is enough for commits" },
-	    [MOR_POLICY_OF_OPTIONS] = { GITS_OWN,
-					"add the setting sandbox.git=true, which is enough for commits" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { GITS_OWN, NULL },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { GITS_OWN, NULL },
-	    [MOR_POLICY_OF_COMMAND] = { GITS_OWN, "add --git, which is enough for commits" },
-	    [MOR_POLICY_OF_PAIRS] = { GITS_OWN, "add git=true to its policy, which is enough for commits" } } },
-	{ MOR_RULE_TOOL,
-	  { [MOR_POLICY_OF_SETTINGS] = { TOOLS_RUN, "add its name to unprotect under " ITS_FILE },
-	    [MOR_POLICY_OF_LINE] = { TOOLS_RUN, "name it with --set sandbox.unprotect=NAME" },
-	    [MOR_POLICY_OF_OPTIONS] = { TOOLS_RUN, "name it with the setting sandbox.unprotect=NAME" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { TOOLS_RUN, NULL },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { TOOLS_RUN, NULL },
-	    [MOR_POLICY_OF_COMMAND] = { TOOLS_RUN, "name it with --unprotect" },
-	    [MOR_POLICY_OF_PAIRS] = { TOOLS_RUN, "add unprotect=NAME to its policy" } } },
-	{ MOR_RULE_SPAWN,
-	  { [MOR_POLICY_OF_SETTINGS] = { "sandbox.spawn is not granted", "set spawn = true under " ITS_FILE },
-	    [MOR_POLICY_OF_LINE] = { "sandbox.spawn is not granted", "add --set sandbox.spawn=true" },
-	    [MOR_POLICY_OF_OPTIONS] = { "sandbox.spawn is not granted", "add the setting sandbox.spawn=true" },
-	    [MOR_POLICY_OF_PLUGIN_TOML] = { "plugins with a plugin.toml may not start programs", NULL },
-	    [MOR_POLICY_OF_SUNSCREEN_JSON] = { "it may not start this one", NULL },
-	    [MOR_POLICY_OF_COMMAND] = { "it may not start programs", "add --spawn" },
-	    [MOR_POLICY_OF_PAIRS] = { "it may not start programs", "add spawn=true to its policy" } } },
+	{ MOR_RULE_READ, OF(SETTINGS), "not in sandbox.read", "add \"%s\" to read under " ITS_FILE },
+	{ MOR_RULE_READ, OF(LINE), "not in sandbox.read", "add \"%s\" to --set sandbox.read" },
+	{ MOR_RULE_READ, OF(OPTIONS), "not in sandbox.read", "add \"%s\" to the setting sandbox.read" },
+	{ MOR_RULE_READ, OF(PLUGIN_TOML), "not in declared_paths",
+	  "add \"%s\" to declared_paths in its plugin.toml" },
+	{ MOR_RULE_READ, OF(SUNSCREEN_JSON), "not granted by capabilities.filesystem",
+	  "run it with the setting sandbox.read=%s" },
+	{ MOR_RULE_READ, OF(COMMAND), "no --read names it", "add --read %s" },
+	{ MOR_RULE_READ, OF(PAIRS), "not in read", "add read=%s to its policy" },
+	{ MOR_RULE_WORKSPACE_WRITE, OF(SETTINGS), "sandbox.workspace_write is not granted",
+	  "set workspace_write = true under " ITS_FILE },
+	{ MOR_RULE_WORKSPACE_WRITE, OF(LINE), "sandbox.workspace_write is not granted",
+	  "add --set sandbox.workspace_write=true" },
+	{ MOR_RULE_WORKSPACE_WRITE, OF(OPTIONS), "sandbox.workspace_write is not granted",
+	  "add the setting sandbox.workspace_write=true" },
+	{ MOR_RULE_WORKSPACE_WRITE, OF(PLUGIN_TOML), "workspace_write is not granted",
+	  "set workspace_write = true under [permissions] in its plugin.toml" },
+	{ MOR_RULE_WORKSPACE_WRITE, OF(SUNSCREEN_JSON), "not granted by capabilities.filesystem",
+	  "add \"workspace\" to capabilities.filesystem in its sunscreen-plugin.json" },
+	{ MOR_RULE_WORKSPACE_WRITE, OF(COMMAND), "the workspace may only be read", "add --write" },
+	{ MOR_RULE_WORKSPACE_WRITE, OF(PAIRS), "the workspace may only be read",
+	  "add workspace_write=true to its policy" },
+	{ MOR_RULE_WRITE, OF(SETTINGS) | OF(LINE) | OF(OPTIONS) | OF(PLUGIN_TOML) | OF(SUNSCREEN_JSON), OUTSIDE,
+	  NULL },
+	{ MOR_RULE_WRITE, OF(COMMAND), OUTSIDE, "name the directory with --workspace and add --write" },
+	{ MOR_RULE_WRITE, OF(PAIRS), OUTSIDE,
+	  "name the directory as workspace in its policy, with workspace_write=true" },
+	{ MOR_RULE_NETWORK, OF(SETTINGS), "sandbox.network is not granted",
+	  "set network = true under " ITS_FILE },
+	{ MOR_RULE_NETWORK, OF(LINE), "sandbox.network is not granted", "add --set sandbox.network=true" },
+	{ MOR_RULE_NETWORK, OF(OPTIONS), "sandbox.network is not granted",
+	  "add the setting sandbox.network=true" },
+	{ MOR_RULE_NETWORK, OF(PLUGIN_TOML), "network is not granted",
+	  "set network = true under [permissions] in its plugin.toml, and agree when mortise run asks" },
+	{ MOR_RULE_NETWORK, OF(SUNSCREEN_JSON), "capabilities.network is not granted",
+	  "set it to true in its sunscreen-plugin.json, and agree when mortise run asks" },
+	{ MOR_RULE_NETWORK, OF(COMMAND), "it has no network", "add --network" },
+	{ MOR_RULE_NETWORK, OF(PAIRS), "it has no network", "add network=true to its policy" },
+	{ MOR_RULE_PLACE, OF(SETTINGS), "not in sandbox.network", "add \"%s\" to network under " ITS_FILE },
+	{ MOR_RULE_PLACE, OF(LINE), "not in sandbox.network", "add --network=%s" },
+	{ MOR_RULE_PLACE, OF(OPTIONS), "not in sandbox.network", "add \"%s\" to the setting sandbox.network" },
+	{ MOR_RULE_PLACE, OF(PLUGIN_TOML) | OF(SUNSCREEN_JSON), "not in sandbox.network",
+	  "add it to " YOUR_LIST },
+	{ MOR_RULE_PLACE, OF(COMMAND), "not in the list of --network", "add --network=%s" },
+	{ MOR_RULE_PLACE, OF(PAIRS), "not in network", "add network=%s to its policy" },
+	{ MOR_RULE_GIT, OF(SETTINGS), GITS_OWN,
+	  "set git = true under " ITS_FILE ", which is enough for commits" },
+	{ MOR_RULE_GIT, OF(LINE), GITS_OWN, "add --set sandbox.git=true, which is enough for commits" },
+	{ MOR_RULE_GIT, OF(OPTIONS), GITS_OWN,
+	  "add the setting sandbox.git=true, which is enough for commits" },
+	{ MOR_RULE_GIT, OF(PLUGIN_TOML) | OF(SUNSCREEN_JSON), GITS_OWN, NULL },
+	{ MOR_RULE_GIT, OF(COMMAND), GITS_OWN, "add --git, which is enough for commits" },
+	{ MOR_RULE_GIT, OF(PAIRS), GITS_OWN, "add git=true to its policy, which is enough for commits" },
+	{ MOR_RULE_TOOL, OF(SETTINGS), TOOLS_RUN, "add its name to unprotect under " ITS_FILE },
+	{ MOR_RULE_TOOL, OF(LINE), TOOLS_RUN, "name it with --set sandbox.unprotect=NAME" },
+	{ MOR_RULE_TOOL, OF(OPTIONS), TOOLS_RUN, "name it with the setting sandbox.unprotect=NAME" },
+	{ MOR_RULE_TOOL, OF(PLUGIN_TOML) | OF(SUNSCREEN_JSON), TOOLS_RUN, NULL },
+	{ MOR_RULE_TOOL, OF(COMMAND), TOOLS_RUN, "name it with --unprotect" },
+	{ MOR_RULE_TOOL, OF(PAIRS), TOOLS_RUN, "add unprotect=NAME to its policy" },
+	{ MOR_RULE_SPAWN, OF(SETTINGS), "sandbox.spawn is not granted", "set spawn = true under " ITS_FILE },
+	{ MOR_RULE_SPAWN, OF(LINE), "sandbox.spawn is not granted", "add --set sandbox.spawn=true" },
+	{ MOR_RULE_SPAWN, OF(OPTIONS), "sandbox.spawn is not granted", "add the setting sandbox.spawn=true" },
+	{ MOR_RULE_SPAWN, OF(PLUGIN_TOML), "plugins with a plugin.toml may not start programs", NULL },
+	{ MOR_RULE_SPAWN, OF(SUNSCREEN_JSON), "it may not start this one", NULL },
+	{ MOR_RULE_SPAWN, OF(COMMAND), "it may not start programs", "add --spawn" },
+	{ MOR_RULE_SPAWN, OF(PAIRS), "it may not start programs", "add spawn=true to its policy" },
 };
 
 static struct words find_words(enum mor_policy_source source, const char *rule)
 {
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
-		if (strcmp(rule, named[i].rule) == 0)
-			return named[i].words[source];
+		if (named[i].sources & 1u << source && strcmp(rule, named[i].rule) == 0)
+			return (struct words){ named[i].why, named[i].cure };
 	return (struct words){ rule, NULL };
 }
 
@@ -152,16 +137,11 @@ static const struct {
 	{ MOR_SYSCALL_FOREIGN, "make a system call of another architecture" },
 };
 
-static bool opens(const struct mor_violation *v)
-{
-	return mor_text_in(mor_slice_of(v->syscall), "open|openat|openat2");
-}
-
 /* openat is used for reading and writing: the rule says which. A socket has a name only if it belongs to
  * another program. */
 static const char *deed(const struct mor_violation *v)
 {
-	if (opens(v))
+	if (mor_text_in(mor_slice_of(v->syscall), "open|openat|openat2"))
 		return strstr(v->rule, "write") ? "write" : "read";
 	if (strcmp(v->syscall, "connect") == 0)
 		return *v->path ? "connect to" : "use the network";

@@ -165,14 +165,6 @@ static int refuse_exec(struct mor_exec_failure *failure, int os_errno, const cha
 			     "%s", why);
 }
 
-static int no_such_file(const char *path, struct mor_exec_failure *failure)
-{
-	char hint[MOR_LIST_HINT];
-
-	return mor_exec_fail(failure, MOR_STEP_EXEC, ENOENT, MORTISE_ENOTFOUND, path, "no such file%s",
-			     mor_program_list_hint(path, hint));
-}
-
 /* The file exists and is executable, but exec does not know its format. */
 static int diagnose_content(const char *path, int os_errno, struct mor_exec_failure *failure)
 {
@@ -216,7 +208,7 @@ static int diagnose_access(const char *path, mode_t mode, int os_errno, struct m
 int mor_exec_diagnose(const struct mor_command *command, const char *path, int os_errno,
 		      struct mor_exec_failure *failure)
 {
-	char seen[PATH_MAX];
+	char seen[PATH_MAX], hint[MOR_LIST_HINT];
 	struct stat st;
 
 	if (!mor_program_seen_from(command, path, seen))
@@ -225,7 +217,8 @@ int mor_exec_diagnose(const struct mor_command *command, const char *path, int o
 		return mor_exec_fail(failure, MOR_STEP_EXEC, os_errno, MORTISE_ESYSTEM, path,
 				     "cannot start a process: %s", strerrordesc_np(os_errno));
 	if (stat(seen, &st) < 0 && errno == ENOENT)
-		return no_such_file(seen, failure);
+		return mor_exec_fail(failure, MOR_STEP_EXEC, ENOENT, MORTISE_ENOTFOUND, seen, "no such file%s",
+				     mor_program_list_hint(seen, hint));
 	if (stat(seen, &st) < 0)
 		return refuse_exec(failure, errno, seen, strerrordesc_np(errno));
 	if (S_ISDIR(st.st_mode))

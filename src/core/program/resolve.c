@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "program/inside.h"
@@ -379,11 +378,9 @@ static int choose_interpreter(const struct mor_command *command, char interprete
 		prefix[n] = NULL;
 		return check_shebang(command, seen, failure);
 	}
-	r = check_source(command, program, seen, failure);
-	if (r < 0)
+	if ((r = check_source(command, program, seen, failure)) < 0)
 		return r;
-	r = find_interpreter(command, language, seen, interpreter, failure);
-	if (r < 0)
+	if ((r = find_interpreter(command, language, seen, interpreter, failure)) < 0)
 		return r;
 	prefix[n++] = interpreter;
 	if (language == PYTHON_FILE)
@@ -416,11 +413,8 @@ static int resolve_plain(const struct mor_command *command, char ***ret_argv,
 	int r;
 
 	r = check_cwd(command, ret_failure);
-	if (r == 0)
-		r = find_program(command, program, ret_failure);
-	if (r == 0)
-		r = choose_interpreter(command, interpreter, program, prefix, ret_failure);
-	if (r < 0)
+	if (r < 0 || (r = find_program(command, program, ret_failure)) < 0 ||
+	    (r = choose_interpreter(command, interpreter, program, prefix, ret_failure)) < 0)
 		return r;
 	argv = join_argv(prefix, command->argv + 1);
 	if (!argv)

@@ -21,12 +21,6 @@ struct walk {
 	char *fault;
 };
 
-/* With an access control list, the group's bits are the maximum for everybody in the list. */
-static bool has_list(const char *path)
-{
-	return getxattr(path, "system.posix_acl_access", NULL, 0) > 0;
-}
-
 /* A directory on the way to the code that runs: its owner could have replaced that code, too. */
 static bool leads_to_code(const struct walk *walk)
 {
@@ -48,32 +42,25 @@ static bool is_above(const struct walk *walk)
 	return strchr(walk->rest, '/') != NULL;
 }
 
-/* In a sticky directory nobody else can replace what is ours. But it is no place for a program. */
-static bool is_safe_by_sticky(const struct walk *walk, const struct stat *st)
-{
-	return S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) && is_above(walk);
-}
-
-static const char *name_in_text(const struct walk *walk)
-{
-	return !walk->rest[0] ? "it" : is_above(walk) ? "a directory above it" : "its directory";
-}
-
 /* Judges what `passed` names. */
 static bool is_ours(const struct walk *walk, const struct stat *st)
 {
-	const char *what = name_in_text(walk), *path = walk->passed[0] ? walk->passed : "/";
+	const char *what = !walk->rest[0] ? "it" : is_above(walk) ? "a directory above it" : "its directory";
+	const char *path = walk->passed[0] ? walk->passed : "/";
 
 	if (is_of_others(walk, st))
 		snprintf(walk->fault, MOR_PROGRAM_FAULT,
 			 "%s belongs to another user (%u): install it anew%s%.150s", what, st->st_uid,
 			 is_above(walk) ? ", or chown root " : "", is_above(walk) ? path : "");
-	else if (S_ISLNK(st->st_mode) || is_safe_by_sticky(walk, st))
+	/* In a sticky directory nobody else can replace what is ours. But it is no place for a program. */
+	else if (S_ISLNK(st->st_mode) || (S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) && is_above(walk)))
 		return true; /* nobody writes into a link, whatever its mode says */
 	else if (st->st_mode & S_IWOTH)
 		snprintf(walk->fault, MOR_PROGRAM_FAULT, "everybody can write %s: chmod o-w %.180s", what,
 			 path);
-	else if ((st->st_mode & S_IWGRP) && (st->st_gid != 0 || has_list(path)))
+	/* with an access control list, the group's bits are the maximum for everybody in the list */
+	else if ((st->st_mode & S_IWGRP) &&
+		 (st->st_gid != 0 || getxattr(path, "system.posix_acl_access", NULL, 0) > 0))
 		snprintf(walk->fault, MOR_PROGRAM_FAULT, "others can write %s (group %u): chmod g-w %.180s",
 			 what, st->st_gid, path);
 	return !walk->fault[0];

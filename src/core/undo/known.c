@@ -40,14 +40,6 @@ struct mor_undo_known *mor_undo_known_add(struct mor_undo *undo, const struct mo
 	return known;
 }
 
-static void count_event(struct mor_undo *undo, const struct inotify_event *event)
-{
-	if (event->mask & IN_Q_OVERFLOW)
-		undo->blind = true;
-	else if (event->mask & IN_CLOSE_WRITE && event->wd >= 0 && (size_t)event->wd < undo->watch_room)
-		undo->closes[event->wd]++;
-}
-
 void mor_undo_hear(struct mor_undo *undo)
 {
 	char events[4096] __attribute__((aligned(8)));
@@ -58,7 +50,11 @@ void mor_undo_hear(struct mor_undo *undo)
 		for (ssize_t at = 0; at < got;) {
 			const struct inotify_event *event = (const void *)(events + at);
 
-			count_event(undo, event);
+			if (event->mask & IN_Q_OVERFLOW)
+				undo->blind = true;
+			else if (event->mask & IN_CLOSE_WRITE && event->wd >= 0 &&
+				 (size_t)event->wd < undo->watch_room)
+				undo->closes[event->wd]++;
 			at += (ssize_t)(sizeof(*event) + event->len);
 		}
 	}

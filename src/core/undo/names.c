@@ -151,8 +151,7 @@ static int extract(struct mor_undo_playing *play, const struct mor_undo_entry *e
 
 	if (snprintf(path, sizeof(path), MOR_UNDO_FILES "/%s", mor_undo_path(entry)) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	status = make_way(play->store->dir, path, &dir, &name);
-	if (status < 0)
+	if ((status = make_way(play->store->dir, path, &dir, &name)) < 0)
 		return status;
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	status = fd < 0 ? -errno : mor_undo_fill(play, fd, entry);

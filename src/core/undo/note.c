@@ -133,17 +133,6 @@ void mor_undo_take_back(struct mor_undo *undo, struct mor_undo_mark mark)
 
 /* ---- copies ---- */
 
-/* A handle to read it with. */
-static int open_again(int fd)
-{
-	char name[32];
-	int again;
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	again = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return again < 0 ? -errno : again;
-}
-
 static int save(struct mor_undo *undo, const char *where, int fd, const struct mor_undo_look *look,
 		struct mor_undo_known *known)
 {
@@ -152,8 +141,7 @@ static int save(struct mor_undo *undo, const char *where, int fd, const struct m
 
 	if (look->bytes > MOR_UNDO_BYTES || at > MOR_UNDO_BYTES - look->bytes)
 		return refuse_change(undo, where, EDQUOT);
-	from = open_again(fd);
-	if (from < 0)
+	if ((from = mor_fd_reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY)) < 0)
 		return refuse_change(undo, where, -from);
 	status = mor_undo_copy(from, 0, undo->store.copies, at, look->bytes, undo->wanted, undo->arg);
 	mor_fd_close(&from);
@@ -341,8 +329,7 @@ int mor_undo_made(struct mor_undo *undo, const char *where, int parent, const ch
 
 	if (!mor_undo_covers(undo, where))
 		return 0;
-	status = mor_undo_look(parent, name, &look);
-	if (status < 0)
+	if ((status = mor_undo_look(parent, name, &look)) < 0)
 		return status;
 	describe_entry(undo, &draft.entry, MOR_UNDO_MADE, &look);
 	known = mor_undo_known_add(undo, &look.id, below_workspace(undo, where));
@@ -420,8 +407,7 @@ int mor_undo_begin(struct mor_undo *undo, const char *dir)
 	int status;
 
 	*undo = (struct mor_undo)MOR_UNDO_INIT;
-	status = mor_undo_store_open(&undo->store, dir, LOCK_SH);
-	if (status < 0)
+	if ((status = mor_undo_store_open(&undo->store, dir, LOCK_SH)) < 0)
 		return status;
 	if (fstat(undo->store.journal, &journal) < 0 || fstat(undo->store.copies, &copies) < 0)
 		return -errno;

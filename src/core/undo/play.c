@@ -29,11 +29,6 @@ struct mor_undo_state {
 	bool foreign, gone; /* gone: the plugin made it and removed it again */
 };
 
-static void leave_for(struct mor_undo_playing *play, const struct mor_undo_entry *entry, int error)
-{
-	mor_undo_leave(play, entry, mor_undo_path(entry), strerrordesc_np(-error));
-}
-
 /* ---- places ---- */
 
 static int open_below(int root, const char *path, size_t len)
@@ -85,16 +80,6 @@ static int hold(const struct mor_undo_place *place)
 	if (status < 0)
 		close(fd);
 	return status < 0 ? status : fd;
-}
-
-static int open_held(int fd, int flags)
-{
-	char name[32];
-	int again;
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	again = open(name, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return again < 0 ? -errno : again;
 }
 
 /* ---- identities ---- */
@@ -233,7 +218,7 @@ static int restore(struct mor_undo_playing *play, const struct mor_undo_entry *e
 
 	if (handle < 0)
 		return handle;
-	fd = open_held(handle, O_WRONLY);
+	fd = mor_fd_reopen(handle, O_WRONLY | O_NONBLOCK | O_NOCTTY);
 	status = fd < 0 ? fd : mor_undo_fill(play, fd, entry);
 	if (fd >= 0)
 		close(fd); /* before the times are set: closing may write */
@@ -278,8 +263,7 @@ static int undo_attrs(struct mor_undo_playing *play, const struct mor_undo_entry
 			       at->there ? FOREIGN : "somebody else has removed it since");
 		return 0;
 	}
-	fd = hold(at);
-	if (fd < 0)
+	if ((fd = hold(at)) < 0)
 		return fd;
 	status = S_ISLNK(entry->mode) ? 0 : set_mode(fd, entry->mode);
 	if (status == 0 && !(state && state->foreign))
@@ -393,11 +377,10 @@ static int undo_removed(struct mor_undo_playing *play, const struct mor_undo_ent
 	if (link_again(play, entry, at))
 		return 0;
 	status = make_anew(play, entry, at);
-	if (status == 0)
-		status = mor_undo_look(at->parent, at->name, &at->look);
-	if (status == 0)
-		status = is_anew(play, &entry->id, &at->look.id);
-	return status < 0 ? status : dress(play, entry, at);
+	if (status < 0 || (status = mor_undo_look(at->parent, at->name, &at->look)) < 0 ||
+	    (status = is_anew(play, &entry->id, &at->look.id)) < 0)
+		return status;
+	return dress(play, entry, at);
 }
 
 /* The thing at `now` was at `old` before. */
@@ -437,8 +420,7 @@ static int undo_moved(struct mor_undo_playing *play, const struct mor_undo_entry
 
 	if (is_it(play, at, &entry->id))
 		return 0;
-	status = mor_undo_go_to(play, mor_undo_other(entry), &to);
-	if (status < 0)
+	if ((status = mor_undo_go_to(play, mor_undo_other(entry), &to)) < 0)
 		return status;
 	status = entry->kind == MOR_UNDO_SWAPPED ? swap_back(play, entry, at, &to) :
 						   move_back(play, entry, &entry->id, &to, at);
@@ -492,7 +474,7 @@ static void undo_one(struct mor_undo_playing *play, const struct mor_undo_entry 
 	if (entry->kind == MOR_UNDO_MADE && (status == -ENOENT || status == -ENOTDIR || status == -ELOOP))
 		return;
 	if (status < 0)
-		leave_for(play, entry, status);
+		mor_undo_leave(play, entry, mor_undo_path(entry), strerrordesc_np(-status));
 }
 
 static int open_root(const struct mor_undo_store *store)

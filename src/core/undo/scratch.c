@@ -56,14 +56,12 @@ static int try_to_make(struct mor_scratch *scratch)
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
 	snprintf(scratch->name, sizeof(scratch->name), PREFIX "%016llx", number);
-	status = mor_dir_make(scratch->parent, scratch->name, 0700);
-	if (status < 0)
+	if ((status = mor_dir_make(scratch->parent, scratch->name, 0700)) < 0)
 		return status == -EEXIST || status == -ENOENT ? -EAGAIN : status;
 	scratch->dir = openat(scratch->parent, scratch->name, OPEN_FLAGS);
 	if (scratch->dir < 0)
 		return errno == ENOENT ? -EAGAIN : -errno;
-	status = keep_from_sweeps(scratch);
-	if (status < 0)
+	if ((status = keep_from_sweeps(scratch)) < 0)
 		mor_fd_close(&scratch->dir);
 	return status;
 }
@@ -291,24 +289,18 @@ static void sweep_batch(int parent, const char *batch, long size, unsigned from,
 		sweep_one(parent, names[(from + i) % count], left);
 }
 
-static bool is_crowded(int dir)
-{
-	struct stat st;
-
-	return fstat(dir, &st) < 0 || st.st_size > CROWDED;
-}
-
 void mor_scratch_sweep(const char *parent)
 {
 	char batch[BATCH] __attribute__((aligned(8)));
 	unsigned left = REMOVE, random = 0;
 	int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
 	long size;
 
 	if (dir < 0)
 		return;
 	if (getrandom(&random, sizeof(random), 0) == sizeof(random) &&
-	    (random % SELDOM == 0 || !is_crowded(dir))) {
+	    (random % SELDOM == 0 || (fstat(dir, &st) == 0 && st.st_size <= CROWDED))) {
 		for (int i = 0; i < BATCHES && (size = syscall(SYS_getdents64, dir, batch, sizeof(batch))) > 0;
 		     i++)
 			sweep_batch(dir, batch, size, random / SELDOM, &left);

@@ -25,12 +25,6 @@ static bool begins_json(const char *bytes, size_t len)
 	return len && (*bytes == '{' || *bytes == '[');
 }
 
-/* Lengths below 16 MiB: the first byte is 0, which no text has. */
-static bool is_be32(struct mor_slice bytes)
-{
-	return bytes.len >= 5 && bytes.ptr[0] == 0 && begins_json(bytes.ptr + 4, 1);
-}
-
 static bool is_headers(struct mor_slice bytes)
 {
 	static const char name[] = "Content-Length:";
@@ -48,19 +42,15 @@ static bool is_decimal(struct mor_slice bytes)
 	       begins_json(bytes.ptr + digits + 1, 1);
 }
 
-/* A bracket alone may be anything, such as "[info] ready". */
-static bool is_line(struct mor_slice bytes)
-{
-	return bytes.len >= 2 && bytes.ptr[0] == '{' && bytes.ptr[1] == '"';
-}
-
 int mor_framing_guess(struct mor_slice bytes)
 {
-	if (is_be32(bytes))
+	/* Lengths below 16 MiB: the first byte is 0, which no text has. */
+	if (bytes.len >= 5 && bytes.ptr[0] == 0 && begins_json(bytes.ptr + 4, 1))
 		return MOR_FRAMING_BE32;
 	if (is_headers(bytes))
 		return MOR_FRAMING_HEADERS;
 	if (is_decimal(bytes))
 		return MOR_FRAMING_DECIMAL;
-	return is_line(bytes) ? MOR_FRAMING_LINES : -1;
+	/* A bracket alone may be anything, such as "[info] ready". */
+	return bytes.len >= 2 && bytes.ptr[0] == '{' && bytes.ptr[1] == '"' ? MOR_FRAMING_LINES : -1;
 }

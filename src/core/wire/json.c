@@ -14,11 +14,6 @@
 /* A mor_doc is a yyjson_doc and a mor_value a yyjson_val under another name; nothing is wrapped. Numbers are
  * read as raw text: yyjson would turn long ones into doubles, but ids must go back unchanged. */
 
-static const yyjson_doc *doc_of(const struct mor_doc *doc)
-{
-	return (const yyjson_doc *)doc;
-}
-
 /* yyjson's readers take pointers to non-const values, but do not write through them. */
 static yyjson_val *val_of(const struct mor_value *value)
 {
@@ -164,7 +159,7 @@ struct mor_doc *mor_doc_free(struct mor_doc *doc)
 
 const struct mor_value *mor_doc_root(const struct mor_doc *doc)
 {
-	return value_of(yyjson_doc_get_root((yyjson_doc *)(uintptr_t)doc_of(doc)));
+	return value_of(yyjson_doc_get_root((yyjson_doc *)(uintptr_t)doc));
 }
 
 /* ---- Looking ---- */

@@ -152,6 +152,10 @@ void mor_w_pair_int(struct mor_writer *w, const char *name, int64_t number);
 void mor_w_pair_bool(struct mor_writer *w, const char *name, bool value);
 void mor_w_pair_maybe(struct mor_writer *w, const char *name, int value); /* below 0 is not known: null */
 void mor_w_pair_raw(struct mor_writer *w, const char *name, struct mor_slice json);
+void mor_w_pair_slice(struct mor_writer *w, const char *name, struct mor_slice text);
+/* Key and the beginning of a value, which ends with mor_w_end(). */
+void mor_w_pair_object(struct mor_writer *w, const char *name);
+void mor_w_pair_array(struct mor_writer *w, const char *name);
 
 /* Base64 (standard alphabet, padded), for file contents inside JSON. */
 int mor_base64_encode(struct mor_slice bytes, struct mor_buf *out);

@@ -163,6 +163,24 @@ void mor_w_pair_raw(struct mor_writer *w, const char *name, struct mor_slice jso
 	mor_w_raw(w, json);
 }
 
+void mor_w_pair_slice(struct mor_writer *w, const char *name, struct mor_slice text)
+{
+	mor_w_key(w, name);
+	mor_w_slice(w, text);
+}
+
+void mor_w_pair_object(struct mor_writer *w, const char *name)
+{
+	mor_w_key(w, name);
+	mor_w_object(w);
+}
+
+void mor_w_pair_array(struct mor_writer *w, const char *name)
+{
+	mor_w_key(w, name);
+	mor_w_array(w);
+}
+
 int mor_json_one_line(struct mor_slice text, struct mor_buf *out)
 {
 	size_t at = out->len;

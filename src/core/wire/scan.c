@@ -73,8 +73,7 @@ static mor_spot scan_escape(struct mor_scan *scan, mor_spot p)
 		return mor_scan_fault(scan, p,
 				      p + 1 < scan->end ? "bad escape in a string" : "string without an end");
 	}
-	unit = hex4(p + 2, scan->end);
-	if (unit < 0)
+	if ((unit = hex4(p + 2, scan->end)) < 0)
 		return mor_scan_fault(scan, p, "bad \\u escape in a string");
 	if (unit < 0xd800 || unit > 0xdfff)
 		return p + 6;
