@@ -356,8 +356,7 @@ static int read_plugin(struct mor_botfile_reading *r, struct mor_slice name, con
 	if (!name.len || mor_json_type(table) != MOR_JSON_OBJECT)
 		return mor_fail(r->err, MORTISE_EMANIFEST, "%s must be a table with a name: [" PLUGINS ".NAME]",
 				place.shown);
-	status = mor_botfile_check_keys(r, plugin_keys, table, PLUGINS, plugin->name);
-	if (status < 0)
+	if ((status = mor_botfile_check_keys(r, plugin_keys, table, PLUGINS, plugin->name)) < 0)
 		return status;
 	if (cwd && !mor_botfile_word(cwd))
 		return wrong_key(r, plugin->name, "cwd", wanted_of("cwd"));

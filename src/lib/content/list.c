@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "content/inside.h"
 
 void mor_content_fini(struct mor_content *content)

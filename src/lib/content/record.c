@@ -9,8 +9,7 @@
 
 static void write_identity(struct mor_writer *w, const struct mor_content_identity *id)
 {
-	mor_w_key(w, "id");
-	mor_w_array(w);
+	mor_w_pair_array(w, "id");
 	mor_w_uint(w, id->device);
 	mor_w_uint(w, id->inode);
 	mor_w_uint(w, id->size);
@@ -44,8 +43,7 @@ int mor_content_write(const struct mor_content *content, bool identities, struct
 	mor_w_pair(&w, "digest", content->digest);
 	if (identities)
 		mor_w_pair_int(&w, "made", content->made_ns);
-	mor_w_key(&w, "files");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "files");
 	for (size_t i = 0; i < content->count; i++)
 		write_file(&w, &content->files[i], identities);
 	mor_w_end(&w);

@@ -62,8 +62,7 @@ static int hash_open(struct content_walk *walk, int fd, struct mor_content_file 
 	/* another file has taken its name since it was listed */
 	if (!mor_content_same(&before, &file->identity))
 		return walk_fail(walk, MORTISE_EINPUT, "it changes while it is read");
-	r = mor_content_hash_fd(fd, file->size, file->sha256, walk->path.data, walk->err);
-	if (r < 0)
+	if ((r = mor_content_hash_fd(fd, file->size, file->sha256, walk->path.data, walk->err)) < 0)
 		return r;
 	after = mor_content_identity_of(fd);
 	walk->hashed++;
@@ -152,8 +151,7 @@ static int enter_dir(struct content_walk *walk, const struct walk_entry *entry)
 		return 0;
 	if (walk->depth >= MOR_CONTENT_DEPTH_MAX)
 		return walk_fail(walk, MORTISE_ELIMIT, "directories lie too deep in each other");
-	fd = openat(entry->dir, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = openat(entry->dir, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return walk_fail_errno(walk, errno);
 	walk->depth++;
 	r = walk_dir_take(walk, fd);

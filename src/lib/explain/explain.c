@@ -256,7 +256,7 @@ static void limit_remarks(const struct mor_dialect *d, const struct mor_method *
 
 static void one_limit(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
-	struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	uint32_t ms = mor_timing_of(m)->timeout_ms;
 	char limit[32], label[80];
 
@@ -268,9 +268,7 @@ static void one_limit(const struct mor_dialect *d, const struct mor_method *m, s
 	} else {
 		mor_buf_printf(out, "%s\n", ms ? mor_format_ms(ms, limit) : "none");
 	}
-	if (mor_buf_failed(&text) && !out->status)
-		out->status = text.status;
-	mor_buf_fini(&text);
+	mor_explain_pass_on(&text, out);
 }
 
 static void time_limits(const struct mor_dialect *d, struct mor_buf *out)

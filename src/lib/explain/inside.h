@@ -3,15 +3,22 @@
 #ifndef MOR_EXPLAIN_INSIDE_H
 #define MOR_EXPLAIN_INSIDE_H
 
+#include "base/alloc.h"
 #include "explain/explain.h"
 #include "wire/json.h"
 
 const char *mor_role_name(enum mor_role role);
 const char *mor_late_text(enum mor_late late);
 
-/* Calls `each` for "a", "b", "c" of "a|b|c"; `list` may be NULL. */
-typedef void mor_alternative_fn(struct mor_slice one, void *arg);
-void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg);
+/* A member with ["a","b","c"] of "a|b|c"; NULL: no member. */
+void mor_alternatives(struct mor_writer *w, const char *key, const char *list);
+
+/* A failure in a buffer on the way is one of `out`. */
+static inline void mor_explain_pass_on(const struct mor_buf *text, struct mor_buf *out)
+{
+	if (!out->status)
+		out->status = text->status;
+}
 
 /* False: a row that only another value of its quirk uses. */
 bool mor_explain_in_force(const struct mor_dialect *dialect, const struct mor_method *method);

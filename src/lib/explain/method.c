@@ -43,15 +43,14 @@ static void field_text(const struct mor_field *f, struct mor_buf *text)
 
 static void one_field(struct mor_buf *out, unsigned indent, const struct mor_field *f)
 {
-	struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	char type[96], must[64], kind[192];
 	const char *name = strcmp(f->name, "*") == 0 ? "(any other)" : f->name;
 	unsigned at = TEXT_AT;
 
 	snprintf(kind, sizeof(kind), "%s%s", mor_field_type_text(f->type, type), necessity(f, must));
 	field_text(f, &text);
-	if (mor_buf_failed(&text) && !out->status)
-		out->status = text.status;
+	mor_explain_pass_on(&text, out);
 	mor_buf_printf(out, "%*s%-*s ", (int)indent, "", (int)(NAME_WIDTH - indent), name);
 	if (strlen(kind) > TYPE_WIDTH) {
 		mor_buf_printf(out, "%s\n", kind);
@@ -60,7 +59,6 @@ static void one_field(struct mor_buf *out, unsigned indent, const struct mor_fie
 		mor_buf_printf(out, "%-*s ", TYPE_WIDTH, kind);
 	}
 	mor_explain_wrap(out, at, TEXT_AT, text.data ? text.data : "");
-	mor_buf_fini(&text);
 	if (f->fields)
 		list_fields(out, indent + 2, f->fields);
 }
@@ -73,21 +71,17 @@ static void list_fields(struct mor_buf *out, unsigned indent, const struct mor_f
 			one_field(out, indent, f);
 }
 
-static void fact(struct mor_buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void fact(struct mor_buf *out, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void fact(struct mor_buf *out, const char *format, ...)
 {
-	struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	va_list args;
 
 	va_start(args, format);
 	mor_buf_vprintf(&text, format, args);
 	va_end(args);
 	mor_buf_byte(&text, '\0');
-	if (mor_buf_failed(&text) && !out->status)
-		out->status = text.status;
+	mor_explain_pass_on(&text, out);
 	mor_explain_wrap(out, 0, 4, text.data ? text.data : "");
-	mor_buf_fini(&text);
 }
 
 /* "complete or error": the notifications that end a call. */
@@ -102,22 +96,20 @@ static void enders(const struct mor_dialect *d, struct mor_buf *out)
 /* With blanks between the members, so that the line can break. */
 static void template(const struct mor_method *m, struct mor_buf *out)
 {
-	struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
 	for (const char *c = m->template; *c; c++)
 		mor_buf_printf(&text, "%c%s", *c, *c == ',' ? " " : "");
 	mor_buf_byte(&text, '\0');
-	if (text.status && !out->status)
-		out->status = text.status;
+	mor_explain_pass_on(&text, out);
 	fact(out, m->from == MOR_FROM_HOST ? "Sent as %s" : "Answered by the host itself: %s",
 	     text.data ? text.data : "");
-	mor_buf_fini(&text);
 }
 
 /* How it is called, and what ends it. */
 static void course(const struct mor_dialect *d, const struct mor_method *m, struct mor_buf *out)
 {
-	struct mor_buf ends = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf ends = MOR_BUF_INIT;
 	char limit[32];
 
 	enders(d, &ends);
@@ -141,9 +133,7 @@ static void course(const struct mor_dialect *d, const struct mor_method *m, stru
 		     mor_outcome_of(m)->keep);
 	if (m->template)
 		template(m, out);
-	if (ends.status && !out->status)
-		out->status = ends.status;
-	mor_buf_fini(&ends);
+	mor_explain_pass_on(&ends, out);
 }
 
 /* The meaning of its answer, or of the notification itself. */

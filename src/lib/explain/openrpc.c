@@ -6,11 +6,6 @@
 
 static void schema(struct mor_writer *w, const struct mor_field *f);
 
-static void write_alternative(struct mor_slice one, void *arg)
-{
-	mor_w_slice(arg, one);
-}
-
 /* JSON Schema has one name or a list of names; "anything" means no constraint. */
 static void type(struct mor_writer *w, unsigned mask)
 {
@@ -48,8 +43,7 @@ static void required(struct mor_writer *w, const struct mor_field *fields)
 		any = any || (is_member(f) && is_required(f));
 	if (!any) /* draft 4 requires at least one name in the list */
 		return;
-	mor_w_key(w, "required");
-	mor_w_array(w);
+	mor_w_pair_array(w, "required");
 	for (const struct mor_field *f = fields; f->name; f++)
 		if (is_member(f) && is_required(f))
 			mor_w_string(w, f->name);
@@ -58,8 +52,7 @@ static void required(struct mor_writer *w, const struct mor_field *fields)
 
 static void properties(struct mor_writer *w, const struct mor_field *fields)
 {
-	mor_w_key(w, "properties");
-	mor_w_object(w);
+	mor_w_pair_object(w, "properties");
 	for (const struct mor_field *f = fields; f->name; f++) {
 		if (!is_member(f))
 			continue;
@@ -80,18 +73,15 @@ static void items(struct mor_writer *w, const struct mor_field *fields)
 
 static void describe_field(struct mor_writer *w, const struct mor_field *f)
 {
-	struct mor_buf text = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
 	if (!f->doc && !f->also && !f->when)
 		return;
 	mor_buf_printf(&text, "%s%s%s%s%s%s", f->doc ? f->doc : "", f->when ? " (required with " : "",
 		       f->when ? f->when : "", f->when ? ")" : "", f->also ? "; also spelled " : "",
 		       f->also ? f->also : "");
-	if (mor_buf_failed(&text) && !w->out->status)
-		w->out->status = text.status; /* nobody would notice a description that was cut */
-	mor_w_key(w, "description");
-	mor_w_slice(w, mor_buf_view(&text));
-	mor_buf_fini(&text);
+	mor_explain_pass_on(&text, w->out); /* nobody would notice a description that was cut */
+	mor_w_pair_slice(w, "description", mor_buf_view(&text));
 }
 
 static void schema(struct mor_writer *w, const struct mor_field *f)
@@ -101,12 +91,7 @@ static void schema(struct mor_writer *w, const struct mor_field *f)
 	describe_field(w, f);
 	if (f->def)
 		mor_w_pair_raw(w, "default", mor_slice_of(f->def));
-	if (f->one_of) {
-		mor_w_key(w, "enum");
-		mor_w_array(w);
-		mor_alternatives(f->one_of, write_alternative, w);
-		mor_w_end(w);
-	}
+	mor_alternatives(w, "enum", f->one_of);
 	if (f->min < f->max) {
 		mor_w_key(w, "minimum");
 		mor_w_double(w, f->min);
@@ -178,8 +163,7 @@ static void param(struct mor_writer *w, const struct mor_field *f, bool must)
 /* Required ones first: the meta-schema does not require that, but generators do. */
 static void params(struct mor_writer *w, const struct mor_dialect *d, const struct mor_method *m)
 {
-	mor_w_key(w, "params");
-	mor_w_array(w);
+	mor_w_pair_array(w, "params");
 	for (int round = 0; round < 2; round++) {
 		for (const struct mor_method *row = same_name(d, m, NULL); row; row = same_name(d, m, row)) {
 			for (const struct mor_field *f = row->params; f && f->name; f++)
@@ -200,8 +184,7 @@ static void result(struct mor_writer *w, const struct mor_method *m)
 									     MOR_T_ANY,
 					 .fields = m->result };
 
-	mor_w_key(w, "result");
-	mor_w_object(w);
+	mor_w_pair_object(w, "result");
 	mor_w_pair(w, "name", "result");
 	mor_w_key(w, "schema");
 	schema(w, &whole);
@@ -210,8 +193,7 @@ static void result(struct mor_writer *w, const struct mor_method *m)
 
 static void errors(struct mor_writer *w, const struct mor_code *codes)
 {
-	mor_w_key(w, "errors");
-	mor_w_array(w);
+	mor_w_pair_array(w, "errors");
 	for (const struct mor_code *c = codes; c && c->name; c++) {
 		mor_w_object(w);
 		mor_w_pair_int(w, "code", c->code);
@@ -250,20 +232,17 @@ int mor_explain_openrpc(const struct mor_dialect *dialect, struct mor_buf *out)
 
 	mor_w_object(&w);
 	mor_w_pair(&w, "openrpc", "1.2.6");
-	mor_w_key(&w, "info");
-	mor_w_object(&w);
+	mor_w_pair_object(&w, "info");
 	mor_w_pair(&w, "title", dialect->title);
 	mor_w_pair(&w, "description", dialect->doc);
 	mor_w_pair(&w, "version", MORTISE_VERSION);
 	mor_w_end(&w);
 	if (dialect->spec_url) {
-		mor_w_key(&w, "externalDocs");
-		mor_w_object(&w);
+		mor_w_pair_object(&w, "externalDocs");
 		mor_w_pair(&w, "url", dialect->spec_url);
 		mor_w_end(&w);
 	}
-	mor_w_key(&w, "methods");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "methods");
 	/* "*" is not a method: a document lists the names that it knows, each once. */
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
 		if (strcmp(m->name, "*") != 0 && mor_dialect_is_first(dialect, m))

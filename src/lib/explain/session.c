@@ -14,20 +14,15 @@ static void lane(struct mor_buf *out, const char *text)
 	mor_buf_printf(out, "   |  %-*.*s|\n", LANE - 2, LANE - 2, text);
 }
 
-static void arrow(struct mor_buf *out, bool to_plugin)
+static void message(struct mor_buf *out, const char *text, bool to_plugin)
 {
 	char dashes[LANE + 1];
 
+	lane(out, text);
 	memset(dashes, '-', LANE);
 	dashes[LANE] = '\0';
 	dashes[to_plugin ? LANE - 1 : 0] = to_plugin ? '>' : '<';
 	mor_buf_printf(out, "   |%s|\n", dashes);
-}
-
-static void message(struct mor_buf *out, const char *text, bool to_plugin)
-{
-	lane(out, text);
-	arrow(out, to_plugin);
 }
 
 /* ---- one message and its answer ---- */
@@ -165,14 +160,6 @@ static void conversation(const struct mor_dialect *d, struct mor_buf *out)
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_INPUT, NULL, true, out);
 }
 
-/* If the plugin asks for work, this is drawn with the message that ends the work. */
-static void plugin_asks(const struct mor_dialect *d, struct mor_buf *out)
-{
-	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_TAKE, NULL, false, out);
-	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_SERVE, NULL, false, out);
-	draw_named(d, MOR_FROM_PLUGIN, MOR_ROLE_FINISH, "", "", out);
-}
-
 /* How often the plugin is asked for its health; 0: never, or only on special occasions. */
 static uint32_t asked_ms(const struct mor_dialect *d)
 {
@@ -231,7 +218,10 @@ static void draw_session(const struct mor_dialect *d, struct mor_buf *out)
 	greeting(d, out);
 	draw_role(d, MOR_FROM_HOST, MOR_ROLE_CALL, NULL, false, out);
 	conversation(d, out);
-	plugin_asks(d, out);
+	/* If the plugin asks for work, this is drawn with the message that ends the work. */
+	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_TAKE, NULL, false, out);
+	draw_role(d, MOR_FROM_PLUGIN, MOR_ROLE_SERVE, NULL, false, out);
+	draw_named(d, MOR_FROM_PLUGIN, MOR_ROLE_FINISH, "", "", out);
 	at_any_time(d, out);
 	stop(d, out);
 }

@@ -4,16 +4,6 @@
 
 #include "explain/inside.h"
 
-void mor_alternatives(const char *list, mor_alternative_fn *each, void *arg)
-{
-	while (list && *list) {
-		size_t len = strcspn(list, "|");
-
-		each((struct mor_slice){ list, len }, arg);
-		list += len + (list[len] == '|');
-	}
-}
-
 const char *mor_role_name(enum mor_role role)
 {
 	static const char *const names[] = {
@@ -47,15 +37,6 @@ static const char *settle_name(enum mor_settle settle)
 	return names[settle];
 }
 
-static const char *clock_name(enum mor_clock clock)
-{
-	static const char *const names[] = {
-		[MOR_FROM_WRITE] = "write", [MOR_FROM_SIGN] = "sign", [MOR_FROM_PIECE] = "piece"
-	};
-
-	return names[clock];
-}
-
 static const struct mor_bit_name wire_names[] = {
 	{ MOR_WIRE_JSONRPC_OPTIONAL, "jsonrpc_optional" },
 	{ MOR_WIRE_ERROR_NULL_OK, "error_null_ok" },
@@ -82,26 +63,24 @@ static void text(struct mor_writer *w, const char *key, const char *value)
 		mor_w_pair(w, key, value);
 }
 
-static void write_alternative(struct mor_slice one, void *arg)
-{
-	mor_w_slice(arg, one);
-}
-
-static void alternatives(struct mor_writer *w, const char *key, const char *list)
+void mor_alternatives(struct mor_writer *w, const char *key, const char *list)
 {
 	if (!list)
 		return;
-	mor_w_key(w, key);
-	mor_w_array(w);
-	mor_alternatives(list, write_alternative, w);
+	mor_w_pair_array(w, key);
+	while (*list) {
+		size_t len = strcspn(list, "|");
+
+		mor_w_slice(w, (struct mor_slice){ list, len });
+		list += len + (list[len] == '|');
+	}
 	mor_w_end(w);
 }
 
 /* Masks as lists of names: numbers would force readers to use our headers. */
 static void bits(struct mor_writer *w, const char *key, const struct mor_bit_name *names, unsigned set)
 {
-	mor_w_key(w, key);
-	mor_w_array(w);
+	mor_w_pair_array(w, key);
 	for (; names->name; names++)
 		if (set & names->bit)
 			mor_w_string(w, names->name);
@@ -114,7 +93,7 @@ static void field(struct mor_writer *w, const struct mor_field *f)
 {
 	mor_w_object(w);
 	mor_w_pair(w, "name", f->name);
-	alternatives(w, "also", f->also);
+	mor_alternatives(w, "also", f->also);
 	bits(w, "type", mor_type_names, f->type);
 	mor_w_pair_bool(w, "required", f->flags & MOR_F_REQUIRED);
 	if (f->flags & MOR_F_STRICT_ONLY)
@@ -128,7 +107,7 @@ static void field(struct mor_writer *w, const struct mor_field *f)
 	text(w, "when", f->when);
 	if (f->def)
 		mor_w_pair_raw(w, "default", mor_slice_of(f->def));
-	alternatives(w, "one_of", f->one_of);
+	mor_alternatives(w, "one_of", f->one_of);
 	if (f->min < f->max) {
 		mor_w_key(w, "min");
 		mor_w_double(w, f->min);
@@ -144,8 +123,7 @@ static void field_list(struct mor_writer *w, const char *key, const struct mor_f
 {
 	if (!fields)
 		return;
-	mor_w_key(w, key);
-	mor_w_array(w);
+	mor_w_pair_array(w, key);
 	for (; fields->name; fields++)
 		field(w, fields);
 	mor_w_end(w);
@@ -153,11 +131,14 @@ static void field_list(struct mor_writer *w, const char *key, const struct mor_f
 
 static void timing(struct mor_writer *w, const struct mor_timing *t)
 {
+	static const char *const clocks[] = {
+		[MOR_FROM_WRITE] = "write", [MOR_FROM_SIGN] = "sign", [MOR_FROM_PIECE] = "piece"
+	};
 	mor_w_pair_int(w, "ack_ms", t->ack_ms);
 	mor_w_pair_int(w, "timeout_ms", t->timeout_ms);
 	mor_w_pair_int(w, "late_ms", t->late_ms);
 	mor_w_pair_int(w, "max_ms", t->max_ms);
-	mor_w_pair(w, "clock", clock_name(t->clock));
+	mor_w_pair(w, "clock", clocks[t->clock]);
 	mor_w_pair(w, "late", mor_late_text(t->late));
 }
 
@@ -174,8 +155,7 @@ static void outcome(struct mor_writer *w, const struct mor_outcome *o)
 	text(w, "keep", o->keep);
 	if (!o->page)
 		return;
-	mor_w_key(w, "page");
-	mor_w_object(w);
+	mor_w_pair_object(w, "page");
 	text(w, "more", o->page->more);
 	mor_w_pair(w, "next", o->page->next);
 	mor_w_pair(w, "param", o->page->param);
@@ -186,7 +166,7 @@ static void write_method(struct mor_writer *w, const struct mor_method *m)
 {
 	mor_w_object(w);
 	mor_w_pair(w, "name", m->name);
-	alternatives(w, "also", m->also);
+	mor_alternatives(w, "also", m->also);
 	text(w, "action", m->action);
 	mor_w_pair(w, "from", m->from == MOR_FROM_HOST ? "host" : "plugin");
 	mor_w_pair(w, "role", mor_role_name(m->role));
@@ -206,15 +186,13 @@ static void write_method(struct mor_writer *w, const struct mor_method *m)
 
 static void stop_and_restart(struct mor_writer *w, const struct mor_dialect *d)
 {
-	mor_w_key(w, "stop");
-	mor_w_object(w);
+	mor_w_pair_object(w, "stop");
 	mor_w_pair_int(w, "bye_ms", d->life.stop.bye_ms);
 	mor_w_pair_int(w, "term_ms", d->life.stop.term_ms);
 	mor_w_pair_int(w, "kill_ms", d->life.stop.kill_ms);
 	mor_w_pair_bool(w, "hold", d->life.stop.hold);
 	mor_w_end(w);
-	mor_w_key(w, "restart");
-	mor_w_object(w);
+	mor_w_pair_object(w, "restart");
 	mor_w_pair_int(w, "first_ms", d->life.restart.first_ms);
 	mor_w_pair_int(w, "cap_ms", d->life.restart.cap_ms);
 	mor_w_pair_int(w, "intensity", d->life.restart.intensity);
@@ -225,22 +203,20 @@ static void stop_and_restart(struct mor_writer *w, const struct mor_dialect *d)
 
 static void write_health(struct mor_writer *w, const struct mor_health *h)
 {
-	mor_w_key(w, "health");
-	mor_w_object(w);
+	mor_w_pair_object(w, "health");
 	mor_w_pair_bool(w, "first", h->first);
 	mor_w_pair_bool(w, "after_timeout", h->after_timeout);
 	mor_w_pair_int(w, "every_ms", h->every_ms);
 	text(w, "at", h->at);
-	alternatives(w, "good", h->good);
-	alternatives(w, "fair", h->fair);
-	alternatives(w, "bad", h->bad);
+	mor_alternatives(w, "good", h->good);
+	mor_alternatives(w, "fair", h->fair);
+	mor_alternatives(w, "bad", h->bad);
 	mor_w_end(w);
 }
 
 static void write_watchdog(struct mor_writer *w, const struct mor_watchdog *dog)
 {
-	mor_w_key(w, "watchdog");
-	mor_w_object(w);
+	mor_w_pair_object(w, "watchdog");
 	mor_w_pair_int(w, "every_ms", dog->every_ms);
 	mor_w_pair_int(w, "misses", dog->misses);
 	mor_w_pair_bool(w, "beside_calls", dog->beside_calls);
@@ -250,8 +226,7 @@ static void write_watchdog(struct mor_writer *w, const struct mor_watchdog *dog)
 
 static void serve(struct mor_writer *w, const struct mor_serve *s)
 {
-	mor_w_key(w, "serve");
-	mor_w_object(w);
+	mor_w_pair_object(w, "serve");
 	mor_w_pair_bool(w, "noise_is_breach", s->noise_is_breach);
 	mor_w_pair_bool(w, "answer_faults", s->answer_faults);
 	mor_w_end(w);
@@ -259,11 +234,9 @@ static void serve(struct mor_writer *w, const struct mor_serve *s)
 
 static void offer(struct mor_writer *w, const struct mor_offer *o)
 {
-	mor_w_key(w, "offer");
-	mor_w_object(w);
+	mor_w_pair_object(w, "offer");
 	mor_w_pair(w, "interfaces", o->interfaces);
-	mor_w_key(w, "inferred");
-	mor_w_object(w);
+	mor_w_pair_object(w, "inferred");
 	for (const struct mor_inferred *i = o->inferred; i && i->at; i++)
 		mor_w_pair(w, i->at, i->interface);
 	mor_w_end(w);
@@ -278,8 +251,7 @@ static void parts(struct mor_writer *w, const struct mor_dialect *d)
 	if (d->watchdog)
 		write_watchdog(w, d->watchdog);
 	if (d->conversation) {
-		mor_w_key(w, "conversation");
-		mor_w_object(w);
+		mor_w_pair_object(w, "conversation");
 		mor_w_pair_int(w, "total_ms", d->conversation->total_ms);
 		mor_w_end(w);
 	}
@@ -291,8 +263,7 @@ static void parts(struct mor_writer *w, const struct mor_dialect *d)
 
 static void write_codes(struct mor_writer *w, const struct mor_code *c)
 {
-	mor_w_key(w, "codes");
-	mor_w_array(w);
+	mor_w_pair_array(w, "codes");
 	for (; c && c->name; c++) {
 		mor_w_object(w);
 		mor_w_pair_int(w, "code", c->code);
@@ -305,13 +276,12 @@ static void write_codes(struct mor_writer *w, const struct mor_code *c)
 
 static void quirks(struct mor_writer *w, const struct mor_quirk *q)
 {
-	mor_w_key(w, "quirks");
-	mor_w_array(w);
+	mor_w_pair_array(w, "quirks");
 	for (; q && q->name; q++) {
 		mor_w_object(w);
 		mor_w_pair(w, "name", q->name);
 		text(w, "default", q->def);
-		alternatives(w, "one_of", q->one_of);
+		mor_alternatives(w, "one_of", q->one_of);
 		text(w, "doc", q->doc);
 		mor_w_end(w);
 	}
@@ -336,8 +306,7 @@ static void head(struct mor_writer *w, const struct mor_dialect *d)
 							"clean");
 	mor_w_pair(w, "confine", d->life.confine == MOR_GUARDED ? "guarded" : "confined");
 	mor_w_pair(w, "framing", mor_framing_name(d->link.framing));
-	mor_w_key(w, "reads");
-	mor_w_array(w);
+	mor_w_pair_array(w, "reads");
 	for (int i = 0; i < MOR_FRAMINGS; i++)
 		if (d->link.reads & 1u << i)
 			mor_w_string(w, mor_framing_name((enum mor_framing)i));
@@ -360,8 +329,7 @@ int mor_explain_json(const struct mor_dialect *dialect, struct mor_buf *out)
 	head(&w, dialect);
 	stop_and_restart(&w, dialect);
 	parts(&w, dialect);
-	mor_w_key(&w, "methods");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "methods");
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
 		write_method(&w, m);
 	mor_w_end(&w);

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "manifest/gassist.h"
 
@@ -94,8 +93,7 @@ static int add_parameters(struct mor_load *load, const struct mor_value *functio
 	if (below && mor_json_type(below) != MOR_JSON_OBJECT)
 		return mor_where_fail(load, at, "has parameters of type %s: they must be an object",
 				      mor_json_type_name(mor_json_type(below)));
-	mor_w_key(w, "parameters");
-	mor_w_object(w);
+	mor_w_pair_object(w, "parameters");
 	for (size_t i = 0; i < 2; i++) {
 		const struct mor_value *value = mor_json_get(from, members[i]);
 		enum mor_json_type wanted = i ? MOR_JSON_ARRAY : MOR_JSON_OBJECT;
@@ -276,6 +274,8 @@ static int warn_name(struct mor_load *load, const char *dir)
 #define KNOWN \
 	"manifestVersion|name|version|description|executable|persistent|protocol_version|functions|schema|passthrough|" \
 	"tags|mcp|tethered|tether_config|author|license|$schema"
+#define MCP_KNOWN    "enabled|server_url|launch_on_startup|poll_interval|auto_refresh_session"
+#define TETHER_KNOWN "heartbeat_interval|heartbeat_timeout|onboarding_timeout|allow_passthrough"
 
 static int warn_rest(struct mor_load *load)
 {
@@ -294,16 +294,10 @@ static int warn_rest(struct mor_load *load)
 			load, "/passthrough",
 			"has no effect: it is for plugins with exactly one function, and this one has %zu",
 			count);
-	if (r == 0)
-		r = mor_expect_keys(load, "", KNOWN, false);
-	if (r == 0)
-		r = mor_expect_keys(load, "/mcp",
-				    "enabled|server_url|launch_on_startup|poll_interval|auto_refresh_session",
-				    false);
-	return r < 0 ? r :
-		       mor_expect_keys(load, "/tether_config",
-				       "heartbeat_interval|heartbeat_timeout|onboarding_timeout|allow_passthrough",
-				       false);
+	if (r < 0 || (r = mor_expect_keys(load, "", KNOWN, false)) < 0 ||
+	    (r = mor_expect_keys(load, "/mcp", MCP_KNOWN, false)) < 0)
+		return r;
+	return mor_expect_keys(load, "/tether_config", TETHER_KNOWN, false);
 }
 
 /* ---- settings ---- */
@@ -333,11 +327,10 @@ static int read_identity(struct mor_load *load, const char *dir)
 	const char *shown = load->source.shown;
 	int r = mor_setting_add_text(load, "plugin", "dialect", "gassist", shown);
 
-	if (r == 0)
-		r = mor_setting_add_text(load, "plugin", "name", dir, shown);
-	if (r == 0)
-		r = mor_source_setting(load, "plugin", "version", "/version");
-	return r < 0 ? r : mor_source_setting(load, "plugin", "description", "/description");
+	if (r < 0 || (r = mor_setting_add_text(load, "plugin", "name", dir, shown)) < 0 ||
+	    (r = mor_source_setting(load, "plugin", "version", "/version")) < 0)
+		return r;
+	return mor_source_setting(load, "plugin", "description", "/description");
 }
 
 static int gassist_read(struct mor_load *load)

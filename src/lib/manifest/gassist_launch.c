@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"

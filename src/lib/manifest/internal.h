@@ -143,6 +143,9 @@ int mor_expect(struct mor_load *load, const struct mor_expected *expected);
 int mor_expect_keys(struct mor_load *load, const char *pointer, const char *known, bool refuse);
 /* Adds a setting with its line in the source. Missing or empty values add none. */
 int mor_source_setting(struct mor_load *load, const char *section, const char *key, const char *pointer);
+/* The same for plugin.name, version and description, which are called so in the object at `parent`. */
+int mor_source_identity(struct mor_load *load, const char *parent);
+bool mor_manifest_holds_texts(const struct mor_value *list); /* nothing else is in the list or object */
 /* Collects the actions of the manifest: begin, add, end. Errors are kept in the writer's buffer. */
 struct mor_action {
 	const char *kind, *name; /* a command is typed as KIND:NAME, a function as NAME */

@@ -174,30 +174,21 @@ static int read_own(struct mor_load *load)
 	return r <= 0 ? r : check_dialect(load, dialect);
 }
 
-/* The named file runs. If the manifest beside it runs the same file, it is run as the manifest says. */
-static int read_named_file(struct mor_load *load)
-{
-	const char *command[] = { load->file, NULL };
-	int r = load->format ? load->format->launch(load) : 0;
-
-	return r != 0 ? (r < 0 ? r : 0) :
-			mor_setting_add_list(load, "plugin", "command", command, load->query->path);
-}
-
 static int read_directory(struct mor_load *load)
 {
-	int foreign = mor_source_load(load), own;
+	const char *command[] = { load->file, NULL };
+	int foreign = mor_source_load(load), own, r = 0;
 
 	if (foreign < 0)
 		return foreign;
-	if (load->file) {
-		int r = read_named_file(load);
-
-		if (r < 0)
-			return r;
-	}
-	own = read_own(load);
-	if (own < 0)
+	/* The named file runs. If the manifest beside it runs the same file, it is run as the manifest says. */
+	if (load->file && load->format)
+		r = load->format->launch(load);
+	if (load->file && r == 0)
+		r = mor_setting_add_list(load, "plugin", "command", command, load->query->path);
+	if (r < 0)
+		return r;
+	if ((own = read_own(load)) < 0)
 		return own;
 	return foreign || own || load->file ? 0 : nothing_here(load);
 }
@@ -308,8 +299,7 @@ static int push_json(struct mor_load *load, const struct mor_setting *setting)
 		return 0;
 	if (setting->text)
 		return push_setting(load, &load->m->argv, mor_strdup(setting->text));
-	r = mor_doc_parse(mor_slice_of(setting->json), 0, 0, &doc, NULL);
-	if (r < 0)
+	if ((r = mor_doc_parse(mor_slice_of(setting->json), 0, 0, &doc, NULL)) < 0)
 		return no_memory(load);
 	it = mor_json_iter(mor_doc_root(doc));
 	while (r == 0 && mor_json_next(&it))
@@ -476,8 +466,7 @@ int mor_manifest_prepare(const struct mor_manifest *manifest, mortise_error *err
 	int r;
 
 	for (char **dir = manifest->make_dirs; dir && *dir; dir++) {
-		r = mor_dir_make_all(AT_FDCWD, *dir, 0700);
-		if (r < 0)
+		if ((r = mor_dir_make_all(AT_FDCWD, *dir, 0700)) < 0)
 			return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "mkdir %s", *dir);
 	}
 	return 0;

@@ -38,8 +38,7 @@ static int parse_own(struct own *own, const char *text, size_t len)
 	int r;
 
 	text = skip_bom(text, &len);
-	r = mor_toml_to_json(own->shown, text, len, &json, &lines, own->load->err);
-	if (r < 0)
+	if ((r = mor_toml_to_json(own->shown, text, len, &json, &lines, own->load->err)) < 0)
 		return r;
 	r = mor_doc_parse(mor_buf_view(&json), 0, 0, &own->doc, &why);
 	if (r == 0)
@@ -108,17 +107,6 @@ static bool is_relative_program(const struct mor_value *value)
 	return text[0] != '/' && strchr(text, '/');
 }
 
-/* A value that is not a list of texts is passed on unchanged. A later check reports it. */
-static bool all_texts(const struct mor_value *list)
-{
-	struct mor_json_iter it = mor_json_iter(list);
-
-	while (mor_json_next(&it))
-		if (mor_json_type(it.value) != MOR_JSON_STRING)
-			return false;
-	return true;
-}
-
 static int add_plugin_key(struct own *own, const char *key, const struct mor_value *value, const char *from)
 {
 	bool is_text = mor_json_type(value) == MOR_JSON_STRING;
@@ -127,7 +115,9 @@ static int add_plugin_key(struct own *own, const char *key, const struct mor_val
 		return add_relative(own, "plugin", key, value, from);
 	if (strcmp(key, "command") == 0 && is_text && is_relative_program(value))
 		return add_relative(own, "plugin", key, value, from);
-	if (strcmp(key, "command") == 0 && is_relative_program(mor_json_at(value, "/0")) && all_texts(value))
+	/* A value that is not a list of texts is passed on unchanged. A later check reports it. */
+	if (strcmp(key, "command") == 0 && is_relative_program(mor_json_at(value, "/0")) &&
+	    mor_manifest_holds_texts(value))
 		return add_command_list(own, value, from);
 	return mor_setting_add(own->load, "plugin", key, value, from);
 }
@@ -182,8 +172,7 @@ static int add_section(struct own *own, const char *section, const struct mor_va
 
 	if (!from)
 		return mor_fail_memory_of(err, own->shown);
-	r = mor_key_section(from, MORTISE_EMANIFEST, section, err);
-	if (r < 0)
+	if ((r = mor_key_section(from, MORTISE_EMANIFEST, section, err)) < 0)
 		return r;
 	if (mor_json_type(value) != MOR_JSON_OBJECT)
 		return mor_fail(err, MORTISE_EMANIFEST, "%s: %s is a section: write its keys below [%s]", from,
@@ -229,8 +218,7 @@ int mor_own_load(struct mor_load *load, const char *path, const char *shown, enu
 	own.dir = mor_strndup(path, (size_t)(strrchr(path, '/') - path));
 	if (!own.dir)
 		return mor_fail_memory_of(load->err, shown);
-	r = parse_own(&own, text, len);
-	if (r < 0)
+	if ((r = parse_own(&own, text, len)) < 0)
 		return r;
 	if (use == MOR_OWN_IF_NAMED && !is_about(&own, load->file))
 		return 0;

@@ -158,11 +158,9 @@ int mor_set_apply(struct mor_load *load, const char *text)
 
 	if (r < 0)
 		return r;
-	r = mor_key_find(origin_of(load), MORTISE_EINVAL, a.section, a.key, &type, load->err);
-	if (r < 0)
+	if ((r = mor_key_find(origin_of(load), MORTISE_EINVAL, a.section, a.key, &type, load->err)) < 0)
 		return r;
-	r = read_value(load, &a, type, &doc);
-	if (r < 0)
+	if ((r = read_value(load, &a, type, &doc)) < 0)
 		return r;
 	value = mor_doc_root(doc);
 	if (strcmp(a.section, "config") == 0)

@@ -109,12 +109,6 @@ static const char *objection(const struct mor_setting *s, enum mor_key_type type
 	return NULL;
 }
 
-/* A '=' in a name would become part of the value. */
-static const char *env_objection(const struct mor_setting *s)
-{
-	return !*s->key || strchr(s->key, '=') ? "set under a name without \"=\"" : NULL;
-}
-
 /* ---- adding ---- */
 
 /* [env] PORT = 8080 means the text, because an environment holds only texts. */
@@ -190,7 +184,7 @@ int mor_setting_add(struct mor_load *load, const char *section, const char *key,
 		return mor_fail_memory_of(load->err, origin);
 	wanted = objection(s, type, value);
 	if (!wanted && strcmp(section, "env") == 0)
-		wanted = env_objection(s);
+		wanted = !*s->key || strchr(s->key, '=') ? "set under a name without \"=\"" : NULL;
 	if (!wanted && mor_json_type(value) == MOR_JSON_STRING && !is_text(value))
 		wanted = "free of NUL characters";
 	if (wanted) {

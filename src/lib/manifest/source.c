@@ -163,8 +163,7 @@ void mor_action_add(struct mor_writer *w, const struct mor_action *action)
 
 	mor_buf_printf(&name, "%s:%s", action->kind, action->name);
 	mor_w_object(w);
-	mor_w_key(w, "name");
-	mor_w_slice(w, mor_buf_view(&name));
+	mor_w_pair_slice(w, "name", mor_buf_view(&name));
 	mor_w_pair(w, "kind", action->kind);
 	mor_w_pair(w, "description", action->description && *action->description ? action->description : NULL);
 	mor_w_end(w);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "manifest/internal.h"
@@ -182,10 +181,9 @@ static int json_read(struct mor_load *load)
 	    (r = read_commands(load)) < 0 ||
 	    (r = mor_manifest_map_capabilities(load, mor_json_get(root, "capabilities"))) < 0 ||
 	    (r = mor_expect_transport(load, "/transport", "sunscreen-json")) < 0 ||
-	    (r = check_entrypoint(load)) < 0 || (r = mor_source_setting(load, "plugin", "name", "/name")) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "version", "/version")) < 0)
+	    (r = check_entrypoint(load)) < 0)
 		return r;
-	return mor_source_setting(load, "plugin", "description", "/description");
+	return mor_source_identity(load, "");
 }
 
 /* A program without a slash is searched in PATH; with a slash, in the plugin's directory. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "manifest/internal.h"
@@ -50,14 +49,6 @@ static int check_entry(struct mor_load *load)
 	return mor_path_climbs(entry.ptr) ? escapes(load, entry.ptr, "has a \"..\"") : 0;
 }
 
-/* load->dir is resolved already. */
-static bool is_below(const char *dir, const char *path)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && (path[len] == '/' || (len && dir[len - 1] == '/'));
-}
-
 static int toml_launch(struct mor_load *load)
 {
 	const char *entry = mor_json_text(mor_json_at(mor_doc_root(load->m->doc), "/plugin/entry"), "");
@@ -75,7 +66,7 @@ static int toml_launch(struct mor_load *load)
 		return mor_where_fail(load, "/plugin/entry",
 				      "is \"%s\", which does not exist: build it, or correct the path",
 				      mor_excerpt(mor_slice_of(entry), quoted, sizeof(quoted)));
-	if (!is_below(load->dir, real))
+	if (!mor_path_below(load->dir, real))
 		return escapes(load, entry, "is a link to a file elsewhere");
 	r = mor_setting_add_list(load, "plugin", "command", (const char *const[]){ path, NULL },
 				 mor_where_line(&load->source, "/plugin/entry", origin));
@@ -140,9 +131,7 @@ static int toml_read(struct mor_load *load)
 	if (r < 0 || (r = mor_expect_plain_name(load, "/plugin/name")) < 0 ||
 	    (r = mor_expect_plain_name(load, "/plugin/version")) < 0 || (r = check_entry(load)) < 0 ||
 	    (r = mor_expect_transport(load, "/plugin/transport", "sunscreen")) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "name", "/plugin/name")) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "version", "/plugin/version")) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "description", "/plugin/description")) < 0 ||
+	    (r = mor_source_identity(load, "/plugin")) < 0 ||
 	    (r = mor_manifest_map_permissions(load, mor_json_get(root, "permissions"))) < 0 ||
 	    (r = read_commands(load)) < 0 ||
 	    (r = mor_expect_keys(load, "", "plugin|permissions|commands", false)) < 0)

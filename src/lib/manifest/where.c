@@ -231,7 +231,7 @@ int mor_where_warn(struct mor_load *load, const char *pointer, const char *forma
 
 /* ---- shape ---- */
 
-static bool holds_texts(const struct mor_value *value)
+bool mor_manifest_holds_texts(const struct mor_value *value)
 {
 	struct mor_json_iter it = mor_json_iter(value);
 
@@ -262,7 +262,7 @@ static int expect_one(struct mor_load *load, const struct mor_value *root, const
 	if (!(e->types & 1u << type))
 		return mor_where_fail(load, e->at, "is of type %s: it must be %s", mor_json_type_name(type),
 				      e->wanted);
-	if (e->texts && !holds_texts(value))
+	if (e->texts && !mor_manifest_holds_texts(value))
 		return mor_where_fail(load, e->at, "holds something that is not a string: it must be %s",
 				      e->wanted);
 	return 0;
@@ -337,6 +337,19 @@ int mor_source_setting(struct mor_load *load, const char *section, const char *k
 	if (!value || (mor_json_type(value) == MOR_JSON_STRING && mor_json_string(value).len == 0))
 		return 0;
 	return mor_setting_add(load, section, key, value, mor_where_line(&load->source, pointer, origin));
+}
+
+int mor_source_identity(struct mor_load *load, const char *parent)
+{
+	static const char *const keys[] = { "name", "version", "description" };
+	char pointer[40];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < 3; i++) {
+		snprintf(pointer, sizeof(pointer), "%s/%s", parent, keys[i]);
+		r = mor_source_setting(load, "plugin", keys[i], pointer);
+	}
+	return r;
 }
 
 bool mor_manifest_is_plain_name(struct mor_slice name)

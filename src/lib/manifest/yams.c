@@ -85,9 +85,7 @@ static int yams_read(struct mor_load *load)
 
 	if (r < 0 || (r = check_transport(load)) < 0 ||
 	    (r = mor_setting_add_text(load, "plugin", "dialect", "yams", load->source.shown)) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "name", "/name")) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "version", "/version")) < 0 ||
-	    (r = mor_source_setting(load, "plugin", "description", "/description")) < 0)
+	    (r = mor_source_identity(load, "")) < 0)
 		return r;
 	return add_env(load);
 }

@@ -19,17 +19,8 @@
 
 /* ---- spawn ---- */
 
-static int fill_actions(posix_spawn_file_actions_t *actions, const char *cwd, const int theirs[3])
-{
-	int r = cwd ? posix_spawn_file_actions_addchdir_np(actions, cwd) : 0;
-
-	for (int i = 0; i < 3 && r == 0; i++)
-		r = posix_spawn_file_actions_adddup2(actions, theirs[i], i);
-	/* Our descriptors are close-on-exec. This is for those of the embedder that are not. */
-	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, 3);
-}
-
-int mor_spawn_attributes(posix_spawnattr_t *attr, bool session)
+/* A separate group or, if asked, a session; an empty mask, default dispositions. 0 or an errno. */
+static int set_attributes(posix_spawnattr_t *attr, bool session)
 {
 	sigset_t none, all;
 	int r;
@@ -52,24 +43,27 @@ int mor_spawn_attributes(posix_spawnattr_t *attr, bool session)
 	return r;
 }
 
-/* 0 or an errno, like posix_spawn(). */
-static int spawn(const struct mor_command *command, char **argv, const int theirs[3], pid_t *ret_pid)
+static int fill_actions(posix_spawn_file_actions_t *actions, const struct mor_spawn *what)
 {
-	char *const *env = command->env ? (char *const *)command->env : environ;
+	int r = what->cwd ? posix_spawn_file_actions_addchdir_np(actions, what->cwd) : 0;
+
+	for (int i = 0; i < what->count && r == 0; i++)
+		r = posix_spawn_file_actions_adddup2(actions, what->fds[i], i);
+	/* Our descriptors are close-on-exec. This is for those of the embedder that are not. */
+	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, what->count);
+}
+
+int mor_spawn(const struct mor_spawn *what, pid_t *ret_pid)
+{
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	int r;
 
-	r = posix_spawn_file_actions_init(&actions);
-	if (r)
+	if ((r = posix_spawn_file_actions_init(&actions)) != 0)
 		return r;
-	r = posix_spawnattr_init(&attr);
-	if (r == 0) {
-		r = fill_actions(&actions, command->cwd, theirs);
-		if (r == 0)
-			r = mor_spawn_attributes(&attr, false);
-		if (r == 0)
-			r = posix_spawn(ret_pid, argv[0], &actions, &attr, argv, env);
+	if ((r = posix_spawnattr_init(&attr)) == 0) {
+		if ((r = fill_actions(&actions, what)) == 0 && (r = set_attributes(&attr, what->session)) == 0)
+			r = posix_spawn(ret_pid, what->path, &actions, &attr, what->argv, what->env);
 		posix_spawnattr_destroy(&attr);
 	}
 	posix_spawn_file_actions_destroy(&actions);
@@ -94,21 +88,28 @@ static void direct_how_ended(const struct mor_proc *proc, struct mor_proc_exit *
 static int direct_start(struct mor_proc *proc, const struct mor_command *command, char **argv,
 			const int theirs[3], struct mor_exec_failure *failure)
 {
+	const struct mor_spawn what = {
+		.path = argv[0],
+		.argv = argv,
+		.env = command->env ? (char *const *)command->env : environ,
+		.cwd = command->cwd,
+		.fds = theirs,
+		.count = 3,
+	};
 	pid_t pid = -1;
 	int r = mor_proc_hear_stderr(proc);
 
 	if (r < 0)
 		return mor_exec_fail(failure, MOR_STEP_PIPES, errno, r, argv[0], "cannot watch its stderr: %s",
 				     strerrordesc_np(errno));
-	r = spawn(command, argv, theirs, &pid);
+	r = mor_spawn(&what, &pid);
 	if (mor_errno_is_lack(r))
 		return mor_exec_fail(failure, MOR_STEP_SPAWN, r, MORTISE_ESYSTEM, argv[0],
 				     "cannot start a process: %s", strerrordesc_np(r));
 	if (r)
 		return mor_exec_diagnose(command, argv[0], r, failure);
 	proc->child.leads_group = true;
-	r = mor_child_watch(proc->loop, &proc->child, pid, on_child_end);
-	if (r < 0) {
+	if ((r = mor_child_watch(proc->loop, &proc->child, pid, on_child_end)) < 0) {
 		int saved = errno;
 
 		mor_proc_kill_unwatched(pid, true);

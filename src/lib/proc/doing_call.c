@@ -64,13 +64,6 @@ static void reads_from(int pid, int fd, struct mor_doing *ret)
 	ret->fd = is_stdin(pid, fd) ? 0 : -1;
 }
 
-static void writes_to(int pid, int fd, struct mor_doing *ret)
-{
-	shown_fd(pid, fd, ret->target);
-	ret->what = MOR_DOING_WRITES;
-	ret->fd = fd;
-}
-
 /* ---- several descriptors ---- */
 
 static size_t peek_memory(int pid, unsigned long from, void *to, size_t size)
@@ -137,7 +130,9 @@ static void wait_by(enum waits_by by, int pid, const unsigned long *arg, struct 
 		reads_from(pid, (int)arg[0], ret);
 		break;
 	case BY_WRITE:
-		writes_to(pid, (int)arg[0], ret);
+		ret->what = MOR_DOING_WRITES;
+		ret->fd = (int)arg[0];
+		shown_fd(pid, ret->fd, ret->target);
 		break;
 	case BY_POLL:
 		polls(pid, arg, ret);

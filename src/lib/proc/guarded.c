@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -267,43 +266,23 @@ static int make_plan(const struct mor_command *command, char **argv)
 	return mor_plan_memfd(&plan);
 }
 
-static int fill_actions(posix_spawn_file_actions_t *actions, const int theirs[3], int plan, int socket)
-{
-	int r = 0;
-
-	for (int i = 0; i < 3 && r == 0; i++)
-		r = posix_spawn_file_actions_adddup2(actions, theirs[i], i);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(actions, plan, MOR_PLAN_FD);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(actions, socket, MOR_GUARD_FD);
-	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, MOR_GUARD_FD + 1);
-}
-
-/* 0 or an errno, like posix_spawn(). The helper gets no environment: the plugin's is in the plan. */
+/* 0 or an errno. The helper gets no environment: the plugin's is in the plan. */
 static int spawn_helper(const char *helper, bool session, const int theirs[3], int plan, int socket,
 			pid_t *ret_pid)
 {
 	static char name[] = "mortise-jail";
 	char *argv[] = { name, NULL }, *env[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	int r = posix_spawn_file_actions_init(&actions);
+	const int fds[] = { theirs[0], theirs[1], theirs[2], [MOR_PLAN_FD] = plan, [MOR_GUARD_FD] = socket };
+	const struct mor_spawn what = {
+		.path = helper,
+		.argv = argv,
+		.env = env,
+		.fds = fds,
+		.count = sizeof(fds) / sizeof(*fds),
+		.session = session, /* the plugin stays in the guardian's session */
+	};
 
-	if (r)
-		return r;
-	r = posix_spawnattr_init(&attr);
-	if (r == 0) {
-		r = fill_actions(&actions, theirs, plan, socket);
-		if (r == 0)
-			/* the plugin stays in the guardian's session */
-			r = mor_spawn_attributes(&attr, session);
-		if (r == 0)
-			r = posix_spawn(ret_pid, helper, &actions, &attr, argv, env);
-		posix_spawnattr_destroy(&attr);
-	}
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
+	return mor_spawn(&what, ret_pid);
 }
 
 static int watch_helper(struct mor_proc *proc, pid_t pid)
@@ -335,18 +314,14 @@ static int not_spawned(struct mor_exec_failure *failure, int error, const struct
 			     fault[0] ? fault : strerrordesc_np(error), hint);
 }
 
-/* A session is also a scheduling group. Who has a view works for long between two messages (an analyzer), so
- * the switch between groups is nothing to it. But in the host's group it would share one group's time with all
- * that its user's terminal runs: on a busy machine a guarded analyzer took twice as long as a confined one. */
-static bool wants_session(const struct mor_policy *policy)
-{
-	return policy && (policy->view || mor_policy_confined(policy));
-}
-
 static int run_guardian_take(struct mor_proc *proc, const struct mor_command *command, char **argv,
 			     const int theirs[3], int ends[2], int plan, struct mor_exec_failure *failure)
 {
-	bool session = wants_session(command->policy);
+	/* A session is also a scheduling group. Who has a view works for long between two messages (an
+	 * analyzer), so the switch between groups is nothing to it. But in the host's group it would share one
+	 * group's time with all that its user's terminal runs: on a busy machine a guarded analyzer took twice
+	 * as long as a confined one. */
+	bool session = command->policy && (command->policy->view || mor_policy_confined(command->policy));
 	char fault[MOR_PROGRAM_FAULT];
 	const char *helper = mor_helper_find(command->helper, fault);
 	pid_t pid = -1;
@@ -391,8 +366,7 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 	int ends[2], plan, r;
 
 	/* Most errors of exec can be found before, and are reported at once. */
-	r = mor_exec_foresee(command, argv[0], failure);
-	if (r < 0)
+	if ((r = mor_exec_foresee(command, argv[0], failure)) < 0)
 		return r;
 	r = remember_program(proc, command, argv[0]);
 	plan = r < 0 ? r : make_plan(command, argv);

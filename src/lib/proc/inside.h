@@ -4,7 +4,6 @@
 #define MOR_PROC_INSIDE_H
 
 #include <limits.h>
-#include <spawn.h>
 #include <sys/types.h>
 
 #include "policy/plan.h"
@@ -96,7 +95,15 @@ int mor_proc_hear_stderr(struct mor_proc *proc); /* 0 or a status with errno */
 void mor_proc_tell_exited(struct mor_proc *proc, const struct mor_child_exit *how);
 int mor_proc_no_memory(struct mor_exec_failure *failure, const char *path);
 void mor_proc_kill_unwatched(pid_t pid, bool group);
-/* A separate group or, if asked, a session; an empty mask, default dispositions. 0 or an errno. */
-int mor_spawn_attributes(posix_spawnattr_t *attr, bool session);
+/* One program to start: fds[i] becomes its descriptor i, and it gets no others. */
+struct mor_spawn {
+	const char *path;
+	char *const *argv, *const *env;
+	const char *cwd; /* or NULL: ours */
+	const int *fds;
+	int count;
+	bool session; /* false: only a process group of its own */
+};
+int mor_spawn(const struct mor_spawn *what, pid_t *ret_pid); /* 0 or an errno, like posix_spawn() */
 
 #endif

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "policy/policy.h"

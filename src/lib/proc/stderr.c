@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/fd.h"
 #include "proc/inside.h"
 #include "proc/telling.h"

@@ -102,8 +102,7 @@ int mor_approval_find(const struct mor_approval *a, mortise_error *err)
 
 	if (r != 0)
 		return r < 0 ? r : allowed;
-	r = find_place(a, &place, err);
-	if (r < 0)
+	if ((r = find_place(a, &place, err)) < 0)
 		return r;
 	if (mor_fd_read_file(place.file.data, RECORD_MAX, &text, &len) < 0)
 		return 0;

@@ -105,8 +105,7 @@ static void write_change(const struct mor_value *old, const struct mor_store_cha
 	mor_w_pair(&w, "name", change->name);
 	mor_w_pair(&w, "current", current);
 	mor_w_pair(&w, "previous", before);
-	mor_w_key(&w, "versions");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "versions");
 	while (mor_json_next(&it)) {
 		if (goes(change, it.value))
 			continue;
@@ -172,16 +171,6 @@ static int hold_state(const struct mor_store *store, const char *name, struct he
 	return r == MORTISE_ENOTFOUND ? mor_store_unknown(store, name, err) : r;
 }
 
-static const struct mor_value *held_version(const struct held_state *held, const char *version)
-{
-	struct mor_json_iter it = mor_json_iter(mor_json_get(held->root, "versions"));
-
-	while (mor_json_next(&it))
-		if (strcmp(version_of(it.value), version) == 0)
-			return it.value;
-	return NULL;
-}
-
 static int no_version(const char *name, const char *version, mortise_error *err)
 {
 	return mor_fail(err, MORTISE_ENOTFOUND,
@@ -221,10 +210,10 @@ int mor_store_remove(const struct mor_store *store, const char *name, const char
 		return remove_all_versions(store, name, err);
 	if (r < 0)
 		return r;
-	if (!version ||
-	    (mor_json_size(mor_json_get(held.root, "versions")) == 1 && held_version(&held, version)))
+	if (!version || (mor_json_size(mor_json_get(held.root, "versions")) == 1 &&
+			 mor_store_entry(held.root, "version", version)))
 		return remove_all_versions(store, name, err);
-	entry = held_version(&held, version);
+	entry = mor_store_entry(held.root, "version", version);
 	if (!entry)
 		return no_version(name, version, err);
 	files = mor_text_format("%s/%s/%s", store->plugins, name,
@@ -253,7 +242,7 @@ int mor_store_use(const struct mor_store *store, const char *name, const char *v
 	if (r < 0)
 		return r;
 	change.current = version ? version : mor_json_text(mor_json_get(held.root, "previous"), NULL);
-	if (!change.current || !held_version(&held, change.current))
+	if (!change.current || !mor_store_entry(held.root, "version", change.current))
 		return version ? no_version(name, version, err) :
 				 mor_fail(err, MORTISE_ENOTFOUND,
 					  "there is no version of %s to go back to; mortise list --all shows "
@@ -279,12 +268,10 @@ void mor_store_write_approval(struct mor_writer *w, unsigned allow, const char *
 
 	mor_permissions_words(allow, ",", &words);
 	mor_buf_byte(&words, '\0');
-	mor_w_key(w, "approved");
-	mor_w_object(w);
+	mor_w_pair_object(w, "approved");
 	mor_w_pair_int(w, "at", time(NULL));
 	mor_w_pair(w, "seal", seal);
-	mor_w_key(w, "allow");
-	mor_w_array(w);
+	mor_w_pair_array(w, "allow");
 	for (word = words.data; word && *word;) {
 		size_t len = strcspn(word, ",");
 

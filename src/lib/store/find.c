@@ -54,8 +54,7 @@ static int unknown_version(const struct mor_value *root, const char *version, mo
 			have.data ? have.data : "");
 }
 
-/* The entry whose member has this text. */
-static const struct mor_value *find_entry(const struct mor_value *root, const char *member, const char *text)
+const struct mor_value *mor_store_entry(const struct mor_value *root, const char *member, const char *text)
 {
 	struct mor_json_iter it = mor_json_iter(mor_json_get(root, "versions"));
 
@@ -70,7 +69,7 @@ static int take_version(const struct mor_store *store, struct mor_doc **doc, con
 {
 	const struct mor_value *root = mor_doc_root(*doc);
 	const char *wanted = version ? version : mor_json_text(mor_json_get(root, "current"), "");
-	const struct mor_value *entry = find_entry(root, "version", wanted);
+	const struct mor_value *entry = mor_store_entry(root, "version", wanted);
 
 	if (!entry)
 		return unknown_version(root, wanted, err);
@@ -140,14 +139,6 @@ int mor_store_find(const struct mor_store *store, const char *word, struct mor_i
 
 /* ---- by directory ---- */
 
-static int stray(const char *path, mortise_error *err)
-{
-	return mor_fail(err, MORTISE_EVIOLATION,
-			"%s lies among the installed plugins, but nobody has installed it: mortise install "
-			"does that",
-			path);
-}
-
 static int take_directory(const struct mor_store *store, const char *name, const char *directory,
 			  struct mor_installed *ret, mortise_error *err)
 {
@@ -159,7 +150,7 @@ static int take_directory(const struct mor_store *store, const char *name, const
 		r = mor_store_check_owner(store, name, err);
 	if (r < 0)
 		return r;
-	entry = find_entry(mor_doc_root(doc), "directory", directory);
+	entry = mor_store_entry(mor_doc_root(doc), "directory", directory);
 	if (!entry)
 		return MORTISE_ENOTFOUND;
 	if (mor_store_state_entry(store, mor_doc_root(doc), entry, ret) < 0)
@@ -184,5 +175,10 @@ int mor_store_at(const struct mor_store *store, const char *path, struct mor_ins
 		if (mor_store_name_valid(name, strlen(name)))
 			r = take_directory(store, name, directory, ret, err);
 	}
-	return r == MORTISE_ENOTFOUND ? stray(path, err) : r;
+	if (r != MORTISE_ENOTFOUND)
+		return r;
+	return mor_fail(err, MORTISE_EVIOLATION,
+			"%s lies among the installed plugins, but nobody has installed it: mortise install "
+			"does that",
+			path);
 }

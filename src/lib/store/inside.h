@@ -24,6 +24,8 @@ int mor_store_state_entry(const struct mor_store *store, const struct mor_value 
 void mor_store_seal(const char *name, const char *version, const struct mor_value *entry,
 		    char ret_hex[MOR_DIGEST_SIZE]);
 bool mor_store_seal_fits(const char *name, const struct mor_value *entry);
+/* The entry of "versions" whose member has this text; NULL: no such version. */
+const struct mor_value *mor_store_entry(const struct mor_value *root, const char *member, const char *text);
 /* MORTISE_ENOTFOUND with the nearest name. */
 int mor_store_unknown(const struct mor_store *store, const char *name, mortise_error *err);
 /* MORTISE_ESYSTEM: what, where, why, and what to do. */

@@ -63,8 +63,7 @@ static void sweep_plugin(const struct mor_store *store, int plugins, const char 
 
 	if (r < 0 && r != MORTISE_ENOTFOUND)
 		return;
-	fd = openat(plugins, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = openat(plugins, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return;
 	sweep_entries_take(fd, mor_doc_root(doc));
 	if (r == MORTISE_ENOTFOUND)
@@ -90,14 +89,12 @@ int mor_store_lock(const struct mor_store *store, mortise_error *err)
 {
 	int r, fd, plugins;
 
-	r = mor_store_has_place(store, err);
-	if (r < 0)
+	if ((r = mor_store_has_place(store, err)) < 0)
 		return r;
 	r = mor_dir_make_all(AT_FDCWD, store->plugins, 0700); /* for this user only */
 	if (r < 0)
 		return mor_store_fail_write(store->plugins, -r, err);
-	r = mor_store_check_owner(store, NULL, err);
-	if (r < 0)
+	if ((r = mor_store_check_owner(store, NULL, err)) < 0)
 		return r;
 	plugins = open(store->plugins, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	fd = plugins < 0 ? -1 :

@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "store/inside.h"
 #include "store/semver.h"
 

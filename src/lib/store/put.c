@@ -57,8 +57,7 @@ int mor_store_stage(const struct mor_store *store, const char *from, struct mor_
 
 	if (lock < 0)
 		return lock;
-	r = fill_staging(&staging, from, err);
-	if (r < 0)
+	if ((r = fill_staging(&staging, from, err)) < 0)
 		mor_staging_fini(&staging);
 	else
 		*ret = staging;
@@ -154,8 +153,7 @@ static int copy_file(struct tree_copy *copy, const struct mor_content_file *file
 	if (from < 0)
 		return mor_fail_errno(copy->err, MORTISE_EINPUT, errno, "%s/%s: it cannot be read", copy->shown,
 				      file->path);
-	to = openat(copy->to, file->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (to < 0)
+	if ((to = openat(copy->to, file->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
 		r = mor_store_fail_write(copy->target, errno, copy->err);
 	else
 		r = copy_bytes(copy, from, to, file);
@@ -261,12 +259,7 @@ static int check_likeness(const struct mor_store *store, const char *name, morti
 
 static const char *digest_of(const struct mor_value *root, const char *version)
 {
-	struct mor_json_iter it = mor_json_iter(mor_json_get(root, "versions"));
-
-	while (mor_json_next(&it))
-		if (strcmp(mor_json_text(mor_json_get(it.value, "version"), ""), version) == 0)
-			return mor_json_text(mor_json_get(it.value, "digest"), "");
-	return "";
+	return mor_json_text(mor_json_get(mor_store_entry(root, "version", version), "digest"), "");
 }
 
 /* The same version with other files: what was there stays, under a name of its own, so that one can go back.
@@ -414,15 +407,10 @@ static int put_locked(struct mor_staging *staging, const struct mor_content *con
 					   .current = facts->version };
 	int r = files ? check_likeness(store, facts->name, err) : mor_fail_memory(err);
 
-	if (r == 0)
-		r = make_home(store, home, facts->name, err);
-	if (r == 0)
-		r = read_old(store, facts->name, &doc, err);
-	if (r == 0)
-		r = check_seen(mor_doc_root(doc), facts, err);
-	if (r == 0)
-		r = seal_entry(facts, content, directory, &entry, err);
-	if (r < 0)
+	if (r < 0 || (r = make_home(store, home, facts->name, err)) < 0 ||
+	    (r = read_old(store, facts->name, &doc, err)) < 0 ||
+	    (r = check_seen(mor_doc_root(doc), facts, err)) < 0 ||
+	    (r = seal_entry(facts, content, directory, &entry, err)) < 0)
 		return r;
 	change.add = mor_buf_view(&entry);
 	change.directory = directory;
@@ -443,8 +431,7 @@ int mor_store_put(struct mor_staging *staging, const struct mor_content *content
 
 	if (r < 0)
 		return r;
-	lock = mor_store_lock(staging->store, err);
-	if (lock < 0)
+	if ((lock = mor_store_lock(staging->store, err)) < 0)
 		return lock;
 	r = put_locked(staging, content, facts, err);
 	mor_fd_close(&lock);

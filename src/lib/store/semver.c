@@ -132,66 +132,33 @@ static int caret_part(const struct partial *from)
 	return from->parts - 1;
 }
 
-static void add_exact(struct mor_semver_range *range, const struct partial *from)
-{
-	if (from->parts == 3)
-		add_bound(range, MOR_SEMVER_EXACT, from->number, from->tail);
-	else
-		add_span(range, from, from->parts - 1);
-}
-
-static void add_caret(struct mor_semver_range *range, const struct partial *from)
-{
-	add_span(range, from, caret_part(from));
-}
-
-static void add_tilde(struct mor_semver_range *range, const struct partial *from)
-{
-	add_span(range, from, from->parts == 1 ? 0 : 1);
-}
-
-static void add_at_least(struct mor_semver_range *range, const struct partial *from)
-{
-	add_bound(range, MOR_SEMVER_AT_LEAST, from->number, from->tail);
-}
-
-static void add_above(struct mor_semver_range *range, const struct partial *from)
-{
-	if (from->parts == 3)
-		add_bound(range, MOR_SEMVER_ABOVE, from->number, from->tail);
-	else
-		add_edge(range, from, MOR_SEMVER_AT_LEAST);
-}
-
-static void add_below(struct mor_semver_range *range, const struct partial *from)
-{
-	add_bound(range, MOR_SEMVER_BELOW, from->number, from->tail);
-}
-
-static void add_up_to(struct mor_semver_range *range, const struct partial *from)
-{
-	if (from->parts == 3)
-		add_bound(range, MOR_SEMVER_UP_TO, from->number, from->tail);
-	else
-		add_edge(range, from, MOR_SEMVER_BELOW);
-}
-
 /* Longer signs first. */
 static const struct range_sign {
 	const char *sign;
-	void (*add)(struct mor_semver_range *range, const struct partial *from);
+	enum mor_semver_order order; /* of a whole version; spans have two bounds */
 } signs[] = {
-	{ ">=", add_at_least }, { "<=", add_up_to }, { ">", add_above }, { "<", add_below },
-	{ "^", add_caret },     { "~", add_tilde },  { "=", add_exact }, { "", add_exact },
+	{ ">=", MOR_SEMVER_AT_LEAST }, { "<=", MOR_SEMVER_UP_TO }, { ">", MOR_SEMVER_ABOVE },
+	{ "<", MOR_SEMVER_BELOW },     { "^", MOR_SEMVER_EXACT },  { "~", MOR_SEMVER_EXACT },
+	{ "=", MOR_SEMVER_EXACT },     { "", MOR_SEMVER_EXACT },
 };
 
-static int refuse_range(const char *text, mortise_error *err)
+static void add_signed(struct mor_semver_range *range, const struct range_sign *sign,
+		       const struct partial *from)
 {
-	char shown[100];
+	bool partial = from->parts < 3;
 
-	return mor_fail(err, MORTISE_EINVAL,
-			"\"%s\" is no range of versions; write 1.2.3, 1.2, ^1.2, ~1.2, \">=1.2,<2\" or \"*\"",
-			mor_excerpt(mor_slice_of(text), shown, sizeof(shown)));
+	if (*sign->sign == '^')
+		add_span(range, from, caret_part(from));
+	else if (*sign->sign == '~')
+		add_span(range, from, from->parts == 1 ? 0 : 1);
+	else if (partial && sign->order == MOR_SEMVER_EXACT)
+		add_span(range, from, from->parts - 1);
+	else if (partial && sign->order == MOR_SEMVER_ABOVE)
+		add_edge(range, from, MOR_SEMVER_AT_LEAST);
+	else if (partial && sign->order == MOR_SEMVER_UP_TO)
+		add_edge(range, from, MOR_SEMVER_BELOW);
+	else
+		add_bound(range, sign->order, from->number, from->tail);
 }
 
 static bool parse_part(struct mor_slice part, struct mor_semver_range *range)
@@ -212,7 +179,7 @@ static bool parse_part(struct mor_slice part, struct mor_semver_range *range)
 	text[part.len] = '\0';
 	if (!parse_partial(text, &from))
 		return false;
-	sign->add(range, &from);
+	add_signed(range, sign, &from);
 	return true;
 }
 
@@ -220,13 +187,17 @@ int mor_semver_range_parse(const char *text, struct mor_semver_range *ret, morti
 {
 	struct mor_semver_range range = { .count = 0 };
 	const char *at = text;
+	char shown[100];
 
 	if (text && strcmp(text, "*") != 0) {
 		for (;;) {
 			struct mor_slice part = { at, strcspn(at, ",") };
 
 			if (!parse_part(part, &range))
-				return refuse_range(text, err);
+				return mor_fail(err, MORTISE_EINVAL,
+						"\"%s\" is no range of versions; write 1.2.3, 1.2, ^1.2, ~1.2, "
+						"\">=1.2,<2\" or \"*\"",
+						mor_excerpt(mor_slice_of(text), shown, sizeof(shown)));
 			at += part.len;
 			if (!*at++)
 				break;

@@ -53,13 +53,11 @@ static void put_plugin(struct mor_writer *w, const struct mor_store *store, cons
 
 void mor_store_list_json(const struct mor_store *store, const struct mor_store_list *list, struct mor_writer *w)
 {
-	mor_w_key(w, "plugins");
-	mor_w_array(w);
+	mor_w_pair_array(w, "plugins");
 	for (size_t i = 0; i < list->count; i++)
 		put_plugin(w, store, &list->items[i]);
 	mor_w_end(w);
-	mor_w_key(w, "damaged");
-	mor_w_array(w);
+	mor_w_pair_array(w, "damaged");
 	for (char **name = list->damaged; name && *name; name++)
 		mor_w_string(w, *name);
 	mor_w_end(w);

@@ -18,15 +18,13 @@ int mor_store_record(const struct mor_installed *plugin, struct mor_content *ret
 	size_t len = 0;
 	int r;
 
-	r = mor_fd_read_file(plugin->record, MOR_STORE_RECORD_MAX, &text, &len);
-	if (r < 0)
+	if ((r = mor_fd_read_file(plugin->record, MOR_STORE_RECORD_MAX, &text, &len)) < 0)
 		return r == -ENOMEM ?
 			       mor_fail_memory(err) :
 			       mor_fail_errno(err, MORTISE_EVIOLATION, -r,
 					      "the record of version %s cannot be read: install it again",
 					      plugin->version);
-	r = mor_content_read((struct mor_slice){ text, len }, &record, &why);
-	if (r < 0)
+	if ((r = mor_content_read((struct mor_slice){ text, len }, &record, &why)) < 0)
 		return r == MORTISE_ENOMEM ? mor_fail_memory(err) :
 					     mor_fail(err, MORTISE_EVIOLATION,
 						      "the record of version %s is damaged (%s): install it "
@@ -88,8 +86,7 @@ int mor_store_verify(const struct mor_installed *plugin, struct mor_store_check 
 
 	if (r < 0)
 		return r;
-	dir = open(plugin->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
+	if ((dir = open(plugin->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		r = mor_fail_errno(&why, MORTISE_EVIOLATION, errno, "its files cannot be read");
 	else
 		r = mor_content_verify(dir, "its files", &check.record, &check.found, &why);
