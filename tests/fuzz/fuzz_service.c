@@ -46,8 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	hear((struct mor_slice){ (const char *)data + 1, size - 1 });
 	(void)mor_service_is_serving((struct mor_slice){ (const char *)data + 1, size - 1 });
-	r = mor_service_answer(mor_service_find(mor_slice_of(methods[data[0] % 5])),
-			       (struct mor_slice){ (const char *)data + 1, size - 1 }, &result, &more, &err);
+	r = mor_service_find(mor_slice_of(methods[data[0] % 5]))
+		    ->answer((struct mor_slice){ (const char *)data + 1, size - 1 }, &result, &more, &err);
 	CHECK(r == 0 || r == MORTISE_EPROTO || r == MORTISE_EREMOTE);
 	CHECK(r == 0 || (err.code == r && err.text[0] && !strchr(err.text, '\n')));
 	if (r == 0)

@@ -49,8 +49,7 @@ static int open_addon(const struct mor_addon **ret, mortise_error *err)
 	if (!handle)
 		return mor_fail(err, MORTISE_ETRANSPORT, SPEAKS " cannot be loaded: %s", dlerror());
 	addon = dlsym(handle, NAME_OF(MOR_ADDON_SYMBOL));
-	r = check_addon(addon, path, err);
-	if (r < 0)
+	if ((r = check_addon(addon, path, err)) < 0)
 		dlclose(handle);
 	else
 		*ret = addon;

@@ -266,16 +266,6 @@ void mor_grpc_take_close(struct mor_grpc_call *call, uint32_t error, const char 
 				call->options.method, error_name);
 }
 
-/* An end inside a message is not good. */
-static void check_rest(struct mor_grpc_call *call)
-{
-	if (call->in.len == 0 || call->dropped || call->err.code)
-		return;
-	call->status = MOR_GRPC_INTERNAL;
-	mor_fail(&call->err, MORTISE_EPROTO, "ended its answer to \"%s\" inside a message",
-		 call->options.method);
-}
-
 static void on_turn(struct mor_task *task)
 {
 	struct mor_grpc_call *call = mor_container_of(task, struct mor_grpc_call, turn);
@@ -286,7 +276,11 @@ static void on_turn(struct mor_task *task)
 	}
 	if (call->phase == MOR_GRPC_GONE || !hand_on(call) || call->phase != MOR_GRPC_SETTLED)
 		return;
-	check_rest(call);
+	if (call->in.len && !call->dropped && !call->err.code) { /* an end inside a message is not good */
+		call->status = MOR_GRPC_INTERNAL;
+		mor_fail(&call->err, MORTISE_EPROTO, "ended its answer to \"%s\" inside a message",
+			 call->options.method);
+	}
 	tell_end(call);
 }
 
@@ -322,8 +316,7 @@ static int queue_message(struct mor_grpc_call *call, struct mor_slice message)
 		call->out_done = 0;
 	}
 	memcpy(prefix + 1, &len, sizeof(len));
-	r = mor_buf_reserve(&call->out, sizeof(prefix) + message.len);
-	if (r < 0) {
+	if ((r = mor_buf_reserve(&call->out, sizeof(prefix) + message.len)) < 0) {
 		call->out.status = 0; /* what waited before still goes out */
 		return r;
 	}
@@ -428,8 +421,7 @@ int mor_grpc_call(struct mor_grpc *grpc, const struct mor_grpc_call_options *opt
 	call->options = *options;
 	call->options.method = memcpy(call + 1, options->method, strlen(options->method) + 1);
 	mor_list_append(&grpc->calls, &call->node);
-	r = begin_call(call, err);
-	if (r < 0) {
+	if ((r = begin_call(call, err)) < 0) {
 		mor_grpc_drop(call);
 		return r;
 	}

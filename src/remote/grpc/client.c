@@ -59,13 +59,6 @@ static void end_by_peer(struct mor_grpc *grpc, int os_errno)
 	mor_grpc_break(grpc, &why);
 }
 
-/* The server sent GOAWAY, and the last call is over. */
-static void end_if_over(struct mor_grpc *grpc)
-{
-	if (!grpc->ended && !grpc->freed && mor_h2_is_over(grpc))
-		end_by_peer(grpc, 0);
-}
-
 /* ---- writing ---- */
 
 static void want(struct mor_grpc *grpc, unsigned events)
@@ -116,7 +109,9 @@ static void flush_frames(struct mor_grpc *grpc)
 			return;
 		}
 	} while (write_out(grpc));
-	end_if_over(grpc);
+	/* the server sent GOAWAY, and the last call is over */
+	if (!grpc->ended && !grpc->freed && mor_h2_is_over(grpc))
+		end_by_peer(grpc, 0);
 }
 
 static void on_flush(struct mor_task *task)
@@ -231,8 +226,7 @@ int mor_grpc_new_take(struct mor_loop *loop, int fd, const struct mor_grpc_optio
 	grpc->options = *options;
 	grpc->watch.counts = true;
 	mor_list_init(&grpc->calls);
-	r = begin_client(grpc);
-	if (r < 0) {
+	if ((r = begin_client(grpc)) < 0) {
 		mor_grpc_free(grpc);
 		return r;
 	}

@@ -249,12 +249,6 @@ static int fail_session(struct mor_grpc *grpc, struct mor_slice bytes, int error
 	return mor_fail(err, MORTISE_EPROTO, "broke the rules of HTTP/2: %s", nghttp2_strerror(error));
 }
 
-/* nghttp2 answers some breaches with GOAWAY and ignores what comes. */
-static bool is_spoiled(struct mor_grpc *grpc)
-{
-	return !grpc->leaving && !nghttp2_session_check_request_allowed(grpc->session);
-}
-
 int mor_h2_feed(struct mor_grpc *grpc, struct mor_slice bytes, mortise_error *err)
 {
 	ssize_t n = nghttp2_session_mem_recv(grpc->session, (const uint8_t *)bytes.ptr, bytes.len);
@@ -263,7 +257,8 @@ int mor_h2_feed(struct mor_grpc *grpc, struct mor_slice bytes, mortise_error *er
 		return fail_session(grpc, bytes, (int)n, err);
 	if (nghttp2_session_get_outbound_queue_size(grpc->session) > FRAMES_MAX)
 		return fail_session(grpc, bytes, NGHTTP2_ERR_FLOODED, err);
-	if (!is_spoiled(grpc))
+	/* It answers some breaches with GOAWAY and ignores what comes. */
+	if (grpc->leaving || nghttp2_session_check_request_allowed(grpc->session))
 		return 0;
 	if (!grpc->spoke || !grpc->reason.code)
 		return fail_session(grpc, bytes, NGHTTP2_ERR_PROTO, err);

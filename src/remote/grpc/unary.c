@@ -48,8 +48,7 @@ int mor_grpc_unary(struct mor_grpc *grpc, const struct mor_grpc_unary *unary, st
 		return r;
 	call->options.arg = call;
 	call->unary = *unary;
-	r = mor_grpc_send(call, unary->message);
-	if (r < 0) {
+	if ((r = mor_grpc_send(call, unary->message)) < 0) {
 		mor_h2_detach(call);
 		mor_grpc_drop(call);
 		return mor_fail(err, r, "%s", mortise_status_text(r));

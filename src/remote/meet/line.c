@@ -85,8 +85,7 @@ int mor_meet_read_line(struct mor_slice line, struct mor_meet_line *ret, mortise
 		return refuse_line(line, "begins with another version than 1", err);
 	if (count <= SPOKEN) /* what that means in go-plugin */
 		parts[SPOKEN] = MOR_SLICE("netrpc");
-	r = check_kind(parts, count, err);
-	if (r < 0)
+	if ((r = check_kind(parts, count, err)) < 0)
 		return r;
 	if (parts[ADDRESS].len == 0 || parts[ADDRESS].len >= sizeof(ret->path) ||
 	    memchr(parts[ADDRESS].ptr, '\0', parts[ADDRESS].len))

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "base/xdg.h"
 #include "meet/meet.h"
 
@@ -39,8 +38,7 @@ int mor_meet_open(struct mor_meet *meet, const char *parent, mortise_error *err)
 	else if (!parent)
 		parent = "/tmp";
 	mor_scratch_sweep(parent);
-	r = mor_scratch_make(&meet->scratch, parent);
-	if (r < 0)
+	if ((r = mor_scratch_make(&meet->scratch, parent)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "a directory for its socket in %.100s", parent);
 	if ((size_t)snprintf(meet->socket, sizeof(meet->socket), "%s/%s", meet->scratch.path, SOCKET_NAME) <
 	    sizeof(meet->socket))

@@ -19,9 +19,8 @@ struct mor_pb_schema {
 	struct mor_pb_type *types;
 	struct mor_pb_enum *enums;
 	struct mor_pb_service *services, **last_service;
-	/* After the link: by name. */
-	struct mor_pb_type **by_name;
-	struct mor_pb_enum **enums_by_name;
+	/* After the link: by name, which is what each of them begins with. */
+	struct mor_slice **types_by_name, **enums_by_name;
 	size_t type_count, enum_count;
 };
 

@@ -161,11 +161,6 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-static bool is_lower(char c)
-{
-	return c >= 'a' && c <= 'z';
-}
-
 bool mor_pb_path_to_camel(struct mor_slice path, struct mor_buf *out)
 {
 	for (size_t i = 0; i < path.len; i++) {
@@ -174,7 +169,7 @@ bool mor_pb_path_to_camel(struct mor_slice path, struct mor_buf *out)
 		if (is_upper(c))
 			return false;
 		if (c == '_') {
-			if (++i == path.len || !is_lower(path.ptr[i]))
+			if (++i == path.len || path.ptr[i] < 'a' || path.ptr[i] > 'z')
 				return false;
 			c = (char)(path.ptr[i] - 'a' + 'A');
 		}

@@ -77,11 +77,6 @@ double mor_pb_scalar_double(const struct mor_pb_scalar *value)
 
 /* ---- to the wire ---- */
 
-static uint64_t zigzag(uint64_t bits)
-{
-	return bits << 1 ^ (0 - (bits >> 63));
-}
-
 static void put_fixed(struct mor_buf *out, uint64_t bits, unsigned len)
 {
 	for (unsigned i = 0; i < len; i++)
@@ -102,8 +97,9 @@ void mor_pb_scalar_put(struct mor_buf *out, enum mor_pb_kind kind, const struct 
 		mor_buf_slice(out, value->bytes);
 		break;
 	default:
-		mor_pb_put_varint(out, kind == MOR_PB_SINT32 || kind == MOR_PB_SINT64 ? zigzag(value->bits) :
-											value->bits);
+		mor_pb_put_varint(out, kind == MOR_PB_SINT32 || kind == MOR_PB_SINT64 ?
+					       (value->bits << 1 ^ (0 - (value->bits >> 63))) :
+					       value->bits);
 	}
 }
 

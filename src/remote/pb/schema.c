@@ -119,89 +119,54 @@ bool mor_pb_schema_missing(const struct mor_pb_schema *schema, struct mor_slice 
 
 /* ---- joining ---- */
 
-static int compare_names(struct mor_slice a, struct mor_slice b)
+static int compare_names(const void *one, const void *other)
 {
+	struct mor_slice a = **(struct mor_slice *const *)one, b = **(struct mor_slice *const *)other;
 	int r = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
 
 	return r ? r : (a.len > b.len) - (a.len < b.len);
 }
 
-static int compare_types(const void *a, const void *b)
+static int sort_names(struct mor_slice **names, size_t count, mortise_error *err)
 {
-	return compare_names((*(struct mor_pb_type *const *)a)->name, (*(struct mor_pb_type *const *)b)->name);
-}
-
-static int compare_enums(const void *a, const void *b)
-{
-	return compare_names((*(struct mor_pb_enum *const *)a)->name, (*(struct mor_pb_enum *const *)b)->name);
-}
-
-static int compare_name_type(const void *name, const void *type)
-{
-	return compare_names(*(const struct mor_slice *)name, (*(struct mor_pb_type *const *)type)->name);
-}
-
-static int compare_name_enum(const void *name, const void *values)
-{
-	return compare_names(*(const struct mor_slice *)name, (*(struct mor_pb_enum *const *)values)->name);
-}
-
-static int refuse_twice(mortise_error *err, struct mor_slice name)
-{
-	return mor_fail(err, MORTISE_EINPUT, "two files describe %s", name.ptr);
-}
-
-static int sort_types(struct mor_pb_schema *schema, mortise_error *err)
-{
-	size_t at = 0;
-
-	schema->by_name = mor_arena_array(&schema->memory, schema->type_count, sizeof(*schema->by_name));
-	if (!schema->by_name)
-		return mor_pb_schema_no_memory(schema, err);
-	for (struct mor_pb_type *type = schema->types; type; type = type->next)
-		schema->by_name[at++] = type;
-	qsort(schema->by_name, at, sizeof(*schema->by_name), compare_types);
-	for (size_t i = 1; i < at; i++)
-		if (compare_types(&schema->by_name[i - 1], &schema->by_name[i]) == 0)
-			return refuse_twice(err, schema->by_name[i]->name);
+	qsort(names, count, sizeof(*names), compare_names);
+	for (size_t i = 1; i < count; i++)
+		if (compare_names(&names[i - 1], &names[i]) == 0)
+			return mor_fail(err, MORTISE_EINPUT, "two files describe %s", names[i]->ptr);
 	return 0;
 }
 
-static int sort_enums(struct mor_pb_schema *schema, mortise_error *err)
+static int sort_all(struct mor_pb_schema *schema, mortise_error *err)
 {
-	size_t at = 0;
+	size_t types = 0, enums = 0;
+	int r;
 
+	schema->types_by_name =
+		mor_arena_array(&schema->memory, schema->type_count, sizeof(*schema->types_by_name));
 	schema->enums_by_name =
 		mor_arena_array(&schema->memory, schema->enum_count, sizeof(*schema->enums_by_name));
-	if (!schema->enums_by_name)
+	if (!schema->types_by_name || !schema->enums_by_name)
 		return mor_pb_schema_no_memory(schema, err);
+	for (struct mor_pb_type *type = schema->types; type; type = type->next)
+		schema->types_by_name[types++] = &type->name;
 	for (struct mor_pb_enum *values = schema->enums; values; values = values->next)
-		schema->enums_by_name[at++] = values;
-	qsort(schema->enums_by_name, at, sizeof(*schema->enums_by_name), compare_enums);
-	for (size_t i = 1; i < at; i++)
-		if (compare_enums(&schema->enums_by_name[i - 1], &schema->enums_by_name[i]) == 0)
-			return refuse_twice(err, schema->enums_by_name[i]->name);
-	return 0;
+		schema->enums_by_name[enums++] = &values->name;
+	r = sort_names(schema->types_by_name, types, err);
+	return r < 0 ? r : sort_names(schema->enums_by_name, enums, err);
+}
+
+static const void *find_name(struct mor_slice *const *names, size_t count, struct mor_slice name)
+{
+	const struct mor_slice *wanted = &name;
+	struct mor_slice *const *found =
+		count && name.len ? bsearch(&wanted, names, count, sizeof(*names), compare_names) : NULL;
+
+	return found ? *found : NULL;
 }
 
 const struct mor_pb_type *mor_pb_schema_type(const struct mor_pb_schema *schema, struct mor_slice name)
 {
-	struct mor_pb_type *const *found = schema->type_count == 0 || name.len == 0 ?
-						   NULL :
-						   bsearch(&name, schema->by_name, schema->type_count,
-							   sizeof(*schema->by_name), compare_name_type);
-
-	return found ? *found : NULL;
-}
-
-static const struct mor_pb_enum *find_enum(const struct mor_pb_schema *schema, struct mor_slice name)
-{
-	struct mor_pb_enum *const *found = schema->enum_count == 0 ?
-						   NULL :
-						   bsearch(&name, schema->enums_by_name, schema->enum_count,
-							   sizeof(*schema->enums_by_name), compare_name_enum);
-
-	return found ? *found : NULL;
+	return find_name(schema->types_by_name, schema->type_count, name);
 }
 
 static int refuse_missing(mortise_error *err, struct mor_slice user, struct mor_slice wanted)
@@ -237,7 +202,7 @@ static int join_field(struct mor_pb_schema *schema, const struct mor_pb_type *us
 			return mor_fail(err, MORTISE_EINPUT, "%s is not an entry of a map", field->of.ptr);
 	}
 	if (field->kind == MOR_PB_ENUM) {
-		field->values = find_enum(schema, field->of);
+		field->values = find_name(schema->enums_by_name, schema->enum_count, field->of);
 		if (!field->values)
 			return refuse_missing(err, user->name, field->of);
 	}
@@ -319,9 +284,7 @@ int mor_pb_schema_link(struct mor_pb_schema *schema, mortise_error *err)
 	int r = mor_pb_schema_read(schema, err);
 
 	if (r == 0)
-		r = sort_types(schema, err);
-	if (r == 0)
-		r = sort_enums(schema, err);
+		r = sort_all(schema, err);
 	for (struct mor_pb_type *type = schema->types; r == 0 && type; type = type->next)
 		for (size_t i = 0; r == 0 && i < type->count; i++)
 			r = join_field(schema, type, (struct mor_pb_field *)&type->fields[i], err);

@@ -81,8 +81,8 @@ struct mor_pb_field {
 };
 
 struct mor_pb_type {
+	struct mor_slice name; /* "package.Outer.Inner"; first, as in an enum: lists by name hold both */
 	struct mor_pb_type *next;
-	struct mor_slice name;             /* "package.Outer.Inner" */
 	const struct mor_pb_field *fields; /* by number */
 	size_t count;
 	enum mor_pb_known known;
@@ -98,8 +98,8 @@ struct mor_pb_choice {
 };
 
 struct mor_pb_enum {
-	struct mor_pb_enum *next;
 	struct mor_slice name;
+	struct mor_pb_enum *next;
 	struct mor_pb_choice *choices; /* by number, then as in the file */
 	size_t count;
 	int32_t zero; /* the number of a value that is not there: the first of the file */

@@ -307,11 +307,8 @@ static int read_enum(struct describing *rd, struct mor_slice scope, struct mor_s
 	int r = mor_pb_read_rows(bytes, name_row, &name) < 0 ? refuse_bytes(rd) :
 							       MAKE_ARRAY(rd, 1, sizeof(*values), &values);
 
-	if (r == 0)
-		r = join_name(rd, scope, name, &values->name);
-	if (r == 0)
-		r = read_choices(rd, bytes, values);
-	if (r < 0)
+	if (r < 0 || (r = join_name(rd, scope, name, &values->name)) < 0 ||
+	    (r = read_choices(rd, bytes, values)) < 0)
 		return r;
 	values->closed = rd->proto2;
 	values->is_null = mor_slice_is(values->name, "google.protobuf.NullValue");
@@ -362,11 +359,8 @@ static int read_type(struct describing *rd, struct mor_slice scope, struct mor_s
 	if (rd->depth == NEST_LIMIT)
 		return refuse_file(rd, "messages nested too deep:", text.name);
 	r = MAKE_ARRAY(rd, 1, sizeof(*type), &type);
-	if (r == 0)
-		r = join_name(rd, scope, text.name, &type->name);
-	if (r == 0)
-		r = read_fields(rd, bytes, type);
-	if (r < 0)
+	if (r < 0 || (r = join_name(rd, scope, text.name, &type->name)) < 0 ||
+	    (r = read_fields(rd, bytes, type)) < 0)
 		return r;
 	type->map_entry = map.number != 0;
 	type->next = rd->schema->types;

@@ -394,12 +394,10 @@ static int write_any(struct json_writing *wr, const struct mor_pb_type *any, siz
 	}
 	if (!mor_utf8_valid(url))
 		return refuse_value(wr, any->name, "has a type that is not UTF-8");
-	r = open_level(wr, true);
-	if (r < 0)
+	if ((r = open_level(wr, true)) < 0)
 		return r;
 	if (type) {
-		mor_w_key(&wr->w, "@type");
-		mor_w_slice(&wr->w, url);
+		mor_w_pair_slice(&wr->w, "@type", url);
 		r = write_any_members(wr, type, value);
 	}
 	return close_level(wr, r);

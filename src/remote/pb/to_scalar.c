@@ -45,12 +45,16 @@ static double widen_float(float number)
 	return (double)number;
 }
 
-static void write_wide(struct mor_writer *w, uint64_t bits, bool is_signed)
+/* A number of up to 64 bits in decimal. */
+static const char *decimal(enum mor_pb_kind kind, uint64_t bits, char out[24])
 {
-	char text[24];
+	bool minus = kind == MOR_PB_INT64 || kind == MOR_PB_SINT64 || kind == MOR_PB_SFIX64;
 
-	snprintf(text, sizeof(text), is_signed ? "%lld" : "%llu", (unsigned long long)bits);
-	mor_w_string(w, text);
+	if (kind == MOR_PB_INT32 || kind == MOR_PB_SINT32 || kind == MOR_PB_SFIX32)
+		snprintf(out, 24, "%d", (int32_t)(uint32_t)bits);
+	else
+		snprintf(out, 24, minus ? "%lld" : "%llu", (unsigned long long)bits);
+	return out;
 }
 
 static void write_enum(struct mor_writer *w, const struct mor_pb_enum *values, int32_t number)
@@ -81,6 +85,8 @@ static float float_of(uint32_t bits)
 int mor_pb_scalar_write(struct mor_writer *w, const struct mor_pb_field *field,
 			const struct mor_pb_scalar *value, mortise_error *err)
 {
+	char text[24];
+
 	switch (field->kind) {
 	case MOR_PB_DOUBLE:
 		write_double(w, mor_pb_scalar_double(value));
@@ -100,11 +106,9 @@ int mor_pb_scalar_write(struct mor_writer *w, const struct mor_pb_field *field,
 	case MOR_PB_INT64:
 	case MOR_PB_SINT64:
 	case MOR_PB_SFIX64:
-		write_wide(w, value->bits, true);
-		break;
 	case MOR_PB_UINT64:
 	case MOR_PB_FIX64:
-		write_wide(w, value->bits, false);
+		mor_w_string(w, decimal(field->kind, value->bits, text));
 		break;
 	case MOR_PB_BOOL:
 		mor_w_bool(w, value->bits != 0);
@@ -137,19 +141,8 @@ int mor_pb_scalar_write_key(struct mor_writer *w, const struct mor_pb_field *key
 	case MOR_PB_BOOL:
 		mor_w_key(w, value->bits ? "true" : "false");
 		return 0;
-	case MOR_PB_INT32:
-	case MOR_PB_SINT32:
-	case MOR_PB_SFIX32:
-		snprintf(text, sizeof(text), "%d", (int32_t)(uint32_t)value->bits);
-		break;
-	case MOR_PB_INT64:
-	case MOR_PB_SINT64:
-	case MOR_PB_SFIX64:
-		snprintf(text, sizeof(text), "%lld", (long long)value->bits);
-		break;
 	default:
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)value->bits);
+		mor_w_key(w, decimal(key->kind, value->bits, text));
+		return 0;
 	}
-	mor_w_key(w, text);
-	return 0;
 }

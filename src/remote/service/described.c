@@ -219,15 +219,13 @@ int mor_described_list(const struct mor_described *described, struct mor_buf *ou
 	struct mor_writer w = { .out = out };
 
 	mor_w_object(&w);
-	mor_w_key(&w, "services");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "services");
 	for (; service; service = service->next) {
 		if (is_skipped(service->name.ptr))
 			continue;
 		mor_w_object(&w);
 		mor_w_pair(&w, "name", service->name.ptr);
-		mor_w_key(&w, "methods");
-		mor_w_array(&w);
+		mor_w_pair_array(&w, "methods");
 		for (size_t i = 0; i < service->count; i++)
 			write_method(&w, &service->methods[i]);
 		mor_w_end(&w);

@@ -170,8 +170,7 @@ static int answer_initialize(struct mor_slice message, struct mor_buf *ret_resul
 	if (mor_buf_failed(&list))
 		return mor_fail_memory(err);
 	mor_w_object(&w);
-	mor_w_key(&w, "protocol_version");
-	mor_w_slice(&w, protocol);
+	mor_w_pair_slice(&w, "protocol_version", protocol);
 	mor_w_pair_raw(&w, "accepted_capabilities", mor_buf_view(&list));
 	mor_w_end(&w);
 	return finish_json(ret_result, err);
@@ -390,25 +389,6 @@ const struct mor_service_row *mor_service_find(struct mor_slice method)
 		if (mor_slice_is(method, rows[i].method))
 			return &rows[i];
 	return NULL;
-}
-
-const char *mor_service_path(const struct mor_service_row *row)
-{
-	return row->path;
-}
-
-int mor_service_ask(const struct mor_service_row *row, const struct mor_value *params, struct mor_buf *out,
-		    mortise_error *err)
-{
-	int r = row->ask(params, out, err);
-
-	return r < 0 ? r : finish_json(out, err);
-}
-
-int mor_service_answer(const struct mor_service_row *row, struct mor_slice message, struct mor_buf *ret_result,
-		       struct mor_buf *ret_data, mortise_error *err)
-{
-	return row->answer(message, ret_result, ret_data, err);
 }
 
 static const struct mor_service sunscreen = {

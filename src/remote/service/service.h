@@ -24,7 +24,14 @@
 
 struct mor_service_row {
 	const char *method, *path; /* "run", "/sunscreen.plugin.v1.Plugin/RunCommand" */
+	/* Appends the message. 0; MORTISE_EINPUT: a member is missing, of the wrong type, or a text that
+	 * protobuf cannot carry (with a NUL); MORTISE_ENOMEM. `params` may be NULL. */
 	int (*ask)(const struct mor_value *params, struct mor_buf *out, mortise_error *err);
+	/* Appends the result, as JSON. 0; MORTISE_EREMOTE: it says that it has failed. If its JSON is an error
+	 * of JSON-RPC, with a number `code` and a text `message`, these are rpc_code and text, and `data` is
+	 * appended to `ret_data`; else rpc_code is MOR_SERVICE_FAILED, the text is what it says (`message` or
+	 * `error` of its JSON, or all of it), and its JSON is appended to `ret_data`; MORTISE_EPROTO: not such
+	 * a message, or json_result is no JSON; MORTISE_ENOMEM. */
 	int (*answer)(struct mor_slice message, struct mor_buf *ret_result, struct mor_buf *ret_data,
 		      mortise_error *err);
 	/* the same call as a stream, where the plugin offers it; NULL: no such stream */
@@ -75,18 +82,5 @@ bool mor_service_is_serving(struct mor_slice answer);
 
 /* NULL: the service has no such method. */
 const struct mor_service_row *mor_service_find(struct mor_slice method);
-/* "/sunscreen.plugin.v1.Plugin/RunCommand" */
-const char *mor_service_path(const struct mor_service_row *row);
-/* Appends the message. 0; MORTISE_EINPUT: a member is missing, of the wrong type, or a text that protobuf
- * cannot carry (with a NUL); MORTISE_ENOMEM. `params` may be NULL. */
-int mor_service_ask(const struct mor_service_row *row, const struct mor_value *params, struct mor_buf *out,
-		    mortise_error *err);
-/* Appends the result, as JSON. 0; MORTISE_EREMOTE: it says that it has failed. If its JSON is an error of
- * JSON-RPC, with a number `code` and a text `message`, these are rpc_code and text, and `data` is appended to
- * `ret_data`; else rpc_code is MOR_SERVICE_FAILED, the text is what it says (`message` or `error` of its JSON,
- * or all of it), and its JSON is appended to `ret_data`; MORTISE_EPROTO: not such a message, or json_result is
- * no JSON; MORTISE_ENOMEM. */
-int mor_service_answer(const struct mor_service_row *row, struct mor_slice message, struct mor_buf *ret_result,
-		       struct mor_buf *ret_data, mortise_error *err);
 
 #endif

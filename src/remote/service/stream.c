@@ -69,15 +69,13 @@ static void write_told(const struct told *told, uint32_t kind, struct mor_buf *o
 
 	mor_w_object(&w);
 	if (kind == FROM_PLUGIN_LOG) {
-		mor_w_key(&w, "level");
-		mor_w_slice(&w, told->level);
+		mor_w_pair_slice(&w, "level", told->level);
 	}
 	if (kind == FROM_PLUGIN_PROGRESS && !isnan(told->fraction)) {
 		mor_w_key(&w, "fraction");
 		mor_w_double(&w, told->fraction);
 	}
-	mor_w_key(&w, "text");
-	mor_w_slice(&w, told->text);
+	mor_w_pair_slice(&w, "text", told->text);
 	mor_w_end(&w);
 }
 

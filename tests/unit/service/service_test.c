@@ -23,7 +23,7 @@ static int ask(const char *method, const char *json, struct mor_buf *out, mortis
 
 	if (json)
 		assert_int_equal(mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL), 0);
-	return mor_service_ask(row_of(method), mor_doc_root(doc), out, err);
+	return row_of(method)->ask(mor_doc_root(doc), out, err);
 }
 
 static void expect_asked(const char *method, const char *json, struct mor_slice wanted)
@@ -41,11 +41,11 @@ static void expect_asked(const char *method, const char *json, struct mor_slice 
 static void test_methods(void **state)
 {
 	(void)state;
-	assert_string_equal(mor_service_path(row_of("initialize")), "/sunscreen.plugin.v1.Plugin/Initialize");
-	assert_string_equal(mor_service_path(row_of("commands")), "/sunscreen.plugin.v1.Plugin/Capabilities");
-	assert_string_equal(mor_service_path(row_of("run")), "/sunscreen.plugin.v1.Plugin/RunCommand");
-	assert_string_equal(mor_service_path(row_of("hook")), "/sunscreen.plugin.v1.Plugin/RunHook");
-	assert_string_equal(mor_service_path(row_of("shutdown")), "/sunscreen.plugin.v1.Plugin/Shutdown");
+	assert_string_equal(row_of("initialize")->path, "/sunscreen.plugin.v1.Plugin/Initialize");
+	assert_string_equal(row_of("commands")->path, "/sunscreen.plugin.v1.Plugin/Capabilities");
+	assert_string_equal(row_of("run")->path, "/sunscreen.plugin.v1.Plugin/RunCommand");
+	assert_string_equal(row_of("hook")->path, "/sunscreen.plugin.v1.Plugin/RunHook");
+	assert_string_equal(row_of("shutdown")->path, "/sunscreen.plugin.v1.Plugin/Shutdown");
 	assert_null(mor_service_find(MOR_SLICE("nosuch")));
 }
 
@@ -105,7 +105,7 @@ static void expect_answer(const char *method, struct mor_slice message, int code
 	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf more = MOR_BUF_INIT;
 	mortise_error err = { 0 };
-	int r = mor_service_answer(row_of(method), message, &result, &more, &err);
+	int r = row_of(method)->answer(message, &result, &more, &err);
 
 	if (r != code)
 		fail_msg("%d %s, not %d", r, err.text, code);
