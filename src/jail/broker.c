@@ -40,29 +40,32 @@ enum {
 	STATUS_SIZE = 2048
 };
 
-static mor_on_syscall_fn *const handlers[MOR_N_FIRST_REFUSED] = {
-	[MOR_N_OPEN] = mor_on_open,           [MOR_N_OPENAT] = mor_on_openat,
-	[MOR_N_OPENAT2] = mor_on_openat2,     [MOR_N_CREAT] = mor_on_creat,
-	[MOR_N_TRUNCATE] = mor_on_truncate,   [MOR_N_MKDIR] = mor_on_mkdir,
-	[MOR_N_MKDIRAT] = mor_on_mkdirat,     [MOR_N_MKNOD] = mor_on_mknod,
-	[MOR_N_MKNODAT] = mor_on_mknodat,     [MOR_N_RMDIR] = mor_on_rmdir,
-	[MOR_N_UNLINK] = mor_on_unlink,       [MOR_N_UNLINKAT] = mor_on_unlinkat,
-	[MOR_N_RENAME] = mor_on_rename,       [MOR_N_RENAMEAT] = mor_on_renameat,
-	[MOR_N_RENAMEAT2] = mor_on_renameat2, [MOR_N_LINK] = mor_on_link,
-	[MOR_N_LINKAT] = mor_on_linkat,       [MOR_N_SYMLINK] = mor_on_symlink,
-	[MOR_N_SYMLINKAT] = mor_on_symlinkat, [MOR_N_CHMOD] = mor_on_chmod,
-	[MOR_N_FCHMOD] = mor_on_fchmod,       [MOR_N_FCHMODAT] = mor_on_fchmodat,
-	[MOR_N_FCHMODAT2] = mor_on_fchmodat2, [MOR_N_UTIME] = mor_on_utime,
-	[MOR_N_UTIMES] = mor_on_utimes,       [MOR_N_FUTIMESAT] = mor_on_futimesat,
-	[MOR_N_UTIMENSAT] = mor_on_utimensat, [MOR_N_FORK] = mor_on_fork,
-	[MOR_N_EXECVE] = mor_on_execve,       [MOR_N_SIGNAL] = mor_on_signal,
-	[MOR_N_LIMITS] = mor_on_limits,       [MOR_N_INSPECT] = mor_on_inspect,
-	[MOR_N_CONNECT] = mor_on_connect,     [MOR_N_SOCKET] = mor_on_socket,
-	[MOR_N_PAIR] = mor_on_socketpair,     [MOR_N_BIND] = mor_on_bind,
-	[MOR_N_LISTEN] = mor_on_listen,       [MOR_N_CHOWN] = mor_on_chown,
-	[MOR_N_FCHOWN] = mor_on_fchown,       [MOR_N_FCHOWNAT] = mor_on_fchownat,
-	[MOR_N_IDS] = mor_on_identity,        [MOR_N_GROUP] = mor_on_group,
-	[MOR_N_HANDLER] = mor_on_handler,     [MOR_N_IOCTL] = mor_on_ioctl,
+static const struct {
+	mor_on_syscall_fn *on_syscall;
+	bool at; /* as in struct mor_syscall */
+} handlers[MOR_N_FIRST_REFUSED] = {
+	[MOR_N_OPEN] = { mor_on_open, false },           [MOR_N_OPENAT] = { mor_on_open, true },
+	[MOR_N_OPENAT2] = { mor_on_openat2, false },     [MOR_N_CREAT] = { mor_on_creat, false },
+	[MOR_N_TRUNCATE] = { mor_on_truncate, false },   [MOR_N_MKDIR] = { mor_on_mkdir, false },
+	[MOR_N_MKDIRAT] = { mor_on_mkdir, true },        [MOR_N_MKNOD] = { mor_on_mknod, false },
+	[MOR_N_MKNODAT] = { mor_on_mknod, true },        [MOR_N_RMDIR] = { mor_on_rmdir, false },
+	[MOR_N_UNLINK] = { mor_on_unlink, false },       [MOR_N_UNLINKAT] = { mor_on_unlinkat, false },
+	[MOR_N_RENAME] = { mor_on_rename, false },       [MOR_N_RENAMEAT] = { mor_on_rename, true },
+	[MOR_N_RENAMEAT2] = { mor_on_renameat2, false }, [MOR_N_LINK] = { mor_on_link, false },
+	[MOR_N_LINKAT] = { mor_on_linkat, false },       [MOR_N_SYMLINK] = { mor_on_symlink, false },
+	[MOR_N_SYMLINKAT] = { mor_on_symlink, true },    [MOR_N_CHMOD] = { mor_on_chmod, false },
+	[MOR_N_FCHMOD] = { mor_on_fchmod, false },       [MOR_N_FCHMODAT] = { mor_on_chmod, true },
+	[MOR_N_FCHMODAT2] = { mor_on_fchmodat2, false }, [MOR_N_UTIME] = { mor_on_utime, false },
+	[MOR_N_UTIMES] = { mor_on_utimes, false },       [MOR_N_FUTIMESAT] = { mor_on_futimesat, false },
+	[MOR_N_UTIMENSAT] = { mor_on_utimensat, false }, [MOR_N_FORK] = { mor_on_fork, false },
+	[MOR_N_EXECVE] = { mor_on_execve, false },       [MOR_N_SIGNAL] = { mor_on_signal, false },
+	[MOR_N_LIMITS] = { mor_on_limits, false },       [MOR_N_INSPECT] = { mor_on_inspect, false },
+	[MOR_N_CONNECT] = { mor_on_connect, false },     [MOR_N_SOCKET] = { mor_on_socket, false },
+	[MOR_N_PAIR] = { mor_on_socketpair, false },     [MOR_N_BIND] = { mor_on_bind, false },
+	[MOR_N_LISTEN] = { mor_on_listen, false },       [MOR_N_CHOWN] = { mor_on_chown, false },
+	[MOR_N_FCHOWN] = { mor_on_fchown, false },       [MOR_N_FCHOWNAT] = { mor_on_fchownat, false },
+	[MOR_N_IDS] = { mor_on_identity, false },        [MOR_N_GROUP] = { mor_on_group, false },
+	[MOR_N_HANDLER] = { mor_on_handler, false },     [MOR_N_IOCTL] = { mor_on_ioctl, false },
 };
 
 /* Calls that are forbidden whatever their arguments. arg: the register to report, -1: none. */
@@ -144,8 +147,7 @@ int mor_syscall_text(struct mor_syscall *call, uint64_t address, char text[PATH_
 			part = PATH_MAX - len;
 		if (len == 0 && part > 256) /* most names are short */
 			part = 256;
-		got = read_some(call, address + len, text + len, part);
-		if (got < 0)
+		if ((got = read_some(call, address + len, text + len, part)) < 0)
 			return (int)got;
 		if (memchr(text + len, 0, (size_t)got))
 			return 0;
@@ -407,15 +409,8 @@ static int handle(struct mor_syscall *call)
 		status = mor_syscall_enter_view(call);
 	if (status < 0)
 		return status;
-	return handlers[what->notify](call);
-}
-
-/* Is nobody left who could ask? */
-static bool deserted(const struct mor_broker *broker)
-{
-	struct pollfd ready = { .fd = broker->worker.listener };
-
-	return poll(&ready, 1, 0) > 0 && ready.revents & POLLHUP;
+	call->at = handlers[what->notify].at;
+	return handlers[what->notify].on_syscall(call);
 }
 
 static bool still_waits(void *call)
@@ -434,8 +429,12 @@ static bool answer_one(struct mor_broker *broker)
 	int result;
 
 	memset(&in, 0, sizeof(in.asked));
-	if (mor_direct(SYS_ioctl, broker->worker.listener, (long)SECCOMP_IOCTL_NOTIF_RECV, (long)&in, 0) < 0)
-		return !deserted(broker); /* otherwise the caller was killed or interrupted meanwhile */
+	if (mor_direct(SYS_ioctl, broker->worker.listener, (long)SECCOMP_IOCTL_NOTIF_RECV, (long)&in, 0) < 0) {
+		struct pollfd ready = { .fd = broker->worker.listener };
+
+		/* nobody is left who could ask, or the caller was killed or interrupted meanwhile */
+		return poll(&ready, 1, 0) <= 0 || !(ready.revents & POLLHUP);
+	}
 	broker->asked++;
 	call.broker = broker;
 	call.asked = &in.asked;

@@ -12,6 +12,7 @@
 #ifndef MOR_JAIL_BROKER_H
 #define MOR_JAIL_BROKER_H
 
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -136,6 +137,7 @@ struct mor_syscall {
 	struct mor_broker *broker;
 	const struct seccomp_notif *asked;
 	const char *name; /* number of the system call */
+	bool at;          /* a directory comes before its (first) name: mkdirat, not mkdir */
 	pid_t tid, tgid;  /* the caller, as we see it      */
 	pid_t own;        /* tgid as in its own /proc */
 	/* a violation must come from the caller: what we read may belong to another process by now */
@@ -150,6 +152,16 @@ struct mor_syscall {
 static inline uint64_t mor_syscall_arg(const struct mor_syscall *call, int n)
 {
 	return call->asked->data.args[n];
+}
+/* The arguments of calls of which there are two, mkdir(name, mode) and mkdirat(directory, name, mode), as the
+ * first one counts them; and that directory. */
+static inline uint64_t mor_syscall_arg_at(const struct mor_syscall *call, int n)
+{
+	return mor_syscall_arg(call, n + call->at);
+}
+static inline int mor_syscall_dirfd(const struct mor_syscall *call)
+{
+	return call->at ? (int)mor_syscall_arg(call, 0) : AT_FDCWD;
 }
 /* Does the caller still wait? Only then what was read from its memory is surely its own. */
 bool mor_syscall_alive(const struct mor_syscall *call);
@@ -168,6 +180,10 @@ int mor_syscall_refuse(struct mor_syscall *call, enum mor_notify kind);
 void mor_syscall_needed(struct mor_syscall *call, const char *about, enum mor_forbidden what, bool with_spawn);
 /* PERFORM: 0. */
 int mor_syscall_ruling(struct mor_syscall *call, const char *about, struct mor_ruling ruling);
+static inline int mor_syscall_judge_write(struct mor_syscall *call, const char *where, enum mor_write_kind kind)
+{
+	return mor_syscall_ruling(call, where, mor_paths_write(call->broker->paths, where, kind));
+}
 /* Hands `fd` over as the result and closes ours. MOR_BROKER_SENT or -errno. */
 int mor_syscall_inject(struct mor_syscall *call, int fd, bool cloexec);
 /* /proc/TID/WHAT of the caller, O_PATH. */
@@ -243,12 +259,11 @@ int mor_find_failed(struct mor_syscall *call, int dirfd, const char *path, bool 
 const char *mor_handle_number(int fd, char text[16]);
 
 typedef int mor_on_syscall_fn(struct mor_syscall *call);
-mor_on_syscall_fn mor_on_open, mor_on_openat, mor_on_openat2, mor_on_creat, mor_on_truncate;
-mor_on_syscall_fn mor_on_mkdir, mor_on_mkdirat, mor_on_mknod, mor_on_mknodat, mor_on_rmdir, mor_on_unlink,
-	mor_on_unlinkat, mor_on_rename, mor_on_renameat, mor_on_renameat2, mor_on_link, mor_on_linkat,
-	mor_on_symlink, mor_on_symlinkat;
-mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat, mor_on_fchmodat2, mor_on_utime, mor_on_utimes,
-	mor_on_futimesat, mor_on_utimensat;
+mor_on_syscall_fn mor_on_open, mor_on_openat2, mor_on_creat, mor_on_truncate;
+mor_on_syscall_fn mor_on_mkdir, mor_on_mknod, mor_on_rmdir, mor_on_unlink, mor_on_unlinkat, mor_on_rename,
+	mor_on_renameat2, mor_on_link, mor_on_linkat, mor_on_symlink;
+mor_on_syscall_fn mor_on_chmod, mor_on_fchmod, mor_on_fchmodat2, mor_on_utime, mor_on_utimes, mor_on_futimesat,
+	mor_on_utimensat;
 mor_on_syscall_fn mor_on_ioctl, mor_on_fork, mor_on_execve, mor_on_signal, mor_on_limits, mor_on_inspect,
 	mor_on_socket, mor_on_socketpair, mor_on_connect, mor_on_bind, mor_on_listen, mor_on_identity,
 	mor_on_group, mor_on_handler;

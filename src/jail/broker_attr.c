@@ -17,14 +17,12 @@ static int find_thing(struct mor_syscall *call, int dirfd, uint64_t address, int
 
 	if (!address)
 		return mor_find_fd(call, dirfd, found);
-	status = mor_syscall_path(call, address, path);
-	if (status < 0)
+	if ((status = mor_syscall_path(call, address, path)) < 0)
 		return status;
 	if (!*path && flags & AT_EMPTY_PATH)
 		return mor_find_fd(call, dirfd, found);
 	status = mor_find(call, dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? MOR_FIND_NOFOLLOW : 0, 0, found);
-	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) :
-							   status;
+	return status < 0 ? mor_find_failed(call, dirfd, path, true, status) : status;
 }
 
 /* A device that it may write is still the machine's: its mode and times belong to everybody. A link's own times
@@ -36,9 +34,8 @@ static int judge_attr(struct mor_syscall *call, const struct mor_found *found)
 
 	if (found->where[0] != '/' || strncmp(found->where, "/memfd:", 7) == 0) /* its own, and harmless */
 		return -EPERM;
-	status = mor_syscall_ruling(call, found->where,
-				    mor_paths_write(call->broker->paths, found->where,
-						    type == S_IFDIR ? MOR_WRITE_INSIDE : MOR_WRITE_CONTENT));
+	status = mor_syscall_judge_write(call, found->where,
+					 type == S_IFDIR ? MOR_WRITE_INSIDE : MOR_WRITE_CONTENT);
 	if (status == 0 && type != S_IFREG && type != S_IFDIR && type != S_IFLNK)
 		return -EPERM;
 	return status;
@@ -69,20 +66,15 @@ static int change_mode(struct mor_syscall *call, int dirfd, uint64_t address, mo
 
 int mor_on_chmod(struct mor_syscall *call)
 {
-	return change_mode(call, AT_FDCWD, mor_syscall_arg(call, 0), (mode_t)mor_syscall_arg(call, 1), 0);
+	return mor_syscall_arg_at(call, 0) ?
+		       change_mode(call, mor_syscall_dirfd(call), mor_syscall_arg_at(call, 0),
+				   (mode_t)mor_syscall_arg_at(call, 1), 0) :
+		       -EFAULT;
 }
 
 int mor_on_fchmod(struct mor_syscall *call)
 {
 	return change_mode(call, (int)mor_syscall_arg(call, 0), 0, (mode_t)mor_syscall_arg(call, 1), 0);
-}
-
-int mor_on_fchmodat(struct mor_syscall *call)
-{
-	if (!mor_syscall_arg(call, 1))
-		return -EFAULT;
-	return change_mode(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
-			   (mode_t)mor_syscall_arg(call, 2), 0);
 }
 
 int mor_on_fchmodat2(struct mor_syscall *call)

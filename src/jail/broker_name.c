@@ -9,11 +9,6 @@
 
 #include "jail/broker.h"
 
-static int judge_name(struct mor_syscall *call, const struct mor_found *found, enum mor_write_kind kind)
-{
-	return mor_syscall_ruling(call, found->where, mor_paths_write(call->broker->paths, found->where, kind));
-}
-
 /* The parent and the last part of the name behind an argument. */
 static int find_name(struct mor_syscall *call, int dirfd, uint64_t address, struct mor_found *found)
 {
@@ -23,8 +18,7 @@ static int find_name(struct mor_syscall *call, int dirfd, uint64_t address, stru
 	if (status < 0)
 		return status;
 	status = mor_find(call, dirfd, path, MOR_FIND_PARENT, 0, found);
-	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) :
-							   status;
+	return status < 0 ? mor_find_failed(call, dirfd, path, true, status) : status;
 }
 
 /* S_IFREG and the like; 0: there is nothing of that name. */
@@ -58,21 +52,21 @@ static int made(struct mor_syscall *call, const struct mor_found *found, int fla
 	return status;
 }
 
-static int make_directory(struct mor_syscall *call, int dirfd, uint64_t address, mode_t mode)
+int mor_on_mkdir(struct mor_syscall *call)
 {
 	struct mor_found found;
-	int status = find_name(call, dirfd, address, &found);
+	int status = find_name(call, mor_syscall_dirfd(call), mor_syscall_arg_at(call, 0), &found);
 
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status; /* "/", "." and ".." always exist */
 	/* An existing name is no attempt to make one: programs that make a whole path must not fail at its
 	 * beginning. */
-	status = present(&found) ? -EEXIST : judge_name(call, &found, MOR_WRITE_MKDIR);
+	status = present(&found) ? -EEXIST : mor_syscall_judge_write(call, found.where, MOR_WRITE_MKDIR);
 	if (status == 0)
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0) {
 		mor_syscall_borrow_umask(call);
-		status = mkdirat(found.parent, found.name, mode & 0777) < 0 ?
+		status = mkdirat(found.parent, found.name, (mode_t)mor_syscall_arg_at(call, 1) & 0777) < 0 ?
 				 -errno :
 				 made(call, &found, AT_REMOVEDIR, NULL);
 	}
@@ -80,26 +74,15 @@ static int make_directory(struct mor_syscall *call, int dirfd, uint64_t address,
 	return status;
 }
 
-int mor_on_mkdir(struct mor_syscall *call)
-{
-	return make_directory(call, AT_FDCWD, mor_syscall_arg(call, 0), (mode_t)mor_syscall_arg(call, 1));
-}
-
-int mor_on_mkdirat(struct mor_syscall *call)
-{
-	return make_directory(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
-			      (mode_t)mor_syscall_arg(call, 2));
-}
-
-static int make_node(struct mor_syscall *call, int dirfd, uint64_t address, mode_t mode)
+int mor_on_mknod(struct mor_syscall *call)
 {
 	struct mor_found found;
-	mode_t type = mode & S_IFMT;
-	int fd, status = find_name(call, dirfd, address, &found);
+	mode_t mode = (mode_t)mor_syscall_arg_at(call, 1), type = mode & S_IFMT;
+	int fd, status = find_name(call, mor_syscall_dirfd(call), mor_syscall_arg_at(call, 0), &found);
 
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status;
-	status = judge_name(call, &found, MOR_WRITE_PLACE);
+	status = mor_syscall_judge_write(call, found.where, MOR_WRITE_PLACE);
 	if (status == 0 && (type == S_IFCHR || type == S_IFBLK))
 		status = mor_syscall_violation(call, found.where, MOR_FORBID_DEVICE);
 	else if (status == 0 && type != 0 && type != S_IFREG) /* nobody could open them: see open */
@@ -116,47 +99,26 @@ static int make_node(struct mor_syscall *call, int dirfd, uint64_t address, mode
 	return status;
 }
 
-int mor_on_mknod(struct mor_syscall *call)
-{
-	return make_node(call, AT_FDCWD, mor_syscall_arg(call, 0), (mode_t)mor_syscall_arg(call, 1));
-}
-
-int mor_on_mknodat(struct mor_syscall *call)
-{
-	return make_node(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
-			 (mode_t)mor_syscall_arg(call, 2));
-}
-
 /* A link may have any text: the broker judges the place where it leads when it is opened. */
-static int make_symlink(struct mor_syscall *call, uint64_t target, int dirfd, uint64_t address)
+int mor_on_symlink(struct mor_syscall *call)
 {
 	char text[PATH_MAX];
 	struct mor_found found;
-	int status = mor_syscall_text(call, target, text);
+	int status = mor_syscall_text(call, mor_syscall_arg(call, 0), text);
 
 	if (status < 0)
 		return status;
-	status = find_name(call, dirfd, address, &found);
+	status = find_name(call, call->at ? (int)mor_syscall_arg(call, 1) : AT_FDCWD,
+			   mor_syscall_arg_at(call, 1), &found);
 	if (status < 0)
 		return status == -EINVAL ? -EEXIST : status;
-	status = judge_name(call, &found, placing(S_IFLNK));
+	status = mor_syscall_judge_write(call, found.where, placing(S_IFLNK));
 	if (status == 0)
 		status = mor_undo_before_make(call->broker->undo, found.where);
 	if (status == 0)
 		status = symlinkat(text, found.parent, found.name) < 0 ? -errno : made(call, &found, 0, NULL);
 	mor_found_fini(&found);
 	return status;
-}
-
-int mor_on_symlink(struct mor_syscall *call)
-{
-	return make_symlink(call, mor_syscall_arg(call, 0), AT_FDCWD, mor_syscall_arg(call, 1));
-}
-
-int mor_on_symlinkat(struct mor_syscall *call)
-{
-	return make_symlink(call, mor_syscall_arg(call, 0), (int)mor_syscall_arg(call, 1),
-			    mor_syscall_arg(call, 2));
 }
 
 /* ---- removing ---- */
@@ -188,8 +150,7 @@ static int remove_name(struct mor_syscall *call, int dirfd, uint64_t address, in
 
 	if (flags & ~AT_REMOVEDIR)
 		return -EINVAL;
-	status = find_name(call, dirfd, address, &found);
-	if (status < 0)
+	if ((status = find_name(call, dirfd, address, &found)) < 0)
 		return status == -EINVAL ? -EBUSY : status;
 	if (!present(&found))
 		status = -ENOENT;
@@ -198,7 +159,7 @@ static int remove_name(struct mor_syscall *call, int dirfd, uint64_t address, in
 	else if (flags & AT_REMOVEDIR && mor_found_is_full(call, &found))
 		status = -ENOTEMPTY;
 	else
-		status = judge_name(call, &found, MOR_WRITE_REMOVE);
+		status = mor_syscall_judge_write(call, found.where, MOR_WRITE_REMOVE);
 	if (status == 0)
 		status = remove_found(call, &found, flags);
 	mor_found_fini(&found);
@@ -254,7 +215,7 @@ static int move_found(struct mor_syscall *call, const struct mor_found *from, co
 static int judge_way(struct mor_syscall *call, const struct mor_found *from, mode_t type,
 		     const struct mor_found *to)
 {
-	int status = judge_name(call, to, placing(type));
+	int status = mor_syscall_judge_write(call, to->where, placing(type));
 
 	if (status < 0 || type != S_IFDIR)
 		return status;
@@ -272,7 +233,7 @@ static int move(struct mor_syscall *call, const struct mor_found *from, const st
 
 	if (!type)
 		return -ENOENT;
-	status = judge_name(call, from, MOR_WRITE_PLACE);
+	status = mor_syscall_judge_write(call, from->where, MOR_WRITE_PLACE);
 	if (status == 0)
 		status = judge_way(call, from, type, to);
 	if (status == 0 && flags & RENAME_EXCHANGE && other)
@@ -288,8 +249,7 @@ static int rename_names(struct mor_syscall *call, int from_dir, uint64_t from_ad
 
 	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
 		return -EINVAL;
-	status = find_name(call, from_dir, from_address, &from);
-	if (status < 0)
+	if ((status = find_name(call, from_dir, from_address, &from)) < 0)
 		return status == -EINVAL ? -EBUSY : status;
 	status = find_name(call, to_dir, to_address, &to);
 	if (status == 0) {
@@ -302,13 +262,9 @@ static int rename_names(struct mor_syscall *call, int from_dir, uint64_t from_ad
 
 int mor_on_rename(struct mor_syscall *call)
 {
-	return rename_names(call, AT_FDCWD, mor_syscall_arg(call, 0), AT_FDCWD, mor_syscall_arg(call, 1), 0);
-}
-
-int mor_on_renameat(struct mor_syscall *call)
-{
-	return rename_names(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
-			    (int)mor_syscall_arg(call, 2), mor_syscall_arg(call, 3), 0);
+	return rename_names(call, mor_syscall_dirfd(call), mor_syscall_arg_at(call, 0),
+			    call->at ? (int)mor_syscall_arg(call, 2) : AT_FDCWD,
+			    mor_syscall_arg(call, call->at ? 3 : 1), 0);
 }
 
 int mor_on_renameat2(struct mor_syscall *call)
@@ -329,8 +285,7 @@ static int find_source(struct mor_syscall *call, int dirfd, uint64_t address, in
 	if (!*path && flags & AT_EMPTY_PATH)
 		return mor_find_fd(call, dirfd, found);
 	status = mor_find(call, dirfd, path, flags & AT_SYMLINK_FOLLOW ? 0 : MOR_FIND_NOFOLLOW, 0, found);
-	return status < 0 && !mor_broker_decided(status) ? mor_find_failed(call, dirfd, path, true, status) :
-							   status;
+	return status < 0 ? mor_find_failed(call, dirfd, path, true, status) : status;
 }
 
 /* The source must be writable as well, because it will be under its new name. */
@@ -343,14 +298,13 @@ static int link_names(struct mor_syscall *call, int from_dir, uint64_t from_addr
 
 	if (flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	status = find_source(call, from_dir, from_address, flags, &from);
-	if (status < 0)
+	if ((status = find_source(call, from_dir, from_address, flags, &from)) < 0)
 		return status;
-	status = judge_name(call, &from, MOR_WRITE_PLACE);
+	status = mor_syscall_judge_write(call, from.where, MOR_WRITE_PLACE);
 	if (status == 0)
 		status = find_name(call, to_dir, to_address, &to);
 	if (status == 0) {
-		status = judge_name(call, &to, placing(from.st.st_mode & S_IFMT));
+		status = mor_syscall_judge_write(call, to.where, placing(from.st.st_mode & S_IFMT));
 		if (status == 0 && mor_undo_covers(call->broker->undo, from.where) !=
 					   mor_undo_covers(call->broker->undo, to.where))
 			status = -EXDEV; /* like between two file systems: otherwise it could be changed

@@ -52,8 +52,7 @@ static int take_descriptor(struct mor_syscall *call, int number)
 		process = (int)syscall(SYS_pidfd_open, call->tgid, 0);
 	if (process < 0)
 		return mor_syscall_alive(call) ? -errno : MOR_BROKER_SENT;
-	fd = (int)syscall(SYS_pidfd_getfd, process, number, 0);
-	if (fd < 0)
+	if ((fd = (int)syscall(SYS_pidfd_getfd, process, number, 0)) < 0)
 		fd = -errno;
 	close(process);
 	if (mor_syscall_alive(call))
@@ -194,13 +193,6 @@ static int bind_unix(struct mor_syscall *call, const struct mor_dial_job *job)
 	return 0;
 }
 
-static int bind_internet(struct mor_syscall *call, const struct mor_dial_job *job)
-{
-	if (!call->broker->paths->network)
-		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
-	return bind(job->fd, (const struct sockaddr *)&job->to, job->size) < 0 ? -errno : 0;
-}
-
 /* Done by us on the descriptor that was looked at: the number may mean another socket a moment later. */
 int mor_on_bind(struct mor_syscall *call)
 {
@@ -209,19 +201,19 @@ int mor_on_bind(struct mor_syscall *call)
 
 	if (!call->broker->paths->network && !call->broker->net.listen)
 		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
-	status = read_address(call, &job);
-	if (status < 0)
+	if ((status = read_address(call, &job)) < 0)
 		return status;
 	job.fd = take_descriptor(call, (int)mor_syscall_arg(call, 0));
 	if (job.fd < 0)
 		return job.fd;
-	family = option_of(job.fd, SO_DOMAIN);
-	if (family < 0)
+	if ((family = option_of(job.fd, SO_DOMAIN)) < 0)
 		status = family;
-	else if (is_internet(family) || family == AF_NETLINK)
-		status = bind_internet(call, &job);
-	else
+	else if (!is_internet(family) && family != AF_NETLINK)
 		status = bind_unix(call, &job);
+	else if (!call->broker->paths->network)
+		status = mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
+	else
+		status = bind(job.fd, (const struct sockaddr *)&job.to, job.size) < 0 ? -errno : 0;
 	close(job.fd);
 	return status;
 }
@@ -235,8 +227,7 @@ int mor_on_listen(struct mor_syscall *call)
 
 	if (!call->broker->net.bound)
 		return mor_syscall_violation(call, "", MOR_FORBID_NETWORK);
-	fd = take_descriptor(call, (int)mor_syscall_arg(call, 0));
-	if (fd < 0)
+	if ((fd = take_descriptor(call, (int)mor_syscall_arg(call, 0))) < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
 		status = -errno;

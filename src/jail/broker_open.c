@@ -33,10 +33,9 @@ static int judge_open(struct mor_syscall *call, const struct mor_found *found, u
 	int status = 0;
 
 	if (writes(flags))
-		status = mor_syscall_ruling(call, found->where,
-					    mor_paths_write(paths, found->where,
-							    S_ISDIR(found->st.st_mode) ? MOR_WRITE_INSIDE :
-											 MOR_WRITE_CONTENT));
+		status = mor_syscall_judge_write(call, found->where,
+						 S_ISDIR(found->st.st_mode) ? MOR_WRITE_INSIDE :
+									      MOR_WRITE_CONTENT);
 	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
 		status = mor_syscall_ruling(call, found->where, mor_paths_read(paths, found->where));
 	return status;
@@ -72,9 +71,7 @@ static int judge_all(struct mor_syscall *call, const struct mor_found *found, ui
 {
 	bool exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && (flags & O_TMPFILE) != O_TMPFILE;
 	mode_t type = found->st.st_mode & S_IFMT;
-	int status = exclusive ? mor_syscall_ruling(call, found->where,
-						    mor_paths_write(call->broker->paths, found->where,
-								    MOR_WRITE_CONTENT)) :
+	int status = exclusive ? mor_syscall_judge_write(call, found->where, MOR_WRITE_CONTENT) :
 				 judge_open(call, found, flags);
 
 	if (status < 0)
@@ -173,8 +170,7 @@ static int make_file(struct mor_syscall *call, const struct mor_found *found, ui
 		    (int)(flags | alone) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode & 0777);
 	if (fd < 0)
 		return errno == EEXIST && !(flags & O_EXCL) ? -ERESTART : -errno;
-	status = mor_undo_made(undo, found->where, found->parent, found->name, NULL);
-	if (status < 0) {
+	if ((status = mor_undo_made(undo, found->where, found->parent, found->name, NULL)) < 0) {
 		unlinkat(found->parent, found->name, 0);
 		close(fd);
 		return status;
@@ -191,12 +187,10 @@ static int create_found(struct mor_syscall *call, const struct mor_found *found,
 
 	if (found->slash)
 		return -EISDIR;
-	status = mor_syscall_ruling(call, found->where,
-				    mor_paths_write(call->broker->paths, found->where, MOR_WRITE_PLACE));
+	status = mor_syscall_judge_write(call, found->where, MOR_WRITE_PLACE);
 	if (status < 0)
 		return status;
-	fd = make_file(call, found, flags, mode);
-	if (fd < 0)
+	if ((fd = make_file(call, found, flags, mode)) < 0)
 		return fd;
 	if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, (int)(flags & (O_APPEND | O_NOATIME | O_DIRECT))) < 0) {
 		status = -errno;
@@ -245,9 +239,7 @@ static int open_once(struct mor_syscall *call, const struct opening *want)
 	if (status == -ENOENT && want->flags & O_CREAT && (want->flags & O_TMPFILE) != O_TMPFILE)
 		return want->resolve ? -ENOSYS : open_absent(call, -1, false, want, 0);
 	if (status < 0)
-		return mor_broker_decided(status) ?
-			       status :
-			       mor_find_failed(call, want->dirfd, want->path, writes(want->flags), status);
+		return mor_find_failed(call, want->dirfd, want->path, writes(want->flags), status);
 	status = open_found(call, &found, want->flags, want->mode);
 	mor_found_fini(&found);
 	return status;
@@ -298,8 +290,7 @@ static int open_clean(struct mor_syscall *call, const struct opening *want)
 		return MOR_BROKER_UNDECIDED;
 	if (made_up(call, ruling))
 		return open_made_up(call, made_up(call, ruling), want->flags);
-	fd = mor_find_open_under(call, ruling.under, want->path, flags);
-	if (fd < 0)
+	if ((fd = mor_find_open_under(call, ruling.under, want->path, flags)) < 0)
 		return fd;
 	return ruling.inert ? mor_syscall_inject(call, fd, want->flags & O_CLOEXEC) :
 			      hand_over_take(call, want, fd, want->path);
@@ -314,8 +305,7 @@ static int open_plain(struct mor_syscall *call, const struct opening *want)
 
 	if (fd != MOR_BROKER_UNDECIDED)
 		return fd;
-	fd = mor_find_open(call, want->dirfd, want->path, want->flags | O_NONBLOCK, 0);
-	if (fd < 0)
+	if ((fd = mor_find_open(call, want->dirfd, want->path, want->flags | O_NONBLOCK, 0)) < 0)
 		return fd;
 	if (mor_handle_raw(call, fd, where) == 0) {
 		ruling = mor_paths_read(call->broker->paths, where);
@@ -340,8 +330,7 @@ static int open_named(struct mor_syscall *call, int dirfd, uint64_t address, uin
 		return status < 0 ? status : open_it(call, &want);
 	}
 	call->doubtful = true;
-	status = mor_syscall_text(call, address, want.path);
-	if (status < 0)
+	if ((status = mor_syscall_text(call, address, want.path)) < 0)
 		return status;
 	status = call->broker->locked ? open_plain(call, &want) : MOR_BROKER_UNDECIDED;
 	return status == MOR_BROKER_UNDECIDED ? open_it(call, &want) : status;
@@ -349,14 +338,8 @@ static int open_named(struct mor_syscall *call, int dirfd, uint64_t address, uin
 
 int mor_on_open(struct mor_syscall *call)
 {
-	return open_named(call, AT_FDCWD, mor_syscall_arg(call, 0), (uint32_t)mor_syscall_arg(call, 1),
-			  (mode_t)mor_syscall_arg(call, 2));
-}
-
-int mor_on_openat(struct mor_syscall *call)
-{
-	return open_named(call, (int)mor_syscall_arg(call, 0), mor_syscall_arg(call, 1),
-			  (uint32_t)mor_syscall_arg(call, 2), (mode_t)mor_syscall_arg(call, 3));
+	return open_named(call, mor_syscall_dirfd(call), mor_syscall_arg_at(call, 0),
+			  (uint32_t)mor_syscall_arg_at(call, 1), (mode_t)mor_syscall_arg_at(call, 2));
 }
 
 int mor_on_creat(struct mor_syscall *call)
@@ -398,12 +381,9 @@ int mor_on_truncate(struct mor_syscall *call)
 
 	if (status < 0)
 		return status;
-	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
-	if (status < 0)
-		return mor_broker_decided(status) ? status :
-						    mor_find_failed(call, AT_FDCWD, path, true, status);
-	status = mor_syscall_ruling(call, found.where,
-				    mor_paths_write(call->broker->paths, found.where, MOR_WRITE_CONTENT));
+	if ((status = mor_find(call, AT_FDCWD, path, 0, 0, &found)) < 0)
+		return mor_find_failed(call, AT_FDCWD, path, true, status);
+	status = mor_syscall_judge_write(call, found.where, MOR_WRITE_CONTENT);
 	if (status == 0 && !S_ISREG(found.st.st_mode))
 		status = S_ISDIR(found.st.st_mode) ? -EISDIR : -EINVAL;
 	if (status == 0)

@@ -184,8 +184,7 @@ int mor_find_open(struct mor_syscall *call, int dirfd, const char *path, uint64_
 		return fd < 0 ? MOR_BROKER_UNDECIDED : fd; /* missing there, it may exist here */
 	}
 	if (path[0] != '/') {
-		base = open_base(call, dirfd);
-		if (base < 0)
+		if ((base = open_base(call, dirfd)) < 0)
 			return MOR_BROKER_UNDECIDED;
 	}
 	fd = (int)mor_direct(SYS_openat2, base, (long)path, (long)&how, sizeof(how));
@@ -252,8 +251,7 @@ static int find_thing(struct mor_syscall *call, int base, const char *path, unsi
 		return mor_walk(call, base, path, flags, found);
 	}
 	found->fd = fd;
-	status = mor_found_describe(call, found);
-	if (status < 0)
+	if ((status = mor_found_describe(call, found)) < 0)
 		return status;
 	if (!of_proc(call, fd, found->where, &found->st))
 		return 0;
@@ -284,8 +282,7 @@ static int find_parent(struct mor_syscall *call, int base, char *path, struct mo
 		name[0] = '.', name[1] = 0;
 	else
 		*name = 0;
-	status = find_thing(call, base, path, 0, 0, found);
-	if (status < 0)
+	if ((status = find_thing(call, base, path, 0, 0, found)) < 0)
 		return status;
 	found->parent = found->fd;
 	found->fd = -1;
@@ -358,8 +355,7 @@ int mor_find(struct mor_syscall *call, int dirfd, const char *path, unsigned fla
 		return -ENOENT;
 	if (path[0] == '/' && !resolve)
 		return mor_find_at(call, AT_FDCWD, path, flags, 0, found);
-	base = open_base(call, dirfd);
-	if (base < 0)
+	if ((base = open_base(call, dirfd)) < 0)
 		return base;
 	status = mor_find_at(call, base, path, flags, resolve, found);
 	close(base);
@@ -378,8 +374,7 @@ int mor_find_fd(struct mor_syscall *call, int fd, struct mor_found *found)
 		return status;
 	}
 	found->own_fd = fd;
-	status = mor_found_describe(call, found);
-	if (status < 0)
+	if ((status = mor_found_describe(call, found)) < 0)
 		mor_found_fini(found);
 	return status;
 }

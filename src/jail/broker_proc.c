@@ -157,10 +157,8 @@ int mor_on_execve(struct mor_syscall *call)
 		return mor_syscall_violation(call, status == 0 ? path : "", MOR_FORBID_SPAWN);
 	if (status < 0)
 		return status;
-	status = mor_find(call, AT_FDCWD, path, 0, 0, &found);
-	if (status < 0)
-		return mor_broker_decided(status) ? status :
-						    mor_find_failed(call, AT_FDCWD, path, false, status);
+	if ((status = mor_find(call, AT_FDCWD, path, 0, 0, &found)) < 0)
+		return mor_find_failed(call, AT_FDCWD, path, false, status);
 	status = mor_syscall_ruling(call, found.where, mor_paths_execute(broker->paths, found.where));
 	if (status == 0 && broker->spawn_needed)
 		mor_syscall_needed(call, "", MOR_FORBID_SPAWN, false);
@@ -406,8 +404,7 @@ int mor_on_connect(struct mor_syscall *call)
 		size = sizeof(to.address);
 	if (size < sizeof(to.address.sun_family))
 		return -EINVAL;
-	status = mor_syscall_read(call, mor_syscall_arg(call, 1), &to.address, size);
-	if (status < 0)
+	if ((status = mor_syscall_read(call, mor_syscall_arg(call, 1), &to.address, size)) < 0)
 		return status;
 	if (to.address.sun_family != AF_UNIX && call->broker->net.places)
 		return mor_connect_place(call);

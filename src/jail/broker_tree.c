@@ -41,12 +41,10 @@ static int judge_entry(struct tree_walk *walk, int dir, size_t len, const struct
 		return -EBUSY; /* too deep to be looked through */
 	walk->path[len] = '/';
 	memcpy(walk->path + len + 1, entry->d_name, size + 1);
-	status = mor_syscall_ruling(walk->call, walk->path,
-				    mor_paths_write(walk->call->broker->paths, walk->path, MOR_WRITE_REMOVE));
+	status = mor_syscall_judge_write(walk->call, walk->path, MOR_WRITE_REMOVE);
 	if (status < 0 || !is_directory(dir, entry))
 		return status;
-	sub = openat(dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (sub < 0)
+	if ((sub = openat(dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	status = judge_directory(walk, sub, len + 1 + size, depth + 1);
 	close(sub);
@@ -98,8 +96,7 @@ int mor_found_judge_tree(struct mor_syscall *call, const struct mor_found *found
 	if (!mor_paths_searched(call->broker->paths, found->where))
 		return 0;
 	memcpy(walk.path, found->where, len + 1);
-	dir = openat(found->parent, found->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
+	if ((dir = openat(found->parent, found->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return -errno;
 	status = judge_directory(&walk, dir, len, 0);
 	close(dir);

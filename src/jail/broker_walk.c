@@ -109,8 +109,7 @@ static int leave_view_take(const struct mor_syscall *call, int fd)
 
 	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode) || mor_handle_raw(call, fd, name) < 0)
 		return fd;
-	other = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (other < 0)
+	if ((other = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		return fd;
 	close(fd);
 	return other;
@@ -131,8 +130,7 @@ static int follow_magic(struct name_walk *walk, const char *where, const char *p
 	}
 	if (strcmp(name, fds) == 0 || (strncmp(name, "/proc/self/task/", 16) == 0 && strstr(name, "/fd")))
 		own = (int)strtol(part, NULL, 10);
-	fd = openat(walk->at, part, O_PATH | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = openat(walk->at, part, O_PATH | O_CLOEXEC)) < 0)
 		return -errno;
 	if (walk->call->broker->apart && walk->call->broker->root < 0)
 		fd = leave_view_take(walk->call, fd);
@@ -153,8 +151,7 @@ static int follow_link(struct name_walk *walk, int link)
 		return -ELOOP;
 	text[len] = 0;
 	if (text[0] == '/') {
-		root = open_root(walk->call);
-		if (root < 0)
+		if ((root = open_root(walk->call)) < 0)
 			return root;
 		stand_on(walk, root);
 	}
@@ -175,8 +172,7 @@ static int enter_part(struct name_walk *walk, const char *part, bool last)
 		what = translate_thread(walk, where, part);
 	if (status < 0 || what != KEPT)
 		return status < 0 ? status : what == REPLACED ? 0 : what;
-	fd = openat(walk->at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = openat(walk->at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0 || !S_ISLNK(st.st_mode) || (last && !walk->follow))
 		return stand_on(walk, fd);

@@ -106,13 +106,6 @@ static int hold_file(int fd)
 	return 0;
 }
 
-static bool is_elf(int fd)
-{
-	char head[SELFMAG];
-
-	return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) && memcmp(head, ELFMAG, SELFMAG) == 0;
-}
-
 /* What an interpreter is told to run. It opens it a moment later by its name. */
 static bool are_words_same(const struct mor_plan *plan)
 {
@@ -135,6 +128,7 @@ static bool are_words_same(const struct mor_plan *plan)
 int mor_checked_open(const struct mor_plan *plan)
 {
 	const struct mor_op_file *file, *meant;
+	char head[SELFMAG];
 	bool inside;
 	int fd;
 
@@ -142,8 +136,7 @@ int mor_checked_open(const struct mor_plan *plan)
 		return -1;
 	if (!are_words_same(plan))
 		return -2;
-	fd = open(plan->argv[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	if ((fd = open(plan->argv[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK)) < 0)
 		return -1; /* execve will report it */
 	file = find_open(plan, fd, &inside);
 	if (!file && !inside && !is_meant(plan, plan->argv[0], &meant)) {
@@ -154,7 +147,7 @@ int mor_checked_open(const struct mor_plan *plan)
 		close(fd);
 		return -2;
 	}
-	if (is_elf(fd))
+	if (pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) && memcmp(head, ELFMAG, SELFMAG) == 0)
 		return fd;
 	close(fd); /* its interpreter opens it by its name */
 	return -1;

@@ -152,11 +152,9 @@ int mor_confine_adopt(const struct mor_plan *plan, int listener, pid_t init, str
 
 	mor_t0.broker.who.init = init;
 	hear_trapped();
-	status = mor_broker_take_listener(&mor_t0.broker, listener);
-	if (status < 0)
+	if ((status = mor_broker_take_listener(&mor_t0.broker, listener)) < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, -status, "the broker cannot be started");
-	status = mor_filter_load_guardian(mor_t0_network(plan));
-	if (status < 0)
+	if ((status = mor_filter_load_guardian(mor_t0_network(plan))) < 0)
 		return mor_setup_fail(failure, MOR_AT_CONFINE, -status,
 				      "seccomp refuses the guardian's filter");
 	mor_broker_begin(&mor_t0.broker);

@@ -132,11 +132,6 @@ static int name_scratch(struct mor_plan *plan, const char *path)
 	return status;
 }
 
-static unsigned scratch_access(const struct mor_plan *plan)
-{
-	return MOR_MAY_READ | MOR_MAY_WRITE | (plan->level.flags & MOR_JAIL_RUN_MADE ? MOR_MAY_EXECUTE : 0u);
-}
-
 /* A directory that was named, or a new one below /tmp. */
 static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *failure)
 {
@@ -152,7 +147,10 @@ static int prepare_scratch(struct mor_plan *plan, struct mor_setup_failure *fail
 		path = mor_t0.scratch.path;
 	}
 	if (status == 0)
-		status = mor_paths_add(&mor_t0.paths, path, scratch_access(plan), MOR_PATH_SCRATCH);
+		status = mor_paths_add(&mor_t0.paths, path,
+				       MOR_MAY_READ | MOR_MAY_WRITE |
+					       (plan->level.flags & MOR_JAIL_RUN_MADE ? MOR_MAY_EXECUTE : 0u),
+				       MOR_PATH_SCRATCH);
 	if (status == 0)
 		status = set_env(plan, "HOME", path, ours);
 	if (status == 0)
@@ -264,16 +262,14 @@ int mor_t0_prepare(struct mor_plan *plan, struct mor_setup_failure *failure)
 		status = add_protected(plan);
 	if (status < 0)
 		return failed(failure, status, "cannot take up the rules on files");
-	status = prepare_undo(plan);
-	if (status < 0)
+	if ((status = prepare_undo(plan)) < 0)
 		return failed(failure, status, "what is needed to undo its changes cannot be kept");
 	if (prepare_scratch(plan, failure) < 0 || prepare_listening(plan, failure) < 0)
 		return -1;
 	/* PWD: shells would search for it in the parents */
 	if ((plan->cwd && set_env(plan, "PWD", plan->cwd, false) < 0) || keep_git_here(plan) < 0)
 		return failed(failure, -ENOMEM, "cannot set its environment");
-	status = mor_identity_make_up(&mor_t0.paths, plan);
-	if (status < 0)
+	if ((status = mor_identity_make_up(&mor_t0.paths, plan)) < 0)
 		return failed(failure, status, "cannot make up who it is");
 	status = plan->hosts ? mor_paths_add_hosts(&mor_t0.paths, plan->hosts) : 0;
 	if (status < 0)
@@ -445,11 +441,9 @@ int mor_t0_enter(const struct mor_plan *plan, int channel, struct mor_setup_fail
 
 	if (mor_t0_drop_capabilities(true, failure) < 0)
 		return -1;
-	status = enter_domain(plan);
-	if (status < 0)
+	if ((status = enter_domain(plan)) < 0)
 		return failed(failure, status, "Landlock refuses the plugin's rules");
-	listener = mor_filter_load(variant);
-	if (listener < 0)
+	if ((listener = mor_filter_load(variant)) < 0)
 		return failed(failure, listener,
 			      "seccomp refuses the filter: it needs user notification with "
 			      "WAIT_KILLABLE_RECV (Linux 5.19), and no listener above us");
@@ -468,15 +462,6 @@ void mor_t0_end(bool alone, struct mor_record *last)
 		mor_undo_alone(mor_t0.broker.undo);
 	if (over)
 		mor_undo_fini(&mor_t0.undo);
-}
-
-/* At t1 it goes with its last handle, which is ours; that takes the longer the more files it has. */
-static bool is_much(void)
-{
-	struct statfs fs;
-
-	return mor_t0.tmpfs >= 0 && fstatfs(mor_t0.tmpfs, &fs) == 0 &&
-	       fs.f_files - fs.f_ffree > CLEANED_AT_ONCE;
 }
 
 /* A child of ours does it, and keeps our handles until we have ended: nobody waits for it, since the host waits
@@ -498,10 +483,13 @@ static void clean_apart(void)
 
 void mor_t0_clean(void)
 {
+	struct statfs fs;
 	bool apart;
 
 	mor_quota_end(&mor_t0.quota);
-	apart = is_much();
+	/* At t1 it goes with its last handle, which is ours; that takes the longer the more files it has. */
+	apart = mor_t0.tmpfs >= 0 && fstatfs(mor_t0.tmpfs, &fs) == 0 &&
+		fs.f_files - fs.f_ffree > CLEANED_AT_ONCE;
 	if (!mor_scratch_remove_some(&mor_t0.scratch, CLEANED_AT_ONCE) || apart)
 		clean_apart();
 	mor_paths_fini(&mor_t0.paths);

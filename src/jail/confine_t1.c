@@ -152,8 +152,7 @@ static int show_copy(struct mor_path_rule *rule, pid_t keeper)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)keeper, rule->path);
-	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return -1;
 	if (fstat(fd, &st) < 0) {
 		close(fd);

@@ -233,8 +233,7 @@ int mor_launch_resolve(struct mor_plan *plan, struct mor_paths *paths, struct mo
 			return -1;
 		if (!line[0])
 			return 0;
-		status = use_script(plan, line);
-		if (status < 0)
+		if ((status = use_script(plan, line)) < 0)
 			return mor_setup_fail(failure, MOR_AT_EXEC, -status, "%s", plan->argv[0]);
 	}
 	return mor_setup_fail(failure, MOR_AT_EXEC, ELOOP, "%s", plan->argv[0]);

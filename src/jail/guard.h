@@ -58,6 +58,9 @@ int mor_subtree_open(void);
 /* SIGKILL to every descendant until none is left. `main_end` (may be NULL) gets the end of `main_pid` if it
  * is seen here. true: none is left; false: some did not die in time (they hang in the kernel). */
 bool mor_subtree_kill(pid_t main_pid, struct mor_ended *main_end);
+/* To the group that `pid` leads, as a terminal would; to it alone if it has left that group. One that is
+ * stopped is continued. */
+void mor_subtree_signal(pid_t pid, int signal);
 
 /* ---- init.c: the first process of a PID namespace ---- */
 

@@ -228,10 +228,7 @@ static void send_signal(const struct guard *guard, int signal)
 		kill(pid, signal); /* the init passes it on */
 		return;
 	}
-	if (kill(-pid, signal) < 0)
-		kill(pid, signal);
-	if (kill(-pid, SIGCONT) < 0)
-		kill(pid, SIGCONT);
+	mor_subtree_signal(pid, signal);
 }
 
 static void ask_to_end(struct guard *guard)
@@ -364,18 +361,6 @@ static void on_channel(struct guard *guard)
 		ask_to_end(guard);
 }
 
-static void on_broker(struct guard *guard)
-{
-	if (mor_confine_ended(&guard->last) > 0)
-		guard->kill = true;
-}
-
-static void on_denied(struct guard *guard)
-{
-	mor_denied_hear(mor_confine_denied());
-	tell_denied(guard);
-}
-
 static void on_clock(struct guard *guard)
 {
 	int64_t now = mor_clock_ms();
@@ -436,8 +421,7 @@ static struct timespec *until_due(const struct guard *guard, struct timespec *wa
 
 	if (!due)
 		return NULL;
-	left = due - mor_clock_ms();
-	if (left < 0)
+	if ((left = due - mor_clock_ms()) < 0)
 		left = 0;
 	*wait = (struct timespec){ left / 1000, left % 1000 * 1000000 };
 	return wait;
@@ -467,16 +451,18 @@ static void wait_once(struct guard *guard)
 	if (ready < 0 && errno != EINTR)
 		guard->kill = true; /* nobody would hear an order any more */
 	if (ready > 0) {
-		if (fds[BROKER].revents)
-			on_broker(guard);
+		if (fds[BROKER].revents && mor_confine_ended(&guard->last) > 0)
+			guard->kill = true;
 		if (fds[CHANNEL].revents)
 			on_channel(guard);
 		if (fds[WATCH].revents)
 			mor_confine_hear();
 		if (fds[QUOTA].revents && mor_confine_too_full())
 			guard->kill = true;
-		if (fds[DENIED].revents)
-			on_denied(guard);
+		if (fds[DENIED].revents) {
+			mor_denied_hear(mor_confine_denied());
+			tell_denied(guard);
+		}
 		if (fds[VIEW].revents)
 			on_view(guard);
 		if (fds[ORDER].revents & POLLOUT)

@@ -68,8 +68,7 @@ int mor_identity_make_up(struct mor_paths *paths, const struct mor_plan *plan)
 	int status;
 
 	write_passwd(plan, text);
-	status = mor_paths_make_up(paths, "/etc/passwd", MOR_MAY_READ, text);
-	if (status < 0)
+	if ((status = mor_paths_make_up(paths, "/etc/passwd", MOR_MAY_READ, text)) < 0)
 		return status;
 	write_group(plan, text);
 	return mor_paths_make_up(paths, "/etc/group", MOR_MAY_READ, text);

@@ -21,7 +21,6 @@
 #include "jail/confine.h"
 #include "jail/guard.h"
 #include "jail/view.h"
-#include "policy/policy.h"
 
 /* ---- our ids in the new user namespace: the same as before ---- */
 
@@ -99,15 +98,6 @@ int mor_tie_to_guardian(int channel, struct mor_setup_failure *failure)
 
 /* ---- waiting ---- */
 
-static void pass_on(int signal, pid_t plugin)
-{
-	/* It is not reaped before we end, so the number is its own. */
-	if (kill(-plugin, signal) < 0)
-		kill(plugin, signal);
-	if (kill(-plugin, SIGCONT) < 0)
-		kill(plugin, SIGCONT);
-}
-
 /* Reaps orphans, and at last the plugin. */
 static bool plugin_ended(pid_t plugin, struct mor_launch *launch)
 {
@@ -132,7 +122,8 @@ static _Noreturn void wait_for_the_end(pid_t plugin, struct mor_launch *launch, 
 		int signal = sigwaitinfo(heard, &info);
 
 		if (signal == SIGTERM || signal == SIGXCPU)
-			pass_on(signal, plugin);
+			/* it is not reaped before we end: the number is its own */
+			mor_subtree_signal(plugin, signal);
 	}
 	_exit(0);
 }

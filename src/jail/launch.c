@@ -44,18 +44,14 @@ static bool group_counts_time(const struct mor_plan *plan)
 	return false;
 }
 
-/* Where a control group counts the time of all processes, the guardian ends them together at the limit. One
- * that its own limit ended a moment before would leave the others, and nobody would be told. */
-static uint64_t limit_of_one(const struct mor_plan *plan, const struct mor_op_limit *wanted)
-{
-	return wanted->value + (wanted->resource == RLIMIT_CPU && group_counts_time(plan));
-}
-
 static int set_limits(const struct mor_plan *plan, struct mor_setup_failure *failure)
 {
 	for (const struct mor_plan_op *op = NULL; (op = mor_plan_next(plan, MOR_OP_LIMIT, op));) {
 		const struct mor_op_limit *wanted = mor_plan_payload(op);
-		uint64_t value = limit_of_one(plan, wanted);
+		/* Where a control group counts the time of all processes, the guardian ends them together at
+		 * the limit. One that its own limit ended a moment before would leave the others, and nobody
+		 * would be told. */
+		uint64_t value = wanted->value + (wanted->resource == RLIMIT_CPU && group_counts_time(plan));
 		struct rlimit limit;
 		rlim_t hard;
 
@@ -130,8 +126,7 @@ void mor_launch_become(const struct mor_plan *plan, int channel, pid_t parent,
 	}
 	if (set_limits(plan, failure) < 0)
 		return;
-	r = mor_groups_join();
-	if (r < 0) {
+	if ((r = mor_groups_join()) < 0) {
 		mor_setup_fail(failure, MOR_AT_LIMIT, -r, "the kernel refuses to enter the new control group");
 		return;
 	}
@@ -172,14 +167,6 @@ static int launch_sharing(const struct mor_plan *plan, struct mor_launched *ret)
 	ret->pid = pid;
 	ret->rung = MOR_TREE_SUBREAPER;
 	return launch.failure.step ? -1 : 0;
-}
-
-static struct mor_launch *shared_memory(void)
-{
-	void *memory = mmap(NULL, sizeof(struct mor_launch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			    -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
 }
 
 struct apart {
@@ -306,8 +293,9 @@ int mor_launch(struct mor_plan *plan, struct mor_launched *ret)
 		namespaces |= CLONE_NEWUSER | CLONE_NEWNS;
 	if (!confined && !namespaces)
 		return launch_sharing(plan, ret);
-	ret->launch = shared_memory();
-	if (!ret->launch) {
+	ret->launch =
+		mmap(NULL, sizeof(*ret->launch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (ret->launch == MAP_FAILED) {
 		ret->launch = &none;
 		return mor_setup_fail(&none.failure, MOR_AT_FORK, errno, "no memory");
 	}
@@ -366,8 +354,7 @@ pid_t mor_launch_visible(const struct mor_launched *launched)
 	if (launched->rung != MOR_TREE_PIDNS || launched->keeper)
 		return launched->pid;
 	mor_setup_fail(&path, 0, 0, "/proc/%d/task/%d/children", launched->pid, launched->pid);
-	fd = open(path.text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = open(path.text, O_RDONLY | O_CLOEXEC)) < 0)
 		return launched->pid;
 	/* The first child is the oldest: the plugin, unless it has ended and an orphan has come after it. */
 	if (read(fd, text, sizeof(text) - 1) > 0) {

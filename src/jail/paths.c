@@ -44,8 +44,7 @@ static ssize_t name_of(int fd, char *name, size_t size)
 	len = strlen(link);
 	memcpy(link + len, digits + at, sizeof(digits) - at);
 	link[len + sizeof(digits) - at] = 0;
-	got = readlink(link, name, size - 1);
-	if (got < 0)
+	if ((got = readlink(link, name, size - 1)) < 0)
 		return -errno;
 	if ((size_t)got >= size - 1)
 		return -ENAMETOOLONG;
@@ -96,8 +95,7 @@ static int open_named(const char *path, char name[PATH_MAX])
 	}
 	if (is_plain(path) && errno == ENOENT)
 		return -ENOENT;
-	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) < 0)
 		return -errno;
 	len = name_of(fd, name, PATH_MAX);
 	if (len < 0) {
@@ -191,8 +189,7 @@ int mor_paths_canonical(const char *path, char name[PATH_MAX])
 		int fd;
 
 		head[cut] = 0;
-		fd = open_named(head, name);
-		if (fd < 0)
+		if ((fd = open_named(head, name)) < 0)
 			continue;
 		close(fd);
 		got = strlen(name);
@@ -506,12 +503,6 @@ static struct mor_ruling judge_protected(const struct mor_paths *paths, const st
 	return why == MOR_PROTECT_NOT ? perform() : refuse_protected(&paths->protects, why);
 }
 
-/* Does it allow writes, or will it when the program has been watched? */
-static bool is_writable(const struct mor_paths *paths, const struct mor_path_rule *rule)
-{
-	return rule->access & W || (paths->learning && rule->origin == MOR_PATH_WORKSPACE);
-}
-
 /* Python's caches: it works without them. A thread's name: cosmetic. What a core file would hold:
  * no core file is written. */
 static bool quiet_write(const char *name)
@@ -522,18 +513,13 @@ static bool quiet_write(const char *name)
 	       (own && mor_text_in(mor_slice_of(own), "comm|coredump_filter"));
 }
 
-/* Directly in it: a program that looks deeper wants another user's files. */
-static bool in_tmp(const char *name)
-{
-	return strncmp(name, "/tmp/", 5) == 0 && !strchr(name + 5, '/');
-}
-
 struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *name, enum mor_write_kind kind)
 {
 	struct mor_path_rule *rule = rule_for(paths, name);
 	struct mor_ruling ruling;
 
-	if (rule && is_writable(paths, rule)) {
+	/* Does it allow writes, or will it when the program has been watched? */
+	if (rule && (rule->access & W || (paths->learning && rule->origin == MOR_PATH_WORKSPACE))) {
 		/* A rule's own directory may be filled, but not moved or removed. */
 		if (kind > MOR_WRITE_INSIDE && rule->len == strlen(name))
 			return violation(MOR_FORBID_RULE_ROOT);
@@ -548,7 +534,9 @@ struct mor_ruling mor_paths_write(const struct mor_paths *paths, const char *nam
 	}
 	if (strcmp(name, "/dev/tty") == 0)
 		return quiet(ENXIO);
-	if (quiet_write(name) || (paths->quiet_tmp && !rule && in_tmp(name)))
+	/* In /tmp only what is directly in it: a program that looks deeper wants another user's files. */
+	if (quiet_write(name) ||
+	    (paths->quiet_tmp && !rule && strncmp(name, "/tmp/", 5) == 0 && !strchr(name + 5, '/')))
 		return quiet(EACCES);
 	if (rule && rule->origin == MOR_PATH_VIEW) /* as the kernel would say */
 		return quiet(EROFS);

@@ -191,8 +191,7 @@ static int open_private(const struct tree *tree, const struct mor_path_rule *rul
 
 	if (mkdirat(tree->root, rule->path + 1, 0700) < 0)
 		return -errno;
-	fd = openat(tree->root, rule->path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = openat(tree->root, rule->path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return -errno;
 	status = bind_over(fd, fd, SAFE | MOUNT_ATTR_NOEXEC);
 	close(fd);
@@ -206,8 +205,7 @@ static int add_made_up(const struct tree *tree, const struct mor_path_rule *rule
 
 	if (covered(tree, rule->path, rule))
 		return 0;
-	status = make_directories(tree, rule->path, false);
-	if (status < 0)
+	if ((status = make_directories(tree, rule->path, false)) < 0)
 		return status;
 	return rule->text ? write_text(tree, rule) : open_private(tree, rule);
 }
@@ -232,17 +230,6 @@ static int add_rule(const struct tree *tree, const struct mor_path_rule *rule)
 	return status;
 }
 
-/* Short ones first: a longer rule lies on top of the shorter. */
-static int add_rules(const struct tree *tree)
-{
-	int status = 0;
-
-	*tree->step = "a bind mount (mount_setattr, Linux 5.12)";
-	for (size_t i = tree->paths->count; status == 0 && i-- > 0;)
-		status = add_rule(tree, &tree->paths->rules[i]);
-	return status;
-}
-
 /* The kernel makes existing paths read-only. The broker protects missing paths and links. */
 static int add_protects(const struct tree *tree)
 {
@@ -259,8 +246,7 @@ static int add_protects(const struct tree *tree)
 		if (!rule || !(rule->access & MOR_MAY_WRITE) ||
 		    !mor_protect_is_whole(protects, &protects->list[i]))
 			continue;
-		fd = mor_mount_open(tree->root, name);
-		if (fd < 0)
+		if ((fd = mor_mount_open(tree->root, name)) < 0)
 			continue;
 		if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
 			status = bind_over(fd, fd, SAFE | MOUNT_ATTR_RDONLY);
@@ -308,14 +294,12 @@ static int trace_part(const struct tree *tree, struct trace *trace, const char *
 		return -ENAMETOOLONG;
 	trace->at[len] = '/';
 	memcpy(trace->at + len + 1, part, strlen(part) + 1);
-	got = readlinkat(tree->old, trace->at + 1, text, sizeof(text) - 1);
-	if (got < 0)
+	if ((got = readlinkat(tree->old, trace->at + 1, text, sizeof(text) - 1)) < 0)
 		return errno == EINVAL ? 0 : 1; /* not a link; or out of reach */
 	text[got] = 0;
 	if (++trace->links > LINKS_MAX)
 		return 1;
-	status = add_link(tree, trace->at, text);
-	if (status < 0)
+	if ((status = add_link(tree, trace->at, text)) < 0)
 		return status;
 	trace->at[text[0] == '/' ? 0 : len] = 0;
 	got = snprintf(rest, sizeof(rest), "%s/%s", text, trace->rest);
@@ -462,8 +446,8 @@ int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, co
 	if (plan->scratch && !*plan->scratch)
 		tree.scratch = plan->level.scratch_bytes;
 
-	if (status == 0)
-		status = add_rules(&tree);
+	for (size_t i = paths->count; status == 0 && i-- > 0;)
+		status = add_rule(&tree, &paths->rules[i]);
 	if (status == 0)
 		status = add_own(&tree);
 	if (status == 0)

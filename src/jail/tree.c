@@ -117,12 +117,19 @@ bool mor_subtree_kill(pid_t main_pid, struct mor_ended *main_end)
 	sigaddset(&child, SIGCHLD);
 	for (;;) {
 		kill_children();
-		r = reap(main_pid, main_end);
-		if (r < 0)
+		if ((r = reap(main_pid, main_end)) < 0)
 			return r == -ECHILD;
 		if (mor_clock_ms() >= due)
 			return false;
 		if (r == 0)
 			sigtimedwait(&child, NULL, &look);
 	}
+}
+
+void mor_subtree_signal(pid_t pid, int signal)
+{
+	if (kill(-pid, signal) < 0)
+		kill(pid, signal);
+	if (kill(-pid, SIGCONT) < 0)
+		kill(pid, SIGCONT);
 }

@@ -206,8 +206,7 @@ int mor_view_enter(const struct mor_plan *plan, struct mor_setup_failure *failur
 		return 0;
 	if (mor_view_split(plan, failure) < 0)
 		return -1;
-	status = mor_root_whole(plan, &step);
-	if (status < 0)
+	if ((status = mor_root_whole(plan, &step)) < 0)
 		return mor_setup_fail(failure, MOR_AT_NAMESPACE, -status, "sandbox.view: the kernel refuses %s",
 				      step);
 	/* Root would keep them after its execve. */

@@ -258,8 +258,7 @@ int mor_shop_unfold(struct mor_view_shop *shop, const char *path)
 	if (mnt < 0)
 		return 0;
 	snprintf(top, sizeof(top), "%.*s", (int)strcspn(path + 1, "/") + 1, path);
-	onto = mor_mount_open(shop->root, top);
-	if (onto < 0)
+	if ((onto = mor_mount_open(shop->root, top)) < 0)
 		return onto;
 	shop->ready[place_of(shop, path)] = -1;
 	status = mor_shop_attach_take(shop, mnt, onto);

@@ -21,9 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/dir.h"
-#include "jail/confine.h"
 #include "jail/root.h"
 #include "jail/view_dir.h"
 #include "jail/view_shop.h"
@@ -354,8 +352,7 @@ int mor_shop_writable(struct mor_view_shop *shop, const char *path, int tree)
 
 	if (is_shown(shop, path))
 		return 1;
-	status = mor_shop_unfold(shop, path);
-	if (status < 0)
+	if ((status = mor_shop_unfold(shop, path)) < 0)
 		return mor_shop_refused(shop, -status, path, "to mount the view above it");
 	at = mor_mount_open(shop->root, path);
 	if (is_there(at, tree)) {

@@ -180,8 +180,7 @@ static bool is_plain(const struct mor_view_shop *shop, const char *path)
 
 	if (mor_name_join(inside, path, ".") < 0) /* "." also asks for the right to enter it */
 		return false;
-	fd = (int)syscall(SYS_openat2, shop->root, inside, &how, sizeof(how));
-	if (fd < 0)
+	if ((fd = (int)syscall(SYS_openat2, shop->root, inside, &how, sizeof(how))) < 0)
 		return errno == ENOENT || errno == ENOTDIR;
 	close(fd);
 	return true;

@@ -69,14 +69,6 @@ static _Noreturn void reap_orphans(void)
 	}
 }
 
-/* All except one. */
-static void close_others(int but)
-{
-	if (but > 0)
-		syscall(SYS_close_range, 0, but - 1, 0);
-	syscall(SYS_close_range, but + 1, ~0U, 0);
-}
-
 /* Stays beside the plugin, with no open descriptors, and closed to everybody. */
 static _Noreturn void keep_company(struct within *within)
 {
@@ -94,7 +86,9 @@ static _Noreturn void keep_company(struct within *within)
 		_exit(127);
 	/* The plugin may start while the last step makes us wait. By then we hold nothing useful for it, and
 	 * we are closed to all except those who already have a handle. */
-	close_others(talk);
+	if (talk > 0)
+		syscall(SYS_close_range, 0, talk - 1, 0);
+	syscall(SYS_close_range, talk + 1, ~0U, 0);
 	if (write(talk, &byte, 1) != 1 || read(talk, &byte, 1) != 1 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
 	    mor_confine_leave(failure) < 0)
 		_exit(127);
@@ -198,13 +192,6 @@ static int wait_until_alone(struct within *within)
 	return is_alone(within) ? 0 : refuse_within(within, EBUSY, "the host's tree does not go away");
 }
 
-static _Noreturn void be_plugin(struct within *within)
-{
-	mor_fd_close(&within->channel[0]);
-	mor_launch_become(within->plan, within->channel[1], 0, &within->launch->failure);
-	_exit(127);
-}
-
 /* A process cannot move into a PID namespace, only its children can be there. So one process joins, and its
  * child is made a child of the guardian, its sibling. */
 static _Noreturn void join_namespaces(struct within *within)
@@ -216,8 +203,11 @@ static _Noreturn void join_namespaces(struct within *within)
 		}
 	}
 	within->plugin = mor_groups_clone(CLONE_PARENT);
-	if (within->plugin == 0)
-		be_plugin(within);
+	if (within->plugin == 0) {
+		mor_fd_close(&within->channel[0]);
+		mor_launch_become(within->plan, within->channel[1], 0, &within->launch->failure);
+		_exit(127);
+	}
 	if (within->plugin < 0)
 		mor_setup_fail(&within->launch->failure, MOR_AT_FORK, errno, "cannot start a process");
 	_exit(127);

@@ -39,7 +39,7 @@ int __wrap_mor_on_mkdir(struct mor_syscall *call)
 {
 	char path[PATH_MAX];
 
-	if (mor_syscall_text(call, mor_syscall_arg(call, 0), path) == 0) {
+	if (mor_syscall_text(call, mor_syscall_arg_at(call, 0), path) == 0) {
 		if (strstr(path, "planted-overflow"))
 			overflow();
 		else if (strstr(path, "planted-copy"))
