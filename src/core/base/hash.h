@@ -7,14 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint64_t mor_hash(const void *bytes, size_t len)
+#define MOR_HASH_BEGIN 0xcbf29ce484222325u
+
+/* Goes on with `hash`, which begins as MOR_HASH_BEGIN. */
+static inline uint64_t mor_hash_add(uint64_t hash, const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;
-	uint64_t hash = 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ p[i]) * 0x100000001b3u;
 	return hash;
+}
+
+static inline uint64_t mor_hash(const void *bytes, size_t len)
+{
+	return mor_hash_add(MOR_HASH_BEGIN, bytes, len);
 }
 
 #endif

@@ -117,6 +117,14 @@ int mor_path_clean(const char *dir, const char *path, struct mor_buf *out)
 	return out->status;
 }
 
+char *mor_path_cleaned(const char *dir, const char *path)
+{
+	struct mor_buf out = MOR_BUF_INIT;
+
+	mor_path_clean(dir, path, &out);
+	return mor_buf_detach(&out);
+}
+
 const char *mor_path_below(const char *dir, const char *path)
 {
 	size_t len = strlen(dir);

@@ -28,6 +28,7 @@ static inline bool mor_path_len_is_within(const char *path, size_t len, const ch
  * "") without ".", "..", "//" and a "/" at the end: "a/./b/../c" is "a/c", "../x" stays, "/.." is "/", nothing
  * is ".". Returns 0 or the buffer's status. */
 int mor_path_clean(const char *dir, const char *path, struct mor_buf *out);
+char *mor_path_cleaned(const char *dir, const char *path); /* the same, for mor_free(); NULL: no memory */
 /* The rest of a clean path below a clean directory; NULL if it is not below it. "/" contains all absolute
  * paths, "" all others. */
 const char *mor_path_below(const char *dir, const char *path);

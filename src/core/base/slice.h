@@ -29,6 +29,22 @@ static inline bool mor_slice_is(struct mor_slice a, const char *text)
 	return mor_slice_eq(a, mor_slice_of(text));
 }
 
+/* Without its first `count` bytes. */
+static inline struct mor_slice mor_slice_from(struct mor_slice text, size_t count)
+{
+	return (struct mor_slice){ text.ptr + count, text.len - count };
+}
+
+/* Takes the text up to `end`, which goes too; all of it, if there is no `end`. */
+static inline struct mor_slice mor_slice_cut(struct mor_slice *rest, char end)
+{
+	const char *at = rest->len ? (const char *)memchr(rest->ptr, end, rest->len) : NULL;
+	struct mor_slice piece = { rest->ptr, at ? (size_t)(at - rest->ptr) : rest->len };
+
+	*rest = mor_slice_from(*rest, piece.len + (at != NULL));
+	return piece;
+}
+
 /* Without the bytes of `blanks` at both ends. */
 static inline struct mor_slice mor_slice_trim(struct mor_slice text, const char *blanks)
 {
