@@ -146,20 +146,12 @@ int mor_capture_asking_result(struct mor_capture_asking *asking, int status, str
 	return mor_depends_parse(mor_buf_view(&rule), ret, err);
 }
 
-static char *clean_path(const char *directory, const char *path)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-
-	mor_path_clean(directory, path, &out);
-	return mor_buf_detach(&out);
-}
-
 const char *mor_capture_asked_source(const struct mor_strings *files, const char *directory, const char *file)
 {
-	MOR_CLEAN_TEXT char *wanted = clean_path(directory, file);
+	MOR_CLEAN_TEXT char *wanted = mor_path_cleaned(directory, file);
 
 	for (size_t i = 0; wanted && i < files->count; i++) {
-		MOR_CLEAN_TEXT char *have = clean_path(directory, files->item[i]);
+		MOR_CLEAN_TEXT char *have = mor_path_cleaned(directory, files->item[i]);
 
 		if (have && strcmp(have, wanted) == 0)
 			return files->item[i];

@@ -103,13 +103,10 @@ static int add_file(struct mor_capture *capture, const char *directory, const ch
 static int name_file(struct mor_capture *capture, const char *directory, const char *path,
 		     struct mor_vname_own *ret, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
-	MOR_CLEAN_TEXT char *whole = NULL;
+	MOR_CLEAN_TEXT char *whole = mor_path_cleaned(directory, path);
 	const char *key;
 	int r;
 
-	mor_path_clean(directory, path, &clean);
-	whole = mor_buf_detach(&clean);
 	if (!whole)
 		return mor_fail_memory(err);
 	key = mor_path_below(capture->cwd, whole);

@@ -120,10 +120,17 @@ static void pass_through(struct mor_converse_pick *pick, const char *text)
 	pick->guest->turn.extra = usual;
 }
 
-/* ---- lines ---- */
+/* ---- commands ---- */
 
-static void show_help(struct mor_converse *chat)
+/* The words of a line behind its slash. */
+struct typed_words {
+	const char *words[MOR_CONVERSE_WORDS], *rest[MOR_CONVERSE_WORDS];
+	size_t count;
+};
+
+static void act_help(struct mor_converse *chat, const struct typed_words *typed)
 {
+	(void)typed;
 	mor_note(chat->console,
 		 "  /FUNCTION KEY=VALUE…  calls a function; KEY:=JSON for lists and objects, quotes keep "
 		 "blanks together\n"
@@ -142,10 +149,11 @@ static void show_help(struct mor_converse *chat)
 }
 
 /* All real plugins take this word as the end. A plugin that goes on anyway is stopped. */
-static void end_conversation(struct mor_converse *chat)
+static void act_end(struct mor_converse *chat, const struct typed_words *typed)
 {
 	struct mor_converse_guest *guest = mor_converse_guests_waiting(chat);
 
+	(void)typed;
 	if (!guest) {
 		refuse_line(chat, "no conversation is open");
 		return;
@@ -157,14 +165,6 @@ static void end_conversation(struct mor_converse *chat)
 	mor_runner_stop_plugin(&chat->runner, guest->turn.plugin);
 	chat->leaving = false;
 }
-
-/* ---- commands ---- */
-
-/* The words of a line behind its slash. */
-struct typed_words {
-	const char *words[MOR_CONVERSE_WORDS], *rest[MOR_CONVERSE_WORDS];
-	size_t count;
-};
 
 static void act_functions(struct mor_converse *chat, const struct typed_words *typed)
 {
@@ -178,18 +178,6 @@ static void act_quit(struct mor_converse *chat, const struct typed_words *typed)
 	chat->leaving = true;
 }
 
-static void act_end(struct mor_converse *chat, const struct typed_words *typed)
-{
-	(void)typed;
-	end_conversation(chat);
-}
-
-static void act_help(struct mor_converse *chat, const struct typed_words *typed)
-{
-	(void)typed;
-	show_help(chat);
-}
-
 static void act_call(struct mor_converse *chat, const struct typed_words *typed)
 {
 	if (typed->count == 1)
@@ -199,17 +187,10 @@ static void act_call(struct mor_converse *chat, const struct typed_words *typed)
 }
 
 /* PLUGIN.METHOD where there are several plugins; a name that no plugin lists is fine. */
-static int pick_for_note(struct mor_converse *chat, const char *word, struct mor_converse_pick *ret,
-			 mortise_error *err)
-{
-	*ret = (struct mor_converse_pick){ &chat->guests[0], word, NULL };
-	return chat->count == 1 ? 0 : mor_converse_guests_pick(chat, word, ret, err);
-}
-
 static void act_note(struct mor_converse *chat, const struct typed_words *typed)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_converse_pick pick = { 0 };
+	struct mor_converse_pick pick = { &chat->guests[0], typed->words[1], NULL };
 	mortise_error err = { 0 };
 	int r;
 
@@ -217,7 +198,7 @@ static void act_note(struct mor_converse *chat, const struct typed_words *typed)
 		refuse_line(chat, "name the METHOD after /note");
 		return;
 	}
-	r = pick_for_note(chat, typed->words[1], &pick, &err);
+	r = chat->count == 1 ? 0 : mor_converse_guests_pick(chat, typed->words[1], &pick, &err);
 	if (r == 0 && typed->count > 2)
 		r = mor_converse_arguments(typed->words + 2, NULL, typed->count - 2, NULL, &json, &err);
 	if (r < 0) {
@@ -298,7 +279,7 @@ static void take_command(struct mor_converse *chat, const char *line)
 		return;
 	}
 	if (typed.count == 0) {
-		show_help(chat);
+		act_help(chat, &typed);
 		return;
 	}
 	for (size_t i = 0; i < COMMANDS; i++) {

@@ -121,16 +121,6 @@ bool mor_converse_ask_waits(void *chat)
 	return !mor_list_empty(&((struct mor_converse *)chat)->asks);
 }
 
-/* Nobody is there any more. */
-static void answer_without(struct mor_converse *chat)
-{
-	struct ask *ask = take_oldest(chat);
-
-	if (ask)
-		mor_runner_answer(&chat->args->answers, ask->request, ask->method);
-	mor_free(ask);
-}
-
 /* The first word, and not one that only begins so. */
 static bool is_answer(const char *line)
 {
@@ -150,8 +140,12 @@ void mor_converse_ask_person(void *arg)
 	mortise_error err = { 0 };
 
 	if (mor_converse_lines_next(chat->lines, "answer …> ", &kind, &line, &err) < 0 ||
-	    kind == MOR_CONVERSE_LINE_END) {
-		answer_without(chat);
+	    kind == MOR_CONVERSE_LINE_END) { /* nobody is there any more */
+		struct ask *ask = take_oldest(chat);
+
+		if (ask)
+			mor_runner_answer(&chat->args->answers, ask->request, ask->method);
+		mor_free(ask);
 		return;
 	}
 	if (kind != MOR_CONVERSE_LINE_READ)

@@ -15,26 +15,19 @@ struct completion {
 };
 
 /* What is offered is printed as it is, and a plugin chooses the names. */
-static bool can_be_typed(struct mor_slice name)
-{
-	return name.len > 0 && !mor_text_steers(name);
-}
-
 static void offer_word(const struct completion *search, const char *prefix, struct mor_slice name)
 {
-	char *text = !can_be_typed(name) ?
-			     NULL :
-			     mor_text_format("%s%.*s%s", prefix, (int)name.len, name.ptr, search->behind);
+	MOR_CLEAN_TEXT char *text = NULL;
 
-	if (text && strncmp(text, search->word, search->len) == 0)
-		for (size_t i = 0; i < search->found->count; i++)
-			if (strcmp(search->found->item[i], text) == 0) {
-				mor_free(text);
-				return;
-			}
-	if (!text || strncmp(text, search->word, search->len) != 0 ||
-	    mor_text_list_add(search->found, text) < 0)
-		mor_free(text);
+	if (name.len && !mor_text_steers(name))
+		text = mor_text_format("%s%.*s%s", prefix, (int)name.len, name.ptr, search->behind);
+	if (!text || strncmp(text, search->word, search->len) != 0)
+		return;
+	for (size_t i = 0; i < search->found->count; i++)
+		if (strcmp(search->found->item[i], text) == 0)
+			return;
+	if (mor_text_list_add(search->found, text) == 0)
+		text = NULL; /* it is the list's */
 }
 
 static void offer_names(const struct completion *search, const char *prefix, const struct mor_value *list)
@@ -106,9 +99,9 @@ static struct mor_slice function_of(const char *line)
 	return (struct mor_slice){ name, strcspn(name, " \t") };
 }
 
-void mor_converse_complete(const struct mor_converse *chat, const char *line, size_t *ret_from,
-			   struct mor_text_list *ret)
+void mor_converse_complete(void *arg, const char *line, size_t *ret_from, struct mor_text_list *ret)
 {
+	const struct mor_converse *chat = arg;
 	const char *blank = strrchr(line, ' ');
 	struct completion search = { .word = blank ? blank + 1 : line,
 				     .found = ret,

@@ -246,11 +246,6 @@ static int add_guests(struct mor_converse *chat, mortise_error *err)
 	return r;
 }
 
-static void complete_word(void *arg, const char *line, size_t *ret_from, struct mor_text_list *ret)
-{
-	mor_converse_complete(arg, line, ret_from, ret);
-}
-
 static int prepare_run(struct mor_converse *chat, mortise_error *err)
 {
 	int r = mor_runner_answers_check(&chat->args->answers, err);
@@ -266,7 +261,7 @@ static int prepare_run(struct mor_converse *chat, mortise_error *err)
 	chat->lines = mor_converse_lines_new(&chat->runner);
 	if (!chat->lines)
 		return mor_fail_memory(err);
-	mor_converse_lines_complete(chat->lines, complete_word, chat);
+	mor_converse_lines_complete(chat->lines, mor_converse_complete, chat);
 	return 0;
 }
 

@@ -17,13 +17,6 @@ static size_t steering_at(struct mor_slice text, size_t at)
 	return c == '\n' || c == '\t' ? 0 : mor_steering_len(text.ptr + at, text.len - at);
 }
 
-static size_t utf8_step(struct mor_slice text, size_t at)
-{
-	size_t n = mor_utf8_sequence(text.ptr + at, text.len - at);
-
-	return n ? n : 1;
-}
-
 /* A plugin's text must not contain control sequences for the terminal. Newlines and tabs may stay. A pipe
  * gets the text as it is. */
 static void print_text(struct mor_converse_turn *turn, struct mor_slice text)
@@ -34,8 +27,11 @@ static void print_text(struct mor_converse_turn *turn, struct mor_slice text)
 		return;
 	turn->in_line = text.ptr[text.len - 1] != '\n';
 	for (size_t from = 0, at, n = 0; console->out_terminal && from < text.len; from = at) {
-		for (at = from; at < text.len && !(n = steering_at(text, at));)
-			at += utf8_step(text, at);
+		for (at = from; at < text.len && !(n = steering_at(text, at));) {
+			size_t step = mor_utf8_sequence(text.ptr + at, text.len - at);
+
+			at += step ? step : 1;
+		}
 		mor_out(console, (struct mor_slice){ text.ptr + from, at - from });
 		for (; at < text.len && n; n--)
 			mor_outf(console, "\\x%02x", (unsigned char)text.ptr[at++]);
@@ -166,20 +162,6 @@ static int run_to_end(struct mor_converse_turn *turn)
 	return r;
 }
 
-static bool gone(void *arg)
-{
-	return !((const struct mor_converse_turn *)arg)->call;
-}
-
-/* The last callback comes later, in another turn of the loop. It must still find this struct. */
-static void cancel(struct mor_converse_turn *turn)
-{
-	turn->cancelled = true;
-	mortise_call_cancel(turn->call, NULL);
-	while (!gone(turn))
-		mortise_host_wait(turn->runner->host, -1);
-}
-
 int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mortise_json params,
 			  mortise_error *err)
 {
@@ -200,8 +182,13 @@ int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mo
 	if (r < 0)
 		return r;
 	r = run_to_end(turn);
-	if (turn->call)
-		cancel(turn);
+	if (turn->call) {
+		turn->cancelled = true;
+		mortise_call_cancel(turn->call, NULL);
+	}
+	/* The last callback comes later, in another turn of the loop. It must still find this struct. */
+	while (turn->call)
+		mortise_host_wait(turn->runner->host, -1);
 	end_line(turn);
 	return r < 0 ? mor_fail(err, r, "interrupted") : 0;
 }

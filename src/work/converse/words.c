@@ -77,8 +77,7 @@ static int words_to_json(const char *const *words, size_t count, const struct mo
 
 	if (r < 0)
 		return r;
-	r = mor_tree_write(&tree, ret_json);
-	return r < 0 ? mor_fail_memory(err) : 0;
+	return mor_tree_write(&tree, ret_json) < 0 ? mor_fail_memory(err) : 0;
 }
 
 int mor_converse_text_argument(const char *parameter, const char *text, struct mor_buf *ret_json,
@@ -96,15 +95,13 @@ int mor_converse_text_argument(const char *parameter, const char *text, struct m
 static int lone_value(const char *parameter, const char *text, const struct mor_value *function,
 		      struct mor_buf *ret_json, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf pair = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *pair = NULL;
 
 	if (mor_signature_wants_text(MOR_DECLARED(function), mor_slice_of(parameter)))
 		return mor_converse_text_argument(parameter, text, ret_json, err);
-	mor_buf_printf(&pair, "%s=%s", parameter, text);
-	mor_buf_byte(&pair, '\0');
-	if (mor_buf_failed(&pair))
-		return mor_fail_memory(err);
-	return words_to_json((const char *const[]){ pair.data }, 1, function, ret_json, err);
+	pair = mor_text_format("%s=%s", parameter, text);
+	return pair ? words_to_json((const char *const[]){ pair }, 1, function, ret_json, err) :
+		      mor_fail_memory(err);
 }
 
 /* KEY=VALUE, or --KEY where the function has it: a text may begin with "--" too. */

@@ -32,7 +32,7 @@ static const char *normal_mime(const char *found)
 	return found;
 }
 
-static char *lower_text(char *text)
+char *mor_extract_claim_lower(char *text)
 {
 	for (char *c = text; c && *c; c++)
 		*c = (char)tolower((unsigned char)*c);
@@ -52,7 +52,7 @@ static const char *listed_word(const struct mor_value *array, const char *word)
 
 char *mor_extract_claim_normal(const char *found)
 {
-	return lower_text(mor_strdup(normal_mime(found)));
+	return mor_extract_claim_lower(mor_strdup(normal_mime(found)));
 }
 
 /* The YAMS name, the name found, or another word for it. */
@@ -85,11 +85,6 @@ bool mor_extract_claim_covers(const struct mor_value *can, const struct mor_extr
 
 /* ---- rounds ---- */
 
-static const struct mor_value *claimed_abilities(const struct mor_extract_plugin *e)
-{
-	return mor_json_at(mor_doc_root(e->manifest->doc), MOR_EXTRACT_ABILITIES);
-}
-
 bool mor_extract_claim_extracts(const struct mor_manifest *manifest)
 {
 	const struct mor_value *root = mor_doc_root(manifest->doc);
@@ -109,7 +104,7 @@ bool mor_extract_claim_extracts(const struct mor_manifest *manifest)
 
 unsigned mor_extract_claim_round(const struct mor_extract_plugin *e, const struct mor_extract_kind *kind)
 {
-	const struct mor_value *can = claimed_abilities(e);
+	const struct mor_value *can = mor_json_at(mor_doc_root(e->manifest->doc), MOR_EXTRACT_ABILITIES);
 
 	if (!e->extract->args->picked)
 		return 1;

@@ -208,6 +208,7 @@ int mor_extract_job_params(struct mor_extract_job *job);
 #define MOR_EXTRACT_INTERFACE "content_extractor_v1"
 #define MOR_EXTRACT_ABILITIES "/capabilities/content_extraction"
 #define MOR_EXTRACT_ROUNDS    2
+char *mor_extract_claim_lower(char *text); /* changes it, and returns it; NULL is fine */
 /* A type in YAMS' words and lower case. NULL: no memory. */
 char *mor_extract_claim_normal(const char *found);
 /* The word that is listed for this type, or NULL. */

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,31 +96,17 @@ static char *extension_of(const char *path)
 {
 	const char *name = mor_base_name(path), *dot;
 	size_t len = without_version(name, strlen(name));
-	char *extension;
 
 	dot = memrchr(name, '.', len);
 	if (!dot || dot == name || dot == name + len - 1)
 		return mor_strdup("");
-	extension = mor_strndup(dot, len - (size_t)(dot - name));
-	for (char *c = extension; c && *c; c++)
-		*c = (char)tolower((unsigned char)*c);
-	return extension;
+	return mor_extract_claim_lower(mor_strndup(dot, len - (size_t)(dot - name)));
 }
 
 /* "elf" and ".elf" mean the same; messages have the dot. */
 static char *given_extension(const char *given)
 {
-	size_t len = strlen(given);
-	char *extension;
-
-	if (*given == '.' || !*given)
-		return mor_strdup(given);
-	extension = mor_alloc(len + 2);
-	if (!extension)
-		return NULL;
-	extension[0] = '.';
-	memcpy(extension + 1, given, len + 1);
-	return extension;
+	return *given == '.' || !*given ? mor_strdup(given) : mor_text_format(".%s", given);
 }
 
 /* ---- content ---- */
@@ -237,12 +223,6 @@ static int encode_file(struct mor_extract_job *job, int fd, uint64_t size)
 	return 0;
 }
 
-static bool encode_stream(struct mor_extract_job *job)
-{
-	return begin_params(job, job->data.len) == 0 &&
-	       mor_base64_encode(mor_buf_view(&job->data), &job->params) == 0;
-}
-
 static void read_bytes(struct mor_extract_job *job)
 {
 	uint64_t size;
@@ -250,7 +230,8 @@ static void read_bytes(struct mor_extract_job *job)
 
 	if (!job->given && is_stream(job->path)) {
 		read_stream(job);
-		if (job->err.code == 0 && !encode_stream(job))
+		if (job->err.code == 0 && (begin_params(job, job->data.len) < 0 ||
+					   mor_base64_encode(mor_buf_view(&job->data), &job->params) < 0))
 			fail_os(job, ENOMEM);
 		return;
 	}
@@ -381,24 +362,18 @@ static void write_options(struct mor_extract_job *job, struct mor_writer *w)
 static int write_path(struct mor_extract_job *job, struct mor_buf *out)
 {
 	const char *typed = job->given ? job->given->place : job->path;
-	char *path;
+	MOR_CLEAN_TEXT char *path = NULL;
+	char here[PATH_MAX] = "";
 
 	/* Absolute, because a plugin runs in its own directory. Links are not resolved: their names say
 	 * more. */
-	path = *typed == '/' ? strdup(typed) : NULL;
-	if (*typed != '/') {
-		char *here = getcwd(NULL, 0);
-
-		if (here && asprintf(&path, "%s/%s", here, typed) < 0)
-			path = NULL;
-		free(here);
-	}
+	if (*typed == '/' || getcwd(here, sizeof(here)))
+		path = mor_text_format("%s%s%s", here, *here ? "/" : "", typed);
 	if (!path)
 		return MORTISE_ESYSTEM;
 	mor_buf_reset(out, SIZE_MAX);
 	mor_buf_text(out, "{\"source\":{\"type\":\"path\",\"path\":");
 	mor_buf_json_string(out, mor_slice_of(path));
-	free(path);
 	return mor_buf_text(out, "},\"options\":");
 }
 

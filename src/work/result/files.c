@@ -24,24 +24,19 @@ static int write_journal(struct mor_result *result, struct mor_buf *text, mortis
 	return r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path) : 0;
 }
 
-/* When a file was cut to length 0, ext4 flushes it to the disk at its next close. So we close it now, while
- * it is empty. We do not promise that data survives a crash of the machine. */
-static void settle_cut(const struct mor_result *result)
-{
-	int fd = open(result->partial, O_RDONLY | O_CLOEXEC);
-
-	mor_fd_close(&fd);
-}
-
-/* Cuts the output to the length in the journal. */
+/* Cuts the output to the length in the journal. When a file was cut to length 0, ext4 flushes it to the disk at
+ * its next close. So we close it now, while it is empty. We do not promise that data survives a crash of the
+ * machine. */
 static int cut_output(struct mor_result *result, mortise_error *err)
 {
+	int again = -1;
 	off_t size = lseek(result->out, 0, SEEK_END), want = (off_t)result->bytes;
 
 	if (size > want && (ftruncate(result->out, want) < 0 || lseek(result->out, 0, SEEK_END) < 0))
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->partial);
 	if (size > 0 && want == 0)
-		settle_cut(result);
+		again = open(result->partial, O_RDONLY | O_CLOEXEC);
+	mor_fd_close(&again);
 	return 0;
 }
 
@@ -210,12 +205,6 @@ static int open_journal(struct mor_result *result, mortise_error *err)
 	return 0;
 }
 
-static int open_partial(struct mor_result *result, mortise_error *err)
-{
-	result->out = open(result->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	return result->out < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->partial) : 0;
-}
-
 static int go_on(struct mor_result *result, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *text = NULL;
@@ -225,14 +214,6 @@ static int go_on(struct mor_result *result, mortise_error *err)
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", result->journal_path);
 	return read_journal(result, (struct mor_slice){ text, len }, err);
-}
-
-static char *name_beside(const char *path, const char *suffix)
-{
-	struct mor_buf name = MOR_BUF_INIT;
-
-	mor_buf_printf(&name, "%s%s", path, suffix);
-	return mor_buf_detach(&name);
 }
 
 static int open_stream(struct mor_result *result, mortise_error *err)
@@ -257,14 +238,17 @@ static int open_files(struct mor_result *result, mortise_error *err)
 	r = mor_outplace_find(result->opt.path, &result->place, err);
 	if (r < 0 || result->place.in_place)
 		return r < 0 ? r : open_stream(result, err);
-	result->partial = name_beside(result->place.path, ".partial");
-	result->journal_path = name_beside(result->place.path, ".journal");
+	result->partial = mor_text_format("%s.partial", result->place.path);
+	result->journal_path = mor_text_format("%s.journal", result->place.path);
 	if (!result->partial || !result->journal_path)
 		return mor_fail_memory(err);
 	r = open_journal(result, err);
-	if (r == 0)
-		r = open_partial(result, err);
-	return r == 0 && result->opt.resume ? go_on(result, err) : r;
+	if (r < 0)
+		return r;
+	result->out = open(result->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (result->out < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->partial);
+	return result->opt.resume ? go_on(result, err) : 0;
 }
 
 int mor_result_open(const struct mor_result_options *opt, struct mor_result **ret, mortise_error *err)

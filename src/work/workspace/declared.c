@@ -58,11 +58,7 @@ static const char *source_of(const struct mor_value *entry)
 
 static char *path_of(const struct declared *list, const char *source)
 {
-	struct mor_buf path = MOR_BUF_INIT;
-
-	mor_buf_printf(&path, "%s%s%s", *source == '/' ? "" : list->workspace, *source == '/' ? "" : "/",
-		       source);
-	return mor_buf_detach(&path);
+	return *source == '/' ? mor_strdup(source) : mor_text_format("%s/%s", list->workspace, source);
 }
 
 static int check_entry(const struct declared *list, size_t at, const struct mor_value *entry,

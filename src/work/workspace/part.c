@@ -19,11 +19,8 @@
 static int add_text(struct mor_workspace_part *p, struct mor_text_list *list, const char *name,
 		    const char *value)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	char *copy;
+	char *copy = mor_text_format("%s=%s", name, value);
 
-	mor_buf_printf(&text, "%s=%s", name, value);
-	copy = mor_buf_detach(&text);
 	if (!copy || mor_text_list_add(&p->owned, copy) < 0) {
 		mor_free(copy);
 		return MORTISE_ENOMEM;
@@ -234,14 +231,6 @@ static int write_run(struct mor_workspace_part *p, struct mor_writer *w, mortise
 	return 0;
 }
 
-static void write_json(struct mor_workspace_part *p, struct mor_writer *w)
-{
-	mor_w_key(w, "args");
-	write_words(p, w);
-	mor_w_pair(w, "scratch", p->scratch);
-	mor_w_pair(w, "workspace", p->run->workspace);
-}
-
 static int write_params(struct mor_workspace_part *p, struct mor_buf *out, mortise_error *err)
 {
 	struct mor_writer w = { .out = out };
@@ -249,7 +238,10 @@ static int write_params(struct mor_workspace_part *p, struct mor_buf *out, morti
 
 	mor_w_object(&w);
 	if (p->json && !p->grpc) {
-		write_json(p, &w);
+		mor_w_key(&w, "args");
+		write_words(p, &w);
+		mor_w_pair(&w, "scratch", p->scratch);
+		mor_w_pair(&w, "workspace", p->run->workspace);
 	} else if (p->run->args->hook) {
 		mor_w_key(&w, "context");
 		r = write_context(p, &w, err);
@@ -282,14 +274,6 @@ static bool call_is_settled(void *arg)
 	return !((struct mor_workspace_part *)arg)->call;
 }
 
-/* Checks what the plugin did after its answer: a violation cancels the answer. A plugin in state FAILED
- * starts nothing, it only gives the reason. */
-static void judge_end(struct mor_workspace_part *p)
-{
-	if (p->err.code == 0 && mortise_plugin_state(p->plugin) == MORTISE_FAILED)
-		mortise_call_start(p->plugin, p->action, (mortise_json){ 0 }, NULL, NULL, &p->err);
-}
-
 static int call_plugin(struct mor_workspace_part *p, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
@@ -311,7 +295,10 @@ static int call_plugin(struct mor_workspace_part *p, mortise_error *err)
 	mor_runner_stop_plugin(&p->runner, p->plugin);
 	if (r < 0)
 		return mor_fail(err, r, "interrupted");
-	judge_end(p);
+	/* What the plugin did after its answer: a violation cancels the answer. A plugin in state FAILED starts
+	 * nothing, it only gives the reason. */
+	if (p->err.code == 0 && mortise_plugin_state(p->plugin) == MORTISE_FAILED)
+		mortise_call_start(p->plugin, p->action, (mortise_json){ 0 }, NULL, NULL, &p->err);
 	return 0;
 }
 

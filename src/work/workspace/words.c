@@ -6,45 +6,22 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-static int add_arg(struct mor_workspace_words *w, const char *word)
-{
-	const char **grown = mor_realloc(w->args, (w->arg_count + 1) * sizeof(*grown));
-
-	if (!grown)
-		return MORTISE_ENOMEM;
-	w->args = grown;
-	grown[w->arg_count++] = word;
-	return 0;
-}
-
-static int add_flag(struct mor_workspace_words *w, struct mor_slice name, const char *value)
-{
-	struct mor_workspace_flag *grown = mor_realloc(w->flags, (w->flag_count + 1) * sizeof(*grown));
-
-	if (!grown)
-		return MORTISE_ENOMEM;
-	w->flags = grown;
-	grown[w->flag_count++] = (struct mor_workspace_flag){ name, value };
-	return 0;
-}
-
-static bool is_value(const char *word)
-{
-	return word && (word[0] != '-' || !word[1]);
-}
-
 /* Returns the number of words used, or a status. */
 static int take_flag(struct mor_workspace_words *w, const char *const *at, mortise_error *err)
 {
 	const char *name = at[0] + 2, *equals = strchr(name, '=');
 	size_t len = equals ? (size_t)(equals - name) : strlen(name);
-	bool next = !equals && is_value(at[1]);
-	int r;
+	bool next = !equals && at[1] && (at[1][0] != '-' || !at[1][1]);
 
 	if (len == 0)
 		return mor_fail(err, MORTISE_EINVAL, "\"%s\": a flag needs a name, as in --NAME=VALUE", at[0]);
-	r = add_flag(w, (struct mor_slice){ name, len }, equals ? equals + 1 : next ? at[1] : NULL);
-	return r < 0 ? mor_fail_memory(err) : next ? 2 : 1;
+	if (mor_grow(&w->flags, w->flag_count, &w->flag_cap, sizeof(*w->flags)) < 0)
+		return mor_fail_memory(err);
+	w->flags[w->flag_count++] = (struct mor_workspace_flag){ { name, len },
+								 equals ? equals + 1 :
+								 next   ? at[1] :
+									  NULL };
+	return next ? 2 : 1;
 }
 
 int mor_workspace_words_add(struct mor_workspace_words *w, const char *const *list, mortise_error *err)
@@ -57,7 +34,7 @@ int mor_workspace_words_add(struct mor_workspace_words *w, const char *const *li
 			w->only_args = true;
 		else if (!w->only_args && strncmp(*list, "--", 2) == 0)
 			used = take_flag(w, list, err);
-		else if (add_arg(w, *list) < 0)
+		else if (mor_text_list_add(&w->args, *list) < 0)
 			used = mor_fail_memory(err);
 		if (used < 0)
 			return used;
@@ -67,7 +44,7 @@ int mor_workspace_words_add(struct mor_workspace_words *w, const char *const *li
 
 void mor_workspace_words_fini(struct mor_workspace_words *w)
 {
-	mor_free(w->args);
+	mor_free(w->args.item);
 	mor_free(w->flags);
 	*w = (struct mor_workspace_words){ 0 };
 }
@@ -75,8 +52,8 @@ void mor_workspace_words_fini(struct mor_workspace_words *w)
 void mor_workspace_words_write_args(const struct mor_workspace_words *words, struct mor_writer *w)
 {
 	mor_w_array(w);
-	for (size_t i = 0; i < words->arg_count; i++)
-		mor_w_string(w, words->args[i]);
+	for (size_t i = 0; i < words->args.count; i++)
+		mor_w_string(w, words->args.item[i]);
 	mor_w_end(w);
 }
 

@@ -16,16 +16,16 @@
 
 #include <mortise/mortise.h>
 
+#include "base/textlist.h"
 #include "wire/json.h"
 
 struct mor_workspace_words {
-	const char **args;
-	size_t arg_count;
+	struct mor_text_list args;
 	struct mor_workspace_flag {
 		struct mor_slice name;
 		const char *value; /* NULL: true */
 	} * flags;
-	size_t flag_count;
+	size_t flag_count, flag_cap;
 	bool only_args; /* a "--" has been seen */
 };
 

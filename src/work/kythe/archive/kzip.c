@@ -52,27 +52,16 @@ static int add_item(struct mor_kzip_entries *items, const char *digest, uint64_t
 	return 0;
 }
 
+/* Of entries, which begin with their digest, or of a digest. */
 static int by_digest(const void *a, const void *b)
 {
-	return strcmp(((const struct mor_kzip_entry *)a)->digest, ((const struct mor_kzip_entry *)b)->digest);
+	return strcmp(a, b);
 }
 
 const struct mor_kzip_entry *mor_kzip_find(const struct mor_kzip_entries *items, const char *digest)
 {
-	size_t low = 0, high = items->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(items->item[middle].digest, digest);
-
-		if (order == 0)
-			return &items->item[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return items->count ? bsearch(digest, items->item, items->count, sizeof(*items->item), by_digest) :
+			      NULL;
 }
 
 static int refuse_entry(const char *name, const char *why, mortise_error *err)

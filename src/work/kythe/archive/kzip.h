@@ -64,7 +64,6 @@ enum mor_kzip_encoding mor_kzip_encoding(const struct mor_kzip *kzip); /* the en
 size_t mor_kzip_unit_count(const struct mor_kzip *kzip);
 /* its name; valid until the kzip is freed */
 const char *mor_kzip_unit_digest(const struct mor_kzip *kzip, size_t number);
-bool mor_kzip_unit_find(const struct mor_kzip *kzip, const char *digest, size_t *ret_number);
 int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **ret, mortise_error *err);
 
 size_t mor_kzip_file_count(const struct mor_kzip *kzip);

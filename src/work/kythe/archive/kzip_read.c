@@ -142,23 +142,11 @@ const char *mor_kzip_unit_digest(const struct mor_kzip *kzip, size_t number)
 	return unit_item(kzip, number)->digest;
 }
 
-bool mor_kzip_unit_find(const struct mor_kzip *kzip, const char *digest, size_t *ret_number)
-{
-	const struct mor_kzip_entry *item = mor_kzip_find(mor_kzip_units(kzip), digest);
-
-	if (item)
-		*ret_number = item->number;
-	return item != NULL;
-}
-
 static bool is_named_by_text(const struct mor_kzip_entry *item, struct mor_slice text)
 {
 	char digest[MOR_DIGEST_SIZE];
-	struct sha256_ctx sha;
 
-	mor_digest_begin(&sha);
-	mor_digest_add(&sha, text.ptr, text.len);
-	mor_digest_end(&sha, digest);
+	mor_digest_of(text.ptr, text.len, digest);
 	return strcmp(item->digest, digest) == 0;
 }
 

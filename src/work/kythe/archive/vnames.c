@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/search.h"
 #include "kythe/archive/vnames_own.h"
 
 int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from)
@@ -42,16 +43,9 @@ struct mor_namer {
 	size_t count;
 };
 
-static char *clean(const char *dir, const char *path)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-
-	return mor_path_clean(dir, path, &out) < 0 ? NULL : mor_buf_detach(&out);
-}
-
 static char *make_key(const char *dir, const char *path)
 {
-	char *whole = clean(dir, path);
+	char *whole = mor_path_cleaned(dir, path);
 	const char *below = whole ? mor_path_below(dir, whole) : NULL;
 
 	if (below)
@@ -72,7 +66,7 @@ static int fill_namer(struct mor_namer *namer, const char *working_dir)
 {
 	const struct mor_unit *unit = namer->unit;
 
-	namer->dir = *working_dir ? clean("", working_dir) : mor_strdup("");
+	namer->dir = *working_dir ? mor_path_cleaned("", working_dir) : mor_strdup("");
 	namer->keys = mor_zalloc(unit->input_count * sizeof(*namer->keys));
 	if (!namer->dir || !namer->keys)
 		return MORTISE_ENOMEM;
@@ -117,17 +111,10 @@ struct mor_namer *mor_namer_free(struct mor_namer *namer)
 
 static const struct mor_input *find_input(const struct mor_namer *namer, const char *path)
 {
-	size_t low = 0, high = namer->count;
+	struct named_key key = { .path = (char *)(uintptr_t)path };
+	size_t at = mor_lower_bound(&key, namer->keys, namer->count, sizeof(key), by_path);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(namer->keys[middle].path, path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < namer->count && strcmp(namer->keys[low].path, path) == 0 ? namer->keys[low].input : NULL;
+	return at < namer->count && strcmp(namer->keys[at].path, path) == 0 ? namer->keys[at].input : NULL;
 }
 
 /* Signature and language do not depend on the path. */

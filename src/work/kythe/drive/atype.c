@@ -6,6 +6,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 static bool is_ascii_word(char c)
@@ -74,6 +75,5 @@ bool mor_atype_matches(struct mor_slice asked, struct mor_slice offered)
 {
 	if (mor_slice_is(asked, "/"))
 		return true;
-	return offered.len >= asked.len && memcmp(asked.ptr, offered.ptr, asked.len) == 0 &&
-	       (offered.len == asked.len || offered.ptr[asked.len] == '/');
+	return mor_path_len_is_within(offered.ptr, offered.len, asked.ptr, asked.len);
 }

@@ -101,14 +101,6 @@ static bool asks_for(const struct worker *worker, const char *offered)
 	return false;
 }
 
-static char *default_type(const struct mor_unit *unit)
-{
-	struct mor_buf type = MOR_BUF_INIT;
-
-	mor_buf_printf(&type, "/kythe/index/%s", unit->vname.language);
-	return mor_buf_detach(&type);
-}
-
 static int read_unit(struct mor_driver *driver, size_t number, struct mor_unit **ret, mortise_error *err)
 {
 	const struct mor_record_ref *record = &driver->opt.records[number];
@@ -136,7 +128,7 @@ static bool fits_unit(struct worker *worker, size_t number)
 	if (driver->opt.types && driver->opt.types[0])
 		return false;
 	if (!item->type && read_unit(driver, number, &unit, NULL) == 0) {
-		item->type = default_type(unit);
+		item->type = mor_text_format("/kythe/index/%s", unit->vname.language);
 		mor_unit_free(driver->read_unit);
 		driver->read_unit = unit;
 		driver->read_item = number;

@@ -173,16 +173,6 @@ static int read_vname_json(const struct mor_value *value, const char *where, str
 	return 0;
 }
 
-/* The last of several counts, as for every other member. */
-static int read_value(const struct mor_json_iter *it, struct mor_slice text, struct mor_buf *scratch,
-		      mortise_error *err)
-{
-	mor_buf_reset(scratch, SIZE_MAX);
-	if (mor_pb_base64(text, scratch) == MORTISE_EINPUT)
-		return bad_member(err, it->name, "not base64");
-	return 0;
-}
-
 static int read_member(const struct mor_json_iter *it, struct mor_buf *scratch, struct mor_entry *ret,
 		       mortise_error *err)
 {
@@ -200,8 +190,11 @@ static int read_member(const struct mor_json_iter *it, struct mor_buf *scratch, 
 		ret->edge_kind = text;
 	else if (mor_text_in(it->name, "fact_name|factName"))
 		ret->fact_name = text;
-	else
-		return read_value(it, text, scratch, err);
+	else { /* the last of several counts, as for every other member */
+		mor_buf_reset(scratch, SIZE_MAX);
+		if (mor_pb_base64(text, scratch) == MORTISE_EINPUT)
+			return bad_member(err, it->name, "not base64");
+	}
 	return 0;
 }
 
@@ -284,20 +277,12 @@ int mor_entry_check(const struct mor_entry *entry, mortise_error *err)
 	return 0;
 }
 
-static int add_place(const struct mor_records *records, uint64_t at, int r, mortise_error *err)
-{
-	char place[80];
-
-	snprintf(place, sizeof(place), "record %" PRIu64 " at byte %" PRIu64, records->count, at);
-	mor_fail_prefix(err, place);
-	return r;
-}
-
 static int judge_record(struct mor_entries *entries, struct mor_slice record, uint64_t at,
 			struct mor_entry *ret, mortise_error *err)
 {
 	struct mor_records *records = &entries->records;
 	struct mor_doc *doc = entries->doc;
+	char place[80];
 	int r;
 
 	if (records->format == MOR_STREAM_PROTOBUF)
@@ -307,7 +292,11 @@ static int judge_record(struct mor_entries *entries, struct mor_slice record, ui
 	entries->doc = doc;
 	if (r == 0)
 		r = mor_entry_check(ret, err);
-	return r < 0 ? add_place(records, at, r, err) : 1;
+	if (r == 0)
+		return 1;
+	snprintf(place, sizeof(place), "record %" PRIu64 " at byte %" PRIu64, records->count, at);
+	mor_fail_prefix(err, place);
+	return r;
 }
 
 int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise_error *err)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/text.h"
 
 struct atom {
@@ -266,48 +267,22 @@ static int compare_anchors(const void *a, const void *b)
 	return r ? r : by_number(x->node, y->node);
 }
 
-typedef int compare_fn(const void *a, const void *b);
-
-/* The first triple that is not before `want`. */
-static const struct mor_triple *lower_bound(const struct mor_triple *table, size_t count,
-					    const struct mor_triple *want, compare_fn *compare)
-{
-	size_t low = 0;
-
-	while (count > 0) {
-		size_t half = count / 2;
-
-		if (compare(&table[low + half], want) < 0) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return table + low;
-}
-
 static struct mor_triples range(const struct mor_triple *table, size_t count, struct mor_triple from,
-				struct mor_triple to, compare_fn *compare)
+				struct mor_triple to, int (*compare)(const void *a, const void *b))
 {
-	const struct mor_triple *at = lower_bound(table, count, &from, compare);
-
-	return (struct mor_triples){ at, lower_bound(at, (size_t)(table + count - at), &to, compare) };
+	return (struct mor_triples){ table + mor_lower_bound(&from, table, count, sizeof(from), compare),
+				     table + mor_lower_bound(&to, table, count, sizeof(to), compare) };
 }
 
 struct mor_triples mor_graph_ask(const struct mor_graph *graph, mor_atom subject, mor_atom label,
 				 mor_atom object)
 {
-	const struct mor_triple *table = !subject && object ? graph->backward : graph->forward;
+	bool backward = !subject && object;
+	struct mor_triple from = { subject, label, backward ? object : 0 }, to = from;
 
-	if (!subject && object)
-		return range(table, graph->count, (struct mor_triple){ 0, label, object },
-			     (struct mor_triple){ 0, label, object + 1 }, compare_backward);
-	if (subject)
-		return range(table, graph->count, (struct mor_triple){ subject, label, 0 },
-			     (struct mor_triple){ subject + 1, label, 0 }, compare_forward);
-	return range(table, graph->count, (struct mor_triple){ 0, label, 0 },
-		     (struct mor_triple){ 0, label + 1, 0 }, compare_forward);
+	++*(subject ? &to.subject : object ? &to.object : &to.label);
+	return backward ? range(graph->backward, graph->count, from, to, compare_backward) :
+			  range(graph->forward, graph->count, from, to, compare_forward);
 }
 
 /* The one object of a label; 0: none. */
@@ -422,21 +397,14 @@ size_t mor_graph_size(const struct mor_graph *graph)
 mor_atom mor_graph_find_anchor(const struct mor_graph *graph, mor_atom file, uint64_t start, uint64_t end)
 {
 	const mor_atom *part = graph->atoms[file].part;
-	struct anchor_key want = { part[MOR_VNAME_CORPUS], part[MOR_VNAME_ROOT], part[MOR_VNAME_PATH], start,
-				   end };
-	size_t low = 0, high = graph->anchor_count;
+	struct anchor want = {
+		{ part[MOR_VNAME_CORPUS], part[MOR_VNAME_ROOT], part[MOR_VNAME_PATH], start, end }, 0
+	};
+	size_t at = mor_lower_bound(&want, graph->anchors, graph->anchor_count, sizeof(want), compare_anchors);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_keys(&graph->anchors[middle].key, &want) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == graph->anchor_count || compare_keys(&graph->anchors[low].key, &want) != 0)
+	if (at == graph->anchor_count || compare_keys(&graph->anchors[at].key, &want.key) != 0)
 		return 0;
-	return graph->anchors[low].node;
+	return graph->anchors[at].node;
 }
 
 mor_atom mor_graph_find_file(const struct mor_graph *graph, struct mor_slice text)

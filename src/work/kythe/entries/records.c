@@ -53,6 +53,11 @@ static void take_record(struct mor_records *records, size_t head, size_t len, si
 	records->count++;
 }
 
+static size_t limit_of(const struct mor_records *records)
+{
+	return records->limit ? records->limit : MOR_ENTRY_LIMIT;
+}
+
 static int too_long(const struct mor_records *records, uint64_t len, mortise_error *err)
 {
 	char shown[2][32];
@@ -60,14 +65,13 @@ static int too_long(const struct mor_records *records, uint64_t len, mortise_err
 	return mor_fail(err, MORTISE_ELIMIT,
 			"record %" PRIu64 " at byte %" PRIu64 ": its %s are over the limit of %s",
 			records->count + 1, records->offset, mor_format_bytes(len, shown[0]),
-			mor_format_bytes(records->limit ? records->limit : MOR_ENTRY_LIMIT, shown[1]));
+			mor_format_bytes(limit_of(records), shown[1]));
 }
 
-static int cut_short(const struct mor_records *records, mortise_error *err)
+static int refuse_record(const struct mor_records *records, const char *why, mortise_error *err)
 {
-	return mor_fail(err, MORTISE_EINPUT,
-			"record %" PRIu64 " at byte %" PRIu64 ": the stream ends inside it", records->count + 1,
-			records->offset);
+	return mor_fail(err, MORTISE_EINPUT, "record %" PRIu64 " at byte %" PRIu64 ": %s", records->count + 1,
+			records->offset, why);
 }
 
 /* 1: taken; 0: more bytes are needed. */
@@ -78,12 +82,10 @@ static int try_delimited(struct mor_records *records, struct mor_slice *ret, mor
 	int head = have.len ? mor_pb_varint(have.ptr, have.len, &len) : 0;
 
 	if (head < 0)
-		return mor_fail(err, MORTISE_EINPUT,
-				"record %" PRIu64 " at byte %" PRIu64 ": its length is not a varint",
-				records->count + 1, records->offset);
+		return refuse_record(records, "its length is not a varint", err);
 	if (head == 0)
 		return 0;
-	if (len > (records->limit ? records->limit : MOR_ENTRY_LIMIT))
+	if (len > limit_of(records))
 		return too_long(records, len, err);
 	if (have.len - (size_t)head < len)
 		return 0;
@@ -91,19 +93,9 @@ static int try_delimited(struct mor_records *records, struct mor_slice *ret, mor
 	return 1;
 }
 
-static bool is_blank(struct mor_slice line)
-{
-	for (size_t i = 0; i < line.len; i++)
-		if (!strchr(" \t\r", line.ptr[i]) || !line.ptr[i])
-			return false;
-	return true;
-}
-
 /* The last line may have no newline. */
 static int try_line(struct mor_records *records, struct mor_slice *ret, mortise_error *err)
 {
-	size_t limit = records->limit ? records->limit : MOR_ENTRY_LIMIT;
-
 	for (;;) {
 		struct mor_slice have = waiting(records);
 		size_t unseen = have.len - records->scanned;
@@ -111,14 +103,14 @@ static int try_line(struct mor_records *records, struct mor_slice *ret, mortise_
 			have.ptr && unseen ? memchr(have.ptr + records->scanned, '\n', unseen) : NULL;
 		size_t len = newline ? (size_t)(newline - have.ptr) : have.len;
 
-		if (len > limit)
+		if (len > limit_of(records))
 			return too_long(records, len, err);
 		if (!newline && (!records->at_end || len == 0)) {
 			records->scanned = len;
 			return 0;
 		}
 		take_record(records, 0, len, newline != NULL, ret);
-		if (!is_blank(*ret))
+		if (mor_slice_trim(*ret, " \t\r").len)
 			return 1;
 		records->count--;
 	}
@@ -133,7 +125,8 @@ int mor_records_next(struct mor_records *records, struct mor_slice *ret, mortise
 		if (r != 0)
 			return r;
 		if (records->at_end)
-			return waiting(records).len ? cut_short(records, err) : 0;
+			return waiting(records).len ? refuse_record(records, "the stream ends inside it", err) :
+						      0;
 		r = fill_records(records, err);
 		if (r < 0)
 			return r;

@@ -13,19 +13,29 @@ static bool is_sign(const struct reader *r, char sign)
 	return r->token.kind == TOKEN_SIGN && r->token.sign == sign;
 }
 
+static int complain_here(struct reader *r, const char *what)
+{
+	return mor_goal_complain(r, r->token.line, r->token.column, what);
+}
+
 /* ---- anchors ---- */
+
+static int set_atom(struct reader *r, struct mor_slice text, struct expr *ret)
+{
+	ret->kind = EXPR_ATOM;
+	ret->atom = mor_graph_text(r->v->graph, text);
+	return ret->atom ? 0 : MORTISE_ENOMEM;
+}
 
 static int know_file(struct reader *r)
 {
 	if (r->node)
 		return 0;
 	r->node = mor_graph_find_file(r->v->graph, r->text);
-	if (r->node)
-		return 0;
-	return mor_goal_complain(
-		r, r->token.line, r->token.column,
-		"no file node in the stream has this text (/kythe/text): was the stream made from this "
-		"source?");
+	return r->node ? 0 :
+			 complain_here(r,
+				       "no file node in the stream has this text (/kythe/text): was the stream "
+				       "made from this source?");
 }
 
 static void place_of(const struct reader *r, const char *at, struct expr *ret)
@@ -53,9 +63,7 @@ static int read_anchor(struct reader *r, struct expr *ret)
 	end = start + t->text.len;
 	if (t->sign) {
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)(t->sign == '^' ? start : end));
-		ret->kind = EXPR_ATOM;
-		ret->atom = mor_graph_text(r->v->graph, mor_slice_of(number));
-		return ret->atom ? 0 : MORTISE_ENOMEM;
+		return set_atom(r, mor_slice_of(number), ret);
 	}
 	ret->atom = mor_graph_find_anchor(r->v->graph, r->node, start, end);
 	ret->kind = ret->atom ? EXPR_ATOM : EXPR_NOWHERE;
@@ -99,14 +107,11 @@ static int use_variable(struct reader *r, struct expr *ret)
 	struct mor_verifier *v = r->v;
 	struct mor_slice name = r->token.text;
 	size_t i = 0;
-	int status = 0;
 
 	while (i < v->variable_count && !mor_slice_is(name, v->variables[i].name))
 		i++;
-	if (i == v->variable_count)
-		status = add_variable(r, name, ret);
-	if (status < 0)
-		return status;
+	if (i == v->variable_count && add_variable(r, name, ret) < 0)
+		return MORTISE_ENOMEM;
 	v->variables[i].uses++;
 	ret->kind = EXPR_VARIABLE;
 	ret->variable = (uint32_t)i;
@@ -148,12 +153,10 @@ static int read_vname(struct reader *r, const char *from, struct expr *ret)
 		if (status < 0)
 			return status;
 		if (ret->parts[i].kind == EXPR_VNAME || ret->parts[i].kind == EXPR_NOWHERE)
-			return mor_goal_complain(r, r->token.line, r->token.column,
-						 "a part of a vname is a text, a variable or _");
+			return complain_here(r, "a part of a vname is a text, a variable or _");
 		if (!is_sign(r, i + 1 < MOR_VNAME_PARTS ? ',' : ')'))
-			return mor_goal_complain(
-				r, r->token.line, r->token.column,
-				"vname takes five parts: signature, corpus, root, path, language");
+			return complain_here(r,
+					     "vname takes five parts: signature, corpus, root, path, language");
 	}
 	if (keep_text(ret, from, r->at) < 0)
 		return MORTISE_ENOMEM;
@@ -169,7 +172,7 @@ static int read_parts(struct reader *r, const char *from, struct mor_slice name,
 		return read_vname(r, from, ret);
 	snprintf(text, sizeof(text), "%s(...) is not supported: only vname(...) is",
 		 mor_excerpt(name, excerpt, sizeof(excerpt)));
-	return mor_goal_complain(r, r->token.line, r->token.column, text);
+	return complain_here(r, text);
 }
 
 static int read_word(struct reader *r, struct expr *ret)
@@ -180,11 +183,7 @@ static int read_word(struct reader *r, struct expr *ret)
 		ret->kind = EXPR_ANY;
 		return 0;
 	}
-	if (names_variable(word))
-		return use_variable(r, ret);
-	ret->kind = EXPR_ATOM;
-	ret->atom = mor_graph_text(r->v->graph, word);
-	return ret->atom ? 0 : MORTISE_ENOMEM;
+	return names_variable(word) ? use_variable(r, ret) : set_atom(r, word, ret);
 }
 
 /* An expression without "=". Leaves the next token in r->token. */
@@ -203,9 +202,7 @@ static int read_atom(struct reader *r, struct expr *ret)
 		break;
 	case TOKEN_STRING:
 	case TOKEN_NUMBER:
-		ret->kind = EXPR_ATOM;
-		ret->atom = mor_graph_text(r->v->graph, first.text);
-		status = ret->atom ? 0 : MORTISE_ENOMEM;
+		status = set_atom(r, first.text, ret);
 		break;
 	case TOKEN_END:
 		return mor_goal_complain(r, r->line, 1, "the goal is not finished");
@@ -318,7 +315,7 @@ static int set_label(struct reader *r, struct goal *goal, struct mor_slice word,
 	if (!rest.len || rest.ptr[0] != '/')
 		mor_buf_text(&full, edge ? "/kythe/edge/" : "/kythe/");
 	mor_buf_slice(&full, rest);
-	mor_buf_printf(&written, "%.*s", (int)word.len, word.ptr);
+	mor_buf_slice(&written, word);
 	if (ordinal.ptr) {
 		mor_buf_printf(&full, ".%.*s", (int)ordinal.len, ordinal.ptr);
 		mor_buf_printf(&written, ".%.*s", (int)ordinal.len, ordinal.ptr);
@@ -397,8 +394,7 @@ static int read_fact(struct reader *r, struct goal *goal)
 	if (status < 0)
 		return status;
 	if (r->token.kind != TOKEN_WORD && r->token.kind != TOKEN_STRING)
-		return mor_goal_complain(r, r->token.line, r->token.column,
-					 "a fact's name must follow the dot: F.node/kind");
+		return complain_here(r, "a fact's name must follow the dot: F.node/kind");
 	status = set_label(r, goal, r->token.text, (struct mor_slice){ 0 }, false);
 	if (status == 0)
 		status = mor_goal_token(r);
@@ -423,7 +419,7 @@ static int read_rest(struct reader *r, struct goal *goal)
 		return read_edge(r, goal);
 	if (r->token.kind == TOKEN_END)
 		return mor_goal_complain(r, goal->line, goal->column, "the goal is not finished");
-	return mor_goal_complain(r, r->token.line, r->token.column, "an edge, .fact or = is expected here");
+	return complain_here(r, "an edge, .fact or = is expected here");
 }
 
 /* After "A = B" an edge or a fact of A may follow, as after any subject. If nothing follows, that was the
@@ -470,8 +466,7 @@ static int read_grouped(struct reader *r, const struct token *opening)
 		if (r->token.kind == TOKEN_END)
 			return mor_goal_complain(r, opening->line, opening->column, "this { is never closed");
 		if (is_sign(r, '{') || is_sign(r, '!'))
-			return mor_goal_complain(r, r->token.line, r->token.column,
-						 "a group inside a group is not supported");
+			return complain_here(r, "a group inside a group is not supported");
 		status = read_goal(r);
 	}
 	if (status == 0 && r->v->goal_count == before)
@@ -498,15 +493,6 @@ static int read_group(struct reader *r)
 	return status < 0 ? status : mor_goal_token(r);
 }
 
-static int read_all(struct reader *r)
-{
-	int status = mor_goal_token(r);
-
-	while (status == 0 && r->token.kind != TOKEN_END)
-		status = is_sign(r, '{') || is_sign(r, '!') ? read_group(r) : read_goal(r);
-	return status;
-}
-
 static int add_file(struct mor_verifier *v, const char *file)
 {
 	char **bigger = mor_realloc(v->files, (v->file_count + 1) * sizeof(char *));
@@ -530,7 +516,10 @@ int mor_verifier_add(struct mor_verifier *verifier, const char *file, struct mor
 		status = mor_buf_reserve(&reader.scratch, text.len + 1);
 	}
 	if (status == 0)
-		status = read_all(&reader);
+		status = mor_goal_token(&reader);
+	while (status == 0 && reader.token.kind != TOKEN_END)
+		status = is_sign(&reader, '{') || is_sign(&reader, '!') ? read_group(&reader) :
+									  read_goal(&reader);
 	mor_buf_fini(&reader.scratch);
 	if (status == MORTISE_ENOMEM)
 		mor_fail_memory_of(err, file);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
 
 #define HERE_MAX ((size_t)256 << 20) /* no source is larger */
@@ -17,12 +18,10 @@
 
 static unsigned steps_up(const char *path)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *clean = mor_path_cleaned("", path);
 	unsigned count = 0;
 
-	mor_path_clean("", path, &clean);
-	mor_buf_byte(&clean, '\0');
-	for (const char *at = clean.data; at && strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0');
+	for (const char *at = clean; at && strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0');
 	     at += 3) {
 		count++;
 		if (at[2] == '\0')
@@ -65,14 +64,11 @@ static bool is_here(const char *path, const char *digest)
 {
 	MOR_CLEAN_TEXT char *content = NULL;
 	char hex[MOR_DIGEST_SIZE];
-	struct sha256_ctx sha;
 	size_t len;
 
 	if (path[0] != '/' || mor_fd_read_file(path, HERE_MAX, &content, &len) < 0)
 		return false;
-	mor_digest_begin(&sha);
-	mor_digest_add(&sha, content, len);
-	mor_digest_end(&sha, hex);
+	mor_digest_of(content, len, hex);
 	return strcmp(hex, digest) == 0;
 }
 
@@ -80,41 +76,29 @@ static bool is_here(const char *path, const char *digest)
 static char *tree_path(const struct mor_input *input, const char *working_dir, enum mor_stage_mode mode,
 		       mortise_error *err)
 {
-	struct mor_buf path = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *path = mor_path_cleaned(working_dir, input->path);
+	size_t len = path ? strlen(path) : 0;
+	bool absolute = mode == MOR_STAGE_DIR && input->path[0] == '/';
+	bool here = path && absolute && is_here(path, input->digest);
 
-	mor_path_clean(working_dir, input->path, &path);
-	mor_buf_byte(&path, '\0');
-	if (mor_buf_failed(&path)) {
-		mor_buf_fini(&path);
+	if (!path)
 		mor_fail_memory(err);
-		return NULL;
-	}
-	if (mode == MOR_STAGE_DIR && input->path[0] == '/') {
-		if (is_here(path.data, input->digest)) {
-			path.data[0] = '\0';
-			return path.data;
-		}
+	else if (absolute && !here)
 		mor_fail(err, MORTISE_EINPUT,
 			 "%s: cannot be shown without namespaces: the path is absolute, and this machine has "
 			 "no such file with this content",
 			 input->path);
-		mor_buf_fini(&path);
-		return NULL;
-	}
-	memmove(path.data, path.data + 1, path.len - 1); /* without its slash */
-	if (!*path.data) {
+	else if (len == 1)
 		mor_fail(err, MORTISE_EINPUT, "\"%s\" is not the path of a file", input->path);
-		mor_buf_fini(&path);
-		return NULL;
-	}
-	/* Nobody could open it, and we could not remove it again. */
-	if (path.len + 1 > PATH_MAX) {
+	else if (len + 2 > PATH_MAX) /* nobody could open it, and we could not remove it again */
 		mor_fail(err, MORTISE_EINPUT, "%.200s…: the path is longer than %d bytes", input->path,
 			 PATH_MAX - 2);
-		mor_buf_fini(&path);
-		return NULL;
+	else {
+		memmove(path, path + 1, len); /* without its slash */
+		path[0] = here ? '\0' : path[0];
+		return mor_take(&path);
 	}
-	return path.data;
+	return NULL;
 }
 
 bool mor_stage_item_is_dir(const struct mor_stage_item *item)
@@ -152,18 +136,15 @@ static int list_dir(const char *path, const char *end, bool optional, struct mor
 		    enum mor_stage_mode mode, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *prefix = mor_strndup(path, (size_t)(end - path));
-	struct mor_buf dir = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *dir = prefix ? mor_path_cleaned(ret->working_dir, prefix) : NULL;
 
-	if (!prefix || mor_path_clean(ret->working_dir, prefix, &dir) < 0 || mor_buf_byte(&dir, '\0') < 0) {
-		mor_buf_fini(&dir);
+	if (!dir)
 		return mor_fail_memory(err);
-	}
-	memmove(dir.data, dir.data + 1, dir.len - 1);
-	if (*dir.data && (mode == MOR_STAGE_ROOT || prefix[0] != '/') && can_be_opened(dir.data))
-		ret->at[ret->count++] =
-			(struct mor_stage_item){ .path = dir.data, .spelled = path, .optional = optional };
-	else
-		mor_buf_fini(&dir);
+	memmove(dir, dir + 1, strlen(dir));
+	if (*dir && (mode == MOR_STAGE_ROOT || prefix[0] != '/') && can_be_opened(dir))
+		ret->at[ret->count++] = (struct mor_stage_item){ .path = mor_take(&dir),
+								 .spelled = path,
+								 .optional = optional };
 	return 0;
 }
 
@@ -239,13 +220,6 @@ int mor_stage_items_compare(const void *a, const void *b)
 			     ((const struct mor_stage_item *)b)->path);
 }
 
-static bool lies_below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && path[len] == '/';
-}
-
 /* Among equal paths. */
 static int optional_last(const void *a, const void *b)
 {
@@ -261,7 +235,7 @@ static bool is_said(const struct mor_stage_item *last, const struct mor_stage_it
 {
 	if (strcmp(last->path, item->path) == 0)
 		return item->optional || strcmp(last->digest, item->digest) == 0;
-	return item->optional && !mor_stage_item_is_dir(last) && lies_below(item->path, last->path);
+	return item->optional && !mor_stage_item_is_dir(last) && mor_path_below(last->path, item->path);
 }
 
 /* Neighbours that are the same file become one. A conflict is an error in the record. */
@@ -281,7 +255,7 @@ static int settle_items(struct mor_stage_items *items, mortise_error *err)
 		    !mor_stage_item_is_dir(item))
 			return mor_fail(err, MORTISE_EINPUT, "%s: one path with two contents", item->spelled);
 		if (last && (strcmp(last->path, item->path) == 0 ||
-			     (!mor_stage_item_is_dir(last) && lies_below(item->path, last->path))))
+			     (!mor_stage_item_is_dir(last) && mor_path_below(last->path, item->path))))
 			return mor_fail(err, MORTISE_EINPUT,
 					"%s: its directory is also a file of the record (%s)", item->spelled,
 					last->spelled);
@@ -298,8 +272,9 @@ static int settle_items(struct mor_stage_items *items, mortise_error *err)
 static int check_working_dir(const struct mor_stage_items *items, const char *working_dir, mortise_error *err)
 {
 	for (size_t i = 0; i < items->count; i++)
-		if (!mor_stage_item_is_dir(&items->at[i]) && (strcmp(items->at[i].path, working_dir + 1) == 0 ||
-							      lies_below(working_dir + 1, items->at[i].path)))
+		if (!mor_stage_item_is_dir(&items->at[i]) &&
+		    (strcmp(items->at[i].path, working_dir + 1) == 0 ||
+		     mor_path_below(items->at[i].path, working_dir + 1)))
 			return mor_fail(err, MORTISE_EINPUT,
 					"the working directory %.200s is a file of the record, or lies below "
 					"one",
@@ -354,12 +329,9 @@ static void draw_sketch(struct mor_stage_items *items)
 {
 	for (size_t i = 0; i < items->count; i++) {
 		const struct mor_stage_item *item = &items->at[i];
-		uint64_t hash = 0xcbf29ce484222325u;
+		uint64_t hash = mor_hash(item->path, strlen(item->path));
 
-		for (const char *at = item->path; *at; at++)
-			hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-		for (const char *at = item->digest; *at && at < item->digest + 8; at++)
-			hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+		hash = mor_hash_add(hash, item->digest, strnlen(item->digest, 8));
 		hash ^= hash >> 32;
 		items->sketch[hash / 64 % MOR_SKETCH_WORDS] |= (uint64_t)1 << hash % 64;
 	}
@@ -376,8 +348,7 @@ unsigned mor_stage_items_distance(const struct mor_stage_items *a, const struct 
 
 static bool dir_holds(struct mor_slice dir, struct mor_slice other)
 {
-	return other.len >= dir.len && memcmp(dir.ptr, other.ptr, dir.len) == 0 &&
-	       (other.len == dir.len || other.ptr[dir.len] == '/');
+	return mor_path_len_is_within(other.ptr, other.len, dir.ptr, dir.len);
 }
 
 /* Adds the directory after `count` others, unless the last one contains it or lies in it. Then the deeper

@@ -279,10 +279,7 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 
 static char *format_path(const struct mor_stager *stager, unsigned number)
 {
-	struct mor_buf path = MOR_BUF_INIT;
-
-	mor_buf_printf(&path, "%s/stages/%s/%u", stager->cache, stager->owner, number);
-	return mor_buf_detach(&path);
+	return mor_text_format("%s/stages/%s/%u", stager->cache, stager->owner, number);
 }
 
 static int make_tree(struct mor_stager *stager, struct mor_stage *stage, mortise_error *err)
@@ -327,23 +324,14 @@ static int fit_tree(struct mor_stager *stager, struct mor_kzip *kzip, const stru
 	return r;
 }
 
-/* `below` is absolute; "/" adds nothing. */
-static char *join_path(const char *path, const char *below)
-{
-	struct mor_buf out = MOR_BUF_INIT;
-
-	mor_buf_text(&out, path);
-	if (below[1])
-		mor_buf_text(&out, below);
-	return mor_buf_detach(&out);
-}
-
 static int describe_stage(struct mor_stage *stage, const struct mor_stage_items *now, enum mor_stage_mode mode,
 			  mortise_error *err)
 {
+	const char *below = now->working_dir[1] ? now->working_dir : ""; /* "/" adds nothing */
+
 	mor_free(stage->working_dir);
-	stage->working_dir =
-		mode == MOR_STAGE_DIR ? join_path(stage->path, now->working_dir) : mor_strdup(now->working_dir);
+	stage->working_dir = mode == MOR_STAGE_DIR ? mor_text_format("%s%s", stage->path, below) :
+						     mor_strdup(now->working_dir);
 	mor_free(stage->directories);
 	stage->directories = mor_stage_items_directories(now);
 	return stage->working_dir && stage->directories ? 0 : mor_fail_memory(err);

@@ -17,6 +17,8 @@
 
 #include "base/dir.h"
 #include "base/fd.h"
+#include "base/path.h"
+#include "base/search.h"
 
 #define SPARES 64
 
@@ -112,30 +114,15 @@ static size_t shared_dir(const struct mor_stage_item *a, const struct mor_stage_
 	}
 }
 
-static bool is_or_lies_below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
-
 /* Is it a directory of these items? What lies in one follows it directly. */
 static bool is_needed(const struct mor_stage_items *items, const char *dir)
 {
 	struct mor_stage_item key = { .path = (char *)(uintptr_t)dir };
-	size_t low = 0, high = items->count;
+	size_t at = mor_lower_bound(&key, items->at, items->count, sizeof(key), mor_stage_items_compare);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (mor_stage_items_compare(&items->at[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < items->count && is_or_lies_below(items->at[low].path, dir))
-		return mor_stage_item_is_dir(&items->at[low]) || strcmp(items->at[low].path, dir) != 0;
-	return is_or_lies_below(items->working_dir + 1, dir);
+	if (at < items->count && mor_path_is_within(items->at[at].path, dir, strlen(dir)))
+		return mor_stage_item_is_dir(&items->at[at]) || strcmp(items->at[at].path, dir) != 0;
+	return mor_path_is_within(items->working_dir + 1, dir, strlen(dir));
 }
 
 static bool remove_dir(struct mor_stage_tree *tree, const char *path)

@@ -10,11 +10,6 @@
 #include "kythe/unit/unit.h"
 #include "pb/scalar.h"
 
-bool mor_any_known(const char *type_url)
-{
-	return mor_proto_detail(mor_slice_of(type_url)) != NULL;
-}
-
 /* ---- from JSON ---- */
 
 /* {"@type":...,"value":base64} and no other member: the bytes of any type. No type of details has

@@ -106,8 +106,6 @@ void mor_unit_env_json(const struct mor_unit *unit, struct mor_writer *w);
  * {"@type":...,"value":base64}, or as they were read. */
 void mor_any_json(const struct mor_any *any, struct mor_writer *w);
 void mor_unit_details_json(const struct mor_unit *unit, struct mor_writer *w); /* an array of them */
-/* True if type_url names a type of kythe.proto. Only the part after the last "/" counts. */
-bool mor_any_known(const char *type_url);
 /* {"signature":...,...}; members that are "" are left out. */
 void mor_vname_json(const struct mor_vname *vname, struct mor_writer *w);
 

@@ -205,7 +205,6 @@ static void test_units(void **state)
 	struct mor_unit *unit = NULL;
 	mortise_error err = { 0 };
 	struct heard heard = { 0 };
-	size_t number = 9;
 
 	(void)state;
 	kzip = open_with(make_zip(ENTRIES({ "root/", NULL }, { "root/units/" UNIT_FOO_DIGEST, UNIT_FOO },
@@ -217,9 +216,6 @@ static void test_units(void **state)
 	assert_int_equal(mor_kzip_unit_count(kzip), 4);
 	assert_string_equal(mor_kzip_unit_digest(kzip, 0), UNIT_FOO_DIGEST);
 	assert_string_equal(mor_kzip_unit_digest(kzip, 1), UNIT_BAR_DIGEST);
-	assert_true(mor_kzip_unit_find(kzip, UNIT_BAR_DIGEST, &number));
-	assert_int_equal(number, 1);
-	assert_false(mor_kzip_unit_find(kzip, "nope", &number));
 	assert_int_equal(mor_kzip_unit_read(kzip, 1, &unit, &err), 0);
 	assert_string_equal(unit->sources[0], "ineffable");
 	assert_int_equal(heard.count, 0);
