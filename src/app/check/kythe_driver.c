@@ -14,6 +14,7 @@
 #define BIG_BYTES    ((size_t)1 << 20)
 #define OUTPUT_LIMIT ((size_t)64 << 20)
 #define OUTPUT_NAME  "entries"
+#define STEP         MOR_CHECK_STEP
 
 /* An input for the language that the analyzer asks for. */
 static const struct language {
@@ -41,7 +42,7 @@ static const struct language *language_of(const struct mor_value *types)
 }
 
 /* What the record has that is not usual. */
-struct record {
+struct kythe_record {
 	const char *kind;   /* the word in a script */
 	const char *prefix; /* of the input's name */
 	const char *more;   /* members, with a comma before them */
@@ -50,7 +51,7 @@ struct record {
 	bool empty;         /* there is no input */
 	bool refuse_vname;
 };
-static const struct record records[] = {
+static const struct kythe_record records[] = {
 	{ .kind = "" },
 	{ .kind = "split", .split = true },
 	{ .kind = "large", .big = true },
@@ -84,16 +85,18 @@ static void respond(struct mor_check_case *at, const struct mor_check_message *a
 		mor_check_send(at->s, mor_buf_view(&text));
 }
 
-static void refuse(struct mor_check_case *at, const struct mor_check_message *asked, int code)
+static void refuse_request(struct mor_check_case *at, const struct mor_check_message *asked,
+			   struct mor_slice code)
 {
 	char text[96];
 
-	snprintf(text, sizeof(text), "{\"code\":%d,\"message\":\"refused by mortise check\"}", code);
+	snprintf(text, sizeof(text), "{\"code\":%.*s,\"message\":\"refused by mortise check\"}", (int)code.len,
+		 code.ptr);
 	respond(at, asked, "error", mor_slice_of(text), false);
 }
 
-static void put_input(struct mor_check_case *at, const struct language *language, const struct record *record,
-		      char name[128])
+static void put_input(struct mor_check_case *at, const struct language *language,
+		      const struct kythe_record *record, char name[128])
 {
 	snprintf(name, 128, "%s%s", record->prefix ? record->prefix : "", language->file);
 	if (record->missing)
@@ -104,7 +107,7 @@ static void put_input(struct mor_check_case *at, const struct language *language
 }
 
 static void write_record(struct mor_check_case *at, const struct language *language,
-			 const struct record *record, const char *name, struct mor_buf *out)
+			 const struct kythe_record *record, const char *name, struct mor_buf *out)
 {
 	const char *dir = at->run->scratch.path;
 
@@ -128,7 +131,7 @@ static void write_record(struct mor_check_case *at, const struct language *langu
 
 struct service {
 	struct mor_check_case *at;
-	const struct record *record;
+	const struct kythe_record *record;
 	size_t from; /* messages before it are old */
 };
 
@@ -137,7 +140,7 @@ static void answer_vname(struct service *service, struct mor_check_message *m)
 	m->taken = true;
 	service->at->vnames++;
 	if (service->record->refuse_vname)
-		refuse(service->at, m, -32603);
+		refuse_request(service->at, m, MOR_SLICE("-32603"));
 	else
 		respond(service->at, m, "result",
 			MOR_SLICE(
@@ -163,36 +166,31 @@ static bool has_ended(struct mor_check_session *s, void *arg)
 
 /* ---- the steps of a conversation ---- */
 
-static void step_init(struct mor_check_case *at, struct mor_slice rest)
+static void step_init(STEP)
 {
-	(void)rest;
 	at->asked = mor_check_from_plugin(at, "init");
 }
 
-static void step_accept(struct mor_check_case *at, struct mor_slice rest)
+static void step_accept(STEP)
 {
 	respond(at, at->asked, "result", rest.len ? rest : MOR_SLICE("{\"protocol\":\"kythe1\"}"), false);
 }
 
-static void step_refuse(struct mor_check_case *at, struct mor_slice rest)
+static void step_refuse(STEP)
 {
-	int64_t code = 0;
-
-	(void)mor_parse_i64(rest, &code);
-	refuse(at, at->asked, (int)code);
+	refuse_request(at, at->asked, rest);
 }
 
-static void step_asks(struct mor_check_case *at, struct mor_slice rest)
+static void step_asks(STEP)
 {
-	(void)rest;
 	at->asked = mor_check_from_plugin(at, "analyze|analysis");
 }
 
 /* A record, and vnames, until the analysis ends in any way. */
-static void step_give(struct mor_check_case *at, struct mor_slice rest)
+static void step_give(STEP)
 {
 	const struct language *language = language_of(mor_json_at(at->asked->root, "/params"));
-	const struct record *record = records;
+	const struct kythe_record *record = records;
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct service service;
 	char name[128];
@@ -206,14 +204,13 @@ static void step_give(struct mor_check_case *at, struct mor_slice rest)
 	mor_check_wait(at->s, mor_check_call_ms(at->run), has_ended, &service);
 }
 
-static void step_done(struct mor_check_case *at, struct mor_slice rest)
+static void step_done(STEP)
 {
-	(void)rest;
 	mor_check_from_plugin(at, "done");
 }
 
 /* All of it, from the greeting to done. */
-static void step_work(struct mor_check_case *at, struct mor_slice rest)
+static void step_work(STEP)
 {
 	if (at->run->no_work)
 		mor_check_unseen(at, "an analysis does not end: see kythe.analyze.done");
@@ -225,14 +222,14 @@ static void step_work(struct mor_check_case *at, struct mor_slice rest)
 }
 
 /* "REQUEST": that of the last step can be answered. */
-static void step_with_id(struct mor_check_case *at, struct mor_slice rest)
+static void step_with_id(STEP)
 {
 	if (!at->asked->id)
 		mor_check_failed(at, "%.*s has no id, so it cannot be answered", (int)rest.len, rest.ptr);
 }
 
 /* "MEMBER a|b": a param of the last request has one of these values. */
-static void step_says(struct mor_check_case *at, struct mor_slice rest)
+static void step_says(STEP)
 {
 	struct mor_slice name = mor_slice_cut(&rest, ' ');
 	const char *said = mor_json_text(mor_json_get_slice(mor_json_get(at->asked->root, "params"), name), "");
@@ -243,10 +240,9 @@ static void step_says(struct mor_check_case *at, struct mor_slice rest)
 		mor_check_failed(at, "%.*s is \"%s\"", (int)name.len, name.ptr, said);
 }
 
-/* It has asked for a vname. */
-static void step_vname(struct mor_check_case *at, struct mor_slice rest)
+/* The analyzer has asked for a vname. */
+static void step_vname(STEP)
 {
-	(void)rest;
 	if (!at->vnames)
 		mor_check_unseen(at, "the analyzer asked for no vname");
 }
@@ -260,7 +256,7 @@ static bool hears_one(struct mor_check_session *s, void *methods)
 }
 
 /* "a|b TEXT": TEXT is the failure if one of these comes within half a second. */
-static void step_silent(struct mor_check_case *at, struct mor_slice rest)
+static void step_silent(STEP)
 {
 	struct mor_slice word = mor_slice_cut(&rest, ' ');
 	char methods[64];
@@ -271,11 +267,10 @@ static void step_silent(struct mor_check_case *at, struct mor_slice rest)
 }
 
 /* An analyzer may say that it failed in any way but a crash. */
-static void step_survives(struct mor_check_case *at, struct mor_slice rest)
+static void step_survives(STEP)
 {
 	char methods[] = "done|analyze|analysis";
 
-	(void)rest;
 	if (mor_check_wait(at->s, at->run->answer_ms, hears_one, methods) ||
 	    (at->s->ended && !at->s->how.how.by_signal))
 		return;

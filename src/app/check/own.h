@@ -100,8 +100,6 @@ const struct mor_check_tongue *mor_check_tongue(const char *dialect); /* NULL: n
 extern const struct mor_check_tongue *const mor_check_tongues[];
 extern const struct mor_check_row mor_check_common_rows[];
 int mor_check_keep_only(struct mor_check_report *report, const char *const *only, mortise_error *err);
-/* 0: not a row of this dialect; 1: it is, and *ret_level is set. */
-bool mor_check_row_level(const struct mor_check_row *row, unsigned dialect, enum mor_check_level *ret_level);
 
 /* ---- one process ---- */
 
@@ -206,9 +204,11 @@ struct mor_check_case {
 	const struct mor_value *last;          /* result that the last step looked at */
 };
 
+/* A line of a script: its first word, and what is done with the rest. */
+#define MOR_CHECK_STEP struct mor_check_case *at, struct mor_slice rest __attribute__((unused))
 struct mor_check_step {
 	const char *name; /* NULL ends the table */
-	void (*run)(struct mor_check_case *at, struct mor_slice rest);
+	void (*run)(MOR_CHECK_STEP);
 };
 /* The steps of our part as a driver (kythe_driver.c); in these scripts the plugin is the one that asks. */
 extern const struct mor_check_step mor_check_kythe_steps[];

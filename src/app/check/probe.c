@@ -147,16 +147,11 @@ static void describe_try(struct probing *p, const struct probe_try *try, struct 
 	mor_buf_printf(&p->found->how, "%.*s\n", (int)why.len, why.data);
 }
 
-static void take_name(struct probing *p, const struct probe_try *try, const struct mor_value *result)
-{
-	const char *name = mor_json_text(mor_json_at(result, try->other ? "/serverInfo/name" : "/name"), "");
-
-	mor_text_keep(p->found->name, sizeof(p->found->name), name, strlen(name));
-}
-
 /* Is this message what a plugin of the dialect says? */
 static bool is_dialects(struct probing *p, const struct probe_try *try, const struct mor_check_message *m)
 {
+	const char *name;
+
 	if (!try->request)
 		return strcmp(mor_json_text(m->method, ""), "init") == 0 &&
 		       mor_json_at(m->root, "/params/protocol") != NULL;
@@ -164,15 +159,9 @@ static bool is_dialects(struct probing *p, const struct probe_try *try, const st
 		return m->result || m->error;
 	if (!m->result || !mor_json_get(m->result, try->needs) || returns_params(try, m))
 		return false;
-	take_name(p, try, m->result);
+	name = mor_json_text(mor_json_at(m->result, try->other ? "/serverInfo/name" : "/name"), "");
+	mor_text_keep(p->found->name, sizeof(p->found->name), name, strlen(name));
 	return true;
-}
-
-/* A program that reads one framing and writes another is no plugin of any host. */
-static void compare_framings(struct probing *p, const struct mor_check_session *s)
-{
-	if (s->came >= 0 && s->came != (int)p->run.framing && !(p->run.dialect->link.reads & (1u << s->came)))
-		p->found->answers = mor_framing_name((enum mor_framing)s->came);
 }
 
 static void end_try(struct probing *p, struct mor_check_session *s)
@@ -208,8 +197,10 @@ static int try_one(struct probing *p, const struct probe_try *try, mortise_error
 	} else {
 		mor_text_keep(p->found->level, sizeof(p->found->level), mor_proc_level(s.proc), 12);
 		r = answer && is_dialects(p, try, answer);
-		if (r > 0 && try->request)
-			compare_framings(p, &s);
+		/* a program that reads one framing and writes another is no plugin of any host */
+		if (r > 0 && try->request && s.came >= 0 && s.came != (int)p->run.framing &&
+		    !(p->run.dialect->link.reads & (1u << s.came)))
+			p->found->answers = mor_framing_name((enum mor_framing)s.came);
 		p->found->echoes |= is_echo(try, &s);
 		describe_try(p, try, &s, r > 0);
 	}

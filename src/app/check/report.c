@@ -101,18 +101,13 @@ static const char *tail_of(const char *talk)
 	return talk;
 }
 
-static void print_talk(struct mor_console *console, const char *talk)
+static void print_talk(struct mor_console *console, struct mor_slice talk)
 {
-	talk = tail_of(talk);
-	while (talk && *talk) {
-		size_t len = strcspn(talk, "\n");
-		char line[MOR_CHECK_CLEAN];
+	char line[MOR_CHECK_CLEAN];
 
+	while (talk.len)
 		mor_outf(console, "         %s%s%s\n", mor_style(console, MOR_STYLE_DIM),
-			 mor_printable((struct mor_slice){ talk, len }, line, sizeof(line)),
-			 mor_style_end(console));
-		talk += len + (talk[len] == '\n');
-	}
+			 mor_printable(mor_slice_cut(&talk, '\n'), line, sizeof(line)), mor_style_end(console));
 }
 
 static void print_evidence(struct mor_console *console, const struct mor_check_result *result)
@@ -121,7 +116,7 @@ static void print_evidence(struct mor_console *console, const struct mor_check_r
 
 	mor_outf(console, "       %s\n", mor_check_clean(result->why, why));
 	mor_outf(console, "       specification: %s\n", result->spec);
-	print_talk(console, result->talk);
+	print_talk(console, mor_slice_of(tail_of(result->talk)));
 	if (result->advice)
 		mor_outf(console, "       what to do: %s\n", result->advice);
 }
@@ -196,16 +191,12 @@ void mor_check_print_list(struct mor_console *console, const struct mor_check_re
 
 /* ---- JSON ---- */
 
-static void write_talk(struct mor_writer *w, const char *talk)
+static void write_talk(struct mor_writer *w, struct mor_slice talk)
 {
 	mor_w_key(w, "talk");
 	mor_w_array(w);
-	while (talk && *talk) {
-		size_t len = strcspn(talk, "\n");
-
-		mor_w_slice(w, (struct mor_slice){ talk, len });
-		talk += len + (talk[len] == '\n');
-	}
+	while (talk.len)
+		mor_w_slice(w, mor_slice_cut(&talk, '\n'));
 	mor_w_end(w);
 }
 
@@ -222,7 +213,7 @@ static void write_result(struct mor_writer *w, const struct mor_check_result *re
 		mor_w_pair_bool(w, "expected", result->expected);
 		mor_w_pair(w, "why", result->why);
 		mor_w_pair_int(w, "ms", result->ms);
-		write_talk(w, result->talk);
+		write_talk(w, mor_slice_of(result->talk));
 	}
 	mor_w_end(w);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that several dialects share: framing, JSON-RPC, ids, the end, stdout and stderr. */
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/text.h"
 #include "check/own.h"
@@ -9,34 +7,11 @@
 #define LINES   (MOR_CHECK_PLAIN | MOR_CHECK_YAMS | MOR_CHECK_AYIOU | MOR_CHECK_SUNSCREEN)
 #define SERVERS MOR_CHECK_SERVERS
 
-#define MANY 50
-/* A leak, or a buffer that is never emptied, shows only after a while. */
-static void check_repeat(struct mor_check_case *at)
-{
-	if (!mor_check_begin(at, false))
-		return;
-	for (int i = 0; i < MANY && mor_check_goes_on(at); i++)
-		mor_check_script(at, "alive");
-}
-
-/* All at once, answered in any order. */
-static void check_pipeline(struct mor_check_case *at)
-{
-	char line[400], id[16];
-
-	if (!mor_check_begin(at, false))
-		return;
-	mor_check_script(at, "hold");
-	for (int i = 0; i < 8; i++) {
-		snprintf(line, sizeof(line), MOR_CHECK_REQ "%d,%s}", 60 + i, at->run->tongue->probe);
-		mor_check_script(at, line);
-	}
-	mor_check_script(at, "flush");
-	for (int i = 0; i < 8; i++) {
-		snprintf(id, sizeof(id), "%d", 60 + i);
-		mor_check_response(at, mor_slice_of(id));
-	}
-}
+/* Eight requests at once, answered in any order. */
+#define ASK(id)    MOR_CHECK_REQ id ",%P}\n"
+#define ASK_EIGHT  ASK("60") ASK("61") ASK("62") ASK("63") ASK("64") ASK("65") ASK("66") ASK("67")
+#define ANSWERS_60 "answered 60\nanswered 61\nanswered 62\nanswered 63\n"
+#define ANSWERS_64 "answered 64\nanswered 65\nanswered 66\nanswered 67"
 
 #define SILENT_MS      1000 /* many times what an interpreter needs to start */
 #define SILENT_MOST_MS 10000
@@ -81,19 +56,23 @@ static void check_again(struct mor_check_case *at)
 		run->hello = first;
 }
 
-#define ROW MOR_CHECK_ROW
+#define ROW(...) MOR_CHECK_ROW(__VA_ARGS__)
+/* a must for some, and a should for others */
+#define BOTH(id, text, section, musts, shoulds, how, cure) \
+	{ \
+		.name = id, .title = text, .spec = section, .must = musts, .should = shoulds, how, \
+		.advice = cure \
+	}
 
 const struct mor_check_row mor_check_common_rows[] = {
 	/* ---- framing ---- */
 	ROW("framing.split", "reads a request that arrives in pieces", NULL, must, SERVERS,
 	    .script = "split {\"jsonrpc\":\"2.0\",\"id\":11,%P}\nexact 11",
 	    "read until a whole message is there; one read() is not one message"),
-	{ .name = "framing.joined",
-	  .title = "reads two requests that arrive together",
-	  .must = MOR_CHECK_PLAIN | MOR_CHECK_GASSIST,
-	  .should = SERVERS,
-	  .script = "hold\n" MOR_CHECK_REQ "12,%P}\n" MOR_CHECK_REQ "13,%P}\nflush\nexact 12\nexact 13",
-	  .advice = "keep what is behind the first message for the next round" },
+	BOTH("framing.joined", "reads two requests that arrive together", NULL,
+	     MOR_CHECK_PLAIN | MOR_CHECK_GASSIST, SERVERS,
+	     .script = "hold\n" MOR_CHECK_REQ "12,%P}\n" MOR_CHECK_REQ "13,%P}\nflush\nexact 12\nexact 13",
+	     "keep what is behind the first message for the next round"),
 	ROW("framing.large", "reads a request of 1 MiB", NULL, must, SERVERS,
 	    .script = MOR_CHECK_REQ "14,\"pad\":%B,%P}\nanswered 14\nalive",
 	    "use no buffer of a fixed size for a message"),
@@ -143,13 +122,9 @@ const struct mor_check_row mor_check_common_rows[] = {
 	    "answer {\"error\":{\"code\":-32601,\"message\":\"Method not found\"}}"),
 
 	/* ---- notifications ---- */
-	{ .name = "note.unknown",
-	  .title = "does not answer an unknown notification",
-	  .spec = "JSON-RPC 2.0, section 4.1",
-	  .must = MOR_CHECK_PLAIN,
-	  .should = SERVERS,
-	  .script = "> {\"jsonrpc\":\"2.0\",\"method\":\"mortise.check\"}\nquiet",
-	  .advice = "a message without an id is a notification: never answer it, not even with an error" },
+	BOTH("note.unknown", "does not answer an unknown notification", "JSON-RPC 2.0, section 4.1",
+	     MOR_CHECK_PLAIN, SERVERS, .script = "> {\"jsonrpc\":\"2.0\",\"method\":\"mortise.check\"}\nquiet",
+	     "a message without an id is a notification: never answer it, not even with an error"),
 	ROW("note.known", "does not answer a notification of a method that it has", "JSON-RPC 2.0, section 4.1",
 	    should, SERVERS & ~MOR_CHECK_PLAIN, .script = "> {\"jsonrpc\":\"2.0\",%P}\nquiet",
 	    "a message without an id is a notification: never answer it"),
@@ -170,13 +145,9 @@ const struct mor_check_row mor_check_common_rows[] = {
 	ROW("ids.digits", "returns an id of 17 digits with all its digits", "JSON-RPC 2.0, section 5", should,
 	    MOR_CHECK_PLAIN, .script = MOR_CHECK_REQ "36028797018963969,%P}\nexact 36028797018963969",
 	    "a number of JSON is not always a double: keep the id's text, or use 64-bit integers"),
-	{ .name = "ids.echo",
-	  .title = "answers only what was asked, with the id that was sent",
-	  .spec = "JSON-RPC 2.0, section 5",
-	  .must = MOR_CHECK_ALL & ~(MOR_CHECK_KYTHE | MOR_CHECK_SUNSCREEN_JSON),
-	  .should = MOR_CHECK_SUNSCREEN_JSON,
-	  .fault = MOR_CHECK_STRANGE_ID,
-	  .advice = "copy the request's id into the response: same value, same type" },
+	BOTH("ids.echo", "answers only what was asked, with the id that was sent", "JSON-RPC 2.0, section 5",
+	     MOR_CHECK_ALL & ~(MOR_CHECK_KYTHE | MOR_CHECK_SUNSCREEN_JSON), MOR_CHECK_SUNSCREEN_JSON,
+	     .fault = MOR_CHECK_STRANGE_ID, "copy the request's id into the response: same value, same type"),
 	ROW("ids.once", "answers each request once", "JSON-RPC 2.0, section 5", must,
 	    MOR_CHECK_ALL & ~MOR_CHECK_KYTHE, .fault = MOR_CHECK_TWICE,
 	    "after an error was sent, send no result; look for two places that answer"),
@@ -195,14 +166,12 @@ const struct mor_check_row mor_check_common_rows[] = {
 	    "an empty array is an invalid request: one error with id null"),
 
 	/* ---- many ---- */
-	ROW("load.repeat", "answers 50 requests in a row", NULL, must, SERVERS, .fn = check_repeat,
+	ROW("load.repeat", "answers 50 requests in a row", NULL, must, SERVERS, .script = "alive 50",
 	    "look for a buffer, file or thread that is not given back"),
-	{ .name = "load.pipeline",
-	  .title = "answers eight requests that were written at once",
-	  .must = MOR_CHECK_PLAIN | MOR_CHECK_GASSIST,
-	  .should = SERVERS,
-	  .fn = check_pipeline,
-	  .advice = "process all whole messages that are in the buffer before the next read()" },
+	BOTH("load.pipeline", "answers eight requests that were written at once", NULL,
+	     MOR_CHECK_PLAIN | MOR_CHECK_GASSIST, SERVERS,
+	     .script = "hold\n" ASK_EIGHT "flush\n" ANSWERS_60 ANSWERS_64,
+	     "process all whole messages that are in the buffer before the next read()"),
 
 	/* ---- the end ---- */
 	ROW("stop.eof", "exits when its stdin ends", "%S", must, SERVERS, .script = "end\nexits",
@@ -232,23 +201,16 @@ const struct mor_check_row mor_check_common_rows[] = {
 	ROW("json.message", "writes only requests, notifications and responses",
 	    "JSON-RPC 2.0, sections 4 and 5", must, MOR_CHECK_ALL, .fault = MOR_CHECK_NO_MESSAGE,
 	    "a response has result or error; write \"result\":null where there is nothing to say"),
-	{ .name = "json.version",
-	  .title = "writes \"jsonrpc\":\"2.0\" in every message",
-	  .spec = "JSON-RPC 2.0, sections 4 and 5",
-	  .must = MOR_CHECK_PLAIN | MOR_CHECK_SUNSCREEN_JSON | MOR_CHECK_KYTHE,
-	  .should = MOR_CHECK_ALL,
-	  .fault = MOR_CHECK_NO_VERSION,
-	  .advice = "add \"jsonrpc\":\"2.0\": strict hosts refuse the message without it" },
+	BOTH("json.version", "writes \"jsonrpc\":\"2.0\" in every message", "JSON-RPC 2.0, sections 4 and 5",
+	     MOR_CHECK_PLAIN | MOR_CHECK_SUNSCREEN_JSON | MOR_CHECK_KYTHE, MOR_CHECK_ALL,
+	     .fault = MOR_CHECK_NO_VERSION,
+	     "add \"jsonrpc\":\"2.0\": strict hosts refuse the message without it"),
 	ROW("response.one", "answers with a result or an error, never with both", "JSON-RPC 2.0, section 5",
 	    must, MOR_CHECK_ALL & ~MOR_CHECK_KYTHE, .fault = MOR_CHECK_BOTH,
 	    "leave out result where there is an error"),
-	{ .name = "response.null",
-	  .title = "leaves out error in a result, and result in an error",
-	  .spec = "JSON-RPC 2.0, section 5",
-	  .must = MOR_CHECK_PLAIN,
-	  .should = MOR_CHECK_ALL & ~MOR_CHECK_KYTHE,
-	  .fault = MOR_CHECK_NULL_BESIDE,
-	  .advice = "do not write \"error\":null: some hosts take it for an error" },
+	BOTH("response.null", "leaves out error in a result, and result in an error", "JSON-RPC 2.0, section 5",
+	     MOR_CHECK_PLAIN, MOR_CHECK_ALL & ~MOR_CHECK_KYTHE, .fault = MOR_CHECK_NULL_BESIDE,
+	     "do not write \"error\":null: some hosts take it for an error"),
 	ROW("error.object", "writes errors with an integer code and a message", "JSON-RPC 2.0, section 5.1",
 	    must, MOR_CHECK_ALL & ~MOR_CHECK_KYTHE, .fault = MOR_CHECK_BAD_ERROR,
 	    "\"error\":{\"code\":-32000,\"message\":\"what happened\"}"),

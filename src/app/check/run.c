@@ -16,14 +16,6 @@
 
 /* ---- which rows ---- */
 
-bool mor_check_row_level(const struct mor_check_row *row, unsigned dialect, enum mor_check_level *ret_level)
-{
-	if (!((row->must | row->should) & dialect))
-		return false;
-	*ret_level = row->must & dialect ? MOR_CHECK_MUST : MOR_CHECK_SHOULD;
-	return true;
-}
-
 static bool is_wanted(const char *id, const char *const *only)
 {
 	size_t len;
@@ -46,11 +38,17 @@ static const char *spec_of(const struct mor_check_row *row, const struct mor_che
 	return strcmp(row->spec, "%S") == 0 ? tongue->stop : row->spec;
 }
 
-static int add_result(struct mor_check_report *report, const struct mor_check_result *result)
+/* Nothing is added for a dialect in neither mask. */
+static int add_result(struct mor_check_report *report, const struct mor_check_tongue *tongue,
+		      struct mor_check_result result, unsigned must, unsigned should)
 {
+	if (!((must | should) & tongue->dialect))
+		return 0;
+	result.level = must & tongue->dialect ? MOR_CHECK_MUST : MOR_CHECK_SHOULD;
+	result.verdict = MOR_CHECK_UNSEEN;
 	if (mor_grow(&report->item, report->count, &report->cap, sizeof(*report->item)) < 0)
 		return MORTISE_ENOMEM;
-	report->item[report->count++] = *result;
+	report->item[report->count++] = result;
 	return 0;
 }
 
@@ -59,29 +57,19 @@ static int add_row(struct mor_check_report *report, const struct mor_check_tongu
 {
 	struct mor_check_result result = { .title = row->title,
 					   .spec = spec_of(row, tongue),
-					   .advice = row->advice,
-					   .verdict = MOR_CHECK_UNSEEN };
+					   .advice = row->advice };
 
-	if (!mor_check_row_level(row, tongue->dialect, &result.level))
-		return 0;
 	snprintf(result.id, sizeof(result.id), "%s.%s", tongue->name, row->name);
-	return add_result(report, &result);
+	return add_result(report, tongue, result, row->must, row->should);
 }
 
 static int add_host_row(struct mor_check_report *report, const struct mor_check_tongue *tongue,
 			const struct mor_check_host_row *row)
 {
-	struct mor_check_result result = { .title = row->title,
-					   .spec = row->spec,
-					   .advice = row->advice,
-					   .level = row->must & tongue->dialect ? MOR_CHECK_MUST :
-										  MOR_CHECK_SHOULD,
-					   .verdict = MOR_CHECK_UNSEEN };
+	struct mor_check_result result = { .title = row->title, .spec = row->spec, .advice = row->advice };
 
-	if (!((row->must | row->should) & tongue->dialect))
-		return 0;
 	snprintf(result.id, sizeof(result.id), "%s.host.%s", tongue->name, row->name);
-	return add_result(report, &result);
+	return add_result(report, tongue, result, row->must, row->should);
 }
 
 static int add_rows(struct mor_check_report *report, const struct mor_check_tongue *tongue, bool host)
@@ -115,11 +103,10 @@ static const struct mor_check_row *check_row_of(const struct mor_check_tongue *t
 {
 	const struct mor_check_row *const tables[] = { mor_check_common_rows, tongue->rows };
 	const char *name = result->id + strlen(tongue->name) + 1;
-	enum mor_check_level level;
 
 	for (size_t i = 0; i < 2; i++)
 		for (const struct mor_check_row *row = tables[i]; row->name; row++)
-			if (mor_check_row_level(row, tongue->dialect, &level) && strcmp(row->name, name) == 0)
+			if ((row->must | row->should) & tongue->dialect && strcmp(row->name, name) == 0)
 				return row;
 	return NULL;
 }

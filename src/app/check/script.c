@@ -38,6 +38,7 @@
 #include "talk/talk.h"
 
 #define BIG_BYTES ((size_t)1 << 20)
+#define STEP      MOR_CHECK_STEP
 
 /* ---- texts ---- */
 
@@ -105,17 +106,17 @@ static void unescape(struct mor_slice text, struct mor_buf *out)
 
 /* ---- steps that send ---- */
 
-static void step_send(struct mor_check_case *at, struct mor_slice rest)
+static void step_send(STEP)
 {
 	mor_check_send(at->s, rest);
 }
 
-static void step_split(struct mor_check_case *at, struct mor_slice rest)
+static void step_split(STEP)
 {
 	mor_check_send_split(at->s, rest);
 }
 
-static void step_raw(struct mor_check_case *at, struct mor_slice rest)
+static void step_raw(STEP)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf bytes = MOR_BUF_INIT;
 
@@ -124,41 +125,37 @@ static void step_raw(struct mor_check_case *at, struct mor_slice rest)
 	mor_check_send_raw(at->s, mor_buf_view(&bytes));
 }
 
-static void step_hold(struct mor_check_case *at, struct mor_slice rest)
+static void step_hold(STEP)
 {
-	(void)rest;
 	at->s->holding = true;
 }
 
-static void step_flush(struct mor_check_case *at, struct mor_slice rest)
+static void step_flush(STEP)
 {
 	at->s->holding = false;
 	mor_check_send_raw(at->s, (struct mor_slice){ rest.ptr, 0 });
 }
 
-static void step_end(struct mor_check_case *at, struct mor_slice rest)
+static void step_end(STEP)
 {
-	(void)rest;
 	mor_check_end_input(at->s);
 }
 
-static void step_term(struct mor_check_case *at, struct mor_slice rest)
+static void step_term(STEP)
 {
-	(void)rest;
 	mor_check_note_talk(at->s, '>', mor_slice_of("(SIGTERM)"));
 	mor_proc_order(at->s->proc, MOR_ORDER_TERM);
 }
 
-static void step_bye(struct mor_check_case *at, struct mor_slice rest)
+static void step_bye(STEP)
 {
-	(void)rest;
 	if (at->run->tongue->bye)
 		mor_check_script(at, at->run->tongue->bye);
 }
 
 /* ---- steps that expect ---- */
 
-static void step_answered(struct mor_check_case *at, struct mor_slice rest)
+static void step_answered(STEP)
 {
 	mor_check_response(at, rest);
 }
@@ -185,7 +182,7 @@ static const struct mor_check_message *await_result(struct mor_check_case *at, s
 	return m;
 }
 
-static void step_result(struct mor_check_case *at, struct mor_slice rest)
+static void step_result(STEP)
 {
 	struct mor_slice id = next_word(&rest);
 	const struct mor_check_message *m = await_result(at, id);
@@ -201,7 +198,7 @@ static void step_result(struct mor_check_case *at, struct mor_slice rest)
 	mor_talk_vars_fini(&vars);
 }
 
-static void step_error(struct mor_check_case *at, struct mor_slice rest)
+static void step_error(STEP)
 {
 	struct mor_slice id = next_word(&rest);
 	const struct mor_check_message *m = mor_check_response(at, id);
@@ -244,17 +241,17 @@ static void judge_result(struct mor_check_case *at, struct mor_slice rest, bool 
 		mor_validate(row->result, m->result, judge_finding, &judged);
 }
 
-static void step_valid(struct mor_check_case *at, struct mor_slice rest)
+static void step_valid(STEP)
 {
 	judge_result(at, rest, false);
 }
 
-static void step_letter(struct mor_check_case *at, struct mor_slice rest)
+static void step_letter(STEP)
 {
 	judge_result(at, rest, true);
 }
 
-static void step_tells(struct mor_check_case *at, struct mor_slice rest)
+static void step_tells(STEP)
 {
 	struct mor_slice id = next_word(&rest);
 	const struct mor_check_message *m = mor_check_response(at, id);
@@ -265,7 +262,7 @@ static void step_tells(struct mor_check_case *at, struct mor_slice rest)
 		mor_validate(row->result, m->result, judge_finding, &judged);
 }
 
-static void step_leaves(struct mor_check_case *at, struct mor_slice rest)
+static void step_leaves(STEP)
 {
 	bool over = false;
 
@@ -273,13 +270,8 @@ static void step_leaves(struct mor_check_case *at, struct mor_slice rest)
 		mor_check_fail_silence(at, "neither an answer nor an exit", at->run->answer_ms);
 }
 
-static bool is_missing(const struct mor_check_message *m)
-{
-	return m->error && mor_json_int(mor_json_get(m->error, "code"), 0) == -32601;
-}
-
 /* The message stays, for the step that looks at it. */
-static void step_implemented(struct mor_check_case *at, struct mor_slice rest)
+static void step_implemented(STEP)
 {
 	struct mor_slice id = next_word(&rest);
 	struct mor_check_message *m = (struct mor_check_message *)(uintptr_t)mor_check_response(at, id);
@@ -287,11 +279,11 @@ static void step_implemented(struct mor_check_case *at, struct mor_slice rest)
 	if (!m)
 		return;
 	m->taken = false;
-	if (is_missing(m))
+	if (m->error && mor_json_int(mor_json_get(m->error, "code"), 0) == -32601)
 		mor_check_unseen(at, "the plugin does not implement %.*s", (int)rest.len, rest.ptr);
 }
 
-static void step_exact(struct mor_check_case *at, struct mor_slice rest)
+static void step_exact(STEP)
 {
 	mor_check_response_exact(at, rest);
 }
@@ -310,7 +302,7 @@ static bool tells_failure(const struct mor_check_case *at, struct mor_slice meth
 	return why && mor_json_type(why) != MOR_JSON_NULL;
 }
 
-static void step_fails(struct mor_check_case *at, struct mor_slice rest)
+static void step_fails(STEP)
 {
 	struct mor_slice id = next_word(&rest);
 	const struct mor_check_message *m = mor_check_response(at, id);
@@ -319,7 +311,7 @@ static void step_fails(struct mor_check_case *at, struct mor_slice rest)
 		mor_check_failed(at, "expected a failure, got a good result");
 }
 
-static void step_succeeds(struct mor_check_case *at, struct mor_slice rest)
+static void step_succeeds(STEP)
 {
 	struct mor_slice id = next_word(&rest);
 	const struct mor_check_message *m = await_result(at, id);
@@ -328,13 +320,13 @@ static void step_succeeds(struct mor_check_case *at, struct mor_slice rest)
 		mor_check_failed(at, "expected success, got a result that tells a failure");
 }
 
-static void step_framing(struct mor_check_case *at, struct mor_slice rest)
+static void step_framing(STEP)
 {
 	if (!mor_slice_is(rest, mor_framing_name(at->run->framing)))
 		mor_check_unseen(at, "the framing is %s", mor_framing_name(at->run->framing));
 }
 
-static void step_needs(struct mor_check_case *at, struct mor_slice rest)
+static void step_needs(STEP)
 {
 	char name[64];
 
@@ -343,7 +335,7 @@ static void step_needs(struct mor_check_case *at, struct mor_slice rest)
 		mor_check_unseen(at, "the plugin does not announce the interface %s", name);
 }
 
-static void step_hello(struct mor_check_case *at, struct mor_slice rest)
+static void step_hello(STEP)
 {
 	const struct mor_check_message *m = await_result(at, rest);
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
@@ -361,20 +353,23 @@ static void send_probe(struct mor_check_case *at, char id[24])
 	mor_check_send(at->s, mor_buf_view(&text));
 }
 
-static void step_alive(struct mor_check_case *at, struct mor_slice rest)
+/* Once, or so many times: a leak, or a buffer that is never emptied, shows only after a while. */
+static void step_alive(STEP)
 {
+	uint32_t times = 1;
 	char id[24];
 
-	(void)rest;
-	send_probe(at, id);
-	mor_check_response_exact(at, mor_slice_of(id));
+	(void)mor_parse_u32(rest, &times);
+	for (uint32_t i = 0; i < times && mor_check_goes_on(at); i++) {
+		send_probe(at, id);
+		mor_check_response_exact(at, mor_slice_of(id));
+	}
 }
 
-static void step_quiet(struct mor_check_case *at, struct mor_slice rest)
+static void step_quiet(STEP)
 {
 	char id[24], text[120];
 
-	(void)rest;
 	send_probe(at, id);
 	if (!mor_check_response_exact(at, mor_slice_of(id)))
 		return;
@@ -388,7 +383,7 @@ static void step_quiet(struct mor_check_case *at, struct mor_slice rest)
 }
 
 /* As long as the host of this dialect waits before it uses force, where the user names no time. */
-static void step_exits(struct mor_check_case *at, struct mor_slice rest)
+static void step_exits(STEP)
 {
 	const struct mor_dialect_life *life = &at->run->dialect->life;
 	uint32_t ms = life->shape == MOR_SHAPE_ONE_CALL ? at->run->answer_ms : life->stop.term_ms;
