@@ -80,7 +80,7 @@ WINGS = {
         "chaos": "base wire relay mortise",
         "check": "base loop wire program undo policy manifest dialect proc console talk mortise",
         "gauge": "base wire dialect console runner mortise",
-        "installer": "base wire manifest store console bundle registry lockfile mortise",
+        "installer": "base wire manifest store console runner bundle registry lockfile mortise",
         # the process of a plugin without its protocol (host/bare.h): nothing else of the host
         "jailed": "base wire policy console runner workspace mortise",
         "replay": "base wire dialect host console talk relay runner mortise",

@@ -13,13 +13,19 @@
 #define METHOD_NOT_FOUND (-32601)
 #define REDRAW_NS        200000000
 
+/* The first one is kept. */
+static void keep_error(mortise_error *error, char **ret_data, const mortise_error *came, mortise_json data)
+{
+	if (error->code)
+		return;
+	*error = *came;
+	if (data.text)
+		*ret_data = mor_strndup(data.text, data.len);
+}
+
 static void fail_run(struct mor_gauge *g, const mortise_error *err, mortise_json data)
 {
-	if (g->failed.code)
-		return;
-	g->failed = *err;
-	if (data.text)
-		g->failed_data = mor_strndup(data.text, data.len);
+	keep_error(&g->failed, &g->failed_data, err, data);
 }
 
 static void send_call(struct mor_gauge *g, struct mor_gauge_slot *slot);
@@ -32,16 +38,6 @@ static bool is_answer(const struct mor_gauge *g, const mortise_reply *reply)
 {
 	return reply->status == MORTISE_EREMOTE &&
 	       (g->first->count || reply->error->rpc_code != METHOD_NOT_FOUND);
-}
-
-static void count_error(struct mor_gauge *g, const mortise_reply *reply)
-{
-	g->batch->errors++;
-	if (g->errors++)
-		return;
-	g->first_error = *reply->error;
-	if (reply->error_data.text)
-		g->first_data = mor_strndup(reply->error_data.text, reply->error_data.len);
 }
 
 /* Below 0: not known. */
@@ -83,8 +79,11 @@ static void on_reply(const mortise_reply *reply, void *arg)
 		fail_run(g, reply->error, reply->error_data);
 		return;
 	}
-	if (reply->status < 0)
-		count_error(g, reply);
+	if (reply->status < 0) {
+		g->batch->errors++;
+		g->errors++;
+		keep_error(&g->first_error, &g->first_data, reply->error, reply->error_data);
+	}
 	if (g->per_call && g->started_ns > begun)
 		begun = g->started_ns;
 	mor_hist_add(g->batch->hist, (uint64_t)(now - begun));

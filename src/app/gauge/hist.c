@@ -10,12 +10,6 @@ struct mor_hist *mor_hist_new(void)
 	return mor_zalloc(sizeof(struct mor_hist));
 }
 
-struct mor_hist *mor_hist_free(struct mor_hist *hist)
-{
-	mor_free(hist);
-	return NULL;
-}
-
 /* ---- buckets: 2^7 for each power of two ---- */
 
 static size_t bucket_of(uint64_t value)

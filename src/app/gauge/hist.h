@@ -20,8 +20,7 @@ struct mor_hist {
 	uint64_t buckets[MOR_HIST_SIZE]; /* how many values are in each; the first 2^7 have one value each */
 };
 
-struct mor_hist *mor_hist_new(void); /* NULL: no memory */
-struct mor_hist *mor_hist_free(struct mor_hist *hist);
+struct mor_hist *mor_hist_new(void); /* for mor_free(); NULL: no memory */
 
 void mor_hist_add(struct mor_hist *hist, uint64_t value);
 /* The smallest value that at least this part of all values (0 to 1) does not exceed; 0 if there

@@ -8,12 +8,6 @@ static void write_double(struct mor_writer *w, const char *name, double number)
 	mor_w_double(w, number);
 }
 
-static void write_uint(struct mor_writer *w, const char *name, uint64_t number)
-{
-	mor_w_key(w, name);
-	mor_w_uint(w, number);
-}
-
 /* false: null was written, and there is nothing to end. */
 static bool begin_object(struct mor_writer *w, const char *name, bool known)
 {
@@ -38,7 +32,7 @@ static void write_span(struct mor_writer *w, const char *name, const struct mor_
 static void write_starts(const struct mor_gauge *g, struct mor_writer *w)
 {
 	begin_object(w, "start", true);
-	write_uint(w, "count", g->first->count);
+	mor_w_pair_int(w, "count", (int64_t)g->first->count);
 	write_span(w, "ready_ms", g->ready);
 	write_span(w, "first_answer_ms", g->first);
 	mor_w_end(w);
@@ -54,8 +48,8 @@ static void write_latency(const struct mor_gauge *g, struct mor_writer *w)
 
 	if (!begin_object(w, "latency", g->steps_count))
 		return;
-	write_uint(w, "calls", g->steps[0].calls);
-	write_uint(w, "errors", g->steps[0].errors);
+	mor_w_pair_int(w, "calls", (int64_t)g->steps[0].calls);
+	mor_w_pair_int(w, "errors", (int64_t)g->steps[0].errors);
 	write_double(w, "seconds", g->steps[0].seconds);
 	begin_object(w, "us", true);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
@@ -73,9 +67,9 @@ static void write_steps(const struct mor_gauge *g, struct mor_writer *w)
 		const struct mor_gauge_step *step = &g->steps[i];
 
 		mor_w_object(w);
-		write_uint(w, "in_flight", step->in_flight);
-		write_uint(w, "calls", step->calls);
-		write_uint(w, "errors", step->errors);
+		mor_w_pair_int(w, "in_flight", step->in_flight);
+		mor_w_pair_int(w, "calls", (int64_t)step->calls);
+		mor_w_pair_int(w, "errors", (int64_t)step->errors);
 		write_double(w, "seconds", step->seconds);
 		write_double(w, "calls_per_second", step->rate);
 		write_double(w, "p50_us", step->p50);
@@ -88,8 +82,8 @@ static void write_steps(const struct mor_gauge *g, struct mor_writer *w)
 static void write_memory(struct mor_writer *w, const char *name, const struct mor_usage_memory *memory)
 {
 	begin_object(w, name, true);
-	write_uint(w, "processes", memory->processes);
-	write_uint(w, "rss_peak_bytes", memory->rss_peak);
+	mor_w_pair_int(w, "processes", memory->processes);
+	mor_w_pair_int(w, "rss_peak_bytes", (int64_t)memory->rss_peak);
 	mor_w_end(w);
 }
 
@@ -117,11 +111,11 @@ void mor_gauge_json(const struct mor_gauge *g, struct mor_writer *w)
 	mor_w_pair(w, "level", g->level);
 	mor_w_pair_bool(w, "interrupted", g->interrupted);
 	mor_w_pair_bool(w, "process_per_call", g->per_call);
-	write_uint(w, "max_in_flight", g->max_in_flight);
+	mor_w_pair_int(w, "max_in_flight", g->max_in_flight);
 	write_starts(g, w);
 	write_latency(g, w);
 	write_steps(g, w);
 	write_use(g, w);
-	write_uint(w, "errors", g->errors);
+	mor_w_pair_int(w, "errors", (int64_t)g->errors);
 	mor_w_pair(w, "first_error", g->errors ? g->first_error.text : NULL);
 }

@@ -29,14 +29,10 @@ struct counters {
 static int read_counters(struct mor_gauge *g, struct counters *ret)
 {
 	struct mor_doc *doc = NULL;
-	char *json = NULL;
-	int r = mortise_plugin_describe(g->plugin, &json, NULL);
+	int r = mor_runner_describe(g->plugin, &doc, &g->failed);
 
-	if (r == 0)
-		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &doc, NULL);
-	mortise_free(json);
 	if (r < 0)
-		return mor_fail(&g->failed, r, "describe: %s", mortise_status_text(r));
+		return r;
 	mor_doc_free(g->about);
 	g->about = doc;
 	*ret = (struct counters){
@@ -102,9 +98,9 @@ void mor_gauge_close(struct mor_gauge *g)
 {
 	mortise_plugin_unref(g->plugin);
 	mor_doc_free(g->about);
-	mor_hist_free(g->ready);
-	mor_hist_free(g->first);
-	mor_hist_free(g->latency);
+	mor_free(g->ready);
+	mor_free(g->first);
+	mor_free(g->latency);
 	mor_free(g->first_data);
 	mor_free(g->failed_data);
 }
@@ -151,7 +147,7 @@ static int warm_up(struct mor_gauge *g)
 	g->doing = "warming up";
 	batch.hist = unused;
 	r = mor_gauge_make_calls(g, &batch);
-	mor_hist_free(unused);
+	mor_free(unused);
 	return r;
 }
 
@@ -177,14 +173,6 @@ static void keep_step(struct mor_gauge *g, const struct mor_gauge_batch *batch)
 static double per_call(int64_t after, int64_t before, const struct mor_gauge_batch *batch)
 {
 	return after > before ? (double)(after - before) / 1000 / (double)batch->calls : 0;
-}
-
-static void keep_cost(struct mor_gauge *g, const struct mor_gauge_batch *batch, const struct mor_usage *before,
-		      const struct mor_usage *after)
-{
-	g->cost.host = per_call(after->host, before->host, batch);
-	g->cost.guardian = per_call(after->guardian, before->guardian, batch);
-	g->cost.plugin = per_call(after->plugin, before->plugin, batch);
 }
 
 static int64_t time_of(const struct mor_gauge_plan *plan, int64_t divisor)
@@ -223,8 +211,9 @@ static int measure_latency(struct mor_gauge *g)
 	r = look_at_use(g, &after);
 	if (r < 0)
 		return r;
-	after.host = host;
-	keep_cost(g, &batch, &before, &after);
+	g->cost.host = per_call(host, before.host, &batch);
+	g->cost.guardian = per_call(after.guardian, before.guardian, &batch);
+	g->cost.plugin = per_call(after.plugin, before.plugin, &batch);
 	return done;
 }
 
@@ -245,7 +234,7 @@ static int measure_step(struct mor_gauge *g, uint32_t in_flight)
 	r = mor_gauge_make_calls(g, &batch);
 	g->doing = "";
 	keep_step(g, &batch);
-	mor_hist_free(batch.hist);
+	mor_free(batch.hist);
 	return r < 0 ? r : look_at_use(g, &usage);
 }
 

@@ -68,23 +68,15 @@ static int64_t time_of_process(pid_t pid)
 	return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* "NAME:   123 kB" */
-static uint64_t kilobytes(const char *text, const char *name)
-{
-	const char *at = text ? strstr(text, name) : NULL;
-
-	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
-}
-
 static void add_memory(pid_t pid, struct mor_usage_memory *sum)
 {
 	MOR_CLEAN_TEXT char *status = read_of(pid, "status");
-	uint64_t peak = kilobytes(status, "\nVmHWM:");
+	const char *peak = status ? strstr(status, "\nVmHWM:") : NULL; /* "VmHWM:   123 kB" */
 
 	if (!peak) /* it is ending */
 		return;
 	sum->processes++;
-	sum->rss_peak += peak;
+	sum->rss_peak += strtoull(peak + strlen("\nVmHWM:"), NULL, 10) * 1024;
 }
 
 void mor_usage_memory_join(struct mor_usage_memory *sum, const struct mor_usage_memory *other)

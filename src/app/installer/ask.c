@@ -16,8 +16,8 @@ int mor_installer_allow(const char *const *words, unsigned *ret, mortise_error *
 	unsigned allow = 0;
 
 	for (; words && *words; words++)
-		for (const char *word = *words; *word;) {
-			struct mor_slice one = { word, strcspn(word, ",") };
+		for (struct mor_slice rest = mor_slice_of(*words); rest.len;) {
+			struct mor_slice one = mor_slice_cut(&rest, ',');
 			unsigned bit = mor_permissions_of_word(one);
 			char shown[100];
 
@@ -27,7 +27,6 @@ int mor_installer_allow(const char *const *words, unsigned *ret, mortise_error *
 						"unconfined, downgrade or replace, with commas between them",
 						mor_excerpt(one, shown, sizeof(shown)));
 			allow |= bit;
-			word += one.len + (word[one.len] == ',');
 		}
 	*ret = allow;
 	return 0;

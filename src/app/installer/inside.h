@@ -47,6 +47,9 @@ int mor_installer_compare(const struct mor_installer_visit *visit, mortise_error
 void mor_installer_compare_signer(struct mor_installer_visit *visit);
 /* A line about a lock that pins another version. */
 void mor_installer_tell_lock(const struct mor_installer_visit *visit);
+/* run.c: one line, or JSON. Returns 0. */
+int mor_installer_tell_nothing(struct mor_console *console, const char *name, const char *version,
+			       const char *why, const char *where);
 /* ask.c: 0: agreed. */
 int mor_installer_ask(struct mor_installer_visit *visit, mortise_error *err);
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "installer/inside.h"
 #include "manifest/manifest.h"
+#include "runner/runner.h"
 
 /* Where the manifest has no name, or must not have one (G-Assist), the directory gives it. */
 static int find_name(struct mor_installer_visit *visit, mortise_error *err)
@@ -19,18 +20,6 @@ static int find_name(struct mor_installer_visit *visit, mortise_error *err)
 	visit->name = mor_strdup(manifest->name);
 	mor_manifest_free(manifest);
 	return visit->name ? 0 : mor_fail_memory(err);
-}
-
-static int parse_description(mortise_plugin *plugin, struct mor_doc **ret, mortise_error *err)
-{
-	char *json = NULL;
-	int r = mortise_plugin_describe(plugin, &json, NULL);
-
-	if (r < 0)
-		return mor_fail(err, r, "describe: %s", mortise_status_text(r));
-	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, ret, err);
-	mortise_free(json);
-	return r;
 }
 
 static int describe_copy(struct mor_installer_visit *visit, mortise_error *err)
@@ -50,7 +39,7 @@ static int describe_copy(struct mor_installer_visit *visit, mortise_error *err)
 	if (r == 0)
 		r = mortise_plugin_new(host, &options, &plugin, err);
 	if (r == 0)
-		r = parse_description(plugin, &visit->described, err);
+		r = mor_runner_describe(plugin, &visit->described, err);
 	mortise_plugin_unref(plugin);
 	mortise_host_free(host);
 	return r;

@@ -175,21 +175,21 @@ static bool is_unchanged(const struct mor_installer_order *order, const struct m
 	return same;
 }
 
-static int tell_unchanged(struct mor_console *console, const struct mor_installer_order *order)
+int mor_installer_tell_nothing(struct mor_console *console, const char *name, const char *version,
+			       const char *why, const char *where)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 
 	if (!console->json) {
-		mor_outf(console, "%s %s is as you approved it: there is nothing to do\n", order->name,
-			 order->version);
+		mor_outf(console, "%s %s%s%s\n", name, version, why, where);
 		return 0;
 	}
 	mor_w_object(&w);
 	mor_w_pair_bool(&w, "ok", true);
 	mor_w_pair(&w, "done", "nothing");
-	mor_w_pair(&w, "name", order->name);
-	mor_w_pair(&w, "version", order->version);
+	mor_w_pair(&w, "name", name);
+	mor_w_pair(&w, "version", version);
 	mor_w_end(&w);
 	mor_out_json(console, mor_buf_view(&json));
 	return 0;
@@ -242,7 +242,8 @@ int mor_installer_run(struct mor_console *console, const struct mor_installer_or
 	if (r == 0 && order->name && !order->approve)
 		r = check_installed(order, &store, err);
 	if (r == 0 && order->approve && is_unchanged(order, &store))
-		r = tell_unchanged(console, order);
+		r = mor_installer_tell_nothing(console, order->name, order->version,
+					       " is as you approved it: there is nothing to do", "");
 	else if (r == 0)
 		r = run_visit(&visit, &store, err);
 	if (r < 0)

@@ -66,26 +66,6 @@ int mor_installer_run_from(struct mor_console *console, struct mor_installer_ord
 
 /* ---- what is newer ---- */
 
-/* Nothing was to be done. */
-static void tell_nothing(struct mor_console *console, const char *done, const char *name, const char *version,
-			 const char *where)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_writer w = { .out = &json };
-
-	if (!console->json) {
-		mor_outf(console, "%s %s: %s%s\n", name, version, done, where);
-		return;
-	}
-	mor_w_object(&w);
-	mor_w_pair_bool(&w, "ok", true);
-	mor_w_pair(&w, "done", "nothing");
-	mor_w_pair(&w, "name", name);
-	mor_w_pair(&w, "version", version);
-	mor_w_end(&w);
-	mor_out_json(console, mor_buf_view(&json));
-}
-
 static int find_registry(const struct mor_installed *plugin, const char *dir, const char **ret,
 			 mortise_error *err)
 {
@@ -127,8 +107,8 @@ static int upgrade_installed(struct mor_console *console, struct mor_installer_o
 		order->confine |= plugin->confine;
 		return run_listed(console, order, &registry, entry, err);
 	}
-	tell_nothing(console, "nothing newer is in ", plugin->name, plugin->version, registry.path);
-	return 0;
+	return mor_installer_tell_nothing(console, plugin->name, plugin->version, ": nothing newer is in ",
+					  registry.path);
 }
 
 int mor_installer_run_newer(struct mor_console *console, struct mor_installer_order *order, const char *word,
@@ -198,10 +178,9 @@ static int run_pinned(struct mor_console *console, const struct mor_store *store
 		return mor_fail_memory(err);
 	if (mor_store_find(store, word, &plugin, NULL) == 0) {
 		facts = mor_lockfile_facts_of(&plugin);
-		if (!mor_lockfile_differs(pinned, &facts, &no_memory) && plugin.approved) {
-			tell_nothing(console, "is installed as pinned", plugin.name, plugin.version, "");
-			return 0;
-		}
+		if (!mor_lockfile_differs(pinned, &facts, &no_memory) && plugin.approved)
+			return mor_installer_tell_nothing(console, plugin.name, plugin.version,
+							  ": is installed as pinned", "");
 		if (no_memory)
 			return mor_fail_memory(err);
 		if (strcmp(plugin.digest, pinned->digest) == 0) {

@@ -149,11 +149,8 @@ static void add_message(struct maker *maker, bool theirs, struct mor_slice text)
 		else
 			text = mor_buf_view(&named);
 	}
-	if (theirs && look.method[0])
-		for (const char *const *skip = maker->player->opt->skipped; skip && *skip; skip++)
-			if (strcmp(*skip, look.method) == 0)
-				return;
-	add_cue(maker, theirs ? MOR_CUE_EXPECT : MOR_CUE_SEND, text);
+	if (!theirs || !mor_player_skips(maker->player, look.method))
+		add_cue(maker, theirs ? MOR_CUE_EXPECT : MOR_CUE_SEND, text);
 }
 
 static void add_item(void *arg, enum mor_item_kind kind, struct mor_slice whole, const struct mor_item *item)

@@ -2,14 +2,13 @@
 /* Plays the plugin's side on our own stdin and stdout. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "relay/relay.h"
 #include "replay/replay.h"
 
 #define MOCK_READ 65536
@@ -26,15 +25,6 @@ static int read_input(struct mor_player *player)
 				n > 0 ? (struct mor_slice){ bytes, (size_t)n } : (struct mor_slice){ NULL, 0 });
 }
 
-/* A host that does not read any more has had enough. */
-static bool write_output(struct mor_player *player)
-{
-	int r = mor_fd_write_all(STDOUT_FILENO, player->out.data, player->out.len);
-
-	mor_buf_reset(&player->out, SIZE_MAX);
-	return r == 0;
-}
-
 /* The host may close its end meanwhile: that is read later. */
 static void pause_for(uint32_t ms)
 {
@@ -44,23 +34,13 @@ static void pause_for(uint32_t ms)
 		(void)poll(NULL, 0, (int)left);
 }
 
-static int end_by_signal(int number)
-{
-	struct rlimit none = { 0 };
-
-	setrlimit(RLIMIT_CORE, &none);
-	signal(number, SIG_DFL);
-	raise(number);
-	return 128 + number;
-}
-
 static int end_as_file(struct mor_replay *replay, const struct mor_player *player)
 {
 	mor_replay_note(replay, player);
 	if (player->differences)
 		return 1;
 	if (player->end && player->end->signal > 0)
-		return end_by_signal(player->end->signal);
+		return mor_relay_end_as(player->end->signal);
 	return player->end ? player->end->exit_code : 0;
 }
 
@@ -72,7 +52,9 @@ static int play_plugin(struct mor_replay *replay, struct mor_player *player)
 	while (r == 0 && listened) {
 		switch (mor_player_next(player)) {
 		case MOR_PLAYER_SEND:
-			listened = write_output(player);
+			/* a host that does not read any more has had enough */
+			listened = mor_fd_write_all(STDOUT_FILENO, player->out.data, player->out.len) == 0;
+			mor_buf_reset(&player->out, SIZE_MAX);
 			break;
 		case MOR_PLAYER_CLOSE:
 			close(STDOUT_FILENO);

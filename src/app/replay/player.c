@@ -10,8 +10,9 @@
 #include "base/text.h"
 #include "wire/json.h"
 
-#define SECRET "secret_"
-#define STARS  "***"
+#define SECRET  "secret_"
+#define STARS   "***"
+#define NOTHING ((struct mor_slice){ NULL, 0 })
 
 /* One thing that came. */
 struct heard {
@@ -74,7 +75,7 @@ void mor_player_fini(struct mor_player *player)
 
 /* ---- what comes ---- */
 
-static bool is_skipped(const struct mor_player *player, const char *method)
+bool mor_player_skips(const struct mor_player *player, const char *method)
 {
 	for (const char *const *skip = player->opt->skipped; method[0] && skip && *skip; skip++)
 		if (strcmp(*skip, method) == 0)
@@ -94,7 +95,7 @@ static void hear(void *arg, enum mor_item_kind kind, struct mor_slice whole, con
 		mor_talk_look(body, &look);
 	if (!noise && player->on_message)
 		player->on_message(player->arg, false, body);
-	if (kind == MOR_ITEM_BLANK || (noise && player->opt->noise) || is_skipped(player, look.method))
+	if (kind == MOR_ITEM_BLANK || (noise && player->opt->noise) || mor_player_skips(player, look.method))
 		return;
 	heard = mor_alloc(sizeof(*heard) + body.len);
 	if (!heard) {
@@ -191,8 +192,8 @@ void mor_player_give_up(struct mor_player *player, const char *why)
 				      NULL :
 				      mor_container_of(player->heard.next, struct heard, node);
 
-	differ_at(player, current_line(player), why, cue ? cue_text(cue) : (struct mor_slice){ NULL, 0 },
-		  first ? heard_body(first) : (struct mor_slice){ NULL, 0 });
+	differ_at(player, current_line(player), why, cue ? cue_text(cue) : NOTHING,
+		  first ? heard_body(first) : NOTHING);
 }
 
 /* ---- comparing ---- */
@@ -271,14 +272,6 @@ static bool noise_fits(struct mor_slice expected, struct mor_slice came)
 	return mor_slice_eq(expected, came);
 }
 
-/* A host that says something else still gets its answer: the id is taken from what it said. */
-static void bind_id(struct mor_player *player, const struct mor_player_cue *cue, const struct heard *heard)
-{
-	if (cue->head.id[0] == '$' && heard->head.id[0])
-		(void)mor_talk_var_set(&player->vars, mor_slice_of(cue->head.id + 1),
-				       mor_slice_of(heard->head.id));
-}
-
 static bool message_fits(struct mor_player *player, const struct mor_player_cue *cue, const struct heard *heard)
 {
 	struct mor_talk_compare how = { .ignored = player->opt->ignored };
@@ -292,8 +285,10 @@ static bool message_fits(struct mor_player *player, const struct mor_player_cue 
 		(void)mor_talk_match_with(cue_text(cue), heard_body(heard), &player->vars, &how, &err);
 	}
 	differ_at(player, cue->step->line, err.text, cue_text(cue), heard_body(heard));
-	if (player->opt->as_plugin)
-		bind_id(player, cue, heard);
+	/* a host that says something else still gets its answer: the id is taken from what it said */
+	if (player->opt->as_plugin && cue->head.id[0] == '$' && heard->head.id[0])
+		(void)mor_talk_var_set(&player->vars, mor_slice_of(cue->head.id + 1),
+				       mor_slice_of(heard->head.id));
 	return false;
 }
 
@@ -380,7 +375,7 @@ static enum mor_player_need expect_heard(struct mor_player *player, const struct
 	else
 		snprintf(text, sizeof(text), "nothing came: the %s has closed its %s", other_side(player),
 			 player->opt->as_plugin ? "side" : "stdout");
-	return differ_at(player, cue->step->line, text, cue_text(cue), (struct mor_slice){ NULL, 0 });
+	return differ_at(player, cue->step->line, text, cue_text(cue), NOTHING);
 }
 
 /* ---- sending ---- */
@@ -427,7 +422,7 @@ static enum mor_player_need send_message(struct mor_player *player, const struct
 	mor_talk_each_name(cue_text(cue), choose_value, player);
 	if (mor_talk_fill(cue_text(cue), &player->vars, &body, &err) < 0) {
 		snprintf(text, sizeof(text), "this message cannot be sent: %s", err.text);
-		differ_at(player, cue->step->line, text, cue_text(cue), (struct mor_slice){ NULL, 0 });
+		differ_at(player, cue->step->line, text, cue_text(cue), NOTHING);
 		return MOR_PLAYER_STUCK;
 	}
 	if (player->on_message)
@@ -466,8 +461,7 @@ static enum mor_player_need end_plugin(struct mor_player *player, const struct m
 	if (strcmp(want, have) == 0)
 		return MOR_PLAYER_DONE;
 	snprintf(text, sizeof(text), "the plugin ended with %s, not with %s", have, want);
-	return differ_at(player, step->line, text, (struct mor_slice){ NULL, 0 },
-			 (struct mor_slice){ NULL, 0 });
+	return differ_at(player, step->line, text, NOTHING, NOTHING);
 }
 
 static enum mor_player_need refuse_rest(struct mor_player *player)
@@ -476,7 +470,7 @@ static enum mor_player_need refuse_rest(struct mor_player *player)
 	enum mor_player_need need = MOR_PLAYER_DONE;
 
 	while (need == MOR_PLAYER_DONE && (surplus = find_surplus(player)))
-		need = refuse_surplus(player, (struct mor_slice){ NULL, 0 }, surplus);
+		need = refuse_surplus(player, NOTHING, surplus);
 	return need;
 }
 

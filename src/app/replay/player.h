@@ -114,5 +114,6 @@ struct mor_player_cue {
 };
 
 int mor_player_make_cues(struct mor_player *player);
+bool mor_player_skips(const struct mor_player *player, const char *method); /* player.c: it is not compared */
 
 #endif

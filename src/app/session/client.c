@@ -65,8 +65,7 @@ static void ask_call(struct mor_session_wire *wire, const struct mor_session_cal
 	mor_w_object(&w);
 	mor_w_pair(&w, "op", "call");
 	mor_w_pair(&w, "method", call->method);
-	if (call->params.text)
-		mor_w_pair_raw(&w, "params", (struct mor_slice){ call->params.text, call->params.len });
+	mor_session_put(&w, "params", call->params);
 	mor_w_pair_int(&w, "timeout_ms", call->timeout_ms);
 	mor_w_pair_int(&w, "flags", (int64_t)call->flags);
 	mor_w_pair_bool(&w, "wire", call->on_frame != NULL);
@@ -237,11 +236,6 @@ int mor_session_clear_dead(struct mor_console *console, const char *name, mortis
 
 /* ---- list ---- */
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int mor_session_names(struct mor_text_list *names, mortise_error *err)
 {
 	int dir = mor_session_dir_open(err), r = dir < 0 ? dir : 0;
@@ -250,25 +244,19 @@ int mor_session_names(struct mor_text_list *names, mortise_error *err)
 
 	while (r == 0 && stream && (entry = readdir(stream))) {
 		size_t len = strlen(entry->d_name);
-		char *name;
 
 		if (len < 6 || strcmp(entry->d_name + len - 5, ".sock") != 0)
 			continue;
-		name = mor_text_format("%.*s", (int)(len - 5), entry->d_name);
-		if (name && mor_session_name_check(name, NULL) < 0) {
-			mor_free(name);
-		} else if (!name || mor_text_list_add(names, name) < 0) {
-			mor_free(name);
-			r = mor_fail_memory(err);
-		}
+		entry->d_name[len - 5] = '\0';
+		if (mor_session_name_check(entry->d_name, NULL) == 0)
+			r = mor_text_list_add_take(names, mor_strdup(entry->d_name));
 	}
 	if (stream)
 		closedir(stream);
 	else
 		mor_fd_close(&dir);
-	if (r == 0 && names->count)
-		qsort(names->item, names->count, sizeof(*names->item), compare_names);
-	return r;
+	mor_text_list_sort(names);
+	return r == MORTISE_ENOMEM ? mor_fail_memory(err) : r;
 }
 
 /* A socket without a keeper: its keeper was killed. The lock says whether that is so. */

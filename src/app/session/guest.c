@@ -60,7 +60,7 @@ static void send_json(struct mor_session_guest *guest, const struct mor_buf *jso
 		mor_session_wire_put(&guest->wire, mor_buf_view(json));
 }
 
-static void put_raw(struct mor_writer *w, const char *name, mortise_json json)
+void mor_session_put(struct mor_writer *w, const char *name, mortise_json json)
 {
 	if (json.text)
 		mor_w_pair_raw(w, name, (struct mor_slice){ json.text, json.len });
@@ -76,9 +76,9 @@ static void send_reply(struct mor_session_guest *guest, const mortise_reply *rep
 	mor_w_pair(&w, "plugin", mortise_plugin_name(guest->keeper->plugin));
 	mor_w_pair_int(&w, "status", reply->status);
 	mor_w_pair_bool(&w, "more", reply->more);
-	put_raw(&w, "result", reply->result);
-	put_raw(&w, "data", reply->error_data);
-	put_raw(&w, "next", reply->next);
+	mor_session_put(&w, "result", reply->result);
+	mor_session_put(&w, "data", reply->error_data);
+	mor_session_put(&w, "next", reply->next);
 	if (reply->error)
 		mor_session_write_error(&w, reply->error);
 	mor_w_end(&w);
@@ -164,13 +164,6 @@ static void send_info(struct mor_session_guest *guest)
 	send_json(guest, &json);
 }
 
-static void send_end(struct mor_session_guest *guest)
-{
-	static const char end[] = "{\"is\":\"end\"}";
-
-	mor_session_wire_put(&guest->wire, MOR_SLICE(end));
-}
-
 static void send_notes(struct mor_session_guest *guest, bool follow)
 {
 	MOR_LIST_EACH(node, after, &guest->keeper->notes.list) {
@@ -180,7 +173,7 @@ static void send_notes(struct mor_session_guest *guest, bool follow)
 	}
 	guest->follows = guest->used = follow;
 	if (!follow)
-		send_end(guest);
+		mor_session_wire_put(&guest->wire, MOR_SLICE("{\"is\":\"end\"}"));
 }
 
 static void take_ask(struct mor_session_guest *guest, const struct mor_value *ask)
@@ -274,11 +267,11 @@ static void write_kind(struct mor_writer *w, const mortise_event *event)
 		break;
 	case MORTISE_EVENT_NOTE:
 		mor_w_pair(w, "method", event->note.method);
-		put_raw(w, "params", event->note.params);
+		mor_session_put(w, "params", event->note.params);
 		break;
 	case MORTISE_EVENT_LOG:
 		mor_w_pair(w, "level", event->log.level);
-		put_raw(w, "params", event->log.params);
+		mor_session_put(w, "params", event->log.params);
 		break;
 	case MORTISE_EVENT_WARNING:
 		mor_w_pair(w, "method", event->warning.health_method);
@@ -291,7 +284,7 @@ static void write_kind(struct mor_writer *w, const mortise_event *event)
 	case MORTISE_EVENT_VIOLATION:
 		mor_w_pair_int(w, "action", event->violation.action);
 		mor_w_pair_int(w, "count", event->violation.failed_calls);
-		put_raw(w, "params", event->violation.record);
+		mor_session_put(w, "params", event->violation.record);
 		break;
 	default:
 		break;

@@ -147,6 +147,8 @@ void mor_session_keeper_tap(struct mor_session_keeper *keeper, int change);
 
 /* ---- errors on the wire ---- */
 
+/* A member; none without a text. */
+void mor_session_put(struct mor_writer *w, const char *name, mortise_json json);
 void mor_session_write_error(struct mor_writer *w, const mortise_error *error);
 void mor_session_read_error(const struct mor_value *value, mortise_error *ret);
 

@@ -62,12 +62,6 @@ static void begin_note(struct mor_writer *w, const char *kind)
 	mor_w_pair(w, "kind", kind);
 }
 
-static void put_params(struct mor_writer *w, mortise_json params)
-{
-	if (params.text)
-		mor_w_pair_raw(w, "params", (struct mor_slice){ params.text, params.len });
-}
-
 /* Changes of state and the like are for `session list`. */
 static bool is_said(const mortise_event *event)
 {
@@ -92,9 +86,9 @@ const struct mor_session_note *mor_session_notes_add(struct mor_session_notes *n
 	if (event->text && *event->text)
 		mor_w_pair(&w, "text", event->text);
 	if (event->type == MORTISE_EVENT_NOTE)
-		put_params(&w, event->note.params);
+		mor_session_put(&w, "params", event->note.params);
 	if (event->type == MORTISE_EVENT_LOG)
-		put_params(&w, event->log.params);
+		mor_session_put(&w, "params", event->log.params);
 	mor_w_end(&w);
 	return mor_buf_failed(&json) ? NULL : keep_note(notes, mor_buf_view(&json));
 }
@@ -107,7 +101,7 @@ const struct mor_session_note *mor_session_notes_asked(struct mor_session_notes 
 
 	begin_note(&w, "request");
 	mor_w_pair(&w, "method", method);
-	put_params(&w, params);
+	mor_session_put(&w, "params", params);
 	mor_w_end(&w);
 	return mor_buf_failed(&json) ? NULL : keep_note(notes, mor_buf_view(&json));
 }

@@ -118,16 +118,10 @@ bool mor_session_wire_flush(struct mor_session_wire *wire)
 
 /* ---- a command waits ---- */
 
-static void wait_ready(struct mor_session_wire *wire, int timeout_ms)
-{
-	struct pollfd fd = { .fd = wire->fd, .events = (short)(POLLIN | (wire->out.len ? POLLOUT : 0)) };
-
-	mor_signals_poll(&fd, timeout_ms);
-}
-
 int mor_session_wire_wait(struct mor_session_wire *wire, int timeout_ms, struct mor_slice *ret)
 {
 	int64_t until = mor_clock_ms() + timeout_ms;
+	struct pollfd fd;
 
 	for (;;) {
 		if (mor_session_wire_next(wire, ret))
@@ -136,7 +130,9 @@ int mor_session_wire_wait(struct mor_session_wire *wire, int timeout_ms, struct 
 			return MORTISE_ECLOSED;
 		if (timeout_ms >= 0 && mor_clock_ms() >= until)
 			return MORTISE_ETIMEOUT;
-		wait_ready(wire, timeout_ms < 0 ? -1 : (int)(until - mor_clock_ms()));
+		fd = (struct pollfd){ .fd = wire->fd,
+				      .events = (short)(POLLIN | (wire->out.len ? POLLOUT : 0)) };
+		mor_signals_poll(&fd, timeout_ms < 0 ? -1 : (int)(until - mor_clock_ms()));
 		if (mor_signals_count())
 			return MORTISE_ECANCELED;
 		mor_session_wire_fill(wire);

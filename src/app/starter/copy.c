@@ -12,6 +12,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "starter/inside.h"
 
 #define FILE_LIMIT (16u << 20)
@@ -23,18 +24,14 @@ static int copy_dir(const struct mor_starter_copy *copy, const char *from, const
 /* What our own trees hold beside what belongs into a folder. */
 static bool is_left_out(const struct mor_starter_copy *copy, const char *name)
 {
-	static const char *const generated[] = { "__pycache__", "node_modules", "package-lock.json",
-						 "meson.build", "pack",         NULL };
 	size_t len = strlen(name);
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return true;
 	if (copy->values)
 		return strcmp(name, "steps") == 0;
-	for (const char *const *one = generated; *one; one++)
-		if (strcmp(name, *one) == 0)
-			return true;
-	return name[0] == '.' || (len > 4 && strcmp(name + len - 4, ".tgz") == 0);
+	return mor_text_in(mor_slice_of(name), "__pycache__|node_modules|package-lock.json|meson.build|pack") ||
+	       name[0] == '.' || (len > 4 && strcmp(name + len - 4, ".tgz") == 0);
 }
 
 /* dir/name, as it is called in the folder. */
@@ -49,15 +46,8 @@ static bool place_of(const struct mor_starter_copy *copy, const char *dir, const
 
 static int note_file(const struct mor_starter_copy *copy, const char *into, mortise_error *err)
 {
-	char *text;
-
-	if (!copy->files)
-		return 0;
-	text = mor_strdup(into);
-	if (text && mor_text_list_add(copy->files, text) == 0)
-		return 0;
-	mor_free(text);
-	return mor_fail_memory(err);
+	return copy->files && mor_text_list_add_take(copy->files, mor_strdup(into)) < 0 ? mor_fail_memory(err) :
+											  0;
 }
 
 /* The file must be new: two templates with one name are a mistake of ours, and are not mixed. */

@@ -95,11 +95,6 @@ static int take_texts(struct making *m, mortise_error *err)
 
 /* ---- the files ---- */
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int copy_templates(struct making *m, const char *kind, const char *name, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *from = template_path(m, kind, name);
@@ -145,7 +140,7 @@ static int write_all(struct making *m, mortise_error *err)
 	if (r == 0)
 		r = copy_sdk(m, err);
 	if (r == 0)
-		qsort(m->made->files.item, m->made->files.count, sizeof(*m->made->files.item), compare_texts);
+		mor_text_list_sort(&m->made->files);
 	return r;
 }
 

@@ -127,22 +127,12 @@ static bool classify(struct mor_tap *tap, const struct mor_talk_step *step, stru
 	return false;
 }
 
-/* Text of a row begins after its mark: one or two characters, and a blank. */
-static size_t mark_length(struct mor_slice line)
-{
-	size_t n = 0;
-
-	while (n < line.len && line.ptr[n] != ' ')
-		n++;
-	return n < line.len ? n + 1 : n;
-}
-
 /* 1: a row, 0: none. A line that nobody understands is skipped: the file may be written by a later version. */
 static int take_line(struct mor_tap *tap, char *line, size_t len, off_t at, mortise_error *err)
 {
 	struct mor_talk_step step;
 	struct mor_tap_row row = { .latency_ms = -1, .line = ++tap->lines }, *place;
-	size_t mark = mark_length((struct mor_slice){ line, len });
+	struct mor_slice text = { line, len };
 
 	if (row.line == 1)
 		return len >= 5 && memcmp(line, "talk ", 5) == 0 ?
@@ -151,15 +141,13 @@ static int take_line(struct mor_tap *tap, char *line, size_t len, off_t at, mort
 	if (mor_talk_parse_line(line, len, row.line, &step, NULL) != 1)
 		return 0;
 	row.time_ms = tap->time_ms;
-	/* an end or a signal is shown as the whole line */
-	row.at = at + (off_t)mark;
-	row.len = len - mark;
 	if (!classify(tap, &step, &row))
 		return 0;
-	if (row.kind == MOR_TAP_EVENT) {
-		row.at = at;
-		row.len = len;
-	}
+	/* text of a row begins after its mark and a blank; an end or a signal is shown as the whole line */
+	if (row.kind != MOR_TAP_EVENT)
+		mor_slice_cut(&text, ' ');
+	row.at = at + (text.ptr - line);
+	row.len = text.len;
 	place = new_row(tap);
 	if (!place)
 		return mor_fail_memory(err);

@@ -106,17 +106,11 @@ static void open_row(struct mor_screen *s)
 /* The next line of a page, cut into lines as wide as the terminal. */
 static struct mor_slice next_line(struct mor_slice *left, size_t columns)
 {
-	const char *newline = memchr(left->ptr, '\n', left->len);
-	size_t len = newline ? (size_t)(newline - left->ptr) : left->len, used, n = 0, i = 0;
+	struct mor_slice rest = *left, line = mor_slice_cut(&rest, '\n');
+	size_t fits = mor_tap_cut(line, columns);
 
-	for (; i < len; i++) {
-		n += ((unsigned char)left->ptr[i] & 0xc0) != 0x80;
-		if (n > columns)
-			break;
-	}
-	used = i + (i == len && newline);
-	*left = (struct mor_slice){ left->ptr + used, left->len - used };
-	return (struct mor_slice){ left->ptr - used, i };
+	*left = fits == line.len ? rest : (struct mor_slice){ line.ptr + fits, left->len - fits };
+	return (struct mor_slice){ line.ptr, fits };
 }
 
 /* ---- keys ---- */
@@ -140,20 +134,15 @@ static void move_by(struct mor_screen *s, long by)
 		s->follow = s->cursor == last;
 }
 
-static void set_filter(struct mor_screen *s, const char *filter)
-{
-	snprintf(s->filter, sizeof(s->filter), "%s", filter);
-	forget_shown(s);
-	s->follow = true;
-}
-
 static void type_filter(struct mor_screen *s, char c)
 {
 	size_t len = strlen(s->typed);
 
 	if (c == '\r' || c == '\n') {
 		s->typing = false;
-		set_filter(s, s->typed);
+		memcpy(s->filter, s->typed, sizeof(s->filter));
+		forget_shown(s);
+		s->follow = true;
 	} else if (c == 0x1b) {
 		s->typing = false;
 	} else if (c == 0x7f || c == '\b') {
@@ -228,20 +217,16 @@ static size_t press_special(struct mor_screen *s, const char *keys, size_t len)
 	return n + 1;
 }
 
-static void lose_keys(struct mor_screen *s)
-{
-	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->fd, NULL);
-	s->keys = false;
-}
-
 static void read_keys(struct mor_screen *s)
 {
 	char keys[256];
 	ssize_t n = read(s->fd, keys, sizeof(keys));
 
 	/* EIO: we are in the background; the end: the terminal is gone. What is shown goes on. */
-	if (n <= 0 && !(n < 0 && (errno == EINTR || errno == EAGAIN)))
-		lose_keys(s);
+	if (n <= 0 && !(n < 0 && (errno == EINTR || errno == EAGAIN))) {
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+		s->keys = false;
+	}
 	s->dirty |= n > 0;
 	for (ssize_t i = 0; i < n; i++) {
 		if (s->typing)

@@ -45,8 +45,7 @@ static size_t count_columns(struct mor_slice text)
 	return n;
 }
 
-/* Cuts the line behind so many columns. */
-static size_t cut_columns(struct mor_slice text, size_t columns)
+size_t mor_tap_cut(struct mor_slice text, size_t columns)
 {
 	size_t i = 0;
 
@@ -67,7 +66,7 @@ static void add_subject(const struct mor_tap_row *row, struct mor_buf *line)
 
 	snprintf(subject, sizeof(subject), "%s%s%s", method, row->id[0] ? " #" : "", row->id);
 	text = mor_slice_of(mor_printable(mor_slice_of(subject), shown, sizeof(shown)));
-	text.len = cut_columns(text, SUBJECT);
+	text.len = mor_tap_cut(text, SUBJECT);
 	mor_buf_slice(line, text);
 	mor_buf_printf(line, "%*s", SUBJECT - (int)count_columns(text), "");
 }
@@ -85,7 +84,7 @@ static void add_excerpt(const struct mor_tap *tap, const struct mor_tap_row *row
 	if (mor_tap_text(tap, &beginning, &text) < 0)
 		return;
 	mor_printable(mor_buf_view(&text), shown, room < sizeof(shown) ? room : sizeof(shown));
-	mor_buf_append(line, shown, cut_columns(mor_slice_of(shown), columns));
+	mor_buf_append(line, shown, mor_tap_cut(mor_slice_of(shown), columns));
 }
 
 void mor_tap_show(const struct mor_tap *tap, const struct mor_tap_row *row, unsigned columns, bool color,
@@ -113,7 +112,7 @@ void mor_tap_show(const struct mor_tap *tap, const struct mor_tap_row *row, unsi
 		line.len--;
 	if (color)
 		mor_buf_text(out, colors[row->kind]);
-	mor_buf_append(out, line.data, cut_columns(mor_buf_view(&line), wide));
+	mor_buf_append(out, line.data, mor_tap_cut(mor_buf_view(&line), wide));
 	if (color)
 		mor_buf_text(out, DEFAULT);
 }

@@ -80,6 +80,8 @@ bool mor_tap_passes(const struct mor_tap_row *row, const char *filter);
 /* One line of at most `columns` columns, without a newline; 0: as long as it gets. */
 void mor_tap_show(const struct mor_tap *tap, const struct mor_tap_row *row, unsigned columns, bool color,
 		  struct mor_buf *out);
+/* The number of bytes of so many columns. */
+size_t mor_tap_cut(struct mor_slice text, size_t columns);
 void mor_tap_show_json(const struct mor_tap *tap, const struct mor_tap_row *row, struct mor_buf *out);
 
 /* ---- a terminal (screen.c) ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FNV-1a, for tables and for telling unequal things apart quickly. An attacker who chooses the bytes can make
- * it collide: equal sums are always followed by a comparison. */
+ * it collide: where that would do harm, equal sums are followed by a comparison. */
 #ifndef MOR_BASE_HASH_H
 #define MOR_BASE_HASH_H
 

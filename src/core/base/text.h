@@ -41,7 +41,7 @@ const char *mor_excerpt(struct mor_slice bytes, char *out, size_t out_size);
 const char *mor_printable(struct mor_slice bytes, char *out, size_t out_size);
 
 /* What JSON has between its tokens. */
-static inline bool mor_is_blank(char c)
+static inline bool mor_char_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }

@@ -2,6 +2,8 @@
 #include "base/textlist.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <mortise/mortise.h>
 
@@ -18,6 +20,34 @@ int mor_text_list_add(struct mor_text_list *list, const char *item)
 	grown[list->count] = NULL;
 	list->item = grown;
 	return 0;
+}
+
+int mor_text_list_add_take(struct mor_text_list *list, char *text)
+{
+	int r = text ? mor_text_list_add(list, text) : MORTISE_ENOMEM;
+
+	if (r < 0)
+		mor_free(text);
+	return r;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void mor_text_list_sort(struct mor_text_list *list)
+{
+	if (list->count)
+		qsort(list->item, list->count, sizeof(*list->item), by_text);
+}
+
+bool mor_text_list_has(const struct mor_text_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->item[i], text) == 0)
+			return true;
+	return false;
 }
 
 void mor_text_list_free_texts(struct mor_text_list *list)

@@ -83,8 +83,6 @@ static int write_key(const char *dir, const char *key, const char *owner, mortis
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s/%s.json", dir, digits_of(key));
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &text };
-	struct mor_outfile file;
-	int r;
 
 	mor_w_object(&w);
 	mor_w_pair(&w, "key", key);
@@ -93,14 +91,7 @@ static int write_key(const char *dir, const char *key, const char *owner, mortis
 	mor_buf_byte(&text, '\n');
 	if (!path || mor_buf_failed(&text))
 		return mor_fail_memory(err);
-	r = mor_outfile_open(path, 0600, &file, err);
-	if (r < 0)
-		return r;
-	r = mor_fd_write_all(file.fd, text.data, text.len);
-	if (r == 0)
-		return mor_outfile_commit(&file, err);
-	mor_outfile_drop(&file);
-	return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
+	return mor_outfile_write(path, 0600, mor_buf_view(&text), err);
 }
 
 int mor_keys_add(const char *config_home, const char *key, const char *owner, mortise_error *err)

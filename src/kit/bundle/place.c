@@ -29,28 +29,24 @@ static int open_beneath(int root, const char *path, int flags, unsigned long lon
  * link, not even one that we made. */
 static int walk_to(int root, const char *path, size_t len)
 {
+	struct mor_slice rest = { path, len };
 	int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
 
 	if (at < 0)
 		return -errno;
-	while (len) {
+	while (rest.len) {
+		struct mor_slice part = mor_slice_cut(&rest, '/');
 		char name[256];
-		const char *slash = memchr(path, '/', len);
-		size_t part = slash ? (size_t)(slash - path) : len;
-		int next;
+		int next = -ENAMETOOLONG;
 
-		if (part >= sizeof(name))
-			next = -ENAMETOOLONG;
-		else {
-			mor_text_keep(name, part + 1, path, part);
+		if (part.len < sizeof(name)) {
+			mor_text_keep(name, part.len + 1, part.ptr, part.len);
 			next = mor_dir_make_open(at, name, 0755, O_PATH, NULL);
 		}
 		mor_fd_close(&at);
 		if (next < 0)
 			return next;
 		at = next;
-		path += part + (slash != NULL);
-		len -= part + (slash != NULL);
 	}
 	return at;
 }

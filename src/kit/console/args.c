@@ -94,12 +94,6 @@ bool mor_args_is_pair(const char *word)
 	return key && (word[key] == '=' || (word[key] == ':' && word[key + 1] == '='));
 }
 
-static int string_to_json(struct mor_slice text, struct mor_buf *out)
-{
-	mor_buf_json_string(out, text);
-	return out->status;
-}
-
 /* key=@FILE and key=@base64:FILE */
 static int file_to_json(const char *what, const char *path, struct mor_buf *out, mortise_error *err)
 {
@@ -121,7 +115,7 @@ static int file_to_json(const char *what, const char *path, struct mor_buf *out,
 		return mor_fail(err, MORTISE_EINPUT,
 				"%s: %s is not UTF-8 text; send its bytes with KEY=@base64:%s", what, path,
 				path);
-	return string_to_json(mor_buf_view(&bytes), out);
+	return mor_buf_json_string(out, mor_buf_view(&bytes));
 }
 
 /* Objects and arrays need ":=". With "=", a text that begins with a bracket stays a text. */
@@ -146,21 +140,14 @@ static int value_to_json(const char *what, const char *value, struct mor_buf *ou
 		return mor_buf_slice(out, text);
 	if (!mor_utf8_valid(text))
 		return mor_fail(err, MORTISE_EINPUT, "%s: the value is not UTF-8 text", what);
-	return string_to_json(text, out);
-}
-
-/* key:=JSON and key:=@FILE */
-static int raw_to_json(const char *what, const char *value, struct mor_buf *out, mortise_error *err)
-{
-	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-
-	return mor_args_json(what, value, out, &doc, err);
+	return mor_buf_json_string(out, text);
 }
 
 /* After the key, ":" or "=" decides how the value is read. */
 int mor_args_pair(struct mor_tree *tree, const char *what, const char *word, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	char shown[200], place[100];
 	size_t key = key_length(word);
 	bool raw = word[key] == ':';
@@ -172,7 +159,7 @@ int mor_args_pair(struct mor_tree *tree, const char *what, const char *word, mor
 				strcmp(what, "argument") == 0 ? " or a JSON object" : "");
 	snprintf(place, sizeof(place), "%.20s \"%.*s\"", what, key < 60 ? (int)key : 60, word);
 	if (raw)
-		r = raw_to_json(place, word + key + 2, &json, err);
+		r = mor_args_json(place, word + key + 2, &json, &doc, err);
 	else
 		r = value_to_json(place, word + key + 1, &json, err);
 	if (r < 0)

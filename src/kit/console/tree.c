@@ -5,16 +5,12 @@
 
 #include "base/alloc.h"
 
-static void tree_free(struct mor_tree *tree)
-{
-	mor_tree_fini(tree);
-	mor_free(tree);
-}
-
 static void drop_value(struct mor_tree *tree)
 {
-	for (size_t i = 0; i < tree->count; i++)
-		tree_free(tree->kids[i]);
+	for (size_t i = 0; i < tree->count; i++) {
+		mor_tree_fini(tree->kids[i]);
+		mor_free(tree->kids[i]);
+	}
 	mor_free(tree->kids);
 	mor_free(tree->json);
 	tree->kids = NULL;
@@ -56,18 +52,13 @@ static struct mor_tree *add_kid(struct mor_tree *tree, struct mor_slice name)
 	return kid;
 }
 
-static struct mor_slice kid_name(const struct mor_tree *kid)
-{
-	return (struct mor_slice){ kid->name, kid->name_len };
-}
-
 /* Finds the member of that name, or makes it. A scalar becomes an object. */
 static struct mor_tree *tree_member(struct mor_tree *tree, struct mor_slice name)
 {
 	if (tree->json)
 		drop_value(tree);
 	for (size_t i = 0; i < tree->count; i++)
-		if (mor_slice_eq(name, kid_name(tree->kids[i])))
+		if (mor_slice_eq(name, (struct mor_slice){ tree->kids[i]->name, tree->kids[i]->name_len }))
 			return tree->kids[i];
 	return add_kid(tree, name);
 }
@@ -148,7 +139,7 @@ int mor_tree_write(const struct mor_tree *tree, struct mor_buf *out)
 	for (size_t i = 0; i < tree->count; i++) {
 		if (i)
 			mor_buf_byte(out, ',');
-		mor_buf_json_string(out, kid_name(tree->kids[i]));
+		mor_buf_json_string(out, (struct mor_slice){ tree->kids[i]->name, tree->kids[i]->name_len });
 		mor_buf_byte(out, ':');
 		mor_tree_write(tree->kids[i], out);
 	}

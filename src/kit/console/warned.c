@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "console/warned.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 void mor_warned_keep(struct mor_console *console, const char *text)
 {
 	struct mor_text_list *list = &console->warned;
-	char *copy;
 
-	if (!console->json || list->count == MOR_WARNED_MAX)
-		return;
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->item[i], text) == 0)
-			return;
-	copy = mor_strndup(text, strlen(text));
-	if (!copy || mor_text_list_add(list, copy) < 0)
-		mor_free(copy);
+	if (console->json && list->count < MOR_WARNED_MAX && !mor_text_list_has(list, text))
+		(void)mor_text_list_add_take(list, mor_strdup(text));
 }
 
 void mor_warned_write_items(struct mor_console *console, struct mor_writer *w)

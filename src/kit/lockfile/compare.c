@@ -11,11 +11,6 @@
 
 /* ---- the same on every machine ---- */
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* "~/x" for a path below the home directory. NULL: no memory. */
 static char *without_home(const char *path)
 {
@@ -34,16 +29,10 @@ static void write_paths(struct mor_writer *w, const struct mor_value *paths)
 	struct mor_text_list texts = { 0 };
 	struct mor_json_iter it = mor_json_iter(paths);
 
-	while (mor_json_next(&it)) {
-		char *text = without_home(mor_json_text(it.value, ""));
-
-		if (!text || mor_text_list_add(&texts, text) < 0) {
-			mor_free(text);
+	while (mor_json_next(&it))
+		if (mor_text_list_add_take(&texts, without_home(mor_json_text(it.value, ""))) < 0)
 			w->out->status = MORTISE_ENOMEM;
-		}
-	}
-	if (texts.count)
-		qsort(texts.item, texts.count, sizeof(*texts.item), by_text);
+	mor_text_list_sort(&texts);
 	mor_w_array(w);
 	for (size_t i = 0; i < texts.count; i++)
 		mor_w_string(w, texts.item[i]);

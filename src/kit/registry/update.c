@@ -188,11 +188,6 @@ static void tell_update(const struct mor_registry_update *update, const char *wh
 		update->on_note(update->arg, line.data);
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int find_archives(const char *dir, struct mor_text_list *ret, mortise_error *err)
 {
 	DIR *open_dir = opendir(dir);
@@ -201,21 +196,12 @@ static int find_archives(const char *dir, struct mor_text_list *ret, mortise_err
 
 	if (!open_dir)
 		return mor_fail_errno(err, MORTISE_EINPUT, errno, "%s", dir);
-	while (r == 0 && (item = readdir(open_dir))) {
-		char *name;
-
-		if (item->d_name[0] == '.' || !mor_bundle_is_archive(item->d_name))
-			continue;
-		name = mor_strdup(item->d_name);
-		if (!name || mor_text_list_add(ret, name) < 0) {
-			mor_free(name);
-			r = mor_fail_memory(err);
-		}
-	}
+	while (r == 0 && (item = readdir(open_dir)))
+		if (item->d_name[0] != '.' && mor_bundle_is_archive(item->d_name))
+			r = mor_text_list_add_take(ret, mor_strdup(item->d_name));
 	closedir(open_dir);
-	if (ret->count)
-		qsort(ret->item, ret->count, sizeof(*ret->item), by_text);
-	return r;
+	mor_text_list_sort(ret);
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 /* The array of entries, in the order in which a reader sorts them. */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "runner/runner.h"
 #include "runner/show.h"
 #include "scribe/scribe.h"
 
@@ -58,11 +59,8 @@ void mor_runner_record_begin(struct mor_runner_record *record, const char *diale
 static void begin_with(struct mor_runner_record *record, mortise_plugin *plugin)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	char *about = NULL;
 
-	if (mortise_plugin_describe(plugin, &about, NULL) == 0)
-		(void)mor_doc_parse(mor_slice_of(about), MOR_JSON_NAN, 0, &doc, NULL);
-	mortise_free(about);
+	(void)mor_runner_describe(plugin, &doc, NULL);
 	record->plugin = plugin;
 	mor_runner_record_begin(record, mortise_plugin_dialect(plugin),
 				mor_json_text(mor_json_get(mor_doc_root(doc), "framing"), NULL));
@@ -111,12 +109,6 @@ static bool is_running(int state)
 	       state == MORTISE_DRAINING;
 }
 
-static void take_line(struct mor_runner_record *record, const char *text)
-{
-	mor_scribe_stderr(&record->scribe, mor_slice_of(text));
-	mor_scribe_stderr(&record->scribe, MOR_SLICE("\n"));
-}
-
 void mor_runner_record_event(struct mor_runner_record *record, const mortise_event *event)
 {
 	const char *text = event->text ? event->text : "";
@@ -129,10 +121,12 @@ void mor_runner_record_event(struct mor_runner_record *record, const mortise_eve
 		return;
 	if (!is_recorded(record, event->plugin))
 		return;
-	if (event->type == MORTISE_EVENT_STDERR)
-		take_line(record, text);
-	else
+	if (event->type == MORTISE_EVENT_STDERR) {
+		mor_scribe_stderr(&record->scribe, mor_slice_of(text));
+		mor_scribe_stderr(&record->scribe, MOR_SLICE("\n"));
+	} else {
 		mor_scribe_comment(&record->scribe, ended ? "the end" : "not a message", text);
+	}
 	write_on(record);
 }
 

@@ -32,11 +32,9 @@ int mor_runner_set(struct mor_runner *s, const char *section, const char *rest, 
 
 	mor_buf_printf(&text, "%s%s", section, rest);
 	setting = mor_buf_detach(&text);
-	if (!setting || mor_text_list_add(&s->owned, setting) < 0) {
-		mor_free(setting);
+	if (mor_text_list_add_take(&s->owned, setting) < 0 || mor_text_list_add(&s->set, setting) < 0)
 		return mor_fail_memory(err);
-	}
-	return mor_text_list_add(&s->set, setting) < 0 ? mor_fail_memory(err) : 0;
+	return 0;
 }
 
 /* --timeout 30s is the call's own; --timeout METHOD=30s is a setting. */
@@ -89,18 +87,12 @@ static int take_sandbox(struct mor_runner *s, mortise_error *err)
 	return r < 0 ? r : take_network(s, err);
 }
 
-/* As it was typed: relative to our directory, and not to the plugin's as in its mortise.toml. */
-static int take_proto(struct mor_runner *s, const char *path, mortise_error *err)
-{
-	MOR_CLEAN_TEXT char *absolute = mor_path_absolute(path);
-
-	return absolute ? mor_runner_set(s, "grpc.proto=", absolute, err) : mor_fail_memory(err);
-}
-
 /* --set comes first, then the options that stand for a setting, so that --timeout wins over --set. */
 static int take_settings(struct mor_runner *s, mortise_error *err)
 {
 	const struct mor_plugin_args *args = s->args;
+	/* as it was typed: relative to our directory, and not to the plugin's as in its mortise.toml */
+	MOR_CLEAN_TEXT char *proto = args->proto ? mor_path_absolute(args->proto) : NULL;
 	int r = 0;
 
 	for (size_t i = 0; i < args->set.count && r == 0; i++) {
@@ -111,12 +103,12 @@ static int take_settings(struct mor_runner *s, mortise_error *err)
 					args->set.item[i]);
 		r = mor_text_list_add(&s->set, args->set.item[i]);
 	}
-	if (r < 0)
+	if (r < 0 || (args->proto && !proto))
 		return mor_fail_memory(err);
 	if (args->framing)
 		r = mor_runner_set(s, "plugin.framing=", args->framing, err);
-	if (r == 0 && args->proto)
-		r = take_proto(s, args->proto, err);
+	if (r == 0 && proto)
+		r = mor_runner_set(s, "grpc.proto=", proto, err);
 	for (size_t i = 0; i < args->timeout.count && r == 0; i++)
 		r = take_timeout(s, args->timeout.item[i], err);
 	return r < 0 ? r : take_sandbox(s, err);
@@ -346,13 +338,6 @@ static void order_stop(const struct stopped *what, enum mortise_stop how)
 /* ms: most plugins end sooner, and a line that is gone at once only disturbs. */
 #define QUIET_WAIT_MS 400
 
-/* Who has pressed Ctrl-C and sees nothing does not know that a second one helps. */
-static void say_waiting(struct mor_runner *runner)
-{
-	if (runner->console->err_terminal && !runner->console->json)
-		mor_note(runner->console, "waiting for the plugin to end (Ctrl-C again: kill)");
-}
-
 /* No time limit of our own: the ladder ends in SIGKILL. A signal that came before counts as the first, so
  * that ^C during a call does not kill at once; a second one does, also where both came before. */
 static void stop_and_wait(struct mor_runner *runner, const struct stopped *what)
@@ -369,7 +354,9 @@ static void stop_and_wait(struct mor_runner *runner, const struct stopped *what)
 		}
 		left = quiet_until ? quiet_until - mor_clock_ms() : -1;
 		if (quiet_until && left <= 0) {
-			say_waiting(runner);
+			/* who has pressed Ctrl-C and sees nothing does not know that a second one helps */
+			if (runner->console->err_terminal && !runner->console->json)
+				mor_note(runner->console, "waiting for the plugin to end (Ctrl-C again: kill)");
 			quiet_until = 0;
 			left = -1;
 		}
@@ -389,21 +376,29 @@ void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool)
 
 /* ---- failures ---- */
 
+int mor_runner_describe(mortise_plugin *plugin, struct mor_doc **ret, mortise_error *err)
+{
+	char *json = NULL;
+	int r = mortise_plugin_describe(plugin, &json, NULL);
+
+	if (r < 0)
+		return mor_fail(err, r, "describe: %s", mortise_status_text(r));
+	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, ret, err);
+	mortise_free(json);
+	return r;
+}
+
 /* Does `mortise info` list anything to call? Not for a plugin that says nothing about itself, nor if its
  * greeting was refused. */
 static bool is_listed(mortise_plugin *plugin)
 {
 	static const char *const lists[] = { "/actions", "/interfaces", "/identity/commands" };
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	char *json = NULL;
 	bool listed = false;
 
-	if (mortise_plugin_state(plugin) != MORTISE_READY || mortise_plugin_describe(plugin, &json, NULL) < 0)
-		return false;
-	if (mor_doc_parse(mor_slice_of(json), 0, 0, &doc, NULL) == 0)
+	if (mortise_plugin_state(plugin) == MORTISE_READY && mor_runner_describe(plugin, &doc, NULL) == 0)
 		for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 			listed |= mor_json_size(mor_json_at(mor_doc_root(doc), lists[i])) > 0;
-	mortise_free(json);
 	return listed;
 }
 

@@ -74,6 +74,8 @@ int mor_runner_run(struct mor_runner *runner, mor_done_fn *done, void *arg);
 void mor_runner_stop_plugin(struct mor_runner *runner, mortise_plugin *plugin);
 void mor_runner_stop_pool(struct mor_runner *runner, mortise_pool *pool);
 
+/* What mortise_plugin_describe() says, parsed. */
+int mor_runner_describe(mortise_plugin *plugin, struct mor_doc **ret, mortise_error *err);
 /* Reports a call that failed; `typed` is the plugin as the user typed it. Returns the exit code. */
 int mor_runner_report(const struct mor_runner *runner, const char *typed, const mortise_reply *reply);
 

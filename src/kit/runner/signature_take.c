@@ -188,14 +188,9 @@ static int take_pair(struct taking *t, const char *word)
 	return mor_args_pair(t->tree, "argument", word, t->err);
 }
 
-static bool is_value(const struct taking *t, size_t at)
-{
-	return at < t->count && !is_option(t->words[at]) && !mor_args_is_pair(t->words[at]);
-}
-
 static int take_option(struct taking *t, const char *word)
 {
-	const char *equals = strchr(word, '=');
+	const char *equals = strchr(word, '='), *next = t->at + 1 < t->count ? t->words[t->at + 1] : NULL;
 	char other[128];
 	bool no;
 	struct mor_slice name = option_name(t->signature, word, other, &no);
@@ -203,7 +198,7 @@ static int take_option(struct taking *t, const char *word)
 
 	if (equals)
 		return set_value(t, name, equals + 1);
-	if (!flag && is_value(t, t->at + 1))
+	if (!flag && next && !is_option(next) && !mor_args_is_pair(next))
 		return set_value(t, name, t->words[++t->at]);
 	if (flag || !mor_signature_known(t->signature))
 		return set_flag(t, name, !no);

@@ -79,20 +79,6 @@ static void begin_file(struct mor_scribe *scribe, const char *dialect)
 	scribe->begun = true;
 }
 
-/* The record is a file: there is no SIGPIPE, and nothing to wait for. */
-static int write_file(int fd, struct mor_slice text)
-{
-	while (text.len) {
-		ssize_t n = write(fd, text.ptr, text.len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			text = (struct mor_slice){ text.ptr + n, text.len - (size_t)n };
-	}
-	return 0;
-}
-
 void mor_scribe_flush(struct mor_scribe *scribe)
 {
 	int r = 0;
@@ -104,7 +90,7 @@ void mor_scribe_flush(struct mor_scribe *scribe)
 	if (scribe->text.status)
 		r = -ENOMEM;
 	else
-		r = write_file(scribe->fd, mor_buf_view(&scribe->text));
+		r = mor_fd_write_all(scribe->fd, scribe->text.data, scribe->text.len);
 	if (r < 0)
 		give_up(scribe, -r);
 	mor_buf_reset(&scribe->text, KEEP_MEMORY);

@@ -5,25 +5,17 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "wire/json.h"
 
-/* clang-format off */
-#define ENDING(text) { text, sizeof(text) - 1 }
-/* clang-format on */
-
 /* A name is that of a secret if it ends like this, in lower case and without '-', '_' and '.'. */
-static const struct mor_slice endings[] = {
-	ENDING("token"),     ENDING("password"),      ENDING("passwd"),      ENDING("passwords"),
-	ENDING("secret"),    ENDING("secrets"),       ENDING("passphrase"),  ENDING("apikey"),
-	ENDING("accesskey"), ENDING("privatekey"),    ENDING("secretkey"),   ENDING("signingkey"),
-	ENDING("jwt"),       ENDING("credential"),    ENDING("credentials"), ENDING("bearer"),
-	ENDING("cookie"),    ENDING("authorization"), { NULL, 0 },
-};
-/* Too short to be an ending. */
-static const struct mor_slice exact[] = { ENDING("auth"), ENDING("pwd"), ENDING("pass"), { NULL, 0 } };
+static const char endings[] =
+	"token|password|passwd|passwords|secret|secrets|passphrase|apikey|accesskey|privatekey|secretkey|"
+	"signingkey|jwt|credential|credentials|bearer|cookie|authorization";
+static const char exact[] = "auth|pwd|pass"; /* too short to be an ending */
 /* A value of several words: it goes up to the end of the line. */
-static const struct mor_slice lines[] = { ENDING("authorization"), ENDING("cookie"), { NULL, 0 } };
+static const char lines[] = "authorization|cookie";
 
 #define PLAIN_NAME 64 /* longer names: only their end counts */
 
@@ -51,20 +43,16 @@ static struct mor_slice plain_name(struct mor_slice name, char out[PLAIN_NAME])
 	return (struct mor_slice){ out, len };
 }
 
-static bool ends_like(const struct mor_slice *list, struct mor_slice name)
+static bool ends_like(const char *list, struct mor_slice name)
 {
-	for (; list->ptr; list++)
-		if (list->len <= name.len && name.ptr[name.len - 1] == list->ptr[list->len - 1] &&
-		    memcmp(name.ptr + name.len - list->len, list->ptr, list->len) == 0)
-			return true;
-	return false;
-}
+	struct mor_slice rest = mor_slice_of(list);
 
-static bool is_exact(struct mor_slice name)
-{
-	for (const struct mor_slice *e = exact; e->ptr; e++)
-		if (mor_slice_eq(name, *e))
+	while (rest.len) {
+		struct mor_slice end = mor_slice_cut(&rest, '|');
+
+		if (end.len <= name.len && memcmp(name.ptr + name.len - end.len, end.ptr, end.len) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -84,19 +72,10 @@ bool mor_secrets_has(const struct mor_secrets *secrets, struct mor_slice name)
 	struct mor_slice plain = plain_name(name, text);
 
 	return plain.len && !is_listed(secrets->keep, plain) &&
-	       (ends_like(endings, plain) || is_exact(plain) || is_listed(secrets->more, plain));
+	       (ends_like(endings, plain) || mor_text_in(plain, exact) || is_listed(secrets->more, plain));
 }
 
 /* ---- values ---- */
-
-static uint64_t hash_value(struct mor_slice value)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < value.len; i++)
-		hash = (hash ^ (unsigned char)value.ptr[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 /* secret_token_1: its member's name, and a number of its own. */
 static void make_name(size_t number, struct mor_slice member, char out[MOR_SECRET_NAME])
@@ -114,7 +93,7 @@ static void make_name(size_t number, struct mor_slice member, char out[MOR_SECRE
 static const char *name_value(struct mor_secrets *secrets, struct mor_slice member, struct mor_slice value)
 {
 	size_t have = secrets->count < MOR_SECRETS_KNOWN ? secrets->count : MOR_SECRETS_KNOWN;
-	uint64_t hash = hash_value(value);
+	uint64_t hash = mor_hash(value.ptr, value.len);
 	struct mor_secret *known;
 
 	for (size_t i = 0; i < have; i++)
@@ -132,7 +111,7 @@ static const char *name_value(struct mor_secrets *secrets, struct mor_slice memb
 
 static size_t skip_blanks(struct mor_slice json, size_t at)
 {
-	while (at < json.len && mor_is_blank(json.ptr[at]))
+	while (at < json.len && mor_char_is_blank(json.ptr[at]))
 		at++;
 	return at;
 }
@@ -174,8 +153,8 @@ static size_t skip_nested(struct mor_slice json, size_t at)
 /* A number, true, false or null. */
 static size_t skip_scalar(struct mor_slice json, size_t at)
 {
-	while (at < json.len && !mor_is_blank(json.ptr[at]) && json.ptr[at] != ',' && json.ptr[at] != '}' &&
-	       json.ptr[at] != ']')
+	while (at < json.len && !mor_char_is_blank(json.ptr[at]) && json.ptr[at] != ',' &&
+	       json.ptr[at] != '}' && json.ptr[at] != ']')
 		at++;
 	return at;
 }
@@ -187,11 +166,6 @@ static size_t value_end(struct mor_slice json, size_t at)
 	if (c == '"')
 		return skip_string(json, at);
 	return c == '{' || c == '[' ? skip_nested(json, at) : skip_scalar(json, at);
-}
-
-static bool is_harmless(struct mor_slice value)
-{
-	return mor_text_in(value, "null|true|false|\"\"");
 }
 
 /* `key` with its quotes, unescaped if it has escapes: "\u0074oken" is a token too. */
@@ -230,7 +204,7 @@ int mor_secrets_json(struct mor_secrets *secrets, struct mor_slice json, struct 
 		if (!key_is_secret(secrets, key))
 			continue;
 		value = (struct mor_slice){ json.ptr + at, value_end(json, at) - at };
-		if (is_harmless(value))
+		if (mor_text_in(value, "null|true|false|\"\""))
 			continue;
 		name = name_value(secrets, (struct mor_slice){ key.ptr + 1, key.len - 2 }, value);
 		mor_json_one_line((struct mor_slice){ json.ptr + copied, at - copied }, out);

@@ -18,7 +18,7 @@ static int write_compact(struct mor_slice pattern, struct mor_buf *out)
 
 		if (c == '"')
 			inside = !inside;
-		if (inside || !mor_is_blank(c))
+		if (inside || !mor_char_is_blank(c))
 			mor_buf_byte(out, c);
 		if (inside && c == '\\' && i + 1 < pattern.len)
 			mor_buf_byte(out, pattern.ptr[++i]);
@@ -79,7 +79,7 @@ static int write_head(struct mor_slice line, struct mor_buf *out, mortise_error 
 /* A comment or nothing. Blank lines at the end and double ones go. */
 static void write_rest(struct mor_slice line, bool *blank, struct mor_buf *out)
 {
-	while (line.len && mor_is_blank(line.ptr[line.len - 1]))
+	while (line.len && mor_char_is_blank(line.ptr[line.len - 1]))
 		line.len--;
 	if (!line.len) {
 		*blank = true;
@@ -92,17 +92,18 @@ static void write_rest(struct mor_slice line, bool *blank, struct mor_buf *out)
 	mor_buf_byte(out, '\n');
 }
 
-static int format_line(char *line, size_t len, unsigned number, bool *blank, struct mor_buf *out,
+/* Raw bytes are unescaped in the line itself. */
+static int format_line(struct mor_slice line, unsigned number, bool *blank, struct mor_buf *out,
 		       mortise_error *err)
 {
 	struct mor_talk_step step;
 	int r;
 
 	if (number == 1)
-		return write_head((struct mor_slice){ line, len }, out, err);
-	r = mor_talk_parse_line(line, len, number, &step, err);
+		return write_head(line, out, err);
+	r = mor_talk_parse_line((char *)(uintptr_t)line.ptr, line.len, number, &step, err);
 	if (r == 0)
-		write_rest((struct mor_slice){ line, len }, blank, out);
+		write_rest(line, blank, out);
 	if (r <= 0)
 		return r;
 	if (*blank)
@@ -113,19 +114,15 @@ static int format_line(char *line, size_t len, unsigned number, bool *blank, str
 
 int mor_talk_format(struct mor_slice text, struct mor_buf *out, mortise_error *err)
 {
-	char *memory = mor_strndup(text.ptr, text.len), *at = memory, *end = memory + text.len;
+	MOR_CLEAN_TEXT char *memory = mor_strndup(text.ptr, text.len);
+	struct mor_slice rest = { memory, text.len };
 	bool blank = false;
 	unsigned number = 0;
 	int r = memory ? 0 : MORTISE_ENOMEM;
 
 	do {
-		char *newline = r == 0 && at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-		char *stop = newline ? newline : end;
-
 		if (r == 0)
-			r = format_line(at, (size_t)(stop - at), ++number, &blank, out, err);
-		at = stop + 1;
-	} while (r == 0 && at < end);
-	mor_free(memory);
+			r = format_line(mor_slice_cut(&rest, '\n'), ++number, &blank, out, err);
+	} while (r == 0 && rest.len);
 	return r == MORTISE_ENOMEM || out->status ? mor_fail_memory(err) : r;
 }

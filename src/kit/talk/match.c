@@ -131,7 +131,7 @@ static bool has_marker(struct mor_slice text)
 /* The first byte at or after pos that is not a blank; NUL at the end. */
 static char next_byte(struct mor_slice pattern, size_t pos)
 {
-	while (pos < pattern.len && mor_is_blank(pattern.ptr[pos]))
+	while (pos < pattern.len && mor_char_is_blank(pattern.ptr[pos]))
 		pos++;
 	return pos < pattern.len ? pattern.ptr[pos] : '\0';
 }
@@ -141,7 +141,7 @@ static bool member_place(struct mor_slice before, char next)
 {
 	size_t i = before.len;
 
-	while (i > 0 && mor_is_blank(before.ptr[i - 1]))
+	while (i > 0 && mor_char_is_blank(before.ptr[i - 1]))
 		i--;
 	return i > 0 && before.ptr[i - 1] != ':' && next == '}';
 }

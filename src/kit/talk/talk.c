@@ -35,7 +35,7 @@ static struct mor_slice take_word(struct mor_slice *text)
 	struct mor_slice word = mor_slice_trim(*text, BLANKS);
 	size_t n = 0;
 
-	while (n < word.len && !mor_is_blank(word.ptr[n]))
+	while (n < word.len && !mor_char_is_blank(word.ptr[n]))
 		n++;
 	*text = (struct mor_slice){ word.ptr + n, word.len - n };
 	return (struct mor_slice){ word.ptr, n };
@@ -253,7 +253,7 @@ static int parse_step(struct talk_parser *parser, struct mor_slice line, struct 
 	for (i = 0; i < MARKS; i++) {
 		n = strlen(marks[i].text);
 		if (line.len >= n && memcmp(line.ptr, marks[i].text, n) == 0 &&
-		    (line.len == n || mor_is_blank(line.ptr[n])))
+		    (line.len == n || mor_char_is_blank(line.ptr[n])))
 			break;
 	}
 	if (i == MARKS)
@@ -299,21 +299,16 @@ int mor_talk_parse_line(char *line, size_t len, unsigned number, struct mor_talk
 int mor_talk_parse(struct mor_slice text, struct mor_talk *ret, mortise_error *err)
 {
 	struct talk_parser parser = { .err = err };
-	char *p = mor_strndup(text.ptr, text.len), *end;
+	struct mor_slice rest = { mor_strndup(text.ptr, text.len), text.len };
 	int r = 0;
 
-	if (!p)
+	if (!rest.ptr)
 		return mor_fail_memory(err);
-	parser.talk.memory = p;
-	end = p + text.len;
+	parser.talk.memory = (char *)(uintptr_t)rest.ptr;
 	do {
-		char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-		char *stop = newline ? newline : end;
-
 		parser.line++;
-		r = parse_line(&parser, (struct mor_slice){ p, (size_t)(stop - p) });
-		p = stop + 1;
-	} while (r == 0 && p < end);
+		r = parse_line(&parser, mor_slice_cut(&rest, '\n'));
+	} while (r == 0 && rest.len);
 	if (r == 0)
 		*ret = parser.talk;
 	else

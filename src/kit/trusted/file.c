@@ -34,11 +34,6 @@ char *mor_trusted_canonical(const char *path)
 	return mor_buf_detach(&clean);
 }
 
-static bool is_same_or_below(const char *path, const char *dir)
-{
-	return strcmp(path, dir) == 0 || mor_path_below(dir, path);
-}
-
 /* ---- lines ---- */
 
 /* The next line with its end, and the path in it: without blanks around it, empty for a comment. */
@@ -68,9 +63,9 @@ static int judge_path(struct mor_trusted_path *item, mortise_error *err)
 		item->why = mor_strdup("does not exist");
 		return item->why ? 0 : mor_fail_memory(err);
 	}
-	r = mor_trusted_exposed(item->path, &item->why, err);
+	r = mor_trusted_exposed(item->path, false, &item->why, err);
 	if (r == 0)
-		r = mor_trusted_exposed_names(before, &item->why, err);
+		r = mor_trusted_exposed(before, true, &item->why, err);
 	return r < 0 ? r : 0;
 }
 
@@ -118,7 +113,7 @@ static int read_bytes(const char *file, struct mor_buf *ret, mortise_error *err)
 	MOR_CLEAN_TEXT char *why = NULL;
 	char *text = NULL;
 	size_t len = 0;
-	int r = path ? mor_trusted_exposed(path, &why, err) : mor_fail_memory(err);
+	int r = path ? mor_trusted_exposed(path, false, &why, err) : mor_fail_memory(err);
 
 	if (r > 0)
 		return refuse_list(file, why, err);
@@ -184,7 +179,8 @@ const struct mor_trusted_path *mor_trusted_by(const struct mor_trusted *list, co
 	for (size_t i = 0; i < list->count; i++) {
 		const struct mor_trusted_path *item = &list->items[i];
 
-		if (item->path && (any || !item->why) && is_same_or_below(path, item->path))
+		if (item->path && (any || !item->why) &&
+		    (strcmp(path, item->path) == 0 || mor_path_below(item->path, path)))
 			return item;
 	}
 	return NULL;
@@ -271,7 +267,7 @@ static int check_new(const char *word, const char *path, mortise_error *err)
 	if (!fits_line(path))
 		return mor_fail(err, MORTISE_EINPUT,
 				"%s cannot stand in the list, which has one path per line: rename it", shown);
-	r = mor_trusted_exposed(path, &why, err);
+	r = mor_trusted_exposed(path, false, &why, err);
 	return r > 0 ? mor_fail(err, MORTISE_EINPUT, "%s cannot be trusted: %s", shown, why) : r;
 }
 

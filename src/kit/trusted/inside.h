@@ -16,11 +16,10 @@ char *mor_trusted_canonical(const char *path);
 
 /* Who besides this user and root could change what a path without links names? 0: nobody; 1: somebody, *ret
  * says who and what to do; or MORTISE_ENOMEM. Its parents count, too: a user who can rename them can replace
- * it. What does not exist is safe. */
-int mor_trusted_exposed(const char *path, char **ret, mortise_error *err);
-/* The same for the names in a directory: in one like /tmp, nobody else can change those that are ours. */
-int mor_trusted_exposed_names(const char *path, char **ret, mortise_error *err);
+ * it. What does not exist is safe. `names`: only the names in a directory count: in one like /tmp, nobody else
+ * can change those that are ours. */
+int mor_trusted_exposed(const char *path, bool names, char **ret, mortise_error *err);
 /* The last part alone. */
-int mor_trusted_exposed_self(const char *path, char **ret, mortise_error *err);
+int mor_trusted_exposed_self(const char *path, bool names, char **ret, mortise_error *err);
 
 #endif

@@ -104,24 +104,18 @@ static int data_dir_of_variables(char **ret, mortise_error *err)
 	return need_absolute(dir ? "YAMS_DATA_DIR" : "YAMS_STORAGE", *ret, err);
 }
 
-/* What a variable names exactly is not mixed with the file of older versions. */
-static int place_of_variable(const char *file, char **ret_file, mortise_error *err)
-{
-	int r = need_absolute("YAMS_PLUGIN_TRUST_FILE", file, err);
-
-	if (r == 0)
-		*ret_file = mor_strdup(file);
-	return r == 0 && !*ret_file ? mor_fail_memory(err) : r;
-}
-
 int mor_trusted_place(char **ret_file, char **ret_older, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *dir = NULL;
 	const char *given = variable("YAMS_PLUGIN_TRUST_FILE");
 	int r;
 
-	if (given)
-		return place_of_variable(given, ret_file, err);
+	if (given) { /* what it names exactly is not mixed with the file of older versions */
+		r = need_absolute("YAMS_PLUGIN_TRUST_FILE", given, err);
+		if (r == 0)
+			*ret_file = mor_strdup(given);
+		return r == 0 && !*ret_file ? mor_fail_memory(err) : r;
+	}
 	r = data_dir_of_config(&dir, err);
 	if (r == 0 && !dir)
 		r = data_dir_of_variables(&dir, err);

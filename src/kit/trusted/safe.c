@@ -11,15 +11,8 @@
 #include "base/text.h"
 #include "trusted/inside.h"
 
-/* Many systems give each user a group of the same number, which has no other members, and make every file
- * writable for it. */
-static bool group_is_owner(const struct stat *st)
-{
-	return st->st_gid == (gid_t)st->st_uid;
-}
-
-/* What is wrong with it, and the remedy; NULL: nothing. `parent`: it only has to keep its entries' names. */
-static const char *exposed_by(const struct stat *st, bool parent, char *who, size_t size)
+/* What is wrong with it, and the remedy; NULL: nothing. `names`: it only has to keep its entries' names. */
+static const char *exposed_by(const struct stat *st, bool names, char *who, size_t size)
 {
 	if (S_ISLNK(st->st_mode))
 		return NULL; /* nobody can write to a link; where it leads is looked at by itself */
@@ -27,13 +20,15 @@ static const char *exposed_by(const struct stat *st, bool parent, char *who, siz
 		snprintf(who, size, "belongs to user %u", (unsigned)st->st_uid);
 		return "chown";
 	}
-	if (parent && S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX))
+	if (names && S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX))
 		return NULL; /* as in /tmp: others cannot rename what is ours */
 	if (st->st_mode & S_IWOTH) {
 		snprintf(who, size, "can be changed by everybody");
 		return "chmod o-w";
 	}
-	if ((st->st_mode & S_IWGRP) && !group_is_owner(st)) {
+	/* Many systems give each user a group of the same number, which has no other members, and make every
+	 * file writable for it. */
+	if ((st->st_mode & S_IWGRP) && st->st_gid != (gid_t)st->st_uid) {
 		snprintf(who, size, "can be changed by group %u", (unsigned)st->st_gid);
 		return "chmod g-w";
 	}
@@ -55,7 +50,7 @@ static int tell_exposed(const char *path, const char *who, const char *remedy, c
 	return *ret ? 1 : mor_fail_memory(err);
 }
 
-static int look_at(const char *path, bool parent, char **ret, mortise_error *err)
+int mor_trusted_exposed_self(const char *path, bool names, char **ret, mortise_error *err)
 {
 	const char *remedy;
 	struct stat st;
@@ -63,35 +58,20 @@ static int look_at(const char *path, bool parent, char **ret, mortise_error *err
 
 	if (lstat(path, &st) < 0)
 		return 0;
-	remedy = exposed_by(&st, parent, who, sizeof(who));
+	remedy = exposed_by(&st, names, who, sizeof(who));
 	return remedy ? tell_exposed(path, who, remedy, ret, err) : 0;
 }
 
-int mor_trusted_exposed_self(const char *path, char **ret, mortise_error *err)
-{
-	return look_at(path, false, ret, err);
-}
-
-static int look_at_all(const char *path, bool parent, char **ret, mortise_error *err)
+int mor_trusted_exposed(const char *path, bool names, char **ret, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *part = mor_strdup(path);
-	int r = part ? look_at("/", true, ret, err) : mor_fail_memory(err);
+	int r = part ? mor_trusted_exposed_self("/", true, ret, err) : mor_fail_memory(err);
 
 	for (char *slash = part ? strchr(part + 1, '/') : NULL; slash && r == 0;
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		r = look_at(part, true, ret, err);
+		r = mor_trusted_exposed_self(part, true, ret, err);
 		*slash = '/';
 	}
-	return r ? r : look_at(path, parent, ret, err);
-}
-
-int mor_trusted_exposed(const char *path, char **ret, mortise_error *err)
-{
-	return look_at_all(path, false, ret, err);
-}
-
-int mor_trusted_exposed_names(const char *path, char **ret, mortise_error *err)
-{
-	return look_at_all(path, true, ret, err);
+	return r ? r : mor_trusted_exposed_self(path, names, ret, err);
 }

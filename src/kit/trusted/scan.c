@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/textlist.h"
 #include "trusted/inside.h"
 
 #define MANIFEST       "yams-plugin.json"
@@ -117,7 +118,7 @@ static int look_at_entry(const struct mor_trusted *list, const char *dir, const 
 	if (!path)
 		return mor_fail_memory(err);
 	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))
-		return mor_trusted_exposed_self(path, ret, err);
+		return mor_trusted_exposed_self(path, false, ret, err);
 	if (!realpath(path, real) || mor_trusted_by(list, real, false))
 		return 0;
 	/* no command to trust it: what a plugin's link leads to is seldom what a person wants to trust */
@@ -153,7 +154,7 @@ static int judge_plugin(const struct mor_trusted *list, struct mor_trusted_plugi
 	plugin->why = why_not_trusted(list, plugin->path, real);
 	if (plugin->why || !mor_trusted_by(list, real, false))
 		return plugin->why ? 0 : mor_fail_memory(err);
-	r = mor_trusted_exposed(real, &plugin->why, err);
+	r = mor_trusted_exposed(real, false, &plugin->why, err);
 	if (r == 0)
 		r = look_inside(list, real, &plugin->why, err);
 	return r < 0 ? r : 0;
@@ -226,45 +227,36 @@ static int scan_one(struct scan *scan, const char *path)
 	return mor_trusted_is_script(path) ? add_plugin(scan, path, false) : 0;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int list_names(const char *path, char ***ret, size_t *ret_count, mortise_error *err)
+static int list_names(const char *path, struct mor_text_list *ret)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 	int r = 0;
 
 	while (dir && r == 0 && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.') {
-			r = mor_texts_push_take(ret, mor_strdup(entry->d_name)) < 0 ? mor_fail_memory(err) : 0;
-			*ret_count += r == 0;
-		}
+		if (entry->d_name[0] != '.')
+			r = mor_text_list_add_take(ret, mor_strdup(entry->d_name));
 	if (dir)
 		closedir(dir);
-	if (*ret_count)
-		qsort(*ret, *ret_count, sizeof(**ret), compare_names);
+	mor_text_list_sort(ret);
 	return r;
 }
 
 /* A path that is a plugin itself holds no others: what lies in it are its parts. */
 static int scan_directory(struct scan *scan, const char *path)
 {
-	char **names = NULL;
-	size_t count = 0;
+	struct mor_text_list names = { 0 };
 	int r;
 
 	if (has_manifest(path) || mor_trusted_is_script(path))
 		return scan_one(scan, path);
-	r = list_names(path, &names, &count, scan->err);
-	for (size_t i = 0; i < count && r == 0; i++) {
-		MOR_CLEAN_TEXT char *entry = mor_path_join(path, names[i]);
+	r = list_names(path, &names) < 0 ? mor_fail_memory(scan->err) : 0;
+	for (size_t i = 0; i < names.count && r == 0; i++) {
+		MOR_CLEAN_TEXT char *entry = mor_path_join(path, names.item[i]);
 
 		r = entry ? scan_one(scan, entry) : mor_fail_memory(scan->err);
 	}
-	mor_texts_free(names);
+	mor_text_list_free_texts(&names);
 	return r;
 }
 

@@ -211,7 +211,7 @@ static const char *take_name(const char *p, const char *end, struct mor_buf *nam
 	bool over = false;
 
 	while (p < end && !over) {
-		if (mor_is_blank(*p)) {
+		if (mor_char_is_blank(*p)) {
 			over = name->len > 0;
 			p++;
 		} else if (*p == '\\') {
