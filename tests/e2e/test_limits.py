@@ -6,6 +6,7 @@ import functools
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -185,13 +186,14 @@ class Memory(Jailed):
 
     @for_each_level_and_user
     def test_nothing_is_left(self, level):
-        """Other tests have groups, too: only what stays was left."""
-        before = groups_here()
+        """Its groups, which it can see itself, have gone with it: other runs have some, too."""
         limits = ["memory=64M", "threads=20", "cpu=9s"]
-        self.jail(level, "print(1)", "--spawn", *(word for limit in limits for word in ("--limit", limit)))
+        words = ["--spawn", *(word for limit in limits for word in ("--limit", limit))]
+        done = self.jail(level, "print(open('/proc/self/cgroup').read())", *words)
+        self.assertEqual(done.code, 0, done.err)
+        names = set(re.findall(r"mortise-jail-\w+", done.out))
         end = time.monotonic() + LIMIT
-        while left := groups_here() - before:
-            before &= groups_here()
+        while left := groups_called(names):
             self.assertLess(time.monotonic(), end, left)
 
 
@@ -290,19 +292,12 @@ class ProcessorTime(Jailed):
             self.assertIn("the limit of cpu holds for each process alone", done.err)
 
 
-def groups_here():
-    """Those without processes."""
-    found = set()
-    for root, dirs, _ in os.walk("/sys/fs/cgroup"):
-        for name in dirs:
-            path = os.path.join(root, name)
-            if name.startswith("mortise-jail-"):
-                try:
-                    with open(path + "/cgroup.procs", encoding="ascii") as file:
-                        found |= set() if file.read() else {path}
-                except OSError:
-                    pass
-    return found
+def groups_called(names):
+    return [
+        os.path.join(root, name)
+        for root, dirs, _ in os.walk("/sys/fs/cgroup")
+        for name in names.intersection(dirs)
+    ]
 
 
 FILL = """
