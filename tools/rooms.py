@@ -132,7 +132,7 @@ KEPT_IN = {
     r"openssl/.*": r"src/(bot/wsock/tls|kit/bundle/sign)\.c",
     r"utf8proc\.h": r"src/lib/content/nameset\.c",
     r"archive(_entry)?\.h": r"src/kit/bundle/(unpack|pack)\.c",
-    r"libpq-fe\.h": r"src/farm/engine/pq_own\.h",
+    r"libpq-fe\.h": r"src/farm/engine/pg_own\.h",
     r"zstd\.h": r"src/farm/depot/pack\.c",
     r"nghttp2/.*": r"src/remote/grpc/(session|server)\.c",
 }

@@ -50,7 +50,7 @@ int main(void)
 
 
 # The programs beside mortise, and the libraries that none of the others may need: dependencies of one wing.
-PARTS = {"kythe": {"zip", "pcre2-8"}, "farm": {"zip", "pcre2-8"}, "bot": {"wslay", "ssl"}}
+PARTS = {"kythe": {"zip", "pcre2-8"}, "farm": {"zip", "pcre2-8", "pq"}, "bot": {"wslay", "ssl"}}
 
 
 def needed(program):

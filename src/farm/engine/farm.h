@@ -92,8 +92,7 @@ struct mor_farm_worker {
 	uint64_t units, failed; /* since it began */
 };
 
-/* MORTISE_EINVAL: the URL, or it has a password in it. MORTISE_EUNSUPPORTED: this build has no such engine.
- * The connection itself is made later. */
+/* MORTISE_EINVAL: the URL, or it has a password in it. The connection itself is made later. */
 int mor_farm_open(const struct mor_farm_options *opt, struct mor_farm **ret, mortise_error *err);
 struct mor_farm *mor_farm_free(struct mor_farm *farm); /* NULL is fine; returns NULL */
 int mor_farm_fd(const struct mor_farm *farm);

@@ -33,7 +33,7 @@ void mor_pg_ask_free(struct pg_ask *ask)
 /* libpq's texts have several lines. None of them has the password. */
 static const char *server_text(struct pg_farm *pg, char *out, size_t size)
 {
-	const char *text = pg->connection ? pg->pq->PQerrorMessage(pg->connection) : "";
+	const char *text = pg->connection ? PQerrorMessage(pg->connection) : "";
 	struct mor_slice line = mor_slice_of(text);
 
 	while (line.len && (line.ptr[line.len - 1] == '\n' || line.ptr[line.len - 1] == ' '))
@@ -54,7 +54,7 @@ static void unwatch(struct pg_farm *pg)
 /* libpq may close a socket and open another one with the same number. */
 static void watch_socket(struct pg_farm *pg, bool writing)
 {
-	int fd = pg->pq->PQsocket(pg->connection);
+	int fd = PQsocket(pg->connection);
 	struct epoll_event event = { .events = EPOLLIN | (writing ? (uint32_t)EPOLLOUT : 0) };
 
 	if (fd != pg->watched)
@@ -70,10 +70,10 @@ static void hang_up(struct pg_farm *pg)
 {
 	unwatch(pg);
 	if (pg->answer)
-		pg->pq->PQclear(pg->answer);
+		PQclear(pg->answer);
 	pg->answer = NULL;
 	if (pg->connection)
-		pg->pq->PQfinish(pg->connection);
+		PQfinish(pg->connection);
 	pg->connection = NULL;
 	pg->state = PG_DOWN;
 	pg->greeting = 0;
@@ -136,12 +136,12 @@ static void begin_connection(struct pg_farm *pg)
 					     NULL };
 	const char *values[] = { "mortise", "15", "5", "3", "30000", "UTF8", pg->url, NULL };
 
-	pg->connection = pg->pq->PQconnectStartParams(names, values, 1);
-	if (!pg->connection || pg->pq->PQstatus(pg->connection) == CONNECTION_BAD) {
+	pg->connection = PQconnectStartParams(names, values, 1);
+	if (!pg->connection || PQstatus(pg->connection) == CONNECTION_BAD) {
 		lose_server(pg, NULL);
 		return;
 	}
-	pg->pq->PQsetNoticeProcessor(pg->connection, ignore_notice, NULL);
+	PQsetNoticeProcessor(pg->connection, ignore_notice, NULL);
 	pg->state = PG_CONNECTING;
 	pg->retry_ms = mor_clock_ms() + CONNECT_MS;
 	watch_socket(pg, true);
@@ -149,12 +149,12 @@ static void begin_connection(struct pg_farm *pg)
 
 static void go_on_connecting(struct pg_farm *pg)
 {
-	PostgresPollingStatusType status = pg->pq->PQconnectPoll(pg->connection);
+	PostgresPollingStatusType status = PQconnectPoll(pg->connection);
 
 	if (status == PGRES_POLLING_FAILED) {
 		lose_server(pg, NULL);
 	} else if (status == PGRES_POLLING_OK) {
-		pg->pq->PQsetnonblocking(pg->connection, 1);
+		PQsetnonblocking(pg->connection, 1);
 		pg->state = PG_READY;
 		watch_socket(pg, false);
 	} else if (mor_clock_ms() >= pg->retry_ms) {
@@ -169,14 +169,14 @@ static void go_on_connecting(struct pg_farm *pg)
 static int send_ask(struct pg_farm *pg, const struct pg_ask *ask)
 {
 	if (ask->count == 0)
-		return pg->pq->PQsendQuery(pg->connection, ask->sql);
-	return pg->pq->PQsendQueryParams(pg->connection, ask->sql, ask->count, NULL,
-					 (const char *const *)ask->params, NULL, NULL, 0);
+		return PQsendQuery(pg->connection, ask->sql);
+	return PQsendQueryParams(pg->connection, ask->sql, ask->count, NULL, (const char *const *)ask->params,
+				 NULL, NULL, 0);
 }
 
 static void flush_ask(struct pg_farm *pg)
 {
-	int r = pg->pq->PQflush(pg->connection);
+	int r = PQflush(pg->connection);
 
 	if (r < 0)
 		lose_server(pg, NULL);
@@ -219,8 +219,8 @@ static bool is_passing(const char *sqlstate)
 
 static void refuse_answer(struct pg_farm *pg, const PGresult *result)
 {
-	const char *state = pg->pq->PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	const char *text = pg->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	char line[400], missing[300];
 
 	if (!state || is_passing(state)) {
@@ -268,35 +268,35 @@ static void answered(struct pg_farm *pg)
 		if (!pg->asks)
 			pg->end = &pg->asks;
 		if (ask->read && result)
-			ask->read(pg->pq, result, &reply);
+			ask->read(result, &reply);
 		if (ask->fn)
 			ask->fn(&reply, ask->arg);
 		mor_pg_ask_free(ask);
 	}
 	if (result)
-		pg->pq->PQclear(result);
+		PQclear(result);
 }
 
 static void take_results(struct pg_farm *pg)
 {
-	while (pg->state == PG_BUSY && !pg->pq->PQisBusy(pg->connection)) {
-		PGresult *result = pg->pq->PQgetResult(pg->connection);
+	while (pg->state == PG_BUSY && !PQisBusy(pg->connection)) {
+		PGresult *result = PQgetResult(pg->connection);
 		ExecStatusType status;
 
 		if (!result) {
 			answered(pg);
 			return;
 		}
-		status = pg->pq->PQresultStatus(result);
+		status = PQresultStatus(result);
 		if (status == PGRES_TUPLES_OK) {
 			if (pg->answer)
-				pg->pq->PQclear(pg->answer);
+				PQclear(pg->answer);
 			pg->answer = result;
 			continue;
 		}
 		if (status != PGRES_COMMAND_OK)
 			refuse_answer(pg, result);
-		pg->pq->PQclear(result);
+		PQclear(result);
 	}
 }
 
@@ -314,17 +314,17 @@ static void take_news(struct pg_farm *pg)
 {
 	PGnotify *notice;
 
-	while ((notice = pg->pq->PQnotifies(pg->connection))) {
+	while ((notice = PQnotifies(pg->connection))) {
 		pg->news++;
 		if (notice->extra && *notice->extra)
 			tell_trouble(pg, notice->extra);
-		pg->pq->PQfreemem(notice);
+		PQfreemem(notice);
 	}
 }
 
 static void hear_server(struct pg_farm *pg)
 {
-	if (!pg->pq->PQconsumeInput(pg->connection)) {
+	if (!PQconsumeInput(pg->connection)) {
 		lose_server(pg, NULL);
 		return;
 	}
@@ -386,17 +386,17 @@ int mor_pg_queue_take(struct pg_farm *pg, struct pg_ask *ask)
 }
 
 /* Everybody on the machine can read a command line. */
-static int check_url(struct pg_farm *pg, const char *url, mortise_error *err)
+static int check_url(const char *url, mortise_error *err)
 {
 	char *why = NULL;
-	PQconninfoOption *options = pg->pq->PQconninfoParse(url, &why);
+	PQconninfoOption *options = PQconninfoParse(url, &why);
 	int r = 0;
 
 	if (!options) {
 		/* libpq's text may repeat the URL */
 		r = mor_fail(err, MORTISE_EINVAL, "the URL of the farm is not one that libpq understands");
 		if (why)
-			pg->pq->PQfreemem(why);
+			PQfreemem(why);
 		return r;
 	}
 	for (PQconninfoOption *option = options; option->keyword; option++)
@@ -404,7 +404,7 @@ static int check_url(struct pg_farm *pg, const char *url, mortise_error *err)
 			r = mor_fail(err, MORTISE_EINVAL,
 				     "the URL of the farm has a password, which others can read on the command "
 				     "line: put it into ~/.pgpass");
-	pg->pq->PQconninfoFree(options);
+	PQconninfoFree(options);
 	return r;
 }
 
@@ -443,10 +443,8 @@ static int pg_open(const struct mor_farm_options *opt, struct mor_farm **ret, mo
 		pg->run = *opt->run;
 	pg->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = pg->epoll < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll") :
-	    pg->url       ? mor_pq_load(&pg->pq, err) :
+	    pg->url       ? check_url(opt->url, err) :
 			    mor_fail_memory(err);
-	if (r == 0)
-		r = check_url(pg, opt->url, err);
 	if (r < 0) {
 		pg_free(&pg->farm);
 		return r;

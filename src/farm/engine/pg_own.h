@@ -3,9 +3,10 @@
 #ifndef MOR_FARM_PG_OWN_H
 #define MOR_FARM_PG_OWN_H
 
+#include <libpq-fe.h>
+
 #include "base/buf.h"
 #include "engine/farm.h"
-#include "engine/pq_own.h"
 
 #define PG_PARAMS 14
 
@@ -16,7 +17,7 @@ struct pg_ask {
 	char *params[PG_PARAMS];
 	int count;
 	/* fills the reply from the first result with rows, or NULL */
-	void (*read)(const struct mor_pq *pq, const PGresult *result, struct mor_farm_reply *reply);
+	void (*read)(const PGresult *result, struct mor_farm_reply *reply);
 	mor_farm_reply_fn *fn;
 	void *arg;
 };
@@ -30,7 +31,6 @@ enum pg_state {
 
 struct pg_farm {
 	struct mor_farm farm;
-	const struct mor_pq *pq;
 	char *url;
 	struct mor_farm_run run; /* run "": none */
 	bool bare;

@@ -49,61 +49,60 @@ static void add_buffer_take(struct pg_ask *ask, struct mor_buf *buffer)
 
 /* ---- rows ---- */
 
-static uint64_t number_at(const struct mor_pq *pq, const PGresult *result, int row, int column)
+static uint64_t number_at(const PGresult *result, int row, int column)
 {
 	uint64_t number = 0;
 
-	mor_parse_u64(mor_slice_of(pq->PQgetvalue(result, row, column)), &number);
+	mor_parse_u64(mor_slice_of(PQgetvalue(result, row, column)), &number);
 	return number;
 }
 
 /* What is no digest stays empty: it comes from a database that others can write to. */
-static void digest_at(const struct mor_pq *pq, const PGresult *result, int row, int column,
-		      char ret[MOR_DIGEST_SIZE])
+static void digest_at(const PGresult *result, int row, int column, char ret[MOR_DIGEST_SIZE])
 {
-	const char *text = pq->PQgetvalue(result, row, column);
+	const char *text = PQgetvalue(result, row, column);
 
 	if (mor_digest_valid(text))
 		memcpy(ret, text, MOR_DIGEST_SIZE);
 }
 
-static void read_yes(const struct mor_pq *pq, const PGresult *result, struct mor_farm_reply *reply)
+static void read_yes(const PGresult *result, struct mor_farm_reply *reply)
 {
-	reply->claimed = pq->PQntuples(result) > 0 && pq->PQgetvalue(result, 0, 0)[0] == 't';
+	reply->claimed = PQntuples(result) > 0 && PQgetvalue(result, 0, 0)[0] == 't';
 }
 
-static void read_text(const struct mor_pq *pq, const PGresult *result, struct mor_farm_reply *reply)
+static void read_text(const PGresult *result, struct mor_farm_reply *reply)
 {
-	if (pq->PQntuples(result) > 0)
-		reply->text = pq->PQgetvalue(result, 0, 0);
+	if (PQntuples(result) > 0)
+		reply->text = PQgetvalue(result, 0, 0);
 }
 
-static void read_claim(const struct mor_pq *pq, const PGresult *result, struct mor_farm_reply *reply)
+static void read_claim(const PGresult *result, struct mor_farm_reply *reply)
 {
-	if (pq->PQntuples(result) == 0)
+	if (PQntuples(result) == 0)
 		return;
-	digest_at(pq, result, 0, 0, reply->run);
-	reply->batch.first = number_at(pq, result, 0, 1);
-	reply->batch.count = (uint32_t)number_at(pq, result, 0, 2);
-	digest_at(pq, result, 0, 3, reply->batch.key);
-	reply->lease_ms = (uint32_t)number_at(pq, result, 0, 4);
+	digest_at(result, 0, 0, reply->run);
+	reply->batch.first = number_at(result, 0, 1);
+	reply->batch.count = (uint32_t)number_at(result, 0, 2);
+	digest_at(result, 0, 3, reply->batch.key);
+	reply->lease_ms = (uint32_t)number_at(result, 0, 4);
 	reply->claimed = reply->run[0] && reply->batch.key[0];
 }
 
-static void read_ended(const struct mor_pq *pq, const PGresult *result, struct mor_farm_reply *reply)
+static void read_ended(const PGresult *result, struct mor_farm_reply *reply)
 {
-	int rows = pq->PQntuples(result);
+	int rows = PQntuples(result);
 
 	for (int i = 0; i < rows && reply->count < MOR_FARM_GROUP; i++) {
 		struct mor_farm_ended *ended = &reply->ended[reply->count++];
 
-		ended->batch.first = number_at(pq, result, i, 0);
-		ended->batch.count = (uint32_t)number_at(pq, result, i, 1);
-		digest_at(pq, result, i, 2, ended->batch.key);
-		ended->state = number_at(pq, result, i, 3) == MOR_FARM_DONE ? MOR_FARM_DONE : MOR_FARM_POISONED;
-		ended->claims = (uint32_t)number_at(pq, result, i, 4);
-		digest_at(pq, result, i, 5, ended->segment);
-		ended->took_ms = (uint32_t)number_at(pq, result, i, 6);
+		ended->batch.first = number_at(result, i, 0);
+		ended->batch.count = (uint32_t)number_at(result, i, 1);
+		digest_at(result, i, 2, ended->batch.key);
+		ended->state = number_at(result, i, 3) == MOR_FARM_DONE ? MOR_FARM_DONE : MOR_FARM_POISONED;
+		ended->claims = (uint32_t)number_at(result, i, 4);
+		digest_at(result, i, 5, ended->segment);
+		ended->took_ms = (uint32_t)number_at(result, i, 6);
 	}
 }
 
@@ -165,9 +164,9 @@ static int check_owner(struct pg_farm *pg, const char *owner)
 
 int mor_pg_greeted(struct pg_farm *pg, unsigned number, const PGresult *result)
 {
-	bool some = result && pg->pq->PQntuples(result) > 0;
-	const char *text = some ? pg->pq->PQgetvalue(result, 0, 0) : "";
-	uint64_t version = some && number == GREET_HELLO ? number_at(pg->pq, result, 0, 0) : 0;
+	bool some = result && PQntuples(result) > 0;
+	const char *text = some ? PQgetvalue(result, 0, 0) : "";
+	uint64_t version = some && number == GREET_HELLO ? number_at(result, 0, 0) : 0;
 
 	if (number == GREET_OWN)
 		return check_owner(pg, text);
