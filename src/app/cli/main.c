@@ -120,16 +120,17 @@ static void fill_closed(void)
 			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* ---- the other program ---- */
+/* ---- the other programs ---- */
 
 /* Which program runs this command? mortise-full does what none has. */
 static enum mor_cli_program program_of(const char *word)
 {
 	const struct mor_cli_command *ours = word ? mor_cli_command_find(word) : NULL;
-	const struct mor_cli_row *row = word ? mor_cli_row_find(word) : NULL;
+	const struct mor_cli_row *row;
 
 	if ((ours && mor_cli_run_of(ours)) || (word && is_one_of(word, "--version", "-V")))
 		return mor_cli_this;
+	row = word ? mor_cli_row_find(word) : NULL;
 	return row && row->program != MOR_CLI_QUICK ? row->program : MOR_CLI_FULL;
 }
 
