@@ -33,7 +33,8 @@ WINGS = {
         "store": "base wire content mortise",
         "proc": "base loop program undo policy mortise",
         "link": "base loop wire policy addon meet proc mortise",
-        "host": "base loop wire program undo policy manifest dialect explain store proc link mortise",
+        "guard": "base loop wire program undo policy manifest dialect store proc mortise",
+        "host": "base loop wire policy manifest dialect explain store proc link guard mortise",
     },
     "jail": {
         "jail/filter": "",

@@ -132,8 +132,9 @@ static void note_limits(struct call *call, const mortise_plugin *plugin, const s
 {
 	struct mor_slice action = mor_slice_of(wish->action);
 
-	call->row = wish->opt.flags & MORTISE_RAW ? mor_dialect_method(plugin->dialect, MOR_FROM_HOST, action) :
-						    mor_dialect_action(plugin->dialect, action);
+	call->row = wish->opt.flags & MORTISE_RAW ?
+			    mor_dialect_method(plugin->peer.dialect, MOR_FROM_HOST, action) :
+			    mor_dialect_action(plugin->peer.dialect, action);
 	call->queue_ms = wish->opt.queue_ms;
 	call->timeout_ms = wish->opt.timeout_ms;
 	if (!call->timeout_ms)

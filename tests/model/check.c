@@ -68,7 +68,7 @@ static void check_owner(const struct call *call, const mortise_reply *reply)
 	if (carries(json, "\"w\":") && call->written_ms < 0 && is_ready(reply) && !counts_as_read(call))
 		model_fault("call %u got an answer before it was written: %.*s", call->token, (int)json.len,
 			    json.text);
-	if (!json.len && reply->plugin && (reply->plugin->dialect->wire & MOR_WIRE_ANY_REF))
+	if (!json.len && reply->plugin && (reply->plugin->peer.dialect->wire & MOR_WIRE_ANY_REF))
 		return;
 	if (reply->status == MORTISE_OK && !call->note && !carries(json, "\"w\":") && !carries(json, "\"x\":"))
 		model_fault("call %u got an answer that nobody gave: %.*s", call->token, (int)json.len,
@@ -147,7 +147,7 @@ void check_queue(const struct call *call)
 
 	if (!plugin || call->orphaned)
 		return;
-	most = plugin->dialect->life.max_waiting ? plugin->dialect->life.max_waiting : 65536;
+	most = plugin->peer.dialect->life.max_waiting ? plugin->peer.dialect->life.max_waiting : 65536;
 	if (call->pool)
 		most = call->pool->max_queue + call->pool->count * call->pool->handle->per_worker;
 	for (unsigned i = 0; i < world.open_count; i++) {

@@ -34,7 +34,7 @@ static int64_t number_behind(struct mor_slice text, const char *key)
 
 static const struct mor_dialect *dialect_of(const struct proc *p)
 {
-	return p->place->handle ? p->place->handle->dialect : NULL;
+	return p->place->handle ? p->place->handle->peer.dialect : NULL;
 }
 
 static void forget_oldest(struct proc *p)

@@ -13,7 +13,7 @@
 #define GITS_OWN  "no write to a protected path: it is git's own"
 #define ITS_FILE  "[sandbox] in its mortise.toml"
 /* What those permissions may not be written in beside a manifest: see check_source() in
- * src/lib/host/sandbox.c. */
+ * src/lib/guard/sandbox.c. */
 #define YOUR_LIST "that list: a setting, or mortise/plugins/NAME.toml in your own configuration"
 #define TOOLS_RUN "no write to a protected path: tools run it by themselves"
 

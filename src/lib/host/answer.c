@@ -158,7 +158,7 @@ MOR_APART static void settle_error(mortise_call *call, const struct mor_message 
 	const char *name;
 
 	mor_envelope_error(message->error, &remote);
-	name = mor_dialect_code_name(plugin->dialect, remote.code);
+	name = mor_dialect_code_name(plugin->peer.dialect, remote.code);
 	/* The embedder knows which method it called, but not those of the greeting. */
 	mor_fail(&error, MORTISE_EREMOTE, "%s: %s%s%s%s (code %lld%s%s)", plugin->peer.name,
 		 call->purpose == MOR_FOR_GREETING ? "refused \"" : "",

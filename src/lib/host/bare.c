@@ -19,10 +19,10 @@ int mor_bare_start(mortise_plugin *plugin, const struct mor_proc_events *events,
 		   struct mor_proc **ret, mortise_error *err)
 {
 	struct mor_exec_failure failure = { 0 };
-	int r = mor_manifest_prepare(plugin->manifest, err);
+	int r = mor_manifest_prepare(plugin->guarded.manifest, err);
 
 	if (r == 0)
-		r = mor_policy_look_up(&plugin->policy, err);
+		r = mor_policy_look_up(&plugin->guarded.policy, err);
 	if (r < 0)
 		return r;
 	r = mor_proc_start(plugin->host->loop, plugin->link_options.command, events, arg, ret, &failure);

@@ -166,11 +166,11 @@ static const struct mor_method *find_action(mortise_plugin *plugin, const char *
 	name = mor_slice_of(action);
 	*ret_len = name.len;
 	if (name.len >= sizeof(plugin->last_action))
-		return mor_dialect_action(plugin->dialect, name);
+		return mor_dialect_action(plugin->peer.dialect, name);
 	memcpy(plugin->last_action, action, name.len + 1);
 	plugin->last_len = name.len;
 	plugin->last_plain = mor_is_plain(name);
-	plugin->last_row = mor_dialect_action(plugin->dialect, name);
+	plugin->last_row = mor_dialect_action(plugin->peer.dialect, name);
 	return plugin->last_row;
 }
 
@@ -207,7 +207,7 @@ static int own_params(mortise_plugin *plugin, struct started *call, mortise_erro
 static int shape_call(mortise_plugin *plugin, const char *action, const mortise_call_options *opt,
 		      struct started *call, mortise_error *err)
 {
-	const struct mor_hooks *hooks = plugin->dialect->hooks;
+	const struct mor_hooks *hooks = plugin->peer.dialect->hooks;
 	int r = check_params(plugin, action, call, err);
 
 	if (r == 0)
@@ -217,16 +217,16 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	call->name = action;
 	if (opt->flags & MORTISE_RAW) {
 		call->name_len = strlen(action);
-		call->row = mor_dialect_method(plugin->dialect, MOR_FROM_HOST,
+		call->row = mor_dialect_method(plugin->peer.dialect, MOR_FROM_HOST,
 					       (struct mor_slice){ action, call->name_len });
 	} else {
 		call->row = find_action(plugin, action, &call->name_len);
 	}
-	if (!call->row && plugin->dialect->serve)
+	if (!call->row && plugin->peer.dialect->serve)
 		return mor_fail(err, MORTISE_EINVAL,
 				"%s: \"%s\" cannot be called: in the dialect %s only plugins call, and the "
 				"host answers",
-				plugin->peer.name, action, plugin->dialect->name);
+				plugin->peer.name, action, plugin->peer.dialect->name);
 	if (!call->row)
 		call->row = &any_method;
 	if (opt->flags & MORTISE_RAW)
@@ -413,7 +413,8 @@ static void send_own_cancel(mortise_plugin *plugin, int64_t id)
 void mor_call_send_cancel(mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
-	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_FROM_HOST, MOR_ROLE_CANCEL, NULL);
+	const struct mor_method *row =
+		mor_dialect_role(plugin->peer.dialect, MOR_FROM_HOST, MOR_ROLE_CANCEL, NULL);
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	struct mor_template_words words = { .id = call->id };
 	enum mor_late late = mor_timing_of(call->method)->late;

@@ -23,7 +23,7 @@
 
 static bool greets(const mortise_plugin *plugin)
 {
-	return plugin->dialect->serve;
+	return plugin->peer.dialect->serve;
 }
 
 /* Sends the error if the message has an id, then ends the session. */
@@ -39,7 +39,7 @@ __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	mor_fail(&error, MORTISE_EPROTO, "%s", text);
-	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_EPROTO, error.rpc_code);
+	error.rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_EPROTO, error.rpc_code);
 	mor_request_error(plugin, message, batch, &error);
 }
 
@@ -48,7 +48,8 @@ __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
 static void on_silence(struct mor_timer *timer)
 {
 	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, hello_timer);
-	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
+	const struct mor_method *row =
+		mor_dialect_role(plugin->peer.dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
 	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
 	mortise_error error;
 	char limit[32], who[MOR_WHO_SETS_SIZE];
@@ -68,7 +69,8 @@ static void on_silence(struct mor_timer *timer)
 
 void mor_client_await_hello(mortise_plugin *plugin)
 {
-	const struct mor_method *row = mor_dialect_role(plugin->dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
+	const struct mor_method *row =
+		mor_dialect_role(plugin->peer.dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
 	uint32_t ms = row ? mor_plugin_timeout(plugin, row, row->name) : 0;
 
 	if (ms)
@@ -90,7 +92,7 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 		breach(plugin, message, batch, "\"%s\" for the second time", name);
 	else if (!hello && !plugin->life.was_ready)
 		breach(plugin, message, batch, "\"%s\" before \"%s\"", name,
-		       mor_dialect_role(plugin->dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL)->name);
+		       mor_dialect_role(plugin->peer.dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL)->name);
 	else
 		return true;
 	return false;
@@ -176,7 +178,7 @@ bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *ho
 
 enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure)
 {
-	if (plugin->flags & MORTISE_NO_RESTART)
+	if (plugin->guarded.flags & MORTISE_NO_RESTART)
 		return MORTISE_STOPPED;
 	if (++plugin->clean_exits >= plugin->restart.clean) {
 		mor_fail(failure, MORTISE_ECLOSED,

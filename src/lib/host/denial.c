@@ -31,7 +31,7 @@ void mor_denial_told(void *arg, const struct mor_record *record)
 	if (mor_denials_take(denials, record) <= 0) /* known already, or no memory: then it is only counted */
 		return;
 	what = mor_denials_violation(&denials->items[denials->count - 1], plugin->peer.name,
-				     plugin->policy.source);
+				     plugin->guarded.policy.source);
 	mor_violation_text(&what, &text);
 	mor_violation_json(&what, &json);
 	tell(plugin, &(mortise_event_violation){ .action = MORTISE_VIOLATION_DENIED }, &text, &json);
@@ -45,8 +45,8 @@ void mor_denial_sum_up(mortise_plugin *plugin, uint64_t total)
 	denials->total = total;
 	if (!denials->count)
 		return;
-	mor_denials_text(denials, plugin->peer.name, plugin->policy.source, &text);
-	mor_denials_json(denials, plugin->peer.name, plugin->policy.source, &json);
+	mor_denials_text(denials, plugin->peer.name, plugin->guarded.policy.source, &text);
+	mor_denials_json(denials, plugin->peer.name, plugin->guarded.policy.source, &json);
 	tell(plugin, &(mortise_event_violation){ .action = MORTISE_VIOLATION_SUM, .denials = total }, &text,
 	     &json);
 }

@@ -37,7 +37,7 @@ static void write_interfaces(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;
 
-	if (mor_dialect_interfaces(plugin->dialect, mor_plugin_identity(plugin), &list) < 0)
+	if (mor_dialect_interfaces(plugin->peer.dialect, mor_plugin_identity(plugin), &list) < 0)
 		return;
 	mor_w_key(w, "interfaces");
 	mor_w_raw(w, mor_buf_view(&list));
@@ -45,13 +45,13 @@ static void write_interfaces(const mortise_plugin *plugin, struct mor_writer *w)
 
 static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 {
-	const struct mor_manifest *m = plugin->manifest;
+	const struct mor_manifest *m = plugin->guarded.manifest;
 
 	mor_w_pair(w, "name", plugin->peer.name);
 	pair_text(w, "version", m->version ? m->version : mor_json_text(fact_of(plugin, "version"), NULL));
 	pair_text(w, "description",
 		  m->description ? m->description : mor_json_text(fact_of(plugin, "description"), NULL));
-	mor_w_pair(w, "dialect", plugin->dialect->name);
+	mor_w_pair(w, "dialect", plugin->peer.dialect->name);
 	mor_w_pair(w, "transport", plugin->link_options.remote ? "grpc" : "stdio");
 	mor_w_pair(w, "framing",
 		   plugin->link_options.remote ? NULL : mor_framing_name(plugin->link_options.framing));
@@ -103,13 +103,13 @@ static void write_configuration(const mortise_plugin *plugin, struct mor_writer 
 	pair_value(w, "init", plugin->peer.init);
 	mor_w_key(w, "timeouts");
 	mor_w_object(w);
-	for (const struct mor_method *row = plugin->dialect->methods; row && row->name; row++) {
-		if (row->from == MOR_FROM_HOST && mor_dialect_is_first(plugin->dialect, row) &&
+	for (const struct mor_method *row = plugin->peer.dialect->methods; row && row->name; row++) {
+		if (row->from == MOR_FROM_HOST && mor_dialect_is_first(plugin->peer.dialect, row) &&
 		    mor_plugin_timeout(plugin, row, row->name))
 			mor_w_pair_int(w, row->name, mor_plugin_timeout(plugin, row, row->name));
 	}
 	for (size_t i = 0; i < plugin->timeout_count; i++) {
-		const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_HOST,
+		const struct mor_method *row = mor_dialect_method(plugin->peer.dialect, MOR_FROM_HOST,
 								  mor_slice_of(plugin->timeouts[i].method));
 
 		if (!row || (strcmp(row->name, "*") == 0 && strcmp(plugin->timeouts[i].method, "*") != 0))
@@ -151,7 +151,7 @@ static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 static void permissions(const mortise_plugin *plugin, const char *level, struct mor_writer *w)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_policy shown = plugin->policy; /* its texts are borrowed */
+	struct mor_policy shown = plugin->guarded.policy; /* its texts are borrowed */
 
 	for (int i = MOR_LEVEL_GUARDED; i <= MOR_LEVEL_T1; i++)
 		if (strcmp(level, mor_level_name((enum mor_level)i)) == 0)
@@ -182,7 +182,7 @@ static void write_confinement(const mortise_plugin *plugin, struct mor_writer *w
 		  "not confined: it may do whatever this user may; its process group is killed with it" },
 	};
 	const struct mor_link *link = plugin->life.link;
-	const char *level = link && link->level ? link->level : mor_level_name(plugin->policy.level);
+	const char *level = link && link->level ? link->level : mor_level_name(plugin->guarded.policy.level);
 
 	mor_w_key(w, "confinement");
 	mor_w_object(w);
@@ -200,7 +200,7 @@ static void write_warnings(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	mor_w_key(w, "warnings");
 	mor_w_array(w);
-	MOR_LIST_EACH(node, after, &plugin->manifest->warnings)
+	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->warnings)
 		mor_w_string(w, mor_container_of(node, struct mor_warning, node)->text);
 	mor_w_end(w);
 }

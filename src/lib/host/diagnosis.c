@@ -98,7 +98,7 @@ static const char *dialect_of(const struct scene *scene, int framing)
 	for (const struct mor_dialect *const *d = mor_dialects(); *d; d++) {
 		if ((int)(*d)->link.framing != framing)
 			continue;
-		if (name || *d == scene->plugin->dialect)
+		if (name || *d == scene->plugin->peer.dialect)
 			return NULL;
 		name = (*d)->name;
 	}
@@ -132,7 +132,7 @@ static bool other_dialect(struct scene *scene)
 		if (!row || *row->name == '*')
 			continue;
 		say(scene, "; it sent \"%s\", which %s has and %s has not (plugin.dialect=%s)", method.ptr,
-		    (*d)->name, scene->plugin->dialect->name, (*d)->name);
+		    (*d)->name, scene->plugin->peer.dialect->name, (*d)->name);
 		return true;
 	}
 	return false;
@@ -278,7 +278,7 @@ static bool unflushed(struct scene *scene)
 	subject(scene, who);
 	if (!scene->call)
 		say(scene, "; %s waits for input: does it speak %s (plugin.dialect)?", who,
-		    scene->plugin->dialect->name);
+		    scene->plugin->peer.dialect->name);
 	else if (!scene->mute || scene->heard->stray_lines)
 		say(scene, "; %s has read the request and waits for the next one", who);
 	else if (!hint)
@@ -347,7 +347,7 @@ static bool mute(struct scene *scene)
 	say(scene,
 	    "; it has sent no message at all: does it speak %s (plugin.dialect, plugin.framing), and flush its "
 	    "stdout?",
-	    scene->plugin->dialect->name);
+	    scene->plugin->peer.dialect->name);
 	return true;
 }
 
@@ -382,7 +382,7 @@ static void say_denied(struct scene *scene)
 	for (size_t i = first; i < denials->count; i++) {
 		MOR_CLEAN(mor_buf) struct mor_buf deed = MOR_BUF_INIT;
 		struct mor_violation what = mor_denials_violation(&denials->items[i], scene->plugin->peer.name,
-								  scene->plugin->policy.source);
+								  scene->plugin->guarded.policy.source);
 
 		mor_violation_deed(&what, &deed);
 		if (mor_buf_byte(&deed, '\0') == 0)

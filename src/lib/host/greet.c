@@ -33,7 +33,7 @@ static void refuse_greeting(mortise_plugin *plugin, const mortise_error *error, 
 
 static int greeting_params(mortise_plugin *plugin, const struct mor_method *row, struct mor_buf *params)
 {
-	const struct mor_hooks *hooks = plugin->dialect->hooks;
+	const struct mor_hooks *hooks = plugin->peer.dialect->hooks;
 
 	if (row->template)
 		return mor_template_fill(plugin, row->template, NULL, params);
@@ -50,7 +50,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 
 	plugin->life.greeting = row;
 	if (!row) {
-		if (plugin->dialect->serve)
+		if (plugin->peer.dialect->serve)
 			mor_client_await_hello(plugin);
 		else
 			mor_supervise_ready(plugin);
@@ -69,19 +69,19 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 
 void mor_greet_begin(mortise_plugin *plugin)
 {
-	greet_with(plugin, next_row(plugin->dialect, NULL));
+	greet_with(plugin, next_row(plugin->peer.dialect, NULL));
 }
 
 /* The name that a plugin gives itself, if nobody else has named it. It is used only in texts, never in
  * paths, so any printable text is fine. */
 static void take_name(mortise_plugin *plugin)
 {
-	const char *at = plugin->dialect->called;
+	const char *at = plugin->peer.dialect->called;
 	struct mor_slice said =
 		at ? mor_json_string(mor_json_at(plugin->peer.hello, at)) : (struct mor_slice){ 0 };
 	char shown[100];
 
-	if (plugin->manifest->named || plugin->said_name || !said.len)
+	if (plugin->guarded.manifest->named || plugin->said_name || !said.len)
 		return;
 	plugin->said_name = mor_strdup(mor_printable(said, shown, sizeof(shown)));
 	if (plugin->said_name)
@@ -92,7 +92,7 @@ static void take_name(mortise_plugin *plugin)
 static int keep_result(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result,
 		       mortise_error *err)
 {
-	const struct mor_hooks *hooks = plugin->dialect->hooks;
+	const struct mor_hooks *hooks = plugin->peer.dialect->hooks;
 	struct mor_doc **place = row->role == MOR_ROLE_HELLO ? &plugin->life.hello : &plugin->life.init;
 	struct mor_doc *doc = NULL;
 	int r;
@@ -154,5 +154,5 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 		return;
 	}
 	if (plugin->state == MORTISE_GREETING && plugin->life.link)
-		greet_with(plugin, next_row(plugin->dialect, row));
+		greet_with(plugin, next_row(plugin->peer.dialect, row));
 }

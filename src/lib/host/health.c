@@ -27,7 +27,7 @@ static const struct mor_method *ping_row(const mortise_plugin *plugin)
 {
 	return plugin->health.unimplemented ?
 		       NULL :
-		       mor_dialect_role(plugin->dialect, MOR_FROM_HOST, MOR_ROLE_PING, NULL);
+		       mor_dialect_role(plugin->peer.dialect, MOR_FROM_HOST, MOR_ROLE_PING, NULL);
 }
 
 static bool is_wanted(const mortise_plugin *plugin, unsigned flag)
@@ -224,7 +224,7 @@ static const char *say_reason(const struct mor_value *answer, struct mor_slice w
 /* A word that is neither good nor bad causes a warning when it is new, not at every ping. */
 static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result)
 {
-	const struct mor_health *rule = plugin->dialect->health;
+	const struct mor_health *rule = plugin->peer.dialect->health;
 	struct mor_doc *doc = NULL;
 	struct mor_slice status;
 	char word[32], reason[256], text[272];
@@ -270,7 +270,7 @@ static bool is_excused(mortise_plugin *plugin, const mortise_call *ping)
 /* The reader wants to know why, and how to prevent it. */
 static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 {
-	const struct mor_quirk *quirk = mor_dialect_quirk(plugin->dialect, MOR_QUIRK_WATCHDOG);
+	const struct mor_quirk *quirk = mor_dialect_quirk(plugin->peer.dialect, MOR_QUIRK_WATCHDOG);
 	const mortise_call *call = running(plugin);
 	char beside[160] = "", hint[96] = "";
 
@@ -284,12 +284,12 @@ static void explain_kill(const mortise_plugin *plugin, mortise_error *error)
 		 "%s: killed as frozen: %u pings in a row were not answered within %u ms each%s%s",
 		 plugin->peer.name, plugin->life.health.misses,
 		 mor_plugin_timeout(plugin, ping_row(plugin), ping_row(plugin)->name), beside, hint);
-	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
+	error->rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
 static void ping_missed(mortise_plugin *plugin, const mortise_call *ping, const mortise_error *why)
 {
-	unsigned most = plugin->dialect->watchdog ? plugin->dialect->watchdog->misses : 1;
+	unsigned most = plugin->peer.dialect->watchdog ? plugin->peer.dialect->watchdog->misses : 1;
 	mortise_error error;
 
 	plugin->life.health.owed = true;

@@ -62,7 +62,7 @@ static void session_time_is_up(mortise_plugin *plugin)
 		 "%s: killed: its session has lasted %s, which is the limit (limits.session gives it longer; "
 		 "0: no limit)",
 		 plugin->peer.name, mor_format_ms(plugin->keep.total_ms, total));
-	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
+	error.rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	plugin->counters.timeouts++;
 	mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }

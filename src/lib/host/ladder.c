@@ -56,8 +56,8 @@ static bool say_bye(mortise_plugin *plugin)
 	mortise_error error;
 
 	while (plugin->life.was_ready &&
-	       (plugin->life.bye =
-			mor_dialect_role(plugin->dialect, MOR_FROM_HOST, MOR_ROLE_BYE, plugin->life.bye))) {
+	       (plugin->life.bye = mor_dialect_role(plugin->peer.dialect, MOR_FROM_HOST, MOR_ROLE_BYE,
+						    plugin->life.bye))) {
 		mor_buf_reset(&params, 0);
 		if (plugin->life.bye->template &&
 		    mor_template_fill(plugin, plugin->life.bye->template, NULL, &params) < 0)

@@ -10,19 +10,19 @@
 #include "base/apart.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "guard/env.h"
+#include "guard/sandbox.h"
 #include "host/call.h"
 #include "host/call_table.h"
 #include "host/embedder.h"
-#include "host/env.h"
 #include "host/host.h"
 #include "host/installed.h"
 #include "host/owner.h"
 #include "host/plugin.h"
 #include "host/request.h"
 #include "host/resolved.h"
-#include "host/sandbox.h"
 #include "host/settings.h"
-#include "host/view.h"
+#include "host/view_queue.h"
 
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 {
@@ -50,11 +50,12 @@ static void peer_warn(struct mor_peer *peer, const char *format, ...)
 static const char *peer_quirk(struct mor_peer *peer, const char *name)
 {
 	mortise_plugin *plugin = mor_container_of(peer, mortise_plugin, peer);
-	const struct mor_setting *setting = mor_manifest_setting(plugin->manifest, "quirks", name);
+	const struct mor_setting *setting = mor_manifest_setting(plugin->guarded.manifest, "quirks", name);
 	/* true may be written without quotes */
 	const char *value = !setting ? NULL : setting->text ? setting->text : setting->json;
 
-	for (const struct mor_quirk *quirk = plugin->dialect->quirks; !value && quirk && quirk->name; quirk++) {
+	for (const struct mor_quirk *quirk = plugin->peer.dialect->quirks; !value && quirk && quirk->name;
+	     quirk++) {
 		if (strcmp(quirk->name, name) == 0)
 			value = quirk->def;
 	}
@@ -63,36 +64,37 @@ static const char *peer_quirk(struct mor_peer *peer, const char *name)
 
 static int take_dialect(mortise_plugin *plugin, mortise_error *err)
 {
-	const char *name = plugin->manifest->dialect;
+	const char *name = plugin->guarded.manifest->dialect;
 
-	plugin->dialect = plugin->resolved->dialect;
+	plugin->guarded.dialect = plugin->resolved->dialect;
 	if (plugin->host->dialect && strcmp(plugin->host->dialect->name, name) == 0)
-		plugin->dialect = plugin->host->dialect;
-	return plugin->dialect ? 0 : mor_dialect_require(name, &plugin->dialect, err);
+		plugin->guarded.dialect = plugin->host->dialect;
+	return plugin->guarded.dialect ? 0 : mor_dialect_require(name, &plugin->guarded.dialect, err);
 }
 
 static int take_resolved(mortise_plugin *plugin, const mortise_plugin_options *opt, mortise_error *err)
 {
-	int r = mor_vetting_manifest(plugin, opt->path, err);
+	int r = mor_vetting_manifest(&plugin->guarded, opt->path, err);
 
 	if (r == 0)
 		r = take_dialect(plugin, err);
 	if (r < 0)
-		return mor_fail_prefix(err, plugin->manifest->name);
+		return mor_fail_prefix(err, plugin->guarded.manifest->name);
 	plugin->peer = (struct mor_peer){
-		.dialect = plugin->dialect,
-		.name = plugin->manifest->name,
+		.dialect = plugin->guarded.dialect,
+		.name = plugin->guarded.manifest->name,
 		.strict = opt->flags & MORTISE_STRICT,
-		.config = mor_slice_of(plugin->manifest->config),
-		.manifest = plugin->manifest->doc ? mor_doc_root(plugin->manifest->doc) : NULL,
+		.config = mor_slice_of(plugin->guarded.manifest->config),
+		.manifest = plugin->guarded.manifest->doc ? mor_doc_root(plugin->guarded.manifest->doc) : NULL,
 		.warn = peer_warn,
 		.quirk = peer_quirk,
 	};
 	r = mor_plugin_read_settings(plugin, err);
 	if (r == 0)
-		r = mor_sandbox_load(plugin->manifest, plugin->dialect->life.confine == MOR_CONFINED,
-				     &plugin->policy, err);
-	return r < 0 ? mor_fail_prefix(err, plugin->manifest->name) : 0;
+		r = mor_sandbox_load(plugin->guarded.manifest,
+				     plugin->peer.dialect->life.confine == MOR_CONFINED,
+				     &plugin->guarded.policy, err);
+	return r < 0 ? mor_fail_prefix(err, plugin->guarded.manifest->name) : 0;
 }
 
 static void free_plugin(mortise_plugin *plugin)
@@ -101,7 +103,7 @@ static void free_plugin(mortise_plugin *plugin)
 		mor_free(plugin->timeouts[i].method);
 	mor_free(plugin->timeouts);
 	mor_free(plugin->remote);
-	mor_env_unref(plugin->env);
+	mor_env_unref(plugin->guarded.env);
 	mor_life_fini(&plugin->life);
 	mor_free(plugin->said_name);
 	mor_call_table_fini(&plugin->table);
@@ -110,7 +112,7 @@ static void free_plugin(mortise_plugin *plugin)
 	mor_kept_fini(&plugin->last_error);
 	mor_kept_fini(&plugin->health.reason);
 	mor_free(plugin->deaths);
-	mor_policy_fini(&plugin->policy);
+	mor_policy_fini(&plugin->guarded.policy);
 	mor_rows_free(plugin);
 	mor_resolved_unref(plugin->resolved);
 	mor_owner_unref(plugin->owner);
@@ -153,29 +155,29 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 {
 	int r;
 
-	plugin->flags = opt->flags;
+	plugin->guarded.flags = opt->flags;
 	if (reserve_timers(plugin) < 0)
 		return mor_fail_memory(err);
 	r = take_resolved(plugin, opt, err);
 	if (r < 0)
 		return r;
-	plugin->env = mor_env_build(plugin);
-	if (!plugin->env)
+	plugin->guarded.env = mor_env_build(&plugin->guarded, &plugin->host->environments);
+	if (!plugin->guarded.env)
 		return mor_fail_memory_of(err, plugin->peer.name);
 	plugin->on_event = opt->on_event;
 	plugin->on_request = opt->on_request;
 	plugin->arg = opt->arg;
-	plugin->command = (struct mor_command){
-		.argv = (const char *const *)plugin->manifest->argv,
-		.env = plugin->env->list,
-		.cwd = plugin->manifest->cwd,
-		.no_shims = mor_policy_confined(&plugin->policy),
-		.policy = &plugin->policy,
+	plugin->guarded.command = (struct mor_command){
+		.argv = (const char *const *)plugin->guarded.manifest->argv,
+		.env = plugin->guarded.env->list,
+		.cwd = plugin->guarded.manifest->cwd,
+		.no_shims = mor_policy_confined(&plugin->guarded.policy),
+		.policy = &plugin->guarded.policy,
 		.helper = plugin->host->helper,
 	};
 	if (plugin->stop.hold)
-		plugin->policy.grace = (struct mor_grace){ plugin->stop.term_ms, plugin->stop.kill_ms };
-	plugin->link_options.command = &plugin->command;
+		plugin->guarded.policy.grace = (struct mor_grace){ plugin->stop.term_ms, plugin->stop.kill_ms };
+	plugin->link_options.command = &plugin->guarded.command;
 	plugin->health.healthy = -1;
 	return 0;
 }
@@ -203,8 +205,8 @@ static mortise_plugin *alloc_plugin(mortise_host *host, struct mor_resolved *res
 		return NULL;
 	plugin->host = host;
 	plugin->resolved = mor_resolved_ref(resolved);
-	plugin->manifest = resolved->manifest;
-	plugin->vetting = resolved->vetting;
+	plugin->guarded.manifest = resolved->manifest;
+	plugin->guarded.vetting = resolved->vetting;
 	mor_life_begin(plugin);
 	plugin->owner = mor_owner_ref(host->owner);
 	mor_list_init(&plugin->queue);
@@ -276,7 +278,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	if (plugin->life.link)
 		plugin->life.link->ops->free(plugin->life.link);
 	plugin->life.link = NULL;
-	plugin->env = mor_env_unref(plugin->env); /* now: its host may go before the shell */
+	plugin->guarded.env = mor_env_unref(plugin->guarded.env); /* now: its host may go before the shell */
 	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->peer.name);
 	mor_task_stop(&plugin->pump);
 	mor_call_take(plugin, &taken, true);
@@ -334,7 +336,7 @@ const char *mortise_plugin_name(mortise_plugin *plugin)
 
 const char *mortise_plugin_dialect(mortise_plugin *plugin)
 {
-	return plugin && mor_owner_is_us(plugin->owner) ? plugin->dialect->name : "";
+	return plugin && mor_owner_is_us(plugin->owner) ? plugin->peer.dialect->name : "";
 }
 
 int mortise_plugin_state(mortise_plugin *plugin)
@@ -366,7 +368,7 @@ const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin)
 	for (size_t i = 0; i < 2; i++) {
 		MOR_CLEAN(mor_buf) struct mor_buf list = MOR_BUF_INIT;
 
-		if (candidates[i] && mor_dialect_interfaces(plugin->dialect, candidates[i], &list) > 0)
+		if (candidates[i] && mor_dialect_interfaces(plugin->peer.dialect, candidates[i], &list) > 0)
 			return candidates[i];
 	}
 	return NULL;

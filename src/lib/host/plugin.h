@@ -15,6 +15,7 @@
 #include "base/kept.h"
 #include "base/list.h"
 #include "dialect/dialect.h"
+#include "guard/guarded.h"
 #include "host/call.h"
 #include "host/call_table.h"
 #include "host/health.h"
@@ -22,7 +23,6 @@
 #include "host/keep.h"
 #include "host/life.h"
 #include "host/resolved.h"
-#include "host/vetting.h"
 #include "link/link.h"
 #include "loop/loop.h"
 #include "manifest/manifest.h"
@@ -71,18 +71,11 @@ struct mortise_plugin {
 	bool came_to_nothing;  /* the last process ended before it was given a call */
 	/* what it is */
 	struct mor_resolved *resolved;
-	struct mor_manifest *manifest; /* its own */
-	const struct mor_dialect *dialect;
-	struct mor_dialect *own_dialect; /* the table behind `dialect` if rows were left out; or NULL */
-	/* its permissions: as asked for; the link's start tells what is in force */
-	struct mor_policy policy;
-	uint64_t flags;
+	struct mor_guarded guarded;
+	struct mor_dialect *own_dialect; /* the table behind peer.dialect if rows were left out; or NULL */
 	mortise_event_fn *on_event;
 	mortise_request_fn *on_request;
 	void *arg;
-	struct mor_command command;
-	struct mor_env *env;         /* shared with others; NULL once it is gone */
-	struct mor_vetting *vetting; /* of what was resolved: of an installed plugin; NULL: not installed */
 	struct mor_link_options link_options;
 	struct mor_remote_options *remote; /* of link_options; NULL: over stdio */
 	struct mor_stop stop;

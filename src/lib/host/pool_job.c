@@ -108,7 +108,7 @@ static void on_queue_timer(struct mor_timer *timer)
 	MOR_HOLD_POOL(job->pool);
 	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: no worker was free",
 		 any->peer.name, job->action, job->opt.queue_ms);
-	error.rpc_code = mor_dialect_code_for(any->dialect, MORTISE_ETIMEOUT, error.rpc_code);
+	error.rpc_code = mor_dialect_code_for(any->peer.dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_pool_job_fail(mor_pool_job_take(job), &error, (struct mor_slice){ 0 });
 }
 
@@ -169,7 +169,7 @@ static void requeue_job(struct mor_pool_job *job)
 /* Does the error's data say so, at the dialect's pointer? */
 static bool says_recoverable(const mortise_reply *reply)
 {
-	const char *pointer = reply->plugin->dialect->recoverable;
+	const char *pointer = reply->plugin->peer.dialect->recoverable;
 	struct mor_doc *doc = NULL;
 	bool recoverable;
 

@@ -42,7 +42,7 @@ static void note_word(mortise_plugin *plugin)
 /* The call that a reply belongs to: by id. The two exceptions come from the dialect. */
 static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message *message)
 {
-	unsigned wire = plugin->dialect->wire;
+	unsigned wire = plugin->peer.dialect->wire;
 	mortise_call *call = message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
 
 	if (call)
@@ -125,7 +125,8 @@ static mortise_call *note_call(const struct note *note)
 {
 	mortise_call *call = mor_call_table_find(&note->plugin->table, note_ref(note));
 
-	if (call || note_refers(note) || (note->says->ref && !(note->plugin->dialect->wire & MOR_WIRE_ANY_REF)))
+	if (call || note_refers(note) ||
+	    (note->says->ref && !(note->plugin->peer.dialect->wire & MOR_WIRE_ANY_REF)))
 		return call;
 	call = mor_call_only(note->plugin);
 	return call && may_know(note, call) ? call : NULL;
@@ -146,7 +147,7 @@ static int describe_failure(const struct note *note, const struct mor_value *why
 	int64_t code = note->says->code ?
 			       mor_json_int(mor_json_at(mor_doc_root(note->doc), note->says->code), -1) :
 			       -1;
-	const char *name = note->says->code ? mor_dialect_code_name(note->plugin->dialect, code) : NULL;
+	const char *name = note->says->code ? mor_dialect_code_name(note->plugin->peer.dialect, code) : NULL;
 
 	if (mor_json_type(why) == MOR_JSON_STRING)
 		mor_buf_slice(&text, mor_json_string(why));
@@ -324,7 +325,8 @@ static void use_note(const struct note *note, enum mor_role role)
 
 MOR_APART static void receive_note(mortise_plugin *plugin, const struct mor_message *message)
 {
-	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
+	const struct mor_method *row =
+		mor_dialect_method(plugin->peer.dialect, MOR_FROM_PLUGIN, message->method);
 	struct note note = { plugin, row, message, NULL, row ? mor_outcome_of(row) : &mor_outcome_none };
 	enum mor_role role = row ? row->role : MOR_ROLE_NOTE;
 

@@ -323,7 +323,7 @@ static int answer_ourselves(mortise_plugin *plugin, struct mor_slice id, struct 
 static int ask_dialect(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
 		       struct mor_batch *batch)
 {
-	const struct mor_hooks *hooks = plugin->dialect->hooks;
+	const struct mor_hooks *hooks = plugin->peer.dialect->hooks;
 	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
 	struct mor_doc *doc = NULL;
 	mortise_error error = { 0 };
@@ -394,7 +394,8 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row,
 MOR_APART void mor_request_receive(mortise_plugin *plugin, const struct mor_message *message,
 				   struct mor_batch *batch)
 {
-	const struct mor_method *row = mor_dialect_method(plugin->dialect, MOR_FROM_PLUGIN, message->method);
+	const struct mor_method *row =
+		mor_dialect_method(plugin->peer.dialect, MOR_FROM_PLUGIN, message->method);
 
 	mor_heard_request(plugin, message);
 	if (!row || *row->name == '*')

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "host/vetting.h"
+#include "guard/vetting.h"
 
 static struct mor_manifest_query query_of(const mortise_plugin_options *opt)
 {
@@ -28,7 +28,7 @@ int mor_resolved_new(const mortise_plugin_options *opt, unsigned flags, struct m
 	if (!resolved)
 		return mor_fail_memory(err);
 	resolved->refs = 1;
-	r = mor_vetting_find(opt->path, resolved, err);
+	r = mor_vetting_find(opt->path, &resolved->vetting, &resolved->granted_network, err);
 	query.more = flags & MOR_RESOLVED_MORE;
 	query.embedded = flags & MOR_RESOLVED_EMBEDDED;
 	query.installed = resolved->vetting ? resolved->vetting->name : NULL;

@@ -23,7 +23,7 @@ static bool is_met(mortise_plugin *plugin, const char *when)
 
 int mor_rows_choose(mortise_plugin *plugin, mortise_error *err)
 {
-	const struct mor_dialect *all = plugin->dialect;
+	const struct mor_dialect *all = plugin->peer.dialect;
 	struct mor_method *rows;
 	size_t count = 0, left_out = 0, kept = 0;
 
@@ -43,7 +43,7 @@ int mor_rows_choose(mortise_plugin *plugin, mortise_error *err)
 			rows[kept++] = all->methods[i];
 	*plugin->own_dialect = *all;
 	plugin->own_dialect->methods = rows;
-	plugin->dialect = plugin->peer.dialect = plugin->own_dialect;
+	plugin->peer.dialect = plugin->own_dialect;
 	return 0;
 }
 

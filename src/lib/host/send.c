@@ -368,9 +368,10 @@ MOR_APART static int check_interface(mortise_call *call, mortise_error *err)
 	const struct mor_value *identity = mor_plugin_identity(plugin);
 	MOR_CLEAN(mor_buf) struct mor_buf has = MOR_BUF_INIT;
 
-	if (!identity || (call->flags & MORTISE_RAW) || mor_dialect_announces(plugin->dialect, identity, needs))
+	if (!identity || (call->flags & MORTISE_RAW) ||
+	    mor_dialect_announces(plugin->peer.dialect, identity, needs))
 		return 0;
-	mor_dialect_interfaces(plugin->dialect, identity, &has);
+	mor_dialect_interfaces(plugin->peer.dialect, identity, &has);
 	return mor_fail(err, MORTISE_EUNSUPPORTED,
 			"%s: \"%s\" needs the interface %s, which this plugin does not offer (it has %.*s)",
 			plugin->peer.name, call->name, needs, (int)has.len, has.data ? has.data : "");
@@ -409,7 +410,8 @@ int mor_call_check_running(mortise_plugin *plugin, mortise_error *err)
 static int check_queue(const mortise_call *call, size_t bytes, mortise_error *err)
 {
 	const mortise_plugin *plugin = call->plugin;
-	unsigned most = plugin->dialect->life.max_waiting ? plugin->dialect->life.max_waiting : MAX_WAITING;
+	unsigned most =
+		plugin->peer.dialect->life.max_waiting ? plugin->peer.dialect->life.max_waiting : MAX_WAITING;
 	size_t limit = plugin->link_options.queue_limit;
 	char waiting[32], all[32];
 

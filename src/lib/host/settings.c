@@ -31,8 +31,8 @@ static int read_durations(mortise_plugin *plugin, mortise_error *err)
 {
 	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
 		uint32_t *field = (uint32_t *)((char *)plugin + durations[i].offset);
-		int r = mor_manifest_duration(plugin->manifest, durations[i].section, durations[i].key, field,
-					      err);
+		int r = mor_manifest_duration(plugin->guarded.manifest, durations[i].section, durations[i].key,
+					      field, err);
 
 		if (r < 0)
 			return r;
@@ -44,7 +44,7 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 {
 	struct mor_link_options *link = &plugin->link_options;
 	uint32_t depth = link->max_depth;
-	struct mor_manifest *m = plugin->manifest;
+	struct mor_manifest *m = plugin->guarded.manifest;
 	int r;
 
 	if ((r = mor_manifest_bytes(m, "limits", "frame", &link->frame_limit, err)) < 0 ||
@@ -65,8 +65,8 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 
 static int read_cancel(mortise_plugin *plugin, mortise_error *err)
 {
-	plugin->cancel.method = mor_manifest_text(plugin->manifest, "cancel", "method");
-	plugin->cancel.member = mor_manifest_text(plugin->manifest, "cancel", "member");
+	plugin->cancel.method = mor_manifest_text(plugin->guarded.manifest, "cancel", "method");
+	plugin->cancel.member = mor_manifest_text(plugin->guarded.manifest, "cancel", "member");
 	if (plugin->cancel.method && plugin->remote)
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"cancel.method: over gRPC a call is cancelled by the transport itself");
@@ -77,21 +77,22 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 {
 	size_t count = 0;
 
-	MOR_LIST_EACH(node, after, &plugin->manifest->settings)
+	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->settings)
 		count += strcmp(mor_container_of(node, struct mor_setting, node)->section, "timeouts") == 0;
 	if (!count)
 		return 0;
 	plugin->timeouts = mor_zalloc(count * sizeof(*plugin->timeouts));
 	if (!plugin->timeouts)
 		return mor_fail_memory(err);
-	MOR_LIST_EACH(node, after, &plugin->manifest->settings) {
+	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->settings) {
 		const struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
 		struct mor_timeout *timeout = &plugin->timeouts[plugin->timeout_count];
 		int r;
 
 		if (strcmp(setting->section, "timeouts") != 0)
 			continue;
-		r = mor_manifest_duration(plugin->manifest, "timeouts", setting->key, &timeout->ms, err);
+		r = mor_manifest_duration(plugin->guarded.manifest, "timeouts", setting->key, &timeout->ms,
+					  err);
 		if (r < 0)
 			return r;
 		timeout->method = mor_strdup(setting->key);
@@ -104,11 +105,11 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 
 static unsigned envelope_flags(const mortise_plugin *plugin)
 {
-	unsigned wire = plugin->dialect->wire, flags = 0;
+	unsigned wire = plugin->peer.dialect->wire, flags = 0;
 
 	if (wire & MOR_WIRE_NAN_OK)
 		flags |= MOR_ENV_NAN;
-	if (plugin->flags & MORTISE_STRICT)
+	if (plugin->guarded.flags & MORTISE_STRICT)
 		return flags;
 	if (wire & MOR_WIRE_JSONRPC_OPTIONAL)
 		flags |= MOR_ENV_JSONRPC_OPTIONAL;
@@ -119,8 +120,8 @@ static unsigned envelope_flags(const mortise_plugin *plugin)
 
 static int read_framing(mortise_plugin *plugin, mortise_error *err)
 {
-	const char *name = plugin->manifest->framing;
-	int framing = plugin->dialect->link.framing;
+	const char *name = plugin->guarded.manifest->framing;
+	int framing = plugin->peer.dialect->link.framing;
 
 	if (name)
 		framing = mor_framing_by_name(name);
@@ -135,7 +136,7 @@ static int read_framing(mortise_plugin *plugin, mortise_error *err)
 
 static int read_remote(mortise_plugin *plugin, mortise_error *err)
 {
-	const struct mor_manifest *m = plugin->manifest;
+	const struct mor_manifest *m = plugin->guarded.manifest;
 	struct mor_remote_options *remote = mor_zalloc(sizeof(*remote));
 	int r;
 
@@ -143,7 +144,7 @@ static int read_remote(mortise_plugin *plugin, mortise_error *err)
 		return mor_fail_memory(err);
 	plugin->remote = remote;
 	plugin->link_options.remote = remote;
-	remote->dialect = plugin->dialect->name;
+	remote->dialect = plugin->peer.dialect->name;
 	remote->cookie_key = mor_manifest_text(m, "grpc", "cookie_key");
 	remote->cookie_value = mor_manifest_text(m, "grpc", "cookie_value");
 	remote->versions = mor_manifest_text(m, "grpc", "versions");
@@ -156,9 +157,9 @@ static int read_remote(mortise_plugin *plugin, mortise_error *err)
 
 static int read_transport(mortise_plugin *plugin, mortise_error *err)
 {
-	const struct mor_setting *set = mor_manifest_setting(plugin->manifest, "plugin", "transport");
+	const struct mor_setting *set = mor_manifest_setting(plugin->guarded.manifest, "plugin", "transport");
 
-	if (set ? set->text && strcmp(set->text, "stdio-jsonrpc") == 0 : !plugin->dialect->link.grpc)
+	if (set ? set->text && strcmp(set->text, "stdio-jsonrpc") == 0 : !plugin->peer.dialect->link.grpc)
 		return 0;
 	if (set && (!set->text || strcmp(set->text, "grpc") != 0))
 		return mor_fail(err, MORTISE_EMANIFEST,
@@ -177,7 +178,7 @@ static const struct mor_quirk everywhere[] = {
 
 static const struct mor_quirk *find_quirk(const mortise_plugin *plugin, const char *name)
 {
-	for (const struct mor_quirk *quirk = plugin->dialect->quirks; quirk && quirk->name; quirk++)
+	for (const struct mor_quirk *quirk = plugin->peer.dialect->quirks; quirk && quirk->name; quirk++)
 		if (strcmp(quirk->name, name) == 0)
 			return quirk;
 	for (const struct mor_quirk *quirk = everywhere; quirk->name; quirk++)
@@ -195,13 +196,14 @@ static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, con
 	case MOR_QUIRK_OWN:
 		break;
 	case MOR_QUIRK_FRAME_PAD:
-		return mor_manifest_uint(plugin->manifest, "quirks", quirk->name,
+		return mor_manifest_uint(plugin->guarded.manifest, "quirks", quirk->name,
 					 &plugin->link_options.frame_pad, err);
 	case MOR_QUIRK_LEADING_ZEROS:
 		plugin->link_options.deframe_flags |= yes ? MOR_DEFRAME_LEADING_ZEROS : 0;
 		break;
 	case MOR_QUIRK_PIPELINE:
-		return mor_manifest_uint(plugin->manifest, "quirks", quirk->name, &plugin->max_in_flight, err);
+		return mor_manifest_uint(plugin->guarded.manifest, "quirks", quirk->name,
+					 &plugin->max_in_flight, err);
 	case MOR_QUIRK_REPLY_TO_NOTES:
 		plugin->replies_to_notes = yes;
 		break;
@@ -219,7 +221,7 @@ static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, con
  * name: a misspelt one would silently do nothing. */
 static int read_quirks(mortise_plugin *plugin, mortise_error *err)
 {
-	MOR_LIST_EACH(node, after, &plugin->manifest->settings) {
+	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->settings) {
 		const struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
 		const struct mor_quirk *quirk;
 		const char *value;
@@ -231,7 +233,7 @@ static int read_quirks(mortise_plugin *plugin, mortise_error *err)
 		if (!quirk)
 			return mor_fail(err, MORTISE_EMANIFEST,
 					"%s: unknown quirk \"%s\" (mortise explain %s lists them)",
-					setting->origin, setting->key, plugin->dialect->name);
+					setting->origin, setting->key, plugin->peer.dialect->name);
 		value = plugin->peer.quirk(&plugin->peer, setting->key);
 		value = value ? value : "";
 		if (quirk->one_of && !mor_text_in(mor_slice_of(value), quirk->one_of))
@@ -297,15 +299,15 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 	bool restart = true;
 	int r;
 
-	take_table(plugin, plugin->dialect);
+	take_table(plugin, plugin->peer.dialect);
 	if ((r = read_framing(plugin, err)) < 0 || (r = read_transport(plugin, err)) < 0 ||
 	    (r = read_durations(plugin, err)) < 0 || (r = read_quirks(plugin, err)) < 0 ||
 	    (r = read_limits(plugin, err)) < 0 || (r = read_cancel(plugin, err)) < 0 ||
 	    (r = read_timeouts(plugin, err)) < 0 ||
-	    (r = mor_manifest_bool(plugin->manifest, "restart", "enabled", &restart, err)) < 0)
+	    (r = mor_manifest_bool(plugin->guarded.manifest, "restart", "enabled", &restart, err)) < 0)
 		return r;
 	if (!restart)
-		plugin->flags |= MORTISE_NO_RESTART;
+		plugin->guarded.flags |= MORTISE_NO_RESTART;
 	return mor_rows_choose(plugin, err);
 }
 
@@ -340,6 +342,6 @@ const char *mor_who_sets_timeout(const mortise_plugin *plugin, const struct mor_
 		snprintf(text, MOR_WHO_SETS_SIZE, "timeouts.%.100s sets the limit", set->method);
 	else
 		snprintf(text, MOR_WHO_SETS_SIZE, "the limit of %s; timeouts.%.100s changes it",
-			 plugin->dialect->name, method);
+			 plugin->peer.dialect->name, method);
 	return text;
 }

@@ -346,7 +346,7 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: %s \"%s\" in %u ms%s%s", plugin->peer.name,
 			 plugin->life.held.len ? "did not exit after it had answered" : "no reply to",
 			 call->name, ms, limit, why.text);
-	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
+	error->rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
 /* The plugin has stopped reading, and the rest of the request does not fit into its pipe. This limit is not
@@ -359,7 +359,7 @@ static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error 
 	mor_fail(error, MORTISE_ETIMEOUT,
 		 "%s: \"%s\" could not be written: the plugin has read nothing for %u ms%s", plugin->peer.name,
 		 call->name, ms, mor_diagnosis_stall(plugin, &why));
-	error->rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error->rpc_code);
+	error->rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
 static void timed_out(mortise_call *call, uint32_t ms)
@@ -395,7 +395,7 @@ static void queue_timed_out(mortise_call *call)
 	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s%s",
 		 plugin->peer.name, call->name, call->queue_ms,
 		 started ? "does not read its input" : "is busy or not ready", why.text);
-	error.rpc_code = mor_dialect_code_for(plugin->dialect, MORTISE_ETIMEOUT, error.rpc_code);
+	error.rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_ETIMEOUT, error.rpc_code);
 	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
 			mor_call_keeps_slot(call));
 	/* Its unwritten rest blocks every later call, and their limits do not run before they are written. */

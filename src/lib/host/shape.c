@@ -17,7 +17,7 @@
 void mor_shape_sent(mortise_plugin *plugin)
 {
 	plugin->life.spent = true;
-	if (plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)
+	if (plugin->peer.dialect->life.shape == MOR_SHAPE_ONE_CALL)
 		plugin->life.link->ops->close_input(plugin->life.link); /* when the request is written */
 }
 
@@ -25,7 +25,7 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 {
 	mortise_plugin *plugin = call->plugin;
 
-	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || call->purpose != MOR_FOR_USER)
+	if (plugin->peer.dialect->life.shape != MOR_SHAPE_ONE_CALL || call->purpose != MOR_FOR_USER)
 		return false;
 	if (plugin->life.held.len) {
 		plugin->counters.dropped++;
@@ -41,14 +41,15 @@ void mor_shape_settled(mortise_plugin *plugin)
 	if (!plugin->life.spent || !plugin->life.link || plugin->state != MORTISE_READY)
 		return;
 	mor_supervise_stop(plugin,
-			   plugin->dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE : MOR_RUNG_INPUT,
+			   plugin->peer.dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE :
+										   MOR_RUNG_INPUT,
 			   MOR_DRAIN_SPENT, "its call is over");
 }
 
 /* The error of a call whose process has ended without an answer. */
 static void describe_silence(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	if (plugin->dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->life.spent)
+	if (plugin->peer.dialect->life.shape != MOR_SHAPE_ONE_CALL || !how->clean || !plugin->life.spent)
 		return;
 	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->peer.name, how->text,
 		 mor_kept_is_set(&plugin->life.truncated) ? "; " : "", mor_kept_text(&plugin->life.truncated),

@@ -21,7 +21,7 @@ struct mor_message;
 /* One process for many calls. The functions below are for the others, and are not called for these. */
 static inline bool mor_shape_is_session(const mortise_plugin *plugin)
 {
-	return plugin->dialect->life.shape == MOR_SHAPE_SESSION;
+	return plugin->peer.dialect->life.shape == MOR_SHAPE_SESSION;
 }
 
 /* A user's call was given to the link. */

@@ -104,7 +104,7 @@ enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_err
 			 plugin->peer.name, recent, mor_format_ms(restart->period_ms, period), text);
 		return MORTISE_FAILED;
 	}
-	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
+	return plugin->guarded.flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
 }
 
 static void on_restart(struct mor_timer *timer)
@@ -184,11 +184,12 @@ static void warn_of_loose_limits(mortise_plugin *plugin)
 	struct mor_cgroups groups;
 	const char *text;
 
-	if (!mor_cgroup_wanted(&plugin->policy))
+	if (!mor_cgroup_wanted(&plugin->guarded.policy))
 		return;
 	mor_cgroup_find_own(&groups);
 	for (size_t i = 0;
-	     !plugin->gone && (text = mor_cgroup_loose(&plugin->policy, mor_cgroup_held(&groups), i)); i++)
+	     !plugin->gone && (text = mor_cgroup_loose(&plugin->guarded.policy, mor_cgroup_held(&groups), i));
+	     i++)
 		warn_at_start(plugin, text);
 }
 
@@ -196,12 +197,12 @@ static void warn_of_own_code(mortise_plugin *plugin)
 {
 	char text[600];
 
-	if (!mor_policy_writes_own_code(&plugin->policy))
+	if (!mor_policy_writes_own_code(&plugin->guarded.policy))
 		return;
 	snprintf(text, sizeof(text),
 		 "it can change its own code, because it may write %.300s; protected are its manifest, "
 		 "mortise.toml and the files that its command names",
-		 plugin->policy.workspace);
+		 plugin->guarded.policy.workspace);
 	warn_at_start(plugin, text);
 }
 
@@ -215,10 +216,26 @@ static int make_process(mortise_plugin *plugin, mortise_error *err)
 
 	if (r < 0)
 		return mor_fail(err, r, "%s", mortise_status_text(r));
-	r = mor_manifest_prepare(plugin->manifest, err);
+	r = mor_manifest_prepare(plugin->guarded.manifest, err);
 	if (r == 0)
-		r = mor_policy_look_up(&plugin->policy, err);
+		r = mor_policy_look_up(&plugin->guarded.policy, err);
 	return r < 0 ? r : plugin->life.link->ops->start(plugin->life.link, err);
+}
+
+static int ask_embedder(void *arg, const mortise_trust *trust)
+{
+	mortise_plugin *plugin = arg;
+	mortise_host *host = plugin->host;
+	MOR_EMBEDDER(host);
+	int answer = host->on_trust ? host->on_trust(trust, host->arg) : 0;
+
+	return plugin->gone ? 0 : answer;
+}
+
+static int vet_plugin(mortise_plugin *plugin, mortise_error *err)
+{
+	return mor_vetting_check(&plugin->guarded,
+				 &(struct mor_vetting_asker){ .ask = ask_embedder, .arg = plugin }, err);
 }
 
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
@@ -238,7 +255,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	if (!plugin->gone && plugin->state == MORTISE_STARTING)
 		warn_of_own_code(plugin);
 	if (!plugin->gone && plugin->state == MORTISE_STARTING && !plugin->life.link)
-		r = mor_vetting_check(plugin, &error);
+		r = vet_plugin(plugin, &error);
 	/* The callback may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started",

@@ -24,7 +24,7 @@
 #include "host/shape.h"
 #include "host/state.h"
 #include "host/supervise.h"
-#include "host/view.h"
+#include "host/view_queue.h"
 #include "link/link.h"
 
 /* A closed pipe is nearly always the first sign of an exit, which is reported a moment later. */
@@ -69,7 +69,7 @@ static struct mor_violation violation_of(const mortise_plugin *plugin, const str
 				       .syscall = how->syscall,
 				       .path = how->path,
 				       .rule = how->rule,
-				       .source = plugin->policy.source,
+				       .source = plugin->guarded.policy.source,
 				       .row = how->forbidden };
 }
 
@@ -98,7 +98,7 @@ static bool describe_refusal(const mortise_plugin *plugin, const struct mor_link
  * But where we have closed its stdin, whether it comes back is the embedder's decision: unless_client(). */
 static bool is_client(const mortise_plugin *plugin)
 {
-	return plugin->dialect->serve;
+	return plugin->peer.dialect->serve;
 }
 
 /* A limit that it has reached. For processor time the kernel sends its own signal, and where that did not end
@@ -109,11 +109,11 @@ static void describe_limits(const mortise_plugin *plugin, const struct mor_link_
 {
 	MOR_CLEAN(mor_buf) struct mor_buf set = MOR_BUF_INIT;
 
-	if (how->clean || !how->known || mor_policy_limits_set(&plugin->policy, &set) < 0 || !set.len)
+	if (how->clean || !how->known || mor_policy_limits_set(&plugin->guarded.policy, &set) < 0 || !set.len)
 		return;
 	if (how->by_signal && (how->status == SIGXCPU || how->used_up))
 		snprintf(out, size, " (it used up its processor time: sandbox.cpu %us)",
-			 plugin->policy.limits.cpu_s);
+			 plugin->guarded.policy.limits.cpu_s);
 	else if (!how->by_signal || how->status != SIGKILL)
 		snprintf(out, size, " (its limits: %.*s)", (int)set.len, set.data);
 }
@@ -154,7 +154,7 @@ static enum mortise_state unless_client(const mortise_plugin *plugin, enum morti
 static enum mortise_state after_work(mortise_plugin *plugin)
 {
 	plugin->life.restart_ms = (int32_t)plugin->restart.first_ms;
-	return plugin->flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
+	return plugin->guarded.flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
 }
 
 /* The plugin's next state. `failure` is what the embedder is told if it is not started again. */
@@ -531,7 +531,7 @@ static void on_broken(void *arg, const char *what)
 		return;
 	}
 	if (plugin->life.spent &&
-	    (plugin->life.link->input_broken || plugin->dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
+	    (plugin->life.link->input_broken || plugin->peer.dialect->life.shape == MOR_SHAPE_ONE_CALL)) {
 		/* It has its one call. That alone is no failure: the exit decides. What it did not read
 		 * counts as written, so that its time runs. */
 		mor_call_written(plugin, plugin->life.link->queued);

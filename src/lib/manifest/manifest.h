@@ -48,7 +48,7 @@ struct mor_setting {
 };
 
 /* A file below the plugin's directory that had a say in what is run and how: whether it was there, and what was
- * read. Code that compares the files later must find the same ones (src/lib/host/vetting.c). */
+ * read. Code that compares the files later must find the same ones (src/lib/guard/vetting.c). */
 struct mor_manifest_seen {
 	char *path; /* below `dir` */
 	bool there;

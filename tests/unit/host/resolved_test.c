@@ -44,7 +44,7 @@ static void test_files_that_change(void **state)
 	assert_int_equal(mortise_host_new(NULL, &host, &err), 0);
 	plugin = make_plugin(host, resolved, &opt);
 	assert_string_equal(mortise_plugin_dialect(plugin), "yams");
-	expect_list(plugin->manifest->argv, "@/p/x|one");
+	expect_list(plugin->guarded.manifest->argv, "@/p/x|one");
 	assert_int_equal(plugin->timeouts[0].ms, 7000);
 	mortise_plugin_unref(plugin);
 	assert_string_equal(resolved->manifest->name, "p"); /* it outlives the plugin */
@@ -77,8 +77,8 @@ static void test_what_comes_later(void **state)
 	assert_int_equal(plugin->link_options.max_depth, 5);
 	assert_int_equal(plugin->link_options.framing, MOR_FRAMING_BE32);
 	assert_int_equal(plugin->timeout_count, 1);
-	assert_string_equal(plugin->manifest->config, "{\"b\":2,\"a\":1}");
-	expect_list(plugin->manifest->env, "A=2|B=1");
+	assert_string_equal(plugin->guarded.manifest->config, "{\"b\":2,\"a\":1}");
+	expect_list(plugin->guarded.manifest->env, "A=2|B=1");
 	mortise_plugin_unref(plugin);
 	mortise_host_free(host);
 	mor_resolved_unref(resolved);

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "demo.h"
-#include "host/env.h"
+#include "guard/env.h"
 #include "host/plugin.h"
 #include "host/supervise.h"
 #include "leak.h"
@@ -435,15 +435,43 @@ static void environments(void **state)
 	assert_int_equal(mortise_plugin_new(rig.host, &opt, &twin, NULL), 0);
 	opt.env = more;
 	assert_int_equal(mortise_plugin_new(rig.host, &opt, &other, NULL), 0);
-	assert_ptr_equal(twin->env, rig.plugin->env);
-	assert_ptr_not_equal(twin->env, other->env);
+	assert_ptr_equal(twin->guarded.env, rig.plugin->guarded.env);
+	assert_ptr_not_equal(twin->guarded.env, other->guarded.env);
 	mortise_plugin_unref(rig.plugin); /* the first one of it goes */
 	rig.plugin = NULL;
-	assert_int_equal(twin->env->refs, 1);
-	assert_string_equal(other->env->list[0], twin->env->list[0]);
+	assert_int_equal(twin->guarded.env->refs, 1);
+	assert_string_equal(other->guarded.env->list[0], twin->guarded.env->list[0]);
 	mortise_host_free(rig.host); /* the shells stay */
 	mortise_plugin_unref(twin);
 	mortise_plugin_unref(other);
+}
+
+static void expect_grace(const char *dialect, const char *set, uint32_t term_ms, uint32_t kill_ms)
+{
+	static const char *const argv[] = { "/bin/true", NULL };
+	const char *const sets[] = { set, NULL };
+	mortise_plugin_options opt = {
+		.size = sizeof(opt), .argv = argv, .dialect = dialect, .set = set ? sets : NULL
+	};
+	mortise_plugin *plugin = NULL;
+	mortise_host *host = NULL;
+
+	assert_int_equal(mortise_host_new(NULL, &host, NULL), 0);
+	assert_int_equal(mortise_plugin_new(host, &opt, &plugin, NULL), 0);
+	assert_int_equal(plugin->guarded.policy.grace.term_ms, term_ms);
+	assert_int_equal(plugin->guarded.policy.grace.kill_ms, kill_ms);
+	mortise_plugin_unref(plugin);
+	mortise_host_free(host);
+}
+
+/* What the guardian is told: the dialect's times where it holds them (R13 of docs/dialects/kythe.md),
+ * else nothing. */
+static void grace(void **state)
+{
+	(void)state;
+	expect_grace("kythe", NULL, 10000, 2000);
+	expect_grace("kythe", "stop.term=12s", 12000, 2000);
+	expect_grace("plain", NULL, 0, 0);
 }
 
 int main(void)
@@ -464,6 +492,7 @@ int main(void)
 		MOR_TEST(blamed_without_memory),
 		MOR_TEST(deaths_without_memory),
 		MOR_TEST(environments),
+		MOR_TEST(grace),
 	};
 
 	return mor_run_group("host/start", tests);

@@ -280,9 +280,9 @@ static void give_manifest(struct play *play)
 
 		if (play->talk.steps[i].kind != MOR_TALK_ACT || !mor_slice_is(next_word(&rest), "manifest"))
 			continue;
-		if (mor_doc_parse(rest, 0, 0, &play->plugin->manifest->doc, NULL) < 0)
+		if (mor_doc_parse(rest, 0, 0, &play->plugin->guarded.manifest->doc, NULL) < 0)
 			die(play, play->talk.steps[i].line, "the manifest is not JSON");
-		play->plugin->peer.manifest = mor_doc_root(play->plugin->manifest->doc);
+		play->plugin->peer.manifest = mor_doc_root(play->plugin->guarded.manifest->doc);
 		return;
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise_doctor(): finds facts, judges them by the table, and tries each level with a program that
  * does nothing. */
-#include "host/doctor.h"
+#include "guard/doctor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "guard/jail_run.h"
 #include "proc/proc.h"
 #include "program/helper.h"
 #include "wire/json.h"
@@ -126,7 +127,7 @@ static bool try_level(const char *level, char rung[12], mortise_error *err)
 	int r;
 
 	snprintf(pair, sizeof(pair), "level=%s", level);
-	r = mortise_jail_run(&opt, &result, err);
+	r = mor_jail_run(&opt, NULL, &result, err);
 	if (r == 0) {
 		snprintf(rung, 12, "%s", result->rung);
 		if (result->exit_code != 0)

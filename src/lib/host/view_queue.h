@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin sees of the file system: orders of the embedder, one sent at a time. */
-#ifndef MOR_HOST_VIEW_H
-#define MOR_HOST_VIEW_H
+/* Orders of the embedder about what a plugin sees of the file system, one sent at a time. */
+#ifndef MOR_HOST_VIEW_QUEUE_H
+#define MOR_HOST_VIEW_QUEUE_H
 
 #include <mortise/view.h>
 

@@ -4,10 +4,8 @@
 
 #include <limits.h>
 
-#include "host/env.h"
-#include "host/host.h"
-#include "host/plugin.h"
-#include "host/sandbox.h"
+#include "guard/env.h"
+#include "guard/sandbox.h"
 
 #define RUN "[plugin]\ncommand = \"./x\"\n"
 
@@ -284,34 +282,6 @@ static void test_environment(void **state)
 	mor_texts_free(env);
 }
 
-static void expect_grace(const char *dialect, const char *set, uint32_t term_ms, uint32_t kill_ms)
-{
-	static const char *const argv[] = { "/bin/true", NULL };
-	const char *const sets[] = { set, NULL };
-	mortise_plugin_options opt = {
-		.size = sizeof(opt), .argv = argv, .dialect = dialect, .set = set ? sets : NULL
-	};
-	mortise_plugin *plugin = NULL;
-	mortise_host *host = NULL;
-
-	assert_int_equal(mortise_host_new(NULL, &host, NULL), 0);
-	assert_int_equal(mortise_plugin_new(host, &opt, &plugin, NULL), 0);
-	assert_int_equal(plugin->policy.grace.term_ms, term_ms);
-	assert_int_equal(plugin->policy.grace.kill_ms, kill_ms);
-	mortise_plugin_unref(plugin);
-	mortise_host_free(host);
-}
-
-/* What the guardian is told: the dialect's times where it holds them (R13 of docs/dialects/kythe.md),
- * else nothing. */
-static void test_grace(void **state)
-{
-	(void)state;
-	expect_grace("kythe", NULL, 10000, 2000);
-	expect_grace("kythe", "stop.term=12s", 12000, 2000);
-	expect_grace("plain", NULL, 0, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,8 +294,7 @@ int main(void)
 		TREE_TEST(test_plugin_toml_never_spawns),
 		TREE_TEST(test_environment),
 		TREE_TEST(test_second_file_grants_nothing),
-		TREE_TEST(test_grace),
 	};
 
-	return mor_run_group("host/policy", tests);
+	return mor_run_group("guard/sandbox", tests);
 }

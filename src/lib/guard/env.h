@@ -5,15 +5,15 @@
  * Plugins of a host whose environments are equal share one: usually all of them do, and it is larger than
  * everything else that a plugin needs in its host.
  */
-#ifndef MOR_HOST_ENV_H
-#define MOR_HOST_ENV_H
+#ifndef MOR_GUARD_ENV_H
+#define MOR_GUARD_ENV_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <mortise/mortise.h>
-
 #include "base/list.h"
+
+struct mor_guarded;
 
 /* One block, with its texts. */
 struct mor_env {
@@ -24,8 +24,9 @@ struct mor_env {
 	const char *list[];
 };
 
-struct mor_env *mor_env_build(const mortise_plugin *plugin); /* a reference; NULL: out of memory */
-struct mor_env *mor_env_unref(struct mor_env *env);          /* NULL is fine; returns NULL */
+/* A reference; NULL: out of memory. `known`: those of the host, among which it is looked for and put. */
+struct mor_env *mor_env_build(const struct mor_guarded *guarded, struct mor_list *known);
+struct mor_env *mor_env_unref(struct mor_env *env); /* NULL is fine; returns NULL */
 /* The same without a plugin; more: "NAME=VALUE" or "NAME", or NULL. safe_path: see
  * mor_sandbox_hides_modules(). */
 char **mor_env_jail(bool safe_path, const char *const *more);

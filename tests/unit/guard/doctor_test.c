@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/doctor.h"
+#include "guard/doctor.h"
 
 /* One where all is well. */
 static struct mor_doctor_facts healthy(void)
@@ -224,5 +224,5 @@ int main(void)
 		MOR_TEST(test_version),
 	};
 
-	return mor_run_group("host/doctor", tests);
+	return mor_run_group("guard/doctor", tests);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From settings of [sandbox] to a policy: one way for every source of them. */
-#ifndef MOR_HOST_SANDBOX_H
-#define MOR_HOST_SANDBOX_H
+#ifndef MOR_GUARD_SANDBOX_H
+#define MOR_GUARD_SANDBOX_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * mortise_jail_run(): runs one program in the jail, with our stdio. Plan and guardian are the same as for a
- * plugin, but we wait here, on the guardian's socket, and have no pipes.
- */
+/* See jail_run.h. Plan and guardian are the same as for a plugin. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +17,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/options.h"
 #include "base/text.h"
-#include "host/env.h"
-#include "host/host.h"
-#include "host/jail_tell.h"
-#include "host/sandbox.h"
+#include "guard/env.h"
+#include "guard/jail_run.h"
+#include "guard/jail_tell.h"
+#include "guard/sandbox.h"
+#include "loop/loop.h"
 #include "manifest/manifest.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
@@ -36,6 +33,7 @@
 /* One run under way. */
 struct jail_run {
 	const mortise_jail_options *opt;
+	struct mor_loop *loop; /* wakes us; NULL: nothing does */
 	struct mor_jail_outcome *ret;
 	mortise_error *err;
 	struct mor_policy policy;
@@ -275,8 +273,8 @@ static void woken(struct jail_run *run)
 {
 	enum mortise_jail_order what;
 
-	assert(run->opt->host);                  /* nothing else can have woken us */
-	mor_loop_dispatch(run->opt->host->loop); /* takes the wake-up off the descriptor */
+	assert(run->loop);            /* nothing else can have woken us */
+	mor_loop_dispatch(run->loop); /* takes the wake-up off the descriptor */
 	what = run->opt->on_wakeup ? run->opt->on_wakeup(run->opt->arg) : MORTISE_JAIL_GO_ON;
 	if (what == MORTISE_JAIL_KILL)
 		order(run, MOR_GUARD_KILL);
@@ -290,8 +288,8 @@ static int receive_record(struct jail_run *run, struct mor_record *record)
 	struct pollfd fds[2] = { { .fd = run->socket, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
 	ssize_t n;
 
-	if (run->opt->host)
-		fds[1].fd = mor_loop_fd(run->opt->host->loop);
+	if (run->loop)
+		fds[1].fd = mor_loop_fd(run->loop);
 	for (;;) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return -errno;
@@ -382,10 +380,18 @@ static int wait_for_end(struct jail_run *run)
 	return r;
 }
 
-static int run_it(const mortise_jail_options *opt, struct mor_jail_outcome *ret, mortise_error *err)
+static int run_it(const mortise_jail_options *opt, struct mor_loop *loop, struct mor_jail_outcome *ret,
+		  mortise_error *err)
 {
 	__attribute__((cleanup(run_fini))) struct jail_run run = {
-		.opt = opt, .ret = ret, .err = err, .socket = -1, .plan = -1, .policy = MOR_POLICY_INIT
+
+		.opt = opt,
+		.loop = loop,
+		.ret = ret,
+		.err = err,
+		.socket = -1,
+		.plan = -1,
+		.policy = MOR_POLICY_INIT
 	};
 	int r;
 
@@ -428,35 +434,16 @@ static void show_answer(struct jail_answer *answer)
 	};
 }
 
-static int check_jail_options(const mortise_jail_options *opt, mortise_error *err)
+int mor_jail_run(const mortise_jail_options *opt, struct mor_loop *loop, mortise_jail_result **ret_result,
+		 mortise_error *err)
 {
-	if (opt->flags & ~(uint64_t)(MORTISE_JAIL_LEARN | MORTISE_JAIL_COMMAND_WORDS))
-		return mor_fail(err, MORTISE_EINVAL, "jail options: unknown flags");
-	if (!opt->argv || !opt->argv[0] || !*opt->argv[0])
-		return mor_fail(err, MORTISE_EINVAL, "no program is named");
-	return opt->host ? mor_host_check_outside(opt->host, err) : 0;
-}
-
-int mortise_jail_run(const mortise_jail_options *given, mortise_jail_result **ret_result, mortise_error *err)
-{
-	mortise_error own = { 0 };
-	struct jail_answer *answer;
-	mortise_jail_options opt;
+	struct jail_answer *answer = mor_zalloc(sizeof(*answer));
 	int r;
 
-	if (!err)
-		err = &own;
-	if (!ret_result)
-		return mor_fail(err, MORTISE_EINVAL, "a place for the result must be given");
-	*ret_result = NULL;
-	r = mor_import_options(given, &opt, sizeof(opt), err);
-	if (r < 0 || (r = check_jail_options(&opt, err)) < 0)
-		return r;
-	answer = mor_zalloc(sizeof(*answer));
 	if (!answer)
 		return mor_fail_memory(err);
 	answer->own.exit_code = MOR_TALE_EXIT_NO_JAIL;
-	r = run_it(&opt, &answer->own, err);
+	r = run_it(opt, loop, &answer->own, err);
 	show_answer(answer);
 	*ret_result = &answer->shown;
 	return r;

@@ -3,8 +3,8 @@
  * What one run of mortise_jail_run() came to: from the guardian's records to the result, the records for
  * machines and the texts for people.
  */
-#ifndef MOR_HOST_JAIL_TELL_H
-#define MOR_HOST_JAIL_TELL_H
+#ifndef MOR_GUARD_JAIL_TELL_H
+#define MOR_GUARD_JAIL_TELL_H
 
 #include <mortise/jail.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From records to results and texts. See jail_tell.h. */
-#include "host/jail_tell.h"
+#include "guard/jail_tell.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the policy from the settings in force, key by key in the order of the table. */
-#include "host/sandbox.h"
+#include "guard/sandbox.h"
 
 #include <limits.h>
 #include <stdio.h>

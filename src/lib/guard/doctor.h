@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files behind mortise_doctor(). */
-#ifndef MOR_HOST_DOCTOR_H
-#define MOR_HOST_DOCTOR_H
+#ifndef MOR_GUARD_DOCTOR_H
+#define MOR_GUARD_DOCTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/doctor.h"
+#include "guard/doctor.h"
 
 #define FLOOR_MAJOR    6
 #define FLOOR_MINOR    1

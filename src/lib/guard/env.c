@@ -15,9 +15,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/hash.h"
-#include "host/env.h"
-#include "host/plugin.h"
-#include "host/sandbox.h"
+#include "guard/env.h"
+#include "guard/guarded.h"
+#include "guard/sandbox.h"
 
 static const char *const clean_names[] = { "PATH",     "HOME", "USER", "LOGNAME", "LANG", "LC_ALL",
 					   "LC_CTYPE", "TZ",   "TERM", "TMPDIR",  NULL };
@@ -86,16 +86,16 @@ static bool is_named(const char *const *names, const char *entry)
 
 enum base { INHERIT, CLEAN, JAIL, BARE };
 
-static enum base base_of(const mortise_plugin *plugin)
+static enum base base_of(const struct mor_guarded *guarded)
 {
-	if (plugin->flags & MORTISE_INHERIT_ENV)
+	if (guarded->flags & MORTISE_INHERIT_ENV)
 		return INHERIT;
-	if (plugin->dialect->life.env == MOR_ENVIRON_BARE)
+	if (guarded->dialect->life.env == MOR_ENVIRON_BARE)
 		return BARE;
-	if (mor_policy_confined(&plugin->policy))
+	if (mor_policy_confined(&guarded->policy))
 		return JAIL;
-	return plugin->dialect->life.env == MOR_ENVIRON_CLEAN || plugin->flags & MORTISE_CLEAN_ENV ? CLEAN :
-												     INHERIT;
+	return guarded->dialect->life.env == MOR_ENVIRON_CLEAN || guarded->flags & MORTISE_CLEAN_ENV ? CLEAN :
+												       INHERIT;
 }
 
 static bool passes_base(enum base base, const char *entry)
@@ -195,13 +195,13 @@ static void put_front(struct env *env, const char *entry)
 
 /* A confined plugin cannot reach a directory that we would make for it: it gets its scratch
  * directory instead. */
-static void put_manifest(struct env *env, const mortise_plugin *plugin, const char *entry)
+static void put_manifest(struct env *env, const struct mor_guarded *guarded, const char *entry)
 {
 	size_t len = name_len(entry);
 	char text[100];
 
-	for (char **dir = plugin->manifest->make_dirs; dir && *dir; dir++) {
-		if (strcmp(entry + len + 1, *dir) != 0 || len > 60 || base_of(plugin) != JAIL)
+	for (char **dir = guarded->manifest->make_dirs; dir && *dir; dir++) {
+		if (strcmp(entry + len + 1, *dir) != 0 || len > 60 || base_of(guarded) != JAIL)
 			continue;
 		snprintf(text, sizeof(text), "%.*s=${scratch}", (int)len, entry);
 		put_entry(env, text);
@@ -210,27 +210,27 @@ static void put_manifest(struct env *env, const mortise_plugin *plugin, const ch
 	put_entry(env, entry);
 }
 
-static void fill_env(struct env *env, const mortise_plugin *plugin)
+static void fill_env(struct env *env, const struct mor_guarded *guarded)
 {
 	char dialect[64];
 
-	if (base_of(plugin) == BARE)
-		put_bare(env, mor_policy_confined(&plugin->policy));
+	if (base_of(guarded) == BARE)
+		put_bare(env, mor_policy_confined(&guarded->policy));
 	else
-		put_base(env, base_of(plugin));
-	if (base_of(plugin) == JAIL &&
-	    mor_sandbox_hides_modules(&plugin->policy, (const char *const *)plugin->manifest->argv,
-				      plugin->manifest->cwd))
+		put_base(env, base_of(guarded));
+	if (base_of(guarded) == JAIL &&
+	    mor_sandbox_hides_modules(&guarded->policy, (const char *const *)guarded->manifest->argv,
+				      guarded->manifest->cwd))
 		put_entry(env, SAFE_PATH);
-	snprintf(dialect, sizeof(dialect), "MORTISE_DIALECT=%s", plugin->dialect->name);
-	if (base_of(plugin) != BARE)
+	snprintf(dialect, sizeof(dialect), "MORTISE_DIALECT=%s", guarded->dialect->name);
+	if (base_of(guarded) != BARE)
 		put_entry(env, dialect);
-	if (plugin->vetting)
+	if (guarded->vetting)
 		put_entry(env, NO_BYTECODE);
-	for (char **entry = plugin->manifest->env_front; entry && *entry; entry++)
+	for (char **entry = guarded->manifest->env_front; entry && *entry; entry++)
 		put_front(env, *entry);
-	for (char **entry = plugin->manifest->env; entry && *entry; entry++)
-		put_manifest(env, plugin, *entry);
+	for (char **entry = guarded->manifest->env; entry && *entry; entry++)
+		put_manifest(env, guarded, *entry);
 }
 
 /* ---- shared ---- */
@@ -267,9 +267,9 @@ static bool same_env(const struct mor_env *a, const struct mor_env *b)
 }
 
 /* Takes `env`. The same or an equal one. */
-static struct mor_env *share_env_take(mortise_host *host, struct mor_env *env)
+static struct mor_env *share_env_take(struct mor_list *all, struct mor_env *env)
 {
-	MOR_LIST_EACH(node, after, &host->environments) {
+	MOR_LIST_EACH(node, after, all) {
 		struct mor_env *known = mor_container_of(node, struct mor_env, node);
 
 		if (!same_env(known, env))
@@ -278,7 +278,7 @@ static struct mor_env *share_env_take(mortise_host *host, struct mor_env *env)
 		mor_env_unref(env);
 		return known;
 	}
-	mor_list_append(&host->environments, &env->node);
+	mor_list_append(all, &env->node);
 	return env;
 }
 
@@ -291,14 +291,14 @@ struct mor_env *mor_env_unref(struct mor_env *env)
 	return NULL;
 }
 
-struct mor_env *mor_env_build(const mortise_plugin *plugin)
+struct mor_env *mor_env_build(const struct mor_guarded *guarded, struct mor_list *known)
 {
 	struct env env = { 0 };
 	struct mor_env *packed = NULL;
 
-	fill_env(&env, plugin);
+	fill_env(&env, guarded);
 	if (!env.failed)
 		packed = pack_env(&env);
 	mor_texts_free(env.list);
-	return packed ? share_env_take(plugin->host, packed) : NULL;
+	return packed ? share_env_take(known, packed) : NULL;
 }

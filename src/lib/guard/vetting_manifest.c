@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "host/plugin.h"
-#include "host/vetting.h"
+#include "guard/guarded.h"
+#include "guard/vetting.h"
 
 /* Places, and what is protected in them: the plugin's permissions are words about a workspace that the user
  * chooses. */
@@ -86,12 +86,12 @@ static int warn_of_word(struct mor_manifest *m, const char *word, const char *to
 		mor_printable(mor_slice_of(word), shown, sizeof(shown)));
 }
 
-int mor_vetting_manifest(mortise_plugin *plugin, const char *top, mortise_error *err)
+int mor_vetting_manifest(const struct mor_guarded *guarded, const char *top, mortise_error *err)
 {
-	struct mor_manifest *m = plugin->manifest;
+	struct mor_manifest *m = guarded->manifest;
 	int r;
 
-	if (!plugin->vetting || !top)
+	if (!guarded->vetting || !top)
 		return 0;
 	r = check_sandbox(m, err);
 	if (r == 0)

@@ -3,7 +3,7 @@
  * Nothing of an installed plugin runs before its files were compared with what somebody has approved. What was
  * compared here is compared once more by mortise-jail, when it starts the process (src/jail/checked.h).
  */
-#include "host/vetting.h"
+#include "guard/vetting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +17,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "host/embedder.h"
-#include "host/plugin.h"
-#include "host/resolved.h"
+#include "guard/guarded.h"
 #include "store/permissions.h"
 
 struct mor_vetting *mor_vetting_free(struct mor_vetting *vetting)
@@ -87,22 +85,14 @@ static void name_subject(const struct mor_installed *found, const struct mor_sto
 	snprintf(out, size, "%s%s", check->found.now.digest, permissions);
 }
 
-static int ask_embedder(mortise_plugin *plugin, const mortise_trust *trust)
-{
-	mortise_host *host = plugin->host;
-	MOR_EMBEDDER(host);
-
-	return host->on_trust ? host->on_trust(trust, host->arg) : 0;
-}
-
 static int refuse_trust(const mortise_trust *trust, mortise_error *err)
 {
 	return mor_fail(err, MORTISE_EVIOLATION, "%s; nothing of it was run; to look at it and approve it: %s",
 			trust->text, trust->command);
 }
 
-static int decide(mortise_plugin *plugin, const struct mor_installed *found, struct mor_store_check *check,
-		  mortise_error *err)
+static int decide(struct mor_vetting *vetting, const struct mor_vetting_asker *asker,
+		  const struct mor_installed *found, struct mor_store_check *check, mortise_error *err)
 {
 	const struct mor_content_changes *changes = &check->found.changes;
 	MOR_CLEAN(mor_buf) struct mor_buf permissions = MOR_BUF_INIT;
@@ -118,7 +108,7 @@ static int decide(mortise_plugin *plugin, const struct mor_installed *found, str
 	if (found->approved && !changes->count)
 		return 0;
 	name_subject(found, check, subject, sizeof(subject));
-	if (strcmp(plugin->vetting->accepted, subject) == 0)
+	if (strcmp(vetting->accepted, subject) == 0)
 		return 0;
 	count_changes(changes, &trust);
 	describe_trust(&trust, changes, text, sizeof(text));
@@ -128,9 +118,9 @@ static int decide(mortise_plugin *plugin, const struct mor_installed *found, str
 	if (mor_buf_failed(&permissions))
 		return mor_fail_memory(err);
 	trust.permissions = permissions.data;
-	if (ask_embedder(plugin, &trust) <= 0)
+	if (asker->ask(asker->arg, &trust) <= 0)
 		return refuse_trust(&trust, err);
-	memcpy(plugin->vetting->accepted, subject, sizeof(subject));
+	memcpy(vetting->accepted, subject, sizeof(subject));
 	return 0;
 }
 
@@ -168,10 +158,10 @@ static bool is_as_seen(const struct mor_content *now, const struct mor_manifest_
 }
 
 /* What is run, and how, was decided when the plugin was made. Somebody may have shown other files then. */
-static int compare_seen(const mortise_plugin *plugin, const struct mor_installed *found,
+static int compare_seen(const struct mor_guarded *guarded, const struct mor_installed *found,
 			const struct mor_content *now, mortise_error *err)
 {
-	const struct mor_manifest *m = plugin->manifest;
+	const struct mor_manifest *m = guarded->manifest;
 	char shown[200];
 
 	for (size_t i = 0; i < m->seen_count; i++)
@@ -180,8 +170,8 @@ static int compare_seen(const mortise_plugin *plugin, const struct mor_installed
 					"%s: it changed after it was read; nothing of %s was run; start again",
 					mor_printable(mor_slice_of(m->seen[i].path), shown, sizeof(shown)),
 					found->name);
-	if (!plugin->vetting->name || strcmp(plugin->vetting->name, found->name) != 0 ||
-	    plugin->vetting->confine != wants_confinement(found))
+	if (!guarded->vetting->name || strcmp(guarded->vetting->name, found->name) != 0 ||
+	    guarded->vetting->confine != wants_confinement(found))
 		return mor_fail(err, MORTISE_EVIOLATION,
 				"what was approved of %s %s changed after it was read; nothing of it was run; "
 				"start again",
@@ -206,10 +196,10 @@ static struct mor_plan_file plan_file(const struct mor_content_file *file)
 }
 
 /* Takes the check. */
-static int keep_check(mortise_plugin *plugin, const char *directory, struct mor_store_check *check,
+static int keep_check(struct mor_guarded *guarded, const char *directory, struct mor_store_check *check,
 		      mortise_error *err)
 {
-	struct mor_vetting *vetting = plugin->vetting;
+	struct mor_vetting *vetting = guarded->vetting;
 	const struct mor_content *now;
 	char real[PATH_MAX];
 
@@ -229,7 +219,7 @@ static int keep_check(mortise_plugin *plugin, const char *directory, struct mor_
 		return mor_fail_memory(err);
 	for (size_t i = 0; i < now->count; i++)
 		vetting->files[i] = plan_file(&now->files[i]);
-	plugin->command.checked = &vetting->checked;
+	guarded->command.checked = &vetting->checked;
 	return 0;
 }
 
@@ -274,16 +264,17 @@ static void fill_work(const struct mor_vetting *vetting)
 }
 
 /* Plugins of G-Assist run in their own directory and write logs and settings there. */
-static bool writes_beside(const mortise_plugin *plugin)
+static bool writes_beside(const struct mor_guarded *guarded)
 {
-	const struct mor_manifest *m = plugin->manifest;
+	const struct mor_manifest *m = guarded->manifest;
 
-	return strcmp(plugin->dialect->name, "gassist") == 0 && m->cwd && m->dir && strcmp(m->cwd, m->dir) == 0;
+	return strcmp(guarded->dialect->name, "gassist") == 0 && m->cwd && m->dir &&
+	       strcmp(m->cwd, m->dir) == 0;
 }
 
 /* ---- the steps ---- */
 
-int mor_vetting_find(const char *path, struct mor_resolved *resolved, mortise_error *err)
+int mor_vetting_find(const char *path, struct mor_vetting **ret_vetting, bool *ret_network, mortise_error *err)
 {
 	struct mor_store store = { 0 };
 	struct mor_installed found = { 0 };
@@ -292,13 +283,13 @@ int mor_vetting_find(const char *path, struct mor_resolved *resolved, mortise_er
 	if (r == 0 && path)
 		/* What is wrong with it is said when it is to be started. */
 		r = mor_store_at(&store, path, &found, NULL);
-	if (r != 0 && !(resolved->vetting = mor_zalloc(sizeof(*resolved->vetting))))
+	if (r != 0 && !(*ret_vetting = mor_zalloc(sizeof(**ret_vetting))))
 		r = MORTISE_ENOMEM;
 	if (r == 1) {
-		resolved->vetting->name = mor_strdup(found.name);
-		resolved->vetting->confine = wants_confinement(&found);
-		resolved->granted_network = found.approved && mor_installed_allows(&found, "network");
-		r = resolved->vetting->name ? 0 : MORTISE_ENOMEM;
+		(*ret_vetting)->name = mor_strdup(found.name);
+		(*ret_vetting)->confine = wants_confinement(&found);
+		*ret_network = found.approved && mor_installed_allows(&found, "network");
+		r = (*ret_vetting)->name ? 0 : MORTISE_ENOMEM;
 	}
 	mor_installed_fini(&found);
 	mor_store_fini(&store);
@@ -307,15 +298,15 @@ int mor_vetting_find(const char *path, struct mor_resolved *resolved, mortise_er
 
 /* Where it runs it may write, so a name there is not what was compared. Words that mean its files get their
  * full names. Those of options ("--file=x") and of files that it makes itself stay. */
-static int anchor_words(mortise_plugin *plugin, mortise_error *err)
+static int anchor_words(struct mor_guarded *guarded, mortise_error *err)
 {
-	struct mor_vetting *vetting = plugin->vetting;
+	struct mor_vetting *vetting = guarded->vetting;
 	char **argv = NULL;
 	int r = 0;
 
-	for (char **word = plugin->manifest->argv; r == 0 && word && *word; word++) {
+	for (char **word = guarded->manifest->argv; r == 0 && word && *word; word++) {
 		MOR_CLEAN(mor_buf) struct mor_buf clean = MOR_BUF_INIT;
-		bool path = **word != '/' && (word != plugin->manifest->argv || strchr(*word, '/'));
+		bool path = **word != '/' && (word != guarded->manifest->argv || strchr(*word, '/'));
 
 		if (mor_path_clean("", *word, &clean) < 0 || mor_buf_byte(&clean, '\0') < 0)
 			r = MORTISE_ENOMEM;
@@ -330,51 +321,51 @@ static int anchor_words(mortise_plugin *plugin, mortise_error *err)
 	}
 	mor_texts_free(vetting->argv);
 	vetting->argv = argv;
-	plugin->command.argv = (const char *const *)argv;
+	guarded->command.argv = (const char *const *)argv;
 	return 0;
 }
 
 /* Fails where there is no place: then it runs among its files, as it would without us. */
-static int choose_work(mortise_plugin *plugin, const struct mor_store *store, const char *name,
+static int choose_work(struct mor_guarded *guarded, const struct mor_store *store, const char *name,
 		       mortise_error *err)
 {
-	struct mor_vetting *vetting = plugin->vetting;
+	struct mor_vetting *vetting = guarded->vetting;
 
-	if (mor_policy_confined(&plugin->policy) || !writes_beside(plugin))
+	if (mor_policy_confined(&guarded->policy) || !writes_beside(guarded))
 		return 0;
 	if (!vetting->work)
 		vetting->work = mor_store_work(store, name);
 	if (!vetting->work)
 		return 0;
 	fill_work(vetting);
-	plugin->command.cwd = vetting->work;
-	return anchor_words(plugin, err);
+	guarded->command.cwd = vetting->work;
+	return anchor_words(guarded, err);
 }
 
-int mor_vetting_check(mortise_plugin *plugin, mortise_error *err)
+int mor_vetting_check(struct mor_guarded *guarded, const struct mor_vetting_asker *asker, mortise_error *err)
 {
 	struct mor_store store = { 0 };
 	struct mor_installed found = { 0 };
 	struct mor_store_check check = { 0 };
 	int r;
 
-	if (!plugin->vetting)
+	if (!guarded->vetting)
 		return 0;
 	r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(err) :
-						     mor_store_at(&store, plugin->manifest->dir, &found, err);
+						     mor_store_at(&store, guarded->manifest->dir, &found, err);
 	if (r == 0)
 		r = mor_fail(err, MORTISE_EVIOLATION, "%s: it is not installed any more",
-			     plugin->manifest->dir);
+			     guarded->manifest->dir);
 	if (r > 0)
 		r = mor_store_verify(&found, &check, err);
 	if (r == 0)
-		r = decide(plugin, &found, &check, err);
-	if (r == 0 && !plugin->gone)
-		r = compare_seen(plugin, &found, &check.found.now, err);
-	if (r == 0 && !plugin->gone)
-		r = keep_check(plugin, found.path, &check, err);
-	if (r == 0 && !plugin->gone)
-		r = choose_work(plugin, &store, found.name, err);
+		r = decide(guarded->vetting, asker, &found, &check, err);
+	if (r == 0)
+		r = compare_seen(guarded, &found, &check.found.now, err);
+	if (r == 0)
+		r = keep_check(guarded, found.path, &check, err);
+	if (r == 0)
+		r = choose_work(guarded, &store, found.name, err);
 	mor_store_check_fini(&check);
 	mor_installed_fini(&found);
 	mor_store_fini(&store);
