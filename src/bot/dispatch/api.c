@@ -19,11 +19,6 @@
 
 /* ---- calls ---- */
 
-static const char *action_of(const struct mor_bot_api_call *call)
-{
-	return call->group ? "send_group_msg" : "send_private_msg";
-}
-
 static void call_free(struct mor_bot_api_call *call)
 {
 	mor_free(call->plugin);
@@ -107,14 +102,6 @@ struct outcome {
 	const char *data; /* JSON, or NULL */
 };
 
-static struct mor_bot_seat *seat_of(const struct mor_bot_run *run, const struct mor_bot_api_call *call)
-{
-	for (size_t i = 0; i < run->count; i++)
-		if (strcmp(run->seats[i]->name, call->plugin) == 0)
-			return run->seats[i];
-	return NULL;
-}
-
 static void write_result(const struct mor_bot_api_call *call, const struct outcome *outcome,
 			 struct mor_buf *out)
 {
@@ -165,11 +152,11 @@ static void tell_plugin(struct mor_bot_seat *seat, const struct mor_bot_api_call
 
 static void settle_call(struct mor_bot_run *run, struct mor_bot_api_call *call, struct outcome outcome)
 {
-	struct mor_bot_seat *seat = seat_of(run, call);
+	struct mor_bot_seat *seat = mor_bot_seat_find(run, call->plugin);
 
 	if (outcome.what || run->console->verbose)
 		mor_bot_tell(run, seat, outcome.what ? outcome.what : "done", call->event, "%s to %s: %s",
-			     action_of(call), call->target, outcome.why);
+			     call->group ? "send_group_msg" : "send_private_msg", call->target, outcome.why);
 	if (!outcome.what)
 		outcome.why = NULL;
 	if (seat)
@@ -212,8 +199,10 @@ void mor_bot_api_answered(struct mor_bot_run *run, const struct mor_onebot_event
 			     response->failed ? response->why : "");
 }
 
-void mor_bot_api_lost(struct mor_bot_run *run, uint64_t peer)
+void mor_bot_api_lost(void *arg, uint64_t peer)
 {
+	struct mor_bot_run *run = arg;
+
 	MOR_LIST_EACH(node, after, &run->api.calls) {
 		struct mor_bot_api_call *call = mor_container_of(node, struct mor_bot_api_call, node);
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "dispatch/bot.h"
 #include "lockfile/lockfile.h"
 #include "store/store.h"
@@ -13,38 +14,16 @@
 
 /* ---- its settings ---- */
 
-/* Settings of the file come first, so that --set on the command line wins. */
-static int body_settings(const struct mor_bot_body *body, struct mor_text_list *list, mortise_error *err)
+/* Settings and variables of the file come first, so that --set and --env on the command line win. */
+static int join_lists(char *const *own, const struct mor_text_list *more, struct mor_text_list *ret)
 {
-	const struct mor_text_list *more = &body->seat->run->runner.set;
 	int r = 0;
 
-	for (char **set = body->config.set; r == 0 && *set; set++)
-		r = mor_text_list_add(list, *set);
+	for (; r == 0 && own && *own; own++)
+		r = mor_text_list_add(ret, *own);
 	for (size_t i = 0; r == 0 && i < more->count; i++)
-		r = mor_text_list_add(list, more->item[i]);
-	return r < 0 ? mor_fail_memory(err) : 0;
-}
-
-/* The same for the environment. */
-static int body_env(const struct mor_bot_body *body, struct mor_text_list *list, mortise_error *err)
-{
-	const struct mor_text_list *more = &body->seat->run->runner.args->env;
-	int r = 0;
-
-	for (char **env = body->config.env; r == 0 && env && *env; env++)
-		r = mor_text_list_add(list, *env);
-	for (size_t i = 0; r == 0 && i < more->count; i++)
-		r = mor_text_list_add(list, more->item[i]);
-	return r < 0 ? mor_fail_memory(err) : 0;
-}
-
-/* FNV-1a */
-static uint64_t mix_print(uint64_t print, const void *bytes, size_t len)
-{
-	for (const unsigned char *at = bytes, *end = at + len; at < end; at++)
-		print = (print ^ *at) * 0x100000001b3u;
-	return print;
+		r = mor_text_list_add(ret, more->item[i]);
+	return r;
 }
 
 /* Which directory it has now. MORTISE_ENOTFOUND: it is not installed; MORTISE_EMANIFEST: it is no plugin for a
@@ -71,20 +50,15 @@ static int find_installed(const struct mor_botfile_plugin *config, char **ret, m
 	return r;
 }
 
-static uint64_t print_installed(const struct mor_botfile_plugin *config, uint64_t print)
-{
-	MOR_CLEAN_TEXT char *path = NULL;
-
-	return find_installed(config, &path, NULL) == 0 ? mix_print(print, path, strlen(path)) : print;
-}
-
 /* A program found through PATH belongs to the system, so we do not watch it. */
 uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config)
 {
-	uint64_t print = 0xcbf29ce484222325u;
+	MOR_CLEAN_TEXT char *installed = NULL;
+	uint64_t print = MOR_HASH_BEGIN;
 
 	if (config->plugin)
-		return print_installed(config, print);
+		return find_installed(config, &installed, NULL) == 0 ? mor_hash(installed, strlen(installed)) :
+								       print;
 	for (char **word = config->argv + !strchr(config->argv[0], '/'); *word; word++) {
 		char path[4096];
 		struct stat st;
@@ -93,9 +67,9 @@ uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config)
 			    (int)sizeof(path) ||
 		    stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		print = mix_print(print, &st.st_ino, sizeof(st.st_ino));
-		print = mix_print(print, &st.st_size, sizeof(st.st_size));
-		print = mix_print(print, &st.st_mtim, sizeof(st.st_mtim));
+		print = mor_hash_add(print, &st.st_ino, sizeof(st.st_ino));
+		print = mor_hash_add(print, &st.st_size, sizeof(st.st_size));
+		print = mor_hash_add(print, &st.st_mtim, sizeof(st.st_mtim));
 	}
 	return print;
 }
@@ -116,10 +90,10 @@ static int open_plugin(struct mor_bot_body *body, mortise_error *err)
 		mor_fail_prefix(err, where ? where : body->config.name);
 		return r;
 	}
-	r = body_settings(body, &set, err);
-	if (r == 0)
-		r = body_env(body, &env, err);
-	if (r == 0) {
+	if (join_lists(body->config.set, &runner->set, &set) < 0 ||
+	    join_lists(body->config.env, &runner->args->env, &env) < 0) {
+		r = mor_fail_memory(err);
+	} else {
 		mor_runner_plugin_options(runner, body->installed, (const char *const *)body->config.argv,
 					  &opt);
 		opt.name = body->config.name;

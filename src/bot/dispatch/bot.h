@@ -42,6 +42,7 @@ struct mor_bot_walk;
 struct mor_bot_seat;
 
 enum mor_bot_job_kind { MOR_BOT_JOB_MATCHES, MOR_BOT_JOB_HANDLE, MOR_BOT_JOB_CONNECT, MOR_BOT_JOB_RESULT };
+extern const char *const mor_bot_job_methods[];
 
 /* One call for a plugin. Part of a visit, of a seat (CONNECT), or on its own (RESULT). */
 struct mor_bot_job {
@@ -219,6 +220,7 @@ uint64_t mor_bot_body_print(const struct mor_botfile_plugin *config);
 /* ---- seat.c ---- */
 struct mor_bot_seat *mor_bot_seat_new(struct mor_bot_run *run, const char *name); /* NULL: out of memory */
 void mor_bot_seat_free(struct mor_bot_seat *seat);
+struct mor_bot_seat *mor_bot_seat_find(const struct mor_bot_run *run, const char *name); /* NULL: none */
 void mor_bot_job_free(struct mor_bot_job *job); /* For RESULT only; other jobs are parts of another struct. */
 /* Nothing runs, and nothing waits. */
 bool mor_bot_seat_is_idle(const struct mor_bot_seat *seat);
@@ -308,7 +310,7 @@ void mor_bot_api_renew(struct mor_bot_run *run);
 /* Time of the next deadline; -1: none. */
 int mor_bot_api_wait_ms(const struct mor_bot_run *run);
 void mor_bot_api_answered(struct mor_bot_run *run, const struct mor_onebot_event *response);
-void mor_bot_api_lost(struct mor_bot_run *run, uint64_t peer);
+void mor_bot_api_lost(void *run, uint64_t peer); /* as in mor_onebot_link_handler */
 void mor_bot_api_free(struct mor_bot_run *run);
 
 /* ---- run.c ---- */

@@ -82,14 +82,10 @@ static void on_opened(void *arg)
 	((struct mor_bot_run *)arg)->api.look = true;
 }
 
-static void on_lost(void *arg, uint64_t peer)
-{
-	mor_bot_api_lost(arg, peer);
-}
-
 int mor_bot_net_open(struct mor_bot_run *run, mortise_error *err)
 {
-	static const struct mor_onebot_link_handler handler = { on_event, on_note, on_opened, on_lost };
+	static const struct mor_onebot_link_handler handler = { on_event, on_note, on_opened,
+								mor_bot_api_lost };
 	const struct mor_botfile_network *network = &run->config->network;
 	struct mor_onebot_link_options options = {
 		.connect = network->connect,

@@ -33,15 +33,6 @@ static bool is_writable(int wait_ms)
 	return poll(&fd, 1, wait_ms) > 0;
 }
 
-/* Moves the rest only when it is shorter than what has gone. */
-static void tidy_out(struct mor_bot_out *out)
-{
-	if (out->sent < out->bytes.len - out->sent)
-		return;
-	mor_buf_consume(&out->bytes, out->sent);
-	out->sent = 0;
-}
-
 void mor_bot_set_full(struct mor_bot_run *run, bool full, const char *text)
 {
 	if (full == run->out.full)
@@ -81,7 +72,10 @@ void mor_bot_out_flush(struct mor_bot_run *run)
 		else if (wrote < 0 && errno != EINTR)
 			run->console->out_errno = errno;
 	}
-	tidy_out(out);
+	if (out->sent >= mor_bot_out_waiting(run)) { /* the rest is shorter than what has gone: it is moved */
+		mor_buf_consume(&out->bytes, out->sent);
+		out->sent = 0;
+	}
 	mark_out(run);
 }
 

@@ -30,14 +30,6 @@ static void note_change(struct tally *tally, int what, const struct mor_bot_seat
 	mor_buf_printf(&tally->names[what], "%s%s", tally->counts[what]++ ? ", " : "", seat->label);
 }
 
-static struct mor_bot_seat *find_seat(const struct mor_bot_run *run, const char *name)
-{
-	for (size_t i = 0; i < run->count; i++)
-		if (strcmp(run->seats[i]->name, name) == 0)
-			return run->seats[i];
-	return NULL;
-}
-
 /* The process that the seat has, or will have. */
 static struct mor_bot_body *latest_body(const struct mor_bot_seat *seat)
 {
@@ -102,7 +94,7 @@ static int apply_plugin(struct mor_bot_run *run, struct mor_botfile_plugin *plug
 {
 	int r;
 
-	*ret = plugin->enabled ? find_seat(run, plugin->name) : NULL;
+	*ret = plugin->enabled ? mor_bot_seat_find(run, plugin->name) : NULL;
 	if (!plugin->enabled)
 		return 0;
 	if (*ret)

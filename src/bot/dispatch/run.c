@@ -14,22 +14,6 @@
 
 /* ---- events ---- */
 
-static void take_connected(struct mor_bot_run *run, struct mor_onebot_event *event)
-{
-	mor_free(run->self_id);
-	run->self_id = mor_take(&event->self_id);
-	for (size_t i = 0; i < run->count; i++)
-		mor_bot_seat_connect(run->seats[i], false);
-}
-
-/* Networks answer calls on the same stream that carries events. */
-static void take_answer(struct mor_bot_run *run, const struct mor_onebot_event *event)
-{
-	if (event->failed)
-		mor_bot_tell(run, NULL, "refused", run->line, "the chat network did not do what %s asked: %s",
-			     event->echo ? event->echo : "a plugin", event->why);
-}
-
 static int take_message(struct mor_bot_run *run, struct mor_onebot_event *event, mortise_error *err)
 {
 	if (!event->self_id && run->self_id && !(event->self_id = mor_strdup(run->self_id)))
@@ -41,10 +25,16 @@ int mor_bot_take_event(struct mor_bot_run *run, struct mor_onebot_event *event, 
 {
 	if (event->kind == MOR_ONEBOT_MESSAGE)
 		return take_message(run, event, err);
-	if (event->kind == MOR_ONEBOT_CONNECT)
-		take_connected(run, event);
-	else if (event->kind == MOR_ONEBOT_RESPONSE)
-		take_answer(run, event);
+	if (event->kind == MOR_ONEBOT_CONNECT) {
+		mor_free(run->self_id);
+		run->self_id = mor_take(&event->self_id);
+		for (size_t i = 0; i < run->count; i++)
+			mor_bot_seat_connect(run->seats[i], false);
+	} else if (event->kind == MOR_ONEBOT_RESPONSE && event->failed) {
+		/* networks answer calls on the same stream that carries events */
+		mor_bot_tell(run, NULL, "refused", run->line, "the chat network did not do what %s asked: %s",
+			     event->echo ? event->echo : "a plugin", event->why);
+	}
 	return 0;
 }
 
@@ -133,14 +123,6 @@ static void wait_for_input(struct mor_bot_run *run, struct mor_bot_lines *in)
 	mortise_host_dispatch(run->runner.host);
 }
 
-static void feed_events(struct mor_bot_run *run, struct mor_bot_lines *in)
-{
-	if (run->net.link)
-		mor_bot_net_feed(run);
-	else
-		mor_bot_lines_feed(run, in);
-}
-
 /* A bot on the network ends only by a signal. */
 static bool run_is_done(const struct mor_bot_run *run, const struct mor_bot_lines *in)
 {
@@ -154,7 +136,10 @@ static int walk_events(struct mor_bot_run *run)
 	int r = 0;
 
 	for (;;) {
-		feed_events(run, &in);
+		if (run->net.link)
+			mor_bot_net_feed(run);
+		else
+			mor_bot_lines_feed(run, &in);
 		tend_all(run);
 		if (mor_signals_take_hangup())
 			mor_bot_reload(run);

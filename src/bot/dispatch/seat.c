@@ -35,9 +35,12 @@ struct mor_bot_seat *mor_bot_seat_new(struct mor_bot_run *run, const char *name)
 	return NULL;
 }
 
-static void free_commands(struct mor_bot_seat *seat)
+struct mor_bot_seat *mor_bot_seat_find(const struct mor_bot_run *run, const char *name)
 {
-	seat->commands = mor_texts_free(seat->commands);
+	for (size_t i = 0; i < run->count; i++)
+		if (strcmp(run->seats[i]->name, name) == 0)
+			return run->seats[i];
+	return NULL;
 }
 
 void mor_bot_job_free(struct mor_bot_job *job)
@@ -57,7 +60,7 @@ void mor_bot_seat_free(struct mor_bot_seat *seat)
 		return;
 	while ((node = mor_list_pop(&seat->queue)))
 		mor_bot_job_free(mor_container_of(node, struct mor_bot_job, node));
-	free_commands(seat);
+	mor_texts_free(seat->commands);
 	mor_free(seat->name);
 	mor_free(seat->label);
 	mor_free(seat);
@@ -92,43 +95,35 @@ bool mor_bot_seat_hides(const struct mor_bot_seat *seat, struct mor_slice text)
 	return true;
 }
 
-static void add_command(struct mor_bot_seat *seat, size_t *count, struct mor_slice name)
+/* Without memory there are fewer. */
+static void add_command(struct mor_bot_seat *seat, const struct mor_value *value)
 {
-	char **grown = name.len ? mor_realloc(seat->commands, (*count + 2) * sizeof(*grown)) : NULL;
+	struct mor_slice name = mor_json_string(value);
 
-	if (!grown)
-		return;
-	seat->commands = grown;
-	grown[*count] = mor_strndup(name.ptr, name.len);
-	grown[*count + 1] = NULL;
-	*count += grown[*count] != NULL;
+	if (name.len)
+		(void)mor_texts_push_take(&seat->commands, mor_strndup(name.ptr, name.len));
 }
 
 static void learn_commands(struct mor_bot_seat *seat, const struct mor_value *list)
 {
 	struct mor_json_iter it = mor_json_iter(list);
-	size_t count = 0;
 
-	free_commands(seat);
+	seat->commands = mor_texts_free(seat->commands);
 	while (mor_json_next(&it)) {
 		struct mor_json_iter alias = mor_json_iter(mor_json_get(it.value, "aliases"));
 
-		add_command(seat, &count, mor_json_string(mor_json_get(it.value, "name")));
+		add_command(seat, mor_json_get(it.value, "name"));
 		while (mor_json_next(&alias))
-			add_command(seat, &count, mor_json_string(alias.value));
+			add_command(seat, alias.value);
 	}
 }
 
 /* Shows metadata.name, and the key beside it if it differs, because files and the host's texts use the key. */
 static void learn_name(struct mor_bot_seat *seat, const char *name)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf label = MOR_BUF_INIT;
-	char *text;
+	bool differs = name && *name && strcmp(name, seat->name) != 0;
+	char *text = differs ? mor_text_format("%s (%s)", name, seat->name) : NULL;
 
-	if (!name || !*name || strcmp(name, seat->name) == 0)
-		return;
-	mor_buf_printf(&label, "%s (%s)", name, seat->name);
-	text = mor_buf_detach(&label);
 	if (!text)
 		return;
 	mor_free(seat->label);
@@ -246,14 +241,15 @@ static uint32_t job_patience_ms(const struct mor_bot_job *job)
 	return rest > 1 ? (uint32_t)rest : 1;
 }
 
+const char *const mor_bot_job_methods[] = {
+	[MOR_BOT_JOB_MATCHES] = "matches",
+	[MOR_BOT_JOB_HANDLE] = "handle",
+	[MOR_BOT_JOB_CONNECT] = "bot_connect",
+	[MOR_BOT_JOB_RESULT] = "action_result",
+};
+
 static void give_job(struct mor_bot_job *job)
 {
-	static const char *const actions[] = {
-		[MOR_BOT_JOB_MATCHES] = "matches",
-		[MOR_BOT_JOB_HANDLE] = "handle",
-		[MOR_BOT_JOB_CONNECT] = "bot_connect",
-		[MOR_BOT_JOB_RESULT] = "action_result",
-	};
 	struct mor_bot_seat *seat = job->seat;
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_call_options opt = {
@@ -270,7 +266,7 @@ static void give_job(struct mor_bot_job *job)
 	if (r < 0)
 		mor_fail_memory(&err);
 	else
-		r = mortise_call_start(seat->body->plugin, actions[job->kind],
+		r = mortise_call_start(seat->body->plugin, mor_bot_job_methods[job->kind],
 				       (mortise_json){ params.data, params.len }, &opt, NULL, &err);
 	if (r == 0)
 		seat->given++;

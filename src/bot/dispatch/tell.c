@@ -98,14 +98,10 @@ void mor_bot_tell(struct mor_bot_run *run, const struct mor_bot_seat *seat, cons
 
 void mor_bot_tell_failure(const struct mor_bot_job *job, const mortise_reply *reply)
 {
-	static const char *const what[] = { [MOR_BOT_JOB_MATCHES] = "matches",
-					    [MOR_BOT_JOB_HANDLE] = "handle",
-					    [MOR_BOT_JOB_CONNECT] = "bot_connect",
-					    [MOR_BOT_JOB_RESULT] = "action_result" };
 	struct mor_report report = { .error = reply->error, .data = reply->error_data };
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
-	mor_buf_printf(&text, "%s: ", what[job->kind]);
+	mor_buf_printf(&text, "%s: ", mor_bot_job_methods[job->kind]);
 	mor_report_text(&report, &text);
 	mor_buf_byte(&text, '\0');
 	tell_line(job->seat->run, job->seat, mortise_status_kind(reply->status),

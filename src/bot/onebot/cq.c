@@ -116,15 +116,6 @@ bool mor_cq_next(struct mor_slice *rest, struct mor_cq_part *ret)
 	return true;
 }
 
-bool mor_cq_param(struct mor_slice *params, struct mor_slice *ret_name, struct mor_slice *ret_value)
-{
-	if (params->len == 0)
-		return false;
-	*ret_value = mor_slice_cut(params, ',');
-	*ret_name = mor_slice_cut(ret_value, '=');
-	return true;
-}
-
 /* ---- segments ---- */
 
 static void write_param(struct mor_slice name, const struct mor_value *value, struct mor_buf *out)

@@ -300,26 +300,19 @@ static struct mor_slice header_token(const struct mor_http *head)
 static struct mor_slice query_token(const struct mor_http *head, char *out, size_t size)
 {
 	static const char name[] = "access_token=";
-	struct mor_slice query = mor_http_query(head);
-	size_t at = 0, len = 0;
+	struct mor_slice query = mor_http_query(head), pair = { 0 };
+	size_t at = sizeof(name) - 1, len = 0;
 
-	while (at + sizeof(name) - 1 <= query.len && memcmp(query.ptr + at, name, sizeof(name) - 1) != 0) {
-		const char *next = memchr(query.ptr + at, '&', query.len - at);
-
-		if (!next)
-			return (struct mor_slice){ 0 };
-		at = (size_t)(next - query.ptr) + 1;
-	}
-	at += sizeof(name) - 1;
-	if (at > query.len)
+	while (query.len && (pair.len < at || memcmp(pair.ptr, name, at) != 0))
+		pair = mor_slice_cut(&query, '&');
+	if (pair.len < at || memcmp(pair.ptr, name, at) != 0)
 		return (struct mor_slice){ 0 };
-	for (; at < query.len && query.ptr[at] != '&' && len < size; at++) {
-		bool coded = query.ptr[at] == '%' && at + 2 < query.len &&
-			     mor_hex_value(query.ptr[at + 1]) >= 0 && mor_hex_value(query.ptr[at + 2]) >= 0;
+	for (; at < pair.len && len < size; at++) {
+		int high = at + 2 < pair.len ? mor_hex_value(pair.ptr[at + 1]) : -1;
+		int low = high >= 0 ? mor_hex_value(pair.ptr[at + 2]) : -1;
+		bool coded = pair.ptr[at] == '%' && low >= 0;
 
-		out[len++] = coded ? (char)(mor_hex_value(query.ptr[at + 1]) * 16 +
-					    mor_hex_value(query.ptr[at + 2])) :
-				     query.ptr[at];
+		out[len++] = coded ? (char)(high * 16 + low) : pair.ptr[at];
 		at += coded ? 2 : 0;
 	}
 	return (struct mor_slice){ out, len };

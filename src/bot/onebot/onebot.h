@@ -31,8 +31,6 @@ struct mor_cq_part {
 };
 /* Takes the next part from `rest`; false at its end. Text that only begins like a code is text. */
 bool mor_cq_next(struct mor_slice *rest, struct mor_cq_part *ret);
-/* Takes the next "name=value" from a code's params; false at their end. Without "=" the value is empty. */
-bool mor_cq_param(struct mor_slice *params, struct mor_slice *ret_name, struct mor_slice *ret_value);
 int mor_cq_escape(struct mor_slice text, enum mor_cq_place place, struct mor_buf *out);
 /* Unknown entities stay as they are. */
 int mor_cq_unescape(struct mor_slice text, enum mor_cq_place place, struct mor_buf *out);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/hash.h"
+
 #define PLACES (2 * MOR_SEEN)
 
 /* The seed is secret, so that nobody can make an id that hides another person's message. */
@@ -11,14 +13,13 @@ void mor_seen_init(struct mor_seen *seen)
 {
 	memset(seen, 0, sizeof(*seen));
 	if (getrandom(&seen->seed, sizeof(seen->seed), 0) != sizeof(seen->seed))
-		seen->seed = 0xcbf29ce484222325u;
+		seen->seed = MOR_HASH_BEGIN;
 }
 
 static uint64_t mix(uint64_t hash, const char *text)
 {
-	for (; text && *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	hash = (hash ^ 0xff) * 0x100000001b3u; /* separates one part from the next */
+	hash = mor_hash_add(hash, text, text ? strlen(text) : 0);
+	hash = mor_hash_add(hash, "\xff", 1); /* separates one part from the next */
 	return hash ^ hash >> 29;
 }
 

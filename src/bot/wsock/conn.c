@@ -75,11 +75,6 @@ void *mor_ws_arg(const struct mor_ws *ws)
 	return ws->options.arg;
 }
 
-int mor_ws_refusal(const struct mor_ws *ws)
-{
-	return ws->refusal;
-}
-
 /* ---- the end ---- */
 
 /* A connection whose handshake is not done belongs to the server only. */
@@ -242,14 +237,6 @@ static int fill_output(struct mor_ws *ws)
 	return ws->frames ? mor_frames_write(ws->frames, &ws->out, OUT_BYTES) : 0;
 }
 
-/* The peer accepts no more bytes. What it sent before may still be there. We read it to its end, but with a
- * time limit. */
-static void fall_silent(struct mor_ws *ws)
-{
-	ws->mute = true;
-	set_timer(ws, MOR_WS_CLOSE_MS);
-}
-
 static void write_out(struct mor_ws *ws)
 {
 	while (!ws->mute) {
@@ -269,7 +256,10 @@ static void write_out(struct mor_ws *ws)
 			return;
 		}
 		if (done <= 0) {
-			fall_silent(ws);
+			/* The peer accepts no more bytes. What it sent before may still be there. We read it to
+			 * its end, but with a time limit. */
+			ws->mute = true;
+			set_timer(ws, MOR_WS_CLOSE_MS);
 			return;
 		}
 		ws->sent += (size_t)done;

@@ -45,7 +45,6 @@ struct mor_ws {
 	bool came; /* a client of our server */
 	bool pinged, paused, gone;
 	bool mute; /* writing is not possible any more */
-	int refusal;
 	char why[256];
 };
 

@@ -23,10 +23,8 @@ static struct mor_slice take_line(struct mor_slice *rest)
 {
 	const char *end = memmem(rest->ptr, rest->len, "\r\n", 2);
 	struct mor_slice line = { rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len };
-	size_t used = end ? line.len + 2 : line.len;
 
-	rest->ptr += used;
-	rest->len -= used;
+	*rest = mor_slice_from(*rest, end ? line.len + 2 : line.len);
 	return line;
 }
 
@@ -78,8 +76,8 @@ const char *mor_http_parse_request(struct mor_slice bytes, struct mor_http *ret)
 
 const char *mor_http_parse_response(struct mor_slice bytes, struct mor_http *ret)
 {
-	struct mor_slice line = take_line(&bytes), version = mor_slice_cut(&line, ' '),
-			 code = mor_slice_cut(&line, ' ');
+	struct mor_slice line = take_line(&bytes);
+	struct mor_slice version = mor_slice_cut(&line, ' '), code = mor_slice_cut(&line, ' ');
 	uint32_t status;
 
 	*ret = (struct mor_http){ 0 };

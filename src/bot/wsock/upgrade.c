@@ -32,12 +32,10 @@ static void take_response(struct mor_ws *ws, struct mor_slice head, struct mor_s
 		return;
 	}
 	wrong = mor_http_check_response(&http, ws->key);
-	if (!wrong) {
+	if (!wrong)
 		mor_ws_on_upgraded(ws, rest);
-		return;
-	}
-	ws->refusal = http.status == 101 ? 0 : http.status;
-	mor_ws_fail(ws, "%s (HTTP %d)", wrong, http.status);
+	else
+		mor_ws_fail(ws, "%s (HTTP %d)", wrong, http.status);
 }
 
 /* Sends the refusal and then ends. */

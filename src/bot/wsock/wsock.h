@@ -74,8 +74,6 @@ size_t mor_ws_waiting(const struct mor_ws *ws); /* bytes that the peer has not t
 void mor_ws_close(struct mor_ws *ws, uint16_t status, const char *reason);
 /* While this is on, nothing is read. Then the peer's silence does not count. */
 void mor_ws_pause(struct mor_ws *ws, bool on);
-/* The HTTP status of a refused handshake; else 0. */
-int mor_ws_refusal(const struct mor_ws *ws);
 
 /* ---- a server ---- */
 

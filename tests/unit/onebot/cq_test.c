@@ -72,19 +72,6 @@ static void test_parts(void **state)
 	expect_parts("[CQ:shake,]", "cshake|");
 }
 
-static void test_params(void **state)
-{
-	struct mor_slice params = mor_slice_of("qq=1,name=a=b,,flag"), name, value;
-	char seen[100] = "";
-	size_t used = 0;
-
-	(void)state;
-	while (mor_cq_param(&params, &name, &value))
-		used += (size_t)snprintf(seen + used, sizeof(seen) - used, "(%.*s)(%.*s)", (int)name.len,
-					 name.ptr, (int)value.len, value.ptr);
-	assert_string_equal(seen, "(qq)(1)(name)(a=b)()()(flag)()");
-}
-
 static struct mor_doc *parse(const char *json)
 {
 	struct mor_doc *doc = NULL;
@@ -160,8 +147,8 @@ static void test_trim(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_escape), MOR_TEST(test_parts), MOR_TEST(test_params),
-		MOR_TEST(test_plain),  MOR_TEST(test_write), MOR_TEST(test_trim),
+		MOR_TEST(test_escape), MOR_TEST(test_parts), MOR_TEST(test_plain),
+		MOR_TEST(test_write),  MOR_TEST(test_trim),
 	};
 
 	return mor_run_group("onebot/cq", tests);
