@@ -32,7 +32,7 @@ static inline bool mor_slice_is(struct mor_slice a, const char *text)
 /* Without its first `count` bytes. */
 static inline struct mor_slice mor_slice_from(struct mor_slice text, size_t count)
 {
-	return (struct mor_slice){ text.ptr + count, text.len - count };
+	return (struct mor_slice){ count ? text.ptr + count : text.ptr, text.len - count };
 }
 
 /* Takes the text up to `end`, which goes too; all of it, if there is no `end`. */
@@ -55,17 +55,6 @@ static inline struct mor_slice mor_slice_trim(struct mor_slice text, const char 
 	while (text.len && memchr(blanks, text.ptr[text.len - 1], count))
 		text.len--;
 	return text;
-}
-
-/* What stands before the next `mark`, or all of it. *rest begins behind the mark. */
-static inline struct mor_slice mor_slice_cut(struct mor_slice *rest, char mark)
-{
-	const char *at = rest->len ? (const char *)memchr(rest->ptr, mark, rest->len) : NULL;
-	struct mor_slice part = { rest->ptr, at ? (size_t)(at - rest->ptr) : rest->len };
-	size_t used = part.len + (at != NULL);
-
-	*rest = (struct mor_slice){ used ? rest->ptr + used : rest->ptr, rest->len - used };
-	return part;
 }
 
 #endif
