@@ -52,13 +52,6 @@ void mor_ws_try_next(struct mor_ws *ws)
 		mor_ws_fail(ws, "the connection cannot be watched");
 }
 
-static void begin_securing(struct mor_ws *ws)
-{
-	ws->state = MOR_WS_SECURING;
-	if (!mor_tls_begin(&ws->stream, ws->tls, ws->came ? NULL : ws->url.host))
-		mor_ws_fail(ws, "TLS cannot be set up");
-}
-
 void mor_ws_on_connected(struct mor_ws *ws)
 {
 	int error = 0;
@@ -72,9 +65,11 @@ void mor_ws_on_connected(struct mor_ws *ws)
 		mor_ws_try_next(ws);
 	} else if (error)
 		mor_ws_fail(ws, "%s", strerrordesc_np(error));
-	else if (ws->tls)
-		begin_securing(ws);
-	else {
+	else if (ws->tls) {
+		ws->state = MOR_WS_SECURING;
+		if (!mor_tls_begin(&ws->stream, ws->tls, ws->came ? NULL : ws->url.host))
+			mor_ws_fail(ws, "TLS cannot be set up");
+	} else {
 		ws->state = MOR_WS_UPGRADING;
 		mor_ws_begin_upgrade(ws);
 	}

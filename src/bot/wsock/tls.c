@@ -90,17 +90,12 @@ struct mor_tls *mor_tls_free(struct mor_tls *tls)
 
 /* ---- one connection ---- */
 
-static bool is_address(const char *host)
-{
-	unsigned char bytes[16];
-
-	return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
-}
-
 /* A certificate names a host or an address. OpenSSL must be told which of them to check. */
 static bool expect(SSL *ssl, const char *host)
 {
-	if (is_address(host))
+	unsigned char bytes[16];
+
+	if (inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1)
 		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;

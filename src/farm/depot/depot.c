@@ -144,12 +144,17 @@ int mor_depot_create(struct mor_depot *depot, struct mor_depot_file *ret, mortis
 	return 0;
 }
 
+static int fail_writing(const struct mor_depot *depot, int os_errno, mortise_error *err)
+{
+	return mor_fail_errno(err, MORTISE_ESYSTEM, os_errno, "writing to the store %s", depot->given);
+}
+
 int mor_depot_write(struct mor_depot_file *file, const void *bytes, size_t len, mortise_error *err)
 {
 	int r = mor_fd_write_all(file->fd, bytes, len);
 
 	if (r < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", file->depot->given);
+		return fail_writing(file->depot, -r, err);
 	mor_digest_add(&file->sha, bytes, len);
 	file->bytes += len;
 	return 0;
@@ -158,8 +163,7 @@ int mor_depot_write(struct mor_depot_file *file, const void *bytes, size_t len, 
 int mor_depot_cut(struct mor_depot_file *file, const struct mor_depot_file *mark, mortise_error *err)
 {
 	if (ftruncate(file->fd, (off_t)mark->bytes) < 0 || lseek(file->fd, (off_t)mark->bytes, SEEK_SET) < 0)
-		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "writing to the store %s",
-				      file->depot->given);
+		return fail_writing(file->depot, errno, err);
 	file->bytes = mark->bytes;
 	file->sha = mark->sha;
 	return 0;
@@ -224,7 +228,7 @@ int mor_depot_commit(struct mor_depot_file *file, enum mor_depot_kind kind, char
 	mor_digest_end(&file->sha, digest);
 	r = move_into(file, kind, digest, true);
 	if (r < 0)
-		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", file->depot->given);
+		fail_writing(file->depot, -r, err);
 	else
 		memcpy(ret_digest, digest, sizeof(digest));
 	mor_depot_drop(file); /* its old name is gone, if it has its new one */
@@ -381,7 +385,7 @@ int mor_depot_key_set(struct mor_depot *depot, const char *key, const char *segm
 		return r;
 	r = mor_depot_write(&file, segment, MOR_DIGEST_HEX, err);
 	if (r == 0 && (r = move_into(&file, MOR_DEPOT_KEY, key, false)) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, -r, "writing to the store %s", depot->given);
+		r = fail_writing(depot, -r, err);
 	mor_depot_drop(&file);
 	return r;
 }

@@ -50,7 +50,7 @@ static bool read_part(struct mor_segment_list *list, struct mor_slice *text, uin
 	struct mor_manifest_part part = { 0 };
 	struct mor_slice word;
 
-	if (!mor_lines_word(text, ' ', &word) || word.len != 7 || memcmp(word.ptr, "segment", 7) != 0 ||
+	if (!mor_lines_word(text, ' ', &word) || !mor_slice_is(word, "segment") ||
 	    !mor_lines_copy(text, ' ', part.segment, sizeof(part.segment)) || !mor_digest_valid(part.segment) ||
 	    !mor_lines_number(text, ' ', &part.first) || !mor_lines_number(text, ' ', &part.count) ||
 	    !mor_lines_number(text, '\n', &part.bytes) || part.first != *next || part.count == 0 ||
@@ -64,7 +64,7 @@ static bool read_text(struct mor_segment_list *list, struct mor_slice text)
 	struct mor_slice word;
 	uint64_t next = 0;
 
-	text = (struct mor_slice){ text.ptr + strlen(MAGIC), text.len - strlen(MAGIC) };
+	text = mor_slice_from(text, strlen(MAGIC));
 	if (!mor_lines_copy(&text, ' ', list->format, sizeof(list->format)) ||
 	    !mor_lines_number(&text, '\n', &list->units) || !mor_lines_word(&text, ' ', &word) ||
 	    !mor_lines_word(&text, '\n', &word))

@@ -24,11 +24,6 @@ struct mor_segment_stream {
 	uint64_t at;
 };
 
-static bool is_word(struct mor_slice word, const char *text)
-{
-	return word.len == strlen(text) && memcmp(word.ptr, text, word.len) == 0;
-}
-
 static bool read_failed(struct mor_slice *text, struct mor_segment_unit *unit)
 {
 	uint32_t code;
@@ -117,8 +112,7 @@ static int read_version(struct mor_segment *segment, struct mor_slice *text, mor
 {
 	uint32_t version = 0;
 
-	*text = (struct mor_slice){ text->ptr + strlen(MOR_SEGMENT_MAGIC),
-				    text->len - strlen(MOR_SEGMENT_MAGIC) };
+	*text = mor_slice_from(*text, strlen(MOR_SEGMENT_MAGIC));
 	if (!mor_lines_u32(text, ' ', &version) ||
 	    (version != MOR_SEGMENT_VERSION && version != MOR_SEGMENT_FOLDED))
 		return mor_fail(err, MORTISE_EINPUT,
@@ -143,9 +137,10 @@ static bool read_lines(struct mor_segment *segment, struct mor_slice text)
 	while (text.len) {
 		if (!mor_lines_word(&text, ' ', &word))
 			return false;
-		if (is_word(word, "log") ? !read_log(segment, &text) :
-					   (!is_word(word, "done") && !is_word(word, "failed")) ||
-						   !read_unit(segment, word.len == 6, (size_t)count, &text))
+		if (mor_slice_is(word, "log") ?
+			    !read_log(segment, &text) :
+			    (!mor_slice_is(word, "done") && !mor_slice_is(word, "failed")) ||
+				    !read_unit(segment, word.len == 6, (size_t)count, &text))
 			return false;
 	}
 	return segment->count == count && check_places(segment);

@@ -36,11 +36,7 @@ static const char *server_text(struct pg_farm *pg, char *out, size_t size)
 	const char *text = pg->connection ? PQerrorMessage(pg->connection) : "";
 	struct mor_slice line = mor_slice_of(text);
 
-	while (line.len && (line.ptr[line.len - 1] == '\n' || line.ptr[line.len - 1] == ' '))
-		line.len--;
-	for (size_t i = 0; i < line.len; i++)
-		if (line.ptr[i] == '\n')
-			line.len = i;
+	line = mor_slice_trim(mor_slice_cut(&line, '\n'), " \n");
 	return mor_printable(line.len ? line : mor_slice_of("no answer"), out, size);
 }
 
@@ -106,13 +102,6 @@ static void lose_server(struct pg_farm *pg, const char *why)
 		pg->wait_ms = 2 * pg->wait_ms < WAIT_MOST_MS ? 2 * pg->wait_ms : WAIT_MOST_MS;
 	}
 	mor_buf_fini(&line);
-}
-
-/* A session that has just ended may hold the run's lock until the server has seen its end. */
-static void wait_for_lock(struct pg_farm *pg)
-{
-	hang_up(pg);
-	pg->retry_ms = mor_clock_ms() + WAIT_LOCK_MS;
 }
 
 /* ---- connecting ---- */
@@ -257,10 +246,11 @@ static void answered(struct pg_farm *pg)
 		int r = mor_pg_greeted(pg, pg->greeting, result);
 
 		pg->greeting++;
-		if (pg->failure.code)
+		if (r < 0)
 			hang_up(pg);
-		else if (r < 0)
-			wait_for_lock(pg);
+		/* a session that has just ended may hold the run's lock until the server has seen its end */
+		if (r < 0 && !pg->failure.code)
+			pg->retry_ms = mor_clock_ms() + WAIT_LOCK_MS;
 	} else if (ask) {
 		struct mor_farm_reply reply = { .text = "" };
 

@@ -194,13 +194,6 @@ static void work_jobs(struct compdb_run *run, const struct mor_value *root)
 		wait_for_one(run);
 }
 
-static size_t job_limit(size_t jobs)
-{
-	if (!jobs)
-		jobs = mor_processors();
-	return jobs < JOBS_MAX ? jobs : JOBS_MAX;
-}
-
 /* For input from stdin: the working directory. */
 static char *directory_of(const struct mor_capture *capture, const char *path)
 {
@@ -222,7 +215,8 @@ static int run_all(struct compdb_run *run, const struct mor_value *root, mortise
 
 	if (mor_json_type(root) != MOR_JSON_ARRAY || mor_json_size(root) == 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s: expected an array of compile commands", run->path);
-	run->limit = job_limit(run->limit);
+	run->limit = run->limit ? run->limit : mor_processors();
+	run->limit = run->limit < JOBS_MAX ? run->limit : JOBS_MAX;
 	run->base = directory_of(run->capture, run->path);
 	run->jobs = mor_zalloc(run->limit * sizeof(*run->jobs));
 	if (!run->base || !run->jobs)

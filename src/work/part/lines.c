@@ -98,7 +98,7 @@ static int find_list(const struct mor_lines_place *place, uint64_t *ret_length, 
 
 	if (place->size < MOR_LINES_END ||
 	    pread(place->fd, end, MOR_LINES_END, (off_t)(place->size - MOR_LINES_END)) != MOR_LINES_END ||
-	    !mor_lines_word(&text, ' ', &word) || word.len != 3 || memcmp(word.ptr, "end", 3) != 0 ||
+	    !mor_lines_word(&text, ' ', &word) || !mor_slice_is(word, "end") ||
 	    !mor_lines_hex(&text, ' ', ret_length) || !mor_lines_hex(&text, '\n', ret_check))
 		return refuse_list(place, place->none, err);
 	if (*ret_length > LIST_LIMIT || *ret_length > place->size - MOR_LINES_END)

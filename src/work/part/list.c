@@ -49,8 +49,7 @@ static bool read_head(struct mor_slice *text, struct mor_part_head *head)
 
 	if (text->len < strlen(MAGIC) || memcmp(text->ptr, MAGIC, strlen(MAGIC)) != 0)
 		return false;
-	text->ptr += strlen(MAGIC);
-	text->len -= strlen(MAGIC);
+	*text = mor_slice_from(*text, strlen(MAGIC));
 	if (!mor_lines_copy(text, ' ', head->command, sizeof(head->command)) ||
 	    !mor_lines_copy(text, ' ', head->run, sizeof(head->run)) ||
 	    !mor_lines_u32(text, ' ', &head->shard.shard) || !mor_lines_u32(text, ' ', &head->shard.shards) ||
@@ -79,9 +78,9 @@ static bool read_piece(struct mor_slice *text, struct mor_part_piece *piece)
 
 	if (!mor_lines_word(text, ' ', &kind) || !mor_lines_number(text, ' ', &piece->bytes))
 		return false;
-	if (kind.len == 4 && memcmp(kind.ptr, "done", 4) == 0)
+	if (mor_slice_is(kind, "done"))
 		return mor_lines_hex(text, '\n', &piece->sum);
-	return kind.len == 6 && memcmp(kind.ptr, "failed", 6) == 0 && mor_lines_hex(text, ' ', &piece->sum) &&
+	return mor_slice_is(kind, "failed") && mor_lines_hex(text, ' ', &piece->sum) &&
 	       read_failure(text, piece);
 }
 

@@ -247,6 +247,8 @@ static int take_bytes(struct mor_result *result, struct mor_result_output *outpu
 {
 	int r = 0;
 
+	sink->source = (struct mor_fd_source){ .fd = output->fd, .end = output->size };
+	sink->from = output;
 	mor_summer_begin(&sink->sum);
 	if (output->size)
 		r = result->opt.check ? transfer(result, output, sink, err) : pour(result, output, sink, err);
@@ -261,9 +263,7 @@ static int hand_over(struct mor_result *result, size_t unit, struct mor_result_o
 		     mortise_error *err)
 {
 	const struct mor_result_taker *taker = result->opt.taker;
-	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
-			     .from = output,
-			     .taker = taker };
+	struct sink sink = { .taker = taker };
 	int r = take_bytes(result, output, &sink, &result->units[unit], err);
 
 	taker->end(unit, r == 0, taker->arg);
@@ -273,9 +273,7 @@ static int hand_over(struct mor_result *result, size_t unit, struct mor_result_o
 static int hold_output(struct mor_result *result, struct ended *ended, struct mor_result_output *output,
 		       struct mor_buf *held, mortise_error *err)
 {
-	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
-			     .from = output,
-			     .held = held };
+	struct sink sink = { .held = held };
 	int r = take_bytes(result, output, &sink, ended, err);
 
 	if (r < 0 || !held->len) {
@@ -296,10 +294,7 @@ static int keep_output(struct mor_result *result, size_t unit, struct mor_result
 	bool direct = unit == result->next && result->journal >= 0;
 	uint64_t *end = direct ? &result->bytes : &result->spooled;
 	struct mor_buf held = MOR_BUF_INIT;
-	struct sink sink = { .source = { .fd = output->fd, .end = output->size },
-			     .from = output,
-			     .start = *end,
-			     .cached = !direct };
+	struct sink sink = { .start = *end, .cached = !direct };
 	int r;
 
 	if (!direct && may_hold(result, output, &held))

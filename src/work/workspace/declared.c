@@ -45,12 +45,6 @@ static int open_list(struct declared *list, mortise_error *err)
 	return 0;
 }
 
-static void close_list(struct declared *list)
-{
-	mor_doc_free(list->doc);
-	mor_free(list->workspace);
-}
-
 static const char *source_of(const struct mor_value *entry)
 {
 	return mor_json_text(mor_json_get(entry, "source"), "");
@@ -269,7 +263,8 @@ int mor_workspace_declared(struct mor_console *console, const struct mor_workspa
 	}
 	for (size_t i = 0; i < count && r == 0; i++)
 		r = take_word(&list, args->words[i], err);
-	close_list(&list);
+	mor_doc_free(list.doc);
+	mor_free(list.workspace);
 	return r;
 }
 

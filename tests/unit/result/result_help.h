@@ -6,7 +6,7 @@
 
 #include "leak.h"
 
-#include "kythe/drive/format.h"
+#include "kythe/drive/driver.h"
 #include "kythe/entries/entries.h"
 #include "result/result.h"
 

@@ -135,11 +135,6 @@ static int take_entry(struct mor_kzip *kzip, const char *name, const zip_stat_t 
 	return 0;
 }
 
-static int bad_zip(zip_t *zip, const char *what, mortise_error *err)
-{
-	return mor_fail(err, MORTISE_EINPUT, "%s: %s", what, zip_strerror(zip));
-}
-
 static int take_entries(struct mor_kzip *kzip, mortise_error *err)
 {
 	zip_int64_t count = zip_get_num_entries(kzip->zip, 0);
@@ -156,7 +151,8 @@ static int take_entries(struct mor_kzip *kzip, mortise_error *err)
 		zip_stat_t stat;
 
 		if (!name || zip_stat_index(kzip->zip, i, 0, &stat) < 0)
-			return bad_zip(kzip->zip, "its directory cannot be read", err);
+			return mor_fail(err, MORTISE_EINPUT, "its directory cannot be read: %s",
+					zip_strerror(kzip->zip));
 		stat.index = i;
 		r = i == 0 ? take_root(kzip, name, err) : take_entry(kzip, name, &stat, err);
 	}

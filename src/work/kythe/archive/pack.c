@@ -4,7 +4,7 @@
  * would write a file beside the archive and rename it, even over a link or a device. outfile.h handles these
  * cases.
  */
-#include "kythe/archive/pack.h"
+#include "kythe/archive/kzip_own.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <zip.h>
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/search.h"
-#include "kythe/archive/vnames_own.h"
 
 int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from)
 {

@@ -28,6 +28,9 @@ static inline void mor_vname_own_fini(struct mor_vname_own *own)
 	own->memory = NULL;
 }
 
+/* Copies all five texts into one block. The old value of *ret is ignored. 0 or MORTISE_ENOMEM. */
+int mor_vname_own_set(struct mor_vname_own *ret, const struct mor_vname *from);
+
 struct mor_vname_rules;
 
 /* MORTISE_EINPUT with the number of the rule, counted from 1: `vnames.json: rule 3: "(a": missing closing

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "kythe/archive/vnames_own.h"
+#include "kythe/archive/vnames.h"
 
 #define FILE_LIMIT     ((size_t)16 << 20)
 #define PATTERN_LIMIT  8192

@@ -17,8 +17,7 @@
 #include "base/outfile.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "kythe/archive/kzip.h"
-#include "kythe/archive/pack.h"
+#include "kythe/archive/kzip_own.h"
 #include "kythe/unit/unit_order.h"
 
 #define PIECE ((size_t)64 << 10)

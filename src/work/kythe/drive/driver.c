@@ -268,15 +268,6 @@ static int make_plugin(struct worker *worker, mortise_error *err)
 	return r;
 }
 
-static int make_worker(struct mor_driver *driver, struct worker *worker, unsigned number, mortise_error *err)
-{
-	int r;
-
-	*worker = (struct worker){ .driver = driver, .number = number, .item = NO_ITEM, .last_output = -1 };
-	r = mor_stage_dir(driver->opt.stager, &worker->out_dir, err);
-	return r < 0 ? r : make_plugin(worker, err);
-}
-
 /* Without namespaces we use directories, for all workers. None has been given a record yet. */
 static void fall_back(struct mor_driver *driver, const char *why)
 {
@@ -322,8 +313,14 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 		return mor_fail_memory(err);
 	}
 	while (r == 0 && driver->worker_count < wanted) {
-		r = make_worker(driver, &driver->workers[driver->worker_count], driver->worker_count, err);
-		driver->worker_count++;
+		struct worker *worker = &driver->workers[driver->worker_count];
+
+		*worker = (struct worker){
+			.driver = driver, .number = driver->worker_count++, .item = NO_ITEM, .last_output = -1
+		};
+		r = mor_stage_dir(opt->stager, &worker->out_dir, err);
+		if (r == 0)
+			r = make_plugin(worker, err);
 	}
 	if (r < 0) {
 		mor_driver_free(driver);

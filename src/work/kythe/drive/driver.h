@@ -20,9 +20,18 @@
 
 #include "kythe/archive/kzip.h"
 #include "kythe/archive/vnames.h"
-#include "kythe/drive/format.h"
 #include "kythe/stage/stage.h"
 #include "result/result.h"
+
+/* What an index can be written as, and what is checked on the way: each unit is made of complete records. */
+enum mor_driver_format {
+	MOR_DRIVER_ENTRIES, /* valid entries, on the wire */
+	MOR_DRIVER_JSON,    /* the same in JSON, one per line */
+	MOR_DRIVER_RAW,     /* any records, as they are */
+	MOR_DRIVER_FORMATS
+};
+/* The form of an output is an enum mor_stream_format. */
+extern const struct mor_result_check mor_driver_checks[MOR_DRIVER_FORMATS];
 
 enum mor_driver_view { MOR_DRIVER_VIEW_AUTO, MOR_DRIVER_VIEW_NAMESPACE, MOR_DRIVER_VIEW_DIRECTORY };
 

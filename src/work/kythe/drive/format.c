@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kythe/drive/format.h"
-
-#include "kythe/entries/entries.h"
+#include "kythe/drive/inside.h"
 
 static struct mor_entries begin_entries(const struct mor_result_pass *pass, mor_read_fn *read)
 {

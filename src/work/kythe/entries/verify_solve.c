@@ -290,15 +290,10 @@ static uint32_t root_of(struct map *map, uint32_t i)
 	return i;
 }
 
-static void join_classes(struct map *map, uint32_t a, uint32_t b)
-{
-	map->parent[root_of(map, a)] = root_of(map, b);
-}
-
 static void join_expr(struct map *map, const struct expr *expr, uint32_t with)
 {
 	if (expr->kind == EXPR_VARIABLE)
-		join_classes(map, expr->variable, with);
+		map->parent[root_of(map, expr->variable)] = root_of(map, with);
 	for (int i = 0; expr->kind == EXPR_VNAME && i < MOR_VNAME_PARTS; i++)
 		join_expr(map, &expr->parts[i], with);
 }

@@ -4,6 +4,7 @@
 #include "kythe/stage/items.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,14 +283,6 @@ static int check_working_dir(const struct mor_stage_items *items, const char *wo
 	return 0;
 }
 
-static void set_digest(struct mor_stage_item *item, const char *digest)
-{
-	size_t len = strnlen(digest, sizeof(item->digest) - 1);
-
-	memcpy(item->digest, digest, len);
-	item->digest[len] = '\0';
-}
-
 static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, struct mor_stage_items *ret,
 		      mortise_error *err)
 {
@@ -309,7 +302,7 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 			mor_free(item->path);
 			continue;
 		}
-		set_digest(item, *input->digest ? input->digest : "none");
+		snprintf(item->digest, sizeof(item->digest), "%s", *input->digest ? input->digest : "none");
 		ret->count++;
 		r = list_detours(input->path, false, ret, mode, err);
 		if (r < 0)

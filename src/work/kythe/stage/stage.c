@@ -5,6 +5,7 @@
  */
 #include "kythe/stage/stage.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +24,6 @@
 #include "base/fd.h"
 #include "base/xdg.h"
 #include "kythe/stage/blobs.h"
-#include "kythe/stage/own.h"
 #include "kythe/stage/tree.h"
 
 #define SPARE     ".spare" /* beside a stage: spare directories for its next unit */
@@ -40,6 +41,39 @@ struct mor_stager {
 
 /* ---- the stager ---- */
 
+/*
+ * A stager's directory below stages/ is locked while it lives. A process id would not be enough: ids are used
+ * again, and mean another process in a container that shares the cache. Directories that nobody has locked were
+ * left by a run that was killed.
+ */
+static void remove_orphans(int all_stages)
+{
+	DIR *dir = fdopendir(fcntl(all_stages, F_DUPFD_CLOEXEC, 0));
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		int fd = entry->d_name[0] == '.' ? -1 :
+						   openat(all_stages, entry->d_name,
+							  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			mor_dir_remove_all(all_stages, entry->d_name);
+		mor_fd_close(&fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Locks the directory that was just made. false: another process that removes orphans was faster. */
+static bool lock_own(const struct mor_stager *stager)
+{
+	struct stat now, mine;
+
+	return flock(stager->stages, LOCK_EX | LOCK_NB) == 0 && fstat(stager->stages, &mine) == 0 &&
+	       fstatat(stager->all_stages, stager->owner, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       now.st_ino == mine.st_ino;
+}
+
 static int make_owner(struct mor_stager *stager)
 {
 	for (unsigned n = 0; n < 100000; n++) {
@@ -53,7 +87,7 @@ static int make_owner(struct mor_stager *stager)
 			return r;
 		stager->stages = openat(stager->all_stages, stager->owner,
 					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (stager->stages >= 0 && mor_stage_is_own(stager->all_stages, stager->owner, stager->stages))
+		if (stager->stages >= 0 && lock_own(stager))
 			return 0;
 		mor_fd_close(&stager->stages);
 	}
@@ -92,29 +126,21 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 	if (stager->blobs.dir < 0 || stager->all_stages < 0)
 		return stager->blobs.dir < 0 ? stager->blobs.dir : stager->all_stages;
 	keep_apart(stager->all_stages); /* contents are also made there */
-	mor_remove_orphans(stager->all_stages);
+	remove_orphans(stager->all_stages);
 	r = make_owner(stager);
 	stager->blobs.work = stager->stages;
 	stager->blobs.place = stager->cache;
 	return r;
 }
 
-/* Of a user without a home: in /tmp. */
-static char *own_cache(void)
-{
-	char *path = NULL;
-
-	if (mor_xdg_path(MOR_XDG_CACHE, NULL, &path, "mortise/kythe") == MORTISE_ENOTFOUND)
-		path = mor_text_format("/tmp/mortise-kythe-%u", (unsigned)getuid());
-	return path;
-}
-
 int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *own = cache ? NULL : own_cache();
+	MOR_CLEAN_TEXT char *own = NULL;
 	struct mor_stager *stager = mor_zalloc(sizeof(*stager));
 	int r;
 
+	if (!cache && mor_xdg_path(MOR_XDG_CACHE, NULL, &own, "mortise/kythe") == MORTISE_ENOTFOUND)
+		own = mor_text_format("/tmp/mortise-kythe-%u", (unsigned)getuid()); /* a user without a home */
 	cache = cache ? cache : own;
 	if (!stager || !cache) {
 		mor_free(stager);
@@ -181,13 +207,6 @@ static int ensure_blob(struct mor_stager *stager, struct mor_kzip *kzip, const s
 	return r == MORTISE_EINPUT ? mor_fail_prefix(err, item->spelled) : r;
 }
 
-static int fail_item(const struct mor_stage_item *item, int error, mortise_error *err)
-{
-	int code = error == -ENAMETOOLONG ? MORTISE_EINPUT : MORTISE_ESYSTEM;
-
-	return mor_fail_errno(err, code, -error, "staging %.200s", item->spelled);
-}
-
 /* ---- from one unit to the next ---- */
 
 /* Both lists are sorted. What only the old one has, or has with another content, is `gone`. */
@@ -238,7 +257,8 @@ static int put_fresh(struct mor_stager *stager, struct mor_kzip *kzip, const str
 		r = mor_stage_item_is_dir(item) ? 0 : ensure_blob(stager, kzip, item, err);
 		error = r < 0 ? 0 : mor_stage_tree_put(tree, item);
 		if (error < 0)
-			r = fail_item(item, error, err);
+			r = mor_fail_errno(err, error == -ENAMETOOLONG ? MORTISE_EINPUT : MORTISE_ESYSTEM,
+					   -error, "staging %.200s", item->spelled);
 		stager->linked += r == 0 && !mor_stage_item_is_dir(item);
 	}
 	return r;

@@ -38,12 +38,6 @@ static void add_texts(struct sha256_ctx *sha, const char *tag, const char *const
 		add_text(sha, texts[i]);
 }
 
-static void add_input(struct sha256_ctx *sha, const struct mor_input *input)
-{
-	add_vname(sha, "RI\n", &input->vname);
-	add_texts(sha, "IN\n", (const char *const[]){ input->path, input->digest }, 2);
-}
-
 static int add_detail(struct sha256_ctx *sha, const struct mor_any *any, mortise_error *err)
 {
 	if (any->json.ptr)
@@ -62,8 +56,11 @@ static int add_unit(struct sha256_ctx *sha, const struct mor_unit *unit, const s
 	int r = 0;
 
 	add_vname(sha, "CU\n", &unit->vname);
-	for (size_t i = 0; i < order->input_count; i++)
-		add_input(sha, order->inputs[i]);
+	for (size_t i = 0; i < order->input_count; i++) {
+		add_vname(sha, "RI\n", &order->inputs[i]->vname);
+		add_texts(sha, "IN\n",
+			  (const char *const[]){ order->inputs[i]->path, order->inputs[i]->digest }, 2);
+	}
 	add_texts(sha, "ARG\n", unit->arguments, unit->argument_count);
 	add_texts(sha, "OUT\n", &unit->output_key, 1);
 	add_texts(sha, "SRC\n", order->sources, unit->source_count);
