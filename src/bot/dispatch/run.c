@@ -262,17 +262,13 @@ static int run_bot(struct mor_bot_run *run, const struct mor_plugin_args *args, 
 {
 	int r = mor_botfile_load(run->path, &run->config, err);
 
-	if (r == 0)
-		r = mor_runner_open(&run->runner, run->console, args, NULL, err);
-	if (r == 0)
-		r = mor_bot_open(run, err);
+	r = r ? r : mor_runner_open(&run->runner, run->console, args, NULL, err);
+	r = r ? r : mor_bot_open(run, err);
 	if (r < 0)
 		return r;
 	r = start_plugins(run, err);
-	if (r == 0)
-		r = mor_bot_net_open(run, err);
-	if (r == 0)
-		r = walk_events(run);
+	r = r ? r : mor_bot_net_open(run, err);
+	r = r ? r : walk_events(run);
 	run->exit_code = count_dead(run) > 0;
 	stop_run(run);
 	return r;

@@ -128,10 +128,8 @@ static int read_message(const struct mor_value *root, struct mor_onebot_event *e
 	if (!event->user_id)
 		return mor_fail(err, MORTISE_EINPUT, "user_id is missing");
 	r = settle_type(event, type, err);
-	if (r == 0)
-		r = read_content(root, event, err);
-	if (r == 0)
-		r = read_message_id(root, event, err);
+	r = r ? r : read_content(root, event, err);
+	r = r ? r : read_message_id(root, event, err);
 	if (r == 0)
 		event->kind = MOR_ONEBOT_MESSAGE;
 	return r;

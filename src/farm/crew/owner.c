@@ -182,10 +182,8 @@ static int give_up_unit(struct mor_crew_owner *owner, struct slot *slot, uint32_
 	snprintf(why, sizeof(why), "its worker died, %u times", claims);
 	unit.why = mor_slice_of(why);
 	r = mor_segment_writer_new(owner->opt.depot, slot->batch.key, 1, &writer, err);
-	if (r == 0)
-		r = mor_segment_writer_add(writer, &unit, -1, 0, err);
-	if (r == 0)
-		r = mor_segment_writer_finish(writer, slot->segment, err);
+	r = r ? r : mor_segment_writer_add(writer, &unit, -1, 0, err);
+	r = r ? r : mor_segment_writer_finish(writer, slot->segment, err);
 	mor_segment_writer_free(writer);
 	if (r == 0)
 		slot->state = SLOT_READY;
@@ -335,10 +333,8 @@ static int take_first(struct mor_crew_owner *owner, mortise_error *err)
 	struct mor_segment *segment = NULL;
 	int r = mor_segment_open(owner->opt.depot, slot->segment, &segment, err);
 
-	if (r == 0)
-		r = check_segment(slot, segment, err);
-	if (r == 0)
-		r = owner->opt.take(&slot->batch, segment, slot->segment, owner->opt.arg, err);
+	r = r ? r : check_segment(slot, segment, err);
+	r = r ? r : owner->opt.take(&slot->batch, segment, slot->segment, owner->opt.arg, err);
 	if (r == 0)
 		drop_first(owner, segment);
 	else if (r == MORTISE_EINPUT || r == MORTISE_ENOTFOUND)
@@ -366,14 +362,10 @@ int mor_crew_owner_step(struct mor_crew_owner *owner, int *ret_wait, mortise_err
 	if (r == 0 && owner->count && owner->slots[0].state == SLOT_READY)
 		r = take_first(owner, err);
 	audit(owner);
-	if (r == 0)
-		r = fill_window(owner, err);
-	if (r == 0)
-		r = submit_slots(owner, SLOT_AGAIN, err);
-	if (r == 0)
-		r = submit_slots(owner, SLOT_NEW, err);
-	if (r == 0)
-		r = poll_farm(owner, err);
+	r = r ? r : fill_window(owner, err);
+	r = r ? r : submit_slots(owner, SLOT_AGAIN, err);
+	r = r ? r : submit_slots(owner, SLOT_NEW, err);
+	r = r ? r : poll_farm(owner, err);
 	ready = mor_crew_owner_finished(owner) || (owner->count && owner->slots[0].state == SLOT_READY);
 	*ret_wait = ready ? 0 : owner_wait(owner);
 	return r;

@@ -54,12 +54,9 @@ static int open_worker(struct crew_worker *worker, mortise_error *err)
 		r = mor_fail_memory(err);
 	for (uint32_t i = 0; r == 0 && i < worker->count; i++)
 		worker->slots[i] = (struct worker_slot){ .worker = worker };
-	if (r == 0)
-		r = mor_depot_open(worker->opt.store, MOR_DEPOT_WORK, &worker->depot, err);
-	if (r == 0)
-		r = mor_farm_open(&farm, &worker->farm, err);
-	if (r == 0)
-		r = mor_stager_new(worker->opt.cache, &worker->stager, err);
+	r = r ? r : mor_depot_open(worker->opt.store, MOR_DEPOT_WORK, &worker->depot, err);
+	r = r ? r : mor_farm_open(&farm, &worker->farm, err);
+	r = r ? r : mor_stager_new(worker->opt.cache, &worker->stager, err);
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (r == 0 && (worker->epoll < 0 ||
 		       epoll_ctl(worker->epoll, EPOLL_CTL_ADD, mor_farm_fd(worker->farm), &event) < 0))

@@ -186,10 +186,8 @@ int mor_segment_open(const struct mor_depot *depot, const char *digest, struct m
 	place.fd = segment->fd;
 	place.path = segment->path;
 	place.size = (uint64_t)st.st_size;
-	if (r == 0)
-		r = new_stream(depot, &segment->stream, err);
-	if (r == 0)
-		r = mor_lines_read(&place, &segment->list, &text.len, &segment->stream->place.end, err);
+	r = r ? r : new_stream(depot, &segment->stream, err);
+	r = r ? r : mor_lines_read(&place, &segment->list, &text.len, &segment->stream->place.end, err);
 	text.ptr = segment->list;
 	if (r == 0)
 		r = read_version(segment, &text, err);

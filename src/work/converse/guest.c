@@ -115,12 +115,9 @@ int mor_converse_guests_pick(struct mor_converse *chat, const char *word, struct
 {
 	int r = pick_one(chat, has_function, word, ret, err);
 
-	if (r == 0)
-		r = pick_dotted(chat, word, ret, err);
-	if (r == 0)
-		r = pick_one(chat, may_have, word, ret, err);
-	if (r == 0)
-		r = unknown_word(chat, NULL, word, err);
+	r = r ? r : pick_dotted(chat, word, ret, err);
+	r = r ? r : pick_one(chat, may_have, word, ret, err);
+	r = r ? r : unknown_word(chat, NULL, word, err);
 	return r < 0 ? r : 0;
 }
 

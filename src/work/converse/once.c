@@ -174,10 +174,8 @@ int mor_converse_once(struct mor_console *console, const struct mor_converse_onc
 	if (r == 0 && !once->function)
 		r = mor_fail(err, MORTISE_EINVAL, "name the FUNCTION to run ('mortise info %s' lists them)",
 			     f.named.data);
-	if (r == 0)
-		r = open_plugin(console, once, &f, err);
-	if (r == 0)
-		r = take_arguments(&f, once, err);
+	r = r ? r : open_plugin(console, once, &f, err);
+	r = r ? r : take_arguments(&f, once, err);
 	if (r == 0) {
 		r = mor_converse_turn_run(&f.turn, once->function,
 					  (mortise_json){ f.arguments.data, f.arguments.len }, err);

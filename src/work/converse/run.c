@@ -250,12 +250,9 @@ static int prepare_run(struct mor_converse *chat, mortise_error *err)
 {
 	int r = mor_runner_answers_check(&chat->args->answers, err);
 
-	if (r == 0)
-		r = mor_runner_open(&chat->runner, chat->console, chat->args->plugin, NULL, err);
-	if (r == 0)
-		r = mor_converse_prepare(&chat->runner, &chat->args->extra, &chat->extra, err);
-	if (r == 0)
-		r = add_guests(chat, err);
+	r = r ? r : mor_runner_open(&chat->runner, chat->console, chat->args->plugin, NULL, err);
+	r = r ? r : mor_converse_prepare(&chat->runner, &chat->args->extra, &chat->extra, err);
+	r = r ? r : add_guests(chat, err);
 	if (r < 0)
 		return r;
 	chat->lines = mor_converse_lines_new(&chat->runner);

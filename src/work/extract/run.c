@@ -339,12 +339,9 @@ static int prepare_run(struct mor_extract *x, mortise_error *err)
 	static const char *const defaults[] = { "restart.intensity=64", "restart.cap=200ms", NULL };
 	int r = take_options(x, err);
 
-	if (r == 0)
-		r = mor_extract_shard_take(x, err);
-	if (r == 0)
-		r = mor_runner_open(&x->runner, x->console, x->args->plugin, defaults, err);
-	if (r == 0)
-		r = add_extractors(x, err);
+	r = r ? r : mor_extract_shard_take(x, err);
+	r = r ? r : mor_runner_open(&x->runner, x->console, x->args->plugin, defaults, err);
+	r = r ? r : add_extractors(x, err);
 	if (r == 0 && !x->args->mime)
 		r = mor_extract_magic_open(x, err);
 	if (r == 0)

@@ -32,10 +32,8 @@ static int open_list(struct declared *list, mortise_error *err)
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	int r = mor_workspace_find(list->args->workspace, &list->workspace, err);
 
-	if (r == 0)
-		r = mor_workspace_config(list->workspace, &own, &json, err);
-	if (r == 0)
-		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &list->doc, err);
+	r = r ? r : mor_workspace_config(list->workspace, &own, &json, err);
+	r = r ? r : mor_doc_parse(mor_buf_view(&json), 0, 0, &list->doc, err);
 	if (r < 0)
 		return r;
 	list->plugins = mor_json_get(mor_doc_root(list->doc), "plugins");

@@ -390,14 +390,10 @@ int mor_workspace_part_run(struct mor_workspace_part *p, mortise_error *err)
 				"--config",
 				p->typed);
 	r = mor_workspace_approve(p->run, p->resolved, p->run->workspace, err);
-	if (r == 0)
-		r = prepare_place(p, err);
-	if (r == 0)
-		r = prepare_undoing(p, err);
-	if (r == 0)
-		r = open_plugin(p, err);
-	if (r == 0)
-		r = call_plugin(p, err);
+	r = r ? r : prepare_place(p, err);
+	r = r ? r : prepare_undoing(p, err);
+	r = r ? r : open_plugin(p, err);
+	r = r ? r : call_plugin(p, err);
 	if (r == 0 && p->err.code == 0)
 		r = verify_result(p, &p->err);
 	settle_changes(p, r < 0 || p->err.code != 0);

@@ -117,10 +117,8 @@ static int run_command(struct mor_workspace_run *run, int *ret_exit, mortise_err
 		return mor_fail(err, MORTISE_EINVAL, "--idl, --context and --keep-going are for --hook");
 	p.action = run->args->words[1];
 	r = mor_workspace_words_add(&run->words, run->args->words + 2, err);
-	if (r == 0)
-		r = mor_workspace_words_add(&run->words, run->args->tail, err);
-	if (r == 0)
-		r = mor_workspace_part_run(&p, err);
+	r = r ? r : mor_workspace_words_add(&run->words, run->args->tail, err);
+	r = r ? r : mor_workspace_part_run(&p, err);
 	if (r < 0 && p.err.code == 0)
 		return r;
 	if (p.err.code) {

@@ -391,10 +391,8 @@ static int pack_and_send(struct mor_kzip_writer *writer, mortise_error *err)
 {
 	int whole = -1, r = open_spool(writer, &whole, err);
 
-	if (r == 0)
-		r = mor_kzip_pack(writer->spool, writer->items, writer->count, whole, err);
-	if (r == 0)
-		r = send_file(whole, writer->out.fd, err);
+	r = r ? r : mor_kzip_pack(writer->spool, writer->items, writer->count, whole, err);
+	r = r ? r : send_file(whole, writer->out.fd, err);
 	mor_fd_close(&whole);
 	return r;
 }

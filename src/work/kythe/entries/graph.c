@@ -382,10 +382,8 @@ int mor_graph_close(struct mor_graph *graph)
 {
 	int r = sort_both_ways(graph);
 
-	if (r == 0)
-		r = collect_anchors(graph);
-	if (r == 0)
-		r = merge_anchors(graph);
+	r = r ? r : collect_anchors(graph);
+	r = r ? r : merge_anchors(graph);
 	return r < 0 ? r : sort_both_ways(graph);
 }
 

@@ -209,10 +209,8 @@ static int read_atom(struct reader *r, struct expr *ret)
 	case TOKEN_SIGN:
 		return mor_goal_complain(r, first.line, first.column, "an expression is expected here");
 	}
-	if (status == 0)
-		status = keep_text(ret, from, r->at);
-	if (status == 0)
-		status = mor_goal_token(r);
+	status = status ? status : keep_text(ret, from, r->at);
+	status = status ? status : mor_goal_token(r);
 	if (status == 0 && is_sign(r, '(')) {
 		mor_expr_fini(ret);
 		status = read_parts(r, from, first.text, ret);
@@ -270,17 +268,13 @@ static int read_equality(struct reader *r, const struct token *first, struct exp
 			     .group = r->group };
 	int status = mor_goal_token(r);
 
-	if (status == 0)
-		status = read_expr(r, &goal.object, NULL);
-	if (status == 0)
-		status = remember(r, left);
+	status = status ? status : read_expr(r, &goal.object, NULL);
+	status = status ? status : remember(r, left);
 	if (status == 0 && left->kind == EXPR_VARIABLE && holds_variable(&goal.object, left->variable))
 		status = mor_goal_complain(r, goal.line, goal.column,
 					   "a node cannot be a part of its own vname");
-	if (status == 0)
-		status = copy_expr(left, &goal.subject);
-	if (status == 0)
-		status = add_goal(r->v, &goal);
+	status = status ? status : copy_expr(left, &goal.subject);
+	status = status ? status : add_goal(r->v, &goal);
 	if (status < 0)
 		mor_goal_fini(&goal);
 	return status;
@@ -436,10 +430,8 @@ static int read_goal(struct reader *r)
 		mor_goal_fini(&goal);
 		return 0;
 	}
-	if (status == 0)
-		status = read_rest(r, &goal);
-	if (status == 0)
-		status = add_goal(r->v, &goal);
+	status = status ? status : read_rest(r, &goal);
+	status = status ? status : add_goal(r->v, &goal);
 	if (status < 0)
 		mor_goal_fini(&goal);
 	return status;
@@ -483,12 +475,9 @@ static int read_group(struct reader *r)
 
 	if (status == 0 && !is_sign(r, '{'))
 		return mor_goal_complain(r, opening.line, opening.column, "! must be followed by {");
-	if (status == 0)
-		status = open_group(r, negated, &r->group);
-	if (status == 0)
-		status = mor_goal_token(r);
-	if (status == 0)
-		status = read_grouped(r, &opening);
+	status = status ? status : open_group(r, negated, &r->group);
+	status = status ? status : mor_goal_token(r);
+	status = status ? status : read_grouped(r, &opening);
 	r->group = 0;
 	return status < 0 ? status : mor_goal_token(r);
 }
