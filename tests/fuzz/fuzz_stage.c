@@ -197,8 +197,11 @@ static void run(char *text, enum mor_stage_mode mode)
 
 	for (int i = 0; i < UNITS_MAX && take_unit(&text, &unit); i++) {
 		mortise_error err = { 0 };
-		int r = mor_stage_fit(stager, kzip, &unit, mode, &stage, &err);
+		unsigned shown = 0;
+		int r = mor_stage_fit_nearest(stager, kzip, &unit, mode, &stage, 1, &shown, &err);
 
+		if (r < 0)
+			mor_stage_drop(stager, &stage);
 		CHECK(r == 0 || (r == MORTISE_EINPUT && err.text[0] && !stage.path && !stage.items));
 		if (r == 0)
 			check_tree(&unit, mode, &stage);

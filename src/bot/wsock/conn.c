@@ -87,7 +87,7 @@ static void on_end(struct mor_task *task)
 		ws->options.handler->closed(ws, ws->why);
 		return;
 	}
-	mor_ws_server_options(server)->refused(server, ws->from, ws->why);
+	server->options.refused(server, ws->from, ws->why);
 	mor_ws_free(ws);
 }
 

@@ -48,6 +48,26 @@ struct mor_ws {
 	char why[256];
 };
 
+#define MOR_WS_DOORS 4 /* "localhost" has two addresses */
+
+/* One address of the host. */
+struct mor_ws_door {
+	struct mor_ws_server *server;
+	struct mor_watch watch;
+	int fd;
+};
+
+struct mor_ws_server {
+	struct mor_loop *loop;
+	struct mor_ws_server_options options;
+	struct mor_url url;
+	struct mor_ws_door doors[MOR_WS_DOORS];
+	unsigned door_count;
+	struct mor_timer rest;
+	struct mor_ws **young; /* connections whose handshake is not done yet */
+	size_t count;
+};
+
 /* conn.c */
 struct mor_ws *mor_ws_new(struct mor_loop *loop, const struct mor_ws_options *options);
 /* Ends the connection; the callback comes later. The first reason is kept. */

@@ -113,8 +113,8 @@ int mor_ws_connect(struct mor_loop *loop, const struct mor_url *url, const char 
 
 struct mor_ws *mor_ws_incoming_take(struct mor_ws_server *server, int fd, const char *from)
 {
-	const struct mor_ws_server_options *options = mor_ws_server_options(server);
-	struct mor_ws *ws = mor_ws_new(mor_ws_server_loop(server), &options->connection);
+	const struct mor_ws_server_options *options = &server->options;
+	struct mor_ws *ws = mor_ws_new(server->loop, &options->connection);
 
 	if (!ws) {
 		mor_fd_close(&fd);

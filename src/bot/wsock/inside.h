@@ -107,10 +107,7 @@ void mor_resolve_free(struct mor_resolve *resolve); /* no callback after this; N
 
 /* A connection that somebody opened to us. Takes the descriptor, also on failure. NULL: out of memory. */
 struct mor_ws *mor_ws_incoming_take(struct mor_ws_server *server, int fd, const char *from);
-/* server.c: questions of an incoming connection to its server. */
-const struct mor_ws_server_options *mor_ws_server_options(const struct mor_ws_server *server);
-struct mor_loop *mor_ws_server_loop(const struct mor_ws_server *server);
-/* The handshake of `ws` is done, or it has ended before: the server removes it from its list. */
+/* server.c: the handshake of `ws` is done, or it has ended before: the server removes it from its list. */
 void mor_ws_server_forget(struct mor_ws_server *server, struct mor_ws *ws);
 
 #endif

@@ -13,36 +13,6 @@
 #define AT_ONCE 16  /* limit of connections accepted in one turn */
 #define REST_MS 100 /* pause after a lack of descriptors or memory */
 
-#define MOST_DOORS 4 /* "localhost" has two addresses */
-
-/* One address of the host. */
-struct door {
-	struct mor_ws_server *server;
-	struct mor_watch watch;
-	int fd;
-};
-
-struct mor_ws_server {
-	struct mor_loop *loop;
-	struct mor_ws_server_options options;
-	struct mor_url url;
-	struct door doors[MOST_DOORS];
-	unsigned door_count;
-	struct mor_timer rest;
-	struct mor_ws **young; /* connections whose handshake is not done yet */
-	size_t count;
-};
-
-const struct mor_ws_server_options *mor_ws_server_options(const struct mor_ws_server *server)
-{
-	return &server->options;
-}
-
-struct mor_loop *mor_ws_server_loop(const struct mor_ws_server *server)
-{
-	return server->loop;
-}
-
 void *mor_ws_server_arg(const struct mor_ws_server *server)
 {
 	return server->options.arg;
@@ -104,7 +74,7 @@ static void rest(struct mor_ws_server *server)
 
 static void on_somebody(struct mor_watch *watch, unsigned events)
 {
-	struct door *door = mor_container_of(watch, struct door, watch);
+	struct mor_ws_door *door = mor_container_of(watch, struct mor_ws_door, watch);
 	struct mor_ws_server *server = door->server;
 
 	(void)events;
@@ -149,12 +119,12 @@ static int listen_at(const struct addrinfo *address, bool alone)
 /* 0 or -errno. */
 static int open_door(struct mor_ws_server *server, const struct addrinfo *address, bool alone)
 {
-	struct door *door = &server->doors[server->door_count];
+	struct mor_ws_door *door = &server->doors[server->door_count];
 	int fd = listen_at(address, alone);
 
 	if (fd < 0)
 		return fd;
-	*door = (struct door){ .server = server, .fd = fd };
+	*door = (struct mor_ws_door){ .server = server, .fd = fd };
 	if (mor_watch_start(server->loop, &door->watch, fd, MOR_READABLE, on_somebody) < 0) {
 		mor_fd_close(&fd);
 		return -errno;
@@ -176,7 +146,7 @@ static int open_server(struct mor_ws_server *server, mortise_error *err)
 	error = getaddrinfo(server->url.host, port, &hints, &list);
 	if (error)
 		return mor_fail(err, MORTISE_ESYSTEM, "listen: %s: %s", server->url.host, gai_strerror(error));
-	for (const struct addrinfo *at = list; at && last != -EADDRINUSE && server->door_count < MOST_DOORS;
+	for (const struct addrinfo *at = list; at && last != -EADDRINUSE && server->door_count < MOR_WS_DOORS;
 	     at = at->ai_next)
 		last = open_door(server, at, !list->ai_next);
 	freeaddrinfo(list);

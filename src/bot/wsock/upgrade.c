@@ -51,7 +51,7 @@ static void refuse_upgrade(struct mor_ws *ws, int status, const char *why)
 
 static void take_request(struct mor_ws *ws, struct mor_slice head, struct mor_slice rest)
 {
-	const struct mor_ws_server_options *server = mor_ws_server_options(ws->server);
+	const struct mor_ws_server_options *server = &ws->server->options;
 	struct mor_http http;
 	const char *wrong = mor_http_parse_request(head, &http);
 	int status = wrong ? 400 : mor_http_check_request(&http, &wrong);

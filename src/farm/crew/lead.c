@@ -201,38 +201,10 @@ static int take_batch(const struct mor_farm_batch *batch, const struct mor_segme
 	return r;
 }
 
-static void make_key(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg)
-{
-	struct lead *x = arg;
-
-	x->opt->key(first, count, ret, x->opt->arg);
-}
-
-static const char *unit_name(uint64_t unit, void *arg)
-{
-	struct lead *x = arg;
-
-	return x->opt->name(unit, x->opt->arg);
-}
-
-static uint64_t unit_weight(uint64_t unit, void *arg)
-{
-	struct lead *x = arg;
-
-	return x->opt->weigh(unit, x->opt->arg);
-}
-
-static void lead_warning(const char *text, void *arg)
-{
-	struct lead *x = arg;
-
-	x->opt->on_warning(text, x->opt->arg);
-}
-
 static int open_owner(struct lead *x, mortise_error *err)
 {
 	struct mor_farm_options farm = {
-		.url = x->opt->url, .run = &x->run, .on_warning = lead_warning, .arg = x
+		.url = x->opt->url, .run = &x->run, .on_warning = x->opt->on_warning, .arg = x->opt->arg
 	};
 	struct mor_crew_owner_options opt = {
 		.depot = x->opt->depot,
@@ -241,15 +213,16 @@ static int open_owner(struct lead *x, mortise_error *err)
 		.batch = x->opt->batch,
 		.most = x->opt->most,
 		.weight = x->opt->weight,
-		.weigh = unit_weight,
+		.weigh = x->opt->weigh,
 		.window = x->opt->window ? x->opt->window : DEFAULT_WINDOW,
 		.lease_ms = x->run.lease_ms,
 		.poll_ms = POLL_MS,
-		.key = make_key,
-		.name = unit_name,
+		.key = x->opt->key,
+		.name = x->opt->name,
 		.take = take_batch,
-		.on_warning = lead_warning,
-		.arg = x,
+		.take_arg = x,
+		.on_warning = x->opt->on_warning,
+		.arg = x->opt->arg,
 	};
 	int r = mor_farm_open(&farm, &x->farm, err);
 

@@ -334,7 +334,7 @@ static int take_first(struct mor_crew_owner *owner, mortise_error *err)
 	int r = mor_segment_open(owner->opt.depot, slot->segment, &segment, err);
 
 	r = r ? r : check_segment(slot, segment, err);
-	r = r ? r : owner->opt.take(&slot->batch, segment, slot->segment, owner->opt.arg, err);
+	r = r ? r : owner->opt.take(&slot->batch, segment, slot->segment, owner->opt.take_arg, err);
 	if (r == 0)
 		drop_first(owner, segment);
 	else if (r == MORTISE_EINPUT || r == MORTISE_ENOTFOUND)

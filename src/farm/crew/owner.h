@@ -33,9 +33,10 @@ struct mor_crew_owner_options {
 	 * failure, or at the beginning of a run that goes on. MORTISE_EINPUT: its content is wrong, it is asked
 	 * for again. Other errors end the run. */
 	int (*take)(const struct mor_farm_batch *batch, const struct mor_segment *segment, const char *digest,
-		    void *arg, mortise_error *err);
+		    void *take_arg, mortise_error *err);
+	void *take_arg;
 	void (*on_warning)(const char *text, void *arg);
-	void *arg;
+	void *arg; /* of the others */
 };
 
 int mor_crew_owner_new(const struct mor_crew_owner_options *opt, struct mor_crew_owner **ret,

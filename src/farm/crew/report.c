@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/outfile.h"
 #include "base/text.h"
 
@@ -147,8 +146,6 @@ int mor_crew_report_write(const char *path, const char *title, uint64_t units, c
 			  mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf page = MOR_BUF_INIT;
-	struct mor_outfile out = MOR_OUTFILE_INIT;
-	int r;
 
 	mor_buf_text(&page, "<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<title>");
 	mor_crew_report_text(&page, mor_slice_of(title));
@@ -166,12 +163,5 @@ int mor_crew_report_write(const char *path, const char *title, uint64_t units, c
 	}
 	if (mor_buf_failed(&page) || mor_buf_failed(&led->failures))
 		return mor_fail_memory(err);
-	r = mor_outfile_open(path, 0666, &out, err);
-	if (r == 0) {
-		r = mor_fd_write_all(out.fd, page.data, page.len);
-		r = r < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path) :
-			    mor_outfile_commit(&out, err);
-	}
-	mor_outfile_drop(&out);
-	return r;
+	return mor_outfile_write(path, 0666, mor_buf_view(&page), err);
 }

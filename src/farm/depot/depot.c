@@ -47,12 +47,11 @@ int mor_depot_open(const char *path, enum mor_depot_use use, struct mor_depot **
 		return mor_fail_memory(err);
 	}
 	r = open_place(depot, path, use, err);
-	if (r < 0) {
+	if (r == 0)
+		*ret = depot;
+	else
 		mor_depot_free(depot);
-		return r;
-	}
-	*ret = depot;
-	return 0;
+	return r;
 }
 
 struct mor_depot *mor_depot_free(struct mor_depot *depot)

@@ -435,12 +435,11 @@ static int pg_open(const struct mor_farm_options *opt, struct mor_farm **ret, mo
 	r = pg->epoll < 0 ? mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll") :
 	    pg->url       ? check_url(opt->url, err) :
 			    mor_fail_memory(err);
-	if (r < 0) {
+	if (r == 0)
+		*ret = &pg->farm;
+	else
 		pg_free(&pg->farm);
-		return r;
-	}
-	*ret = &pg->farm;
-	return 0;
+	return r;
 }
 
 static int pg_fd(const struct mor_farm *farm)

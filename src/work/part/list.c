@@ -148,12 +148,11 @@ int mor_part_open(const char *path, struct mor_part **ret, mortise_error *err)
 		r = refuse_part(path, "this is no file", err);
 	else
 		r = read_list(part, (uint64_t)st.st_size, err);
-	if (r < 0) {
+	if (r == 0)
+		*ret = part;
+	else
 		mor_part_free(part);
-		return r;
-	}
-	*ret = part;
-	return 0;
+	return r;
 }
 
 struct mor_part *mor_part_free(struct mor_part *part)

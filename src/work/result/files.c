@@ -262,12 +262,11 @@ int mor_result_open(const struct mor_result_options *opt, struct mor_result **re
 	result->out = result->journal = result->spool = -1;
 	result->units = mor_zalloc((opt->units + 1) * sizeof(struct ended));
 	r = result->units ? open_files(result, err) : mor_fail_memory(err);
-	if (r < 0) {
+	if (r == 0)
+		*ret = result;
+	else
 		mor_result_free(result);
-		return r;
-	}
-	*ret = result;
-	return 0;
+	return r;
 }
 
 /* ---- the end ---- */

@@ -425,12 +425,11 @@ int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struc
 	r = mor_outfile_open(path, 0666, &writer->out, err);
 	if (r == 0)
 		r = open_spool(writer, &writer->spool, err);
-	if (r < 0) {
+	if (r == 0)
+		*ret = writer;
+	else
 		mor_kzip_writer_free(writer);
-		return r;
-	}
-	*ret = writer;
-	return 0;
+	return r;
 }
 
 struct mor_kzip_writer *mor_kzip_writer_free(struct mor_kzip_writer *writer)

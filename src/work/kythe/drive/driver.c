@@ -322,12 +322,11 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 		if (r == 0)
 			r = make_plugin(worker, err);
 	}
-	if (r < 0) {
+	if (r == 0)
+		*ret = driver;
+	else
 		mor_driver_free(driver);
-		return r;
-	}
-	*ret = driver;
-	return 0;
+	return r;
 }
 
 void mor_driver_tidy(struct mor_driver *driver)

@@ -21,12 +21,11 @@ int mor_verifier_new(struct mor_graph *graph, const struct mor_verify_options *o
 		r = mor_line_pattern_new(v->opt.regex, &v->pattern, err);
 	if (!v->groups)
 		r = MORTISE_ENOMEM;
-	if (r < 0) {
+	if (r == 0)
+		*ret = v;
+	else
 		mor_verifier_free(v);
-		return r;
-	}
-	*ret = v;
-	return 0;
+	return r;
 }
 
 void mor_expr_fini(struct expr *expr)

@@ -376,19 +376,6 @@ static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mo
 	return 0;
 }
 
-int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
-		  enum mor_stage_mode mode, struct mor_stage *stage, mortise_error *err)
-{
-	struct mor_stage_items *now = NULL;
-	int r = mor_stage_items_list(unit, mode, &now, err);
-
-	if (r == 0)
-		return fit_items(stager, kzip, now, mode, stage, err);
-	mor_stage_items_free(now);
-	mor_stage_drop(stager, stage);
-	return r;
-}
-
 /* A stage that does not exist yet counts like one that differs in NEW_STAGE files. */
 static unsigned choose_stage(const struct mor_stage *stages, unsigned count, unsigned shown,
 			     const struct mor_stage_items *items)

@@ -58,14 +58,11 @@ struct mor_stage {
 	unsigned spares; /* empty directories beside it, for the next unit                            */
 };
 
-/* MORTISE_EINPUT with a text that names the path: an input that the archive lacks or whose bytes do not
- * match its digest, a path that is both a file and a directory, one path with two contents, a path that the
- * mode cannot show. Then, and after any other failure, the stage is empty. Free with mor_stage_drop(). */
-int mor_stage_fit(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
-		  enum mor_stage_mode mode, struct mor_stage *stage, mortise_error *err);
-/* The same for one of several stages, at least two: takes the one that differs least from the unit. *shown
- * may still be visible, so it is taken only if it already fits. The chosen stage becomes *shown; after a
- * failure *shown is unchanged. */
+/* Fits one of `count` stages to a unit: the one that differs least from it. *shown may still be visible, so it
+ * is taken only if it already fits, or if there is no other. The chosen stage becomes *shown; after a failure
+ * *shown is unchanged. MORTISE_EINPUT with a text that names the path: an input that the archive lacks or whose
+ * bytes do not match its digest, a path that is both a file and a directory, one path with two contents, a path
+ * that the mode cannot show. A chosen stage that could not be changed is empty. Free with mor_stage_drop(). */
 int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, const struct mor_unit *unit,
 			  enum mor_stage_mode mode, struct mor_stage *stages, unsigned count, unsigned *shown,
 			  mortise_error *err);

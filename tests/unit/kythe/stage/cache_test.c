@@ -242,7 +242,7 @@ static void test_random_sequences(void **state)
 		for (size_t i = 0; i < unit.input_count; i++)
 			inputs[i] = (struct mor_input)INPUT(names[next_random(&seed) % 14],
 							    next_random(&seed) % CONTENTS);
-		r = mor_stage_fit(stager, kzip, &unit, MOR_STAGE_ROOT, &stage, &err);
+		r = fit_stage(stager, kzip, &unit, MOR_STAGE_ROOT, &stage, &err);
 		if (r < 0) {
 			if (r != MORTISE_EINPUT)
 				fail_msg("step %d: %s", step, err.text);
@@ -377,7 +377,7 @@ static void test_starved(void **state)
 
 		fit(stager, &first, MOR_STAGE_ROOT, &stage);
 		mor_alloc_fail_after(n);
-		r = mor_stage_fit(stager, kzip, &second, MOR_STAGE_ROOT, &stage, &err);
+		r = fit_stage(stager, kzip, &second, MOR_STAGE_ROOT, &stage, &err);
 		mor_alloc_fail_after(-1);
 		if (r < 0) {
 			assert_null(stage.path);

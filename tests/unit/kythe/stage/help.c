@@ -97,7 +97,7 @@ void fit(struct mor_stager *stager, const struct mor_unit *unit, enum mor_stage_
 {
 	mortise_error err = { 0 };
 
-	if (mor_stage_fit(stager, kzip, unit, mode, stage, &err) < 0)
+	if (fit_stage(stager, kzip, unit, mode, stage, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -112,7 +112,7 @@ void expect_refused(const struct mor_unit *unit, enum mor_stage_mode mode, const
 
 	fit(stager, &before, mode, &stage);
 	snprintf(path, sizeof(path), "%s", stage.path);
-	assert_int_equal(mor_stage_fit(stager, kzip, unit, mode, &stage, &err), MORTISE_EINPUT);
+	assert_int_equal(fit_stage(stager, kzip, unit, mode, &stage, &err), MORTISE_EINPUT);
 	if (!strstr(err.text, text))
 		fail_msg("\"%s\" lacks \"%s\"", err.text, text);
 	assert_null(stage.path);

@@ -20,6 +20,18 @@ extern struct mor_kzip *kzip;
 	((struct mor_input[]){ __VA_ARGS__ }), \
 		sizeof((struct mor_input[]){ __VA_ARGS__ }) / sizeof(struct mor_input)
 
+/* One stage, as if it were the only one of an analyzer; it is empty after any failure. */
+static inline int fit_stage(struct mor_stager *stager, struct mor_kzip *from, const struct mor_unit *unit,
+			    enum mor_stage_mode mode, struct mor_stage *stage, mortise_error *why)
+{
+	unsigned shown = 0;
+	int r = mor_stage_fit_nearest(stager, from, unit, mode, stage, 1, &shown, why);
+
+	if (r < 0)
+		mor_stage_drop(stager, stage);
+	return r;
+}
+
 const char *in_dir(const char *name);
 const char *content_of(unsigned number);
 struct mor_kzip *make_kzip(const char *name, unsigned contents);

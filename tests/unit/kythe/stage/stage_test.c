@@ -366,7 +366,7 @@ static void test_wrong_digest(void **state)
 	zip_file_add(zip, name, zip_source_buffer(zip, "evil", 4, 0), 0);
 	assert_int_equal(zip_close(zip), 0);
 	assert_int_equal(mor_kzip_open(in_dir("bad.kzip"), NULL, &bad, &err), 0);
-	assert_int_equal(mor_stage_fit(stager, bad, &unit, MOR_STAGE_ROOT, &stage, &err), MORTISE_EINPUT);
+	assert_int_equal(fit_stage(stager, bad, &unit, MOR_STAGE_ROOT, &stage, &err), MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, "bad.h"));
 	assert_null(stage.path);
 	list_tree(in_dir("wrong-cache/blobs"), &left);
@@ -385,7 +385,7 @@ static void test_other_archive_lacks_it(void **state)
 
 	(void)state;
 	fit(stager, &unit, MOR_STAGE_ROOT, &stage);
-	assert_int_equal(mor_stage_fit(stager, small, &unit, MOR_STAGE_ROOT, &stage, &err), MORTISE_EINPUT);
+	assert_int_equal(fit_stage(stager, small, &unit, MOR_STAGE_ROOT, &stage, &err), MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, "b: the archive lacks its content"));
 	assert_null(stage.path);
 }
