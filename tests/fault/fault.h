@@ -26,8 +26,7 @@ enum phase {
 };
 static const char *const phase_names[PHASES] = { "start", "call", "idle", "stop" };
 
-/* Where a host with this pid and its plugins keep their files; below it: */
-#define FAULT_DIR    "/tmp/mortise-fault-%d"
+/* Files in the directory of a host and its plugins (dir.h). */
 #define MARK_FILE    "mark"    /* the fault has been; locked by all living processes that did it    */
 #define PROGRAM_FILE "program" /* where a row wants a program of its own                              */
 #define ALOUD_FILE   "aloud"   /* a FIFO: the plugin has written its answer                           */

@@ -10,17 +10,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "fault.h"
 
 static struct guard_plan *plan;
 
 __attribute__((constructor)) static void begin(void)
 {
-	char path[96];
+	char dir[DIR_ROOM], path[FILE_ROOM];
 	void *memory = MAP_FAILED;
 	int fd;
 
-	snprintf(path, sizeof(path), FAULT_DIR "/" INJECT_FILE, (int)getppid());
+	fault_dir_of_parent(dir);
+	snprintf(path, sizeof(path), "%s/" INJECT_FILE, dir);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd >= 0)
 		memory = mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

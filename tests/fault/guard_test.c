@@ -62,7 +62,7 @@ static const struct level {
 /* Where guardians of this process look. */
 static void map_plan(const char *dir)
 {
-	char path[96];
+	char path[FILE_ROOM];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/" INJECT_FILE, dir);
@@ -75,7 +75,7 @@ static void map_plan(const char *dir)
 
 static void unmap_plan(const char *dir)
 {
-	char path[96];
+	char path[FILE_ROOM];
 
 	munmap(plan, sizeof(*plan));
 	snprintf(path, sizeof(path), "%s/" INJECT_FILE, dir);
@@ -107,7 +107,7 @@ static void on_view(mortise_plugin *plugin, int status, const mortise_error *err
 /* Shows it a directory, if it gets so far as to run. */
 static void change_view(struct rig *rig)
 {
-	char stage[96];
+	char stage[FILE_ROOM];
 	bool done = false;
 	mortise_view view = { .size = sizeof(view), .stage = stage };
 
@@ -212,7 +212,7 @@ static void run(const void *arg, unsigned kind, unsigned n, bool on)
 				   .confined = level->confined };
 	unsigned before = count_descriptors();
 	mortise_error err = { 0 };
-	char stage[96];
+	char stage[FILE_ROOM];
 	struct rig rig;
 
 	if (rig_open(&rig, tongue_find("plain"), &opt, &err) < 0)

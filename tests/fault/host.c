@@ -181,7 +181,7 @@ static void on_request(mortise_request *request, const char *method, mortise_jso
 struct settings {
 	const char *set[32];
 	size_t count;
-	char framing[48], workspace[96], ladder[3][32];
+	char framing[48], workspace[FILE_ROOM], ladder[3][32];
 };
 
 static void add(struct settings *to, const char *const *more)
@@ -223,7 +223,7 @@ static void add_all(struct settings *to, const struct rig *rig)
 void rig_sweep(const char *dir)
 {
 	static const char *const names[] = { MARK_FILE, MARK_FILE "2", PROGRAM_FILE, ALOUD_FILE };
-	char path[128];
+	char path[FILE_ROOM];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
@@ -252,7 +252,7 @@ int rig_open(struct rig *rig, const struct tongue *tongue, const struct rig_opti
 	     mortise_error *err)
 {
 	struct settings settings = { 0 };
-	char own[96];
+	char own[FILE_ROOM];
 	const char *argv[] = { FAULT_PLUGIN, tongue->name, options->fault, phase_names[options->phase],
 			       rig->mark,    NULL };
 	mortise_plugin_options opt = { .size = sizeof(opt),
@@ -266,7 +266,7 @@ int rig_open(struct rig *rig, const struct tongue *tongue, const struct rig_opti
 	int r;
 
 	*rig = (struct rig){ .tongue = tongue, .opt = *options };
-	snprintf(rig->dir, sizeof(rig->dir), FAULT_DIR, (int)getpid());
+	fault_dir(rig->dir, (int)getpid());
 	snprintf(rig->mark, sizeof(rig->mark), "%s/" MARK_FILE "%s", rig->dir, options->beside ? "2" : "");
 	if (options->own_program) {
 		snprintf(own, sizeof(own), "%s/" PROGRAM_FILE, rig->dir);

@@ -8,6 +8,7 @@
 
 #include <mortise/mortise.h>
 
+#include "dir.h"
 #include "fault.h"
 #include "kit/look.h"
 
@@ -39,8 +40,8 @@ struct rig {
 	struct rig_options opt;
 	mortise_host *host;
 	mortise_plugin *plugin;
-	char dir[64];  /* for the files of fault.h */
-	char mark[96]; /* the file that tells that the fault has been */
+	char dir[DIR_ROOM];   /* for the files of fault.h */
+	char mark[FILE_ROOM]; /* the file that tells that the fault has been */
 	/* the next job is one that no pipe holds, and may not take long to be written */
 	bool big;
 	bool committed; /* the plugin said so */

@@ -5,15 +5,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "fault.h"
 
 int main(int argc, char **argv)
 {
-	char path[128];
+	char dir[DIR_ROOM], path[FILE_ROOM];
 	int fd;
 
 	(void)argc;
-	snprintf(path, sizeof(path), FAULT_DIR "/" MARK_FILE, (int)getppid());
+	fault_dir_of_parent(dir);
+	snprintf(path, sizeof(path), "%s/" MARK_FILE, dir);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		raise(SIGKILL);

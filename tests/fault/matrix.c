@@ -223,9 +223,10 @@ static unsigned report(const struct tongue *tongue, const char *only)
 			printf("# %s: %s/%s does not exist: %s\n", tongue->name, cell.row->name, phase, why);
 			continue;
 		}
-		printf("%sok %u - %s: %s/%s%s\n", results[i].good ? "" : "not ", ++cells, tongue->name,
-		       cell.row->name, phase, results[i].skipped ? " # SKIP" : "");
-		if (results[i].said[0])
+		printf("%sok %u - %s: %s/%s%s%s\n", results[i].good ? "" : "not ", ++cells, tongue->name,
+		       cell.row->name, phase, results[i].skipped ? " # SKIP " : "",
+		       results[i].skipped ? results[i].said : "");
+		if (results[i].said[0] && !results[i].skipped)
 			printf("# %s\n", results[i].said);
 		failed += !results[i].good;
 	}

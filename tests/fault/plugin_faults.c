@@ -2,6 +2,8 @@
 /* What the plugin may do wrong, one function each. See fault.h. */
 #include "plugin.h"
 
+#include "dir.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -457,7 +459,7 @@ static void in_pieces(const char *result)
 static void aloud(const char *result)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf out = MOR_BUF_INIT;
-	char path[128];
+	char path[FILE_ROOM];
 	int fd;
 
 	print_right(&out, result);

@@ -23,7 +23,7 @@
 
 static void put_program(const struct rig *rig, const char *text, mode_t mode)
 {
-	char path[96];
+	char path[FILE_ROOM];
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/" PROGRAM_FILE, rig->dir);
@@ -49,7 +49,7 @@ static void put_no_interpreter(struct rig *rig)
 
 static void put_right(struct rig *rig)
 {
-	char path[96];
+	char path[FILE_ROOM];
 
 	snprintf(path, sizeof(path), "%s/" PROGRAM_FILE, rig->dir);
 	unlink(path);
@@ -229,7 +229,7 @@ static void be_host(const struct cell *cell, int told)
 static bool host_dies(const struct cell *cell)
 {
 	int told[2];
-	char byte, dir[64];
+	char byte, dir[DIR_ROOM];
 	pid_t pid;
 	bool good;
 
@@ -246,7 +246,7 @@ static bool host_dies(const struct cell *cell)
 		;
 	alarm(0);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
-	snprintf(dir, sizeof(dir), FAULT_DIR, (int)pid);
+	fault_dir(dir, (int)pid);
 	rig_sweep(dir);
 	return good;
 }
@@ -313,7 +313,7 @@ static bool play_neighbour(const struct cell *cell)
 	struct rig_options floods = { .fault = "endless_flood", .phase = cell->phase, .set = patient };
 	struct rig flood, other;
 	mortise_error err = { 0 };
-	char path[96];
+	char path[FILE_ROOM];
 	int aloud;
 	bool good;
 

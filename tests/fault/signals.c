@@ -20,7 +20,7 @@
 struct command {
 	const char *words[WORDS];
 	size_t count;
-	char dir[64], mark[96], archive[96], source[96], bye[32];
+	char dir[DIR_ROOM], mark[FILE_ROOM], archive[FILE_ROOM], source[FILE_ROOM], bye[32];
 	pid_t pid;
 	FILE *said;      /* its stderr */
 	bool ended_well; /* as if nobody had told it to go */
@@ -166,7 +166,7 @@ static bool play_once(const struct cell *cell, int number, bool twice, unsigned 
 	bool good;
 
 	snprintf(command.bye, sizeof(command.bye), "stop.bye=%ums", bye_ms);
-	snprintf(command.dir, sizeof(command.dir), FAULT_DIR, (int)getpid());
+	fault_dir(command.dir, (int)getpid());
 	snprintf(command.mark, sizeof(command.mark), "%s/" MARK_FILE, command.dir);
 	snprintf(command.archive, sizeof(command.archive), "%s/in.kzip", command.dir);
 	snprintf(command.source, sizeof(command.source), "%s/a.c", command.dir);

@@ -408,7 +408,7 @@ static int try_cell(struct cell cell)
 	printf("%s %d - %s: %s, %s%s%s%s\n", fine ? "ok" : "not ok", ++number, cell.row->name, cell.tree,
 	       columns[cell.column], verdict <= REFUSED ? words[verdict] : words[BROKEN],
 	       verdict == ALIVE && !promised ? " (not promised)" : "",
-	       verdict == REFUSED && fine ? " # SKIP" : "");
+	       verdict == REFUSED ? " # SKIP no user namespace can be made here" : "");
 	fflush(stdout);
 	return fine ? 0 : 1;
 }
