@@ -34,7 +34,10 @@ WINGS = {
         "proc": "base loop program undo policy mortise",
         "link": "base loop wire policy addon meet proc mortise",
         "guard": "base loop wire program undo policy manifest dialect store proc mortise",
-        "host": "base loop wire policy manifest dialect explain store proc link guard mortise",
+        # what a plugin is, read once and handed on
+        "resolved": "base dialect manifest guard mortise",
+        "host": "base loop wire policy manifest dialect explain store proc link guard resolved mortise",
+        "door": "base loop wire proc resolved host mortise",
     },
     "jail": {
         "jail/filter": "",
@@ -45,8 +48,7 @@ WINGS = {
         "talk": "base wire mortise",
         "relay": "base wire program manifest mortise",
         "scribe": "base wire dialect talk relay mortise",
-        # what a plugin is, read once and handed on (host/resolved.h): nothing else of the host
-        "runner": "base wire dialect store host console scribe mortise",
+        "runner": "base wire dialect store resolved door console scribe mortise",
         "bundle": "base wire content mortise",
         "registry": "base wire content manifest store bundle mortise",
         "lockfile": "base wire store registry mortise",
@@ -82,9 +84,8 @@ WINGS = {
         "check": "base loop wire program undo policy manifest dialect proc console talk mortise",
         "gauge": "base wire dialect console runner mortise",
         "installer": "base wire manifest store console runner bundle registry lockfile mortise",
-        # the process of a plugin without its protocol (host/bare.h): nothing else of the host
         "jailed": "base wire policy console runner workspace mortise",
-        "replay": "base wire dialect host console talk relay runner mortise",
+        "replay": "base wire dialect door console talk relay runner mortise",
         "session": "base wire dialect console runner mortise",
         "starter": "base program mortise",
         "tap": "base wire console talk mortise",

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "console/signals.h"
-#include "host/bare.h"
+#include "door/door.h"
 #include "replay/replay.h"
 #include "runner/show.h"
 
@@ -288,10 +288,10 @@ static int open_stage(struct stage *stage, const struct mor_plugin_args *args, c
 	if (!opt.dialect && !path)
 		opt.dialect = stage->replay->talk.dialect;
 	stage->limit_ms = stage->runner.timeout_ms ? stage->runner.timeout_ms : DEFAULT_LIMIT_MS;
-	stage->loop = mor_bare_loop(stage->runner.host);
+	stage->loop = mor_door_loop(stage->runner.host);
 	r = mor_runner_plugin_new(&stage->runner, &opt, NULL, &stage->plugin, err);
 	if (r == 0 && args->framing)
-		stage->replay->play.framing = mor_bare_framing(stage->plugin);
+		stage->replay->play.framing = mor_door_framing(stage->plugin);
 	if (r == 0)
 		r = mor_player_init(&stage->player, &stage->replay->talk, &stage->replay->play);
 	if (args->show_wire)
@@ -316,7 +316,7 @@ static void add_stderr(struct stage *stage)
 
 static int play_host(struct stage *stage, mortise_error *err)
 {
-	int r = mor_bare_start(stage->plugin, &proc_events, stage, &stage->proc, err);
+	int r = mor_door_start(stage->plugin, &proc_events, stage, &stage->proc, err);
 
 	if (r < 0)
 		return r;

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/textlist.h"
-#include "host/resolved.h"
+#include "resolved/resolved.h"
 #include "store/approval.h"
 
 /* Does the manifest of a Sunscreen plugin ask for the network? If the user has allowed it in --set or in

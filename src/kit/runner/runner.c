@@ -18,6 +18,7 @@
 #include "console/console.h"
 #include "console/report.h"
 #include "console/signals.h"
+#include "door/door.h"
 #include "runner/network.h"
 #include "runner/record.h"
 #include "runner/show.h"
@@ -271,7 +272,7 @@ int mor_runner_plugin_new(struct mor_runner *runner, const mortise_plugin_option
 	if (lacks_network(runner, opt->path, resolved))
 		r = mor_manifest_set(resolved->manifest, NO_NETWORK, err);
 	if (r == 0)
-		r = mor_resolved_plugin(resolved, runner->host, opt, ret, err);
+		r = mor_door_plugin(resolved, runner->host, opt, ret, err);
 	mor_resolved_unref(own);
 	return r;
 }

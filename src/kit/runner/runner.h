@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/textlist.h"
 #include "console/console.h"
-#include "host/resolved.h"
+#include "resolved/resolved.h"
 
 /* The options shared by all commands that run a plugin. */
 struct mor_plugin_args {
@@ -50,7 +50,7 @@ int mor_runner_set(struct mor_runner *runner, const char *key, const char *value
  * Call it before plugins are made. */
 int mor_runner_cap_greeting(struct mor_runner *runner, const struct mor_resolved *resolved, mortise_error *err);
 
-/* What a plugin is, before a host has it (host/resolved.h): its files are read here, and not again by
+/* What a plugin is, before a host has it (resolved/resolved.h): its files are read here, and not again by
  * mor_runner_plugin_new(). `path` is as the user typed it, or NULL, and then `argv` is used. */
 int mor_runner_resolve(const struct mor_plugin_args *args, const char *path, const char *const *argv,
 		       struct mor_resolved **ret, mortise_error *err);

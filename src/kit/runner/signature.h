@@ -30,7 +30,7 @@
 #include <mortise/mortise.h>
 
 #include "console/args.h"
-#include "host/resolved.h"
+#include "resolved/resolved.h"
 #include "runner/member.h"
 #include "wire/json.h"
 

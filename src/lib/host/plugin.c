@@ -20,9 +20,9 @@
 #include "host/owner.h"
 #include "host/plugin.h"
 #include "host/request.h"
-#include "host/resolved.h"
 #include "host/settings.h"
 #include "host/view_queue.h"
+#include "resolved/resolved.h"
 
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 {
@@ -218,8 +218,8 @@ static mortise_plugin *alloc_plugin(mortise_host *host, struct mor_resolved *res
 	return plugin;
 }
 
-int mor_resolved_plugin(struct mor_resolved *resolved, mortise_host *host, const mortise_plugin_options *opt,
-			mortise_plugin **ret_plugin, mortise_error *err)
+int mor_plugin_make(struct mor_resolved *resolved, mortise_host *host, const mortise_plugin_options *opt,
+		    mortise_plugin **ret_plugin, mortise_error *err)
 {
 	mortise_plugin *plugin = alloc_plugin(host, resolved);
 	int r;
@@ -252,7 +252,7 @@ int mortise_plugin_new(mortise_host *host, const mortise_plugin_options *given, 
 		return r;
 	r = mor_resolved_new(&opt, host->command_words ? 0 : MOR_RESOLVED_EMBEDDED, &resolved, err);
 	if (r == 0)
-		r = mor_resolved_plugin(resolved, host, &opt, ret_plugin, err);
+		r = mor_plugin_make(resolved, host, &opt, ret_plugin, err);
 	mor_resolved_unref(resolved);
 	return r;
 }

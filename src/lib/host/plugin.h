@@ -22,12 +22,12 @@
 #include "host/host.h"
 #include "host/keep.h"
 #include "host/life.h"
-#include "host/resolved.h"
 #include "link/link.h"
 #include "loop/loop.h"
 #include "manifest/manifest.h"
 #include "policy/policy.h"
 #include "proc/proc.h"
+#include "resolved/resolved.h"
 
 struct mor_counters {
 	uint64_t calls, answered, failed, timeouts, restarts, noise_bytes, stderr_bytes, dropped, bytes_in,
@@ -124,6 +124,10 @@ struct mortise_plugin {
 	uint64_t pool_answered; /* calls that the pool had answered when this worker died last */
 };
 
+/* As mortise_plugin_new(), on the host's own thread. Of the options only flags, callbacks and the path that it
+ * was resolved from are used. The plugin takes a reference of its own. */
+int mor_plugin_make(struct mor_resolved *resolved, mortise_host *host, const mortise_plugin_options *opt,
+		    mortise_plugin **ret_plugin, mortise_error *err);
 /* 0; MORTISE_ETHREAD on a foreign thread; MORTISE_ECLOSED once it was released. */
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err);
 /* Kills the process and ends the calls with MORTISE_ECANCELED. Only a shell is left, which answers ECLOSED. */

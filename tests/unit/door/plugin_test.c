@@ -3,8 +3,9 @@
  * still counts. */
 #include "../manifest/tree.h"
 
+#include "door/door.h"
 #include "host/plugin.h"
-#include "host/resolved.h"
+#include "resolved/resolved.h"
 
 #define RUN "[plugin]\ncommand = [\"./x\", \"one\"]\n"
 
@@ -25,7 +26,7 @@ static mortise_plugin *make_plugin(mortise_host *host, struct mor_resolved *reso
 	mortise_plugin *plugin = NULL;
 
 	assert_int_equal(mor_resolved_more(resolved, more, &err), 0);
-	assert_int_equal(mor_resolved_plugin(resolved, host, more, &plugin, &err), 0);
+	assert_int_equal(mor_door_plugin(resolved, host, more, &plugin, &err), 0);
 	return plugin;
 }
 
@@ -84,24 +85,18 @@ static void test_what_comes_later(void **state)
 	mor_resolved_unref(resolved);
 }
 
-static void test_what_is_wrong(void **state)
+static void test_unknown_dialect(void **state)
 {
-	static const char *const bad[] = { "limits.nothing=1", NULL };
-	mortise_plugin_options opt = { .path = "p", .set = bad };
-	struct mor_resolved *resolved = NULL;
+	mortise_plugin_options opt = { .path = "p" };
+	struct mor_resolved *resolved;
 	mortise_host *host = NULL;
 	mortise_plugin *plugin = NULL;
 
 	(void)state;
-	assert_int_equal(mor_resolved_new(&opt, MOR_RESOLVED_MORE, &resolved, &err), MORTISE_ENOTFOUND);
 	put("p/mortise.toml", RUN "dialect = \"yamz\"\n");
-	assert_int_equal(mor_resolved_new(&opt, 0, &resolved, &err), MORTISE_EINVAL);
-	assert_null(resolved);
 	resolved = resolve(NULL);
-	assert_null(resolved->dialect);
-	assert_int_equal(mor_resolved_more(resolved, &opt, &err), MORTISE_EINVAL);
 	assert_int_equal(mortise_host_new(NULL, &host, &err), 0);
-	assert_int_equal(mor_resolved_plugin(resolved, host, &opt, &plugin, &err), MORTISE_EMANIFEST);
+	assert_int_equal(mor_door_plugin(resolved, host, &opt, &plugin, &err), MORTISE_EMANIFEST);
 	assert_non_null(strstr(err.text, "p: "));
 	assert_null(plugin);
 	mortise_host_free(host);
@@ -113,8 +108,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TREE_TEST(test_files_that_change),
 		TREE_TEST(test_what_comes_later),
-		TREE_TEST(test_what_is_wrong),
+		TREE_TEST(test_unknown_dialect),
 	};
 
-	return mor_run_group("host/resolved", tests);
+	return mor_run_group("door/plugin", tests);
 }

@@ -11,8 +11,8 @@
  * It belongs to one plugin at most, which changes it while it is made (more warnings). Others may keep a
  * reference and read it, also when the plugin is gone.
  */
-#ifndef MOR_HOST_RESOLVED_H
-#define MOR_HOST_RESOLVED_H
+#ifndef MOR_RESOLVED_RESOLVED_H
+#define MOR_RESOLVED_RESOLVED_H
 
 #include <stdbool.h>
 
@@ -43,10 +43,5 @@ int mor_resolved_new(const mortise_plugin_options *opt, unsigned flags, struct m
 int mor_resolved_more(struct mor_resolved *resolved, const mortise_plugin_options *opt, mortise_error *err);
 struct mor_resolved *mor_resolved_ref(struct mor_resolved *resolved);
 struct mor_resolved *mor_resolved_unref(struct mor_resolved *resolved);
-
-/* As mortise_plugin_new(), on the host's own thread. Of the options only flags, callbacks and the path that it
- * was resolved from are used. The plugin takes a reference of its own. */
-int mor_resolved_plugin(struct mor_resolved *resolved, mortise_host *host, const mortise_plugin_options *opt,
-			mortise_plugin **ret_plugin, mortise_error *err);
 
 #endif

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/bare.h"
+#include "door/door.h"
 
 #include "base/error.h"
 #include "host/host.h"
 #include "host/plugin.h"
 
-struct mor_loop *mor_bare_loop(mortise_host *host)
+int mor_door_plugin(struct mor_resolved *resolved, mortise_host *host, const mortise_plugin_options *opt,
+		    mortise_plugin **ret_plugin, mortise_error *err)
+{
+	return mor_plugin_make(resolved, host, opt, ret_plugin, err);
+}
+
+struct mor_loop *mor_door_loop(mortise_host *host)
 {
 	return host->loop;
 }
 
-enum mor_framing mor_bare_framing(const mortise_plugin *plugin)
+enum mor_framing mor_door_framing(const mortise_plugin *plugin)
 {
 	return plugin->link_options.framing;
 }
 
-int mor_bare_start(mortise_plugin *plugin, const struct mor_proc_events *events, void *arg,
+int mor_door_start(mortise_plugin *plugin, const struct mor_proc_events *events, void *arg,
 		   struct mor_proc **ret, mortise_error *err)
 {
 	struct mor_exec_failure failure = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "host/resolved.h"
+#include "resolved/resolved.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
