@@ -24,7 +24,7 @@ static bool is_idle(const struct place *place)
 	const struct proc *p = place->proc;
 
 	if (place->state != MORTISE_READY || !p || p->muddled || p->in_closed || p->close_wanted || p->ends ||
-	    p->killed || p->stdout_shut || p->out.len || p->intake.pending.len || place->handle->paused ||
+	    p->killed || p->stdout_shut || p->out.len || p->intake.pending.len || place->handle->now.paused ||
 	    p->link.written < p->link.queued)
 		return false;
 	for (unsigned i = 0; i < p->heard_count; i++)
@@ -90,7 +90,7 @@ static uint32_t shortest_limit(const struct call *call, const mortise_plugin *pl
 	ms = least(ms, mor_timing_of(row)->max_ms);
 	if (row->settle == MOR_BY_NOTE)
 		ms = least(ms, mor_timing_of(row)->ack_ms);
-	return mor_outcome_of(row)->keep ? least(ms, plugin->keep.total_ms) : ms;
+	return mor_outcome_of(row)->keep ? least(ms, plugin->now.keep.total_ms) : ms;
 }
 
 /* A time-out of a plugin that goes on must be the call's own, and not early. */
@@ -170,7 +170,7 @@ static void check_not_given_up(const struct call *call, const mortise_reply *rep
 	    (reply->status != MORTISE_ECLOSED && reply->status != MORTISE_ECRASHED))
 		return;
 	for (unsigned i = 0; i < call->pool->count; i++)
-		if (is_idle(&call->pool->workers[i]) && !call->pool->workers[i].handle->pool_load)
+		if (is_idle(&call->pool->workers[i]) && !call->pool->workers[i].handle->seat.load)
 			model_fault("call %u of a pool fails unread, and a worker has nothing to do: %s",
 				    call->token, reply->error->text);
 }
@@ -235,9 +235,9 @@ static void check_place(const struct place *place)
 	if (runs[place->state] != (place->proc != NULL))
 		model_fault("place %u is %s with%s a process", number(place), mortise_state_name(place->state),
 			    place->proc ? "" : "out");
-	if (place->state == MORTISE_BACKOFF && !plugin->restart_timer.loop)
+	if (place->state == MORTISE_BACKOFF && !plugin->ends.restart_timer.loop)
 		model_fault("place %u waits for a restart, and no timer is set", number(place));
-	if (place->state == MORTISE_DRAINING && !plugin->ladder.loop && !place->proc->killed)
+	if (place->state == MORTISE_DRAINING && !plugin->ends.ladder.loop && !place->proc->killed)
 		model_fault("place %u is being stopped, and no timer is set", number(place));
 	for (unsigned i = 0; place->proc && i < place->proc->heard_count; i++) {
 		const struct heard *heard = &place->proc->heard[i];
@@ -245,9 +245,9 @@ static void check_place(const struct place *place)
 
 		flying += call && !call->settled && !heard->over;
 	}
-	if (plugin->max_in_flight && flying > plugin->max_in_flight)
+	if (plugin->is.max_in_flight && flying > plugin->is.max_in_flight)
 		model_fault("place %u has %u calls in flight, allowed are %u", number(place), flying,
-			    plugin->max_in_flight);
+			    plugin->is.max_in_flight);
 }
 
 /* A pool may have taken it back to try again: then only the pool knows where it is. */

@@ -18,7 +18,7 @@ struct mor_loop *mor_door_loop(mortise_host *host)
 
 enum mor_framing mor_door_framing(const mortise_plugin *plugin)
 {
-	return plugin->link_options.framing;
+	return plugin->is.link_options.framing;
 }
 
 int mor_door_start(mortise_plugin *plugin, const struct mor_proc_events *events, void *arg,
@@ -31,7 +31,7 @@ int mor_door_start(mortise_plugin *plugin, const struct mor_proc_events *events,
 		r = mor_policy_look_up(&plugin->guarded.policy, err);
 	if (r < 0)
 		return r;
-	r = mor_proc_start(plugin->host->loop, plugin->link_options.command, events, arg, ret, &failure);
+	r = mor_proc_start(plugin->host->loop, plugin->is.link_options.command, events, arg, ret, &failure);
 	if (r == 0)
 		return 0;
 	mor_fail(err, failure.code ? failure.code : r, "%s: %s", plugin->peer.name,

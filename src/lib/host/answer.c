@@ -121,9 +121,10 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 	int r;
 
 	/* Only where the next page begins must be whole. */
-	r = (call->flags & MORTISE_PAGES ?
-		     mor_doc_parse :
-		     mor_doc_outline)(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, error);
+	r = (call->flags & MORTISE_PAGES ? mor_doc_parse :
+					   mor_doc_outline)(result, MOR_JSON_NAN,
+							    call->plugin->is.link_options.max_depth, &doc,
+							    error);
 	if (r < 0)
 		return r;
 	verdict->keep = mor_keep_asked(row, mor_doc_root(doc));
@@ -215,7 +216,7 @@ MOR_APART static bool is_whole_answer(const mortise_call *call, struct mor_slice
 	struct mor_doc *doc = NULL;
 	bool whole;
 
-	if (!ok || mor_doc_parse(result, MOR_JSON_NAN, call->plugin->link_options.max_depth, &doc, NULL) < 0)
+	if (!ok || mor_doc_parse(result, MOR_JSON_NAN, call->plugin->is.link_options.max_depth, &doc, NULL) < 0)
 		return false;
 	whole = mor_json_at(mor_doc_root(doc), ok + (*ok == '!'));
 	mor_doc_free(doc);
@@ -229,7 +230,7 @@ void mor_call_answer(mortise_call *call, const struct mor_message *message)
 	if (call->state == MOR_CALL_LATE && call->no_slot) {
 		mor_health_late(call);
 	} else if (call->state == MOR_CALL_LATE) {
-		plugin->counters.dropped++;
+		plugin->now.counters.dropped++;
 		call->in_hand = true;
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "late answer to \"%s\" (id %lld)", call->name,
 				 (long long)call->id);
@@ -361,8 +362,8 @@ int mortise_call_sync(mortise_plugin *plugin, const char *action, mortise_json p
 		if (r < 0 && err)
 			*err = sync.error;
 	} else if (r == MORTISE_EREMOTE &&
-		   plugin->failure.data.len) { /* the error of its greeting, whose data was kept */
-		sync.text = mor_strndup(plugin->failure.data.data, plugin->failure.data.len);
+		   plugin->ends.failure.data.len) { /* the error of its greeting, whose data was kept */
+		sync.text = mor_strndup(plugin->ends.failure.data.data, plugin->ends.failure.data.len);
 	}
 	mor_loop_hold(plugin->host->loop, false);
 	if (sync.len)

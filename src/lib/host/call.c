@@ -77,10 +77,10 @@ static mortise_call *make_call(mortise_plugin *plugin, const struct mor_method *
 	call->plugin = plugin;
 	call->method = row;
 	call->name_len = name.len;
-	if (name.ptr == plugin->last_action) { /* the hot path */
-		memcpy(call->short_name, plugin->last_action, sizeof(call->short_name));
+	if (name.ptr == plugin->calls.last_action) { /* the hot path */
+		memcpy(call->short_name, plugin->calls.last_action, sizeof(call->short_name));
 		call->name = call->short_name;
-		call->plain_name = plugin->last_plain;
+		call->plain_name = plugin->calls.last_plain;
 		call->timeout_ms = mor_plugin_timeout(plugin, row, call->name);
 		return call;
 	}
@@ -158,20 +158,20 @@ static const struct mor_method *find_action(mortise_plugin *plugin, const char *
 {
 	struct mor_slice name;
 
-	if (plugin->last_row && strcmp(action, plugin->last_action) == 0) {
-		*ret_len = plugin->last_len;
-		return plugin->last_row;
+	if (plugin->calls.last_row && strcmp(action, plugin->calls.last_action) == 0) {
+		*ret_len = plugin->calls.last_len;
+		return plugin->calls.last_row;
 	}
-	plugin->last_row = NULL;
+	plugin->calls.last_row = NULL;
 	name = mor_slice_of(action);
 	*ret_len = name.len;
-	if (name.len >= sizeof(plugin->last_action))
+	if (name.len >= sizeof(plugin->calls.last_action))
 		return mor_dialect_action(plugin->peer.dialect, name);
-	memcpy(plugin->last_action, action, name.len + 1);
-	plugin->last_len = name.len;
-	plugin->last_plain = mor_is_plain(name);
-	plugin->last_row = mor_dialect_action(plugin->peer.dialect, name);
-	return plugin->last_row;
+	memcpy(plugin->calls.last_action, action, name.len + 1);
+	plugin->calls.last_len = name.len;
+	plugin->calls.last_plain = mor_is_plain(name);
+	plugin->calls.last_row = mor_dialect_action(plugin->peer.dialect, name);
+	return plugin->calls.last_row;
 }
 
 /* The row knows its name on the wire. */
@@ -253,8 +253,8 @@ static int shape_call(mortise_plugin *plugin, const char *action, const mortise_
 	if (call->row->params)
 		return warn_of_params(plugin, call, err);
 	/* No callback has come meanwhile, so what find_action() keeps is still this name. */
-	if (call->name == action && plugin->last_row == call->row)
-		call->name = plugin->last_action;
+	if (call->name == action && plugin->calls.last_row == call->row)
+		call->name = plugin->calls.last_action;
 	return 0;
 }
 
@@ -322,7 +322,7 @@ static int start_call(mortise_plugin *plugin, struct started *started, const mor
 		mor_call_recycle(plugin->host, call);
 		return r;
 	}
-	plugin->counters.calls++;
+	plugin->now.counters.calls++;
 	if (ret_call)
 		*ret_call = call;
 	return 0;
@@ -341,7 +341,7 @@ MOR_APART int mor_call_start(mortise_plugin *plugin, const char *action, mortise
 	started.spaced = started.outlined = false;
 	started.shaped = (struct mor_buf)MOR_BUF_INIT;
 	MOR_HOLD(plugin);
-	r = plugin->state == MORTISE_READY ? 0 : mor_call_check_running(plugin, err);
+	r = plugin->now.state == MORTISE_READY ? 0 : mor_call_check_running(plugin, err);
 	if (r == 0)
 		r = shape_call(plugin, action, opt, &started, err);
 	if (r == 0)
@@ -372,7 +372,7 @@ static int start_internal(mortise_plugin *plugin, const struct mor_method *row, 
 	if (!call)
 		return mor_fail_memory_of(err, plugin->peer.name);
 	call->purpose = purpose;
-	call->no_slot = purpose == MOR_FOR_PING && (plugin->health.asks & MOR_ASK_BUSY);
+	call->no_slot = purpose == MOR_FOR_PING && (plugin->now.health.asks & MOR_ASK_BUSY);
 	if (row->flags & MOR_M_NOTE)
 		call->flags |= MORTISE_NOTIFY;
 	if (purpose == MOR_FOR_BYE)
@@ -403,11 +403,11 @@ static void send_own_cancel(mortise_plugin *plugin, int64_t id)
 	struct mor_writer w = { .out = &params };
 
 	mor_w_object(&w);
-	mor_w_pair_int(&w, plugin->cancel.member ? plugin->cancel.member : "id", id);
+	mor_w_pair_int(&w, plugin->is.cancel.member ? plugin->is.cancel.member : "id", id);
 	mor_w_end(&w);
 	if (!mor_buf_failed(&params))
-		(void)start_internal(plugin, &row, plugin->cancel.method, MOR_FOR_CANCEL, mor_buf_view(&params),
-				     NULL);
+		(void)start_internal(plugin, &row, plugin->is.cancel.method, MOR_FOR_CANCEL,
+				     mor_buf_view(&params), NULL);
 }
 
 void mor_call_send_cancel(mortise_call *call)
@@ -424,7 +424,7 @@ void mor_call_send_cancel(mortise_call *call)
 		return;
 	}
 	/* Best effort: if this cannot be sent, the time limits still apply. */
-	if (plugin->cancel.method && plugin->life.link && call->id && late != MOR_LATE_KILL) {
+	if (plugin->is.cancel.method && plugin->life.link && call->id && late != MOR_LATE_KILL) {
 		send_own_cancel(plugin, call->id);
 		return;
 	}

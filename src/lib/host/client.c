@@ -47,7 +47,7 @@ __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
 
 static void on_silence(struct mor_timer *timer)
 {
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, hello_timer);
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ends.hello_timer);
 	const struct mor_method *row =
 		mor_dialect_role(plugin->peer.dialect, MOR_FROM_PLUGIN, MOR_ROLE_HELLO, NULL);
 	uint32_t ms = mor_plugin_timeout(plugin, row, row->name);
@@ -56,9 +56,9 @@ static void on_silence(struct mor_timer *timer)
 	struct mor_diagnosis why;
 
 	MOR_HOLD(plugin);
-	if (plugin->state != MORTISE_GREETING)
+	if (plugin->now.state != MORTISE_GREETING)
 		return;
-	plugin->counters.timeouts++;
+	plugin->now.counters.timeouts++;
 	mor_diagnosis_silence(plugin, NULL, &why);
 	mor_fail(&error, MORTISE_ETIMEOUT, "%s: no \"%s\" within %s of its start%s%s%s%s", plugin->peer.name,
 		 row->name, mor_format_ms(ms, limit), why.certain ? "" : " (",
@@ -74,7 +74,7 @@ void mor_client_await_hello(mortise_plugin *plugin)
 	uint32_t ms = row ? mor_plugin_timeout(plugin, row, row->name) : 0;
 
 	if (ms)
-		mor_plugin_set_timer(plugin, &plugin->hello_timer, ms, on_silence);
+		mor_plugin_set_timer(plugin, &plugin->ends.hello_timer, ms, on_silence);
 }
 
 bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, const struct mor_message *message,
@@ -102,14 +102,14 @@ void mor_client_greeted(mortise_plugin *plugin, const struct mor_method *row, st
 {
 	mortise_event event = { .type = MORTISE_EVENT_NOTE, .note = { row->name, { answer.ptr, answer.len } } };
 
-	mor_timer_stop(&plugin->hello_timer);
+	mor_timer_stop(&plugin->ends.hello_timer);
 	mor_doc_free(plugin->life.hello);
 	plugin->life.hello = NULL;
 	/* Without memory, describe will not show it. There is no other harm. */
 	(void)mor_doc_parse(answer, 0, 0, &plugin->life.hello, NULL);
 	plugin->peer.hello = plugin->life.hello ? mor_doc_root(plugin->life.hello) : NULL;
 	mor_event_full(plugin, &event);
-	if (plugin->state == MORTISE_GREETING && plugin->life.link)
+	if (plugin->now.state == MORTISE_GREETING && plugin->life.link)
 		mor_supervise_ready(plugin);
 }
 
@@ -145,7 +145,7 @@ void mor_client_answered(mortise_plugin *plugin, const struct mor_method *row, b
 		return;
 	plugin->life.work = (struct mor_work){ 0 };
 	if (success)
-		plugin->clean_exits = 0;
+		plugin->ends.clean_exits = 0;
 }
 
 bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *message)
@@ -154,7 +154,7 @@ bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *messa
 
 	if (plugin->life.work.handed_out) {
 		plugin->life.work = (struct mor_work){ 0 };
-		plugin->clean_exits = 0;
+		plugin->ends.clean_exits = 0;
 		return true;
 	}
 	mor_excerpt(message->method, name, sizeof(name));
@@ -169,22 +169,22 @@ bool mor_client_finished(mortise_plugin *plugin, const struct mor_message *messa
 
 bool mor_client_left(const mortise_plugin *plugin, const struct mor_link_end *how)
 {
-	bool asked = plugin->state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_LEFT;
+	bool asked = plugin->now.state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_LEFT;
 
-	return plugin->restart.clean && how->clean && !asked && !plugin->life.work.handed_out &&
-	       !mor_kept_is_set(&plugin->life.truncated) && !plugin->in_flight &&
-	       mor_list_empty(&plugin->queue);
+	return plugin->is.restart.clean && how->clean && !asked && !plugin->life.work.handed_out &&
+	       !mor_kept_is_set(&plugin->life.truncated) && !plugin->calls.in_flight &&
+	       mor_list_empty(&plugin->calls.queue);
 }
 
 enum mortise_state mor_client_after_leaving(mortise_plugin *plugin, mortise_error *failure)
 {
 	if (plugin->guarded.flags & MORTISE_NO_RESTART)
 		return MORTISE_STOPPED;
-	if (++plugin->clean_exits >= plugin->restart.clean) {
+	if (++plugin->ends.clean_exits >= plugin->is.restart.clean) {
 		mor_fail(failure, MORTISE_ECLOSED,
 			 "%s: ended by itself %u times in a row without finishing anything and is not started "
 			 "again (restart.clean)",
-			 plugin->peer.name, plugin->clean_exits);
+			 plugin->peer.name, plugin->ends.clean_exits);
 		return MORTISE_FAILED;
 	}
 	plugin->life.restart_ms = 0;

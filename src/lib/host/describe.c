@@ -52,10 +52,10 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 	pair_text(w, "description",
 		  m->description ? m->description : mor_json_text(fact_of(plugin, "description"), NULL));
 	mor_w_pair(w, "dialect", plugin->peer.dialect->name);
-	mor_w_pair(w, "transport", plugin->link_options.remote ? "grpc" : "stdio");
+	mor_w_pair(w, "transport", plugin->is.link_options.remote ? "grpc" : "stdio");
 	mor_w_pair(w, "framing",
-		   plugin->link_options.remote ? NULL : mor_framing_name(plugin->link_options.framing));
-	mor_w_pair(w, "state", mortise_state_name(plugin->state));
+		   plugin->is.link_options.remote ? NULL : mor_framing_name(plugin->is.link_options.framing));
+	mor_w_pair(w, "state", mortise_state_name(plugin->now.state));
 	mor_w_key(w, "pid");
 	if (plugin->life.pid)
 		mor_w_int(w, plugin->life.pid);
@@ -77,7 +77,7 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 
 static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
 {
-	const struct mor_health_state *health = &plugin->health;
+	const struct mor_health_state *health = &plugin->now.health;
 
 	mor_w_key(w, "health");
 	mor_w_object(w);
@@ -108,19 +108,19 @@ static void write_configuration(const mortise_plugin *plugin, struct mor_writer 
 		    mor_plugin_timeout(plugin, row, row->name))
 			mor_w_pair_int(w, row->name, mor_plugin_timeout(plugin, row, row->name));
 	}
-	for (size_t i = 0; i < plugin->timeout_count; i++) {
+	for (size_t i = 0; i < plugin->is.timeout_count; i++) {
 		const struct mor_method *row = mor_dialect_method(plugin->peer.dialect, MOR_FROM_HOST,
-								  mor_slice_of(plugin->timeouts[i].method));
+								  mor_slice_of(plugin->is.timeouts[i].method));
 
-		if (!row || (strcmp(row->name, "*") == 0 && strcmp(plugin->timeouts[i].method, "*") != 0))
-			mor_w_pair_int(w, plugin->timeouts[i].method, plugin->timeouts[i].ms);
+		if (!row || (strcmp(row->name, "*") == 0 && strcmp(plugin->is.timeouts[i].method, "*") != 0))
+			mor_w_pair_int(w, plugin->is.timeouts[i].method, plugin->is.timeouts[i].ms);
 	}
 	mor_w_end(w);
 }
 
 static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 {
-	const struct mor_counters *c = &plugin->counters;
+	const struct mor_counters *c = &plugin->now.counters;
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -211,11 +211,11 @@ static void write_plugin(const mortise_plugin *plugin, struct mor_writer *w)
 	write_identity(plugin, w);
 	write_health(plugin, w);
 	write_configuration(plugin, w);
-	mor_w_pair_int(w, "max_in_flight", plugin->max_in_flight);
+	mor_w_pair_int(w, "max_in_flight", plugin->is.max_in_flight);
 	write_confinement(plugin, w);
 	write_counters(plugin, w);
 	write_warnings(plugin, w);
-	pair_text(w, "last_error", mor_kept_text(&plugin->last_error));
+	pair_text(w, "last_error", mor_kept_text(&plugin->now.last_error));
 	mor_w_pair(w, "last_stderr", mor_heard_of(plugin)->last_stderr);
 	mor_w_end(w);
 }

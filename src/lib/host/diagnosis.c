@@ -49,7 +49,7 @@ static void scene_init(struct scene *scene, const mortise_plugin *plugin, const 
 				 .call = call,
 				 .heard = mor_heard_of(plugin),
 				 .look = { .last_stderr = "", .doing = { .fd = -1 } },
-				 .mute = !plugin->counters.bytes_in,
+				 .mute = !plugin->now.counters.bytes_in,
 				 .ret = ret };
 	*ret = (struct mor_diagnosis){ .id = "" };
 	if (link && link->ops->look)
@@ -107,7 +107,8 @@ static const char *dialect_of(const struct scene *scene, int framing)
 
 static bool other_framing(struct scene *scene)
 {
-	int framing = scene->mute ? written_framing(scene) : -1, own = (int)scene->plugin->link_options.framing;
+	int framing = scene->mute ? written_framing(scene) : -1,
+	    own = (int)scene->plugin->is.link_options.framing;
 	const char *dialect;
 
 	if (framing < 0 || framing == own)
@@ -141,7 +142,7 @@ static bool other_dialect(struct scene *scene)
 /* How long the message is that `rest` begins, with its framing; 0: not known. */
 static size_t announced(const struct scene *scene)
 {
-	const struct mor_link_options *opt = &scene->plugin->link_options;
+	const struct mor_link_options *opt = &scene->plugin->is.link_options;
 	struct mor_deframer deframer;
 	struct mor_item item = { 0 };
 
@@ -161,12 +162,12 @@ static bool partial(struct scene *scene)
 	if (!rest.len)
 		return false;
 	mor_excerpt(rest, begin, sizeof(begin));
-	want = scene->plugin->link_options.framing == MOR_FRAMING_LINES ? 0 : announced(scene);
+	want = scene->plugin->is.link_options.framing == MOR_FRAMING_LINES ? 0 : announced(scene);
 	if (want > rest.len)
 		say(scene, "; it wrote only %zu of the %zu bytes of a message: \"%s\"", rest.len, want, begin);
 	else
 		say(scene, "; it wrote %zu byte%s without %s: \"%s\"", rest.len, rest.len == 1 ? "" : "s",
-		    scene->plugin->link_options.framing == MOR_FRAMING_LINES ?
+		    scene->plugin->is.link_options.framing == MOR_FRAMING_LINES ?
 			    "the newline that ends a message" :
 			    "a whole message",
 		    begin);
@@ -184,7 +185,8 @@ static bool banner(struct scene *scene)
 	say(scene, "; it printed %llu line%s on stdout that %s%s; the last: \"%s\"",
 	    (unsigned long long)heard->stray_lines, one ? "" : "s",
 	    one ? "is not a message" : "are not messages",
-	    !one && scene->plugin->link_options.framing == MOR_FRAMING_LINES ? " (one line of JSON each)" : "",
+	    !one && scene->plugin->is.link_options.framing == MOR_FRAMING_LINES ? " (one line of JSON each)" :
+										  "",
 	    heard->last_stray);
 	return true;
 }
@@ -267,7 +269,7 @@ static const char *flush_hint(const char *program)
 static bool unflushed(struct scene *scene)
 {
 	const struct mor_doing *doing = &scene->look.doing;
-	const char *framing = mor_framing_name(scene->plugin->link_options.framing),
+	const char *framing = mor_framing_name(scene->plugin->is.link_options.framing),
 		   *hint = doing->events ? NULL : flush_hint(doing->name);
 	char who[64];
 

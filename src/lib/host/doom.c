@@ -12,7 +12,7 @@
 #include "host/plugin.h"
 
 struct mor_doom {
-	struct mor_list node; /* in plugin->dooms */
+	struct mor_list node; /* in plugin->calls.dooms */
 	struct mor_list calls;
 	mortise_plugin *plugin;
 	struct mor_task task;
@@ -27,7 +27,8 @@ struct mor_doom {
  * wait. */
 void mor_call_take(mortise_plugin *plugin, struct mor_list *ret_taken, bool queued_too)
 {
-	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
+	struct mor_list *const lists[] = { &plugin->calls.flight, &plugin->calls.writing,
+					   &plugin->calls.queue };
 	struct mor_list *users;
 
 	mor_list_init(ret_taken);
@@ -137,7 +138,7 @@ static int doom(mortise_plugin *plugin, struct mor_list *calls, const struct mor
 			call->state = MOR_CALL_DOOMED;
 		mor_list_append(&later->calls, node);
 	}
-	mor_list_append(&plugin->dooms, &later->node);
+	mor_list_append(&plugin->calls.dooms, &later->node);
 	mor_loop_post(plugin->host->loop, &later->task, on_doom);
 	return 0;
 }
@@ -157,8 +158,8 @@ void mor_call_fail_queued(mortise_plugin *plugin, const struct mor_verdict *verd
 	struct mor_list taken;
 
 	mor_list_init(&taken);
-	while (!mor_list_empty(&plugin->queue)) {
-		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
+	while (!mor_list_empty(&plugin->calls.queue)) {
+		mortise_call *call = mor_container_of(plugin->calls.queue.next, mortise_call, node);
 
 		mor_call_unlink(call);
 		mor_list_append(&taken, &call->node);
@@ -170,7 +171,7 @@ void mor_call_end_dooms(mortise_plugin *plugin)
 {
 	struct mor_list *node;
 
-	while ((node = mor_list_pop(&plugin->dooms))) {
+	while ((node = mor_list_pop(&plugin->calls.dooms))) {
 		struct mor_doom *doom = mor_container_of(node, struct mor_doom, node);
 		struct mor_verdict verdict = verdict_of(doom);
 

@@ -26,14 +26,14 @@ const char *mortise_event_name(int type)
 void mor_event_full(mortise_plugin *plugin, mortise_event *event)
 {
 	mortise_host *host = plugin->host;
-	mortise_event_fn *fn = plugin->on_event ? plugin->on_event : host->on_event;
-	void *arg = plugin->on_event ? plugin->arg : host->arg;
+	mortise_event_fn *fn = plugin->is.on_event ? plugin->is.on_event : host->on_event;
+	void *arg = plugin->is.on_event ? plugin->is.arg : host->arg;
 
 	if (!fn || plugin->gone || host->is_copy)
 		return;
 	event->plugin = plugin;
-	event->pool = plugin->pool;
-	event->worker = plugin->pool_index;
+	event->pool = plugin->seat.pool;
+	event->worker = plugin->seat.index;
 	event->time_ms = mor_loop_now_ms(host->loop);
 	if (!event->text)
 		event->text = "";

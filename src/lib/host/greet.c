@@ -63,7 +63,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 	else
 		r = mor_call_internal(plugin, row, MOR_FOR_GREETING,
 				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error);
-	if (r < 0 && plugin->state == MORTISE_GREETING) /* otherwise the tap has stopped it */
+	if (r < 0 && plugin->now.state == MORTISE_GREETING) /* otherwise the tap has stopped it */
 		refuse_greeting(plugin, &error, (struct mor_slice){ 0 }, true);
 }
 
@@ -81,11 +81,11 @@ static void take_name(mortise_plugin *plugin)
 		at ? mor_json_string(mor_json_at(plugin->peer.hello, at)) : (struct mor_slice){ 0 };
 	char shown[100];
 
-	if (plugin->guarded.manifest->named || plugin->said_name || !said.len)
+	if (plugin->guarded.manifest->named || plugin->now.said_name || !said.len)
 		return;
-	plugin->said_name = mor_strdup(mor_printable(said, shown, sizeof(shown)));
-	if (plugin->said_name)
-		plugin->peer.name = plugin->said_name;
+	plugin->now.said_name = mor_strdup(mor_printable(said, shown, sizeof(shown)));
+	if (plugin->now.said_name)
+		plugin->peer.name = plugin->now.said_name;
 }
 
 /* Keeps the result: describe and later hooks read it. */
@@ -99,7 +99,7 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 
 	if (!result.ptr)
 		return 0;
-	r = mor_doc_parse(result, MOR_JSON_NAN, plugin->link_options.max_depth, &doc, err);
+	r = mor_doc_parse(result, MOR_JSON_NAN, plugin->is.link_options.max_depth, &doc, err);
 	if (r < 0)
 		return r;
 	mor_doc_free(*place);
@@ -138,7 +138,7 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 	const struct mor_method *row = call->method;
 	mortise_error error;
 
-	if (plugin->gone || plugin->state != MORTISE_GREETING || plugin->life.greeting != row)
+	if (plugin->gone || plugin->now.state != MORTISE_GREETING || plugin->life.greeting != row)
 		return; /* it died or is being stopped: reported elsewhere */
 	if (verdict->status < 0 && !tolerable(plugin, row, verdict)) {
 		error = *verdict->error;
@@ -153,6 +153,6 @@ void mor_greet_answered(mortise_call *call, const struct mor_verdict *verdict)
 		refuse_greeting(plugin, &error, verdict->result, mor_error_is_lack(&error));
 		return;
 	}
-	if (plugin->state == MORTISE_GREETING && plugin->life.link)
+	if (plugin->now.state == MORTISE_GREETING && plugin->life.link)
 		greet_with(plugin, next_row(plugin->peer.dialect, row));
 }

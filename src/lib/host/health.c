@@ -25,26 +25,26 @@ static void on_health_timer(struct mor_timer *timer);
 
 static const struct mor_method *ping_row(const mortise_plugin *plugin)
 {
-	return plugin->health.unimplemented ?
+	return plugin->now.health.unimplemented ?
 		       NULL :
 		       mor_dialect_role(plugin->peer.dialect, MOR_FROM_HOST, MOR_ROLE_PING, NULL);
 }
 
 static bool is_wanted(const mortise_plugin *plugin, unsigned flag)
 {
-	return plugin->health.asks & flag;
+	return plugin->now.health.asks & flag;
 }
 
 /* Something is running; pings that take no slot do not count. */
 static bool is_busy(const mortise_plugin *plugin)
 {
-	return plugin->in_flight || !mor_list_empty(&plugin->queue);
+	return plugin->calls.in_flight || !mor_list_empty(&plugin->calls.queue);
 }
 
 /* The call that the plugin works on: it can have read this call by now. NULL: none. */
 static const mortise_call *running(const mortise_plugin *plugin)
 {
-	MOR_LIST_EACH(node, after, &plugin->flight) {
+	MOR_LIST_EACH(node, after, &plugin->calls.flight) {
 		const mortise_call *call = mor_container_of(node, mortise_call, node);
 
 		if (call->purpose == MOR_FOR_USER && call->state == MOR_CALL_SENT)
@@ -55,7 +55,7 @@ static const mortise_call *running(const mortise_plugin *plugin)
 
 static bool is_running(const mortise_plugin *plugin, int64_t id)
 {
-	const mortise_call *call = id ? mor_call_table_find(&plugin->table, id) : NULL;
+	const mortise_call *call = id ? mor_call_table_find(&plugin->calls.table, id) : NULL;
 
 	return call && call->state == MOR_CALL_SENT;
 }
@@ -63,7 +63,7 @@ static bool is_running(const mortise_plugin *plugin, int64_t id)
 /* True: this is new. */
 static bool set_mark(mortise_plugin *plugin, int healthy, const char *status, const char *reason)
 {
-	struct mor_health_state *health = &plugin->health;
+	struct mor_health_state *health = &plugin->now.health;
 	bool changed = health->healthy != healthy;
 
 	health->healthy = healthy;
@@ -79,7 +79,7 @@ static void tell_health(mortise_plugin *plugin, const char *reason, const char *
 {
 	mortise_event event = { .type = MORTISE_EVENT_HEALTH,
 				.text = reason,
-				.health = { method, plugin->health.healthy == 1 } };
+				.health = { method, plugin->now.health.healthy == 1 } };
 
 	mor_event_full(plugin, &event);
 }
@@ -98,7 +98,7 @@ static bool send_ping(mortise_plugin *plugin)
 	MOR_CLEAN(mor_buf) struct mor_buf params = MOR_BUF_INIT;
 	mortise_error error;
 
-	if (!row || plugin->life.health.pinging || plugin->state != MORTISE_READY)
+	if (!row || plugin->life.health.pinging || plugin->now.state != MORTISE_READY)
 		return false;
 	/* A plugin that does not answer while it works finds one ping afterwards, not many. */
 	if (is_wanted(plugin, MOR_ASK_LEARN) && beside && plugin->life.health.owed &&
@@ -116,25 +116,28 @@ static bool send_ping(mortise_plugin *plugin)
 
 static bool wants_pings(const mortise_plugin *plugin)
 {
-	return plugin->health.every_ms && ping_row(plugin) && is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY);
+	return plugin->now.health.every_ms && ping_row(plugin) &&
+	       is_wanted(plugin, MOR_ASK_IDLE | MOR_ASK_BUSY);
 }
 
 /* The first ping is due at a time that many plugins share, so that one wake-up serves them all: a fiftieth of
  * the interval early at most. The later ones keep their distance from it. */
 static void set_first_ping(mortise_plugin *plugin)
 {
-	uint32_t every_ms = plugin->health.every_ms, step = every_ms / TICKS ? every_ms / TICKS : 1;
+	uint32_t every_ms = plugin->now.health.every_ms, step = every_ms / TICKS ? every_ms / TICKS : 1;
 	int64_t due = mor_loop_now_ms(plugin->host->loop) + every_ms;
 
 	/* its place is reserved */
-	(void)mor_timer_set_at(plugin->host->loop, &plugin->health.timer, due - due % step, on_health_timer);
+	(void)mor_timer_set_at(plugin->host->loop, &plugin->now.health.timer, due - due % step,
+			       on_health_timer);
 }
 
 /* Intervals that have passed meanwhile are left out. */
 static void set_next_ping(mortise_plugin *plugin)
 {
-	struct mor_timer *timer = &plugin->health.timer;
-	int64_t late = mor_loop_now_ms(plugin->host->loop) - timer->due_ms, every_ms = plugin->health.every_ms;
+	struct mor_timer *timer = &plugin->now.health.timer;
+	int64_t late = mor_loop_now_ms(plugin->host->loop) - timer->due_ms,
+		every_ms = plugin->now.health.every_ms;
 
 	(void)mor_timer_set_at(plugin->host->loop, timer, timer->due_ms + (late / every_ms + 1) * every_ms,
 			       on_health_timer);
@@ -152,33 +155,33 @@ static void ask_if_skipped(mortise_plugin *plugin)
 {
 	int64_t skipped = plugin->life.health.skipped_ms, now = mor_loop_now_ms(plugin->host->loop);
 
-	if (skipped && now - skipped <= MOMENT_MS && !plugin->gone && plugin->state == MORTISE_READY)
+	if (skipped && now - skipped <= MOMENT_MS && !plugin->gone && plugin->now.state == MORTISE_READY)
 		ask_in_turn(plugin);
 }
 
 static void on_health_timer(struct mor_timer *timer)
 {
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, health.timer);
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, now.health.timer);
 
 	MOR_HOLD(plugin);
 	if (plugin->life.health.pinging)
 		plugin->life.health.skipped_ms = mor_loop_now_ms(plugin->host->loop);
 	ask_in_turn(plugin);
-	if (plugin->state == MORTISE_READY && wants_pings(plugin))
+	if (plugin->now.state == MORTISE_READY && wants_pings(plugin))
 		set_next_ping(plugin);
 }
 
 void mor_health_started(mortise_plugin *plugin)
 {
 	mark_health(plugin, -1, "", "", NULL);
-	mor_timer_stop(&plugin->health.timer);
+	mor_timer_stop(&plugin->now.health.timer);
 	if (wants_pings(plugin))
 		set_first_ping(plugin);
 }
 
 bool mor_health_ended(mortise_plugin *plugin, const char *why)
 {
-	mor_timer_stop(&plugin->health.timer);
+	mor_timer_stop(&plugin->now.health.timer);
 	return why && set_mark(plugin, 0, "error", why);
 }
 
@@ -201,7 +204,8 @@ bool mor_health_first(mortise_plugin *plugin, const struct mor_method *next)
 
 void mor_health_after_timeout(mortise_plugin *plugin)
 {
-	if (is_wanted(plugin, MOR_ASK_AFTER_TIMEOUT) && plugin->state == MORTISE_READY && !plugin->in_flight)
+	if (is_wanted(plugin, MOR_ASK_AFTER_TIMEOUT) && plugin->now.state == MORTISE_READY &&
+	    !plugin->calls.in_flight)
 		plugin->life.health.holding = send_ping(plugin);
 }
 
@@ -236,7 +240,7 @@ static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, str
 	}
 	status = mor_json_string(mor_json_at(mor_doc_root(doc), rule->at));
 	mor_excerpt(status, word, sizeof(word));
-	news = strcmp(word, plugin->health.status) != 0;
+	news = strcmp(word, plugin->now.health.status) != 0;
 	say_reason(mor_doc_root(doc), result, word, reason);
 	news = news && !mor_text_in(status, rule->good) && !mor_text_in(status, rule->bad);
 	mark_health(plugin, !mor_text_in(status, rule->bad), word, reason, row->name);
@@ -251,7 +255,7 @@ static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, str
 /* Pings that were given up: a late answer is reported as dropped. */
 static void forget_late(mortise_plugin *plugin)
 {
-	MOR_LIST_EACH(node, after, &plugin->flight) {
+	MOR_LIST_EACH(node, after, &plugin->calls.flight) {
 		mortise_call *call = mor_container_of(node, mortise_call, node);
 
 		if (call->state == MOR_CALL_LATE && call->no_slot)
@@ -326,7 +330,7 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 	mortise_plugin *plugin = call->plugin;
 
 	plugin->life.health.pinging = plugin->life.health.holding = false;
-	if (plugin->gone || plugin->state != MORTISE_READY)
+	if (plugin->gone || plugin->now.state != MORTISE_READY)
 		return;
 	if (verdict->status == 0) {
 		plugin->life.health.misses = 0;
@@ -335,7 +339,7 @@ void mor_health_answered(mortise_call *call, const struct mor_verdict *verdict)
 		plugin->life.health.learned |= is_running(plugin, plugin->life.health.during);
 		judge_pong(plugin, call->method, verdict->result);
 	} else if (verdict->status == MORTISE_EREMOTE && verdict->error->rpc_code == -32601) {
-		plugin->health.unimplemented = true;
+		plugin->now.health.unimplemented = true;
 		mark_health(plugin, -1, "", "the plugin does not implement a health check", NULL);
 		if (plugin->peer.strict)
 			mor_event_printf(plugin, MORTISE_EVENT_WARNING,

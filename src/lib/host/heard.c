@@ -79,7 +79,8 @@ void mor_heard_odd_method(mortise_plugin *plugin, struct mor_slice method)
 /* A peer may ask what we ask, even under the same number; so this alone says nothing yet (answer.c). */
 void mor_heard_request(mortise_plugin *plugin, const struct mor_message *message)
 {
-	mortise_call *call = message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
+	mortise_call *call =
+		message->id_int > 0 ? mor_call_table_find(&plugin->calls.table, message->id_int) : NULL;
 
 	if (call && mor_slice_is(message->method, call->name))
 		plugin->life.echoed = call->id;

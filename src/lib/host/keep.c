@@ -33,12 +33,12 @@ static void tell_session(mortise_plugin *plugin, enum mortise_session_step step,
 
 static int64_t left_ms(const mortise_plugin *plugin)
 {
-	return plugin->life.keep.since_ms + plugin->keep.total_ms - mor_loop_now_ms(plugin->host->loop);
+	return plugin->life.keep.since_ms + plugin->now.keep.total_ms - mor_loop_now_ms(plugin->host->loop);
 }
 
 static void wait_ms(mortise_plugin *plugin, int64_t ms)
 {
-	mor_plugin_set_timer(plugin, &plugin->keep.timer, ms > 0 ? (uint32_t)ms : 0, on_session_timer);
+	mor_plugin_set_timer(plugin, &plugin->now.keep.timer, ms > 0 ? (uint32_t)ms : 0, on_session_timer);
 }
 
 static void announce_end(mortise_plugin *plugin)
@@ -61,15 +61,15 @@ static void session_time_is_up(mortise_plugin *plugin)
 	mor_fail(&error, MORTISE_ETIMEOUT,
 		 "%s: killed: its session has lasted %s, which is the limit (limits.session gives it longer; "
 		 "0: no limit)",
-		 plugin->peer.name, mor_format_ms(plugin->keep.total_ms, total));
+		 plugin->peer.name, mor_format_ms(plugin->now.keep.total_ms, total));
 	error.rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_ETIMEOUT, error.rpc_code);
-	plugin->counters.timeouts++;
+	plugin->now.counters.timeouts++;
 	mor_supervise_breach(plugin, &error, MOR_RUNG_KILL);
 }
 
 static void on_session_timer(struct mor_timer *timer)
 {
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, keep.timer);
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, now.keep.timer);
 
 	MOR_HOLD(plugin);
 	if (!plugin->life.keep.announced && left_ms(plugin) > 0)
@@ -80,7 +80,7 @@ static void on_session_timer(struct mor_timer *timer)
 
 static void begin_session(mortise_plugin *plugin)
 {
-	uint32_t total_ms = plugin->keep.total_ms;
+	uint32_t total_ms = plugin->now.keep.total_ms;
 
 	plugin->life.keep =
 		(struct mor_keep_life){ .open = true, .since_ms = mor_loop_now_ms(plugin->host->loop) };
@@ -95,7 +95,7 @@ bool mor_keep_ended(mortise_plugin *plugin)
 	bool open = plugin->life.keep.open;
 
 	plugin->life.keep.open = false;
-	mor_timer_stop(&plugin->keep.timer);
+	mor_timer_stop(&plugin->now.keep.timer);
 	return open;
 }
 
@@ -108,9 +108,9 @@ void mor_keep_settled(mortise_plugin *plugin, bool keep)
 {
 	if (plugin->gone)
 		return;
-	if (keep && plugin->state == MORTISE_READY && !plugin->life.keep.open)
+	if (keep && plugin->now.state == MORTISE_READY && !plugin->life.keep.open)
 		begin_session(plugin);
-	else if ((!keep || plugin->state != MORTISE_READY) && mor_keep_ended(plugin))
+	else if ((!keep || plugin->now.state != MORTISE_READY) && mor_keep_ended(plugin))
 		mor_keep_tell_ended(plugin, "the session is over: the plugin waits for no further input");
 }
 

@@ -13,11 +13,11 @@ static uint32_t held_ms(mortise_plugin *plugin)
 {
 	int64_t rest;
 
-	if (!plugin->stop.hold || !plugin->life.link || plugin->life.end_seen)
+	if (!plugin->is.stop.hold || !plugin->life.link || plugin->life.end_seen)
 		return 0;
 	if (!plugin->life.link->closed)
 		plugin->life.link->ops->close_input(plugin->life.link);
-	rest = plugin->life.link->closed_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	rest = plugin->life.link->closed_ms + plugin->is.stop.term_ms - mor_loop_now_ms(plugin->host->loop);
 	return rest > 0 ? (uint32_t)rest : 0;
 }
 
@@ -25,7 +25,7 @@ static void wait_on_rung(mortise_plugin *plugin, uint32_t ms);
 
 static void on_ladder(struct mor_timer *timer)
 {
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ladder);
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ends.ladder);
 
 	uint32_t rest = plugin->life.rung == MOR_RUNG_INPUT ? held_ms(plugin) : 0;
 
@@ -38,12 +38,12 @@ static void on_ladder(struct mor_timer *timer)
 
 static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
 {
-	mor_plugin_set_timer(plugin, &plugin->ladder, ms, on_ladder);
+	mor_plugin_set_timer(plugin, &plugin->ends.ladder, ms, on_ladder);
 }
 
 static uint32_t until_term(const mortise_plugin *plugin)
 {
-	int64_t rest = plugin->life.ladder_ms + plugin->stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	int64_t rest = plugin->life.ladder_ms + plugin->is.stop.term_ms - mor_loop_now_ms(plugin->host->loop);
 
 	return rest > 0 ? (uint32_t)rest : 0;
 }
@@ -66,7 +66,7 @@ static bool say_bye(mortise_plugin *plugin)
 				      params.len ? mor_buf_view(&params) : (struct mor_slice){ 0 }, &error) < 0)
 			return false;
 		if (!(plugin->life.bye->flags & MOR_M_NOTE))
-			return plugin->stop.bye_ms > 0;
+			return plugin->is.stop.bye_ms > 0;
 	}
 	return false;
 }
@@ -90,7 +90,7 @@ void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 		if (!plugin->life.link || plugin->life.rung != MOR_RUNG_BYE)
 			return;
 		if (answered) {
-			wait_on_rung(plugin, plugin->stop.bye_ms < rest ? plugin->stop.bye_ms : rest);
+			wait_on_rung(plugin, plugin->is.stop.bye_ms < rest ? plugin->is.stop.bye_ms : rest);
 			return;
 		}
 		rung = MOR_RUNG_INPUT;
@@ -101,9 +101,9 @@ void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 		wait_on_rung(plugin, rest);
 	} else if (rung == MOR_RUNG_TERM) {
 		plugin->life.link->ops->order(plugin->life.link, MOR_ORDER_TERM);
-		wait_on_rung(plugin, plugin->stop.kill_ms);
+		wait_on_rung(plugin, plugin->is.stop.kill_ms);
 	} else {
-		mor_timer_stop(&plugin->ladder);
+		mor_timer_stop(&plugin->ends.ladder);
 		plugin->life.link->ops->order(plugin->life.link, MOR_ORDER_KILL);
 	}
 }
@@ -112,12 +112,13 @@ void mor_ladder_bye_answered(mortise_call *bye)
 {
 	mortise_plugin *plugin = bye->plugin;
 
-	if (plugin->state != MORTISE_DRAINING || plugin->life.rung != MOR_RUNG_BYE || !plugin->life.link ||
+	if (plugin->now.state != MORTISE_DRAINING || plugin->life.rung != MOR_RUNG_BYE || !plugin->life.link ||
 	    plugin->life.end_seen)
 		return;
 	/* A note counts as answered when it is written. Nobody waited for it, and a request may have
 	 * followed it. */
-	if (bye->method != plugin->life.bye || (plugin->life.bye->flags & MOR_M_NOTE) || !plugin->stop.bye_ms)
+	if (bye->method != plugin->life.bye || (plugin->life.bye->flags & MOR_M_NOTE) ||
+	    !plugin->is.stop.bye_ms)
 		return;
 	if (!say_bye(plugin) && plugin->life.rung == MOR_RUNG_BYE)
 		mor_ladder_climb(plugin, MOR_RUNG_INPUT);

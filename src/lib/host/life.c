@@ -17,9 +17,10 @@ void mor_life_fini(struct mor_life *life)
 void mor_life_begin(mortise_plugin *plugin)
 {
 	mor_life_fini(&plugin->life);
-	plugin->lives++;
-	plugin->life =
-		(struct mor_life){ .unproven = true, .restart_ms = -1, .answered = plugin->counters.answered };
+	plugin->now.lives++;
+	plugin->life = (struct mor_life){ .unproven = true,
+					  .restart_ms = -1,
+					  .answered = plugin->now.counters.answered };
 	plugin->peer.hello = plugin->peer.init = NULL;
 }
 

@@ -66,7 +66,7 @@ static int take_dialect(mortise_plugin *plugin, mortise_error *err)
 {
 	const char *name = plugin->guarded.manifest->dialect;
 
-	plugin->guarded.dialect = plugin->resolved->dialect;
+	plugin->guarded.dialect = plugin->is.resolved->dialect;
 	if (plugin->host->dialect && strcmp(plugin->host->dialect->name, name) == 0)
 		plugin->guarded.dialect = plugin->host->dialect;
 	return plugin->guarded.dialect ? 0 : mor_dialect_require(name, &plugin->guarded.dialect, err);
@@ -99,22 +99,22 @@ static int take_resolved(mortise_plugin *plugin, const mortise_plugin_options *o
 
 static void free_plugin(mortise_plugin *plugin)
 {
-	for (size_t i = 0; i < plugin->timeout_count; i++)
-		mor_free(plugin->timeouts[i].method);
-	mor_free(plugin->timeouts);
-	mor_free(plugin->remote);
+	for (size_t i = 0; i < plugin->is.timeout_count; i++)
+		mor_free(plugin->is.timeouts[i].method);
+	mor_free(plugin->is.timeouts);
+	mor_free(plugin->is.remote);
 	mor_env_unref(plugin->guarded.env);
 	mor_life_fini(&plugin->life);
-	mor_free(plugin->said_name);
-	mor_call_table_fini(&plugin->table);
-	mor_kept_fini(&plugin->failure.text);
-	mor_buf_fini(&plugin->failure.data);
-	mor_kept_fini(&plugin->last_error);
-	mor_kept_fini(&plugin->health.reason);
-	mor_free(plugin->deaths);
+	mor_free(plugin->now.said_name);
+	mor_call_table_fini(&plugin->calls.table);
+	mor_kept_fini(&plugin->ends.failure.text);
+	mor_buf_fini(&plugin->ends.failure.data);
+	mor_kept_fini(&plugin->now.last_error);
+	mor_kept_fini(&plugin->now.health.reason);
+	mor_free(plugin->ends.deaths);
 	mor_policy_fini(&plugin->guarded.policy);
 	mor_rows_free(plugin);
-	mor_resolved_unref(plugin->resolved);
+	mor_resolved_unref(plugin->is.resolved);
 	mor_owner_unref(plugin->owner);
 	mor_free(plugin);
 }
@@ -124,9 +124,9 @@ enum { TIMERS = 6 };
 
 static void list_timers(mortise_plugin *plugin, struct mor_timer *ret[TIMERS])
 {
-	struct mor_timer *const all[TIMERS] = { &plugin->ladder,       &plugin->restart_timer,
-						&plugin->broken_timer, &plugin->hello_timer,
-						&plugin->health.timer, &plugin->keep.timer };
+	struct mor_timer *const all[TIMERS] = { &plugin->ends.ladder,       &plugin->ends.restart_timer,
+						&plugin->ends.broken_timer, &plugin->ends.hello_timer,
+						&plugin->now.health.timer,  &plugin->now.keep.timer };
 
 	memcpy(ret, all, sizeof(all));
 }
@@ -164,9 +164,9 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 	plugin->guarded.env = mor_env_build(&plugin->guarded, &plugin->host->environments);
 	if (!plugin->guarded.env)
 		return mor_fail_memory_of(err, plugin->peer.name);
-	plugin->on_event = opt->on_event;
-	plugin->on_request = opt->on_request;
-	plugin->arg = opt->arg;
+	plugin->is.on_event = opt->on_event;
+	plugin->is.on_request = opt->on_request;
+	plugin->is.arg = opt->arg;
 	plugin->guarded.command = (struct mor_command){
 		.argv = (const char *const *)plugin->guarded.manifest->argv,
 		.env = plugin->guarded.env->list,
@@ -175,10 +175,11 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 		.policy = &plugin->guarded.policy,
 		.helper = plugin->host->helper,
 	};
-	if (plugin->stop.hold)
-		plugin->guarded.policy.grace = (struct mor_grace){ plugin->stop.term_ms, plugin->stop.kill_ms };
-	plugin->link_options.command = &plugin->guarded.command;
-	plugin->health.healthy = -1;
+	if (plugin->is.stop.hold)
+		plugin->guarded.policy.grace =
+			(struct mor_grace){ plugin->is.stop.term_ms, plugin->is.stop.kill_ms };
+	plugin->is.link_options.command = &plugin->guarded.command;
+	plugin->now.health.healthy = -1;
 	return 0;
 }
 
@@ -204,17 +205,17 @@ static mortise_plugin *alloc_plugin(mortise_host *host, struct mor_resolved *res
 	if (!plugin)
 		return NULL;
 	plugin->host = host;
-	plugin->resolved = mor_resolved_ref(resolved);
+	plugin->is.resolved = mor_resolved_ref(resolved);
 	plugin->guarded.manifest = resolved->manifest;
 	plugin->guarded.vetting = resolved->vetting;
 	mor_life_begin(plugin);
 	plugin->owner = mor_owner_ref(host->owner);
-	mor_list_init(&plugin->queue);
-	mor_list_init(&plugin->writing);
-	mor_list_init(&plugin->flight);
-	mor_list_init(&plugin->dooms);
-	mor_list_init(&plugin->requests);
-	mor_list_init(&plugin->views);
+	mor_list_init(&plugin->calls.queue);
+	mor_list_init(&plugin->calls.writing);
+	mor_list_init(&plugin->calls.flight);
+	mor_list_init(&plugin->calls.dooms);
+	mor_list_init(&plugin->calls.requests);
+	mor_list_init(&plugin->calls.views);
 	return plugin;
 }
 
@@ -233,7 +234,7 @@ int mor_plugin_make(struct mor_resolved *resolved, mortise_host *host, const mor
 		return r;
 	}
 	plugin->refs = 1;
-	plugin->state_ms = mor_loop_now_ms(host->loop);
+	plugin->now.state_ms = mor_loop_now_ms(host->loop);
 	mor_list_append(&host->plugins, &plugin->node);
 	*ret_plugin = plugin;
 	return 0;
@@ -272,7 +273,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	MOR_HOLD(plugin);
 	/* first: the callbacks below and functions up the stack must see that it is closed */
 	plugin->gone = true;
-	plugin->state = MORTISE_STOPPED;
+	plugin->now.state = MORTISE_STOPPED;
 	mor_list_remove(&plugin->node);
 	release_timers(plugin);
 	if (plugin->life.link)
@@ -280,7 +281,7 @@ void mor_plugin_destroy(mortise_plugin *plugin)
 	plugin->life.link = NULL;
 	plugin->guarded.env = mor_env_unref(plugin->guarded.env); /* now: its host may go before the shell */
 	mor_fail(&error, MORTISE_ECANCELED, "%s: the plugin was released", plugin->peer.name);
-	mor_task_stop(&plugin->pump);
+	mor_task_stop(&plugin->calls.pump);
 	mor_call_take(plugin, &taken, true);
 	mor_plugin_view_take(plugin, &views);
 	mor_call_end_dooms(plugin);
@@ -323,9 +324,9 @@ int mortise_plugin_pause(mortise_plugin *plugin, int on, mortise_error *err)
 
 	if (r < 0)
 		return r;
-	plugin->paused = on != 0;
+	plugin->now.paused = on != 0;
 	if (plugin->life.link)
-		plugin->life.link->ops->pause(plugin->life.link, plugin->paused);
+		plugin->life.link->ops->pause(plugin->life.link, plugin->now.paused);
 	return 0;
 }
 
@@ -343,7 +344,7 @@ int mortise_plugin_state(mortise_plugin *plugin)
 {
 	int r = mor_plugin_check(plugin, NULL);
 
-	return r < 0 ? r : (int)plugin->state;
+	return r < 0 ? r : (int)plugin->now.state;
 }
 
 mortise_host *mortise_plugin_host(mortise_plugin *plugin)
@@ -353,12 +354,12 @@ mortise_host *mortise_plugin_host(mortise_plugin *plugin)
 
 void *mortise_plugin_arg(mortise_plugin *plugin)
 {
-	return plugin && mor_owner_is_us(plugin->owner) ? plugin->arg : NULL;
+	return plugin && mor_owner_is_us(plugin->owner) ? plugin->is.arg : NULL;
 }
 
 MOR_APART void mor_plugin_keep_error(mortise_plugin *plugin, const mortise_error *error)
 {
-	mor_kept_set(&plugin->last_error, error->text, sizeof(error->text));
+	mor_kept_set(&plugin->now.last_error, error->text, sizeof(error->text));
 }
 
 const struct mor_value *mor_plugin_identity(const mortise_plugin *plugin)

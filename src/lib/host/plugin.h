@@ -56,22 +56,9 @@ struct mor_failure {
 	struct mor_buf data; /* the error's data, if there were any */
 };
 
-struct mortise_plugin {
-	struct mor_peer peer; /* what the dialect's hooks see */
-	mortise_host *host;
-	struct mor_owner *owner; /* the host's; it may be gone */
-	struct mor_list node;
-	unsigned refs;  /* the embedder's */
-	unsigned holds; /* ours: functions on the stack that still use it */
-	/* released, or its host was freed: a shell that waits for the last reference and hold */
-	bool gone;
-	bool replies_to_notes; /* a quirk: a note with an id is answered with null */
-	bool paused;           /* by the embedder */
-	bool pumping;          /* its queue is being sent, by a function up the stack */
-	bool came_to_nothing;  /* the last process ended before it was given a call */
-	/* what it is */
+/* What it is: read and checked once, then constant. settings.c. */
+struct mor_plugin_is {
 	struct mor_resolved *resolved;
-	struct mor_guarded guarded;
 	struct mor_dialect *own_dialect; /* the table behind peer.dialect if rows were left out; or NULL */
 	mortise_event_fn *on_event;
 	mortise_request_fn *on_request;
@@ -84,20 +71,29 @@ struct mortise_plugin {
 	struct mor_cancel cancel;
 	struct mor_timeout *timeouts;
 	size_t timeout_count;
-	/* how it is */
+	bool replies_to_notes; /* a quirk: a note with an id is answered with null */
+};
+
+/* How it is, beyond one process. state.c alone writes the state. */
+struct mor_plugin_now {
 	enum mortise_state state;
-	int64_t state_ms;     /* since when */
-	struct mor_life life; /* of its process, or of the last one */
-	uint64_t lives;       /* how many there were */
+	bool paused;      /* by the embedder */
+	int64_t state_ms; /* since when */
+	uint64_t lives;   /* processes so far */
 	struct mor_health_state health;
 	struct mor_keep_state keep;
 	struct mor_counters counters;
 	/* from the first greeting, if nothing else names it; kept, because the embedder may hold it */
 	char *said_name;
-	/* calls */
+	struct mor_kept last_error;
+};
+
+/* The calls of a plugin, its requests, and orders to it. send.c and settle.c; request.c; view_queue.c. */
+struct mor_plugin_calls {
 	struct mor_list queue, writing, flight;
 	struct mor_list dooms; /* calls that ended with a process and still wait for their callback */
 	struct mor_task pump;  /* the part of the queue that is still to be sent */
+	bool pumping;          /* its queue is being sent, by a function up the stack */
 	struct mor_call_table table;
 	unsigned in_flight;                /* slots taken, with ghosts */
 	unsigned waiting;                  /* in the queue */
@@ -106,22 +102,46 @@ struct mortise_plugin {
 	char last_action[MOR_SHORT_NAME];
 	size_t last_len;
 	bool last_plain; /* it needs no escape in JSON */
-	/* its requests, and our orders to it */
 	struct mor_list requests;
 	unsigned open_requests;
 	struct mor_list views; /* orders that wait for their answer, in order */
-	/* ends and restarts */
+};
+
+/* How its processes end, and whether the next one starts. start.c and supervise.c. */
+struct mor_plugin_ends {
 	struct mor_timer ladder, restart_timer, broken_timer, hello_timer;
 	int64_t *deaths; /* when the last ones were, in a ring of restart.intensity + 1; NULL: none was */
 	unsigned death_count, backoff_step;
 	unsigned clean_exits;       /* in a row, without work between them */
 	struct mor_failure failure; /* why it is FAILED, or what ended its last process */
-	struct mor_kept last_error;
-	/* its pool */
-	mortise_pool *pool;     /* the pool whose worker it is; NULL: none */
-	uint32_t pool_index;    /* which one it is */
-	unsigned pool_load;     /* calls that its pool has given it */
-	uint64_t pool_answered; /* calls that the pool had answered when this worker died last */
+};
+
+/* The place of a worker in its pool. pool_task.c and pool_job.c. */
+struct mor_pool_seat {
+	mortise_pool *pool;   /* whose worker it is; NULL: none */
+	uint32_t index;       /* which one it is */
+	unsigned load;        /* calls that its pool has given it */
+	uint64_t answered;    /* calls that the pool had answered when this worker died last */
+	bool came_to_nothing; /* the last process ended before it was given a call */
+};
+
+/* Each part is written by the files that it names. */
+struct mortise_plugin {
+	struct mor_peer peer; /* what the dialect's hooks see */
+	mortise_host *host;
+	struct mor_owner *owner; /* the host's; it may be gone */
+	struct mor_list node;
+	unsigned refs;  /* the embedder's */
+	unsigned holds; /* ours: functions on the stack that still use it */
+	/* released, or its host was freed: a shell that waits for the last reference and hold */
+	bool gone;
+	struct mor_plugin_is is;
+	struct mor_guarded guarded; /* what it is, as far as src/lib/guard must know */
+	struct mor_plugin_now now;
+	struct mor_life life; /* its process, or the last one: life.h */
+	struct mor_plugin_calls calls;
+	struct mor_plugin_ends ends;
+	struct mor_pool_seat seat;
 };
 
 /* As mortise_plugin_new(), on the host's own thread. Of the options only flags, callbacks and the path that it

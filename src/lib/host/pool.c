@@ -41,11 +41,11 @@ static int make_workers(mortise_pool *pool, const mortise_plugin_options *opt, m
 
 		if (r < 0)
 			return r;
-		pool->workers[i]->pool = pool;
-		pool->workers[i]->pool_index = i;
+		pool->workers[i]->seat.pool = pool;
+		pool->workers[i]->seat.index = i;
 	}
-	pool->per_worker = pool->workers[0]->max_in_flight ? pool->workers[0]->max_in_flight : PIPELINED;
-	pool->max_bytes = pool->workers[0]->link_options.queue_limit * pool->count;
+	pool->per_worker = pool->workers[0]->is.max_in_flight ? pool->workers[0]->is.max_in_flight : PIPELINED;
+	pool->max_bytes = pool->workers[0]->is.link_options.queue_limit * pool->count;
 	return 0;
 }
 
@@ -118,7 +118,7 @@ mortise_pool *mortise_pool_free(mortise_pool *pool)
 	pool->freed = pool->stopping = true;
 	mor_list_remove(&pool->node);
 	for (; pool->workers && made < pool->count && pool->workers[made]; made++)
-		pool->workers[made]->pool = NULL;
+		pool->workers[made]->seat.pool = NULL;
 	for (uint32_t i = 0; i < made; i++) {
 		if (!pool->workers[i]->gone)
 			mor_plugin_destroy(pool->workers[i]);

@@ -219,7 +219,7 @@ static void on_job_reply(const mortise_reply *reply, void *arg)
 	MOR_HOLD_POOL(job->pool);
 	mor_list_remove(&job->node);
 	job->call = NULL;
-	job->worker->pool_load--;
+	job->worker->seat.load--;
 	if (reply->call->reached ? worth_another_try(job, reply) : has_bounced(job, reply->status))
 		requeue_job(job);
 	else
@@ -242,7 +242,7 @@ void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker)
 	job->worker = worker;
 	job->tries++;
 	mor_list_append(&pool->given, &job->node);
-	worker->pool_load++;
+	worker->seat.load++;
 	r = mortise_call_start(worker, job->action, (mortise_json){ job->params, job->params_len }, &opt,
 			       &job->call, &error);
 	if (r == 0) {
@@ -254,7 +254,7 @@ void mor_pool_job_run(struct mor_pool_job *job, mortise_plugin *worker)
 		return;
 	}
 	mor_list_remove(&job->node);
-	worker->pool_load--;
+	worker->seat.load--;
 	if (has_bounced(job, r))
 		requeue_job(job);
 	else

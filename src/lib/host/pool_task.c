@@ -14,18 +14,18 @@
 
 static bool has_failed(const mortise_plugin *worker)
 {
-	return worker->state == MORTISE_FAILED ||
-	       (worker->state == MORTISE_DRAINING && worker->life.drain == MOR_DRAIN_GIVEN_UP);
+	return worker->now.state == MORTISE_FAILED ||
+	       (worker->now.state == MORTISE_DRAINING && worker->life.drain == MOR_DRAIN_GIVEN_UP);
 }
 
 static bool is_coming(const mortise_plugin *worker)
 {
-	return worker->state == MORTISE_STARTING || worker->state == MORTISE_GREETING;
+	return worker->now.state == MORTISE_STARTING || worker->now.state == MORTISE_GREETING;
 }
 
 static bool is_ready(const mortise_plugin *worker)
 {
-	return worker->state == MORTISE_READY;
+	return worker->now.state == MORTISE_READY;
 }
 
 static uint32_t count_if(const mortise_pool *pool, bool (*is)(const mortise_plugin *))
@@ -40,9 +40,9 @@ static uint32_t count_if(const mortise_pool *pool, bool (*is)(const mortise_plug
 /* Ghosts, pings and the embedder's own calls take slots too; notes take none. */
 static unsigned load_of(const mortise_plugin *worker)
 {
-	unsigned slots = worker->in_flight + worker->waiting;
+	unsigned slots = worker->calls.in_flight + worker->calls.waiting;
 
-	return slots > worker->pool_load ? slots : worker->pool_load;
+	return slots > worker->seat.load ? slots : worker->seat.load;
 }
 
 /* A worker whose pipe broke stays READY for a moment, until its exit shows why. It looks idle, but can take
@@ -62,7 +62,7 @@ static bool takes_calls(const mortise_pool *pool, const mortise_plugin *worker)
  * down its starts. */
 static bool may_be_started(const mortise_plugin *worker, bool others_work)
 {
-	return worker->state == MORTISE_STOPPED && !(worker->came_to_nothing && others_work);
+	return worker->now.state == MORTISE_STOPPED && !(worker->seat.came_to_nothing && others_work);
 }
 
 /* How many failed starts a job waits through. They cost no work, so even a job that is not tried again waits
@@ -84,11 +84,11 @@ static bool may_do_better(const mortise_plugin *worker)
 
 void mor_pool_worker_moved(mortise_plugin *worker, enum mortise_state from)
 {
-	mortise_pool *pool = worker->pool;
+	mortise_pool *pool = worker->seat.pool;
 	bool was_up = from == MORTISE_STARTING || from == MORTISE_GREETING || from == MORTISE_READY;
 
 	if (was_up && !is_coming(worker) && !is_ready(worker)) {
-		worker->came_to_nothing = worker->life.unproven;
+		worker->seat.came_to_nothing = worker->life.unproven;
 		if (worker->life.unproven)
 			pool->blamed = worker;
 		if (worker->life.unproven && !count_if(pool, is_ready))
@@ -195,7 +195,7 @@ static void give_up_jobs(mortise_pool *pool)
 		return;
 	/* Copies: a callback may start the worker again. */
 	mor_supervise_blamed(pool->blamed, &error);
-	if (mor_buf_slice(&data, mor_buf_view(&pool->blamed->failure.data)) < 0)
+	if (mor_buf_slice(&data, mor_buf_view(&pool->blamed->ends.failure.data)) < 0)
 		mor_buf_fini(&data);
 	for (uint32_t n = pool->queued;
 	     n && !pool->freed && pool->queued && has_seen_enough(mor_pool_job_first(pool)); n--) {

@@ -26,7 +26,7 @@ void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice
 {
 	char shown[64];
 
-	plugin->counters.dropped++;
+	plugin->now.counters.dropped++;
 	mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "%s (id %s)", what,
 			 mor_printable(id, shown, sizeof(shown)));
 }
@@ -43,7 +43,8 @@ static void note_word(mortise_plugin *plugin)
 static mortise_call *find_call(mortise_plugin *plugin, const struct mor_message *message)
 {
 	unsigned wire = plugin->peer.dialect->wire;
-	mortise_call *call = message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
+	mortise_call *call =
+		message->id_int > 0 ? mor_call_table_find(&plugin->calls.table, message->id_int) : NULL;
 
 	if (call)
 		return call;
@@ -123,7 +124,7 @@ static bool may_know(const struct note *note, const mortise_call *call)
  * unknown one means the running call: the only call, if the plugin can have read it by now. */
 static mortise_call *note_call(const struct note *note)
 {
-	mortise_call *call = mor_call_table_find(&note->plugin->table, note_ref(note));
+	mortise_call *call = mor_call_table_find(&note->plugin->calls.table, note_ref(note));
 
 	if (call || note_refers(note) ||
 	    (note->says->ref && !(note->plugin->peer.dialect->wire & MOR_WIRE_ANY_REF)))
@@ -343,8 +344,8 @@ MOR_APART static void receive_note(mortise_plugin *plugin, const struct mor_mess
 		pass_note(&note);
 		return;
 	}
-	if (message->params.ptr &&
-	    mor_doc_parse(message->params, MOR_JSON_NAN, plugin->link_options.max_depth, &note.doc, NULL) < 0) {
+	if (message->params.ptr && mor_doc_parse(message->params, MOR_JSON_NAN,
+						 plugin->is.link_options.max_depth, &note.doc, NULL) < 0) {
 		if (role != MOR_ROLE_LOG) /* nobody waits for a log message */
 			lose_note(&note); /* only for lack of memory: the scanner has checked the JSON */
 		return;
@@ -374,7 +375,7 @@ void mor_receive_message(void *arg, const struct mor_message *message)
 
 	MOR_HOLD(plugin);
 	plugin->life.last_sign_ms = mor_loop_now_ms(plugin->host->loop);
-	plugin->counters.bytes_in += message->whole.len;
+	plugin->now.counters.bytes_in += message->whole.len;
 	if (plugin->host->tap && !show_message(plugin, message)) {
 		mor_receive_fault(plugin, MOR_FAULT_NO_MESSAGE, message, mortise_status_text(MORTISE_ENOMEM));
 		return;
@@ -412,8 +413,9 @@ void mor_receive_route(mortise_plugin *plugin, const struct mor_message *message
 
 static void fail_one(mortise_plugin *plugin, const struct mor_message *message, int code, const char *text)
 {
-	mortise_call *call =
-		message && message->id_int > 0 ? mor_call_table_find(&plugin->table, message->id_int) : NULL;
+	mortise_call *call = message && message->id_int > 0 ?
+				     mor_call_table_find(&plugin->calls.table, message->id_int) :
+				     NULL;
 	mortise_error error;
 
 	if ((!call || call->no_slot) && code == MORTISE_ELIMIT)
@@ -442,7 +444,7 @@ void mor_receive_fault(void *arg, enum mor_fault fault, const struct mor_message
 	switch (fault) {
 	case MOR_FAULT_BAD_JSON:
 	case MOR_FAULT_NO_MESSAGE:
-		if (plugin->link_options.every_fault)
+		if (plugin->is.link_options.every_fault)
 			mor_client_answer_fault(plugin, fault, text);
 		else
 			fail_one(plugin, message, MORTISE_EPROTO, text);
@@ -468,7 +470,7 @@ void mor_receive_noise(void *arg, struct mor_slice bytes, uint64_t count)
 	mortise_event event = { .type = MORTISE_EVENT_NOISE, .text = excerpt, .noise = { count } };
 
 	MOR_HOLD(plugin);
-	plugin->counters.noise_bytes += count;
+	plugin->now.counters.noise_bytes += count;
 	mor_heard_stray(plugin, bytes);
 	mor_printable(bytes, excerpt, sizeof(excerpt));
 	mor_event_full(plugin, &event);

@@ -33,7 +33,7 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 	/* the tap may have released it */
 	r = plugin->life.link ? plugin->life.link->ops->send(plugin->life.link, body) : MORTISE_ECLOSED;
 	if (r == 0)
-		plugin->counters.bytes_out += body.len;
+		plugin->now.counters.bytes_out += body.len;
 	if (r == MORTISE_EOVERLOAD) {
 		/* It does not read the answers, so the queue would only grow. */
 		mor_fail(&error, r, "%s: does not read the answers to its requests", plugin->peer.name);
@@ -45,7 +45,7 @@ static int send_body(mortise_plugin *plugin, struct mor_slice body)
 /* Sent instead of an answer that cannot be sent, so that the plugin does not wait for it. */
 static void send_failure(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int why)
 {
-	const struct mor_link_options *opt = &plugin->link_options;
+	const struct mor_link_options *opt = &plugin->is.link_options;
 	size_t limit = opt->send_limit ? opt->send_limit : opt->frame_limit;
 	char text[160], bytes[32];
 
@@ -123,7 +123,7 @@ static void release_request(mortise_request *request)
 {
 	mor_list_remove(&request->node);
 	if (request->plugin)
-		request->plugin->open_requests--;
+		request->plugin->calls.open_requests--;
 	if (request->batch)
 		batch_done(request->plugin, request->batch);
 	mor_free(request->id);
@@ -133,7 +133,7 @@ static void release_request(mortise_request *request)
 void mor_request_drop_all(mortise_plugin *plugin)
 {
 	/* The embedder may still hold the handles: they stay, without a plugin, until they are answered. */
-	MOR_LIST_EACH(node, after, &plugin->requests) {
+	MOR_LIST_EACH(node, after, &plugin->calls.requests) {
 		mortise_request *request = mor_container_of(node, mortise_request, node);
 
 		mor_list_remove(&request->node);
@@ -143,7 +143,7 @@ void mor_request_drop_all(mortise_plugin *plugin)
 		request->plugin = NULL;
 		mor_list_append(&plugin->host->orphans, &request->node);
 	}
-	plugin->open_requests = 0;
+	plugin->calls.open_requests = 0;
 }
 
 void mor_request_free_orphans(mortise_host *host)
@@ -250,8 +250,8 @@ static mortise_request *make_request(mortise_plugin *plugin, const struct mor_me
 	request->row = row;
 	if (batch)
 		batch->open++;
-	plugin->open_requests++;
-	mor_list_append(&plugin->requests, &request->node);
+	plugin->calls.open_requests++;
+	mor_list_append(&plugin->calls.requests, &request->node);
 	mor_client_asked(plugin, row);
 	return request;
 }
@@ -280,7 +280,7 @@ static void receive_as_note(mortise_plugin *plugin, const struct mor_message *me
 							 .method = message->method,
 							 .params = message->params,
 							 .whole = message->whole });
-	if (plugin->replies_to_notes && !plugin->life.deaf &&
+	if (plugin->is.replies_to_notes && !plugin->life.deaf &&
 	    mor_write_result(&body, message->id, MOR_SLICE("null")) == 0)
 		send_answer(plugin, batch, &body);
 }
@@ -366,11 +366,11 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row,
 	mortise_request *request;
 	char *method;
 
-	if (!plugin->on_request || !row) {
+	if (!plugin->is.on_request || !row) {
 		mor_request_refuse(plugin, message->id, batch, -32601, "Method not found");
 		return;
 	}
-	if (plugin->open_requests >= MOR_OPEN_REQUESTS) {
+	if (plugin->calls.open_requests >= MOR_OPEN_REQUESTS) {
 		mor_request_refuse(plugin, message->id, batch, -32000,
 				   "too many requests are waiting for an answer");
 		return;
@@ -379,8 +379,9 @@ static void ask_embedder(mortise_plugin *plugin, const struct mor_method *row,
 	method = mor_strndup(message->method.ptr, message->method.len);
 	if (request && method) {
 		MOR_EMBEDDER(plugin->host);
-		plugin->on_request(request, method, (mortise_json){ message->params.ptr, message->params.len },
-				   plugin->arg);
+		plugin->is.on_request(request, method,
+				      (mortise_json){ message->params.ptr, message->params.len },
+				      plugin->is.arg);
 	} else {
 		if (request) {
 			mor_client_answered(plugin, row, false);
@@ -416,7 +417,7 @@ MOR_APART void mor_request_receive(mortise_plugin *plugin, const struct mor_mess
 
 static void receive_element(mortise_plugin *plugin, struct mor_slice element, struct mor_batch *batch)
 {
-	const struct mor_link_options *opt = &plugin->link_options;
+	const struct mor_link_options *opt = &plugin->is.link_options;
 	MOR_CLEAN(mor_buf) struct mor_buf method = MOR_BUF_INIT;
 	struct mor_message message = { 0 };
 	int r = mor_envelope_scan(element, opt->envelope_flags, opt->max_depth, &message, NULL);

@@ -31,25 +31,25 @@ int mor_rows_choose(mortise_plugin *plugin, mortise_error *err)
 		left_out += !is_met(plugin, all->methods[count].when);
 	if (!left_out)
 		return 0;
-	plugin->own_dialect = mor_alloc(sizeof(*plugin->own_dialect));
-	rows = plugin->own_dialect ? mor_zalloc((count + 1) * sizeof(*rows)) : NULL;
+	plugin->is.own_dialect = mor_alloc(sizeof(*plugin->is.own_dialect));
+	rows = plugin->is.own_dialect ? mor_zalloc((count + 1) * sizeof(*rows)) : NULL;
 	if (!rows) {
-		mor_free(plugin->own_dialect);
-		plugin->own_dialect = NULL;
+		mor_free(plugin->is.own_dialect);
+		plugin->is.own_dialect = NULL;
 		return mor_fail_memory(err);
 	}
 	for (size_t i = 0; i < count; i++)
 		if (is_met(plugin, all->methods[i].when))
 			rows[kept++] = all->methods[i];
-	*plugin->own_dialect = *all;
-	plugin->own_dialect->methods = rows;
-	plugin->peer.dialect = plugin->own_dialect;
+	*plugin->is.own_dialect = *all;
+	plugin->is.own_dialect->methods = rows;
+	plugin->peer.dialect = plugin->is.own_dialect;
 	return 0;
 }
 
 void mor_rows_free(mortise_plugin *plugin)
 {
-	if (plugin->own_dialect)
-		mor_free((struct mor_method *)plugin->own_dialect->methods);
-	mor_free(plugin->own_dialect);
+	if (plugin->is.own_dialect)
+		mor_free((struct mor_method *)plugin->is.own_dialect->methods);
+	mor_free(plugin->is.own_dialect);
 }

@@ -27,7 +27,7 @@ static bool slot_free(const mortise_plugin *plugin)
 {
 	if (plugin->life.spent)
 		return false;
-	return plugin->max_in_flight == 0 || plugin->in_flight < plugin->max_in_flight;
+	return plugin->is.max_in_flight == 0 || plugin->calls.in_flight < plugin->is.max_in_flight;
 }
 
 /* An id can be taken only after all of them have been given once. */
@@ -39,7 +39,7 @@ static int64_t next_id(mortise_plugin *plugin)
 			plugin->life.ids_again = true;
 		}
 		plugin->life.next_id++;
-	} while (plugin->life.ids_again && mor_call_table_find(&plugin->table, plugin->life.next_id));
+	} while (plugin->life.ids_again && mor_call_table_find(&plugin->calls.table, plugin->life.next_id));
 	return plugin->life.next_id;
 }
 
@@ -48,7 +48,7 @@ static int compose_params(mortise_plugin *plugin, struct mor_slice params, struc
 			  struct mor_slice *ret)
 {
 	*ret = params;
-	if (!params.ptr || plugin->link_options.framing != MOR_FRAMING_LINES ||
+	if (!params.ptr || plugin->is.link_options.framing != MOR_FRAMING_LINES ||
 	    !memchr(params.ptr, '\n', params.len))
 		return 0;
 	int r = mor_json_one_line(params, one_line);
@@ -150,9 +150,9 @@ MOR_APART static int send_error(mortise_call *call, int r, mortise_error *err)
 				"%s: \"%s\" not sent: larger than the limit of %s for one message "
 				"(limits.send)",
 				plugin->peer.name, call->name,
-				mor_format_bytes(plugin->link_options.send_limit ?
-							 plugin->link_options.send_limit :
-							 plugin->link_options.frame_limit,
+				mor_format_bytes(plugin->is.link_options.send_limit ?
+							 plugin->is.link_options.send_limit :
+							 plugin->is.link_options.frame_limit,
 						 limit));
 	return mor_fail(err, r, "%s: \"%s\" not sent: %s", plugin->peer.name, call->name,
 			mortise_status_text(r));
@@ -188,7 +188,7 @@ static bool goes_direct(const mortise_call *call, struct mor_slice params)
 	const mortise_plugin *plugin = call->plugin;
 
 	return call->plain_name && call->one_line && params.ptr && params.len <= DIRECT_MOST &&
-	       !(call->flags & MORTISE_NOTIFY) && !plugin->host->tap && !plugin->link_options.frame_pad &&
+	       !(call->flags & MORTISE_NOTIFY) && !plugin->host->tap && !plugin->is.link_options.frame_pad &&
 	       plugin->life.link->ops->send_request;
 }
 
@@ -201,7 +201,7 @@ static inline int send_request(mortise_call *call, const struct mor_outgoing *re
 	link->limit_ms = call->timeout_ms;
 	r = link->ops->send_request(link, request);
 	if (r == 0)
-		call->plugin->counters.bytes_out += request->len;
+		call->plugin->now.counters.bytes_out += request->len;
 	return r;
 }
 
@@ -260,7 +260,7 @@ MOR_APART static int send_large(mortise_call *call, struct mor_large *part)
 	link->limit_ms = call->timeout_ms;
 	r = link->ops->send_large(link, mor_buf_view(&call->plugin->host->compose), part);
 	if (r == 0)
-		call->plugin->counters.bytes_out += bytes;
+		call->plugin->now.counters.bytes_out += bytes;
 	mor_buf_fini(&part->owned);
 	return r;
 }
@@ -275,7 +275,7 @@ static int send_composed(mortise_call *call, struct mor_large *part)
 	else if (!host->tap || show_composed(call->plugin))
 		r = send_to_link(call, mor_buf_view(&host->compose));
 	if (r == 0)
-		call->plugin->counters.bytes_out += host->compose.len;
+		call->plugin->now.counters.bytes_out += host->compose.len;
 	tidy_composed(host);
 	return r;
 }
@@ -286,7 +286,7 @@ static void occupy_slot(mortise_call *call, bool on)
 	mortise_plugin *plugin = call->plugin;
 
 	if (!(call->flags & MORTISE_NOTIFY) && !call->no_slot)
-		plugin->in_flight += on ? 1 : -1u;
+		plugin->calls.in_flight += on ? 1 : -1u;
 	if (call->purpose == MOR_FOR_USER && !mor_shape_is_session(plugin))
 		plugin->life.spent = on;
 }
@@ -298,7 +298,7 @@ static inline void was_sent(mortise_call *call)
 
 	call->end = plugin->life.link->queued;
 	call->state = MOR_CALL_WRITING;
-	mor_list_append(&plugin->writing, &call->node);
+	mor_list_append(&plugin->calls.writing, &call->node);
 	if (call->purpose == MOR_FOR_USER) {
 		plugin->life.unproven = false;
 		if (!mor_shape_is_session(plugin))
@@ -311,7 +311,7 @@ MOR_APART static int take_back(mortise_call *call, int r, mortise_error *err)
 {
 	occupy_slot(call, false);
 	if (!(call->flags & MORTISE_NOTIFY))
-		mor_call_table_remove(&call->plugin->table, call);
+		mor_call_table_remove(&call->plugin->calls.table, call);
 	return not_sent(call, r, err);
 }
 
@@ -324,7 +324,7 @@ static int transmit_composed(mortise_call *call, struct mor_slice params, mortis
 
 	call->id = note ? 0 : next_id(plugin);
 	r = compose(call, params, &part);
-	if (r == 0 && !note && (r = mor_call_table_add(&plugin->table, call)) < 0)
+	if (r == 0 && !note && (r = mor_call_table_add(&plugin->calls.table, call)) < 0)
 		mor_buf_fini(&part.owned);
 	if (r < 0)
 		return not_sent(call, r, err);
@@ -348,7 +348,7 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 	if (!direct && !goes_as_call(call))
 		return transmit_composed(call, params, err);
 	call->id = next_id(plugin);
-	r = mor_call_table_add(&plugin->table, call);
+	r = mor_call_table_add(&plugin->calls.table, call);
 	if (r < 0)
 		return not_sent(call, r, err);
 	occupy_slot(call, true);
@@ -383,7 +383,7 @@ MOR_APART static int check_rules(mortise_call *call, mortise_error *err)
 {
 	int r = call->method->role == MOR_ROLE_INPUT ? mor_keep_check(call, err) : 0;
 
-	if (r < 0 || !call->method->needs || call->plugin->state != MORTISE_READY)
+	if (r < 0 || !call->method->needs || call->plugin->now.state != MORTISE_READY)
 		return r;
 	return check_interface(call, err);
 }
@@ -400,9 +400,9 @@ int mor_call_check_running(mortise_plugin *plugin, mortise_error *err)
 {
 	if (plugin->gone)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: has been released", plugin->peer.name);
-	if (plugin->state == MORTISE_FAILED)
+	if (plugin->now.state == MORTISE_FAILED)
 		return mor_supervise_blamed(plugin, err);
-	if (plugin->state == MORTISE_DRAINING && !mor_drain_lets_wait(plugin->life.drain))
+	if (plugin->now.state == MORTISE_DRAINING && !mor_drain_lets_wait(plugin->life.drain))
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->peer.name);
 	return 0;
 }
@@ -412,20 +412,20 @@ static int check_queue(const mortise_call *call, size_t bytes, mortise_error *er
 	const mortise_plugin *plugin = call->plugin;
 	unsigned most =
 		plugin->peer.dialect->life.max_waiting ? plugin->peer.dialect->life.max_waiting : MAX_WAITING;
-	size_t limit = plugin->link_options.queue_limit;
+	size_t limit = plugin->is.link_options.queue_limit;
 	char waiting[32], all[32];
 
-	if (plugin->waiting >= most)
+	if (plugin->calls.waiting >= most)
 		return mor_fail(err, MORTISE_EOVERLOAD,
 				"%s: \"%s\" refused: %u calls already wait, which is the limit",
 				plugin->peer.name, call->name, most);
 	/* One call may always wait, of any size; the limit is for later ones. */
-	if (limit && plugin->waiting_bytes && plugin->waiting_bytes + bytes > limit)
+	if (limit && plugin->calls.waiting_bytes && plugin->calls.waiting_bytes + bytes > limit)
 		return mor_fail(
 			err, MORTISE_EOVERLOAD,
 			"%s: \"%s\" refused: calls with %s of params already wait; with this one they would be "
 			"over the limit of %s (limits.queue)",
-			plugin->peer.name, call->name, mor_format_bytes(plugin->waiting_bytes, waiting),
+			plugin->peer.name, call->name, mor_format_bytes(plugin->calls.waiting_bytes, waiting),
 			mor_format_bytes(limit, all));
 	return 0;
 }
@@ -452,14 +452,14 @@ static int queue_call(mortise_call *call, struct mor_slice params, mortise_error
 		return mor_fail(err, r, "%s: %s", plugin->peer.name, mortise_status_text(r));
 	/* Done before it waits: a start that fails at once fails all waiting calls, but this call is told by
 	 * our return value. */
-	if (plugin->state == MORTISE_STOPPED && (r = mor_supervise_start(plugin, err)) < 0)
+	if (plugin->now.state == MORTISE_STOPPED && (r = mor_supervise_start(plugin, err)) < 0)
 		return r;
 	if ((r = mor_call_check_running(plugin, err)) < 0) /* a callback of the start may have stopped it */
 		return r;
 	call->state = MOR_CALL_QUEUED;
-	mor_list_append(&plugin->queue, &call->node);
-	plugin->waiting++;
-	plugin->waiting_bytes += params.len;
+	mor_list_append(&plugin->calls.queue, &call->node);
+	plugin->calls.waiting++;
+	plugin->calls.waiting_bytes += params.len;
 	mor_call_set_due(call, call->queue_ms);
 	return 0;
 }
@@ -468,8 +468,8 @@ static bool may_send_now(const mortise_call *call)
 {
 	mortise_plugin *plugin = call->plugin;
 
-	return plugin->state == MORTISE_READY && mor_list_empty(&plugin->queue) && slot_free(plugin) &&
-	       !mor_health_first(plugin, call->method);
+	return plugin->now.state == MORTISE_READY && mor_list_empty(&plugin->calls.queue) &&
+	       slot_free(plugin) && !mor_health_first(plugin, call->method);
 }
 
 int mor_call_launch(mortise_call *call, struct mor_slice params, mortise_error *err)
@@ -490,7 +490,7 @@ int mor_call_launch(mortise_call *call, struct mor_slice params, mortise_error *
 
 static void on_pump(struct mor_task *task)
 {
-	mortise_plugin *plugin = mor_container_of(task, mortise_plugin, pump);
+	mortise_plugin *plugin = mor_container_of(task, mortise_plugin, calls.pump);
 
 	MOR_HOLD(plugin);
 	mor_call_pump(plugin);
@@ -498,23 +498,24 @@ static void on_pump(struct mor_task *task)
 
 void mor_call_pump(mortise_plugin *plugin)
 {
-	mor_pool_wake(plugin->pool);
-	if (plugin->pumping)
+	mor_pool_wake(plugin->seat.pool);
+	if (plugin->calls.pumping)
 		return;
-	plugin->pumping = true;
-	while (plugin->state == MORTISE_READY && !mor_list_empty(&plugin->queue) && slot_free(plugin)) {
-		mortise_call *call = mor_container_of(plugin->queue.next, mortise_call, node);
+	plugin->calls.pumping = true;
+	while (plugin->now.state == MORTISE_READY && !mor_list_empty(&plugin->calls.queue) &&
+	       slot_free(plugin)) {
+		mortise_call *call = mor_container_of(plugin->calls.queue.next, mortise_call, node);
 		struct mor_slice params;
 		mortise_error error;
 		int r;
 
 		if (mor_loop_spent(plugin->host->loop)) {
-			mor_loop_post(plugin->host->loop, &plugin->pump, on_pump);
+			mor_loop_post(plugin->host->loop, &plugin->calls.pump, on_pump);
 			break;
 		}
 		r = may_go(call, &error);
 		/* The tap of that ping may end the plugin, and its queue with it. */
-		if (r == 0 && (mor_health_first(plugin, call->method) || plugin->state != MORTISE_READY))
+		if (r == 0 && (mor_health_first(plugin, call->method) || plugin->now.state != MORTISE_READY))
 			break;
 		params = mor_call_waiting(call);
 		mor_call_leave_queue(call); /* its queue_ms runs on until the last byte is written */
@@ -525,7 +526,7 @@ void mor_call_pump(mortise_plugin *plugin)
 		else
 			mor_buf_fini(&call->params);
 	}
-	plugin->pumping = false;
+	plugin->calls.pumping = false;
 }
 
 /* ---- out of the link ---- */
@@ -534,7 +535,7 @@ void mor_call_watch_writing(mortise_plugin *plugin)
 {
 	uint64_t taken = plugin->life.link->written;
 
-	MOR_LIST_EACH(node, after, &plugin->writing) {
+	MOR_LIST_EACH(node, after, &plugin->calls.writing) {
 		mortise_call *call = mor_container_of(node, mortise_call, node);
 
 		if (call->state == MOR_CALL_LATE)
@@ -553,18 +554,18 @@ void mor_call_written(mortise_plugin *plugin, uint64_t total)
 
 	/* Time limits count from now, not from before the callbacks of this dispatch. */
 	mor_loop_refresh_now(loop);
-	if (mor_list_empty(&plugin->writing))
+	if (mor_list_empty(&plugin->calls.writing))
 		return;
 	now = mor_loop_now_ms(loop);
-	while (!mor_list_empty(&plugin->writing)) {
-		mortise_call *call = mor_container_of(plugin->writing.next, mortise_call, node);
+	while (!mor_list_empty(&plugin->calls.writing)) {
+		mortise_call *call = mor_container_of(plugin->calls.writing.next, mortise_call, node);
 
 		if (call->end > total) {
 			mor_call_watch_writing(plugin);
 			return;
 		}
 		mor_list_remove(&call->node);
-		mor_list_append(&plugin->flight, &call->node);
+		mor_list_append(&plugin->calls.flight, &call->node);
 		if (call->state == MOR_CALL_LATE)
 			continue;
 		call->state = MOR_CALL_SENT;

@@ -20,11 +20,11 @@ struct duration_setting {
 
 #define AT(member) offsetof(struct mortise_plugin, member)
 static const struct duration_setting durations[] = {
-	{ "stop", "bye", AT(stop.bye_ms) },         { "stop", "term", AT(stop.term_ms) },
-	{ "stop", "kill", AT(stop.kill_ms) },       { "restart", "first", AT(restart.first_ms) },
-	{ "restart", "cap", AT(restart.cap_ms) },   { "restart", "period", AT(restart.period_ms) },
-	{ "health", "every", AT(health.every_ms) }, { "limits", "session", AT(keep.total_ms) },
-	{ "cancel", "grace", AT(cancel.grace_ms) },
+	{ "stop", "bye", AT(is.stop.bye_ms) },          { "stop", "term", AT(is.stop.term_ms) },
+	{ "stop", "kill", AT(is.stop.kill_ms) },        { "restart", "first", AT(is.restart.first_ms) },
+	{ "restart", "cap", AT(is.restart.cap_ms) },    { "restart", "period", AT(is.restart.period_ms) },
+	{ "health", "every", AT(now.health.every_ms) }, { "limits", "session", AT(now.keep.total_ms) },
+	{ "cancel", "grace", AT(is.cancel.grace_ms) },
 };
 
 static int read_durations(mortise_plugin *plugin, mortise_error *err)
@@ -42,7 +42,7 @@ static int read_durations(mortise_plugin *plugin, mortise_error *err)
 
 static int read_limits(mortise_plugin *plugin, mortise_error *err)
 {
-	struct mor_link_options *link = &plugin->link_options;
+	struct mor_link_options *link = &plugin->is.link_options;
 	uint32_t depth = link->max_depth;
 	struct mor_manifest *m = plugin->guarded.manifest;
 	int r;
@@ -50,12 +50,12 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 	if ((r = mor_manifest_bytes(m, "limits", "frame", &link->frame_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "send", &link->send_limit, err)) < 0 ||
 	    (r = mor_manifest_bytes(m, "limits", "queue", &link->queue_limit, err)) < 0 ||
-	    (r = mor_manifest_uint(m, "limits", "in_flight", &plugin->max_in_flight, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "limits", "in_flight", &plugin->is.max_in_flight, err)) < 0 ||
 	    (r = mor_manifest_uint(m, "limits", "depth", &depth, err)) < 0 ||
-	    (r = mor_manifest_uint(m, "restart", "intensity", &plugin->restart.intensity, err)) < 0 ||
-	    (r = mor_manifest_uint(m, "restart", "clean", &plugin->restart.clean, err)) < 0)
+	    (r = mor_manifest_uint(m, "restart", "intensity", &plugin->is.restart.intensity, err)) < 0 ||
+	    (r = mor_manifest_uint(m, "restart", "clean", &plugin->is.restart.clean, err)) < 0)
 		return r;
-	if (plugin->restart.intensity > MOR_DEATHS)
+	if (plugin->is.restart.intensity > MOR_DEATHS)
 		return mor_fail(err, MORTISE_EMANIFEST, "restart.intensity: at most %d", MOR_DEATHS);
 	if (depth > 1024)
 		return mor_fail(err, MORTISE_EMANIFEST, "limits.depth: at most 1024");
@@ -65,9 +65,9 @@ static int read_limits(mortise_plugin *plugin, mortise_error *err)
 
 static int read_cancel(mortise_plugin *plugin, mortise_error *err)
 {
-	plugin->cancel.method = mor_manifest_text(plugin->guarded.manifest, "cancel", "method");
-	plugin->cancel.member = mor_manifest_text(plugin->guarded.manifest, "cancel", "member");
-	if (plugin->cancel.method && plugin->remote)
+	plugin->is.cancel.method = mor_manifest_text(plugin->guarded.manifest, "cancel", "method");
+	plugin->is.cancel.member = mor_manifest_text(plugin->guarded.manifest, "cancel", "member");
+	if (plugin->is.cancel.method && plugin->is.remote)
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"cancel.method: over gRPC a call is cancelled by the transport itself");
 	return 0;
@@ -81,12 +81,12 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 		count += strcmp(mor_container_of(node, struct mor_setting, node)->section, "timeouts") == 0;
 	if (!count)
 		return 0;
-	plugin->timeouts = mor_zalloc(count * sizeof(*plugin->timeouts));
-	if (!plugin->timeouts)
+	plugin->is.timeouts = mor_zalloc(count * sizeof(*plugin->is.timeouts));
+	if (!plugin->is.timeouts)
 		return mor_fail_memory(err);
 	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->settings) {
 		const struct mor_setting *setting = mor_container_of(node, struct mor_setting, node);
-		struct mor_timeout *timeout = &plugin->timeouts[plugin->timeout_count];
+		struct mor_timeout *timeout = &plugin->is.timeouts[plugin->is.timeout_count];
 		int r;
 
 		if (strcmp(setting->section, "timeouts") != 0)
@@ -98,7 +98,7 @@ static int read_timeouts(mortise_plugin *plugin, mortise_error *err)
 		timeout->method = mor_strdup(setting->key);
 		if (!timeout->method)
 			return mor_fail_memory(err);
-		plugin->timeout_count++;
+		plugin->is.timeout_count++;
 	}
 	return 0;
 }
@@ -128,7 +128,7 @@ static int read_framing(mortise_plugin *plugin, mortise_error *err)
 	if (framing < 0)
 		return mor_fail(err, MORTISE_EMANIFEST,
 				"plugin.framing is \"%s\": use lines, decimal, be32 or headers", name);
-	plugin->link_options.framing = (enum mor_framing)framing;
+	plugin->is.link_options.framing = (enum mor_framing)framing;
 	return 0;
 }
 
@@ -142,8 +142,8 @@ static int read_remote(mortise_plugin *plugin, mortise_error *err)
 
 	if (!remote)
 		return mor_fail_memory(err);
-	plugin->remote = remote;
-	plugin->link_options.remote = remote;
+	plugin->is.remote = remote;
+	plugin->is.link_options.remote = remote;
 	remote->dialect = plugin->peer.dialect->name;
 	remote->cookie_key = mor_manifest_text(m, "grpc", "cookie_key");
 	remote->cookie_value = mor_manifest_text(m, "grpc", "cookie_value");
@@ -197,21 +197,21 @@ static int obey_quirk(mortise_plugin *plugin, const struct mor_quirk *quirk, con
 		break;
 	case MOR_QUIRK_FRAME_PAD:
 		return mor_manifest_uint(plugin->guarded.manifest, "quirks", quirk->name,
-					 &plugin->link_options.frame_pad, err);
+					 &plugin->is.link_options.frame_pad, err);
 	case MOR_QUIRK_LEADING_ZEROS:
-		plugin->link_options.deframe_flags |= yes ? MOR_DEFRAME_LEADING_ZEROS : 0;
+		plugin->is.link_options.deframe_flags |= yes ? MOR_DEFRAME_LEADING_ZEROS : 0;
 		break;
 	case MOR_QUIRK_PIPELINE:
 		return mor_manifest_uint(plugin->guarded.manifest, "quirks", quirk->name,
-					 &plugin->max_in_flight, err);
+					 &plugin->is.max_in_flight, err);
 	case MOR_QUIRK_REPLY_TO_NOTES:
-		plugin->replies_to_notes = yes;
+		plugin->is.replies_to_notes = yes;
 		break;
 	case MOR_QUIRK_WATCHDOG:
 		if (strcmp(value, "strict") == 0)
-			plugin->health.asks &= ~(unsigned)MOR_ASK_LEARN;
+			plugin->now.health.asks &= ~(unsigned)MOR_ASK_LEARN;
 		if (strcmp(value, "off") == 0)
-			plugin->health.asks = 0;
+			plugin->now.health.asks = 0;
 		break;
 	}
 	return 0;
@@ -266,7 +266,7 @@ static unsigned asks_of(const struct mor_dialect *dialect)
 
 static void take_link(mortise_plugin *plugin, const struct mor_dialect *dialect)
 {
-	struct mor_link_options *link = &plugin->link_options;
+	struct mor_link_options *link = &plugin->is.link_options;
 
 	link->frame_limit = dialect->link.frame_limit;
 	link->send_limit = dialect->link.send_limit;
@@ -283,14 +283,14 @@ static void take_link(mortise_plugin *plugin, const struct mor_dialect *dialect)
 
 static void take_table(mortise_plugin *plugin, const struct mor_dialect *dialect)
 {
-	plugin->stop = dialect->life.stop;
-	plugin->restart = dialect->life.restart;
-	plugin->max_in_flight = dialect->life.max_in_flight;
-	plugin->health.asks = asks_of(dialect);
-	plugin->health.every_ms = dialect->watchdog ? dialect->watchdog->every_ms :
-				  dialect->health   ? dialect->health->every_ms :
-						      0;
-	plugin->keep.total_ms = dialect->conversation ? dialect->conversation->total_ms : 0;
+	plugin->is.stop = dialect->life.stop;
+	plugin->is.restart = dialect->life.restart;
+	plugin->is.max_in_flight = dialect->life.max_in_flight;
+	plugin->now.health.asks = asks_of(dialect);
+	plugin->now.health.every_ms = dialect->watchdog ? dialect->watchdog->every_ms :
+				      dialect->health   ? dialect->health->every_ms :
+							  0;
+	plugin->now.keep.total_ms = dialect->conversation ? dialect->conversation->total_ms : 0;
 	take_link(plugin, dialect);
 }
 
@@ -314,8 +314,8 @@ int mor_plugin_read_settings(mortise_plugin *plugin, mortise_error *err)
 static const struct mor_timeout *find_timeout(const mortise_plugin *plugin, const struct mor_method *row,
 					      const char *method)
 {
-	for (size_t i = plugin->timeout_count; i-- > 0;) {
-		const struct mor_timeout *timeout = &plugin->timeouts[i];
+	for (size_t i = plugin->is.timeout_count; i-- > 0;) {
+		const struct mor_timeout *timeout = &plugin->is.timeouts[i];
 
 		if (strcmp(timeout->method, method) == 0 ||
 		    (row->role == MOR_ROLE_CALL && strcmp(timeout->method, "*") == 0))

@@ -87,10 +87,10 @@ static void deliver_to_user(mortise_call *call, mortise_reply_fn *fn, void *arg,
 static void count_end(mortise_plugin *plugin, const struct mor_verdict *verdict)
 {
 	if (verdict->status == 0) {
-		plugin->counters.answered++;
-		plugin->clean_exits = 0;
+		plugin->now.counters.answered++;
+		plugin->ends.clean_exits = 0;
 	} else {
-		plugin->counters.failed++;
+		plugin->now.counters.failed++;
 	}
 	if (verdict->error)
 		mor_plugin_keep_error(plugin, verdict->error);
@@ -112,8 +112,8 @@ MOR_APART static void keep_as_ghost(mortise_call *call)
 
 	if (call->state == MOR_CALL_WRITING)
 		return_lent(call);
-	if (plugin->cancel.grace_ms)
-		late_ms = plugin->cancel.grace_ms;
+	if (plugin->is.cancel.grace_ms)
+		late_ms = plugin->is.cancel.grace_ms;
 	if (!late_ms)
 		late_ms = call->timeout_ms ? call->timeout_ms : LATE_MS;
 
@@ -132,8 +132,8 @@ void mor_call_leave_queue(mortise_call *call)
 	if (call->state != MOR_CALL_QUEUED)
 		return;
 	mor_list_remove(&call->node);
-	plugin->waiting--;
-	plugin->waiting_bytes -= mor_call_waiting(call).len;
+	plugin->calls.waiting--;
+	plugin->calls.waiting_bytes -= mor_call_waiting(call).len;
 	call->lent = (struct mor_slice){ 0 };
 	call->state = MOR_CALL_TAKEN;
 }
@@ -152,8 +152,8 @@ void mor_call_unlink(mortise_call *call)
 	}
 	mor_list_remove(&call->node);
 	if (call->id) {
-		mor_call_table_remove(&plugin->table, call);
-		plugin->in_flight -= !call->no_slot;
+		mor_call_table_remove(&plugin->calls.table, call);
+		plugin->calls.in_flight -= !call->no_slot;
 	}
 	call->id = 0;
 	if (call->state != MOR_CALL_LATE)
@@ -223,7 +223,7 @@ void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool
 		mor_call_recycle(host, call);
 	if (writing && plugin->life.link)
 		mor_call_watch_writing(plugin); /* the next one's time begins */
-	if (plugin->pool || !mor_list_empty(&plugin->queue))
+	if (plugin->seat.pool || !mor_list_empty(&plugin->calls.queue))
 		mor_call_pump(plugin);
 }
 
@@ -255,7 +255,7 @@ void mor_call_release(mortise_call *call)
 
 mortise_call *mor_call_only(mortise_plugin *plugin)
 {
-	struct mor_list *const lists[] = { &plugin->flight, &plugin->writing };
+	struct mor_list *const lists[] = { &plugin->calls.flight, &plugin->calls.writing };
 	mortise_call *only = NULL;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -303,7 +303,7 @@ static bool owes_ack(const mortise_call *call)
 static uint32_t total_ms(const mortise_call *call)
 {
 	uint32_t total = mor_timing_of(call->method)->max_ms;
-	uint32_t session = mor_outcome_of(call->method)->keep ? call->plugin->keep.total_ms : 0;
+	uint32_t session = mor_outcome_of(call->method)->keep ? call->plugin->now.keep.total_ms : 0;
 
 	return session && (!total || session < total) ? session : total;
 }
@@ -338,7 +338,7 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 	else if (total_ms(call) && took >= total_ms(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not done after %u ms in all%s%s",
 			 plugin->peer.name, call->name, total_ms(call),
-			 total_ms(call) == plugin->keep.total_ms ?
+			 total_ms(call) == plugin->now.keep.total_ms ?
 				 " (limits.session sets the limit; 0: no limit)" :
 				 "",
 			 why.text);
@@ -368,7 +368,7 @@ static void timed_out(mortise_call *call, uint32_t ms)
 	bool kill = mor_timing_of(call->method)->late == MOR_LATE_KILL;
 	mortise_error error;
 
-	plugin->counters.timeouts++;
+	plugin->now.counters.timeouts++;
 	if (call->state == MOR_CALL_SENT)
 		describe_timeout(call, ms, &error);
 	else
@@ -389,7 +389,7 @@ static void queue_timed_out(mortise_call *call)
 	struct mor_diagnosis why = { .text = "" };
 	mortise_error error;
 
-	plugin->counters.timeouts++;
+	plugin->now.counters.timeouts++;
 	if (started)
 		mor_diagnosis_stall(plugin, &why);
 	mor_fail(&error, MORTISE_ETIMEOUT, "%s: \"%s\" could not be sent in %u ms: the plugin %s%s",
@@ -411,9 +411,9 @@ static void late_timed_out(mortise_call *call)
 	bool talks = plugin->life.last_sign_ms > call->late_since_ms;
 	char why[256];
 
-	if (plugin->cancel.grace_ms) {
+	if (plugin->is.cancel.grace_ms) {
 		snprintf(why, sizeof(why), "\"%s\" was given up and not answered in %u ms (cancel.grace)",
-			 call->name, plugin->cancel.grace_ms);
+			 call->name, plugin->is.cancel.grace_ms);
 		mor_supervise_wedged(plugin, why);
 		return;
 	}

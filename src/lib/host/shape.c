@@ -28,7 +28,7 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 	if (plugin->peer.dialect->life.shape != MOR_SHAPE_ONE_CALL || call->purpose != MOR_FOR_USER)
 		return false;
 	if (plugin->life.held.len) {
-		plugin->counters.dropped++;
+		plugin->now.counters.dropped++;
 		mor_event_printf(plugin, MORTISE_EVENT_DROPPED, "a second answer to \"%s\"", call->name);
 		return true;
 	}
@@ -38,7 +38,7 @@ bool mor_shape_hold(mortise_call *call, const struct mor_message *message)
 /* There is still a process: ONE_CALL's call was given up, ONE_RUN's is over. */
 void mor_shape_settled(mortise_plugin *plugin)
 {
-	if (!plugin->life.spent || !plugin->life.link || plugin->state != MORTISE_READY)
+	if (!plugin->life.spent || !plugin->life.link || plugin->now.state != MORTISE_READY)
 		return;
 	mor_supervise_stop(plugin,
 			   plugin->peer.dialect->life.shape == MOR_SHAPE_ONE_RUN ? MOR_RUNG_BYE :
@@ -53,10 +53,10 @@ static void describe_silence(const mortise_plugin *plugin, const struct mor_link
 		return;
 	mor_fail(error, MORTISE_EPROTO, "%s: %s without an answer%s%s%s%s", plugin->peer.name, how->text,
 		 mor_kept_is_set(&plugin->life.truncated) ? "; " : "", mor_kept_text(&plugin->life.truncated),
-		 plugin->counters.noise_bytes ? "; what it wrote to stdout is no message: " : "",
-		 !plugin->counters.noise_bytes ? "" :
-		 plugin->host->command_words   ? "--verbose shows it" :
-						 "its NOISE events show it");
+		 plugin->now.counters.noise_bytes ? "; what it wrote to stdout is no message: " : "",
+		 !plugin->now.counters.noise_bytes ? "" :
+		 plugin->host->command_words       ? "--verbose shows it" :
+						     "its NOISE events show it");
 }
 
 static void answer_with_held(mortise_call *call, struct mor_slice whole)
@@ -66,7 +66,7 @@ static void answer_with_held(mortise_call *call, struct mor_slice whole)
 	mortise_error error;
 
 	/* It was parsed before: only memory can be missing. */
-	if (mor_envelope_scan(whole, plugin->link_options.envelope_flags, plugin->link_options.max_depth,
+	if (mor_envelope_scan(whole, plugin->is.link_options.envelope_flags, plugin->is.link_options.max_depth,
 			      &message, &error) < 0)
 		mor_call_fail(call, &error);
 	else
@@ -77,7 +77,7 @@ static void start_next(mortise_plugin *plugin)
 {
 	mortise_error error;
 
-	if (plugin->gone || plugin->state != MORTISE_STOPPED || mor_list_empty(&plugin->queue))
+	if (plugin->gone || plugin->now.state != MORTISE_STOPPED || mor_list_empty(&plugin->calls.queue))
 		return;
 	if (mor_supervise_start(plugin, &error) < 0)
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
@@ -85,9 +85,9 @@ static void start_next(mortise_plugin *plugin)
 
 void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *said)
 {
-	bool stopped = plugin->state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_SPENT;
+	bool stopped = plugin->now.state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_SPENT;
 	/* it ended by itself, before anybody could call it */
-	bool early = plugin->state != MORTISE_DRAINING && !plugin->life.spent;
+	bool early = plugin->now.state != MORTISE_DRAINING && !plugin->life.spent;
 	mortise_call *call = plugin->life.spent ? mor_call_only(plugin) : NULL;
 	struct mor_buf held = plugin->life.held;
 	mortise_error error = *said;

@@ -24,7 +24,7 @@
 
 void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, struct mor_slice data)
 {
-	struct mor_failure *failure = &plugin->failure;
+	struct mor_failure *failure = &plugin->ends.failure;
 
 	failure->code = error->code;
 	failure->os_errno = error->os_errno;
@@ -38,7 +38,7 @@ void mor_supervise_blame(mortise_plugin *plugin, const mortise_error *error, str
 
 int mor_supervise_blamed(const mortise_plugin *plugin, mortise_error *ret)
 {
-	const struct mor_failure *failure = &plugin->failure;
+	const struct mor_failure *failure = &plugin->ends.failure;
 	mortise_error error = { failure->code, failure->os_errno, failure->rpc_code, "" };
 
 	snprintf(error.text, sizeof(error.text), "%s", mor_kept_text(&failure->text));
@@ -50,16 +50,16 @@ int mor_supervise_blamed(const mortise_plugin *plugin, mortise_error *ret)
 /* One death more. How many were in the last restart.period? Without memory for their times: all of them. */
 static unsigned count_deaths(mortise_plugin *plugin)
 {
-	unsigned recent = 0, ring = plugin->restart.intensity + 1;
+	unsigned recent = 0, ring = plugin->is.restart.intensity + 1;
 	int64_t now = mor_loop_now_ms(plugin->host->loop);
 
-	if (!plugin->deaths)
-		plugin->deaths = mor_zalloc(ring * sizeof(*plugin->deaths));
-	if (!plugin->deaths)
-		return ++plugin->death_count;
-	plugin->deaths[plugin->death_count++ % ring] = now;
-	for (unsigned i = 0; i < ring && i < plugin->death_count; i++)
-		recent += now - plugin->deaths[i] < (int64_t)plugin->restart.period_ms;
+	if (!plugin->ends.deaths)
+		plugin->ends.deaths = mor_zalloc(ring * sizeof(*plugin->ends.deaths));
+	if (!plugin->ends.deaths)
+		return ++plugin->ends.death_count;
+	plugin->ends.deaths[plugin->ends.death_count++ % ring] = now;
+	for (unsigned i = 0; i < ring && i < plugin->ends.death_count; i++)
+		recent += now - plugin->ends.deaths[i] < (int64_t)plugin->is.restart.period_ms;
 	return recent;
 }
 
@@ -70,24 +70,24 @@ enum { WORKER_STEPS = 3 }; /* of the backoff, where others of the pool get work 
  * starts again soon. */
 static bool pool_gets_on(mortise_plugin *worker)
 {
-	uint64_t answered = 0, before = worker->pool_answered;
+	uint64_t answered = 0, before = worker->seat.answered;
 
-	for (uint32_t i = 0; worker->pool && i < worker->pool->count; i++)
-		answered += worker->pool->workers[i]->counters.answered;
-	worker->pool_answered = answered;
+	for (uint32_t i = 0; worker->seat.pool && i < worker->seat.pool->count; i++)
+		answered += worker->seat.pool->workers[i]->now.counters.answered;
+	worker->seat.answered = answered;
 	if (answered <= before)
 		return false;
-	worker->death_count = 0;
-	if (worker->counters.answered > worker->life.answered)
-		worker->backoff_step = 0;
-	else if (worker->backoff_step > WORKER_STEPS)
-		worker->backoff_step = WORKER_STEPS;
+	worker->ends.death_count = 0;
+	if (worker->now.counters.answered > worker->life.answered)
+		worker->ends.backoff_step = 0;
+	else if (worker->ends.backoff_step > WORKER_STEPS)
+		worker->ends.backoff_step = WORKER_STEPS;
 	return true;
 }
 
 enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_error *failure)
 {
-	const struct mor_restart *restart = &plugin->restart;
+	const struct mor_restart *restart = &plugin->is.restart;
 	unsigned recent;
 	char period[32];
 
@@ -109,21 +109,22 @@ enum mortise_state mor_supervise_after_death(mortise_plugin *plugin, mortise_err
 
 static void on_restart(struct mor_timer *timer)
 {
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, restart_timer);
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ends.restart_timer);
 	mortise_error error;
 
 	MOR_HOLD(plugin);
-	plugin->counters.restarts++;
+	plugin->now.counters.restarts++;
 	if (mor_supervise_start(plugin, &error) < 0)
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
 }
 
 static uint32_t backoff_ms(mortise_plugin *plugin)
 {
-	const struct mor_restart *restart = &plugin->restart;
-	uint64_t ms = (uint64_t)restart->first_ms << (plugin->backoff_step < 20 ? plugin->backoff_step : 20);
+	const struct mor_restart *restart = &plugin->is.restart;
+	uint64_t ms = (uint64_t)restart->first_ms
+		      << (plugin->ends.backoff_step < 20 ? plugin->ends.backoff_step : 20);
 
-	plugin->backoff_step++;
+	plugin->ends.backoff_step++;
 	if (ms > restart->cap_ms)
 		ms = restart->cap_ms;
 	/* xorshift: only so that plugins that died together do not start together. */
@@ -136,10 +137,10 @@ static uint32_t backoff_ms(mortise_plugin *plugin)
 void mor_supervise_settle_down(mortise_plugin *plugin, enum mortise_state next, const mortise_error *error)
 {
 	mor_state_set(plugin, next, error->text);
-	if (plugin->gone || plugin->state != next)
+	if (plugin->gone || plugin->now.state != next)
 		return;
 	if (next == MORTISE_BACKOFF)
-		mor_plugin_set_timer(plugin, &plugin->restart_timer,
+		mor_plugin_set_timer(plugin, &plugin->ends.restart_timer,
 				     plugin->life.restart_ms < 0 ? backoff_ms(plugin) :
 								   (uint32_t)plugin->life.restart_ms,
 				     on_restart);
@@ -210,9 +211,9 @@ static int make_process(mortise_plugin *plugin, mortise_error *err)
 {
 	mortise_host *host = plugin->host;
 	/* A test that brings its own link has it for all. */
-	bool remote = plugin->link_options.remote && host->make_link == mor_link_stdio_new;
+	bool remote = plugin->is.link_options.remote && host->make_link == mor_link_stdio_new;
 	mor_link_make_fn *make = remote ? mor_link_remote_new : host->make_link;
-	int r = make(host->loop, &plugin->link_options, &mor_plugin_link_events, plugin, &plugin->life.link);
+	int r = make(host->loop, &plugin->is.link_options, &mor_plugin_link_events, plugin, &plugin->life.link);
 
 	if (r < 0)
 		return mor_fail(err, r, "%s", mortise_status_text(r));
@@ -243,21 +244,21 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	mortise_error error = { 0 };
 	int r = 0;
 
-	if (plugin->state == MORTISE_DRAINING)
+	if (plugin->now.state == MORTISE_DRAINING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: is being stopped", plugin->peer.name);
-	if (plugin->life.link || plugin->state == MORTISE_STARTING)
+	if (plugin->life.link || plugin->now.state == MORTISE_STARTING)
 		return 0;
-	mor_timer_stop(&plugin->restart_timer);
+	mor_timer_stop(&plugin->ends.restart_timer);
 	mor_life_begin(plugin);
 	mor_state_set(plugin, MORTISE_STARTING, "starting");
-	if (!plugin->gone && plugin->state == MORTISE_STARTING)
+	if (!plugin->gone && plugin->now.state == MORTISE_STARTING)
 		warn_of_loose_limits(plugin);
-	if (!plugin->gone && plugin->state == MORTISE_STARTING)
+	if (!plugin->gone && plugin->now.state == MORTISE_STARTING)
 		warn_of_own_code(plugin);
-	if (!plugin->gone && plugin->state == MORTISE_STARTING && !plugin->life.link)
+	if (!plugin->gone && plugin->now.state == MORTISE_STARTING && !plugin->life.link)
 		r = vet_plugin(plugin, &error);
 	/* The callback may have stopped or released it, or even started it again. */
-	if (plugin->gone || plugin->state != MORTISE_STARTING)
+	if (plugin->gone || plugin->now.state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started",
 				plugin->peer.name);
 	if (plugin->life.link)
@@ -265,7 +266,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	if (r == 0)
 		r = make_process(plugin, &error);
 	if (r == 0) {
-		plugin->life.link->ops->pause(plugin->life.link, plugin->paused);
+		plugin->life.link->ops->pause(plugin->life.link, plugin->now.paused);
 		return 0;
 	}
 	r = start_failed(plugin, &error);
@@ -281,8 +282,8 @@ int mortise_plugin_start(mortise_plugin *plugin, mortise_error *err)
 	if (r < 0)
 		return r;
 	MOR_HOLD(plugin);
-	if (plugin->state == MORTISE_FAILED)
+	if (plugin->now.state == MORTISE_FAILED)
 		/* an explicit start: it gets a new chance */
-		plugin->death_count = plugin->backoff_step = plugin->clean_exits = 0;
+		plugin->ends.death_count = plugin->ends.backoff_step = plugin->ends.clean_exits = 0;
 	return mor_supervise_start(plugin, err);
 }

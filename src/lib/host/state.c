@@ -48,16 +48,16 @@ void mor_state_set(mortise_plugin *plugin, enum mortise_state to, const char *wh
 		.type = MORTISE_EVENT_STATE,
 		.text = why,
 		.state = { .now = to,
-			   .before = plugin->state,
+			   .before = plugin->now.state,
 			   .status = to == MORTISE_STOPPED || to >= MORTISE_DRAINING ? plugin->life.cause : 0 },
 	};
 
-	assert(mor_state_may(plugin->state, to));
-	mor_trace(MOR_TRACE_HOST, "%s: %s -> %s after %lld ms: %s", plugin->peer.name, names[plugin->state],
-		  names[to], (long long)(now - plugin->state_ms), why);
-	plugin->state = to;
-	plugin->state_ms = now;
-	if (plugin->pool)
+	assert(mor_state_may(plugin->now.state, to));
+	mor_trace(MOR_TRACE_HOST, "%s: %s -> %s after %lld ms: %s", plugin->peer.name, names[plugin->now.state],
+		  names[to], (long long)(now - plugin->now.state_ms), why);
+	plugin->now.state = to;
+	plugin->now.state_ms = now;
+	if (plugin->seat.pool)
 		mor_pool_worker_moved(plugin, event.state.before);
 	mor_event_full(plugin, &event);
 }

@@ -38,10 +38,10 @@ static void on_started(void *arg, int pid)
 
 	MOR_HOLD(plugin);
 	plugin->life.pid = pid;
-	if (plugin->state != MORTISE_STARTING)
+	if (plugin->now.state != MORTISE_STARTING)
 		return;
 	mor_state_set(plugin, MORTISE_GREETING, "started");
-	if (plugin->state == MORTISE_GREETING && plugin->life.link)
+	if (plugin->now.state == MORTISE_GREETING && plugin->life.link)
 		mor_greet_begin(plugin);
 }
 
@@ -50,7 +50,7 @@ void mor_supervise_ready(mortise_plugin *plugin)
 	plugin->life.was_ready = true;
 	mor_health_started(plugin);
 	mor_state_set(plugin, MORTISE_READY, "ready");
-	if (plugin->state == MORTISE_READY)
+	if (plugin->now.state == MORTISE_READY)
 		mor_call_pump(plugin);
 }
 
@@ -120,9 +120,10 @@ static void describe_limits(const mortise_plugin *plugin, const struct mor_link_
 
 static void describe_end(const mortise_plugin *plugin, const struct mor_link_end *how, mortise_error *error)
 {
-	bool asked =
-		plugin->state == MORTISE_DRAINING && mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
-	const char *when = plugin->in_flight || plugin->state != MORTISE_READY ? " before it answered" : "";
+	bool asked = plugin->now.state == MORTISE_DRAINING &&
+		     mor_drain_leads_to(plugin->life.drain) == MORTISE_STOPPED;
+	const char *when =
+		plugin->calls.in_flight || plugin->now.state != MORTISE_READY ? " before it answered" : "";
 	char last[MOR_DIAGNOSIS_SIZE], cut[224] = "", work[80] = "", limits[160] = "";
 
 	if (describe_refusal(plugin, how, error))
@@ -130,7 +131,7 @@ static void describe_end(const mortise_plugin *plugin, const struct mor_link_end
 	if (plugin->life.work.handed_out) {
 		snprintf(work, sizeof(work), " while \"%s\" was under way", plugin->life.work.row->name);
 		when = work;
-	} else if (plugin->state == MORTISE_GREETING && is_client(plugin)) {
+	} else if (plugin->now.state == MORTISE_GREETING && is_client(plugin)) {
 		when = " before it greeted";
 	}
 	if (plugin->life.held.len)
@@ -153,7 +154,7 @@ static enum mortise_state unless_client(const mortise_plugin *plugin, enum morti
  * starts again soon. */
 static enum mortise_state after_work(mortise_plugin *plugin)
 {
-	plugin->life.restart_ms = (int32_t)plugin->restart.first_ms;
+	plugin->life.restart_ms = (int32_t)plugin->is.restart.first_ms;
 	return plugin->guarded.flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
 }
 
@@ -161,35 +162,35 @@ static enum mortise_state after_work(mortise_plugin *plugin)
 static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how,
 				     mortise_error *failure)
 {
-	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || is_client(plugin);
-	int64_t lived = mor_loop_now_ms(plugin->host->loop) - plugin->state_ms;
+	bool busy = plugin->calls.in_flight || !mor_list_empty(&plugin->calls.queue) || is_client(plugin);
+	int64_t lived = mor_loop_now_ms(plugin->host->loop) - plugin->now.state_ms;
 	enum mortise_state next;
 
 	if (mor_client_left(plugin, how))
 		return mor_client_after_leaving(plugin, failure);
-	plugin->clean_exits = 0;
-	if (plugin->state == MORTISE_DRAINING && plugin->life.drain == MOR_DRAIN_LEFT)
+	plugin->ends.clean_exits = 0;
+	if (plugin->now.state == MORTISE_DRAINING && plugin->life.drain == MOR_DRAIN_LEFT)
 		return unless_client(plugin, mor_supervise_after_death(plugin, failure));
-	if (plugin->state == MORTISE_DRAINING) {
-		if (plugin->life.drain == MOR_DRAIN_GIVEN_UP && plugin->failure.code)
+	if (plugin->now.state == MORTISE_DRAINING) {
+		if (plugin->life.drain == MOR_DRAIN_GIVEN_UP && plugin->ends.failure.code)
 			mor_supervise_blamed(plugin, failure);
 		return mor_drain_leads_to(plugin->life.drain);
 	}
-	if (plugin->state == MORTISE_READY && lived >= (int64_t)plugin->restart.cap_ms)
-		plugin->backoff_step = 0;
+	if (plugin->now.state == MORTISE_READY && lived >= (int64_t)plugin->is.restart.cap_ms)
+		plugin->ends.backoff_step = 0;
 	if (plugin->life.work.handed_out)
 		return after_work(plugin);
 	next = mor_supervise_after_death(plugin, failure);
-	if (next == MORTISE_BACKOFF && plugin->state == MORTISE_READY && !busy)
+	if (next == MORTISE_BACKOFF && plugin->now.state == MORTISE_READY && !busy)
 		next = MORTISE_STOPPED; /* nobody waits: it starts again with the next call */
 	return next;
 }
 
 void mor_supervise_drop_link(mortise_plugin *plugin)
 {
-	mor_timer_stop(&plugin->ladder);
-	mor_timer_stop(&plugin->broken_timer);
-	mor_timer_stop(&plugin->hello_timer);
+	mor_timer_stop(&plugin->ends.ladder);
+	mor_timer_stop(&plugin->ends.broken_timer);
+	mor_timer_stop(&plugin->ends.hello_timer);
 	plugin->life.end_seen = true;
 	plugin->life.pid = 0;
 	plugin->life.written = plugin->life.link->written;
@@ -210,7 +211,8 @@ static void write_record(const mortise_plugin *plugin, const struct mor_link_end
 /* Calls of the embedder that will fail: none if the violation came after the last answer. */
 static uint64_t calls_under_way(const mortise_plugin *plugin)
 {
-	const struct mor_list *const lists[] = { &plugin->flight, &plugin->writing, &plugin->queue };
+	const struct mor_list *const lists[] = { &plugin->calls.flight, &plugin->calls.writing,
+						 &plugin->calls.queue };
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
@@ -271,7 +273,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	struct news news;
 
 	MOR_HOLD(plugin);
-	plugin->counters.cpu_us += how->cpu_us;
+	plugin->now.counters.cpu_us += how->cpu_us;
 	remember_stderr(plugin, how);
 	describe_end(plugin, how, &error);
 	mor_denial_sum_up(plugin, how->denied);
@@ -279,7 +281,7 @@ static void on_end(void *arg, const struct mor_link_end *how)
 	tell_violation(plugin, &error, &record);
 	if (plugin->gone)
 		return;
-	draining = plugin->state == MORTISE_DRAINING;
+	draining = plugin->now.state == MORTISE_DRAINING;
 	left = mor_client_left(plugin, how);
 	if (!mor_shape_is_session(plugin) && !how->violation && !how->start_code &&
 	    !(draining && plugin->life.drain == MOR_DRAIN_GIVEN_UP)) {
@@ -323,26 +325,26 @@ static void stop_process(mortise_plugin *plugin, enum mor_rung rung, enum mor_dr
 
 	mor_fail(&error, MORTISE_ECLOSED, "%s: %s", plugin->peer.name, why);
 	if (!plugin->life.link) {
-		mor_timer_stop(&plugin->restart_timer);
-		if (plugin->state != MORTISE_STOPPED)
+		mor_timer_stop(&plugin->ends.restart_timer);
+		if (plugin->now.state != MORTISE_STOPPED)
 			mor_supervise_settle_down(plugin, MORTISE_STOPPED, &error);
 		return;
 	}
-	if (plugin->state != MORTISE_DRAINING || drain == MOR_DRAIN_ASKED)
+	if (plugin->now.state != MORTISE_DRAINING || drain == MOR_DRAIN_ASKED)
 		plugin->life.drain = drain;
-	if (rung == MOR_RUNG_TERM && plugin->stop.hold)
+	if (rung == MOR_RUNG_TERM && plugin->is.stop.hold)
 		rung = MOR_RUNG_INPUT;
-	if (plugin->state == MORTISE_DRAINING) {
+	if (plugin->now.state == MORTISE_DRAINING) {
 		if (rung > plugin->life.rung)
 			mor_ladder_climb(plugin, rung);
 		return;
 	}
-	mor_timer_stop(&plugin->broken_timer);
+	mor_timer_stop(&plugin->ends.broken_timer);
 	news = note_process_end(plugin, unhealthy);
 	plugin->life.ladder_ms = mor_loop_now_ms(plugin->host->loop);
 	mor_state_set(plugin, MORTISE_DRAINING, why);
 	tell_news(plugin, &news, why);
-	if (plugin->state == MORTISE_DRAINING && plugin->life.rung == MOR_RUNG_NONE)
+	if (plugin->now.state == MORTISE_DRAINING && plugin->life.rung == MOR_RUNG_NONE)
 		mor_ladder_climb(plugin, rung);
 	if (!mor_drain_lets_wait(plugin->life.drain))
 		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
@@ -374,7 +376,7 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how, mortise_e
 
 static bool is_at_rest(const mortise_plugin *plugin)
 {
-	return plugin->state == MORTISE_STOPPED || plugin->state == MORTISE_FAILED;
+	return plugin->now.state == MORTISE_STOPPED || plugin->now.state == MORTISE_FAILED;
 }
 
 int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_error *err)
@@ -389,13 +391,13 @@ int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_err
 		return r;
 	MOR_HOLD(plugin);
 	loop = plugin->host->loop;
-	life = plugin->lives;
+	life = plugin->now.lives;
 	until = mor_clock_ms() + timeout_ms;
 	/* We run the loop ourselves: a wake-up of another thread is kept for its owner. */
 	mor_loop_hold(loop, true);
 	(void)mortise_plugin_stop(plugin, MORTISE_STOP_POLITE, NULL);
 	/* A callback may start it again: that is another process, and not ours to stop. */
-	while (r >= 0 && !plugin->gone && plugin->lives == life && !is_at_rest(plugin)) {
+	while (r >= 0 && !plugin->gone && plugin->now.lives == life && !is_at_rest(plugin)) {
 		bool limited = timeout_ms >= 0 && !late;
 		int64_t left = limited ? until - mor_clock_ms() : -1;
 
@@ -430,11 +432,11 @@ static enum mor_drain drain_after_breach(mortise_plugin *plugin, bool busy, mort
 	enum mor_drain drain = MOR_DRAIN_BROKEN;
 
 	/* A plugin that breaks the rules in its greeting would do so again. */
-	if (is_client(plugin) && plugin->state == MORTISE_GREETING)
+	if (is_client(plugin) && plugin->now.state == MORTISE_GREETING)
 		return MOR_DRAIN_GIVEN_UP;
 	if (!plugin->life.work.handed_out)
 		drain = drain_for(unless_client(plugin, mor_supervise_after_death(plugin, failure)));
-	if (drain == MOR_DRAIN_RESTART && !busy && plugin->state == MORTISE_READY)
+	if (drain == MOR_DRAIN_RESTART && !busy && plugin->now.state == MORTISE_READY)
 		return MOR_DRAIN_BROKEN;
 	return drain == MOR_DRAIN_BROKEN && plugin->life.spent ? MOR_DRAIN_SPENT : drain;
 }
@@ -443,12 +445,12 @@ static void fail_and_stop(mortise_plugin *plugin, const mortise_error *error, en
 			  bool queued_too)
 {
 	/* A plugin that we kill for a time-out was busy, although its call is settled by now. */
-	bool busy = plugin->in_flight || !mor_list_empty(&plugin->queue) || rung == MOR_RUNG_KILL;
+	bool busy = plugin->calls.in_flight || !mor_list_empty(&plugin->calls.queue) || rung == MOR_RUNG_KILL;
 	mortise_error failure = *error;
 	enum mor_drain drain;
 	struct mor_list taken;
 
-	if (!plugin->life.link || plugin->state == MORTISE_DRAINING) {
+	if (!plugin->life.link || plugin->now.state == MORTISE_DRAINING) {
 		mor_supervise_stop(plugin, rung, plugin->life.drain, error->text);
 		return;
 	}
@@ -478,7 +480,7 @@ void mor_supervise_wedged(mortise_plugin *plugin, const char *why)
 		 plugin->peer.name, why);
 	mor_event(plugin, MORTISE_EVENT_WARNING, error.text);
 	/* Waiting calls can wait for the next process. What a pool gave it, another worker may take sooner. */
-	fail_and_stop(plugin, &error, MOR_RUNG_TERM, plugin->pool != NULL);
+	fail_and_stop(plugin, &error, MOR_RUNG_TERM, plugin->seat.pool != NULL);
 }
 
 void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *verdict, bool retry)
@@ -500,7 +502,7 @@ void mor_supervise_refused(mortise_plugin *plugin, const struct mor_verdict *ver
 
 static void on_broken_timer(struct mor_timer *timer)
 {
-	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, broken_timer);
+	mortise_plugin *plugin = mor_container_of(timer, mortise_plugin, ends.broken_timer);
 	char last[MOR_DIAGNOSIS_SIZE];
 	mortise_error error;
 
@@ -511,7 +513,7 @@ static void on_broken_timer(struct mor_timer *timer)
 	mor_fail(&error, MORTISE_ECRASHED, "%s: %s while it still runs%s", plugin->peer.name,
 		 plugin->life.broken, mor_diagnosis_last_words(plugin, last));
 	/* If clean ends are allowed, a closed stdout may be the beginning of one: the exit will show. */
-	if (plugin->restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {
+	if (plugin->is.restart.clean && plugin->life.was_ready && !plugin->life.work.handed_out) {
 		mor_supervise_blame(plugin, &error, (struct mor_slice){ 0 });
 		mor_supervise_stop(plugin, MOR_RUNG_INPUT, MOR_DRAIN_LEFT, error.text);
 		return;
@@ -524,7 +526,7 @@ static void on_broken(void *arg, const char *what)
 	mortise_plugin *plugin = arg;
 
 	MOR_HOLD(plugin);
-	if (plugin->state == MORTISE_DRAINING) {
+	if (plugin->now.state == MORTISE_DRAINING) {
 		if (plugin->life.rung == MOR_RUNG_BYE)
 			/* the end of its output counts as an answer */
 			mor_ladder_climb(plugin, MOR_RUNG_INPUT);
@@ -538,7 +540,7 @@ static void on_broken(void *arg, const char *what)
 		return;
 	}
 	if (!plugin->life.broken)
-		mor_plugin_set_timer(plugin, &plugin->broken_timer, BROKEN_MS, on_broken_timer);
+		mor_plugin_set_timer(plugin, &plugin->ends.broken_timer, BROKEN_MS, on_broken_timer);
 	plugin->life.broken = what;
 }
 
@@ -550,7 +552,7 @@ static void on_stderr(void *arg, struct mor_slice line)
 	char text[MOR_STDERR_LINE + 64];
 
 	MOR_HOLD(plugin);
-	plugin->counters.stderr_bytes += line.len + 1;
+	plugin->now.counters.stderr_bytes += line.len + 1;
 	mor_heard_stderr(plugin, line);
 	mor_event(plugin, MORTISE_EVENT_STDERR, mor_printable(line, text, sizeof(text)));
 }

@@ -44,9 +44,9 @@ static int send_first(mortise_plugin *plugin, mortise_error *err)
 	struct view_wait *wait;
 	int r;
 
-	if (mor_list_empty(&plugin->views))
+	if (mor_list_empty(&plugin->calls.views))
 		return 0;
-	wait = mor_container_of(plugin->views.next, struct view_wait, node);
+	wait = mor_container_of(plugin->calls.views.next, struct view_wait, node);
 	if (wait->sent)
 		return 0;
 	wait->sent = true;
@@ -73,7 +73,7 @@ int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, m
 	wait->arg = arg;
 	r = mor_order_view(plugin->peer.name, given ? &view : NULL, &wait->texts, err);
 	if (r == 0) {
-		mor_list_append(&plugin->views, &wait->node);
+		mor_list_append(&plugin->calls.views, &wait->node);
 		r = send_first(plugin, err);
 		if (r < 0) /* it is the first in the list, or another would have been sent */
 			mor_list_remove(&wait->node);
@@ -99,7 +99,7 @@ static void tell_wait(mortise_plugin *plugin, struct view_wait *wait, const mort
 void mor_plugin_view_answered(void *arg, const mortise_error *error)
 {
 	mortise_plugin *plugin = arg;
-	struct mor_list *node = mor_list_pop(&plugin->views);
+	struct mor_list *node = mor_list_pop(&plugin->calls.views);
 	mortise_error named;
 
 	MOR_HOLD(plugin);
@@ -111,7 +111,7 @@ void mor_plugin_view_answered(void *arg, const mortise_error *error)
 	}
 	tell_wait(plugin, mor_container_of(node, struct view_wait, node), error ? &named : NULL);
 	while (!plugin->gone && plugin->life.link && send_first(plugin, &named) < 0)
-		tell_wait(plugin, mor_container_of(mor_list_pop(&plugin->views), struct view_wait, node),
+		tell_wait(plugin, mor_container_of(mor_list_pop(&plugin->calls.views), struct view_wait, node),
 			  &named);
 }
 
@@ -120,7 +120,7 @@ void mor_plugin_view_take(mortise_plugin *plugin, struct mor_list *ret)
 	struct mor_list *node;
 
 	mor_list_init(ret);
-	while ((node = mor_list_pop(&plugin->views)))
+	while ((node = mor_list_pop(&plugin->calls.views)))
 		mor_list_append(ret, node);
 }
 

@@ -46,7 +46,7 @@ static void test_files_that_change(void **state)
 	plugin = make_plugin(host, resolved, &opt);
 	assert_string_equal(mortise_plugin_dialect(plugin), "yams");
 	expect_list(plugin->guarded.manifest->argv, "@/p/x|one");
-	assert_int_equal(plugin->timeouts[0].ms, 7000);
+	assert_int_equal(plugin->is.timeouts[0].ms, 7000);
 	mortise_plugin_unref(plugin);
 	assert_string_equal(resolved->manifest->name, "p"); /* it outlives the plugin */
 	mortise_host_free(host);
@@ -74,10 +74,10 @@ static void test_what_comes_later(void **state)
 	assert_string_equal(mor_manifest_setting(resolved->manifest, "limits", "in_flight")->json, "3");
 	assert_int_equal(mortise_host_new(NULL, &host, &err), 0);
 	plugin = make_plugin(host, resolved, &opt);
-	assert_int_equal(plugin->max_in_flight, 3);
-	assert_int_equal(plugin->link_options.max_depth, 5);
-	assert_int_equal(plugin->link_options.framing, MOR_FRAMING_BE32);
-	assert_int_equal(plugin->timeout_count, 1);
+	assert_int_equal(plugin->is.max_in_flight, 3);
+	assert_int_equal(plugin->is.link_options.max_depth, 5);
+	assert_int_equal(plugin->is.link_options.framing, MOR_FRAMING_BE32);
+	assert_int_equal(plugin->is.timeout_count, 1);
 	assert_string_equal(plugin->guarded.manifest->config, "{\"b\":2,\"a\":1}");
 	expect_list(plugin->guarded.manifest->env, "A=2|B=1");
 	mortise_plugin_unref(plugin);

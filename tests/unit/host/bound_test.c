@@ -429,9 +429,9 @@ static void queued_params_are_bounded(void **state)
 	assert_int_equal(call_with(params, &err), 0);
 	assert_int_equal(call_with(params, &err), MORTISE_EOVERLOAD);
 	assert_int_equal(call_with("[1]", &err), 0);
-	assert_int_equal(world.plugin->waiting_bytes, strlen(params) + 3);
+	assert_int_equal(world.plugin->calls.waiting_bytes, strlen(params) + 3);
 	assert_int_equal(mortise_plugin_stop(world.plugin, MORTISE_STOP_NOW, NULL), 0);
-	assert_int_equal(world.plugin->waiting_bytes, 0);
+	assert_int_equal(world.plugin->calls.waiting_bytes, 0);
 	assert_int_equal(world.count, 3);
 	close_world();
 }

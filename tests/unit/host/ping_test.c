@@ -26,7 +26,7 @@ static void test_shared_moments(void **state)
 
 		assert_int_equal(mortise_plugin_new(host, &opt, &plugins[i], NULL), 0);
 		mor_health_started(plugins[i]);
-		due = plugins[i]->health.timer.due_ms;
+		due = plugins[i]->now.health.timer.due_ms;
 		assert_in_range(due, ready + EVERY_MS - TICK_MS + 1, ready + EVERY_MS);
 		assert_int_equal(due % TICK_MS, 0);
 		moments += due != last;

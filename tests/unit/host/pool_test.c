@@ -183,7 +183,7 @@ static void queue_ms_goes_on_in_the_worker(void **state)
 	pass(&rig, 300);
 	greet(&rig, 0, INIT);
 	assert_true(claim(&rig, 0) > 0); /* plugin.health */
-	assert_int_equal(worker(&rig, 0)->waiting, 1);
+	assert_int_equal(worker(&rig, 0)->calls.waiting, 1);
 	pass(&rig, 199);
 	expect_waiting(&got);
 	pass(&rig, 1);
@@ -319,8 +319,8 @@ static void calls_are_spread_before_they_are_piled(void **state)
 
 	(void)state;
 	rig_open_busy(&rig, got, 5);
-	assert_int_equal(worker(&rig, 0)->in_flight, 3);
-	assert_int_equal(worker(&rig, 1)->in_flight, 2);
+	assert_int_equal(worker(&rig, 0)->calls.in_flight, 3);
+	assert_int_equal(worker(&rig, 1)->calls.in_flight, 2);
 	rig_close(&rig);
 }
 

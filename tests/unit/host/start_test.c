@@ -413,11 +413,11 @@ static void deaths_without_memory(void **state)
 	rig_open(&rig);
 	mor_alloc_fail_after(0);
 	while (mor_supervise_after_death(rig.plugin, &error) == MORTISE_BACKOFF) {
-		mor_loop_advance(rig.host->loop, 10 * rig.plugin->restart.period_ms);
+		mor_loop_advance(rig.host->loop, 10 * rig.plugin->is.restart.period_ms);
 		times++;
 	}
 	mor_alloc_fail_after(-1);
-	assert_int_equal(times, rig.plugin->restart.intensity + 1);
+	assert_int_equal(times, rig.plugin->is.restart.intensity + 1);
 	assert_int_equal(error.code, MORTISE_ECLOSED);
 	rig_close(&rig);
 }

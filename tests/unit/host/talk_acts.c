@@ -265,9 +265,9 @@ static void act_health(struct play *play, struct mor_slice rest, unsigned line)
 	int wanted = mor_slice_is(trim(rest), "good") ? 1 : mor_slice_is(trim(rest), "bad") ? 0 : -1;
 
 	settle_loop(play);
-	if (play->plugin->health.healthy != wanted)
-		die(play, line, "its health is %d (%s)", play->plugin->health.healthy,
-		    mor_kept_text(&play->plugin->health.reason));
+	if (play->plugin->now.health.healthy != wanted)
+		die(play, line, "its health is %d (%s)", play->plugin->now.health.healthy,
+		    mor_kept_text(&play->plugin->now.health.reason));
 }
 
 static void act_stop(struct play *play, struct mor_slice rest, unsigned line)
