@@ -196,7 +196,7 @@ class Failures(Case):
         self.assertEqual((done.code, len(done.error_lines)), (5, 1), done.err)
         self.assertRegex(done.out, r"(?m)^state +failed$")
         (self.dir / "empty").mkdir()
-        self.fails(3, "manifest", "info", "empty")
+        self.fails(3, "manifest", "info", "./empty")
 
     def test_silent_handshake(self):
         words = ["info", "-d", "yams", "--timeout", "handshake.manifest=300ms", "--", "/bin/cat"]
@@ -220,7 +220,7 @@ class Failures(Case):
             '[plugin]\nname = "once"\nversion = "1.0.0"\nentry = "./run"\n[commands.scaffold]\nx = "X"\n',
         )
         self.file("once/run", "#!/bin/sh\necho no Rust here >&2\nexit 3\n").chmod(0o755)
-        done = self.run_mortise("info", "once")
+        done = self.run_mortise("info", "./once")
         self.assertEqual(
             (done.code, done.error_lines[-1]),
             (7, 'crashed: once: exited with status 3 before it answered; last stderr: "no Rust here"'),

@@ -1,0 +1,1 @@
+{"mortise_signature":1,"name":"greeter","version":"1.0.0","digest":"e6f19992ec1620122bb79beea4f83ed83fe7666b22435c77478c1951a56e8dfa","key":"ed25519:d2c8ee2cf0a10f2d4c2bbb7d1699bbbae6a193b3919224780c8c8cadb5434bfd","signature":"/gxT4kOg1ZXrMH20kb1BdI3uBALRSfe2HgDWHAYAzJXGAf/Fo4OUBGm77+933kLv57CvQ7ryKFQ6pGQhoxCNDw=="}
