@@ -16,14 +16,13 @@ TABLE = """/* SPDX-License-Identifier: Apache-2.0 */
 #include "dialect/internal.h"
 
 static const struct mor_field say_params[] = {
-	{ .name = "words", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "What to say" },
+	{ "words", MOR_T_STRING, MOR_F_REQUIRED, .doc = "What to say" },
 	{ 0 },
 };
 
 static const struct mor_method methods[] = {
-	{ .name = "perch", .role = MOR_ROLE_HELLO, .timing = MOR_TIMING(.timeout_ms = 1000), .spec = "1", .doc = "It sits down." },
-	{ .name = "say",
-	  .role = MOR_ROLE_CALL,
+	{ "perch", MOR_ROLE_HELLO, .timing = MOR_TIMING(.timeout_ms = 1000), .spec = "1", .doc = "It sits down." },
+	{ "say", MOR_ROLE_CALL,
 	  .timing = MOR_TIMING(.timeout_ms = 2000),
 	  .outcome = MOR_OUTCOME(.ok = "/said", .why = "/mood"),
 	  .params = say_params,

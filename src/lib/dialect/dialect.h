@@ -54,9 +54,9 @@ enum mor_field_flags {
 struct mor_field {
 	/* NULL ends the list; "*" stands for every other member; "[]" for an array's elements */
 	const char *name;
-	const char *also; /* other accepted spellings: "a|b"                                       */
-	unsigned type;    /* enum mor_field_type                                                   */
+	unsigned type; /* enum mor_field_type */
 	unsigned flags;
+	const char *also;   /* other accepted spellings: "a|b"                                       */
 	const char *def;    /* default, as JSON text                                                 */
 	const char *one_of; /* allowed values of a string: "ok|degraded|error"                       */
 	const char *doc;
@@ -160,11 +160,11 @@ enum mor_method_flags {
 };
 
 struct mor_method {
-	const char *name;   /* NULL ends the table; "*" is every method not listed (after all others)     */
+	const char *name; /* NULL ends the table; "*" is every method not listed (after all others)     */
+	enum mor_role role;
 	const char *also;   /* other accepted spellings: "a|b"                                            */
 	const char *action; /* the embedder's name for it; NULL: name; "*": any action that no other row has */
 	enum mor_side from;
-	enum mor_role role;
 	enum mor_settle settle;
 	unsigned flags;
 	const struct mor_timing *timing;

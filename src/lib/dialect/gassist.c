@@ -15,122 +15,60 @@
 static const struct mor_outcome turn_outcome = { TURN };
 
 static const struct mor_method methods[] = {
-	{
-		.name = "initialize",
-		.role = MOR_ROLE_HELLO,
-		/* Plugins search for servers and models before they read: we saw 6 s; 30 s is the real
-		 * engine's limit. */
-		.timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_KILL),
-		.params = mor_gassist_initialize_params,
-		.result = mor_gassist_initialize_result,
-		.template =
-			"{\"protocol_version\":\"2.0\",\"engine_version\":${version},\"capabilities\":[\"streaming\",\"passthrough\"]}",
-		.outcome = MOR_OUTCOME(.ok = "/success"),
-		.spec = "Protocol Methods, initialize",
-		.doc = "Called once when plugin starts. No ping goes out before its answer.",
-	},
-	{
-		.name = "ping",
-		.role = MOR_ROLE_PING,
-		.timing = MOR_TIMING(.timeout_ms = 1000),
-		.params = mor_gassist_timestamp,
-		.result = mor_gassist_timestamp,
-		.template = "{\"timestamp\":${time}}",
-		.spec = "Protocol Methods, ping",
-		.doc = "Health check: the plugin must respond within 1 second. Two misses in a row and it is "
-		       "killed; while it works on a request only if it has shown that it can answer then "
-		       "(quirk watchdog).",
-	},
-	{
-		.name = "execute",
-		.action = "*",
-		.role = MOR_ROLE_CALL,
-		.settle = MOR_BY_FIRST,
-		.timing = MOR_TIMING(.timeout_ms = 30000, .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL),
-		.params = mor_gassist_execute_params,
-		.result = mor_gassist_outcome,
-		.template = "{\"...\":${extra},\"function\":${action},\"arguments\":${params}}",
-		.outcome = &turn_outcome,
-		.spec = "Protocol Methods, execute",
-		.doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes "
-		       "first. The time limit counts from the last message of the plugin that is not a pong "
-		       "(strict: from the request) and never outlasts the session total.",
-	},
-	{
-		.name = "input",
-		.role = MOR_ROLE_INPUT,
-		.settle = MOR_BY_NOTE,
-		.timing = MOR_TIMING(.timeout_ms = 30000, .ack_ms = 2000, .clock = MOR_FROM_SIGN,
-				     .late = MOR_LATE_KILL),
-		.params = mor_gassist_input_params,
-		.result = mor_gassist_input_result,
-		.template = "{\"content\":\"\",\"timestamp\":${time},\"...\":${params}}",
-		.outcome = &turn_outcome,
-		.spec = "Protocol Methods, input",
-		.doc = "What the user says in a session that keep_session opened; refused outside one. The "
-		       "plugin acknowledges within 2 seconds (anything it sends for this request counts), then "
-		       "answers as for execute.",
-	},
-	{
-		.name = "shutdown",
-		.role = MOR_ROLE_BYE,
-		.settle = MOR_BY_WRITE,
-		.flags = MOR_M_NOTE | MOR_M_PARAMS,
-		.when = "shutdown=note",
-		.spec = "Protocol Methods, shutdown",
-		.doc = "Graceful shutdown request. No response expected; stdin is closed after it.",
-	},
-	{
-		.name = "shutdown",
-		.role = MOR_ROLE_BYE,
-		.flags = MOR_M_OPTIONAL | MOR_M_PARAMS,
-		.timing = MOR_TIMING(.timeout_ms = 2000),
-		.when = "shutdown=request",
-		.doc = "The same as a request, for plugins that clean up only when they can answer.",
-	},
-	{
-		.name = "stream",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_PIECE,
-		.settle = MOR_BY_WRITE,
-		.params = mor_gassist_stream_params,
-		.outcome = MOR_OUTCOME(.ref = "/request_id", .data = "/data"),
-		.spec = "Plugin -> Engine, stream",
-		.doc = "Send streaming content during execution.",
-	},
-	{
-		.name = "complete",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_DONE,
-		.settle = MOR_BY_WRITE,
-		.params = mor_gassist_complete_params,
-		.outcome = MOR_OUTCOME(TURN, .ref = "/request_id"),
-		.spec = "Plugin -> Engine, complete",
-		.doc = "Signal execution complete.",
-	},
-	{
-		.name = "error",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_FAIL,
-		.settle = MOR_BY_WRITE,
-		.params = mor_gassist_error_params,
-		.outcome =
-			MOR_OUTCOME(.why = "/message", .code = "/code", .ref = "/request_id", .data = "/data"),
-		.spec = "Plugin -> Engine, error",
-		.doc = "Report an error during execution. It ends the request, and the session with it; a "
-		       "complete after it is ignored.",
-	},
-	{
-		.name = "log",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_LOG,
-		.settle = MOR_BY_WRITE,
-		.params = mor_gassist_log_params,
-		.outcome = MOR_OUTCOME(.data = "/message", .level = "/level"),
-		.spec = "Plugin -> Engine, log",
-		.doc = "Send log messages for debugging (optional); at any time, also before initialize is "
-		       "answered.",
-	},
+	/* Plugins search for servers and models before they read: we saw 6 s; 30 s is the real
+	 * engine's limit. */
+	{ "initialize", MOR_ROLE_HELLO, .timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_KILL),
+	  .params = mor_gassist_initialize_params, .result = mor_gassist_initialize_result,
+	  .template =
+		  "{\"protocol_version\":\"2.0\",\"engine_version\":${version},\"capabilities\":[\"streaming\",\"passthrough\"]}",
+	  .outcome = MOR_OUTCOME(.ok = "/success"), .spec = "Protocol Methods, initialize",
+	  .doc = "Called once when plugin starts. No ping goes out before its answer." },
+	{ "ping", MOR_ROLE_PING, .timing = MOR_TIMING(.timeout_ms = 1000), .params = mor_gassist_timestamp,
+	  .result = mor_gassist_timestamp, .template = "{\"timestamp\":${time}}",
+	  .spec = "Protocol Methods, ping",
+	  .doc = "Health check: the plugin must respond within 1 second. Two misses in a row and it is "
+		 "killed; while it works on a request only if it has shown that it can answer then "
+		 "(quirk watchdog)." },
+	{ "execute", MOR_ROLE_CALL, .action = "*", .settle = MOR_BY_FIRST,
+	  .timing = MOR_TIMING(.timeout_ms = 30000, .clock = MOR_FROM_SIGN, .late = MOR_LATE_KILL),
+	  .params = mor_gassist_execute_params, .result = mor_gassist_outcome,
+	  .template = "{\"...\":${extra},\"function\":${action},\"arguments\":${params}}",
+	  .outcome = &turn_outcome, .spec = "Protocol Methods, execute",
+	  .doc = "Execute a plugin command. Ended by a response, complete or error, whichever comes "
+		 "first. The time limit counts from the last message of the plugin that is not a pong "
+		 "(strict: from the request) and never outlasts the session total." },
+	{ "input", MOR_ROLE_INPUT, .settle = MOR_BY_NOTE,
+	  .timing = MOR_TIMING(.timeout_ms = 30000, .ack_ms = 2000, .clock = MOR_FROM_SIGN,
+			       .late = MOR_LATE_KILL),
+	  .params = mor_gassist_input_params, .result = mor_gassist_input_result,
+	  .template = "{\"content\":\"\",\"timestamp\":${time},\"...\":${params}}", .outcome = &turn_outcome,
+	  .spec = "Protocol Methods, input",
+	  .doc = "What the user says in a session that keep_session opened; refused outside one. The "
+		 "plugin acknowledges within 2 seconds (anything it sends for this request counts), then "
+		 "answers as for execute." },
+	{ "shutdown", MOR_ROLE_BYE, .settle = MOR_BY_WRITE, .flags = MOR_M_NOTE | MOR_M_PARAMS,
+	  .when = "shutdown=note", .spec = "Protocol Methods, shutdown",
+	  .doc = "Graceful shutdown request. No response expected; stdin is closed after it." },
+	{ "shutdown", MOR_ROLE_BYE, .flags = MOR_M_OPTIONAL | MOR_M_PARAMS,
+	  .timing = MOR_TIMING(.timeout_ms = 2000), .when = "shutdown=request",
+	  .doc = "The same as a request, for plugins that clean up only when they can answer." },
+	{ "stream", MOR_ROLE_PIECE, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_WRITE,
+	  .params = mor_gassist_stream_params, .outcome = MOR_OUTCOME(.ref = "/request_id", .data = "/data"),
+	  .spec = "Plugin -> Engine, stream", .doc = "Send streaming content during execution." },
+	{ "complete", MOR_ROLE_DONE, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_WRITE,
+	  .params = mor_gassist_complete_params, .outcome = MOR_OUTCOME(TURN, .ref = "/request_id"),
+	  .spec = "Plugin -> Engine, complete", .doc = "Signal execution complete." },
+	{ "error", MOR_ROLE_FAIL, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_WRITE,
+	  .params = mor_gassist_error_params,
+	  .outcome = MOR_OUTCOME(.why = "/message", .code = "/code", .ref = "/request_id", .data = "/data"),
+	  .spec = "Plugin -> Engine, error",
+	  .doc = "Report an error during execution. It ends the request, and the session with it; a "
+		 "complete after it is ignored." },
+	{ "log", MOR_ROLE_LOG, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_WRITE,
+	  .params = mor_gassist_log_params, .outcome = MOR_OUTCOME(.data = "/message", .level = "/level"),
+	  .spec = "Plugin -> Engine, log",
+	  .doc = "Send log messages for debugging (optional); at any time, also before initialize is "
+		 "answered." },
 	{ 0 },
 };
 

@@ -7,56 +7,34 @@
 #define GUIDE "internals.md" /* of the library's own documentation */
 
 static const struct mor_field method_fields[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Its name in the service" },
-	{ .name = "input", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The message it takes" },
-	{ .name = "output", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The message it returns" },
-	{ .name = "streams",
-	  .type = MOR_T_STRING,
-	  .one_of = "client|server|both",
+	{ "name", MOR_T_STRING, MOR_F_REQUIRED, .doc = "Its name in the service" },
+	{ "input", MOR_T_STRING, MOR_F_REQUIRED, .doc = "The message it takes" },
+	{ "output", MOR_T_STRING, MOR_F_REQUIRED, .doc = "The message it returns" },
+	{ "streams", MOR_T_STRING, .one_of = "client|server|both",
 	  .doc = "Who sends more than one message; such a method cannot be called" },
 	{ 0 },
 };
 
 static const struct mor_field service_fields[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "With its package" },
-	{ .name = "methods",
-	  .type = MOR_T_ARRAY,
-	  .flags = MOR_F_REQUIRED,
-	  .doc = "In the order of its file",
-	  .fields = method_fields },
+	{ "name", MOR_T_STRING, MOR_F_REQUIRED, .doc = "With its package" },
+	{ "methods", MOR_T_ARRAY, MOR_F_REQUIRED, .doc = "In the order of its file", .fields = method_fields },
 	{ 0 },
 };
 
 static const struct mor_field services_result[] = {
-	{ .name = "services",
-	  .type = MOR_T_ARRAY,
-	  .flags = MOR_F_REQUIRED,
-	  .doc = "Empty: nobody describes them",
+	{ "services", MOR_T_ARRAY, MOR_F_REQUIRED, .doc = "Empty: nobody describes them",
 	  .fields = service_fields },
 	{ 0 },
 };
 
 static const struct mor_method methods[] = {
-	{
-		.name = "services",
-		.from = MOR_FROM_HOST,
-		.role = MOR_ROLE_HELLO,
-		.settle = MOR_BY_REPLY,
-		.timing = MOR_TIMING(.timeout_ms = 10000),
-		.result = services_result,
-		.spec = GUIDE,
-		.doc = "What can be called. Answered by the host itself, from the descriptor set or the "
-		       "reflection.",
-	},
-	{
-		.name = "*",
-		.from = MOR_FROM_HOST,
-		.role = MOR_ROLE_CALL,
-		.settle = MOR_BY_REPLY,
-		.timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_FORGET),
-		.spec = GUIDE,
-		.doc = "A unary method by its full name, package.Service/Method, with its message as JSON.",
-	},
+	{ "services", MOR_ROLE_HELLO, .from = MOR_FROM_HOST, .settle = MOR_BY_REPLY,
+	  .timing = MOR_TIMING(.timeout_ms = 10000), .result = services_result, .spec = GUIDE,
+	  .doc = "What can be called. Answered by the host itself, from the descriptor set or the "
+		 "reflection." },
+	{ "*", MOR_ROLE_CALL, .from = MOR_FROM_HOST, .settle = MOR_BY_REPLY,
+	  .timing = MOR_TIMING(.timeout_ms = 30000, .late = MOR_LATE_FORGET), .spec = GUIDE,
+	  .doc = "A unary method by its full name, package.Service/Method, with its message as JSON." },
 	{ 0 },
 };
 

@@ -16,11 +16,7 @@
 /* ---- init ---- */
 
 static const struct mor_field init_params[] = {
-	{ .name = "protocol",
-	  .type = MOR_T_STRING,
-	  .flags = MOR_F_REQUIRED,
-	  .one_of = PROTOCOL,
-	  .doc = "Protocol version label" },
+	{ "protocol", MOR_T_STRING, MOR_F_REQUIRED, .one_of = PROTOCOL, .doc = "Protocol version label" },
 	{ .name = "outputEncoding",
 	  .also = "output-encoding|output_encoding",
 	  .type = MOR_T_STRING,
@@ -30,152 +26,91 @@ static const struct mor_field init_params[] = {
 	{ 0 },
 };
 static const struct mor_field init_result[] = {
-	{ .name = "protocol", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "The same label" },
-	{ .name = "outputEncoding",
-	  .type = MOR_T_STRING,
-	  .doc = "What was agreed on; not in the specification" },
+	{ "protocol", MOR_T_STRING, MOR_F_REQUIRED, .doc = "The same label" },
+	{ "outputEncoding", MOR_T_STRING, .doc = "What was agreed on; not in the specification" },
 	{ 0 },
 };
 
 /* ---- analyze ---- */
 
 static const struct mor_field analysis_types[] = {
-	{ .name = "[]",
-	  .type = MOR_T_STRING,
-	  .flags = MOR_F_REQUIRED,
-	  .doc = "\"/kythe/index/go\"; \"/\" is any" },
+	{ "[]", MOR_T_STRING, MOR_F_REQUIRED, .doc = "\"/kythe/index/go\"; \"/\" is any" },
 	{ 0 },
 };
 static const struct mor_field analyze_params[] = {
-	{ .name = "types",
-	  .type = MOR_T_ARRAY,
-	  .doc = "Types of analysis that it can do; missing or empty: any",
+	{ "types", MOR_T_ARRAY, .doc = "Types of analysis that it can do; missing or empty: any",
 	  .fields = analysis_types },
-	{ .name = "language", .type = MOR_T_STRING, .doc = "RFC 2966: L stands for types [/kythe/index/L]" },
+	{ "language", MOR_T_STRING, .doc = "RFC 2966: L stands for types [/kythe/index/L]" },
 	{ 0 },
 };
 static const struct mor_field paths[] = {
-	{ .name = "[]", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED },
+	{ "[]", MOR_T_STRING, .flags = MOR_F_REQUIRED },
 	{ 0 },
 };
 static const struct mor_field variables[] = {
-	{ .name = "name", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Of the variable" },
-	{ .name = "value", .type = MOR_T_STRING, .doc = "Missing: empty" },
+	{ "name", MOR_T_STRING, MOR_F_REQUIRED, .doc = "Of the variable" },
+	{ "value", MOR_T_STRING, .doc = "Missing: empty" },
 	{ 0 },
 };
 static const struct mor_field analyze_result[] = {
-	{ .name = "workingDir", .type = MOR_T_STRING, .doc = "Absolute; relative paths are relative to it" },
-	{ .name = "inputs",
-	  .type = MOR_T_ARRAY,
-	  .flags = MOR_F_REQUIRED,
-	  .doc = "Where to begin, as the record spells them",
+	{ "workingDir", MOR_T_STRING, .doc = "Absolute; relative paths are relative to it" },
+	{ "inputs", MOR_T_ARRAY, MOR_F_REQUIRED, .doc = "Where to begin, as the record spells them",
 	  .fields = paths },
-	{ .name = "input",
-	  .type = MOR_T_STRING,
-	  .doc = "The first of them, for plugins that follow the example" },
-	{ .name = "arguments", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = paths },
-	{ .name = "environment", .type = MOR_T_ARRAY, .doc = "Of the compiler", .fields = variables },
-	{ .name = "output",
-	  .type = MOR_T_STRING,
-	  .flags = MOR_F_REQUIRED,
-	  .doc = "Absolute; empty, and to be appended to" },
-	{ .name = "entryContext", .type = MOR_T_STRING, .doc = "Of the record: its preprocessor context" },
-	{ .name = "outputKey",
-	  .type = MOR_T_STRING,
-	  .doc = "Of the record: what the compiler would have written" },
-	{ .name = "details", .type = MOR_T_ARRAY, .doc = "Objects with \"@type\"" },
+	{ "input", MOR_T_STRING, .doc = "The first of them, for plugins that follow the example" },
+	{ "arguments", MOR_T_ARRAY, .doc = "Of the compiler", .fields = paths },
+	{ "environment", MOR_T_ARRAY, .doc = "Of the compiler", .fields = variables },
+	{ "output", MOR_T_STRING, MOR_F_REQUIRED, .doc = "Absolute; empty, and to be appended to" },
+	{ "entryContext", MOR_T_STRING, .doc = "Of the record: its preprocessor context" },
+	{ "outputKey", MOR_T_STRING, .doc = "Of the record: what the compiler would have written" },
+	{ "details", MOR_T_ARRAY, .doc = "Objects with \"@type\"" },
 	{ 0 },
 };
 
 /* ---- vname, log, done ---- */
 
 static const struct mor_field vname_params[] = {
-	{ .name = "path", .type = MOR_T_STRING, .doc = "As the record spells it" },
-	{ .name = "signature",
-	  .type = MOR_T_STRING,
-	  .def = "\"\"",
-	  .doc = "Of the node; none for the file itself" },
+	{ "path", MOR_T_STRING, .doc = "As the record spells it" },
+	{ "signature", MOR_T_STRING, .def = "\"\"", .doc = "Of the node; none for the file itself" },
 	{ 0 },
 };
 #define VNAME_FIELDS \
-	{ .name = "signature", .type = MOR_T_STRING, .doc = "As asked" }, \
-		{ .name = "corpus", .type = MOR_T_STRING, .doc = "Collection of related files" }, \
-		{ .name = "root", .type = MOR_T_STRING, .doc = "Subset of the corpus" }, \
-		{ .name = "path", .type = MOR_T_STRING, .doc = "Relative to the root" }, \
+	{ "signature", MOR_T_STRING, .doc = "As asked" }, \
+		{ "corpus", MOR_T_STRING, .doc = "Collection of related files" }, \
+		{ "root", MOR_T_STRING, .doc = "Subset of the corpus" }, \
+		{ "path", MOR_T_STRING, .doc = "Relative to the root" }, \
 	{ \
 		.name = "language", .type = MOR_T_STRING, .doc = "Of the node; none for a file" \
 	}
 static const struct mor_field vname[] = { VNAME_FIELDS, { 0 } };
 static const struct mor_field vname_result[] = {
-	{ .name = "vname",
-	  .type = MOR_T_OBJECT,
-	  .flags = MOR_F_REQUIRED,
-	  .doc = "The complete VName",
-	  .fields = vname },
+	{ "vname", MOR_T_OBJECT, MOR_F_REQUIRED, .doc = "The complete VName", .fields = vname },
 	VNAME_FIELDS, /* and once more as flat members, as in the transcript */
 	{ 0 },
 };
 static const struct mor_field log_params[] = {
-	{ .name = "message",
-	  .type = MOR_T_STRING | MOR_T_OBJECT,
-	  .doc = "kythe.proto.common.Diagnostic, or its text alone" },
+	{ "message", MOR_T_STRING | MOR_T_OBJECT, .doc = "kythe.proto.common.Diagnostic, or its text alone" },
 	{ 0 },
 };
 
 static const struct mor_method methods[] = {
-	{
-		.name = "init",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_HELLO,
-		.timing = MOR_TIMING(.timeout_ms = 30000),
-		.params = init_params,
-		.result = init_result,
-		.spec = "Methods, init",
-		.doc = "The first message, and the only one of its kind. An unknown version or encoding, "
-		       "another method before, a second init: ProtocolError, and its stdin is closed.",
-	},
-	{
-		.name = "analyze",
-		.also = "analysis",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_TAKE,
-		.settle = MOR_BY_NOTE,
-		.params = analyze_params,
-		.result = analyze_result,
-		.spec = "Methods, analyze",
-		.doc = "Asks for a record and waits until there is one; nothing else waits meanwhile. A second "
-		       "one before done: ProtocolError, and its stdin is closed. At the end of the work it is "
-		       "not answered: its stdin is closed.",
-	},
-	{
-		.name = "vname",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_SERVE,
-		.params = vname_params,
-		.result = vname_result,
-		.spec = "Methods, vname",
-		.doc = "The complete VName for a path and a signature.",
-	},
-	{
-		.name = "log",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_LOG,
-		.settle = MOR_BY_WRITE,
-		.outcome = MOR_OUTCOME(.data = "/message"),
-		.params = log_params,
-		.spec = "Methods, log",
-		.doc = "Something to be logged with the current analysis. Not answered, with or without an id.",
-	},
-	{
-		.name = "done",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_FINISH,
-		.settle = MOR_BY_WRITE,
-		.params = log_params,
-		.spec = "Methods, done",
-		.doc = "The current analysis is complete, whatever the message says. Not answered, with or "
-		       "without an id. To report a failure, the plugin exits without it.",
-	},
+	{ "init", MOR_ROLE_HELLO, .from = MOR_FROM_PLUGIN, .timing = MOR_TIMING(.timeout_ms = 30000),
+	  .params = init_params, .result = init_result, .spec = "Methods, init",
+	  .doc = "The first message, and the only one of its kind. An unknown version or encoding, "
+		 "another method before, a second init: ProtocolError, and its stdin is closed." },
+	{ "analyze", MOR_ROLE_TAKE, .also = "analysis", .from = MOR_FROM_PLUGIN, .settle = MOR_BY_NOTE,
+	  .params = analyze_params, .result = analyze_result, .spec = "Methods, analyze",
+	  .doc = "Asks for a record and waits until there is one; nothing else waits meanwhile. A second "
+		 "one before done: ProtocolError, and its stdin is closed. At the end of the work it is "
+		 "not answered: its stdin is closed." },
+	{ "vname", MOR_ROLE_SERVE, .from = MOR_FROM_PLUGIN, .params = vname_params, .result = vname_result,
+	  .spec = "Methods, vname", .doc = "The complete VName for a path and a signature." },
+	{ "log", MOR_ROLE_LOG, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_WRITE,
+	  .outcome = MOR_OUTCOME(.data = "/message"), .params = log_params, .spec = "Methods, log",
+	  .doc = "Something to be logged with the current analysis. Not answered, with or without an id." },
+	{ "done", MOR_ROLE_FINISH, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_WRITE, .params = log_params,
+	  .spec = "Methods, done",
+	  .doc = "The current analysis is complete, whatever the message says. Not answered, with or "
+		 "without an id. To report a failure, the plugin exits without it." },
 	{ 0 },
 };
 
@@ -245,8 +180,7 @@ static int on_request(struct mor_peer *peer, const struct mor_method *method, co
 		return refuse_init(err, MORTISE_EINPUT, -32602, "params by position", NULL, "only names");
 	if (strcmp(mor_json_text(protocol, ""), PROTOCOL) != 0)
 		return refuse_init(err, MORTISE_EPROTO, -1, "protocol", protocol, PROTOCOL);
-	r = read_encoding(params, &encoding, err);
-	if (r < 0)
+	if ((r = read_encoding(params, &encoding, err)) < 0)
 		return r;
 	mor_w_object(&w);
 	mor_w_pair(&w, "protocol", PROTOCOL);

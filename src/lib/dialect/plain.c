@@ -6,29 +6,13 @@
 static const struct mor_page page = { .more = "/has_more", .next = "/next_offset", .param = "opts.offset" };
 
 static const struct mor_method methods[] = {
-	{
-		.name = "*",
-		.from = MOR_FROM_HOST,
-		.role = MOR_ROLE_CALL,
-		.settle = MOR_BY_REPLY,
-		.timing = MOR_TIMING(.timeout_ms = 30000),
-		.outcome = MOR_OUTCOME(.page = &page),
-		.doc = "Whatever the program offers; params and result as they are.",
-	},
-	{
-		.name = "*",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_SERVE,
-		.settle = MOR_BY_REPLY,
-		.doc = "A request of the program, answered by the embedder.",
-	},
-	{
-		.name = "*",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_NOTE,
-		.settle = MOR_BY_WRITE,
-		.doc = "A notification of the program, passed on as an event.",
-	},
+	{ "*", MOR_ROLE_CALL, .from = MOR_FROM_HOST, .settle = MOR_BY_REPLY,
+	  .timing = MOR_TIMING(.timeout_ms = 30000), .outcome = MOR_OUTCOME(.page = &page),
+	  .doc = "Whatever the program offers; params and result as they are." },
+	{ "*", MOR_ROLE_SERVE, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_REPLY,
+	  .doc = "A request of the program, answered by the embedder." },
+	{ "*", MOR_ROLE_NOTE, .from = MOR_FROM_PLUGIN, .settle = MOR_BY_WRITE,
+	  .doc = "A notification of the program, passed on as an event." },
 	{ 0 },
 };
 

@@ -84,17 +84,12 @@ static bool is_action(const struct mor_method *m, struct mor_slice action)
 			   mor_slice_is(action, m->name) || mor_text_in(action, m->also);
 }
 
-/* Rows that an embedder calls, not those of the start, health and stop. */
-static bool is_said(const struct mor_method *m)
-{
-	return m->role == MOR_ROLE_CALL || m->role == MOR_ROLE_INPUT || m->role == MOR_ROLE_NOTE;
-}
-
 /* If actions are the plugin's own words, one of them may be called "ping" or "shutdown". */
 const struct mor_method *mor_dialect_action(const struct mor_dialect *dialect, struct mor_slice action)
 {
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
-		if (is_said(m) && is_action(m, action))
+		if ((m->role == MOR_ROLE_CALL || m->role == MOR_ROLE_INPUT || m->role == MOR_ROLE_NOTE) &&
+		    is_action(m, action)) /* not those of the start, health and stop */
 			return m;
 	for (const struct mor_method *m = dialect->methods; m->name; m++)
 		if (m->action && is_action(m, MOR_SLICE("*")))

@@ -20,17 +20,13 @@ struct listing {
 	char found[100]; /* kind of the last match */
 };
 
-static bool in_kinds(const struct mor_value *kinds, struct mor_slice kind, struct mor_slice name)
-{
-	return mor_json_get_slice(mor_json_get_slice(kinds, kind), name) != NULL;
-}
-
 static bool in_manifest(const struct mor_value *manifest, struct mor_slice kind, struct mor_slice name);
 
 static void take_listed(struct listing *l, struct mor_slice kind, struct mor_slice name)
 {
 	if ((l->wanted.ptr && !mor_slice_eq(l->wanted, name)) ||
-	    (l->kind.ptr && !mor_slice_eq(l->kind, kind)) || (l->other && in_kinds(l->other, kind, name)) ||
+	    (l->kind.ptr && !mor_slice_eq(l->kind, kind)) ||
+	    (l->other && mor_json_get_slice(mor_json_get_slice(l->other, kind), name)) ||
 	    (l->manifest && in_manifest(l->manifest, kind, name)) || !kind.ptr || !name.ptr ||
 	    kind.len >= sizeof(l->found))
 		return;
@@ -218,14 +214,12 @@ static void write_toml(const struct mor_peer *peer, const struct meant *meant, c
 
 	(void)peer;
 	if (is_hook(meant)) {
-		mor_w_key(w, "name");
-		mor_w_slice(w, meant->name);
+		mor_w_pair_slice(w, "name", meant->name);
 		write_rest(w, given, "name");
 		return;
 	}
 	mor_buf_printf(&full, "%s:%.*s", meant->kind, (int)meant->name.len, meant->name.ptr);
-	mor_w_key(w, "command");
-	mor_w_slice(w, mor_buf_view(&full));
+	mor_w_pair_slice(w, "command", mor_buf_view(&full));
 	write_rest(w, given, "command");
 }
 
@@ -271,8 +265,7 @@ const struct mor_hooks mor_sunscreen_hooks = { .shape_call = shape_call, .greete
 static void write_json(const struct mor_peer *peer, const struct meant *meant, const struct mor_value *given,
 		       struct mor_writer *w)
 {
-	mor_w_key(w, "command");
-	mor_w_slice(w, meant->name);
+	mor_w_pair_slice(w, "command", meant->name);
 	mor_w_pair(w, "kind", meant->kind);
 	mor_w_pair(w, "plugin", mor_json_text(mor_json_get(peer->manifest, "name"), peer->name));
 	write_rest(w, given, "command|kind|plugin");

@@ -8,16 +8,16 @@ static const struct mor_timing run_timing = MOR_DIALECT_SUNSCREEN_RUN;
 
 /* clang-format off */
 #define PARAMS(kinds) \
-	{ .name = "args", .type = MOR_T_ARRAY, .def = "[]", .doc = "The words of the command line, verbatim", \
+	{ "args", MOR_T_ARRAY, .def = "[]", .doc = "The words of the command line, verbatim", \
 	  .fields = mor_strings }, \
-	{ .name = "command", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, \
+	{ "command", MOR_T_STRING, MOR_F_REQUIRED, \
 	  .doc = "Name of the command or hook" }, \
-	{ .name = "kind", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .one_of = kinds, \
+	{ "kind", MOR_T_STRING, MOR_F_REQUIRED, .one_of = kinds, \
 	  .doc = "As the manifest says" }, \
-	{ .name = "plugin", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, .doc = "Name in the manifest" }, \
-	{ .name = "scratch", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, \
+	{ "plugin", MOR_T_STRING, MOR_F_REQUIRED, .doc = "Name in the manifest" }, \
+	{ "scratch", MOR_T_STRING, MOR_F_REQUIRED, \
 	  .doc = "A directory it may write" }, \
-	{ .name = "workspace", .type = MOR_T_STRING, .flags = MOR_F_REQUIRED, \
+	{ "workspace", MOR_T_STRING, MOR_F_REQUIRED, \
 	  .doc = "Absolute path of the workspace" }
 /* clang-format on */
 
@@ -25,24 +25,11 @@ static const struct mor_field command_params[] = { PARAMS("app|scaffold"), { 0 }
 static const struct mor_field hook_params[] = { PARAMS("hook"), { 0 } };
 
 static const struct mor_method methods[] = {
-	{
-		.name = "sunscreen.command/run",
-		.action = "*",
-		.role = MOR_ROLE_CALL,
-		.timing = &run_timing,
-		.params = command_params,
-		.spec = "src/plugin/stdio.rs",
-		.doc = "Run a command. Its result is any JSON.",
-	},
-	{
-		.name = "sunscreen.hook/run",
-		.action = "hook:*",
-		.role = MOR_ROLE_CALL,
-		.timing = &run_timing,
-		.params = hook_params,
-		.spec = "src/plugin/stdio.rs",
-		.doc = "Run a hook.",
-	},
+	{ "sunscreen.command/run", MOR_ROLE_CALL, .action = "*", .timing = &run_timing,
+	  .params = command_params, .spec = "src/plugin/stdio.rs",
+	  .doc = "Run a command. Its result is any JSON." },
+	{ "sunscreen.hook/run", MOR_ROLE_CALL, .action = "hook:*", .timing = &run_timing, .params = hook_params,
+	  .spec = "src/plugin/stdio.rs", .doc = "Run a hook." },
 	{ 0 },
 };
 

@@ -15,96 +15,46 @@ static const struct mor_timing call_timing = { .timeout_ms = 30000, .late_ms = L
 static const struct mor_page page = { .more = "/has_more", .next = "/next_offset", .param = "opts.offset" };
 
 static const struct mor_method methods[] = {
-	{
-		.name = "handshake.manifest",
-		.role = MOR_ROLE_HELLO,
-		.timing = MOR_TIMING(.timeout_ms = 10000),
-		.result = mor_yams_manifest_result,
-		.spec = "Lifecycle Methods, 1. handshake.manifest",
-		.doc = "Discover plugin capabilities. The first message after the plugin was spawned.",
-	},
-	{
-		.name = "plugin.init",
-		.role = MOR_ROLE_INIT,
-		.flags = MOR_M_OPTIONAL | MOR_M_PARAMS,
-		.timing = MOR_TIMING(.timeout_ms = 30000),
-		.params = mor_yams_init_params,
-		.result = mor_yams_init_result,
-		.spec = "Lifecycle Methods, 2. plugin.init",
-		.doc = "Initialize plugin with configuration. After the handshake, and again after each "
-		       "restart.",
-	},
-	{
-		.name = "plugin.health",
-		.role = MOR_ROLE_PING,
-		.flags = MOR_M_OPTIONAL,
-		.timing = MOR_TIMING(.timeout_ms = 5000, .late_ms = LATE_MS),
-		.result = mor_yams_health_result,
-		.spec = "Lifecycle Methods, 3. plugin.health",
-		.doc = "Check plugin health and readiness.",
-	},
-	{
-		.name = "extractor.supports",
-		.role = MOR_ROLE_CALL,
-		.flags = MOR_M_OPTIONAL,
-		.timing = &call_timing,
-		.params = mor_yams_supports_params,
-		.result = mor_yams_supports_result,
-		.needs = "content_extractor_v1",
-		.spec = "Content Extraction Interface, 5. extractor.supports",
-		.doc = "Check if plugin can extract content from file type. At least one parameter must be "
-		       "given; real plugins need both, so send both.",
-	},
-	{
-		.name = "extractor.extract",
-		.role = MOR_ROLE_CALL,
-		.timing = &call_timing,
-		.params = mor_yams_extract_params,
-		.result = mor_yams_extract_result,
-		.outcome = MOR_OUTCOME(.ok = "/success", .why = "/error", .why_fails = true),
-		.needs = "content_extractor_v1",
-		.spec = "Content Extraction Interface, 6. extractor.extract",
-		.doc = "Extract searchable content from binary.",
-	},
-	{
-		.name = "ghidra.getEntities",
-		.role = MOR_ROLE_CALL,
-		.timing = MOR_TIMING(.timeout_ms = 15 * 60 * 1000, .late_ms = LATE_MS),
-		.outcome = MOR_OUTCOME(.page = &page),
-		.params = mor_yams_entities_params,
-		.result = mor_yams_entities_result,
-		.needs = "kg_entity_provider_v1",
-		.spec = "not in it; the real host and its plugins have it",
-		.doc = "One page of entities for the knowledge graph; ask again from next_offset while "
-		       "has_more is true. The manifest's capabilities.kg_entities.rpc_method may name another "
-		       "method.",
-	},
-	{
-		.name = "*",
-		.role = MOR_ROLE_CALL,
-		.flags = MOR_M_OPTIONAL,
-		.timing = &call_timing,
-		.outcome = MOR_OUTCOME(.page = &page),
-		.spec = "Process Management",
-		.doc = "Custom RPC requests; a method the plugin does not know is \"not implemented\", no "
-		       "fault.",
-	},
-	{
-		.name = "plugin.shutdown",
-		.role = MOR_ROLE_BYE,
-		.flags = MOR_M_OPTIONAL,
-		.timing = MOR_TIMING(.timeout_ms = 5000),
-		.spec = "Lifecycle Methods, 4. plugin.shutdown",
-		.doc = "Graceful plugin shutdown: the plugin cleans up its resources and answers null. The end "
-		       "of its output counts as an answer.",
-	},
-	{
-		.name = "*",
-		.from = MOR_FROM_PLUGIN,
-		.role = MOR_ROLE_NOTE,
-		.doc = "The specification has no messages of the plugin's own; a notification is passed on as "
-		       "an event.",
-	},
+	{ "handshake.manifest", MOR_ROLE_HELLO, .timing = MOR_TIMING(.timeout_ms = 10000),
+	  .result = mor_yams_manifest_result, .spec = "Lifecycle Methods, 1. handshake.manifest",
+	  .doc = "Discover plugin capabilities. The first message after the plugin was spawned." },
+	{ "plugin.init", MOR_ROLE_INIT, .flags = MOR_M_OPTIONAL | MOR_M_PARAMS,
+	  .timing = MOR_TIMING(.timeout_ms = 30000), .params = mor_yams_init_params,
+	  .result = mor_yams_init_result, .spec = "Lifecycle Methods, 2. plugin.init",
+	  .doc = "Initialize plugin with configuration. After the handshake, and again after each "
+		 "restart." },
+	{ "plugin.health", MOR_ROLE_PING, .flags = MOR_M_OPTIONAL,
+	  .timing = MOR_TIMING(.timeout_ms = 5000, .late_ms = LATE_MS), .result = mor_yams_health_result,
+	  .spec = "Lifecycle Methods, 3. plugin.health", .doc = "Check plugin health and readiness." },
+	{ "extractor.supports", MOR_ROLE_CALL, .flags = MOR_M_OPTIONAL, .timing = &call_timing,
+	  .params = mor_yams_supports_params, .result = mor_yams_supports_result,
+	  .needs = "content_extractor_v1", .spec = "Content Extraction Interface, 5. extractor.supports",
+	  .doc = "Check if plugin can extract content from file type. At least one parameter must be "
+		 "given; real plugins need both, so send both." },
+	{ "extractor.extract", MOR_ROLE_CALL, .timing = &call_timing, .params = mor_yams_extract_params,
+	  .result = mor_yams_extract_result,
+	  .outcome = MOR_OUTCOME(.ok = "/success", .why = "/error", .why_fails = true),
+	  .needs = "content_extractor_v1", .spec = "Content Extraction Interface, 6. extractor.extract",
+	  .doc = "Extract searchable content from binary." },
+	{ "ghidra.getEntities", MOR_ROLE_CALL,
+	  .timing = MOR_TIMING(.timeout_ms = 15 * 60 * 1000, .late_ms = LATE_MS),
+	  .outcome = MOR_OUTCOME(.page = &page), .params = mor_yams_entities_params,
+	  .result = mor_yams_entities_result, .needs = "kg_entity_provider_v1",
+	  .spec = "not in it; the real host and its plugins have it",
+	  .doc = "One page of entities for the knowledge graph; ask again from next_offset while "
+		 "has_more is true. The manifest's capabilities.kg_entities.rpc_method may name another "
+		 "method." },
+	{ "*", MOR_ROLE_CALL, .flags = MOR_M_OPTIONAL, .timing = &call_timing,
+	  .outcome = MOR_OUTCOME(.page = &page), .spec = "Process Management",
+	  .doc = "Custom RPC requests; a method the plugin does not know is \"not implemented\", no "
+		 "fault." },
+	{ "plugin.shutdown", MOR_ROLE_BYE, .flags = MOR_M_OPTIONAL, .timing = MOR_TIMING(.timeout_ms = 5000),
+	  .spec = "Lifecycle Methods, 4. plugin.shutdown",
+	  .doc = "Graceful plugin shutdown: the plugin cleans up its resources and answers null. The end "
+		 "of its output counts as an answer." },
+	{ "*", MOR_ROLE_NOTE, .from = MOR_FROM_PLUGIN,
+	  .doc = "The specification has no messages of the plugin's own; a notification is passed on as "
+		 "an event." },
 	{ 0 },
 };
 

@@ -50,8 +50,7 @@ static int yams_greet(struct mor_peer *peer, const struct mor_method *method, st
 
 	if (!is_init(method))
 		return 0;
-	r = mor_doc_parse(config, 0, 0, &doc, NULL);
-	if (r < 0)
+	if ((r = mor_doc_parse(config, 0, 0, &doc, NULL)) < 0)
 		return r;
 	if (raw) {
 		mor_w_value(&w, mor_doc_root(doc));
