@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """./dev elsewhere: what can be told without making a place. That it makes them is seen before each release."""
 import contextlib
+import fnmatch
 import importlib.machinery
 import importlib.util
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -90,6 +92,39 @@ class Table(unittest.TestCase):
         self.assertEqual(head.split(), ["place", "run", "passed", "failed", "skipped", "seconds", "log"])
         self.assertEqual(row.split()[:6], ["debian12", "ok", "7", "0", "4", "46"])
         self.assertEqual(reasons[0].split(None, 2)[:2], ["3", "skipped:"])
+
+
+class Lean(unittest.TestCase):
+    """The place without what the build and the tests can do without."""
+
+    def taken(self, package):
+        return any(fnmatch.fnmatchcase(package, pattern) for pattern in ELSEWHERE.LEAN)
+
+    def words_of(self, name):
+        text = (ROOT / "dev").read_text(encoding="utf-8")
+        words = " ".join(re.findall(rf'^{name}\+?="([^"]*)"', text, re.M)).split()
+        self.assertTrue(words, name)
+        return {one for word in words for one in word.split("|")}
+
+    def test_what_is_taken_away(self):
+        for package in (
+            *("libclang-14-dev", "libclang-19-dev", "libclang-dev", "postgresql", "postgresql-17", "libpq-dev"),
+            *("golang-go", "golang-1.19-go", "golang-google-grpc-dev", "python3-grpcio", "nodejs", "npm"),
+        ):
+            self.assertTrue(self.taken(package), package)
+
+    def test_nothing_that_the_build_needs(self):
+        self.assertEqual([name for name in self.words_of("packages") if self.taken(name)], [])
+        self.assertLess({"libpq-dev"}, self.words_of("extra_packages"))
+
+    def test_it_is_told_to_the_container(self):
+        place = next(place for place in ELSEWHERE.PLACES if place.name == "lean")
+        self.assertEqual(ELSEWHERE.enter(place, ["x"])[6], " ".join(ELSEWHERE.LEAN))
+        self.assertEqual(ELSEWHERE.enter(ELSEWHERE.PLACES[0], ["x"])[6], "-")
+
+    def test_the_script_is_one(self):
+        done = subprocess.run(["sh", "-n", "-c", ELSEWHERE.ENTER], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class Profiles(unittest.TestCase):
