@@ -250,7 +250,8 @@ int main(int argc, char **argv)
 		printf("1..0 # SKIP %s %s: this machine or user cannot\n", level, world);
 		return 0;
 	}
-	snprintf(top, sizeof(top), "/var/tmp/mortise-view-XXXXXX");
+	/* the next run removes what is left */
+	snprintf(top, sizeof(top), "/var/tmp/mt-%d-XXXXXX", (int)getpid());
 	if (!mkdtemp(top) || chmod(top, 0755) < 0 || setenv("HOME", top, 1) < 0)
 		return 1;
 	r = run_in(world);

@@ -20,10 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	} while (0)
 
 /* A new directory for a target that needs files: in memory where there is such a place, because a disk is what
- * makes such targets slow. The caller removes it. */
+ * makes such targets slow. The caller removes it, and the next run of the tests what is left of one that was
+ * killed. */
 static inline char *fuzz_dir(char path[64])
 {
-	snprintf(path, 64, "%s/mortise-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	snprintf(path, 64, "%s/mt-%d-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
+		 (int)getpid());
 	CHECK(mkdtemp(path));
 	return path;
 }

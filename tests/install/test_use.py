@@ -324,7 +324,7 @@ class System(Tree):
         """As root in the default prefix, which only this test sees: nothing but the names is needed."""
         if pathlib.Path("/usr/local") in ROOT.parents:
             self.skipTest("the tree itself lies in /usr/local")
-        own = pathlib.Path("/dev/shm", f"mortise-install-{os.getpid()}")
+        own = pathlib.Path("/dev/shm", f"mt-{os.getpid()}-install")
         can = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs own /usr/local && mount -t overlay"]
         if os.geteuid() != 0 or subprocess.run(can, capture_output=True, check=False).returncode != 0:
             self.skipTest("needs root, and mounts of one's own")

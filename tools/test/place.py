@@ -24,8 +24,10 @@ LIBC = ctypes.CDLL(None)  # loaded before the first fork
 
 
 def environment(base, test_env):
-    """Nobody's own settings, nothing of this terminal's."""
+    """Nobody's own settings, nothing of this terminal's; no other server of PostgreSQL, repository, modules or
+    libraries than those that a test names."""
     gone = ("XDG_", "MESON_", "NO_COLOR", "MORTISE_TRACE", "MORTISE_BUILD", "DBUS_", "DISPLAY", "CDPATH")
+    gone += ("PG", "PYTHON", "GIT_", "LD_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(gone)}
     env.update(
         HOME=f"{base}/home",

@@ -68,8 +68,11 @@ class Places(Case):
         self.assertTrue(state.startswith(home))
 
     def test_the_environment_of_the_person_stays_outside(self):
-        with unittest.mock.patch.dict(os.environ, MORTISE_TRACE="all", XDG_CONFIG_DIRS="/x"):
-            self.assertEqual(self.run_one('echo "$MORTISE_TRACE$XDG_CONFIG_DIRS"')["stdout"], "\n")
+        with unittest.mock.patch.dict(
+            os.environ, MORTISE_TRACE="all", PGHOST="x", PYTHONPATH="/x", GIT_DIR="/x"
+        ):
+            said = self.run_one('echo "$MORTISE_TRACE$PGHOST$PYTHONPATH$GIT_DIR"')["stdout"]
+            self.assertEqual(said, "\n")
 
     def test_stdin_is_empty_and_stderr_apart(self):
         entry = self.run_one("cat; echo out; echo err >&2")

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <grp.h>
 #include <limits.h>
 #include <poll.h>
@@ -349,6 +350,7 @@ static enum verdict run_cell(struct cell *cell)
 
 /* A limit of our own: a group of processes where we may make one, else the user's limit, which root has not. */
 static char group[96];
+#define GROUPS "/sys/fs/cgroup/pids/mortise-kill-"
 
 static pid_t maker;
 
@@ -380,11 +382,24 @@ static bool put_number(const char *name, int number)
 	return done;
 }
 
+/* Groups of runs that were killed. One that has processes stays. */
+static void remove_left(void)
+{
+	glob_t found;
+
+	if (glob(GROUPS "*", 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		rmdir(found.gl_pathv[i]);
+	globfree(&found);
+}
+
 static void bound(void)
 {
 	struct rlimit limit = { 4000, 4000 };
 
-	snprintf(group, sizeof(group), "/sys/fs/cgroup/pids/mortise-kill-%d", getpid());
+	remove_left();
+	snprintf(group, sizeof(group), GROUPS "%d", getpid());
 	if (mkdir(group, 0755) == 0) {
 		if (put_number("pids.max", PIDS) && put_number("cgroup.procs", getpid())) {
 			maker = getpid();
