@@ -168,7 +168,8 @@ class Life(GoPlugin):
     def test_shutdown(self):
         """The controller is asked; a plugin without one gets SIGTERM."""
         end = self.dir / "end"
-        self.good("test.KV/Environment", options=["--env", f"GO_PLUGIN_END={end}"])
+        patient = {"stop.bye": "300s"}  # SIGTERM would end it before it has said so
+        self.good("test.KV/Environment", sets=patient, options=["--env", f"GO_PLUGIN_END={end}"])
         self.assertEqual(end.read_text(), "shut down\n")
         self.good("test.KV/Environment", how="no-controller", sets={"stop.bye": "100ms", "stop.term": "100ms"})
 

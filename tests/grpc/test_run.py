@@ -177,10 +177,10 @@ class Ends(Grpc):
         """The plugin is told of the limit, and of the end of the call."""
         mark = self.work / "mark"
         for seconds in (1, 10, 100):
-            settings = [f"timeouts.run={seconds}s"]
+            settings = [f"timeouts.run={seconds}s", f"stop.term={seconds}s"]
             text = self.bad(6, "timeout", "--keep", "hangs", str(mark), settings=settings)
             self.assertIn(f'no reply to "run" in {seconds}000 ms', text)
-            if mark.exists():  # it had begun
+            if mark.exists():  # it had begun, and was told before it was ended
                 break
         self.assertEqual(mark.read_text(), "cancelled")
         self.assertEqual(self.good("remaining")["summary"], "True")
