@@ -307,10 +307,8 @@ int mor_about_plugin(struct mor_console *console, const struct mor_about_plan *p
 
 	if (r == 0)
 		exit_code = start_and_show(&run);
-	else if (r == MORTISE_EINVAL)
-		exit_code = mor_report_usage(console, &run.err);
 	else
-		exit_code = mor_report_error(console, &run.err);
+		exit_code = mor_report_cause(console, &run.err);
 	mortise_plugin_unref(run.plugin);
 	mor_runner_close(&run.runner);
 	mor_free(run.data);

@@ -256,10 +256,8 @@ static int bench_run(struct mor_cli *cli)
 	r = prepare_bench(run, &err);
 	if (r == 0)
 		exit_code = measure(run);
-	else if (r == MORTISE_EINVAL)
-		exit_code = mor_report_usage(cli->console, &err);
 	else
-		exit_code = mor_report_error(cli->console, &err);
+		exit_code = mor_report_cause(cli->console, &err);
 	mor_runner_close(&run->runner);
 	mor_gauge_close(&run->gauge);
 	mor_resolved_unref(run->resolved);

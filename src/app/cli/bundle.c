@@ -198,10 +198,8 @@ static int bundle_run(struct mor_cli *cli)
 	mortise_error err = { 0 };
 	int r;
 
-	if (cli->words.count != 1 || cli->words.tail || !args->output || strcmp(args->output, "-") == 0) {
-		mor_fail(&err, MORTISE_EINVAL, "bundle takes one NAME or DIRECTORY, and -o FILE");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (cli->words.count != 1 || cli->words.tail || !args->output || strcmp(args->output, "-") == 0)
+		return mor_report_misuse(cli->console, "bundle takes one NAME or DIRECTORY, and -o FILE");
 	r = take_source(&source, cli->words.item[0], &err);
 	if (r == 0)
 		r = write_bundle(args, &source.plugin, &err);

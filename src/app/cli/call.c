@@ -357,10 +357,8 @@ static int call_run(struct mor_cli *cli)
 		r = call_and_stop(&run, &err);
 	if (mor_signals_count())
 		run.exit_code = mor_report_interrupted(cli->console, mor_signals_exit_code());
-	else if (r == MORTISE_EINVAL)
-		run.exit_code = mor_report_usage(cli->console, &err);
 	else if (r < 0)
-		run.exit_code = mor_report_error(cli->console, &err);
+		run.exit_code = mor_report_cause(cli->console, &err);
 	mortise_plugin_unref(run.plugin);
 	mor_runner_close(&run.runner);
 	mor_resolved_unref(run.resolved);

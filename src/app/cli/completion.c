@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/offer.h"
@@ -346,7 +345,6 @@ static int completion_run(struct mor_cli *cli)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf script = MOR_BUF_INIT;
 	const char *shell = cli->words.count == 1 ? cli->words.item[0] : "";
-	mortise_error err = { 0 };
 
 	if (cli->words.count && strcmp(cli->words.item[0], "names") == 0) {
 		mor_cli_offer(cli, ((const struct completion_args *)cli->args)->at);
@@ -359,9 +357,8 @@ static int completion_run(struct mor_cli *cli)
 		mor_out(cli->console, mor_buf_view(&script));
 		return 0;
 	}
-	mor_fail(&err, MORTISE_EINVAL, "completion takes one of bash, zsh, fish%s%s%s",
-		 *shell ? ", not \"" : "", shell, *shell ? "\"" : "");
-	return mor_report_usage(cli->console, &err);
+	return mor_report_misuse(cli->console, "completion takes one of bash, zsh, fish%s%s%s",
+				 *shell ? ", not \"" : "", shell, *shell ? "\"" : "");
 }
 
 const struct mor_cli_command mor_cli_command_completion = {

@@ -27,10 +27,8 @@ static int doctor_run(struct mor_cli *cli)
 	char *json = NULL;
 	int r;
 
-	if (cli->words.count || cli->words.tail) {
-		mor_fail(&err, MORTISE_EINVAL, "doctor takes no arguments");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (cli->words.count || cli->words.tail)
+		return mor_report_misuse(cli->console, "doctor takes no arguments");
 	r = mortise_doctor(&json, NULL);
 	if (r == 0)
 		r = mor_doc_parse(mor_slice_of(json), 0, 0, &doc, &err);

@@ -219,18 +219,14 @@ int mor_cli_entries(struct mor_cli *cli)
 
 	while (verb < sizeof(verbs) / sizeof(*verbs) && strcmp(word, verbs[verb].name) != 0)
 		verb++;
-	if (verb == sizeof(verbs) / sizeof(*verbs)) {
-		mor_fail(&err, MORTISE_EINVAL, "say what to do: entries cat, entries sort, or entries stat");
-		return mor_report_usage(cli->console, &err);
-	}
-	if (cli->words.count < 2) {
-		mor_fail(&err, MORTISE_EINVAL, "name a stream or a manifest: FILE…, or - for stdin");
-		return mor_report_usage(cli->console, &err);
-	}
-	if (binary_on_terminal(cli, verb)) {
-		mor_fail(&err, MORTISE_EINVAL, "the stream is not for a terminal: name a file with --output");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (verb == sizeof(verbs) / sizeof(*verbs))
+		return mor_report_misuse(cli->console,
+					 "say what to do: entries cat, entries sort, or entries stat");
+	if (cli->words.count < 2)
+		return mor_report_misuse(cli->console, "name a stream or a manifest: FILE…, or - for stdin");
+	if (binary_on_terminal(cli, verb))
+		return mor_report_misuse(cli->console,
+					 "the stream is not for a terminal: name a file with --output");
 	mor_signals_end_at_once(); /* of a hostile stream it may read for hours */
 	r = verbs[verb].run(cli, &err);
 	return r < 0 ? mor_report_error(cli->console, &err) : 0;

@@ -53,14 +53,10 @@ static int explain_run(struct mor_cli *cli)
 	const char *dialect = cli->words.count ? cli->words.item[0] : NULL;
 	mortise_error err = { 0 };
 
-	if (cli->words.count > 1 || cli->words.tail) {
-		mor_fail(&err, MORTISE_EINVAL, "explain takes one DIALECT");
-		return mor_report_usage(cli->console, &err);
-	}
-	if (args->openrpc && !dialect) {
-		mor_fail(&err, MORTISE_EINVAL, "--openrpc needs a DIALECT");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (cli->words.count > 1 || cli->words.tail)
+		return mor_report_misuse(cli->console, "explain takes one DIALECT");
+	if (args->openrpc && !dialect)
+		return mor_report_misuse(cli->console, "--openrpc needs a DIALECT");
 	if (dialect && !mor_runner_dialect_exists(dialect)) {
 		mor_runner_dialect_unknown(dialect, &err);
 		return mor_report_error(cli->console, &err);

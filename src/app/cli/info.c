@@ -36,8 +36,7 @@ static int info_run(struct mor_cli *cli)
 	if (r == 0 && cli->words.count)
 		r = mor_fail(&err, MORTISE_EINVAL, "info takes one PLUGIN");
 	if (r < 0)
-		return r == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
-					     mor_report_error(cli->console, &err);
+		return mor_report_cause(cli->console, &err);
 	return mor_about_plugin(cli->console, &plan);
 }
 

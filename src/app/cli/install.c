@@ -82,7 +82,7 @@ static int finish_order(struct mor_cli *cli, int r, const mortise_error *err)
 		return 0;
 	if (r == MORTISE_ECANCELED && mor_signals_count())
 		return mor_report_interrupted(cli->console, mor_signals_exit_code());
-	return r == MORTISE_EINVAL ? mor_report_usage(cli->console, err) : mor_report_error(cli->console, err);
+	return mor_report_cause(cli->console, err);
 }
 
 static int install_locked(struct mor_cli *cli)

@@ -2,7 +2,6 @@
 /* mortise jail: runs any program, confined like a plugin, with our stdin, stdout and stderr. */
 #include <stddef.h>
 
-#include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"
 #include "jailed/jailed.h"
@@ -67,13 +66,11 @@ static const struct mor_option_group groups[] = {
 static int jail_run(struct mor_cli *cli)
 {
 	struct jail_args *args = cli->args;
-	mortise_error err = { 0 };
 
-	if (cli->words.count || !cli->words.tail || !cli->words.tail[0]) {
-		mor_fail(&err, MORTISE_EINVAL,
-			 "write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (cli->words.count || !cli->words.tail || !cli->words.tail[0])
+		return mor_report_misuse(
+			cli->console,
+			"write the program after \"--\": mortise jail [OPTION...] -- PROGRAM [ARG...]");
 	args->plan.argv = cli->words.tail;
 	return mor_jailed_run(cli->console, &args->plan);
 }

@@ -96,10 +96,8 @@ static int key_run(struct mor_cli *cli)
 	mortise_error err = { 0 };
 	int r = 0;
 
-	if (words->count != 2 || words->tail || (!make && strcmp(words->item[0], "show") != 0)) {
-		mor_fail(&err, MORTISE_EINVAL, "key takes new or show, and a FILE");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (words->count != 2 || words->tail || (!make && strcmp(words->item[0], "show") != 0))
+		return mor_report_misuse(cli->console, "key takes new or show, and a FILE");
 	if (make)
 		r = public_path ? write_pair(words->item[1], public_path, &err) : mor_fail_memory(&err);
 	if (r == 0)

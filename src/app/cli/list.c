@@ -162,8 +162,7 @@ static int list_run(struct mor_cli *cli)
 		r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(&err) :
 							     show_list(cli, &store, &err);
 	if (r < 0)
-		exit_code = r == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
-						  mor_report_error(cli->console, &err);
+		exit_code = mor_report_cause(cli->console, &err);
 	mor_store_fini(&store);
 	return exit_code;
 }

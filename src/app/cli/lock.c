@@ -185,10 +185,8 @@ static int lock_run(struct mor_cli *cli)
 	MOR_CLEAN(lock_work) struct lock_work work = { 0 };
 	mortise_error err = { 0 };
 
-	if (cli->words.tail || (args->remove && !cli->words.count)) {
-		mor_fail(&err, MORTISE_EINVAL, "lock takes names of installed plugins");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (cli->words.tail || (args->remove && !cli->words.count))
+		return mor_report_misuse(cli->console, "lock takes names of installed plugins");
 	return lock_plugins(cli, &work, &err) < 0 ? mor_report_error(cli->console, &err) : 0;
 }
 

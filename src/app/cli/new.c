@@ -110,10 +110,8 @@ static int new_run(struct mor_cli *cli)
 		r = mor_starter_make(&order, &made, &err);
 	if (r == 0)
 		r = show_made(cli, &order, &made, &err);
-	if (r == MORTISE_EINVAL)
-		exit_code = mor_report_usage(cli->console, &err);
-	else if (r < 0)
-		exit_code = mor_report_error(cli->console, &err);
+	if (r < 0)
+		exit_code = mor_report_cause(cli->console, &err);
 	mor_starter_made_fini(&made);
 	mor_starter_order_fini(&order);
 	return exit_code;

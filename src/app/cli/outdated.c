@@ -104,10 +104,8 @@ static int outdated_run(struct mor_cli *cli)
 	MOR_CLEAN(outdated_work) struct outdated_work work = { 0 };
 	mortise_error err = { 0 };
 
-	if (cli->words.count || cli->words.tail) {
-		mor_fail(&err, MORTISE_EINVAL, "outdated takes no words");
-		return mor_report_usage(cli->console, &err);
-	}
+	if (cli->words.count || cli->words.tail)
+		return mor_report_misuse(cli->console, "outdated takes no words");
 	if (find_outdated(cli, &work, &err) < 0)
 		return mor_report_error(cli->console, &err);
 	return work.differences ? DIFFERS : 0;

@@ -134,8 +134,7 @@ static int registry_run(struct mor_cli *cli)
 		r = mor_fail(&err, MORTISE_EINVAL, "registry takes update or list, and a DIR");
 	if (r == 0)
 		return 0;
-	return r == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
-				     mor_report_error(cli->console, &err);
+	return mor_report_cause(cli->console, &err);
 }
 
 const struct mor_cli_command mor_cli_command_registry = {

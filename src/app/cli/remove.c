@@ -89,8 +89,7 @@ static int with_store(struct mor_cli *cli, int (*act)(struct mor_cli *cli, const
 		r = mor_store_open(NULL, NULL, &store) < 0 ? mor_fail_memory(&err) :
 							     act(cli, &store, &word, &err);
 	if (r < 0)
-		exit_code = r == MORTISE_EINVAL ? mor_report_usage(cli->console, &err) :
-						  mor_report_error(cli->console, &err);
+		exit_code = mor_report_cause(cli->console, &err);
 	mor_free(word.name);
 	mor_store_fini(&store);
 	return exit_code;

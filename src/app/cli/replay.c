@@ -101,9 +101,7 @@ static int replay_run(struct mor_cli *cli)
 	if (r == 0)
 		r = play_file(cli, &replay, &err);
 	mor_replay_fini(&replay);
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, &err);
-	return r < 0 ? mor_report_error(cli->console, &err) : r;
+	return r < 0 ? mor_report_cause(cli->console, &err) : r;
 }
 
 const struct mor_cli_command mor_cli_command_replay = {

@@ -151,9 +151,7 @@ static int session_run(struct mor_cli *cli)
 
 	if (r < 0 && mor_signals_count())
 		return mor_report_interrupted(cli->console, mor_signals_exit_code());
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, &err);
-	return r < 0 ? mor_report_error(cli->console, &err) : r;
+	return r < 0 ? mor_report_cause(cli->console, &err) : r;
 }
 
 const struct mor_cli_command mor_cli_command_session = {

@@ -216,9 +216,7 @@ static int talk_run(struct mor_cli *cli)
 		r = compare_files(cli, words + 1, &err);
 	else
 		r = mor_fail(&err, MORTISE_EINVAL, "talk takes fmt or diff%s%s", *verb ? ", not " : "", verb);
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, &err);
-	return r < 0 ? mor_report_error(cli->console, &err) : r;
+	return r < 0 ? mor_report_cause(cli->console, &err) : r;
 }
 
 const struct mor_cli_command mor_cli_command_talk = {

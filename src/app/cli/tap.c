@@ -285,9 +285,7 @@ static int tap_run(struct mor_cli *cli)
 		r = tap_file(&run, cli->words.item[0], &err);
 	else
 		r = tap_plugin(&run, NULL, cli->words.tail, &err);
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, &err);
-	return r < 0 ? mor_report_error(cli->console, &err) : r;
+	return r < 0 ? mor_report_cause(cli->console, &err) : r;
 }
 
 const struct mor_cli_command mor_cli_command_tap = {

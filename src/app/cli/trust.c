@@ -225,10 +225,8 @@ static int trust_run(struct mor_cli *cli)
 		r = trust_remove(words->item[1], &rows, &err);
 	else
 		r = mor_fail(&err, MORTISE_EINVAL, "trust takes list, add KEY|PATH or remove KEY|PATH");
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, &err);
 	if (r < 0)
-		return mor_report_error(cli->console, &err);
+		return mor_report_cause(cli->console, &err);
 	show_rows(cli, &rows, strcmp(verb, "remove") == 0 ? "not trusted any more: " : "");
 	return 0;
 }

@@ -173,7 +173,5 @@ int mor_cli_verify_entries(struct mor_cli *cli)
 		r = solve_goals(cli, graph, verifier, &err);
 	if (r == MORTISE_ENOMEM)
 		mor_fail_memory(&err);
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(cli->console, &err);
-	return r < 0 ? mor_report_error(cli->console, &err) : r;
+	return r < 0 ? mor_report_cause(cli->console, &err) : r;
 }

@@ -256,8 +256,7 @@ int mor_jailed_run(struct mor_console *console, const struct mor_jailed_plan *pl
 	if (open_record(plan->record, &run.record_fd, &err) < 0 ||
 	    mor_jailed_policy(plan, &run.policy, &err) < 0 ||
 	    mor_learner_begin(console, plan, &learner, &err) < 0) {
-		exit_code = err.code == MORTISE_EINVAL ? mor_report_usage(console, &err) :
-							 mor_report_error(console, &err);
+		exit_code = mor_report_cause(console, &err);
 	} else {
 		run.learner = plan->learn || plan->audit ? &learner : NULL;
 		exit_code = run_confined(&run, &err);

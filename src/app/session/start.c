@@ -128,5 +128,5 @@ int mor_session_start(struct mor_console *console, const struct mor_session_star
 		return 0;
 	if (mor_signals_count())
 		return mor_report_interrupted(console, mor_signals_exit_code());
-	return r == MORTISE_EINVAL ? mor_report_usage(console, &err) : mor_report_error(console, &err);
+	return mor_report_cause(console, &err);
 }

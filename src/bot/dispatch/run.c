@@ -305,9 +305,7 @@ int mor_bot_chat(struct mor_console *console, const struct mor_plugin_args *give
 	finish_run(&run);
 	if (mor_signals_count())
 		return mor_report_interrupted(console, mor_signals_exit_code());
-	if (r == MORTISE_EINVAL)
-		return mor_report_usage(console, &err);
 	if (r < 0)
-		return mor_report_error(console, &err);
+		return mor_report_cause(console, &err);
 	return run.exit_code;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors for people and for machines. The plugin's `data` reaches both. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -266,4 +268,20 @@ int mor_report_usage(struct mor_console *console, const mortise_error *error)
 	else
 		mor_fail(&full, error->code, "%s%s 'mortise --help'", error->text, join);
 	return mor_report_error(console, &full);
+}
+
+int mor_report_misuse(struct mor_console *console, const char *format, ...)
+{
+	mortise_error err = { .code = MORTISE_EINVAL };
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err.text, sizeof(err.text), format, args);
+	va_end(args);
+	return mor_report_usage(console, &err);
+}
+
+int mor_report_cause(struct mor_console *console, const mortise_error *error)
+{
+	return (error->code == MORTISE_EINVAL ? mor_report_usage : mor_report_error)(console, error);
 }

@@ -31,5 +31,9 @@ int mor_report_late(struct mor_console *console, int exit_code);
 int mor_report_interrupted(struct mor_console *console, int exit_code);
 /* A usage error: the line ends with the command that shows the help. */
 int mor_report_usage(struct mor_console *console, const mortise_error *error);
+int mor_report_misuse(struct mor_console *console, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* A usage error if its code is MORTISE_EINVAL. */
+int mor_report_cause(struct mor_console *console, const mortise_error *error);
 
 #endif

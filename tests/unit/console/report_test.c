@@ -221,6 +221,21 @@ static void add_more(const void *arg, struct mor_writer *w)
 	mor_w_pair(w, "more", arg);
 }
 
+/* The code decides whether the line says where help is. */
+static void test_causes(void **state)
+{
+	mortise_error wrong = { .code = MORTISE_EINVAL, .text = "a" },
+		      damaged = { .code = MORTISE_EINPUT, .text = "b" };
+
+	(void)state;
+	console.command = "call";
+	assert_int_equal(mor_report_cause(&console, &wrong), mortise_status_exit_code(MORTISE_EINVAL));
+	assert_int_equal(mor_report_cause(&console, &damaged), mortise_status_exit_code(MORTISE_EINPUT));
+	assert_int_equal(mor_report_misuse(&console, "not %d", 7), mortise_status_exit_code(MORTISE_EINVAL));
+	assert_string_equal(heard_err(), "usage: a; see 'mortise call --help'\ninput: b\n"
+					 "usage: not 7; see 'mortise call --help'\n");
+}
+
 static void test_json(void **state)
 {
 	mortise_error error = { .code = MORTISE_EREMOTE, .rpc_code = -32000, .text = "no \"disk\"" };
@@ -324,6 +339,7 @@ int main(void)
 		HEARD_TEST(test_exit_codes),
 		HEARD_TEST(test_a_violation_after_the_last_answer),
 		HEARD_TEST(test_usage_says_where_help_is),
+		HEARD_TEST(test_causes),
 		HEARD_TEST(test_json),
 		HEARD_TEST(test_warnings_are_kept_once_and_not_for_ever),
 		HEARD_TEST(test_a_warning_without_memory_is_lost_not_the_run),
