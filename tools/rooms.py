@@ -80,7 +80,7 @@ WINGS = {
     },
     "app": {
         "about": "base wire console runner",
-        "chaos": "base wire relay mortise",
+        "chaos": "base wire console relay mortise",
         "check": "base loop wire program undo policy manifest dialect proc console talk mortise",
         "gauge": "base wire dialect console runner mortise",
         "installer": "base wire manifest store console runner bundle registry lockfile mortise",

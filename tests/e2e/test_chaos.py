@@ -187,14 +187,14 @@ class Unharmed(Proxy):
 
     def test_usage(self):
         for words in (
-            ["--drop=2", "x"],
-            ["--drop=often", "x"],
-            ["--stall-time", "soon", "x"],
+            ["--drop=2", "./x"],
+            ["--drop=often", "./x"],
+            ["--stall-time", "soon", "./x"],
             [],
             ["--"],
-            ["x", "y"],
-            ["--framing", "smoke", "x"],
-            ["--seed", "x", "x"],
+            ["./x", "y"],
+            ["--framing", "smoke", "./x"],
+            ["--seed", "x", "./x"],
         ):
             self.fails(2, "usage", "chaos", *words)
         self.fails(5, "not_found", "chaos", "--drop", "0.5")  # the next word is no rate, but the plugin

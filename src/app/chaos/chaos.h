@@ -19,6 +19,7 @@
 
 #include "base/list.h"
 #include "base/slice.h"
+#include "console/console.h"
 #include "relay/cutter.h"
 #include "relay/relay.h"
 
@@ -49,6 +50,13 @@ struct mor_chaos {
 	int framing;                     /* enum mor_framing; -1: found from the first bytes */
 	int log;                         /* one line per fault; -1: none                   */
 };
+
+/* From seed, and from the number of this start in the file `starts`, where all starts count; NULL: none is
+ * counted. `log` is a file or NULL. */
+int mor_chaos_begin(struct mor_chaos *chaos, uint64_t seed, const char *starts, const char *log,
+		    mortise_error *err);
+/* Carries everything until the end, reports the faults, and closes the log. What mor_relay_carry() returns. */
+int mor_chaos_run(struct mor_chaos *chaos, struct mor_relay_plugin *plugin, struct mor_console *console);
 
 /* ---- lanes ---- */
 
