@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The directory of a host and its plugins: below TMPDIR, which whoever runs the tests removes, and which no
+ * The directory of a host and its plugins: below TMPDIR, which the runner of the tests removes, and which no
  * other run has. A helper that the host starts is not given the host's environment, and looks there.
  */
 #ifndef TESTS_FAULT_DIR_H

@@ -244,7 +244,7 @@ static bool was_in_time(const struct rig *rig, const struct job *job, unsigned w
 	return strcmp(rig->opt.fault, "late") == 0 && (want & LATE) && job->status == 0;
 }
 
-/* ret_unmet: it has failed, and the fault did not come, or too late, or was none. */
+/* ret_unmet: it has failed, and the fault did not come, or too late, or did no harm. */
 static bool play_once(const struct cell *cell, bool *ret_unmet)
 {
 	const struct row *row = cell->row;
