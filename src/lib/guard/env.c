@@ -261,18 +261,14 @@ static struct mor_env *pack_env(const struct env *env)
 	return packed;
 }
 
-static bool same_env(const struct mor_env *a, const struct mor_env *b)
-{
-	return a->sum == b->sum && a->len == b->len && (!a->len || memcmp(a->list[0], b->list[0], a->len) == 0);
-}
-
 /* Takes `env`. The same or an equal one. */
 static struct mor_env *share_env_take(struct mor_list *all, struct mor_env *env)
 {
 	MOR_LIST_EACH(node, after, all) {
 		struct mor_env *known = mor_container_of(node, struct mor_env, node);
 
-		if (!same_env(known, env))
+		if (known->sum != env->sum || known->len != env->len ||
+		    (env->len && memcmp(known->list[0], env->list[0], env->len) != 0))
 			continue;
 		known->refs++;
 		mor_env_unref(env);

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,40 +192,6 @@ static int make_plan(struct jail_run *run)
 
 /* ---- starting the guardian ---- */
 
-static int spawn_helper(struct jail_run *run, const char *helper, int theirs)
-{
-	char *argv[] = { (char *)(uintptr_t) "mortise-jail", NULL }, *env[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r)
-		return r;
-	r = posix_spawnattr_init(&attr);
-	if (r) {
-		posix_spawn_file_actions_destroy(&actions);
-		return r;
-	}
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	/* A session of its own, with the program in it: only we get ^C from our terminal, and pass it
-	 * on as an order. */
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-	r = posix_spawn_file_actions_adddup2(&actions, run->plan, MOR_PLAN_FD);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, theirs, MOR_GUARD_FD);
-	if (!r)
-		r = posix_spawn_file_actions_addclosefrom_np(&actions, MOR_GUARD_FD + 1);
-	if (!r)
-		r = posix_spawn(&run->pid, helper, &actions, &attr, argv, env);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
-}
-
 static int start_run(struct jail_run *run)
 {
 	char fault[MOR_PROGRAM_FAULT], hint[MOR_HELPER_HINT] = "";
@@ -245,7 +210,9 @@ static int start_run(struct jail_run *run)
 	if (!r)
 		r = -mor_fd_lift(&pair[1], MOR_GUARD_FD + 1);
 	if (!r)
-		r = spawn_helper(run, helper, pair[1]);
+		/* A session of its own, with the program in it: only we get ^C from our terminal, and pass it
+		 * on as an order. */
+		r = mor_proc_spawn_helper(helper, true, NULL, run->plan, pair[1], &run->pid);
 	mor_fd_close(&pair[1]);
 	mor_fd_close(&run->plan);
 	if (!r)

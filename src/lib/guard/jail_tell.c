@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "wire/json.h"
 
 void mor_jail_tale_fini(struct mor_jail_tale *tale)
 {
@@ -115,28 +116,15 @@ int mor_jail_tell_exited(struct mor_jail_tale *tale, const struct mor_record *re
 
 /* ---- the last record ---- */
 
-static void json_limits(const char *limits, struct mor_buf *out)
+static void write_limits(const char *limits, struct mor_writer *w)
 {
-	mor_buf_byte(out, '[');
-	while (*limits) {
-		size_t len = strcspn(limits, ",");
-
-		mor_buf_json_string(out, (struct mor_slice){ limits, len });
-		limits += len;
-		if (*limits)
-			mor_buf_byte(out, ',');
-		limits += strspn(limits, ", ");
+	mor_w_key(w, "limits");
+	mor_w_array(w);
+	for (size_t len; *limits; limits += len, limits += strspn(limits, ", ")) {
+		len = strcspn(limits, ",");
+		mor_w_slice(w, (struct mor_slice){ limits, len });
 	}
-	mor_buf_byte(out, ']');
-}
-
-static void json_text(struct mor_buf *out, const char *name, const char *text)
-{
-	mor_buf_printf(out, ",\"%s\":", name);
-	if (text && *text)
-		mor_buf_json_string(out, mor_slice_of(text));
-	else
-		mor_buf_text(out, "null");
+	mor_w_end(w);
 }
 
 /* A program can print lines that look like ours, and end with our status. It cannot write this one. */
@@ -146,27 +134,27 @@ void mor_jail_tell_end(struct mor_jail_tale *tale, int status, const mortise_err
 					    [MOR_TALE_BY_PROGRAM] = "program",
 					    [MOR_TALE_BY_VIOLATION] = "violation",
 					    [MOR_TALE_BY_LIMIT] = "limit" };
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, denied = MOR_BUF_INIT;
+	struct mor_writer w = { .out = &json };
 	struct mor_jail_outcome *ret = tale->ret;
 
 	if (tale->end == MOR_TALE_NOT_RUN && (status == MORTISE_ENOTFOUND || status == MORTISE_EEXEC))
 		ret->exit_code = status == MORTISE_EEXEC ? MOR_TALE_EXIT_CANNOT_RUN : MOR_TALE_EXIT_NOT_FOUND;
-	mor_buf_text(&json, "{\"event\":\"jail_end\"");
-	json_text(&json, "program", tale->name);
-	mor_buf_printf(&json, ",\"exit_code\":%d,\"signal\":%d", ret->exit_code, ret->signal);
-	json_text(&json, "ended_by", ends[tale->end]);
-	json_text(&json, "level", ret->level);
-	json_text(&json, "rung", ret->rung);
-	mor_buf_text(&json, ",\"limits\":");
-	json_limits(ret->limits, &json);
-	json_text(&json, "error", status < 0 ? err->text : NULL);
-	mor_buf_text(&json, ",\"violation\":");
-	if (tale->violation.len)
-		mor_buf_slice(&json, mor_buf_view(&tale->violation));
-	else
-		mor_buf_text(&json, "null");
-	mor_buf_text(&json, ",\"denied\":");
-	mor_denials_json(&tale->denials, tale->name, tale->source, &json);
-	mor_buf_byte(&json, '}');
+	if (mor_denials_json(&tale->denials, tale->name, tale->source, &denied) < 0)
+		return; /* no memory */
+	mor_w_object(&w);
+	mor_w_pair(&w, "event", "jail_end");
+	mor_w_pair(&w, "program", *tale->name ? tale->name : NULL);
+	mor_w_pair_int(&w, "exit_code", ret->exit_code);
+	mor_w_pair_int(&w, "signal", ret->signal);
+	mor_w_pair(&w, "ended_by", ends[tale->end]);
+	mor_w_pair(&w, "level", *ret->level ? ret->level : NULL);
+	mor_w_pair(&w, "rung", *ret->rung ? ret->rung : NULL);
+	write_limits(ret->limits, &w);
+	mor_w_pair(&w, "error", status < 0 && *err->text ? err->text : NULL);
+	mor_w_pair_raw(&w, "violation",
+		       tale->violation.len ? mor_buf_view(&tale->violation) : mor_slice_of("null"));
+	mor_w_pair_raw(&w, "denied", mor_buf_view(&denied));
+	mor_w_end(&w);
 	hand_over(tale, &json);
 }

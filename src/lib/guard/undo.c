@@ -22,7 +22,6 @@
 #include "base/buf.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/options.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -150,11 +149,6 @@ static bool repeat_told(struct mortise_undo *old, const struct mor_undo_list *li
 	return any;
 }
 
-static bool has_end(const struct mor_undo_list *list)
-{
-	return list->count && list->entry[list->count - 1]->kind == MOR_UNDO_END;
-}
-
 /* If only the host was killed, everything is known, and the run is undone now. If its guardian was killed too,
  * nobody knows who has changed what since then: its changes stay, and the old contents are put aside. */
 static void settle_store(struct mortise_undo *old)
@@ -167,7 +161,7 @@ static void settle_store(struct mortise_undo *old)
 	if (mor_undo_store_read(&old->store, &list) < 0)
 		return;
 	told = repeat_told(old, &list);
-	ended = has_end(&list);
+	ended = list.count && list.entry[list.count - 1]->kind == MOR_UNDO_END;
 	status = !told && list.count ? play(old, !ended) : 0;
 	summarise(old, summary);
 	if (status < 0)
@@ -240,14 +234,6 @@ static int make_store(struct mortise_undo *undo, const char *parent, const char 
 	return status < 0 ? status : mor_undo_store_make(&undo->store, undo->path, root, name);
 }
 
-static int check_options(const mortise_undo_options *opt, mortise_error *err)
-{
-	if (!opt->directory || opt->directory[0] != '/' || !opt->workspace || opt->workspace[0] != '/')
-		return mor_fail(err, MORTISE_EINVAL,
-				"undo options: directory and workspace must be absolute paths");
-	return 0;
-}
-
 int mortise_undo_new(const mortise_undo_options *given, mortise_undo **ret, mortise_error *err)
 {
 	mortise_undo_options opt;
@@ -255,10 +241,11 @@ int mortise_undo_new(const mortise_undo_options *given, mortise_undo **ret, mort
 	char root[PATH_MAX];
 	int r = mor_import_options(given, &opt, sizeof(opt), err);
 
-	if (r == 0)
-		r = check_options(&opt, err);
 	if (r < 0)
 		return r;
+	if (!opt.directory || opt.directory[0] != '/' || !opt.workspace || opt.workspace[0] != '/')
+		return mor_fail(err, MORTISE_EINVAL,
+				"undo options: directory and workspace must be absolute paths");
 	if (!realpath(opt.workspace, root))
 		return mor_fail_errno(err, MORTISE_ENOTFOUND, errno, "the workspace %s", opt.workspace);
 	undo = mor_zalloc(sizeof(*undo));
@@ -315,21 +302,17 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 	return 0;
 }
 
-static void remove_store(mortise_undo *undo)
-{
-	if (undo->store.dir >= 0)
-		drop_files(&undo->store, undo->path);
-	else if (undo->path)
-		rmdir(undo->path);
-}
-
 mortise_undo *mortise_undo_free(mortise_undo *undo)
 {
+	/* Otherwise it stays: for the process that we were forked from, or for the next run here. */
+	bool ours = undo && undo->pid == getpid() && !undo->failed;
+
 	if (!undo)
 		return NULL;
-	/* Otherwise it stays: for the process that we were forked from, or for the next run here. */
-	if (undo->pid == getpid() && !undo->failed)
-		remove_store(undo);
+	if (ours && undo->store.dir >= 0)
+		drop_files(&undo->store, undo->path);
+	else if (ours && undo->path)
+		rmdir(undo->path);
 	mor_undo_store_fini(&undo->store);
 	mor_free(undo->path);
 	mor_free(undo);

@@ -85,12 +85,6 @@ static void name_subject(const struct mor_installed *found, const struct mor_sto
 	snprintf(out, size, "%s%s", check->found.now.digest, permissions);
 }
 
-static int refuse_trust(const mortise_trust *trust, mortise_error *err)
-{
-	return mor_fail(err, MORTISE_EVIOLATION, "%s; nothing of it was run; to look at it and approve it: %s",
-			trust->text, trust->command);
-}
-
 static int decide(struct mor_vetting *vetting, const struct mor_vetting_asker *asker,
 		  const struct mor_installed *found, struct mor_store_check *check, mortise_error *err)
 {
@@ -119,7 +113,8 @@ static int decide(struct mor_vetting *vetting, const struct mor_vetting_asker *a
 		return mor_fail_memory(err);
 	trust.permissions = permissions.data;
 	if (asker->ask(asker->arg, &trust) <= 0)
-		return refuse_trust(&trust, err);
+		return mor_fail(err, MORTISE_EVIOLATION,
+				"%s; nothing of it was run; to look at it and approve it: %s", text, command);
 	memcpy(vetting->accepted, subject, sizeof(subject));
 	return 0;
 }

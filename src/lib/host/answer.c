@@ -143,13 +143,6 @@ static int judge_result(mortise_call *call, struct mor_slice result, struct mor_
 	return r;
 }
 
-/* The plugin sent our request back, we refused that as a method that we do not have, and now the
- * refusal came back. */
-static bool is_echo(const mortise_call *call, const struct mor_rpc_error *remote)
-{
-	return call->plugin->life.echoed == call->id && remote->code == -32601;
-}
-
 MOR_APART static void settle_error(mortise_call *call, const struct mor_message *message)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -167,7 +160,9 @@ MOR_APART static void settle_error(mortise_call *call, const struct mor_message 
 		 call->purpose == MOR_FOR_GREETING ? "\": " : "",
 		 remote.text[0] ? remote.text : "error without a message", (long long)remote.code,
 		 name ? ", " : "", name ? name : "");
-	if (is_echo(call, &remote))
+	/* The plugin sent our request back, we refused that as a method that we do not have, and now the
+	 * refusal came back. */
+	if (plugin->life.echoed == call->id && remote.code == -32601)
 		verdict.status = mor_fail(&error, MORTISE_EPROTO,
 					  "%s: it sends each message back as it came (\"%s\"): an echo, not a "
 					  "plugin; look at its command",

@@ -8,11 +8,9 @@
 #include "base/apart.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "base/text.h"
 #include "host/call.h"
 #include "host/embedder.h"
 #include "host/health.h"
-#include "host/keep.h"
 #include "host/ladder.h"
 #include "host/plugin.h"
 #include "host/pool_job.h"
@@ -445,12 +443,7 @@ void mor_call_cancel_now(mortise_call *call)
 	/* Nobody cancelled its other calls. */
 	mor_fail(&killed, MORTISE_ECLOSED, "%s: killed, because \"%s\" was cancelled", plugin->peer.name,
 		 call->name);
-	call->in_hand = true;
-	mor_call_send_cancel(call);
-	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
-			mor_call_keeps_slot(call));
-	if (kill)
-		mor_supervise_breach(plugin, &killed, mor_ladder_late(plugin));
+	mor_call_give_up(call, &error, kill ? &killed : NULL);
 }
 
 static void on_cancel(struct mor_task *task)

@@ -152,6 +152,9 @@ void mor_call_piece(mortise_call *call, struct mor_slice data);
 /* The last callback. keep_slot: the plugin may still answer, so the call stays as a ghost (LATE). */
 void mor_call_settle(mortise_call *call, const struct mor_verdict *verdict, bool keep_slot);
 void mor_call_fail(mortise_call *call, const mortise_error *error);
+/* Nobody waits for it any longer: the plugin is told. `killed`: it is ended for that, and its other calls fail
+ * so; NULL: it goes on. The caller holds the plugin. */
+void mor_call_give_up(mortise_call *call, const mortise_error *error, const mortise_error *killed);
 /* May the plugin still answer after the end of the call? Then its slot stays taken. */
 bool mor_call_keeps_slot(const mortise_call *call);
 /* Ends a ghost: its slot is free again. */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "host/call.h"
@@ -20,11 +19,6 @@
 #include "host/settings.h"
 #include "host/supervise.h"
 #include "link/link.h"
-
-static bool greets(const mortise_plugin *plugin)
-{
-	return plugin->peer.dialect->serve;
-}
 
 /* Sends the error if the message has an id, then ends the session. */
 __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,
@@ -83,7 +77,7 @@ bool mor_client_admits(mortise_plugin *plugin, const struct mor_method *row, con
 	bool hello = row && row->role == MOR_ROLE_HELLO;
 	char name[64];
 
-	if (!greets(plugin))
+	if (!plugin->peer.dialect->serve)
 		return true;
 	mor_excerpt(message->method, name, sizeof(name));
 	if (hello && message->kind == MOR_MSG_NOTE)

@@ -196,15 +196,6 @@ static void write_confinement(const mortise_plugin *plugin, struct mor_writer *w
 	mor_w_end(w);
 }
 
-static void write_warnings(const mortise_plugin *plugin, struct mor_writer *w)
-{
-	mor_w_key(w, "warnings");
-	mor_w_array(w);
-	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->warnings)
-		mor_w_string(w, mor_container_of(node, struct mor_warning, node)->text);
-	mor_w_end(w);
-}
-
 static void write_plugin(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	mor_w_object(w);
@@ -214,7 +205,11 @@ static void write_plugin(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_pair_int(w, "max_in_flight", plugin->is.max_in_flight);
 	write_confinement(plugin, w);
 	write_counters(plugin, w);
-	write_warnings(plugin, w);
+	mor_w_key(w, "warnings");
+	mor_w_array(w);
+	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->warnings)
+		mor_w_string(w, mor_container_of(node, struct mor_warning, node)->text);
+	mor_w_end(w);
 	pair_text(w, "last_error", mor_kept_text(&plugin->now.last_error));
 	mor_w_pair(w, "last_stderr", mor_heard_of(plugin)->last_stderr);
 	mor_w_end(w);

@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "host/call.h"
-#include "host/host.h"
 #include "host/plugin.h"
 #include "link/link.h"
 

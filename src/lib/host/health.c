@@ -10,7 +10,6 @@
 #include "host/call_table.h"
 #include "host/embedder.h"
 #include "host/health.h"
-#include "host/host.h"
 #include "host/ladder.h"
 #include "host/plugin.h"
 #include "host/settings.h"

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "host/call.h"
-#include "host/host.h"
 #include "host/plugin.h"
 #include "wire/framing.h"
 

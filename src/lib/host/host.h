@@ -9,8 +9,8 @@
  *	embedder.h   every call into the embedder      call.h       a call, from its start to its end
  *	supervise.h  processes begin and end           request.h    what a plugin asks of us
  *	receive.h    what arrives from a plugin        pool.h       several workers, one queue
- *	link.h       the way to one running process
  *
+ * The way to one running process is a link (src/lib/link/link.h); what guards it is src/lib/guard/guarded.h.
  * The other headers belong to one part each and say so.
  */
 #ifndef MOR_HOST_HOST_H

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "host/call.h"
 #include "host/embedder.h"
-#include "host/host.h"
 #include "host/keep.h"
 #include "host/ladder.h"
 #include "host/plugin.h"

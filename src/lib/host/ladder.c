@@ -3,7 +3,6 @@
 #include "host/ladder.h"
 #include "base/alloc.h"
 #include "host/call.h"
-#include "host/host.h"
 #include "host/plugin.h"
 #include "host/template.h"
 

@@ -13,17 +13,13 @@
 
 /* ---- holding: any callback may free the pool ---- */
 
-static void free_pool(mortise_pool *pool)
-{
-	mor_task_stop(&pool->task);
-	mor_free(pool->workers);
-	mor_free(pool);
-}
-
 void mor_pool_drop_at(mortise_pool **pool)
 {
-	if (--(*pool)->holds == 0 && (*pool)->freed)
-		free_pool(*pool);
+	if (--(*pool)->holds || !(*pool)->freed)
+		return;
+	mor_task_stop(&(*pool)->task);
+	mor_free((*pool)->workers);
+	mor_free(*pool);
 }
 
 mortise_pool *mor_pool_hold(mortise_pool *pool)

@@ -53,11 +53,6 @@ static bool is_whole(const mortise_plugin *worker)
 	       !worker->life.link->input_broken;
 }
 
-static bool takes_calls(const mortise_pool *pool, const mortise_plugin *worker)
-{
-	return is_whole(worker) && !worker->life.spent && load_of(worker) < pool->per_worker;
-}
-
 /* If the last process of a worker got no call, it is left alone while others do the work: nothing would slow
  * down its starts. */
 static bool may_be_started(const mortise_plugin *worker, bool others_work)
@@ -126,8 +121,8 @@ static mortise_plugin *pick_worker(const mortise_pool *pool, const struct mor_po
 		mortise_plugin *worker = pool->workers[i];
 
 		another |= is_coming(worker) || may_be_started(worker, true);
-		if (worker != shunned && takes_calls(pool, worker) &&
-		    (!best || load_of(worker) < load_of(best)))
+		if (worker != shunned && is_whole(worker) && !worker->life.spent &&
+		    load_of(worker) < pool->per_worker && (!best || load_of(worker) < load_of(best)))
 			best = worker;
 	}
 	return best && load_of(best) && another ? NULL : best;

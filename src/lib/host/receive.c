@@ -12,7 +12,6 @@
 #include "host/client.h"
 #include "host/embedder.h"
 #include "host/health.h"
-#include "host/host.h"
 #include "host/keep.h"
 #include "host/ladder.h"
 #include "host/plugin.h"

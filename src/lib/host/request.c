@@ -103,11 +103,6 @@ static int send_answer(mortise_plugin *plugin, struct mor_batch *batch, struct m
 	return mor_buf_slice(&batch->out, mor_buf_view(body));
 }
 
-static bool batch_is_full(const struct mor_batch *batch, size_t elements)
-{
-	return elements >= MOR_BATCH_ELEMENTS || batch->out.len >= MOR_BATCH_BYTES;
-}
-
 void mor_request_refuse(mortise_plugin *plugin, struct mor_slice id, struct mor_batch *batch, int64_t code,
 			const char *message)
 {
@@ -163,13 +158,6 @@ mortise_plugin *mortise_request_plugin(mortise_request *request)
 	return check_request(request, NULL) == 0 ? request->plugin : NULL;
 }
 
-/* Why an answer has not reached the plugin that asked. */
-static void fail_answer(const mortise_plugin *plugin, int given, int status, mortise_error *err)
-{
-	mor_fail(err, status, "%s: its request was not answered: %s", plugin->peer.name,
-		 given ? "the answer is not JSON" : mortise_status_text(status));
-}
-
 /* `given`: the fault of the answer itself; 0: none, it is in the body. */
 static int answer_request(mortise_request *request, struct mor_buf *body, bool success, int given,
 			  mortise_error *err)
@@ -181,7 +169,8 @@ static int answer_request(mortise_request *request, struct mor_buf *body, bool s
 		MOR_HOLD(plugin);
 		r = given ? given : send_answer(plugin, request->batch, body);
 		if (r < 0)
-			fail_answer(plugin, given, r, err);
+			mor_fail(err, r, "%s: its request was not answered: %s", plugin->peer.name,
+				 given ? "the answer is not JSON" : mortise_status_text(r));
 		if (given || is_replaceable(r))
 			send_failure(plugin, mor_slice_of(request->id), request->batch, r);
 		mor_client_answered(plugin, request->row, success && r == 0);
@@ -462,7 +451,7 @@ MOR_APART void mor_request_batch(mortise_plugin *plugin, const struct mor_messag
 	for (; !plugin->gone && plugin->life.link && !plugin->life.deaf &&
 	       mor_batch_next(message->whole, &pos, &element);
 	     count++) {
-		if (batch_is_full(batch, count)) {
+		if (count >= MOR_BATCH_ELEMENTS || batch->out.len >= MOR_BATCH_BYTES) {
 			refuse_rest(plugin, batch, count);
 			break;
 		}

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/apart.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "host/call.h"
 #include "host/call_table.h"
 #include "host/diagnosis.h"
@@ -315,11 +314,6 @@ uint32_t mor_call_limit_ms(const mortise_call *call)
 	return call->timeout_ms ? call->timeout_ms : total_ms(call);
 }
 
-static const char *who_sets(const mortise_call *call, char text[static MOR_WHO_SETS_SIZE])
-{
-	return mor_who_sets_timeout(call->plugin, call->method, call->name, call->own_limit, text);
-}
-
 /* Which of its limits was it, and what sets that? */
 static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_error *error)
 {
@@ -331,7 +325,8 @@ static void describe_timeout(const mortise_call *call, uint32_t ms, mortise_erro
 	mor_diagnosis_silence(plugin, call, &why);
 	/* What sets the limit helps only somebody who would wait. */
 	if (!why.certain)
-		snprintf(limit, sizeof(limit), " (%s)", who_sets(call, who));
+		snprintf(limit, sizeof(limit), " (%s)",
+			 mor_who_sets_timeout(plugin, call->method, call->name, call->own_limit, who));
 	if (owes_ack(call))
 		mor_fail(error, MORTISE_ETIMEOUT, "%s: \"%s\" was not acknowledged in %u ms%s",
 			 plugin->peer.name, call->name, ms, why.text);
@@ -362,6 +357,18 @@ static void describe_stall(const mortise_call *call, uint32_t ms, mortise_error 
 	error->rpc_code = mor_dialect_code_for(plugin->peer.dialect, MORTISE_ETIMEOUT, error->rpc_code);
 }
 
+void mor_call_give_up(mortise_call *call, const mortise_error *error, const mortise_error *killed)
+{
+	mortise_plugin *plugin = call->plugin;
+
+	call->in_hand = true;
+	mor_call_send_cancel(call);
+	mor_call_settle(call, &(struct mor_verdict){ .status = error->code, .error = error },
+			mor_call_keeps_slot(call));
+	if (killed)
+		mor_supervise_breach(plugin, killed, mor_ladder_late(plugin));
+}
+
 static void timed_out(mortise_call *call, uint32_t ms)
 {
 	mortise_plugin *plugin = call->plugin;
@@ -373,12 +380,7 @@ static void timed_out(mortise_call *call, uint32_t ms)
 		describe_timeout(call, ms, &error);
 	else
 		describe_stall(call, ms, &error);
-	call->in_hand = true;
-	mor_call_send_cancel(call);
-	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error },
-			mor_call_keeps_slot(call));
-	if (kill)
-		mor_supervise_breach(plugin, &error, mor_ladder_late(plugin));
+	mor_call_give_up(call, &error, kill ? &error : NULL);
 }
 
 static void queue_timed_out(mortise_call *call)

@@ -73,16 +73,6 @@ static void answer_with_held(mortise_call *call, struct mor_slice whole)
 		mor_call_answer(call, &message);
 }
 
-static void start_next(mortise_plugin *plugin)
-{
-	mortise_error error;
-
-	if (plugin->gone || plugin->now.state != MORTISE_STOPPED || mor_list_empty(&plugin->calls.queue))
-		return;
-	if (mor_supervise_start(plugin, &error) < 0)
-		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
-}
-
 void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const mortise_error *said)
 {
 	bool stopped = plugin->now.state == MORTISE_DRAINING && plugin->life.drain != MOR_DRAIN_SPENT;
@@ -110,5 +100,7 @@ void mor_shape_end(mortise_plugin *plugin, const struct mor_link_end *how, const
 		answer_with_held(call, mor_buf_view(&held));
 	mor_call_fail_taken(plugin, &taken, &(struct mor_verdict){ .status = error.code, .error = &error });
 	mor_buf_fini(&held);
-	start_next(plugin);
+	if (!plugin->gone && plugin->now.state == MORTISE_STOPPED && !mor_list_empty(&plugin->calls.queue) &&
+	    mor_supervise_start(plugin, &error) < 0)
+		mor_call_fail_queued(plugin, &(struct mor_verdict){ .status = error.code, .error = &error });
 }

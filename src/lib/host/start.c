@@ -233,14 +233,9 @@ static int ask_embedder(void *arg, const mortise_trust *trust)
 	return plugin->gone ? 0 : answer;
 }
 
-static int vet_plugin(mortise_plugin *plugin, mortise_error *err)
-{
-	return mor_vetting_check(&plugin->guarded,
-				 &(struct mor_vetting_asker){ .ask = ask_embedder, .arg = plugin }, err);
-}
-
 int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 {
+	const struct mor_vetting_asker asker = { .ask = ask_embedder, .arg = plugin };
 	mortise_error error = { 0 };
 	int r = 0;
 
@@ -256,7 +251,7 @@ int mor_supervise_start(mortise_plugin *plugin, mortise_error *err)
 	if (!plugin->gone && plugin->now.state == MORTISE_STARTING)
 		warn_of_own_code(plugin);
 	if (!plugin->gone && plugin->now.state == MORTISE_STARTING && !plugin->life.link)
-		r = vet_plugin(plugin, &error);
+		r = mor_vetting_check(&plugin->guarded, &asker, &error);
 	/* The callback may have stopped or released it, or even started it again. */
 	if (plugin->gone || plugin->now.state != MORTISE_STARTING)
 		return mor_fail(err, MORTISE_ECLOSED, "%s: was stopped while it was being started",

@@ -56,13 +56,6 @@ void mor_supervise_ready(mortise_plugin *plugin)
 
 /* ---- the end ---- */
 
-/* The link may know a last line that had no time to come as an event. It is printable already. */
-static void remember_stderr(mortise_plugin *plugin, const struct mor_link_end *how)
-{
-	if (how->last_stderr[0])
-		mor_heard_last_stderr(plugin, how->last_stderr);
-}
-
 static struct mor_violation violation_of(const mortise_plugin *plugin, const struct mor_link_end *how)
 {
 	return (struct mor_violation){ .plugin = plugin->peer.name,
@@ -150,14 +143,6 @@ static enum mortise_state unless_client(const mortise_plugin *plugin, enum morti
 	return after == MORTISE_BACKOFF && is_client(plugin) ? MORTISE_STOPPED : after;
 }
 
-/* The plugin died while it worked: the program that gives out the work counts that, and the plugin
- * starts again soon. */
-static enum mortise_state after_work(mortise_plugin *plugin)
-{
-	plugin->life.restart_ms = (int32_t)plugin->is.restart.first_ms;
-	return plugin->guarded.flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
-}
-
 /* The plugin's next state. `failure` is what the embedder is told if it is not started again. */
 static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_link_end *how,
 				     mortise_error *failure)
@@ -178,8 +163,12 @@ static enum mortise_state next_state(mortise_plugin *plugin, const struct mor_li
 	}
 	if (plugin->now.state == MORTISE_READY && lived >= (int64_t)plugin->is.restart.cap_ms)
 		plugin->ends.backoff_step = 0;
-	if (plugin->life.work.handed_out)
-		return after_work(plugin);
+	/* It died while it worked: the program that gives out the work counts that, and the plugin starts again
+	 * soon. */
+	if (plugin->life.work.handed_out) {
+		plugin->life.restart_ms = (int32_t)plugin->is.restart.first_ms;
+		return plugin->guarded.flags & MORTISE_NO_RESTART ? MORTISE_STOPPED : MORTISE_BACKOFF;
+	}
 	next = mor_supervise_after_death(plugin, failure);
 	if (next == MORTISE_BACKOFF && plugin->now.state == MORTISE_READY && !busy)
 		next = MORTISE_STOPPED; /* nobody waits: it starts again with the next call */
@@ -255,13 +244,6 @@ static void tell_news(mortise_plugin *plugin, const struct news *news, const cha
 		mor_keep_tell_ended(plugin, why);
 }
 
-/* A plugin that cannot be started, or broke its sandbox, would do so again. Not so after a lack of
- * resources, or if somebody has killed its guardian. */
-static bool would_fail_again(const mortise_error *error)
-{
-	return error->code != MORTISE_ECRASHED && !mor_error_is_lack(error);
-}
-
 static void on_end(void *arg, const struct mor_link_end *how)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf record = MOR_BUF_INIT;
@@ -274,7 +256,9 @@ static void on_end(void *arg, const struct mor_link_end *how)
 
 	MOR_HOLD(plugin);
 	plugin->now.counters.cpu_us += how->cpu_us;
-	remember_stderr(plugin, how);
+	/* The link may know a last line that had no time to come as an event. It is printable already. */
+	if (how->last_stderr[0])
+		mor_heard_last_stderr(plugin, how->last_stderr);
 	describe_end(plugin, how, &error);
 	mor_denial_sum_up(plugin, how->denied);
 	write_record(plugin, how, &record);
@@ -289,7 +273,10 @@ static void on_end(void *arg, const struct mor_link_end *how)
 		return;
 	}
 	failure = error;
-	if (how->violation || (how->start_code && !draining && would_fail_again(&error)))
+	/* A plugin that cannot be started, or broke its sandbox, would do so again. Not so after a lack of
+	 * resources, or if somebody has killed its guardian. */
+	if (how->violation ||
+	    (how->start_code && !draining && error.code != MORTISE_ECRASHED && !mor_error_is_lack(&error)))
 		next = MORTISE_FAILED;
 	else
 		next = next_state(plugin, how, &failure);
@@ -374,11 +361,6 @@ int mortise_plugin_stop(mortise_plugin *plugin, enum mortise_stop how, mortise_e
 	return 0;
 }
 
-static bool is_at_rest(const mortise_plugin *plugin)
-{
-	return plugin->now.state == MORTISE_STOPPED || plugin->now.state == MORTISE_FAILED;
-}
-
 int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_error *err)
 {
 	int r = mor_plugin_check(plugin, err);
@@ -397,7 +379,8 @@ int mortise_plugin_stop_sync(mortise_plugin *plugin, int timeout_ms, mortise_err
 	mor_loop_hold(loop, true);
 	(void)mortise_plugin_stop(plugin, MORTISE_STOP_POLITE, NULL);
 	/* A callback may start it again: that is another process, and not ours to stop. */
-	while (r >= 0 && !plugin->gone && plugin->now.lives == life && !is_at_rest(plugin)) {
+	while (r >= 0 && !plugin->gone && plugin->now.lives == life && plugin->now.state != MORTISE_STOPPED &&
+	       plugin->now.state != MORTISE_FAILED) {
 		bool limited = timeout_ms >= 0 && !late;
 		int64_t left = limited ? until - mor_clock_ms() : -1;
 

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/apart.h"
-#include "base/error.h"
 #include "base/text.h"
 
 #define KEEP_BYTES (64 * 1024) /* a larger buffer is freed when it is empty */

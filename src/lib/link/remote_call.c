@@ -92,14 +92,6 @@ static void tell_error(struct mor_remote *s, int64_t id, int64_t code, const cha
 		hand_on_reply(s, id, MOR_MSG_ERROR, mor_buf_view(&json));
 }
 
-/* The number of gRPC where JSON-RPC has none of the same meaning. */
-static int64_t code_of(unsigned status)
-{
-	return status == MOR_GRPC_UNIMPLEMENTED    ? -32601 :
-	       status == MOR_GRPC_INVALID_ARGUMENT ? -32602 :
-						     -32000 - (int64_t)status;
-}
-
 static void tell_status(struct mor_remote *s, int64_t id, unsigned status, const char *text)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
@@ -112,12 +104,12 @@ static void tell_status(struct mor_remote *s, int64_t id, unsigned status, const
 	mor_w_end(&w);
 	if (!mor_buf_failed(&data))
 		named = mor_buf_view(&data);
-	tell_error(s, id, code_of(status), text, named);
-}
-
-static bool is_due(const struct mor_remote_call *c)
-{
-	return c->due_ms && mor_loop_now_ms(c->remote->link.loop) + DUE_SLACK_MS >= c->due_ms;
+	/* The number of gRPC where JSON-RPC has none of the same meaning. */
+	tell_error(s, id,
+		   status == MOR_GRPC_UNIMPLEMENTED    ? -32601 :
+		   status == MOR_GRPC_INVALID_ARGUMENT ? -32602 :
+							 -32000 - (int64_t)status,
+		   text, named);
 }
 
 /* A lost connection is told once, for all of them. */
@@ -130,7 +122,7 @@ static void tell_failure(struct mor_remote_call *c, unsigned status, const morti
 	case MORTISE_ESYSTEM:
 		break;
 	case MORTISE_ETIMEOUT:
-		if (!is_due(c))
+		if (!c->due_ms || mor_loop_now_ms(s->link.loop) + DUE_SLACK_MS < c->due_ms)
 			tell_status(s, c->id, status, err->text);
 		break;
 	case MORTISE_EREMOTE:

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/textlist.h"
 #include "link/remote.h"
 
 #define AGAIN_FIRST_MS 2 /* between bind and listen, and where there is no inotify */

@@ -14,8 +14,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text.h"
-#include "base/trace.h"
 #include "link/intake.h"
 #include "link/link.h"
 #include "link/outgo.h"
@@ -441,18 +439,12 @@ static void on_started(void *arg, int pid)
 	s->link.events->on_started(s->link.arg, pid);
 }
 
-static void tell_end(struct stdio_link *s)
-{
-	struct mor_link_end end;
-
-	mor_link_describe_end(s->proc, &end);
-	s->link.events->on_end(s->link.arg, &end);
-}
-
 /* The plugin is dead, but its last bytes are in the pipe: only those from the time of its death, because a
  * descendant may write for ever. In slices, like everything that is read. */
 static void drain(struct stdio_link *s)
 {
+	struct mor_link_end end;
+
 	while (!s->intake.dead && (s->intake.more || !s->out_closed)) {
 		uint64_t before = s->out.taken;
 		bool reads = !s->intake.more;
@@ -472,7 +464,8 @@ static void drain(struct stdio_link *s)
 		return;
 	if (s->out.loop)
 		out_is_over(s);
-	tell_end(s);
+	mor_link_describe_end(s->proc, &end);
+	s->link.events->on_end(s->link.arg, &end);
 }
 
 /* A pause ends here; nothing more will come. How it ended is asked for when everything has been read. */

@@ -266,13 +266,15 @@ static int make_plan(const struct mor_command *command, char **argv)
 	return mor_plan_memfd(&plan);
 }
 
-/* 0 or an errno. The helper gets no environment: the plugin's is in the plan. */
-static int spawn_helper(const char *helper, bool session, const int theirs[3], int plan, int socket,
-			pid_t *ret_pid)
+/* The helper gets no environment: the plugin's is in the plan. */
+int mor_proc_spawn_helper(const char *helper, bool session, const int *theirs, int plan, int socket,
+			  pid_t *ret_pid)
 {
 	static char name[] = "mortise-jail";
 	char *argv[] = { name, NULL }, *env[] = { NULL };
-	const int fds[] = { theirs[0], theirs[1], theirs[2], [MOR_PLAN_FD] = plan, [MOR_GUARD_FD] = socket };
+	static const int ours[] = { 0, 1, 2 };
+	const int *std = theirs ? theirs : ours;
+	const int fds[] = { std[0], std[1], std[2], [MOR_PLAN_FD] = plan, [MOR_GUARD_FD] = socket };
 	const struct mor_spawn what = {
 		.path = helper,
 		.argv = argv,
@@ -335,7 +337,7 @@ static int run_guardian_take(struct mor_proc *proc, const struct mor_command *co
 	if (r == 0 && fault[0])
 		r = -EACCES;
 	if (r == 0)
-		r = -spawn_helper(helper, session, theirs, plan, ends[1], &pid);
+		r = -mor_proc_spawn_helper(helper, session, theirs, plan, ends[1], &pid);
 	mor_fd_close(&plan);
 	mor_fd_close(&ends[1]);
 	proc->socket = ends[0];

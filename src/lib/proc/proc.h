@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <mortise/mortise.h>
 
@@ -117,5 +118,10 @@ uint64_t mor_proc_stderr_bytes(const struct mor_proc *proc);
  * nothing to add to how->text. */
 bool mor_proc_explain_exit(const struct mor_proc *proc, const struct mor_proc_exit *how, char *out,
 			   size_t out_size);
+
+/* Only starts mortise-jail, with a plan and the socket of its records, both above MOR_GUARD_FD. `theirs`: its
+ * stdio; NULL: ours. 0 or an errno, like posix_spawn(). */
+int mor_proc_spawn_helper(const char *helper, bool session, const int *theirs, int plan, int socket,
+			  pid_t *ret_pid);
 
 #endif
