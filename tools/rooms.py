@@ -65,12 +65,13 @@ WINGS = {
         "kythe/entries": "base wire pb mortise",
         "kythe/stage": "base kythe/unit kythe/archive mortise",
         "kythe/drive": "base wire result kythe/archive kythe/entries kythe/stage mortise",
+        "index": "base console runner part kythe/drive",
         "capture": "base wire console kythe/archive",
     },
     "farm": {
         "depot": "base part mortise",
         "engine": "base mortise",
-        "crew": "base wire content console runner extract kythe/stage kythe/drive depot engine mortise",
+        "crew": "base wire content console runner result extract index kythe/entries kythe/stage depot engine mortise",
     },
     "bot": {
         "wsock": "base loop mortise",
@@ -90,9 +91,9 @@ WINGS = {
         "starter": "base program mortise",
         "tap": "base wire console talk mortise",
         "cli": (
-            "base wire program content manifest store console talk relay scribe runner bundle "
-            "registry lockfile trusted part result extract workspace converse kythe/archive "
-            "kythe/entries kythe/drive capture depot engine crew dispatch about chaos check gauge "
+            "base wire program manifest store console talk relay scribe runner bundle "
+            "registry lockfile trusted part extract index workspace converse kythe/archive "
+            "kythe/entries capture depot engine crew dispatch about chaos check gauge "
             "installer jailed replay session starter tap mortise"
         ),
     },

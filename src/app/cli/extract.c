@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/farming.h"
 #include "console/report.h"
+#include "extract/extract.h"
 #include "store/store.h"
 #include "trusted/trusted.h"
 
@@ -17,7 +18,7 @@ struct extract_args {
 	struct mor_extract_args want;
 	struct mor_opt_count retries;
 	const char *shard;
-	struct mor_farming farm;
+	struct mor_crew_farm farm;
 	struct mor_plugin_args plugin;
 	struct mor_common_args common;
 };

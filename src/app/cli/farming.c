@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define FIELD(name) offsetof(struct mor_farming, name)
+#define FIELD(name) offsetof(struct mor_crew_farm, name)
 const struct mor_option mor_farming_option_table[] = {
 	{ "farm", 0, "URL", "let the workers of this farm do it: postgres://host/database", MOR_OPT_TEXT,
 	  FIELD(url), NULL },
@@ -24,7 +24,7 @@ const struct mor_option mor_farming_option_table[] = {
 	{ 0 },
 };
 
-void mor_farming_take(struct mor_farming *args)
+void mor_farming_take(struct mor_crew_farm *args)
 {
 	if (args->lease)
 		mor_parse_duration_ms(mor_slice_of(args->lease), &args->lease_ms);
@@ -40,8 +40,8 @@ static int check_environment(const struct mor_plugin_args *plugin, mortise_error
 	return 0;
 }
 
-int mor_farming_check(const struct mor_farming *args, const struct mor_plugin_args *plugin, const char *output,
-		      const char *shard, mortise_error *err)
+int mor_farming_check(const struct mor_crew_farm *args, const struct mor_plugin_args *plugin,
+		      const char *output, const char *shard, mortise_error *err)
 {
 	if (args->lease && !args->lease_ms)
 		return mor_fail(err, MORTISE_EINVAL, "--lease \"%s\": expected a time such as 30s or 2m",

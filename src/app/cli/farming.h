@@ -4,26 +4,22 @@
 #define MOR_CLI_FARMING_H
 
 #include "cli/cli.h"
-#include "extract/extract.h"
+#include "crew/lead.h"
 #include "runner/runner.h"
 
-struct mor_farming {
-	const char *url, *store, *lease, *report;
-	uint32_t batch, window;
-	bool resume;       /* of a command that has it elsewhere too: --resume */
-	uint32_t lease_ms; /* set by mor_farming_take() */
-};
-
 extern const struct mor_option mor_farming_option_table[];
-void mor_farming_take(struct mor_farming *args);
+/* Sets lease_ms. */
+void mor_farming_take(struct mor_crew_farm *args);
 /* MORTISE_EINVAL: they do not fit each other, or the rest. `output`, `shard` as typed, or NULL. */
-int mor_farming_check(const struct mor_farming *args, const struct mor_plugin_args *plugin, const char *output,
-		      const char *shard, mortise_error *err);
+int mor_farming_check(const struct mor_crew_farm *args, const struct mor_plugin_args *plugin,
+		      const char *output, const char *shard, mortise_error *err);
 
-/* Instead of mor_extract_run(). */
+/* The commands. `farm` does it with --farm; NULL: the program mortise-farm does. */
 typedef int mor_farming_extract_fn(struct mor_console *console, const struct mor_extract_args *want,
-				   const struct mor_farming *args);
-/* extract.c: the command. `farm` does it with --farm; NULL: the program mortise-farm does. */
-int mor_farming_extract_run(struct mor_cli *cli, mor_farming_extract_fn *farm);
+				   const struct mor_crew_farm *farm);
+int mor_farming_extract_run(struct mor_cli *cli, mor_farming_extract_fn *farm); /* extract.c */
+typedef int mor_farming_index_fn(struct mor_console *console, const struct mor_index_args *want,
+				 const struct mor_crew_farm *farm, bool manifest);
+int mor_farming_index_run(struct mor_cli *cli, mor_farming_index_fn *farm); /* index.c */
 
 #endif

@@ -2,38 +2,39 @@
 /* The words of mortise index: its options, and its entry. */
 #include <stddef.h>
 
-#include "cli/index.h"
+#include "cli/inside.h"
 
-#define FIELD(name) offsetof(struct mor_index_args, name)
+#define FIELD(name) offsetof(struct index_args, name)
 static const struct mor_option index_options[] = {
-	{ "analyzer", 0, "PLUGIN", "the analyzer; or a command after \"--\"", MOR_OPT_TEXT, FIELD(analyzer),
+	{ "analyzer", 0, "PLUGIN", "the analyzer; or a command after \"--\"", MOR_OPT_TEXT,
+	  FIELD(want.analyzer), NULL },
+	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(want.jobs),
 	  NULL },
-	{ "jobs", 'j', "N", "analyzers at once; default: one per processor", MOR_OPT_UINT, FIELD(jobs), NULL },
-	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT, FIELD(output),
-	  NULL },
+	{ "output", 'o', "FILE", "where the result goes; default, and -: stdout", MOR_OPT_TEXT,
+	  FIELD(want.output), NULL },
 	{ "format", 0, "FORMAT",
 	  "entries (delimited protobuf, the default), json (one per line) or raw (as it is written)",
-	  MOR_OPT_TEXT, FIELD(format), "entries|json|raw" },
+	  MOR_OPT_TEXT, FIELD(want.format), "entries|json|raw" },
 	{ "vnames", 0, "FILE", "rules that name paths which no record names (vnames.json)", MOR_OPT_TEXT,
-	  FIELD(vnames), NULL },
+	  FIELD(want.vnames), NULL },
 	{ "retries", 0, "N", "how often a record is tried again in a fresh process; default 2", MOR_OPT_COUNT,
 	  FIELD(retries), NULL },
-	{ "resume", 0, NULL, "continue an interrupted run with the same output", MOR_OPT_FLAG, FIELD(resume),
-	  NULL },
+	{ "resume", 0, NULL, "continue an interrupted run with the same output", MOR_OPT_FLAG,
+	  FIELD(want.resume), NULL },
 	{ "shard", 0, "K/N", "do only the K-th of N equal shares, as a part for mortise join", MOR_OPT_TEXT,
-	  FIELD(shard), NULL },
+	  FIELD(want.shard), NULL },
 	{ "type", 0, "TYPE",
 	  "offer records as this type; default /kythe/index/ and their language; may be repeated", MOR_OPT_LIST,
-	  FIELD(types), NULL },
+	  FIELD(want.types), NULL },
 	{ "view", 0, "MODE", "how files are shown: auto (default), namespace, directory", MOR_OPT_TEXT,
-	  FIELD(view), "auto|namespace|directory" },
-	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(cache),
+	  FIELD(want.view), "auto|namespace|directory" },
+	{ "cache", 0, "DIR", "where contents are kept between units and runs", MOR_OPT_TEXT, FIELD(want.cache),
 	  NULL },
-	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT, FIELD(log),
-	  NULL },
+	{ "log", 0, "FILE", "also write the analyzers' log messages to this file", MOR_OPT_TEXT,
+	  FIELD(want.log), NULL },
 	{ "manifest", 0, NULL, "farm: write a list of segments, for mortise entries cat", MOR_OPT_FLAG,
 	  FIELD(manifest), NULL },
-	{ "lenient", 0, NULL, "accept lengths with leading zeros", MOR_OPT_FLAG, FIELD(lenient), NULL },
+	{ "lenient", 0, NULL, "accept lengths with leading zeros", MOR_OPT_FLAG, FIELD(want.lenient), NULL },
 	{ 0 },
 };
 static const struct mor_option_group groups[] = {
@@ -62,6 +63,6 @@ const struct mor_cli_command mor_cli_command_index = {
 		"mortise index app.kzip --analyzer /opt/kythe-clang -o app.entries --farm postgres://db/farm "
 		"--store /net/farm",
 	.options = groups,
-	.args_size = sizeof(struct mor_index_args),
+	.args_size = sizeof(struct index_args),
 	.common = FIELD(common),
 };

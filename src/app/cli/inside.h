@@ -7,7 +7,9 @@
 #define MOR_CLI_INSIDE_H
 
 #include "cli/cli.h"
+#include "cli/farming.h"
 #include "converse/converse.h"
+#include "index/index.h"
 
 struct chat_args {
 	bool stdio;
@@ -49,13 +51,20 @@ struct worker_args {
 	struct mor_common_args common;
 };
 
+struct index_args {
+	struct mor_index_args want;
+	struct mor_opt_count retries;
+	bool manifest;
+	struct mor_crew_farm farm;
+	struct mor_plugin_args plugin;
+	struct mor_common_args common;
+};
+
 int mor_cli_entries(struct mor_cli *cli);
 int mor_cli_farm(struct mor_cli *cli);
 int mor_cli_index(struct mor_cli *cli);
 int mor_cli_kzip(struct mor_cli *cli);
 int mor_cli_verify_entries(struct mor_cli *cli);
 int mor_cli_worker(struct mor_cli *cli);
-int mor_cli_extract_farm(struct mor_cli *cli); /* extract --farm */
-int mor_cli_index_farm(struct mor_cli *cli);   /* index --farm */
 
 #endif

@@ -8,25 +8,48 @@
 #include "depot/segment.h"
 #include "engine/farm.h"
 #include "kythe/stage/stage.h"
-#include "runner/runner.h"
 
 struct crew_worker;
 struct worker_slot;
+
+/* What the runs of each kind have of their own: spec->own. */
+struct mor_crew_index_spec {
+	const char *view; /* as typed, or NULL */
+	bool lenient;
+	uint32_t unit_ms;
+	char vnames[MOR_DIGEST_SIZE]; /* of the file with rules, in the store as a spec; "": none */
+	struct mor_text_list types;
+};
+struct mor_crew_extract_spec {
+	const char *source; /* "bytes" or "path" */
+	bool picked, metadata, json;
+	struct mor_text_list options;
+};
 
 /* A run that this worker has seen: what it is, and its inputs, opened when they are needed. */
 struct known {
 	char run[MOR_DIGEST_SIZE];
 	struct mor_crew_spec spec;
-	const struct crew_kind *kind;
 	void *own; /* the kind's: what it opens */
-	struct mor_plugin_args args;
 	unsigned users;
 	int64_t used_ms;
 };
 
-/* How the units of one command are done: slot.c does the rest. */
-struct crew_kind {
+/* A member of the first line of a run that only this kind has, and where its own struct has it. */
+struct mor_crew_member {
+	const char *name; /* NULL: the end */
+	size_t offset;
+};
+
+/* What the runs of one command are, and how their units are done: spec.c, known.c and slot.c do the rest. */
+struct mor_crew_kind {
 	const char *command;
+	const char *program;  /* what one of its programs is called ... */
+	const char *programs; /* ... and the member that has their paths, or the path of the only one */
+	size_t own_size;      /* of spec->own */
+	const struct mor_crew_member *members;
+	/* MORTISE_EINPUT: no run can have such fields. NULL: any are good. */
+	int (*check)(const void *own, mortise_error *err);
 	/* What all batches of the run need; and its end, also of half of it. */
 	int (*load)(struct crew_worker *worker, struct known *known, mortise_error *err);
 	void (*unload)(struct known *known);
@@ -47,7 +70,7 @@ struct crew_kind {
 	bool (*end)(struct worker_slot *slot);
 	void (*drop)(struct worker_slot *slot);
 };
-extern const struct crew_kind mor_crew_index, mor_crew_extract;
+extern const struct mor_crew_kind mor_crew_kind_index, mor_crew_kind_extract;
 
 enum slot_phase {
 	SLOT_IDLE,      /* asks again at `next_ms` */
@@ -137,10 +160,11 @@ void mor_slot_claim(struct worker_slot *slot);
 int mor_slot_step(struct worker_slot *slot);
 void mor_slot_stop(struct worker_slot *slot, bool now);
 void mor_slot_fini(struct worker_slot *slot);
-/* For kinds: a unit has ended, and the next one begins. */
+/* For kinds: the worker's loop turns when this host has something to do. */
+int mor_slot_watch(struct worker_slot *slot, mortise_host *host, mortise_error *err);
+/* A unit has ended, and the next one begins. */
 void mor_slot_ended(struct worker_slot *slot, size_t unit, const char *name);
-/* One line about a unit, which the owner shows; one line for who watches this worker. */
+/* One line about a unit, which the owner shows. */
 void mor_slot_log(struct worker_slot *slot, size_t unit, const char *text);
-void mor_slot_warn(struct worker_slot *slot, const char *text);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of mortise extract: units are files, the inputs of a run are lists of them (crew/files.h). */
-#include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -41,6 +40,21 @@ static struct slot_extract *extract_of(const struct worker_slot *slot)
 }
 
 /* ---- the run ---- */
+
+#define AT(name) offsetof(struct mor_crew_extract_spec, name)
+static const struct mor_crew_member extract_members[] = {
+	{ "source", AT(source) }, { "picked", AT(picked) },   { "metadata", AT(metadata) },
+	{ "json", AT(json) },     { "options", AT(options) }, { 0 },
+};
+
+static int check_source(const void *own, mortise_error *err)
+{
+	const char *source = ((const struct mor_crew_extract_spec *)own)->source;
+
+	if (source && (strcmp(source, "bytes") == 0 || strcmp(source, "path") == 0))
+		return 0;
+	return mor_fail(err, MORTISE_EINPUT, "its source is neither bytes nor path");
+}
 
 /* Of files: one for each input, read when it is needed. */
 static struct mor_crew_files *lists_of(const struct known *known)
@@ -237,18 +251,19 @@ static void drop_extract(struct worker_slot *slot)
 static void fill_extract_args(struct worker_slot *slot)
 {
 	const struct mor_crew_spec *spec = &slot->known->spec;
+	const struct mor_crew_extract_spec *own = spec->own;
 
-	extract_of(slot)->args = (struct mor_extract_args){ .plugins = spec->plugins,
-							    .picked = spec->picked,
+	extract_of(slot)->args = (struct mor_extract_args){ .plugins = spec->programs,
+							    .picked = own->picked,
 							    .command = spec->argv,
-							    .options = spec->options,
+							    .options = own->options,
 							    .jobs = 1,
 							    .retries = spec->retries,
-							    .source = spec->source,
+							    .source = own->source,
 							    .max_size = SIZE_MAX,
-							    .metadata = spec->metadata,
-							    .json = spec->json,
-							    .plugin = &slot->known->args,
+							    .metadata = own->metadata,
+							    .json = own->json,
+							    .plugin = &spec->plugin,
 							    .settled = keep_row,
 							    .arg = slot };
 }
@@ -256,17 +271,13 @@ static void fill_extract_args(struct worker_slot *slot)
 static int open_extract(struct worker_slot *slot, mortise_error *err)
 {
 	struct slot_extract *x = slot->own;
-	struct epoll_event event = { .events = EPOLLIN };
 	int r;
 
 	x->console = *slot->worker->opt.console;
-	x->console.json = slot->known->spec.json;
+	x->console.json = x->args.json;
 	x->console.warned = (struct mor_text_list){ 0 };
 	r = mor_extract_new(&x->console, &x->args, &x->run, err);
-	if (r == 0 && epoll_ctl(slot->worker->epoll, EPOLL_CTL_ADD, mortise_host_fd(mor_extract_host(x->run)),
-				&event) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll");
-	return r;
+	return r < 0 ? r : mor_slot_watch(slot, mor_extract_host(x->run), err);
 }
 
 static int begin_extract(struct worker_slot *slot, mortise_error *err)
@@ -361,8 +372,13 @@ static bool end_extract(struct worker_slot *slot)
 	return slot->own;
 }
 
-const struct crew_kind mor_crew_extract = {
+const struct mor_crew_kind mor_crew_kind_extract = {
 	.command = "extract",
+	.program = "plugin",
+	.programs = "plugins",
+	.own_size = sizeof(struct mor_crew_extract_spec),
+	.members = extract_members,
+	.check = check_source,
 	.load = load_extract,
 	.unload = unload_extract,
 	.begin = begin_extract,

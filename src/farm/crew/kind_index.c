@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of mortise index: units are the records of archives, the inputs of a run. */
-#include <errno.h>
+#include <stddef.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "crew/inside.h"
-#include "kythe/drive/driver.h"
+#include "index/index.h"
 
 #define RULES_LIMIT ((size_t)64 << 20)
 
@@ -50,14 +49,21 @@ static struct known_index *archives_of(const struct known *known)
 
 /* ---- the run ---- */
 
+#define AT(name) offsetof(struct mor_crew_index_spec, name)
+static const struct mor_crew_member index_members[] = {
+	{ "view", AT(view) },     { "lenient", AT(lenient) }, { "unit_ms", AT(unit_ms) },
+	{ "vnames", AT(vnames) }, { "types", AT(types) },     { 0 },
+};
+
 static int load_known_rules(const struct crew_worker *worker, struct known *known, mortise_error *err)
 {
+	const struct mor_crew_index_spec *own = known->spec.own;
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 	int r;
 
-	if (!known->spec.vnames[0])
+	if (!own->vnames[0])
 		return 0;
-	r = mor_depot_get_text(worker->depot, MOR_DEPOT_SPEC, known->spec.vnames, RULES_LIMIT, &text, err);
+	r = mor_depot_get_text(worker->depot, MOR_DEPOT_SPEC, own->vnames, RULES_LIMIT, &text, err);
 	return r < 0 ? r :
 		       mor_vname_rules_parse("vnames", mor_buf_view(&text), &archives_of(known)->rules, err);
 }
@@ -197,7 +203,7 @@ static void slot_warning(const char *text, void *arg)
 	struct worker_slot *slot = arg;
 
 	if (slot->worker->opt.console->verbose)
-		mor_slot_warn(slot, text);
+		mor_note_warning(text, slot->worker->opt.console);
 }
 
 /* ---- the batch ---- */
@@ -237,7 +243,7 @@ static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
 	static const char *const strict[] = { NULL };
 	static const char *const lenient[] = { "quirks.leading_zeros=true", NULL };
 	const struct mor_crew_spec *spec = &slot->known->spec;
-	struct epoll_event event = { .events = EPOLLIN };
+	const struct mor_crew_index_spec *own = spec->own;
 	struct mor_driver_options opt = {
 		.analyzer = &index_of(slot)->analyzer,
 		.records = index_of(slot)->refs,
@@ -246,29 +252,25 @@ static int open_slot_driver(struct worker_slot *slot, mortise_error *err)
 		.keep = true,
 		.workers = 1,
 		.retries = spec->retries,
-		.unit_ms = spec->unit_ms,
-		.view = !spec->view || strcmp(spec->view, "auto") == 0 ? MOR_DRIVER_VIEW_AUTO :
-			strcmp(spec->view, "namespace") == 0           ? MOR_DRIVER_VIEW_NAMESPACE :
-									 MOR_DRIVER_VIEW_DIRECTORY,
-		.types = spec->types.item,
+		.unit_ms = own->unit_ms,
+		.view = mor_index_view(own->view),
+		.types = own->types.item,
 		.rules = archives_of(slot->known)->rules,
 		.stager = slot->worker->stager,
 		.events = { slot_unit_ended, slot_log, slot_warning, NULL, slot },
 	};
-	int r = mor_runner_open(&index_of(slot)->runner, slot->worker->opt.console, &slot->known->args,
-				spec->lenient ? lenient : strict, err);
+	int r = mor_runner_open(&index_of(slot)->runner, slot->worker->opt.console, &spec->plugin,
+				own->lenient ? lenient : strict, err);
 
 	index_of(slot)->open = true;
 	if (r < 0)
 		return r;
-	mor_runner_pool_options(&index_of(slot)->runner, spec->analyzer, spec->argv, NULL,
-				&index_of(slot)->analyzer);
+	mor_runner_pool_options(&index_of(slot)->runner, spec->programs.item ? spec->programs.item[0] : NULL,
+				spec->argv, NULL, &index_of(slot)->analyzer);
 	index_of(slot)->analyzer.dialect = "kythe";
 	opt.host = index_of(slot)->runner.host;
 	r = mor_driver_new(&opt, &index_of(slot)->driver, err);
-	if (r == 0 && epoll_ctl(slot->worker->epoll, EPOLL_CTL_ADD, mortise_host_fd(opt.host), &event) < 0)
-		r = mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll");
-	return r;
+	return r < 0 ? r : mor_slot_watch(slot, opt.host, err);
 }
 
 static int begin_index(struct worker_slot *slot, mortise_error *err)
@@ -368,8 +370,12 @@ static bool end_index(struct worker_slot *slot)
 	return slot->own;
 }
 
-const struct crew_kind mor_crew_index = {
+const struct mor_crew_kind mor_crew_kind_index = {
 	.command = "index",
+	.program = "analyzer",
+	.programs = "analyzer",
+	.own_size = sizeof(struct mor_crew_index_spec),
+	.members = index_members,
 	.load = load_index,
 	.unload = unload_index,
 	.begin = begin_index,

@@ -13,8 +13,8 @@ static struct known *free_known(struct known *known)
 {
 	if (!known)
 		return NULL;
-	if (known->kind)
-		known->kind->unload(known);
+	if (known->spec.kind)
+		known->spec.kind->unload(known);
 	mor_crew_spec_fini(&known->spec);
 	mor_free(known);
 	return NULL;
@@ -51,52 +51,31 @@ static void forget_oldest(struct crew_worker *worker)
 static int check_analyzer(const struct mor_crew_spec *spec, mortise_error *err)
 {
 	char files[MOR_DIGEST_SIZE];
+	const struct mor_text_list *programs = &spec->programs;
 
 	mor_crew_spec_files(spec, files);
 	if (strcmp(files, spec->files) == 0)
 		return 0;
-	if (spec->plugins.count > 1)
+	if (programs->count > 1)
 		return mor_fail(err, MORTISE_EINPUT,
 				"one of %zu plugins is not here, or is another one than the owner's: %s, …",
-				spec->plugins.count, spec->plugins.item[0]);
+				programs->count, programs->item[0]);
 	return mor_fail(err, MORTISE_EINPUT, "the %s %s is not here, or is another one than the owner's",
-			strcmp(spec->command, "index") == 0 ? "analyzer" : "plugin",
-			spec->plugins.count ? spec->plugins.item[0] :
-			spec->analyzer      ? spec->analyzer :
-			spec->argv          ? spec->argv[0] :
-					      "");
+			spec->kind->program,
+			programs->count ? programs->item[0] :
+			spec->argv      ? spec->argv[0] :
+					  "");
 }
 
-static void fill_args(const struct crew_worker *worker, struct known *known)
+/* What this worker wants of the plugins of all runs. */
+static void confine_known(const struct crew_worker *worker, struct mor_plugin_args *plugin)
 {
-	const struct mor_crew_spec *spec = &known->spec;
-
-	known->args = (struct mor_plugin_args){ .set = spec->set,
-						.config = spec->config,
-						.timeout = spec->timeout,
-						.network = spec->network,
-						.level = spec->level,
-						.on_denial = spec->on_denial,
-						.dialect = spec->dialect,
-						.strict = spec->strict,
-						.confine = spec->confine,
-						.unconfined = spec->unconfined };
 	if (!worker->opt.confine)
 		return;
-	known->args.confine = true;
-	known->args.unconfined = false;
-	if (spec->level && strcmp(spec->level, "guarded") == 0)
-		known->args.level = NULL;
-}
-
-static const struct crew_kind *const kinds[] = { &mor_crew_index, &mor_crew_extract };
-
-static int find_kind(struct known *known, mortise_error *err)
-{
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (strcmp(known->spec.command, kinds[i]->command) == 0)
-			known->kind = kinds[i];
-	return known->kind ? 0 : mor_fail(err, MORTISE_EINPUT, "it needs another version of mortise");
+	plugin->confine = true;
+	plugin->unconfined = false;
+	if (plugin->level && strcmp(plugin->level, "guarded") == 0)
+		plugin->level = NULL;
 }
 
 static int load_known(struct crew_worker *worker, const char *run, struct known **ret, mortise_error *err)
@@ -114,14 +93,12 @@ static int load_known(struct crew_worker *worker, const char *run, struct known 
 	if (r == 0)
 		r = check_analyzer(&known->spec, err);
 	if (r == 0)
-		r = find_kind(known, err);
-	if (r == 0)
-		r = known->kind->load(worker, known, err);
+		r = known->spec.kind->load(worker, known, err);
 	if (r < 0) {
 		free_known(known);
 		return r;
 	}
-	fill_args(worker, known);
+	confine_known(worker, &known->spec.plugin);
 	*ret = known;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "console/signals.h"
 #include "crew/report.h"
@@ -24,12 +25,12 @@
 #define SEEN_S          15    /* a worker that asked within this time is there: it asks twice a second */
 
 struct lead {
-	const struct mor_crew_lead_options *opt;
+	struct mor_crew_lead *opt;
 	struct mor_farm_run run;
 	struct mor_farm *farm;
 	struct mor_crew_owner *owner;
-	struct mor_crew_led *led;
-	uint64_t taken; /* units */
+	struct mor_crew_led *led; /* opt's */
+	uint64_t taken;           /* units */
 	unsigned workers, noted;
 	int64_t quiet_ms, ask_ms;
 	bool asked, quiet_told;
@@ -44,8 +45,8 @@ static void name_run(struct lead *x)
 	mor_printable(mor_slice_of(x->opt->title), title, sizeof(title));
 	snprintf(x->run.title, sizeof(x->run.title), "%s%s", title, x->opt->many ? ", …" : "");
 	snprintf(x->run.owner, sizeof(x->run.owner), "%.80s, process %d", machine, (int)getpid());
-	x->run.units = x->opt->units;
-	x->run.lease_ms = x->opt->lease_ms ? x->opt->lease_ms : DEFAULT_LEASE_S * 1000u;
+	x->run.units = x->opt->owner.units;
+	x->run.lease_ms = x->opt->farm->lease_ms ? x->opt->farm->lease_ms : DEFAULT_LEASE_S * 1000u;
 }
 
 /* ---- who is there ---- */
@@ -77,9 +78,9 @@ static void tell_quiet(struct lead *x, unsigned idle, unsigned busy)
 			       busy == 1 ? "worker is" : "workers are");
 	else
 		mor_buf_printf(&text, "nobody has claimed anything: start mortise worker --farm %s --store %s",
-			       x->opt->url, x->opt->store);
+			       x->opt->farm->url, x->opt->farm->store);
 	if (!mor_buf_failed(&text))
-		x->opt->on_warning(text.data, x->opt->arg);
+		mor_note_warning(text.data, x->opt->console);
 }
 
 /* Nothing was done for this run so far, although it is time. */
@@ -123,7 +124,7 @@ static void take_status(const struct mor_farm_reply *reply, void *arg)
 
 static int ask_status(struct lead *x, mortise_error *err)
 {
-	bool wanted = x->opt->report || x->opt->console->progress.on || is_quiet(x);
+	bool wanted = x->opt->farm->report || x->opt->console->progress.on || is_quiet(x);
 
 	if (x->asked || !wanted || mor_clock_ms() < x->ask_ms)
 		return 0;
@@ -142,7 +143,7 @@ static void show_progress(struct lead *x)
 	note_workers(x, x->workers);
 	mor_pace_note(&x->led->pace, mor_clock_ms(), x->taken, mor_crew_owner_stats(x->owner).failed,
 		      x->workers);
-	left_ms = mor_pace_left_ms(&x->led->pace, x->opt->units);
+	left_ms = mor_pace_left_ms(&x->led->pace, x->opt->owner.units);
 	if (left_ms > 0)
 		snprintf(left, sizeof(left), ", %" PRId64 ":%02" PRId64 " left", left_ms / 60000,
 			 left_ms / 1000 % 60);
@@ -156,7 +157,7 @@ static void show_progress(struct lead *x)
 
 static void note_failures(struct lead *x, const struct mor_segment *segment)
 {
-	for (size_t i = 0; x->opt->report && i < segment->count && x->noted < FAILURES_MOST; i++)
+	for (size_t i = 0; x->opt->farm->report && i < segment->count && x->noted < FAILURES_MOST; i++)
 		if (segment->units[i].code) {
 			mor_crew_report_failure(&x->led->failures, segment, i);
 			x->noted++;
@@ -190,7 +191,7 @@ static int take_batch(const struct mor_farm_batch *batch, const struct mor_segme
 		      void *arg, mortise_error *err)
 {
 	struct lead *x = arg;
-	int r = x->opt->take(batch, segment, digest, x->opt->arg, err);
+	int r = x->opt->owner.take(batch, segment, digest, x->opt->owner.arg, err);
 
 	if (r == 0)
 		note_failures(x, segment);
@@ -203,30 +204,23 @@ static int take_batch(const struct mor_farm_batch *batch, const struct mor_segme
 
 static int open_owner(struct lead *x, mortise_error *err)
 {
+	const struct mor_crew_lead *lead = x->opt;
 	struct mor_farm_options farm = {
-		.url = x->opt->url, .run = &x->run, .on_warning = x->opt->on_warning, .arg = x->opt->arg
+		.url = lead->farm->url, .run = &x->run, .on_warning = mor_note_warning, .arg = lead->console
 	};
-	struct mor_crew_owner_options opt = {
-		.depot = x->opt->depot,
-		.units = x->opt->units,
-		.next = x->opt->next,
-		.batch = x->opt->batch,
-		.most = x->opt->most,
-		.weight = x->opt->weight,
-		.weigh = x->opt->weigh,
-		.window = x->opt->window ? x->opt->window : DEFAULT_WINDOW,
-		.lease_ms = x->run.lease_ms,
-		.poll_ms = POLL_MS,
-		.key = x->opt->key,
-		.name = x->opt->name,
-		.take = take_batch,
-		.take_arg = x,
-		.on_warning = x->opt->on_warning,
-		.arg = x->opt->arg,
-	};
+	struct mor_crew_owner_options opt = lead->owner;
 	int r = mor_farm_open(&farm, &x->farm, err);
 
+	opt.depot = lead->depot;
 	opt.farm = x->farm;
+	opt.batch = lead->farm->batch;
+	opt.window = lead->farm->window ? lead->farm->window : DEFAULT_WINDOW;
+	opt.lease_ms = x->run.lease_ms;
+	opt.poll_ms = POLL_MS;
+	opt.work = lead->spec.work;
+	opt.take = take_batch;
+	opt.take_arg = x;
+	opt.console = lead->console;
 	return r < 0 ? r : mor_crew_owner_new(&opt, &x->owner, err);
 }
 
@@ -266,14 +260,15 @@ static int await_farm(struct mor_farm *farm, mortise_error *err)
 	return 0;
 }
 
-int mor_crew_meet(const char *url, void (*on_warning)(const char *text, void *arg), void *arg,
-		  mortise_error *err)
+/* A question that only owners may ask. */
+static int meet_farm(const struct mor_crew_lead *x, mortise_error *err)
 {
-	struct mor_farm_options opt = { .url = url, .on_warning = on_warning, .arg = arg };
+	struct mor_farm_options opt = { .url = x->farm->url,
+					.on_warning = mor_note_warning,
+					.arg = x->console };
 	struct mor_farm *farm = NULL;
 	int r = mor_farm_open(&opt, &farm, err);
 
-	/* a question that only owners may ask */
 	if (r == 0 && mor_farm_ask(farm, MOR_FARM_STATUS, SEEN_S, NULL, NULL) < 0)
 		r = mor_fail_memory(err);
 	if (r == 0)
@@ -319,25 +314,69 @@ static int lead_run(struct lead *x, mortise_error *err)
 	return r;
 }
 
-int mor_crew_lead(const struct mor_crew_lead_options *opt, struct mor_crew_led *ret, mortise_error *err)
+/* ---- the run ---- */
+
+int mor_crew_lead_open(struct mor_crew_lead *x, mortise_error *err)
 {
-	struct lead x = { .opt = opt, .led = ret, .taken = opt->next };
+	int r = meet_farm(x, err);
+
+	return r < 0 ? r : mor_depot_open(x->farm->store, MOR_DEPOT_OWN, &x->depot, err);
+}
+
+int mor_crew_lead_program(struct mor_crew_lead *x, const char *path, mortise_error *err)
+{
+	char *absolute = mor_path_absolute(path);
+
+	if (absolute && mor_text_list_add(&x->spec.programs, absolute) == 0)
+		return 0;
+	mor_free(absolute);
+	return mor_fail_memory(err);
+}
+
+int mor_crew_lead_put(struct mor_crew_lead *x, const struct mor_runner *runner, mortise_error *err)
+{
+	struct mor_plugin_args *plugin = &x->spec.plugin;
+
+	plugin->set = runner->args->set;
+	plugin->timeout = runner->args->timeout;
+	plugin->network = runner->args->network;
+	plugin->level = runner->args->level;
+	plugin->on_denial = runner->args->on_denial;
+	plugin->confine = runner->args->confine;
+	plugin->unconfined = runner->args->unconfined;
+	/* --config FILE is read here: workers need not have that file */
+	if (runner->config && mor_text_list_add(&plugin->config, runner->config) < 0)
+		return mor_fail_memory(err);
+	mor_crew_spec_files(&x->spec, x->spec.files);
+	return mor_crew_spec_put(x->depot, &x->spec, x->run, err);
+}
+
+int mor_crew_lead_run(struct mor_crew_lead *opt, mortise_error *err)
+{
+	struct lead x = { .opt = opt, .led = &opt->led, .taken = opt->owner.next };
 	mortise_error why = { 0 };
 	int r;
 
-	*ret = (struct mor_crew_led){ 0 };
-	mor_pace_begin(&ret->pace, mor_clock_ms(), opt->next);
+	mor_pace_begin(&x.led->pace, mor_clock_ms(), opt->owner.next);
 	name_run(&x);
 	r = open_owner(&x, err);
 	if (r == 0)
 		r = lead_run(&x, err);
 	if (x.owner)
-		ret->stats = mor_crew_owner_stats(x.owner);
-	if (opt->report && x.owner &&
-	    mor_crew_report_write(opt->report, x.run.title, opt->units, ret, &why) < 0)
-		opt->on_warning(why.text, opt->arg);
-	mor_buf_fini(&ret->failures);
+		x.led->stats = mor_crew_owner_stats(x.owner);
+	if (opt->farm->report && x.owner &&
+	    mor_crew_report_write(opt->farm->report, x.run.title, opt->owner.units, x.led, &why) < 0)
+		mor_note_warning(why.text, opt->console);
+	mor_buf_fini(&x.led->failures);
 	mor_crew_owner_free(x.owner);
 	mor_farm_free(x.farm);
 	return r;
+}
+
+void mor_crew_lead_close(struct mor_crew_lead *x)
+{
+	mor_depot_free(x->depot);
+	mor_text_list_free_texts(&x->spec.programs);
+	mor_free(x->spec.inputs);
+	mor_free(x->spec.plugin.config.item);
 }

@@ -10,28 +10,17 @@
 #include "console/console.h"
 #include "crew/owner.h"
 #include "crew/pace.h"
+#include "crew/spec.h"
 
-struct mor_crew_lead_options {
-	struct mor_console *console;
-	struct mor_depot *depot;
-	const char *url, *store; /* as typed */
-	const char *run;         /* its name */
-	const char *title;       /* of the input, for people */
-	bool many;               /* there are more inputs than the title says */
-	uint64_t units, next;    /* all; before `next` they are in the result */
-	uint32_t batch, window;  /* as typed; 0: the defaults */
-	uint32_t most;           /* as in struct mor_crew_owner_options, and the next ones */
-	uint64_t weight;
-	uint64_t (*weigh)(uint64_t unit, void *arg);
-	uint32_t lease_ms;  /* 0: the default */
-	const char *report; /* a file for mor_crew_report_write(); or NULL */
-	/* as in struct mor_crew_owner_options */
-	void (*key)(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg);
-	const char *(*name)(uint64_t unit, void *arg);
-	int (*take)(const struct mor_farm_batch *batch, const struct mor_segment *segment, const char *digest,
-		    void *arg, mortise_error *err);
-	void (*on_warning)(const char *text, void *arg);
-	void *arg;
+struct mor_extract_args;
+struct mor_index_args;
+
+/* What a user says about a farm. */
+struct mor_crew_farm {
+	const char *url, *store, *lease, *report; /* as typed; report: a file for mor_crew_report_write() */
+	uint32_t batch, window;                   /* as typed; 0: the defaults */
+	uint32_t lease_ms;                        /* 0: the default */
+	bool resume;                              /* of a command that has no --resume without a farm */
 };
 
 struct mor_crew_led {
@@ -41,13 +30,35 @@ struct mor_crew_led {
 	struct mor_buf failures; /* units that failed, for the report */
 };
 
-/* Whether there is such a farm, and this user may own runs in it: for a command that has written nothing yet.
- * MORTISE_EINVAL: the URL. MORTISE_ECANCELED: a signal came. */
-int mor_crew_meet(const char *url, void (*on_warning)(const char *text, void *arg), void *arg,
-		  mortise_error *err);
+/* A run, by its owner: all zeros, but for the farm and the console. */
+struct mor_crew_lead {
+	const struct mor_crew_farm *farm;
+	struct mor_console *console;
+	const char *title;         /* of the input, for people */
+	bool many;                 /* there are more inputs than the title says */
+	struct mor_depot *depot;   /* since open */
+	struct mor_crew_spec spec; /* kind, own, argv, retries and inputs: to be set before put */
+	char run[MOR_DIGEST_SIZE]; /* its name, since put */
+	/* to be set before run: from units to weigh, digest, name, take, and both args */
+	struct mor_crew_owner_options owner;
+	struct mor_crew_led led; /* since run */
+};
 
-/* Until all units are taken. MORTISE_ECANCELED: a signal came. `ret` is set in any case. A report that cannot
- * be written is a warning. */
-int mor_crew_lead(const struct mor_crew_lead_options *opt, struct mor_crew_led *ret, mortise_error *err);
+/* Before anything is written: whether there is such a farm, and this user may own runs in it; and its store.
+ * MORTISE_EINVAL: the URL. MORTISE_ECANCELED: a signal came. */
+int mor_crew_lead_open(struct mor_crew_lead *x, mortise_error *err);
+/* One of its programs, absolute. */
+int mor_crew_lead_program(struct mor_crew_lead *x, const char *path, mortise_error *err);
+/* What the run is goes into the store. The runner knows the options of the plugin. */
+int mor_crew_lead_put(struct mor_crew_lead *x, const struct mor_runner *runner, mortise_error *err);
+/* Until all units are taken. MORTISE_ECANCELED: a signal came. A report that cannot be written is a warning. */
+int mor_crew_lead_run(struct mor_crew_lead *x, mortise_error *err);
+void mor_crew_lead_close(struct mor_crew_lead *x);
+
+/* The whole run of a command, as mor_extract_run() and mor_index_run(). */
+int mor_crew_extract(struct mor_console *console, const struct mor_extract_args *want,
+		     const struct mor_crew_farm *farm);
+int mor_crew_index(struct mor_console *console, const struct mor_index_args *want,
+		   const struct mor_crew_farm *farm, bool manifest);
 
 #endif

@@ -50,7 +50,7 @@ static bool is_in_store(uint64_t first, uint32_t count, void *arg)
 	const struct mor_crew_owner *owner = arg;
 	char key[MOR_DIGEST_SIZE], segment[MOR_DIGEST_SIZE];
 
-	owner->opt.key(first, count, key, owner->opt.arg);
+	mor_crew_key(owner->opt.work, first, count, owner->opt.digest, owner->opt.arg, key);
 	return mor_depot_key_get(owner->opt.depot, key, segment);
 }
 
@@ -109,7 +109,7 @@ static void warn_owner(struct mor_crew_owner *owner, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	owner->opt.on_warning(text, owner->opt.arg);
+	mor_note_warning(text, owner->opt.console);
 }
 
 /* ---- the window ---- */
@@ -117,7 +117,7 @@ static void warn_owner(struct mor_crew_owner *owner, const char *format, ...)
 static void fill_slot(struct mor_crew_owner *owner, struct slot *slot, uint64_t first, uint32_t count)
 {
 	*slot = (struct slot){ .batch = { .first = first, .count = count } };
-	owner->opt.key(first, count, slot->batch.key, owner->opt.arg);
+	mor_crew_key(owner->opt.work, first, count, owner->opt.digest, owner->opt.arg, slot->batch.key);
 	if (mor_depot_key_get(owner->opt.depot, slot->batch.key, slot->segment)) {
 		slot->state = SLOT_READY;
 		slot->cached = true;

@@ -11,6 +11,8 @@
 
 #include <mortise/mortise.h>
 
+#include "console/console.h"
+#include "crew/spec.h"
 #include "depot/segment.h"
 #include "engine/farm.h"
 
@@ -25,8 +27,9 @@ struct mor_crew_owner_options {
 	uint32_t most;
 	uint64_t weight; /* of units in one batch, as weigh() tells; 0: no limit */
 	uint32_t window, lease_ms;
-	uint32_t poll_ms; /* the farm is not asked more often than this */
-	void (*key)(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg);
+	uint32_t poll_ms;                              /* the farm is not asked more often than this */
+	const char *work;                              /* as in mor_crew_key(), and the next one */
+	mor_crew_digest_fn *digest;                    /* of a unit */
 	uint64_t (*weigh)(uint64_t unit, void *arg);   /* or NULL: weight is 0 */
 	const char *(*name)(uint64_t unit, void *arg); /* of a unit, for people */
 	/* The next segment, whole and with the right key. It may have units that were taken before: after a
@@ -34,9 +37,8 @@ struct mor_crew_owner_options {
 	 * for again. Other errors end the run. */
 	int (*take)(const struct mor_farm_batch *batch, const struct mor_segment *segment, const char *digest,
 		    void *take_arg, mortise_error *err);
-	void *take_arg;
-	void (*on_warning)(const char *text, void *arg);
-	void *arg; /* of the others */
+	void *take_arg, *arg;
+	struct mor_console *console; /* for warnings */
 };
 
 int mor_crew_owner_new(const struct mor_crew_owner_options *opt, struct mor_crew_owner **ret,

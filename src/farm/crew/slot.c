@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One batch: claimed, done by its kind of work, written, committed. */
+#include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "crew/inside.h"
 
@@ -11,21 +14,13 @@
 #define LOGS_LIMIT 1000
 #define KEPT_MS    10000 /* a plugin waits so long for a next batch: starting one costs as much as a unit */
 
-void mor_slot_warn(struct worker_slot *slot, const char *text)
-{
-	char line[600];
-
-	mor_note(slot->worker->opt.console, "warning: %s",
-		 mor_printable(mor_slice_of(text), line, sizeof(line)));
-}
-
 /* ---- the end of a batch ---- */
 
 static void drop_kept(struct worker_slot *slot)
 {
 	if (!slot->kept)
 		return;
-	slot->kept->kind->drop(slot);
+	slot->kept->spec.kind->drop(slot);
 	mor_known_release(slot->kept);
 	slot->kept = NULL;
 	slot->leaving = false;
@@ -35,7 +30,7 @@ static void forget_batch(struct worker_slot *slot)
 {
 	slot->writer = mor_segment_writer_free(slot->writer);
 	slot->broken.code = 0;
-	if (slot->known && slot->known->kind->end(slot)) {
+	if (slot->known && slot->known->spec.kind->end(slot)) {
 		slot->kept = mor_take(&slot->known);
 		slot->kept_ms = mor_clock_ms() + KEPT_MS;
 	}
@@ -74,7 +69,7 @@ static void on_given_back(const struct mor_farm_reply *reply, void *arg)
 /* Something keeps this worker from its work: who watches it hears it, and the owner of the run. */
 static void tell_trouble(struct worker_slot *slot, const char *text)
 {
-	mor_slot_warn(slot, text);
+	mor_note_warning(text, slot->worker->opt.console);
 	mor_farm_trouble(slot->worker->farm, &slot->worker->who, slot->run, text); /* no memory: not told */
 }
 
@@ -110,7 +105,7 @@ static int write_unit(struct worker_slot *slot, size_t number, mortise_error *er
 	uint64_t at = 0;
 	int fd = -1, r;
 
-	slot->known->kind->unit(slot, number, &unit, &fd, &at);
+	slot->known->spec.kind->unit(slot, number, &unit, &fd, &at);
 	r = mor_segment_writer_add(slot->writer, &unit, fd, at, err);
 	for (size_t i = 0; r == 0 && i < slot->log_count; i++)
 		if (slot->logs[i].unit == number)
@@ -154,6 +149,15 @@ static void commit_batch(struct worker_slot *slot)
 		become_idle(slot, TROUBLE_MS);
 }
 
+int mor_slot_watch(struct worker_slot *slot, mortise_host *host, mortise_error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (epoll_ctl(slot->worker->epoll, EPOLL_CTL_ADD, mortise_host_fd(host), &event) < 0)
+		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "epoll");
+	return 0;
+}
+
 void mor_slot_ended(struct worker_slot *slot, size_t unit, const char *name)
 {
 	int64_t now = mor_clock_ms();
@@ -193,7 +197,7 @@ static int begin_batch(struct worker_slot *slot, mortise_error *err)
 	}
 	drop_kept(slot);
 	r = mor_segment_writer_new(slot->worker->depot, slot->batch.key, slot->batch.count, &slot->writer, err);
-	return r < 0 ? r : slot->known->kind->begin(slot, err);
+	return r < 0 ? r : slot->known->spec.kind->begin(slot, err);
 }
 
 /* Said once: a worker that stands still does not look broken. */
@@ -261,7 +265,7 @@ void mor_slot_claim(struct worker_slot *slot)
 
 static void mind_end(struct worker_slot *slot)
 {
-	const mortise_error *failure = slot->known->kind->failure(slot);
+	const mortise_error *failure = slot->known->spec.kind->failure(slot);
 
 	if (slot->stopping)
 		give_back(slot);
@@ -287,7 +291,7 @@ static int beat_slot(struct worker_slot *slot)
 /* A plugin that was kept: it may say something, and it leaves when its time is over. */
 static int mind_kept(struct worker_slot *slot, int64_t now)
 {
-	const struct crew_kind *kind = slot->kept->kind;
+	const struct mor_crew_kind *kind = slot->kept->spec.kind;
 	int wait = kind->step(slot);
 
 	if (!slot->leaving && slot->phase == SLOT_IDLE && (slot->worker->ending || now >= slot->kept_ms)) {
@@ -304,7 +308,7 @@ static int mind_kept(struct worker_slot *slot, int64_t now)
 /* The slot has no batch to work on. */
 static int mind_pause(struct worker_slot *slot, int64_t now)
 {
-	int wait = slot->kept ? mind_kept(slot, now) : slot->known ? slot->known->kind->step(slot) : -1;
+	int wait = slot->kept ? mind_kept(slot, now) : slot->known ? slot->known->spec.kind->step(slot) : -1;
 
 	if (slot->phase != SLOT_IDLE || slot->worker->ending)
 		return wait;
@@ -326,8 +330,8 @@ int mor_slot_step(struct worker_slot *slot)
 	}
 	if (slot->phase != SLOT_WORKS)
 		return mind_pause(slot, now);
-	wait = slot->known->kind->step(slot);
-	if (slot->known->kind->finished(slot)) {
+	wait = slot->known->spec.kind->step(slot);
+	if (slot->known->spec.kind->finished(slot)) {
 		mind_end(slot);
 		return 0;
 	}
@@ -338,9 +342,9 @@ void mor_slot_stop(struct worker_slot *slot, bool now)
 {
 	slot->stopping = true;
 	if (slot->phase == SLOT_WORKS)
-		slot->known->kind->stop(slot, now);
+		slot->known->spec.kind->stop(slot, now);
 	else if (slot->kept && now)
-		slot->kept->kind->stop(slot, true);
+		slot->kept->spec.kind->stop(slot, true);
 }
 
 void mor_slot_fini(struct worker_slot *slot)

@@ -10,38 +10,59 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "content/content.h"
+#include "crew/inside.h"
 
 #define VERSION    3
 #define SPEC_LIMIT ((size_t)16 << 20)
 
-/* The members of the first line, by their types. */
+enum field_type { TEXT, FLAG, NUMBER, DIGEST, LIST, FIRST /* of a list: a text */ };
+
+/* The first line: its members in their order. Those of a kind are in kind->members; a kind without this member
+ * writes what says nothing: null, false, 0, "" or []. */
 #define AT(name) offsetof(struct mor_crew_spec, name)
-struct spec_member {
-	const char *name;
-	size_t offset;
-};
+#define OF_KIND  SIZE_MAX
 /* clang-format off */
-static const struct spec_member texts[] = {
-	{ "analyzer", AT(analyzer) }, { "level", AT(level) }, { "on_denial", AT(on_denial) },
-	{ "view", AT(view) }, { "dialect", AT(dialect) }, { "source", AT(source) },
-};
-static const struct spec_member flags[] = {
-	{ "confine", AT(confine) }, { "unconfined", AT(unconfined) }, { "lenient", AT(lenient) },
-	{ "strict", AT(strict) }, { "picked", AT(picked) }, { "metadata", AT(metadata) }, { "json", AT(json) },
-};
-static const struct spec_member numbers[] = { { "retries", AT(retries) }, { "unit_ms", AT(unit_ms) } };
-static const struct spec_member digests[] = { { "files", AT(files) }, { "vnames", AT(vnames) } };
-static const struct spec_member lists[] = {
-	{ "set", AT(set) }, { "config", AT(config) }, { "timeout", AT(timeout) }, { "network", AT(network) },
-	{ "types", AT(types) }, { "plugins", AT(plugins) }, { "options", AT(options) },
+static const struct spec_field {
+	const char *name;
+	enum field_type type;
+	size_t offset;
+} fields[] = {
+	{ "analyzer", FIRST, OF_KIND }, { "level", TEXT, AT(plugin.level) },
+	{ "on_denial", TEXT, AT(plugin.on_denial) }, { "view", TEXT, OF_KIND },
+	{ "dialect", TEXT, AT(plugin.dialect) }, { "source", TEXT, OF_KIND },
+	{ "confine", FLAG, AT(plugin.confine) }, { "unconfined", FLAG, AT(plugin.unconfined) },
+	{ "lenient", FLAG, OF_KIND }, { "strict", FLAG, AT(plugin.strict) }, { "picked", FLAG, OF_KIND },
+	{ "metadata", FLAG, OF_KIND }, { "json", FLAG, OF_KIND }, { "retries", NUMBER, AT(retries) },
+	{ "unit_ms", NUMBER, OF_KIND }, { "files", DIGEST, AT(files) }, { "vnames", DIGEST, OF_KIND },
+	{ "set", LIST, AT(plugin.set) }, { "config", LIST, AT(plugin.config) },
+	{ "timeout", LIST, AT(plugin.timeout) }, { "network", LIST, AT(plugin.network) },
+	{ "types", LIST, OF_KIND }, { "plugins", LIST, OF_KIND }, { "options", LIST, OF_KIND },
 };
 /* clang-format on */
-#define FOR_EACH(item, table) \
-	for (const struct spec_member *item = table; item < (table) + sizeof(table) / sizeof(*(table)); item++)
+#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
 
-static void *member_of(const struct mor_crew_spec *spec, const struct spec_member *member)
+/* NULL: its kind has no such field. */
+static void *field_place(const struct mor_crew_spec *spec, const struct spec_field *field)
 {
-	return (char *)spec + member->offset;
+	const struct mor_crew_member *member = spec->kind->members;
+
+	if (field->offset != OF_KIND)
+		return (char *)spec + field->offset;
+	if (strcmp(field->name, spec->kind->programs) == 0)
+		return (void *)&spec->programs;
+	while (member->name && strcmp(member->name, field->name) != 0)
+		member++;
+	return member->name ? (char *)spec->own + member->offset : NULL;
+}
+
+static const struct mor_crew_kind *find_kind(const char *command)
+{
+	static const struct mor_crew_kind *const kinds[] = { &mor_crew_kind_index, &mor_crew_kind_extract };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(command, kinds[i]->command) == 0)
+			return kinds[i];
+	return NULL;
 }
 
 /* ---- writing ---- */
@@ -55,23 +76,35 @@ static void write_texts(struct mor_writer *w, const char *name, const char *cons
 	mor_w_end(w);
 }
 
+static void write_field(const struct spec_field *field, const void *place, struct mor_writer *w)
+{
+	static const struct mor_text_list nothing; /* zeros, for any type */
+	const struct mor_text_list *list;
+
+	list = place = place ? place : &nothing;
+	if (field->type == FLAG)
+		mor_w_pair_bool(w, field->name, *(const bool *)place);
+	else if (field->type == NUMBER)
+		mor_w_pair_int(w, field->name, *(const uint32_t *)place);
+	else if (field->type == LIST)
+		write_texts(w, field->name, list->item);
+	else
+		mor_w_pair(w, field->name,
+			   field->type == DIGEST ? place :
+			   field->type == TEXT   ? *(const char *const *)place :
+			   list->item            ? list->item[0] :
+						   NULL);
+}
+
 static void write_work(const struct mor_crew_spec *spec, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "version", VERSION);
-	mor_w_pair(&w, "command", spec->command);
-	FOR_EACH(item, texts)
-	mor_w_pair(&w, item->name, *(const char **)member_of(spec, item));
-	FOR_EACH(item, flags)
-	mor_w_pair_bool(&w, item->name, *(bool *)member_of(spec, item));
-	FOR_EACH(item, numbers)
-	mor_w_pair_int(&w, item->name, *(uint32_t *)member_of(spec, item));
-	FOR_EACH(item, digests)
-	mor_w_pair(&w, item->name, member_of(spec, item));
-	FOR_EACH(item, lists)
-	write_texts(&w, item->name, ((struct mor_text_list *)member_of(spec, item))->item);
+	mor_w_pair(&w, "command", spec->kind->command);
+	for (size_t i = 0; i < FIELD_COUNT; i++)
+		write_field(&fields[i], field_place(spec, &fields[i]), &w);
 	write_texts(&w, "argv", spec->argv);
 	mor_w_end(&w);
 }
@@ -117,32 +150,47 @@ static int read_list(const struct mor_value *array, struct mor_text_list *ret)
 	return r;
 }
 
-static int read_work(const struct mor_value *work, struct mor_crew_spec *spec)
+static int read_field(const struct mor_value *value, enum field_type type, void *place)
+{
+	const char *text = mor_json_text(value, NULL);
+
+	if (type == FLAG)
+		*(bool *)place = mor_json_bool(value, false);
+	else if (type == NUMBER)
+		*(uint32_t *)place = (uint32_t)mor_json_int(value, 0);
+	else if (type == TEXT)
+		*(const char **)place = text;
+	else if (type == DIGEST && text && mor_digest_valid(text))
+		memcpy(place, text, MOR_DIGEST_SIZE);
+	else if (type == FIRST && text)
+		return mor_text_list_add(place, text);
+	return type == LIST ? read_list(value, place) : 0;
+}
+
+static int read_work(const struct mor_value *work, struct mor_crew_spec *spec, mortise_error *err)
 {
 	struct mor_text_list words = { 0 };
 	int r = 0;
 
-	spec->command = mor_json_text(mor_json_get(work, "command"), "");
-	FOR_EACH(item, texts)
-	*(const char **)member_of(spec, item) = mor_json_text(mor_json_get(work, item->name), NULL);
-	FOR_EACH(item, flags)
-	*(bool *)member_of(spec, item) = mor_json_bool(mor_json_get(work, item->name), false);
-	FOR_EACH(item, numbers)
-	*(uint32_t *)member_of(spec, item) = (uint32_t)mor_json_int(mor_json_get(work, item->name), 0);
-	FOR_EACH(item, digests)
-	{
-		const char *text = mor_json_text(mor_json_get(work, item->name), "");
+	spec->kind = find_kind(mor_json_text(mor_json_get(work, "command"), ""));
+	if (!spec->kind)
+		return mor_fail(err, MORTISE_EINPUT, "it needs another version of mortise");
+	spec->own = mor_zalloc(spec->kind->own_size);
+	if (!spec->own)
+		return mor_fail_memory(err);
+	for (size_t i = 0; r == 0 && i < FIELD_COUNT; i++) {
+		void *place = field_place(spec, &fields[i]);
 
-		if (mor_digest_valid(text))
-			memcpy(member_of(spec, item), text, MOR_DIGEST_SIZE);
+		if (place)
+			r = read_field(mor_json_get(work, fields[i].name), fields[i].type, place);
 	}
-	for (size_t i = 0; r == 0 && i < sizeof(lists) / sizeof(*lists); i++)
-		r = read_list(mor_json_get(work, lists[i].name), member_of(spec, &lists[i]));
 	if (r == 0)
 		r = read_list(mor_json_get(work, "argv"), &words);
 	spec->words = words.item;
 	spec->argv = words.count ? (const char *const *)words.item : NULL;
-	return r;
+	if (r < 0)
+		return mor_fail_memory(err);
+	return spec->kind->check ? spec->kind->check(spec->own, err) : 0;
 }
 
 static bool read_inputs(const struct mor_value *array, struct mor_crew_spec *spec)
@@ -163,12 +211,6 @@ static bool read_inputs(const struct mor_value *array, struct mor_crew_spec *spe
 	return spec->inputs != NULL;
 }
 
-static bool has_source(const struct mor_crew_spec *spec)
-{
-	return strcmp(spec->command, "extract") != 0 ||
-	       (spec->source && (strcmp(spec->source, "bytes") == 0 || strcmp(spec->source, "path") == 0));
-}
-
 static int parse_spec(struct mor_slice text, struct mor_crew_spec *spec, mortise_error *err)
 {
 	const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
@@ -186,13 +228,10 @@ static int parse_spec(struct mor_slice text, struct mor_crew_spec *spec, mortise
 		return r;
 	if (mor_json_int(mor_json_get(mor_doc_root(spec->docs[0]), "version"), 0) != VERSION)
 		return mor_fail(err, MORTISE_EINPUT, "this run was made by another version of mortise");
-	if (read_work(mor_doc_root(spec->docs[0]), spec) < 0)
-		return mor_fail_memory(err);
-	if (!has_source(spec))
-		return mor_fail(err, MORTISE_EINPUT, "its source is neither bytes nor path");
-	if (!read_inputs(mor_doc_root(spec->docs[1]), spec))
-		return mor_fail(err, MORTISE_EINPUT, "its list of inputs is wrong");
-	return 0;
+	r = read_work(mor_doc_root(spec->docs[0]), spec, err);
+	if (r == 0 && !read_inputs(mor_doc_root(spec->docs[1]), spec))
+		r = mor_fail(err, MORTISE_EINPUT, "its list of inputs is wrong");
+	return r;
 }
 
 int mor_crew_spec_get(const struct mor_depot *depot, const char *run, struct mor_crew_spec *ret,
@@ -211,8 +250,10 @@ int mor_crew_spec_get(const struct mor_depot *depot, const char *run, struct mor
 
 void mor_crew_spec_fini(struct mor_crew_spec *spec)
 {
-	FOR_EACH(item, lists)
-	mor_free(((struct mor_text_list *)member_of(spec, item))->item);
+	for (size_t i = 0; spec->own && i < FIELD_COUNT; i++)
+		if (fields[i].type >= LIST && field_place(spec, &fields[i]))
+			mor_free(((struct mor_text_list *)field_place(spec, &fields[i]))->item);
+	mor_free(spec->own);
 	mor_free(spec->words);
 	mor_free(spec->inputs);
 	mor_doc_free(spec->docs[0]);
@@ -254,10 +295,8 @@ void mor_crew_spec_files(const struct mor_crew_spec *spec, char ret[MOR_DIGEST_S
 	struct sha256_ctx sha;
 
 	mor_digest_begin(&sha);
-	if (spec->analyzer)
-		add_place(&sha, spec->analyzer);
-	for (size_t i = 0; i < spec->plugins.count; i++)
-		add_place(&sha, spec->plugins.item[i]);
+	for (size_t i = 0; i < spec->programs.count; i++)
+		add_place(&sha, spec->programs.item[i]);
 	for (; argv && *argv; argv++) {
 		struct stat st;
 

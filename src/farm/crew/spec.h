@@ -14,8 +14,8 @@
 #include <mortise/mortise.h>
 
 #include "base/digest.h"
-#include "base/textlist.h"
 #include "depot/depot.h"
+#include "runner/runner.h"
 #include "wire/json.h"
 
 struct mor_crew_input {
@@ -23,19 +23,16 @@ struct mor_crew_input {
 	uint64_t units;
 };
 
+struct mor_crew_kind;
+
 struct mor_crew_spec {
-	const char *command;         /* "index": what a unit is, and who does it (crew/inside.h) */
-	const char *analyzer;        /* a path; NULL: argv */
-	const char *const *argv;     /* NULL-terminated, or NULL */
-	char files[MOR_DIGEST_SIZE]; /* of the analyzer's files: mor_crew_spec_files() */
-	struct mor_text_list set, config, timeout, network, types;
-	struct mor_text_list plugins, options; /* extract: paths, and --option */
-	const char *dialect, *source;          /* extract */
-	bool strict, picked, metadata, json;   /* extract */
-	const char *level, *on_denial, *view;  /* or NULL */
-	bool confine, unconfined, lenient;
-	uint32_t retries, unit_ms;
-	char vnames[MOR_DIGEST_SIZE]; /* of the file with rules, in the store as a spec; "": none */
+	const struct mor_crew_kind *kind; /* what a unit is, and who does it (crew/inside.h) */
+	void *own;                        /* the kind's fields: struct mor_crew_index_spec, ... */
+	struct mor_text_list programs;    /* paths; none: argv */
+	const char *const *argv;          /* NULL-terminated, or NULL */
+	char files[MOR_DIGEST_SIZE];      /* of the programs' files: mor_crew_spec_files() */
+	struct mor_plugin_args plugin;    /* what a farm knows of it: not the environment, nor --framing */
+	uint32_t retries;
 	struct mor_crew_input *inputs;
 	size_t input_count;
 	/* set by put and get */
@@ -53,8 +50,8 @@ int mor_crew_spec_get(const struct mor_depot *depot, const char *run, struct mor
 void mor_crew_spec_fini(struct mor_crew_spec *spec); /* after get */
 uint64_t mor_crew_spec_units(const struct mor_crew_spec *spec);
 
-/* The digest of the programs' files as they are on this machine: of the directories or files of analyzer and
- * plugins, and of each word of argv that is a file. Libraries that they load do not count. */
+/* The digest of the programs' files as they are on this machine: of these directories or files,
+ * and of each word of argv that is a file. Libraries that they load do not count. */
 void mor_crew_spec_files(const struct mor_crew_spec *spec, char ret[MOR_DIGEST_SIZE]);
 
 typedef const char *mor_crew_digest_fn(uint64_t unit, void *arg); /* of a record */

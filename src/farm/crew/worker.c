@@ -21,13 +21,6 @@
 #define POLL_MS  500
 #define LEAVE_MS 2000
 
-static void worker_warning(const char *text, void *arg)
-{
-	struct crew_worker *worker = arg;
-
-	mor_note(worker->opt.console, "warning: %s", text);
-}
-
 /* Unique, also after a machine was reset and process ids begin again. */
 static int name_worker(struct crew_worker *worker, mortise_error *err)
 {
@@ -45,7 +38,9 @@ static int name_worker(struct crew_worker *worker, mortise_error *err)
 
 static int open_worker(struct crew_worker *worker, mortise_error *err)
 {
-	struct mor_farm_options farm = { .url = worker->opt.url, .on_warning = worker_warning, .arg = worker };
+	struct mor_farm_options farm = { .url = worker->opt.url,
+					 .on_warning = mor_note_warning,
+					 .arg = worker->opt.console };
 	struct epoll_event event = { .events = EPOLLIN };
 	int r = name_worker(worker, err);
 

@@ -82,6 +82,8 @@ int mor_out_end(struct mor_console *console, bool keep, int exit_code);
 /* Prints one line on stderr. The progress line is removed first. */
 void mor_note(struct mor_console *console, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mor_note_slice(struct mor_console *console, struct mor_slice line);
+/* "warning: TEXT", printable, as a callback of rooms that know no console. */
+void mor_note_warning(const char *text, void *console);
 
 /* A string's content, anything else as JSON, printable. */
 const char *mor_printable_value(const struct mor_value *value, char *out, size_t size);

@@ -223,6 +223,13 @@ void mor_note(struct mor_console *console, const char *format, ...)
 		mor_note_slice(console, mor_buf_view(&line));
 }
 
+void mor_note_warning(const char *text, void *console)
+{
+	char line[1100];
+
+	mor_note(console, "warning: %s", mor_printable(mor_slice_of(text), line, sizeof(line)));
+}
+
 /* ---- what plugins say ---- */
 
 const char *mor_printable_value(const struct mor_value *value, char *out, size_t size)

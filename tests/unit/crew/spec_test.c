@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/dir.h"
 #include "crew/files.h"
-#include "crew/spec.h"
+#include "crew/inside.h"
 #include "tmp.h"
 
 static char store[TMP_ROOM];
@@ -31,9 +31,9 @@ static int remove_store(void **state)
 	return 0;
 }
 
-static struct mor_crew_spec a_spec(void)
+static struct mor_crew_spec a_spec(const struct mor_crew_kind *kind, void *own)
 {
-	struct mor_crew_spec spec = { .command = "index", .analyzer = "/opt/a", .retries = 2, .unit_ms = 5 };
+	struct mor_crew_spec spec = { .kind = kind, .own = own, .retries = 2 };
 
 	memset(spec.files, 'a', MOR_DIGEST_SIZE - 1);
 	return spec;
@@ -48,14 +48,17 @@ static void test_rule_10_everything_has_a_part_in_the_name(void **state)
 {
 	char first[MOR_DIGEST_SIZE], other[MOR_DIGEST_SIZE];
 	struct mor_crew_input input = { .units = 3 };
+	struct mor_crew_index_spec own = { .unit_ms = 5 }, lenient = own;
+	struct mor_crew_extract_spec files = { .source = "bytes" };
 	struct mor_crew_spec specs[6];
 
 	(void)state;
 	for (size_t i = 0; i < 6; i++)
-		specs[i] = a_spec();
-	specs[1].command = "extract";
+		specs[i] = a_spec(&mor_crew_kind_index, &own);
+	specs[1] = a_spec(&mor_crew_kind_extract, &files);
 	specs[2].retries = 3;
-	specs[3].lenient = true;
+	lenient.lenient = true;
+	specs[3].own = &lenient;
 	specs[4].files[0] = 'b';
 	memset(input.digest, 'c', MOR_DIGEST_SIZE - 1);
 	specs[5].inputs = &input;
@@ -69,34 +72,99 @@ static void test_rule_10_everything_has_a_part_in_the_name(void **state)
 	}
 }
 
+static struct mor_text_list one_text(const char **item)
+{
+	return (struct mor_text_list){ .item = item, .count = 1 };
+}
+
+/* The first line is the same as ever: else a run that goes on has another name, and its batches other keys. */
+static void test_a_name_stays_the_same(void **state)
+{
+	const char *set[] = { "a.b=1", NULL }, *config[] = { "{}", NULL }, *timeout[] = { "30s", NULL };
+	const char *network[] = { "h:1", NULL }, *types[] = { "/kythe/index/c", NULL };
+	const char *plugins[] = { "/p", "/q", NULL }, *options[] = { "k=v", NULL };
+	const char *words[] = { "/opt/a", "-x", NULL }, *analyzer[] = { "/opt/a", NULL };
+	struct mor_crew_index_spec own = {
+		.view = "namespace", .lenient = true, .unit_ms = 5, .types = one_text(types)
+	};
+	struct mor_crew_extract_spec files = {
+		.source = "path", .picked = true, .metadata = true, .json = true, .options = one_text(options)
+	};
+	struct mor_crew_spec index = a_spec(&mor_crew_kind_index, &own);
+	struct mor_crew_spec extract = a_spec(&mor_crew_kind_extract, &files);
+	struct mor_crew_input input = { .units = 3 };
+	char run[MOR_DIGEST_SIZE];
+
+	(void)state;
+	memset(input.digest, 'c', MOR_DIGEST_SIZE - 1);
+	memset(own.vnames, 'b', MOR_DIGEST_SIZE - 1);
+	index.plugin = (struct mor_plugin_args){ .set = one_text(set),
+						 .config = one_text(config),
+						 .timeout = one_text(timeout),
+						 .network = one_text(network),
+						 .level = "guarded",
+						 .on_denial = "warn",
+						 .confine = true };
+	extract.plugin = (struct mor_plugin_args){
+		.set = one_text(set), .dialect = "yams", .strict = true, .unconfined = true
+	};
+	extract.retries = 1;
+	extract.programs = (struct mor_text_list){ .item = plugins, .count = 2 };
+	index.programs = one_text(analyzer);
+	extract.argv = words;
+	index.inputs = extract.inputs = &input;
+	index.input_count = extract.input_count = 1;
+	assert_int_equal(mor_crew_spec_put(depot, &index, run, NULL), 0);
+	assert_string_equal(run, "939b5b5528e7dcc98828c9f79ec9986fc454f757f8e51994196821ed568edc13");
+	assert_string_equal(index.work, "1d57a0f54ad42e5a5930a21c9179b670549a25c59e202a9fe4fa44afb039fcd1");
+	assert_int_equal(mor_crew_spec_put(depot, &extract, run, NULL), 0);
+	assert_string_equal(run, "8a48306652e103296d36b08259f6e9663eff3dc128ae4dc0755d64cb949115fb");
+	assert_string_equal(extract.work, "5cce781c5d95d50a37189d0b1831895025995cb993d4e099258c16a4f4adb5d2");
+}
+
 static void test_what_was_put_is_got(void **state)
 {
-	struct mor_crew_spec spec = a_spec(), got;
+	const char *options[] = { "x=1", NULL };
+	struct mor_crew_extract_spec files = { .options = one_text(options), .json = true };
+	struct mor_crew_spec spec = a_spec(&mor_crew_kind_extract, &files), got;
+	const struct mor_crew_extract_spec *own;
 	struct mor_crew_input inputs[2] = { { .units = 3 }, { .units = 4 } };
 	char run[MOR_DIGEST_SIZE];
-	const char *options[] = { "x=1", NULL };
 
 	(void)state;
 	memset(inputs[0].digest, 'c', MOR_DIGEST_SIZE - 1);
 	memset(inputs[1].digest, 'd', MOR_DIGEST_SIZE - 1);
-	spec.command = "extract";
-	spec.options = (struct mor_text_list){ .item = options, .count = 1 };
 	spec.inputs = inputs;
 	spec.input_count = 2;
-	spec.json = true;
 	assert_int_equal(mor_crew_spec_put(depot, &spec, run, NULL), 0);
 	assert_int_equal(mor_crew_spec_get(depot, run, &got, NULL), MORTISE_EINPUT); /* from where? */
-	spec.source = "bytes";
+	files.source = "bytes";
 	assert_int_equal(mor_crew_spec_put(depot, &spec, run, NULL), 0);
 	assert_int_equal(mor_crew_spec_get(depot, run, &got, NULL), 0);
-	assert_string_equal(got.command, "extract");
-	assert_string_equal(got.options.item[0], "x=1");
+	assert_ptr_equal(got.kind, &mor_crew_kind_extract);
+	own = got.own;
+	assert_string_equal(own->options.item[0], "x=1");
 	assert_string_equal(got.work, spec.work);
-	assert_true(got.json && !got.metadata);
+	assert_true(own->json && !own->metadata);
 	assert_int_equal(mor_crew_spec_units(&got), 7);
 	mor_crew_spec_fini(&got);
 	run[0] = run[0] == '0' ? '1' : '0';
 	assert_int_equal(mor_crew_spec_get(depot, run, &got, NULL), MORTISE_ENOTFOUND);
+}
+
+static void test_a_command_that_is_not_known(void **state)
+{
+	struct mor_crew_spec got;
+	mortise_error err = { 0 };
+	char run[MOR_DIGEST_SIZE];
+
+	(void)state;
+	assert_int_equal(mor_depot_put_text(depot, MOR_DEPOT_SPEC,
+					    mor_slice_of("{\"version\":3,\"command\":\"knit\"}\n[]"), run,
+					    NULL),
+			 0);
+	assert_int_equal(mor_crew_spec_get(depot, run, &got, &err), MORTISE_EINPUT);
+	assert_string_equal(err.text, "it needs another version of mortise");
 }
 
 static void test_rule_10_keys(void **state)
@@ -174,7 +242,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOR_TEST(test_rule_10_everything_has_a_part_in_the_name),
+		MOR_TEST(test_a_name_stays_the_same),
 		MOR_TEST(test_what_was_put_is_got),
+		MOR_TEST(test_a_command_that_is_not_known),
 		MOR_TEST(test_rule_10_keys),
 		MOR_TEST(test_rule_10_a_file_is_its_name_type_place_and_bytes),
 		MOR_TEST(test_a_list_of_files),

@@ -4,15 +4,15 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/index.h"
+#include "index/index.h"
 
 /* Shards of a run are started by the same command line, but for K. */
 static void digest_analyzer(const struct mor_index *x, struct sha256_ctx *sha)
 {
 	mor_digest_text(sha, x->args->analyzer);
-	mor_digest_texts(sha, (const char *const *)x->cli->words.tail);
-	mor_digest_texts(sha, x->args->plugin.set.item);
-	mor_digest_texts(sha, x->args->plugin.config.item);
+	mor_digest_texts(sha, x->args->command);
+	mor_digest_texts(sha, x->args->plugin->set.item);
+	mor_digest_texts(sha, x->args->plugin->config.item);
 }
 
 int mor_index_take_shard(struct mor_index *x, struct sha256_ctx *sha, mortise_error *err)

@@ -2,47 +2,39 @@
 /* mortise extract --farm: the owner of a run whose units are files. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/farming.h"
-#include "cli/inside.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
 #include "content/content.h"
 #include "crew/files.h"
+#include "crew/inside.h"
 #include "crew/lead.h"
-#include "crew/spec.h"
+#include "extract/extract.h"
 #include "result/result.h"
 #include "wire/envelope.h"
 
 #define BATCH_MOST  64 /* files */
 #define BATCH_BYTES ((uint64_t)32 << 20)
 
-struct extract_farm {
-	const struct mor_farming *args;
-	struct mor_console *console;
+struct lead_extract {
+	struct mor_crew_lead lead;
+	struct mor_crew_extract_spec own;
 	struct mor_extract x; /* without plugins: it looks at files, and makes rows of failures */
 	struct mor_runner runner;
-	struct mor_crew_spec spec;
-	struct mor_text_list paths; /* ours: plugins, absolute */
-	char run[MOR_DIGEST_SIZE];
 	char (*digests)[MOR_DIGEST_SIZE]; /* of the files, as units */
 	uint64_t *sizes;                  /* of them, in bytes */
-	struct mor_depot *depot;
 	struct mor_result *result;
 	struct mor_buf bytes; /* of a unit */
 	bool headed;
 	int last_exit_code; /* of a file that failed */
-	struct mor_crew_led led;
 };
 
 /* ---- looking at the files ---- */
@@ -61,13 +53,13 @@ static void digest_place(const char *path, char ret[MOR_DIGEST_SIZE], struct mor
 
 /* Puts it into the store, or remembers its bytes: --source path sends its name, which must mean the same file
  * on all machines. Errors of the file are the job's; what is returned is an error of the store. */
-static int keep_file(struct extract_farm *f, struct mor_extract_job *job, struct mor_crew_file *file,
+static int keep_file(struct lead_extract *f, struct mor_extract_job *job, struct mor_crew_file *file,
 		     char **ret_place, mortise_error *err)
 {
 	if (job->err.code)
 		return 0;
 	if (strcmp(f->x.args->source, "bytes") == 0)
-		return mor_depot_put_file(f->depot, MOR_DEPOT_FILE, job->path, file->digest, err);
+		return mor_depot_put_file(f->lead.depot, MOR_DEPOT_FILE, job->path, file->digest, err);
 	*ret_place = mor_path_absolute(job->path);
 	if (!*ret_place)
 		return mor_fail_memory(err);
@@ -76,7 +68,7 @@ static int keep_file(struct extract_farm *f, struct mor_extract_job *job, struct
 	return 0;
 }
 
-static int add_file(struct extract_farm *f, size_t number, struct mor_writer *list, mortise_error *err)
+static int add_file(struct lead_extract *f, size_t number, struct mor_writer *list, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *place = NULL;
 	struct mor_crew_file file = { .name = f->x.args->files[number], .place = "" };
@@ -101,10 +93,10 @@ static int add_file(struct extract_farm *f, size_t number, struct mor_writer *li
 	return r;
 }
 
-static int put_list(struct extract_farm *f, size_t first, size_t count, mortise_error *err)
+static int put_list(struct lead_extract *f, size_t first, size_t count, mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
-	struct mor_crew_input *input = &f->spec.inputs[f->spec.input_count++];
+	struct mor_crew_input *input = &f->lead.spec.inputs[f->lead.spec.input_count++];
 	struct mor_writer list = { .out = &text };
 	int r = 0;
 
@@ -116,18 +108,19 @@ static int put_list(struct extract_farm *f, size_t first, size_t count, mortise_
 		r = mor_fail_memory(err);
 	input->units = count;
 	return r < 0 ? r :
-		       mor_depot_put_text(f->depot, MOR_DEPOT_SPEC, mor_buf_view(&text), input->digest, err);
+		       mor_depot_put_text(f->lead.depot, MOR_DEPOT_SPEC, mor_buf_view(&text), input->digest,
+					  err);
 }
 
-static int put_lists(struct extract_farm *f, mortise_error *err)
+static int put_lists(struct lead_extract *f, mortise_error *err)
 {
 	size_t count = f->x.args->file_count, first = 0;
 	int r = 0;
 
-	f->spec.inputs = mor_zalloc((count / MOR_CREW_LIST + 1) * sizeof(*f->spec.inputs));
+	f->lead.spec.inputs = mor_zalloc((count / MOR_CREW_LIST + 1) * sizeof(*f->lead.spec.inputs));
 	f->digests = mor_zalloc(count * sizeof(*f->digests));
 	f->sizes = mor_zalloc(count * sizeof(*f->sizes));
-	if (!f->spec.inputs || !f->digests || !f->sizes)
+	if (!f->lead.spec.inputs || !f->digests || !f->sizes)
 		return mor_fail_memory(err);
 	for (; r == 0 && first < count; first += MOR_CREW_LIST)
 		r = put_list(f, first, count - first < MOR_CREW_LIST ? count - first : MOR_CREW_LIST, err);
@@ -136,72 +129,43 @@ static int put_lists(struct extract_farm *f, mortise_error *err)
 
 /* ---- the run ---- */
 
-static int take_paths(struct extract_farm *f, mortise_error *err)
-{
-	const struct mor_text_list *plugins = &f->x.args->plugins;
-
-	for (size_t i = 0; i < plugins->count; i++) {
-		char *path = mor_path_absolute(plugins->item[i]);
-
-		if (!path || mor_text_list_add(&f->paths, path) < 0) {
-			mor_free(path);
-			return mor_fail_memory(err);
-		}
-	}
-	f->spec.plugins = f->paths;
-	return 0;
-}
-
-static int put_spec(struct extract_farm *f, mortise_error *err)
+static int put_run(struct lead_extract *f, mortise_error *err)
 {
 	const struct mor_extract_args *want = f->x.args;
-	const struct mor_plugin_args *plugin = want->plugin;
-	int r = take_paths(f, err);
+	struct mor_crew_spec *spec = &f->lead.spec;
+	int r = 0;
 
-	f->spec.command = "extract";
-	f->spec.argv = want->command;
-	f->spec.options = want->options;
-	f->spec.set = plugin->set;
-	f->spec.timeout = plugin->timeout;
-	f->spec.network = plugin->network;
-	f->spec.level = plugin->level;
-	f->spec.on_denial = plugin->on_denial;
-	f->spec.dialect = plugin->dialect;
-	f->spec.strict = plugin->strict;
-	f->spec.confine = plugin->confine;
-	f->spec.unconfined = plugin->unconfined;
-	f->spec.source = want->source;
-	f->spec.picked = want->picked;
-	f->spec.metadata = want->metadata;
-	f->spec.json = want->json;
-	f->spec.retries = want->retries;
-	mor_crew_spec_files(&f->spec, f->spec.files);
-	/* --config FILE is read here: workers need not have that file */
-	if (r == 0 && f->runner.config && mor_text_list_add(&f->spec.config, f->runner.config) < 0)
-		r = mor_fail_memory(err);
+	spec->kind = &mor_crew_kind_extract;
+	spec->own = &f->own;
+	spec->argv = want->command;
+	spec->retries = want->retries;
+	spec->plugin.dialect = want->plugin->dialect;
+	spec->plugin.strict = want->plugin->strict;
+	f->own.options = want->options;
+	f->own.source = want->source;
+	f->own.picked = want->picked;
+	f->own.metadata = want->metadata;
+	f->own.json = want->json;
+	for (size_t i = 0; r == 0 && i < want->plugins.count; i++)
+		r = mor_crew_lead_program(&f->lead, want->plugins.item[i], err);
 	if (r == 0)
 		r = put_lists(f, err);
-	return r < 0 ? r : mor_crew_spec_put(f->depot, &f->spec, f->run, err);
+	return r < 0 ? r : mor_crew_lead_put(&f->lead, &f->runner, err);
 }
 
 static const char *unit_digest(uint64_t unit, void *arg)
 {
-	return ((struct extract_farm *)arg)->digests[unit];
+	return ((struct lead_extract *)arg)->digests[unit];
 }
 
-static void make_key(uint64_t first, uint32_t count, char ret[MOR_DIGEST_SIZE], void *arg)
+static uint64_t file_size(uint64_t unit, void *arg)
 {
-	mor_crew_key(((struct extract_farm *)arg)->spec.work, first, count, unit_digest, arg, ret);
+	return ((struct lead_extract *)arg)->sizes[unit];
 }
 
 static const char *unit_name(uint64_t unit, void *arg)
 {
-	return ((struct extract_farm *)arg)->x.args->files[unit];
-}
-
-static void farm_warning(const char *text, void *arg)
-{
-	mor_note(((struct extract_farm *)arg)->console, "warning: %s", text);
+	return ((struct lead_extract *)arg)->x.args->files[unit];
 }
 
 /* ---- segments ---- */
@@ -211,7 +175,7 @@ static void farm_warning(const char *text, void *arg)
 
 static int put_bytes(const void *bytes, size_t len, void *arg)
 {
-	struct mor_buf *row = &((struct extract_farm *)arg)->bytes;
+	struct mor_buf *row = &((struct lead_extract *)arg)->bytes;
 
 	if (row->len + len > ROW_LIMIT)
 		return MORTISE_ELIMIT;
@@ -244,7 +208,7 @@ static int take_data(const struct mor_value *data, struct mor_extract_job *job)
 	return job->err_data ? 0 : MORTISE_ENOMEM;
 }
 
-static int take_failure(struct extract_farm *f, const struct mor_segment *segment,
+static int take_failure(struct lead_extract *f, const struct mor_segment *segment,
 			const struct mor_segment_unit *unit, struct mor_extract_job *job, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
@@ -261,7 +225,7 @@ static int take_failure(struct extract_farm *f, const struct mor_segment *segmen
 		r = take_data(mor_json_get(root, "data"), job);
 		it = mor_json_iter(mor_json_get(root, "warnings"));
 		while (mor_json_next(&it))
-			mor_warned_keep(f->console, mor_json_text(it.value, ""));
+			mor_warned_keep(f->lead.console, mor_json_text(it.value, ""));
 	}
 	if (r < 0)
 		return mor_fail(err, r, "%s: the error data for %s is no JSON", segment->path, job->path);
@@ -282,7 +246,7 @@ static ssize_t read_joined(void *arg, void *buffer, size_t len)
 }
 
 /* The heading and the row of a unit, as the local run prints them. */
-static int write_unit(struct extract_farm *f, size_t unit, const struct mor_extract_job *job,
+static int write_unit(struct lead_extract *f, size_t unit, const struct mor_extract_job *job,
 		      mortise_error *err)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf joined = MOR_BUF_INIT;
@@ -300,7 +264,7 @@ static int write_unit(struct extract_farm *f, size_t unit, const struct mor_extr
 			       mor_result_done(f->result, unit, &output, err);
 }
 
-static int take_unit(struct extract_farm *f, size_t unit, const struct mor_segment *segment, size_t number,
+static int take_unit(struct lead_extract *f, size_t unit, const struct mor_segment *segment, size_t number,
 		     mortise_error *err)
 {
 	struct mor_extract_job job = { .extract = &f->x, .path = f->x.args->files[unit] };
@@ -325,8 +289,8 @@ static int take_unit(struct extract_farm *f, size_t unit, const struct mor_segme
 	if (r == 0)
 		r = write_unit(f, unit, &job, err);
 	if (r == 0) {
-		f->console->progress.done++;
-		f->console->progress.failed += job.err.code != 0;
+		f->lead.console->progress.done++;
+		f->lead.console->progress.failed += job.err.code != 0;
 	}
 	mor_extract_job_clear(&job);
 	return r;
@@ -335,7 +299,7 @@ static int take_unit(struct extract_farm *f, size_t unit, const struct mor_segme
 static int take_segment(const struct mor_farm_batch *batch, const struct mor_segment *segment,
 			const char *digest, void *arg, mortise_error *err)
 {
-	struct extract_farm *f = arg;
+	struct lead_extract *f = arg;
 	const char *reason;
 	int r = 0;
 
@@ -349,121 +313,90 @@ static int take_segment(const struct mor_farm_batch *batch, const struct mor_seg
 /* ---- the whole ---- */
 
 /* Of an earlier run, what failed is told again. Returns the first file that is open. */
-static size_t tell_earlier(struct extract_farm *f)
+static size_t tell_earlier(struct lead_extract *f)
 {
-	struct mor_result_stats found = mor_result_stats(f->result);
-	size_t count = f->x.args->file_count, unit = 0;
-	enum mor_result_end state;
-	const char *reason;
+	size_t count = f->x.args->file_count, kept = mor_result_stats(f->result).kept;
+	struct mor_console *console = f->lead.console;
 
 	if (mor_result_damage(f->result))
-		mor_note(f->console, "warning: %s; going back to the last good file",
+		mor_note(console, "warning: %s; going back to the last good file",
 			 mor_result_damage(f->result));
-	if (f->args->resume)
-		mor_note(f->console,
-			 found.kept ? "resuming: %zu of %zu files are done" :
-				      "nothing to resume: starting with all files; what the store has is not "
-				      "done again",
-			 found.kept, count);
-	for (; unit < count && (state = mor_result_state(f->result, unit, &reason)) != MOR_RESULT_OPEN;
-	     unit++) {
+	if (f->lead.farm->resume)
+		mor_note(console,
+			 kept ? "resuming: %zu of %zu files are done" :
+				"nothing to resume: starting with all files; what the store has is not done "
+				"again",
+			 kept, count);
+	console->progress.done = kept;
+	for (size_t unit = 0; unit < kept; unit++) {
 		mortise_error why = { 0 };
+		const char *reason;
 
-		f->console->progress.done++;
-		f->headed |= state == MOR_RESULT_DONE;
-		if (state == MOR_RESULT_DONE)
+		if (mor_result_state(f->result, unit, &reason) == MOR_RESULT_DONE) {
+			f->headed = true;
 			continue;
-		f->console->progress.failed++;
+		}
+		console->progress.failed++;
 		mor_fail(&why, mor_result_code(f->result, unit), "%s", reason ? reason : "");
 		f->last_exit_code = mortise_status_exit_code(why.code);
-		mor_report_line(f->console,
+		mor_report_line(console,
 				&(struct mor_report){ .error = &why, .subject = f->x.args->files[unit] });
 	}
-	return unit;
+	return kept;
 }
 
-static int open_result(struct extract_farm *f, mortise_error *err)
+static int open_result(struct lead_extract *f, mortise_error *err)
 {
 	struct mor_result_options opt = { .path = f->x.args->output,
 					  .units = f->x.args->file_count,
-					  .identity = f->run,
-					  .resume = f->args->resume,
+					  .identity = f->lead.run,
+					  .resume = f->lead.farm->resume,
 					  .spool_dir = "/tmp" };
 
 	return mor_result_open(&opt, &f->result, err);
 }
 
-static uint64_t file_size(uint64_t unit, void *arg)
+static int lead_files(struct lead_extract *f, mortise_error *err)
 {
-	return ((struct extract_farm *)arg)->sizes[unit];
-}
-
-static int lead_extract(struct extract_farm *f, mortise_error *err)
-{
-	struct mor_crew_lead_options opt = {
-		.console = f->console,
-		.depot = f->depot,
-		.url = f->args->url,
-		.store = f->args->store,
-		.run = f->run,
-		.title = mor_base_name(f->x.args->files[0]),
-		.many = f->x.args->file_count > 1,
-		.units = f->x.args->file_count,
-		.batch = f->args->batch,
-		.most = BATCH_MOST,
-		.weight = BATCH_BYTES,
-		.weigh = file_size,
-		.window = f->args->window,
-		.lease_ms = f->args->lease_ms,
-		.report = f->args->report,
-		.key = make_key,
-		.name = unit_name,
-		.take = take_segment,
-		.on_warning = farm_warning,
-		.arg = f,
-	};
+	size_t count = f->x.args->file_count;
 	int r;
 
-	mor_progress_start(&f->console->progress, f->console->err_terminal, opt.units);
-	opt.next = tell_earlier(f);
-	r = mor_crew_lead(&opt, &f->led, err);
-	mor_progress_clear(&f->console->progress);
+	mor_progress_start(&f->lead.console->progress, f->lead.console->err_terminal, count);
+	f->lead.owner = (struct mor_crew_owner_options){ .units = count,
+							 .next = tell_earlier(f),
+							 .most = BATCH_MOST,
+							 .weight = BATCH_BYTES,
+							 .weigh = file_size,
+							 .digest = unit_digest,
+							 .name = unit_name,
+							 .take = take_segment,
+							 .arg = f };
+	r = mor_crew_lead_run(&f->lead, err);
+	mor_progress_clear(&f->lead.console->progress);
 	return r < 0 ? r : mor_result_finish(f->result, (struct mor_slice){ "", 0 }, err);
 }
 
-static int run_extract(struct extract_farm *f, mortise_error *err)
+static int run_extract(struct lead_extract *f, mortise_error *err)
 {
-	int r = mor_runner_open(&f->runner, f->console, f->x.args->plugin, NULL, err);
+	int r = mor_runner_open(&f->runner, f->lead.console, f->x.args->plugin, NULL, err);
 
 	if (r == 0)
-		r = mor_crew_meet(f->args->url, farm_warning, f, err);
+		r = mor_crew_lead_open(&f->lead, err);
 	if (r == 0)
-		r = mor_depot_open(f->args->store, MOR_DEPOT_OWN, &f->depot, err);
-	if (r == 0)
-		r = put_spec(f, err);
+		r = put_run(f, err);
 	if (r == 0)
 		r = open_result(f, err);
-	return r < 0 ? r : lead_extract(f, err);
+	return r < 0 ? r : lead_files(f, err);
 }
 
-static void free_extract(struct extract_farm *f)
+int mor_crew_extract(struct mor_console *console, const struct mor_extract_args *want,
+		     const struct mor_crew_farm *farm)
 {
-	mor_result_free(f->result);
-	mor_depot_free(f->depot);
-	mor_runner_close(&f->runner);
-	mor_extract_look_end(&f->x);
-	mor_text_list_free_texts(&f->paths);
-	mor_free(f->spec.inputs);
-	mor_free(f->spec.config.item);
-	mor_free(f->digests);
-	mor_free(f->sizes);
-	mor_buf_fini(&f->bytes);
-}
-
-static int extract_by_farm(struct mor_console *console, const struct mor_extract_args *want,
-			   const struct mor_farming *args)
-{
-	struct extract_farm f = { .args = args, .console = console, .x = { .console = console, .args = want } };
+	struct lead_extract f = { .lead = { .farm = farm,
+					    .console = console,
+					    .title = mor_base_name(want->files[0]),
+					    .many = want->file_count > 1 },
+				  .x = { .console = console, .args = want } };
 	mortise_error err = { 0 };
 	int r, exit_code;
 
@@ -479,13 +412,14 @@ static int extract_by_farm(struct mor_console *console, const struct mor_extract
 		exit_code = f.last_exit_code && want->file_count > 1 ? 1 : f.last_exit_code;
 	}
 	if (r == 0 && console->verbose)
-		mor_note(console, "%zu batches, %zu of them found in the store", (size_t)f.led.stats.batches,
-			 (size_t)f.led.stats.cached);
-	free_extract(&f);
+		mor_note(console, "%zu batches, %zu of them found in the store",
+			 (size_t)f.lead.led.stats.batches, (size_t)f.lead.led.stats.cached);
+	mor_result_free(f.result);
+	mor_crew_lead_close(&f.lead);
+	mor_runner_close(&f.runner);
+	mor_extract_look_end(&f.x);
+	mor_free(f.digests);
+	mor_free(f.sizes);
+	mor_buf_fini(&f.bytes);
 	return exit_code;
-}
-
-int mor_cli_extract_farm(struct mor_cli *cli)
-{
-	return mor_farming_extract_run(cli, extract_by_farm);
 }

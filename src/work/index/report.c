@@ -8,12 +8,17 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/index.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
+#include "index/index.h"
 
 #define MESSAGES_LIMIT ((size_t)16 << 20) /* in the report; --log has all of them */
+
+bool mor_index_to_file(const struct mor_index_args *args)
+{
+	return args->output && strcmp(args->output, "-") != 0;
+}
 
 static void begin_element(struct mor_buf *array)
 {
@@ -40,7 +45,7 @@ void mor_index_note_empty(struct mor_index *x, const struct mor_unit_end *end)
 	struct mor_writer w = { .out = &x->empties };
 	char title[300];
 
-	mor_note(x->cli->console, "warning: %s: the analyzer wrote nothing%s",
+	mor_note(x->console, "warning: %s: the analyzer wrote nothing%s",
 		 printable_title(end, title, sizeof(title)), end->earlier ? " (in an earlier run)" : "");
 	begin_unit(&w, end);
 	mor_w_pair_bool(&w, "earlier", end->earlier);
@@ -53,8 +58,8 @@ void mor_index_note_failure(struct mor_index *x, const struct mor_unit_end *end)
 	char title[300], reason[800];
 
 	mor_printable(mor_slice_of(end->reason), reason, sizeof(reason));
-	mor_note(x->cli->console, "%sfailed%s: %s: %s%s", mor_style_err(x->cli->console, MOR_STYLE_BAD),
-		 mor_style_err_end(x->cli->console), printable_title(end, title, sizeof(title)), reason,
+	mor_note(x->console, "%sfailed%s: %s: %s%s", mor_style_err(x->console, MOR_STYLE_BAD),
+		 mor_style_err_end(x->console), printable_title(end, title, sizeof(title)), reason,
 		 end->earlier ? " (in an earlier run)" : "");
 	x->breaches += end->code == MORTISE_EPROTO || end->code == MORTISE_EVIOLATION;
 	begin_unit(&w, end);
@@ -69,7 +74,7 @@ void mor_index_note_message(struct mor_index *x, const struct mor_unit_log *log)
 {
 	struct mor_writer w = { .out = &x->messages };
 
-	if (!x->cli->console->json || x->messages.len > MESSAGES_LIMIT)
+	if (!x->console->json || x->messages.len > MESSAGES_LIMIT)
 		return;
 	begin_element(&x->messages);
 	mor_w_object(&w);
@@ -135,19 +140,6 @@ static void write_resumed(const struct mor_index *x, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-static void write_farm(const struct mor_index *x, struct mor_writer *w)
-{
-	if (!x->args->farm.url)
-		return;
-	mor_w_key(w, "farm");
-	mor_w_object(w);
-	mor_w_pair_int(w, "batches", (int64_t)x->led.stats.batches);
-	mor_w_pair_int(w, "cached", (int64_t)x->led.stats.cached);
-	mor_w_pair_int(w, "cached_units", (int64_t)x->led.stats.cached_units);
-	mor_w_pair_int(w, "again", (int64_t)x->led.stats.again);
-	mor_w_end(w);
-}
-
 static void report_json(struct mor_index *x, bool ok)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -174,7 +166,8 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_pair_int(&w, "linked", (int64_t)staging.linked);
 	mor_w_end(&w);
 	write_resumed(x, &w);
-	write_farm(x, &w);
+	if (x->args->elsewhere)
+		x->args->elsewhere->report(&w, x->args->elsewhere->arg);
 	mor_w_pair_int(&w, "elapsed_ms", mor_clock_ms() - x->begun_ms);
 	write_cpu(x, &w);
 	write_array(&w, "failures", &x->failures);
@@ -184,13 +177,13 @@ static void report_json(struct mor_index *x, bool ok)
 		mor_w_pair(&w, "error", failure->text);
 		mor_w_pair(&w, "kind", mortise_status_kind(failure->code));
 	}
-	mor_warned_write(x->cli->console, &w);
+	mor_warned_write(x->console, &w);
 	mor_w_end(&w);
 	/* The result itself may go to stdout. Then the report goes to stderr. */
-	if (x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_out_json(x->cli->console, mor_buf_view(&json));
+	if (mor_index_to_file(x->args))
+		mor_out_json(x->console, mor_buf_view(&json));
 	else
-		mor_note_slice(x->cli->console, mor_buf_view(&json));
+		mor_note_slice(x->console, mor_buf_view(&json));
 }
 
 static void report_text(struct mor_index *x)
@@ -203,16 +196,15 @@ static void report_text(struct mor_index *x)
 
 	if (result.empty)
 		snprintf(empty, sizeof(empty), " (%zu empty)", result.empty);
-	if (x->led.stats.cached_units)
-		snprintf(stored, sizeof(stored), ", %" PRIu64 " from the store", x->led.stats.cached_units);
-	mor_note(x->cli->console, "%zu of %zu units%s%s, %zu failed, %" PRIu64 " entries, %s in %.1f s",
-		 result.done, x->ref_count, empty, stored, result.failed, x->records,
-		 mor_format_bytes(result.bytes, bytes), (double)ms / 1000);
-	if (settled < x->ref_count && x->args->output && strcmp(x->args->output, "-") != 0)
-		mor_note(x->cli->console, "%zu %s left: run the same command with --resume to go on%s%s%s",
-			 left, left == 1 ? "unit is" : "units are",
-			 settled ? "; the finished units are in " : "", settled ? x->args->output : "",
-			 settled ? ".partial" : "");
+	if (x->stored)
+		snprintf(stored, sizeof(stored), ", %" PRIu64 " from the store", x->stored);
+	mor_note(x->console, "%zu of %zu units%s%s, %zu failed, %" PRIu64 " entries, %s in %.1f s", result.done,
+		 x->ref_count, empty, stored, result.failed, x->records, mor_format_bytes(result.bytes, bytes),
+		 (double)ms / 1000);
+	if (settled < x->ref_count && mor_index_to_file(x->args))
+		mor_note(x->console, "%zu %s left: run the same command with --resume to go on%s%s%s", left,
+			 left == 1 ? "unit is" : "units are", settled ? "; the finished units are in " : "",
+			 settled ? x->args->output : "", settled ? ".partial" : "");
 }
 
 int mor_index_report(struct mor_index *x)
@@ -223,25 +215,18 @@ int mor_index_report(struct mor_index *x)
 	bool ok = !failure && !x->signals && result.done == x->ref_count;
 
 	if (mended)
-		mor_note(x->cli->console,
+		mor_note(x->console,
 			 "warning: %" PRIu64 " %s in %s had been changed: written again from the archive",
 			 mended, mended == 1 ? "content" : "contents", mor_stager_path(x->stager));
-	if (x->cli->console->json)
+	if (x->console->json)
 		report_json(x, ok);
-	else if (!x->args->farm.url || !failure || x->signals || result.done + result.failed)
+	else if (!x->args->elsewhere || !failure || x->signals || result.done + result.failed)
 		report_text(x); /* a farm that refuses at once: the error alone says everything */
 	if (x->signals)
 		return mor_signals_exit_code();
 	if (failure) {
-		mor_report_line(x->cli->console, &(struct mor_report){ .error = failure });
+		mor_report_line(x->console, &(struct mor_report){ .error = failure });
 		return mortise_status_exit_code(failure->code);
 	}
 	return ok ? 0 : x->breaches ? mortise_status_exit_code(MORTISE_EPROTO) : 1;
-}
-
-void mor_index_report_free(struct mor_index *x)
-{
-	mor_buf_fini(&x->failures);
-	mor_buf_fini(&x->empties);
-	mor_buf_fini(&x->messages);
 }
