@@ -92,7 +92,7 @@ WINGS = {
         "tap": "base wire console talk mortise",
         "cli": (
             "base wire program manifest store console talk relay scribe runner bundle "
-            "registry lockfile trusted part extract index workspace converse kythe/archive "
+            "registry lockfile trusted part extract index workspace converse "
             "kythe/entries capture depot engine crew dispatch about chaos check gauge "
             "installer jailed replay session starter tap mortise"
         ),

@@ -60,6 +60,14 @@ struct index_args {
 	struct mor_common_args common;
 };
 
+struct kzip_args {
+	const char *output, *language, *corpus, *vnames, *compile_commands, *encoding, *unit;
+	struct mor_text_list sources, inputs;
+	uint32_t jobs;
+	bool verify;
+	struct mor_common_args common;
+};
+
 int mor_cli_entries(struct mor_cli *cli);
 int mor_cli_farm(struct mor_cli *cli);
 int mor_cli_index(struct mor_cli *cli);

@@ -2,9 +2,9 @@
 /* The words of mortise kzip: its options, and its entry. */
 #include <stddef.h>
 
-#include "cli/kzip.h"
+#include "cli/inside.h"
 
-#define FIELD(name) offsetof(struct mor_cli_kzip_args, name)
+#define FIELD(name) offsetof(struct kzip_args, name)
 static const struct mor_option kzip_options[] = {
 	{ "output", 'o', "FILE", "create, merge: the archive to write; -: stdout", MOR_OPT_TEXT, FIELD(output),
 	  NULL },
@@ -60,6 +60,6 @@ const struct mor_cli_command mor_cli_command_kzip = {
 		    "mortise kzip cat project.kzip src/a.c\n"
 		    "mortise kzip merge -o all.kzip a.kzip b.kzip",
 	.options = groups,
-	.args_size = sizeof(struct mor_cli_kzip_args),
+	.args_size = sizeof(struct kzip_args),
 	.common = FIELD(common),
 };

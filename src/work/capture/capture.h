@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of compilations: what a compiler was told, and every file that it reads, into a kzip.
+ * What mortise kzip does. Records of compilations: what a compiler was told, and every file that it reads, into
+ * a kzip; and what such archives hold.
  *
- *	unit.c    one compilation with its files into the archive
- *	ask.c     asks a compiler what it reads
- *	compdb.c  all commands of compile_commands.json, several compilers at a time
+ *	create.c    the whole archive
+ *	unit.c      one compilation with its files into the archive
+ *	ask.c       asks a compiler what it reads
+ *	compdb.c    all commands of compile_commands.json, several compilers at a time
+ *	info.c      what an archive holds, as a page
+ *	archives.c  archives into one, and single files and units out of one
  */
 #ifndef MOR_CAPTURE_CAPTURE_H
 #define MOR_CAPTURE_CAPTURE_H
@@ -62,5 +66,41 @@ int mor_capture_asking_result(struct mor_capture_asking *asking, int status, str
 void mor_capture_asking_fini(struct mor_capture_asking *asking);
 /* The entry of `files` that is the path `file` in another spelling; NULL: none. */
 const char *mor_capture_asked_source(const struct mor_strings *files, const char *directory, const char *file);
+
+/* ---- the whole ---- */
+
+/* What the user wants; texts as typed, or NULL. */
+struct mor_capture_args {
+	const char *output, *language, *corpus, *vnames, *compile_commands;
+	enum mor_kzip_encoding encoding;
+	struct mor_text_list sources, inputs;
+	const char *const *command;
+	size_t command_words;
+	uint32_t jobs;
+};
+
+/* These print what happened. They return 0, a status with *err set, or a positive exit code if everything is
+ * reported. */
+int mor_capture_create(struct mor_console *console, const struct mor_capture_args *args, mortise_error *err);
+/* `paths`: NULL-terminated. */
+int mor_capture_merge(struct mor_console *console, const char *output, enum mor_kzip_encoding encoding,
+		      const char *const *paths, mortise_error *err);
+/* `verify`: every file is read. */
+int mor_capture_info(struct mor_console *console, const char *path, bool verify, mortise_error *err);
+/* `unit` and `word` as in mor_kzip_find_typed(). */
+int mor_capture_cat(struct mor_console *console, const char *path, const char *unit, const char *word,
+		    mortise_error *err);
+
+/* Opens the archive for reading. Warnings go to stderr, each after the archive's name. `warned` must live as
+ * long as the archive. */
+struct mor_capture_warned {
+	struct mor_console *console;
+	const char *path;
+};
+int mor_capture_open(struct mor_console *console, const char *path, struct mor_capture_warned *warned,
+		     struct mor_kzip **ret, mortise_error *err);
+/* Prints on stdout what was written; on stderr if the archive itself went there. */
+void mor_capture_told(struct mor_console *console, const char *output, const struct mor_kzip_writer *writer,
+		      size_t failed);
 
 #endif

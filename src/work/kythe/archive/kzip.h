@@ -79,6 +79,16 @@ int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_
 /* The same into memory; `out` is unchanged on failure. */
 int mor_kzip_file_load(struct mor_kzip *kzip, const char *digest, struct mor_buf *out, mortise_error *err);
 
+struct mor_kzip_found {
+	size_t unit;
+	char file[65]; /* its digest; "": the unit is meant */
+};
+/* What a person means. `unit`: its digest, or the first digits. `word`: the same of a file, if that has 8 or
+ * more digits, and no unit is named; else a path in this unit, or in all. One of both may be NULL.
+ * MORTISE_ENOTFOUND; MORTISE_EINPUT: it could be several. */
+int mor_kzip_find_typed(struct mor_kzip *kzip, const char *unit, const char *word, struct mor_kzip_found *ret,
+			mortise_error *err);
+
 /* ---- writing ---- */
 
 struct mor_kzip_writer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kzip info: what an archive holds. */
+/* What an archive holds, as a page. */
 #include <inttypes.h>
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
@@ -9,14 +9,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/kzip.h"
+#include "capture/capture.h"
 #include "console/report.h"
 #include "console/signals.h"
 
 #define SHORT_DIGEST 16
 
 struct info {
-	struct mor_cli *cli;
+	struct mor_console *console;
 	struct mor_kzip *kzip;
 	struct libscols_table *table; /* NULL with --json */
 	struct mor_writer w;          /* out is NULL without --json */
@@ -31,7 +31,7 @@ static void told(struct info *info, const mortise_error *err)
 {
 	info->broken++;
 	info->last = *err;
-	mor_report_line(info->cli->console, &(struct mor_report){ .error = err });
+	mor_report_line(info->console, &(struct mor_report){ .error = err });
 }
 
 /* ---- units ---- */
@@ -192,12 +192,12 @@ static void show_page(struct info *info)
 	const struct mor_kzip *kzip = info->kzip;
 	char bytes[32], *text = NULL;
 
-	mor_outf(info->cli->console, "%s: %zu %s (%s), %zu %s of %s\n", mor_kzip_path(kzip),
+	mor_outf(info->console, "%s: %zu %s (%s), %zu %s of %s\n", mor_kzip_path(kzip),
 		 mor_kzip_unit_count(kzip), mor_kzip_unit_count(kzip) == 1 ? "unit" : "units",
 		 mor_kzip_encoding_name(mor_kzip_encoding(kzip)), mor_kzip_file_count(kzip),
 		 mor_kzip_file_count(kzip) == 1 ? "file" : "files", mor_format_bytes(all_bytes(kzip), bytes));
 	if (mor_kzip_unit_count(kzip) && scols_print_table_to_string(info->table, &text) == 0)
-		mor_outf(info->cli->console, "%s\n", text);
+		mor_outf(info->console, "%s\n", text);
 	free(text);
 }
 
@@ -231,35 +231,31 @@ static int page_json(struct info *info, mortise_error *err)
 	mor_w_end(w);
 	if (mor_buf_failed(w->out))
 		return mor_fail(err, w->out->status, "%s", mortise_status_text(w->out->status));
-	mor_out_json(info->cli->console, mor_buf_view(w->out));
+	mor_out_json(info->console, mor_buf_view(w->out));
 	return 0;
 }
 
 /* Each broken part has been reported already. Only the exit code is left. */
-int mor_cli_kzip_info(struct mor_cli *cli, mortise_error *err)
+int mor_capture_info(struct mor_console *console, const char *path, bool verify, mortise_error *err)
 {
-	const struct mor_cli_kzip_args *args = cli->args;
 	MOR_CLEAN(mor_kzip) struct mor_kzip *kzip = NULL;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	struct mor_cli_kzip_warned warned;
-	struct info info = { .cli = cli, .w = { .out = cli->console->json ? &json : NULL } };
-	int r;
+	struct mor_capture_warned warned;
+	struct info info = { .console = console, .w = { .out = console->json ? &json : NULL } };
+	int r = mor_capture_open(console, path, &warned, &kzip, err);
 
-	if (cli->words.count != 2)
-		return mor_fail(err, MORTISE_EINVAL, "info takes one FILE.kzip");
-	r = mor_cli_kzip_open(cli, cli->words.item[1], &warned, &kzip, err);
 	if (r < 0)
 		return r;
 	info.kzip = kzip;
-	if (args->verify)
+	if (verify)
 		verify_files(&info);
-	r = cli->console->json ? page_json(&info, err) : print_page(&info, err);
+	r = console->json ? page_json(&info, err) : print_page(&info, err);
 	if (r < 0)
 		return r;
 	if (mor_signals_count())
-		return mor_report_interrupted(cli->console, mor_signals_exit_code());
+		return mor_report_interrupted(console, mor_signals_exit_code());
 	if (info.missing)
-		mor_note(cli->console, "warning: %s: %zu required %s not in the archive", mor_kzip_path(kzip),
+		mor_note(console, "warning: %s: %zu required %s not in the archive", mor_kzip_path(kzip),
 			 info.missing, info.missing == 1 ? "input is" : "inputs are");
 	return info.broken ? mortise_status_exit_code(info.last.code) : 0;
 }
