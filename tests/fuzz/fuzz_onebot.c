@@ -28,7 +28,8 @@ static void check_event(struct mor_slice line)
 		mor_onebot_handle(&event, &handle);
 		check_json(&handle, &params);
 		CHECK(mor_json_is_int(mor_json_get(mor_doc_root(params), "user_id")));
-		mor_onebot_send_text(mor_onebot_origin(&event), mor_buf_view(&event.text), "e", &call);
+		mor_onebot_send(mor_onebot_origin(&event), MOR_ONEBOT_TEXT, mor_buf_view(&event.text), "e",
+				&call);
 		check_json(&call, &sent);
 		CHECK(mor_slice_eq(mor_json_string(
 					   mor_json_at(mor_doc_root(sent), "/params/message/0/data/text")),

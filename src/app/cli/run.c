@@ -242,7 +242,7 @@ static int run_run(struct mor_cli *cli)
 		exit_code = mor_report_fail(cli->console,
 					    &(struct mor_report){ .error = &err, .plugin = run.typed });
 	mor_resolved_unref(run.resolved);
-	mor_workspace_declared_free(&run.plugins);
+	mor_text_list_free_texts(&run.plugins);
 	return exit_code;
 }
 

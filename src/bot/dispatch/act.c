@@ -29,21 +29,18 @@ static void lose_action(const struct answer *answer)
 		     "out of memory: an answer is lost");
 }
 
-typedef int write_fn(struct mor_onebot_target target, struct mor_slice content, const char *echo,
-		     struct mor_buf *out);
-
-static void to_stdout(struct answer *answer, struct mor_onebot_target target, write_fn *write,
+static void to_stdout(struct answer *answer, struct mor_onebot_target target, enum mor_onebot_segment segment,
 		      struct mor_slice content)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
 
-	write(target, content, answer->echo, &line);
+	mor_onebot_send(target, segment, content, answer->echo, &line);
 	mor_buf_byte(&line, '\n');
 	if (mor_buf_failed(&line) || mor_bot_out_put(answer->seat->run, mor_buf_view(&line)) < 0)
 		lose_action(answer);
 }
 
-static void to_network(struct answer *answer, struct mor_onebot_target target, write_fn *write,
+static void to_network(struct answer *answer, struct mor_onebot_target target, enum mor_onebot_segment segment,
 		       struct mor_slice content)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -56,7 +53,7 @@ static void to_network(struct answer *answer, struct mor_onebot_target target, w
 		return;
 	}
 	snprintf(echo, sizeof(echo), "%s/%llu", answer->echo, (unsigned long long)call->number);
-	write(target, content, echo, &json);
+	mor_onebot_send(target, segment, content, echo, &json);
 	if (!mor_buf_failed(&json))
 		text = mor_buf_view(&json);
 	if (mor_bot_api_put_take(answer->seat->run, call, text) < 0)
@@ -64,11 +61,11 @@ static void to_network(struct answer *answer, struct mor_onebot_target target, w
 }
 
 /* Every network refuses an empty message. As an answer it means "no answer". */
-static void send_action(struct answer *answer, struct mor_onebot_target target, write_fn *write,
+static void send_action(struct answer *answer, struct mor_onebot_target target, enum mor_onebot_segment segment,
 			struct mor_slice content)
 {
 	if (content.len)
-		(answer->seat->run->net.link ? to_network : to_stdout)(answer, target, write, content);
+		(answer->seat->run->net.link ? to_network : to_stdout)(answer, target, segment, content);
 }
 
 /* ---- actions ---- */
@@ -88,8 +85,8 @@ static const char *act_send(struct answer *answer, const struct mor_value *actio
 	if (!message.ptr)
 		return "message must be a string";
 	snprintf(digits, sizeof(digits), "%.*s", (int)id.len, id.ptr);
-	send_action(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits },
-		    mor_onebot_send_text, message);
+	send_action(answer, (struct mor_onebot_target){ mor_slice_is(type, "group"), digits }, MOR_ONEBOT_TEXT,
+		    message);
 	return NULL;
 }
 
@@ -102,14 +99,14 @@ static const char *do_action(struct answer *answer, const struct mor_value *acti
 	if (mor_slice_is(type, "send"))
 		return act_send(answer, action);
 	if (mor_slice_is(type, "reply")) {
-		send_action(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_text, text);
+		send_action(answer, mor_onebot_origin(&answer->walk->event), MOR_ONEBOT_TEXT, text);
 		return text.ptr ? NULL : "text must be a string";
 	}
 	if (!mor_slice_is(type, "image"))
 		return "its type must be reply, image or send";
 	if (!url.len)
 		return "url must be a string";
-	send_action(answer, mor_onebot_origin(&answer->walk->event), mor_onebot_send_image, url);
+	send_action(answer, mor_onebot_origin(&answer->walk->event), MOR_ONEBOT_IMAGE, url);
 	return NULL;
 }
 
@@ -145,7 +142,7 @@ bool mor_bot_act(struct mor_bot_seat *seat, const struct mor_bot_walk *walk, mor
 		return false;
 	}
 	snprintf(answer.echo, sizeof(answer.echo), "%.120s/%llu", seat->name, (unsigned long long)walk->number);
-	send_action(&answer, mor_onebot_origin(&walk->event), mor_onebot_send_text,
+	send_action(&answer, mor_onebot_origin(&walk->event), MOR_ONEBOT_TEXT,
 		    mor_json_string(mor_json_get(root, "reply")));
 	do_actions(&answer, mor_json_get(root, "actions"));
 	return mor_json_bool(mor_json_get(root, "block"), false);

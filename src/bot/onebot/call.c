@@ -28,8 +28,8 @@ struct mor_onebot_target mor_onebot_origin(const struct mor_onebot_event *event)
 }
 
 /* Always segments, never a string: then the text stays text, whatever it contains. */
-static int send_segment(struct mor_onebot_target target, const char *type, const char *key,
-			struct mor_slice value, const char *echo, struct mor_buf *out)
+int mor_onebot_send(struct mor_onebot_target target, enum mor_onebot_segment segment, struct mor_slice content,
+		    const char *echo, struct mor_buf *out)
 {
 	struct mor_writer w = { .out = out };
 
@@ -41,11 +41,11 @@ static int send_segment(struct mor_onebot_target target, const char *type, const
 	mor_w_key(&w, "message");
 	mor_w_array(&w);
 	mor_w_object(&w);
-	mor_w_pair(&w, "type", type);
+	mor_w_pair(&w, "type", segment == MOR_ONEBOT_IMAGE ? "image" : "text");
 	mor_w_key(&w, "data");
 	mor_w_object(&w);
-	mor_w_key(&w, key);
-	mor_w_slice(&w, value);
+	mor_w_key(&w, segment == MOR_ONEBOT_IMAGE ? "file" : "text");
+	mor_w_slice(&w, content);
 	mor_w_end(&w);
 	mor_w_end(&w);
 	mor_w_end(&w);
@@ -54,16 +54,4 @@ static int send_segment(struct mor_onebot_target target, const char *type, const
 		mor_w_pair(&w, "echo", echo);
 	mor_w_end(&w);
 	return out->status;
-}
-
-int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo,
-			 struct mor_buf *out)
-{
-	return send_segment(target, "text", "text", text, echo, out);
-}
-
-int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo,
-			  struct mor_buf *out)
-{
-	return send_segment(target, "image", "file", url, echo, out);
 }

@@ -87,12 +87,11 @@ struct mor_onebot_target {
 };
 struct mor_onebot_target mor_onebot_origin(const struct mor_onebot_event *event);
 
-/* send_private_msg or send_group_msg with one text or image segment, without a newline. `echo` comes back in
- * the response; NULL: none. */
-int mor_onebot_send_text(struct mor_onebot_target target, struct mor_slice text, const char *echo,
-			 struct mor_buf *out);
-int mor_onebot_send_image(struct mor_onebot_target target, struct mor_slice url, const char *echo,
-			  struct mor_buf *out);
+/* send_private_msg or send_group_msg with one segment, a text or the URL of an image, without a newline. `echo`
+ * comes back in the response; NULL: none. */
+enum mor_onebot_segment { MOR_ONEBOT_TEXT, MOR_ONEBOT_IMAGE };
+int mor_onebot_send(struct mor_onebot_target target, enum mor_onebot_segment segment, struct mor_slice content,
+		    const char *echo, struct mor_buf *out);
 
 /* Digits of an id: an integer, or a string with an integer and nothing else. {NULL, 0}: not an id, or over
  * 64 bits. */

@@ -265,8 +265,3 @@ int mor_workspace_declared(struct mor_console *console, const struct mor_workspa
 	mor_free(list.workspace);
 	return r;
 }
-
-void mor_workspace_declared_free(struct mor_text_list *plugins)
-{
-	mor_text_list_free_texts(plugins);
-}

@@ -50,10 +50,9 @@ struct mor_workspace_run {
  * with one path per word, or, for a hook without words, with all that the workspace declares. A word that
  * names a file is that file. Otherwise it is a source in plugins[], a manifest's name, or the last part of a
  * source.
- * MORTISE_EMANIFEST, MORTISE_EINPUT (it matches several), MORTISE_ENOTFOUND. */
+ * MORTISE_EMANIFEST, MORTISE_EINPUT (it matches several), MORTISE_ENOTFOUND. mor_text_list_free_texts(). */
 int mor_workspace_declared(struct mor_console *console, const struct mor_workspace_args *args,
 			   struct mor_text_list *ret, mortise_error *err);
-void mor_workspace_declared_free(struct mor_text_list *plugins);
 
 /* Runs the command of the first of `plugins`, whose manifest is `first` (borrowed), or the hook of all of
  * them. 0, with *ret_exit for errors that have been reported; or a status with err that is not reported yet

@@ -18,10 +18,11 @@ static void test_text(void **state)
 	struct mor_buf out = MOR_BUF_INIT;
 
 	(void)state;
-	assert_int_equal(mor_onebot_send_text(person, MOR_SLICE("晴，25°C"), NULL, &out), 0);
+	assert_int_equal(mor_onebot_send(person, MOR_ONEBOT_TEXT, MOR_SLICE("晴，25°C"), NULL, &out), 0);
 	expect(&out, "{\"action\":\"send_private_msg\",\"params\":{\"user_id\":9007199254740993,\"message\":"
 		     "[{\"type\":\"text\",\"data\":{\"text\":\"晴，25°C\"}}]}}");
-	assert_int_equal(mor_onebot_send_text(group, MOR_SLICE("[CQ:at,qq=all] &#91;\n\""), "weather/1", &out),
+	assert_int_equal(mor_onebot_send(group, MOR_ONEBOT_TEXT, MOR_SLICE("[CQ:at,qq=all] &#91;\n\""),
+					 "weather/1", &out),
 			 0);
 	expect(&out,
 	       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":9223372036854775807,\"message\":[{\"type\":\"text\",\"data\":{\"text\":\"[CQ:at,qq=all] "
@@ -33,8 +34,8 @@ static void test_image(void **state)
 	struct mor_buf out = MOR_BUF_INIT;
 
 	(void)state;
-	assert_int_equal(mor_onebot_send_image((struct mor_onebot_target){ true, "1" },
-					       MOR_SLICE("https://example.com/a.png?x=1,2"), NULL, &out),
+	assert_int_equal(mor_onebot_send((struct mor_onebot_target){ true, "1" }, MOR_ONEBOT_IMAGE,
+					 MOR_SLICE("https://example.com/a.png?x=1,2"), NULL, &out),
 			 0);
 	expect(&out, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":1,\"message\":"
 		     "[{\"type\":\"image\",\"data\":{\"file\":\"https://example.com/a.png?x=1,2\"}}]}}");

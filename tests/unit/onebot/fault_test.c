@@ -15,7 +15,8 @@ static int read_and_write(const char *line)
 	if (r == 0 && event.kind == MOR_ONEBOT_MESSAGE)
 		r = mor_onebot_handle(&event, &out);
 	if (r == 0 && event.kind == MOR_ONEBOT_MESSAGE)
-		r = mor_onebot_send_text(mor_onebot_origin(&event), mor_buf_view(&event.text), "echo", &out);
+		r = mor_onebot_send(mor_onebot_origin(&event), MOR_ONEBOT_TEXT, mor_buf_view(&event.text),
+				    "echo", &out);
 	mor_buf_fini(&out);
 	mor_onebot_event_fini(&event);
 	return r;

@@ -81,7 +81,7 @@ static const char *found(const char *hook, const char *const *words)
 	for (size_t i = 0; i < list.count && r == 0; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s|",
 					list.item[i] + (strncmp(list.item[i], top, skip - 1) == 0 ? skip : 0));
-	mor_workspace_declared_free(&list);
+	mor_text_list_free_texts(&list);
 	if (r == 0)
 		return text;
 	return strncmp(err.text, top, skip - 1) == 0 ? err.text + skip : err.text;
@@ -230,7 +230,7 @@ static void test_no_memory(void **state)
 		r = mor_workspace_declared(&console, &args, &list, &err);
 		mor_alloc_fail_after(-1);
 		assert_true(r == 0 || err.code == r);
-		mor_workspace_declared_free(&list);
+		mor_text_list_free_texts(&list);
 		assert_true(n < 1000);
 	}
 }
