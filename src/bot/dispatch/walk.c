@@ -154,8 +154,6 @@ int mor_bot_walk_begin_take(struct mor_bot_run *run, struct mor_onebot_event *ev
 		mor_list_init(&walk->visits[i].asked);
 		job->seat = run->seats[i];
 		job->walk = walk;
-	}
-	for (size_t i = 0; i < run->count; i++) {
 		if (is_asked(run->seats[i], walk)) {
 			mor_list_append(&run->seats[i]->asked, &walk->visits[i].asked);
 			ask_visit(&walk->visits[i], MOR_BOT_JOB_MATCHES);

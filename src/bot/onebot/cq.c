@@ -111,8 +111,7 @@ bool mor_cq_next(struct mor_slice *rest, struct mor_cq_part *ret)
 			 take_code((struct mor_slice){ rest->ptr + len, rest->len - len }, &code)));
 		*ret = (struct mor_cq_part){ .text = { rest->ptr, len } };
 	}
-	rest->ptr += len;
-	rest->len -= len;
+	*rest = mor_slice_from(*rest, len);
 	return true;
 }
 
@@ -215,10 +214,8 @@ struct mor_slice mor_cq_trim(struct mor_slice text)
 {
 	size_t len;
 
-	while (text.len && (len = blank_at(text, false))) {
-		text.ptr += len;
-		text.len -= len;
-	}
+	while (text.len && (len = blank_at(text, false)))
+		text = mor_slice_from(text, len);
 	while (text.len && (len = blank_at(text, true)))
 		text.len -= len;
 	return text;

@@ -78,13 +78,6 @@ char *mor_depot_name(const struct mor_depot *depot, enum mor_depot_kind kind, co
 	return mor_text_format("%s/%s/%.2s/%s", depot->path, mor_depot_folders[kind], digest, digest);
 }
 
-bool mor_depot_has(const struct mor_depot *depot, enum mor_depot_kind kind, const char *digest)
-{
-	MOR_CLEAN_TEXT char *path = mor_digest_valid(digest) ? mor_depot_name(depot, kind, digest) : NULL;
-
-	return path && mor_path_is_file(path);
-}
-
 void mor_depot_remove(const struct mor_depot *depot, enum mor_depot_kind kind, const char *digest)
 {
 	MOR_CLEAN_TEXT char *path = mor_digest_valid(digest) ? mor_depot_name(depot, kind, digest) : NULL;

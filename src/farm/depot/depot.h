@@ -55,7 +55,6 @@ const char *mor_depot_path(const struct mor_depot *depot); /* absolute */
 
 /* A path for mor_free(); NULL: no memory. */
 char *mor_depot_name(const struct mor_depot *depot, enum mor_depot_kind kind, const char *digest);
-bool mor_depot_has(const struct mor_depot *depot, enum mor_depot_kind kind, const char *digest);
 void mor_depot_remove(const struct mor_depot *depot, enum mor_depot_kind kind, const char *digest);
 
 /* A file that is being written. All bytes go through mor_depot_write(), which makes the digest. */

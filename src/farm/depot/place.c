@@ -112,7 +112,8 @@ DIR *mor_depot_list(int at, const char *name)
 	return dir;
 }
 
-/* Whether all names in a directory are good. Names with a dot are those of file servers and their tools. */
+/* Whether it is a directory, and all names in it are good (NULL: any). Names with a dot are those of file
+ * servers and their tools. */
 static bool only_names(int at, const char *name, bool (*good)(int at, const char *name))
 {
 	DIR *dir = mor_depot_list(at, name);
@@ -120,7 +121,7 @@ static bool only_names(int at, const char *name, bool (*good)(int at, const char
 	bool all = dir != NULL;
 
 	while (all && (entry = readdir(dir)))
-		all = entry->d_name[0] == '.' || good(dirfd(dir), entry->d_name);
+		all = !good || entry->d_name[0] == '.' || good(dirfd(dir), entry->d_name);
 	if (dir)
 		closedir(dir);
 	return all;
@@ -134,19 +135,12 @@ static bool is_fan(int at, const char *name)
 	       S_ISDIR(st.st_mode);
 }
 
-static bool any_name(int at, const char *name)
-{
-	(void)at;
-	(void)name;
-	return true;
-}
-
 static bool is_folder(int at, const char *name)
 {
 	if (strcmp(name, "lost+found") == 0)
 		return true;
 	if (strcmp(name, "new") == 0)
-		return only_names(at, name, any_name); /* it is a directory */
+		return only_names(at, name, NULL); /* it is a directory */
 	for (size_t i = 0; i < MOR_DEPOT_KINDS; i++)
 		if (strcmp(name, mor_depot_folders[i]) == 0)
 			return only_names(at, name, is_fan);

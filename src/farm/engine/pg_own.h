@@ -10,6 +10,8 @@
 
 #define PG_PARAMS 14
 
+typedef void pg_read_fn(const PGresult *result, struct mor_farm_reply *reply);
+
 /* One question. The texts belong to it. */
 struct pg_ask {
 	struct pg_ask *next;
@@ -17,7 +19,7 @@ struct pg_ask {
 	char *params[PG_PARAMS];
 	int count;
 	/* fills the reply from the first result with rows, or NULL */
-	void (*read)(const PGresult *result, struct mor_farm_reply *reply);
+	pg_read_fn *read;
 	mor_farm_reply_fn *fn;
 	void *arg;
 };

@@ -18,12 +18,12 @@ static struct pg_farm *pg_of_verb(struct mor_farm *farm)
 	return (struct pg_farm *)farm;
 }
 
-static struct pg_ask *new_ask(const char *sql, mor_farm_reply_fn *fn, void *arg)
+static struct pg_ask *new_ask(const char *sql, pg_read_fn *read, mor_farm_reply_fn *fn, void *arg)
 {
 	struct pg_ask *ask = mor_zalloc(sizeof(*ask));
 
 	if (ask)
-		*ask = (struct pg_ask){ .sql = sql, .fn = fn, .arg = arg };
+		*ask = (struct pg_ask){ .sql = sql, .read = read, .fn = fn, .arg = arg };
 	return ask;
 }
 
@@ -127,8 +127,8 @@ struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number)
 	if (number >= greetings_of(pg))
 		return NULL;
 	if (number == GREET_HELLO)
-		return new_ask("select " FARM "hello()", NULL, NULL);
-	ask = new_ask("select " FARM "own($1, $2, $3, $4, $5)", NULL, NULL);
+		return new_ask("select " FARM "hello()", NULL, NULL, NULL);
+	ask = new_ask("select " FARM "own($1, $2, $3, $4, $5)", NULL, NULL, NULL);
 	add_text(ask, pg->run.run);
 	add_text(ask, pg->run.title);
 	add_text(ask, pg->run.owner);
@@ -201,7 +201,7 @@ int mor_pg_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, s
 		  mor_farm_reply_fn *fn, void *arg)
 {
 	struct pg_farm *pg = pg_of_verb(farm);
-	struct pg_ask *ask = new_ask("select " FARM "submit($1, $2, $3, $4, $5)", fn, arg);
+	struct pg_ask *ask = new_ask("select " FARM "submit($1, $2, $3, $4, $5)", NULL, fn, arg);
 
 	add_text(ask, pg->run.run);
 	for (int which = 0; which < 3; which++)
@@ -210,26 +210,24 @@ int mor_pg_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, s
 	return mor_pg_queue_take(pg, ask);
 }
 
-static struct pg_ask *worker_ask(const char *sql, const struct mor_farm_worker *worker, mor_farm_reply_fn *fn,
-				 void *arg)
+static struct pg_ask *worker_ask(const char *sql, const struct mor_farm_worker *worker, pg_read_fn *read,
+				 mor_farm_reply_fn *fn, void *arg)
 {
-	struct pg_ask *ask = new_ask(sql, fn, arg);
+	struct pg_ask *ask = new_ask(sql, read, fn, arg);
 
 	add_text(ask, worker->name);
 	add_text(ask, worker->machine);
 	add_number(ask, worker->jobs);
 	add_number(ask, worker->units);
 	add_number(ask, worker->failed);
-	if (ask)
-		ask->read = read_yes;
 	return ask;
 }
 
 int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, uint64_t ticket,
 		 const char *const *refused, mor_farm_reply_fn *fn, void *arg)
 {
-	struct pg_ask *ask =
-		worker_ask("select * from " FARM "claim($1, $2, $3, $4, $5, $6, $7)", worker, fn, arg);
+	struct pg_ask *ask = worker_ask("select * from " FARM "claim($1, $2, $3, $4, $5, $6, $7)", worker,
+					read_claim, fn, arg);
 	struct mor_buf runs = MOR_BUF_INIT;
 
 	mor_buf_byte(&runs, '{');
@@ -238,15 +236,14 @@ int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, ui
 	mor_buf_byte(&runs, '}');
 	add_number(ask, ticket);
 	add_buffer_take(ask, &runs);
-	if (ask)
-		ask->read = read_claim;
 	return mor_pg_queue_take(pg_of_verb(farm), ask);
 }
 
 int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
 		uint32_t ms, mor_farm_reply_fn *fn, void *arg)
 {
-	struct pg_ask *ask = worker_ask("select " FARM "beat($1, $2, $3, $4, $5, $6, $7, $8)", worker, fn, arg);
+	struct pg_ask *ask =
+		worker_ask("select " FARM "beat($1, $2, $3, $4, $5, $6, $7, $8)", worker, read_yes, fn, arg);
 
 	add_text(ask, run);
 	add_number(ask, first);
@@ -260,7 +257,7 @@ int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, c
 {
 	struct pg_ask *ask = worker_ask("select " FARM "commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
 					" $11, $12, $13, $14)",
-					worker, fn, arg);
+					worker, read_yes, fn, arg);
 
 	add_text(ask, run);
 	add_number(ask, batch->first);
@@ -278,22 +275,20 @@ int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t fa
 		void *arg)
 {
 	struct pg_farm *pg = pg_of_verb(farm);
-	struct pg_ask *ask = new_ask("select * from " FARM "done($1, $2, $3, $4, $5)", fn, arg);
+	struct pg_ask *ask = new_ask("select * from " FARM "done($1, $2, $3, $4, $5)", read_ended, fn, arg);
 
 	add_text(ask, pg->run.run);
 	add_number(ask, next);
 	add_number(ask, from);
 	add_number(ask, failed);
 	add_number(ask, MOR_FARM_GROUP);
-	if (ask)
-		ask->read = read_ended;
 	return mor_pg_queue_take(pg, ask);
 }
 
 int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
 		   const char *text)
 {
-	struct pg_ask *ask = new_ask("select " FARM "trouble($1, $2, $3)", NULL, NULL);
+	struct pg_ask *ask = new_ask("select " FARM "trouble($1, $2, $3)", NULL, NULL, NULL);
 	char line[600];
 
 	add_text(ask, worker->name);
@@ -334,7 +329,7 @@ static void add_units(struct pg_ask *ask, const struct mor_farm_unit *units, siz
 int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count)
 {
 	struct pg_farm *pg = pg_of_verb(farm);
-	struct pg_ask *ask = new_ask("select " FARM "failed($1, $2, $3, $4, $5)", NULL, NULL);
+	struct pg_ask *ask = new_ask("select " FARM "failed($1, $2, $3, $4, $5)", NULL, NULL, NULL);
 
 	add_text(ask, pg->run.run);
 	add_number(ask, failed);
@@ -345,7 +340,7 @@ int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_
 
 int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker)
 {
-	struct pg_ask *ask = new_ask("select " FARM "leave($1)", NULL, NULL);
+	struct pg_ask *ask = new_ask("select " FARM "leave($1)", NULL, NULL, NULL);
 
 	add_text(ask, worker->name);
 	return mor_pg_queue_take(pg_of_verb(farm), ask);
@@ -361,13 +356,12 @@ int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint
 		[MOR_FARM_FINISH] = "select " FARM "finish($1)",
 	};
 	struct pg_farm *pg = pg_of_verb(farm);
-	struct pg_ask *ask = new_ask(question == MOR_FARM_INIT ? mor_farm_schema : texts[question], fn, arg);
+	struct pg_ask *ask = question == MOR_FARM_INIT ? new_ask(mor_farm_schema, NULL, fn, arg) :
+							 new_ask(texts[question], read_text, fn, arg);
 
 	if (question == MOR_FARM_FINISH)
 		add_text(ask, pg->run.run);
 	else if (question != MOR_FARM_INIT)
 		add_number(ask, number);
-	if (ask && question != MOR_FARM_INIT)
-		ask->read = read_text;
 	return mor_pg_queue_take(pg, ask);
 }

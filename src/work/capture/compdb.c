@@ -77,17 +77,14 @@ static int read_entry(const struct compdb_run *run, const struct mor_value *entr
 		      mortise_error *err)
 {
 	const char *directory = mor_json_text(mor_json_get(entry, "directory"), NULL);
-	MOR_CLEAN(mor_buf) struct mor_buf whole = MOR_BUF_INIT;
 	int r;
 
 	job->number = run->number;
 	job->file = mor_json_text(mor_json_get(entry, "file"), NULL);
 	if (!directory || !*directory || !job->file || !*job->file)
 		return wrong_entry(run, "lacks \"directory\" or \"file\"", err);
-	if (*directory != '/')
-		mor_buf_printf(&whole, "%s/", run->base);
-	mor_buf_text(&whole, directory);
-	job->directory = mor_buf_detach(&whole);
+	job->directory =
+		*directory == '/' ? mor_strdup(directory) : mor_text_format("%s/%s", run->base, directory);
 	if (!job->directory)
 		return mor_fail_memory(err);
 	r = read_words(run, entry, job, err);

@@ -78,19 +78,16 @@ static int read_file(struct mor_capture *capture, struct mor_slice path, struct 
 static int add_file(struct mor_capture *capture, const char *directory, const char *path,
 		    const char **ret_digest, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf whole = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *whole =
+		*path == '/' ? mor_strdup(path) : mor_text_format("%s/%s", directory, path);
 	size_t slot;
 	int r;
 
-	if (*path != '/')
-		mor_buf_printf(&whole, "%s/", directory);
-	mor_buf_text(&whole, path);
-	mor_buf_byte(&whole, '\0');
-	if (mor_buf_failed(&whole) || make_seen_room(capture) < 0)
+	if (!whole || make_seen_room(capture) < 0)
 		return mor_fail_memory(err);
-	slot = slot_of(capture, whole.data);
+	slot = slot_of(capture, whole);
 	if (!capture->seen[slot] &&
-	    (r = read_file(capture, mor_slice_of(whole.data), &capture->seen[slot], err)) < 0)
+	    (r = read_file(capture, mor_slice_of(whole), &capture->seen[slot], err)) < 0)
 		return r;
 	*ret_digest = capture->seen[slot]->digest;
 	return 0;

@@ -49,12 +49,11 @@ void mor_journal_add(const struct mor_journal_line *line, uint64_t *check, struc
 /* Digits up to the end of the field, which is a blank or the end of the line. The field is removed. */
 static bool take_number(struct mor_slice *rest, unsigned base, uint64_t *ret)
 {
-	const char *blank = memchr(rest->ptr, ' ', rest->len);
-	size_t len = blank ? (size_t)(blank - rest->ptr) : rest->len;
+	struct mor_slice field = mor_slice_cut(rest, ' ');
 	uint64_t number = 0;
 
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)rest->ptr[i];
+	for (size_t i = 0; i < field.len; i++) {
+		unsigned char c = (unsigned char)field.ptr[i];
 		unsigned digit = c >= '0' && c <= '9' ? c - (unsigned)'0' :
 				 c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10 :
 							99;
@@ -64,8 +63,7 @@ static bool take_number(struct mor_slice *rest, unsigned base, uint64_t *ret)
 		number = number * base + digit;
 	}
 	*ret = number;
-	*rest = (struct mor_slice){ rest->ptr + len + (blank != NULL), rest->len - len - (blank != NULL) };
-	return len > 0;
+	return field.len > 0;
 }
 
 /* The next line, without its newline. */

@@ -234,7 +234,7 @@ static int write_held(struct mor_result *result, struct ended *unit, mortise_err
 		size_t room = PIECE - (size_t)(result->bytes % PIECE), n = left.len < room ? left.len : room;
 
 		r = put_file(result->out, result->bytes, left.ptr, n);
-		left = (struct mor_slice){ left.ptr + n, left.len - n };
+		left = mor_slice_from(left, n);
 		result->bytes += n;
 	}
 	release_held(result, &unit->held);

@@ -247,19 +247,19 @@ static int run_hooks(struct hooks *hooks, const char *action, mortise_error *err
 static int run_hook(struct mor_workspace_run *run, int *ret_exit, mortise_error *err)
 {
 	struct mor_console *console = run->console;
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, action = MOR_BUF_INIT;
+	MOR_CLEAN_TEXT char *action = mor_text_format("hook:%s", run->args->hook);
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 	struct hooks hooks = { .run = run, .w = &w };
 	int r;
 
-	mor_buf_printf(&action, "hook:%s", run->args->hook);
-	if (mor_buf_byte(&action, '\0') < 0)
+	if (!action)
 		return mor_fail_memory(err);
 	mor_w_object(&w);
 	mor_w_pair(&w, "hook", run->args->hook);
 	mor_w_key(&w, "reports");
 	mor_w_array(&w);
-	r = run_hooks(&hooks, action.data, err);
+	r = run_hooks(&hooks, action, err);
 	mor_w_end(&w);
 	mor_w_pair_bool(&w, "ok", hooks.exit_code == 0);
 	mor_w_pair_int(&w, "exit_code", hooks.exit_code);

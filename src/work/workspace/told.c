@@ -48,7 +48,7 @@ static void show_piece(struct mor_workspace_part *p, const struct mor_value *par
 			 mor_printable((struct mor_slice){ text.ptr, len }, shown, sizeof(shown)),
 			 end ? "\n" : "");
 		p->mid_line = !end;
-		text = (struct mor_slice){ text.ptr + len + (end != NULL), text.len - len - (end != NULL) };
+		text = mor_slice_from(text, len + (end != NULL));
 	}
 	mor_out_flush(p->run->console);
 	if (!p->mid_line)

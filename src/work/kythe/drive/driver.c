@@ -39,7 +39,7 @@ const char *mor_driver_title(const struct worker *worker)
 
 /* ---- the end of the work ---- */
 
-static void close_input(struct worker *worker)
+void mor_driver_close_input(struct worker *worker)
 {
 	if (worker->state == WORKER_LOST || worker->state == WORKER_LEAVES)
 		return;
@@ -54,22 +54,17 @@ void mor_driver_settled(struct mor_driver *driver)
 		return;
 	driver->finished_work = true;
 	for (unsigned i = 0; i < driver->worker_count; i++)
-		close_input(&driver->workers[i]);
+		mor_driver_close_input(&driver->workers[i]);
 }
 
 void mor_driver_stop(struct mor_driver *driver, bool now)
 {
 	driver->stopping = true;
 	for (unsigned i = 0; i < driver->worker_count; i++) {
-		close_input(&driver->workers[i]);
+		mor_driver_close_input(&driver->workers[i]);
 		if (now)
 			mortise_plugin_stop(driver->workers[i].plugin, MORTISE_STOP_NOW, NULL);
 	}
-}
-
-void mor_driver_replace(struct worker *worker)
-{
-	close_input(worker);
 }
 
 static bool has_ended(const struct worker *worker)
@@ -366,8 +361,9 @@ struct mor_driver *mor_driver_free(struct mor_driver *driver)
 
 /* Units that an earlier run settled stay settled. The journal has no names, so for a failed or empty unit
  * its record is read again. */
-static void take_earlier(struct mor_driver *driver)
+void mor_driver_adopt(struct mor_driver *driver, struct mor_result *result)
 {
+	driver->result = result;
 	for (size_t i = 0; i < driver->opt.record_count; i++) {
 		const struct mor_record_ref *record = &driver->opt.records[i];
 		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
@@ -390,12 +386,6 @@ static void take_earlier(struct mor_driver *driver)
 			end.title = mor_unit_title(unit);
 		driver->opt.events.on_unit(&end, driver->opt.events.arg);
 	}
-}
-
-void mor_driver_adopt(struct mor_driver *driver, struct mor_result *result)
-{
-	driver->result = result;
-	take_earlier(driver);
 }
 
 void mor_driver_start(struct mor_driver *driver, struct mor_result *result)
@@ -446,7 +436,7 @@ static void too_late(struct worker *worker, bool working)
 		if (!worker->fresh) /* otherwise its end is reported with this cause */
 			mor_driver_warn(worker->driver, "%s", worker->cause.text);
 	}
-	mor_driver_replace(worker);
+	mor_driver_close_input(worker);
 }
 
 int mor_driver_step(struct mor_driver *driver)

@@ -110,7 +110,7 @@ void mor_driver_warn(struct mor_driver *driver, const char *format, ...) __attri
 void mor_driver_fail(struct mor_driver *driver, const mortise_error *error);
 /* called after each settled record: ends the run after the last one */
 void mor_driver_settled(struct mor_driver *driver);
-void mor_driver_replace(struct worker *worker); /* its process is not trusted any more: starts a new one */
+void mor_driver_close_input(struct worker *worker); /* its process is not trusted any more: starts a new one */
 const char *mor_driver_title(const struct worker *worker);
 
 #endif

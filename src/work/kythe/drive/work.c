@@ -309,7 +309,7 @@ static bool renew_one(struct mor_driver *driver)
 			struct worker *worker = &driver->workers[w];
 
 			if (worker->state == WORKER_WAITS && !worker->fresh && fits_unit(worker, i)) {
-				mor_driver_replace(worker);
+				mor_driver_close_input(worker);
 				return true;
 			}
 		}
@@ -372,7 +372,7 @@ void mor_work_done(struct worker *worker)
 		/* our own error; all others come from its output */
 		if (r == MORTISE_ESYSTEM || r == MORTISE_ENOMEM)
 			mor_driver_fail(worker->driver, &error);
-		mor_driver_replace(worker);
+		mor_driver_close_input(worker);
 	}
 	mor_work_forget(worker);
 	mor_work_expect(worker);

@@ -68,12 +68,10 @@ struct mor_verifier *mor_verifier_free(struct mor_verifier *v)
 		mor_goal_fini(&v->goals[i]);
 	for (size_t i = 0; i < v->variable_count; i++)
 		mor_free(v->variables[i].name);
-	for (size_t i = 0; i < v->file_count; i++)
-		mor_free(v->files[i]);
 	mor_free(v->goals);
 	mor_free(v->variables);
 	mor_free(v->groups);
-	mor_free(v->files);
+	mor_texts_free(v->files);
 	mor_line_pattern_free(v->pattern);
 	return mor_free(v);
 }

@@ -482,24 +482,13 @@ static int read_group(struct reader *r)
 	return status < 0 ? status : mor_goal_token(r);
 }
 
-static int add_file(struct mor_verifier *v, const char *file)
-{
-	char **bigger = mor_realloc(v->files, (v->file_count + 1) * sizeof(char *));
-
-	if (!bigger)
-		return MORTISE_ENOMEM;
-	v->files = bigger;
-	v->files[v->file_count] = mor_strdup(file);
-	return v->files[v->file_count] ? (int)v->file_count++ : MORTISE_ENOMEM;
-}
-
 int mor_verifier_add(struct mor_verifier *verifier, const char *file, struct mor_slice text, mortise_error *err)
 {
 	struct reader reader = { .v = verifier, .file = file, .text = text, .rest = text.ptr, .err = err };
-	int status = add_file(verifier, file);
+	int status = mor_texts_push_take(&verifier->files, mor_strdup(file)) < 0 ? MORTISE_ENOMEM : 0;
 
-	if (status >= 0) {
-		reader.file_number = (uint32_t)status;
+	if (status == 0) {
+		reader.file_number = verifier->file_count++;
 		/* Tokens point into it, so it must not move. It is large enough: all strings of a file are
 		 * shorter than the file. */
 		status = mor_buf_reserve(&reader.scratch, text.len + 1);

@@ -55,8 +55,8 @@ struct group {
 struct mor_verifier {
 	struct mor_graph *graph;
 	struct mor_verify_options opt;
-	char **files;
-	size_t file_count;
+	char **files; /* NULL-terminated */
+	uint32_t file_count;
 	struct goal *goals;
 	size_t goal_count, goal_cap;
 	struct variable *variables;

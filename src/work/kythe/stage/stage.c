@@ -417,18 +417,12 @@ int mor_stage_fit_nearest(struct mor_stager *stager, struct mor_kzip *kzip, cons
 
 int mor_stage_dir(struct mor_stager *stager, char **ret_path, mortise_error *err)
 {
-	char *path = format_path(stager, stager->next++);
-	int r;
+	MOR_CLEAN_TEXT char *path = format_path(stager, stager->next++);
+	int r = path ? mor_dir_make(AT_FDCWD, path, 0700) : -ENOMEM;
 
-	if (!path)
-		return mor_fail_memory(err);
-	r = mor_dir_make(AT_FDCWD, path, 0700);
-	if (r < 0) {
-		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path);
-		mor_free(path);
-		return MORTISE_ESYSTEM;
-	}
-	*ret_path = path;
+	if (r < 0)
+		return path ? mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s", path) : mor_fail_memory(err);
+	*ret_path = mor_take(&path);
 	return 0;
 }
 
