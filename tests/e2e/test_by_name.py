@@ -102,6 +102,7 @@ class ByName(Case):
                     ["replay", self.file("y.talk", "talk 1 plain\n"), word],
                     ["bench", word, "hello"],
                     ["bundle", word, "-o", "b.tar.zst"],
+                    ["index", file, "--analyzer", word, "-o", "b.entries"],
                 ):
                     with self.subTest(" ".join(map(str, line)), installed=installed):
                         done = self.run_mortise(*line)

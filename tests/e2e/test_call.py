@@ -178,25 +178,25 @@ class Verbose(Case):
 
 class Failures(Case):
     def test_no_such_plugin(self):
-        for name in ("nothing", "./nothing", "/nothing/at/all", f"{ECHO}/x"):
+        for name in ("./nothing", "/nothing/at/all", f"{ECHO}/x"):
             self.assertIn("no such file or directory", self.fails(5, "not_found", "call", name, "echo").err)
 
     def test_no_manifest(self):
         (self.dir / "empty").mkdir()
-        self.assertIn("yams-plugin.json", self.fails(3, "manifest", "call", "empty", "echo").err)
+        self.assertIn("yams-plugin.json", self.fails(3, "manifest", "call", "./empty", "echo").err)
 
     def test_broken_manifest(self):
         broken = self.file("broken/yams-plugin.json", '{"name": "x",\n "entry": }').parent
         self.assertIn("yams-plugin.json:2", self.fails(3, "manifest", "call", broken, "echo").err)
         self.file("own/mortise.toml", "[plugin\n")
-        self.assertIn("mortise.toml:1", self.fails(3, "manifest", "call", "own", "echo").err)
+        self.assertIn("mortise.toml:1", self.fails(3, "manifest", "call", "./own", "echo").err)
 
     def test_missing_program(self):
         self.file(
             "lost/yams-plugin.json",
             json.dumps({"name": "lost", "version": "1", "entry": {"cmd": ["./gone.sh"]}}),
         )
-        done = self.run_mortise("call", "lost", "echo")
+        done = self.run_mortise("call", "./lost", "echo")
         self.assertEqual((done.code, len(done.error_lines)), (3, 1), done.err)
         self.assertIn("gone.sh", done.err)
         self.assertIn(
@@ -287,8 +287,8 @@ class Failures(Case):
         self.assertNotIn("shows what it offers", done.err)
 
     def test_what_words_were_taken_for(self):
-        done = self.fails(4, "input", "call", "greet", "name=Ada", ECHO)
-        self.assertIn('expected KEY=VALUE or a JSON object (PLUGIN is "greet", METHOD is "name=Ada")', done.err)
+        done = self.fails(4, "input", "call", "./greet", "name=Ada", ECHO)
+        self.assertIn('expected KEY=VALUE or a JSON object (PLUGIN is "./greet", METHOD is "name=Ada")', done.err)
         done = self.fails(4, "input", "call", "plugin.py", "greet", "--", "extra")
         self.assertIn(
             'argument "greet": expected KEY=VALUE or a JSON object (the plugin is the command after "--", METHOD is "plugin.py")',

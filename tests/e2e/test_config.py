@@ -80,10 +80,10 @@ class Settings(Case):
             f'[plugin]\nname = "mine"\ncommand = ["{PYTHON}", "{ECHO}"]\n[env]\nCOLOUR = "red"\n'
             '[timeouts]\nhang = "200ms"\n',
         )
-        self.assertEqual(self.ok("call", "own", "env", "name=COLOUR", "--json").json["plugin"], "mine")
-        self.assertEqual(self.ok("call", "own", "env", "name=COLOUR").json, "red")
-        self.assertEqual(self.ok("call", "own", "env", "name=COLOUR", "--set", "env.COLOUR=blue").json, "blue")
-        self.assertIn("200 ms", self.fails(6, "timeout", "call", "own", "hang").err)
+        self.assertEqual(self.ok("call", "./own", "env", "name=COLOUR", "--json").json["plugin"], "mine")
+        self.assertEqual(self.ok("call", "./own", "env", "name=COLOUR").json, "red")
+        self.assertEqual(self.ok("call", "./own", "env", "name=COLOUR", "--set", "env.COLOUR=blue").json, "blue")
+        self.assertIn("200 ms", self.fails(6, "timeout", "call", "./own", "hang").err)
 
     def test_timeouts_are_shown(self):
         limits = self.ok(

@@ -70,7 +70,7 @@ class FirstChanges(Case):
         row, fields, lines = self.blocks("A row of a dialect")
         tree = self.copy()
         table = tree / "src/lib/dialect/yams.c"
-        self.insert(table, '\t{\n\t\t.name = "*",', row)
+        self.insert(table, '\t{ "*", MOR_ROLE_NOTE,', row)
         self.insert(table, "static const struct mor_method ", fields)
         self.compiles(tree, "src/lib/dialect/yams.c")
         self.in_form(tree, "src/lib/dialect/yams.c")

@@ -362,7 +362,7 @@ class Unusable(Case):
     def test_bad_plugin_words(self):
         self.fails(5, "not_found", "extract", "a.txt", "--plugin", "nothing")
         (self.dir / "empty").mkdir()
-        self.fails(3, "manifest", "extract", "a.txt", "--plugin", "empty")
+        self.fails(3, "manifest", "extract", "a.txt", "--plugin", "./empty")
         self.fails(5, "not_found", "extract", "a.txt", "--plugin", YAMS_OK, "--dialect", "klingon")
 
     def test_as_json(self):

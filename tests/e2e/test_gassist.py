@@ -135,7 +135,6 @@ class Run(Gassist):
         self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", "--session-limt=5m")
         for option in (
             ["--workspace", "."],
-            ["--hook", "x"],
             ["--idl", "x"],
             ["--keep-going"],
             ["--keep"],
@@ -145,6 +144,10 @@ class Run(Gassist):
                 "for Sunscreen plugins",
                 self.fails(2, "usage", "run", "-d", "gassist", PLUGIN, "echo", *option).err,
             )
+        self.assertIn(
+            "for Sunscreen plugins",
+            self.fails(2, "usage", "run", "-d", "gassist", "--hook", "x", PLUGIN).err,
+        )
         self.assertIn(
             "say what it speaks with --dialect or a manifest", self.fails(2, "usage", "run", PLUGIN, "echo").err
         )

@@ -83,7 +83,7 @@ class RoundTrip(Played):
             f"'{w}'" for w in (MORTISE, "record", "-o", self.dir / "x.talk", "--", plugin / "bin" / "plugin")
         )
         self.file("shadow/bin/plugin", f"#!/bin/sh\nexec {words}\n").chmod(0o755)
-        run = ["run", "shadow", "scaffold:indexer", "Trades", "--program", "app", "-w", "ws", "--unconfined"]
+        run = ["run", "./shadow", "scaffold:indexer", "Trades", "--program", "app", "-w", "ws", "--unconfined"]
         self.assertEqual(self.run_mortise(*run).code, 0)
         shutil.rmtree(self.dir / "ws")
         shutil.copytree(self.dir / "before", self.dir / "ws")

@@ -52,7 +52,7 @@ class Words(Sunscreen):
         self.assertIn("G-Assist", self.run_fails(2, "usage", p, "echo", "--system-info", "x").err)
         self.assertIn("unknown option --force", self.fails(2, "usage", "run", "--force", p).err)
         self.assertIn("use 'mortise call'", self.fails(2, "usage", "run", ECHO, "x").err)
-        self.assertIn("no such file", self.fails(5, "not_found", "run", "nowhere", "x").err)
+        self.assertIn("no such file", self.fails(5, "not_found", "run", "./nowhere", "x").err)
 
     def test_command_names(self):
         p = self.toml()

@@ -35,13 +35,14 @@ class Declared(Sunscreen):
         self.declare(str(plugin))
         self.assertEqual(self.run_ok("p", "echo", "--json").json["plugin"], "p")
 
-    def test_a_file_of_that_name_wins(self):
+    def test_what_lies_here_needs_a_slash(self):
         self.toml("p")
         other = self.toml("other/p")
         self.file("other/p/plugin.toml", (other / "plugin.toml").read_text().replace('"other/p"', '"near"'))
         self.declare("../p")
-        done = self.run_ok("p", "echo", "--json", cwd=self.dir / "other")
-        self.assertEqual(done.json["plugin"], "near")
+        for word, plugin in (("p", "p"), ("./p", "near")):
+            done = self.run_ok(word, "echo", "--json", cwd=self.dir / "other")
+            self.assertEqual(done.json["plugin"], plugin)
 
     def test_several(self):
         self.toml("a/p")
@@ -57,9 +58,7 @@ class Declared(Sunscreen):
 
     def test_unknown(self):
         self.declare("../p")
-        self.assertIn(
-            "no such file or directory, and no plugin of", self.run_fails(5, "not_found", "q", "echo").err
-        )
+        self.assertIn("q: no plugin of", self.run_fails(5, "not_found", "q", "echo").err)
         self.assertIn("is not here (nothing is downloaded)", self.run_fails(5, "not_found", "p", "echo").err)
         self.file("ws/sunscreen.yml", "name: app\n")
         self.assertNotIn("sunscreen.yml", self.run_fails(5, "not_found", "q", "echo").err)

@@ -64,6 +64,8 @@ int mor_farming_index_run(struct mor_cli *cli, mor_farming_index_fn *farm)
 	mor_farming_take(&args->farm);
 	if (check_words(cli, args, &err) < 0)
 		return mor_report_usage(cli->console, &err);
+	if (want->analyzer && mor_cli_named(cli, &want->analyzer, &err) < 0)
+		return mor_report_error(cli->console, &err);
 	return args->farm.url ? farm(cli->console, want, &args->farm, args->manifest) :
 				mor_index_run(cli->console, want);
 }

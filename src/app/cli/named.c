@@ -20,10 +20,10 @@
 #include "trusted/trusted.h"
 
 /* What lies here under the name of a plugin is never run for it: a directory that others can write, a clone for
- * example, would choose what is run. A session (@NAME) is neither path nor name. */
+ * example, would choose what is run. A session (@NAME), or a flag among the words, is neither path nor name. */
 static bool is_name(const char *word)
 {
-	return mor_path_is_name(word) && *word != '@';
+	return mor_path_is_name(word) && *word != '@' && *word != '-';
 }
 
 int mor_cli_not_installed(const char *word, mortise_error *err)

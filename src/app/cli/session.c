@@ -78,14 +78,15 @@ static int start_session(struct mor_cli *cli, mortise_error *err)
 {
 	const struct session_args *args = cli->args;
 	struct mor_session_start start = { .plugin = &args->plugin, .answers = args->answers };
+	size_t plugins = !cli->words.tail; /* or the plugin is the command behind "--" */
 	int r = take_name(cli, &start.name, err);
 
 	if (r == 0)
 		r = take_idle(args->idle, &start.idle_ms, err);
+	if (r == 0 && cli->words.count > plugins)
+		r = mor_fail(err, MORTISE_EINVAL, "there is a word too many: \"%s\"", cli->words.item[plugins]);
 	if (r == 0)
 		r = mor_cli_target(cli, &start.typed, &start.argv, err);
-	if (r == 0 && cli->words.count)
-		r = mor_fail(err, MORTISE_EINVAL, "there is a word too many: \"%s\"", cli->words.item[0]);
 	return r < 0 ? r : mor_session_start(cli->console, &start);
 }
 

@@ -113,7 +113,7 @@ static void test_streams_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(mor_described_find(described, MOR_SLICE("S/Do"), &method, &err), MORTISE_EUNSUPPORTED);
-	assert_non_null(strstr(err.text, "--proto"));
+	assert_non_null(strstr(err.text, "grpc.proto"));
 	make_file(&file, "a.proto", "", true);
 	mor_pb_put_bytes(&set, 1, mor_buf_view(&file));
 	assert_int_equal(mor_described_load(described, mor_buf_view(&set), &err), 0);

@@ -100,18 +100,23 @@ static void test_by_source_base_and_name(void **state)
 	assert_string_equal(COMMAND("first"), "ws/p/alpha.git|"); /* its manifest's name */
 	assert_string_equal(COMMAND("beta"), "ws/./p/beta/|");
 	assert_string_equal(COMMAND("second"), "ws/./p/beta/|");
-	assert_non_null(strstr(COMMAND("git"), "git: no such file or directory, and no plugin of "));
+	assert_non_null(strstr(COMMAND("git"), "git: no plugin of "));
 	assert_int_equal(err.code, MORTISE_ENOTFOUND);
 	assert_non_null(strstr(err.text, "(p/alpha.git, ./p/beta/)"));
 }
 
-static void test_a_file_of_that_name_wins(void **state)
+static void test_what_lies_here_needs_a_slash(void **state)
 {
 	(void)state;
 	declare(TWO);
 	put("here/alpha", "");
-	assert_string_equal(COMMAND("alpha"), "alpha|");
+	put("here/gamma", "");
+	assert_string_equal(COMMAND("alpha"), "ws/p/alpha.git|");
+	assert_string_equal(COMMAND("./alpha"), "./alpha|");
+	assert_non_null(strstr(COMMAND("gamma"), "gamma: no plugin of "));
+	assert_non_null(strstr(err.text, "; for what lies here under that name, write ./gamma"));
 	assert_int_equal(unlink(at("here/alpha")), 0);
+	assert_int_equal(unlink(at("here/gamma")), 0);
 }
 
 static void test_several_of_one_name(void **state)
@@ -244,7 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HEARD_TEST(test_by_source_base_and_name),
-		HEARD_TEST(test_a_file_of_that_name_wins),
+		HEARD_TEST(test_what_lies_here_needs_a_slash),
 		HEARD_TEST(test_several_of_one_name),
 		HEARD_TEST(test_an_absolute_source),
 		HEARD_TEST(test_nothing_is_declared),
