@@ -70,7 +70,9 @@ class Load:
                 f"args = {json.dumps(['-u', str(STAGE), json.dumps(parts[name])])}\nauto_restart = true\nmax_restarts = 20\n"
             )
             if self.given.limit:
-                limits = (f'{what} = "{self.given.limit}"' for what in ("metadata", "lifecycle", "matches", "handle"))
+                limits = (
+                    f'{what} = "{self.given.limit}"' for what in ("metadata", "lifecycle", "matches", "handle")
+                )
                 text += f"timeout = {{ {', '.join(limits)} }}\n"
         path = self.dir / "bot.toml"
         path.write_text(text)

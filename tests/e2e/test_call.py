@@ -288,7 +288,9 @@ class Failures(Case):
 
     def test_what_words_were_taken_for(self):
         done = self.fails(4, "input", "call", "./greet", "name=Ada", ECHO)
-        self.assertIn('expected KEY=VALUE or a JSON object (PLUGIN is "./greet", METHOD is "name=Ada")', done.err)
+        self.assertIn(
+            'expected KEY=VALUE or a JSON object (PLUGIN is "./greet", METHOD is "name=Ada")', done.err
+        )
         done = self.fails(4, "input", "call", "plugin.py", "greet", "--", "extra")
         self.assertIn(
             'argument "greet": expected KEY=VALUE or a JSON object (the plugin is the command after "--", METHOD is "plugin.py")',

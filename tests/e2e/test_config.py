@@ -82,7 +82,9 @@ class Settings(Case):
         )
         self.assertEqual(self.ok("call", "./own", "env", "name=COLOUR", "--json").json["plugin"], "mine")
         self.assertEqual(self.ok("call", "./own", "env", "name=COLOUR").json, "red")
-        self.assertEqual(self.ok("call", "./own", "env", "name=COLOUR", "--set", "env.COLOUR=blue").json, "blue")
+        self.assertEqual(
+            self.ok("call", "./own", "env", "name=COLOUR", "--set", "env.COLOUR=blue").json, "blue"
+        )
         self.assertIn("200 ms", self.fails(6, "timeout", "call", "./own", "hang").err)
 
     def test_timeouts_are_shown(self):

@@ -21,7 +21,8 @@ static const struct mor_field say_params[] = {
 };
 
 static const struct mor_method methods[] = {
-	{ "perch", MOR_ROLE_HELLO, .timing = MOR_TIMING(.timeout_ms = 1000), .spec = "1", .doc = "It sits down." },
+	{ "perch", MOR_ROLE_HELLO, .timing = MOR_TIMING(.timeout_ms = 1000), .spec = "1",
+	  .doc = "It sits down." },
 	{ "say", MOR_ROLE_CALL,
 	  .timing = MOR_TIMING(.timeout_ms = 2000),
 	  .outcome = MOR_OUTCOME(.ok = "/said", .why = "/mood"),

@@ -870,7 +870,7 @@ def main():
     if "--inside" not in sys.argv:
         sys.exit(stage.in_namespaces(sys.argv))
     CAN_BE_NOBODY = stage.NOBODY in mapped_users()
-    os.setsid()  # what reaches a victim then comes from an attempt, not from a signal to the group of our caller
+    os.setsid()  # what reaches a victim is from an attempt, not from a signal to our caller's group
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm"], check=True)
     stage.loopback_up()
     add_tests()

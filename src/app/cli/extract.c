@@ -205,7 +205,8 @@ int mor_farming_extract_run(struct mor_cli *cli, mor_farming_extract_fn *farm)
 		return mor_report_error(cli->console, &err);
 	if (mor_shard_parse(args->shard, &want->shard, &err) < 0 || check_words(cli, want, untrusted, &err) < 0)
 		return mor_report_usage(cli->console, &err);
-	return args->farm.url ? farm(cli->console, want, &args->farm) : mor_extract_run(cli->console, want);
+	return farm && args->farm.url ? farm(cli->console, want, &args->farm) :
+					mor_extract_run(cli->console, want);
 }
 
 static int extract_run(struct mor_cli *cli)

@@ -66,8 +66,8 @@ int mor_farming_index_run(struct mor_cli *cli, mor_farming_index_fn *farm)
 		return mor_report_usage(cli->console, &err);
 	if (want->analyzer && mor_cli_named(cli, &want->analyzer, &err) < 0)
 		return mor_report_error(cli->console, &err);
-	return args->farm.url ? farm(cli->console, want, &args->farm, args->manifest) :
-				mor_index_run(cli->console, want);
+	return farm && args->farm.url ? farm(cli->console, want, &args->farm, args->manifest) :
+					mor_index_run(cli->console, want);
 }
 
 int mor_cli_index(struct mor_cli *cli)

@@ -30,8 +30,8 @@
 #include <mortise/mortise.h>
 
 #include "base/list.h"
-#include "console/console.h"
 #include "botfile/botfile.h"
+#include "console/console.h"
 #include "onebot/link.h"
 #include "onebot/onebot.h"
 #include "runner/runner.h"

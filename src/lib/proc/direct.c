@@ -109,7 +109,7 @@ static int direct_start(struct mor_proc *proc, const struct mor_command *command
 	if (r)
 		return mor_exec_diagnose(command, argv[0], r, failure);
 	proc->child.leads_group = true;
-	if ((r = mor_child_watch(proc->loop, &proc->child, pid, on_child_end)) < 0) {
+	if (mor_child_watch(proc->loop, &proc->child, pid, on_child_end) < 0) {
 		int saved = errno;
 
 		mor_proc_kill_unwatched(pid, true);
