@@ -144,41 +144,4 @@ enum mor_farm_question {
 int mor_farm_ask(struct mor_farm *farm, enum mor_farm_question question, uint64_t number, mor_farm_reply_fn *fn,
 		 void *arg);
 
-/* ---- for engines ---- */
-
-/* One implementation. All functions as above. */
-struct mor_farm_engine {
-	const char *schemes; /* "a|b" */
-	int (*open)(const struct mor_farm_options *opt, struct mor_farm **ret, mortise_error *err);
-	void (*free)(struct mor_farm *farm);
-	int (*fd)(const struct mor_farm *farm);
-	int (*step)(struct mor_farm *farm);
-	const mortise_error *(*failure)(const struct mor_farm *farm);
-	bool (*idle)(const struct mor_farm *farm);
-	uint64_t (*news)(const struct mor_farm *farm);
-	int (*submit)(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
-		      mor_farm_reply_fn *fn, void *arg);
-	int (*claim)(struct mor_farm *farm, const struct mor_farm_worker *worker, uint64_t ticket,
-		     const char *const *refused, mor_farm_reply_fn *fn, void *arg);
-	int (*beat)(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		    uint64_t first, uint32_t ms, mor_farm_reply_fn *fn, void *arg);
-	int (*commit)(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		      const struct mor_farm_batch *batch, const struct mor_farm_made *made,
-		      mor_farm_reply_fn *fn, void *arg);
-	int (*done)(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
-		    void *arg);
-	int (*trouble)(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		       const char *text);
-	int (*failed)(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
-	int (*leave)(struct mor_farm *farm, const struct mor_farm_worker *worker);
-	int (*ask)(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
-		   mor_farm_reply_fn *fn, void *arg);
-};
-
-struct mor_farm {
-	const struct mor_farm_engine *engine;
-};
-
-extern const struct mor_farm_engine mor_farm_postgres;
-
 #endif

@@ -16,11 +16,6 @@
 #define CONNECT_MS    20000
 #define WAIT_LOCK_MS  200
 
-static struct pg_farm *pg_of(const struct mor_farm *farm)
-{
-	return (struct pg_farm *)farm;
-}
-
 /* ---- ends ---- */
 
 void mor_pg_ask_free(struct pg_ask *ask)
@@ -31,7 +26,7 @@ void mor_pg_ask_free(struct pg_ask *ask)
 }
 
 /* libpq's texts have several lines. None of them has the password. */
-static const char *server_text(struct pg_farm *pg, char *out, size_t size)
+static const char *server_text(struct mor_farm *pg, char *out, size_t size)
 {
 	const char *text = pg->connection ? PQerrorMessage(pg->connection) : "";
 	struct mor_slice line = mor_slice_of(text);
@@ -40,7 +35,7 @@ static const char *server_text(struct pg_farm *pg, char *out, size_t size)
 	return mor_printable(line.len ? line : mor_slice_of("no answer"), out, size);
 }
 
-static void unwatch(struct pg_farm *pg)
+static void unwatch(struct mor_farm *pg)
 {
 	if (pg->watched >= 0)
 		epoll_ctl(pg->epoll, EPOLL_CTL_DEL, pg->watched, NULL);
@@ -48,7 +43,7 @@ static void unwatch(struct pg_farm *pg)
 }
 
 /* libpq may close a socket and open another one with the same number. */
-static void watch_socket(struct pg_farm *pg, bool writing)
+static void watch_socket(struct mor_farm *pg, bool writing)
 {
 	int fd = PQsocket(pg->connection);
 	struct epoll_event event = { .events = EPOLLIN | (writing ? (uint32_t)EPOLLOUT : 0) };
@@ -62,7 +57,7 @@ static void watch_socket(struct pg_farm *pg, bool writing)
 	pg->watched = fd;
 }
 
-static void hang_up(struct pg_farm *pg)
+static void hang_up(struct mor_farm *pg)
 {
 	unwatch(pg);
 	if (pg->answer)
@@ -75,7 +70,7 @@ static void hang_up(struct pg_farm *pg)
 	pg->greeting = 0;
 }
 
-static void fail_farm(struct pg_farm *pg, int code, const char *text)
+static void fail_farm(struct mor_farm *pg, int code, const char *text)
 {
 	if (!pg->failure.code)
 		mor_fail(&pg->failure, code, "%s", text);
@@ -83,7 +78,7 @@ static void fail_farm(struct pg_farm *pg, int code, const char *text)
 }
 
 /* The first connection must work: a wrong URL is better told at once. A later one is tried until it does. */
-static void lose_server(struct pg_farm *pg, const char *why)
+static void lose_server(struct mor_farm *pg, const char *why)
 {
 	char text[400];
 	struct mor_buf line = MOR_BUF_INIT;
@@ -113,7 +108,7 @@ static void ignore_notice(void *arg, const char *message)
 }
 
 /* What the URL says wins: it comes last. A connection over a dead network ends after half a minute. */
-static void begin_connection(struct pg_farm *pg)
+static void begin_connection(struct mor_farm *pg)
 {
 	static const char *const names[] = { "application_name",
 					     "keepalives_idle",
@@ -136,7 +131,7 @@ static void begin_connection(struct pg_farm *pg)
 	watch_socket(pg, true);
 }
 
-static void go_on_connecting(struct pg_farm *pg)
+static void go_on_connecting(struct mor_farm *pg)
 {
 	PostgresPollingStatusType status = PQconnectPoll(pg->connection);
 
@@ -155,7 +150,7 @@ static void go_on_connecting(struct pg_farm *pg)
 
 /* ---- asking ---- */
 
-static int send_ask(struct pg_farm *pg, const struct pg_ask *ask)
+static int send_ask(struct mor_farm *pg, const struct pg_ask *ask)
 {
 	if (ask->count == 0)
 		return PQsendQuery(pg->connection, ask->sql);
@@ -163,7 +158,7 @@ static int send_ask(struct pg_farm *pg, const struct pg_ask *ask)
 				 NULL, NULL, 0);
 }
 
-static void flush_ask(struct pg_farm *pg)
+static void flush_ask(struct mor_farm *pg)
 {
 	int r = PQflush(pg->connection);
 
@@ -174,7 +169,7 @@ static void flush_ask(struct pg_farm *pg)
 }
 
 /* True: something was sent. */
-static bool send_next(struct pg_farm *pg)
+static bool send_next(struct mor_farm *pg)
 {
 	struct pg_ask *greeting = mor_pg_greeting(pg, pg->greeting);
 	struct pg_ask *ask = greeting ? greeting : pg->asks;
@@ -206,7 +201,7 @@ static bool is_passing(const char *sqlstate)
 	return false;
 }
 
-static void refuse_answer(struct pg_farm *pg, const PGresult *result)
+static void refuse_answer(struct mor_farm *pg, const PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -235,7 +230,7 @@ static void refuse_answer(struct pg_farm *pg, const PGresult *result)
 }
 
 /* The present question has its answer. */
-static void answered(struct pg_farm *pg)
+static void answered(struct mor_farm *pg)
 {
 	PGresult *result = mor_take(&pg->answer);
 	struct pg_ask *ask = pg->asks;
@@ -267,7 +262,7 @@ static void answered(struct pg_farm *pg)
 		PQclear(result);
 }
 
-static void take_results(struct pg_farm *pg)
+static void take_results(struct mor_farm *pg)
 {
 	while (pg->state == PG_BUSY && !PQisBusy(pg->connection)) {
 		PGresult *result = PQgetResult(pg->connection);
@@ -291,7 +286,7 @@ static void take_results(struct pg_farm *pg)
 }
 
 /* Any worker may say anything. */
-static void tell_trouble(const struct pg_farm *pg, const char *text)
+static void tell_trouble(const struct mor_farm *pg, const char *text)
 {
 	char line[600], shown[500];
 
@@ -300,7 +295,7 @@ static void tell_trouble(const struct pg_farm *pg, const char *text)
 }
 
 /* What the server says unasked: the function own() listens to the run. */
-static void take_news(struct pg_farm *pg)
+static void take_news(struct mor_farm *pg)
 {
 	PGnotify *notice;
 
@@ -312,7 +307,7 @@ static void take_news(struct pg_farm *pg)
 	}
 }
 
-static void hear_server(struct pg_farm *pg)
+static void hear_server(struct mor_farm *pg)
 {
 	if (!PQconsumeInput(pg->connection)) {
 		lose_server(pg, NULL);
@@ -326,7 +321,7 @@ static void hear_server(struct pg_farm *pg)
 }
 
 /* Greetings are over and there was a connection: from now on a loss is passing. */
-static void mind_ready(struct pg_farm *pg)
+static void mind_ready(struct mor_farm *pg)
 {
 	if (mor_pg_greeting_is_due(pg))
 		return;
@@ -334,9 +329,8 @@ static void mind_ready(struct pg_farm *pg)
 	pg->told = false;
 }
 
-static int pg_step(struct mor_farm *farm)
+int mor_farm_step(struct mor_farm *pg)
 {
-	struct pg_farm *pg = pg_of(farm);
 	uint64_t news = pg->news;
 
 	if (pg->failure.code)
@@ -360,7 +354,7 @@ static int pg_step(struct mor_farm *farm)
 
 /* ---- the rest ---- */
 
-int mor_pg_queue_take(struct pg_farm *pg, struct pg_ask *ask)
+int mor_pg_queue_take(struct mor_farm *pg, struct pg_ask *ask)
 {
 	bool whole = ask != NULL;
 
@@ -398,10 +392,10 @@ static int check_url(const char *url, mortise_error *err)
 	return r;
 }
 
-static void pg_free(struct mor_farm *farm)
+struct mor_farm *mor_farm_free(struct mor_farm *pg)
 {
-	struct pg_farm *pg = pg_of(farm);
-
+	if (!pg)
+		return NULL;
 	hang_up(pg);
 	while (pg->asks) {
 		struct pg_ask *ask = pg->asks;
@@ -411,23 +405,28 @@ static void pg_free(struct mor_farm *farm)
 	}
 	mor_fd_close(&pg->epoll);
 	mor_free(pg->url);
-	mor_free(pg);
+	return mor_free(pg);
 }
 
-static int pg_open(const struct mor_farm_options *opt, struct mor_farm **ret, mortise_error *err)
+int mor_farm_open(const struct mor_farm_options *opt, struct mor_farm **ret, mortise_error *err)
 {
-	struct pg_farm *pg = mor_zalloc(sizeof(*pg));
+	const char *colon = strstr(opt->url, "://");
+	struct mor_slice scheme = { opt->url, colon ? (size_t)(colon - opt->url) : 0 };
+	struct mor_farm *pg;
 	int r;
 
-	if (!pg)
+	if (!mor_text_in(scheme, "postgres|postgresql"))
+		return mor_fail(err, MORTISE_EINVAL,
+				"a farm is named by a URL such as postgres://host/database; this one is not "
+				"known");
+	if (!(pg = mor_zalloc(sizeof(*pg))))
 		return mor_fail_memory(err);
-	*pg = (struct pg_farm){ .farm = { &mor_farm_postgres },
-				.on_warning = opt->on_warning,
-				.arg = opt->arg,
-				.bare = opt->bare,
-				.watched = -1,
-				.wait_ms = WAIT_FIRST_MS,
-				.url = mor_strdup(opt->url) };
+	*pg = (struct mor_farm){ .on_warning = opt->on_warning,
+				 .arg = opt->arg,
+				 .bare = opt->bare,
+				 .watched = -1,
+				 .wait_ms = WAIT_FIRST_MS,
+				 .url = mor_strdup(opt->url) };
 	pg->end = &pg->asks;
 	if (opt->run)
 		pg->run = *opt->run;
@@ -436,48 +435,28 @@ static int pg_open(const struct mor_farm_options *opt, struct mor_farm **ret, mo
 	    pg->url       ? check_url(opt->url, err) :
 			    mor_fail_memory(err);
 	if (r == 0)
-		*ret = &pg->farm;
+		*ret = pg;
 	else
-		pg_free(&pg->farm);
+		mor_farm_free(pg);
 	return r;
 }
 
-static int pg_fd(const struct mor_farm *farm)
+int mor_farm_fd(const struct mor_farm *pg)
 {
-	return pg_of(farm)->epoll;
+	return pg->epoll;
 }
 
-static const mortise_error *pg_failure(const struct mor_farm *farm)
+const mortise_error *mor_farm_failure(const struct mor_farm *pg)
 {
-	return pg_of(farm)->failure.code ? &pg_of(farm)->failure : NULL;
+	return pg->failure.code ? &pg->failure : NULL;
 }
 
-static bool pg_idle(const struct mor_farm *farm)
+bool mor_farm_idle(const struct mor_farm *pg)
 {
-	return !pg_of(farm)->asks;
+	return !pg->asks;
 }
 
-static uint64_t pg_news(const struct mor_farm *farm)
+uint64_t mor_farm_news(const struct mor_farm *pg)
 {
-	return pg_of(farm)->news;
+	return pg->news;
 }
-
-const struct mor_farm_engine mor_farm_postgres = {
-	.schemes = "postgres|postgresql",
-	.open = pg_open,
-	.free = pg_free,
-	.fd = pg_fd,
-	.step = pg_step,
-	.failure = pg_failure,
-	.idle = pg_idle,
-	.news = pg_news,
-	.submit = mor_pg_submit,
-	.claim = mor_pg_claim,
-	.beat = mor_pg_beat,
-	.commit = mor_pg_commit,
-	.done = mor_pg_done,
-	.trouble = mor_pg_trouble,
-	.failed = mor_pg_failed,
-	.leave = mor_pg_leave,
-	.ask = mor_pg_question,
-};

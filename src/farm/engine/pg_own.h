@@ -31,8 +31,8 @@ enum pg_state {
 	PG_BUSY        /* the greeting, or the first of `asks`, has no answer yet */
 };
 
-struct pg_farm {
-	struct mor_farm farm;
+/* Of the connection; farm.h has what others may know. */
+struct mor_farm {
 	char *url;
 	struct mor_farm_run run; /* run "": none */
 	bool bare;
@@ -55,32 +55,13 @@ struct pg_farm {
 };
 
 /* Takes `ask`, also on failure; NULL: no memory. */
-int mor_pg_queue_take(struct pg_farm *pg, struct pg_ask *ask);
+int mor_pg_queue_take(struct mor_farm *pg, struct pg_ask *ask);
 void mor_pg_ask_free(struct pg_ask *ask);
 /* The greetings: what is asked first on every connection. NULL: no more are due. Free it. */
-struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number);
-bool mor_pg_greeting_is_due(const struct pg_farm *pg);
+struct pg_ask *mor_pg_greeting(struct mor_farm *pg, unsigned number);
+bool mor_pg_greeting_is_due(const struct mor_farm *pg);
 /* The answer of the server. The farm fails if it is not the one that we need. 0, or MORTISE_EOVERLOAD: another
  * session has the run's lock, and may be about to end. */
-int mor_pg_greeted(struct pg_farm *pg, unsigned number, const PGresult *result);
-
-/* pg_verbs.c: as in struct mor_farm_engine */
-int mor_pg_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
-		  mor_farm_reply_fn *fn, void *arg);
-int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, uint64_t ticket,
-		 const char *const *refused, mor_farm_reply_fn *fn, void *arg);
-int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
-		uint32_t ms, mor_farm_reply_fn *fn, void *arg);
-int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		  const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
-		  void *arg);
-int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		   const char *text);
-int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count);
-int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
-		void *arg);
-int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker);
-int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
-		    mor_farm_reply_fn *fn, void *arg);
+int mor_pg_greeted(struct mor_farm *pg, unsigned number, const PGresult *result);
 
 #endif

@@ -13,11 +13,6 @@
 #define FARM    "mortise_farm."
 #define LOCK_MS 5000
 
-static struct pg_farm *pg_of_verb(struct mor_farm *farm)
-{
-	return (struct pg_farm *)farm;
-}
-
 static struct pg_ask *new_ask(const char *sql, pg_read_fn *read, mor_farm_reply_fn *fn, void *arg)
 {
 	struct pg_ask *ask = mor_zalloc(sizeof(*ask));
@@ -110,17 +105,17 @@ static void read_ended(const PGresult *result, struct mor_farm_reply *reply)
 
 enum { GREET_HELLO, GREET_OWN, GREETINGS };
 
-static unsigned greetings_of(const struct pg_farm *pg)
+static unsigned greetings_of(const struct mor_farm *pg)
 {
 	return pg->bare ? 0 : pg->run.run[0] ? GREETINGS : GREET_OWN;
 }
 
-bool mor_pg_greeting_is_due(const struct pg_farm *pg)
+bool mor_pg_greeting_is_due(const struct mor_farm *pg)
 {
 	return pg->greeting < greetings_of(pg);
 }
 
-struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number)
+struct pg_ask *mor_pg_greeting(struct mor_farm *pg, unsigned number)
 {
 	struct pg_ask *ask;
 
@@ -139,7 +134,7 @@ struct pg_ask *mor_pg_greeting(struct pg_farm *pg, unsigned number)
 
 /* Our own session before may hold the lock until the server has seen its end, and so may an owner that was
  * killed a moment ago. */
-static int check_owner(struct pg_farm *pg, const char *owner)
+static int check_owner(struct mor_farm *pg, const char *owner)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT;
 
@@ -162,7 +157,7 @@ static int check_owner(struct pg_farm *pg, const char *owner)
 			owner);
 }
 
-int mor_pg_greeted(struct pg_farm *pg, unsigned number, const PGresult *result)
+int mor_pg_greeted(struct mor_farm *pg, unsigned number, const PGresult *result)
 {
 	bool some = result && PQntuples(result) > 0;
 	const char *text = some ? PQgetvalue(result, 0, 0) : "";
@@ -197,17 +192,16 @@ static void add_array(struct pg_ask *ask, const struct mor_farm_batch *batches, 
 	add_buffer_take(ask, &text);
 }
 
-int mor_pg_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
-		  mor_farm_reply_fn *fn, void *arg)
+int mor_farm_submit(struct mor_farm *farm, const struct mor_farm_batch *batches, size_t count, bool again,
+		    mor_farm_reply_fn *fn, void *arg)
 {
-	struct pg_farm *pg = pg_of_verb(farm);
 	struct pg_ask *ask = new_ask("select " FARM "submit($1, $2, $3, $4, $5)", NULL, fn, arg);
 
-	add_text(ask, pg->run.run);
+	add_text(ask, farm->run.run);
 	for (int which = 0; which < 3; which++)
 		add_array(ask, batches, count, which);
 	add_text(ask, again ? "t" : "f");
-	return mor_pg_queue_take(pg, ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
 static struct pg_ask *worker_ask(const char *sql, const struct mor_farm_worker *worker, pg_read_fn *read,
@@ -223,8 +217,8 @@ static struct pg_ask *worker_ask(const char *sql, const struct mor_farm_worker *
 	return ask;
 }
 
-int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, uint64_t ticket,
-		 const char *const *refused, mor_farm_reply_fn *fn, void *arg)
+int mor_farm_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, uint64_t ticket,
+		   const char *const *refused, mor_farm_reply_fn *fn, void *arg)
 {
 	struct pg_ask *ask = worker_ask("select * from " FARM "claim($1, $2, $3, $4, $5, $6, $7)", worker,
 					read_claim, fn, arg);
@@ -236,11 +230,11 @@ int mor_pg_claim(struct mor_farm *farm, const struct mor_farm_worker *worker, ui
 	mor_buf_byte(&runs, '}');
 	add_number(ask, ticket);
 	add_buffer_take(ask, &runs);
-	return mor_pg_queue_take(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
-int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
-		uint32_t ms, mor_farm_reply_fn *fn, void *arg)
+int mor_farm_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run, uint64_t first,
+		  uint32_t ms, mor_farm_reply_fn *fn, void *arg)
 {
 	struct pg_ask *ask =
 		worker_ask("select " FARM "beat($1, $2, $3, $4, $5, $6, $7, $8)", worker, read_yes, fn, arg);
@@ -248,12 +242,12 @@ int mor_pg_beat(struct mor_farm *farm, const struct mor_farm_worker *worker, con
 	add_text(ask, run);
 	add_number(ask, first);
 	add_number(ask, ms);
-	return mor_pg_queue_take(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
-int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		  const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
-		  void *arg)
+int mor_farm_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		    const struct mor_farm_batch *batch, const struct mor_farm_made *made, mor_farm_reply_fn *fn,
+		    void *arg)
 {
 	struct pg_ask *ask = worker_ask("select " FARM "commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,"
 					" $11, $12, $13, $14)",
@@ -268,25 +262,24 @@ int mor_pg_commit(struct mor_farm *farm, const struct mor_farm_worker *worker, c
 	add_number(ask, made->slowest.unit);
 	add_text(ask, made->slowest.name);
 	add_number(ask, made->slowest.ms);
-	return mor_pg_queue_take(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
-int mor_pg_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
-		void *arg)
+int mor_farm_done(struct mor_farm *farm, uint64_t next, uint64_t from, uint64_t failed, mor_farm_reply_fn *fn,
+		  void *arg)
 {
-	struct pg_farm *pg = pg_of_verb(farm);
 	struct pg_ask *ask = new_ask("select * from " FARM "done($1, $2, $3, $4, $5)", read_ended, fn, arg);
 
-	add_text(ask, pg->run.run);
+	add_text(ask, farm->run.run);
 	add_number(ask, next);
 	add_number(ask, from);
 	add_number(ask, failed);
 	add_number(ask, MOR_FARM_GROUP);
-	return mor_pg_queue_take(pg, ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
-int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
-		   const char *text)
+int mor_farm_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, const char *run,
+		     const char *text)
 {
 	struct pg_ask *ask = new_ask("select " FARM "trouble($1, $2, $3)", NULL, NULL, NULL);
 	char line[600];
@@ -294,7 +287,7 @@ int mor_pg_trouble(struct mor_farm *farm, const struct mor_farm_worker *worker, 
 	add_text(ask, worker->name);
 	add_text(ask, run);
 	add_text(ask, mor_printable(mor_slice_of(text), line, sizeof(line)));
-	return mor_pg_queue_take(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
 /* An element of an array of texts. */
@@ -326,28 +319,27 @@ static void add_units(struct pg_ask *ask, const struct mor_farm_unit *units, siz
 	add_buffer_take(ask, &text);
 }
 
-int mor_pg_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count)
+int mor_farm_failed(struct mor_farm *farm, uint64_t failed, const struct mor_farm_unit *units, size_t count)
 {
-	struct pg_farm *pg = pg_of_verb(farm);
 	struct pg_ask *ask = new_ask("select " FARM "failed($1, $2, $3, $4, $5)", NULL, NULL, NULL);
 
-	add_text(ask, pg->run.run);
+	add_text(ask, farm->run.run);
 	add_number(ask, failed);
 	for (int which = 0; which < 3; which++)
 		add_units(ask, units, count < MOR_FARM_NAMED ? count : MOR_FARM_NAMED, which);
-	return mor_pg_queue_take(pg, ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
-int mor_pg_leave(struct mor_farm *farm, const struct mor_farm_worker *worker)
+int mor_farm_leave(struct mor_farm *farm, const struct mor_farm_worker *worker)
 {
 	struct pg_ask *ask = new_ask("select " FARM "leave($1)", NULL, NULL, NULL);
 
 	add_text(ask, worker->name);
-	return mor_pg_queue_take(pg_of_verb(farm), ask);
+	return mor_pg_queue_take(farm, ask);
 }
 
-int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint64_t number,
-		    mor_farm_reply_fn *fn, void *arg)
+int mor_farm_ask(struct mor_farm *farm, enum mor_farm_question question, uint64_t number, mor_farm_reply_fn *fn,
+		 void *arg)
 {
 	static const char *const texts[MOR_FARM_QUESTIONS] = {
 		[MOR_FARM_STATUS] = "select " FARM "status($1)",
@@ -355,13 +347,12 @@ int mor_pg_question(struct mor_farm *farm, enum mor_farm_question question, uint
 		[MOR_FARM_GC] = "select " FARM "gc($1)",
 		[MOR_FARM_FINISH] = "select " FARM "finish($1)",
 	};
-	struct pg_farm *pg = pg_of_verb(farm);
 	struct pg_ask *ask = question == MOR_FARM_INIT ? new_ask(mor_farm_schema, NULL, fn, arg) :
 							 new_ask(texts[question], read_text, fn, arg);
 
 	if (question == MOR_FARM_FINISH)
-		add_text(ask, pg->run.run);
+		add_text(ask, farm->run.run);
 	else if (question != MOR_FARM_INIT)
 		add_number(ask, number);
-	return mor_pg_queue_take(pg, ask);
+	return mor_pg_queue_take(farm, ask);
 }

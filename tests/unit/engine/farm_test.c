@@ -193,7 +193,7 @@ static void test_versions_of_the_schema(void **state)
 	}
 }
 
-static struct pg_farm *locked;
+static struct mor_farm *locked;
 
 static bool has_met_the_lock(void)
 {
@@ -207,7 +207,7 @@ static void test_a_run_that_has_an_owner(void **state)
 
 	(void)state;
 	ANSWERS(HELLO, { .cells = { "them 9" } }, HELLO, { .cells = { "them 9" } }, HELLO, OWN);
-	locked = (struct pg_farm *)farm;
+	locked = farm;
 	peer_pump(farm, has_met_the_lock);
 	locked->lock_ms += 3600000; /* however slow this machine is */
 	peer_pump(farm, NULL);
@@ -218,7 +218,7 @@ static void test_a_run_that_has_an_owner(void **state)
 	peer_hang_up();
 	ANSWERS(HELLO, { .cells = { "them 9" } });
 	farm = open_farm(AN_OWNER);
-	((struct pg_farm *)farm)->lock_ms = 1; /* long ago */
+	farm->lock_ms = 1; /* long ago */
 	peer_pump(farm, NULL);
 	assert_string_equal(mor_farm_failure(farm)->text, "another owner works on the same run (them 9)");
 	mor_farm_free(farm);
@@ -448,7 +448,7 @@ static void test_batches_that_ended(void **state)
 static const char *queued(struct mor_farm *farm)
 {
 	static char text[1500];
-	struct pg_ask *ask = ((struct pg_farm *)farm)->asks;
+	struct pg_ask *ask = farm->asks;
 	size_t len;
 
 	while (ask->next)
@@ -530,7 +530,7 @@ static void test_verbs_without_memory(void **state)
 
 	(void)state;
 	for (int verb = 0; verb < 11; verb++) {
-		struct pg_ask **before = ((struct pg_farm *)farm)->end;
+		struct pg_ask **before = farm->end;
 
 		for (long n = 0, r = MORTISE_ENOMEM; r == MORTISE_ENOMEM; n++) {
 			mor_alloc_fail_after(n);

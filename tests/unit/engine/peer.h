@@ -278,7 +278,7 @@ static inline void peer_hear(void)
 /* A wait for the next try is not waited for. */
 static inline void peer_pump(struct mor_farm *farm, bool (*done)(void))
 {
-	struct pg_farm *pg = (struct pg_farm *)farm;
+	struct mor_farm *pg = farm;
 
 	for (bool quiet = false; !quiet && !(done && done());) {
 		struct pollfd fds[] = { { mor_farm_fd(farm), POLLIN, 0 },
