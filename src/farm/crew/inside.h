@@ -61,10 +61,9 @@ struct mor_crew_kind {
 	bool (*finished)(const struct worker_slot *slot);
 	const mortise_error *(*failure)(const struct worker_slot *slot); /* NULL: all units have ended */
 	void (*stop)(struct worker_slot *slot, bool now);
-	/* What the segment has of a unit: `unit` is all zeros. Its bytes are in *ret_fd from *ret_at on; -1:
-	 * they were put into the slot's writer before, at unit->at. */
-	void (*unit)(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
-		     uint64_t *ret_at);
+	/* What the segment has of a unit: `unit` is all zeros. Its bytes were put into the slot's writer
+	 * before, at unit->at. */
+	void (*unit)(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit);
 	/* Of the batch; also if it never began. Nothing is left in slot->own, unless true: its plugin is kept
 	 * for the next batch of the run, until drop(); stop() and finished() are asked about it before. */
 	bool (*end)(struct worker_slot *slot);

@@ -327,8 +327,7 @@ static void stop_extract(struct worker_slot *slot, bool now)
 	extract_of(slot)->stopped = true;
 }
 
-static void tell_file(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
-		      uint64_t *ret_at)
+static void tell_file(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit)
 {
 	const struct slot_file *file = &extract_of(slot)->files[number];
 
@@ -339,8 +338,6 @@ static void tell_file(struct worker_slot *slot, size_t number, struct mor_segmen
 	unit->name = mor_slice_of(extract_of(slot)->names[number]);
 	unit->why = mor_slice_of(file->why ? file->why : "");
 	unit->at = file->at;
-	*ret_fd = -1;
-	*ret_at = 0;
 }
 
 /* Plugins in the middle of something, or that cannot be used, are of no use for the next batch. */

@@ -103,8 +103,7 @@ static int open_known_kzip(struct crew_worker *worker, struct known *known, size
 		return 0;
 	if (!path)
 		return mor_fail_memory(err);
-	fd = mor_depot_open_file(worker->depot, MOR_DEPOT_KZIP, kzip->digest, err);
-	if (fd < 0)
+	if ((fd = mor_depot_open_file(worker->depot, MOR_DEPOT_KZIP, kzip->digest, err)) < 0)
 		return fd;
 	mor_fd_close(&fd);
 	r = mor_kzip_open(path, &(struct mor_kzip_options){ 0 }, &archives_of(known)->kzips[number], err);
@@ -317,8 +316,7 @@ static void stop_index(struct worker_slot *slot, bool now)
 	mor_driver_stop(index_of(slot)->driver, now);
 }
 
-static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit, int *ret_fd,
-			    uint64_t *ret_at)
+static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_segment_unit *unit)
 {
 	struct slot_index *index = slot->own;
 	const char *reason = NULL;
@@ -331,8 +329,6 @@ static void tell_index_unit(struct worker_slot *slot, size_t number, struct mor_
 	unit->name = mor_slice_of(index->units[number].name ? index->units[number].name : "?");
 	unit->why = mor_slice_of(reason ? reason : "");
 	unit->at = index->units[number].at;
-	*ret_fd = -1;
-	*ret_at = 0;
 }
 
 static void close_slot_driver(struct slot_index *index)

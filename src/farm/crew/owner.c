@@ -182,7 +182,7 @@ static int give_up_unit(struct mor_crew_owner *owner, struct slot *slot, uint32_
 	snprintf(why, sizeof(why), "its worker died, %u times", claims);
 	unit.why = mor_slice_of(why);
 	r = mor_segment_writer_new(owner->opt.depot, slot->batch.key, 1, &writer, err);
-	r = r ? r : mor_segment_writer_add(writer, &unit, -1, 0, err);
+	r = r ? r : mor_segment_writer_add(writer, &unit, err);
 	r = r ? r : mor_segment_writer_finish(writer, slot->segment, err);
 	mor_segment_writer_free(writer);
 	if (r == 0)

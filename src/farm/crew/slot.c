@@ -102,11 +102,10 @@ static void refuse_run(struct worker_slot *slot, const mortise_error *why)
 static int write_unit(struct worker_slot *slot, size_t number, mortise_error *err)
 {
 	struct mor_segment_unit unit = { 0 };
-	uint64_t at = 0;
-	int fd = -1, r;
+	int r;
 
-	slot->known->spec.kind->unit(slot, number, &unit, &fd, &at);
-	r = mor_segment_writer_add(slot->writer, &unit, fd, at, err);
+	slot->known->spec.kind->unit(slot, number, &unit);
+	r = mor_segment_writer_add(slot->writer, &unit, err);
 	for (size_t i = 0; r == 0 && i < slot->log_count; i++)
 		if (slot->logs[i].unit == number)
 			mor_segment_writer_log(slot->writer, number, mor_slice_of(slot->logs[i].text));

@@ -49,9 +49,9 @@ int mor_segment_writer_new(struct mor_depot *depot, const char *key, size_t coun
 int mor_segment_writer_put(struct mor_segment_writer *writer, const void *bytes, size_t len,
 			   mortise_error *err);
 int mor_segment_writer_end(struct mor_segment_writer *writer, bool keep, uint64_t *ret_at, mortise_error *err);
-/* The next line of the list. Its bytes are in `fd` from `at` on; -1: they were put before, at `unit->at`. */
-int mor_segment_writer_add(struct mor_segment_writer *writer, const struct mor_segment_unit *unit, int fd,
-			   uint64_t at, mortise_error *err);
+/* The next line of the list. Its bytes were put before, at `unit->at`. */
+int mor_segment_writer_add(struct mor_segment_writer *writer, const struct mor_segment_unit *unit,
+			   mortise_error *err);
 /* About the unit that was added last. */
 void mor_segment_writer_log(struct mor_segment_writer *writer, size_t unit, struct mor_slice line);
 int mor_segment_writer_finish(struct mor_segment_writer *writer, char ret_digest[MOR_DIGEST_SIZE],

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -9,8 +7,7 @@
 #include "depot/segment.h"
 #include "part/lines.h"
 
-#define PACK_PIECE ((size_t)128 << 10)
-#define LOG_LIMIT  ((size_t)256 << 10) /* of all lines about the units of a segment */
+#define LOG_LIMIT ((size_t)256 << 10) /* of all lines about the units of a segment */
 
 struct mor_segment_writer {
 	struct mor_depot_file file;
@@ -112,43 +109,11 @@ int mor_segment_writer_end(struct mor_segment_writer *writer, bool keep, uint64_
 	return r;
 }
 
-/* Reads the unit's bytes and packs them. */
-static int put_from(struct mor_segment_writer *writer, uint64_t bytes, int fd, uint64_t at, mortise_error *err)
+int mor_segment_writer_add(struct mor_segment_writer *writer, const struct mor_segment_unit *unit,
+			   mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *piece = mor_alloc(PACK_PIECE);
-	uint64_t left = bytes;
-	int r = piece ? 0 : mor_fail_memory(err);
-
-	while (r == 0 && left > 0) {
-		ssize_t n = pread(fd, piece, left < PACK_PIECE ? (size_t)left : PACK_PIECE, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return mor_fail_errno(err, MORTISE_ESYSTEM, n < 0 ? errno : EIO,
-					      "reading a unit's output");
-		left -= (uint64_t)n;
-		at += (uint64_t)n;
-		r = mor_segment_writer_put(writer, piece, (size_t)n, err);
-	}
-	return r;
-}
-
-int mor_segment_writer_add(struct mor_segment_writer *writer, const struct mor_segment_unit *unit, int fd,
-			   uint64_t at, mortise_error *err)
-{
-	uint64_t place = unit->at;
-	int r = 0;
-
-	if (fd >= 0) {
-		r = put_from(writer, unit->bytes, fd, at, err);
-		if (r == 0)
-			r = mor_segment_writer_end(writer, true, &place, err);
-	}
-	if (r < 0)
-		return r;
 	mor_buf_printf(&writer->list, "%s %" PRIu64 " %" PRIu64 " %016" PRIx64, unit->code ? "failed" : "done",
-		       place, unit->bytes, unit->sum);
+		       unit->at, unit->bytes, unit->sum);
 	if (unit->code) {
 		mor_buf_printf(&writer->list, " %d %u ", -unit->code, unit->attempts);
 		mor_lines_text(&writer->list, unit->name);

@@ -37,6 +37,15 @@ static int teardown(void **state)
 	return top_drop(state);
 }
 
+/* The bytes of a unit, and its line. */
+static void put(struct mor_segment_writer *writer, const char *bytes, struct mor_segment_unit *unit)
+{
+	if (unit->bytes)
+		assert_int_equal(mor_segment_writer_put(writer, bytes, unit->bytes, NULL), 0);
+	assert_int_equal(mor_segment_writer_end(writer, true, &unit->at, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, unit, NULL), 0);
+}
+
 /* Four units: small, without bytes, failed, and larger than any buffer. */
 static void write_segment(char digest[MOR_DIGEST_SIZE])
 {
@@ -51,19 +60,15 @@ static void write_segment(char digest[MOR_DIGEST_SIZE])
 					.why = mor_slice_of("it\tdied\n") };
 	struct mor_segment_unit large = { .bytes = MANY, .sum = mor_sum(many, MANY, 0), .attempts = 2 };
 	struct mor_segment_writer *writer = NULL;
-	int fd = mor_fd_unnamed(top);
 
-	assert_int_equal(mor_fd_write_all(fd, "hello", 5), 0);
-	assert_int_equal(mor_fd_write_all(fd, many, MANY), 0);
 	assert_int_equal(mor_segment_writer_new(depot, KEY, 4, &writer, NULL), 0);
-	assert_int_equal(mor_segment_writer_add(writer, &small, fd, 0, NULL), 0);
-	assert_int_equal(mor_segment_writer_add(writer, &empty, fd, 5, NULL), 0);
-	assert_int_equal(mor_segment_writer_add(writer, &bad, fd, 5, NULL), 0);
+	put(writer, "hello", &small);
+	put(writer, "", &empty);
+	put(writer, "", &bad);
 	mor_segment_writer_log(writer, 2, mor_slice_of("stack\nof it"));
-	assert_int_equal(mor_segment_writer_add(writer, &large, fd, 5, NULL), 0);
+	put(writer, many, &large);
 	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
 	mor_segment_writer_free(writer);
-	mor_fd_close(&fd);
 }
 
 static int gather(const void *bytes, size_t len, void *arg)
@@ -296,8 +301,8 @@ static void put_units(size_t bad_len, char digest[MOR_DIGEST_SIZE])
 	assert_int_equal(mor_segment_writer_end(writer, true, &first.at, NULL), 0);
 	assert_int_equal(second.at, 0);
 	assert_int_equal(first.at, 5);
-	assert_int_equal(mor_segment_writer_add(writer, &first, -1, 0, NULL), 0);
-	assert_int_equal(mor_segment_writer_add(writer, &second, -1, 0, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &first, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &second, NULL), 0);
 	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
 	mor_segment_writer_free(writer);
 }
@@ -338,7 +343,7 @@ static void test_more_than_said(void **state)
 	assert_int_equal(mor_segment_writer_new(depot, KEY, 1, &writer, NULL), 0);
 	assert_int_equal(mor_segment_writer_put(writer, "hello and more", 14, NULL), 0);
 	assert_int_equal(mor_segment_writer_end(writer, true, &unit.at, NULL), 0);
-	assert_int_equal(mor_segment_writer_add(writer, &unit, -1, 0, NULL), 0);
+	assert_int_equal(mor_segment_writer_add(writer, &unit, NULL), 0);
 	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
 	mor_segment_writer_free(writer);
 	assert_int_equal(mor_segment_open(depot, digest, &segment, &err), 0);
@@ -367,7 +372,7 @@ static void test_places(void **state)
 				.at = at[i][k], .bytes = 5, .sum = mor_sum("hello", 5, 0), .attempts = 1
 			};
 
-			assert_int_equal(mor_segment_writer_add(writer, &unit, -1, 0, NULL), 0);
+			assert_int_equal(mor_segment_writer_add(writer, &unit, NULL), 0);
 		}
 		assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
 		mor_segment_writer_free(writer);
@@ -391,7 +396,7 @@ static void test_back_and_back(void **state)
 			.at = i, .bytes = 1, .sum = mor_sum(many + i, 1, 0), .attempts = 1
 		};
 
-		assert_int_equal(mor_segment_writer_add(writer, &unit, -1, 0, NULL), 0);
+		assert_int_equal(mor_segment_writer_add(writer, &unit, NULL), 0);
 	}
 	assert_int_equal(mor_segment_writer_finish(writer, digest, NULL), 0);
 	mor_segment_writer_free(writer);
