@@ -36,7 +36,7 @@ WINGS = {
         "guard": "base loop wire program undo policy manifest dialect store proc mortise",
         # what a plugin is, read once and handed on
         "resolved": "base dialect manifest guard mortise",
-        "host": "base loop wire policy manifest dialect explain store proc link guard resolved mortise",
+        "host": "base loop wire policy manifest dialect explain store link guard resolved mortise",
         "door": "base loop wire proc resolved host mortise",
     },
     "jail": {

@@ -2,8 +2,6 @@
 /* The broker's loop: one question in, one answer out. See broker.h. */
 #include "jail/broker.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <poll.h>
 #include <sched.h>
@@ -12,11 +10,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 #ifdef __GLIBC__
 #include <sys/rseq.h>
 #endif

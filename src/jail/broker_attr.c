@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes modes and times for the plugin. Landlock does not cover them: here the broker is the only layer. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 #include <utime.h>
 
 #include "jail/broker.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes, moves and removes names for the plugin. */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "jail/broker.h"

@@ -12,18 +12,13 @@
  * the host knows, and we let it listen. What it then accepts is the host.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "jail/broker.h"
-#include "policy/network.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */

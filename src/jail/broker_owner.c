@@ -2,7 +2,6 @@
 /* Owners of files and of the process itself. Nobody changes them here; but a call that would leave everything
  * as it is succeeds, as it would outside: tar, cp -a and programs that drop privileges make such calls. */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,17 +4,12 @@
  * end in /proc or pass a magic link are walked part by part (broker_walk.c). The result is a handle that no
  * later rename or link can change, and its canonical name is judged.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "jail/broker.h"

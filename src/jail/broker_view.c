@@ -5,7 +5,6 @@
  * is not there is looked for on the host, only to tell an attempt from a mistake.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "jail/broker.h"

@@ -3,7 +3,6 @@
 #include "jail/confine.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 

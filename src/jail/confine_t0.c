@@ -7,7 +7,6 @@
 #include "jail/confine_t0.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>

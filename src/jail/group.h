@@ -7,7 +7,6 @@
 #ifndef MOR_JAIL_GROUP_H
 #define MOR_JAIL_GROUP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

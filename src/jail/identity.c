@@ -2,7 +2,6 @@
 /* See identity.h. */
 #include "jail/identity.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

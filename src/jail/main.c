@@ -4,9 +4,7 @@
  * who runs it gets a message.
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "jail/confine.h"

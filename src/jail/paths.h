@@ -16,7 +16,6 @@
 #include "jail/landlock.h"
 #include "jail/protect.h"
 #include "policy/forbidden.h"
-#include "policy/plan.h"
 
 /* struct mor_op_path.flags, and the source of a rule. */
 enum mor_path_origin {

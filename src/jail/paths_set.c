@@ -2,9 +2,7 @@
 /* What every confined program may read, what `network` and `spawn` add to it. Why these lists:
  * docs/design/0003-jail.md, "What may be read". */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

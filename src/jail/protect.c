@@ -3,7 +3,6 @@
 #include "jail/protect.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -3,7 +3,6 @@
 #include "jail/view.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 
 #include "jail/confine.h"
 #include "jail/confine_t0.h"
-#include "jail/guard.h"
 #include "jail/root.h"
 
 static int maker = -1; /* our end of the socket: the guardian's, and until its execve the launcher's */

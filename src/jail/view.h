@@ -26,7 +26,6 @@
 #ifndef MOR_JAIL_VIEW_H
 #define MOR_JAIL_VIEW_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "policy/plan.h"

@@ -2,10 +2,8 @@
 /* The tools of view_stage.c: mounts, and the shop itself. See view_shop.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

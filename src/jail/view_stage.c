@@ -8,17 +8,11 @@
  * used one at a time, below handles, and no link in the stage is followed. Layers are mounted under our own
  * names, so special characters in their names do not matter.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/dir.h"

@@ -2,7 +2,6 @@
 #include "base/arena.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "base/alloc.h"
 

@@ -5,7 +5,6 @@
  */
 #include "base/buf.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 
-#include <string.h>
-
 #include "base/text.h"
 
 void mor_digest_begin(struct sha256_ctx *sha)

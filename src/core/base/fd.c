@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -17,8 +15,6 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <mortise/mortise.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"

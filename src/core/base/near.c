@@ -2,9 +2,6 @@
 #include "base/near.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "base/text.h"
 

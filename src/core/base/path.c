@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/path.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "base/url.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 

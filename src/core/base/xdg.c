@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/xdg.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include <mortise/mortise.h>

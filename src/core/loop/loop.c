@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

@@ -32,7 +32,6 @@
 #define MOR_LOOP_LOOP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"

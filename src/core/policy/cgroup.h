@@ -4,7 +4,6 @@
 #ifndef MOR_POLICY_CGROUP_H
 #define MOR_POLICY_CGROUP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "policy/plan.h"

@@ -2,7 +2,6 @@
 /* See learn.h. */
 #include "policy/learn.h"
 
-#include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,11 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/processors.h"
 #include "policy/cgroup.h"
-#include "policy/policy.h"
 #include "policy/protect.h"
 
 #ifndef MFD_NOEXEC_SEAL

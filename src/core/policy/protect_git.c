@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "policy/policy.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A violation in words: what the plugin tried, on which object, and which permission is missing. */
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "policy/plan.h"
 #include "policy/policy.h"
 
 #define LONG_PATH 150

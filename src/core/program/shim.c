@@ -4,7 +4,6 @@
  * bash, which looks for ROOT/versions/VERSION/bin/NAME. A confined plugin cannot run that search, so it is done
  * here, from the same files.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

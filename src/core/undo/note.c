@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "undo/known.h"
-#include "undo/undo.h"
 
 #define ALIGNED(at) (((at) + 4095) & ~(uint64_t)4095) /* blocks that a file system can share */
 #define OVERFLOW_ID 65534u

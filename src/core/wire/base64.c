@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <mortise/mortise.h>
 
 #include "wire/base64_fast.h"
 #include "wire/json.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The other direction of framing.h: from bodies to frames. */
 #include <endian.h>
-#include <string.h>
 
 #include <mortise/mortise.h>
 

@@ -12,8 +12,6 @@
 #include "base/text.h"
 #include "wire/digits.h"
 #include "wire/flat.h"
-#include "wire/json.h"
-#include "wire/scan.h"
 
 enum member { M_JSONRPC, M_ID, M_METHOD, M_PARAMS, M_RESULT, M_ERROR, MEMBERS };
 

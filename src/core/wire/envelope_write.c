@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes messages. Everything is appended in place; nothing is formatted twice. */
-#include "wire/digits.h"
-#include "wire/envelope.h"
 #include "wire/outgoing.h"
 #include "wire/scan.h"
-
-#include <string.h>
 
 #define LITERAL(out, text) mor_buf_append((out), (text), sizeof(text) - 1)
 #define NOTE_HEAD          "{\"jsonrpc\":\"2.0\","

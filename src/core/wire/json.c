@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "wire/envelope.h"
 #include "wire/scan.h"
 
 /* A mor_doc is a yyjson_doc and a mor_value a yyjson_val under another name; nothing is wrapped. Numbers are

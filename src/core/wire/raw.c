@@ -3,13 +3,9 @@
  * JSON texts that somebody has checked: pieces of them are found and copied, nothing is parsed. A result with a
  * text of a megabyte in it goes from the plugin to the output this way.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "wire/envelope.h"
-#include "wire/json.h"
 #include "wire/scan.h"
 
 #define OUTLINE_FROM 65536 /* smaller texts are parsed as fast as they are cut */

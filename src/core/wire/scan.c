@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/scan.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "wire/envelope.h"
 #include "wire/flat.h"
-#include "wire/json.h"
 
 #define INLINE MOR_SCAN_INLINE
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -2,11 +2,9 @@
 /* One file: its identity and what is in it. */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "content/content.h"
 #include "content/inside.h"
 
 #define BLOCK 32768

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/slice.h"
 #include "content/names.h"
 
 #define TABLE_SLOTS 131072u /* a power of two, over twice the limit: searches stay short */

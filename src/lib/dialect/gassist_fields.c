@@ -2,8 +2,6 @@
 /* What the messages of gassist carry. */
 #include "dialect/gassist_fields.h"
 
-#include "dialect/internal.h"
-
 /* ---- initialize ---- */
 
 static const struct mor_field words[] = {

@@ -2,7 +2,6 @@
 /* See jail_run.h. Plan and guardian are the same as for a plugin. */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,9 +21,6 @@
 #include "guard/jail_tell.h"
 #include "guard/sandbox.h"
 #include "loop/loop.h"
-#include "manifest/manifest.h"
-#include "policy/plan.h"
-#include "policy/policy.h"
 #include "proc/proc.h"
 #include "program/helper.h"
 #include "undo/scratch.h"

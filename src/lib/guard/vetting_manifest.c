@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "guard/guarded.h"
-#include "guard/vetting.h"
 
 /* Places, and what is protected in them: the plugin's permissions are words about a workspace that the user
  * chooses. */

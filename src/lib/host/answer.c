@@ -7,12 +7,7 @@
 #include "base/apart.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "host/call.h"
 #include "host/embedder.h"
-#include "host/health.h"
-#include "host/host.h"
-#include "host/keep.h"
-#include "host/plugin.h"
 #include "host/shape.h"
 #include "wire/envelope.h"
 

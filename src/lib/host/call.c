@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a call (row, wire name, wire params) from what the embedder asks for. Then it is sent or
  * waits. See call.h. */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,12 +9,8 @@
 #include "base/options.h"
 #include "host/call.h"
 #include "host/embedder.h"
-#include "host/health.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/pool_job.h"
 #include "host/settings.h"
-#include "host/supervise.h"
 #include "host/template.h"
 #include "wire/outgoing.h"
 

@@ -3,22 +3,16 @@
  * Plugins that call and are served. Everything here follows from fields of the dialect (serve, roles TAKE and
  * FINISH, restart.clean); dialect.h says what each of them means. See client.h.
  */
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "host/call.h"
 #include "host/client.h"
 #include "host/diagnosis.h"
 #include "host/embedder.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/request.h"
 #include "host/settings.h"
 #include "host/supervise.h"
-#include "link/link.h"
 
 /* Sends the error if the message has an id, then ends the session. */
 __attribute__((format(printf, 4, 5))) static void breach(mortise_plugin *plugin,

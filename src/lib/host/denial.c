@@ -4,8 +4,6 @@
 
 #include "base/alloc.h"
 #include "host/embedder.h"
-#include "host/plugin.h"
-#include "policy/denials.h"
 
 /* Without memory for the words the record is told of without them, and the other way round. */
 static void tell(mortise_plugin *plugin, const mortise_event_violation *what, struct mor_buf *text,

@@ -5,8 +5,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "explain/explain.h"
-#include "host/health.h"
-#include "host/host.h"
 #include "host/plugin.h"
 #include "host/pool.h"
 #include "host/settings.h"

@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/text.h"
-#include "host/call.h"
 #include "host/plugin.h"
-#include "link/link.h"
 
 /* Everything that a row may use. */
 struct scene {

@@ -7,8 +7,6 @@
 #include <assert.h>
 
 #include "base/alloc.h"
-#include "host/call.h"
-#include "host/host.h"
 #include "host/plugin.h"
 
 struct mor_doom {

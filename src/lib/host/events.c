@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the embedder is told besides replies: events, and the messages themselves. */
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/trace.h"
 #include "host/embedder.h"
-#include "host/host.h"
-#include "host/plugin.h"
 
 static const char *const names[MORTISE_EVENT_TYPES] = {
 	[MORTISE_EVENT_STATE] = "state",     [MORTISE_EVENT_STDERR] = "stderr",

@@ -4,10 +4,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/call.h"
 #include "host/client.h"
 #include "host/embedder.h"
-#include "host/plugin.h"
 #include "host/supervise.h"
 #include "host/template.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "host/call.h"
 #include "host/plugin.h"
 #include "wire/framing.h"
 

@@ -9,14 +9,10 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/trace.h"
-#include "host/call.h"
 #include "host/embedder.h"
 #include "host/host.h"
-#include "host/owner.h"
-#include "host/plugin.h"
 #include "host/pool.h"
 #include "host/request.h"
-#include "link/link.h"
 
 int mor_host_check_thread(const mortise_host *host, mortise_error *err)
 {

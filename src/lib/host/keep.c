@@ -4,11 +4,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "host/call.h"
 #include "host/embedder.h"
 #include "host/keep.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/supervise.h"
 
 #define ANNOUNCED_MS 30000 /* before the end */

@@ -2,7 +2,6 @@
 /* The rungs of the stop ladder, and how long each is waited on. See ladder.h. */
 #include "host/ladder.h"
 #include "base/alloc.h"
-#include "host/call.h"
 #include "host/plugin.h"
 #include "host/template.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plugin as the embedder holds it: making it from options, references, what it is. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +11,12 @@
 #include "base/options.h"
 #include "guard/env.h"
 #include "guard/sandbox.h"
-#include "host/call.h"
-#include "host/call_table.h"
 #include "host/embedder.h"
-#include "host/host.h"
 #include "host/installed.h"
-#include "host/owner.h"
 #include "host/plugin.h"
 #include "host/request.h"
 #include "host/settings.h"
 #include "host/view_queue.h"
-#include "resolved/resolved.h"
 
 int mor_plugin_check(mortise_plugin *plugin, mortise_error *err)
 {

@@ -25,8 +25,6 @@
 #include "link/link.h"
 #include "loop/loop.h"
 #include "manifest/manifest.h"
-#include "policy/policy.h"
-#include "proc/proc.h"
 #include "resolved/resolved.h"
 
 struct mor_counters {

@@ -3,10 +3,7 @@
 #include "host/pool_job.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "host/call.h"
 #include "host/embedder.h"
-#include "host/plugin.h"
-#include "host/pool.h"
 
 /* ---- making ---- */
 

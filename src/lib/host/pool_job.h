@@ -3,7 +3,6 @@
 #ifndef MOR_HOST_POOL_JOB_H
 #define MOR_HOST_POOL_JOB_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

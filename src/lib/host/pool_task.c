@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides which worker of a pool gets which job, which one is started, and when a job gives up. See pool.h. */
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/error.h"
 #include "host/plugin.h"
-#include "host/pool.h"
 #include "host/pool_job.h"
 #include "host/supervise.h"
 

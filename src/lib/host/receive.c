@@ -7,18 +7,11 @@
 #include "base/apart.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/call.h"
-#include "host/call_table.h"
 #include "host/client.h"
 #include "host/embedder.h"
-#include "host/health.h"
-#include "host/keep.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/receive.h"
 #include "host/request.h"
 #include "host/supervise.h"
-#include "link/link.h"
 #include "wire/envelope.h"
 
 void mor_receive_drop(mortise_plugin *plugin, const char *what, struct mor_slice id)

@@ -10,14 +10,10 @@
 #include "base/text.h"
 #include "host/client.h"
 #include "host/embedder.h"
-#include "host/host.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/receive.h"
 #include "host/request.h"
 #include "host/supervise.h"
 #include "host/template.h"
-#include "link/link.h"
 #include "wire/envelope.h"
 
 /* ---- sending answers ---- */

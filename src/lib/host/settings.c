@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "host/plugin.h"
 #include "host/settings.h"
-#include "link/link.h"
 
 #define START_MS 30000 /* a Java program on a busy machine takes seconds */
 

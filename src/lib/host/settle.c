@@ -3,21 +3,13 @@
  * stay. */
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/apart.h"
 #include "base/error.h"
-#include "host/call.h"
-#include "host/call_table.h"
 #include "host/diagnosis.h"
 #include "host/embedder.h"
 #include "host/greet.h"
-#include "host/health.h"
-#include "host/host.h"
-#include "host/keep.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/settings.h"
 #include "host/shape.h"
 #include "host/supervise.h"

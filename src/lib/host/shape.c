@@ -3,15 +3,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "host/call.h"
 #include "host/embedder.h"
-#include "host/health.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/shape.h"
 #include "host/state.h"
 #include "host/supervise.h"
-#include "link/link.h"
 #include "wire/envelope.h"
 
 void mor_shape_sent(mortise_plugin *plugin)

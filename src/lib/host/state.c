@@ -4,7 +4,6 @@
 
 #include "base/trace.h"
 #include "host/embedder.h"
-#include "host/plugin.h"
 #include "host/pool.h"
 #include "host/state.h"
 

@@ -2,30 +2,22 @@
 /* A process starts, ends, breaks, is stopped. Every function follows the order in supervise.h. */
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "host/call.h"
 #include "host/client.h"
 #include "host/denial.h"
 #include "host/diagnosis.h"
 #include "host/embedder.h"
 #include "host/greet.h"
-#include "host/health.h"
-#include "host/host.h"
-#include "host/keep.h"
-#include "host/ladder.h"
-#include "host/plugin.h"
 #include "host/receive.h"
 #include "host/request.h"
 #include "host/shape.h"
 #include "host/state.h"
 #include "host/supervise.h"
 #include "host/view_queue.h"
-#include "link/link.h"
 
 /* A closed pipe is nearly always the first sign of an exit, which is reported a moment later. */
 #define BROKEN_MS 100

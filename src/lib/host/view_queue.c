@@ -8,7 +8,6 @@
 #include "guard/view_order.h"
 #include "host/embedder.h"
 #include "host/host.h"
-#include "host/plugin.h"
 
 struct view_wait {
 	struct mor_list node;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "link/outgo.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 
 static size_t padding(const struct mor_outgo *out, size_t len)

@@ -3,14 +3,12 @@
  * Calls over gRPC. The state machines of the host speak JSON-RPC: a request becomes a call of the service, and
  * its end becomes the answer. Neither has an envelope on its way: one is written only for a tap.
  */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "link/remote.h"
 #include "wire/digits.h"
-#include "wire/envelope.h"
 #include "wire/json.h"
 #include "wire/outgoing.h"
 

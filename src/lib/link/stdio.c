@@ -8,16 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "link/intake.h"
-#include "link/link.h"
 #include "link/outgo.h"
-#include "wire/outgoing.h"
 
 /* number of answers; then the others have a turn: a plugin that sends too much delays nobody */
 #define ITEMS_AT_ONCE 64

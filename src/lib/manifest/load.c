@@ -12,7 +12,6 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/xdg.h"
 #include "manifest/internal.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files of an installed plugin's directory were read or looked for, and what was found: later, they
  * are compared. Of others nothing is kept: there is nothing to compare them with. */
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/path.h"

@@ -4,11 +4,9 @@
 #include "manifest/yaml.h"
 
 #include <libfyaml.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "manifest/manifest.h"

@@ -22,7 +22,6 @@
 #include "base/fd.h"
 #include "base/trace.h"
 #include "policy/forbidden.h"
-#include "policy/plan.h"
 #include "policy/policy.h"
 #include "proc/inside.h"
 #include "program/helper.h"

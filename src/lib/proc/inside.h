@@ -3,7 +3,6 @@
 #ifndef MOR_PROC_INSIDE_H
 #define MOR_PROC_INSIDE_H
 
-#include <limits.h>
 #include <sys/types.h>
 
 #include "policy/plan.h"

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -14,7 +13,6 @@
 #include "base/outfile.h"
 #include "base/xdg.h"
 #include "store/store.h"
-#include "wire/json.h"
 
 #define RECORD_MAX 65536
 

@@ -2,7 +2,6 @@
 /* The next state.json, and what goes with a version: remove, go back, approve. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -7,7 +7,6 @@
 #include <mortise/mortise.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
 #include "base/textlist.h"
 
 static const struct {

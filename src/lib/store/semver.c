@@ -2,7 +2,6 @@
 #include "store/semver.h"
 
 #include <inttypes.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The connection: its socket, its frames in both directions, the ping, the end. */
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/alloc.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/near.h"
 #include "base/text.h"
 #include "pb/inside.h"

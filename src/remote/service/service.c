@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "pb/pb.h"
 #include "service/inside.h"
 
 #define SERVICE        "/sunscreen.plugin.v1.Plugin/"
