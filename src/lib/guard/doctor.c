@@ -183,8 +183,7 @@ static const char *write_levels(struct mor_writer *w, const struct mor_doctor_fa
 	static const char *const levels[] = { "guarded", "t0", "t1" };
 	const char *best = NULL;
 
-	mor_w_key(w, "levels");
-	mor_w_array(w);
+	mor_w_pair_array(w, "levels");
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		mortise_error err = facts->helper_error;
 		char rung[12] = "";
@@ -224,8 +223,7 @@ static void write_check(struct mor_writer *w, const struct mor_doctor_check *che
 
 static void write_landlock(struct mor_writer *w, int abi)
 {
-	mor_w_key(w, "landlock");
-	mor_w_array(w);
+	mor_w_pair_array(w, "landlock");
 	for (const struct mor_landlock_abi *row = mor_landlock_abis; row->abi; row++) {
 		mor_w_object(w);
 		mor_w_pair_int(w, "abi", row->abi);
@@ -243,8 +241,7 @@ static void write_single(struct mor_writer *w, const struct mor_doctor_facts *f,
 {
 	char text[240];
 
-	mor_w_key(w, "one_layer_only");
-	mor_w_array(w);
+	mor_w_pair_array(w, "one_layer_only");
 	for (const struct mor_landlock_abi *row = mor_landlock_abis; row->abi; row++) {
 		if (row->abi <= f->landlock || row->abi > 6)
 			continue;
@@ -280,8 +277,7 @@ int mortise_doctor(char **ret_json, mortise_error *err)
 	mor_doctor_place(&facts, t1, place);
 	mor_w_pair(&w, "container", *facts.container ? facts.container : NULL);
 	mor_w_pair(&w, "place", *place ? place : NULL);
-	mor_w_key(&w, "checks");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "checks");
 	for (const struct mor_doctor_check *check = mor_doctor_checks; check->name; check++)
 		write_check(&w, check, &facts);
 	mor_w_end(&w);

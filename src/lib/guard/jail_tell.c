@@ -118,8 +118,7 @@ int mor_jail_tell_exited(struct mor_jail_tale *tale, const struct mor_record *re
 
 static void write_limits(const char *limits, struct mor_writer *w)
 {
-	mor_w_key(w, "limits");
-	mor_w_array(w);
+	mor_w_pair_array(w, "limits");
 	for (size_t len; *limits; limits += len, limits += strspn(limits, ", ")) {
 		len = strcspn(limits, ",");
 		mor_w_slice(w, (struct mor_slice){ limits, len });

@@ -37,8 +37,7 @@ static void write_interfaces(const mortise_plugin *plugin, struct mor_writer *w)
 
 	if (mor_dialect_interfaces(plugin->peer.dialect, mor_plugin_identity(plugin), &list) < 0)
 		return;
-	mor_w_key(w, "interfaces");
-	mor_w_raw(w, mor_buf_view(&list));
+	mor_w_pair_raw(w, "interfaces", mor_buf_view(&list));
 }
 
 static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
@@ -59,8 +58,7 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 		mor_w_int(w, plugin->life.pid);
 	else
 		mor_w_null(w);
-	mor_w_key(w, "command");
-	mor_w_array(w);
+	mor_w_pair_array(w, "command");
 	for (char **arg = m->argv; *arg; arg++)
 		mor_w_string(w, *arg);
 	mor_w_end(w);
@@ -77,8 +75,7 @@ static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
 {
 	const struct mor_health_state *health = &plugin->now.health;
 
-	mor_w_key(w, "health");
-	mor_w_object(w);
+	mor_w_pair_object(w, "health");
 	mor_w_pair_maybe(w, "healthy", health->healthy);
 	pair_text(w, "status", health->status);
 	pair_text(w, "reason", mor_kept_text(&health->reason));
@@ -99,8 +96,7 @@ static void write_configuration(const mortise_plugin *plugin, struct mor_writer 
 		mor_w_null(w);
 	pair_value(w, "config_applied", mor_json_get(plugin->peer.init, "config_applied"));
 	pair_value(w, "init", plugin->peer.init);
-	mor_w_key(w, "timeouts");
-	mor_w_object(w);
+	mor_w_pair_object(w, "timeouts");
 	for (const struct mor_method *row = plugin->peer.dialect->methods; row && row->name; row++) {
 		if (row->from == MOR_FROM_HOST && mor_dialect_is_first(plugin->peer.dialect, row) &&
 		    mor_plugin_timeout(plugin, row, row->name))
@@ -136,8 +132,7 @@ static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 		{ "cpu_ms", c->cpu_us / 1000 },
 	};
 
-	mor_w_key(w, "counters");
-	mor_w_object(w);
+	mor_w_pair_object(w, "counters");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		mor_w_key(w, rows[i].name);
 		mor_w_uint(w, rows[i].value);
@@ -182,8 +177,7 @@ static void write_confinement(const mortise_plugin *plugin, struct mor_writer *w
 	const struct mor_link *link = plugin->life.link;
 	const char *level = link && link->level ? link->level : mor_level_name(plugin->guarded.policy.level);
 
-	mor_w_key(w, "confinement");
-	mor_w_object(w);
+	mor_w_pair_object(w, "confinement");
 	mor_w_pair(w, "level", level);
 	pair_text(w, "rung", link ? link->rung : NULL);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -203,8 +197,7 @@ static void write_plugin(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_pair_int(w, "max_in_flight", plugin->is.max_in_flight);
 	write_confinement(plugin, w);
 	write_counters(plugin, w);
-	mor_w_key(w, "warnings");
-	mor_w_array(w);
+	mor_w_pair_array(w, "warnings");
 	MOR_LIST_EACH(node, after, &plugin->guarded.manifest->warnings)
 		mor_w_string(w, mor_container_of(node, struct mor_warning, node)->text);
 	mor_w_end(w);
@@ -255,8 +248,7 @@ int mortise_pool_describe(mortise_pool *pool, char **ret_json, mortise_error *er
 	mor_w_pair_int(&w, "waiting_bytes", (int64_t)pool->queued_bytes);
 	mor_w_pair_int(&w, "max_queue", pool->max_queue);
 	mor_w_pair_int(&w, "retries", pool->retries);
-	mor_w_key(&w, "workers");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "workers");
 	for (uint32_t i = 0; i < pool->count; i++)
 		write_plugin(pool->workers[i], &w);
 	mor_w_end(&w);
