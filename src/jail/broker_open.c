@@ -183,8 +183,7 @@ static int create_found(struct mor_syscall *call, const struct mor_found *found,
 
 	if (found->slash)
 		return -EISDIR;
-	status = mor_syscall_judge_write(call, found->where, MOR_WRITE_PLACE);
-	if (status < 0)
+	if ((status = mor_syscall_judge_write(call, found->where, MOR_WRITE_PLACE)) < 0)
 		return status;
 	if ((fd = make_file(call, found, flags, mode)) < 0)
 		return fd;

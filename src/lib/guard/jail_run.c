@@ -326,8 +326,7 @@ static int wait_for_end(struct jail_run *run)
 	bool done = false;
 
 	do {
-		got = receive_record(run, &record);
-		if (got < 0)
+		if ((got = receive_record(run, &record)) < 0)
 			r = mor_fail_errno(run->err, MORTISE_ESYSTEM, -got, "the socket of mortise-jail");
 		else if (got > 0)
 			r = take_record(run, &record, &done);

@@ -288,8 +288,7 @@ int mortise_undo_run(mortise_undo *undo, mortise_undo_result *ret, mortise_error
 	if (flock(undo->store.journal, LOCK_EX | LOCK_NB) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "undoing in %s: its guardian has not ended",
 				      undo->store.root);
-	status = play(undo, false);
-	if (status < 0)
+	if ((status = play(undo, false)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -status, "undoing in %s", undo->store.root);
 	if (ftruncate(undo->store.journal, undo->store.head->size) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", undo->path);

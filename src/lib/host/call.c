@@ -310,8 +310,7 @@ static int start_call(mortise_plugin *plugin, struct started *started, const mor
 		call->params = started->shaped;
 		started->shaped = (struct mor_buf)MOR_BUF_INIT;
 	}
-	r = mor_call_launch(call, started->params, err);
-	if (r < 0) {
+	if ((r = mor_call_launch(call, started->params, err)) < 0) {
 		mor_call_recycle(plugin->host, call);
 		return r;
 	}
@@ -372,8 +371,7 @@ static int start_internal(mortise_plugin *plugin, const struct mor_method *row, 
 		call->timeout_ms = 0; /* the ladder has its own clock */
 	if (!params.ptr && (row->flags & MOR_M_PARAMS))
 		params = MOR_SLICE("{}");
-	r = mor_call_transmit(call, params, err);
-	if (r < 0)
+	if ((r = mor_call_transmit(call, params, err)) < 0)
 		mor_call_recycle(plugin->host, call);
 	return r;
 }

@@ -54,8 +54,7 @@ static void greet_with(mortise_plugin *plugin, const struct mor_method *row)
 			mor_supervise_ready(plugin);
 		return;
 	}
-	r = greeting_params(plugin, row, &params);
-	if (r < 0)
+	if ((r = greeting_params(plugin, row, &params)) < 0)
 		mor_fail(&error, r, "%s: params of \"%s\": %s", plugin->peer.name, row->name,
 			 mortise_status_text(r));
 	else
@@ -97,8 +96,7 @@ static int keep_result(mortise_plugin *plugin, const struct mor_method *row, str
 
 	if (!result.ptr)
 		return 0;
-	r = mor_doc_parse(result, MOR_JSON_NAN, plugin->is.link_options.max_depth, &doc, err);
-	if (r < 0)
+	if ((r = mor_doc_parse(result, MOR_JSON_NAN, plugin->is.link_options.max_depth, &doc, err)) < 0)
 		return r;
 	mor_doc_free(*place);
 	*place = doc;

@@ -105,8 +105,7 @@ int mor_host_new_with(const mortise_host_options *given, unsigned loop_flags, mo
 		free_host(host);
 		return mor_fail_memory(err);
 	}
-	r = mor_loop_new(loop_flags, &host->loop);
-	if (r < 0) {
+	if ((r = mor_loop_new(loop_flags, &host->loop)) < 0) {
 		int saved = errno;
 
 		free_host(host);

@@ -152,8 +152,7 @@ static int fill_plugin(mortise_plugin *plugin, const mortise_plugin_options *opt
 	plugin->guarded.flags = opt->flags;
 	if (reserve_timers(plugin) < 0)
 		return mor_fail_memory(err);
-	r = take_resolved(plugin, opt, err);
-	if (r < 0)
+	if ((r = take_resolved(plugin, opt, err)) < 0)
 		return r;
 	plugin->guarded.env = mor_env_build(&plugin->guarded, &plugin->host->environments);
 	if (!plugin->guarded.env)
@@ -221,8 +220,7 @@ int mor_plugin_make(struct mor_resolved *resolved, mortise_host *host, const mor
 
 	if (!plugin)
 		return mor_fail_memory(err);
-	r = fill_plugin(plugin, opt, err);
-	if (r < 0) {
+	if ((r = fill_plugin(plugin, opt, err)) < 0) {
 		release_timers(plugin);
 		free_plugin(plugin);
 		return r;

@@ -114,8 +114,7 @@ MOR_APART static int compose_large(mortise_call *call, struct mor_slice params, 
 	*part = (struct mor_large){ .owned = MOR_BUF_INIT };
 	if (!goes_large(call))
 		return compose_call(call, params);
-	r = compose_head(call, params, part);
-	if (r < 0)
+	if ((r = compose_head(call, params, part)) < 0)
 		mor_buf_fini(&part->owned);
 	return r;
 }
@@ -325,8 +324,7 @@ static int transmit_composed(mortise_call *call, struct mor_slice params, mortis
 	if (r < 0)
 		return not_sent(call, r, err);
 	occupy_slot(call, true);
-	r = send_composed(call, &part);
-	if (r < 0)
+	if ((r = send_composed(call, &part)) < 0)
 		return take_back(call, r, err);
 	was_sent(call);
 	return 0;
@@ -344,8 +342,7 @@ int mor_call_transmit(mortise_call *call, struct mor_slice params, mortise_error
 	if (!direct && !goes_as_call(call))
 		return transmit_composed(call, params, err);
 	call->id = next_id(plugin);
-	r = mor_call_table_add(&plugin->calls.table, call);
-	if (r < 0)
+	if ((r = mor_call_table_add(&plugin->calls.table, call)) < 0)
 		return not_sent(call, r, err);
 	occupy_slot(call, true);
 	r = direct ? send_direct(call, params) : send_as_call(call, params);
@@ -443,8 +440,7 @@ static int queue_call(mortise_call *call, struct mor_slice params, mortise_error
 
 	if (r < 0)
 		return r;
-	r = keep_waiting(call, params);
-	if (r < 0)
+	if ((r = keep_waiting(call, params)) < 0)
 		return mor_fail(err, r, "%s: %s", plugin->peer.name, mortise_status_text(r));
 	/* Done before it waits: a start that fails at once fails all waiting calls, but this call is told by
 	 * our return value. */

@@ -238,8 +238,7 @@ static int read_quirks(mortise_plugin *plugin, mortise_error *err)
 		if (quirk->one_of && !mor_text_in(mor_slice_of(value), quirk->one_of))
 			return mor_fail(err, MORTISE_EMANIFEST, "%s: quirk \"%s\" must be one of %s",
 					setting->origin, quirk->name, quirk->one_of);
-		r = obey_quirk(plugin, quirk, value, err);
-		if (r < 0)
+		if ((r = obey_quirk(plugin, quirk, value, err)) < 0)
 			return r;
 	}
 	return 0;

@@ -73,8 +73,8 @@ int mortise_plugin_set_view(mortise_plugin *plugin, const mortise_view *given, m
 	r = mor_order_view(plugin->peer.name, given ? &view : NULL, &wait->texts, err);
 	if (r == 0) {
 		mor_list_append(&plugin->calls.views, &wait->node);
-		r = send_first(plugin, err);
-		if (r < 0) /* it is the first in the list, or another would have been sent */
+		/* it is the first in the list, or another would have been sent */
+		if ((r = send_first(plugin, err)) < 0)
 			mor_list_remove(&wait->node);
 	}
 	if (r < 0)

@@ -74,8 +74,7 @@ int mor_outgo_own(struct mor_outgo *out)
 
 	if (!out->large.len || out->owned)
 		return 0;
-	r = mor_buf_slice(&copy, out->large);
-	if (r < 0)
+	if ((r = mor_buf_slice(&copy, out->large)) < 0)
 		return r;
 	out->large = mor_buf_view(&copy);
 	out->owned = copy.data;

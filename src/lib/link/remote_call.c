@@ -262,8 +262,7 @@ static int begin_stream(struct mor_remote_call *c, struct mor_slice message, uin
 
 	if (r < 0)
 		return mor_fail_memory(err);
-	r = addon->call(c->remote->connection, &options, &c->call, err);
-	if (r < 0)
+	if ((r = addon->call(c->remote->connection, &options, &c->call, err)) < 0)
 		return r;
 	/* On failure its end follows: it is told as that of any call. */
 	if (addon->send(c->call, mor_buf_view(&first)) < 0)
@@ -401,8 +400,7 @@ static int send_described(struct mor_remote *s, const struct mor_outgoing *reque
 
 	if (mor_slice_is(request->method, MOR_SERVICE_LIST))
 		return answer_services(s, request->id);
-	r = s->addon->described_find(s->described, request->method, &method, &err);
-	if (r < 0)
+	if ((r = s->addon->described_find(s->described, request->method, &method, &err)) < 0)
 		return refuse_request(s, request->id, -32601, &err);
 	c = make_call(s, NULL);
 	if (!c)
