@@ -7,7 +7,6 @@
 #include "policy/forbidden.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define ALWAYS 0, 0 /* killed in both modes */
 
@@ -91,8 +90,3 @@ const struct mor_forbidden_row mor_forbidden_rows[MOR_FORBIDDEN_COUNT] = {
 		"system calls of another architecture (`int 0x80`, x32)", ALWAYS },
 };
 /* clang-format on */
-
-const char *mor_forbidden_answer(int error)
-{
-	return error ? strerrorname_np(error) : "killed";
-}

@@ -65,7 +65,5 @@ static inline int mor_forbidden_error(enum mor_forbidden what, bool deny)
 {
 	return deny ? mor_forbidden_rows[what].deny : mor_forbidden_rows[what].kill;
 }
-/* "EACCES", "killed" */
-const char *mor_forbidden_answer(int error);
 
 #endif

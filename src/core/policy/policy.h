@@ -159,14 +159,11 @@ bool mor_policy_writes_own_code(const struct mor_policy *policy);
 /* NULL-terminated: the policy's, or the default. */
 const char *const *mor_policy_protected(const struct mor_policy *policy);
 
-/* The policy in words, one line per permission, for prompts and `info`. It never claims more than is
- * enforced. */
-int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out);
 /* The limits that somebody has set, for error texts: "sandbox.memory 256 MiB, sandbox.files 32".
  * Nothing: none. */
 int mor_policy_limits_set(const struct mor_policy *policy, struct mor_buf *out);
-/* An object: one member per key with the value in force (null: none), "unconfined", and "text", the lines
- * above as an array. */
+/* An object: one member per key with the value in force (null: none), "unconfined", and "text", an array of
+ * lines for people, one per permission. They never claim more than is enforced. */
 int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out);
 /* "name tried to read /home/u/id.json: not in declared_paths; to allow it, add ...". One line for people:
  * what it tried, on which object, which permission is missing, and what to type to allow it. */

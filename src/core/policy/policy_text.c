@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A policy in words and as JSON. Nothing is claimed that is not enforced. A guarded plugin has no rules for
- * files and network, so none of them is listed.
+ * A policy as JSON, with its words for people. Nothing is claimed that is not enforced. A guarded plugin has no
+ * rules for files and network, so none of them is listed.
  */
 #include "policy/policy.h"
 
@@ -24,11 +24,18 @@ static const void *field_of(const struct mor_policy *shown, const struct mor_pol
 	return (const char *)shown + key->offset;
 }
 
+/* Of a key that is a number; a field of another type is not read. */
+static uint64_t number_in(const struct mor_policy_key *key, const void *field)
+{
+	if (key->type == MOR_POLICY_BYTES)
+		return *(const uint64_t *)field;
+	return key->flags & MOR_POLICY_LIMIT ? *(const uint32_t *)field : 0;
+}
+
 /* For people; "" if the key is not set. */
 static void write_value(const struct mor_policy_key *key, const void *field, struct mor_buf *out)
 {
-	uint64_t size;
-	uint32_t number;
+	uint64_t number = number_in(key, field);
 	char text[32];
 
 	switch (key->type) {
@@ -47,23 +54,19 @@ static void write_value(const struct mor_policy_key *key, const void *field, str
 		write_list((const char *const *)((const struct mor_network *)field)->to, out);
 		break;
 	case MOR_POLICY_BYTES:
-		memcpy(&size, field, sizeof(size));
-		mor_buf_text(out, size ? mor_format_bytes(size, text) : "");
+		mor_buf_text(out, number ? mor_format_bytes(number, text) : "");
+		break;
+	case MOR_POLICY_COUNT:
+		if (number)
+			mor_buf_printf(out, "%llu", (unsigned long long)number);
 		break;
 	default:
-		memcpy(&number, field, sizeof(number));
-		if (number && key->type == MOR_POLICY_COUNT)
-			mor_buf_printf(out, "%u", number);
-		else if (number)
-			mor_buf_text(out, mor_format_ms((uint64_t)number *
-								(key->type == MOR_POLICY_SECONDS ? 1000 : 1),
-							text));
+		number *= key->type == MOR_POLICY_SECONDS ? 1000 : 1;
+		mor_buf_text(out, number ? mor_format_ms(number, text) : "");
 	}
 }
 
 /* ---- lines ---- */
-
-typedef void line_fn(struct mor_slice line, void *arg);
 
 /* The table's text with the value in place of %s. */
 static void fill_hole(const char *text, struct mor_slice value, struct mor_buf *out)
@@ -144,40 +147,6 @@ static bool is_present(const struct mor_policy_key *key, const void *field, cons
 	return value->len > 0 || (key->type == MOR_POLICY_NETWORK && ((const struct mor_network *)field)->all);
 }
 
-static int each_line(const struct mor_policy *policy, line_fn *fn, void *arg)
-{
-	struct mor_policy shown = in_force(policy);
-
-	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
-		MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT, line = MOR_BUF_INIT;
-		const void *field = field_of(&shown, key);
-		const char *text;
-
-		write_value(key, field, &value);
-		text = text_of(&shown, key, is_present(key, field, &value));
-		if (!text)
-			continue;
-		fill_hole(text, mor_buf_view(&value), &line);
-		if (value.status || line.status)
-			return MORTISE_ENOMEM;
-		fn(mor_buf_view(&line), arg);
-	}
-	return 0;
-}
-
-static void as_line(struct mor_slice line, void *arg)
-{
-	mor_buf_slice(arg, line);
-	mor_buf_byte(arg, '\n');
-}
-
-int mor_policy_text(const struct mor_policy *policy, struct mor_buf *out)
-{
-	int r = each_line(policy, as_line, out);
-
-	return r < 0 ? r : out->status;
-}
-
 int mor_policy_limits_set(const struct mor_policy *policy, struct mor_buf *out)
 {
 	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
@@ -212,19 +181,10 @@ static void json_network(const struct mor_network *network, struct mor_buf *out)
 		mor_buf_text(out, network->all ? "true" : "false");
 }
 
-static void json_number(uint64_t number, struct mor_buf *out)
-{
-	if (number)
-		mor_buf_printf(out, "%llu", (unsigned long long)number);
-	else
-		mor_buf_text(out, "null");
-}
-
 /* Numbers in the unit of the struct: bytes, seconds (cpu), milliseconds (wall). */
 static void json_value(const struct mor_policy_key *key, const void *field, struct mor_buf *out)
 {
-	uint64_t size;
-	uint32_t number;
+	uint64_t number;
 
 	switch (key->type) {
 	case MOR_POLICY_LEVEL:
@@ -249,33 +209,40 @@ static void json_value(const struct mor_policy_key *key, const void *field, stru
 	case MOR_POLICY_NETWORK:
 		json_network(field, out);
 		break;
-	case MOR_POLICY_BYTES:
-		memcpy(&size, field, sizeof(size));
-		json_number(size, out);
-		break;
 	default:
-		memcpy(&number, field, sizeof(number));
-		json_number(number, out);
+		if ((number = number_in(key, field)))
+			mor_buf_printf(out, "%llu", (unsigned long long)number);
+		else
+			mor_buf_text(out, "null");
 	}
 }
 
-struct json_lines {
-	struct mor_buf *out;
-	size_t count;
-};
-
-static void as_json(struct mor_slice line, void *arg)
+static int json_lines(const struct mor_policy *shown, struct mor_buf *out)
 {
-	struct json_lines *lines = arg;
+	const char *comma = "";
 
-	mor_buf_text(lines->out, lines->count++ ? "," : "");
-	mor_buf_json_string(lines->out, line);
+	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
+		MOR_CLEAN(mor_buf) struct mor_buf value = MOR_BUF_INIT, line = MOR_BUF_INIT;
+		const void *field = field_of(shown, key);
+		const char *text;
+
+		write_value(key, field, &value);
+		text = text_of(shown, key, is_present(key, field, &value));
+		if (!text)
+			continue;
+		fill_hole(text, mor_buf_view(&value), &line);
+		if (value.status || line.status)
+			return MORTISE_ENOMEM;
+		mor_buf_text(out, comma);
+		mor_buf_json_string(out, mor_buf_view(&line));
+		comma = ",";
+	}
+	return 0;
 }
 
 int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out)
 {
 	struct mor_policy shown = in_force(policy);
-	struct json_lines lines = { .out = out };
 	int r;
 
 	for (const struct mor_policy_key *key = mor_policy_keys; key->name; key++) {
@@ -288,7 +255,7 @@ int mor_policy_json(const struct mor_policy *policy, struct mor_buf *out)
 			mor_buf_text(out, "null");
 	}
 	mor_buf_text(out, ",\"text\":[");
-	r = each_line(policy, as_json, &lines);
+	r = json_lines(&shown, out);
 	mor_buf_text(out, "]}");
 	return r < 0 ? r : out->status;
 }

@@ -46,8 +46,11 @@ static void test_modes(void **state)
 	}
 	assert_int_equal(mor_forbidden_error(MOR_FORBID_READ, true), EACCES);
 	assert_int_equal(mor_forbidden_error(MOR_FORBID_READ, false), 0);
-	assert_string_equal(mor_forbidden_answer(EACCES), "EACCES");
-	assert_string_equal(mor_forbidden_answer(0), "killed");
+}
+
+static const char *answer_of(int error)
+{
+	return error ? strerrorname_np(error) : "killed";
 }
 
 /* docs/guide/sandbox.md has exactly these lines, in this order. */
@@ -68,8 +71,8 @@ static void test_guide(void **state)
 	for (int i = 0; i < MOR_FORBIDDEN_COUNT; i++) {
 		const struct mor_forbidden_row *row = &mor_forbidden_rows[i];
 
-		mor_buf_printf(&table, "| `%s` | %s | %s | %s |\n", row->name, row->what,
-			       mor_forbidden_answer(row->deny), mor_forbidden_answer(row->kill));
+		mor_buf_printf(&table, "| `%s` | %s | %s | %s |\n", row->name, row->what, answer_of(row->deny),
+			       answer_of(row->kill));
 	}
 	mor_buf_text(&table, "\n");
 	shown = mor_buf_detach(&table);
