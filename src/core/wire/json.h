@@ -145,13 +145,14 @@ void mor_w_bool(struct mor_writer *w, bool value);
 void mor_w_null(struct mor_writer *w);
 void mor_w_raw(struct mor_writer *w, struct mor_slice json);            /* one JSON text, as it is */
 void mor_w_string_again(struct mor_writer *w, struct mor_slice string); /* mor_json_string_again() */
-void mor_w_value(struct mor_writer *w, const struct mor_value *value);
+void mor_w_value(struct mor_writer *w, const struct mor_value *value);  /* NULL: null */
 /* Key and value at once. */
 void mor_w_pair(struct mor_writer *w, const char *name, const char *text);
 void mor_w_pair_int(struct mor_writer *w, const char *name, int64_t number);
 void mor_w_pair_bool(struct mor_writer *w, const char *name, bool value);
 void mor_w_pair_maybe(struct mor_writer *w, const char *name, int value); /* below 0 is not known: null */
 void mor_w_pair_raw(struct mor_writer *w, const char *name, struct mor_slice json);
+void mor_w_pair_value(struct mor_writer *w, const char *name, const struct mor_value *value);
 void mor_w_pair_slice(struct mor_writer *w, const char *name, struct mor_slice text);
 /* Key and the beginning of a value, which ends with mor_w_end(). */
 void mor_w_pair_object(struct mor_writer *w, const char *name);

@@ -163,6 +163,12 @@ void mor_w_pair_raw(struct mor_writer *w, const char *name, struct mor_slice jso
 	mor_w_raw(w, json);
 }
 
+void mor_w_pair_value(struct mor_writer *w, const char *name, const struct mor_value *value)
+{
+	mor_w_key(w, name);
+	mor_w_value(w, value);
+}
+
 void mor_w_pair_slice(struct mor_writer *w, const char *name, struct mor_slice text)
 {
 	mor_w_key(w, name);

@@ -26,8 +26,7 @@ static void write_both(const struct mor_value *config, struct mor_writer *w)
 		return;
 	}
 	mor_w_object(w);
-	mor_w_key(w, "config");
-	mor_w_value(w, config);
+	mor_w_pair_value(w, "config", config);
 	while (mor_json_next(&it)) {
 		if (mor_slice_is(it.name, "config"))
 			continue;
@@ -56,8 +55,7 @@ static int yams_greet(struct mor_peer *peer, const struct mor_method *method, st
 		mor_w_value(&w, mor_doc_root(doc));
 	} else if (spec) {
 		mor_w_object(&w);
-		mor_w_key(&w, "config");
-		mor_w_value(&w, mor_doc_root(doc));
+		mor_w_pair_value(&w, "config", mor_doc_root(doc));
 		mor_w_end(&w);
 	} else {
 		write_both(mor_doc_root(doc), &w);

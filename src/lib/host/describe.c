@@ -9,15 +9,6 @@
 #include "host/pool.h"
 #include "host/settings.h"
 
-static void pair_value(struct mor_writer *w, const char *name, const struct mor_value *value)
-{
-	mor_w_key(w, name);
-	if (value)
-		mor_w_value(w, value);
-	else
-		mor_w_null(w);
-}
-
 static void pair_text(struct mor_writer *w, const char *name, const char *text)
 {
 	mor_w_pair(w, name, text && *text ? text : NULL);
@@ -64,11 +55,11 @@ static void write_identity(const mortise_plugin *plugin, struct mor_writer *w)
 	mor_w_end(w);
 	mor_w_pair(w, "cwd", m->cwd);
 	mor_w_pair(w, "manifest", m->file);
-	pair_value(w, "identity", plugin->peer.hello);
+	mor_w_pair_value(w, "identity", plugin->peer.hello);
 	write_interfaces(plugin, w);
-	pair_value(w, "actions", m->actions ? mor_doc_root(m->actions) : NULL);
+	mor_w_pair_value(w, "actions", m->actions ? mor_doc_root(m->actions) : NULL);
 	mor_w_pair_bool(w, "more_actions", m->more_actions);
-	pair_value(w, "capabilities", fact_of(plugin, "capabilities"));
+	mor_w_pair_value(w, "capabilities", fact_of(plugin, "capabilities"));
 }
 
 static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
@@ -89,13 +80,9 @@ static void write_health(const mortise_plugin *plugin, struct mor_writer *w)
 
 static void write_configuration(const mortise_plugin *plugin, struct mor_writer *w)
 {
-	mor_w_key(w, "config");
-	if (plugin->peer.config.ptr)
-		mor_w_raw(w, plugin->peer.config);
-	else
-		mor_w_null(w);
-	pair_value(w, "config_applied", mor_json_get(plugin->peer.init, "config_applied"));
-	pair_value(w, "init", plugin->peer.init);
+	mor_w_pair_raw(w, "config", plugin->peer.config.ptr ? plugin->peer.config : MOR_SLICE("null"));
+	mor_w_pair_value(w, "config_applied", mor_json_get(plugin->peer.init, "config_applied"));
+	mor_w_pair_value(w, "init", plugin->peer.init);
 	mor_w_pair_object(w, "timeouts");
 	for (const struct mor_method *row = plugin->peer.dialect->methods; row && row->name; row++) {
 		if (row->from == MOR_FROM_HOST && mor_dialect_is_first(plugin->peer.dialect, row) &&
@@ -133,10 +120,8 @@ static void write_counters(const mortise_plugin *plugin, struct mor_writer *w)
 	};
 
 	mor_w_pair_object(w, "counters");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		mor_w_key(w, rows[i].name);
-		mor_w_uint(w, rows[i].value);
-	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		mor_w_pair_int(w, rows[i].name, (int64_t)rows[i].value);
 	mor_w_end(w);
 }
 

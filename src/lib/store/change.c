@@ -55,10 +55,8 @@ static void write_renamed(struct mor_writer *w, const struct mor_store_change *c
 		}
 		mor_w_object(w);
 		for (in = mor_json_iter(it.value); mor_json_next(&in);)
-			if (strcmp(in.name.ptr, "seal") != 0) {
-				mor_w_key(w, in.name.ptr);
-				mor_w_value(w, in.value);
-			}
+			if (strcmp(in.name.ptr, "seal") != 0)
+				mor_w_pair_value(w, in.name.ptr, in.value);
 		mor_w_pair(w, "seal", seal);
 		mor_w_end(w);
 	}

@@ -2,15 +2,6 @@
 /* An installed plugin as JSON: for mortise_installed_list() and `mortise list`. */
 #include "store/store.h"
 
-static void put_value(struct mor_writer *w, const char *name, const struct mor_value *value)
-{
-	mor_w_key(w, name);
-	if (value)
-		mor_w_value(w, value);
-	else
-		mor_w_null(w);
-}
-
 static void put_run(struct mor_writer *w, const struct mor_store_run *run)
 {
 	mor_w_key(w, "last_run");
@@ -37,11 +28,11 @@ static void put_plugin(struct mor_writer *w, const struct mor_store *store, cons
 	mor_w_pair_bool(w, "current", plugin->current);
 	mor_w_pair(w, "dialect", plugin->dialect);
 	mor_w_pair(w, "description", plugin->description);
-	put_value(w, "offers", plugin->offers);
-	put_value(w, "interface", plugin->interface);
-	put_value(w, "permissions", plugin->permissions);
+	mor_w_pair_value(w, "offers", plugin->offers);
+	mor_w_pair_value(w, "interface", plugin->interface);
+	mor_w_pair_value(w, "permissions", plugin->permissions);
 	mor_w_pair_bool(w, "approved", plugin->approved);
-	put_value(w, "allow", plugin->allow);
+	mor_w_pair_value(w, "allow", plugin->allow);
 	mor_w_pair_bool(w, "confine", plugin->confine);
 	mor_w_pair(w, "digest", plugin->digest);
 	mor_w_pair(w, "directory", plugin->path);
