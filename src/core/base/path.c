@@ -77,13 +77,6 @@ static bool step_up(struct mor_buf *out, size_t floor)
 	return true;
 }
 
-static void add_element(struct mor_buf *out, size_t floor, struct mor_slice element)
-{
-	if (out->len > floor)
-		mor_buf_byte(out, '/');
-	mor_buf_slice(out, element);
-}
-
 /* `floor` is where the elements begin: after the "/" of an absolute path; ".." does not go above it. */
 static void add_elements(struct mor_buf *out, size_t floor, bool absolute, const char *path)
 {
@@ -94,8 +87,11 @@ static void add_elements(struct mor_buf *out, size_t floor, bool absolute, const
 		path += len ? len : 1;
 		if (len == 0 || mor_slice_is(element, "."))
 			continue;
-		if (!mor_slice_is(element, "..") || (!step_up(out, floor) && !absolute))
-			add_element(out, floor, element);
+		if (mor_slice_is(element, "..") && (step_up(out, floor) || absolute))
+			continue;
+		if (out->len > floor)
+			mor_buf_byte(out, '/');
+		mor_buf_slice(out, element);
 	}
 }
 

@@ -14,17 +14,6 @@ static const char *take_scheme(const char **at, struct mor_url *url)
 	return NULL;
 }
 
-static const char *take_port(struct mor_slice text, struct mor_url *url)
-{
-	uint32_t port = url->tls ? 443 : 80;
-
-	if (text.len && (!mor_parse_u32((struct mor_slice){ text.ptr + 1, text.len - 1 }, &port) || port < 1 ||
-			 port > 65535))
-		return "has a port that is not valid: write a number from 1 to 65535 after the colon";
-	url->port = (uint16_t)port;
-	return NULL;
-}
-
 /* Characters of a name or an address; none that could end a header or begin something else. */
 static bool is_host(struct mor_slice host, bool brackets)
 {
@@ -46,6 +35,7 @@ static const char *take_authority(struct mor_slice text, struct mor_url *url)
 	struct mor_slice host = { text.ptr + brackets,
 				  (size_t)((end ? end : text.ptr + text.len) - text.ptr) - brackets },
 			 rest;
+	uint32_t port = url->tls ? 443 : 80;
 
 	if (memchr(text.ptr, '@', text.len))
 		return "has a name or password before the host: use access_token";
@@ -55,9 +45,13 @@ static const char *take_authority(struct mor_slice text, struct mor_url *url)
 	rest.len = (size_t)(text.ptr + text.len - rest.ptr);
 	if (rest.len && *rest.ptr != ':')
 		return "has something between the host and its port";
+	if (rest.len && (!mor_parse_u32((struct mor_slice){ rest.ptr + 1, rest.len - 1 }, &port) || port < 1 ||
+			 port > 65535))
+		return "has a port that is not valid: write a number from 1 to 65535 after the colon";
 	memcpy(url->host, host.ptr, host.len);
 	url->host[host.len] = '\0';
-	return take_port(rest, url);
+	url->port = (uint16_t)port;
+	return NULL;
 }
 
 /* The target becomes part of a request line: visible ASCII only. */

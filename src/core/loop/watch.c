@@ -187,14 +187,6 @@ static bool is_behind(struct mor_loop *loop, struct mor_watch *watch)
 	return behind;
 }
 
-static void run_watch(struct mor_loop *loop, struct mor_watch *watch, unsigned events)
-{
-	forget_wait(watch);
-	if (loop->check.judging && is_behind(loop, watch))
-		loop->look.behind = true;
-	watch->fn(watch, events);
-}
-
 /* The next watch of the look with an event; NULL: the look is over. */
 static struct mor_watch *next_of_look(struct mor_loop *loop, unsigned *ret_events)
 {
@@ -242,7 +234,10 @@ int mor_look_run(struct mor_loop *loop)
 			look_is_over(loop);
 			break;
 		}
-		run_watch(loop, watch, events);
+		forget_wait(watch);
+		if (loop->check.judging && is_behind(loop, watch))
+			loop->look.behind = true;
+		watch->fn(watch, events);
 		ran++;
 	}
 	return ran;

@@ -160,22 +160,17 @@ static enum mor_plan_fault read_op(struct mor_plan_op *op, struct mor_plan *plan
 	}
 }
 
-static enum mor_plan_fault check_head(const struct mor_plan_head *head, size_t size)
-{
-	if (size < sizeof(*head) || head->magic != MOR_PLAN_MAGIC)
-		return MOR_PLAN_NOT_ONE;
-	return head->version == MOR_PLAN_VERSION ? MOR_PLAN_OK : MOR_PLAN_OTHER_VERSION;
-}
-
 enum mor_plan_fault mor_plan_read(void *bytes, size_t size, struct mor_plan *ret)
 {
 	const struct mor_plan_head *head = bytes;
 	char *at = (char *)bytes + sizeof(*head), *end = (char *)bytes + size;
-	enum mor_plan_fault fault = check_head(head, size);
+	enum mor_plan_fault fault = MOR_PLAN_OK;
 
 	memset(ret, 0, sizeof(*ret));
-	if (fault)
-		return fault;
+	if (size < sizeof(*head) || head->magic != MOR_PLAN_MAGIC)
+		return MOR_PLAN_NOT_ONE;
+	if (head->version != MOR_PLAN_VERSION)
+		return MOR_PLAN_OTHER_VERSION;
 	ret->ops = (const void *)at;
 	ret->end = (const void *)end;
 	for (uint32_t i = 0; i < head->count && !fault; i++) {

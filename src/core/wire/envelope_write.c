@@ -13,20 +13,13 @@
 const char mor_digit_pairs[] =
 	"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
-static size_t format_int(int64_t number, char digits[MOR_DIGITS])
+static void put_int(struct mor_buf *out, int64_t number)
 {
+	char digits[MOR_DIGITS];
 	size_t count = mor_digits(number < 0 ? 0 - (uint64_t)number : (uint64_t)number, digits);
 
 	if (number < 0)
 		digits[MOR_DIGITS - ++count] = '-';
-	return count;
-}
-
-static void put_int(struct mor_buf *out, int64_t number)
-{
-	char digits[MOR_DIGITS];
-	size_t count = format_int(number, digits);
-
 	mor_buf_append(out, digits + sizeof(digits) - count, count);
 }
 

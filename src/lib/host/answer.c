@@ -191,14 +191,6 @@ MOR_APART static void settle_judged(mortise_call *call, struct mor_slice result)
 	mor_call_settle(call, &verdict, false);
 }
 
-static void settle_result(mortise_call *call, struct mor_slice result)
-{
-	if (says_nothing(call))
-		mor_call_settle(call, &(struct mor_verdict){ .result = result }, false);
-	else
-		settle_judged(call, result);
-}
-
 /* True: the response should only acknowledge, but already says how the call ended. */
 MOR_APART static bool is_whole_answer(const mortise_call *call, struct mor_slice result)
 {
@@ -233,8 +225,10 @@ void mor_call_answer(mortise_call *call, const struct mor_message *message)
 	} else if (call->method->settle == MOR_BY_NOTE && !(call->flags & MORTISE_RAW) &&
 		   !is_whole_answer(call, message->result)) {
 		call->acked = true;
+	} else if (says_nothing(call)) {
+		mor_call_settle(call, &(struct mor_verdict){ .result = message->result }, false);
 	} else {
-		settle_result(call, message->result);
+		settle_judged(call, message->result);
 	}
 }
 

@@ -70,22 +70,18 @@ void mor_event_untapped(const mortise_tap_frame *frame, void *arg)
 	(void)arg;
 }
 
-static void trace_frame(const mortise_tap_frame *frame)
-{
-	char text[600];
-
-	mor_printable((struct mor_slice){ frame->body.text, frame->body.len }, text, sizeof(text));
-	mor_trace_write(MOR_TRACE_WIRE, "%s %c %s", frame->plugin->peer.name,
-			frame->direction == MORTISE_TO_PLUGIN ? '>' : '<', text);
-}
-
 void mor_event_show(mortise_plugin *plugin, enum mortise_tap_direction direction, struct mor_slice body)
 {
 	mortise_host *host = plugin->host;
 	mortise_tap_frame frame = { plugin, direction, 0, { body.ptr, body.len } };
 
-	if (mor_trace_mask & MOR_TRACE_WIRE)
-		trace_frame(&frame);
+	if (mor_trace_mask & MOR_TRACE_WIRE) {
+		char text[600];
+
+		mor_trace_write(MOR_TRACE_WIRE, "%s %c %s", plugin->peer.name,
+				direction == MORTISE_TO_PLUGIN ? '>' : '<',
+				mor_printable(body, text, sizeof(text)));
+	}
 	if (host->tap == mor_event_untapped)
 		return;
 	frame.time_ns = mor_clock_ns();

@@ -206,27 +206,13 @@ void mor_health_after_timeout(mortise_plugin *plugin)
 
 /* ---- verdicts ---- */
 
-/* The word itself, and the whole answer if it says more: plugins put the reason there. */
-static const char *say_reason(const struct mor_value *answer, struct mor_slice whole, const char *word,
-			      char out[256])
-{
-	char more[160];
-
-	if (mor_json_size(answer) > 1)
-		snprintf(out, 256, "the plugin says \"%s\": %s", word,
-			 mor_printable(whole, more, sizeof(more)));
-	else
-		snprintf(out, 256, "the plugin says \"%s\"", word);
-	return out;
-}
-
 /* A word that is neither good nor bad causes a warning when it is new, not at every ping. */
 static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, struct mor_slice result)
 {
 	const struct mor_health *rule = plugin->peer.dialect->health;
 	struct mor_doc *doc = NULL;
 	struct mor_slice status;
-	char word[32], reason[256], text[272];
+	char word[32], more[160], reason[256], text[272];
 	bool news;
 
 	if (!rule || !rule->at || mor_doc_parse(result, MOR_JSON_NAN, 0, &doc, NULL) < 0) {
@@ -236,7 +222,12 @@ static void judge_pong(mortise_plugin *plugin, const struct mor_method *row, str
 	status = mor_json_string(mor_json_at(mor_doc_root(doc), rule->at));
 	mor_excerpt(status, word, sizeof(word));
 	news = strcmp(word, plugin->now.health.status) != 0;
-	say_reason(mor_doc_root(doc), result, word, reason);
+	/* The word itself, and the whole answer if it says more: plugins put the reason there. */
+	if (mor_json_size(mor_doc_root(doc)) > 1)
+		snprintf(reason, sizeof(reason), "the plugin says \"%s\": %s", word,
+			 mor_printable(result, more, sizeof(more)));
+	else
+		snprintf(reason, sizeof(reason), "the plugin says \"%s\"", word);
 	news = news && !mor_text_in(status, rule->good) && !mor_text_in(status, rule->bad);
 	mark_health(plugin, !mor_text_in(status, rule->bad), word, reason, row->name);
 	mor_doc_free(doc);

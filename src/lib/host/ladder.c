@@ -39,13 +39,6 @@ static void wait_on_rung(mortise_plugin *plugin, uint32_t ms)
 	mor_plugin_set_timer(plugin, &plugin->ends.ladder, ms, on_ladder);
 }
 
-static uint32_t until_term(const mortise_plugin *plugin)
-{
-	int64_t rest = plugin->life.ladder_ms + plugin->is.stop.term_ms - mor_loop_now_ms(plugin->host->loop);
-
-	return rest > 0 ? (uint32_t)rest : 0;
-}
-
 /* Goodbyes are sent in table order, the next one when the one before is answered (a note: at once). True if
  * there is an answer to wait for. */
 static bool say_bye(mortise_plugin *plugin)
@@ -76,7 +69,8 @@ enum mor_rung mor_ladder_late(const mortise_plugin *plugin)
 
 void mor_ladder_climb(mortise_plugin *plugin, enum mor_rung rung)
 {
-	uint32_t rest = until_term(plugin);
+	int64_t left = plugin->life.ladder_ms + plugin->is.stop.term_ms - mor_loop_now_ms(plugin->host->loop);
+	uint32_t rest = left > 0 ? (uint32_t)left : 0; /* until SIGTERM */
 	bool answered;
 
 	if (!plugin->life.link || plugin->life.end_seen)

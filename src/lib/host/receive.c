@@ -156,15 +156,6 @@ static int describe_failure(const struct note *note, const struct mor_value *why
 	return MORTISE_EREMOTE;
 }
 
-static void fail_for_memory(mortise_call *call)
-{
-	mortise_error error;
-
-	mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory for the answer to \"%s\"", call->plugin->peer.name,
-		 call->name);
-	mor_call_settle(call, &(struct mor_verdict){ .status = error.code, .error = &error }, false);
-}
-
 static void settle_by_note(const struct note *note, mortise_call *call)
 {
 	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
@@ -175,7 +166,10 @@ static void settle_by_note(const struct note *note, mortise_call *call)
 
 	note_data(note, &data);
 	if (mor_buf_failed(&data)) {
-		fail_for_memory(call);
+		verdict.status = mor_fail(&error, MORTISE_ENOMEM, "%s: out of memory for the answer to \"%s\"",
+					  call->plugin->peer.name, call->name);
+		verdict.error = &error;
+		mor_call_settle(call, &verdict, false);
 		return;
 	}
 	verdict.result = mor_buf_view(&data);

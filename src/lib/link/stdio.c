@@ -170,13 +170,6 @@ static void broken_input(struct stdio_link *s)
 	s->link.events->on_broken(s->link.arg, "closed its stdin");
 }
 
-static void wait_until_writable(struct stdio_link *s)
-{
-	if (!s->in.loop &&
-	    mor_watch_start(s->link.loop, &s->in, mor_proc_in(s->proc), MOR_WRITABLE, on_writable) < 0)
-		broken_input(s);
-}
-
 static void write_queue(struct stdio_link *s)
 {
 	struct mor_slice left = mor_outgo_next(&s->outgo);
@@ -201,7 +194,9 @@ static void write_queue(struct stdio_link *s)
 		s->link.written += (uint64_t)n;
 	}
 	if (!mor_outgo_is_empty(&s->outgo)) {
-		wait_until_writable(s);
+		if (!s->in.loop &&
+		    mor_watch_start(s->link.loop, &s->in, mor_proc_in(s->proc), MOR_WRITABLE, on_writable) < 0)
+			broken_input(s);
 	} else {
 		mor_outgo_reset(&s->outgo, MOR_OUTGO_KEEP);
 		if (s->in.loop) /* seldom */

@@ -210,15 +210,6 @@ static bool try_command(struct launch *l, const char *key)
 	return false;
 }
 
-static bool find_launch(struct launch *l)
-{
-	if (try_binary(l) || try_file(l, "plugin", NULL)) {
-		push_list(l, mor_json_get(l->entry, "args"));
-		return true;
-	}
-	return try_command(l, "fallback_cmd") || try_command(l, "cmd") || try_file(l, "plugin.py", NULL);
-}
-
 /* True if the found command is the file the user named, directly or through an interpreter. */
 static bool runs(const struct launch *l, const char *file)
 {
@@ -237,7 +228,11 @@ static int yams_launch(struct mor_load *load)
 	bool found;
 
 	l.entry = mor_json_get(mor_doc_root(load->m->doc), "entry");
-	found = find_launch(&l);
+	if ((found = try_binary(&l) || try_file(&l, "plugin", NULL)))
+		push_list(&l, mor_json_get(l.entry, "args"));
+	else
+		found = try_command(&l, "fallback_cmd") || try_command(&l, "cmd") ||
+			try_file(&l, "plugin.py", NULL);
 	if (l.failed || mor_buf_failed(&l.tried))
 		return mor_fail_memory_of(load->err, load->shown);
 	if (load->file && !(found && runs(&l, load->file)))

@@ -390,19 +390,14 @@ static int guarded_start(struct mor_proc *proc, const struct mor_command *comman
 _Static_assert(sizeof(struct mor_guard_order) + MOR_PROC_VIEW_TEXTS <= MOR_PLAN_ORDER_MAX,
 	       "what the guardian takes in");
 
-static bool send_order(struct mor_proc *proc, enum mor_order_kind kind)
-{
-	struct mor_guard_order order = { .kind = kind };
-
-	return send(proc->socket, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(order);
-}
-
 static void guarded_order(struct mor_proc *proc, enum mor_order order)
 {
+	struct mor_guard_order sent = { .kind = order == MOR_ORDER_KILL ? MOR_GUARD_KILL : MOR_GUARD_TERM };
+
 	/* A guardian that somebody has stopped must also get the order. */
 	mor_child_signal(&proc->child, SIGCONT);
 	/* If the guardian cannot be told to kill, it is killed itself, and the plugin with it. */
-	if (!send_order(proc, order == MOR_ORDER_KILL ? MOR_GUARD_KILL : MOR_GUARD_TERM) &&
+	if (send(proc->socket, &sent, sizeof(sent), MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(sent) &&
 	    order == MOR_ORDER_KILL)
 		mor_child_signal(&proc->child, SIGKILL);
 }

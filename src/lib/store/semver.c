@@ -224,17 +224,11 @@ static bool bound_fits(const struct mor_semver_bound *bound, const char *version
 	}
 }
 
-/* "2.0.0-" of "2.0.0-rc.1"; 0: nothing leads to another version. */
-static size_t before_length(const char *version)
-{
-	size_t len = strcspn(version, "-+");
-
-	return version[len] == '-' ? len + 1 : 0;
-}
-
 bool mor_semver_range_fits(const struct mor_semver_range *range, const char *version)
 {
-	size_t before = before_length(version);
+	size_t len = strcspn(version, "-+");
+	/* "2.0.0-" of "2.0.0-rc.1"; 0: nothing leads to another version */
+	size_t before = version[len] == '-' ? len + 1 : 0;
 	bool asked = before == 0;
 
 	for (size_t i = 0; i < range->count; i++) {

@@ -66,14 +66,6 @@ void mor_grpc_settle(struct mor_grpc_call *call, unsigned status, int code, cons
 	settle_with(call, status, &err);
 }
 
-static void tell_end(struct mor_grpc_call *call)
-{
-	void (*on_end)(void *, unsigned, const mortise_error *) = call->options.on_end;
-
-	mor_grpc_drop(call);
-	on_end(call->options.arg, call->status, call->err.code ? &call->err : NULL);
-}
-
 /* ---- what comes in ---- */
 
 static const struct {
@@ -281,7 +273,8 @@ static void on_turn(struct mor_task *task)
 		mor_fail(&call->err, MORTISE_EPROTO, "ended its answer to \"%s\" inside a message",
 			 call->options.method);
 	}
-	tell_end(call);
+	mor_grpc_drop(call); /* it is freed at the end of the dispatch */
+	call->options.on_end(call->options.arg, call->status, call->err.code ? &call->err : NULL);
 }
 
 /* ---- what goes out ---- */

@@ -34,15 +34,6 @@ static bool takes_null(const struct mor_pb_field *field)
 	return (field->type && field->type->known == MOR_PB_VALUE) || (field->values && field->values->is_null);
 }
 
-static int read_message(struct reading *rd, const struct mor_value *value, const struct mor_pb_field *field,
-			struct mor_buf *out)
-{
-	MOR_CLEAN(mor_buf) struct mor_buf inside = MOR_BUF_INIT;
-	int r = read_type(rd, field->type, value, &inside);
-
-	return r < 0 ? r : mor_pb_put_bytes(out, field->number, mor_buf_view(&inside));
-}
-
 /* One value with its tag; `always`: also if it is the default. */
 static int read_one(struct reading *rd, const struct mor_value *value, const struct mor_pb_field *field,
 		    bool always, struct mor_buf *out)
@@ -51,8 +42,10 @@ static int read_one(struct reading *rd, const struct mor_value *value, const str
 	struct mor_pb_scalar scalar = { 0 };
 	int r;
 
-	if (field->type)
-		return read_message(rd, value, field, out);
+	if (field->type) {
+		r = read_type(rd, field->type, value, &keep);
+		return r < 0 ? r : mor_pb_put_bytes(out, field->number, mor_buf_view(&keep));
+	}
 	r = mor_pb_scalar_read(&rd->where, value, field, &keep, &scalar);
 	if (r == 0 && rd->flags & MOR_PB_RECORDS && field->kind == MOR_PB_STRING && scalar.bytes.len &&
 	    memchr(scalar.bytes.ptr, '\0', scalar.bytes.len))
