@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expected failures. A list that is too long hides things, so an entry that no longer fails is a failure. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "check/own.h"
 
 #define BASELINE_LIMIT ((size_t)1 << 20)

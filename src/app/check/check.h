@@ -19,7 +19,6 @@
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
-#include "base/textlist.h"
 #include "console/console.h"
 #include "manifest/manifest.h"
 

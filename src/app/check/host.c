@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise check --host: runs the host once for each scene, and judges what it sent to the played plugin. */
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -14,7 +13,6 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "check/host_own.h"
 #include "console/signals.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "check/own.h"

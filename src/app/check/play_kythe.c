@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The played plugin of a Kythe driver: an analyzer that asks, and in most scenes asks for something wrong. */
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "check/host_own.h"
 
 #define ANSWER_MS 10000 /* a driver answers at once, except analyze */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that several dialects share: framing, JSON-RPC, ids, the end, stdout and stderr. */
 #include "base/alloc.h"
-#include "base/text.h"
 #include "check/own.h"
 
 #define LINES   (MOR_CHECK_PLAIN | MOR_CHECK_YAMS | MOR_CHECK_AYIOU | MOR_CHECK_SUNSCREEN)

@@ -3,7 +3,6 @@
  * with the ids of the requests. */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "check/host_own.h"
 
 #define HEARD          MOR_CHECK_HEARD

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
-
 #define KYTHE MOR_CHECK_KYTHE
 /* beginnings of scripts */
 #define GREETS "start\ninit\n"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sunscreen: plugins by plugin.toml. They run confined, in an empty workspace. */
-#include <stdio.h>
 #include <string.h>
 
 #include "check/own.h"

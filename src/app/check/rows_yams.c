@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "check/own.h"
 
 #define YAMS       MOR_CHECK_YAMS

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "check/host_own.h"
 #include "console/signals.h"
 

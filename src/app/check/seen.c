@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "check/own.h"
 

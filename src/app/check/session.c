@@ -2,7 +2,6 @@
 /* One process of the plugin, seen as raw bytes: what is written to it, what it writes, and how it ends. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"

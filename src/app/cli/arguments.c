@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "runner/signature.h"
 
 /* These words can only be JSON. Any other word must be KEY=VALUE. */
 static bool is_whole_json(const char *word)

@@ -2,7 +2,6 @@
 /* One program of the command takes the place of another: see main.c. */
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise bench: how fast a plugin is, and where the time goes (src/app/gauge). */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
 #include "gauge/gauge.h"
-#include "runner/signature.h"
 #include "session/session.h"
 
 struct bench_args {

@@ -2,7 +2,6 @@
 /* mortise bundle: a plugin as one file (src/kit/bundle). */
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise call: one method of one plugin, its result on stdout. */
-#include <stddef.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "console/warned.h"
 #include "runner/record.h"
 #include "runner/runner.h"
 #include "runner/show.h"
-#include "runner/signature.h"
 #include "session/session.h"
 
 struct call_args {

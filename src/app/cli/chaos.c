@@ -2,13 +2,10 @@
 /* mortise chaos: its options. */
 #include "chaos/chaos.h"
 
-#include <stddef.h>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "console/report.h"
-#include "runner/runner.h"
 
 #define DEFAULT_SEED     1
 #define DEFAULT_STALL_MS 200

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise chat: a conversation with plugins (src/work/converse). A bot is in another program: chat_bot.c. */
-#include <stddef.h>
-
 #include "base/error.h"
 #include "cli/inside.h"
 #include "console/report.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise chat --config BOT.toml: a bot (src/bot/dispatch). */
-#include <stddef.h>
-
 #include "cli/inside.h"
 #include "console/report.h"
 #include "dispatch/bot.h"

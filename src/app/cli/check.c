@@ -2,9 +2,6 @@
 /* mortise check: its options, and where the report goes. */
 #include "check/check.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/outfile.h"

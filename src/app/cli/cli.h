@@ -7,7 +7,6 @@
 #define MOR_CLI_CLI_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include <mortise/mortise.h>

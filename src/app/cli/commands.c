@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of commands, search in it, and the options that every command has. */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/near.h"
 #include "cli/cli.h"
 
 #define FIELD(name) offsetof(struct mor_common_args, name)

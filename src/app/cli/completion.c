@@ -5,12 +5,9 @@
  * All three know the same: commands, each command's options, what an option's argument is, and what its
  * words are. One walk over the tables fills a sink per shell.
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/text.h"
-#include "cli/cli.h"
 #include "cli/offer.h"
 #include "console/report.h"
 #include "runner/runner.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise doctor: what this machine supports, which promise needs it, and what to change. */
-#include <stddef.h>
-
 #include <mortise/jail.h>
 
 #include "about/about.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise entries: entry streams, and the manifests that stand for them. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include "cli/inside.h"
 #include "console/report.h"
 #include "console/signals.h"
-#include "depot/segment.h"
 #include "kythe/entries/sort.h"
 #include "wire/json.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise explain: a dialect, from the table that drives the host. */
-#include <stddef.h>
-
-#include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise extract: reads files, prints their text. The work is done in src/work/extract. */
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/cli.h"
 #include "cli/farming.h"
 #include "console/report.h"
 #include "extract/extract.h"

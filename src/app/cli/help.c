@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --help, made from the same tables as the parser. */
-#include <stddef.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise info: what a plugin is, offers and needs, and its health. */
-#include <stddef.h>
-
 #include "about/about.h"
 #include "base/error.h"
 #include "cli/cli.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise install, upgrade, approve: three ways to the same question (src/app/installer). */
-#include <stddef.h>
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"

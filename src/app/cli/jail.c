@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise jail: runs any program, confined like a plugin, with our stdin, stdout and stderr. */
-#include <stddef.h>
-
 #include "cli/cli.h"
 #include "console/report.h"
 #include "jailed/jailed.h"

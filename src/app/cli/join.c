@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise join: the parts of a run that was spread over machines become its one result. */
-#include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 

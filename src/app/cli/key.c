@@ -2,7 +2,6 @@
 /* mortise key: keys to sign plugins with (src/kit/bundle/sign.h). */
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "capture/capture.h"
 #include "cli/inside.h"
 #include "console/report.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise list: the installed plugins. Only their states are read; no file of a plugin is opened. */
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/text.h"
-#include "cli/cli.h"
 #include "cli/list.h"
 #include "console/report.h"
 #include "console/table.h"

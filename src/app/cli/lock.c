@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise lock: which plugins a project uses (src/kit/lockfile). */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"

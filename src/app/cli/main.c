@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

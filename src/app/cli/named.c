@@ -4,7 +4,6 @@
  * PLUGIN: the word is replaced by the path of the plugin's directory before the command looks at it. And how
  * the last run of an installed one ended.
  */
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,7 +13,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "console/report.h"
 #include "lockfile/lockfile.h"
 #include "store/store.h"
 #include "trusted/trusted.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise new: a plugin's first files (src/app/starter). */
-#include <stddef.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise outdated: what differs between the project's lock, the store and the registries. */
-#include <stddef.h>
-
+#include "lockfile/outdated.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/table.h"
-#include "lockfile/outdated.h"
 
 struct outdated_args {
 	bool all;

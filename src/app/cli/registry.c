@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise registry: the index of a directory with bundles (src/kit/registry). */
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/table.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise remove, rollback: what is installed, and which version of it counts. */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -2,7 +2,6 @@
 /* mortise replay: plays a .talk file to a plugin, or as a plugin. */
 #include "replay/replay.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"

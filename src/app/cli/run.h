@@ -6,8 +6,6 @@
 #ifndef MOR_CLI_RUN_H
 #define MOR_CLI_RUN_H
 
-#include <stdbool.h>
-
 #include "cli/cli.h"
 #include "converse/once.h"
 #include "runner/runner.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise session: plugins that stay between commands (src/app/session). */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/near.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "console/report.h"

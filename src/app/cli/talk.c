@@ -2,10 +2,7 @@
 /* mortise talk: .talk files in their canonical form, and what differs between two. */
 #include "talk/talk.h"
 
-#include <errno.h>
-#include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the plugin that a command is about. Also has the options that all such commands share. */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/textlist.h"
 #include "cli/cli.h"
 #include "converse/once.h"
 #include "runner/runner.h"

@@ -8,8 +8,6 @@
 
 #include <mortise/mortise.h>
 
-#include "base/buf.h"
-
 struct mor_trust_row {
 	const char *kind; /* that of the entry below */
 	char *what;       /* a key, a path */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise verify-entries: checks that an entry stream says what comments in the sources claim. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +11,6 @@
 #include "cli/inflow.h"
 #include "cli/inside.h"
 #include "console/report.h"
-#include "kythe/entries/entries.h"
 #include "kythe/entries/verify.h"
 #include "wire/json.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise worker: analyzes for the owners of a farm. */
-#include <stddef.h>
-
+#include "crew/worker.h"
 #include "base/error.h"
 #include "cli/inside.h"
 #include "console/report.h"
-#include "crew/worker.h"
 
 int mor_cli_worker(struct mor_cli *cli)
 {

@@ -3,8 +3,6 @@
  * A window of calls: each answer starts the next call, from its own callback. So with one in flight the time
  * between two calls is ours alone, and does not count as latency.
  */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "gauge/inside.h"

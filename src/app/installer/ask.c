@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who agrees: --allow, --yes, or a person at a terminal. If nobody can answer, the answer is no, with the
  * line to type. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/text.h"
 #include "jailed/inside.h"
-#include "wire/json.h"
 
 int mor_learnt_plan(const struct mor_jailed_plan *plan, const struct mor_learn *learn,
 		    struct mor_jailed_plan *ret)

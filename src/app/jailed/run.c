@@ -7,7 +7,6 @@
 
 #include <mortise/jail.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"

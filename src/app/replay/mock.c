@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"

@@ -6,8 +6,6 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
-#include "base/text.h"
 #include "wire/json.h"
 
 #define SECRET  "secret_"

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <mortise/mortise.h>
-
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/slice.h"

@@ -9,11 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "console/signals.h"
 #include "door/door.h"
 #include "replay/replay.h"
 #include "runner/show.h"

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What commands do with a session: call, list, stop, read its notes. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/textlist.h"
 #include "runner/show.h"
 #include "session/inside.h"
 

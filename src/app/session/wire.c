@@ -3,7 +3,6 @@
  * the connection. */
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

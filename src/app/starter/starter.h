@@ -15,7 +15,6 @@
 #define MOR_STARTER_STARTER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include <mortise/mortise.h>
 

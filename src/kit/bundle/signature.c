@@ -7,9 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "bundle/keys.h"
-#include "wire/json.h"
 
 #define SIGNATURE_LIMIT 65536
 

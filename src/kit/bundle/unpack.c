@@ -3,13 +3,10 @@
  * libarchive reads, src/kit/bundle/place.c writes: libarchive's own way to disk has options for many things
  * that a plugin does not need, and each would have to be turned off.
  */
-#include "bundle/unpack.h"
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

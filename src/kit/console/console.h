@@ -9,7 +9,6 @@
 
 #include <mortise/mortise.h>
 
-#include "base/buf.h"
 #include "base/outfile.h"
 #include "base/slice.h"
 #include "base/textlist.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors for people and for machines. The plugin's `data` reaches both. */
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -6,7 +6,6 @@
 #include "console/signals.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>

@@ -2,7 +2,6 @@
 /* The loop that carries the bytes, and the end. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>

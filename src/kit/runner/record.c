@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text.h"
 #include "runner/runner.h"
 #include "runner/show.h"
 #include "scribe/scribe.h"

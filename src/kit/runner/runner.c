@@ -5,7 +5,6 @@
  */
 #include "runner/runner.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "console/args.h"
-#include "console/console.h"
 #include "console/report.h"
 #include "console/signals.h"
 #include "door/door.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "talk/inside.h"
 #include "talk/talk.h"
 

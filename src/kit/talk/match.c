@@ -8,7 +8,6 @@
 #include "talk/inside.h"
 #include "talk/talk.h"
 #include "wire/envelope.h"
-#include "wire/json.h"
 
 /* ---- Bindings ---- */
 
