@@ -101,8 +101,7 @@ static void report_json(struct mor_console *console, const struct mor_chaos_lane
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "messages_to_plugin", (int64_t)lane[0].messages);
 	mor_w_pair_int(&w, "messages_to_host", (int64_t)lane[1].messages);
-	mor_w_key(&w, "faults");
-	mor_w_object(&w);
+	mor_w_pair_object(&w, "faults");
 	for (int i = 0; i < MOR_CHAOS_FAULTS; i++)
 		mor_w_pair_int(&w, mor_chaos_fault_kinds[i].name,
 			       (int64_t)(lane[0].faults[i] + lane[1].faults[i]));

@@ -193,8 +193,7 @@ void mor_check_print_list(struct mor_console *console, const struct mor_check_re
 
 static void write_talk(struct mor_writer *w, struct mor_slice talk)
 {
-	mor_w_key(w, "talk");
-	mor_w_array(w);
+	mor_w_pair_array(w, "talk");
 	while (talk.len)
 		mor_w_slice(w, mor_slice_cut(&talk, '\n'));
 	mor_w_end(w);
@@ -220,14 +219,12 @@ static void write_result(struct mor_writer *w, const struct mor_check_result *re
 
 static void write_sum(struct mor_writer *w, const struct mor_check_report *report)
 {
-	mor_w_key(w, "summary");
-	mor_w_object(w);
+	mor_w_pair_object(w, "summary");
 	for (unsigned i = 0; i < MOR_CHECK_VERDICTS; i++)
 		mor_w_pair_int(w, verdicts[i].name, (int64_t)report->sum[i]);
 	mor_w_pair_int(w, "expected", (int64_t)report->expected);
 	mor_w_end(w);
-	mor_w_key(w, "stale");
-	mor_w_array(w);
+	mor_w_pair_array(w, "stale");
 	for (char **id = report->stale; id && *id; id++)
 		mor_w_string(w, *id);
 	mor_w_end(w);
@@ -245,8 +242,7 @@ void mor_check_write_json(const struct mor_check_report *report, bool list, stru
 		mor_w_pair_bool(&w, "strict", report->strict);
 		write_sum(&w, report);
 	}
-	mor_w_key(&w, "checks");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "checks");
 	for (size_t i = 0; i < report->count; i++)
 		write_result(&w, &report->item[i], list);
 	mor_w_end(&w);

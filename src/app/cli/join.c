@@ -102,8 +102,7 @@ static void count_parts(struct join *x)
 
 static void write_failures(const struct join *x, struct mor_writer *w)
 {
-	mor_w_key(w, "failures");
-	mor_w_array(w);
+	mor_w_pair_array(w, "failures");
 	for (size_t i = 0; i < x->count; i++)
 		for (size_t k = 0; k < x->parts[i]->count; k++) {
 			const struct mor_part_piece *piece = &x->parts[i]->pieces[k];
@@ -111,10 +110,8 @@ static void write_failures(const struct join *x, struct mor_writer *w)
 			if (!piece->code)
 				continue;
 			mor_w_object(w);
-			mor_w_key(w, "name");
-			mor_w_slice(w, piece->name);
-			mor_w_key(w, "reason");
-			mor_w_slice(w, piece->why);
+			mor_w_pair_slice(w, "name", piece->name);
+			mor_w_pair_slice(w, "reason", piece->why);
 			mor_w_pair(w, "kind", mortise_status_kind(piece->code));
 			mor_w_end(w);
 		}

@@ -40,8 +40,7 @@ void mor_cli_list_trusted_json(struct mor_cli *cli, struct mor_writer *w)
 	MOR_CLEAN(mor_trusted_plugins) struct mor_trusted_plugins all = { 0 };
 
 	find_plugins(cli, &all);
-	mor_w_key(w, "yams");
-	mor_w_array(w);
+	mor_w_pair_array(w, "yams");
 	for (size_t i = 0; i < all.count; i++) {
 		const struct mor_trusted_plugin *plugin = &all.items[i];
 

@@ -46,13 +46,11 @@ static void show_json(struct mor_cli *cli, const struct mor_starter_order *order
 	mor_w_pair(&w, "name", order->name);
 	mor_w_pair(&w, "language", order->language->name);
 	mor_w_pair(&w, "dialect", order->dialect->name);
-	mor_w_key(&w, "files");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "files");
 	for (size_t i = 0; i < made->files.count; i++)
 		mor_w_string(&w, made->files.item[i]);
 	mor_w_end(&w);
-	mor_w_key(&w, "steps");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "steps");
 	while (next_line(&steps, &line))
 		mor_w_slice(&w, line);
 	mor_w_end(&w);

@@ -77,8 +77,7 @@ static int find_outdated(struct mor_cli *cli, struct outdated_work *work, mortis
 	mor_table_add(&work->table, titles);
 	mor_w_object(&work->w);
 	mor_w_pair_bool(&work->w, "ok", true);
-	mor_w_key(&work->w, "plugins");
-	mor_w_array(&work->w);
+	mor_w_pair_array(&work->w, "plugins");
 	if (mor_store_open(NULL, NULL, &work->store) < 0)
 		return mor_fail_memory(err);
 	r = mor_lockfile_find(&work->lock, err);

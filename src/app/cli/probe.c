@@ -65,8 +65,7 @@ static void show_json(struct mor_cli *cli, const struct mor_check_found *found)
 	mor_w_pair_bool(&w, "echoes", found->echoes);
 	mor_w_pair(&w, "name", found->name[0] ? found->name : NULL);
 	mor_w_pair(&w, "level", found->level);
-	mor_w_key(&w, "how");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "how");
 	while (rest.len)
 		mor_w_slice(&w, mor_slice_cut(&rest, '\n'));
 	mor_w_end(&w);

@@ -95,8 +95,7 @@ static void show_json(struct mor_cli *cli, const struct mor_registry *registry)
 	mor_w_pair_int(&w, "serial", registry->serial);
 	mor_w_pair(&w, "key", registry->origin.key[0] ? registry->origin.key : NULL);
 	mor_w_pair(&w, "signed_by", registry->origin.owner[0] ? registry->origin.owner : NULL);
-	mor_w_key(&w, "plugins");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "plugins");
 	for (size_t i = 0; i < registry->count; i++)
 		mor_w_value(&w, registry->items[i].value);
 	mor_w_end(&w);

@@ -113,8 +113,7 @@ static void write_step(struct mor_writer *w, const char *name, const struct mor_
 	mor_talk_write_step(&line, step);
 	mor_w_object(w);
 	mor_w_pair_int(w, "line", step->line);
-	mor_w_key(w, "text");
-	mor_w_slice(w, (struct mor_slice){ line.data, line.len - 1 });
+	mor_w_pair_slice(w, "text", (struct mor_slice){ line.data, line.len - 1 });
 	mor_w_end(w);
 }
 
@@ -146,8 +145,7 @@ static void on_change(void *arg, const struct mor_talk_step *a, const struct mor
 	mor_w_object(&c->w);
 	write_step(&c->w, "a", a);
 	write_step(&c->w, "b", b);
-	mor_w_key(&c->w, "differences");
-	mor_w_array(&c->w);
+	mor_w_pair_array(&c->w, "differences");
 }
 
 static void on_difference(void *arg, struct mor_slice pointer, struct mor_slice a, struct mor_slice b)
@@ -161,12 +159,9 @@ static void on_difference(void *arg, struct mor_slice pointer, struct mor_slice 
 		return;
 	}
 	mor_w_object(&c->w);
-	mor_w_key(&c->w, "pointer");
-	mor_w_slice(&c->w, pointer);
-	mor_w_key(&c->w, "a");
-	mor_w_slice(&c->w, a);
-	mor_w_key(&c->w, "b");
-	mor_w_slice(&c->w, b);
+	mor_w_pair_slice(&c->w, "pointer", pointer);
+	mor_w_pair_slice(&c->w, "a", a);
+	mor_w_pair_slice(&c->w, "b", b);
 	mor_w_end(&c->w);
 }
 

@@ -187,8 +187,7 @@ static void show_rows(struct mor_cli *cli, const struct mor_trust_list *list, co
 
 	mor_w_object(&w);
 	mor_w_pair_bool(&w, "ok", true);
-	mor_w_key(&w, "trusted");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "trusted");
 	for (size_t i = 0; i < list->count; i++) {
 		const struct mor_trust_row *row = &list->items[i];
 

@@ -118,8 +118,7 @@ static int solve_goals(struct mor_cli *cli, struct mor_graph *graph, struct mor_
 	int r;
 
 	mor_w_object(&w);
-	mor_w_key(&w, "findings");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "findings");
 	r = mor_verifier_run(verifier, tell_finding, &telling, err);
 	if (r < 0)
 		return r;

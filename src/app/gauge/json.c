@@ -61,8 +61,7 @@ static void write_latency(const struct mor_gauge *g, struct mor_writer *w)
 
 static void write_steps(const struct mor_gauge *g, struct mor_writer *w)
 {
-	mor_w_key(w, "throughput");
-	mor_w_array(w);
+	mor_w_pair_array(w, "throughput");
 	for (size_t i = 0; i < g->steps_count; i++) {
 		const struct mor_gauge_step *step = &g->steps[i];
 

@@ -140,12 +140,9 @@ static void keep_value(void *arg, struct mor_slice pointer, struct mor_slice exp
 	if (d->json.len)
 		mor_buf_byte(&d->json, ',');
 	mor_w_object(&w);
-	mor_w_key(&w, "pointer");
-	mor_w_slice(&w, pointer);
-	mor_w_key(&w, "expected");
-	mor_w_slice(&w, expected);
-	mor_w_key(&w, "came");
-	mor_w_slice(&w, actual);
+	mor_w_pair_slice(&w, "pointer", pointer);
+	mor_w_pair_slice(&w, "expected", expected);
+	mor_w_pair_slice(&w, "came", actual);
 	mor_w_end(&w);
 }
 

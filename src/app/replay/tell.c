@@ -89,10 +89,8 @@ static void tell_json(struct mor_replay *replay, const struct mor_player *player
 	if (d->line) {
 		mor_w_pair_int(&w, "line", d->line);
 		mor_w_pair(&w, "text", d->text);
-		mor_w_key(&w, "expected");
-		mor_w_slice(&w, mor_buf_view(&d->expected));
-		mor_w_key(&w, "came");
-		mor_w_slice(&w, mor_buf_view(&d->came));
+		mor_w_pair_slice(&w, "expected", mor_buf_view(&d->expected));
+		mor_w_pair_slice(&w, "came", mor_buf_view(&d->came));
 		mor_w_pair_raw(&w, "differences", mor_buf_view(&list));
 	}
 	mor_w_end(&w);

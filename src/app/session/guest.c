@@ -339,8 +339,7 @@ void mor_session_guests_tell_frame(struct mor_session_keeper *keeper, const mort
 	mor_w_object(&w);
 	mor_w_pair(&w, "is", "frame");
 	mor_w_pair_bool(&w, "to_plugin", frame->direction == MORTISE_TO_PLUGIN);
-	mor_w_key(&w, "body");
-	mor_w_slice(&w, (struct mor_slice){ frame->body.text, frame->body.len });
+	mor_w_pair_slice(&w, "body", (struct mor_slice){ frame->body.text, frame->body.len });
 	mor_w_end(&w);
 	MOR_LIST_EACH(node, after, &keeper->guests) {
 		struct mor_session_guest *guest = mor_container_of(node, struct mor_session_guest, node);

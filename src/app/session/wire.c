@@ -142,8 +142,7 @@ int mor_session_wire_wait(struct mor_session_wire *wire, int timeout_ms, struct 
 
 void mor_session_write_error(struct mor_writer *w, const mortise_error *error)
 {
-	mor_w_key(w, "error");
-	mor_w_object(w);
+	mor_w_pair_object(w, "error");
 	mor_w_pair_int(w, "code", error->code);
 	mor_w_pair_int(w, "os_errno", error->os_errno);
 	mor_w_pair_int(w, "rpc_code", error->rpc_code);

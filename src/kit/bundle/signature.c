@@ -41,8 +41,7 @@ int mor_bundle_sign_text(struct mor_writer *w, struct mor_slice text, const char
 		return r;
 	mor_base64_encode((struct mor_slice){ (const char *)raw, sizeof(raw) }, &encoded);
 	mor_w_pair(w, "key", key);
-	mor_w_key(w, "signature");
-	mor_w_slice(w, mor_buf_view(&encoded));
+	mor_w_pair_slice(w, "signature", mor_buf_view(&encoded));
 	return mor_buf_failed(&encoded) ? mor_fail_memory(err) : 0;
 }
 

@@ -22,8 +22,7 @@ void mor_warned_write(struct mor_console *console, struct mor_writer *w)
 {
 	if (!console->warned.count)
 		return;
-	mor_w_key(w, "warnings");
-	mor_w_array(w);
+	mor_w_pair_array(w, "warnings");
 	mor_warned_write_items(console, w);
 	mor_w_end(w);
 }

@@ -92,8 +92,7 @@ static int write_text(const struct mor_lockfile *lock, const struct pin *pins, s
 
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "mortise_lock", 1);
-	mor_w_key(&w, "plugins");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "plugins");
 	for (size_t i = 0; i < count; i++)
 		write_pin(&w, lock, &pins[i]);
 	mor_w_end(&w);

@@ -216,8 +216,7 @@ static int list_archives(const struct mor_registry_update *update, const char *d
 	mor_w_object(&w);
 	mor_w_pair_int(&w, "mortise_index", 1);
 	mor_w_pair_int(&w, "serial", 1);
-	mor_w_key(&w, "plugins");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "plugins");
 	for (size_t i = 0; r == 0 && i < files.count; i++) {
 		int fd = mor_fd_open_in(dirfd, files.item[i]);
 
@@ -284,8 +283,7 @@ static int write_index(const struct mor_registry *new, int64_t serial, const cha
 	mor_w_pair_int(&w, "serial", serial);
 	mor_w_pair_raw(&w, "plugins", mor_buf_view(&plugins));
 	if (sign) {
-		mor_w_key(&w, "signature");
-		mor_w_object(&w);
+		mor_w_pair_object(&w, "signature");
 		r = mor_bundle_sign_text(&w, mor_buf_view(&statement), sign, err);
 		mor_w_end(&w);
 	}

@@ -30,8 +30,7 @@ static void tell_note(struct mor_console *console, const char *name, const morti
 	if (console->notes && console->json) {
 		mor_w_object(&w);
 		mor_w_pair(&w, "note", event->note.method);
-		mor_w_key(&w, "params");
-		mor_w_raw(&w, params.len ? params : MOR_SLICE("null"));
+		mor_w_pair_raw(&w, "params", params.len ? params : MOR_SLICE("null"));
 		mor_w_pair(&w, "plugin", name);
 		mor_w_end(&w);
 		mor_out_json_line(console, mor_buf_view(&json));
