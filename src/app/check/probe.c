@@ -183,8 +183,7 @@ static int try_one(struct probing *p, const struct probe_try *try, mortise_error
 	memset(p->run.seen, 0, sizeof(p->run.seen));
 	p->run.dialect = mor_dialect_find(try->dialect);
 	p->run.framing = framing >= 0 ? (enum mor_framing)framing : p->run.dialect->link.framing;
-	r = mor_check_session_open(&p->run, &s, err);
-	if (r < 0)
+	if ((r = mor_check_session_open(&p->run, &s, err)) < 0)
 		return r;
 	if (try->request) {
 		s.deframer.reads = ALL_FRAMINGS; /* to see whether its answer has another framing */

@@ -251,8 +251,7 @@ int mor_check_session_open(struct mor_check_run *run, struct mor_check_session *
 	mor_deframer_init(&s->deframer, run->framing, CHECK_FRAME_BYTES,
 			  run->dialect->life.shape == MOR_SHAPE_ONE_CALL ? MOR_DEFRAME_EOF_ENDS : 0);
 	s->deframer.reads = run->dialect->link.reads;
-	r = mor_proc_start(run->loop, &command, &session_events, s, &s->proc, &failure);
-	if (r < 0)
+	if ((r = mor_proc_start(run->loop, &command, &session_events, s, &s->proc, &failure)) < 0)
 		return mor_fail(err, r, "%s", failure.text);
 	run->processes++;
 	r = mor_watch_start(run->loop, &s->out, mor_proc_out(s->proc), MOR_READABLE, on_readable);

@@ -177,8 +177,7 @@ int mor_check_setup(struct mor_check_run *run, mortise_error *err)
 	run->framing = framing >= 0 ? (enum mor_framing)framing : run->dialect->link.framing;
 	/* A host confines its plugin itself, and gets the user's environment. */
 	run->confined = run->confined || (!run->report->host && run->dialect->life.confine == MOR_CONFINED);
-	r = mor_scratch_make(&run->scratch, MOR_SCRATCH_PARENT);
-	if (r < 0)
+	if ((r = mor_scratch_make(&run->scratch, MOR_SCRATCH_PARENT)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "a directory in %s", MOR_SCRATCH_PARENT);
 	snprintf(run->own_scratch, sizeof(run->own_scratch), "%.4000s/scratch", run->scratch.path);
 	mor_dir_make(run->scratch.dir, "scratch", 0700);

@@ -230,8 +230,7 @@ static int call_once(struct call_command *run, mortise_error *err)
 	run->begun_ms = mor_clock_ms();
 	if (run->session.name)
 		return call_session(run, params, err);
-	r = mortise_call_start(run->plugin, run->method, params, &opt, &run->call, err);
-	if (r < 0)
+	if ((r = mortise_call_start(run->plugin, run->method, params, &opt, &run->call, err)) < 0)
 		return r;
 	r = mor_runner_run(&run->runner, call_settled, run);
 	if (run->call) {
@@ -318,8 +317,7 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 
 	run->words.merged = run->args->pages;
 	run->words.unchecked = run->args->unchecked;
-	r = mor_cli_arguments_begin(&run->words, run->cli, &run->typed, &argv, err);
-	if (r < 0)
+	if ((r = mor_cli_arguments_begin(&run->words, run->cli, &run->typed, &argv, err)) < 0)
 		return r;
 	run->method = run->words.method;
 	if (!run->method)

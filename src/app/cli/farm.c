@@ -189,8 +189,7 @@ static int show_status(struct asking *x, mortise_error *err)
 		mor_out_json(console, json);
 		return 0;
 	}
-	r = mor_doc_parse(json, 0, 0, &doc, err);
-	if (r < 0)
+	if ((r = mor_doc_parse(json, 0, 0, &doc, err)) < 0)
 		return r;
 	root = mor_doc_root(doc);
 	show_runs(console, mor_json_get(root, "runs"));

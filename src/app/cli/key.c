@@ -54,8 +54,7 @@ static int write_pair(const char *path, const char *public_path, mortise_error *
 	if (r == 0)
 		r = write_new(path, 0600, mor_buf_view(&secret), err);
 	if (r == 0) {
-		r = write_new(public_path, 0644, mor_buf_view(&public), err);
-		if (r < 0)
+		if ((r = write_new(public_path, 0644, mor_buf_view(&public), err)) < 0)
 			unlink(path);
 	}
 	explicit_bzero(secret.data, secret.cap);

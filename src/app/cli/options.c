@@ -196,8 +196,7 @@ static int parse_short(struct parser *p)
 			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c%s", *at,
 					p->words->hint ? p->words->hint : "");
 		if (!option->arg) {
-			r = store_value(p, option, base, NULL);
-			if (r < 0)
+			if ((r = store_value(p, option, base, NULL)) < 0)
 				return r;
 			continue;
 		}
@@ -238,8 +237,7 @@ int mor_options_parse(const struct mor_option_group *groups, char **argv, void *
 			words->tail = (const char **)p.argv + 1;
 			return 0;
 		}
-		r = parse_word(&p);
-		if (r < 0)
+		if ((r = parse_word(&p)) < 0)
 			return r;
 	}
 	return 0;

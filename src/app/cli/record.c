@@ -156,11 +156,9 @@ static int start_recording(struct recording *run, const char *path, const char *
 	run->path = mor_scribe_path(args->output);
 	if (!run->path)
 		return mor_fail_memory(err);
-	fd = mor_scribe_create(run->path, args->force, "to replace it, add --force", err);
-	if (fd < 0)
+	if ((fd = mor_scribe_create(run->path, args->force, "to replace it, add --force", err)) < 0)
 		return fd;
-	r = mor_relay_start(path, argv, true, &run->relay.plugin, err);
-	if (r < 0) {
+	if ((r = mor_relay_start(path, argv, true, &run->relay.plugin, err)) < 0) {
 		mor_fd_close(&fd);
 		unlink(run->path);
 		return r;

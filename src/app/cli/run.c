@@ -211,8 +211,7 @@ static int prepare_run(struct mor_run *run, mortise_error *err)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: its directory");
 	if (words->count && words->item[0] == words->unknown)
 		return mor_options_refuse(groups, words->unknown, err);
-	r = find_plugins(run, err);
-	if (r < 0)
+	if ((r = find_plugins(run, err)) < 0)
 		return r;
 	run->typed = run->plugins.item[0];
 	return mor_runner_resolve(&run->args->plugin, run->typed, NULL, &run->resolved, err);

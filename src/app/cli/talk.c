@@ -53,8 +53,7 @@ static int format_file(struct mor_cli *cli, const char *path, mortise_error *err
 
 	if (r < 0)
 		return r;
-	r = mor_talk_format(mor_buf_view(&before), &after, err);
-	if (r < 0) {
+	if ((r = mor_talk_format(mor_buf_view(&before), &after, err)) < 0) {
 		mor_fail_prefix(err, path);
 		return r;
 	}

@@ -239,8 +239,7 @@ static int start_tapping(struct tapping *run, const char *path, const char *cons
 	if (run->store < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -run->store, "a place for the conversation");
 	mor_tap_init(&run->tap, run->store);
-	r = mor_relay_start(path, argv, true, &run->relay.plugin, err);
-	if (r < 0)
+	if ((r = mor_relay_start(path, argv, true, &run->relay.plugin, err)) < 0)
 		return r;
 	mor_scribe_open(&run->relay.scribe, fcntl(run->store, F_DUPFD_CLOEXEC, 3),
 			&(struct mor_scribe_options){ .dialect = run->relay.plugin.dialect,

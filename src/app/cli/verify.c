@@ -119,8 +119,7 @@ static int solve_goals(struct mor_cli *cli, struct mor_graph *graph, struct mor_
 
 	mor_w_object(&w);
 	mor_w_pair_array(&w, "findings");
-	r = mor_verifier_run(verifier, tell_finding, &telling, err);
-	if (r < 0)
+	if ((r = mor_verifier_run(verifier, tell_finding, &telling, err)) < 0)
 		return r;
 	mor_w_end(&w);
 	mor_w_pair_bool(&w, "ok", r == 0);

@@ -206,8 +206,7 @@ static int measure_latency(struct mor_gauge *g)
 		return done;
 	if (g->per_call)
 		mor_runner_stop_plugin(g->runner, g->plugin);
-	r = look_at_use(g, &after);
-	if (r < 0)
+	if ((r = look_at_use(g, &after)) < 0)
 		return r;
 	g->cost.host = per_call(host, before.host, &batch);
 	g->cost.guardian = per_call(after.guardian, before.guardian, &batch);

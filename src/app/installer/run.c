@@ -116,8 +116,7 @@ static int fetch_files(struct mor_installer_visit *visit, mortise_error *err)
 
 	if (!visit->order->listed && !mor_path_is_file(from))
 		return mor_staging_copy(&visit->staging, from, err);
-	r = open_archive(visit->order, &fd, err);
-	if (r < 0)
+	if ((r = open_archive(visit->order, &fd, err)) < 0)
 		return r;
 	r = mor_bundle_unpack(fd, visit->staging.dir, NULL, top, err);
 	mor_fd_close(&fd);

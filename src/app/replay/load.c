@@ -19,8 +19,7 @@ int mor_replay_read(const char *path, struct mor_talk *ret, mortise_error *err)
 
 	if (r < 0)
 		return r;
-	r = mor_talk_parse(mor_buf_view(&text), ret, err);
-	if (r < 0)
+	if ((r = mor_talk_parse(mor_buf_view(&text), ret, err)) < 0)
 		mor_fail_prefix(err, path);
 	return r;
 }

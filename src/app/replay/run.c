@@ -279,8 +279,7 @@ static int open_stage(struct stage *stage, const struct mor_plugin_args *args, c
 	mortise_plugin_options opt;
 	int r;
 
-	r = mor_runner_open(&stage->runner, stage->replay->console, args, NULL, err);
-	if (r < 0)
+	if ((r = mor_runner_open(&stage->runner, stage->replay->console, args, NULL, err)) < 0)
 		return r;
 	mor_runner_plugin_options(&stage->runner, path, argv, &opt);
 	if (!opt.dialect && !path)
@@ -321,8 +320,7 @@ static int play_host(struct stage *stage, mortise_error *err)
 	r = mor_watch_start(stage->loop, &stage->out, mor_proc_out(stage->proc), MOR_READABLE, on_readable);
 	if (r < 0)
 		return mor_fail_errno(err, r, errno, "watching stdout");
-	r = mor_runner_run(&stage->runner, is_played, stage);
-	if (r < 0)
+	if ((r = mor_runner_run(&stage->runner, is_played, stage)) < 0)
 		return mor_fail(err, r, "interrupted");
 	add_stderr(stage);
 	stage->leaving = true;

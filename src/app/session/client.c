@@ -19,8 +19,7 @@ static int open_client(const char *name, struct mor_session_wire *wire, mortise_
 
 	if (r < 0)
 		return r;
-	dir = mor_session_dir_open(err);
-	if (dir < 0)
+	if ((dir = mor_session_dir_open(err)) < 0)
 		return dir;
 	r = mor_session_connect(dir, name, &fd, err);
 	mor_fd_close(&dir);

@@ -295,8 +295,7 @@ int mor_session_keep(struct mor_console *console, const struct mor_session_start
 
 	mor_list_init(&keeper.guests);
 	mor_session_notes_init(&keeper.notes);
-	r = begin_session(&keeper, &err);
-	if (r < 0)
+	if ((r = begin_session(&keeper, &err)) < 0)
 		tell_starter(&keeper, starter, &err);
 	else if (tell_starter(&keeper, starter, NULL))
 		serve_session_take(&keeper, starter);

@@ -73,8 +73,7 @@ int mor_session_dir_open(mortise_error *err)
 	}
 	snprintf(name, sizeof(name), "mortise-%u", (unsigned)geteuid());
 	snprintf(shown, sizeof(shown), "/tmp/%s", name);
-	tmp = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (tmp < 0)
+	if ((tmp = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "/tmp");
 	fd = open_below(tmp, name, shown, err);
 	mor_fd_close(&tmp);
@@ -194,14 +193,12 @@ int mor_session_seat_take(struct mor_session_seat *seat, int dir, const char *na
 
 	*seat = (struct mor_session_seat){ .dir = dir, .lock = -1, .listener = -1 };
 	snprintf(seat->name, sizeof(seat->name), "%s", name);
-	r = take_lock(seat, err);
-	if (r < 0) {
+	if ((r = take_lock(seat, err)) < 0) {
 		mor_fd_close(&seat->lock);
 		mor_fd_close(&seat->dir);
 		return r;
 	}
-	r = open_listener(seat, err);
-	if (r < 0)
+	if ((r = open_listener(seat, err)) < 0)
 		mor_session_seat_leave(seat);
 	return r;
 }

@@ -64,8 +64,7 @@ static int take_piece(struct making *m, const char *kind, const char *name, stru
 
 	if (!path)
 		return mor_fail_memory(err);
-	r = mor_fd_read_file(path, PIECE_LIMIT, &text, &len);
-	if (r < 0)
+	if ((r = mor_fd_read_file(path, PIECE_LIMIT, &text, &len)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s: install all of mortise", path);
 	fill_basics(m, values);
 	r = mor_starter_fill((struct mor_slice){ text, len }, values, out);

@@ -195,8 +195,7 @@ int mor_tap_read(struct mor_tap *tap, mortise_error *err)
 		tap->part.len += (size_t)n;
 		tap->read += n;
 		total += (size_t)n;
-		r = take_lines(tap, err);
-		if (r < 0)
+		if ((r = take_lines(tap, err)) < 0)
 			return r;
 		rows += r;
 	}

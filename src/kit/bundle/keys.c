@@ -103,8 +103,7 @@ int mor_keys_add(const char *config_home, const char *key, const char *owner, mo
 		r = check_owner(owner, err);
 	if (r < 0)
 		return r;
-	r = mor_dir_make_all(AT_FDCWD, dir, 0700);
-	if (r < 0)
+	if ((r = mor_dir_make_all(AT_FDCWD, dir, 0700)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the key cannot be kept in %s", dir);
 	return write_key(dir, key, owner, err);
 }

@@ -112,8 +112,7 @@ static int pack_file(struct packing *p, const struct mor_content_file *file)
 
 	if (r < 0 || file->target)
 		return r;
-	fd = mor_place_open(p->plugin->dir, file->path);
-	if (fd < 0)
+	if ((fd = mor_place_open(p->plugin->dir, file->path)) < 0)
 		return mor_fail_errno(p->err, MORTISE_EINPUT, -fd, "%s", file->path);
 	r = write_bytes(p, file, fd);
 	mor_fd_close(&fd);

@@ -93,8 +93,7 @@ int mor_bundle_verify(const struct mor_bundle_plugin *plugin, struct mor_slice s
 		return r;
 	root = doc ? mor_doc_root(doc) : NULL;
 	key = mor_json_int(mor_json_get(root, "mortise_signature"), 0) == 1 ? root : NULL;
-	r = write_statement(plugin, &statement, err);
-	if (r < 0)
+	if ((r = write_statement(plugin, &statement, err)) < 0)
 		return r;
 	r = mor_bundle_verify_text(key, mor_buf_view(&statement), ret_key, err);
 	if (r == MORTISE_EPROTO)

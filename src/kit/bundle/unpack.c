@@ -126,11 +126,9 @@ static int copy_data(struct unpacking *u, struct archive_entry *entry, int fd)
 			continue;
 		if (at != done)
 			return refuse_entry(u, "is a sparse file, and a plugin has none");
-		r = count_bytes(u, len);
-		if (r < 0)
+		if ((r = count_bytes(u, len)) < 0)
 			return r;
-		r = mor_fd_write_all(fd, block, len);
-		if (r < 0)
+		if ((r = mor_fd_write_all(fd, block, len)) < 0)
 			return fail_writing(u, -r);
 		done += (int64_t)len;
 	}
@@ -147,8 +145,7 @@ static int take_file(struct unpacking *u, struct archive_entry *entry)
 	if (archive_entry_size_is_set(entry) &&
 	    (archive_entry_size(entry) < 0 || (uint64_t)archive_entry_size(entry) > u->limits.bytes))
 		return count_bytes(u, u->limits.bytes + 1);
-	fd = mor_place_file(u->into, u->path, archive_entry_perm(entry) & 0100);
-	if (fd < 0)
+	if ((fd = mor_place_file(u->into, u->path, archive_entry_perm(entry) & 0100)) < 0)
 		return fail_writing(u, -fd);
 	r = copy_data(u, entry, fd);
 	if (close(fd) < 0 && r == 0) /* where a network's disk tells that it is full */
@@ -168,11 +165,9 @@ static int copy_file(struct unpacking *u, int from, int to)
 			continue;
 		if (len <= 0)
 			return len == 0 ? 0 : fail_writing(u, errno);
-		r = count_bytes(u, (uint64_t)len);
-		if (r < 0)
+		if ((r = count_bytes(u, (uint64_t)len)) < 0)
 			return r;
-		r = mor_fd_write_all(to, block, (size_t)len);
-		if (r < 0)
+		if ((r = mor_fd_write_all(to, block, (size_t)len)) < 0)
 			return fail_writing(u, -r);
 	}
 }
@@ -374,8 +369,7 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry)
 		return mor_fail_memory(u->err);
 	if ((*path == '\0' || strcmp(path, ".") == 0) && *raw && archive_entry_filetype(entry) == AE_IFDIR)
 		return 0; /* "./" is the top */
-	r = mor_content_name_check(path, u->err);
-	if (r < 0)
+	if ((r = mor_content_name_check(path, u->err)) < 0)
 		return r;
 	u->path = path;
 	mor_content_name_show(mor_slice_of(path), u->shown, sizeof(u->shown));
@@ -396,8 +390,7 @@ static int take_all(struct unpacking *u)
 			return archive_read_has_encrypted_entries(u->from) > 0 ?
 				       mor_fail(u->err, MORTISE_EINPUT, "is encrypted") :
 				       refuse_damaged(u);
-		r = take_entry(u, entry);
-		if (r < 0)
+		if ((r = take_entry(u, entry)) < 0)
 			return r;
 	}
 	return u->files ? 0 : mor_fail(u->err, MORTISE_EINPUT, "holds no files");
@@ -435,8 +428,7 @@ static int unpack_all(struct unpacking *u, int fd, char *ret_top)
 		r = make_links(u);
 	if (r < 0)
 		return r;
-	r = mor_place_hoist(u->into, &top);
-	if (r < 0)
+	if ((r = mor_place_hoist(u->into, &top)) < 0)
 		return fail_writing(u, -r);
 	if (ret_top)
 		memcpy(ret_top, top.name, MOR_BUNDLE_TOP);

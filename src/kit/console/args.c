@@ -103,8 +103,7 @@ static int file_to_json(const char *what, const char *path, struct mor_buf *out,
 
 	if (base64)
 		path += strlen(BASE64_MARK);
-	r = mor_args_read(path, MOR_ARGS_LIMIT, &bytes, err);
-	if (r < 0)
+	if ((r = mor_args_read(path, MOR_ARGS_LIMIT, &bytes, err)) < 0)
 		return r;
 	if (base64) {
 		mor_buf_byte(out, '"');

@@ -120,8 +120,7 @@ int mor_tree_set(struct mor_tree *tree, struct mor_slice path, struct mor_slice 
 	while (r == 0 && path.len) {
 		MOR_CLEAN(mor_buf) struct mor_buf part = MOR_BUF_INIT;
 
-		r = next_part(&path, &part);
-		if (r < 0)
+		if ((r = next_part(&path, &part)) < 0)
 			return r;
 		tree = tree_member(tree, part.len ? mor_buf_view(&part) : MOR_SLICE(""));
 		if (!tree)

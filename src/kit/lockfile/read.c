@@ -79,8 +79,7 @@ static int read_entries(const struct mor_value *plugins, struct mor_lockfile *lo
 
 		if (mor_grow(&lock->items, lock->count, &lock->cap, sizeof(*lock->items)) < 0)
 			return mor_fail_memory(err);
-		r = read_entry(it.value, &lock->items[lock->count], err);
-		if (r < 0)
+		if ((r = read_entry(it.value, &lock->items[lock->count], err)) < 0)
 			return r;
 		lock->count++;
 	}

@@ -105,8 +105,7 @@ static int read_entries(const struct mor_value *plugins, struct mor_registry *re
 
 		if (mor_grow(&registry->items, registry->count, &registry->cap, sizeof(*registry->items)) < 0)
 			return mor_fail_memory(err);
-		r = read_entry(it.value, &registry->items[registry->count], err);
-		if (r < 0)
+		if ((r = read_entry(it.value, &registry->items[registry->count], err)) < 0)
 			return r;
 		registry->count++;
 	}

@@ -116,8 +116,7 @@ int mor_registry_visit(const char *path, bool downgrade, struct mor_registry *re
 	int r = mor_registry_open(path, ret, err);
 
 	if (r == 0) {
-		r = mor_registry_accept(ret, NULL, downgrade, err);
-		if (r < 0)
+		if ((r = mor_registry_accept(ret, NULL, downgrade, err)) < 0)
 			mor_registry_fini(ret);
 	}
 	return r;

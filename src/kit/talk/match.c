@@ -354,8 +354,7 @@ static int match_name(struct match *match, struct mor_slice name, const struct m
 			r = mor_talk_var_set(match->vars, name, mor_buf_view(&json));
 		return r < 0 ? mor_fail_memory(match->err) : 0;
 	}
-	r = mor_doc_parse(bound, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &doc, match->err);
-	if (r < 0)
+	if ((r = mor_doc_parse(bound, MOR_JSON_NAN, MOR_JSON_DEPTH_MAX, &doc, match->err)) < 0)
 		return r;
 	return mor_json_equal(mor_doc_root(doc), actual) ?
 		       0 :

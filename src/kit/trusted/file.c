@@ -315,14 +315,12 @@ int mor_trusted_add(const char *word, struct mor_trusted_change *ret, mortise_er
 
 	if (!realpath(word, real))
 		return mor_fail_errno(err, MORTISE_ENOTFOUND, errno, "%s", word);
-	r = check_new(word, real, err);
-	if (r < 0)
+	if ((r = check_new(word, real, err)) < 0)
 		return r;
 	change.path = mor_strdup(real);
 	if (!change.path || !typed || mor_path_clean("", typed, &clean) < 0)
 		return mor_fail_memory(err);
-	lock = lock_list(err);
-	if (lock < 0)
+	if ((lock = lock_list(err)) < 0)
 		return lock;
 	r = add_locked(real, &change, err);
 	close(lock);
@@ -412,8 +410,7 @@ int mor_trusted_remove(const char *word, struct mor_trusted_change *ret, mortise
 
 	if (r < 0)
 		return r;
-	lock = lock_list(err);
-	if (lock < 0)
+	if ((lock = lock_list(err)) < 0)
 		return lock;
 	r = remove_locked(word, path, err);
 	close(lock);
