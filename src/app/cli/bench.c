@@ -128,10 +128,8 @@ static int take_harmless(struct bench_command *run, mortise_error *err)
 	MOR_CLEAN(mor_buf) struct mor_buf names = MOR_BUF_INIT;
 	int r = mor_signature_names(run->resolved, &names, err);
 
-	if (r == 0)
-		r = mor_gauge_method(run->resolved->manifest->dialect, run->cli->typed, mor_buf_view(&names),
-				     &run->method, err);
-	if (r < 0)
+	if (r < 0 || (r = mor_gauge_method(run->resolved->manifest->dialect, run->cli->typed,
+					   mor_buf_view(&names), &run->method, err)) < 0)
 		return r;
 	run->plan.method = run->method.name;
 	run->plan.flags |= MORTISE_RAW; /* it is the name on the wire */
@@ -160,17 +158,13 @@ static int prepare_bench(struct bench_command *run, mortise_error *err)
 	if (r == 0 && mor_session_is_meant(run->path))
 		r = mor_fail(err, MORTISE_EINVAL,
 			     "bench starts the plugin itself: name the plugin, not the session %s", run->path);
-	if (r == 0)
-		r = take_plan(run, err);
-	if (r == 0)
-		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err);
-	if (r == 0)
-		r = mor_runner_resolve(&run->args->plugin, run->path, run->argv, &run->resolved, err);
-	if (r == 0)
-		r = mor_runner_cap_greeting(&run->runner, run->resolved, err);
-	if (r == 0)
-		r = choose_method(run, err);
-	return r < 0 ? r : mor_gauge_open(&run->gauge, &run->runner, run->path, run->argv, run->resolved, err);
+	if (r < 0 || (r = take_plan(run, err)) < 0 ||
+	    (r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err)) < 0 ||
+	    (r = mor_runner_resolve(&run->args->plugin, run->path, run->argv, &run->resolved, err)) < 0 ||
+	    (r = mor_runner_cap_greeting(&run->runner, run->resolved, err)) < 0 ||
+	    (r = choose_method(run, err)) < 0)
+		return r;
+	return mor_gauge_open(&run->gauge, &run->runner, run->path, run->argv, run->resolved, err);
 }
 
 static void write_measured(const void *gauge, struct mor_writer *w)

@@ -74,9 +74,7 @@ static int take_installed(struct bundle_source *source, const char *name, mortis
 	r = mor_store_find(&source->store, name, &source->installed, err);
 	if (r == MORTISE_ENOTFOUND)
 		return mor_cli_not_installed(name, err);
-	if (r == 0)
-		r = mor_store_verify(&source->installed, &source->check, err);
-	if (r < 0)
+	if (r < 0 || (r = mor_store_verify(&source->installed, &source->check, err)) < 0)
 		return r;
 	if (source->check.found.changes.count)
 		return mor_fail(err, MORTISE_EVIOLATION,
@@ -94,9 +92,7 @@ static int take_directory(struct bundle_source *source, const char *path, mortis
 	const struct mor_manifest_query query = { .path = path };
 	int r = open_source_dir(source, path, err);
 
-	if (r == 0)
-		r = mor_manifest_load(&query, &source->manifest, err);
-	if (r < 0)
+	if (r < 0 || (r = mor_manifest_load(&query, &source->manifest, err)) < 0)
 		return r;
 	if (!source->manifest->version)
 		return mor_fail(err, MORTISE_EMANIFEST,
@@ -151,14 +147,9 @@ static int write_bundle(const struct bundle_args *args, const struct mor_bundle_
 	struct mor_outfile file = MOR_OUTFILE_INIT;
 	int r = args->sign ? mor_bundle_sign(plugin, args->sign, &signature, err) : 0;
 
-	if (r == 0)
-		r = mor_outfile_open(args->output, 0644, &file, err);
-	if (r < 0)
+	if (r < 0 || (r = mor_outfile_open(args->output, 0644, &file, err)) < 0)
 		return r;
-	r = mor_bundle_pack(plugin, file.fd, err);
-	if (r == 0)
-		r = remove_signature(args->output, err);
-	if (r < 0) {
+	if ((r = mor_bundle_pack(plugin, file.fd, err)) < 0 || (r = remove_signature(args->output, err)) < 0) {
 		mor_outfile_drop(&file);
 		return r;
 	}
@@ -199,10 +190,8 @@ static int bundle_run(struct mor_cli *cli)
 
 	if (cli->words.count != 1 || cli->words.tail || !args->output || strcmp(args->output, "-") == 0)
 		return mor_report_misuse(cli->console, "bundle takes one NAME or DIRECTORY, and -o FILE");
-	r = take_source(&source, cli->words.item[0], &err);
-	if (r == 0)
-		r = write_bundle(args, &source.plugin, &err);
-	if (r < 0)
+	if ((r = take_source(&source, cli->words.item[0], &err)) < 0 ||
+	    (r = write_bundle(args, &source.plugin, &err)) < 0)
 		return mor_report_error(cli->console, &err);
 	show_bundle(cli, &source.plugin);
 	return 0;

@@ -331,9 +331,7 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 		*err = run->unresolved;
 		return err->code;
 	}
-	if (r == 0)
-		r = mor_runner_cap_greeting(&run->runner, run->resolved, err);
-	if (r < 0)
+	if (r < 0 || (r = mor_runner_cap_greeting(&run->runner, run->resolved, err)) < 0)
 		return r;
 	mor_runner_plugin_options(&run->runner, run->typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;

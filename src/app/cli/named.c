@@ -107,9 +107,7 @@ static int find_trusted(struct mor_cli *cli, const char **word, mortise_error *e
 	const struct mor_trusted_plugin *found;
 	int r = mor_trusted_read(&list, err);
 
-	if (r == 0)
-		r = mor_trusted_scan(&list, &all, err);
-	if (r < 0)
+	if (r < 0 || (r = mor_trusted_scan(&list, &all, err)) < 0)
 		return r;
 	found = pick_trusted(&all, *word);
 	if (!found)

@@ -205,25 +205,15 @@ static int run_visit(struct mor_installer_visit *visit, const struct mor_store *
 				strerrordesc_np(-r));
 	r = mor_store_stage(store, name, &visit->staging, err);
 
-	if (r == 0)
-		r = fetch_files(visit, err);
-	if (r == 0)
-		r = mor_content_scan(visit->staging.dir, mor_installer_source(visit), NULL, &visit->content,
-				     err);
-	if (r == 0)
-		r = mor_installer_look(visit, store, err);
-	if (r == 0)
-		r = check_origin(visit, err);
-	if (r == 0)
-		r = mor_installer_compare(visit, err);
-	if (r < 0)
+	if (r < 0 || (r = fetch_files(visit, err)) < 0 ||
+	    (r = mor_content_scan(visit->staging.dir, mor_installer_source(visit), NULL, &visit->content,
+				  err)) < 0 ||
+	    (r = mor_installer_look(visit, store, err)) < 0 || (r = check_origin(visit, err)) < 0 ||
+	    (r = mor_installer_compare(visit, err)) < 0)
 		return r;
 	mor_installer_compare_signer(visit);
 	mor_installer_show(visit);
-	r = mor_installer_ask(visit, err);
-	if (r == 0)
-		r = put_visit(visit, err);
-	if (r < 0)
+	if ((r = mor_installer_ask(visit, err)) < 0 || (r = put_visit(visit, err)) < 0)
 		return r;
 	tell_done(visit, store);
 	mor_installer_tell_lock(visit);

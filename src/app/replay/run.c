@@ -107,9 +107,7 @@ static bool read_out(struct stage *stage, bool all)
 		if (!all && r == 0)
 			return true;
 	}
-	if (r == 0)
-		r = mor_player_input(&stage->player, (struct mor_slice){ NULL, 0 });
-	if (r < 0)
+	if (r < 0 || (r = mor_player_input(&stage->player, (struct mor_slice){ NULL, 0 })) < 0)
 		fail_play(stage, r);
 	return false;
 }

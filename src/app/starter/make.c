@@ -216,15 +216,10 @@ static int make_folder(struct making *m, mortise_error *err)
 {
 	int r = check_place(m, err);
 
-	if (r == 0)
-		r = find_data(m, err);
-	if (r == 0)
-		r = take_texts(m, err);
-	if (r == 0)
-		r = open_beside(m, err);
-	if (r == 0)
-		r = write_all(m, err);
-	return r < 0 ? r : give_name(m, err);
+	if (r < 0 || (r = find_data(m, err)) < 0 || (r = take_texts(m, err)) < 0 ||
+	    (r = open_beside(m, err)) < 0 || (r = write_all(m, err)) < 0)
+		return r;
+	return give_name(m, err);
 }
 
 int mor_starter_make(const struct mor_starter_order *order, struct mor_starter_made *ret, mortise_error *err)

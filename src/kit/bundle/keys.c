@@ -99,9 +99,7 @@ int mor_keys_add(const char *config_home, const char *key, const char *owner, mo
 	MOR_CLEAN_TEXT char *dir = NULL;
 	int r = need_dir(config_home, &dir, err);
 
-	if (r == 0)
-		r = check_owner(owner, err);
-	if (r < 0)
+	if (r < 0 || (r = check_owner(owner, err)) < 0)
 		return r;
 	if ((r = mor_dir_make_all(AT_FDCWD, dir, 0700)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, -r, "the key cannot be kept in %s", dir);

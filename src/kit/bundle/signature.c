@@ -123,9 +123,8 @@ int mor_bundle_origin_find(const struct mor_bundle_plugin *plugin, const char *a
 		r = mor_bundle_verify(plugin, (struct mor_slice){ text, len }, origin.key, err);
 		if (r == MORTISE_EINPUT)
 			mor_fail_prefix(err, path);
-		if (r == 0)
-			r = mor_keys_find(config_home, origin.key, origin.owner, sizeof(origin.owner), err);
-		if (r < 0)
+		if (r < 0 ||
+		    (r = mor_keys_find(config_home, origin.key, origin.owner, sizeof(origin.owner), err)) < 0)
 			return r;
 	}
 	*ret = origin;

@@ -422,11 +422,7 @@ static int unpack_all(struct unpacking *u, int fd, char *ret_top)
 	struct mor_place_top top;
 	int r = open_archive(u, fd);
 
-	if (r == 0)
-		r = take_all(u);
-	if (r == 0)
-		r = make_links(u);
-	if (r < 0)
+	if (r < 0 || (r = take_all(u)) < 0 || (r = make_links(u)) < 0)
 		return r;
 	if ((r = mor_place_hoist(u->into, &top)) < 0)
 		return fail_writing(u, -r);

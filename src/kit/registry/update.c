@@ -109,15 +109,12 @@ static int unpack_listing(struct archive_listing *listing, mortise_error *err)
 	char top[MOR_BUNDLE_TOP];
 	int r = mor_registry_sum(listing->archive, listing->file, listing->sum, &listing->size, err);
 
-	if (r == 0)
-		r = make_room(listing, err);
-	if (r == 0)
-		r = mor_bundle_unpack(listing->archive, listing->dir, NULL, top, err);
-	if (r == 0)
-		r = mor_content_scan(listing->dir, listing->file, NULL, &listing->content, err);
-	if (r == 0)
-		r = load_listing(listing, err);
-	return r < 0 ? r : name_listing(listing, top, err);
+	if (r < 0 || (r = make_room(listing, err)) < 0 ||
+	    (r = mor_bundle_unpack(listing->archive, listing->dir, NULL, top, err)) < 0 ||
+	    (r = mor_content_scan(listing->dir, listing->file, NULL, &listing->content, err)) < 0 ||
+	    (r = load_listing(listing, err)) < 0)
+		return r;
+	return name_listing(listing, top, err);
 }
 
 /* What can be listed can be installed. */
@@ -317,9 +314,7 @@ static int replace_index(const struct mor_registry_update *update, const struct 
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s/" MOR_REGISTRY_INDEX, old->path);
 	int r = path ? write_index(new, old->serial + 1, update->sign, &text, err) : mor_fail_memory(err);
 
-	if (r == 0)
-		r = mor_outfile_write(path, 0644, mor_buf_view(&text), err);
-	if (r < 0)
+	if (r < 0 || (r = mor_outfile_write(path, 0644, mor_buf_view(&text), err)) < 0)
 		return r;
 	tell_changed(update, old, new);
 	ret->serial = old->serial + 1;
@@ -344,9 +339,7 @@ static int update_index(const struct mor_registry_update *update, const struct m
 	bool same_key = false;
 	int r = list_archives(update, old->path, old->dir, &new, err);
 
-	if (r == 0)
-		r = wants_signature(update, old, &same_key, err);
-	if (r < 0)
+	if (r < 0 || (r = wants_signature(update, old, &same_key, err)) < 0)
 		return r;
 	*ret = (struct mor_registry_result){ .plugins = new.count,
 					     .names = count_names(&new),

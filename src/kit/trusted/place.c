@@ -52,9 +52,7 @@ static int data_dir_of_text(const char *file, struct mor_slice text, char **ret,
 	const char *given;
 	int r = mor_toml_to_json(file, text.ptr, text.len, &json, NULL, err);
 
-	if (r == 0)
-		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &doc, err);
-	if (r < 0)
+	if (r < 0 || (r = mor_doc_parse(mor_buf_view(&json), 0, 0, &doc, err)) < 0)
 		return r;
 	given = mor_json_text(mor_json_at(mor_doc_root(doc), "/core/data_dir"), "");
 	if (!*given)
