@@ -126,18 +126,6 @@ static int ask_health(struct inquiry *run, const char *method)
 
 /* ---- start without a health method ---- */
 
-static int describe(const struct inquiry *run, struct mor_doc **ret, mortise_error *err)
-{
-	char *json = NULL;
-	int r = mortise_plugin_describe(run->plugin, &json, NULL);
-
-	if (r < 0)
-		return mor_fail(err, r, "describe: %s", mortise_status_text(r));
-	r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, ret, err);
-	mortise_free(json);
-	return r;
-}
-
 /* The plugin is ready, or its start has failed for good. Only then the reason is known. */
 static bool started(void *arg)
 {
@@ -160,7 +148,7 @@ static int did_not_start(struct inquiry *run)
 	MOR_CLEAN(mor_doc) struct mor_doc *about = NULL;
 	int status = run->cause ? run->cause : MORTISE_ECRASHED;
 
-	if (describe(run, &about, &run->err) < 0)
+	if (mor_runner_describe(run->plugin, &about, &run->err) < 0)
 		return run->err.code;
 	return mor_fail(&run->err, status, "%s",
 			mor_json_text(mor_json_get(mor_doc_root(about), "last_error"), "it did not start"));
@@ -254,7 +242,7 @@ static int show_plugin(struct inquiry *run)
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	mortise_error err = { 0 };
 
-	if (describe(run, &doc, &err) < 0)
+	if (mor_runner_describe(run->plugin, &doc, &err) < 0)
 		return mor_report_error(run->console, &err);
 	if (run->console->json)
 		show_json(run, mor_doc_root(doc));
