@@ -63,14 +63,10 @@ void mor_registry_fini(struct mor_registry *registry);
 int mor_registry_parse(struct mor_slice text, struct mor_registry *registry, mortise_error *err);
 /* The directory in a plugin's `from`; NULL: it does not come from a registry. */
 const char *mor_registry_of(const char *from);
-
-/* What the user has seen of this registry: an index that is older, or has lost the signature of a key that the
- * user knew, is refused (MORTISE_EINPUT) unless `downgrade`. Otherwise it is remembered, below
- * $XDG_STATE_HOME/mortise/registries (`state_home` instead of the variable, or NULL). Without a place nothing
+/* The same, for a user who goes on with it: an index that is older than what the user has seen of this
+ * registry, or has lost the signature of a key that the user knew, is refused (MORTISE_EINPUT) unless
+ * `downgrade`. Otherwise it is remembered, below $XDG_STATE_HOME/mortise/registries. Without a place nothing
  * is remembered. */
-int mor_registry_accept(const struct mor_registry *registry, const char *state_home, bool downgrade,
-			mortise_error *err);
-/* Both. */
 int mor_registry_visit(const char *path, bool downgrade, struct mor_registry *ret, mortise_error *err);
 
 /* The newest version of a plugin that fits; NULL: no version fits. The second fails with MORTISE_ENOTFOUND and

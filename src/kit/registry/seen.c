@@ -89,14 +89,15 @@ static bool same_as_seen(const struct mor_registry *registry, const struct seen 
 	       strcmp(seen->key, registry->origin.owner[0] ? registry->origin.key : "") == 0;
 }
 
-int mor_registry_accept(const struct mor_registry *registry, const char *state_home, bool downgrade,
-			mortise_error *err)
+/* An index that is older than what the user has seen, or has lost the signature of a key that the user knew, is
+ * refused unless `downgrade`. Otherwise it is remembered; without a place nothing is. */
+static int accept_index(const struct mor_registry *registry, bool downgrade, mortise_error *err)
 {
 	MOR_CLEAN(seen) struct seen seen = { 0 };
 	MOR_CLEAN_TEXT char *dir = NULL;
 	MOR_CLEAN_TEXT char *file = NULL;
 	char digest[MOR_DIGEST_SIZE];
-	int r = mor_xdg_path(MOR_XDG_STATE, state_home, &dir, "mortise/registries");
+	int r = mor_xdg_path(MOR_XDG_STATE, NULL, &dir, "mortise/registries");
 
 	if (r == MORTISE_ENOTFOUND)
 		return 0;
@@ -116,7 +117,7 @@ int mor_registry_visit(const char *path, bool downgrade, struct mor_registry *re
 	int r = mor_registry_open(path, ret, err);
 
 	if (r == 0) {
-		if ((r = mor_registry_accept(ret, NULL, downgrade, err)) < 0)
+		if ((r = accept_index(ret, downgrade, err)) < 0)
 			mor_registry_fini(ret);
 	}
 	return r;

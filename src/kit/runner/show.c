@@ -132,7 +132,9 @@ static void tell_denied(struct mor_console *console, const char *name, const mor
 			 mor_style_err_end(console), print_text(event->text, shown, sizeof(shown)));
 }
 
-void mor_show_sandbox(const mortise_event *event, struct mor_console *console)
+/* What concerns permissions and is for everybody, also where nothing else is shown: the sum of what was denied,
+ * and a violation that no call will report, which is kept for the end (mor_report_late()). */
+static void show_sandbox(const mortise_event *event, struct mor_console *console)
 {
 	const char *name = event->plugin ? mortise_plugin_name(event->plugin) : "mortise";
 
@@ -184,7 +186,7 @@ void mor_show_event_of(const char *name, const mortise_event *event, struct mor_
 		return;
 	}
 	tell_warning(console, name, event);
-	mor_show_sandbox(event, console);
+	show_sandbox(event, console);
 	if (!console->verbose)
 		return;
 	switch (event->type) {

@@ -11,10 +11,6 @@ struct mor_console;
 
 /* False: mor_show_event() will print nothing. */
 bool mor_show_prints(const struct mor_console *console, const mortise_event *event);
-/* What concerns permissions and is for everybody, also where nothing else is shown: the sum of what was denied,
- * and a violation that no call will report, which is kept for the end (mor_report_late()). */
-void mor_show_sandbox(const mortise_event *event, struct mor_console *console);
-/* That, and all else. */
 void mor_show_event(const mortise_event *event, void *arg);
 /* The same for an event that came from elsewhere: event->plugin is not looked at. */
 void mor_show_event_of(const char *name, const mortise_event *event, struct mor_console *console);

@@ -66,7 +66,8 @@ static bool is_listed(const char *const *list, struct mor_slice name)
 	return false;
 }
 
-bool mor_secrets_has(const struct mor_secrets *secrets, struct mor_slice name)
+/* Case, '-' and '_' do not matter. `name` is the content of a JSON string without escapes. */
+static bool has_secret(const struct mor_secrets *secrets, struct mor_slice name)
 {
 	char text[PLAIN_NAME];
 	struct mor_slice plain = plain_name(name, text);
@@ -179,7 +180,7 @@ static bool key_is_secret(const struct mor_secrets *secrets, struct mor_slice ke
 			return true; /* no memory: rather one value too few */
 		name = mor_json_string(mor_doc_root(doc));
 	}
-	return mor_secrets_has(secrets, name);
+	return has_secret(secrets, name);
 }
 
 int mor_secrets_json(struct mor_secrets *secrets, struct mor_slice json, struct mor_buf *out)
@@ -282,7 +283,7 @@ int mor_secrets_text(struct mor_secrets *secrets, struct mor_slice text, struct 
 		end = word_end(text, at);
 		name = (struct mor_slice){ text.ptr + at, end - at };
 		at = end;
-		value = mor_secrets_has(secrets, name) ? text_value(text, end) : 0;
+		value = has_secret(secrets, name) ? text_value(text, end) : 0;
 		if (!value || value == text.len)
 			continue;
 		mor_buf_append(out, text.ptr + copied, value - copied);

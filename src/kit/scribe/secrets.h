@@ -27,8 +27,6 @@ struct mor_secrets {
 };
 
 void mor_secrets_fini(struct mor_secrets *secrets);
-/* Case, '-' and '_' do not matter. `name` is the content of a JSON string without escapes. */
-bool mor_secrets_has(const struct mor_secrets *secrets, struct mor_slice name);
 /* Appends a valid JSON text on one line, with secrets replaced. 0 or the buffer's status. */
 int mor_secrets_json(struct mor_secrets *secrets, struct mor_slice json, struct mor_buf *out);
 /* The same for any other bytes, as far as a name with "=" or ":" and a value can be recognized: the value

@@ -11,7 +11,5 @@
 
 /* Names and dots become strings that begin with U+0001. */
 int mor_talk_pattern_parse(struct mor_slice pattern, struct mor_doc **ret, mortise_error *err);
-/* A value of such a tree as it stands in a script. */
-void mor_talk_pattern_show(const struct mor_value *value, struct mor_buf *out);
 
 #endif

@@ -222,7 +222,7 @@ static bool is_dots(struct mor_slice text)
 }
 
 /* A value as text; of a pattern as it stands in a script: markers become names and dots again. */
-void mor_talk_pattern_show(const struct mor_value *value, struct mor_buf *out)
+static void show_pattern(const struct mor_value *value, struct mor_buf *out)
 {
 	static const char mark[] = "\"" MARKER;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
@@ -269,7 +269,7 @@ void mor_talk_look(struct mor_slice pattern, struct mor_talk_head *ret)
 		return;
 	root = mor_doc_root(doc);
 	if (mor_json_get(root, "id"))
-		mor_talk_pattern_show(mor_json_get(root, "id"), &id);
+		show_pattern(mor_json_get(root, "id"), &id);
 	keep_text(mor_buf_view(&id), ret->id, sizeof(ret->id));
 	keep_text(mor_json_string(mor_json_get(root, "method")), ret->method, sizeof(ret->method));
 	ret->error = mor_json_type(mor_json_get(root, "error")) > MOR_JSON_NULL;
@@ -281,7 +281,7 @@ static void tell_difference(struct match *match, const struct mor_value *expecte
 	MOR_CLEAN(mor_buf) struct mor_buf want = MOR_BUF_INIT, have = MOR_BUF_INIT;
 
 	if (expected)
-		mor_talk_pattern_show(expected, &want);
+		show_pattern(expected, &want);
 	if (actual)
 		mor_json_write(actual, false, &have);
 	match->how->on_difference(match->how->arg, mor_buf_view(&match->path), mor_buf_view(&want),
