@@ -243,14 +243,6 @@ static void send_half(struct mor_chaos_lane *lane, struct mor_slice frame)
 	note_number(lane, MOR_CHAOS_FAULT_TRUNCATE, "at", half);
 }
 
-static void stall_lane(struct mor_chaos_lane *lane)
-{
-	uint32_t ms = 1 + (uint32_t)(draw_number(lane, MOR_CHAOS_FAULT_STALL, 1) % lane->chaos->stall_ms);
-
-	mor_relay_lane_mark(&lane->relay, MOR_RELAY_MARK_WAIT, mor_relay_lane_end(&lane->relay), ms);
-	note_number(lane, MOR_CHAOS_FAULT_STALL, "ms", ms);
-}
-
 static void send_reply_faults(struct mor_chaos_lane *lane, struct mor_slice frame, struct mor_slice body,
 			      const struct look *look)
 {
@@ -280,8 +272,13 @@ void mor_chaos_message(struct mor_chaos_lane *lane, struct mor_slice frame, stru
 		note_id(lane, MOR_CHAOS_FAULT_DROP, look.name);
 		return;
 	}
-	if (fault_strikes(lane, MOR_CHAOS_FAULT_STALL))
-		stall_lane(lane);
+	if (fault_strikes(lane, MOR_CHAOS_FAULT_STALL)) {
+		uint32_t ms =
+			1 + (uint32_t)(draw_number(lane, MOR_CHAOS_FAULT_STALL, 1) % lane->chaos->stall_ms);
+
+		mor_relay_lane_mark(&lane->relay, MOR_RELAY_MARK_WAIT, mor_relay_lane_end(&lane->relay), ms);
+		note_number(lane, MOR_CHAOS_FAULT_STALL, "ms", ms);
+	}
 	if (lane->sign == '<' && fault_strikes(lane, MOR_CHAOS_FAULT_GARBAGE))
 		send_garbage(lane);
 	if (lane->sign == '<' && frame.len > 1 && fault_strikes(lane, MOR_CHAOS_FAULT_TRUNCATE)) {

@@ -94,7 +94,6 @@ int mor_check_list(const char *dialect, bool host, struct mor_check_report *repo
 
 /* ---- reports ---- */
 
-void mor_check_print_line(struct mor_console *console, const struct mor_check_result *result);
 void mor_check_print_people(struct mor_console *console, const struct mor_check_report *report);
 void mor_check_print_list(struct mor_console *console, const struct mor_check_report *report);
 void mor_check_write_json(const struct mor_check_report *report, bool list, struct mor_buf *out);

@@ -192,13 +192,6 @@ static int watch_start(struct mor_check_run *run)
 	return fd;
 }
 
-static bool was_started(int fd)
-{
-	char events[1024];
-
-	return fd >= 0 && read(fd, events, sizeof(events)) > 0;
-}
-
 static int run_host(struct mor_check_run *run, struct mor_check_heard *heard, mortise_error *err)
 {
 	struct mor_check_session s;
@@ -224,13 +217,14 @@ static int play_scene(struct mor_check_run *run, const char *scene, struct mor_c
 {
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s/%s", run->scratch.path, record_of(run));
 	int r = path ? put_scene(run, scene) : MORTISE_ENOMEM, watch;
+	char events[1024];
 
 	*heard = (struct mor_check_heard){ .dialect = run->dialect, .status = -1 };
 	if (r < 0)
 		return mor_fail(err, r, "the played plugin cannot be made");
 	watch = watch_start(run);
 	r = run_host(run, heard, err);
-	heard->started = was_started(watch);
+	heard->started = watch >= 0 && read(watch, events, sizeof(events)) > 0;
 	mor_fd_close(&watch);
 	read_record(path, heard);
 	return r;

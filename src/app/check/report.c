@@ -101,27 +101,22 @@ static const char *tail_of(const char *talk)
 	return talk;
 }
 
-static void print_talk(struct mor_console *console, struct mor_slice talk)
-{
-	char line[MOR_CHECK_CLEAN];
-
-	while (talk.len)
-		mor_outf(console, "         %s%s%s\n", mor_style(console, MOR_STYLE_DIM),
-			 mor_printable(mor_slice_cut(&talk, '\n'), line, sizeof(line)), mor_style_end(console));
-}
-
 static void print_evidence(struct mor_console *console, const struct mor_check_result *result)
 {
-	char why[MOR_CHECK_CLEAN];
+	struct mor_slice talk = mor_slice_of(tail_of(result->talk));
+	char clean[MOR_CHECK_CLEAN];
 
-	mor_outf(console, "       %s\n", mor_check_clean(result->why, why));
+	mor_outf(console, "       %s\n", mor_check_clean(result->why, clean));
 	mor_outf(console, "       specification: %s\n", result->spec);
-	print_talk(console, mor_slice_of(tail_of(result->talk)));
+	while (talk.len)
+		mor_outf(console, "         %s%s%s\n", mor_style(console, MOR_STYLE_DIM),
+			 mor_printable(mor_slice_cut(&talk, '\n'), clean, sizeof(clean)),
+			 mor_style_end(console));
 	if (result->advice)
 		mor_outf(console, "       what to do: %s\n", result->advice);
 }
 
-void mor_check_print_line(struct mor_console *console, const struct mor_check_result *result)
+static void print_line(struct mor_console *console, const struct mor_check_result *result)
 {
 	bool bad = result->verdict == MOR_CHECK_FAIL || result->verdict == MOR_CHECK_WARN;
 	char why[MOR_CHECK_CLEAN];
@@ -164,7 +159,7 @@ static void print_group(struct mor_console *console, const struct mor_check_repo
 	mor_out_title(console, title);
 	for (size_t i = first; i < report->count; i++)
 		if (mor_slice_eq(group, group_of(report, &report->item[i])))
-			mor_check_print_line(console, &report->item[i]);
+			print_line(console, &report->item[i]);
 }
 
 void mor_check_print_people(struct mor_console *console, const struct mor_check_report *report)
@@ -191,14 +186,6 @@ void mor_check_print_list(struct mor_console *console, const struct mor_check_re
 
 /* ---- JSON ---- */
 
-static void write_talk(struct mor_writer *w, struct mor_slice talk)
-{
-	mor_w_pair_array(w, "talk");
-	while (talk.len)
-		mor_w_slice(w, mor_slice_cut(&talk, '\n'));
-	mor_w_end(w);
-}
-
 static void write_result(struct mor_writer *w, const struct mor_check_result *result, bool list)
 {
 	mor_w_object(w);
@@ -212,7 +199,10 @@ static void write_result(struct mor_writer *w, const struct mor_check_result *re
 		mor_w_pair_bool(w, "expected", result->expected);
 		mor_w_pair(w, "why", result->why);
 		mor_w_pair_int(w, "ms", result->ms);
-		write_talk(w, mor_slice_of(result->talk));
+		mor_w_pair_array(w, "talk");
+		for (struct mor_slice talk = mor_slice_of(result->talk); talk.len;)
+			mor_w_slice(w, mor_slice_cut(&talk, '\n'));
+		mor_w_end(w);
 	}
 	mor_w_end(w);
 }

@@ -30,13 +30,6 @@ static bool is_wanted(const char *id, const char *const *only)
 	return false;
 }
 
-static const char *spec_of(const struct mor_check_row *row, const struct mor_check_tongue *tongue)
-{
-	if (!row->spec)
-		return tongue->wire;
-	return strcmp(row->spec, "%S") == 0 ? tongue->stop : row->spec;
-}
-
 /* Nothing is added for a dialect in neither mask. */
 static int add_result(struct mor_check_report *report, const struct mor_check_tongue *tongue,
 		      struct mor_check_result result, unsigned must, unsigned should)
@@ -54,10 +47,12 @@ static int add_result(struct mor_check_report *report, const struct mor_check_to
 static int add_row(struct mor_check_report *report, const struct mor_check_tongue *tongue,
 		   const struct mor_check_row *row)
 {
-	struct mor_check_result result = { .title = row->title,
-					   .spec = spec_of(row, tongue),
-					   .advice = row->advice };
+	struct mor_check_result result = { .title = row->title, .spec = row->spec, .advice = row->advice };
 
+	if (!row->spec)
+		result.spec = tongue->wire;
+	else if (strcmp(row->spec, "%S") == 0)
+		result.spec = tongue->stop;
 	snprintf(result.id, sizeof(result.id), "%s.%s", tongue->name, row->name);
 	return add_result(report, tongue, result, row->must, row->should);
 }

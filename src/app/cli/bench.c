@@ -138,15 +138,6 @@ static int take_harmless(struct bench_command *run, mortise_error *err)
 	return 0;
 }
 
-static int choose_method(struct bench_command *run, mortise_error *err)
-{
-	int r = mor_gauge_is_called(run->resolved->manifest->dialect, err);
-
-	if (r < 0)
-		return r;
-	return run->words.method ? take_typed(run, err) : take_harmless(run, err);
-}
-
 /* ---- the run ---- */
 
 static int prepare_bench(struct bench_command *run, mortise_error *err)
@@ -162,7 +153,8 @@ static int prepare_bench(struct bench_command *run, mortise_error *err)
 	    (r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err)) < 0 ||
 	    (r = mor_runner_resolve(&run->args->plugin, run->path, run->argv, &run->resolved, err)) < 0 ||
 	    (r = mor_runner_cap_greeting(&run->runner, run->resolved, err)) < 0 ||
-	    (r = choose_method(run, err)) < 0)
+	    (r = mor_gauge_is_called(run->resolved->manifest->dialect, err)) < 0 ||
+	    (r = run->words.method ? take_typed(run, err) : take_harmless(run, err)) < 0)
 		return r;
 	return mor_gauge_open(&run->gauge, &run->runner, run->path, run->argv, run->resolved, err);
 }

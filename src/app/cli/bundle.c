@@ -114,13 +114,6 @@ static int check_words(const struct mor_bundle_plugin *plugin, mortise_error *er
 		plugin->name, plugin->version);
 }
 
-static int take_source(struct bundle_source *source, const char *word, mortise_error *err)
-{
-	int r = mor_path_is_name(word) ? take_installed(source, word, err) : take_directory(source, word, err);
-
-	return r < 0 ? r : check_words(&source->plugin, err);
-}
-
 static int write_signature(const char *output, struct mor_slice text, mortise_error *err)
 {
 	MOR_CLEAN_TEXT char *path = mor_text_format("%s.sig", output);
@@ -185,12 +178,15 @@ static int bundle_run(struct mor_cli *cli)
 {
 	const struct bundle_args *args = cli->args;
 	MOR_CLEAN(bundle_source) struct bundle_source source = { .plugin.dir = -1 };
+	const char *word;
 	mortise_error err = { 0 };
 	int r;
 
 	if (cli->words.count != 1 || cli->words.tail || !args->output || strcmp(args->output, "-") == 0)
 		return mor_report_misuse(cli->console, "bundle takes one NAME or DIRECTORY, and -o FILE");
-	if ((r = take_source(&source, cli->words.item[0], &err)) < 0 ||
+	word = cli->words.item[0];
+	r = mor_path_is_name(word) ? take_installed(&source, word, &err) : take_directory(&source, word, &err);
+	if (r < 0 || (r = check_words(&source.plugin, &err)) < 0 ||
 	    (r = write_bundle(args, &source.plugin, &err)) < 0)
 		return mor_report_error(cli->console, &err);
 	show_bundle(cli, &source.plugin);

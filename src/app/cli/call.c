@@ -88,14 +88,6 @@ static int find_signature(struct call_command *run, const char *const *argv, str
 	return 0;
 }
 
-static int prepare_arguments(struct call_command *run, const char *const *argv, mortise_error *err)
-{
-	struct mor_signature signature = { 0 };
-	int r = find_signature(run, argv, &signature, err);
-
-	return r < 0 ? r : mor_cli_arguments_take(&run->words, signature, err);
-}
-
 /* ---- answers ---- */
 
 static const char *plugin_name(const struct call_command *run)
@@ -311,6 +303,7 @@ static int prepare_session(struct call_command *run, mortise_error *err)
  * a restart after the error would be of no use. */
 static int prepare_call(struct call_command *run, mortise_error *err)
 {
+	struct mor_signature signature = { 0 };
 	mortise_plugin_options opt;
 	const char *const *argv = NULL;
 	int r;
@@ -322,16 +315,18 @@ static int prepare_call(struct call_command *run, mortise_error *err)
 	run->method = run->words.method;
 	if (!run->method)
 		return mor_fail(err, MORTISE_EINVAL, "name the METHOD to call");
-	r = prepare_arguments(run, argv, err);
-	if (r == 0 && mor_session_is_meant(run->typed))
+	if ((r = find_signature(run, argv, &signature, err)) < 0 ||
+	    (r = mor_cli_arguments_take(&run->words, signature, err)) < 0)
+		return r;
+	if (mor_session_is_meant(run->typed))
 		return prepare_session(run, err);
-	if (r == 0)
-		r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err);
-	if (r == 0 && !run->resolved) {
+	if ((r = mor_runner_open(&run->runner, run->cli->console, &run->args->plugin, NULL, err)) < 0)
+		return r;
+	if (!run->resolved) {
 		*err = run->unresolved;
 		return err->code;
 	}
-	if (r < 0 || (r = mor_runner_cap_greeting(&run->runner, run->resolved, err)) < 0)
+	if ((r = mor_runner_cap_greeting(&run->runner, run->resolved, err)) < 0)
 		return r;
 	mor_runner_plugin_options(&run->runner, run->typed, argv, &opt);
 	opt.flags |= MORTISE_NO_RESTART;

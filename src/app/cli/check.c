@@ -175,11 +175,6 @@ static void show_progress(const struct mor_check_result *result, void *arg)
 		mor_note(cli->console, "%s: %s", result->id, mor_check_verdict_name(result->verdict));
 }
 
-static const char *subject_of(const struct mor_check_options *opt)
-{
-	return opt->path ? opt->path : opt->argv ? opt->argv[0] : "";
-}
-
 static int run_check(struct mor_cli *cli, struct mor_check_report *report, mortise_error *err)
 {
 	const struct check_args *args = cli->args;
@@ -193,7 +188,7 @@ static int run_check(struct mor_cli *cli, struct mor_check_report *report, morti
 	if (r == 0)
 		r = load_manifest(cli, &opt, &manifest, err);
 	if (r == 0) {
-		report->subject = subject_of(&opt);
+		report->subject = opt.path ? opt.path : opt.argv ? opt.argv[0] : "";
 		r = args->host ? mor_check_host(&opt, report, err) : mor_check_run(&opt, report, err);
 	}
 	if (r == 0 && args->baseline)

@@ -71,17 +71,12 @@ static void offer_trusted(const struct offer *offer)
 			mor_outf(offer->console, "%s\n", all.items[i].name);
 }
 
-static void offer_files(const struct offer *offer)
-{
-	if (offer->beginning)
-		mor_out_text(offer->console, "/\n");
-}
-
 static void offer_plugins(const struct offer *offer)
 {
 	offer_installed(offer);
 	offer_trusted(offer);
-	offer_files(offer);
+	if (offer->beginning)
+		mor_out_text(offer->console, "/\n"); /* and files */
 }
 
 static void offer_sessions(const struct offer *offer, const char *before)

@@ -145,23 +145,6 @@ static int dispatch(struct mor_run *run, int *exit_code, mortise_error *err)
 			manifest->dialect, strcmp(manifest->dialect, "plain") == 0 ? guessed : "");
 }
 
-/* -d gassist FUNCTION … -- COMMAND. A plugin with a manifest needs no -d, and takes what is behind "--" as
- * arguments. */
-static bool is_command(const struct mor_run *run)
-{
-	const char *dialect = run->args->plugin.dialect;
-
-	return run->cli->words.tail && dialect && strcmp(dialect, "gassist") == 0;
-}
-
-static int prepare_command(struct mor_run *run, mortise_error *err)
-{
-	if (!run->cli->words.tail[0])
-		return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
-	run->command = run->cli->words.tail;
-	return mor_runner_resolve(&run->args->plugin, NULL, run->command, &run->resolved, err);
-}
-
 /* Words that the workspace does not declare. */
 static int use_installed(struct mor_run *run, mortise_error *err)
 {
@@ -202,11 +185,17 @@ static int find_plugins(struct mor_run *run, mortise_error *err)
 static int prepare_run(struct mor_run *run, mortise_error *err)
 {
 	const struct mor_words *words = &run->cli->words;
+	const char *dialect = run->args->plugin.dialect;
 	int r;
 
-	if (is_command(run))
-		return prepare_command(run, err);
-
+	/* -d gassist FUNCTION ... -- COMMAND. A plugin with a manifest needs no -d, and takes what is behind
+	 * "--" as arguments. */
+	if (words->tail && dialect && strcmp(dialect, "gassist") == 0) {
+		if (!words->tail[0])
+			return mor_fail(err, MORTISE_EINVAL, "write a command after \"--\"");
+		run->command = words->tail;
+		return mor_runner_resolve(&run->args->plugin, NULL, run->command, &run->resolved, err);
+	}
 	if (words->count == 0 && !run->args->sunscreen.hook)
 		return mor_fail(err, MORTISE_EINVAL, "name a PLUGIN: its directory");
 	if (words->count && words->item[0] == words->unknown)

@@ -193,14 +193,6 @@ static int run_pinned(struct mor_console *console, const struct mor_store *store
 	return dir ? run_pinned_from(console, order, dir, err) : run_pinned_place(console, order, err);
 }
 
-static bool is_wanted(const struct mor_text_list *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->item[i], name) == 0)
-			return true;
-	return names->count == 0;
-}
-
 static int check_wanted(const struct mor_lockfile *lock, const struct mor_text_list *names, mortise_error *err)
 {
 	for (size_t i = 0; i < names->count; i++)
@@ -243,7 +235,8 @@ int mor_installer_run_locked(struct mor_console *console, struct mor_installer_o
 		one.pinned = &lock.items[i];
 		one.aside = true;
 		one.confine |= lock.items[i].confine;
-		if (!is_wanted(names, lock.items[i].name) || run_pinned(console, &store, &one, dir, &why) == 0)
+		if ((names->count && !mor_text_list_has(names, lock.items[i].name)) ||
+		    run_pinned(console, &store, &one, dir, &why) == 0)
 			continue;
 		if (why.code == MORTISE_ECANCELED && mor_signals_count()) {
 			exit_code = mor_report_interrupted(console, mor_signals_exit_code());

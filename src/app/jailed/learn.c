@@ -176,13 +176,6 @@ static int check_place(const char *path, const char *dir, mortise_error *err)
 	return 0;
 }
 
-static int write_file(const char *path, const char *dir, const struct mor_buf *text, mortise_error *err)
-{
-	int r = check_place(path, dir, err);
-
-	return r < 0 ? r : mor_outfile_write(path, 0666, mor_buf_view(text), err);
-}
-
 /* For machines: {"event":"jail_policy","options":"mortise jail ...","toml":"[sandbox]..."} */
 static void tell_machine(struct mor_console *console, const char *options, const struct mor_buf *table)
 {
@@ -240,6 +233,6 @@ int mor_learner_tell(struct mor_console *console, const struct mor_jailed_plan *
 		mor_buf_byte(&file, *c == '\n' ? ' ' : *c);
 	mor_buf_byte(&file, '\n');
 	mor_buf_slice(&file, mor_buf_view(&table));
-	return mor_buf_failed(&file) ? mor_fail_memory(err) :
-				       write_file(plan->output, learner->dir, &file, err);
+	r = mor_buf_failed(&file) ? mor_fail_memory(err) : check_place(plan->output, learner->dir, err);
+	return r < 0 ? r : mor_outfile_write(plan->output, 0666, mor_buf_view(&file), err);
 }

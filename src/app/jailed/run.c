@@ -127,13 +127,6 @@ static int report_end(const struct jailed_run *run, const mortise_jail_result *r
 	return result->exit_code;
 }
 
-/* A program can print lines like ours, but not as the last line of all. */
-static void print_record(const struct jailed_run *run, const mortise_jail_result *result)
-{
-	if (run->console->json && result->level[0] && run->end.len)
-		mor_note_slice(run->console, (struct mor_slice){ run->end.data, run->end.len - 1 });
-}
-
 /* Only of a program that has run. That the policy cannot be written is our failure, not the program's. */
 static int tell_learnt(struct jailed_run *run, const mortise_jail_result *result, int exit_code)
 {
@@ -239,7 +232,9 @@ static int run_confined(struct jailed_run *run, mortise_error *err)
 	r = report_end(run, result, r, err);
 	mor_workspace_undoing_tell(&undoing);
 	r = tell_learnt(run, result, r);
-	print_record(run, result);
+	/* A program can print lines like ours, but not as the last line of all. */
+	if (run->console->json && result->level[0] && run->end.len)
+		mor_note_slice(run->console, (struct mor_slice){ run->end.data, run->end.len - 1 });
 	put_records(run, true);
 	mortise_free(ran);
 	return r;

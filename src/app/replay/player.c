@@ -167,11 +167,6 @@ static struct mor_slice cue_text(const struct mor_player_cue *cue)
 	return (struct mor_slice){ cue->text, cue->len };
 }
 
-static const struct mor_player_cue *current_cue(const struct mor_player *player)
-{
-	return player->at < player->count ? &player->cues[player->at] : NULL;
-}
-
 /* The line where the file stands now; after its end, that of the last. */
 static unsigned current_line(const struct mor_player *player)
 {
@@ -182,7 +177,7 @@ static unsigned current_line(const struct mor_player *player)
 
 void mor_player_give_up(struct mor_player *player, const char *why)
 {
-	const struct mor_player_cue *cue = current_cue(player);
+	const struct mor_player_cue *cue = player->at < player->count ? &player->cues[player->at] : NULL;
 	struct heard *first = mor_list_empty(&player->heard) ?
 				      NULL :
 				      mor_container_of(player->heard.next, struct heard, node);

@@ -20,17 +20,6 @@
 
 /* ---- what the plugin does ---- */
 
-/* The plugin ended by itself. What it knew is lost, so it is not started again: the next
- * command should know. */
-static void note_death(struct mor_session_keeper *keeper, const mortise_event *event)
-{
-	char text[400];
-
-	mor_printable(mor_slice_of(event->text ? event->text : ""), text, sizeof(text));
-	mor_fail(&keeper->death, event->state.status ? event->state.status : MORTISE_ECLOSED,
-		 "session %s is over, its plugin has ended: %s", keeper->seat.name, text);
-}
-
 static bool is_running(int state)
 {
 	return state == MORTISE_STARTING || state == MORTISE_GREETING || state == MORTISE_READY;
@@ -38,10 +27,17 @@ static bool is_running(int state)
 
 static void on_state(struct mor_session_keeper *keeper, const mortise_event *event)
 {
+	char text[400];
+
 	if (!keeper->ready && event->state.status)
 		mor_fail(&keeper->failure, event->state.status, "%s", event->text);
-	if (keeper->ready && !keeper->stopping && !keeper->death.code && !is_running((int)event->state.now))
-		note_death(keeper, event);
+	if (!keeper->ready || keeper->stopping || keeper->death.code || is_running((int)event->state.now))
+		return;
+	/* The plugin ended by itself. What it knew is lost, so it is not started again: the next command should
+	 * know. */
+	mor_printable(mor_slice_of(event->text ? event->text : ""), text, sizeof(text));
+	mor_fail(&keeper->death, event->state.status ? event->state.status : MORTISE_ECLOSED,
+		 "session %s is over, its plugin has ended: %s", keeper->seat.name, text);
 }
 
 static void on_event(const mortise_event *event, void *arg)

@@ -43,12 +43,6 @@ static bool place_of(const struct mor_starter_copy *copy, const char *dir, const
 			hidden ? name + sizeof(mark) - 1 : name) < PATH_MAX;
 }
 
-static int note_file(const struct mor_starter_copy *copy, const char *into, mortise_error *err)
-{
-	return copy->files && mor_text_list_add_take(copy->files, mor_strdup(into)) < 0 ? mor_fail_memory(err) :
-											  0;
-}
-
 /* The file must be new: two templates with one name are a mistake of ours, and are not mixed. */
 static int write_file(const struct mor_starter_copy *copy, const char *into, mode_t mode,
 		      struct mor_slice bytes, mortise_error *err)
@@ -59,7 +53,8 @@ static int write_file(const struct mor_starter_copy *copy, const char *into, mod
 	mor_fd_close(&fd);
 	if (r < 0)
 		return mor_fail_errno(err, MORTISE_EINPUT, -r, "%s", into);
-	return note_file(copy, into, err);
+	r = copy->files ? mor_text_list_add_take(copy->files, mor_strdup(into)) : 0;
+	return r < 0 ? mor_fail_memory(err) : 0;
 }
 
 static int copy_file(const struct mor_starter_copy *copy, const char *from, const char *into, mode_t mode,

@@ -26,14 +26,9 @@ static const struct mor_starter_dialect dialects[] = {
 	{ 0 },
 };
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_allowed(char c, bool first, const struct mor_starter_dialect *dialect)
 {
-	if (is_letter(c))
+	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
 		return true;
 	if (first)
 		return c >= '0' && c <= '9' && !dialect->letter_first;

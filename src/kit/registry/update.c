@@ -296,17 +296,6 @@ static int write_index(const struct mor_registry *new, int64_t serial, const cha
 				"the index would be larger than 16 MiB: use more than one directory");
 }
 
-/* The same signature needs no new index. */
-static int wants_signature(const struct mor_registry_update *update, const struct mor_registry *old,
-			   bool *ret_same, mortise_error *err)
-{
-	char key[MOR_SIGN_KEY_SIZE] = "";
-	int r = update->sign ? mor_sign_read_key(update->sign, key, err) : 0;
-
-	*ret_same = strcmp(key, old->origin.key) == 0;
-	return r;
-}
-
 static int replace_index(const struct mor_registry_update *update, const struct mor_registry *old,
 			 const struct mor_registry *new, struct mor_registry_result *ret, mortise_error *err)
 {
@@ -336,16 +325,16 @@ static int update_index(const struct mor_registry_update *update, const struct m
 			struct mor_registry_result *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_registry) struct mor_registry new = MOR_REGISTRY_INIT;
-	bool same_key = false;
+	char key[MOR_SIGN_KEY_SIZE] = "";
 	int r = list_archives(update, old->path, old->dir, &new, err);
 
-	if (r < 0 || (r = wants_signature(update, old, &same_key, err)) < 0)
+	if (r < 0 || (update->sign && (r = mor_sign_read_key(update->sign, key, err)) < 0))
 		return r;
 	*ret = (struct mor_registry_result){ .plugins = new.count,
 					     .names = count_names(&new),
 					     .serial = old->serial,
 					     .is_signed = old->origin.key[0] };
-	if (old->serial && same_entries(old, &new) && (same_key || !update->sign))
+	if (old->serial && same_entries(old, &new) && (!update->sign || strcmp(key, old->origin.key) == 0))
 		return 0;
 	if (old->origin.key[0] && !update->sign)
 		return mor_fail(err, MORTISE_EINVAL,

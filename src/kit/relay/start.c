@@ -103,17 +103,10 @@ static int await_exec(int fd)
 	return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
-static int diagnose_start(const struct start *start, int error, mortise_error *err)
+static int spawn_plugin(struct start *start, struct mor_relay_plugin *ret, mortise_error *err)
 {
 	struct mor_command command = { .argv = (const char *const *)start->argv, .cwd = start->manifest->cwd };
 	struct mor_exec_failure failure = { 0 };
-	int r = mor_exec_diagnose(&command, start->argv[0], error, &failure);
-
-	return mor_fail(err, r, "%s", failure.text);
-}
-
-static int spawn_plugin(struct start *start, struct mor_relay_plugin *ret, mortise_error *err)
-{
 	int error;
 
 	start->parent = getpid();
@@ -128,7 +121,8 @@ static int spawn_plugin(struct start *start, struct mor_relay_plugin *ret, morti
 	if (!error)
 		return 0;
 	waitpid(ret->pid, NULL, 0);
-	return diagnose_start(start, error, err);
+	error = mor_exec_diagnose(&command, start->argv[0], error, &failure);
+	return mor_fail(err, error, "%s", failure.text);
 }
 
 /* Our ends are non-blocking; the plugin's are not. */

@@ -157,14 +157,6 @@ static void on_event(const mortise_event *event, void *arg)
 	mor_show_event(event, runner->console);
 }
 
-static void set_tap(struct mor_runner *runner)
-{
-	if (runner->record)
-		mortise_host_set_tap(runner->host, mor_runner_record_frame, runner->record, NULL);
-	else if (runner->args->show_wire)
-		mortise_host_set_tap(runner->host, mor_show_frame, runner->console, NULL);
-}
-
 int mor_runner_open(struct mor_runner *runner, struct mor_console *console, const struct mor_plugin_args *args,
 		    const char *const *defaults, mortise_error *err)
 {
@@ -182,17 +174,16 @@ int mor_runner_open(struct mor_runner *runner, struct mor_console *console, cons
 	r = check_env(args, err);
 	for (; r == 0 && defaults && *defaults; defaults++)
 		r = mor_runner_set(runner, "", *defaults, err);
-	if (r == 0)
-		r = take_settings(runner, err);
-	if (r == 0)
-		r = take_config(runner, err);
-	if (r == 0)
-		r = mortise_host_new(&opt, &runner->host, err);
-	if (r == 0 && args->record)
-		r = mor_runner_record_open(console, args->record, args->show_wire, &runner->record, err);
-	if (r < 0)
+	if (r < 0 || (r = take_settings(runner, err)) < 0 || (r = take_config(runner, err)) < 0 ||
+	    (r = mortise_host_new(&opt, &runner->host, err)) < 0)
 		return r;
-	set_tap(runner);
+	if (args->record) {
+		r = mor_runner_record_open(console, args->record, args->show_wire, &runner->record, err);
+		if (r < 0)
+			return r;
+		mortise_host_set_tap(runner->host, mor_runner_record_frame, runner->record, NULL);
+	} else if (args->show_wire)
+		mortise_host_set_tap(runner->host, mor_show_frame, console, NULL);
 	mor_signals_host(runner->host);
 	return 0;
 }
