@@ -18,20 +18,6 @@ void *mor_ws_server_arg(const struct mor_ws_server *server)
 	return server->options.arg;
 }
 
-uint16_t mor_ws_server_port(const struct mor_ws_server *server)
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} address = { 0 };
-	socklen_t len = sizeof(address);
-
-	if (getsockname(server->doors[0].fd, &address.any, &len) < 0)
-		return 0;
-	return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
-}
-
 /* ---- incoming connections ---- */
 
 static void watch_doors(struct mor_ws_server *server, unsigned events)

@@ -105,6 +105,5 @@ int mor_ws_listen(struct mor_loop *loop, const struct mor_ws_server_options *opt
  * fine. */
 void mor_ws_server_free(struct mor_ws_server *server);
 void *mor_ws_server_arg(const struct mor_ws_server *server);
-uint16_t mor_ws_server_port(const struct mor_ws_server *server);
 
 #endif

@@ -12,6 +12,7 @@
 #include "kythe/archive/depends.h"
 #include "kythe/archive/kzip.h"
 #include "kythe/archive/vnames.h"
+#include "kythe/bytes.h"
 #include "kythe/entries/entries.h"
 #include "kythe/unit/units.h"
 #include "tmp.h"
@@ -167,7 +168,7 @@ static int kzip_piece(void)
 	if (r == 0)
 		r = mor_kzip_writer_new(path, MOR_KZIP_ALL, &writer, &err);
 	if (r == 0)
-		r = mor_kzip_writer_add_bytes(writer, MOR_SLICE("hello"), digest, &err);
+		r = bytes_into(writer, MOR_SLICE("hello"), digest, &err);
 	if (r == 0)
 		r = mor_kzip_writer_add_unit(writer, unit, NULL, NULL, &err);
 	if (r == 0)
@@ -175,7 +176,7 @@ static int kzip_piece(void)
 	if (r == 0)
 		r = mor_kzip_open(path, NULL, &kzip, &err);
 	if (r == 0)
-		r = mor_kzip_file_load(kzip, digest, &content, &err);
+		r = bytes_of(kzip, digest, &content, &err);
 	if (r == 0)
 		r = mor_kzip_writer_new(path, MOR_KZIP_JSON, &second, &err);
 	if (r == 0)

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "wsock/wsock.h"
+#include "wsock/conn.h"
 
 struct end {
 	struct mor_ws *ws;
@@ -101,6 +101,8 @@ static void set_up(uint32_t ping_ms)
 		.refused = on_refused,
 		.arg = &t,
 	};
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
 	mortise_error err = { 0 };
 
 	memset(&t, 0, sizeof(t));
@@ -110,7 +112,8 @@ static void set_up(uint32_t ping_ms)
 	if (mor_ws_listen(t.loop, &options, &t.server, &err) < 0)
 		fail_msg("%s", err.text);
 	t.url = url;
-	t.url.port = mor_ws_server_port(t.server);
+	assert_int_equal(getsockname(t.server->doors[0].fd, (struct sockaddr *)&at, &len), 0);
+	t.url.port = ntohs(at.sin_port);
 }
 
 static void tear_down(void)

@@ -95,8 +95,7 @@ int mor_shell_split(struct mor_slice command, struct mor_strings *ret, mortise_e
 			closed = take_piece(&s);
 		}
 	}
-	if (r == 0)
-		r = end_word(&s, ret);
+	r = r ? r : end_word(&s, ret);
 	mor_buf_fini(&s.word);
 	if (r < 0)
 		return mor_fail_memory(err);

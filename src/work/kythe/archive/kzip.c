@@ -221,8 +221,7 @@ static int judge_contents(struct mor_kzip *kzip, mortise_error *err)
 					 (kzip->items[MOR_KZIP_IN_PBUNITS].count ? MOR_KZIP_PROTO : 0));
 	if (kzip->encoding == MOR_KZIP_ALL) {
 		r = check_subset(kzip, MOR_KZIP_IN_UNITS, MOR_KZIP_IN_PBUNITS, err);
-		if (r == 0)
-			r = check_subset(kzip, MOR_KZIP_IN_PBUNITS, MOR_KZIP_IN_UNITS, err);
+		r = r ? r : check_subset(kzip, MOR_KZIP_IN_PBUNITS, MOR_KZIP_IN_UNITS, err);
 	}
 	if (r == 0 && number_units(kzip) < 0)
 		r = mor_fail_memory(err);
@@ -311,8 +310,7 @@ int mor_kzip_open_bytes(const char *name, struct mor_slice bytes, const struct m
 		return mor_fail_memory(err);
 	}
 	set_options(kzip, opt);
-	r = open_kzip(kzip, name, bytes, err);
-	if (r < 0) {
+	if ((r = open_kzip(kzip, name, bytes, err)) < 0) {
 		mor_fail_prefix(err, name);
 		mor_kzip_free(kzip);
 		return r;

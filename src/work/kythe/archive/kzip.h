@@ -76,8 +76,6 @@ bool mor_kzip_file_find(const struct mor_kzip *kzip, const char *digest, size_t 
 typedef int mor_kzip_sink_fn(const void *bytes, size_t len, void *arg);
 int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_fn *sink, void *arg,
 		       mortise_error *err);
-/* The same into memory; `out` is unchanged on failure. */
-int mor_kzip_file_load(struct mor_kzip *kzip, const char *digest, struct mor_buf *out, mortise_error *err);
 
 struct mor_kzip_found {
 	size_t unit;
@@ -98,8 +96,6 @@ struct mor_kzip_writer;
 int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struct mor_kzip_writer **ret,
 			mortise_error *err);
 /* ret_digest may be NULL. A content that is already there is not added again. */
-int mor_kzip_writer_add_bytes(struct mor_kzip_writer *writer, struct mor_slice content, char ret_digest[65],
-			      mortise_error *err);
 int mor_kzip_writer_add_path(struct mor_kzip_writer *writer, const char *path, char ret_digest[65],
 			     mortise_error *err);
 /* The parts are written in the order of the digest. ret_added: false if a unit with this digest was already

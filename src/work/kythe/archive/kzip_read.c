@@ -72,8 +72,7 @@ static int pump(const struct pull *pull, zip_file_t *file, uint64_t size, char *
 			return damaged(pull, "it holds more than the archive's directory says");
 		if (sha)
 			mor_digest_add(sha, piece, (size_t)n);
-		r = pull->sink(piece, (size_t)n, pull->arg);
-		if (r < 0)
+		if ((r = pull->sink(piece, (size_t)n, pull->arg)) < 0)
 			return r;
 	}
 	if (n < 0)
@@ -245,17 +244,5 @@ int mor_kzip_file_read(struct mor_kzip *kzip, const char *digest, mor_kzip_sink_
 	r = pull_entry(&pull, content);
 	if (r == 0 && strcmp(content, digest) != 0)
 		r = damaged(&pull, "its content has another digest");
-	return r;
-}
-
-int mor_kzip_file_load(struct mor_kzip *kzip, const char *digest, struct mor_buf *out, mortise_error *err)
-{
-	size_t before = out->len;
-	int r = mor_kzip_file_read(kzip, digest, sink_into_buf, out, err);
-
-	if (r < 0 && mor_buf_failed(out))
-		mor_fail(err, r, "%s: %s: %s", kzip->path, digest, mortise_status_text(r));
-	if (r < 0)
-		out->len = before;
 	return r;
 }

@@ -124,8 +124,7 @@ static bool add_entry(int spool, zip_t *zip, const struct mor_kzip_item *item)
 		return false;
 	}
 	snprintf(name, sizeof(name), "root/%s%s", mor_kzip_places[item->place], item->digest);
-	index = zip_file_add(zip, name, source, 0);
-	if (index < 0) {
+	if ((index = zip_file_add(zip, name, source, 0)) < 0) {
 		zip_source_free(source);
 		return false;
 	}

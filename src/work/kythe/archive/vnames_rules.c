@@ -348,8 +348,7 @@ int mor_vname_rules_parse(const char *name, struct mor_slice json, struct mor_vn
 
 	if (!rules || !(rules->name = mor_strdup(name)))
 		return mor_fail_memory(err);
-	r = mor_doc_parse(json, 0, 0, &doc, err);
-	if (r < 0) {
+	if ((r = mor_doc_parse(json, 0, 0, &doc, err)) < 0) {
 		mor_fail_prefix(err, name);
 		return r == MORTISE_EPROTO ? mor_fail(err, MORTISE_EINPUT, "%s", err ? err->text : "") : r;
 	}

@@ -156,30 +156,6 @@ static int inflow_end(struct inflow *in, enum mor_kzip_place place, const char *
 	return 0;
 }
 
-static int add_content(struct mor_kzip_writer *writer, enum mor_kzip_place place, const char *name,
-		       struct mor_slice content, char ret_digest[MOR_DIGEST_SIZE], mortise_error *err)
-{
-	struct inflow in;
-	int r;
-
-	inflow_begin(&in, writer, err);
-	r = inflow_add(content.ptr, content.len, &in);
-	if (r < 0)
-		return r;
-	if (ret_digest) {
-		struct sha256_ctx copy = in.sha;
-
-		mor_digest_end(&copy, ret_digest);
-	}
-	return inflow_end(&in, place, name);
-}
-
-int mor_kzip_writer_add_bytes(struct mor_kzip_writer *writer, struct mor_slice content, char ret_digest[65],
-			      mortise_error *err)
-{
-	return add_content(writer, MOR_KZIP_IN_FILES, NULL, content, ret_digest, err);
-}
-
 static int copy_fd(struct inflow *in, int fd, const char *path, char *piece)
 {
 	ssize_t n;
@@ -242,6 +218,7 @@ static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *un
 {
 	MOR_CLEAN(mor_buf) struct mor_buf text = MOR_BUF_INIT, source = MOR_BUF_INIT;
 	size_t before = writer->count;
+	struct inflow in;
 	int r = place == MOR_KZIP_IN_UNITS ? mor_unit_write_json(unit, &text, err) :
 					     mor_unit_write_wire(unit, &text, err);
 
@@ -249,7 +226,9 @@ static int add_encoded(struct mor_kzip_writer *writer, const struct mor_unit *un
 		return r;
 	if (mor_path_clean(unit->working_directory, mor_unit_title(unit), &source) < 0)
 		return mor_fail_memory(err);
-	r = add_content(writer, place, digest, mor_buf_view(&text), NULL, err);
+	inflow_begin(&in, writer, err);
+	if ((r = inflow_add(text.data, text.len, &in)) == 0)
+		r = inflow_end(&in, place, digest);
 	if (r == 0 && writer->count > before)
 		writer->items[before].source = mor_buf_detach(&source);
 	return r;
@@ -337,8 +316,7 @@ int mor_kzip_writer_add_kzip(struct mor_kzip_writer *writer, struct mor_kzip *kz
 		const char *name = mor_kzip_unit_digest(kzip, i);
 
 		r = mor_kzip_unit_read(kzip, i, &unit, err);
-		if (r == 0)
-			r = add_inputs_of(writer, kzip, unit, name, err);
+		r = r ? r : add_inputs_of(writer, kzip, unit, name, err);
 		if (r == 0 && (r = mor_kzip_writer_add_unit(writer, unit, name, NULL, err)) < 0)
 			mor_fail_prefix(err, mor_kzip_path(kzip));
 	}
@@ -423,8 +401,7 @@ int mor_kzip_writer_new(const char *path, enum mor_kzip_encoding encoding, struc
 	writer->encoding = encoding;
 	writer->spool = -1;
 	r = mor_outfile_open(path, 0666, &writer->out, err);
-	if (r == 0)
-		r = open_spool(writer, &writer->spool, err);
+	r = r ? r : open_spool(writer, &writer->spool, err);
 	if (r == 0)
 		*ret = writer;
 	else

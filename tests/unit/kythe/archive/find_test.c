@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "kythe/archive/kzip.h"
+#include "kythe/bytes.h"
 #include "tmp.h"
 
 #define EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -35,7 +36,7 @@ static int make_archive(void **state)
 	for (size_t i = 0; r == 0 && i < 2; i++) {
 		MOR_CLEAN(mor_unit) struct mor_unit *unit = NULL;
 
-		r = mor_kzip_writer_add_bytes(writer, i ? MOR_SLICE("") : MOR_SLICE("hello"), NULL, NULL);
+		r = bytes_into(writer, i ? MOR_SLICE("") : MOR_SLICE("hello"), NULL, NULL);
 		if (r == 0)
 			r = mor_unit_read_json(mor_slice_of(units[i]), 0, &unit, NULL);
 		if (r == 0)

@@ -16,6 +16,7 @@
 #include "base/digest.h"
 #include "base/fd.h"
 #include "kythe/archive/kzip.h"
+#include "kythe/bytes.h"
 #include "kythe/unit/units.h"
 #include "tmp.h"
 
@@ -246,15 +247,15 @@ static void test_files(void **state)
 	assert_true(mor_kzip_file_find(kzip, HELLO, &number));
 	assert_string_equal(mor_kzip_file_digest(kzip, number), HELLO);
 	assert_int_equal(mor_kzip_file_size(kzip, number), 5);
-	assert_int_equal(mor_kzip_file_load(kzip, EMPTY, &out, &err), 0);
+	assert_int_equal(bytes_of(kzip, EMPTY, &out, &err), 0);
 	assert_int_equal(out.len, 0);
-	assert_int_equal(mor_kzip_file_load(kzip, HELLO, &out, &err), 0);
+	assert_int_equal(bytes_of(kzip, HELLO, &out, &err), 0);
 	assert_true(mor_slice_is(mor_buf_view(&out), "hello"));
-	assert_int_equal(mor_kzip_file_load(kzip, UNIT_FOO_DIGEST, &out, &err), MORTISE_EINPUT);
+	assert_int_equal(bytes_of(kzip, UNIT_FOO_DIGEST, &out, &err), MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, ": its content has another digest"));
 	assert_true(mor_slice_is(mor_buf_view(&out), "hello"));
-	assert_int_equal(mor_kzip_file_load(kzip, UNIT_BAR_DIGEST, &out, &err), MORTISE_ENOTFOUND);
-	assert_int_equal(mor_kzip_file_load(kzip, "../../etc/passwd", &out, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(bytes_of(kzip, UNIT_BAR_DIGEST, &out, &err), MORTISE_ENOTFOUND);
+	assert_int_equal(bytes_of(kzip, "../../etc/passwd", &out, &err), MORTISE_ENOTFOUND);
 }
 
 static void test_limits(void **state)
@@ -271,7 +272,7 @@ static void test_limits(void **state)
 			 MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, "3 entries are over the limit of 2"));
 	kzip = open_with(path, (struct mor_kzip_options){ .max_file_bytes = 4, .max_unit_bytes = 20 });
-	assert_int_equal(mor_kzip_file_load(kzip, HELLO, &out, &err), MORTISE_EINPUT);
+	assert_int_equal(bytes_of(kzip, HELLO, &out, &err), MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, "its 5 bytes are over the limit of 4 bytes"));
 	assert_int_equal(mor_kzip_unit_read(kzip, 0, &unit, &err), MORTISE_EINPUT);
 }
@@ -296,10 +297,10 @@ static void test_ratio(void **state)
 	path = make_zip(ENTRIES({ "root/", NULL }, { name, zeros }));
 	mor_free(zeros);
 	tight = open_with(path, (struct mor_kzip_options){ 0 });
-	assert_int_equal(mor_kzip_file_load(tight, digest, &out, &err), MORTISE_EINPUT);
+	assert_int_equal(bytes_of(tight, digest, &out, &err), MORTISE_EINPUT);
 	assert_non_null(strstr(err.text, "packed more than 250 to 1"));
 	loose = open_with(path, (struct mor_kzip_options){ .max_ratio = 5000 });
-	assert_int_equal(mor_kzip_file_load(loose, digest, &out, &err), 0);
+	assert_int_equal(bytes_of(loose, digest, &out, &err), 0);
 	assert_int_equal(out.len, len - 1);
 }
 
@@ -320,7 +321,7 @@ static void test_damage(void **state)
 		bytes[i / 8] ^= (char)(1 << i % 8);
 		r = mor_kzip_open_bytes("x", (struct mor_slice){ bytes, len }, NULL, &kzip, NULL);
 		if (r == 0)
-			r = mor_kzip_file_load(kzip, HELLO, &out, NULL);
+			r = bytes_of(kzip, HELLO, &out, NULL);
 		assert_true(r < 0 || mor_slice_is(mor_buf_view(&out), "hello"));
 		bytes[i / 8] ^= (char)(1 << i % 8);
 	}
@@ -346,17 +347,13 @@ static void write_sample(const char *path, enum mor_kzip_encoding encoding, bool
 	char digest[65];
 
 	assert_int_equal(mor_kzip_writer_new(path, encoding, &writer, NULL), 0);
-	assert_int_equal(mor_kzip_writer_add_bytes(writer, backwards ? MOR_SLICE("") : MOR_SLICE("hello"),
-						   digest, NULL),
-			 0);
+	assert_int_equal(bytes_into(writer, backwards ? MOR_SLICE("") : MOR_SLICE("hello"), digest, NULL), 0);
 	assert_string_equal(digest, backwards ? EMPTY : HELLO);
 	assert_int_equal(mor_kzip_writer_add_unit(writer, backwards ? foo : bar, NULL, &added, NULL), 0);
 	assert_true(added);
 	assert_int_equal(mor_kzip_writer_add_unit(writer, backwards ? bar : foo, NULL, &added, NULL), 0);
-	assert_int_equal(mor_kzip_writer_add_bytes(writer, backwards ? MOR_SLICE("hello") : MOR_SLICE(""), NULL,
-						   NULL),
-			 0);
-	assert_int_equal(mor_kzip_writer_add_bytes(writer, MOR_SLICE("hello"), NULL, NULL), 0);
+	assert_int_equal(bytes_into(writer, backwards ? MOR_SLICE("hello") : MOR_SLICE(""), NULL, NULL), 0);
+	assert_int_equal(bytes_into(writer, MOR_SLICE("hello"), NULL, NULL), 0);
 	assert_int_equal(mor_kzip_writer_add_unit(writer, foo, NULL, &added, NULL), 0);
 	assert_false(added);
 	assert_int_equal(mor_kzip_writer_units(writer), 2);
@@ -401,8 +398,8 @@ static void test_written_is_read(void **state)
 			assert_int_equal(mor_kzip_unit_read(kzip, i, &unit, NULL), 0);
 			assert_int_equal(unit->revision_count, 3);
 		}
-		assert_int_equal(mor_kzip_file_load(kzip, HELLO, &out, NULL), 0);
-		assert_int_equal(mor_kzip_file_load(kzip, EMPTY, &out, NULL), 0);
+		assert_int_equal(bytes_of(kzip, HELLO, &out, NULL), 0);
+		assert_int_equal(bytes_of(kzip, EMPTY, &out, NULL), 0);
 		assert_int_equal(heard.count, 0);
 	}
 }

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "kythe/bytes.h"
 #include "tmp.h"
 
 static char dir[TMP_ROOM];
@@ -47,8 +48,7 @@ struct mor_kzip *make_kzip(const char *name, unsigned contents)
 
 	assert_int_equal(mor_kzip_writer_new(in_dir(name), MOR_KZIP_JSON, &writer, &err), 0);
 	for (unsigned i = 0; i < contents; i++) {
-		assert_int_equal(mor_kzip_writer_add_bytes(writer, mor_slice_of(content_of(i)), digest, &err),
-				 0);
+		assert_int_equal(bytes_into(writer, mor_slice_of(content_of(i)), digest, &err), 0);
 		memcpy(digests[i], digest, sizeof(digest));
 	}
 	assert_int_equal(mor_kzip_writer_finish(writer, &err), 0);
