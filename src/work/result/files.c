@@ -52,8 +52,7 @@ int mor_result_begin(struct mor_result *result, mortise_error *err)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s", result->journal_path);
 	mor_journal_head(result->opt.identity, &result->check, &head);
 	r = write_journal(result, &head, err);
-	if (r == 0)
-		r = cut_output(result, err);
+	r = r ? r : cut_output(result, err);
 	result->begun = r == 0;
 	return r;
 }
@@ -242,8 +241,7 @@ static int open_files(struct mor_result *result, mortise_error *err)
 	result->journal_path = mor_text_format("%s.journal", result->place.path);
 	if (!result->partial || !result->journal_path)
 		return mor_fail_memory(err);
-	r = open_journal(result, err);
-	if (r < 0)
+	if ((r = open_journal(result, err)) < 0)
 		return r;
 	result->out = open(result->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (result->out < 0)

@@ -134,7 +134,9 @@ static int pour(struct mor_result *result, struct mor_result_output *output, str
 /* Or is it converted? */
 static bool stays_as_it_is(const struct mor_result *result, const struct mor_result_output *output)
 {
-	return !result->opt.check || !result->opt.check->converts(output->form);
+	const struct mor_result_check *check = result->opt.check;
+
+	return !check || check->kept == MOR_RESULT_ANY_FORM || check->kept == output->form;
 }
 
 static int transfer(struct mor_result *result, struct mor_result_output *output, struct sink *sink,
@@ -305,8 +307,7 @@ static int keep_output(struct mor_result *result, size_t unit, struct mor_result
 	sink.fd = direct ? result->out : result->spool;
 	if (direct)
 		reserve(result, result->bytes + output->size);
-	r = take_bytes(result, output, &sink, ended, err);
-	if (r < 0) {
+	if ((r = take_bytes(result, output, &sink, ended, err)) < 0) {
 		mortise_error second;
 
 		return take_back(sink.fd, *end, &second) < 0 ? take_back(sink.fd, *end, err) : r;
@@ -440,7 +441,6 @@ int mor_result_failed_with(struct mor_result *result, size_t unit, const mortise
 {
 	int r = check_broken(result, err);
 
-	if (r == 0)
-		r = keep_output(result, unit, output, err);
+	r = r ? r : keep_output(result, unit, output, err);
 	return r < 0 ? r : settle_failed(result, unit, why, err);
 }

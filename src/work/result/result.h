@@ -37,8 +37,9 @@ struct mor_result_pass {
 	struct mor_buf buffer; /* memory for who reads; it is kept from unit to unit */
 	uint64_t records;      /* set */
 };
+enum { MOR_RESULT_NO_FORM = -2, MOR_RESULT_ANY_FORM = -1 };
 struct mor_result_check {
-	bool (*converts)(int form); /* the bytes that are kept are others, and more or fewer */
+	int kept; /* the form whose bytes are kept as they are. Others are converted: more bytes, or fewer */
 	/* Reads all bytes. MORTISE_EINPUT: they are not good. */
 	int (*pass)(struct mor_result_pass *pass, mortise_error *err);
 };

@@ -314,8 +314,7 @@ int mor_driver_new(const struct mor_driver_options *opt, struct mor_driver **ret
 			.driver = driver, .number = driver->worker_count++, .item = NO_ITEM, .last_output = -1
 		};
 		r = mor_stage_dir(opt->stager, &worker->out_dir, err);
-		if (r == 0)
-			r = make_plugin(worker, err);
+		r = r ? r : make_plugin(worker, err);
 	}
 	if (r == 0)
 		*ret = driver;

@@ -48,27 +48,10 @@ static int convert_entries(struct mor_result_pass *pass, enum mor_stream_format 
 	return end_entries(pass, &entries, mor_entries_convert(&entries, to, pass->put, pass->arg, NULL, err));
 }
 
-static bool is_not_wire(int form)
-{
-	return form != MOR_STREAM_PROTOBUF;
-}
-
-static bool always(int form)
-{
-	(void)form;
-	return true;
-}
-
-static bool never(int form)
-{
-	(void)form;
-	return false;
-}
-
 static int pass_entries(struct mor_result_pass *pass, mortise_error *err)
 {
-	return is_not_wire(pass->form) ? convert_entries(pass, MOR_STREAM_PROTOBUF, err) :
-					 check_entries(pass, err);
+	return pass->form == MOR_STREAM_PROTOBUF ? check_entries(pass, err) :
+						   convert_entries(pass, MOR_STREAM_PROTOBUF, err);
 }
 
 static int pass_json(struct mor_result_pass *pass, mortise_error *err)
@@ -77,7 +60,7 @@ static int pass_json(struct mor_result_pass *pass, mortise_error *err)
 }
 
 const struct mor_result_check mor_driver_checks[MOR_DRIVER_FORMATS] = {
-	[MOR_DRIVER_ENTRIES] = { is_not_wire, pass_entries },
-	[MOR_DRIVER_JSON] = { always, pass_json },
-	[MOR_DRIVER_RAW] = { never, check_records },
+	[MOR_DRIVER_ENTRIES] = { MOR_STREAM_PROTOBUF, pass_entries },
+	[MOR_DRIVER_JSON] = { MOR_RESULT_NO_FORM, pass_json },
+	[MOR_DRIVER_RAW] = { MOR_RESULT_ANY_FORM, check_records },
 };

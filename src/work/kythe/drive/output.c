@@ -137,8 +137,7 @@ int mor_output_keep(struct worker *worker, struct mor_result_output *ret, mortis
 {
 	int r = open_output(worker, ret, err);
 
-	if (r == 0)
-		r = mor_result_done(worker->driver->result, worker->item, ret, err);
+	r = r ? r : mor_result_done(worker->driver->result, worker->item, ret, err);
 	if (r < 0) {
 		mor_fd_close(&ret->fd);
 		return r;

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "kythe/drive/inside.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <mortise/view.h>
@@ -242,8 +241,7 @@ static int show_stage(struct worker *worker, mortise_error *err)
 	worker->state = WORKER_SHOWS;
 	worker->shown = true;
 	worker->shows_stage = false;
-	r = mortise_plugin_set_view(worker->plugin, &view, view_shown, showing, err);
-	if (r < 0)
+	if ((r = mortise_plugin_set_view(worker->plugin, &view, view_shown, showing, err)) < 0)
 		mor_free(showing);
 	return r;
 }

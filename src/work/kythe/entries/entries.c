@@ -65,7 +65,7 @@ static int read_field(const struct mor_pb *pb, struct mor_entry *ret, mortise_er
 	return 0;
 }
 
-int mor_entry_read_wire(struct mor_slice record, struct mor_entry *ret, mortise_error *err)
+static int read_wire(struct mor_slice record, struct mor_entry *ret, mortise_error *err)
 {
 	struct mor_pb pb = { .left = record };
 	int r;
@@ -198,8 +198,9 @@ static int read_member(const struct mor_json_iter *it, struct mor_buf *scratch, 
 	return 0;
 }
 
-int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc,
-			struct mor_entry *ret, mortise_error *err)
+/* `scratch` and `*doc` keep their memory from entry to entry. */
+static int read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc,
+		     struct mor_entry *ret, mortise_error *err)
 {
 	struct mor_json_iter it;
 	int r;
@@ -207,8 +208,7 @@ int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct
 	*doc = mor_doc_free(*doc);
 	*ret = (struct mor_entry){ 0 };
 	mor_buf_reset(scratch, (size_t)1 << 20);
-	r = mor_doc_parse(record, 0, 0, doc, err);
-	if (r < 0)
+	if ((r = mor_doc_parse(record, 0, 0, doc, err)) < 0)
 		return r == MORTISE_EPROTO ?
 			       mor_fail(err, MORTISE_EINPUT, "not JSON: %s", err ? err->text : "") :
 			       r;
@@ -227,23 +227,18 @@ static void json_vname(struct mor_writer *w, const char *name, const struct mor_
 {
 	if (!vname->set)
 		return;
-	mor_w_key(w, name);
-	mor_w_object(w);
+	mor_w_pair_object(w, name);
 	for (unsigned i = 0; i < MOR_VNAME_PARTS; i++) {
-		if (!vname->part[i].len)
-			continue;
-		mor_w_key(w, mor_vname_part_names[i]);
-		mor_w_slice(w, vname->part[i]);
+		if (vname->part[i].len)
+			mor_w_pair_slice(w, mor_vname_part_names[i], vname->part[i]);
 	}
 	mor_w_end(w);
 }
 
 static void json_text(struct mor_writer *w, const char *name, struct mor_slice text)
 {
-	if (!text.len)
-		return;
-	mor_w_key(w, name);
-	mor_w_slice(w, text);
+	if (text.len)
+		mor_w_pair_slice(w, name, text);
 }
 
 static int write_json(const struct mor_entry *entry, struct mor_buf *out)
@@ -264,7 +259,8 @@ static int write_json(const struct mor_entry *entry, struct mor_buf *out)
 
 /* ---- entries ---- */
 
-int mor_entry_check(const struct mor_entry *entry, mortise_error *err)
+/* Source set, fact name not empty, edge kind and target both present or both absent (Kythe's ValidEntry). */
+static int check_entry(const struct mor_entry *entry, mortise_error *err)
 {
 	if (!entry->source.set)
 		return mor_fail(err, MORTISE_EINPUT, "an entry without source");
@@ -283,15 +279,11 @@ static int judge_record(struct mor_entries *entries, struct mor_slice record, ui
 	struct mor_records *records = &entries->records;
 	struct mor_doc *doc = entries->doc;
 	char place[80];
-	int r;
+	int r = records->format == MOR_STREAM_PROTOBUF ? read_wire(record, ret, err) :
+							 read_json(record, &entries->scratch, &doc, ret, err);
 
-	if (records->format == MOR_STREAM_PROTOBUF)
-		r = mor_entry_read_wire(record, ret, err);
-	else
-		r = mor_entry_read_json(record, &entries->scratch, &doc, ret, err);
 	entries->doc = doc;
-	if (r == 0)
-		r = mor_entry_check(ret, err);
+	r = r ? r : check_entry(ret, err);
 	if (r == 0)
 		return 1;
 	snprintf(place, sizeof(place), "record %" PRIu64 " at byte %" PRIu64, records->count, at);
@@ -337,8 +329,7 @@ int mor_entry_write(const struct mor_entry *entry, enum mor_stream_format format
 		r = write_json(entry, out);
 		return r < 0 ? r : mor_buf_byte(out, '\n');
 	}
-	r = write_json(entry, &record);
-	if (r < 0)
+	if ((r = write_json(entry, &record)) < 0)
 		return r;
 	mor_pb_put_varint(out, record.len);
 	return mor_buf_slice(out, mor_buf_view(&record));
@@ -365,15 +356,13 @@ int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor
 	int r;
 
 	while ((r = mor_entries_next(from, &entry, err)) > 0) {
-		r = mor_entry_write(&entry, to, &out);
-		if (r < 0)
+		if ((r = mor_entry_write(&entry, to, &out)) < 0)
 			return mor_fail_memory(err);
 		if (out.len >= BATCH && (r = flush_batch(&out, sink, arg, &stats)) < 0)
 			return r;
 		stats.records++;
 	}
-	if (r == 0)
-		r = flush_batch(&out, sink, arg, &stats);
+	r = r ? r : flush_batch(&out, sink, arg, &stats);
 	stats.bytes_in = from->records.offset;
 	if (r == 0 && ret)
 		*ret = stats;

@@ -89,19 +89,8 @@ int mor_entries_next(struct mor_entries *entries, struct mor_entry *ret, mortise
 int mor_entries_skip(struct mor_entries *entries, mortise_error *err);
 void mor_entries_fini(struct mor_entries *entries);
 
-/* One record without a stream. `scratch` and `*doc` (free with mor_doc_free) keep the memory of JSON
- * entries. */
-int mor_entry_read_wire(struct mor_slice record, struct mor_entry *ret, mortise_error *err);
-struct mor_doc;
-int mor_entry_read_json(struct mor_slice record, struct mor_buf *scratch, struct mor_doc **doc,
-			struct mor_entry *ret, mortise_error *err);
-/* Checks: source set, fact name not empty, edge kind and target both present or both absent (Kythe's
- * ValidEntry). */
-int mor_entry_check(const struct mor_entry *entry, mortise_error *err);
-
 /* The number of bytes at the front that are complete records on the wire, each certainly a valid entry.
- * *count grows by their number. The next record is cut off, or mor_entry_read_wire() and mor_entry_check()
- * must decide. */
+ * *count grows by their number. The next record is cut off, or must be decoded to be judged. */
 size_t mor_entries_quick(struct mor_slice bytes, uint64_t *count);
 
 /* Appends one record; wire fields in number order. For MOR_STREAM_PROTOBUF and MOR_STREAM_JSON the length comes

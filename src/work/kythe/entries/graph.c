@@ -116,7 +116,8 @@ mor_atom mor_graph_text(struct mor_graph *graph, struct mor_slice text)
 	return intern(graph, &graph->texts, &(struct atom){ .text = text });
 }
 
-mor_atom mor_graph_find_text(const struct mor_graph *graph, struct mor_slice text)
+/* 0: no entry has it. */
+static mor_atom find_text(const struct mor_graph *graph, struct mor_slice text)
 {
 	return *find_slot(graph, &graph->texts, &(struct atom){ .text = text });
 }
@@ -407,7 +408,7 @@ mor_atom mor_graph_find_anchor(const struct mor_graph *graph, mor_atom file, uin
 
 mor_atom mor_graph_find_file(const struct mor_graph *graph, struct mor_slice text)
 {
-	mor_atom content = mor_graph_find_text(graph, text);
+	mor_atom content = find_text(graph, text);
 	struct mor_triples found;
 
 	if (!content)

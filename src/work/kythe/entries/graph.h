@@ -41,7 +41,6 @@ size_t mor_graph_size(const struct mor_graph *graph); /* triples */
 
 /* The number of a text, made if it is new; 0: out of memory. */
 mor_atom mor_graph_text(struct mor_graph *graph, struct mor_slice text);
-mor_atom mor_graph_find_text(const struct mor_graph *graph, struct mor_slice text); /* 0: no entry has it */
 /* The next text after this one (0: the first) with this beginning; 0: no other text begins so. */
 mor_atom mor_graph_next_text(const struct mor_graph *graph, mor_atom after, struct mor_slice prefix);
 bool mor_graph_is_node(const struct mor_graph *graph, mor_atom atom);

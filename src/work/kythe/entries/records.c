@@ -31,8 +31,7 @@ static int fill_records(struct mor_records *records, mortise_error *err)
 
 	mor_buf_consume(&records->buf, records->taken);
 	records->taken = 0;
-	r = mor_buf_reserve(&records->buf, STEP);
-	if (r < 0)
+	if ((r = mor_buf_reserve(&records->buf, STEP)) < 0)
 		return mor_fail_memory(err);
 	n = records->read(records->arg, records->buf.data + records->buf.len,
 			  records->buf.cap - records->buf.len);
@@ -127,8 +126,7 @@ int mor_records_next(struct mor_records *records, struct mor_slice *ret, mortise
 		if (records->at_end)
 			return waiting(records).len ? refuse_record(records, "the stream ends inside it", err) :
 						      0;
-		r = fill_records(records, err);
-		if (r < 0)
+		if ((r = fill_records(records, err)) < 0)
 			return r;
 	}
 }

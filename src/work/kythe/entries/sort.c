@@ -224,12 +224,10 @@ static int merge_runs(struct mor_sorter *sorter, mortise_error *err)
 	struct sort_run *run;
 	int r = begin_runs(sorter, first, err);
 
-	if (r == 0)
-		r = add_run(&into, level, err);
+	r = r ? r : add_run(&into, level, err);
 	while (r == 0 && (run = first_run(sorter, first))) {
 		r = write_item(sorter, into.runs[0].file, run->item, err);
-		if (r == 0)
-			r = read_item(sorter, run, err);
+		r = r ? r : read_item(sorter, run, err);
 	}
 	if (r == 0) {
 		drop_runs(sorter, first);
@@ -339,12 +337,10 @@ static int give_all(struct giving *x, mortise_error *err)
 	}
 	if (sorter->count)
 		r = spill(sorter, err);
-	if (r == 0)
-		r = begin_runs(sorter, 0, err);
+	r = r ? r : begin_runs(sorter, 0, err);
 	while (r == 0 && (run = first_run(sorter, 0))) {
 		r = give_item(x, run->item, err);
-		if (r == 0)
-			r = read_item(sorter, run, err);
+		r = r ? r : read_item(sorter, run, err);
 	}
 	return r;
 }
@@ -355,8 +351,7 @@ int mor_sorter_finish(struct mor_sorter *sorter, bool unique, mor_entries_sink_f
 	struct giving x = { .sorter = sorter, .unique = unique, .sink = sink, .arg = arg };
 	int r = give_all(&x, err);
 
-	if (r == 0)
-		r = flush_given(&x);
+	r = r ? r : flush_given(&x);
 	mor_buf_fini(&x.last);
 	mor_buf_fini(&x.out);
 	return r;

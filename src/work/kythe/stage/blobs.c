@@ -128,8 +128,7 @@ static int write_blob(struct mor_blobs *blobs, struct mor_kzip *kzip, const char
 	int fd, r;
 
 	snprintf(temporary, sizeof(temporary), "blob.%u", blobs->next++);
-	fd = openat(blobs->work, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
-	if (fd < 0)
+	if ((fd = openat(blobs->work, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400)) < 0)
 		return mor_fail_errno(err, MORTISE_ESYSTEM, errno, "%s: a new content", blobs->place);
 	r = mor_kzip_file_read(kzip, digest, write_piece, &fd, err);
 	/* A constant time: what an analyzer sees must not depend on when the file was staged. */

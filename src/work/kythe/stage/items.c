@@ -304,8 +304,7 @@ static int list_items(const struct mor_unit *unit, enum mor_stage_mode mode, str
 		}
 		snprintf(item->digest, sizeof(item->digest), "%s", *input->digest ? input->digest : "none");
 		ret->count++;
-		r = list_detours(input->path, false, ret, mode, err);
-		if (r < 0)
+		if ((r = list_detours(input->path, false, ret, mode, err)) < 0)
 			return r;
 	}
 	for (size_t i = 0; i < unit->argument_count; i++) {

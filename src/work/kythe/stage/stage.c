@@ -117,8 +117,7 @@ static int open_cache(struct mor_stager *stager, const char *cache)
 	stager->cache = realpath(cache, NULL);
 	if (!stager->cache)
 		return -errno;
-	top = open(stager->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (top < 0)
+	if ((top = open(stager->cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
 		return -errno;
 	stager->blobs.dir = mor_dir_make_open(top, "blobs", 0700, O_RDONLY, NULL);
 	stager->all_stages = mor_dir_make_open(top, "stages", 0700, O_RDONLY, NULL);
@@ -147,8 +146,7 @@ int mor_stager_new(const char *cache, struct mor_stager **ret, mortise_error *er
 		return mor_fail_memory(err);
 	}
 	stager->blobs.dir = stager->stages = stager->all_stages = -1;
-	r = open_cache(stager, cache);
-	if (r < 0) {
+	if ((r = open_cache(stager, cache)) < 0) {
 		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "cache %s", cache);
 		mor_stager_free(stager);
 		return MORTISE_ESYSTEM;
@@ -289,8 +287,7 @@ static int change_tree(struct mor_stager *stager, struct mor_kzip *kzip, const s
 	/* A directory may become a file, so old items are removed before new ones are made. */
 	mor_stage_tree_clear(tree, old, now, gone);
 	r = old->kzip == kzip ? 0 : check_kept(kzip, now, fresh, err);
-	if (r == 0)
-		r = put_fresh(stager, kzip, now, fresh, tree, err);
+	r = r ? r : put_fresh(stager, kzip, now, fresh, tree, err);
 	if (r == 0 && (!old->working_dir || strcmp(old->working_dir, now->working_dir) != 0))
 		r = make_working_dir(tree, now->working_dir, err);
 	mor_free(gone);
@@ -363,8 +360,7 @@ static int fit_items(struct mor_stager *stager, struct mor_kzip *kzip, struct mo
 {
 	int r = fit_tree(stager, kzip, now, stage, err);
 
-	if (r == 0)
-		r = describe_stage(stage, now, mode, err);
+	r = r ? r : describe_stage(stage, now, mode, err);
 	if (r < 0) {
 		mor_stage_items_free(now);
 		mor_stage_drop(stager, stage);

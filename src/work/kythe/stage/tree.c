@@ -183,8 +183,7 @@ static int step_into(struct mor_stage_tree *tree, const char *name)
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT && (fd = take_spare(tree, dir, name)) < 0) {
-		fd = mor_dir_make_open(dir, name, 0700, O_RDONLY, NULL);
-		if (fd < 0)
+		if ((fd = mor_dir_make_open(dir, name, 0700, O_RDONLY, NULL)) < 0)
 			return fd;
 		fchmod(fd, 0755); /* chmod, because mkdir() obeys the umask: another user may read it */
 	}
@@ -217,8 +216,7 @@ static int enter_dir(struct mor_stage_tree *tree, const char *path, size_t len)
 			return -ENAMETOOLONG;
 		memcpy(name, path + at, end - at);
 		name[end - at] = '\0';
-		r = step_into(tree, name);
-		if (r < 0)
+		if ((r = step_into(tree, name)) < 0)
 			return r;
 		tree->ends[tree->depth] = end;
 		at = end + 1;

@@ -72,8 +72,7 @@ static int write_detail(struct mor_slice url, struct mor_slice value, unsigned f
 	int r;
 
 	mor_w_object(w);
-	mor_w_key(w, "@type");
-	mor_w_slice(w, url);
+	mor_w_pair_slice(w, "@type", url);
 	if (fits && (exact || !(flags & MOR_PB_PROTO_NAMES))) {
 		r = mor_pb_members_to_json(type, value, flags, w, err);
 	} else {

@@ -168,8 +168,7 @@ static int read_bytes(struct mor_slice bytes, enum origin origin, struct mor_uni
 	if (!loaded)
 		return mor_fail_memory(err);
 	loaded->unit.memory = loaded;
-	r = set_struct(loaded, &mor_proto_compilation, bytes, origin, (char *)&loaded->unit);
-	if (r < 0) {
+	if ((r = set_struct(loaded, &mor_proto_compilation, bytes, origin, (char *)&loaded->unit)) < 0) {
 		mor_unit_free(&loaded->unit);
 		return mor_fail_memory(err);
 	}
@@ -302,8 +301,7 @@ int mor_unit_write_wire(const struct mor_unit *unit, struct mor_buf *out, mortis
 
 	for (size_t i = 0; r == 0 && i < unit->input_count; i++)
 		r = refuse_json(unit->inputs[i].details, unit->inputs[i].detail_count, err);
-	if (r == 0)
-		r = refuse_json(unit->details, unit->detail_count, err);
+	r = r ? r : refuse_json(unit->details, unit->detail_count, err);
 	return r < 0 ? r : put_unit(out, unit, err);
 }
 
@@ -348,8 +346,7 @@ void mor_unit_details_json(const struct mor_unit *unit, struct mor_writer *w)
 
 static void texts_json(struct mor_writer *w, const char *name, const char *const *texts, size_t count)
 {
-	mor_w_key(w, name);
-	mor_w_array(w);
+	mor_w_pair_array(w, name);
 	for (size_t i = 0; i < count; i++)
 		mor_w_string(w, texts[i]);
 	mor_w_end(w);

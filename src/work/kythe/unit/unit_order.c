@@ -113,8 +113,7 @@ int mor_ordered_unit(const struct mor_unit *from, struct mor_ordered_unit *to)
 	unit->details = mor_alloc(from->detail_count * sizeof(*unit->details));
 	if (!unit->inputs || !unit->env || !unit->details)
 		return MORTISE_ENOMEM;
-	r = mor_unit_order(from, &to->order);
-	if (r < 0)
+	if ((r = mor_unit_order(from, &to->order)) < 0)
 		return r;
 	unit->input_count = to->order.input_count;
 	unit->sources = to->order.sources;
