@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* [bot] of the bot's TOML: how it reaches the chat network. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -49,8 +49,7 @@ void mor_bot_take(struct mor_bot_run *run, struct mor_slice line)
 	if (!line.len)
 		return;
 	r = mor_onebot_read(line, &event, &err);
-	if (r == 0)
-		r = mor_bot_take_event(run, &event, &err);
+	r = r ? r : mor_bot_take_event(run, &event, &err);
 	if (r < 0)
 		mor_bot_tell(run, NULL, mortise_status_kind(r), run->line, "%s", err.text);
 	mor_onebot_event_fini(&event);

@@ -35,17 +35,13 @@ int mor_onebot_send(struct mor_onebot_target target, enum mor_onebot_segment seg
 
 	mor_w_object(&w);
 	mor_w_pair(&w, "action", target.group ? "send_group_msg" : "send_private_msg");
-	mor_w_key(&w, "params");
-	mor_w_object(&w);
+	mor_w_pair_object(&w, "params");
 	mor_w_pair_raw(&w, target.group ? "group_id" : "user_id", mor_slice_of(target.id));
-	mor_w_key(&w, "message");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "message");
 	mor_w_object(&w);
 	mor_w_pair(&w, "type", segment == MOR_ONEBOT_IMAGE ? "image" : "text");
-	mor_w_key(&w, "data");
-	mor_w_object(&w);
-	mor_w_key(&w, segment == MOR_ONEBOT_IMAGE ? "file" : "text");
-	mor_w_slice(&w, content);
+	mor_w_pair_object(&w, "data");
+	mor_w_pair_slice(&w, segment == MOR_ONEBOT_IMAGE ? "file" : "text", content);
 	mor_w_end(&w);
 	mor_w_end(&w);
 	mor_w_end(&w);

@@ -122,8 +122,7 @@ static int read_message(const struct mor_value *root, struct mor_onebot_event *e
 
 	if (!mor_text_in(type, "private|group"))
 		return 0; /* event types of other networks: no plugin uses them */
-	r = read_ids(root, event, err);
-	if (r < 0)
+	if ((r = read_ids(root, event, err)) < 0)
 		return r;
 	if (!event->user_id)
 		return mor_fail(err, MORTISE_EINPUT, "user_id is missing");
@@ -211,8 +210,7 @@ static int read_short(const struct mor_value *root, struct mor_onebot_event *eve
 	r = read_ids(root, event, err);
 	if (r == 0 && !event->user_id && !(event->user_id = mor_strdup("0")))
 		r = mor_fail_memory(err);
-	if (r == 0)
-		r = settle_type(event, type, err);
+	r = r ? r : settle_type(event, type, err);
 	if (r == 0)
 		r = set_text(event, text, raw.ptr ? raw : text, err);
 	event->is_short = true;
@@ -229,8 +227,7 @@ int mor_onebot_read(struct mor_slice line, struct mor_onebot_event *ret, mortise
 	int r;
 
 	*ret = (struct mor_onebot_event){ 0 };
-	r = mor_doc_parse(line, 0, 0, &doc, &why);
-	if (r < 0)
+	if ((r = mor_doc_parse(line, 0, 0, &doc, &why)) < 0)
 		return r == MORTISE_ENOMEM ? mor_fail_memory(err) :
 					     mor_fail(err, MORTISE_EINPUT, "not JSON: %s", why.text);
 	root = mor_doc_root(doc);
@@ -252,8 +249,7 @@ int mor_onebot_read(struct mor_slice line, struct mor_onebot_event *ret, mortise
 
 static void put_text(struct mor_writer *w, const char *name, const struct mor_buf *text)
 {
-	mor_w_key(w, name);
-	mor_w_slice(w, mor_buf_view(text));
+	mor_w_pair_slice(w, name, mor_buf_view(text));
 }
 
 static void put_id(struct mor_writer *w, const char *name, const char *id)

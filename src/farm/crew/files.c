@@ -71,8 +71,7 @@ int mor_crew_files_get(const struct mor_depot *depot, const char *digest, struct
 	bool good = true;
 
 	*ret = (struct mor_crew_files){ 0 };
-	if (r == 0)
-		r = mor_doc_parse(mor_buf_view(&text), 0, 0, &ret->doc, err);
+	r = r ? r : mor_doc_parse(mor_buf_view(&text), 0, 0, &ret->doc, err);
 	if (r < 0)
 		return r;
 	ret->files = mor_zalloc((mor_json_size(mor_doc_root(ret->doc)) + 1) * sizeof(*ret->files));

@@ -286,8 +286,7 @@ static int begin_index(struct worker_slot *slot, mortise_error *err)
 	r = open_slot_result(slot, err);
 	if (r == 0 && index->driver)
 		return mor_driver_next(index->driver, index->refs, slot->batch.count, index->result, err);
-	if (r == 0)
-		r = open_slot_driver(slot, err);
+	r = r ? r : open_slot_driver(slot, err);
 	if (r == 0)
 		mor_driver_start(index->driver, index->result);
 	return r;

@@ -90,10 +90,8 @@ static int load_known(struct crew_worker *worker, const char *run, struct known 
 	if (r == MORTISE_ENOTFOUND)
 		mor_fail(err, r, "the store %s does not have this run: is it the owner's store?",
 			 worker->opt.store);
-	if (r == 0)
-		r = check_analyzer(&known->spec, err);
-	if (r == 0)
-		r = known->spec.kind->load(worker, known, err);
+	r = r ? r : check_analyzer(&known->spec, err);
+	r = r ? r : known->spec.kind->load(worker, known, err);
 	if (r < 0) {
 		free_known(known);
 		return r;
@@ -112,8 +110,7 @@ int mor_known_get(struct crew_worker *worker, const char *run, struct known **re
 		if (strcmp(worker->known[i]->run, run) == 0)
 			known = worker->known[i];
 	if (!known) {
-		r = load_known(worker, run, &known, err);
-		if (r < 0)
+		if ((r = load_known(worker, run, &known, err)) < 0)
 			return r;
 		forget_oldest(worker);
 		if (mor_grow(&worker->known, worker->known_count, &worker->known_cap, sizeof(known)) < 0) {

@@ -271,8 +271,7 @@ static int meet_farm(const struct mor_crew_lead *x, mortise_error *err)
 
 	if (r == 0 && mor_farm_ask(farm, MOR_FARM_STATUS, SEEN_S, NULL, NULL) < 0)
 		r = mor_fail_memory(err);
-	if (r == 0)
-		r = await_farm(farm, err);
+	r = r ? r : await_farm(farm, err);
 	mor_farm_free(farm);
 	return r;
 }
@@ -360,8 +359,7 @@ int mor_crew_lead_run(struct mor_crew_lead *opt, mortise_error *err)
 	mor_pace_begin(&x.led->pace, mor_clock_ms(), opt->owner.next);
 	name_run(&x);
 	r = open_owner(&x, err);
-	if (r == 0)
-		r = lead_run(&x, err);
+	r = r ? r : lead_run(&x, err);
 	if (x.owner)
 		x.led->stats = mor_crew_owner_stats(x.owner);
 	if (opt->farm->report && x.owner &&

@@ -148,8 +148,7 @@ static int put_run(struct lead_extract *f, mortise_error *err)
 	f->own.json = want->json;
 	for (size_t i = 0; r == 0 && i < want->plugins.count; i++)
 		r = mor_crew_lead_program(&f->lead, want->plugins.item[i], err);
-	if (r == 0)
-		r = put_lists(f, err);
+	r = r ? r : put_lists(f, err);
 	return r < 0 ? r : mor_crew_lead_put(&f->lead, &f->runner, err);
 }
 
@@ -286,8 +285,7 @@ static int take_unit(struct lead_extract *f, size_t unit, const struct mor_segme
 		f->bytes = (struct mor_buf)MOR_BUF_INIT;
 		r = job.extract->args->json ? check_row(&job, segment, err) : 0;
 	}
-	if (r == 0)
-		r = write_unit(f, unit, &job, err);
+	r = r ? r : write_unit(f, unit, &job, err);
 	if (r == 0) {
 		f->lead.console->progress.done++;
 		f->lead.console->progress.failed += job.err.code != 0;
@@ -380,13 +378,10 @@ static int run_extract(struct lead_extract *f, mortise_error *err)
 {
 	int r = mor_runner_open(&f->runner, f->lead.console, f->x.args->plugin, NULL, err);
 
-	if (r == 0)
-		r = mor_crew_lead_open(&f->lead, err);
-	if (r == 0)
-		r = put_run(f, err);
-	if (r == 0)
-		r = open_result(f, err);
-	return r < 0 ? r : lead_files(f, err);
+	if (r < 0 || (r = mor_crew_lead_open(&f->lead, err)) < 0 || (r = put_run(f, err)) < 0 ||
+	    (r = open_result(f, err)) < 0)
+		return r;
+	return lead_files(f, err);
 }
 
 int mor_crew_extract(struct mor_console *console, const struct mor_extract_args *want,
@@ -406,8 +401,7 @@ int mor_crew_extract(struct mor_console *console, const struct mor_extract_args 
 		mor_note(console, "run the same command with --resume to go on");
 		exit_code = mor_report_interrupted(console, mor_signals_exit_code());
 	} else if (r < 0) {
-		exit_code =
-			r == MORTISE_EINVAL ? mor_report_usage(console, &err) : mor_report_error(console, &err);
+		exit_code = mor_report_cause(console, &err);
 	} else {
 		exit_code = f.last_exit_code && want->file_count > 1 ? 1 : f.last_exit_code;
 	}

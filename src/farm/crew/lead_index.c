@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mortise index --farm: this process is the owner of the run. Workers analyze; segments come back in order. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/text.h"
-#include "console/signals.h"
 #include "crew/inside.h"
 #include "crew/lead.h"
 #include "index/index.h"
@@ -71,8 +68,7 @@ static int put_run(struct lead_index *f, mortise_error *err)
 		r = mor_crew_lead_program(&f->lead, args->analyzer, err);
 	if (r == 0 && args->vnames)
 		r = mor_depot_put_file(f->lead.depot, MOR_DEPOT_SPEC, args->vnames, f->own.vnames, err);
-	if (r == 0)
-		r = put_kzips(f, err);
+	r = r ? r : put_kzips(f, err);
 	return r < 0 ? r : mor_crew_lead_put(&f->lead, &f->x->runner, err);
 }
 
@@ -218,8 +214,7 @@ static int do_records(struct mor_index *x, void *arg, mortise_error *err)
 							 .name = unit_name,
 							 .take = take_segment,
 							 .arg = f };
-	if (r == 0)
-		r = mor_crew_lead_run(&f->lead, err);
+	r = r ? r : mor_crew_lead_run(&f->lead, err);
 	x->stored = f->lead.led.stats.cached_units;
 	return r < 0 ? r : write_manifest(f, err);
 }
@@ -228,8 +223,7 @@ static void write_farm(struct mor_writer *w, void *arg)
 {
 	const struct mor_crew_owner_stats *stats = &((struct lead_index *)arg)->lead.led.stats;
 
-	mor_w_key(w, "farm");
-	mor_w_object(w);
+	mor_w_pair_object(w, "farm");
 	mor_w_pair_int(w, "batches", (int64_t)stats->batches);
 	mor_w_pair_int(w, "cached", (int64_t)stats->cached);
 	mor_w_pair_int(w, "cached_units", (int64_t)stats->cached_units);

@@ -120,8 +120,7 @@ static int write_segment(struct worker_slot *slot, char ret_digest[MOR_DIGEST_SI
 		*err = slot->broken;
 	for (uint32_t i = 0; r == 0 && i < slot->batch.count; i++)
 		r = write_unit(slot, i, err);
-	if (r == 0)
-		r = mor_segment_writer_finish(slot->writer, ret_digest, err);
+	r = r ? r : mor_segment_writer_finish(slot->writer, ret_digest, err);
 	/* a batch with failures may do better in a later run */
 	if (r == 0 && !slot->failed)
 		r = mor_depot_key_set(slot->worker->depot, slot->batch.key, ret_digest, err);

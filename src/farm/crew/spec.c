@@ -69,8 +69,7 @@ static const struct mor_crew_kind *find_kind(const char *command)
 
 static void write_texts(struct mor_writer *w, const char *name, const char *const *items)
 {
-	mor_w_key(w, name);
-	mor_w_array(w);
+	mor_w_pair_array(w, name);
 	for (; items && *items; items++)
 		mor_w_string(w, *items);
 	mor_w_end(w);
@@ -184,8 +183,7 @@ static int read_work(const struct mor_value *work, struct mor_crew_spec *spec, m
 		if (place)
 			r = read_field(mor_json_get(work, fields[i].name), fields[i].type, place);
 	}
-	if (r == 0)
-		r = read_list(mor_json_get(work, "argv"), &words);
+	r = r ? r : read_list(mor_json_get(work, "argv"), &words);
 	spec->words = words.item;
 	spec->argv = words.count ? (const char *const *)words.item : NULL;
 	if (r < 0)
@@ -241,8 +239,7 @@ int mor_crew_spec_get(const struct mor_depot *depot, const char *run, struct mor
 	int r = mor_depot_get_text(depot, MOR_DEPOT_SPEC, run, SPEC_LIMIT, &text, err);
 
 	*ret = (struct mor_crew_spec){ 0 };
-	if (r == 0)
-		r = parse_spec(mor_buf_view(&text), ret, err);
+	r = r ? r : parse_spec(mor_buf_view(&text), ret, err);
 	if (r < 0)
 		mor_crew_spec_fini(ret);
 	return r;

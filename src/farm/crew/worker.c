@@ -186,18 +186,16 @@ int mor_crew_work(const struct mor_crew_worker_options *opt)
 {
 	struct crew_worker worker = { .opt = *opt, .epoll = -1 };
 	mortise_error err = { 0 };
-	int exit_code, r;
+	int exit_code;
 
 	worker.count = opt->jobs ? opt->jobs : (uint32_t)mor_processors();
 	worker.opt.poll_ms = opt->poll_ms ? opt->poll_ms : POLL_MS;
-	r = open_worker(&worker, &err);
-	if (r == 0) {
+	if (open_worker(&worker, &err) == 0) {
 		work_on(&worker);
 		leave_farm(&worker);
 		exit_code = report_worker(&worker);
 	} else {
-		exit_code = r == MORTISE_EINVAL ? mor_report_usage(opt->console, &err) :
-						  mor_report_error(opt->console, &err);
+		exit_code = mor_report_cause(opt->console, &err);
 	}
 	close_worker(&worker);
 	return exit_code;

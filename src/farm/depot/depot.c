@@ -124,8 +124,7 @@ int mor_depot_create(struct mor_depot *depot, struct mor_depot_file *ret, mortis
 	struct mor_depot_file file = { .depot = depot, .fd = -1 };
 	int r = mor_depot_temporary(depot, &file.path);
 
-	if (r == 0)
-		r = open_new(depot, file.path, &file.fd);
+	r = r ? r : open_new(depot, file.path, &file.fd);
 	if (r < 0) {
 		mor_fail_errno(err, MORTISE_ESYSTEM, -r, "%s/new", depot->given);
 		mor_free(file.path);
@@ -192,8 +191,7 @@ static int rename_into(const struct mor_depot_file *file, enum mor_depot_kind ki
 		return -errno;
 	folder = mor_path_join(file->depot->path, mor_depot_folders[kind]);
 	r = folder ? mor_depot_make_dir(file->depot, folder) : -ENOMEM;
-	if (r == 0)
-		r = mor_depot_make_dir(file->depot, dir);
+	r = r ? r : mor_depot_make_dir(file->depot, dir);
 	return r == 0 && rename(file->path, path) < 0 ? -errno : r;
 }
 
@@ -206,8 +204,7 @@ static int move_into(const struct mor_depot_file *file, enum mor_depot_kind kind
 
 	if (r == 0 && sync && fsync(file->fd) < 0)
 		r = -errno;
-	if (r == 0)
-		r = rename_into(file, kind, dir, path);
+	r = r ? r : rename_into(file, kind, dir, path);
 	return r == 0 && sync ? sync_dir(dir) : r;
 }
 
@@ -218,8 +215,7 @@ int mor_depot_commit(struct mor_depot_file *file, enum mor_depot_kind kind, char
 	int r;
 
 	mor_digest_end(&file->sha, digest);
-	r = move_into(file, kind, digest, true);
-	if (r < 0)
+	if ((r = move_into(file, kind, digest, true)) < 0)
 		fail_writing(file->depot, -r, err);
 	else
 		memcpy(ret_digest, digest, sizeof(digest));
@@ -236,8 +232,7 @@ int mor_depot_put_text(struct mor_depot *depot, enum mor_depot_kind kind, struct
 	mor_digest_of(text.ptr, text.len, ret_digest);
 	if (touch_kept(depot, kind, ret_digest))
 		return 0;
-	r = mor_depot_create(depot, &file, err);
-	if (r < 0)
+	if ((r = mor_depot_create(depot, &file, err)) < 0)
 		return r;
 	r = mor_depot_write(&file, text.ptr, text.len, err);
 	if (r == 0)
@@ -357,8 +352,7 @@ int mor_depot_get_text(const struct mor_depot *depot, enum mor_depot_kind kind, 
 		return mor_fail_memory(err);
 	if (!mor_digest_valid(digest))
 		return refuse_content(path, "this is no digest", err);
-	r = mor_fd_read_file(path, limit, &text, &len);
-	if (r < 0)
+	if ((r = mor_fd_read_file(path, limit, &text, &len)) < 0)
 		return fail_reading(path, -r, err);
 	mor_digest_of(text, len, seen);
 	if (strcmp(seen, digest) != 0)

@@ -95,8 +95,7 @@ static int read_open(int fd, const char *path, struct mor_segment_list *ret, mor
 	    memcmp(magic, MAGIC, sizeof(magic)) != 0)
 		return 0;
 	place.size = (uint64_t)st.st_size;
-	r = mor_lines_read(&place, &list, &text.len, &at, err);
-	if (r < 0)
+	if ((r = mor_lines_read(&place, &list, &text.len, &at, err)) < 0)
 		return r;
 	text.ptr = list;
 	return at == 0 && read_text(ret, text) ? 1 : mor_fail(err, MORTISE_EINPUT, "%s: it is damaged", path);

@@ -53,8 +53,7 @@ static int make_shared(const struct mor_depot *depot, const char *path)
 
 	if (mkdir(path, 0700) < 0)
 		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return -errno;
 	mor_depot_share(depot, fd, depot->mode | S_IRWXU);
 	close(fd);
@@ -70,8 +69,7 @@ int mor_depot_make_dir(const struct mor_depot *depot, const char *path)
 	if (access(path, F_OK) == 0)
 		return 0;
 	r = mor_depot_temporary(depot, &made);
-	if (r == 0)
-		r = make_shared(depot, made);
+	r = r ? r : make_shared(depot, made);
 	if (r == 0 && rename(made, path) < 0) {
 		r = errno == EEXIST || errno == ENOTEMPTY ? 0 : -errno; /* another one was faster */
 		rmdir(made);

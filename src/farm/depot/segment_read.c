@@ -189,8 +189,7 @@ int mor_segment_open(const struct mor_depot *depot, const char *digest, struct m
 	r = r ? r : new_stream(depot, &segment->stream, err);
 	r = r ? r : mor_lines_read(&place, &segment->list, &text.len, &segment->stream->place.end, err);
 	text.ptr = segment->list;
-	if (r == 0)
-		r = read_version(segment, &text, err);
+	r = r ? r : read_version(segment, &text, err);
 	if (r == 0 && !read_lines(segment, text))
 		r = mor_fail(err, MORTISE_EINPUT, "%s: the list at its end is damaged", segment->path);
 	if (r < 0) {

@@ -34,8 +34,7 @@ int mor_segment_writer_new(struct mor_depot *depot, const char *key, size_t coun
 	writer->file.fd = -1;
 	writer->packer = mor_take(&depot->spare->packer);
 	r = writer->packer ? 0 : mor_packer_new(&writer->packer, err);
-	if (r == 0)
-		r = mor_depot_create(depot, &writer->file, err);
+	r = r ? r : mor_depot_create(depot, &writer->file, err);
 	if (r < 0) {
 		mor_segment_writer_free(writer);
 		return r;
@@ -79,8 +78,7 @@ int mor_segment_writer_put(struct mor_segment_writer *writer, const void *bytes,
 {
 	int r = writer->putting ? 0 : begin_put(writer, err);
 
-	if (r == 0)
-		r = pack_bytes(writer, bytes, len, MOR_PACK_MORE, err);
+	r = r ? r : pack_bytes(writer, bytes, len, MOR_PACK_MORE, err);
 	writer->bytes += len;
 	return r;
 }
@@ -145,8 +143,7 @@ int mor_segment_writer_finish(struct mor_segment_writer *writer, char ret_digest
 	if (mor_buf_failed(&writer->list))
 		return mor_fail_memory(err);
 	r = writer->framed ? pack_bytes(writer, NULL, 0, MOR_PACK_END, err) : 0;
-	if (r == 0)
-		r = mor_depot_write(&writer->file, writer->list.data, writer->list.len, err);
+	r = r ? r : mor_depot_write(&writer->file, writer->list.data, writer->list.len, err);
 	return r < 0 ? r : mor_depot_commit(&writer->file, MOR_DEPOT_SEGMENT, ret_digest, err);
 }
 

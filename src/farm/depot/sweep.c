@@ -95,8 +95,7 @@ int mor_depot_sweep(struct mor_depot *depot, unsigned days, struct mor_depot_kee
 	for (size_t i = 0; r == 0 && i < sizeof(order) / sizeof(*order); i++)
 		r = each_name(&x, top, mor_depot_folders[order[i]], sweep_fan);
 	x.before = time(NULL) - DAY; /* a writer may be at work */
-	if (r == 0)
-		r = each_name(&x, top, "new", sweep_name);
+	r = r ? r : each_name(&x, top, "new", sweep_name);
 	mor_fd_close(&top);
 	return r;
 }

@@ -75,8 +75,7 @@ int mor_capture_merge(struct mor_console *console, const char *output, enum mor_
 		if (mor_signals_count())
 			return mor_report_interrupted(console, mor_signals_exit_code());
 	}
-	if (r == 0)
-		r = mor_kzip_writer_finish(writer, err);
+	r = r ? r : mor_kzip_writer_finish(writer, err);
 	if (r == 0)
 		mor_capture_told(console, output, writer, 0);
 	else if (r == MORTISE_EUNSUPPORTED)
@@ -98,8 +97,7 @@ static int cat_unit(struct mor_console *console, struct mor_kzip *kzip, size_t n
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	int r = mor_kzip_unit_read(kzip, number, &unit, err);
 
-	if (r == 0)
-		r = mor_unit_write_json(unit, &json, err);
+	r = r ? r : mor_unit_write_json(unit, &json, err);
 	if (r == 0)
 		mor_out_json(console, mor_buf_view(&json));
 	return r;
@@ -113,8 +111,7 @@ int mor_capture_cat(struct mor_console *console, const char *path, const char *u
 	struct mor_kzip_found found = { 0 };
 	int r = mor_capture_open(console, path, &warned, &kzip, err);
 
-	if (r == 0)
-		r = mor_kzip_find_typed(kzip, unit, word, &found, err);
+	r = r ? r : mor_kzip_find_typed(kzip, unit, word, &found, err);
 	if (r == 0)
 		r = *found.file ? mor_kzip_file_read(kzip, found.file, to_stdout, console, err) :
 				  cat_unit(console, kzip, found.unit, err);

@@ -140,8 +140,7 @@ int mor_capture_asking_result(struct mor_capture_asking *asking, int status, str
 	asking->pid = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return refused_answer(asking, status, err);
-	r = slurp_answer(asking->out, &rule);
-	if (r < 0)
+	if ((r = slurp_answer(asking->out, &rule)) < 0)
 		return mor_fail(err, r, "the compiler's answer cannot be read: %s", mortise_status_text(r));
 	return mor_depends_parse(mor_buf_view(&rule), ret, err);
 }

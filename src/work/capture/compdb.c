@@ -129,8 +129,7 @@ static void settle_job(struct compdb_run *run, struct job *job, int status)
 	mortise_error err = { 0 };
 	int r = mor_capture_asking_result(&job->asking, status, &files, &err);
 
-	if (r == 0)
-		r = record_job(run, job, &files, &err);
+	r = r ? r : record_job(run, job, &files, &err);
 	if (r < 0)
 		told_failure(run, job, &err);
 	job_fini(job);
@@ -238,8 +237,7 @@ int mor_capture_compdb(struct mor_capture *capture, const char *path, uint32_t j
 
 	if (r < 0)
 		return r;
-	r = mor_doc_parse(mor_buf_view(&text), 0, 0, &doc, err);
-	if (r < 0) {
+	if ((r = mor_doc_parse(mor_buf_view(&text), 0, 0, &doc, err)) < 0) {
 		mor_fail_prefix(err, run.path);
 		return r == MORTISE_EPROTO ? mor_fail(err, MORTISE_EINPUT, "%s", err->text) : r;
 	}

@@ -89,8 +89,7 @@ static int finish_create(struct mor_capture *capture, const char *output, size_t
 		return mor_report_interrupted(capture->console, mor_signals_exit_code());
 	if (mor_kzip_writer_units(capture->writer) == 0)
 		return mor_fail(err, MORTISE_EINPUT, "%s: none of the commands could be recorded", output);
-	r = mor_kzip_writer_finish(capture->writer, err);
-	if (r < 0)
+	if ((r = mor_kzip_writer_finish(capture->writer, err)) < 0)
 		return r;
 	mor_capture_told(capture->console, output, capture->writer, failed);
 	return failed ? 1 : 0;
@@ -102,8 +101,7 @@ int mor_capture_create(struct mor_console *console, const struct mor_capture_arg
 	size_t failed = 0;
 	int r = args->vnames ? mor_vname_rules_load(args->vnames, &capture.rules, err) : 0;
 
-	if (r == 0)
-		r = record_all(&capture, args, &failed, err);
+	r = r ? r : record_all(&capture, args, &failed, err);
 	if (r == 0 || r == MORTISE_ECANCELED)
 		r = finish_create(&capture, args->output, failed, err);
 	mor_capture_forget(&capture);

@@ -4,7 +4,6 @@
 #include <libsmartcols/libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -84,8 +83,7 @@ static void unit_line(struct info *info, const char *digest, const struct mor_un
 
 static void texts(struct mor_writer *w, const char *name, const char *const *list, size_t count)
 {
-	mor_w_key(w, name);
-	mor_w_array(w);
+	mor_w_pair_array(w, name);
 	for (size_t i = 0; i < count; i++)
 		mor_w_string(w, list[i]);
 	mor_w_end(w);
@@ -107,8 +105,7 @@ static void unit_json(struct info *info, const char *digest, const struct mor_un
 	mor_w_pair_int(w, "inputs", (int64_t)unit->input_count);
 	mor_w_pair_int(w, "input_bytes", (int64_t)counts->bytes);
 	mor_w_pair_int(w, "missing", (int64_t)counts->missing);
-	mor_w_key(w, "details");
-	mor_w_array(w);
+	mor_w_pair_array(w, "details");
 	for (size_t i = 0; i < unit->detail_count; i++)
 		mor_w_string(w, unit->details[i].type_url);
 	mor_w_end(w);
@@ -222,8 +219,7 @@ static int page_json(struct info *info, mortise_error *err)
 	mor_w_pair(w, "encoding", mor_kzip_encoding_name(mor_kzip_encoding(info->kzip)));
 	mor_w_pair_int(w, "files", (int64_t)mor_kzip_file_count(info->kzip));
 	mor_w_pair_int(w, "bytes", (int64_t)all_bytes(info->kzip));
-	mor_w_key(w, "units");
-	mor_w_array(w);
+	mor_w_pair_array(w, "units");
 	show_units(info);
 	mor_w_end(w);
 	mor_w_pair_int(w, "broken", (int64_t)info->broken);

@@ -64,8 +64,7 @@ static int read_file(struct mor_capture *capture, struct mor_slice path, struct 
 		return mor_fail_memory(err);
 	memcpy(file->path, path.ptr, path.len);
 	file->path[path.len] = '\0';
-	r = mor_kzip_writer_add_path(capture->writer, file->path, file->digest, err);
-	if (r < 0) {
+	if ((r = mor_kzip_writer_add_path(capture->writer, file->path, file->digest, err)) < 0) {
 		mor_free(file);
 		return r;
 	}
@@ -108,8 +107,7 @@ static int name_file(struct mor_capture *capture, const char *directory, const c
 		return mor_fail_memory(err);
 	key = mor_path_below(capture->cwd, whole);
 	key = key ? key : whole;
-	r = mor_vname_rules_apply(capture->rules, key, ret, err);
-	if (r < 0)
+	if ((r = mor_vname_rules_apply(capture->rules, key, ret, err)) < 0)
 		return r;
 	if (r == 0)
 		ret->memory = mor_strdup(key + (*key == '/'));
@@ -157,8 +155,7 @@ static int add_input(struct mor_capture *capture, const struct mor_capture_sourc
 	if (r < 0)
 		return r;
 	record->count++;
-	r = add_file(capture, what->directory, path, &digest, err);
-	if (r < 0)
+	if ((r = add_file(capture, what->directory, path, &digest, err)) < 0)
 		return r;
 	*input = (struct mor_input){ .vname = name->vname, .path = path, .digest = digest };
 	if (!*input->vname.corpus && capture->corpus)
@@ -202,8 +199,7 @@ int mor_capture_unit(struct mor_capture *capture, const struct mor_capture_sourc
 	const char *language = NULL, *corpus = capture->corpus;
 	int r = choose_language(capture, what, &language, err);
 
-	if (r == 0)
-		r = add_inputs(capture, what, &record, err);
+	r = r ? r : add_inputs(capture, what, &record, err);
 	if (r < 0)
 		return r;
 	return mor_kzip_writer_add_unit(capture->writer,

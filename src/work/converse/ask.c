@@ -27,8 +27,7 @@ static void show_request(const struct mor_converse_guest *guest, const char *met
 	if (console->json) {
 		mor_w_object(&w);
 		mor_w_pair(&w, "request", method);
-		mor_w_key(&w, "params");
-		mor_w_raw(&w, text.len ? text : MOR_SLICE("null"));
+		mor_w_pair_raw(&w, "params", text.len ? text : MOR_SLICE("null"));
 		mor_w_pair(&w, "plugin", mortise_plugin_name(guest->turn.plugin));
 		mor_w_end(&w);
 		mor_out_json_line(console, mor_buf_view(&json));

@@ -38,11 +38,9 @@ static int add_system_info(const char *word, struct mor_writer *w, mortise_error
 		mor_w_pair(w, "system_info", word);
 		return 0;
 	}
-	r = mor_args_read(word + 1, MOR_ARGS_LIMIT, &text, err);
-	if (r < 0)
+	if ((r = mor_args_read(word + 1, MOR_ARGS_LIMIT, &text, err)) < 0)
 		return r;
-	mor_w_key(w, "system_info");
-	mor_w_slice(w, mor_buf_view(&text));
+	mor_w_pair_slice(w, "system_info", mor_buf_view(&text));
 	return 0;
 }
 
@@ -106,8 +104,7 @@ static int find_function(struct function_run *f, const char *name, const struct 
 	const char *best;
 	int r = mortise_plugin_describe(f->turn.plugin, &json, NULL);
 
-	if (r == 0)
-		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &f->about, NULL);
+	r = r ? r : mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &f->about, NULL);
 	mortise_free(json);
 	if (r < 0)
 		return mor_fail(err, r, "%s: %s", mortise_plugin_name(f->turn.plugin), mortise_status_text(r));
@@ -153,8 +150,7 @@ static int open_plugin(struct mor_console *console, const struct mor_converse_on
 	mortise_plugin_options opt;
 	int r = mor_runner_open(&f->runner, console, once->plugin, NULL, err);
 
-	if (r == 0)
-		r = mor_converse_prepare(&f->runner, &once->extra, &f->extra, err);
+	r = r ? r : mor_converse_prepare(&f->runner, &once->extra, &f->extra, err);
 	if (r < 0)
 		return r;
 	mor_runner_plugin_options(&f->runner, once->typed, once->command, &opt);

@@ -153,13 +153,11 @@ static int learn_guest(struct mor_converse_guest *guest, mortise_error *err)
 	char *json = NULL;
 	int r = mortise_plugin_describe(guest->turn.plugin, &json, NULL);
 
-	if (r == 0)
-		r = mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &about, err);
+	r = r ? r : mor_doc_parse(mor_slice_of(json), MOR_JSON_NAN, 0, &about, err);
 	mortise_free(json);
 	if (r == 0 && mortise_plugin_state(guest->turn.plugin) != MORTISE_READY)
 		r = explain_start(guest, mor_doc_root(about), err);
-	if (r == 0)
-		r = check_name(guest, err);
+	r = r ? r : check_name(guest, err);
 	if (r < 0)
 		return r;
 	guest->about = mor_take(&about);
@@ -177,8 +175,7 @@ static int start_guests(struct mor_converse *chat, mortise_error *err)
 
 	for (size_t i = 0; i < chat->count && r == 0; i++)
 		r = mortise_plugin_start(chat->guests[i].turn.plugin, err);
-	if (r == 0)
-		r = mor_runner_run(&chat->runner, all_greeted, chat);
+	r = r ? r : mor_runner_run(&chat->runner, all_greeted, chat);
 	if (r == MORTISE_ECANCELED)
 		return mor_fail(err, r, "interrupted");
 	for (size_t i = 0; i < chat->count && r == 0; i++) {
@@ -224,8 +221,7 @@ static int add_guest(struct mor_converse *chat, const char *typed, const char *c
 	guest->turn.meanwhile = mor_converse_ask_person;
 	guest->turn.arg = chat;
 	guest->turn.extra = (mortise_json){ chat->extra.len ? chat->extra.data : NULL, chat->extra.len };
-	r = mor_runner_plugin_new(&chat->runner, &opt, NULL, &guest->turn.plugin, err);
-	if (r < 0)
+	if ((r = mor_runner_plugin_new(&chat->runner, &opt, NULL, &guest->turn.plugin, err)) < 0)
 		return r;
 	chat->count++;
 	return refuse_one_shot(guest, err);
@@ -277,8 +273,7 @@ static int chat_with_plugins(struct mor_converse *chat, mortise_error *err)
 {
 	int r = prepare_run(chat, err);
 
-	if (r == 0)
-		r = start_guests(chat, err);
+	r = r ? r : start_guests(chat, err);
 	if (r == 0) {
 		introduce_all(chat);
 		r = read_lines(chat, err);

@@ -178,8 +178,7 @@ int mor_converse_turn_run(struct mor_converse_turn *turn, const char *action, mo
 	turn->begun_ms = mor_clock_ms();
 	turn->in_line = turn->cancelled = turn->keep = false;
 	turn->exit_code = 0;
-	r = mortise_call_start(turn->plugin, action, params, &opt, &turn->call, err);
-	if (r < 0)
+	if ((r = mortise_call_start(turn->plugin, action, params, &opt, &turn->call, err)) < 0)
 		return r;
 	r = run_to_end(turn);
 	if (turn->call) {

@@ -149,8 +149,7 @@ int mor_converse_context(mortise_json extra, const char *text, struct mor_buf *r
 	if (mor_json_get(mor_doc_root(doc), "system_info"))
 		mor_w_pair(&w, "system_info",
 			   mor_json_text(mor_json_get(mor_doc_root(doc), "system_info"), ""));
-	mor_w_key(&w, "context");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "context");
 	it = mor_json_iter(mor_json_get(mor_doc_root(doc), "context"));
 	while (mor_json_next(&it))
 		mor_w_value(&w, it.value);

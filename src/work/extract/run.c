@@ -245,8 +245,7 @@ static int add_extractor(struct mor_extract *x, const char *typed, const char *c
 	}
 	mor_runner_pool_options(&x->runner, typed, argv, resolved, &opt);
 	opt.dialect = choose_dialect(x, resolved);
-	r = mortise_pool_new(x->runner.host, &opt, &pool, &e->pool, err);
-	if (r < 0) {
+	if ((r = mortise_pool_new(x->runner.host, &opt, &pool, &e->pool, err)) < 0) {
 		mor_resolved_unref(resolved);
 		return r;
 	}
@@ -300,9 +299,7 @@ static int take_options(struct mor_extract *x, mortise_error *err)
 	if (r < 0)
 		return r;
 	r = mor_tree_write(&x->option_tree, &json);
-	if (r == 0)
-		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &x->options, err);
-	return r;
+	return r ? r : mor_doc_parse(mor_buf_view(&json), 0, 0, &x->options, err);
 }
 
 /* No user wants a file to be replaced by its own text. */
@@ -326,8 +323,7 @@ static int open_output(struct mor_extract *x, mortise_error *err)
 	if (!x->args->output || strcmp(x->args->output, "-") == 0)
 		return 0;
 	r = check_output(x, err);
-	if (r == 0)
-		r = mor_out_to(x->console, x->args->output, err);
+	r = r ? r : mor_out_to(x->console, x->args->output, err);
 	return r == MORTISE_ENOTFOUND ? mor_fail(err, MORTISE_EINPUT, "--output %s", err->text) : r;
 }
 
@@ -344,8 +340,7 @@ static int prepare_run(struct mor_extract *x, mortise_error *err)
 	r = r ? r : add_extractors(x, err);
 	if (r == 0 && !x->args->mime)
 		r = mor_extract_magic_open(x, err);
-	if (r == 0)
-		r = open_output(x, err);
+	r = r ? r : open_output(x, err);
 	if (r < 0)
 		return r;
 	x->window = 2 * (size_t)worker_count(x) * x->extractor_count + 2;
@@ -392,8 +387,7 @@ int mor_extract_new(struct mor_console *console, const struct mor_extract_args *
 	if (!x)
 		return mor_fail_memory(err);
 	*x = (struct mor_extract){ .console = console, .args = args };
-	r = prepare_run(x, err);
-	if (r < 0) {
+	if ((r = prepare_run(x, err)) < 0) {
 		clean_up_run(x);
 		mor_free(x);
 		return r;
@@ -462,10 +456,8 @@ int mor_extract_run(struct mor_console *console, const struct mor_extract_args *
 		mor_progress_start(&console->progress, console->err_terminal && x.file_count > 1, x.file_count);
 		work_files(&x);
 		exit_code = finish_run(&x);
-	} else if (r == MORTISE_EINVAL) {
-		exit_code = mor_report_usage(console, &err);
 	} else {
-		exit_code = mor_report_error(console, &err);
+		exit_code = mor_report_cause(console, &err);
 	}
 	clean_up_run(&x);
 	return mor_out_end(console, true, exit_code);

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "console/report.h"
 #include "console/signals.h"
@@ -100,8 +99,7 @@ static void write_cpu(const struct mor_index *x, struct mor_writer *w)
 {
 	int64_t analyzers = (int64_t)mor_driver_analyzer_ms(x->driver), children = cpu_ms(RUSAGE_CHILDREN);
 
-	mor_w_key(w, "cpu_ms");
-	mor_w_object(w);
+	mor_w_pair_object(w, "cpu_ms");
 	mor_w_pair_int(w, "analyzers", analyzers);
 	mor_w_pair_int(w, "driver", cpu_ms(RUSAGE_SELF));
 	mor_w_pair_int(w, "guardians", children > analyzers ? children - analyzers : 0);
@@ -131,8 +129,7 @@ static void write_resumed(const struct mor_index *x, struct mor_writer *w)
 
 	if (!x->args->resume)
 		return;
-	mor_w_key(w, "resumed");
-	mor_w_object(w);
+	mor_w_pair_object(w, "resumed");
 	mor_w_pair_int(w, "kept", (int64_t)result.kept);
 	mor_w_pair_int(w, "dropped", (int64_t)result.dropped);
 	if (damage)
@@ -158,8 +155,7 @@ static void report_json(struct mor_index *x, bool ok)
 	mor_w_pair_int(&w, "entries", (int64_t)x->records);
 	mor_w_pair_int(&w, "bytes", (int64_t)result.bytes);
 	mor_w_pair(&w, "view", mor_driver_uses_namespace(x->driver) ? "namespace" : "directory");
-	mor_w_key(&w, "staging");
-	mor_w_object(&w);
+	mor_w_pair_object(&w, "staging");
 	mor_w_pair_int(&w, "written", (int64_t)staging.written);
 	mor_w_pair_int(&w, "written_bytes", (int64_t)staging.written_bytes);
 	mor_w_pair_int(&w, "mended", (int64_t)staging.mended);

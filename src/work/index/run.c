@@ -101,8 +101,7 @@ static int load_rules(struct mor_index *x, struct sha256_ctx *sha, mortise_error
 
 	if (!x->args->vnames)
 		return 0;
-	r = mor_fd_read_file(x->args->vnames, (size_t)64 << 20, &text, &len);
-	if (r < 0)
+	if ((r = mor_fd_read_file(x->args->vnames, (size_t)64 << 20, &text, &len)) < 0)
 		return mor_fail_errno(err, r == -ENOENT ? MORTISE_ENOTFOUND : MORTISE_EINPUT, -r, "%s",
 				      x->args->vnames);
 	mor_digest_add(sha, text, len);
@@ -218,31 +217,20 @@ static int prepare_index(struct mor_index *x, mortise_error *err)
 	static const char *const lenient[] = { "quirks.leading_zeros=true", NULL };
 	const struct mor_index_elsewhere *elsewhere = x->args->elsewhere;
 	struct sha256_ctx sha;
-	int r = mor_shard_parse(x->args->shard, &x->shard, err);
+	int r;
 
 	mor_digest_begin(&sha);
-	if (r == 0)
-		r = check_types(x, &sha, err);
-	if (r == 0)
-		r = open_kzips(x, err);
-	if (r == 0)
-		r = load_rules(x, &sha, err);
-	if (r == 0 && elsewhere)
-		r = elsewhere->open(x, elsewhere->arg, err);
-	if (r == 0)
-		r = mor_runner_open(&x->runner, x->console, x->args->plugin,
-				    x->args->lenient ? lenient : strict, err);
-	if (r == 0)
-		r = mor_stager_new(x->args->cache, &x->stager, err);
-	if (r == 0)
-		r = open_log(x, err);
-	if (r < 0)
+	if ((r = mor_shard_parse(x->args->shard, &x->shard, err)) < 0 || (r = check_types(x, &sha, err)) < 0 ||
+	    (r = open_kzips(x, err)) < 0 || (r = load_rules(x, &sha, err)) < 0 ||
+	    (elsewhere && (r = elsewhere->open(x, elsewhere->arg, err)) < 0) ||
+	    (r = mor_runner_open(&x->runner, x->console, x->args->plugin, x->args->lenient ? lenient : strict,
+				 err)) < 0 ||
+	    (r = mor_stager_new(x->args->cache, &x->stager, err)) < 0 || (r = open_log(x, err)) < 0)
 		return r;
 	digest_records(x, &sha);
-	r = mor_index_take_shard(x, &sha, err);
-	if (r == 0)
-		r = make_driver(x, err);
-	return r < 0 ? r : open_result(x, err);
+	if ((r = mor_index_take_shard(x, &sha, err)) < 0 || (r = make_driver(x, err)) < 0)
+		return r;
+	return open_result(x, err);
 }
 
 /* ---- the loop ---- */
@@ -351,12 +339,10 @@ int mor_index_run(struct mor_console *console, const struct mor_index_args *args
 		if (!x.signals && !x.failure.code && !mor_driver_failure(x.driver))
 			finish_result(&x);
 		exit_code = mor_index_report(&x);
-	} else if (r == MORTISE_EINVAL) {
-		exit_code = mor_report_usage(console, &err);
 	} else if (r == MORTISE_ECANCELED && mor_signals_count()) {
 		exit_code = mor_report_interrupted(console, mor_signals_exit_code());
 	} else {
-		exit_code = mor_report_error(console, &err);
+		exit_code = mor_report_cause(console, &err);
 	}
 	clean_up(&x);
 	return exit_code;

@@ -105,8 +105,7 @@ static int copy_piece(const struct mor_part *part, size_t number, uint64_t at, i
 		if (n == 0)
 			return changed(part, number, err);
 		mor_summer_add(&sum, buffer, (size_t)n);
-		r = write_to(to, buffer, (size_t)n, err);
-		if (r < 0)
+		if ((r = write_to(to, buffer, (size_t)n, err)) < 0)
 			return r;
 		at += (uint64_t)n;
 	}
@@ -123,8 +122,7 @@ int mor_part_copy(struct mor_part *part, int to, bool *first, mortise_error *err
 
 		if (some && part->head.gap && !*first)
 			r = write_to(to, "\n", 1, err);
-		if (r == 0)
-			r = copy_piece(part, i, at, to, err);
+		r = r ? r : copy_piece(part, i, at, to, err);
 		at += part->pieces[i].bytes;
 		*first = *first && !some;
 	}

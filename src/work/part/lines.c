@@ -127,8 +127,7 @@ int mor_lines_read(const struct mor_lines_place *place, char **ret, size_t *ret_
 	if (r < 0)
 		return r;
 	at = place->size - MOR_LINES_END - length;
-	r = check_magic(place, at, err);
-	if (r < 0)
+	if ((r = check_magic(place, at, err)) < 0)
 		return r;
 	list = mor_zalloc((size_t)length + 1);
 	if (!list)

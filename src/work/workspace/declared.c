@@ -256,8 +256,7 @@ int mor_workspace_declared(struct mor_console *console, const struct mor_workspa
 
 	if (count == 0) {
 		r = open_list(&list, err);
-		if (r == 0)
-			r = take_all_declared(&list, err);
+		r = r ? r : take_all_declared(&list, err);
 	}
 	for (size_t i = 0; i < count && r == 0; i++)
 		r = take_word(&list, args->words[i], err);

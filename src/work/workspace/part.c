@@ -158,8 +158,7 @@ static int open_plugin(struct mor_workspace_part *p, mortise_error *err)
 	p->plugin_args = *run->args->plugin;
 	p->plugin_args.env = p->env;
 	p->plugin_args.config = (struct mor_text_list){ 0 }; /* --config becomes part of the params */
-	r = mor_runner_open(&p->runner, run->console, &p->plugin_args, p->settings.item, err);
-	if (r < 0)
+	if ((r = mor_runner_open(&p->runner, run->console, &p->plugin_args, p->settings.item, err)) < 0)
 		return r;
 	mor_runner_plugin_options(&p->runner, p->typed, NULL, &opt);
 	opt.on_event = on_event;
@@ -361,8 +360,7 @@ static int verify_result(struct mor_workspace_part *p, mortise_error *err)
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = p->result ? mor_doc_parse(mor_slice_of(p->result), MOR_JSON_NAN, 0, &doc, err) : 0;
 
-	if (r == 0)
-		r = check_files(p, mor_json_get(mor_doc_root(doc), "files_written"), err);
+	r = r ? r : check_files(p, mor_json_get(mor_doc_root(doc), "files_written"), err);
 	return r < 0 ? mor_fail_prefix(err, p->manifest->name) : 0;
 }
 

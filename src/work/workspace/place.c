@@ -94,8 +94,7 @@ static int merge_yml(struct mor_tree *tree, const char *path, mortise_error *err
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
 	int r = read_yml(path, &json, err);
 
-	if (r == 0)
-		r = mor_doc_parse(mor_buf_view(&json), 0, 0, &doc, err);
+	r = r ? r : mor_doc_parse(mor_buf_view(&json), 0, 0, &doc, err);
 	return r < 0 ? r : mor_tree_merge(tree, mor_doc_root(doc)) < 0 ? mor_fail_memory(err) : 0;
 }
 
@@ -166,8 +165,7 @@ int mor_workspace_idl(const char *workspace, const char *given, struct mor_buf *
 
 	if (!found)
 		return given ? mor_fail_memory(err) : 0;
-	r = mor_args_read(found, IDL_LIMIT, out, err);
-	if (r < 0)
+	if ((r = mor_args_read(found, IDL_LIMIT, out, err)) < 0)
 		return r;
 	r = mor_doc_parse(mor_buf_view(out), 0, 0, &doc, &why);
 	return r < 0 ? mor_fail(err, MORTISE_EINPUT, "the IDL %s is not JSON: %s", found, why.text) : 1;
@@ -301,8 +299,7 @@ int mor_workspace_file(const char *workspace, struct mor_slice claimed, struct m
 			return refuse_file(claimed, "lies outside the workspace", err);
 		rest = (struct mor_slice){ claimed.ptr + len, claimed.len - len };
 	}
-	r = normalise_path(rest, out, err);
-	if (r < 0)
+	if ((r = normalise_path(rest, out, err)) < 0)
 		return r;
 	if (mor_buf_byte(out, '\0') < 0)
 		return mor_fail_memory(err);

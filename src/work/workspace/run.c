@@ -60,10 +60,8 @@ static void write_members(const struct mor_workspace_part *p, struct mor_writer 
 	    mor_json_type(mor_json_get(mor_doc_root(doc), "summary")) == MOR_JSON_STRING)
 		mor_w_pair(w, "summary", mor_json_text(mor_json_get(mor_doc_root(doc), "summary"), ""));
 	mor_w_pair_raw(w, "files_written", mor_buf_view(&p->files));
-	if (p->printed.len) {
-		mor_w_key(w, "printed");
-		mor_w_slice(w, mor_buf_view(&p->printed));
-	}
+	if (p->printed.len)
+		mor_w_pair_slice(w, "printed", mor_buf_view(&p->printed));
 	mor_w_pair_raw(w, "result", p->result ? mor_slice_of(p->result) : MOR_SLICE("null"));
 	mor_w_pair_int(w, "time_ms", p->time_ms);
 }
@@ -257,8 +255,7 @@ static int run_hook(struct mor_workspace_run *run, int *ret_exit, mortise_error 
 		return mor_fail_memory(err);
 	mor_w_object(&w);
 	mor_w_pair(&w, "hook", run->args->hook);
-	mor_w_key(&w, "reports");
-	mor_w_array(&w);
+	mor_w_pair_array(&w, "reports");
 	r = run_hooks(&hooks, action, err);
 	mor_w_end(&w);
 	mor_w_pair_bool(&w, "ok", hooks.exit_code == 0);
@@ -286,11 +283,6 @@ static int read_context(struct mor_workspace_run *run, mortise_error *err)
 	return r;
 }
 
-static bool lacks_command(const struct mor_workspace_args *args)
-{
-	return args->word_count < 2 || strncmp(args->words[1], "--", 2) == 0;
-}
-
 int mor_workspace_run_plugins(struct mor_console *console, const struct mor_workspace_args *args,
 			      const struct mor_text_list *plugins, struct mor_resolved *first, int *ret_exit,
 			      mortise_error *err)
@@ -298,7 +290,7 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 	struct mor_workspace_run run = { .console = console, .args = args, .plugins = plugins };
 	int r;
 
-	if (!args->hook && lacks_command(args))
+	if (!args->hook && (args->word_count < 2 || strncmp(args->words[1], "--", 2) == 0))
 		return mor_fail(err, MORTISE_EINVAL,
 				"name the COMMAND to run, such as scaffold:indexer ('mortise info %s' lists "
 				"them)",
@@ -308,8 +300,7 @@ int mor_workspace_run_plugins(struct mor_console *console, const struct mor_work
 		return mor_fail_memory(err);
 	run.resolved[0] = first;
 	r = mor_workspace_find(args->workspace, &run.workspace, err);
-	if (r == 0)
-		r = read_context(&run, err);
+	r = r ? r : read_context(&run, err);
 	if (r == 0 && args->hook && args->unknown)
 		r = mor_fail(err, MORTISE_EINVAL, "unknown option %s: hooks take no flags", args->unknown);
 	if (r == 0)

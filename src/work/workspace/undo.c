@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workspace/undo.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/xdg.h"
@@ -38,8 +36,7 @@ int mor_workspace_undoing_begin(struct mor_workspace_undoing *undoing, const cha
 	int r = find_directory(&directory, &why);
 
 	opt.directory = directory;
-	if (r == 0)
-		r = mortise_undo_new(&opt, &undoing->undo, &why);
+	r = r ? r : mortise_undo_new(&opt, &undoing->undo, &why);
 	return r < 0 ? mor_fail(err, r, "%s; to run it anyway, %s", why.text, undoing->without) : 0;
 }
 
@@ -85,8 +82,7 @@ void mor_workspace_undoing_member(const void *arg, struct mor_writer *w)
 
 	if (!undoing->done)
 		return;
-	mor_w_key(w, "undone");
-	mor_w_object(w);
+	mor_w_pair_object(w, "undone");
 	mor_w_pair_int(w, "changed", undoing->result.changed);
 	mor_w_pair_int(w, "created", undoing->result.created);
 	mor_w_pair_int(w, "removed", undoing->result.removed);
