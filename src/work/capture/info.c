@@ -81,14 +81,6 @@ static void unit_line(struct info *info, const char *digest, const struct mor_un
 			    mor_printable(mor_slice_of(mor_unit_title(unit)), shown, sizeof(shown)));
 }
 
-static void texts(struct mor_writer *w, const char *name, const char *const *list, size_t count)
-{
-	mor_w_pair_array(w, name);
-	for (size_t i = 0; i < count; i++)
-		mor_w_string(w, list[i]);
-	mor_w_end(w);
-}
-
 static void unit_json(struct info *info, const char *digest, const struct mor_unit *unit,
 		      const struct counts *counts)
 {
@@ -98,7 +90,7 @@ static void unit_json(struct info *info, const char *digest, const struct mor_un
 	mor_w_pair(w, "digest", digest);
 	mor_w_key(w, "v_name");
 	mor_vname_json(&unit->vname, w);
-	texts(w, "source_file", unit->sources, unit->source_count);
+	mor_unit_texts_json(w, "source_file", unit->sources, unit->source_count);
 	mor_w_pair(w, "output_key", unit->output_key);
 	mor_w_pair(w, "working_directory", unit->working_directory);
 	mor_w_pair_int(w, "arguments", (int64_t)unit->argument_count);

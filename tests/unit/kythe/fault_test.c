@@ -41,7 +41,7 @@ static int unit_piece(void)
 	struct mor_writer w = { .out = &json };
 	mortise_error err = { 0 };
 	char hex[65];
-	int r = mor_unit_read_json(MOR_SLICE(UNIT_FULL), 0, &unit, &err);
+	int r = mor_unit_read_json(MOR_SLICE(UNIT_FULL), &unit, &err);
 
 	if (r == 0)
 		r = mor_unit_digest(unit, hex, &err);
@@ -73,7 +73,7 @@ static int names_piece(void)
 	MOR_CLEAN(mor_namer) struct mor_namer *namer = NULL;
 	MOR_CLEAN(mor_vname_own) struct mor_vname_own one = { 0 }, two = { 0 };
 	mortise_error err = { 0 };
-	int r = mor_unit_read_json(MOR_SLICE(UNIT_FULL), 0, &unit, &err);
+	int r = mor_unit_read_json(MOR_SLICE(UNIT_FULL), &unit, &err);
 
 	if (r == 0)
 		r = mor_vname_rules_parse("r", MOR_SLICE(rules_json), &rules, &err);
@@ -163,7 +163,7 @@ static int kzip_piece(void)
 	MOR_CLEAN(mor_buf) struct mor_buf content = MOR_BUF_INIT;
 	mortise_error err = { 0 };
 	char digest[65];
-	int r = mor_unit_read_json(MOR_SLICE(UNIT_FOO), 0, &unit, &err);
+	int r = mor_unit_read_json(MOR_SLICE(UNIT_FOO), &unit, &err);
 
 	if (r == 0)
 		r = mor_kzip_writer_new(path, MOR_KZIP_ALL, &writer, &err);

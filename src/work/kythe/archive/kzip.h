@@ -38,7 +38,6 @@ struct mor_kzip_options {
 	uint64_t max_unit_bytes; /* 64 MiB                                                               */
 	uint64_t max_file_bytes; /* 1 GiB                                                                */
 	uint64_t max_ratio;      /* 250: limit of unpacked over packed size, for entries of more than 1 MiB */
-	unsigned unit_flags;     /* enum mor_unit_flags                                                  */
 	void (*on_warning)(const char *text, void *arg); /* one line, without the archive's name; may be NULL */
 	void *arg;
 };

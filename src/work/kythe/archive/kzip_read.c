@@ -187,7 +187,7 @@ int mor_kzip_unit_read(struct mor_kzip *kzip, size_t number, struct mor_unit **r
 	if (r < 0)
 		return r;
 	r = proto ? mor_unit_read_wire(mor_buf_view(&bytes), ret, err) :
-		    mor_unit_read_json(mor_buf_view(&bytes), kzip->opt.unit_flags, ret, err);
+		    mor_unit_read_json(mor_buf_view(&bytes), ret, err);
 	if (r < 0) {
 		snprintf(place, sizeof(place), "%.100s: %s%s", kzip->path, mor_kzip_places[pull.place],
 			 pull.item->digest);

@@ -196,7 +196,7 @@ static int read_document(const struct mor_value *root, struct mor_unit **ret, mo
 	return r < 0 ? r : read_bytes(mor_buf_view(&bytes), OURS, ret, err);
 }
 
-int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **ret, mortise_error *err)
+int mor_unit_read_json(struct mor_slice json, struct mor_unit **ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_doc) struct mor_doc *outer = NULL;
 	MOR_CLEAN(mor_doc) struct mor_doc *inner = NULL;
@@ -206,7 +206,7 @@ int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **
 	if (r < 0)
 		return r;
 	text = mor_json_string(mor_doc_root(outer));
-	if (!text.ptr || flags & MOR_UNIT_STRICT)
+	if (!text.ptr)
 		return read_document(mor_doc_root(outer), ret, err);
 	/* One level only: some writers put the JSON into a JSON string. */
 	r = parse_json(text, &inner, err);
@@ -344,7 +344,7 @@ void mor_unit_details_json(const struct mor_unit *unit, struct mor_writer *w)
 	mor_w_end(w);
 }
 
-static void texts_json(struct mor_writer *w, const char *name, const char *const *texts, size_t count)
+void mor_unit_texts_json(struct mor_writer *w, const char *name, const char *const *texts, size_t count)
 {
 	mor_w_pair_array(w, name);
 	for (size_t i = 0; i < count; i++)
@@ -357,10 +357,10 @@ void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, c
 {
 	mor_w_object(w);
 	mor_w_pair(w, "workingDir", working_dir);
-	texts_json(w, "inputs", unit->sources, unit->source_count);
+	mor_unit_texts_json(w, "inputs", unit->sources, unit->source_count);
 	if (unit->source_count)
 		mor_w_pair(w, "input", unit->sources[0]);
-	texts_json(w, "arguments", unit->arguments, unit->argument_count);
+	mor_unit_texts_json(w, "arguments", unit->arguments, unit->argument_count);
 	mor_w_key(w, "environment");
 	mor_unit_env_json(unit, w);
 	mor_w_pair(w, "output", output);

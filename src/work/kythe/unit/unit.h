@@ -66,15 +66,11 @@ struct mor_unit {
 	void *memory;
 };
 
-enum mor_unit_flags {
-	/* refuse a JSON string that holds the JSON object (some writers encode twice) */
-	MOR_UNIT_STRICT = 1 << 0
-};
-
 /* Both fail with MORTISE_EINPUT (or MORTISE_ENOMEM) and a text that says where:
  * `unit.required_input[3].info.pth: ...`. JSON: proto names and camelCase; an unknown member is an error,
- * null means "absent". Wire: unknown fields are skipped. */
-int mor_unit_read_json(struct mor_slice json, unsigned flags, struct mor_unit **ret, mortise_error *err);
+ * null means "absent"; a JSON string may hold the JSON object (some writers encode twice). Wire: unknown
+ * fields are skipped. */
+int mor_unit_read_json(struct mor_slice json, struct mor_unit **ret, mortise_error *err);
 int mor_unit_read_wire(struct mor_slice bytes, struct mor_unit **ret, mortise_error *err);
 struct mor_unit *mor_unit_free(struct mor_unit *unit); /* of the two readers; NULL is fine; returns NULL */
 MOR_FINI_BY_FREE(mor_unit);
@@ -100,6 +96,8 @@ const char *mor_unit_title(const struct mor_unit *unit);
 void mor_unit_reply_json(const struct mor_unit *unit, const char *working_dir, const char *output,
 			 struct mor_writer *w);
 
+/* A member: "name":[texts] */
+void mor_unit_texts_json(struct mor_writer *w, const char *name, const char *const *texts, size_t count);
 /* [{"name":"PATH","value":"..."},...] */
 void mor_unit_env_json(const struct mor_unit *unit, struct mor_writer *w);
 /* Any in canonical JSON (camelCase): {"@type":...,members...}; unknown types as

@@ -38,7 +38,7 @@ static int make_archive(void **state)
 
 		r = bytes_into(writer, i ? MOR_SLICE("") : MOR_SLICE("hello"), NULL, NULL);
 		if (r == 0)
-			r = mor_unit_read_json(mor_slice_of(units[i]), 0, &unit, NULL);
+			r = mor_unit_read_json(mor_slice_of(units[i]), &unit, NULL);
 		if (r == 0)
 			r = mor_kzip_writer_add_unit(writer, unit, NULL, NULL, NULL);
 	}

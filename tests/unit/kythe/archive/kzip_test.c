@@ -334,7 +334,7 @@ static struct mor_unit *unit_of(const char *json)
 {
 	struct mor_unit *unit = NULL;
 
-	assert_int_equal(mor_unit_read_json(mor_slice_of(json), 0, &unit, NULL), 0);
+	assert_int_equal(mor_unit_read_json(mor_slice_of(json), &unit, NULL), 0);
 	return unit;
 }
 

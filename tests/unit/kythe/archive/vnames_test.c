@@ -204,7 +204,7 @@ static void test_method(void **state)
 	MOR_CLEAN(mor_namer) struct mor_namer *namer = NULL, *moved = NULL;
 
 	(void)state;
-	assert_int_equal(mor_unit_read_json(mor_slice_of(UNIT), 0, &unit, NULL), 0);
+	assert_int_equal(mor_unit_read_json(mor_slice_of(UNIT), &unit, NULL), 0);
 	assert_int_equal(mor_namer_new(unit, NULL, rules, &namer, NULL), 0);
 	/* A required input, under any spelling of its path; the first of two with one path. */
 	ask(namer, "a.go", "", "|ic||named.go|");
