@@ -13,21 +13,14 @@
 #define MOR_JAIL_BROKER_H
 
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 
 #include "jail/denied.h"
 #include "jail/dial.h"
 #include "jail/filter/syscalls.h"
 #include "jail/paths.h"
-#include "policy/forbidden.h"
 #include "policy/network.h"
-#include "policy/plan.h"
 #include "undo/undo.h"
 
 /* broker_net.c: where it may connect to, and listen. */

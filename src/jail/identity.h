@@ -5,7 +5,6 @@
 #define MOR_JAIL_IDENTITY_H
 
 #include "jail/paths.h"
-#include "policy/plan.h"
 
 /* The user's name, home and shell are those of the plan's environment (USER, HOME, SHELL). 0 or -errno. */
 int mor_identity_make_up(struct mor_paths *paths, const struct mor_plan *plan);

@@ -8,9 +8,6 @@
 #define MOR_JAIL_PATHS_H
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "jail/landlock.h"

@@ -8,7 +8,6 @@
 #define MOR_JAIL_ROOT_H
 
 #include "jail/paths.h"
-#include "policy/plan.h"
 
 /* The small tree, complete and read-only, becomes the caller's root and working directory. -ESTALE: *step names
  * a file of an installed plugin that was changed. But for a process that joins the namespace, the host's tree

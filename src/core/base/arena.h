@@ -3,9 +3,6 @@
 #ifndef MOR_BASE_ARENA_H
 #define MOR_BASE_ARENA_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/slice.h"
 
 struct mor_arena {

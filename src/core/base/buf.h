@@ -7,8 +7,6 @@
 #define MOR_BASE_BUF_H
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/slice.h"
 

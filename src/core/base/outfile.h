@@ -15,7 +15,6 @@
 #ifndef MOR_BASE_OUTFILE_H
 #define MOR_BASE_OUTFILE_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include <mortise/mortise.h>

@@ -4,10 +4,6 @@
 #ifndef MOR_BASE_PATH_H
 #define MOR_BASE_PATH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "base/buf.h"
 
 char *mor_path_join(const char *dir, const char *name); /* an absolute name stays as it is */

@@ -3,8 +3,6 @@
 #ifndef MOR_BASE_TEXT_H
 #define MOR_BASE_TEXT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/slice.h"

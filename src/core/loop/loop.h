@@ -31,9 +31,6 @@
 #ifndef MOR_LOOP_LOOP_H
 #define MOR_LOOP_LOOP_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/list.h"
 #include "loop/spin.h"
 

@@ -4,8 +4,6 @@
 #ifndef MOR_POLICY_CGROUP_H
 #define MOR_POLICY_CGROUP_H
 
-#include <stddef.h>
-
 #include "policy/plan.h"
 
 enum { MOR_CGROUP_PLACES = 4 }; /* three trees of version 1, one of version 2 */

@@ -8,13 +8,6 @@
 #ifndef MOR_POLICY_DENIALS_H
 #define MOR_POLICY_DENIALS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "policy/forbidden.h"
-#include "policy/plan.h"
 #include "policy/policy.h"
 
 struct mor_denial {

@@ -6,9 +6,6 @@
 #ifndef MOR_POLICY_FORBIDDEN_H
 #define MOR_POLICY_FORBIDDEN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "policy/plan.h"
 
 /* The order is that of the table, and of the records between the guardian and the library. */

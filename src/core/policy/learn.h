@@ -14,9 +14,6 @@
 #ifndef MOR_POLICY_LEARN_H
 #define MOR_POLICY_LEARN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "policy/forbidden.h"
 
 enum { MOR_LEARN_FOLD = 3 }; /* so many in one directory become the directory */

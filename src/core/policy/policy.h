@@ -6,16 +6,11 @@
 #ifndef MOR_POLICY_POLICY_H
 #define MOR_POLICY_POLICY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <mortise/mortise.h>
 
 #include "base/buf.h"
 #include "policy/forbidden.h"
 #include "policy/network.h"
-#include "policy/plan.h"
 
 enum mor_level {
 	/* no rules for files and network; no new privileges, clean descriptors, all processes are killed */

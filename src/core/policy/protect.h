@@ -6,9 +6,6 @@
 #ifndef MOR_POLICY_PROTECT_H
 #define MOR_POLICY_PROTECT_H
 
-#include <stdbool.h>
-
-#include "policy/plan.h"
 #include "policy/policy.h"
 
 /* The names that are protected where protected_paths says nothing; ends with NULL. */

@@ -6,17 +6,11 @@
 #ifndef MOR_WIRE_SCAN_H
 #define MOR_WIRE_SCAN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-#include <mortise/mortise.h>
-
-#include "base/slice.h"
 #include "wire/envelope.h"
 #include "wire/json.h"
 

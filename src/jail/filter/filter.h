@@ -6,8 +6,6 @@
 #include <linux/filter.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "jail/filter/syscalls.h"
 

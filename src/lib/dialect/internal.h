@@ -4,7 +4,6 @@
 #define MOR_DIALECT_INTERNAL_H
 
 #include "dialect/dialect.h"
-#include "wire/json.h"
 
 extern const struct mor_hooks mor_yams_hooks;
 extern const struct mor_hooks mor_sunscreen_hooks, mor_sunscreen_json_hooks;

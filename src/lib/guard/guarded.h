@@ -7,8 +7,6 @@
 #ifndef MOR_GUARD_GUARDED_H
 #define MOR_GUARD_GUARDED_H
 
-#include <stdint.h>
-
 #include "dialect/dialect.h"
 #include "guard/env.h"
 #include "guard/vetting.h"

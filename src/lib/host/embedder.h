@@ -12,10 +12,6 @@
 
 #include <stdarg.h>
 
-#include <mortise/mortise.h>
-
-#include "base/slice.h"
-#include "host/host.h"
 #include "host/plugin.h"
 
 static inline mortise_host *mor_embedder_enter(mortise_host *host)

@@ -16,7 +16,6 @@
 #ifndef MOR_HOST_HOST_H
 #define MOR_HOST_HOST_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <mortise/mortise.h>

@@ -10,13 +10,7 @@
 #ifndef MOR_HOST_LIFE_H
 #define MOR_HOST_LIFE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <mortise/mortise.h>
-
 #include "base/buf.h"
-#include "base/kept.h"
 #include "host/health.h"
 #include "host/heard.h"
 #include "host/keep.h"

@@ -6,24 +6,12 @@
 #ifndef MOR_HOST_PLUGIN_H
 #define MOR_HOST_PLUGIN_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <mortise/mortise.h>
-
-#include "base/buf.h"
-#include "base/kept.h"
-#include "base/list.h"
 #include "dialect/dialect.h"
 #include "guard/guarded.h"
 #include "host/call.h"
 #include "host/call_table.h"
-#include "host/health.h"
 #include "host/host.h"
-#include "host/keep.h"
 #include "host/life.h"
-#include "link/link.h"
-#include "loop/loop.h"
 #include "manifest/manifest.h"
 #include "resolved/resolved.h"
 

@@ -14,15 +14,9 @@
 #ifndef MOR_HOST_POOL_H
 #define MOR_HOST_POOL_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include <mortise/mortise.h>
-
-#include "base/list.h"
 #include "host/host.h"
-#include "loop/loop.h"
 
 struct mortise_pool {
 	struct mor_list node;

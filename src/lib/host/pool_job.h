@@ -3,16 +3,8 @@
 #ifndef MOR_HOST_POOL_JOB_H
 #define MOR_HOST_POOL_JOB_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include <mortise/mortise.h>
-
-#include "base/list.h"
-#include "base/slice.h"
 #include "host/call.h"
 #include "host/pool.h"
-#include "loop/loop.h"
 
 struct mor_pool_job {
 	struct mor_list node;      /* in the pool's queue, or in `given` */

@@ -8,11 +8,6 @@
 #ifndef MOR_HOST_SHAPE_H
 #define MOR_HOST_SHAPE_H
 
-#include <stdbool.h>
-
-#include <mortise/mortise.h>
-
-#include "dialect/dialect.h"
 #include "host/plugin.h"
 
 struct mor_link_end;

@@ -7,12 +7,6 @@
 #ifndef MOR_HOST_SUPERVISE_H
 #define MOR_HOST_SUPERVISE_H
 
-#include <stdbool.h>
-
-#include <mortise/mortise.h>
-
-#include "base/slice.h"
-#include "host/ladder.h"
 #include "host/life.h"
 
 struct mor_link_events;

@@ -6,9 +6,7 @@
 #ifndef MOR_LINK_INTAKE_H
 #define MOR_LINK_INTAKE_H
 
-#include "base/buf.h"
 #include "link/link.h"
-#include "wire/framing.h"
 
 struct mor_intake {
 	struct mor_link *link;

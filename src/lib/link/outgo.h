@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "link/link.h"
 #include "wire/outgoing.h"
 

@@ -3,8 +3,6 @@
 #ifndef MOR_PROC_INSIDE_H
 #define MOR_PROC_INSIDE_H
 
-#include <sys/types.h>
-
 #include "policy/plan.h"
 #include "proc/doing.h"
 #include "proc/proc.h"

@@ -18,11 +18,6 @@
 #ifndef MOR_STORE_SEMVER_H
 #define MOR_STORE_SEMVER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include <mortise/mortise.h>
-
 #include "store/store.h"
 
 bool mor_semver_valid(const char *version);

@@ -15,13 +15,8 @@
 #ifndef MOR_GRPC_SERVER_H
 #define MOR_GRPC_SERVER_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/slice.h"
 #include "grpc/grpc.h"
-#include "loop/loop.h"
 
 #define MOR_GRPC_METHOD 128 /* no method of ours has a longer name */
 

@@ -11,12 +11,8 @@
 #ifndef MOR_PB_JSON_H
 #define MOR_PB_JSON_H
 
-#include <mortise/mortise.h>
-
-#include "base/buf.h"
 #include "pb/schema.h"
 #include "pb/where.h"
-#include "wire/json.h"
 
 #define MOR_PB_DEPTH  60      /* of the JSON that is written */
 #define MOR_PB_VALUES 4000000 /* of one message: what it takes to sort them is memory, 8 bytes each */

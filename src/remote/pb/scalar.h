@@ -3,16 +3,8 @@
 #ifndef MOR_PB_SCALAR_H
 #define MOR_PB_SCALAR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <mortise/mortise.h>
-
-#include "base/buf.h"
-#include "pb/pb.h"
 #include "pb/schema.h"
 #include "pb/where.h"
-#include "wire/json.h"
 
 struct mor_pb_scalar {
 	uint64_t bits; /* of a number: a zigzag undone; from the wire, 32 bits where the kind has 32 */

@@ -14,12 +14,6 @@
 #ifndef MOR_PB_SCHEMA_H
 #define MOR_PB_SCHEMA_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <mortise/mortise.h>
-
-#include "base/slice.h"
 #include "pb/pb.h"
 
 #define MOR_PB_SCHEMA_BYTES   ((size_t)64 << 20)
