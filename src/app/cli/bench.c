@@ -273,7 +273,6 @@ const struct mor_cli_command mor_cli_command_bench = {
 		    "mortise bench greet name=world --concurrency 1,8 --json -- examples/echo-plugin.py",
 	.options = groups,
 	.loose = true,
-	.args_size = sizeof(struct bench_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(bench_args),
 	.run = bench_run,
 };

@@ -211,7 +211,6 @@ const struct mor_cli_command mor_cli_command_bundle = {
 	.examples = "mortise bundle ./greeter -o greeter-1.0.0.tar.zst\n"
 		    "mortise bundle greeter@1.0.0 -o greeter.tar.zst --sign ~/keys/release.pem",
 	.options = groups,
-	.args_size = sizeof(struct bundle_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(bundle_args),
 	.run = bundle_run,
 };

@@ -384,7 +384,6 @@ const struct mor_cli_command mor_cli_command_call = {
 		    "mortise call add numbers:=[1,2] -- examples/echo-plugin.py",
 	.options = groups,
 	.loose = true,
-	.args_size = sizeof(struct call_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(call_args),
 	.run = call_run,
 };

@@ -129,7 +129,6 @@ const struct mor_cli_command mor_cli_command_chaos = {
 		"examples/echo-plugin.py\n"
 		"mortise call echo x=1 -- mortise chaos --kill=1% --starts count -- examples/echo-plugin.py",
 	.options = groups,
-	.args_size = sizeof(struct chaos_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(chaos_args),
 	.run = chaos_run,
 };

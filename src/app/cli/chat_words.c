@@ -75,6 +75,5 @@ const struct mor_cli_command mor_cli_command_chat = {
 		    "mortise chat --config bot.toml\n"
 		    "echo '{\"text\":\"/weather Beijing\"}' | mortise chat --config bot.toml --stdio",
 	.options = groups,
-	.args_size = sizeof(struct chat_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(chat_args),
 };

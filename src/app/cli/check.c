@@ -240,7 +240,6 @@ const struct mor_cli_command mor_cli_command_check = {
 		    "mortise check --host -d plain -- mortise call {} ping\n"
 		    "mortise check --host -d sunscreen -- mortise run {} played -w {workspace}",
 	.options = groups,
-	.args_size = sizeof(struct check_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(check_args),
 	.run = check_run,
 };

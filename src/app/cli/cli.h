@@ -57,6 +57,8 @@ struct mor_cli_command {
 	/* NULL: mor_cli_runs of its program has it, because another program has the entry, too */
 	mor_cli_run_fn *run;
 };
+/* `args` is the struct of its options, with a member `common`. */
+#define MOR_CLI_ARGS(args) .args_size = sizeof(struct args), .common = offsetof(struct args, common)
 
 /* ---- commands_PROGRAM.c: which program this is, and what it does itself ---- */
 extern const enum mor_cli_program mor_cli_this;

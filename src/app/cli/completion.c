@@ -374,7 +374,6 @@ const struct mor_cli_command mor_cli_command_completion = {
 	.examples = "source <(mortise completion bash)\n"
 		    "mortise completion fish > ~/.config/fish/completions/mortise.fish",
 	.options = groups,
-	.args_size = sizeof(struct completion_args),
-	.common = offsetof(struct completion_args, common),
+	MOR_CLI_ARGS(completion_args),
 	.run = completion_run,
 };

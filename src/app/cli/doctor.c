@@ -57,7 +57,6 @@ const struct mor_cli_command mor_cli_command_doctor = {
 		"Exit status 0: plugins can be confined here; 125: they cannot.",
 	.examples = "mortise doctor\nmortise doctor --json",
 	.options = groups,
-	.args_size = sizeof(struct doctor_args),
-	.common = offsetof(struct doctor_args, common),
+	MOR_CLI_ARGS(doctor_args),
 	.run = doctor_run,
 };

@@ -38,6 +38,5 @@ const struct mor_cli_command mor_cli_command_entries = {
 		    "mortise entries cat app.manifest -o app.entries\n"
 		    "mortise entries sort --unique app.manifest -o app.sorted",
 	.options = groups,
-	.args_size = sizeof(struct entries_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(entries_args),
 };

@@ -70,7 +70,6 @@ const struct mor_cli_command mor_cli_command_explain = {
 	.description = "Everything printed comes from the one table that also drives the host.",
 	.examples = "mortise explain\nmortise explain yams\nmortise explain yams --openrpc > yams.openrpc.json",
 	.options = groups,
-	.args_size = sizeof(struct explain_args),
-	.common = offsetof(struct explain_args, common),
+	MOR_CLI_ARGS(explain_args),
 	.run = explain_run,
 };

@@ -234,7 +234,6 @@ const struct mor_cli_command mor_cli_command_extract = {
 		    "/net/farm\n"
 		    "cat /bin/true | mortise extract - --metadata --plugin build/plugins/elf-text",
 	.options = groups,
-	.args_size = sizeof(struct extract_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(extract_args),
 	.run = extract_run,
 };

@@ -38,6 +38,5 @@ const struct mor_cli_command mor_cli_command_farm = {
 		    "mortise farm status postgres://db.example.com/farm --watch\n"
 		    "mortise farm gc postgres://db.example.com/farm --store /net/farm --days 14",
 	.options = groups,
-	.args_size = sizeof(struct farm_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(farm_args),
 };

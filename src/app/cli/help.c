@@ -125,7 +125,6 @@ const struct mor_cli_command mor_cli_command_help = {
 	.words = "command",
 	.examples = "mortise help extract",
 	.options = help_groups,
-	.args_size = sizeof(struct help_args),
-	.common = offsetof(struct help_args, common),
+	MOR_CLI_ARGS(help_args),
 	.run = help_run,
 };

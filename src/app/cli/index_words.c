@@ -63,6 +63,5 @@ const struct mor_cli_command mor_cli_command_index = {
 		"mortise index app.kzip --analyzer /opt/kythe-clang -o app.entries --farm postgres://db/farm "
 		"--store /net/farm",
 	.options = groups,
-	.args_size = sizeof(struct index_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(index_args),
 };

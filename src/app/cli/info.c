@@ -48,7 +48,6 @@ const struct mor_cli_command mor_cli_command_info = {
 	.examples = "mortise info build/plugins/elf-text\nmortise info --no-start build/plugins/elf-text\n"
 		    "mortise info --dialect yams --config max_functions=10 --json ./plugin.py",
 	.options = groups,
-	.args_size = sizeof(struct info_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(info_args),
 	.run = info_run,
 };

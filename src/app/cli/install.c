@@ -203,8 +203,7 @@ const struct mor_cli_command mor_cli_command_install = {
 		    "mortise install build/plugins/spl-token-2022 --allow write\n"
 		    "mortise install ~/src/weather --yes",
 	.options = install_groups,
-	.args_size = sizeof(struct install_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(install_args),
 	.run = install_run,
 };
 
@@ -225,8 +224,7 @@ const struct mor_cli_command mor_cli_command_upgrade = {
 		    "mortise upgrade csv-sql ~/src/csv-sql\n"
 		    "mortise upgrade weather ~/src/weather --allow network",
 	.options = upgrade_groups,
-	.args_size = sizeof(struct install_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(install_args),
 	.run = upgrade_run,
 };
 
@@ -239,7 +237,6 @@ const struct mor_cli_command mor_cli_command_approve = {
 		       "and what it may do now, and asks. Bytecode caches (__pycache__) are removed.",
 	.examples = "mortise approve csv-sql\nmortise approve csv-sql --yes",
 	.options = approve_groups,
-	.args_size = sizeof(struct install_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(install_args),
 	.run = approve_run,
 };

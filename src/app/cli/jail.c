@@ -94,8 +94,7 @@ const struct mor_cli_command mor_cli_command_jail = {
 		    "mortise jail --network=api.example.com:443 --read ~/.config/tool -- ./tool\n"
 		    "mortise jail --learn --yes -w . -o policy.toml -- make test",
 	.options = groups,
-	.args_size = sizeof(struct jail_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(jail_args),
 	.own_exit = MOR_JAILED_NOT_RUN, /* nothing was run: no status that the program could have */
 	.run = jail_run,
 };

@@ -193,7 +193,6 @@ const struct mor_cli_command mor_cli_command_join = {
 		    "mortise index app.kzip --analyzer build/plugins/kythe-clang --shard 2/2 -o part.2\n"
 		    "mortise join -o app.entries part.1 part.2",
 	.options = groups,
-	.args_size = sizeof(struct join_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(join_args),
 	.run = join_run,
 };

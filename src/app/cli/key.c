@@ -117,7 +117,6 @@ const struct mor_cli_command mor_cli_command_key = {
 	.examples = "mortise key new release.pem\n"
 		    "mortise key show release.pem.pub",
 	.options = groups,
-	.args_size = sizeof(struct key_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(key_args),
 	.run = key_run,
 };

@@ -60,6 +60,5 @@ const struct mor_cli_command mor_cli_command_kzip = {
 		    "mortise kzip cat project.kzip src/a.c\n"
 		    "mortise kzip merge -o all.kzip a.kzip b.kzip",
 	.options = groups,
-	.args_size = sizeof(struct kzip_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(kzip_args),
 };

@@ -174,7 +174,6 @@ const struct mor_cli_command mor_cli_command_list = {
 		       "Nothing is started, and no installed plugin's files are read.",
 	.examples = "mortise list\nmortise list --all\nmortise list --json",
 	.options = groups,
-	.args_size = sizeof(struct list_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(list_args),
 	.run = list_run,
 };

@@ -208,7 +208,6 @@ const struct mor_cli_command mor_cli_command_lock = {
 		    "mortise lock greeter@1.2.0\n"
 		    "mortise lock --remove csv-sql",
 	.options = groups,
-	.args_size = sizeof(struct lock_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(lock_args),
 	.run = lock_run,
 };

@@ -127,7 +127,6 @@ const struct mor_cli_command mor_cli_command_new = {
 		    "mortise new c words --dialect yams\n"
 		    "mortise new node ~/plugins/weather -d gassist --no-sdk",
 	.options = groups,
-	.args_size = sizeof(struct new_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(new_args),
 	.run = new_run,
 };

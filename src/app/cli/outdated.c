@@ -121,7 +121,6 @@ const struct mor_cli_command mor_cli_command_outdated = {
 		"The exit status is 0 if nothing differs, and 1 if something does.",
 	.examples = "mortise outdated\nmortise outdated --all --json",
 	.options = groups,
-	.args_size = sizeof(struct outdated_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(outdated_args),
 	.run = outdated_run,
 };

@@ -167,7 +167,6 @@ const struct mor_cli_command mor_cli_command_probe = {
 		"status 1: none of them.",
 	.examples = "mortise probe ./plugin.py\nmortise probe -o my-plugin/ -- python3 my-plugin/plugin.py",
 	.options = groups,
-	.args_size = sizeof(struct probe_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(probe_args),
 	.run = probe_run,
 };

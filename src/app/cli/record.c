@@ -240,7 +240,6 @@ const struct mor_cli_command mor_cli_command_record = {
 		    "mortise record -o 'session-%p.talk' --secret pin -- ./my-plugin\n"
 		    "mortise replay echo.talk examples/echo-plugin.py",
 	.options = groups,
-	.args_size = sizeof(struct record_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(record_args),
 	.run = record_run,
 };

@@ -152,7 +152,6 @@ const struct mor_cli_command mor_cli_command_registry = {
 		    "mortise registry list team\n"
 		    "mortise install greeter --from team",
 	.options = groups,
-	.args_size = sizeof(struct registry_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(registry_args),
 	.run = registry_run,
 };

@@ -114,8 +114,7 @@ const struct mor_cli_command mor_cli_command_remove = {
 		"newest of the others takes its place.",
 	.examples = "mortise remove csv-sql\nmortise remove csv-sql@0.1.0",
 	.options = groups,
-	.args_size = sizeof(struct remove_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(remove_args),
 	.run = remove_run,
 };
 
@@ -128,7 +127,6 @@ const struct mor_cli_command mor_cli_command_rollback = {
 		       "the approval that each of them has. The same command goes forward again.",
 	.examples = "mortise rollback csv-sql\nmortise rollback csv-sql@0.1.0",
 	.options = groups,
-	.args_size = sizeof(struct remove_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(remove_args),
 	.run = rollback_run,
 };

@@ -122,7 +122,6 @@ const struct mor_cli_command mor_cli_command_replay = {
 		    "mortise replay session.talk --ignore /result/time --confine ./my-plugin\n"
 		    "mortise call echo x=1 -- mortise replay --as-plugin echo.talk",
 	.options = groups,
-	.args_size = sizeof(struct replay_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(replay_args),
 	.run = replay_run,
 };

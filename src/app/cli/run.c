@@ -271,7 +271,6 @@ const struct mor_cli_command mor_cli_command_run = {
 	.options = groups,
 	.loose = true,
 	.hint = "; options for the plugin go after \"--\"",
-	.args_size = sizeof(struct mor_run_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(mor_run_args),
 	.run = run_run,
 };

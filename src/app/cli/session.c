@@ -179,7 +179,6 @@ const struct mor_cli_command mor_cli_command_session = {
 		    "mortise session list\n"
 		    "mortise session stop demo",
 	.options = groups,
-	.args_size = sizeof(struct session_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(session_args),
 	.run = session_run,
 };

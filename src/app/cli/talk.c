@@ -225,7 +225,6 @@ const struct mor_cli_command mor_cli_command_talk = {
 	.examples = "mortise talk fmt -i session.talk\n"
 		    "mortise talk diff --ignore /result/time yesterday.talk today.talk",
 	.options = groups,
-	.args_size = sizeof(struct talk_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(talk_args),
 	.run = talk_run,
 };

@@ -304,7 +304,6 @@ const struct mor_cli_command mor_cli_command_tap = {
 		    "mortise tap --json session.talk | jq 'select(.latency_ms > 100)'\n"
 		    "mortise call echo x=1 -- mortise tap -o echo.log -- examples/echo-plugin.py",
 	.options = groups,
-	.args_size = sizeof(struct tap_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(tap_args),
 	.run = tap_run,
 };

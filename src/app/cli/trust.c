@@ -251,7 +251,6 @@ const struct mor_cli_command mor_cli_command_trust = {
 		    "mortise trust list\n"
 		    "mortise trust remove acme",
 	.options = groups,
-	.args_size = sizeof(struct trust_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(trust_args),
 	.run = trust_run,
 };

@@ -40,6 +40,5 @@ const struct mor_cli_command mor_cli_command_verify_entries = {
 		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o - | mortise verify-entries - "
 		"main.c util.h",
 	.options = groups,
-	.args_size = sizeof(struct verify_args),
-	.common = offsetof(struct verify_args, common),
+	MOR_CLI_ARGS(verify_args),
 };

@@ -37,6 +37,5 @@ const struct mor_cli_command mor_cli_command_worker = {
 	.examples = "mortise worker --farm postgres://db.example.com/farm --store /net/farm\n"
 		    "mortise worker --farm postgres://db.example.com/farm --store /net/farm -j 8 --once",
 	.options = groups,
-	.args_size = sizeof(struct worker_args),
-	.common = FIELD(common),
+	MOR_CLI_ARGS(worker_args),
 };
