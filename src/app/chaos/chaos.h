@@ -11,7 +11,6 @@
 #ifndef MOR_CHAOS_CHAOS_H
 #define MOR_CHAOS_CHAOS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

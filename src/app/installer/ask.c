@@ -46,8 +46,7 @@ static void write_line(const struct mor_installer_order *order, const char *opti
 
 static int refuse_unconfined(const struct mor_installer_visit *visit, unsigned words, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf all = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf confined = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf all = MOR_BUF_INIT, confined = MOR_BUF_INIT;
 
 	write_line(visit->order, "--allow ", words, &all);
 	/* a lock pins the permissions: with others it would be refused */
@@ -68,8 +67,7 @@ static int refuse_unconfined(const struct mor_installer_visit *visit, unsigned w
 
 static int refuse(const struct mor_installer_visit *visit, unsigned words, mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf wants = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf line = MOR_BUF_INIT, wants = MOR_BUF_INIT;
 
 	mor_permissions_words(words, ", ", &wants);
 	mor_buf_byte(&wants, '\0');

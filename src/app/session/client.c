@@ -80,9 +80,7 @@ static mortise_json take_raw(const struct mor_value *message, const char *name, 
 /* true: that was the last. */
 static bool take_reply(struct mor_session_call *call, const struct mor_value *message)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf data = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf next = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf result = MOR_BUF_INIT, data = MOR_BUF_INIT, next = MOR_BUF_INIT;
 	mortise_error error;
 	mortise_reply reply = {
 		.status = (int)mor_json_int(mor_json_get(message, "status"), MORTISE_ESYSTEM),

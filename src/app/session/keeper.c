@@ -227,8 +227,7 @@ static void take_turn(struct mor_session_keeper *keeper)
 
 static bool tell_starter(struct mor_session_keeper *keeper, int starter, const mortise_error *error)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf frame = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT, frame = MOR_BUF_INIT;
 	struct mor_writer w = { .out = &json };
 
 	mor_w_object(&w);

@@ -176,8 +176,7 @@ static bool key_is_meant(const struct mor_keys_entry *key, const char *word)
 int mor_keys_remove(const char *config_home, const char *word, struct mor_keys_entry *ret, mortise_error *err)
 {
 	MOR_CLEAN(mor_keys_all) struct mor_keys_all list = { 0 };
-	MOR_CLEAN_TEXT char *dir = NULL;
-	MOR_CLEAN_TEXT char *path = NULL;
+	MOR_CLEAN_TEXT char *dir = NULL, *path = NULL;
 	const struct mor_keys_entry *found = NULL;
 	int r = mor_keys_list(config_home, &list, err);
 

@@ -91,8 +91,7 @@ static bool is_text(const struct mor_value *value, const struct mor_buf *text, b
 const char *mor_lockfile_differs(const struct mor_lockfile_entry *entry, const struct mor_lockfile_facts *facts,
 				 bool *ret_memory)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf permissions = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf interface = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf permissions = MOR_BUF_INIT, interface = MOR_BUF_INIT;
 	struct mor_writer first = { .out = &permissions }, second = { .out = &interface };
 
 	*ret_memory = false;

@@ -94,8 +94,7 @@ static bool same_as_seen(const struct mor_registry *registry, const struct seen 
 static int accept_index(const struct mor_registry *registry, bool downgrade, mortise_error *err)
 {
 	MOR_CLEAN(seen) struct seen seen = { 0 };
-	MOR_CLEAN_TEXT char *dir = NULL;
-	MOR_CLEAN_TEXT char *file = NULL;
+	MOR_CLEAN_TEXT char *dir = NULL, *file = NULL;
 	char digest[MOR_DIGEST_SIZE];
 	int r = mor_xdg_path(MOR_XDG_STATE, NULL, &dir, "mortise/registries");
 

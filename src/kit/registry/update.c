@@ -261,8 +261,7 @@ static void tell_changed(const struct mor_registry_update *update, const struct 
 static int write_index(const struct mor_registry *new, int64_t serial, const char *sign, struct mor_buf *out,
 		       mortise_error *err)
 {
-	MOR_CLEAN(mor_buf) struct mor_buf plugins = MOR_BUF_INIT;
-	MOR_CLEAN(mor_buf) struct mor_buf statement = MOR_BUF_INIT;
+	MOR_CLEAN(mor_buf) struct mor_buf plugins = MOR_BUF_INIT, statement = MOR_BUF_INIT;
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	MOR_CLEAN(mor_doc) struct mor_doc *list = NULL, *whole = NULL;
 	struct mor_writer array = { .out = &plugins }, w = { .out = &json };

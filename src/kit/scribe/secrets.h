@@ -8,7 +8,6 @@
 #ifndef MOR_SCRIBE_SECRETS_H
 #define MOR_SCRIBE_SECRETS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"

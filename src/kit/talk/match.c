@@ -489,8 +489,7 @@ int mor_talk_match(struct mor_slice pattern, struct mor_slice actual, struct mor
 int mor_talk_match_with(struct mor_slice pattern, struct mor_slice actual, struct mor_talk_vars *vars,
 			const struct mor_talk_compare *how, mortise_error *err)
 {
-	MOR_CLEAN(mor_doc) struct mor_doc *want = NULL;
-	MOR_CLEAN(mor_doc) struct mor_doc *have = NULL;
+	MOR_CLEAN(mor_doc) struct mor_doc *want = NULL, *have = NULL;
 	struct match match = { .vars = vars, .how = how, .err = err };
 	const struct mor_talk_var *before = vars->first;
 	int r = mor_talk_pattern_parse(pattern, &want, err);

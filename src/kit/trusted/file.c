@@ -192,8 +192,7 @@ const struct mor_trusted_path *mor_trusted_by(const struct mor_trusted *list, co
  * itself has no lock. A descriptor, or a status. */
 static int lock_list(mortise_error *err)
 {
-	MOR_CLEAN_TEXT char *file = NULL;
-	MOR_CLEAN_TEXT char *older = NULL;
+	MOR_CLEAN_TEXT char *file = NULL, *older = NULL;
 	char *slash;
 	int fd, r = mor_trusted_place(&file, &older, err);
 

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/xdg.h"
 #include "manifest/manifest.h"
 #include "trusted/inside.h"
@@ -47,8 +46,7 @@ static int data_dir_of_text(const char *file, struct mor_slice text, char **ret,
 {
 	MOR_CLEAN(mor_buf) struct mor_buf json = MOR_BUF_INIT;
 	MOR_CLEAN(mor_doc) struct mor_doc *doc = NULL;
-	MOR_CLEAN_TEXT char *dir = NULL;
-	MOR_CLEAN_TEXT char *what = NULL;
+	MOR_CLEAN_TEXT char *dir = NULL, *what = NULL;
 	const char *given;
 	int r = mor_toml_to_json(file, text.ptr, text.len, &json, NULL, err);
 
