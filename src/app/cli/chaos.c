@@ -94,9 +94,8 @@ static int chaos_run(struct mor_cli *cli)
 	const char *const *argv = NULL;
 	const char *path = NULL;
 	mortise_error err = { 0 };
-	int r;
+	int r = mor_cli_target_bare(cli, &path, &argv, &err);
 
-	r = mor_cli_target_bare(cli, &path, &argv, &err);
 	if (r == 0 && cli->words.count)
 		r = mor_fail(&err, MORTISE_EINVAL, "chaos takes one PLUGIN; \"%s\" is one word too many",
 			     cli->words.item[0]);

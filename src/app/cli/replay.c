@@ -91,13 +91,10 @@ static int replay_run(struct mor_cli *cli)
 					       .secrets = args->secret.item } };
 	const char *file = NULL;
 	mortise_error err = { 0 };
-	int r = take_file(cli, &file, &err);
+	int r;
 
-	if (r == 0)
-		r = check_secrets(&args->secret, &err);
-	if (r == 0)
-		r = mor_replay_load(&replay, file, &err);
-	if (r == 0)
+	if ((r = take_file(cli, &file, &err)) == 0 && (r = check_secrets(&args->secret, &err)) == 0 &&
+	    (r = mor_replay_load(&replay, file, &err)) == 0)
 		r = play_file(cli, &replay, &err);
 	mor_replay_fini(&replay);
 	return r < 0 ? mor_report_cause(cli->console, &err) : r;

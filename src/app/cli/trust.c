@@ -101,15 +101,13 @@ static int add_key(const char *word, const char *as, struct mor_trust_list *ret,
 		return mor_fail_memory(err);
 	if (mor_sign_key_valid(word) && !as)
 		return mor_fail(err, MORTISE_EINVAL, "say whose key that is: --as NAME");
-	r = read_key(word, key, err);
-	if (r == 0)
-		r = mor_keys_find(NULL, key, before, sizeof(before), err);
-	if (r == 0)
-		r = mor_keys_add(NULL, key, owner, err);
-	if (r == 0)
-		r = mor_trust_list_add(ret, mor_trust_keys.name, key, owner, err);
-	if (r < 0 || !*before || strcmp(before, owner) == 0)
+	if ((r = read_key(word, key, err)) < 0 ||
+	    (r = mor_keys_find(NULL, key, before, sizeof(before), err)) < 0 ||
+	    (r = mor_keys_add(NULL, key, owner, err)) < 0 ||
+	    (r = mor_trust_list_add(ret, mor_trust_keys.name, key, owner, err)) < 0)
 		return r;
+	if (!*before || strcmp(before, owner) == 0)
+		return 0;
 	ret->items[ret->count - 1].before = mor_strdup(before);
 	return ret->items[ret->count - 1].before ? 0 : mor_fail_memory(err);
 }

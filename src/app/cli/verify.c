@@ -160,12 +160,8 @@ int mor_cli_verify_entries(struct mor_cli *cli)
 
 	if (check_words(cli, &err) < 0)
 		return mor_report_usage(cli->console, &err);
-	r = mor_graph_new(&graph);
-	if (r == 0)
-		r = mor_verifier_new(graph, &opt, &verifier, &err);
-	if (r == 0)
-		r = load_goals(cli, graph, verifier, &err);
-	if (r == 0)
+	if ((r = mor_graph_new(&graph)) == 0 && (r = mor_verifier_new(graph, &opt, &verifier, &err)) == 0 &&
+	    (r = load_goals(cli, graph, verifier, &err)) == 0)
 		r = solve_goals(cli, graph, verifier, &err);
 	if (r == MORTISE_ENOMEM)
 		mor_fail_memory(&err);

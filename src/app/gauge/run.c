@@ -270,12 +270,7 @@ int mor_gauge_run(struct mor_gauge *g, const struct mor_gauge_plan *plan)
 	int r;
 
 	g->plan = plan;
-	r = measure_starts(g);
-	if (r == 0)
-		r = warm_up(g);
-	if (r == 0)
-		r = measure_latency(g);
-	if (r == 0)
+	if ((r = measure_starts(g)) == 0 && (r = warm_up(g)) == 0 && (r = measure_latency(g)) == 0)
 		r = measure_steps(g);
 	mor_runner_stop_plugin(g->runner, g->plugin);
 	mor_progress_said(&g->runner->console->progress);

@@ -154,9 +154,7 @@ int mor_installer_look(struct mor_installer_visit *visit, const struct mor_store
 			     mor_installer_source(visit), visit->name, wanted);
 	if (r == 0)
 		r = find_before(visit, store, err);
-	if (r == 0)
-		r = describe_copy(visit, err);
-	if (r == 0)
+	if (r == 0 && (r = describe_copy(visit, err)) == 0)
 		r = take_facts(visit, err);
 	if (r == 0 && visit->order->version)
 		r = keep_version(visit, err);

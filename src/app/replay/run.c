@@ -353,10 +353,7 @@ int mor_replay_to_plugin(struct mor_replay *replay, const struct mor_plugin_args
 	int r;
 
 	mor_list_init(&stage.player.heard);
-	r = open_stage(&stage, args, path, argv, err);
-	if (r == 0)
-		r = play_host(&stage, err);
-	if (r == 0)
+	if ((r = open_stage(&stage, args, path, argv, err)) == 0 && (r = play_host(&stage, err)) == 0)
 		r = mor_replay_tell(replay, &stage.player);
 	close_stage(&stage);
 	return r;

@@ -75,15 +75,13 @@ static int read_entry(const struct mor_value *value, struct mor_registry_entry *
 		.size = size < 0 ? 0 : (uint64_t)size,
 		.value = value,
 	};
-	int r = check_words(&entry, err);
+	int r;
 
-	if (r == 0)
-		r = check_file(entry.file, err);
-	if (r == 0)
-		r = check_sums(&entry, size, err);
-	if (r == 0)
-		*ret = entry;
-	return r;
+	if ((r = check_words(&entry, err)) < 0 || (r = check_file(entry.file, err)) < 0 ||
+	    (r = check_sums(&entry, size, err)) < 0)
+		return r;
+	*ret = entry;
+	return 0;
 }
 
 /* ---- all of it ---- */
