@@ -164,21 +164,17 @@ static int parse_long(struct parser *p)
 {
 	const char *word = *p->argv + 2, *equals = strchr(word, '=');
 	struct mor_slice name = { word, equals ? (size_t)(equals - word) : strlen(word) };
-	const struct mor_option *option;
 	const char *value = NULL;
 	size_t base = 0;
+	const struct mor_option *option = find_option(p, name, 0, &base);
 	int r;
 
-	option = find_option(p, name, 0, &base);
 	if (!option)
 		return unknown_long(p);
 	if (!option->arg && equals)
 		return mor_fail(p->err, MORTISE_EINVAL, "--%s takes no argument", option->name);
-	if (option->arg) {
-		r = take_value(p, option, equals ? equals + 1 : NULL, &value);
-		if (r < 0)
-			return r;
-	}
+	if (option->arg && (r = take_value(p, option, equals ? equals + 1 : NULL, &value)) < 0)
+		return r;
 	return store_value(p, option, base, value);
 }
 
@@ -186,12 +182,11 @@ static int parse_long(struct parser *p)
 static int parse_short(struct parser *p)
 {
 	for (const char *at = *p->argv + 1; *at; at++) {
-		const struct mor_option *option;
 		const char *value = NULL;
 		size_t base = 0;
+		const struct mor_option *option = find_option(p, (struct mor_slice){ 0 }, *at, &base);
 		int r;
 
-		option = find_option(p, (struct mor_slice){ 0 }, *at, &base);
 		if (!option)
 			return mor_fail(p->err, MORTISE_EINVAL, "unknown option -%c%s", *at,
 					p->words->hint ? p->words->hint : "");

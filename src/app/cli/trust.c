@@ -148,15 +148,6 @@ static int trust_add(const char *word, const char *as, struct mor_trust_list *re
 	return mor_fail(err, MORTISE_ENOTFOUND, "%s: there is no such file or directory", word);
 }
 
-static int trust_list(struct mor_trust_list *ret, mortise_error *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < KINDS; i++)
-		r = kinds[i]->list(ret, err);
-	return r;
-}
-
 static int trust_remove(const char *word, struct mor_trust_list *ret, mortise_error *err)
 {
 	int r = MORTISE_ENOTFOUND;
@@ -212,10 +203,11 @@ static int trust_run(struct mor_cli *cli)
 	const char *verb = words->count ? words->item[0] : "list";
 	MOR_CLEAN(mor_trust_list) struct mor_trust_list rows = { 0 };
 	mortise_error err = { 0 };
-	int r;
+	int r = 0;
 
 	if (strcmp(verb, "list") == 0 && words->count <= 1)
-		r = trust_list(&rows, &err);
+		for (size_t i = 0; r == 0 && i < KINDS; i++)
+			r = kinds[i]->list(&rows, &err);
 	else if (strcmp(verb, "add") == 0 && words->count == 2)
 		r = trust_add(words->item[1], args->as, &rows, &err);
 	else if (strcmp(verb, "remove") == 0 && words->count == 2)

@@ -23,14 +23,6 @@ static enum mor_stream_format stream_format(const char *name)
 	return name && strcmp(name, "delimited-json") == 0 ? MOR_STREAM_JSON : MOR_STREAM_PROTOBUF;
 }
 
-/* Even the first record cannot be read. Then the --format is wrong more often than the stream. */
-static void suspect_format(mortise_error *err)
-{
-	mortise_error why = *err;
-
-	mor_fail(err, why.code, "%s; is the stream in another --format?", why.text);
-}
-
 static int read_graph(const char *path, enum mor_stream_format format, struct mor_graph *graph,
 		      mortise_error *err)
 {
@@ -41,13 +33,17 @@ static int read_graph(const char *path, enum mor_stream_format format, struct mo
 	int r = mor_inflow_open(path, NULL, &stream, err);
 	bool opened = r == 0;
 
-	while (r == 0 && (r = mor_entries_next(&entries, &entry, err)) > 0) {
+	while (r == 0 && (r = mor_entries_next(&entries, &entry, err)) > 0)
 		r = mor_graph_add(graph, &entry);
-	}
 	if (r < 0 && opened)
 		r = mor_inflow_why(&stream, path, err);
-	if (r == MORTISE_EINPUT && opened && !stream.depot && entries.records.count <= 1)
-		suspect_format(err);
+	if (r == MORTISE_EINPUT && opened && !stream.depot && entries.records.count <= 1) {
+		mortise_error why = *err;
+
+		/* Even the first record cannot be read. Then the --format is wrong more often
+		 * than the stream. */
+		mor_fail(err, why.code, "%s; is the stream in another --format?", why.text);
+	}
 	mor_entries_fini(&entries);
 	mor_inflow_close(&stream);
 	return r < 0 ? r : mor_graph_close(graph);

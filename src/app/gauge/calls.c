@@ -21,11 +21,6 @@ static void keep_error(mortise_error *error, char **ret_data, const mortise_erro
 		*ret_data = mor_strndup(data.text, data.len);
 }
 
-static void fail_run(struct mor_gauge *g, const mortise_error *err, mortise_json data)
-{
-	keep_error(&g->failed, &g->failed_data, err, data);
-}
-
 static void send_call(struct mor_gauge *g, struct mor_gauge_slot *slot);
 
 /* ---- answers ---- */
@@ -74,7 +69,7 @@ static void on_reply(const mortise_reply *reply, void *arg)
 	if (reply->more || !g->batch) /* a piece; or the run has ended, and nobody waits for it */
 		return;
 	if (reply->status < 0 && !is_answer(g, reply)) {
-		fail_run(g, reply->error, reply->error_data);
+		keep_error(&g->failed, &g->failed_data, reply->error, reply->error_data);
 		return;
 	}
 	if (reply->status < 0) {
@@ -105,7 +100,7 @@ static void send_call(struct mor_gauge *g, struct mor_gauge_slot *slot)
 	*slot = (struct mor_gauge_slot){ g, mor_clock_ns() };
 	g->batch->sent++;
 	if (mortise_call_start(g->plugin, g->plan->method, g->plan->params, &opt, NULL, &err) < 0)
-		fail_run(g, &err, (mortise_json){ 0 });
+		keep_error(&g->failed, &g->failed_data, &err, (mortise_json){ 0 });
 }
 
 /* The plugin's start and greeting are measured where they happen. */
