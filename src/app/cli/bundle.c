@@ -186,8 +186,7 @@ static int bundle_run(struct mor_cli *cli)
 		return mor_report_misuse(cli->console, "bundle takes one NAME or DIRECTORY, and -o FILE");
 	word = cli->words.item[0];
 	r = mor_path_is_name(word) ? take_installed(&source, word, &err) : take_directory(&source, word, &err);
-	if (r < 0 || (r = check_words(&source.plugin, &err)) < 0 ||
-	    (r = write_bundle(args, &source.plugin, &err)) < 0)
+	if (r < 0 || check_words(&source.plugin, &err) < 0 || write_bundle(args, &source.plugin, &err) < 0)
 		return mor_report_error(cli->console, &err);
 	show_bundle(cli, &source.plugin);
 	return 0;

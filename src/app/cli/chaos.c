@@ -99,8 +99,8 @@ static int chaos_run(struct mor_cli *cli)
 	if (r == 0 && cli->words.count)
 		r = mor_fail(&err, MORTISE_EINVAL, "chaos takes one PLUGIN; \"%s\" is one word too many",
 			     cli->words.item[0]);
-	if (r < 0 || (r = read_args(cli->args, &chaos, &err)) < 0 ||
-	    (r = mor_relay_start(path, argv, false, &plugin, &err)) < 0)
+	if (r < 0 || read_args(cli->args, &chaos, &err) < 0 ||
+	    mor_relay_start(path, argv, false, &plugin, &err) < 0)
 		return mor_report_cause(cli->console, &err);
 	r = mor_chaos_run(&chaos, &plugin, cli->console);
 	if (r >= 0)

@@ -98,7 +98,7 @@ static int key_run(struct mor_cli *cli)
 		return mor_report_misuse(cli->console, "key takes new or show, and a FILE");
 	if (make)
 		r = public_path ? write_pair(words->item[1], public_path, &err) : mor_fail_memory(&err);
-	if (r < 0 || (r = mor_sign_read_key(words->item[1], key, &err)) < 0)
+	if (r < 0 || mor_sign_read_key(words->item[1], key, &err) < 0)
 		return mor_report_error(cli->console, &err);
 	show_key(cli, key, words->item[1], public_path);
 	return 0;

@@ -101,8 +101,7 @@ static int new_run(struct mor_cli *cli)
 	else
 		r = mor_starter_order_take(&order, words->count ? words->item[0] : NULL, args->dialect,
 					   words->count > 1 ? words->item[1] : NULL, &err);
-	if (r < 0 || (r = mor_starter_make(&order, &made, &err)) < 0 ||
-	    (r = show_made(cli, &order, &made, &err)) < 0)
+	if (r < 0 || mor_starter_make(&order, &made, &err) < 0 || show_made(cli, &order, &made, &err) < 0)
 		exit_code = mor_report_cause(cli->console, &err);
 	mor_starter_made_fini(&made);
 	mor_starter_order_fini(&order);

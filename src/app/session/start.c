@@ -114,11 +114,10 @@ static int start_keeper(struct mor_console *console, const struct mor_session_st
 int mor_session_start(struct mor_console *console, const struct mor_session_start *start)
 {
 	mortise_error err = { 0 };
-	int r = mor_session_name_check(start->name, &err);
 
-	if (r == 0 && (r = mor_runner_answers_check(&start->answers, &err)) == 0 &&
-	    (r = mor_session_clear_dead(console, start->name, &err)) == 0 &&
-	    (r = start_keeper(console, start, &err)) == 0)
+	if (mor_session_name_check(start->name, &err) == 0 &&
+	    mor_runner_answers_check(&start->answers, &err) == 0 &&
+	    mor_session_clear_dead(console, start->name, &err) == 0 && start_keeper(console, start, &err) == 0)
 		return 0;
 	if (mor_signals_count())
 		return mor_report_interrupted(console, mor_signals_exit_code());

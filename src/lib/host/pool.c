@@ -181,7 +181,7 @@ int mortise_pool_call(mortise_pool *pool, const char *action, mortise_json param
 	job = mor_pool_job_new(pool, action, params, &opt);
 	if (!job)
 		return mor_fail_memory(err);
-	if ((r = mor_pool_job_wait(job)) < 0) {
+	if (mor_pool_job_wait(job) < 0) {
 		mor_pool_job_free(job);
 		return mor_fail_memory(err);
 	}

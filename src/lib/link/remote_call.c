@@ -400,7 +400,7 @@ static int send_described(struct mor_remote *s, const struct mor_outgoing *reque
 
 	if (mor_slice_is(request->method, MOR_SERVICE_LIST))
 		return answer_services(s, request->id);
-	if ((r = s->addon->described_find(s->described, request->method, &method, &err)) < 0)
+	if (s->addon->described_find(s->described, request->method, &method, &err) < 0)
 		return refuse_request(s, request->id, -32601, &err);
 	c = make_call(s, NULL);
 	if (!c)

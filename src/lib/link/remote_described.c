@@ -28,7 +28,7 @@ int mor_remote_describe(struct mor_remote *s, mortise_error *err)
 	path = opt->dir ? mor_path_join(opt->dir, opt->proto) : mor_strdup(opt->proto);
 	if (!path)
 		return mor_fail_memory(err);
-	if ((r = mor_fd_read_file(path, SET_LIMIT, &bytes, &len)) < 0)
+	if (mor_fd_read_file(path, SET_LIMIT, &bytes, &len) < 0)
 		return mor_fail_errno(err, MORTISE_EMANIFEST, errno, "%s", path);
 	r = s->addon->described_load(s->described, (struct mor_slice){ bytes, len }, err);
 	if (r < 0 && err)

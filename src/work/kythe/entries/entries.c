@@ -356,7 +356,7 @@ int mor_entries_convert(struct mor_entries *from, enum mor_stream_format to, mor
 	int r;
 
 	while ((r = mor_entries_next(from, &entry, err)) > 0) {
-		if ((r = mor_entry_write(&entry, to, &out)) < 0)
+		if (mor_entry_write(&entry, to, &out) < 0)
 			return mor_fail_memory(err);
 		if (out.len >= BATCH && (r = flush_batch(&out, sink, arg, &stats)) < 0)
 			return r;

@@ -27,11 +27,10 @@ static struct mor_slice waiting(const struct mor_records *records)
 static int fill_records(struct mor_records *records, mortise_error *err)
 {
 	ssize_t n;
-	int r;
 
 	mor_buf_consume(&records->buf, records->taken);
 	records->taken = 0;
-	if ((r = mor_buf_reserve(&records->buf, STEP)) < 0)
+	if (mor_buf_reserve(&records->buf, STEP) < 0)
 		return mor_fail_memory(err);
 	n = records->read(records->arg, records->buf.data + records->buf.len,
 			  records->buf.cap - records->buf.len);

@@ -168,7 +168,7 @@ static int read_bytes(struct mor_slice bytes, enum origin origin, struct mor_uni
 	if (!loaded)
 		return mor_fail_memory(err);
 	loaded->unit.memory = loaded;
-	if ((r = set_struct(loaded, &mor_proto_compilation, bytes, origin, (char *)&loaded->unit)) < 0) {
+	if (set_struct(loaded, &mor_proto_compilation, bytes, origin, (char *)&loaded->unit) < 0) {
 		mor_unit_free(&loaded->unit);
 		return mor_fail_memory(err);
 	}
