@@ -161,8 +161,10 @@ static void add_limits(struct mor_buf *plan, const struct mor_limits *limits, bo
 		if (rows[i].value)
 			mor_plan_add_limit(plan, rows[i].resource, rows[i].value);
 	}
-	if (confined) /* the kernel would write a core file outside every rule */
-		mor_plan_add_limit(plan, RLIMIT_CORE, 0);
+	/* The kernel would write a core file outside every rule. With 0 it still starts the program that a core
+	 * pattern may name, as root and with what the plugin had in memory; with 1 it does neither. */
+	if (confined)
+		mor_plan_add_limit(plan, RLIMIT_CORE, 1);
 	if (limits->wall_ms)
 		mor_plan_add(plan, MOR_OP_WALL, &limits->wall_ms, sizeof(limits->wall_ms));
 }

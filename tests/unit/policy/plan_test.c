@@ -101,7 +101,7 @@ static void test_confined(void **state)
 	assert_int_equal(plan.wall_ms, 5000);
 	assert_string_equal(plan.scratch, "");
 	assert_true(has_limit(&plan, RLIMIT_NOFILE, 77));
-	assert_true(has_limit(&plan, RLIMIT_CORE, 0));
+	assert_true(has_limit(&plan, RLIMIT_CORE, 1));
 	op = mor_plan_next(&plan, MOR_OP_PATH, NULL);
 	path = mor_plan_payload(op);
 	assert_string_equal(path->path, "/w");
