@@ -47,7 +47,16 @@ ATTEMPTS = {f"sandbox.{name}" for name in ("write", "read", "network", "spawn")}
 CLOSED = {"init.first", "init.version", "analyze.double"}  # the end comes with the answer
 # Others that cannot be right then.
 TOGETHER = {
-    "wire.method": {"params.valid", "greet.first", "greet.init", "call.one", "good.exit", *BEARS, "error.told"},
+    "wire.method": {
+        "params.valid",
+        "greet.first",
+        "greet.init",
+        "call.one",
+        "slow.one",
+        "good.exit",
+        *BEARS,
+        "error.told",
+    },
     "params.type": {"params.valid", "stop.bye", "call.kind", "call.root", "call.whole", "call.places"},
     "params.valid": {"call.kind", "call.root", "call.whole"},
     "stop.polite": {"stop.bye", *CLOSED},
