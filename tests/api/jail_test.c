@@ -49,6 +49,24 @@ static void test_ends(void **state)
 	assert_int_equal(ret.timed_out, 0);
 }
 
+/* A daemon may have closed its own stdin: that says nothing about what this machine can. */
+static void test_closed_stdin(void **state)
+{
+	int kept = dup(0), r, exit_code;
+	mortise_jail_result ret;
+	mortise_error err;
+
+	(void)state;
+	assert_true(kept > 2);
+	close(0);
+	r = run_with((mortise_jail_options){ 0 }, "exit 41", &ret, &err);
+	exit_code = ret.exit_code;
+	assert_int_equal(dup2(kept, 0), 0);
+	close(kept);
+	assert_int_equal(r, 0);
+	assert_int_equal(exit_code, 41);
+}
+
 static void test_wall(void **state)
 {
 	static const char *const policy[] = { "level=guarded", "wall=100ms", NULL };
@@ -273,10 +291,9 @@ static void test_doctor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOR_TEST(test_ends),    MOR_TEST(test_wall),
-		MOR_TEST(test_refused), MOR_TEST(test_words),
-		MOR_TEST(test_helper),  MOR_TEST(test_result),
-		MOR_TEST(test_orders),  MOR_TEST(test_order_before_the_start),
+		MOR_TEST(test_ends),    MOR_TEST(test_closed_stdin), MOR_TEST(test_wall),
+		MOR_TEST(test_refused), MOR_TEST(test_words),        MOR_TEST(test_helper),
+		MOR_TEST(test_result),  MOR_TEST(test_orders),       MOR_TEST(test_order_before_the_start),
 		MOR_TEST(test_doctor),
 	};
 

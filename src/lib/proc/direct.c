@@ -8,6 +8,7 @@
  * reported, and only then the owner is told.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -48,7 +49,8 @@ static int fill_actions(posix_spawn_file_actions_t *actions, const struct mor_sp
 	int r = what->cwd ? posix_spawn_file_actions_addchdir_np(actions, what->cwd) : 0;
 
 	for (int i = 0; i < what->count && r == 0; i++)
-		r = posix_spawn_file_actions_adddup2(actions, what->fds[i], i);
+		if (what->fds[i] != i || fcntl(i, F_GETFD) >= 0) /* one that the embedder has closed stays so */
+			r = posix_spawn_file_actions_adddup2(actions, what->fds[i], i);
 	/* Our descriptors are close-on-exec. This is for those of the embedder that are not. */
 	return r ? r : posix_spawn_file_actions_addclosefrom_np(actions, what->count);
 }
