@@ -444,7 +444,8 @@ int mor_root_make(const struct mor_paths *paths, const struct mor_plan *plan, co
 
 	if (plan->scratch && !*plan->scratch)
 		tree.scratch = plan->level.scratch_bytes;
-
+	if (status == 0)
+		*step = "a bind mount (mount_setattr, Linux 5.12)";
 	for (size_t i = paths->count; status == 0 && i-- > 0;)
 		status = add_rule(&tree, &paths->rules[i]);
 	if (status == 0)
