@@ -126,6 +126,22 @@ class Programs(Case):
             self.assertRegex(done.stderr, why)
         self.assertEqual(json.loads(run([alone, "kzip", "--json"]).stdout)["kind"], "system")
 
+    def test_a_program_that_is_a_link_to_another(self):
+        """What mortise becomes then is the program that asked: it would go on for ever."""
+        for name in ("mortise", "mortise-full"):
+            shutil.copy(BUILD / name, self.dir)
+        (self.dir / "mortise-farm").symlink_to("mortise-full")
+        done = subprocess.run(
+            [self.dir / "mortise", "farm", "status"],
+            capture_output=True,
+            text=True,
+            env=self.env,
+            timeout=LIMIT,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("it is this program again", done.stderr)
+
     def test_it_is_one_command_to_the_outside(self):
         """Name, arguments and exit code are those of the program that takes over."""
         self.assertIn("mortise info --help", self.fails(2, "usage", "info", "--frobnicate").err)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/path.h"
 #include "cli/cli.h"
 #include "console/report.h"
 #include "console/signals.h"
@@ -24,6 +25,9 @@ int mor_cli_become(enum mor_cli_program program, char **line, mortise_error *err
 	char path[PATH_MAX], fault[MOR_PROGRAM_FAULT];
 
 	mor_program_find(programs[program].file, path, fault);
+	if (!fault[0] && mor_path_same("/proc/self/exe", path)) /* a link: it would become itself for ever */
+		snprintf(fault, sizeof(fault), "it is this program again: install %s",
+			 programs[program].install);
 	if (!fault[0]) {
 		execv(path, line);
 		snprintf(fault, sizeof(fault), "%s: install %s", strerrordesc_np(errno),
