@@ -78,6 +78,15 @@ class ByName(Case):
         self.assertEqual(self.ok("call", "./says", "hello").json, "planted")
         self.assertEqual(self.ok("call", ".", "hello", cwd=self.dir / "says").json, "planted")
 
+    def test_words_that_look_like_sessions_and_flags(self):
+        self.planted("@work")
+        self.planted("-")
+        for word in ("@work", "-"):
+            for command in ("info", "chat", "check", "chaos"):
+                done = self.run_mortise(command, word)
+                self.assertNotEqual(done.code, 0, f"{command} {word}")
+        self.assertFalse((self.dir / "ran").exists())
+
     def test_what_lies_here_is_offered(self):
         """With nothing installed, and with something else; a directory, a script; every command."""
         self.planted("evil")

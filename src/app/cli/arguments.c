@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "session/session.h"
 
 /* These words can only be JSON. Any other word must be KEY=VALUE. */
 static bool is_whole_json(const char *word)
@@ -134,7 +135,9 @@ int mor_cli_arguments_begin(struct mor_cli_arguments *args, struct mor_cli *cli,
 	for (size_t i = 0; i < words->count && i < (words->tail ? 1 : 2); i++)
 		if (strncmp(words->item[i], "--", 2) == 0)
 			return mor_options_refuse(cli->command->options, words->item[i], err);
-	r = mor_cli_target(cli, ret_path, ret_argv, err);
+	r = mor_cli_target_word(cli, ret_path, ret_argv, err);
+	if (r == 0 && *ret_path && !mor_session_is_meant(*ret_path))
+		r = mor_cli_named(cli, ret_path, err);
 	if (r < 0 || words->count == 0)
 		return r;
 	args->method = words->item[0];

@@ -100,6 +100,9 @@ void mor_cli_named_end(struct mor_cli *cli, int exit_code);
  * the path of an installed plugin where it was named. */
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
 		   mortise_error *err);
+/* The same without a look among what is installed: for commands that take a session (@NAME), too. */
+int mor_cli_target_word(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
+			mortise_error *err);
 /* For commands that start a process without the library, which checks installed plugins: their names are
  * refused (MORTISE_EINPUT). */
 int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,

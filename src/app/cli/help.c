@@ -78,9 +78,10 @@ void mor_help_all(struct mor_cli *cli)
 	}
 	mor_out_title(cli->console, "A plugin is");
 	lines(cli, "  ",
-	      "a directory with a manifest (yams-plugin.json, manifest.json, plugin.toml, "
-	      "sunscreen-plugin.json,\n"
-	      "mortise.toml), a file (plugin.py), or a command at the end of the line: -- COMMAND ARG…\n");
+	      "an installed one, by its NAME or NAME@VERSION; or, with a slash, a directory with a manifest\n"
+	      "(./mine with yams-plugin.json, manifest.json, plugin.toml, sunscreen-plugin.json or "
+	      "mortise.toml)\n"
+	      "or a file (./plugin.py); or a command at the end of the line: -- COMMAND ARG…\n");
 	mor_out_title(cli->console, "Exit codes:");
 	lines(cli, "  ",
 	      "0 ok   1 plugin error, or some of several inputs failed   2 usage   3 manifest or "

@@ -50,11 +50,13 @@ const struct mor_cli_command mor_cli_command_index = {
 	.usage = "index FILE.kzip… --analyzer PLUGIN [OPTION…]\nindex FILE.kzip… [OPTION…] -- COMMAND ARG…",
 	.words = "file",
 	.description =
-		"The analyzer sees each record's files at the paths that the record names, and no other files. "
-		"The entries of\n"
-		"a record are checked and appended together, in the order of the input. A record that fails is "
-		"tried again in a\n"
-		"fresh process, then reported by name, and the others go on; the exit code is then 1.",
+		"The analyzer sees each record's files at the paths that the record names; of other files, "
+		"this machine's,\n"
+		"or none with --confine. The entries of a record are checked and appended together, in the "
+		"order of the input.\n"
+		"A record that fails is tried again in a fresh process, then reported by name, and the others "
+		"go on; the exit\n"
+		"code is then 1.",
 	.examples =
 		"mortise kzip create -o app.kzip --compile-commands build/compile_commands.json\n"
 		"mortise index app.kzip --analyzer build/plugins/kythe-clang -o app.entries\n"

@@ -17,13 +17,6 @@
 #include "store/store.h"
 #include "trusted/trusted.h"
 
-/* What lies here under the name of a plugin is never run for it: a directory that others can write, a clone for
- * example, would choose what is run. A session (@NAME), or a flag among the words, is neither path nor name. */
-static bool is_name(const char *word)
-{
-	return mor_path_is_name(word) && *word != '@' && *word != '-';
-}
-
 int mor_cli_not_installed(const char *word, mortise_error *err)
 {
 	char shown[150];
@@ -123,7 +116,9 @@ int mor_cli_named(struct mor_cli *cli, const char **word, mortise_error *err)
 	mortise_error why = { 0 }, other = { 0 };
 	int r = mor_store_is_pick(*word) ? find_installed(cli, word, &why) : 0, more;
 
-	if (!is_name(*word) || r == 1)
+	/* What lies here under the name of a plugin is never run for it: a directory that others can write, a
+	 * clone for example, would choose what is run. */
+	if (!mor_path_is_name(*word) || r == 1)
 		return 0;
 	more = r == 0 || r == MORTISE_ENOTFOUND ? find_trusted(cli, word, &other) : r;
 	if (more < 0)

@@ -199,7 +199,7 @@ static void offer_words(struct mor_cli *cli, const struct offer *offer, const st
 	if (is_command(command, "session")) {
 		offer_session_words(offer, command, words);
 	} else if (words->count && plugin && is_command(command, "call|run|bench")) {
-		if (mor_cli_named(cli, &words->item[0], NULL) == 0)
+		if (mor_session_is_meant(words->item[0]) || mor_cli_named(cli, &words->item[0], NULL) == 0)
 			offer_methods(offer, plugin, words);
 	} else if (words->count && !is_command(command, "chat|lock")) {
 		return;

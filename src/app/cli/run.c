@@ -150,7 +150,8 @@ static int use_installed(struct mor_run *run, mortise_error *err)
 {
 	for (size_t i = 0; i < run->plugins.count; i++) {
 		const char *word = run->plugins.item[i];
-		int r = mor_cli_named(run->cli, &word, err);
+		/* a flag that has no place here */
+		int r = *word == '-' ? 0 : mor_cli_named(run->cli, &word, err);
 		char *path = r == 0 && word != run->plugins.item[i] ? mor_strdup(word) : NULL;
 
 		if (r < 0)

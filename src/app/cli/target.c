@@ -59,8 +59,8 @@ const struct mor_option mor_gassist_options[] = {
 };
 
 /* With a command after "--", all words belong to our command: none of them is PLUGIN. */
-static int take_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
-		       mortise_error *err)
+int mor_cli_target_word(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
+			mortise_error *err)
 {
 	struct mor_words *words = &cli->words;
 
@@ -84,7 +84,7 @@ static int take_target(struct mor_cli *cli, const char **ret_path, const char *c
 
 int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv, mortise_error *err)
 {
-	int r = take_target(cli, ret_path, ret_argv, err);
+	int r = mor_cli_target_word(cli, ret_path, ret_argv, err);
 
 	return r < 0 || !*ret_path ? r : mor_cli_named(cli, ret_path, err);
 }
@@ -92,7 +92,7 @@ int mor_cli_target(struct mor_cli *cli, const char **ret_path, const char *const
 int mor_cli_target_bare(struct mor_cli *cli, const char **ret_path, const char *const **ret_argv,
 			mortise_error *err)
 {
-	int r = take_target(cli, ret_path, ret_argv, err);
+	int r = mor_cli_target_word(cli, ret_path, ret_argv, err);
 	const char *word = r == 0 ? *ret_path : NULL;
 
 	if (word)
