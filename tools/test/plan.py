@@ -84,12 +84,12 @@ def second_tier_inside():
 
 
 class Queue:
-    """Hands out the next test that has room: most tests wait for processes, so there are six slots for each
+    """Hands out the next test that has room: most tests wait for processes, so there are five slots for each
     processor; a test that keeps a processor busy takes two. What a test uses alone (USES) it has alone."""
 
     def __init__(self, chosen, slots=None):
         self.waiting = list(chosen)
-        self.slots = slots or 6 * len(os.sched_getaffinity(0))
+        self.slots = slots or 5 * len(os.sched_getaffinity(0))
         self.taken, self.used = 0, set()
 
     def next(self):
